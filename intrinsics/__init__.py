@@ -1,0 +1,1 @@
+"""intrinsics: what the machine is, as data."""

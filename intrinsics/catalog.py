@@ -1,0 +1,210 @@
+"""The catalog of rows: find one by head, opcode, id or LLVM name.
+
+Layer: intrinsics.  Everything is built on first use and kept; importing this module imports no row.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import itertools
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from intrinsics.mir import Form, form_fact_names, form_of, opcode_name
+from intrinsics.modifiers import Modifier
+from intrinsics.row import Axis, Fact, Facts, Literal, Llvm, Row
+
+_CHAPTERS = ("tcgen05", "tcgen05_mma", "mbarrier", "tma", "sync", "memory", "scalar", "control")
+
+
+@functools.cache
+def rows() -> tuple[Row, ...]:
+    """Every row, chapter by chapter."""
+    found: list[Row] = []
+    for chapter in _CHAPTERS:
+        found += importlib.import_module(f"intrinsics.rows.{chapter}").ROWS
+    return tuple(found)
+
+
+@functools.cache
+def _by_id() -> dict[str, Row]:
+    return {row.id: row for row in rows()}
+
+
+def row(name: str) -> Row:
+    """The row whose id is `name`; KeyError if there is none."""
+    return _by_id()[name]
+
+
+# ---- heads -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What an instruction's name begins with: rows, and facts that the head itself states."""
+
+    text: str
+    rows: tuple[Row, ...]
+    preset: Facts
+
+
+@functools.cache
+def _heads() -> dict[str, Head]:
+    found: dict[str, Head] = {}
+
+    def add(text: str, row: Row, preset: Facts) -> None:
+        old = found.get(text)
+        found[text] = Head(text, (*old.rows, row) if old else (row,), preset)
+
+    for row in rows():
+        glued = row.items[0] if row.items else None
+        if isinstance(glued, Axis) and glued.values[0].ptx.startswith("::"):
+            for value in glued.values:
+                add(row.head + value.ptx, row, {glued.name: value})
+        add(row.head, row, {})
+        for alias in row.aliases:
+            add(alias, row, {})
+    return found
+
+
+def find_head(name: str) -> tuple[Head | None, list[str]]:
+    """The longest known head that begins `name` (a dotted name), and the modifiers after it."""
+    parts = name.split(".")
+    heads = _heads()
+    for length in range(len(parts), 0, -1):
+        head = heads.get(".".join(parts[:length]))
+        if head is not None:
+            return head, parts[length:]
+    return None, parts
+
+
+@functools.cache
+def head_words() -> frozenset[str]:
+    """The first words of all known heads (`tcgen05`, `ld`)."""
+    return frozenset(text.split(".")[0] for text in _heads())
+
+
+# Instructions that PTX has beside those of the rows: a program that uses one is not wrong, nvgen
+# only does not know it.  PTX ISA, Instruction Set.
+_OTHERS = """
+    abs activemask addc alloca applypriority atom bfe bfi bfind bmsk brev brkpt brx call
+    clusterlaunchcontrol clz cnot copysign cos cp createpolicy discard div dp2a dp4a ex2 fma fns
+    getctarank griddepcontrol isspacep istypep ldmatrix ldu lg2 lop3 mad24 madc mapa match max
+    membar min mma movmatrix mul24 multimem nanosleep neg pmevent popc prefetch prefetchu prmt rcp
+    red redux rem rsqrt sad set setmaxnreg shf shfl sin slct sqrt st stackrestore stacksave
+    stmatrix subc suld suq sured sust szext tanh tensormap testp tex tld4 txq vabsdiff vabsdiff2
+    vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vote vset
+    vset2 vset4 vshl vshr vsub vsub2 vsub4 wgmma wmma
+"""
+
+
+@functools.cache
+def other_instructions() -> frozenset[str]:
+    """First words of PTX instructions that no row describes."""
+    return frozenset(_OTHERS.split()) - head_words()
+
+
+# Longer names that begin with a row's head and are instructions of their own.
+OTHER_HEADS = ("cp.async", "cp.reduce", "tcgen05.cp", "tcgen05.shift", "st.async", "st.bulk")
+
+
+# ---- opcodes ---------------------------------------------------------------------------------
+
+
+@functools.cache
+def form_of_opcode(opcode: str) -> tuple[Row, Mapping[str, Fact]] | None:
+    """The row and the opcode axes that `opcode` names, or None if there is no such opcode."""
+    for row in rows():
+        before, after = row.opcode_ends
+        before, after = before.strip("_"), after.strip("_")
+        if not opcode.startswith(before) or not opcode.endswith(after):
+            continue
+        middle = opcode[len(before) : len(opcode) - len(after) if after else None].strip("_")
+        facts = _read_axes(row, list(row.opcode_axes), middle)
+        if facts is not None and opcode_name(row, facts) == opcode:
+            return row, facts
+    return None
+
+
+def _read_axes(row: Row, names: list[str], text: str) -> dict[str, Fact] | None:
+    if not names:
+        return None if text else {}
+    axis = row.axis[names[0]]
+    for fact in sorted(axis.facts, key=lambda f: -len(f.opcode) if isinstance(f, Modifier) else 0):
+        if isinstance(fact, Modifier):
+            if text != fact.opcode and not text.startswith(fact.opcode + "_"):
+                continue
+            rest = text[len(fact.opcode) :].lstrip("_")
+        else:
+            rest = text
+        found = _read_axes(row, names[1:], rest)
+        if found is not None:
+            return {axis.name: fact, **found}
+    return None
+
+
+# ---- LLVM's names ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """One LLVM intrinsic: its row, pattern, and the facts that its name states."""
+
+    name: str  # without `llvm.nvvm.`
+    row: Row
+    pattern: Llvm
+    facts: Facts
+
+
+@functools.cache
+def spellings() -> dict[str, Spelling]:
+    """Every LLVM intrinsic that selects to a row, by its name after `llvm.nvvm.`."""
+    return {s.name: s for row in rows() for pattern in row.llvm for s in _expand(row, pattern)}
+
+
+def _expand(row: Row, pattern: Llvm) -> Iterator[Spelling]:
+    holes = re.findall(r"\{(\w+)\}", pattern.name)
+    choices = [_hole_texts(row, pattern, hole) for hole in holes]
+    for combination in itertools.product(*choices):
+        name, facts = pattern.name, dict(pattern.given)
+        for hole, (text, stated) in zip(holes, combination, strict=True):
+            name = name.replace("{" + hole + "}", text)
+            facts.update(stated)
+        yield Spelling(name, row, pattern, facts)
+
+
+def _hole_texts(row: Row, pattern: Llvm, hole: str) -> list[tuple[str, Facts]]:
+    table = pattern.holes.get(hole)
+    if table is None:
+        return [(value.value, {hole: value}) for value in row.axis[hole].values]
+    return [
+        (text, stated if isinstance(stated, Mapping) else {hole: stated})
+        for text, stated in table.items()
+    ]
+
+
+@functools.cache
+def spellings_of(row: Row) -> tuple[Spelling, ...]:
+    """The LLVM intrinsics of one row."""
+    return tuple(s for s in spellings().values() if s.row is row)
+
+
+# ---- forms -----------------------------------------------------------------------------------
+
+
+def forms(row: Row) -> Iterator[Form]:
+    """Every form of `row`, legal or not: the product of what tells its forms apart."""
+    names = form_fact_names(row)
+    choices: list[tuple[Fact, ...]] = []
+    for name in names:
+        axis = row.axis.get(name)
+        choices.append(axis.facts if axis else (False, True) if name in row.optional else ())
+    for values in itertools.product(*choices):
+        yield form_of(row, **dict(zip(names, values, strict=True)))
+
+
+def literals(row: Row) -> tuple[str, ...]:
+    """The modifiers that every instance of `row` carries."""
+    return tuple(item.text for item in row.items if isinstance(item, Literal))

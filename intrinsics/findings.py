@@ -1,0 +1,164 @@
+"""What nvgen says about a program: findings, places, and the exceptions that carry them.
+
+Layer: intrinsics (standard library only).  Every stage reports through `Finding`; nothing prints,
+and nothing ends the process.  Rendering for people and for machines is nvgen's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+
+
+class Severity(Enum):
+    """How much a finding weighs; members are ordered from the gravest."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    REVIEW = "review"  # the manual leaves a doubt, or nvgen could not judge
+    NOTE = "note"
+
+
+class Verdict(Enum):
+    """What a list of findings amounts to."""
+
+    CLEAN = "clean"
+    REVIEW = "review"
+    INCOMPLETE = "incomplete"  # something was not understood, or not checked
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands: a line of the user's file and of the Python that made it.
+
+    Lines and columns count from 1; 0 says unknown.
+    """
+
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    function: str = ""
+    python_file: str = ""
+    python_line: int = 0
+
+    def __str__(self) -> str:
+        text = self.file or "<input>"
+        if self.line:
+            text += f":{self.line}"
+            if self.column:
+                text += f":{self.column}"
+        if self.function:
+            text += f", in @{self.function}"
+        if self.python_file:
+            text += f", from {self.python_file}:{self.python_line}"
+        return text
+
+
+NOWHERE = Place()
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing to tell the user.
+
+    `rule` is the stable id of the rule (`tcgen05.mma/i8-target`), `op` the instruction, `got` and
+    `expected` what was there and what would be right, `hint` what to do, `section` where to read.
+    `incomplete` marks a finding that says "not judged" rather than "wrong".
+    """
+
+    rule: str
+    severity: Severity
+    message: str
+    place: Place = NOWHERE
+    op: str = ""
+    got: str = ""
+    expected: str = ""
+    hint: str = ""
+    section: str = ""
+    incomplete: bool = False
+
+    def at(self, place: Place) -> Finding:
+        """The same finding, standing at `place`."""
+        return replace(self, place=place)
+
+    def __str__(self) -> str:
+        lines = [f"{self.severity.value}[{self.rule}]: {self.message}"]
+        if self.place is not NOWHERE:
+            lines.append(f"  --> {self.place}")
+        for label, text in (
+            ("op", self.op),
+            ("got", self.got),
+            ("expected", self.expected),
+            ("help", self.hint),
+            ("see", self.section),
+        ):
+            if text:
+                lines.append(f"   = {label}: {text}")
+        return "\n".join(lines)
+
+
+def verdict(findings: Iterable[Finding]) -> Verdict:
+    """Sum findings up: an error outweighs what was not judged, which outweighs a review."""
+    result = Verdict.CLEAN
+    for finding in findings:
+        if finding.severity is Severity.ERROR:
+            return Verdict.ERROR
+        if finding.incomplete:
+            result = Verdict.INCOMPLETE
+        elif finding.severity is Severity.REVIEW and result is Verdict.CLEAN:
+            result = Verdict.REVIEW
+    return result
+
+
+def errors(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings that are errors."""
+    return [f for f in findings if f.severity is Severity.ERROR]
+
+
+class NvgenError(Exception):
+    """Base of everything that nvgen raises about a user's input; `findings` says what and where."""
+
+    def __init__(self, findings: Sequence[Finding]) -> None:
+        self.findings = tuple(findings)
+        super().__init__("\n".join(str(f) for f in self.findings))
+
+
+class InputError(NvgenError):
+    """The input could not be read: not text, not LLVM IR, not MIR, not PTX; or a bad argument."""
+
+
+class SelectionError(NvgenError):
+    """This target or PTX version has no such instruction, or nvgen selects none for the IR."""
+
+
+class VerificationError(NvgenError):
+    """The backend verifier rejects a record."""
+
+
+class AssemblerError(NvgenError):
+    """ptxas is missing, or refused what it was given."""
+
+
+class SimulationError(NvgenError):
+    """A simulated run ended early: a fault, a deadlock, or something that is not simulated."""
+
+
+class InternalError(Exception):
+    """A bug of nvgen."""
+
+
+def input_error(
+    rule: str,
+    message: str,
+    *,
+    place: Place = NOWHERE,
+    got: str = "",
+    expected: str = "",
+    hint: str = "",
+) -> InputError:
+    """An `InputError` of one finding."""
+    return InputError(
+        [Finding(rule, Severity.ERROR, message, place, got=got, expected=expected, hint=hint)]
+    )

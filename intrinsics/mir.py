@@ -1,0 +1,468 @@
+"""Machine records: what selection makes, passes change, the verifier checks and the printers write.
+
+Layer: intrinsics.  A `MachineInstr` is an interned `Form` (a row with its opcode axes and the
+operands that are there) and a positional tuple of operands.  Virtual registers are dense integers,
+each with a class in its function's register table.  Records are mutable and light; everything
+about an instruction that does not change from record to record is in the form.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeAlias
+
+from intrinsics.modifiers import Modifier, ScalarType, Space
+from intrinsics.row import Access, Effect, Fact, Operand, Residency, Row
+from intrinsics.targets import Ptx, Target
+
+# ---- operands --------------------------------------------------------------------------------
+
+Reg: TypeAlias = int
+"""A virtual register: an index into its function's register table."""
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Imm:
+    """An integer literal, with the value that was written (not wrapped to a width)."""
+
+    value: int
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class FloatImm:
+    """A floating-point literal: its bits in `type` (f32 or f64)."""
+
+    bits: int
+    type: ScalarType
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Sym:
+    """A global variable, parameter or function by name."""
+
+    name: str
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Special:
+    """A special register: `%tid.x` is `Special("tid.x")`."""
+
+    name: str
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Label:
+    """A block of the same function, by name."""
+
+    name: str
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Text:
+    """A statement kept as it stood."""
+
+    text: str
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Mem:
+    """An address operand: a register or symbol plus a constant number of bytes."""
+
+    base: Reg | Sym
+    offset: int = 0
+
+
+@dataclass(slots=True, unsafe_hash=True)
+class Not:
+    """A negated predicate register."""
+
+    reg: Reg
+
+
+class Sink(Enum):
+    """The result nobody wants: `_`."""
+
+    SINK = "_"
+
+
+SINK = Sink.SINK
+
+Scalar: TypeAlias = Reg | Imm | FloatImm | Sym | Special | Label | Text | Mem | Not | Sink
+Op: TypeAlias = Scalar | tuple[Scalar, ...]
+
+
+# ---- forms and records -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Form:
+    """A row with its opcode axes and operand places settled; interned by `form_of`."""
+
+    row: Row
+    values: tuple[Fact, ...]  # one per form_fact_names(row)
+    facts: dict[str, Fact]
+    opcode: str
+    slots: tuple[str, ...]
+    index: dict[str, int]
+    operands: tuple[Operand | None, ...]  # per slot; None for a packed word
+    defs: tuple[int, ...]  # slots that are written
+    is_terminator: bool
+    is_pure: bool
+
+    def __repr__(self) -> str:
+        return f"<{self.opcode}>"
+
+
+def form_fact_names(row: Row) -> tuple[str, ...]:
+    """The facts that tell the forms of `row` apart: opcode axes, optional operands, residencies."""
+    return _form_fact_names(row)
+
+
+@functools.cache
+def _form_fact_names(row: Row) -> tuple[str, ...]:
+    in_words = row.words.axes if row.words else frozenset()
+    return tuple(name for name in row.fact_names if name not in in_words)
+
+
+@functools.cache
+def _intern(row: Row, values: tuple[Fact, ...]) -> Form:
+    facts = dict(zip(form_fact_names(row), values, strict=True))
+    words = row.words.slots(facts) if row.words else ()
+    slots = tuple(
+        s
+        for s in row.slot_names
+        if (facts[s] if s in row.optional else s in row.operand or s in words)
+    )
+    operands = tuple(row.operand.get(s) for s in slots)
+    effect = row.effects.effect
+    return Form(
+        row,
+        values,
+        facts,
+        opcode_name(row, facts),
+        slots,
+        {name: i for i, name in enumerate(slots)},
+        operands,
+        tuple(i for i, o in enumerate(operands) if o is not None and o.access is Access.WRITE),
+        Effect.TERMINATOR in effect,
+        row.effects.is_pure,
+    )
+
+
+def form_of(row: Row, **facts: Fact) -> Form:
+    """The form of `row` under `facts`; what is not named is absent.
+
+    An axis value that implies an operand (a row's `tied`) is filled in from the operand.
+    """
+    for axis, operand in row.tied.items():
+        if axis not in facts and facts.get(operand) and axis in row.axis:
+            facts[axis] = row.axis[axis].values[0]
+    return _intern(row, tuple(_default(row, name, facts) for name in form_fact_names(row)))
+
+
+def _default(row: Row, name: str, facts: dict[str, Fact]) -> Fact:
+    if name in facts:
+        return facts[name]
+    if name in row.optional:
+        return False
+    axis = row.axis.get(name)
+    if axis is None:
+        return Residency.SHARED
+    if axis.optional:
+        return None
+    assert len(axis.values) == 1, f"{row.id}: {name} must be given"
+    return axis.values[0]
+
+
+def opcode_name(row: Row, facts: dict[str, Fact]) -> str:
+    """The opcode of a form: the head and the axes that the opcode spells."""
+    before, after = row.opcode_ends
+    found = [facts[name] for name in row.opcode_axes]
+    spelled = [fact.opcode for fact in found if isinstance(fact, Modifier)]
+    return "_".join(part for part in (before.strip("_"), *spelled, after.strip("_")) if part)
+
+
+@dataclass(slots=True)
+class MachineInstr:
+    """One machine record.
+
+    `guard` is the predicate that must hold (`@p`, `@!p`); `loc` indexes the module's locations.
+    """
+
+    form: Form
+    ops: tuple[Op, ...]
+    guard: Reg | Not | None = None
+    loc: int = 0
+
+    def __getitem__(self, slot: str) -> Op:
+        return self.ops[self.form.index[slot]]
+
+    def get(self, slot: str) -> Op | None:
+        """The operand in `slot`, or None where the form has no such slot."""
+        i = self.form.index.get(slot)
+        return None if i is None else self.ops[i]
+
+    @property
+    def opcode(self) -> str:
+        """The opcode's name."""
+        return self.form.opcode
+
+    @property
+    def row(self) -> Row:
+        """The row it is an instance of."""
+        return self.form.row
+
+    def facts(self) -> dict[str, Fact]:
+        """Everything that the row's rules may ask of this record, packed words included."""
+        words = self.form.row.words
+        if words is None:
+            return self.form.facts
+        found, _ = words.unpack(self.words(), self.form.facts)
+        return {**self.form.facts, **found}
+
+    def words(self) -> dict[str, int]:
+        """The packed words of the record, by slot."""
+        words = self.form.row.words
+        slots = words.slots(self.form.facts) if words else ()
+        found = {slot: self.get(slot) for slot in slots}
+        return {slot: op.value for slot, op in found.items() if isinstance(op, Imm)}
+
+    def defs(self) -> list[Reg]:
+        """Registers that it writes."""
+        return [r for i in self.form.defs for r in registers_of(self.ops[i])]
+
+    def uses(self) -> list[Reg]:
+        """Registers that it reads, the guard's and the bases of written addresses among them."""
+        result: list[Reg] = []
+        written = self.form.defs
+        for i, op in enumerate(self.ops):
+            if i not in written:
+                result.extend(registers_of(op))
+        if self.guard is not None:
+            result.append(self.guard.reg if isinstance(self.guard, Not) else self.guard)
+        return result
+
+    def map_registers(self, table: dict[Reg, Reg]) -> None:
+        """Replace every register that `table` names."""
+        self.ops = tuple(_mapped(op, table) for op in self.ops)
+        if isinstance(self.guard, Not):
+            self.guard = Not(table.get(self.guard.reg, self.guard.reg))
+        elif self.guard is not None:
+            self.guard = table.get(self.guard, self.guard)
+
+
+def registers_of(op: Op) -> Iterator[Reg]:
+    """The registers in an operand, in order."""
+    if type(op) is int:
+        yield op
+    elif isinstance(op, tuple):
+        for part in op:
+            yield from registers_of(part)
+    elif isinstance(op, Mem):
+        if isinstance(op.base, int):
+            yield op.base
+    elif isinstance(op, Not):
+        yield op.reg
+
+
+def _mapped_scalar(op: Scalar, table: dict[Reg, Reg]) -> Scalar:
+    if type(op) is int:
+        return table.get(op, op)
+    if isinstance(op, Mem) and isinstance(op.base, int):
+        return Mem(table.get(op.base, op.base), op.offset)
+    if isinstance(op, Not):
+        return Not(table.get(op.reg, op.reg))
+    return op
+
+
+def _mapped(op: Op, table: dict[Reg, Reg]) -> Op:
+    if isinstance(op, tuple):
+        return tuple(_mapped_scalar(part, table) for part in op)
+    return _mapped_scalar(op, table)
+
+
+# ---- functions and modules -------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Block:
+    """A straight run of records; control falls through to the next block at its end."""
+
+    name: str
+    instrs: list[MachineInstr] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class RegisterTable:
+    """The virtual registers of a function: their classes, and names for people."""
+
+    classes: list[ScalarType] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+    def new(self, cls: ScalarType, name: str = "") -> Reg:
+        """A fresh register."""
+        self.classes.append(cls)
+        self.names.append(name)
+        return len(self.classes) - 1
+
+    def __len__(self) -> int:
+        return len(self.classes)
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """A kernel or function parameter.
+
+    `size` is in bytes; a struct passed by value has type B8.  `pointee` is the state space of a
+    pointer (None: not a pointer), `constant` marks a grid constant.
+    """
+
+    name: str
+    type: ScalarType
+    size: int
+    align: int
+    pointee: Space | None = None
+    is_pointer: bool = False
+    pointee_align: int = 1
+    constant: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What the source says about how a kernel is launched; () and 0 mean "not said"."""
+
+    reqntid: tuple[int, ...] = ()
+    maxntid: tuple[int, ...] = ()
+    cluster: tuple[int, ...] = ()
+    maxnreg: int = 0
+    minctasm: int = 0
+
+
+@dataclass(slots=True)
+class MachineFunction:
+    """A kernel (or device function) as machine records.
+
+    `keep_names` says that registers keep their names in PTX (they were read from PTX).
+    """
+
+    name: str
+    is_kernel: bool = True
+    params: list[Param] = field(default_factory=list)
+    launch: Launch = Launch()
+    regs: RegisterTable = field(default_factory=RegisterTable)
+    blocks: list[Block] = field(default_factory=list)
+    keep_names: bool = False
+
+    def instructions(self) -> Iterator[MachineInstr]:
+        """Every record, in layout order."""
+        for block in self.blocks:
+            yield from block.instrs
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A module-level variable.
+
+    `size` is in bytes, 0 for the unsized array of dynamic shared memory; `data` the initialiser.
+    """
+
+    name: str
+    space: Space
+    size: int
+    align: int
+    data: bytes | None = None
+    external: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Where a record comes from; lines count from 1, 0 says unknown."""
+
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    python_file: str = ""
+    python_line: int = 0
+
+
+@dataclass(slots=True)
+class Module:
+    """Machine code for one target.
+
+    `ptx` is the version asked for, or None to take the lowest that the target and the records need.
+    `locations[0]` is the unknown one.
+    """
+
+    target: Target
+    ptx: Ptx | None = None
+    source: str = ""
+    variables: list[Variable] = field(default_factory=list)
+    functions: list[MachineFunction] = field(default_factory=list)
+    locations: list[Location] = field(default_factory=lambda: [Location()])
+
+    def function(self, name: str) -> MachineFunction | None:
+        """The function called `name`."""
+        return next((f for f in self.functions if f.name == name), None)
+
+
+# ---- structure -------------------------------------------------------------------------------
+
+
+def successors(function: MachineFunction) -> list[list[int]]:
+    """For each block, the indices of the blocks that control may go to next."""
+    position = {block.name: i for i, block in enumerate(function.blocks)}
+    result: list[list[int]] = []
+    for i, block in enumerate(function.blocks):
+        targets: list[int] = []
+        falls = True
+        for mi in block.instrs:
+            if not mi.form.is_terminator:
+                continue
+            labels = (op.name for op in mi.ops if isinstance(op, Label))
+            targets.extend(position[name] for name in labels if name in position)
+            if mi.guard is None:
+                falls = False
+        if falls and i + 1 < len(function.blocks):
+            targets.append(i + 1)
+        result.append(list(dict.fromkeys(targets)))
+    return result
+
+
+def predecessors(function: MachineFunction) -> list[list[int]]:
+    """For each block, the indices of the blocks that control may come from."""
+    result: list[list[int]] = [[] for _ in function.blocks]
+    for i, targets in enumerate(successors(function)):
+        for target in targets:
+            result[target].append(i)
+    return result
+
+
+def renumber(function: MachineFunction) -> None:
+    """Number registers in the order of their first appearance, and drop those never used.
+
+    Texts of a function and the function read back from them then agree on every number.
+    """
+    table: dict[Reg, Reg] = {}
+    old = function.regs
+    new = RegisterTable()
+    for mi in function.instructions():
+        for reg in appearances(mi):
+            if reg not in table:
+                table[reg] = new.new(old.classes[reg], old.names[reg])
+    function.regs = new
+    for mi in function.instructions():
+        mi.map_registers(table)
+
+
+def appearances(mi: MachineInstr) -> Iterator[Reg]:
+    """Registers in the order in which text shows them: guard, results, then the other operands."""
+    if mi.guard is not None:
+        yield mi.guard.reg if isinstance(mi.guard, Not) else mi.guard
+    for i in mi.form.defs:
+        yield from registers_of(mi.ops[i])
+    for i, op in enumerate(mi.ops):
+        if i not in mi.form.defs:
+            yield from registers_of(op)

@@ -1,0 +1,463 @@
+"""The vocabulary of PTX modifiers: closed sets whose members carry their PTX spelling.
+
+Layer: intrinsics.  A `Modifier`'s value is what stands after the dot (`cta_group::1`).  A value
+that begins with `::` is glued to the instruction's name (`tcgen05.wait` + `::ld`).  Past the
+readers, no other part of nvgen handles a modifier as a string.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+
+class Modifier(Enum):
+    """Base of every closed set of modifiers."""
+
+    @property
+    def ptx(self) -> str:
+        """The spelling in an instruction's name: `.cta_group::1`, or `::ld` when glued."""
+        text: str = self.value
+        return text if text.startswith("::") else "." + text
+
+    @property
+    def opcode(self) -> str:
+        """The spelling in an opcode: `CTA_GROUP1`, `32X32B`, `SHARED_CTA`."""
+        text: str = self.value
+        text = re.sub(r"::(?=\d)", "", text).strip(":")
+        return re.sub(r"\W+", "_", text).upper()
+
+
+# ---- types -----------------------------------------------------------------------------------
+
+
+class ScalarType(Modifier):
+    """PTX's fundamental and packed types; also the class of a virtual register.
+
+    PTX ISA, Types.
+    """
+
+    PRED = "pred"
+    B8 = "b8"
+    B16 = "b16"
+    B32 = "b32"
+    B64 = "b64"
+    B128 = "b128"
+    U8 = "u8"
+    U16 = "u16"
+    U32 = "u32"
+    U64 = "u64"
+    S8 = "s8"
+    S16 = "s16"
+    S32 = "s32"
+    S64 = "s64"
+    F16 = "f16"
+    BF16 = "bf16"
+    TF32 = "tf32"
+    F32 = "f32"
+    F64 = "f64"
+    F16X2 = "f16x2"
+    BF16X2 = "bf16x2"
+    F32X2 = "f32x2"
+    U16X2 = "u16x2"
+    S16X2 = "s16x2"
+    U8X4 = "u8x4"
+    S8X4 = "s8x4"
+
+    @property
+    def bits(self) -> int:
+        """Width of a register that holds it."""
+        return _BITS[self]
+
+    @property
+    def kind(self) -> str:
+        """`b` for untyped bits, `i` for integers, `f` for floating point, `p` for predicates."""
+        return _KIND[self]
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether it is a signed integer."""
+        return self.value.startswith("s")
+
+
+def _width(name: str) -> int:
+    match = re.fullmatch(r"[a-z]+(\d+)(?:x(\d))?", name)
+    assert match is not None
+    return int(match[1]) * int(match[2] or 1)
+
+
+_BITS = {t: 1 if t is ScalarType.PRED else _width(t.value) for t in ScalarType}
+_KIND = {t: {"u": "i", "s": "i", "t": "f"}.get(t.value[0], t.value[0]) for t in ScalarType} | {
+    ScalarType.PRED: "p",
+    ScalarType.BF16: "f",
+    ScalarType.BF16X2: "f",
+    ScalarType.F16X2: "b",  # ptxas takes such a register wherever it takes .b32
+}
+
+
+# ---- state spaces, ordering, scopes ----------------------------------------------------------
+
+
+class Space(Modifier):
+    """State spaces; `TENSOR` (tensor memory) has no spelling in PTX, its instructions imply it."""
+
+    GLOBAL = "global"
+    SHARED = "shared"
+    SHARED_CTA = "shared::cta"
+    SHARED_CLUSTER = "shared::cluster"
+    CONST = "const"
+    LOCAL = "local"
+    PARAM = "param"
+    PARAM_ENTRY = "param::entry"
+    PARAM_FUNC = "param::func"
+    TENSOR = "tensor memory"
+
+
+class Sem(Modifier):
+    """Memory orderings.  PTX ISA, Memory Consistency Model."""
+
+    WEAK = "weak"
+    VOLATILE = "volatile"
+    RELAXED = "relaxed"
+    ACQUIRE = "acquire"
+    RELEASE = "release"
+    ACQ_REL = "acq_rel"
+    SC = "sc"
+    MMIO = "mmio"
+
+
+class Scope(Modifier):
+    """Which threads an ordering speaks of."""
+
+    CTA = "cta"
+    CLUSTER = "cluster"
+    GPU = "gpu"
+    SYS = "sys"
+
+
+# ---- tcgen05 ---------------------------------------------------------------------------------
+
+
+class CtaGroup(Modifier):
+    """How many CTAs' tensor memory an operation touches."""
+
+    ONE = "cta_group::1"
+    TWO = "cta_group::2"
+
+
+class MmaKind(Modifier):
+    """The element-type family of a tcgen05.mma."""
+
+    F16 = "kind::f16"
+    TF32 = "kind::tf32"
+    F8F6F4 = "kind::f8f6f4"
+    I8 = "kind::i8"
+    MXF8F6F4 = "kind::mxf8f6f4"
+    MXF4 = "kind::mxf4"
+    MXF4NVF4 = "kind::mxf4nvf4"
+    TI16 = "kind::ti16"
+
+
+class BlockScale(Modifier):
+    """Whether A and B are scaled by blocks."""
+
+    BLOCK_SCALE = "block_scale"
+
+    @property
+    def opcode(self) -> str:
+        """The spelling in an opcode."""
+        return "BLOCK_SCALED"
+
+
+class ScaleVec(Modifier):
+    """Scale factors per row and instruction (`scale_vec::NX`) or elements per factor (`blockN`)."""
+
+    X1 = "scale_vec::1X"
+    X2 = "scale_vec::2X"
+    X4 = "scale_vec::4X"
+    BLOCK16 = "block16"
+    BLOCK32 = "block32"
+
+
+class AShift(Modifier):
+    """A's rows shifted down by one."""
+
+    ASHIFT = "ashift"
+
+
+class CollectorA(Modifier):
+    """What the collector buffer of A does."""
+
+    FILL = "collector::a::fill"
+    USE = "collector::a::use"
+    LASTUSE = "collector::a::lastuse"
+    DISCARD = "collector::a::discard"
+
+
+class CollectorB(Modifier):
+    """What the collector buffer of B does, on sm_107."""
+
+    FILL = "collector::b::fill"
+    USE = "collector::b::use"
+    LASTUSE = "collector::b::lastuse"
+    DISCARD = "collector::b::discard"
+
+
+class CollectorWs(Modifier):
+    """What one of the four collector buffers of B does in a weight-stationary MMA."""
+
+    B0_FILL = "collector::b0::fill"
+    B0_USE = "collector::b0::use"
+    B0_LASTUSE = "collector::b0::lastuse"
+    B0_DISCARD = "collector::b0::discard"
+    B1_FILL = "collector::b1::fill"
+    B1_USE = "collector::b1::use"
+    B1_LASTUSE = "collector::b1::lastuse"
+    B1_DISCARD = "collector::b1::discard"
+    B2_FILL = "collector::b2::fill"
+    B2_USE = "collector::b2::use"
+    B2_LASTUSE = "collector::b2::lastuse"
+    B2_DISCARD = "collector::b2::discard"
+    B3_FILL = "collector::b3::fill"
+    B3_USE = "collector::b3::use"
+    B3_LASTUSE = "collector::b3::lastuse"
+    B3_DISCARD = "collector::b3::discard"
+
+
+class LdStShape(Modifier):
+    """Lanes × bits that one tcgen05.ld or .st moves, before repetition."""
+
+    S16X64B = "16x64b"
+    S16X128B = "16x128b"
+    S16X256B = "16x256b"
+    S32X32B = "32x32b"
+    S16X32BX2 = "16x32bx2"
+
+
+class LdStNum(Modifier):
+    """How often a tcgen05.ld or .st repeats its shape along the columns."""
+
+    X1 = "x1"
+    X2 = "x2"
+    X4 = "x4"
+    X8 = "x8"
+    X16 = "x16"
+    X32 = "x32"
+    X64 = "x64"
+    X128 = "x128"
+
+    @property
+    def times(self) -> int:
+        """The repetition as a number."""
+        return int(self.value[1:])
+
+
+class Pack(Modifier):
+    """Two 16-bit columns packed into one register on load."""
+
+    PACK_16B = "pack::16b"
+
+
+class Unpack(Modifier):
+    """One register unpacked into two 16-bit columns on store."""
+
+    UNPACK_16B = "unpack::16b"
+
+
+class Exclusive(Modifier):
+    """The exclusive form of tensor memory allocation."""
+
+    EXCLUSIVE = "exclusive"
+
+
+class WaitOp(Modifier):
+    """What a tcgen05.wait waits for."""
+
+    LD = "::ld"
+    ST = "::st"
+
+
+class ThreadSync(Modifier):
+    """Which side of a thread synchronisation a tcgen05.fence stands on."""
+
+    BEFORE = "::before_thread_sync"
+    AFTER = "::after_thread_sync"
+
+
+class Multicast(Modifier):
+    """A signal or a copy sent to several CTAs of the cluster."""
+
+    CLUSTER = "multicast::cluster"
+    CLUSTER_16B = "multicast::cluster::16b"
+    CLUSTER_32B = "multicast::cluster::32b"
+
+
+class SyncRestrict(Modifier):
+    """A commit that tracks the reads of A from shared memory alone (sm_107)."""
+
+    READ_A = "sync_restrict::shared::read::mma::a"
+
+
+# ---- mbarrier, TMA, barriers -----------------------------------------------------------------
+
+
+class NoComplete(Modifier):
+    """An arrive that must not complete the phase."""
+
+    NO_COMPLETE = "noComplete"
+
+
+class Dim(Modifier):
+    """Rank of a tensor copy."""
+
+    D1 = "1d"
+    D2 = "2d"
+    D3 = "3d"
+    D4 = "4d"
+    D5 = "5d"
+
+    @property
+    def rank(self) -> int:
+        """The rank as a number."""
+        return int(self.value[0])
+
+
+class LoadMode(Modifier):
+    """How a tensor copy reads global memory."""
+
+    TILE = "tile"
+
+
+class CacheHint(Modifier):
+    """The instruction takes a cache policy."""
+
+    L2 = "L2::cache_hint"
+
+
+class Aligned(Modifier):
+    """All threads of the warp execute the same instruction."""
+
+    ALIGNED = "aligned"
+
+
+class CtaName(Modifier):
+    """The optional `.cta` in the name of a CTA barrier."""
+
+    CTA = "cta"
+
+
+class ReduceOp(Modifier):
+    """The reduction of a barrier."""
+
+    POPC = "popc"
+    AND = "and"
+    OR = "or"
+
+
+# ---- scalar instructions ---------------------------------------------------------------------
+
+
+class Compare(Modifier):
+    """Comparisons of setp."""
+
+    EQ = "eq"
+    NE = "ne"
+    LT = "lt"
+    LE = "le"
+    GT = "gt"
+    GE = "ge"
+    LO = "lo"
+    LS = "ls"
+    HI = "hi"
+    HS = "hs"
+    EQU = "equ"
+    NEU = "neu"
+    LTU = "ltu"
+    LEU = "leu"
+    GTU = "gtu"
+    GEU = "geu"
+    NUM = "num"
+    NAN = "nan"
+
+
+class BoolOp(Modifier):
+    """How setp combines its comparison with a third predicate."""
+
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+
+
+class Sat(Modifier):
+    """Saturation."""
+
+    SAT = "sat"
+
+
+class Ftz(Modifier):
+    """Subnormals flushed to zero."""
+
+    FTZ = "ftz"
+
+
+class Relu(Modifier):
+    """Negative results clamped to zero."""
+
+    RELU = "relu"
+
+
+class Rounding(Modifier):
+    """Rounding of conversions: to an integer value (`i`) or in the last place."""
+
+    RNI = "rni"
+    RZI = "rzi"
+    RMI = "rmi"
+    RPI = "rpi"
+    RN = "rn"
+    RZ = "rz"
+    RM = "rm"
+    RP = "rp"
+    RNA = "rna"
+
+
+class To(Modifier):
+    """cvta from a state space address to a generic one is the default; `.to` is the reverse."""
+
+    TO = "to"
+
+
+class Vec(Modifier):
+    """Elements of a vector load or store."""
+
+    V2 = "v2"
+    V4 = "v4"
+    V8 = "v8"
+
+    @property
+    def count(self) -> int:
+        """The elements as a number."""
+        return int(self.value[1:])
+
+
+class CacheOp(Modifier):
+    """Cache operators of loads and stores."""
+
+    CA = "ca"
+    CG = "cg"
+    CS = "cs"
+    LU = "lu"
+    CV = "cv"
+    WB = "wb"
+    WT = "wt"
+
+
+class NonCoherent(Modifier):
+    """A load through the non-coherent path."""
+
+    NC = "nc"
+
+
+class Uniform(Modifier):
+    """A branch that all active threads take alike."""
+
+    UNI = "uni"

@@ -1,0 +1,648 @@
+"""The row: everything nvgen knows of one PTX instruction family, as data.
+
+Layer: intrinsics.  A row gives the head, the modifiers and the operands in the notation that the
+PTX ISA uses, and beside them legality (guarded rules), effects and LLVM's spellings.  Opcode
+names, printing, reading, selection, verification, builder calls and the reference page are derived
+from it; nothing else spells the instruction.
+
+    Row(
+        "tcgen05.alloc", ".cta_group.sync.aligned{.space}.b32", "[dst], ncols",
+        axes={"cta_group": CtaGroup, "space": (Space.SHARED_CTA,)},
+        operands=(address("dst", "space"), value("ncols", U32)),
+        …)
+
+In the modifiers, a name that `axes` declares is an axis, any other stands for itself; braces make
+an axis optional; a leading `::` glues it to the head.  In the operands, `[x]` is an address, `[x,
+y]` a tensor map with its coordinates, `x|y` a pair of results, and `{, x}` may be left out.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, Flag, auto
+from functools import cached_property
+from typing import Generic, Protocol, TypeAlias, TypeVar
+
+from intrinsics.modifiers import Modifier, ScalarType, Space
+from intrinsics.targets import EVERYWHERE, Capability
+
+Fact: TypeAlias = Modifier | bool | None
+"""The value of an axis (None: absent), or whether an optional operand is there."""
+
+Facts: TypeAlias = Mapping[str, Fact]
+
+T = TypeVar("T")
+
+
+# ---- operands --------------------------------------------------------------------------------
+
+
+class Kind(Enum):
+    """What may stand in an operand's place."""
+
+    REGISTER = "register"
+    VALUE = "register or number"
+    NUMBER = "number"
+    PREDICATE = "predicate"
+    ADDRESS = "address"
+    TENSOR_ADDRESS = "tensor memory address"
+    MATRIX = "shared memory descriptor or tensor memory address"
+    VECTOR = "vector"
+    LABEL = "label"
+    TEXT = "text"
+    PHI = "incoming values or blocks"
+    SOURCE = "register, number, special register, symbol or vector"
+
+
+class Access(Enum):
+    """Whether an instruction reads or writes an operand."""
+
+    READ = "read"
+    WRITE = "write"
+
+
+class VectorNumbers(Enum):
+    """Whether numbers may stand in a vector: never, beside a register, or alone too."""
+
+    NONE = "none"
+    SOME = "some"
+    ALL = "all"
+
+
+class Residency(Modifier):
+    """Where a matrix operand lives; its syntax shows it (a plain operand, or brackets)."""
+
+    SHARED = "shared memory descriptor"
+    TENSOR = "tensor memory address"
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many registers a vector operand has: a product of one factor per axis.
+
+    An axis value that is missing from its table counts 1; `none` is the count when it comes out 0,
+    which says that the operand is a scalar without braces.
+    """
+
+    factors: tuple[tuple[str, Mapping[Fact, int]], ...]
+
+    def of(self, facts: Facts) -> int:
+        """The number of registers under `facts`; 0 for a scalar."""
+        product = 1
+        for axis, table in self.factors:
+            product *= table.get(facts.get(axis), 1)
+        return product
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Which numbers an operand takes when it is a literal."""
+
+    low: int | None = None
+    high: int | None = None
+    multiple: int = 1
+    power_of_two: bool = False
+    nonzero: bool = False
+
+    def accepts(self, value: int) -> bool:
+        """Whether `value` is one of them; what does not fit into 32 bits loses its upper ones."""
+        value = value & 0xFFFF_FFFF if value >= 1 << 32 else value
+        if self.low is not None and value < self.low:
+            return False
+        if self.high is not None and value > self.high:
+            return False
+        if value % self.multiple or (self.nonzero and not value):
+            return False
+        return not self.power_of_two or (value > 0 and value & (value - 1) == 0)
+
+    def __str__(self) -> str:
+        if self.low is None:
+            return "any integer" if self.multiple == 1 else f"a multiple of {self.multiple}"
+        bounds = f"{self.low}" if self.high is None else f"{self.low}..{self.high}"
+        if self.high is None:
+            return f"at least {bounds}"
+        if self.power_of_two:
+            return f"a power of 2 in {bounds}"
+        return bounds if self.multiple == 1 else f"a multiple of {self.multiple} in {bounds}"
+
+
+@dataclass(frozen=True, slots=True)
+class By(Generic[T]):
+    """A property of an operand that an axis decides."""
+
+    axis: str
+    table: Mapping[Fact, T]
+    otherwise: T
+
+    def of(self, facts: Facts) -> T:
+        """The property under `facts`."""
+        return self.table.get(facts.get(self.axis), self.otherwise)
+
+
+OperandType: TypeAlias = ScalarType | str | By[ScalarType]
+"""A type, the axis that names it, or a table over an axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One operand: its place in the syntax is given by the row's operand string."""
+
+    name: str
+    kind: Kind
+    type: OperandType = ScalarType.B32
+    access: Access = Access.READ
+    space: Space | str | None = None
+    count: Count | None = None
+    numbers: Numbers | By[Numbers] = Numbers()
+    negatable: bool = False  # `!p`
+    number_too: bool = False  # a predicate's place that also takes a number
+    sink: bool = False  # `_` discards the result
+    widened: bool = False  # a register wider than the type may hold it (ld, st, cvt)
+    untyped: bool = False  # a tensor address whose register must be declared .b32
+    vector_numbers: VectorNumbers = VectorNumbers.NONE
+
+    def type_under(self, facts: Facts) -> ScalarType:
+        """The operand's type, looked up where an axis names it."""
+        if isinstance(self.type, ScalarType):
+            return self.type
+        if isinstance(self.type, By):
+            return self.type.of(facts)
+        found = facts.get(self.type)
+        assert isinstance(found, ScalarType), (self.name, self.type)
+        return found
+
+    def numbers_under(self, facts: Facts) -> Numbers:
+        """The literals that the operand takes."""
+        return self.numbers.of(facts) if isinstance(self.numbers, By) else self.numbers
+
+
+def result(name: str, type: OperandType, *, sink: bool = False, widened: bool = False) -> Operand:
+    """A register that the instruction writes."""
+    return Operand(name, Kind.REGISTER, type, Access.WRITE, sink=sink, widened=widened)
+
+
+def predicate_result(name: str, *, sink: bool = False) -> Operand:
+    """A predicate that the instruction writes."""
+    return Operand(name, Kind.REGISTER, ScalarType.PRED, Access.WRITE, sink=sink)
+
+
+def register(name: str, type: OperandType) -> Operand:
+    """A register that the instruction reads."""
+    return Operand(name, Kind.REGISTER, type)
+
+
+def value(
+    name: str,
+    type: OperandType,
+    numbers: Numbers | By[Numbers] = Numbers(),
+    *,
+    widened: bool = False,
+) -> Operand:
+    """A register or a number."""
+    return Operand(name, Kind.VALUE, type, numbers=numbers, widened=widened)
+
+
+def number(name: str, numbers: Numbers | By[Numbers] = Numbers()) -> Operand:
+    """A number, never a register."""
+    return Operand(name, Kind.NUMBER, ScalarType.S64, numbers=numbers)
+
+
+def predicate(name: str, *, negatable: bool = True, number_too: bool = False) -> Operand:
+    """A predicate that the instruction reads."""
+    return Operand(
+        name, Kind.PREDICATE, ScalarType.PRED, negatable=negatable, number_too=number_too
+    )
+
+
+def address(name: str, space: Space | str | None = None) -> Operand:
+    """An address in a state space (or the generic one), in a 32- or 64-bit register or a symbol."""
+    return Operand(name, Kind.ADDRESS, ScalarType.B64, space=space)
+
+
+def tensor_address(name: str, *, untyped: bool = False) -> Operand:
+    """An address in tensor memory: always 32 bits, lane << 16 | column."""
+    return Operand(name, Kind.TENSOR_ADDRESS, space=Space.TENSOR, untyped=untyped)
+
+
+def matrix(name: str) -> Operand:
+    """A matrix: a 64-bit shared memory descriptor, or an address in tensor memory in brackets."""
+    return Operand(name, Kind.MATRIX, ScalarType.B64, space=Space.TENSOR, untyped=True)
+
+
+def label(name: str) -> Operand:
+    """A branch target."""
+    return Operand(name, Kind.LABEL)
+
+
+def vector(
+    name: str,
+    type: OperandType,
+    count: Count,
+    access: Access = Access.READ,
+    *,
+    numbers: VectorNumbers = VectorNumbers.NONE,
+    widened: bool = False,
+    sink: bool = False,
+) -> Operand:
+    """Registers in braces; a count of 0 is one register without braces."""
+    return Operand(
+        name,
+        Kind.VECTOR,
+        type,
+        access,
+        count=count,
+        sink=sink,
+        widened=widened,
+        vector_numbers=numbers,
+    )
+
+
+def per(**tables: Mapping[Fact, int]) -> Count:
+    """A vector's length as a product of tables over axes."""
+    return Count(tuple(tables.items()))
+
+
+# ---- syntax ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A modifier with several values."""
+
+    name: str
+    values: tuple[Modifier, ...]
+    optional: bool
+
+    @property
+    def facts(self) -> tuple[Fact, ...]:
+        """Its values, and None when it may be absent."""
+        return (None, *self.values) if self.optional else self.values
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A modifier that always stands there: `.sync`."""
+
+    text: str
+
+    @property
+    def ptx(self) -> str:
+        """The spelling in an instruction's name."""
+        return "." + self.text
+
+
+class Bracket(Enum):
+    """The syntactic shape of one operand place."""
+
+    PLAIN = "x"
+    ADDRESS = "[x]"
+    TENSOR = "[x, y]"
+    PAIR = "x|y"
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One place in the operand list; places of the same `group` come and go together."""
+
+    names: tuple[str, ...]
+    bracket: Bracket
+    group: int | None  # None: always there
+
+    @property
+    def pair_optional(self) -> bool:
+        """Whether the second of a pair may be left out (`p{|q}`)."""
+        return self.bracket is Bracket.PAIR and self.names[1].startswith("?")
+
+
+def _parse_modifiers(
+    text: str, axes: Mapping[str, Iterable[Modifier]]
+) -> tuple[Axis | Literal, ...]:
+    items: list[Axis | Literal] = []
+    for match in re.finditer(r"(\{)?(?:\.|(?<![\w:])::)([\w:]+)\}?", text):
+        name, optional = match[2], match[1] is not None
+        if name in axes:
+            items.append(Axis(name, tuple(axes[name]), optional))
+        else:
+            assert not optional, f"{name}: an optional modifier must be a declared axis"
+            items.append(Literal(name))
+    return tuple(items)
+
+
+def _parse_operands(text: str) -> tuple[Element, ...]:
+    elements: list[Element] = []
+    groups = itertools.count()
+    for part in re.finditer(r"\{\s*,\s*((?:[^{}])*)\}|([^{}]+(?:\{\|\w+\}[^{}]*)?)", text):
+        group = next(groups) if part[1] is not None else None
+        body = (part[1] if part[1] is not None else part[2]).strip().strip(",")
+        for place in re.finditer(r"\[([^\]]*)\]|(\w+)(?:\|(\w+)|\{\|(\w+)\})?", body):
+            if place[1] is not None:
+                names = tuple(n.strip() for n in place[1].split(","))
+                bracket = Bracket.ADDRESS if len(names) == 1 else Bracket.TENSOR
+            elif place[3] is not None:
+                names, bracket = (place[2], place[3]), Bracket.PAIR
+            elif place[4] is not None:
+                names, bracket = (place[2], "?" + place[4]), Bracket.PAIR
+            else:
+                names, bracket = (place[2],), Bracket.PLAIN
+            elements.append(Element(names, bracket, group))
+    return tuple(elements)
+
+
+# ---- legality --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Holds when every fact it names is one of the given ones."""
+
+    terms: tuple[tuple[str, frozenset[Fact]], ...] = ()
+
+    def holds(self, facts: Facts) -> bool:
+        """Whether `facts` satisfy every term."""
+        return all(facts.get(name) in allowed for name, allowed in self.terms)
+
+    def must(
+        self, rule_id: str, text: str = "", hint: str = "", **facts: Fact | Iterable[Fact]
+    ) -> Rule:
+        """A rule: under this guard, `facts` must hold."""
+        return Rule(rule_id, self, when(**facts), text, hint)
+
+    def needs(self, rule_id: str, capability: Capability, text: str = "", hint: str = "") -> Rule:
+        """A rule: under this guard, the target must have `capability`."""
+        return Rule(rule_id, self, capability, text, hint)
+
+    def is_wrong(
+        self, rule_id: str, text: str, hint: str = "", *, ptxas_accepts: bool = False
+    ) -> Rule:
+        """A rule: this guard must never hold."""
+        return Rule(rule_id, self, Never.NEVER, text, hint, ptxas_accepts=ptxas_accepts)
+
+
+class Never(Enum):
+    """The demand that nothing satisfies."""
+
+    NEVER = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Under `guard`, `demand` must hold: other facts, or a capability of the target.
+
+    `ptxas_accepts` marks what nvgen rejects on purpose although ptxas lets it pass.
+    """
+
+    id: str
+    guard: Guard
+    demand: Guard | Capability | Never
+    text: str = ""
+    hint: str = ""
+    ptxas_accepts: bool = False
+
+
+def when(**facts: Fact | Iterable[Fact]) -> Guard:
+    """A guard: `when(kind=MmaKind.I8, mask=True)`; a collection means "one of these"."""
+    return Guard(tuple((name, _fact_set(allowed)) for name, allowed in facts.items()))
+
+
+def _fact_set(allowed: Fact | Iterable[Fact]) -> frozenset[Fact]:
+    if allowed is None or isinstance(allowed, (Modifier, bool)):
+        return frozenset([allowed])
+    return frozenset(allowed)
+
+
+ALWAYS = Guard()
+
+
+def absent_or(*values: Fact) -> tuple[Fact, ...]:
+    """The values, or the axis absent."""
+    return (None, *values)
+
+
+# ---- effects ---------------------------------------------------------------------------------
+
+
+class IssueScope(Enum):
+    """Who executes one instance of the operation."""
+
+    THREAD = "thread"
+    WARP = "warp"
+    WARPGROUP = "warpgroup"
+    CTA = "CTA"
+    CTA_PAIR = "CTA pair"
+
+
+class Effect(Flag):
+    """What an instruction does besides computing its results."""
+
+    NONE = 0
+    READS_MEMORY = auto()
+    WRITES_MEMORY = auto()
+    CONVERGENT = auto()  # which threads execute it together matters
+    ALIGNED = auto()  # the whole warp must execute it together
+    ASYNC_PROXY = auto()  # touches memory through the async proxy
+    TERMINATOR = auto()  # ends a block
+    BARRIER = auto()  # orders other operations, so nothing moves across it
+
+
+class Completion(Enum):
+    """When an operation's effect is there."""
+
+    AT_ISSUE = "at issue"
+    WAIT_LD = "tcgen05.wait::ld"
+    WAIT_ST = "tcgen05.wait::st"
+    COMMIT = "tcgen05.commit on an mbarrier"
+    TRANSACTION = "transaction bytes on an mbarrier"
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What dead-code elimination, the verifier and the simulator need to know."""
+
+    effect: Effect = Effect.NONE
+    scope: IssueScope = IssueScope.THREAD
+    completion: Completion = Completion.AT_ISSUE
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether the instruction may go when nobody uses its results."""
+        return self.effect in (Effect.NONE, Effect.READS_MEMORY)
+
+
+PURE = Effects()
+
+
+# ---- LLVM's spelling -------------------------------------------------------------------------
+
+
+Code: TypeAlias = Mapping[int, Fact]
+"""What the numbers of an immediate stand for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Llvm:
+    """One of LLVM's intrinsics for a row.
+
+    `name` follows `llvm.nvvm.`; `{hole}` in it spells an axis, as its value or as `holes` says
+    (where one text may stand for several facts).  `args` lists, in order, `type:operand`,
+    `type#axis` (an immediate that encodes an axis), `type?operand` (an i1 that says whether the
+    operand counts) and `type=number` (ignored).  Types are i1…i64, `p` and `pN` for pointers to
+    address space N, `vNi32` and `v*i32` for vectors as long as the operand.
+    """
+
+    name: str
+    args: str = ""
+    result: str = ""
+    given: Facts = field(default_factory=dict)
+    holes: Mapping[str, Mapping[str, Fact | Facts]] = field(default_factory=dict)
+    codes: Mapping[str, Code] = field(default_factory=dict)
+
+
+class Words(Protocol):
+    """Axes that a record keeps in packed words beside its operands."""
+
+    def slots(self, facts: Facts) -> tuple[str, ...]:
+        """The slots that hold the words of a form with `facts`."""
+
+    @property
+    def axes(self) -> frozenset[str]:
+        """The axes whose values stand in the words only."""
+
+    def pack(self, facts: Facts) -> dict[str, int]:
+        """The words for `facts`, by slot."""
+
+    def unpack(
+        self, words: Mapping[str, int], facts: Facts
+    ) -> tuple[dict[str, Fact], tuple[Problem, ...]]:
+        """The facts in `words`, and what is wrong with them; `facts` are those of the opcode."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong with a packed word, before it becomes a finding."""
+
+    rule: str
+    text: str
+    got: str = ""
+    expected: str = ""
+
+
+# ---- the row ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """One PTX instruction family; see the module's docstring for the notation.
+
+    `section` names the manual's section, `name` tells rows of one head apart (`add.int`), `opcode`
+    replaces the head in opcode names (`*` where the axes go), `tied` says which optional operand an
+    axis value implies, `numbers` publishes opcode numbers, `elsewhere` lists modifiers that PTX has
+    with this head in forms that nvgen does not know yet, `aliases` other names of the head;
+    `late` maps a modifier that belongs into the head to the longer head.
+    """
+
+    head: str
+    modifiers: str = ""
+    syntax: str = ""
+    axes: Mapping[str, Iterable[Modifier]] = field(default_factory=dict)
+    operands: tuple[Operand, ...] = ()
+    section: str = ""
+    name: str = ""
+    needs: Capability = EVERYWHERE
+    needs_text: str = ""
+    rules: tuple[Rule, ...] = ()
+    effects: Effects = PURE
+    llvm: tuple[Llvm, ...] = ()
+    words: Words | None = None
+    slots: str = ""
+    opcode: str = ""
+    tied: Mapping[str, str] = field(default_factory=dict)
+    numbers: Mapping[str, int] = field(default_factory=dict)
+    elsewhere: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    late: Mapping[str, str] = field(default_factory=dict)
+    simulated: bool = True
+
+    @cached_property
+    def id(self) -> str:
+        """The row's unique name."""
+        return self.name or self.head
+
+    @cached_property
+    def items(self) -> tuple[Axis | Literal, ...]:
+        """Modifiers in print order."""
+        return _parse_modifiers(self.modifiers, self.axes)
+
+    @cached_property
+    def axis(self) -> dict[str, Axis]:
+        """Axes by name, in print order."""
+        return {item.name: item for item in self.items if isinstance(item, Axis)}
+
+    @cached_property
+    def elements(self) -> tuple[Element, ...]:
+        """Operand places in PTX order."""
+        return _parse_operands(self.syntax)
+
+    @cached_property
+    def operand(self) -> dict[str, Operand]:
+        """Operands by name."""
+        return {operand.name: operand for operand in self.operands}
+
+    @cached_property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """Names of the operands of each optional group."""
+        found: dict[int, tuple[str, ...]] = {}
+        for element in self.elements:
+            if element.group is not None:
+                found[element.group] = found.get(element.group, ()) + element.names
+        return tuple(found.values())
+
+    @cached_property
+    def optional(self) -> frozenset[str]:
+        """Operands that may be left out: in braces, or a result that `_` discards."""
+        seconds = {e.names[1][1:] for e in self.elements if e.pair_optional}
+        sunk = {o.name for o in self.operands if o.sink and o.kind is Kind.REGISTER}
+        return frozenset(itertools.chain.from_iterable(self.groups)) | seconds | sunk
+
+    @cached_property
+    def slot_names(self) -> tuple[str, ...]:
+        """A record's slots when everything is there: operands, and packed words."""
+        if self.slots:
+            return tuple(self.slots.split())
+        return tuple(n.lstrip("?") for element in self.elements for n in element.names)
+
+    @cached_property
+    def opcode_axes(self) -> tuple[str, ...]:
+        """Axes that the opcode spells."""
+        in_words = self.words.axes if self.words else frozenset()
+        return tuple(name for name in self.axis if name not in in_words)
+
+    @cached_property
+    def fact_names(self) -> tuple[str, ...]:
+        """Everything a rule of this row may speak of, in a fixed order."""
+        matrices = tuple(o.name for o in self.operands if o.kind is Kind.MATRIX)
+        return (*self.axis, *sorted(self.optional), *matrices)
+
+    @cached_property
+    def opcode_ends(self) -> tuple[str, str]:
+        """What stands before and after the axes in an opcode name."""
+        text = self.opcode or re.sub(r"\W+", "_", self.head).upper()
+        before, _, after = text.partition("*")
+        return before, after
+
+    def spell(self, facts: Facts) -> str:
+        """The instruction's name with its modifiers, in canonical order."""
+        parts = [self.head]
+        for item in self.items:
+            if isinstance(item, Literal):
+                parts.append(item.ptx)
+                continue
+            fact = facts.get(item.name)
+            if isinstance(fact, Modifier):
+                parts.append(fact.ptx)
+        return "".join(parts)
+
+    def __repr__(self) -> str:
+        return f"<Row {self.id}>"

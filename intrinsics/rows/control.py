@@ -1,0 +1,47 @@
+"""Control flow, and the statement that nvgen keeps without understanding it.
+
+PTX ISA, Control Flow Instructions.
+"""
+
+from __future__ import annotations
+
+from intrinsics.modifiers import ScalarType, Uniform
+from intrinsics.row import Effect, Effects, Kind, Operand, Row, label, result
+
+_ENDS = Effects(Effect.TERMINATOR)
+
+# fmt: off
+BRA = Row(
+    "bra", "{.uni}", "target",
+    axes={"uni": Uniform}, operands=(label("target"),), section="bra", effects=_ENDS,
+)
+
+RET = Row("ret", "{.uni}", axes={"uni": Uniform}, section="ret", effects=_ENDS)
+
+EXIT = Row("exit", section="exit", effects=_ENDS)
+
+TRAP = Row("trap", section="trap", effects=Effects(Effect.BARRIER))
+
+OPAQUE = Row(
+    "?", "", "text", name="opaque", opcode="OPAQUE",
+    operands=(Operand("text", Kind.TEXT),),
+    effects=Effects(Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.CONVERGENT
+                    | Effect.BARRIER),
+    simulated=False,
+)
+"""A statement of PTX that was read but not understood; its text is kept as it stood."""
+
+PHI = Row(
+    "phi", ".type", "d, values, blocks",
+    axes={"type": (ScalarType.PRED, ScalarType.B16, ScalarType.B32, ScalarType.B64)},
+    operands=(
+        result("d", "type"),
+        Operand("values", Kind.PHI, "type"),
+        Operand("blocks", Kind.PHI, "type"),
+    ),
+    opcode="PHI", simulated=False,
+)
+"""The value that came along the edge from each block; only before SSA form is left."""
+# fmt: on
+
+ROWS = (BRA, RET, EXIT, TRAP, OPAQUE, PHI)

@@ -1,0 +1,297 @@
+"""mbarrier: initialise, arrive, expect bytes, wait.
+
+PTX ISA, Parallel Synchronization and Communication Instructions: mbarrier.
+"""
+
+from __future__ import annotations
+
+from intrinsics.modifiers import NoComplete, ScalarType, Scope, Sem, Space
+from intrinsics.row import (
+    Effect,
+    Effects,
+    Facts,
+    Llvm,
+    Numbers,
+    Row,
+    Rule,
+    address,
+    predicate_result,
+    register,
+    result,
+    value,
+    when,
+)
+from intrinsics.targets import at_least, since
+
+_SM80 = since("7.0", at_least(80))
+_SM90 = since("8.0", at_least(90))
+_SHARED = (Space.SHARED, Space.SHARED_CTA)
+_ANYWHERE = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
+_SCOPES = (Scope.CTA, Scope.CLUSTER)
+
+_MBAR = address("mbar", "space")
+_STATE = result("state", ScalarType.B64, sink=True)
+_EFFECTS = Effects(Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.CONVERGENT | Effect.BARRIER)
+
+COUNT = Numbers(1, 0xFFFFF)
+"""Expected arrivals of a phase: 1 to 2^20 - 1."""
+
+# fmt: off
+_CTA_SPACE = when(space=Space.SHARED_CTA).needs("shared-cta-version", since("7.8"))
+_CLUSTER_SPACE = when(space=Space.SHARED_CLUSTER).needs("cluster-target", _SM90)
+_CLUSTER_SCOPE = when(scope=Scope.CLUSTER).needs("cluster-target", _SM90)
+_RELAXED = when(sem=Sem.RELAXED).needs("relaxed-target", since("8.6", at_least(90)))
+_RELEASE = when(sem=Sem.RELEASE).needs("sem-version", since("8.0"))
+_ACQUIRE = when(sem=Sem.ACQUIRE).needs("sem-version", since("8.0"))
+_BOTH = (
+    when(sem=tuple(Sem)).must("sem-scope", "an ordering needs a scope", scope=tuple(Scope)),
+    when(scope=tuple(Scope)).must("sem-scope", "a scope needs an ordering", sem=tuple(Sem)),
+)
+_REMOTE = (
+    _CLUSTER_SPACE,
+    when(space=Space.SHARED_CLUSTER).must(
+        "remote-state", "an arrive on another CTA's mbarrier returns no state: write _",
+        state=False),
+)
+_SUNK = when(state=False).needs("sink-version", since("7.1"))
+# fmt: on
+
+ARRIVE_RULES: tuple[Rule, ...] = (
+    _CTA_SPACE,
+    *_REMOTE,
+    _CLUSTER_SCOPE,
+    _RELAXED,
+    _RELEASE,
+    *_BOTH,
+    _SUNK,
+    when(no_complete=NoComplete.NO_COMPLETE).must(
+        "no-complete", ".noComplete takes the count of arrivals", count=True
+    ),
+    when(no_complete=NoComplete.NO_COMPLETE).must(
+        "no-complete",
+        ".noComplete arrives in its own CTA with release semantics at most",
+        scope=(None, Scope.CTA),
+        sem=(None, Sem.RELEASE),
+        space=(None, *_SHARED),
+    ),
+    when(count=True, no_complete=None).needs("count-target", since("7.8", at_least(90))),
+)
+TX_RULES: tuple[Rule, ...] = (*_REMOTE, _RELAXED, *_BOTH)
+
+_ARRIVE_AXES = {
+    "no_complete": NoComplete,
+    "sem": (Sem.RELEASE, Sem.RELAXED),
+    "scope": _SCOPES,
+    "space": _ANYWHERE,
+}
+_TX_AXES = {"sem": (Sem.RELEASE, Sem.RELAXED), "scope": _SCOPES, "space": _ANYWHERE}
+_CTA: Facts = {"space": Space.SHARED}
+_CLUSTER: Facts = {"space": Space.SHARED_CLUSTER, "state": False}
+
+
+def _ordering(strong: Sem) -> dict[str, dict[str, Facts]]:
+    """LLVM's `.relaxed` and `.scope.X`; the strong ordering at CTA scope is PTX's default."""
+    return {
+        "order": {
+            ".scope.cta": {"sem": None, "scope": None},
+            ".scope.cluster": {"sem": strong, "scope": Scope.CLUSTER},
+            ".relaxed.scope.cta": {"sem": Sem.RELAXED, "scope": Scope.CTA},
+            ".relaxed.scope.cluster": {"sem": Sem.RELAXED, "scope": Scope.CLUSTER},
+        }
+    }
+
+
+_RELEASES = _ordering(Sem.RELEASE)
+_ACQUIRES = _ordering(Sem.ACQUIRE)
+_TX_SCOPES = {"scope": {"cta": Scope.CTA, "cluster": Scope.CLUSTER}}
+_NO_COMPLETE: Facts = {"no_complete": NoComplete.NO_COMPLETE}
+
+
+def _arrive_spellings(verb: str) -> tuple[Llvm, ...]:
+    """LLVM's old names (generic, `.shared`) and its new ones (`.scope.X.space.Y`)."""
+    old, new = f"mbarrier.{verb}", f"mbarrier.{verb}{{order}}.space"
+    shared_no_complete: Facts = {**_NO_COMPLETE, **_CTA}
+    return (
+        Llvm(old, "p:mbar", "i64:state"),
+        Llvm(f"{old}.shared", "p3:mbar", "i64:state", given=_CTA),
+        Llvm(f"{old}.noComplete", "p:mbar, i32:count", "i64:state", given=_NO_COMPLETE),
+        Llvm(
+            f"{old}.noComplete.shared", "p3:mbar, i32:count", "i64:state", given=shared_no_complete
+        ),
+        Llvm(f"{new}.cta", "p3:mbar, i32:count", "i64:state", given=_CTA, holes=_RELEASES),
+        Llvm(f"{new}.cluster", "p7:mbar, i32:count", given=_CLUSTER, holes=_RELEASES),
+    )
+
+
+def _arrive_tx_spellings(verb: str) -> tuple[Llvm, ...]:
+    new = f"mbarrier.{verb}{{order}}.space"
+    return (
+        Llvm(f"{new}.cta", "p3:mbar, i32:tx_count", "i64:state", given=_CTA, holes=_RELEASES),
+        Llvm(f"{new}.cluster", "p7:mbar, i32:tx_count", given=_CLUSTER, holes=_RELEASES),
+    )
+
+
+def _tx_spellings(verb: str) -> tuple[Llvm, ...]:
+    new = f"mbarrier.{verb}.scope.{{scope}}.space"
+    here: Facts = {"sem": Sem.RELAXED, "space": Space.SHARED}
+    remote: Facts = {"sem": Sem.RELAXED, "space": Space.SHARED_CLUSTER}
+    return (
+        Llvm(f"{new}.cta", "p3:mbar, i32:tx_count", given=here, holes=_TX_SCOPES),
+        Llvm(f"{new}.cluster", "p7:mbar, i32:tx_count", given=remote, holes=_TX_SCOPES),
+    )
+
+
+# fmt: off
+INIT = Row(
+    "mbarrier.init", "{.space}.b64", "[mbar], count",
+    axes={"space": _SHARED},
+    operands=(_MBAR, value("count", ScalarType.U32, COUNT)),
+    section="mbarrier.init", needs=_SM80, rules=(_CTA_SPACE,), effects=_EFFECTS,
+    llvm=(
+        Llvm("mbarrier.init", "p:mbar, i32:count"),
+        Llvm("mbarrier.init.shared", "p3:mbar, i32:count", given={"space": Space.SHARED}),
+    ),
+)
+
+INVAL = Row(
+    "mbarrier.inval", "{.space}.b64", "[mbar]",
+    axes={"space": _SHARED},
+    operands=(_MBAR,),
+    section="mbarrier.inval", needs=_SM80, rules=(_CTA_SPACE,), effects=_EFFECTS,
+    llvm=(
+        Llvm("mbarrier.inval", "p:mbar"),
+        Llvm("mbarrier.inval.shared", "p3:mbar", given={"space": Space.SHARED}),
+    ),
+)
+
+ARRIVE = Row(
+    "mbarrier.arrive", "{.no_complete}{.sem}{.scope}{.space}.b64", "state, [mbar] {, count}",
+    axes=_ARRIVE_AXES,
+    operands=(_STATE, _MBAR, value("count", ScalarType.U32, Numbers(1))),
+    section="mbarrier.arrive", needs=_SM80, rules=ARRIVE_RULES, effects=_EFFECTS,
+    llvm=_arrive_spellings("arrive"),
+)
+
+ARRIVE_DROP = Row(
+    "mbarrier.arrive_drop", "{.no_complete}{.sem}{.scope}{.space}.b64",
+    "state, [mbar] {, count}",
+    axes=_ARRIVE_AXES,
+    operands=(_STATE, _MBAR, value("count", ScalarType.U32, Numbers(1))),
+    section="mbarrier.arrive_drop", needs=_SM80, rules=ARRIVE_RULES, effects=_EFFECTS,
+    llvm=_arrive_spellings("arrive.drop"),
+)
+
+ARRIVE_EXPECT_TX = Row(
+    "mbarrier.arrive.expect_tx", "{.sem}{.scope}{.space}.b64", "state, [mbar], tx_count",
+    axes=_TX_AXES,
+    operands=(_STATE, _MBAR, value("tx_count", ScalarType.U32)),
+    section="mbarrier.arrive", needs=_SM90, rules=TX_RULES, effects=_EFFECTS,
+    llvm=_arrive_tx_spellings("arrive.expect.tx"),
+)
+
+ARRIVE_DROP_EXPECT_TX = Row(
+    "mbarrier.arrive_drop.expect_tx", "{.sem}{.scope}{.space}.b64", "state, [mbar], tx_count",
+    axes=_TX_AXES,
+    operands=(_STATE, _MBAR, value("tx_count", ScalarType.U32)),
+    section="mbarrier.arrive_drop", needs=_SM90, rules=TX_RULES, effects=_EFFECTS,
+    llvm=_arrive_tx_spellings("arrive.drop.expect.tx"),
+)
+
+EXPECT_TX = Row(
+    "mbarrier.expect_tx", "{.sem}{.scope}{.space}.b64", "[mbar], tx_count",
+    axes={"sem": (Sem.RELAXED,), "scope": _SCOPES, "space": _ANYWHERE},
+    operands=(_MBAR, value("tx_count", ScalarType.U32)),
+    section="mbarrier.expect_tx", needs=_SM90, rules=_BOTH, effects=_EFFECTS,
+    llvm=_tx_spellings("expect.tx"),
+)
+
+COMPLETE_TX = Row(
+    "mbarrier.complete_tx", "{.sem}{.scope}{.space}.b64", "[mbar], tx_count",
+    axes={"sem": (Sem.RELAXED,), "scope": _SCOPES, "space": _ANYWHERE},
+    operands=(_MBAR, value("tx_count", ScalarType.U32)),
+    section="mbarrier.complete_tx", needs=_SM90, rules=_BOTH, effects=_EFFECTS,
+    llvm=_tx_spellings("complete.tx"),
+)
+# fmt: on
+
+_WAIT_RULES = (
+    _CTA_SPACE,
+    _CLUSTER_SCOPE,
+    _RELAXED,
+    _ACQUIRE,
+    *_BOTH,
+)
+_WAIT_AXES = {"sem": (Sem.ACQUIRE, Sem.RELAXED), "scope": _SCOPES, "space": _SHARED}
+_DONE = predicate_result("done")
+_TOKEN = value("state", ScalarType.B64)
+_PHASE = value("phase", ScalarType.U32, Numbers(0, 1))
+_HINT = value("hint", ScalarType.U32)
+
+
+def _wait_spellings(verb: str, token: str, *, limited: bool) -> tuple[Llvm, ...]:
+    """`mbarrier.<verb>[.tl][.relaxed].scope.X.space.cta`; `.tl` takes a time limit."""
+    name, args = f"mbarrier.{verb}", f"p3:mbar, {token}"
+    tail = "{order}.space.cta"
+    plain = Llvm(name + tail, args, "i1:done", given=_CTA, holes=_ACQUIRES)
+    if not limited:
+        return (plain,)
+    hinted = f"{args}, i32:hint"
+    return (plain, Llvm(f"{name}.tl{tail}", hinted, "i1:done", given=_CTA, holes=_ACQUIRES))
+
+
+# fmt: off
+TEST_WAIT = Row(
+    "mbarrier.test_wait", "{.sem}{.scope}{.space}.b64", "done, [mbar], state",
+    axes=_WAIT_AXES, operands=(_DONE, _MBAR, _TOKEN),
+    section="mbarrier.test_wait", needs=_SM80, rules=_WAIT_RULES, effects=_EFFECTS,
+    llvm=(
+        Llvm("mbarrier.test.wait", "p:mbar, i64:state", "i1:done"),
+        Llvm("mbarrier.test.wait.shared", "p3:mbar, i64:state", "i1:done", given=_CTA),
+        *_wait_spellings("test.wait", "i64:state", limited=False),
+    ),
+)
+
+TEST_WAIT_PARITY = Row(
+    "mbarrier.test_wait.parity", "{.sem}{.scope}{.space}.b64", "done, [mbar], phase",
+    axes=_WAIT_AXES, operands=(_DONE, _MBAR, _PHASE),
+    section="mbarrier.test_wait", needs=since("7.1", at_least(80)), rules=_WAIT_RULES,
+    effects=_EFFECTS, llvm=_wait_spellings("test.wait.parity", "i32:phase", limited=False),
+)
+
+TRY_WAIT = Row(
+    "mbarrier.try_wait", "{.sem}{.scope}{.space}.b64", "done, [mbar], state {, hint}",
+    axes=_WAIT_AXES, operands=(_DONE, _MBAR, _TOKEN, _HINT),
+    section="mbarrier.try_wait", needs=since("7.8", at_least(90)), rules=_WAIT_RULES,
+    effects=_EFFECTS, llvm=_wait_spellings("try.wait", "i64:state", limited=True),
+)
+
+TRY_WAIT_PARITY = Row(
+    "mbarrier.try_wait.parity", "{.sem}{.scope}{.space}.b64", "done, [mbar], phase {, hint}",
+    axes=_WAIT_AXES, operands=(_DONE, _MBAR, _PHASE, _HINT),
+    section="mbarrier.try_wait", needs=since("7.8", at_least(90)), rules=_WAIT_RULES,
+    effects=_EFFECTS, llvm=_wait_spellings("try.wait.parity", "i32:phase", limited=True),
+)
+
+PENDING_COUNT = Row(
+    "mbarrier.pending_count", ".b64", "count, state",
+    operands=(result("count", ScalarType.U32), register("state", ScalarType.B64)),
+    section="mbarrier.pending_count", needs=_SM80,
+    llvm=(Llvm("mbarrier.pending.count", "i64:state", "i32:count"),), simulated=False,
+)
+# fmt: on
+
+ROWS = (
+    INIT,
+    INVAL,
+    ARRIVE,
+    ARRIVE_DROP,
+    ARRIVE_EXPECT_TX,
+    ARRIVE_DROP_EXPECT_TX,
+    EXPECT_TX,
+    COMPLETE_TX,
+    TEST_WAIT,
+    TEST_WAIT_PARITY,
+    TRY_WAIT,
+    TRY_WAIT_PARITY,
+    PENDING_COUNT,
+)

@@ -1,0 +1,253 @@
+"""Moves, integer arithmetic, logic, comparison and conversion.
+
+PTX ISA, Integer Arithmetic, Comparison and Selection, Logic and Shift, Data Movement and Conversion
+Instructions.  Floating-point arithmetic is not here yet: its types are listed as known elsewhere.
+"""
+
+from __future__ import annotations
+
+from intrinsics.modifiers import BoolOp, Compare, Sat, ScalarType
+from intrinsics.row import (
+    Access,
+    By,
+    Count,
+    Fact,
+    Kind,
+    Operand,
+    Row,
+    Rule,
+    predicate,
+    predicate_result,
+    result,
+    value,
+    vector,
+    when,
+)
+from intrinsics.targets import at_least, named, since
+
+T = ScalarType
+
+_WORDS = (T.U16, T.U32, T.U64, T.S16, T.S32, T.S64)
+_PAIRS = (T.U16X2, T.S16X2)
+_QUADS = (T.U8X4, T.S8X4)
+_BITS = (T.B16, T.B32, T.B64)
+_FLOATS = ("f16", "bf16", "f32", "f64", "f16x2", "bf16x2", "f32x2", "tf32")
+_ROUNDING = ("rn", "rz", "rm", "rp", "ftz")
+_QUAD_TARGETS = since("9.2", named("107af 120af 121af"))
+
+
+# fmt: off
+ADD = Row(
+    "add", "{.sat}.type", "d, a, b", name="add.int",
+    axes={"sat": Sat, "type": (*_WORDS, *_PAIRS, *_QUADS)},
+    operands=(result("d", "type"), value("a", "type"), value("b", "type")),
+    section="add",
+    rules=(
+        when(type=_PAIRS).needs("packed-target", since("8.0", at_least(90))),
+        when(type=_QUADS).needs("packed-8-target", _QUAD_TARGETS),
+        when(sat=Sat.SAT).must("sat-type", type=(T.S32, T.U32, *_PAIRS, *_QUADS)),
+        when(sat=Sat.SAT, type=(T.U32, *_PAIRS)).needs("sat-target", _QUAD_TARGETS),
+    ),
+    elsewhere=(*_FLOATS, *_ROUNDING, "cc"),
+)
+
+SUB = Row(
+    "sub", "{.sat}.type", "d, a, b", name="sub.int",
+    axes={"sat": Sat, "type": (*_WORDS, *_QUADS)},
+    operands=(result("d", "type"), value("a", "type"), value("b", "type")),
+    section="sub",
+    rules=(
+        when(type=_QUADS).needs("packed-8-target", _QUAD_TARGETS),
+        when(sat=Sat.SAT).must("sat-type", type=(T.S32, *_QUADS)),
+    ),
+    elsewhere=(*_FLOATS, *_ROUNDING, "cc"),
+)
+
+_NARROW_WORDS = (T.U16, T.U32, T.S16, T.S32)
+_DOUBLE = By("type", {T.U16: T.U32, T.S16: T.S32, T.U32: T.U64, T.S32: T.S64}, T.B64)
+
+
+def _multiply(half: str) -> Row:
+    return Row(
+        f"mul.{half}", ".type", "d, a, b", axes={"type": _WORDS},
+        operands=(result("d", "type"), value("a", "type"), value("b", "type")), section="mul",
+    )
+
+
+MUL_LO = _multiply("lo")
+MUL_HI = _multiply("hi")
+MUL_WIDE = Row(
+    "mul.wide", ".type", "d, a, b", axes={"type": _NARROW_WORDS},
+    operands=(result("d", _DOUBLE), value("a", "type"), value("b", "type")), section="mul",
+)
+
+
+def _multiply_add(half: str, rules: tuple[Rule, ...] = ()) -> Row:
+    return Row(
+        f"mad.{half}", "{.sat}.type", "d, a, b, c", axes={"sat": Sat, "type": _WORDS},
+        operands=(result("d", "type"), value("a", "type"), value("b", "type"),
+                  value("c", "type")),
+        section="mad", rules=rules, elsewhere=("cc",),
+    )
+
+
+MAD_LO = _multiply_add("lo", (when(sat=Sat.SAT).is_wrong("sat-type", "mad.lo has no .sat"),))
+MAD_HI = _multiply_add("hi", (when(sat=Sat.SAT).must("sat-type", type=T.S32),))
+MAD_WIDE = Row(
+    "mad.wide", ".type", "d, a, b, c", axes={"type": _NARROW_WORDS},
+    operands=(result("d", _DOUBLE), value("a", "type"), value("b", "type"),
+              value("c", _DOUBLE)),
+    section="mad",
+)
+
+
+def _logic(head: str) -> Row:
+    return Row(
+        head, ".type", "d, a, b", axes={"type": (T.PRED, *_BITS)},
+        operands=(result("d", "type"), value("a", "type"), value("b", "type")), section=head,
+    )
+
+
+AND, OR, XOR = _logic("and"), _logic("or"), _logic("xor")
+NOT = Row(
+    "not", ".type", "d, a", axes={"type": (T.PRED, *_BITS)},
+    operands=(result("d", "type"), value("a", "type")), section="not",
+)
+SHL = Row(
+    "shl", ".type", "d, a, b", axes={"type": _BITS},
+    operands=(result("d", "type"), value("a", "type"), value("b", T.U32)), section="shl",
+)
+SHR = Row(
+    "shr", ".type", "d, a, b", axes={"type": (*_BITS, *_WORDS)},
+    operands=(result("d", "type"), value("a", "type"), value("b", T.U32)), section="shr",
+)
+
+_SIGNED = (T.S16, T.S32, T.S64)
+_ORDERINGS = (Compare.LT, Compare.LE, Compare.GT, Compare.GE)
+_UNSIGNED_ORDERINGS = (Compare.LO, Compare.LS, Compare.HI, Compare.HS)
+SETP = Row(
+    "setp", ".cmp{.combine}.type", "p{|q}, a, b {, c}", name="setp.int",
+    axes={"cmp": (Compare.EQ, Compare.NE, *_ORDERINGS, *_UNSIGNED_ORDERINGS),
+          "combine": BoolOp, "type": (*_BITS, *_WORDS)},
+    operands=(
+        predicate_result("p", sink=True), predicate_result("q", sink=True),
+        value("a", "type"), value("b", "type"), predicate("c", number_too=True),
+    ),
+    section="setp", tied={"combine": "c"},
+    rules=(
+        when(type=_BITS).must("compare-type", cmp=(Compare.EQ, Compare.NE)),
+        when(cmp=_UNSIGNED_ORDERINGS).must("compare-type", type=(T.U16, T.U32, T.U64)),
+    ),
+    elsewhere=(*_FLOATS, "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan", "ftz"),
+)
+
+SELP = Row(
+    "selp", ".type", "d, a, b, c",
+    axes={"type": (*_BITS, *_WORDS, T.F32, T.F64)},
+    operands=(result("d", "type"), value("a", "type"), value("b", "type"),
+              predicate("c", number_too=True)),
+    section="selp",
+)
+
+_INTEGERS = (T.U8, T.U16, T.U32, T.U64, T.S8, T.S16, T.S32, T.S64)
+
+
+def _range(t: ScalarType) -> tuple[int, int]:
+    return (-(1 << t.bits - 1), (1 << t.bits - 1) - 1) if t.is_signed else (0, (1 << t.bits) - 1)
+
+
+def _can_overflow(source: ScalarType) -> tuple[Fact, ...]:
+    """The integer types that do not hold every value of `source`."""
+    low, high = _range(source)
+    return tuple(t for t in _INTEGERS if not (_range(t)[0] <= low and high <= _range(t)[1]))
+
+
+_SATURATES = tuple(
+    when(sat=Sat.SAT, atype=t).must("sat-needless", "nothing to saturate",
+                                    dtype=_can_overflow(t))
+    for t in _INTEGERS
+)
+CVT = Row(
+    "cvt", "{.sat}.dtype.atype", "d, a", name="cvt.int",
+    axes={"sat": Sat, "dtype": _INTEGERS, "atype": _INTEGERS},
+    operands=(result("d", "dtype", widened=True), value("a", "atype", widened=True)),
+    section="cvt", rules=_SATURATES,
+    elsewhere=(*_FLOATS, *_ROUNDING, "rni", "rzi", "rmi", "rpi", "rna", "rs", "relu", "satfinite",
+               "scaled::n2::ue8m0", "pack", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2",
+               "ue8m0x2", "e4m3x4", "e5m2x4", "e2m1x4", "e2m3x4", "e3m2x4", "f16x2", "bf16x2"),
+)
+
+MOV = Row(
+    "mov", ".type", "d, a",
+    axes={"type": (T.PRED, *_BITS, T.B128, *_WORDS, T.F32, T.F64)},
+    operands=(result("d", "type"), Operand("a", Kind.SOURCE, "type")), section="mov",
+    rules=(when(type=T.B128).needs("b128-version", since("8.3")),),
+)
+# fmt: on
+
+_HALVES = By("type", {T.B32: T.B16, T.B64: T.B32, T.B128: T.B64}, T.B16)
+_QUARTERS = By("type", {T.B32: T.B8, T.B64: T.B16, T.B128: T.B32}, T.B16)
+
+
+def _pack(parts: int, part: By[ScalarType]) -> tuple[Row, Row]:
+    """mov between one register and the vector of its 2 or 4 parts."""
+    count = Count((("type", dict.fromkeys(_PACKED, parts)),))
+    axes = {"type": _PACKED}
+    packs = Row(
+        "mov",
+        ".type",
+        "d, a",
+        name=f"mov.pack{parts}",
+        opcode=f"MOV_PACK{parts}",
+        axes=axes,
+        operands=(result("d", "type"), vector("a", part, count)),
+        section="mov",
+        rules=(_LONG,),
+    )
+    unpacks = Row(
+        "mov",
+        ".type",
+        "d, a",
+        name=f"mov.unpack{parts}",
+        opcode=f"MOV_UNPACK{parts}",
+        axes=axes,
+        operands=(
+            vector("d", part, count, Access.WRITE, sink=True),
+            Operand("a", Kind.REGISTER, "type"),
+        ),
+        section="mov",
+        rules=(_LONG,),
+    )
+    return packs, unpacks
+
+
+_PACKED = (T.B32, T.B64, T.B128)
+_LONG = when(type=T.B128).needs("b128-version", since("8.3"))
+MOV_PACK2, MOV_UNPACK2 = _pack(2, _HALVES)
+MOV_PACK4, MOV_UNPACK4 = _pack(4, _QUARTERS)
+
+
+ROWS = (
+    MOV,
+    MOV_PACK2,
+    MOV_UNPACK2,
+    MOV_PACK4,
+    MOV_UNPACK4,
+    ADD,
+    SUB,
+    MUL_LO,
+    MUL_HI,
+    MUL_WIDE,
+    MAD_LO,
+    MAD_HI,
+    MAD_WIDE,
+    AND,
+    OR,
+    XOR,
+    NOT,
+    SHL,
+    SHR,
+    SETP,
+    SELP,
+    CVT,
+)

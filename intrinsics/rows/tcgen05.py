@@ -1,0 +1,239 @@
+"""tcgen05 but for the matrix multiply: allocation, load, store, wait, fence, commit.
+
+PTX ISA, TensorCore 5th Generation Family Instructions.
+"""
+
+from __future__ import annotations
+
+from intrinsics.modifiers import (
+    CtaGroup,
+    Exclusive,
+    LdStNum,
+    LdStShape,
+    Multicast,
+    Pack,
+    ScalarType,
+    Space,
+    SyncRestrict,
+    ThreadSync,
+    Unpack,
+    WaitOp,
+)
+from intrinsics.row import (
+    Access,
+    By,
+    Completion,
+    Count,
+    Effect,
+    Effects,
+    Fact,
+    IssueScope,
+    Llvm,
+    Numbers,
+    Row,
+    VectorNumbers,
+    address,
+    number,
+    per,
+    tensor_address,
+    value,
+    vector,
+    when,
+)
+from intrinsics.targets import Feature, named, since, with_feature
+
+TCGEN05 = since("8.6", with_feature(Feature.HAS_TMEM))
+"""Where the family exists."""
+
+
+def conditional(op: str) -> str:
+    """What back-end verifiers say about a target without tensor memory."""
+    return (
+        f"{op} supported only on arch-conditional or family-conditional variants "
+        "from SM100 onwards."
+    )
+
+
+CG = {"cta_group": {"cg1": CtaGroup.ONE, "cg2": CtaGroup.TWO}}
+"""How LLVM's names spell .cta_group."""
+
+COLUMNS = Numbers(32, 512, multiple=32, power_of_two=True)
+"""Columns of an allocation: a power of 2 in 32..512."""
+
+_NCOLS = By("exclusive", {Exclusive.EXCLUSIVE: Numbers(multiple=32, nonzero=True)}, COLUMNS)
+
+_WARP = Effect.CONVERGENT | Effect.ALIGNED
+_ALLOCATES = Effects(_WARP | Effect.WRITES_MEMORY | Effect.BARRIER, IssueScope.WARP)
+_EXCLUSIVE = when(exclusive=Exclusive.EXCLUSIVE).needs(
+    "exclusive-version", since("9.4", with_feature(Feature.HAS_TMEM))
+)
+
+# fmt: off
+ALLOC = Row(
+    "tcgen05.alloc", ".cta_group.sync.aligned{.space}{.exclusive}.b32", "[dst], ncols",
+    axes={"cta_group": CtaGroup, "space": (Space.SHARED_CTA,), "exclusive": Exclusive},
+    operands=(address("dst", "space"), value("ncols", ScalarType.U32, _NCOLS)),
+    section="tcgen05.alloc",
+    needs=TCGEN05, needs_text=conditional("tcgen05.alloc"),
+    rules=(_EXCLUSIVE,),
+    effects=_ALLOCATES,
+    llvm=(
+        Llvm("tcgen05.alloc.{cta_group}", "p:dst, i32:ncols", holes=CG),
+        Llvm("tcgen05.alloc.shared.{cta_group}", "p3:dst, i32:ncols", holes=CG,
+             given={"space": Space.SHARED_CTA}),
+    ),
+)
+
+DEALLOC = Row(
+    "tcgen05.dealloc", ".cta_group.sync.aligned{.exclusive}.b32", "taddr, ncols",
+    axes={"cta_group": CtaGroup, "exclusive": Exclusive},
+    operands=(value("taddr", ScalarType.U32), value("ncols", ScalarType.U32, _NCOLS)),
+    section="tcgen05.dealloc",
+    needs=TCGEN05, needs_text=conditional("tcgen05.dealloc"),
+    rules=(_EXCLUSIVE,),
+    effects=_ALLOCATES,
+    llvm=(Llvm("tcgen05.dealloc.{cta_group}", "p6:taddr, i32:ncols", holes=CG),),
+)
+
+RELINQUISH = Row(
+    "tcgen05.relinquish_alloc_permit", ".cta_group.sync.aligned",
+    axes={"cta_group": CtaGroup},
+    section="tcgen05.relinquish_alloc_permit",
+    needs=TCGEN05, needs_text=conditional("tcgen05.relinquish_alloc_permit"),
+    effects=_ALLOCATES,
+    llvm=(Llvm("tcgen05.relinq.alloc.permit.{cta_group}", holes=CG),),
+)
+# fmt: on
+
+REGISTERS_PER_REPEAT: dict[Fact, int] = {
+    LdStShape.S16X64B: 1,
+    LdStShape.S32X32B: 1,
+    LdStShape.S16X32BX2: 1,
+    LdStShape.S16X128B: 2,
+    LdStShape.S16X256B: 4,
+}
+"""Registers per thread that one repetition of a shape moves."""
+
+REGISTERS: Count = per(
+    shape=REGISTERS_PER_REPEAT,
+    num={n: n.times for n in LdStNum},
+)
+"""Registers per thread of a tcgen05.ld or .st; at most 128.  PTX ISA, Table 47 and Table 48."""
+
+_UP_TO_X64 = tuple(n for n in LdStNum if n.times <= 64)
+_UP_TO_X32 = tuple(n for n in LdStNum if n.times <= 32)
+_SHAPE_RULES = (
+    when(shape=LdStShape.S16X128B).must("shape-num", num=_UP_TO_X64),
+    when(shape=LdStShape.S16X256B).must("shape-num", num=_UP_TO_X32),
+    when(shape=LdStShape.S16X32BX2).must(
+        "half-split", ".16x32bx2 takes the offset of its second half", half_split=True
+    ),
+    when(half_split=True).must(
+        "half-split", "only .16x32bx2 takes a half-split offset", shape=LdStShape.S16X32BX2
+    ),
+)
+_ONE_ACCESS = tuple(s for s in LdStShape if s is not LdStShape.S16X32BX2)
+_ONE = {"shape": {s.value: s for s in _ONE_ACCESS}}
+_PACK = {"pack": {0: None, 1: Pack.PACK_16B}}
+_UNPACK = {"unpack": {0: None, 1: Unpack.UNPACK_16B}}
+
+# fmt: off
+LD = Row(
+    "tcgen05.ld", ".sync.aligned.shape.num{.pack}.b32", "r, [taddr] {, half_split}",
+    axes={"shape": LdStShape, "num": LdStNum, "pack": Pack},
+    operands=(
+        vector("r", ScalarType.B32, REGISTERS, Access.WRITE, sink=True),
+        tensor_address("taddr"),
+        number("half_split"),
+    ),
+    section="tcgen05.ld",
+    needs=TCGEN05, needs_text=conditional("tcgen05.ld"),
+    rules=_SHAPE_RULES,
+    effects=Effects(_WARP | Effect.READS_MEMORY, IssueScope.WARP, Completion.WAIT_LD),
+    llvm=(
+        Llvm("tcgen05.ld.{shape}.{num}", "p6:taddr, i1#pack", "v*i32:r", holes=_ONE, codes=_PACK),
+        Llvm("tcgen05.ld.16x32bx2.{num}", "p6:taddr, i64:half_split, i1#pack", "v*i32:r",
+             given={"shape": LdStShape.S16X32BX2}, codes=_PACK),
+    ),
+    elsewhere=("red",),
+)
+
+ST = Row(
+    "tcgen05.st", ".sync.aligned.shape.num{.unpack}.b32", "[taddr] {, half_split}, r",
+    axes={"shape": LdStShape, "num": LdStNum, "unpack": Unpack},
+    operands=(
+        tensor_address("taddr"),
+        number("half_split"),
+        vector("r", ScalarType.B32, REGISTERS, numbers=VectorNumbers.SOME),
+    ),
+    section="tcgen05.st",
+    needs=TCGEN05, needs_text=conditional("tcgen05.st"),
+    rules=_SHAPE_RULES,
+    effects=Effects(_WARP | Effect.WRITES_MEMORY, IssueScope.WARP, Completion.WAIT_ST),
+    llvm=(
+        Llvm("tcgen05.st.{shape}.{num}", "p6:taddr, v*i32:r, i1#unpack", holes=_ONE,
+             codes=_UNPACK),
+        Llvm("tcgen05.st.16x32bx2.{num}", "p6:taddr, i64:half_split, v*i32:r, i1#unpack",
+             given={"shape": LdStShape.S16X32BX2}, codes=_UNPACK),
+    ),
+)
+
+MASK_TYPE = By("multicast", {Multicast.CLUSTER_32B: ScalarType.U32}, ScalarType.U16)
+MASK_NUMBERS = By("multicast", {Multicast.CLUSTER_32B: Numbers(0, 0xFFFF_FFFF)},
+                  Numbers(0, 0xFFFF))
+"""One bit for each CTA of the cluster."""
+
+WAIT = Row(
+    "tcgen05.wait", "::op.sync.aligned",
+    axes={"op": WaitOp},
+    section="tcgen05.wait",
+    needs=TCGEN05, needs_text=conditional("tcgen05.wait"),
+    effects=Effects(_WARP | Effect.BARRIER, IssueScope.WARP),
+    llvm=(Llvm("tcgen05.wait.{op}", holes={"op": {"ld": WaitOp.LD, "st": WaitOp.ST}}),),
+)
+
+FENCE = Row(
+    "tcgen05.fence", "::side",
+    axes={"side": ThreadSync},
+    section="tcgen05.fence",
+    needs=TCGEN05, needs_text=conditional("tcgen05.fence"),
+    effects=Effects(Effect.BARRIER),
+    llvm=(
+        Llvm("tcgen05.fence.{side}.thread.sync",
+             holes={"side": {"before": ThreadSync.BEFORE, "after": ThreadSync.AFTER}}),
+    ),
+)
+
+COMMIT = Row(
+    "tcgen05.commit",
+    ".cta_group.mbarrier::arrive::one{.restrict}{.space}{.multicast}.b64",
+    "[mbar] {, cta_mask}",
+    axes={"cta_group": CtaGroup, "restrict": SyncRestrict, "space": (Space.SHARED_CLUSTER,),
+          "multicast": Multicast},
+    operands=(
+        address("mbar", "space"),
+        value("cta_mask", MASK_TYPE, MASK_NUMBERS),
+    ),
+    section="tcgen05.commit",
+    needs=TCGEN05, needs_text=conditional("tcgen05.commit"),
+    tied={"multicast": "cta_mask"},
+    rules=(
+        when(multicast=Multicast.CLUSTER_16B).needs("multicast-16b-version", since("9.4")),
+        when(multicast=Multicast.CLUSTER_32B).needs("multicast-32b-target",
+                                                    since("9.4", named("107af"))),
+        when(restrict=SyncRestrict.READ_A).needs("sync-restrict-target",
+                                                 since("9.4", named("107af"))),
+    ),
+    effects=Effects(Effect.WRITES_MEMORY | Effect.CONVERGENT | Effect.BARRIER),
+    llvm=(
+        Llvm("tcgen05.commit.{cta_group}", "p:mbar", holes=CG),
+        Llvm("tcgen05.commit.shared.{cta_group}", "p3:mbar", holes=CG,
+             given={"space": Space.SHARED_CLUSTER}),
+        Llvm("tcgen05.commit.mc.{cta_group}", "p:mbar, i16:cta_mask", holes=CG),
+        Llvm("tcgen05.commit.mc.shared.{cta_group}", "p3:mbar, i16:cta_mask", holes=CG,
+             given={"space": Space.SHARED_CLUSTER}),
+    ),
+)
+# fmt: on
+
+ROWS = (ALLOC, DEALLOC, RELINQUISH, LD, ST, WAIT, FENCE, COMMIT)

@@ -1,0 +1,75 @@
+"""Special registers: what `%tid.x` and its like are.
+
+Layer: intrinsics.  PTX ISA, Special Registers.  The types are those that ptxas 13.5 lets a mov read
+them with.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from intrinsics.modifiers import ScalarType
+from intrinsics.targets import EVERYWHERE, Capability, at_least, since
+
+_WORD = (ScalarType.B32, ScalarType.U32, ScalarType.S32)
+_HALF_TOO = (ScalarType.U16, ScalarType.B16, *_WORD)
+_LONG = (ScalarType.B64, ScalarType.U64, ScalarType.S64)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecialRegister:
+    """One special register: its name after `%`, the mov types that read it, where it exists."""
+
+    name: str
+    types: tuple[ScalarType, ...]
+    needs: Capability = EVERYWHERE
+
+    @property
+    def llvm(self) -> str:
+        """The intrinsic that reads it, after `llvm.nvvm.`."""
+        return "read.ptx.sreg." + self.name.replace("cluster_", "cluster.").replace("_", ".")
+
+
+@functools.cache
+def special_registers() -> dict[str, SpecialRegister]:
+    """Every special register, by name."""
+    cluster = since("7.8", at_least(90))
+    groups: list[tuple[str, tuple[ScalarType, ...], Capability]] = [
+        ("tid ntid ctaid nctaid", _HALF_TOO, EVERYWHERE),
+        ("clusterid nclusterid cluster_ctaid cluster_nctaid", _WORD, cluster),
+    ]
+    found = [
+        SpecialRegister(f"{name}.{axis}", types, needs)
+        for names, types, needs in groups
+        for name in names.split()
+        for axis in "xyz"
+    ]
+    single: list[tuple[str, tuple[ScalarType, ...], Capability]] = [
+        ("tid.w ntid.w ctaid.w nctaid.w", _HALF_TOO, EVERYWHERE),
+        ("laneid warpid nwarpid smid nsmid", _WORD, EVERYWHERE),
+        ("lanemask_eq lanemask_le lanemask_lt lanemask_ge lanemask_gt", _WORD, EVERYWHERE),
+        ("clock clock_hi globaltimer_lo globaltimer_hi", _WORD, EVERYWHERE),
+        ("total_smem_size dynamic_smem_size", _WORD, EVERYWHERE),
+        (" ".join(f"envreg{n}" for n in range(32)), _WORD, EVERYWHERE),
+        (" ".join(f"pm{n}" for n in range(8)), _WORD, EVERYWHERE),
+        (" ".join(f"pm{n}_64" for n in range(8)), _LONG, EVERYWHERE),
+        ("gridid", (*_HALF_TOO, *_LONG), EVERYWHERE),
+        ("clock64 globaltimer", _LONG, EVERYWHERE),
+        ("cluster_ctarank cluster_nctarank", _WORD, cluster),
+        ("is_explicit_cluster", (ScalarType.PRED,), cluster),
+        ("aggr_smem_size", _WORD, since("8.1", at_least(90))),
+        (
+            "reserved_smem_offset_begin reserved_smem_offset_end reserved_smem_offset_cap "
+            "reserved_smem_offset_0 reserved_smem_offset_1",
+            _WORD,
+            since("7.6", at_least(80)),
+        ),
+        ("current_graph_exec", _LONG, since("8.0")),
+    ]
+    found += [
+        SpecialRegister(name, types, needs)
+        for names, types, needs in single
+        for name in names.split()
+    ]
+    return {register.name: register for register in found}
