@@ -1,0 +1,1 @@
+"""asmprinter: how machine records become text, and back (PTX and MIR)."""

@@ -1,0 +1,262 @@
+"""Machine records to MIR text, for people and for `asmprinter.mir_reader`.
+
+Layer: asmprinter.  Input: an `intrinsics.mir.Module`.  Output: text whose grammar is written down
+in `asmprinter.mir_reader`, with comments that decode what a number hides.  A record with more than
+four operands stands one operand a line, each with its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asmprinter.ptx_printer import Printed, float_literal
+from intrinsics.idesc import InstructionDescriptor
+from intrinsics.mir import (
+    FloatImm,
+    Form,
+    Imm,
+    Label,
+    Location,
+    MachineFunction,
+    MachineInstr,
+    Mem,
+    Module,
+    Not,
+    Op,
+    Param,
+    Scalar,
+    Sink,
+    Special,
+    Sym,
+    Text,
+    Variable,
+    predecessors,
+)
+from intrinsics.modifiers import MmaKind, ScalarType
+from intrinsics.row import Access, Kind
+from intrinsics.words import CollectorWord, ControlWord
+
+ONE_LINE = 4
+"""Up to so many operands stand on the record's own line."""
+
+_COMMENT_COLUMN = 48
+
+
+def print_mir(module: Module) -> Printed:
+    """Print `module` as MIR."""
+    lines = ["; nvgen MIR", f"target {module.target}"]
+    if module.ptx is not None:
+        lines.append(f"ptx {module.ptx}")
+    if module.source:
+        lines.append(f"source {_quoted(module.source)}")
+    lines += [_variable(v) for v in module.variables]
+    records: dict[int, MachineInstr] = {}
+    for function in module.functions:
+        lines.append("")
+        for line, mi in _function(function, module.locations):
+            lines.append(line)
+            if mi is not None:
+                records[len(lines)] = mi
+    if len(module.locations) > 1:
+        lines.append("")
+    lines += [f"!{i} = {_location(loc)}" for i, loc in enumerate(module.locations) if i]
+    return Printed("\n".join(lines) + "\n", records)
+
+
+def print_function(function: MachineFunction, locations: list[Location]) -> str:
+    """Print one function as MIR."""
+    return "\n".join(line for line, _ in _function(function, locations)) + "\n"
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _variable(variable: Variable) -> str:
+    linkage = "extern " if variable.external else ""
+    text = (
+        f"{linkage}{variable.space.value} @{variable.name} : size {variable.size} "
+        f"align {variable.align}"
+    )
+    return text if variable.data is None else f"{text} = {variable.data.hex() or '-'}"
+
+
+def _param(param: Param) -> str:
+    text = f"param @{param.name} : {param.type.value} size {param.size} align {param.align}"
+    if param.is_pointer:
+        space = param.pointee.value if param.pointee else "generic"
+        text += f" ptr {space} {param.pointee_align}"
+    return text + (" constant" if param.constant else "")
+
+
+def _location(location: Location) -> str:
+    text = f"{_quoted(location.file)}:{location.line}:{location.column}"
+    if location.python_file:
+        text += f" from {_quoted(location.python_file)}:{location.python_line}"
+    return text
+
+
+def _function(
+    function: MachineFunction, locations: list[Location]
+) -> Iterator[tuple[str, MachineInstr | None]]:
+    kind = "kernel" if function.is_kernel else "func"
+    yield f"{kind} @{function.name}(" + (")" if not function.params else ""), None
+    for i, param in enumerate(function.params):
+        comma = "," if i + 1 < len(function.params) else ""
+        yield f"  {_param(param)}{comma}", None
+    launch = function.launch
+    numbers = (
+        ("reqntid", launch.reqntid),
+        ("maxntid", launch.maxntid),
+        ("cluster", launch.cluster),
+        ("maxnreg", (launch.maxnreg,) if launch.maxnreg else ()),
+        ("minctasm", (launch.minctasm,) if launch.minctasm else ()),
+    )
+    words = [f"{name} {' '.join(map(str, given))}" for name, given in numbers if given]
+    words += ["named"] if function.keep_names else []
+    closing = ")" if function.params else ""
+    yield " ".join([*([closing] if closing else []), *words, "{"]), None
+    names = register_names(function)
+    before = predecessors(function)
+    for i, block in enumerate(function.blocks):
+        preds = ", ".join("bb." + function.blocks[p].name for p in before[i])
+        yield _commented(f"bb.{block.name}:", f"preds: {preds}" if preds else ""), None
+        for mi in block.instrs:
+            first = True
+            for line in _record(mi, names, function.regs.classes, locations):
+                yield line, mi if first else None
+                first = False
+    yield "}", None
+
+
+def register_names(function: MachineFunction) -> list[str]:
+    """How registers are written: by name where they have one of their own, else by number."""
+    if function.keep_names:
+        return [n if n.startswith("%") else f"%{_quoted(n)}" for n in function.regs.names]
+    return [f"%{name}" if name else f"%{i}" for i, name in enumerate(function.regs.names)]
+
+
+# ---- records ---------------------------------------------------------------------------------
+
+
+def _commented(text: str, comment: str) -> str:
+    return f"{text:<{_COMMENT_COLUMN - 1}} ; {comment}" if comment else text
+
+
+def _record(
+    mi: MachineInstr, names: list[str], classes: list[ScalarType], locations: list[Location]
+) -> Iterator[str]:
+    shown = [_operand(op, names, classes) for op in mi.ops]
+    form = mi.form
+    text = f"  {_guard(mi, names)}{_results(form, shown)}{form.opcode}"
+    mark = f" !{mi.loc}" if mi.loc else ""
+    others = [i for i in range(len(shown)) if i not in form.defs]
+    comment = _comment(mi, locations)
+    if len(shown) <= ONE_LINE:
+        parts = [
+            f"{form.slots[i]}={_bare(form, i, shown[i], mi)}"
+            if form.slots[i] in form.row.optional
+            else _bare(form, i, shown[i], mi)
+            for i in others
+        ]
+        yield _commented(text + (" " + ", ".join(parts) if parts else "") + mark, comment)
+        return
+    yield _commented(text + mark, comment)
+    width = max(len(form.slots[i]) for i in others) + 1
+    for i in others:
+        line = f"      {form.slots[i] + ':':<{width}} {_bare(form, i, shown[i], mi)}"
+        yield _commented(line, _decoded(mi, form.slots[i]))
+
+
+def _guard(mi: MachineInstr, names: list[str]) -> str:
+    if isinstance(mi.guard, Not):
+        return f"@!{names[mi.guard.reg]}:pred "
+    return f"@{names[mi.guard]}:pred " if mi.guard is not None else ""
+
+
+def _results(form: Form, shown: list[str]) -> str:
+    parts = []
+    for operand in form.row.operands:
+        if operand.access is not Access.WRITE:
+            continue
+        i = form.index.get(operand.name)
+        if i is not None:
+            parts.append(shown[i])
+        elif operand.sink:
+            parts.append("_")
+    return ", ".join(parts) + " = " if parts else ""
+
+
+def _bare(form: Form, i: int, shown: str, mi: MachineInstr) -> str:
+    """Tensor memory addresses without an offset stand without brackets, as the pages show them."""
+    operand, op = form.operands[i], mi.ops[i]
+    plain = operand is not None and operand.kind is Kind.TENSOR_ADDRESS
+    if plain and isinstance(op, Mem) and not op.offset and isinstance(op.base, int):
+        return shown[1:-1]
+    return shown
+
+
+def _operand(op: Op, names: list[str], classes: list[ScalarType]) -> str:
+    if isinstance(op, tuple):
+        return "{" + ", ".join(_scalar(part, names, classes) for part in op) + "}"
+    return _scalar(op, names, classes)
+
+
+def _scalar(op: Scalar, names: list[str], classes: list[ScalarType]) -> str:
+    match op:
+        case int():
+            return f"{names[op]}:{classes[op].value}"
+        case Imm(value):
+            return f"imm:{value}"
+        case FloatImm():
+            return f"fimm:{float_literal(op)}"
+        case Mem(base, offset):
+            shown = _scalar(base, names, classes)
+            return f"[{shown}{offset:+d}]" if offset else f"[{shown}]"
+        case Sym(name):
+            return f"@{name}"
+        case Special(name):
+            return f"sreg:{name}"
+        case Label(name):
+            return f"bb.{name}"
+        case Text(text):
+            return f"text:{_quoted(text)}"
+        case Not(reg):
+            return f"!{names[reg]}:pred"
+        case Sink():
+            return "_"
+
+
+# ---- comments --------------------------------------------------------------------------------
+
+
+def _comment(mi: MachineInstr, locations: list[Location]) -> str:
+    parts = []
+    number = mi.row.numbers.get(mi.opcode)
+    if number is not None:
+        parts.append(str(number))
+    location = locations[mi.loc] if mi.loc < len(locations) else Location()
+    if location.line:
+        parts.append(f"{location.file.rsplit('/', 1)[-1]}:{location.line}")
+    return ", ".join(parts)
+
+
+def _decoded(mi: MachineInstr, slot: str) -> str:
+    """What the number in `slot` says."""
+    op = mi[slot]
+    if not isinstance(op, Imm):
+        return ""
+    match slot:
+        case "ctrl":
+            return str(ControlWord.decode(op.value))
+        case "collector":
+            return str(CollectorWord.decode(op.value))
+        case "idesc":
+            kind = mi.facts().get("kind")
+            assert isinstance(kind, MmaKind)
+            try:
+                return str(InstructionDescriptor.decode(op.value, kind))
+            except ValueError as error:
+                return str(error)
+        case _:
+            return ""

@@ -1,0 +1,199 @@
+"""An instruction's dotted name to a row and axis values.
+
+Layer: asmprinter.  Input: `tcgen05.ld.sync.aligned.32x32b.x8.b32`.  Output: the rows that the name
+may belong to, with their axes filled and everything that does not fit.  The longest head wins;
+after it modifiers may stand in any order, but for types and state spaces, whose order tells them
+apart. PTX ISA, Instruction Statements.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from intrinsics.catalog import OTHER_HEADS, Head, find_head, other_instructions
+from intrinsics.modifiers import Modifier, ScalarType, Space
+from intrinsics.row import Axis, Fact, Literal, Problem, Row
+
+TWICE = ("sync", "sat", "relu", "uni")
+"""Modifiers that ptxas lets stand twice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One reading of a name: a row, its axes, and what is wrong with it.
+
+    `foreign` names a modifier that PTX has with this head in a form that nvgen does not know.
+    """
+
+    row: Row
+    facts: dict[str, Fact]
+    problems: tuple[Problem, ...]
+    foreign: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OpcodeReading:
+    """All readings of a name, best first; none when no row has such a head."""
+
+    candidates: tuple[Candidate, ...]
+    known_elsewhere: bool = False  # PTX has the instruction, nvgen has no row for it
+
+
+@functools.cache
+def read_opcode(name: str) -> OpcodeReading:
+    """Read an instruction's dotted name."""
+    head, modifiers = find_head(name)
+    others = (o for o in OTHER_HEADS if name == o or name.startswith(o + "."))
+    if len(max(others, key=len, default="")) > (len(head.text) if head else 0):
+        return OpcodeReading((), known_elsewhere=True)
+    if head is None:
+        return OpcodeReading((), known_elsewhere=name.split(".")[0] in other_instructions())
+    head, modifiers = _late_head(head, modifiers)
+    found = [_read(row, head, modifiers) for row in head.rows]
+    found.sort(key=lambda c: (len(c.problems), bool(c.foreign)))
+    return OpcodeReading(tuple(found))
+
+
+def _late_head(head: Head, modifiers: list[str]) -> tuple[Head, list[str]]:
+    """A part of the head that ptxas also takes among the modifiers (`tcgen05.mma….sp`)."""
+    for row in head.rows:
+        for text, longer in row.late.items():
+            if text in modifiers:
+                rest = list(modifiers)
+                rest.remove(text)
+                found, _ = find_head(longer)
+                assert found is not None
+                return found, rest
+    return head, modifiers
+
+
+def _read(row: Row, head: Head, modifiers: list[str]) -> Candidate:
+    facts: dict[str, Fact] = dict.fromkeys(row.axis)
+    facts.update(head.preset)
+    problems: list[Problem] = []
+    foreign = ""
+    literals = {item.text for item in row.items if isinstance(item, Literal)}
+    filled = set(head.preset)
+    ordered: dict[type[Modifier], list[str]] = {}
+    for token in modifiers:
+        cls = _ordered_class(token)
+        if cls is not None and _ordered_items(row, cls):
+            ordered.setdefault(cls, []).append(token)
+        elif token in literals:
+            if token in filled and token not in TWICE:
+                problems.append(_duplicate(token, token))
+            filled.add(token)
+        elif (axis := _axis_of(row, token)) is None:
+            foreign = foreign or (token if token in row.elsewhere else "")
+            problems.append(_unknown(row, token))
+        elif axis.name in filled:
+            if token not in TWICE:
+                problems.append(_duplicate(axis.name, token))
+        else:
+            filled.add(axis.name)
+            facts[axis.name] = next(v for v in axis.values if v.value == token)
+    for cls in (ScalarType, Space):
+        items = _ordered_items(row, cls)
+        tokens = ordered.get(cls, [])
+        if items and not _align(items, tokens, facts, filled):
+            problems.append(_disordered(cls, items, tokens))
+            foreign = foreign or next((t for t in tokens if t in row.elsewhere), "")
+    problems += _missing(row, filled)
+    return Candidate(row, facts, tuple(problems), foreign)
+
+
+def _ordered_class(token: str) -> type[Modifier] | None:
+    for cls in (ScalarType, Space):
+        if token in cls._value2member_map_:
+            return cls
+    return None
+
+
+@functools.cache
+def _ordered_items(row: Row, cls: type[Modifier]) -> tuple[Axis | Literal, ...]:
+    """The types or the state spaces among a row's modifiers, in order."""
+    return tuple(
+        item
+        for item in row.items
+        if (isinstance(item, Axis) and isinstance(item.values[0], cls))
+        or (isinstance(item, Literal) and item.text in cls._value2member_map_)
+    )
+
+
+def _align(
+    items: Sequence[Axis | Literal], tokens: Sequence[str], facts: dict[str, Fact], filled: set[str]
+) -> bool:
+    """Give `tokens` to `items` in order, leaving optional ones out where that makes it fit."""
+    if not items:
+        return not tokens
+    item, rest = items[0], items[1:]
+    if tokens:
+        if isinstance(item, Literal):
+            if item.text == tokens[0] and _align(rest, tokens[1:], facts, filled):
+                filled.add(item.text)
+                return True
+        else:
+            value = next((v for v in item.values if v.value == tokens[0]), None)
+            if value is not None and _align(rest, tokens[1:], facts, filled):
+                facts[item.name] = value
+                filled.add(item.name)
+                return True
+    return isinstance(item, Axis) and item.optional and _align(rest, tokens, facts, filled)
+
+
+def _axis_of(row: Row, token: str) -> Axis | None:
+    for axis in row.axis.values():
+        if any(value.value == token for value in axis.values):
+            return axis
+    return None
+
+
+def _duplicate(name: str, token: str) -> Problem:
+    return Problem("duplicate-modifier", f"a second .{name}", "." + token, f"one .{name}")
+
+
+def _choices(axis: Axis) -> str:
+    shown = [v.ptx for v in axis.values[:8]]
+    return " or ".join(shown) + (" …" if len(axis.values) > 8 else "")
+
+
+def _unknown(row: Row, token: str) -> Problem:
+    legal = [v.ptx for axis in row.axis.values() for v in axis.values]
+    legal += [item.ptx for item in row.items if isinstance(item, Literal)]
+    shown = ", ".join(legal[:12]) + (" …" if len(legal) > 12 else "")
+    return Problem(
+        "unknown-modifier",
+        f"{row.head} has no modifier .{token}",
+        "." + token,
+        shown or "no modifier",
+    )
+
+
+def _disordered(
+    cls: type[Modifier], items: Sequence[Axis | Literal], tokens: Sequence[str]
+) -> Problem:
+    what = "types" if cls is ScalarType else "state spaces"
+    wanted = [item.ptx if isinstance(item, Literal) else _choices(item) for item in items]
+    shown = " ".join("." + t for t in tokens) or "none"
+    return Problem(
+        what.replace(" ", "-"), f"{what} do not fit the instruction", shown, ", then ".join(wanted)
+    )
+
+
+def _missing(row: Row, filled: set[str]) -> list[Problem]:
+    problems = []
+    for item in row.items:
+        if isinstance(item, Axis):
+            ordered = isinstance(item.values[0], (ScalarType, Space))
+            if item.optional or item.name in filled or ordered:
+                continue
+            problems.append(
+                Problem("missing-modifier", f"{row.head} needs .{item.name}", "", _choices(item))
+            )
+        elif item.text not in filled and _ordered_class(item.text) is None:
+            problems.append(
+                Problem("missing-modifier", f"{row.head} needs {item.ptx}", "", item.ptx)
+            )
+    return problems

@@ -1,0 +1,334 @@
+"""The operands of a PTX instruction: text to syntax, and syntax to the places of a row.
+
+Layer: asmprinter.  Input: the text after an instruction's name.  Output: machine operands with the
+registers of the current scope, then the same operands by name, as the row's syntax places them.
+PTX ISA, Instruction Operands.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from intrinsics.mir import (
+    SINK,
+    FloatImm,
+    Imm,
+    Mem,
+    Not,
+    Op,
+    Scalar,
+    Special,
+    Sym,
+)
+from intrinsics.modifiers import ScalarType
+from intrinsics.row import Bracket, Element, Fact, Kind, Residency, Row
+from intrinsics.special import special_registers
+
+
+class OperandError(Exception):
+    """The operand text is not PTX; the message says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """`x|y`."""
+
+    first: Scalar
+    second: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Tensor:
+    """`[map, {coordinates}]`."""
+
+    base: Mem
+    coords: Op
+
+
+Syntax: TypeAlias = Op | Pair | Tensor
+
+Resolve: TypeAlias = Callable[[str], Scalar | None]
+"""Gives the register, symbol or label that a name stands for, or None when it is not declared."""
+
+_TOKEN = re.compile(
+    r"\s*(?:"
+    r"(?P<float>0[fF][0-9a-fA-F]{8}\b|0[dD][0-9a-fA-F]{16}\b|\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)"
+    r"|(?P<int>0[xX][0-9a-fA-F]+U?|0[bB][01]+U?|\d+U?)"
+    r"|(?P<name>[A-Za-z_$%][\w$]*(?:\.[A-Za-z]\w*)?)"
+    r"|(?P<mark>[][{}(),|!+-])"
+    r")"
+)
+
+
+def tokenize(text: str) -> list[tuple[str, str]]:
+    """Split operand text into (kind, text) tokens."""
+    tokens, at = [], 0
+    text = text.rstrip()
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise OperandError(f"cannot read '{text[at:].strip()[:20]}'")
+        kind = match.lastgroup
+        assert kind is not None
+        tokens.append((kind, match[kind]))
+        at = match.end()
+    return tokens
+
+
+class _Parser:
+    """Recursive descent over the tokens of one operand list."""
+
+    def __init__(self, text: str, resolve: Resolve) -> None:
+        self.tokens = tokenize(text)
+        self.at = 0
+        self.resolve = resolve
+
+    def peek(self) -> str:
+        return self.tokens[self.at][1] if self.at < len(self.tokens) else ""
+
+    def take(self, wanted: str = "") -> tuple[str, str]:
+        if self.at >= len(self.tokens):
+            raise OperandError(f"expected '{wanted}' at the end" if wanted else "operand missing")
+        kind, text = self.tokens[self.at]
+        if wanted and text != wanted:
+            raise OperandError(f"expected '{wanted}', got '{text}'")
+        self.at += 1
+        return kind, text
+
+    def operands(self) -> list[Syntax]:
+        found = []
+        if self.tokens:
+            found.append(self.operand())
+        while self.at < len(self.tokens):
+            self.take(",")
+            found.append(self.operand())
+        return found
+
+    def operand(self) -> Syntax:
+        match self.peek():
+            case "{":
+                return self.vector()
+            case "[":
+                return self.bracketed()
+        first = self.scalar()
+        if self.peek() == "|":
+            self.take("|")
+            return Pair(first, self.scalar())
+        return first
+
+    def vector(self) -> tuple[Scalar, ...]:
+        self.take("{")
+        parts = [self.scalar()]
+        while self.peek() == ",":
+            self.take(",")
+            parts.append(self.scalar())
+        self.take("}")
+        return tuple(parts)
+
+    def bracketed(self) -> Mem | Tensor:
+        self.take("[")
+        mem = self.address()
+        if self.peek() == ",":
+            if mem.offset:
+                raise OperandError("a tensor map's address takes no offset")
+            self.take(",")
+            coords = self.operand()
+            if isinstance(coords, (Pair, Tensor)):
+                raise OperandError("coordinates stand in braces")
+            self.take("]")
+            return Tensor(mem, coords)
+        self.take("]")
+        return mem
+
+    def address(self) -> Mem:
+        base = self.scalar()
+        if isinstance(base, Mem):
+            return base
+        if isinstance(base, Imm):
+            raise OperandError("immediate addresses are allowed in .local only")
+        if not isinstance(base, (int, Sym)):
+            raise OperandError("an address begins with a register or a symbol")
+        return Mem(base)
+
+    def scalar(self) -> Scalar:
+        kind, text = self.take()
+        match kind:
+            case "int":
+                return Imm(_integer(text))
+            case "float":
+                return _float(text)
+            case "name":
+                return self.named(text)
+        if text == "!":
+            _, name = self.take()
+            found = self.lookup(name)
+            if type(found) is not int:
+                raise OperandError(f"'!' negates a predicate, not '{name}'")
+            return Not(found)
+        if text == "-":
+            kind, digits = self.take()
+            if kind == "int":
+                return Imm(-_integer(digits))
+            if kind == "float":
+                return _negated(_float(digits))
+        raise OperandError(f"unexpected '{text}'")
+
+    def named(self, name: str) -> Scalar:
+        if name == "_":
+            return SINK
+        found = self.lookup(name)
+        sign = self.peek()
+        if sign not in ("+", "-") or not isinstance(found, (int, Sym)):
+            return found
+        self.take()
+        if sign == "+" and self.peek() == "-":
+            self.take()
+            sign = "-"
+        kind, digits = self.take()
+        if kind != "int":
+            raise OperandError(f"the offset after '{name}' must be an integer")
+        offset = _integer(digits)
+        return Mem(found, -offset if sign == "-" else offset)
+
+    def lookup(self, name: str) -> Scalar:
+        found = self.resolve(name)
+        if found is not None:
+            return found
+        if name.startswith("%") and name[1:] in special_registers():
+            return Special(name[1:])
+        raise OperandError(f"'{name}' is not declared")
+
+
+def _integer(text: str) -> int:
+    text = text.rstrip("U")
+    if len(text) > 1 and text[0] == "0" and text[1] in "01234567":
+        return int(text, 8)
+    return int(text, 0)
+
+
+def _float(text: str) -> FloatImm:
+    if text[:2] in ("0f", "0F"):
+        return FloatImm(int(text[2:], 16), ScalarType.F32)
+    if text[:2] in ("0d", "0D"):
+        return FloatImm(int(text[2:], 16), ScalarType.F64)
+    (bits,) = struct.unpack("<Q", struct.pack("<d", float(text)))
+    return FloatImm(bits, ScalarType.F64)
+
+
+def _negated(number: FloatImm) -> FloatImm:
+    sign = 1 << (31 if number.type is ScalarType.F32 else 63)
+    return FloatImm(number.bits ^ sign, number.type)
+
+
+def parse_operands(text: str, resolve: Resolve) -> list[Syntax]:
+    """Parse an operand list.
+
+    Raises: OperandError.
+    """
+    return _Parser(text, resolve).operands()
+
+
+# ---- placing operands ------------------------------------------------------------------------
+
+
+def _shape(op: Syntax) -> str:
+    match op:
+        case Pair():
+            return "|"
+        case Tensor():
+            return "["
+        case tuple():
+            return "{"
+        case Mem():
+            return "m"
+        case _:
+            return "_" if op is SINK else "x"
+
+
+def place(row: Row, facts: dict[str, Fact], operands: Sequence[Syntax]) -> dict[str, Op] | None:
+    """The operands by name, or None when they cannot be laid on the row's syntax.
+
+    An optional operand that an axis implies is looked for when the axis is there.  A result that is
+    discarded with `_` is left out.
+    """
+    shapes = "".join(_shape(op) for op in operands)
+    wanted = tuple(facts.get(axis) is not None for axis in row.tied)
+    elements = _layout(row, wanted, shapes)
+    if elements is None:
+        return None
+    placed: dict[str, Op] = {}
+    for element, op in zip(elements, operands, strict=True):
+        if isinstance(op, Pair):
+            pairs = zip(element.names, (op.first, op.second), strict=True)
+            placed.update((name.lstrip("?"), part) for name, part in pairs)
+        elif isinstance(op, Tensor):
+            placed[element.names[0]] = op.base
+            placed[element.names[1]] = op.coords
+        else:
+            placed[element.names[0]] = op
+    sunk = [n for n, op in placed.items() if op is SINK and row.operand[n].sink]
+    for name in sunk:
+        if row.operand[name].kind is Kind.REGISTER:
+            del placed[name]
+    return placed
+
+
+@functools.cache
+def _layout(row: Row, wanted: tuple[bool, ...], shapes: str) -> tuple[Element, ...] | None:
+    """The elements that `shapes` (one letter an operand) fill: tied groups as wanted first."""
+    tied = dict(zip(row.tied.values(), wanted, strict=True))
+    groups = sorted({e.group for e in row.elements if e.group is not None})
+    best: tuple[int, tuple[Element, ...]] | None = None
+    for chosen in itertools.product((False, True), repeat=len(groups)):
+        there = {group for group, is_there in zip(groups, chosen, strict=True) if is_there}
+        elements = tuple(e for e in row.elements if e.group is None or e.group in there)
+        if len(elements) != len(shapes):
+            continue
+        named = {n for e in elements for n in e.names}
+        cost = sum(10 for name, want in tied.items() if (name in named) != want)
+        cost += sum(_misfit(row, e, s) for e, s in zip(elements, shapes, strict=True))
+        if best is None or cost < best[0]:
+            best = cost, elements
+    if best is None:
+        return None
+    if any(_impossible(row, e, s) for e, s in zip(best[1], shapes, strict=True)):
+        return None
+    return best[1]
+
+
+def _misfit(row: Row, element: Element, shape: str) -> int:
+    if element.bracket in (Bracket.PAIR, Bracket.TENSOR):
+        return 0
+    kind = row.operand[element.names[0]].kind
+    wanted = {
+        Kind.VECTOR: "{x",
+        Kind.ADDRESS: "m",
+        Kind.TENSOR_ADDRESS: "m",
+        Kind.MATRIX: "mx",
+        Kind.SOURCE: "x{m",
+    }.get(kind, "x_")
+    return 0 if shape in wanted else 3
+
+
+def _impossible(row: Row, element: Element, shape: str) -> bool:
+    if element.bracket is Bracket.TENSOR:
+        return shape != "["
+    if element.bracket is Bracket.PAIR:
+        return shape != "|" and not (element.pair_optional and shape == "x")
+    return shape in "|["
+
+
+def operand_facts(row: Row, placed: dict[str, Op]) -> dict[str, Fact]:
+    """Which optional operands are there, and where matrix operands live."""
+    facts: dict[str, Fact] = {name: name in placed for name in row.optional}
+    for operand in row.operands:
+        if operand.kind is Kind.MATRIX:
+            in_tensor_memory = isinstance(placed.get(operand.name), Mem)
+            facts[operand.name] = Residency.TENSOR if in_tensor_memory else Residency.SHARED
+    return facts
