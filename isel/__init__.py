@@ -1,0 +1,1 @@
+"""isel: how LLVM IR becomes machine records, and whether they are right."""

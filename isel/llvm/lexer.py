@@ -1,0 +1,162 @@
+"""Tokens of LLVM's printed text, and a cursor over them.
+
+Layer: isel.llvm (standard library only).
+Input: one statement (an instruction with its continuation lines, a global, a function's header).
+Output: `Cursor`, which hands out tokens and raises `UnreadableError` at what it does not expect.
+"""
+
+from __future__ import annotations
+
+import re
+
+# Possessive, so that a comment at the end can't be taken apart into tokens.
+_SKIPPED = r"(?:\s++|;[^\n]*+|/\*.*?\*/)*+"
+_TOKEN = re.compile(
+    rf"""{_SKIPPED}(
+      [%@$!c]?"[^"]*"               # a string, a quoted name, a metadata string, a c"…" constant
+    | [%@$!][-\w$.\\]+              # a name; metadata's have escapes without quotes
+    | 0x[KLMHR]?[0-9A-Fa-f]+        # a floating-point number as bits
+    | [-+]?\d+\.\d*(?:e[-+]?\d+)?   # a floating-point number in decimal
+    | -?\d+
+    | [A-Za-z_][\w.]*               # a word
+    | \.\.\.
+    | \#\d+                         # an attribute group
+    | .
+    | \Z                            # so that a comment at the end is skipped, not searched
+    )""",
+    re.VERBOSE | re.DOTALL | re.ASCII,
+)
+_ESCAPE = re.compile(rb"\\(\\|[0-9A-Fa-f]{2})")
+_LOOKS_NUMBERED = re.compile(r'("*)[0-9]+\1')
+
+_OPENING = frozenset("([{<")
+_CLOSING = frozenset(")]}>")
+
+
+class UnreadableError(Exception):
+    """The text is not what this reader knows; the module reader adds the line."""
+
+
+class Cursor:
+    """A statement's tokens and a position; after the last token stands ""."""
+
+    __slots__ = ("_ends", "_position", "_starts", "_text", "_tokens")
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens: list[str] = []
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self._position = 0
+        for match in _TOKEN.finditer(text):
+            self._tokens.append(match[1])
+            self._starts.append(match.start(1))
+            self._ends.append(match.end())
+
+    def peek(self, ahead: int = 0) -> str:
+        """The token `ahead` places further on, without taking it."""
+        index = self._position + ahead
+        return self._tokens[index] if index < len(self._tokens) else ""
+
+    def next(self) -> str:
+        """The next token, taken."""
+        token = self._tokens[self._position]
+        if not token:
+            raise UnreadableError("the text ends too early")
+        self._position += 1
+        return token
+
+    def accept(self, token: str) -> bool:
+        """Take the next token if it is `token`."""
+        if self._tokens[self._position] != token:
+            return False
+        self._position += 1
+        return True
+
+    def expect(self, token: str) -> None:
+        """Take `token`, which must come next."""
+        if not self.accept(token):
+            raise UnreadableError(f"expected {token!r}, found {self.peek()!r}")
+
+    def another(self) -> bool:
+        """Take a comma, unless what follows it is a metadata attachment."""
+        return not self.peek(1).startswith("!") and self.accept(",")
+
+    def integer(self) -> int:
+        """A decimal integer, taken."""
+        token = self.next()
+        try:
+            return int(token)
+        except ValueError:
+            raise UnreadableError(f"expected a number, found {token!r}") from None
+
+    def string(self) -> str:
+        """A quoted string, taken and unescaped."""
+        token = self.next()
+        if token[0] != '"' or len(token) < 2:
+            raise UnreadableError(f"expected a string, found {token!r}")
+        return unescape(token[1:-1])
+
+    def name(self, sigil: str) -> str:
+        """A name with this sigil, taken, without sigil, quotes and escapes."""
+        token = self.next()
+        if token[0] != sigil or len(token) < 2:
+            raise UnreadableError(f"expected a name with {sigil}, found {token!r}")
+        return name_of(token)
+
+    def group(self) -> str:
+        """The text from the bracket that comes next to its partner, taken."""
+        first = self._position
+        depth = 0
+        while True:
+            token = self.next()
+            depth += (token in _OPENING) - (token in _CLOSING)
+            if depth <= 0:
+                return self._text[self._starts[first] : self._ends[self._position - 1]]
+
+    def text_before(self, *ends: str) -> str:
+        """The text up to the first of these tokens outside brackets, which is not taken."""
+        first = self._position
+        depth = 0
+        while depth > 0 or self.peek() not in ends:
+            token = self.next()
+            depth += (token in _OPENING) - (token in _CLOSING)
+        if self._position == first:
+            return ""
+        return self._text[self._starts[first] : self._ends[self._position - 1]]
+
+    def at_end(self) -> bool:
+        """Whether nothing is left."""
+        return not self._tokens[self._position]
+
+    def expect_end(self) -> None:
+        """Nothing must be left."""
+        if not self.at_end():
+            raise UnreadableError(f"did not expect {self.peek()!r}")
+
+
+def unescape(text: str) -> str:
+    r"""Undo `\5C`, `\\` and their like; bytes that are not UTF-8 become surrogate escapes."""
+    if "\\" not in text:
+        return text
+    return unescape_bytes(text).decode("utf-8", "surrogateescape")
+
+
+def unescape_bytes(text: str) -> bytes:
+    r"""The bytes that a string with `\5C`, `\\` and their like stands for."""
+    return _ESCAPE.sub(
+        lambda m: b"\\" if m[1] == b"\\" else bytes([int(m[1], 16)]),
+        text.encode("utf-8", "surrogateescape"),
+    )
+
+
+def name_of(token: str) -> str:
+    """The name in `%x`, `@"a b"` or `!kind`: without sigil, quotes and escapes.
+
+    A quoted name that would read as a number keeps quotation marks (see `values`), and one that is
+    a number inside quotation marks gets another pair, so that different names stay different.
+    """
+    if token[1] != '"':
+        return unescape(token[1:])
+    name = unescape(token[2:-1])
+    return f'"{name}"' if _LOOKS_NUMBERED.fullmatch(name) else name

@@ -1,0 +1,526 @@
+"""The instructions that GPU code is made of, from one line each, fast.
+
+Layer: isel.llvm (standard library only).
+Input: a line of a function's body.
+Output: its record, or None for a line that `read_instructions` must read.
+
+This reader never looks at single characters.  It cuts a line at ", " and at last spaces and asks
+dictionaries what the pieces mean; on a miss, the complete reader reads the piece, all of it.  A cut
+inside brackets leaves a piece that the complete reader refuses, so a line is read right or not at
+all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
+from isel.llvm.ir import (
+    Alloca,
+    Attachment,
+    Attachments,
+    BinaryOp,
+    Branch,
+    Call,
+    Cast,
+    Common,
+    Compare,
+    CondBranch,
+    ExtractElement,
+    ExtractValue,
+    Freeze,
+    GetElementPtr,
+    InsertElement,
+    InsertValue,
+    Instruction,
+    Load,
+    Phi,
+    Return,
+    Select,
+    ShuffleVector,
+    Store,
+    UnaryOp,
+    Unreachable,
+)
+from isel.llvm.lexer import Cursor, UnreadableError
+from isel.llvm.read_attributes import read_attributes
+from isel.llvm.read_instructions import (
+    CallHead,
+    element_type_at,
+    read_attachment,
+    read_call_head,
+    read_groups,
+    read_predicate,
+)
+from isel.llvm.read_types import read_type
+from isel.llvm.read_values import (
+    address_type,
+    read_flags,
+    read_inline_asm,
+    read_shuffle_mask,
+    read_typed_value,
+    read_value,
+)
+from isel.llvm.scope import Scope
+from isel.llvm.types import I1, I32, PTR, VOID, PointerType, Type, VectorType, with_shape_of
+from isel.llvm.values import ConstInt, GlobalRef, InlineAsm, Local, Value
+from isel.llvm.vocabulary import (
+    BINARY_OPCODES,
+    CAST_OPCODES,
+    Flag,
+    FloatPredicate,
+    IntPredicate,
+    Opcode,
+    TailKind,
+)
+
+_PLAIN_NAME = re.compile(r"[-\w$.]+", re.ASCII)
+_COMMENT = re.compile(r"/\*.*?\*/ ")
+_NO_ARGUMENT_ATTRIBUTES: Mapping[int, Attributes] = {}
+_BRACKETS = {"{": "}", "[": "]", "<": ">"}
+_ONE = ConstInt(I32, 1)
+_TAILS = {"tail": TailKind.TAIL, "musttail": TailKind.MUSTTAIL, "notail": TailKind.NOTAIL}
+
+_Handler = Callable[[Common, str], Instruction]
+_FlaggedType = tuple[frozenset[Flag], Type]
+_ComparisonHead = tuple[frozenset[Flag], IntPredicate | FloatPredicate, Type]
+
+
+class LineReader:
+    """Reads lines of one module's functions; what it learns about a piece of text, it keeps."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._locals: dict[str, Local] = {}
+        self._types: dict[str, Type] = {}
+        self._constants: dict[tuple[Type, str], Value] = {}
+        self._typed_constants: dict[str, Value] = {}
+        self._flagged_types: dict[str, _FlaggedType] = {}
+        self._comparisons: dict[tuple[Opcode, str], _ComparisonHead] = {}
+        self._labels: dict[str, str] = {}
+        self._masks: dict[str, tuple[VectorType, tuple[int, ...]]] = {}
+        self._call_heads: dict[str, CallHead] = {}
+        self._asm: dict[tuple[str, str, str], tuple[CallHead, InlineAsm]] = {}
+        self._callees: dict[str, GlobalRef] = {}
+        self._groups: dict[str, Attributes] = {"": NO_ATTRIBUTES}
+        self._argument_heads: dict[str, tuple[Type, Attributes]] = {}
+        self._handlers: dict[str, tuple[Opcode, _Handler]] = {
+            opcode.value: (opcode, handler) for opcode, handler in self._table().items()
+        }
+
+    def _table(self) -> dict[Opcode, _Handler]:
+        return {
+            **dict.fromkeys(BINARY_OPCODES, self._binary),
+            **dict.fromkeys(CAST_OPCODES, self._cast),
+            Opcode.FNEG: self._unary,
+            Opcode.FREEZE: self._freeze,
+            Opcode.ICMP: self._compare,
+            Opcode.FCMP: self._compare,
+            Opcode.SELECT: self._select,
+            Opcode.PHI: self._phi,
+            Opcode.ALLOCA: self._alloca,
+            Opcode.LOAD: self._load,
+            Opcode.STORE: self._store,
+            Opcode.GETELEMENTPTR: self._getelementptr,
+            Opcode.EXTRACTELEMENT: self._extractelement,
+            Opcode.INSERTELEMENT: self._insertelement,
+            Opcode.SHUFFLEVECTOR: self._shufflevector,
+            Opcode.EXTRACTVALUE: self._extractvalue,
+            Opcode.INSERTVALUE: self._insertvalue,
+            Opcode.CALL: self._call,
+            Opcode.RET: self._ret,
+            Opcode.BR: self._br,
+            Opcode.UNREACHABLE: self._unreachable,
+        }
+
+    def start_function(self) -> None:
+        """Forget the names of the function before."""
+        self._locals.clear()
+
+    def read(self, line: str, number: int, ordinal: int) -> Instruction | None:
+        """The record of one line, or None."""
+        result: str | None = None
+        if line[2] == "%":
+            name, _, rest = line.partition(" = ")
+            result = name[3:]
+            if not result.isalnum() and _PLAIN_NAME.fullmatch(result) is None:
+                return None
+            word, _, body = rest.partition(" ")
+        else:
+            word, _, body = line[2:].partition(" ")
+        tail = _TAILS.get(word)
+        if tail is not None:
+            word, _, body = body.partition(" ")
+        try:
+            record = self._read_body(word, result, body, number, ordinal)
+        except (UnreadableError, LookupError, ValueError):
+            return None
+        if tail is not None and isinstance(record, Call):
+            record.tail = tail
+        return record
+
+    def _read_body(
+        self, word: str, result: str | None, body: str, number: int, ordinal: int
+    ) -> Instruction:
+        opcode, handler = self._handlers[word]
+        start = 0
+        if '"' in body:
+            if opcode is not Opcode.CALL:
+                raise UnreadableError("a quoted name")
+            handler = self._call_asm
+            start = body.rindex('"')
+        elif "/" in body:
+            body = _COMMENT.sub("", body)
+        dbg: int | None = None
+        metadata: Attachments = ()
+        # Long types make the search for one character first worth its while.
+        end = body.find(", !", start) if "!" in body else -1
+        if end >= 0:
+            dbg, metadata = self._attachments(body[end + 2 :])
+            body = body[:end]
+        return handler((opcode, result, number, ordinal, dbg, metadata), body)
+
+    # Pieces.
+
+    def _value(self, type: Type, text: str) -> Value:
+        if text[0] == "%":
+            local = self._locals.get(text)
+            return self._new_local(type, text) if local is None else local
+        constant = self._constants.get((type, text))
+        return self._new_constant(type, text) if constant is None else constant
+
+    def _new_local(self, type: Type, text: str) -> Local:
+        local = self._locals[text] = Local(_plain(text[1:]), type)
+        return local
+
+    def _new_constant(self, type: Type, text: str) -> Value:
+        cursor = Cursor(text)
+        value = read_value(cursor, self._scope, type)
+        cursor.expect_end()
+        self._constants[type, text] = value
+        return value
+
+    def _typed(self, piece: str) -> Value:
+        head, _, text = piece.rpartition(" ")
+        type = self._types.get(head)
+        if type is not None:
+            return self._value(type, text)
+        constant = self._typed_constants.get(piece)
+        if constant is not None:
+            return constant
+        try:
+            type = self._type(head)
+        except UnreadableError:  # a value with spaces, such as `splat (i32 1)`
+            return self._new_typed_constant(piece)
+        return self._value(type, text)
+
+    def _new_typed_constant(self, piece: str) -> Value:
+        cursor = Cursor(piece)
+        value = read_typed_value(cursor, self._scope)
+        cursor.expect_end()
+        self._typed_constants[piece] = value
+        return value
+
+    def _type(self, text: str) -> Type:
+        type = self._types.get(text)
+        if type is None:
+            cursor = Cursor(text)
+            type = read_type(cursor, self._scope)
+            cursor.expect_end()
+            self._types[text] = type
+        return type
+
+    def _flagged_type(self, text: str) -> _FlaggedType:
+        found = self._flagged_types.get(text)
+        if found is None:
+            cursor = Cursor(text)
+            found = read_flags(cursor), read_type(cursor, self._scope)
+            cursor.expect_end()
+            self._flagged_types[text] = found
+        return found
+
+    def _label(self, text: str) -> str:
+        label = self._labels.get(text)
+        if label is None:
+            if not text.startswith("label %"):
+                raise UnreadableError(f"expected a label, found {text!r}")
+            label = self._labels[text] = _plain(text[7:])
+        return label
+
+    def _attachments(self, text: str) -> tuple[int | None, Attachments]:
+        if text.startswith("!dbg !") and text[6:].isdecimal():
+            return int(text[6:]), ()
+        cursor = Cursor(text)
+        dbg: int | None = None
+        attachments: list[Attachment] = []
+        while True:
+            kind, node = read_attachment(cursor)
+            if kind == "dbg" and isinstance(node, int):
+                dbg = node
+            else:
+                attachments.append((kind, node))
+            if cursor.at_end():
+                return dbg, tuple(attachments)
+            cursor.expect(",")
+
+    # Arithmetic, casts, comparisons.
+
+    def _binary(self, at: Common, body: str) -> Instruction:
+        first, right = body.split(", ")
+        head, _, left = first.rpartition(" ")
+        flags, type = self._flagged_types.get(head) or self._flagged_type(head)
+        return BinaryOp(*at, type, self._value(type, left), self._value(type, right), flags)
+
+    def _unary(self, at: Common, body: str) -> Instruction:
+        head, _, text = body.rpartition(" ")
+        flags, type = self._flagged_type(head)
+        return UnaryOp(*at, type, self._value(type, text), flags)
+
+    def _freeze(self, at: Common, body: str) -> Instruction:
+        operand = self._typed(body)
+        return Freeze(*at, operand.type, operand)
+
+    def _cast(self, at: Common, body: str) -> Instruction:
+        source, _, target = body.rpartition(" to ")
+        head, _, text = source.rpartition(" ")
+        flags, source_type = self._flagged_types.get(head) or self._flagged_type(head)
+        type = self._types.get(target) or self._type(target)
+        return Cast(*at, type, self._value(source_type, text), flags)
+
+    def _compare(self, at: Common, body: str) -> Instruction:
+        first, right = body.split(", ")
+        head, _, left = first.rpartition(" ")
+        flags, predicate, source = self._comparison(at[0], head)
+        lhs, rhs = self._value(source, left), self._value(source, right)
+        return Compare(*at, with_shape_of(I1, source), predicate, lhs, rhs, flags)
+
+    def _comparison(self, opcode: Opcode, head: str) -> _ComparisonHead:
+        found = self._comparisons.get((opcode, head))
+        if found is None:
+            cursor = Cursor(head)
+            flags = read_flags(cursor)
+            found = flags, read_predicate(cursor, opcode), read_type(cursor, self._scope)
+            cursor.expect_end()
+            self._comparisons[opcode, head] = found
+        return found
+
+    def _select(self, at: Common, body: str) -> Instruction:
+        first, second, third = body.split(", ")
+        head, _, text = first.rpartition(" ")
+        flags, condition_type = self._flagged_type(head)
+        condition = self._value(condition_type, text)
+        if_true, if_false = self._typed(second), self._typed(third)
+        return Select(*at, if_true.type, condition, if_true, if_false, flags)
+
+    def _phi(self, at: Common, body: str) -> Instruction:
+        head, _, listed = body.partition(" [ ")
+        if not listed.endswith(" ]"):
+            raise UnreadableError("expected a list of values and blocks")
+        flags, type = self._flagged_types.get(head) or self._flagged_type(head)
+        incoming: list[tuple[Value, str]] = []
+        for pair in listed[:-2].split(" ], [ "):
+            text, _, block = pair.rpartition(", ")
+            incoming.append((self._value(type, text), self._label("label " + block)))
+        return Phi(*at, type, tuple(incoming), flags)
+
+    # Memory.
+
+    def _alloca(self, at: Common, body: str) -> Instruction:
+        type, alignment = body.split(", ")
+        return Alloca(*at, PTR, self._type(type), _ONE, _alignment(alignment), False, False)
+
+    def _load(self, at: Common, body: str) -> Instruction:
+        volatile = body.startswith("volatile ")
+        first, second, third = (body[9:] if volatile else body).split(", ")
+        type = self._types.get(first) or self._type(first)
+        return Load(*at, type, self._typed(second), _alignment(third), volatile, None, "")
+
+    def _store(self, at: Common, body: str) -> Instruction:
+        volatile = body.startswith("volatile ")
+        first, second, third = (body[9:] if volatile else body).split(", ")
+        value, pointer = self._typed(first), self._typed(second)
+        return Store(*at, VOID, value, pointer, _alignment(third), volatile, None, "")
+
+    def _getelementptr(self, at: Common, body: str) -> Instruction:
+        head, *pieces = body.split(", ")
+        flags, element_type = self._flagged_types.get(head) or self._flagged_type(head)
+        operands = tuple([self._typed(piece) for piece in pieces])
+        type = address_type(operands)
+        return GetElementPtr(*at, type, element_type, operands[0], operands[1:], flags)
+
+    # Vectors and aggregates.
+
+    def _extractelement(self, at: Common, body: str) -> Instruction:
+        first, second = body.split(", ")
+        vector, index = self._typed(first), self._typed(second)
+        return ExtractElement(*at, vector.type.scalar, vector, index)
+
+    def _insertelement(self, at: Common, body: str) -> Instruction:
+        first, second, third = body.split(", ")
+        vector = self._typed(first)
+        return InsertElement(*at, vector.type, vector, self._typed(second), self._typed(third))
+
+    def _shufflevector(self, at: Common, body: str) -> Instruction:
+        left, right, text = body.split(", ", 2)
+        first, second = self._typed(left), self._typed(right)
+        shape, mask = self._mask(text)
+        return ShuffleVector(*at, with_shape_of(first.type.scalar, shape), first, second, mask)
+
+    def _mask(self, text: str) -> tuple[VectorType, tuple[int, ...]]:
+        found = self._masks.get(text)
+        if found is None:
+            cursor = Cursor(text)
+            found = read_shuffle_mask(cursor, self._scope)
+            cursor.expect_end()
+            self._masks[text] = found
+        return found
+
+    def _aggregate(self, body: str) -> tuple[Value, list[str]]:
+        """The aggregate that `body` begins with, and the pieces after it."""
+        # A type ends at its bracket and a space; one with brackets inside may be cut too early.
+        closing = _BRACKETS.get(body[0], "")
+        end = body.index(closing)
+        while body[end + len(closing)] != " ":
+            end = body.index(closing, end + 1)
+        end += len(closing)
+        type = self._types.get(body[:end]) or self._type(body[:end])
+        text, *pieces = body[end + 1 :].split(", ")
+        return self._value(type, text), pieces
+
+    def _extractvalue(self, at: Common, body: str) -> Instruction:
+        aggregate, pieces = self._aggregate(body)
+        indices = tuple([int(piece) for piece in pieces])
+        return ExtractValue(*at, element_type_at(aggregate.type, indices), aggregate, indices)
+
+    def _insertvalue(self, at: Common, body: str) -> Instruction:
+        aggregate, (first, *rest) = self._aggregate(body)
+        indices = tuple([int(piece) for piece in rest])
+        return InsertValue(*at, aggregate.type, aggregate, self._typed(first), indices)
+
+    # Calls.
+
+    def _call(self, at: Common, body: str) -> Instruction:
+        name = body.index(" @")
+        opening = body.index("(", name)
+        head = self._call_head(body[:name])
+        callee = self._callee(body[name + 2 : opening], head.callee_type)
+        return self._finish_call(at, head, callee, body[opening:])
+
+    def _call_asm(self, at: Common, body: str) -> Instruction:
+        before, text, comma, constraints, rest = body.split('"')
+        if comma != ", ":
+            raise UnreadableError("no plain call of inline assembly")
+        head, callee = self._inline_asm(before, text, constraints)
+        return self._finish_call(at, head, callee, rest)
+
+    def _finish_call(self, at: Common, head: CallHead, callee: Value, rest: str) -> Instruction:
+        """A call, from the parenthesis before its arguments on."""
+        closing = rest.rindex(")")
+        if rest[0] != "(":
+            raise UnreadableError("expected arguments")
+        arguments, argument_attributes = self._arguments(rest[1:closing])
+        return Call(
+            *at,
+            head.return_type,
+            callee,
+            arguments,
+            head.calling_convention,
+            self._group(rest[closing + 1 :]),
+            head.return_attributes,
+            argument_attributes,
+            (),
+            head.vararg_type,
+            TailKind.NONE,
+            head.flags,
+        )
+
+    def _call_head(self, text: str) -> CallHead:
+        head = self._call_heads.get(text)
+        if head is None:
+            cursor = Cursor(text)
+            head = read_call_head(cursor, self._scope)
+            cursor.expect_end()
+            self._call_heads[text] = head
+        return head
+
+    def _callee(self, name: str, type: PointerType) -> GlobalRef:
+        callee = self._callees.get(name)
+        if callee is None or callee.type is not type:
+            callee = self._callees[name] = GlobalRef(_plain(name), type)
+        return callee
+
+    def _inline_asm(self, before: str, text: str, constraints: str) -> tuple[CallHead, InlineAsm]:
+        found = self._asm.get((before, text, constraints))
+        if found is None:
+            cursor = Cursor(f'{before}"{text}", "{constraints}"')
+            found = read_call_head(cursor, self._scope), read_inline_asm(cursor)
+            cursor.expect_end()
+            self._asm[before, text, constraints] = found
+        return found
+
+    def _arguments(self, text: str) -> tuple[tuple[Value, ...], Mapping[int, Attributes]]:
+        if not text:
+            return (), _NO_ARGUMENT_ATTRIBUTES
+        arguments: list[Value] = []
+        attributes: dict[int, Attributes] = {}
+        for piece in text.split(", "):
+            head, _, value = piece.rpartition(" ")
+            found = self._argument_heads.get(head) or self._argument_head(head)
+            if found is None:
+                arguments.append(self._typed(piece))
+                continue
+            if found[1]:
+                attributes[len(arguments)] = found[1]
+            arguments.append(self._value(found[0], value))
+        return tuple(arguments), attributes
+
+    def _argument_head(self, text: str) -> tuple[Type, Attributes] | None:
+        """An argument's type and attributes; None when `text` runs into its value."""
+        cursor = Cursor(text)
+        try:
+            found = read_type(cursor, self._scope), read_attributes(cursor, self._scope)
+            cursor.expect_end()
+        except UnreadableError:
+            return None
+        self._argument_heads[text] = found
+        return found
+
+    def _group(self, text: str) -> Attributes:
+        attributes = self._groups.get(text)
+        if attributes is None:
+            cursor = Cursor(text)
+            attributes = read_groups(cursor, self._scope)
+            cursor.expect_end()
+            self._groups[text] = attributes
+        return attributes
+
+    # Control flow.
+
+    def _ret(self, at: Common, body: str) -> Instruction:
+        return Return(*at, VOID, None if body == "void" else self._typed(body))
+
+    def _br(self, at: Common, body: str) -> Instruction:
+        if body.startswith("label "):
+            return Branch(*at, VOID, self._label(body))
+        first, second, third = body.split(", ")
+        condition = self._typed(first)
+        return CondBranch(*at, VOID, condition, self._label(second), self._label(third))
+
+    def _unreachable(self, at: Common, body: str) -> Instruction:
+        if body:
+            raise UnreadableError(f"did not expect {body!r}")
+        return Unreachable(*at, VOID)
+
+
+def _plain(name: str) -> str:
+    # isalnum is the cheap question, and settles most names.
+    if not name.isalnum() and _PLAIN_NAME.fullmatch(name) is None:
+        raise UnreadableError(f"{name!r} is no name without quotes")
+    return name
+
+
+def _alignment(text: str) -> int:
+    if not text.startswith("align "):
+        raise UnreadableError(f"expected an alignment, found {text!r}")
+    return int(text[6:])

@@ -1,0 +1,209 @@
+"""Global variables, aliases, ifuncs and the headers of functions, from text.
+
+Layer: isel.llvm (standard library only).
+Input: one top-level statement and the module's scope.  Output: its record.
+"""
+
+from __future__ import annotations
+
+from isel.llvm.ir import Alias, Attachments, Function, GlobalVariable, Param, Symbol
+from isel.llvm.lexer import Cursor, UnreadableError
+from isel.llvm.read_attributes import read_attributes
+from isel.llvm.read_instructions import read_attachment, read_calling_convention, read_groups
+from isel.llvm.read_types import read_address_space, read_type
+from isel.llvm.read_values import read_typed_value, read_value
+from isel.llvm.scope import Scope
+from isel.llvm.types import PTR
+from isel.llvm.vocabulary import Linkage, StorageClass, UnnamedAddr, Visibility
+
+_LINKAGES = {linkage.value: linkage for linkage in Linkage}
+_VISIBILITIES = {visibility.value: visibility for visibility in Visibility}
+_STORAGE_CLASSES = {storage.value: storage for storage in StorageClass if storage.value}
+_UNNAMED_ADDRS = {unnamed.value: unnamed for unnamed in UnnamedAddr if unnamed.value}
+_SANITIZER_WORDS = frozenset(
+    {
+        *("no_sanitize_address", "no_sanitize_hwaddress"),
+        *("sanitize_memtag", "sanitize_address_dyninit"),
+    }
+)
+
+
+def read_global(text: str, scope: Scope, line: int) -> GlobalVariable | Alias:
+    """A statement that begins with `@name =`."""
+    cursor = Cursor(text)
+    name = cursor.name("@")
+    cursor.expect("=")
+    words = Symbol(name, line)
+    thread_local = _read_symbol_words(cursor, words)
+    if cursor.peek() in ("alias", "ifunc"):
+        return _read_alias(cursor, scope, words, thread_local)
+    return _read_variable(cursor, scope, words, thread_local)
+
+
+def read_function_header(text: str, scope: Scope, line: int) -> Function:
+    """`declare …`, or `define … {` up to the brace."""
+    cursor = Cursor(text)
+    defined = cursor.next() == "define"
+    attachments = _read_attachments(cursor)
+    function = Function("", line, is_declaration=not defined)
+    _read_symbol_words(cursor, function)
+    function.calling_convention = read_calling_convention(cursor)
+    function.return_attributes = read_attributes(cursor, scope)
+    function.return_type = read_type(cursor, scope)
+    function.name = cursor.name("@")
+    _read_params(cursor, scope, function)
+    while not cursor.at_end() and not (defined and cursor.peek() == "{"):
+        _read_function_word(cursor, scope, function)
+    function.metadata = attachments + function.metadata
+    if defined:
+        cursor.expect("{")
+    cursor.expect_end()
+    return function
+
+
+def _read_symbol_words(cursor: Cursor, symbol: Symbol) -> str:
+    """The words from linkage to address space; gives the thread-local model."""
+    thread_local = ""
+    while True:
+        word = cursor.peek()
+        if word in _LINKAGES:
+            symbol.linkage = _LINKAGES[cursor.next()]
+        elif word in _VISIBILITIES:
+            symbol.visibility = _VISIBILITIES[cursor.next()]
+        elif word in _STORAGE_CLASSES:
+            symbol.storage_class = _STORAGE_CLASSES[cursor.next()]
+        elif word in _UNNAMED_ADDRS:
+            symbol.unnamed_addr = _UNNAMED_ADDRS[cursor.next()]
+        elif word == "addrspace":
+            symbol.address_space = read_address_space(cursor)
+        elif cursor.accept("dso_local"):
+            symbol.dso_local = True
+        elif cursor.accept("thread_local"):
+            model = cursor.group()[1:-1] if cursor.peek() == "(" else "generaldynamic"
+            thread_local = model
+        else:
+            return thread_local
+
+
+def _copy_words(words: Symbol, symbol: Symbol) -> None:
+    symbol.linkage = words.linkage
+    symbol.visibility = words.visibility
+    symbol.storage_class = words.storage_class
+    symbol.dso_local = words.dso_local
+    symbol.unnamed_addr = words.unnamed_addr
+    symbol.address_space = words.address_space
+
+
+def _read_variable(
+    cursor: Cursor, scope: Scope, words: Symbol, thread_local: str
+) -> GlobalVariable:
+    variable = GlobalVariable(words.name, words.line, thread_local=thread_local)
+    _copy_words(words, variable)
+    variable.externally_initialized = cursor.accept("externally_initialized")
+    variable.is_constant = cursor.accept("constant")
+    if not variable.is_constant:
+        cursor.expect("global")
+    variable.value_type = read_type(cursor, scope)
+    if cursor.peek() not in ("", ",") and cursor.peek()[0] != "#":
+        variable.initializer = read_value(cursor, scope, variable.value_type)
+    while cursor.accept(","):
+        _read_variable_word(cursor, variable)
+    variable.attributes = read_groups(cursor, scope)
+    cursor.expect_end()
+    return variable
+
+
+def _read_variable_word(cursor: Cursor, variable: GlobalVariable) -> None:
+    word = cursor.peek()
+    if word in _SANITIZER_WORDS:
+        variable.sanitizer = (*variable.sanitizer, cursor.next())
+    elif cursor.accept("code_model"):
+        variable.code_model = cursor.string()
+    elif word[:1] == "!":
+        variable.metadata = (*variable.metadata, read_attachment(cursor))
+    else:
+        _read_placement(cursor, variable)
+
+
+def _read_placement(cursor: Cursor, symbol: Symbol) -> None:
+    word = cursor.next()
+    if word == "section":
+        symbol.section = cursor.string()
+    elif word == "partition":
+        symbol.partition = cursor.string()
+    elif word == "align":
+        symbol.alignment = cursor.integer()
+    elif word == "comdat":
+        symbol.comdat = _read_comdat_name(cursor) or symbol.name
+    else:
+        raise UnreadableError(f"did not expect {word!r}")
+
+
+def _read_comdat_name(cursor: Cursor) -> str:
+    if not cursor.accept("("):
+        return ""
+    name = cursor.name("$")
+    cursor.expect(")")
+    return name
+
+
+def _read_alias(cursor: Cursor, scope: Scope, words: Symbol, thread_local: str) -> Alias:
+    alias = Alias(words.name, words.line, thread_local=thread_local)
+    _copy_words(words, alias)
+    alias.is_ifunc = cursor.next() == "ifunc"
+    alias.value_type = read_type(cursor, scope)
+    cursor.expect(",")
+    # LLVM leaves the type out before a constant expression, and the expression has its own.
+    typed = cursor.peek() == "ptr"
+    alias.target = read_typed_value(cursor, scope) if typed else read_value(cursor, scope, PTR)
+    while cursor.accept(","):
+        if cursor.peek()[:1] == "!":
+            alias.metadata = (*alias.metadata, read_attachment(cursor))
+        else:
+            _read_placement(cursor, alias)
+    cursor.expect_end()
+    return alias
+
+
+def _read_params(cursor: Cursor, scope: Scope, function: Function) -> None:
+    cursor.expect("(")
+    while not cursor.accept(")"):
+        if function.params:
+            cursor.expect(",")
+        if cursor.accept("..."):
+            function.vararg = True
+            cursor.expect(")")
+            return
+        type = read_type(cursor, scope)
+        attributes = read_attributes(cursor, scope)
+        name = cursor.name("%") if cursor.peek()[:1] == "%" else ""
+        function.params.append(Param(name, type, attributes))
+
+
+def _read_attachments(cursor: Cursor) -> Attachments:
+    attachments: Attachments = ()
+    while cursor.peek()[:1] == "!":
+        attachments = (*attachments, read_attachment(cursor))
+    return attachments
+
+
+def _read_function_word(cursor: Cursor, scope: Scope, function: Function) -> None:
+    word = cursor.peek()
+    if word[:1] == "!":
+        function.metadata = (*function.metadata, read_attachment(cursor))
+    elif word[:1] == "#":
+        function.attributes = function.attributes.merged(read_groups(cursor, scope))
+    elif word in _UNNAMED_ADDRS:
+        function.unnamed_addr = _UNNAMED_ADDRS[cursor.next()]
+    elif word == "addrspace":
+        function.address_space = read_address_space(cursor)
+    elif cursor.accept("gc"):
+        function.gc = cursor.string()
+    elif cursor.accept("prefix"):
+        function.prefix = read_typed_value(cursor, scope)
+    elif cursor.accept("prologue"):
+        function.prologue = read_typed_value(cursor, scope)
+    elif cursor.accept("personality"):
+        function.personality = read_typed_value(cursor, scope)
+    else:
+        _read_placement(cursor, function)

@@ -1,0 +1,271 @@
+"""A module from the text that LLVM prints for it.
+
+Layer: isel.llvm (needs `intrinsics.findings` for the error type only).
+Input: `str(module)` of llvmlite: verified IR in LLVM 22's own spelling.
+Output: `Module`.  Text that can't be read is a bug of nvgen, since LLVM wrote it: `InternalError`
+names the line.
+
+One pass over the lines.  A line of a function's body goes to `read_lines`, which knows the common
+shapes, and what that refuses to `read_instructions`, which knows all.
+"""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from intrinsics.findings import InternalError
+from isel.llvm.ir import Alias, Block, Function, Instruction, Module
+from isel.llvm.lexer import Cursor, UnreadableError, name_of
+from isel.llvm.read_attributes import read_attributes
+from isel.llvm.read_instructions import read_instruction, read_node
+from isel.llvm.read_lines import LineReader
+from isel.llvm.read_symbols import read_function_header, read_global
+from isel.llvm.read_types import read_named_type
+from isel.llvm.scope import Scope
+
+_TYPE = re.compile(r'(%"[^"]*"|%[-\w$.]+) = type (.*)')
+_LABEL = re.compile(r'("[^"]*"|[-\w$.]+):')
+_CONTINUED = "          "  # how LLVM indents the further lines of an instruction
+
+
+def read_module(text: str, *, fast: bool = True) -> Module:
+    """Read LLVM's printed text; `fast=False` sends every instruction to the complete reader."""
+    with _paused_collector():
+        return _ModuleReader(text, fast).read()
+
+
+@contextmanager
+def _paused_collector() -> Iterator[None]:
+    """No cyclic garbage collection: records have no cycles, and each pass would visit them all."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+class _ModuleReader:
+    """The state of one reading: the lines, where it is, and what it has found."""
+
+    def __init__(self, text: str, fast: bool) -> None:
+        self._text = text
+        # Not splitlines: LLVM ends lines with \n alone.
+        self._lines = text.split("\n")
+        self._next = 0  # index of the line after the current one
+        self._fast = fast
+        self._scope = Scope()
+        self._line_reader = LineReader(self._scope)
+        self._module = Module()
+
+    def read(self) -> Module:
+        """The whole module."""
+        try:
+            self._note_types()
+            self._read_groups()
+            while self._next < len(self._lines):
+                line = self._lines[self._next]
+                self._next += 1
+                self._read_top_level(line)
+        except Exception as error:
+            line = self._lines[min(self._next, len(self._lines)) - 1]
+            raise InternalError(
+                f"cannot read line {self._next} of LLVM's text: {error}\n  {line}"
+            ) from error
+        return self._module
+
+    # The top level.
+
+    def _read_top_level(self, line: str) -> None:
+        match line[:1]:
+            case "!":
+                self._read_metadata(line)
+            case "@":
+                self._read_global(line)
+            case "$":
+                self._read_comdat(line)
+            case "" | ";" | "%" | "^":  # types are read before everything else
+                return
+            case _:
+                self._read_statement(line)
+
+    def _read_statement(self, line: str) -> None:
+        match line.split(maxsplit=1)[0]:
+            case "define":
+                self._read_definition(line)
+            case "declare":
+                number = self._next
+                function = read_function_header(self._whole(line), self._scope, number)
+                self._module.functions[function.name] = function
+            case "source_filename":
+                self._module.source_filename = self._string_after(line, 2)
+            case "target":
+                self._read_target(line)
+            case "module":
+                self._module.module_asm.append(self._string_after(line, 2))
+            case "attributes" | "uselistorder" | "uselistorder_bb":
+                self._whole(line)  # groups, too
+            case word:
+                raise UnreadableError(f"no statement begins with {word!r}")
+
+    def _whole(self, line: str) -> str:
+        """`line`, with the lines that a string broken by a line end goes on in.
+
+        LLVM escapes line ends, except in the key of a string attribute and in the name of a
+        garbage collector.
+        """
+        while line.count('"') % 2 and self._next < len(self._lines):
+            line += "\n" + self._lines[self._next]
+            self._next += 1
+        return line
+
+    def _string_after(self, line: str, skipped: int) -> str:
+        cursor = Cursor(self._whole(line))
+        for _ in range(skipped):
+            cursor.next()
+        text = cursor.string()
+        cursor.expect_end()
+        return text
+
+    def _read_target(self, line: str) -> None:
+        if line.startswith("target datalayout"):
+            self._module.data_layout = self._string_after(line, 3)
+        else:
+            self._module.triple = self._string_after(line, 3)
+
+    def _note_types(self) -> None:
+        """The struct types; they may refer to later ones."""
+        for line in self._lines_beginning("%"):
+            match = _TYPE.fullmatch(line)
+            if match is None:
+                raise UnreadableError(f"no definition of a type: {line}")
+            self._scope.type_texts[name_of(match[1])] = match[2]
+        for name in list(self._scope.type_texts):
+            self._module.types[name] = read_named_type(name, self._scope)
+
+    def _read_groups(self) -> None:
+        """The attribute groups, which LLVM prints last and everything refers to."""
+        for line in self._lines_beginning("attributes #"):
+            cursor = Cursor(line)
+            cursor.expect("attributes")
+            number = int(cursor.next()[1:])
+            cursor.expect("=")
+            cursor.expect("{")
+            self._module.attribute_groups[number] = read_attributes(cursor, self._scope)
+            cursor.expect("}")
+            cursor.expect_end()
+        self._scope.groups = self._module.attribute_groups
+
+    def _lines_beginning(self, prefix: str) -> Iterator[str]:
+        """The lines that begin with `prefix`, found by searching the text, not line by line."""
+        text = self._text
+        start = text.find("\n" + prefix)
+        while start >= 0:
+            end = text.find("\n", start + 1)
+            while end >= 0 and text.count('"', start, end) % 2:
+                end = text.find("\n", end + 1)
+            yield text[start + 1 : end if end >= 0 else len(text)]
+            start = text.find("\n" + prefix, start + 1)
+
+    def _read_comdat(self, line: str) -> None:
+        cursor = Cursor(line)
+        name = cursor.name("$")
+        cursor.expect("=")
+        cursor.expect("comdat")
+        self._module.comdats[name] = cursor.next()
+        cursor.expect_end()
+
+    def _read_global(self, line: str) -> None:
+        number = self._next
+        symbol = read_global(self._whole(line), self._scope, number)
+        if isinstance(symbol, Alias):
+            self._module.aliases[symbol.name] = symbol
+        else:
+            self._module.globals[symbol.name] = symbol
+
+    def _read_metadata(self, line: str) -> None:
+        key, equals, text = self._whole(line).partition(" = ")
+        if not equals:
+            raise UnreadableError("metadata without a definition")
+        if key[1:].isdecimal():
+            self._module.metadata[int(key[1:])] = text
+            return
+        self._module.named_metadata[name_of(key)] = self._node_list(text)
+
+    def _node_list(self, text: str) -> tuple[int | str, ...]:
+        cursor = Cursor(text)
+        cursor.expect("!")
+        cursor.expect("{")
+        nodes: list[int | str] = []
+        while not cursor.accept("}"):
+            if nodes:
+                cursor.expect(",")
+            nodes.append(read_node(cursor))
+        cursor.expect_end()
+        return tuple(nodes)
+
+    # Functions.
+
+    def _read_definition(self, line: str) -> None:
+        number = self._next
+        function = read_function_header(self._whole(line), self._scope, number)
+        self._module.functions[function.name] = function
+        self._line_reader.start_function()
+        self._read_body(function)
+
+    def _read_body(self, function: Function) -> None:
+        lines, read_line = self._lines, self._line_reader.read
+        instructions: list[Instruction] = []
+        ordinal = 0
+        while True:
+            line = lines[self._next]
+            self._next += 1
+            if line[:2] == "  ":
+                if line[2] == " ":  # "    #dbg_value(…)"
+                    continue
+                if not function.blocks:  # a first block without a label
+                    function.blocks.append(Block(_entry_number(function), instructions))
+                record = read_line(line, self._next, ordinal) if self._fast else None
+                if record is None:
+                    if line.startswith("  uselistorder "):
+                        continue
+                    record = self._read_slowly(line, ordinal)
+                instructions.append(record)
+                ordinal += 1
+            elif line == "}":
+                return
+            elif line and line[0] != ";":
+                instructions = []
+                function.blocks.append(Block(_block_name(line), instructions))
+
+    def _read_slowly(self, line: str, ordinal: int) -> Instruction:
+        number = self._next
+        text = self._with_continuation(self._whole(line))
+        return read_instruction(text, self._scope, number, ordinal)
+
+    def _with_continuation(self, line: str) -> str:
+        """An instruction with its further lines: a switch's cases, an invoke's targets."""
+        parts = [line]
+        in_switch = line.endswith(" [")
+        while in_switch or self._lines[self._next].startswith(_CONTINUED):
+            parts.append(self._lines[self._next])
+            self._next += 1
+            in_switch = in_switch and not parts[-1].startswith("  ]")
+        return "\n".join(parts)
+
+
+def _entry_number(function: Function) -> str:
+    # LLVM counts the unnamed arguments first, then the first block.
+    return str(sum(p.name.isascii() and p.name.isdecimal() for p in function.params))
+
+
+def _block_name(line: str) -> str:
+    match = _LABEL.match(line)
+    if match is None:
+        raise UnreadableError("expected a label")
+    return name_of("%" + match[1])

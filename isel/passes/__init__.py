@@ -1,0 +1,1 @@
+"""Passes over machine records: dead code, leaving SSA form, layout of blocks."""

@@ -1,0 +1,117 @@
+"""Tidy the blocks: no branch to the next block, no block that only branches on.
+
+Layer: isel.passes.  Input and output: a function after SSA form was left.
+"""
+
+from __future__ import annotations
+
+from intrinsics.mir import (
+    Block,
+    Label,
+    MachineFunction,
+    MachineInstr,
+    Not,
+    Reg,
+    predecessors,
+    successors,
+)
+
+
+def lay_out(function: MachineFunction) -> None:
+    """Thread jumps, drop unreachable blocks, join chains, and let blocks fall through."""
+    _thread_jumps(function)
+    _drop_unreachable(function)
+    _join_chains(function)
+    _fall_through(function)
+
+
+def _only_branch(block: Block) -> str | None:
+    """Where a block goes that does nothing but branch."""
+    if len(block.instrs) != 1:
+        return None
+    mi = block.instrs[0]
+    target = mi.ops[0] if mi.row.id == "bra" and mi.guard is None else None
+    return target.name if isinstance(target, Label) else None
+
+
+def _thread_jumps(function: MachineFunction) -> None:
+    """Branch straight to where a block that only branches would go."""
+    onward = {b.name: target for b in function.blocks[1:] if (target := _only_branch(b))}
+    for name in list(onward):
+        seen = {name}
+        while onward[name] in onward and onward[name] not in seen:
+            seen.add(onward[name])
+            onward[name] = onward[onward[name]]
+    for mi in function.instructions():
+        if mi.form.is_terminator and any(isinstance(op, Label) for op in mi.ops):
+            mi.ops = tuple(
+                Label(onward.get(op.name, op.name)) if isinstance(op, Label) else op
+                for op in mi.ops
+            )
+
+
+def _drop_unreachable(function: MachineFunction) -> None:
+    after = successors(function)
+    seen, work = {0}, [0]
+    while work:
+        for target in after[work.pop()]:
+            if target not in seen:
+                seen.add(target)
+                work.append(target)
+    function.blocks = [block for i, block in enumerate(function.blocks) if i in seen]
+
+
+def _join_chains(function: MachineFunction) -> None:
+    """Append a block to its only predecessor, when that goes nowhere else."""
+    before = predecessors(function)
+    home = list(range(len(function.blocks)))
+    gone: set[int] = set()
+    for i, block in enumerate(function.blocks):
+        if i == 0 or len(before[i]) != 1:
+            continue
+        p = _root(home, before[i][0])
+        last = function.blocks[p].instrs[-1:] if p != i else []
+        if not last or not _goes_only_to(last[0], block.name, function.blocks[p]):
+            continue
+        function.blocks[p].instrs[-1:] = block.instrs
+        home[i] = p
+        gone.add(i)
+    function.blocks = [block for i, block in enumerate(function.blocks) if i not in gone]
+
+
+def _root(home: list[int], i: int) -> int:
+    while home[i] != i:
+        i = home[i]
+    return i
+
+
+def _goes_only_to(last: MachineInstr, name: str, block: Block) -> bool:
+    if last.row.id != "bra" or last.guard is not None or last.ops[0] != Label(name):
+        return False
+    return not any(mi.form.is_terminator for mi in block.instrs[:-1])
+
+
+def _fall_through(function: MachineFunction) -> None:
+    """Drop branches to the next block, turning a conditional one round where that helps."""
+    for block, following in zip(function.blocks, function.blocks[1:], strict=False):
+        here = Label(following.name)
+        last = block.instrs[-1] if block.instrs else None
+        if last is None or last.row.id != "bra" or last.guard is not None:
+            continue
+        if last.ops[0] == here:
+            block.instrs.pop()
+            continue
+        before = block.instrs[-2] if len(block.instrs) > 1 else None
+        if (
+            before is not None
+            and before.row.id == "bra"
+            and before.guard is not None
+            and before.ops[0] == here
+        ):
+            before.ops = last.ops
+            before.guard = _negated(before.guard)
+            block.instrs.pop()
+
+
+def _negated(guard: Reg | Not) -> Reg | Not:
+    return guard.reg if isinstance(guard, Not) else Not(guard)

@@ -1,0 +1,271 @@
+"""Where an instruction stands: in the user's LLVM IR, and in the source that debug info names.
+
+Layer: isel (standard library, and `isel.llvm` for records).
+Input: the text that the user gave, which is not what LLVM prints: LLVM moves and strips lines.
+Output: for each function the place of its n-th instruction, n being the ordinal in LLVM's print.
+
+The scan is no parser.  LLVM IR has no mark between instructions, but each begins with a name and
+`=`, or with its opcode; and an opcode in the middle of one is a constant expression, which has
+parentheses right after it, or an atomic operation.  That is enough to cut a body into instructions.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from isel.llvm.ir import Instruction, Module
+from isel.llvm.lexer import name_of
+from isel.llvm.metadata import DIFile, DILexicalBlock, DILocation, DISubprogram, read_node
+from isel.llvm.vocabulary import Flag, FloatPredicate, IntPredicate, Opcode, TailKind
+
+_TOKEN = re.compile(
+    r"""(?:\s++|;[^\n]*+|/\*.*?\*/)*+(
+      "[^"]*":?                   # a string, or a label in quotes
+    | [%@$!c]"[^"]*"              # a quoted name, a metadata string, a c"…" constant
+    | [%@$!\#^][-\w$.\\]*         # a name, a debug record, an attribute group
+    | [-\w$.]+:?                  # a word, a number, a label
+    | .
+    | \Z                          # so that a comment at the end is skipped, not searched
+    )""",
+    re.VERBOSE | re.DOTALL | re.ASCII,
+)
+_OPENING = frozenset("([{<")
+_CLOSING = frozenset(")]}>")
+_OPCODES = frozenset(opcode.value for opcode in Opcode)
+_TAILS = frozenset(tail.value for tail in TailKind if tail is not TailKind.NONE)
+_STARTS = _OPCODES | _TAILS
+# What may stand between the opcode of a constant expression and its parenthesis.
+_FLAGS = frozenset(word.value for words in (Flag, IntPredicate, FloatPredicate) for word in words)
+# Calls that LLVM turns into debug records, or drops.
+_DEBUG_CALLS = re.compile(r'@"?llvm\.dbg\.(?:value|declare|assign|label|addr)\b')
+
+Position = tuple[int, int]
+
+
+@dataclass(slots=True)
+class _Found:
+    """An instruction of the user's text."""
+
+    offset: int
+    result: str | None
+    opcode: str
+    callee: str = ""
+
+
+def map_places(user_text: str) -> dict[str, list[Position]]:
+    """For each function that `user_text` defines, the (line, column) of its n-th instruction.
+
+    Lines and columns count from 1, columns in characters.  A function without a name is left out,
+    because LLVM may give it another number when it prints.
+    """
+    lines = _Lines(user_text)
+    return {
+        name: [lines.position(found.offset) for found in instructions]
+        for name, instructions in _scan(user_text).items()
+    }
+
+
+def align_places(module: Module, user_text: str) -> dict[str, list[Position]]:
+    """`map_places`, checked against the module that LLVM made of the text.
+
+    LLVM replaces calls of intrinsics that it has renamed since, at times by several instructions:
+    those get the call's place.  A function is left out when its instructions do not correspond, or
+    when it can't be told which of two neighbouring calls an instruction replaces.
+    """
+    lines = _Lines(user_text)
+    places: dict[str, list[Position]] = {}
+    for name, scanned in _scan(user_text).items():
+        function = module.functions.get(name)
+        aligned = _align(scanned, list(function.instructions())) if function else None
+        if aligned is not None:
+            places[name] = [lines.position(found.offset) for found in aligned]
+    return places
+
+
+def resolve_debug(module: Module, dbg_id: int) -> tuple[str, int, int] | None:
+    """The file, line and column of a debug location; for inlined code, inside the callee."""
+    location = read_node(module, dbg_id)
+    if not isinstance(location, DILocation):
+        return None
+    file = _file_of(module, location.scope)
+    return None if file is None else (_path(file), location.line, location.column)
+
+
+class _Lines:
+    """Offsets to lines and columns."""
+
+    def __init__(self, text: str) -> None:
+        self._starts = [0, *(m.end() for m in re.finditer("\n", text))]
+
+    def position(self, offset: int) -> Position:
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+
+def _scan(text: str) -> dict[str, list[_Found]]:
+    """The instructions of every named function that ends with its brace."""
+    return _Scanner(text).scan()
+
+
+class _Scanner:
+    """Tokens of the user's text; a position in them is an index, which every method hands on."""
+
+    def __init__(self, text: str) -> None:
+        text = text.partition("\0")[0]  # LLVM sees no further
+        self._tokens: list[str] = []
+        self._offsets: list[int] = []
+        for match in _TOKEN.finditer(text):
+            self._tokens.append(match[1])
+            self._offsets.append(match.start(1))
+        # Empty tokens at the end, so that looking ahead needs no test.
+        self._tokens += [""] * 8
+
+    def scan(self) -> dict[str, list[_Found]]:
+        """The instructions of every named function that ends with its brace."""
+        functions: dict[str, list[_Found]] = {}
+        index = 0
+        while index < len(self._offsets):
+            if self._tokens[index] != "define":
+                index += 1
+                continue
+            name, index = self._skip_header(index + 1)
+            found, index = self._scan_body(index)
+            if name and found is not None:
+                functions[name] = found
+        return functions
+
+    def _skip_header(self, index: int) -> tuple[str, int]:
+        """The function's name, and the index after the brace that opens its body."""
+        name = ""
+        depth = 0
+        while token := self._tokens[index]:
+            index += 1
+            if depth == 0 and not name and token[0] == "@":
+                name = token
+            if depth == 0 and token == "{" and self._begins_body(index):
+                break
+            depth += (token in _OPENING) - (token in _CLOSING)
+        named = len(name) > 1 and not name[1:].isdecimal()
+        return name_of(name) if named else "", index
+
+    def _begins_body(self, index: int) -> bool:
+        # Prefix and prologue data come before the body, and may be structs in braces.
+        return (
+            self._is_label(index)
+            or self._tokens[index].startswith("#dbg_")
+            or self._is_definition(index)
+            or self._is_opcode(index)
+        )
+
+    def _is_label(self, index: int) -> bool:
+        return len(self._tokens[index]) > 1 and self._tokens[index][-1] == ":"
+
+    def _is_definition(self, index: int) -> bool:
+        token = self._tokens[index]
+        return len(token) > 1 and token[0] == "%" and self._tokens[index + 1] == "="
+
+    def _is_opcode(self, index: int) -> bool:
+        """Whether an opcode stands here that is not a constant expression's."""
+        if self._tokens[index] not in _STARTS:
+            return False
+        index += 1
+        while self._tokens[index] in _FLAGS:
+            index += 1
+        return self._tokens[index] not in ("(", "inrange")
+
+    def _scan_body(self, index: int) -> tuple[list[_Found] | None, int]:
+        """The instructions up to the closing brace, and the index after it; None without one."""
+        instructions: list[_Found] = []
+        depth = 0
+        while token := self._tokens[index]:
+            if token in _OPENING:
+                depth += 1
+            elif token in _CLOSING:
+                if depth == 0:
+                    return [f for f in instructions if not _is_debug_call(f)], index + 1
+                depth -= 1
+            elif depth == 0:
+                if self._is_definition(index) or self._is_opcode(index):
+                    found, index = self._take_instruction(index)
+                    instructions.append(found)
+                    continue
+                if token[0] == "@" and instructions and not instructions[-1].callee:
+                    instructions[-1].callee = token
+            index += 1
+        return None, index
+
+    def _take_instruction(self, index: int) -> tuple[_Found, int]:
+        """What begins at `index`, and the index after its opcode and an atomic operation's name."""
+        offset = self._offsets[index]
+        result: str | None = None
+        if self._is_definition(index):
+            result = name_of(self._tokens[index])
+            index += 2
+        if self._tokens[index] in _TAILS:
+            index += 1
+        opcode = self._tokens[index]
+        index += 1
+        if opcode == Opcode.ATOMICRMW.value:
+            index += 2 if self._tokens[index] == "volatile" else 1
+        return _Found(offset, result, opcode), index
+
+
+def _is_debug_call(found: _Found) -> bool:
+    return found.opcode == Opcode.CALL.value and _DEBUG_CALLS.match(found.callee) is not None
+
+
+def _align(scanned: list[_Found], printed: list[Instruction]) -> list[_Found] | None:
+    """For each printed instruction the scanned one it came from."""
+    if len(scanned) == len(printed) and all(map(_may_be, scanned, printed)):
+        return scanned
+    aligned: list[_Found] = []
+    for index, found in enumerate(scanned):
+        if len(aligned) < len(printed) and _same(found, printed[len(aligned)]):
+            aligned.append(found)
+            continue
+        if found.opcode != Opcode.CALL.value:
+            return None
+        following = scanned[index + 1] if index + 1 < len(scanned) else None
+        while len(aligned) < len(printed):
+            if following is not None and _same(following, printed[len(aligned)]):
+                break
+            aligned.append(found)
+    return aligned if len(aligned) == len(printed) else None
+
+
+def _may_be(found: _Found, printed: Instruction) -> bool:
+    return found.opcode == Opcode.CALL.value or _same(found, printed)
+
+
+def _same(found: _Found, printed: Instruction) -> bool:
+    if found.opcode != printed.opcode.value:
+        return False
+    # LLVM numbers what has no name, and numbers anew when it has replaced a call.
+    if found.result is None or found.result.isdecimal():
+        return printed.result is None or printed.result.isdecimal()
+    return found.result == printed.result
+
+
+def _file_of(module: Module, scope: int | None) -> DIFile | None:
+    """The file of the innermost scope that names one."""
+    seen: set[int] = set()
+    while scope is not None and scope not in seen:
+        seen.add(scope)
+        node = read_node(module, scope)
+        if isinstance(node, DIFile):
+            return node
+        if not isinstance(node, DISubprogram | DILexicalBlock):
+            return None
+        scope = node.scope if node.file is None else node.file
+    return None
+
+
+def _path(file: DIFile) -> str:
+    name, directory = file.filename, file.directory
+    absolute = name.startswith(("/", "\\")) or re.match(r"[A-Za-z]:[\\/]", name)
+    if absolute or not directory:
+        return name
+    separator = "\\" if "\\" in directory and "/" not in directory else "/"
+    return directory.rstrip(separator) + separator + name

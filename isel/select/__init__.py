@@ -1,0 +1,1 @@
+"""The selection table: LLVM IR to machine records, in SSA form."""

@@ -1,0 +1,300 @@
+"""Calls of LLVM's nvvm intrinsics to records, by the spellings of the rows.
+
+Layer: isel.select.  Input: a call and the state of the function.  The name finds the spelling,
+whose pattern says what each argument is: an operand, an immediate that encodes an axis, or a flag
+that says whether an operand counts.  LLVM's immediates are converted, never taken for nvgen's.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+
+from intrinsics import catalog
+from intrinsics.catalog import Spelling
+from intrinsics.mir import Imm, Mem, Op, Special, form_of
+from intrinsics.modifiers import ScalarType
+from intrinsics.row import Fact, Kind, Operand, Residency, Row, VectorNumbers
+from intrinsics.special import SpecialRegister, special_registers
+from intrinsics.targets import Ptx, Target, spell
+from isel.llvm import values as llvm
+from isel.llvm.ir import Call
+from isel.llvm.types import IntType, PointerType, Type, VectorType
+from isel.select.diagnostics import Unselectable, nearest
+from isel.select.state import FunctionState, form
+
+PREFIX = "llvm.nvvm."
+
+IGNORED = ("llvm.dbg.", "llvm.lifetime.", "llvm.assume", "llvm.donothing", "llvm.invariant.")
+"""Intrinsics that leave nothing to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a pattern: `type:operand`, `type#axis`, `type?operand` or `type=number`."""
+
+    type: str
+    sign: str
+    name: str
+    scale: tuple[str, int] = ("", 1)  # "/" or "%" by a number: a part of an axis's code
+
+
+@functools.cache
+def arguments(text: str) -> tuple[Argument, ...]:
+    """The arguments that a pattern lists."""
+    found = []
+    for part in filter(None, (p.strip() for p in text.split(","))):
+        match = re.fullmatch(r"([\w*]+)([:#?=])(\w+)(?:([/%])(\d+))?", part)
+        assert match is not None, part
+        scale = (match[4], int(match[5])) if match[4] else ("", 1)
+        found.append(Argument(match[1], match[2], match[3], scale))
+    return tuple(found)
+
+
+@functools.cache
+def results(text: str) -> tuple[Argument, ...]:
+    """The results that a pattern lists, in order."""
+    return arguments(text.strip("{}"))
+
+
+@functools.cache
+def _special_by_llvm_name() -> dict[str, SpecialRegister]:
+    return {register.llvm: register for register in special_registers().values()}
+
+
+def available(row: Row, target: Target, ptx: Ptx | None) -> bool:
+    """Whether `target` (at `ptx`, if it is given) has the instruction at all."""
+    if ptx is None:
+        return target in row.needs.targets
+    return row.needs.holds(target, ptx)
+
+
+def select_call(
+    state: FunctionState, call: Call, name: str, target: Target, ptx: Ptx | None
+) -> None:
+    """Select a call of the intrinsic `name`.
+
+    Raises: Unselectable.
+    """
+    if name.startswith(IGNORED):
+        return
+    short = name.removeprefix(PREFIX)
+    register = _special_by_llvm_name().get(short)
+    if register is not None:
+        _read_special(state, call, register)
+        return
+    spelling = catalog.spellings().get(short)
+    if spelling is None or not name.startswith(PREFIX):
+        raise _unknown(name)
+    if not available(spelling.row, target, ptx):
+        raise _unavailable(spelling.row, target, ptx)
+    _select_row(state, call, name, spelling)
+
+
+def _unknown(name: str) -> Unselectable:
+    names = [PREFIX + short for short in (*catalog.spellings(), *_special_by_llvm_name())]
+    return Unselectable(
+        "unknown-intrinsic",
+        f"nvgen selects no intrinsic @{name}",
+        op=name,
+        got=f"@{name}",
+        hint=nearest(name, names),
+    )
+
+
+def _unavailable(row: Row, target: Target, ptx: Ptx | None) -> Unselectable:
+    capability = row.needs
+    if target in capability.targets:
+        text = f"{row.head} requires PTX ISA {capability.first_ptx(target)} or later"
+    else:
+        text = row.needs_text or f"{row.head} is not supported on {target}"
+    return Unselectable(
+        "target",
+        text,
+        op=row.head,
+        got=f"target {target}" + (f", PTX {ptx}" if ptx else ""),
+        expected=f"{spell(capability.targets)}, PTX {capability.since} or later",
+        hint=f"the targets that have it: {spell(capability.targets)}",
+        section=f"PTX ISA, {row.section}, Target ISA Notes",
+    )
+
+
+def _read_special(state: FunctionState, call: Call, register: SpecialRegister) -> None:
+    types = {1: ScalarType.PRED, 32: ScalarType.U32, 64: ScalarType.U64}
+    type_ = types.get(call.type.bits) if isinstance(call.type, IntType) else None
+    if type_ not in register.types:
+        raise Unselectable(
+            "special-register", f"%{register.name} is not of type {call.type}", got=str(call.type)
+        )
+    (result,) = state.define(call.result, call.type)
+    state.emit(form("mov", type=type_), result, Special(register.name))
+
+
+# ---- rows ------------------------------------------------------------------------------------
+
+
+def _select_row(state: FunctionState, call: Call, name: str, spelling: Spelling) -> None:
+    row, pattern = spelling.row, spelling.pattern
+    facts: dict[str, Fact] = dict.fromkeys(row.axis)
+    facts.update(spelling.facts)
+    formal = arguments(pattern.args)
+    actual = _group(call, name, formal)
+    _read_immediates(state, name, spelling, formal, actual, facts)
+    operands = {a.name: v for a, v in zip(formal, actual, strict=True) if a.sign == ":"}
+    for flag, values in zip(formal, actual, strict=True):
+        if flag.sign == "?" and not state.number(values[0], flag.name):
+            del operands[flag.name]
+    facts.update((n, n in operands) for n in row.optional)
+    _define_results(state, call, row, pattern.result, facts)
+    for axis, operand in row.tied.items():
+        if facts.get(axis) is None and facts.get(operand):
+            facts[axis] = row.axis[axis].values[0]
+    chosen = form_of(row, **facts)
+    words = row.words.pack(facts) if row.words else {}
+    ops: dict[str, Op] = {slot: Imm(word) for slot, word in words.items()}
+    for operand_name, values in operands.items():
+        ops[operand_name] = _operand(state, row.operand[operand_name], values, facts)
+    produced = _results(state, call, pattern.result)
+    ops.update(produced)
+    state.emit(chosen, *(ops[slot] for slot in chosen.slots))
+
+
+def _group(call: Call, name: str, formal: tuple[Argument, ...]) -> list[tuple[llvm.Value, ...]]:
+    """The call's arguments, one group for each formal argument (`i32*` takes as many as are left).
+
+    Raises: Unselectable when their number or types are not what the pattern says.
+    """
+    spare = len(call.arguments) - len(formal)
+    grouped = []
+    at = 0
+    for argument in formal:
+        many = argument.type.endswith("*")
+        count = spare + 1 if many else 1
+        group = call.arguments[at : at + count]
+        at += count
+        if count < 1 or len(group) != count:
+            break
+        for value in group:
+            if not _matches(argument.type.rstrip("*") if many else argument.type, value.type):
+                raise Unselectable(
+                    "signature",
+                    f"@{name}: {argument.name} has type {value.type}",
+                    op=name,
+                    got=str(value.type),
+                    expected=_type_text(argument.type),
+                )
+        grouped.append(group)
+    if at != len(call.arguments) or len(grouped) != len(formal):
+        raise Unselectable(
+            "signature",
+            f"@{name} takes {len(formal)} arguments",
+            op=name,
+            got=f"{len(call.arguments)} arguments",
+            expected=", ".join(_type_text(a.type) for a in formal),
+        )
+    return grouped
+
+
+def _matches(text: str, type_: Type) -> bool:
+    if text.startswith("v"):
+        element = type_.element if isinstance(type_, VectorType) else type_
+        return str(element) == text.rpartition("*")[2] or str(element) == f"i{text.split('i')[-1]}"
+    if text.startswith("p"):
+        return isinstance(type_, PointerType) and type_.address_space == int(text[1:] or 0)
+    return str(type_) == text
+
+
+def _type_text(text: str) -> str:
+    if text.startswith("p"):
+        return f"ptr addrspace({text[1:]})" if text[1:] else "ptr"
+    return text.replace("v*", "vector of ")
+
+
+def _read_immediates(
+    state: FunctionState,
+    name: str,
+    spelling: Spelling,
+    formal: tuple[Argument, ...],
+    actual: list[tuple[llvm.Value, ...]],
+    facts: dict[str, Fact],
+) -> None:
+    codes: dict[str, int] = {}
+    for argument, values in zip(formal, actual, strict=True):
+        if argument.sign != "#":
+            continue
+        number = state.number(values[0], f"@{name}: {argument.name}")
+        sign, factor = argument.scale
+        scaled = number * factor if sign == "/" else number
+        codes[argument.name] = codes.get(argument.name, 0) + scaled
+    for axis, code in codes.items():
+        table = spelling.pattern.codes[axis]
+        if code not in table:
+            shown = ", ".join(map(str, sorted(table)))
+            raise Unselectable(
+                "immediate",
+                f"@{name}: {axis} {code} means nothing",
+                op=name,
+                got=str(code),
+                expected=shown,
+            )
+        facts[axis] = table[code]
+
+
+def _operand(
+    state: FunctionState, operand: Operand, values: tuple[llvm.Value, ...], facts: dict[str, Fact]
+) -> Op:
+    """The operand that an argument (or several, for coordinates) becomes."""
+    value = values[0]
+    match operand.kind:
+        case Kind.ADDRESS:
+            return state.address(value)
+        case Kind.TENSOR_ADDRESS:
+            return _tensor_address(state, value)
+        case Kind.MATRIX:
+            if facts[operand.name] is Residency.TENSOR:
+                return _tensor_address(state, value)
+            return state.scalar(value)
+        case Kind.NUMBER:
+            return Imm(state.number(value, operand.name))
+        case Kind.PREDICATE:
+            op = state.scalar(value)
+            keep = operand.number_too and isinstance(op, Imm)
+            return op if keep else state.scalar_reg(value)
+        case Kind.VECTOR:
+            if operand.vector_numbers is VectorNumbers.ALL:
+                return tuple(state.scalar(v) for v in values)
+            return tuple(reg for v in values for reg in state.regs(v))
+        case Kind.REGISTER:
+            return state.scalar_reg(value)
+    return state.scalar(value)
+
+
+def _tensor_address(state: FunctionState, value: llvm.Value) -> Mem:
+    mem = state.address(value)
+    return mem if isinstance(mem.base, int) else Mem(state.scalar_reg(value))
+
+
+def _define_results(
+    state: FunctionState, call: Call, row: Row, text: str, facts: dict[str, Fact]
+) -> None:
+    """Registers for the results; a result that the spelling does not give is discarded."""
+    given = {argument.name for argument in results(text)}
+    for operand in row.operands:
+        if operand.sink and operand.name in row.optional:
+            facts[operand.name] = operand.name in given
+    if given:
+        state.define(call.result, call.type)
+
+
+def _results(state: FunctionState, call: Call, text: str) -> dict[str, Op]:
+    found = results(text)
+    if not found:
+        return {}
+    regs = state.values[call.result] if call.result is not None else ()
+    if not regs:
+        regs = tuple(state.new(cls) for cls in state.layout.classes(call.type))
+    if len(found) == 1:
+        vector = found[0].type.startswith("v")
+        return {found[0].name: tuple(regs) if vector else regs[0]}
+    return {argument.name: reg for argument, reg in zip(found, regs, strict=True)}

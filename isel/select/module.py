@@ -1,0 +1,459 @@
+"""A module of LLVM IR to a module of machine records, in SSA form.
+
+Layer: isel.select.  Input: `isel.llvm.ir.Module`, a target, a PTX version (or None), and where the
+instructions stand in the user's file.  Output: `intrinsics.mir.Module` before SSA is left.  Blocks
+are selected with dominators first, so that a value's registers are known before its uses.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from intrinsics.findings import Place, SelectionError
+from intrinsics.mir import (
+    Block,
+    Launch,
+    Location,
+    MachineFunction,
+    MachineInstr,
+    Mem,
+    Module,
+    Param,
+    Sym,
+    Variable,
+)
+from intrinsics.modifiers import ScalarType, Space
+from intrinsics.targets import Ptx, Target
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.llvm.metadata import TupleNode, read_node
+from isel.llvm.types import FloatType, IntType, PointerType, StructType, Type
+from isel.llvm.vocabulary import Linkage
+from isel.places import resolve_debug
+from isel.select.diagnostics import Diagnostics, Unselectable, nearest
+from isel.select.instructions import fill_phi, select_instruction
+from isel.select.intrinsics import select_call
+from isel.select.state import FunctionState, form
+from isel.select.types import SPACES, TENSOR_SPACE, Layout
+
+KERNEL = "ptx_kernel"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where instructions stand: the user's file, and (line, column) by function and ordinal."""
+
+    file: str = ""
+    places: dict[str, list[tuple[int, int]]] | None = None
+
+
+NO_SOURCE = Source()
+
+
+def select_module(
+    module: ir.Module, target: Target, ptx: Ptx | None = None, source: Source = NO_SOURCE
+) -> Module:
+    """Select every kernel of `module`.
+
+    Raises: SelectionError with everything that could not be selected.
+    """
+    return _Selector(module, target, ptx, source).select()
+
+
+def ptx_name(name: str) -> str:
+    """A global's name in PTX, which allows letters, digits, `_` and `$` only."""
+    name = re.sub(r"[.@]", "_$_", name)
+    name = re.sub(r"[^\w$]", "_", name)
+    return name if re.match(r"[A-Za-z_$]", name) else "_" + name
+
+
+class _Selector:
+    def __init__(self, module: ir.Module, target: Target, ptx: Ptx | None, source: Source) -> None:
+        self.module = module
+        self.target = target
+        self.ptx = ptx
+        self.source = source
+        self.layout = Layout(module.data_layout)
+        self.diagnostics = Diagnostics()
+        self.out = Module(target, ptx, source.file)
+        self.symbols = {name: ptx_name(name) for name in module.globals}
+        self.kernels = _annotated_kernels(module)
+        self.locations: dict[Location, int] = {}
+
+    def select(self) -> Module:
+        for variable in self.module.globals.values():
+            self._guarded(lambda v=variable: self._variable(v), Place(self.source.file))
+        for function in self.module.definitions():
+            self._function(function)
+        if not self.out.functions and not self.diagnostics.findings:
+            self.diagnostics.report(
+                Unselectable(
+                    "no-kernel",
+                    "the module defines no kernel",
+                    expected="define ptx_kernel void @…",
+                ),
+                Place(self.source.file),
+            )
+        if self.diagnostics.findings:
+            raise SelectionError(self.diagnostics.findings)
+        return self.out
+
+    def _guarded(self, action: object, place: Place) -> None:
+        assert callable(action)
+        try:
+            action()
+        except Unselectable as reason:
+            self.diagnostics.report(reason, place)
+
+    # ---- variables ---------------------------------------------------------------------------
+
+    def _variable(self, variable: ir.GlobalVariable) -> None:
+        if variable.name.startswith("llvm."):
+            return  # llvm.used and its like are the optimiser's
+        space = SPACES.get(variable.address_space)
+        if space is None and variable.address_space != 0:
+            raise Unselectable(
+                "address-space",
+                f"@{variable.name} cannot live in address space {variable.address_space}",
+                got=f"addrspace({variable.address_space})",
+                expected="1 global, 3 shared, 4 const",
+                hint="tensor memory is allocated by llvm.nvvm.tcgen05.alloc"
+                if variable.address_space == TENSOR_SPACE
+                else "",
+            )
+        size = self.layout.size(variable.value_type)
+        align = variable.alignment or self.layout.align(variable.value_type)
+        data = self._data(variable)
+        external = variable.is_declaration and variable.linkage is Linkage.EXTERNAL
+        self.out.variables.append(
+            Variable(
+                self.symbols[variable.name], space or Space.GLOBAL, size, align, data, external
+            )
+        )
+
+    def _data(self, variable: ir.GlobalVariable) -> bytes | None:
+        initializer = variable.initializer
+        if initializer is None or isinstance(initializer, (llvm.Undef, llvm.Poison)):
+            return None
+        if variable.address_space == 3:
+            raise Unselectable(
+                "initializer",
+                f"@{variable.name}: shared memory has no initialiser",
+                expected="undef",
+            )
+        data = self._bytes(initializer, initializer.type)
+        return data if any(data) else None
+
+    def _bytes(self, value: llvm.Value, type_: Type) -> bytes:
+        size = self.layout.size(type_)
+        match value:
+            case llvm.ConstInt(_, number):
+                return number.to_bytes(size, "little")
+            case llvm.ConstFloat(_, bits):
+                return bits.to_bytes(size, "little")
+            case llvm.Zero() | llvm.Null() | llvm.Undef() | llvm.Poison():
+                return bytes(size)
+        elements = llvm.elements_of(value)
+        if elements is None:
+            raise Unselectable(
+                "initializer",
+                "an initialiser that is no plain data is not selectable",
+                got=type(value).__name__,
+            )
+        if isinstance(type_, StructType):
+            data = bytearray(size)
+            for offset, element in zip(self.layout.offsets(type_), elements, strict=True):
+                part = self._bytes(element, element.type)
+                data[offset : offset + len(part)] = part
+            return bytes(data)
+        return b"".join(self._bytes(element, element.type) for element in elements).ljust(
+            size, b"\0"
+        )
+
+    # ---- functions ---------------------------------------------------------------------------
+
+    def _function(self, function: ir.Function) -> None:
+        place = self._place_of(function, None)
+        kernel = function.calling_convention == KERNEL or function.name in self.kernels
+        if not kernel:
+            reason = Unselectable(
+                "device-function",
+                f"@{function.name} is no kernel: device functions are not selectable",
+                got=function.calling_convention,
+                expected="define ptx_kernel void",
+                hint="inline it into its kernels",
+            )
+            self.diagnostics.report(reason, place)
+            return
+        out = MachineFunction(ptx_name(function.name))
+        state = FunctionState(out, self.layout, self.symbols)
+        try:
+            out.launch = _launch(function)
+            self._params(function, state)
+        except Unselectable as reason:
+            self.diagnostics.report(reason, place)
+            return
+        _Body(self, function, state).select()
+        self.out.functions.append(out)
+
+    def _params(self, function: ir.Function, state: FunctionState) -> None:
+        state.start(Block("entry"))
+        for number, param in enumerate(function.params):
+            name = f"{state.out.name}_param_{number}"
+            lowered = self._param(name, param)
+            state.out.params.append(lowered)
+            if lowered.type is ScalarType.B8:
+                self._aggregate_param(state, param, name)
+                continue
+            (result,) = state.define(param.name, param.type)
+            cls = state.out.regs.classes[result]
+            if cls is ScalarType.PRED:
+                raise Unselectable("param", "an i1 parameter is not selectable", expected="i8")
+            type_ = ScalarType.B8 if lowered.size == 1 else cls
+            state.emit(form("ld", space=Space.PARAM, type=type_), result, Mem(Sym(name)))
+
+    def _aggregate_param(self, state: FunctionState, param: ir.Param, name: str) -> None:
+        """A struct passed by value: its generic address, through the parameter space."""
+        address, result = state.new(ScalarType.B64), state.new(ScalarType.B64, param.name)
+        state.emit(form("mov", type=ScalarType.B64), address, Sym(name))
+        cvta = form("cvta", space=Space.PARAM, size=ScalarType.U64)
+        state.emit(cvta, result, address)
+        state.forward(param.name, (result,))
+
+    def _param(self, name: str, param: ir.Param) -> Param:
+        constant = "nvvm.grid_constant" in param.attributes
+        by_value = param.attributes.type_of("byval")
+        if by_value is not None:
+            align = param.attributes.integer("align") or self.layout.align(by_value)
+            size = self.layout.size(by_value)
+            return Param(name, ScalarType.B8, size, align, constant=constant)
+        match param.type:
+            case PointerType(space):
+                bits = self.layout.pointer_bits(space)
+                pointee_align = param.attributes.integer("align") or 1
+                type_ = ScalarType(f"u{bits}")
+                shown = None if space == TENSOR_SPACE else SPACES.get(space)
+                return Param(name, type_, bits // 8, bits // 8, shown, True, pointee_align)
+            case IntType(bits) if bits in (8, 16, 32, 64):
+                return Param(name, ScalarType(f"u{bits}"), bits // 8, bits // 8)
+            case FloatType(_, bits) if bits in (32, 64):
+                return Param(name, ScalarType(f"f{bits}"), bits // 8, bits // 8)
+            case FloatType(_, 16):
+                return Param(name, ScalarType.B16, 2, 2)
+        raise Unselectable(
+            "param",
+            f"a parameter of type {param.type} is not selectable",
+            got=str(param.type),
+            expected="i8, i16, i32, i64, half, float, double, ptr, or ptr byval(…)",
+        )
+
+    # ---- places ------------------------------------------------------------------------------
+
+    def location_of(self, function: ir.Function, i: ir.Instruction) -> int:
+        """The index of an instruction's location."""
+        line, column = self._line(function, i)
+        debug = resolve_debug(self.module, i.dbg) if i.dbg is not None else None
+        location = Location(self.source.file, line, column, *(debug[:2] if debug else ("", 0)))
+        index = self.locations.get(location)
+        if index is None:
+            self.out.locations.append(location)
+            index = self.locations[location] = len(self.out.locations) - 1
+        return index
+
+    def _line(self, function: ir.Function, i: ir.Instruction) -> tuple[int, int]:
+        places = (self.source.places or {}).get(function.name)
+        if places is None or i.ordinal >= len(places):
+            return i.line, 0
+        return places[i.ordinal]
+
+    def _place_of(self, function: ir.Function, i: ir.Instruction | None) -> Place:
+        if i is None:
+            first = next(function.instructions(), None)
+            line = self._line(function, first)[0] if first is not None else function.line
+            return Place(self.source.file, line, 0, function.name)
+        location = self.out.locations[self.location_of(function, i)]
+        return Place(
+            location.file,
+            location.line,
+            location.column,
+            function.name,
+            location.python_file,
+            location.python_line,
+        )
+
+
+class _Body:
+    """The blocks of one function."""
+
+    def __init__(self, selector: _Selector, function: ir.Function, state: FunctionState) -> None:
+        self.selector = selector
+        self.function = function
+        self.state = state
+        self.order = _reverse_post_order(function)
+        self.blocks: dict[str, Block] = {}
+        names = _block_names([b.name for b in function.blocks])
+        reachable = {block.name for block in self.order}
+        state.block_names = {n: m for n, m in names.items() if n in reachable}
+
+    def select(self) -> None:
+        state = self.state
+        prologue = state.block.instrs
+        for block in self.order:
+            out = Block(state.block_names[block.name])
+            self.blocks[block.name] = out
+            state.start(out)
+            if block is self.order[0]:
+                out.instrs.extend(prologue)
+            for i in block.instructions:
+                self._instruction(i)
+        for block in self.order:
+            self._phis(block)
+        in_order = [self.blocks.get(block.name) for block in self.function.blocks]
+        state.out.blocks = [block for block in in_order if block is not None]
+
+    def _instruction(self, i: ir.Instruction) -> None:
+        state = self.state
+        state.loc = self.selector.location_of(self.function, i)
+        try:
+            if isinstance(i, ir.Call):
+                self._call(i)
+            else:
+                select_instruction(state, i)
+        except Unselectable as reason:
+            self._report(reason, i)
+
+    def _call(self, call: ir.Call) -> None:
+        name = call.callee_name
+        if name is None:
+            what = (
+                "inline assembly"
+                if isinstance(call.callee, llvm.InlineAsm)
+                else "a call by pointer"
+            )
+            raise Unselectable("unsupported-instruction", f"{what} is not selectable", op="call")
+        if name.startswith("llvm."):
+            select_call(self.state, call, name, self.selector.target, self.selector.ptx)
+            return
+        self._no_function(name)
+
+    def _no_function(self, name: str) -> None:
+        function = self.selector.module.functions.get(name)
+        defined = [f.name for f in self.selector.module.definitions()]
+        if function is not None and not function.is_declaration:
+            raise Unselectable(
+                "device-function",
+                f"a call of the device function @{name} is not selectable",
+                op="call",
+                got=f"@{name}",
+                hint="inline it",
+            )
+        raise Unselectable(
+            "undefined-function",
+            f"@{name} is called but not defined",
+            op="call",
+            got=f"@{name}",
+            expected="an intrinsic of LLVM's nvvm family",
+            hint=nearest(name, defined),
+        )
+
+    def _report(self, reason: Unselectable, i: ir.Instruction) -> None:
+        """Tell why `i` was not selected, and give its result registers, so that all goes on."""
+        self.selector.diagnostics.report(reason, self.selector._place_of(self.function, i))
+        if i.result is None or i.result in self.state.values:
+            return
+        try:
+            self.state.define(i.result, i.type)
+        except Unselectable:
+            self.state.forward(i.result, ())
+
+    def _phis(self, block: ir.Block) -> None:
+        records: list[MachineInstr] = []
+        for i in block.instructions:
+            if not isinstance(i, ir.Phi):
+                break
+            self.state.loc = self.selector.location_of(self.function, i)
+            try:
+                records += fill_phi(self.state, i)
+            except Unselectable as reason:
+                self._report(reason, i)
+        self.blocks[block.name].instrs[:0] = records
+
+
+def _annotated_kernels(module: ir.Module) -> set[str]:
+    """Functions that `!nvvm.annotations` calls kernels."""
+    found = set()
+    for node_id in module.named_metadata.get("nvvm.annotations", ()):
+        node = read_node(module, node_id) if isinstance(node_id, int) else None
+        if not isinstance(node, TupleNode) or len(node.elements) < 3:
+            continue
+        head, *rest = node.elements
+        words = [e.text for e in rest if isinstance(e, llvm.MetadataString)]
+        if "kernel" not in words or not isinstance(head, llvm.WrappedValue):
+            continue
+        if isinstance(head.value, llvm.GlobalRef):
+            found.add(head.value.name)
+    return found
+
+
+def _launch(function: ir.Function) -> Launch:
+    def numbers(name: str) -> tuple[int, ...]:
+        text = function.attributes.string(name)
+        if text is None:
+            return ()
+        try:
+            return tuple(int(part) for part in text.split(","))
+        except ValueError:
+            raise Unselectable(
+                "attribute", f'the attribute "{name}" is not a list of numbers', got=text
+            ) from None
+
+    def one(name: str) -> int:
+        return next(iter(numbers(name)), 0)
+
+    return Launch(
+        numbers("nvvm.reqntid"),
+        numbers("nvvm.maxntid"),
+        numbers("nvvm.cluster_dim"),
+        one("nvvm.maxnreg"),
+        one("nvvm.minctasm"),
+    )
+
+
+def _reverse_post_order(function: ir.Function) -> list[ir.Block]:
+    """The reachable blocks, each after all that dominate it."""
+    by_name = {block.name: block for block in function.blocks}
+    seen = {function.blocks[0].name}
+    finished: list[ir.Block] = []
+    stack = [(function.blocks[0], iter(_successors(function.blocks[0])))]
+    while stack:
+        block, following = stack[-1]
+        for name in following:
+            if name not in seen:
+                seen.add(name)
+                stack.append((by_name[name], iter(_successors(by_name[name]))))
+                break
+        else:
+            finished.append(block)
+            stack.pop()
+    return finished[::-1]
+
+
+def _successors(block: ir.Block) -> Sequence[str]:
+    return block.instructions[-1].targets() if block.instructions else ()
+
+
+def _block_names(names: Sequence[str]) -> dict[str, str]:
+    """LLVM's block names as PTX labels allow them, each once."""
+    result: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        clean = re.sub(r"[^\w$]", "_", name) or "bb"
+        unique, n = clean, 1
+        while unique in taken:
+            n += 1
+            unique = f"{clean}_{n}"
+        taken.add(unique)
+        result[name] = unique
+    return result

@@ -1,0 +1,286 @@
+"""A function while it is being selected: registers for values, records for blocks.
+
+Layer: isel.select.  Values are tuples of scalar operands: registers, or what needs none (numbers,
+symbols).  An operand that an instruction wants in a register is moved there once per block.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from intrinsics import catalog
+from intrinsics.mir import (
+    Block,
+    Form,
+    Imm,
+    Label,
+    MachineFunction,
+    MachineInstr,
+    Mem,
+    Not,
+    Op,
+    Reg,
+    Scalar,
+    Sym,
+    form_of,
+)
+from intrinsics.modifiers import ScalarType, To
+from intrinsics.row import Fact
+from isel.llvm import values as llvm
+from isel.llvm.types import ArrayType, PointerType, StructType, Type, VectorType
+from isel.llvm.vocabulary import Opcode
+from isel.select.diagnostics import Unselectable
+from isel.select.types import SPACES, TENSOR_SPACE, Layout
+
+Values: TypeAlias = tuple[Scalar, ...]
+
+
+def form(row: str, **facts: Fact) -> Form:
+    """The form of the row called `row`."""
+    return form_of(catalog.row(row), **facts)
+
+
+class FunctionState:
+    """Registers, values and records of one function."""
+
+    def __init__(self, out: MachineFunction, layout: Layout, symbols: dict[str, str]) -> None:
+        self.out = out
+        self.layout = layout
+        self.symbols = symbols  # LLVM name -> PTX name
+        self.values: dict[str, Values] = {}
+        self.addresses: dict[str, Mem] = {}
+        self.block_names: dict[str, str] = {}  # LLVM name -> MIR name, reachable blocks only
+        self.block = Block("entry")
+        self.loc = 0
+        self._moved: dict[tuple[Scalar, ScalarType], Reg] = {}
+
+    # ---- records -----------------------------------------------------------------------------
+
+    def start(self, block: Block) -> None:
+        """Emit into `block` from now on."""
+        self.block = block
+        self._moved = {}
+
+    def emit(self, form: Form, *ops: Op, guard: Reg | Not | None = None) -> None:
+        """Append a record."""
+        self.block.instrs.append(MachineInstr(form, ops, guard, self.loc))
+
+    def label(self, block: str) -> Label:
+        """The label of the block that LLVM calls `block`."""
+        return Label(self.block_names[block])
+
+    def new(self, cls: ScalarType, name: str = "") -> Reg:
+        """A fresh register."""
+        return self.out.regs.new(cls, name)
+
+    def define(self, name: str | None, type_: Type) -> tuple[Reg, ...]:
+        """Registers for the result `name` of an instruction."""
+        classes = self.layout.classes(type_)
+        hint = "" if name is None or name.isdigit() else name
+        if len(classes) == 1:
+            regs: tuple[Reg, ...] = (self.new(classes[0], hint),)
+        else:
+            regs = tuple(
+                self.new(cls, f"{hint}.{i}" if hint else "") for i, cls in enumerate(classes)
+            )
+        if name is not None:
+            self.values[name] = regs
+        return regs
+
+    def forward(self, name: str | None, values: Values) -> None:
+        """Let the result `name` be `values`, without a record."""
+        if name is not None:
+            self.values[name] = values
+
+    # ---- values ------------------------------------------------------------------------------
+
+    def value(self, value: llvm.Value) -> Values:
+        """The operands that hold `value`."""
+        if isinstance(value, llvm.Local):
+            found = self.values.get(value.name)
+            if found is None:
+                raise Unselectable(
+                    "value", f"%{value.name} has no value here: its definition was not selected"
+                )
+            return found
+        return self.constant(value)
+
+    def constant(self, value: llvm.Value) -> Values:
+        """The operands that hold a constant."""
+        match value:
+            case llvm.ConstInt(type_, number):
+                return (Imm(number if type_.bits == 1 else value.signed),)
+            case llvm.ConstFloat(_, bits):
+                return (Imm(bits),)
+            case llvm.Null():
+                return (Imm(0),)
+            case llvm.Undef() | llvm.Poison() | llvm.Zero():
+                return tuple(Imm(0) for _ in self.layout.classes(value.type))
+            case llvm.GlobalRef(name):
+                return (Sym(self.symbol(name)),)
+            case llvm.ConstExpr():
+                return (self._expression(value),)
+        elements = llvm.elements_of(value)
+        if elements is None:
+            raise Unselectable(
+                "constant",
+                f"a constant of type {value.type} is not selectable",
+                got=type(value).__name__,
+            )
+        return tuple(op for element in elements for op in self.value(element))
+
+    def symbol(self, name: str) -> str:
+        """The PTX name of a global.
+
+        Raises: Unselectable when it names a function or an unknown global.
+        """
+        found = self.symbols.get(name)
+        if found is None:
+            raise Unselectable(
+                "address-of",
+                f"the address of @{name} is not selectable",
+                got=f"@{name}",
+                expected="a global variable",
+            )
+        return found
+
+    def _expression(self, value: llvm.ConstExpr) -> Scalar:
+        match value.opcode:
+            case Opcode.GETELEMENTPTR:
+                return self.constant_address(value)
+            case Opcode.PTRTOINT | Opcode.INTTOPTR | Opcode.BITCAST | Opcode.PTRTOADDR:
+                return self.value(value.operands[0])[0]
+            case Opcode.ADDRSPACECAST:
+                (inner,) = value.operands
+                return self.convert_address(self.value(inner)[0], inner.type, value.type)
+        raise Unselectable(
+            "constant-expression", f"the constant expression {value.opcode.value} is not selectable"
+        )
+
+    def constant_address(self, value: llvm.ConstExpr) -> Mem | Sym:
+        """A getelementptr of a global by constants."""
+        base = self.value(value.operands[0])[0]
+        assert value.element_type is not None
+        offset = 0
+        for size, index in self.steps(value.element_type, value.operands[1:]):
+            if not isinstance(index, llvm.ConstInt):
+                raise Unselectable("constant-expression", "an index is not a number")
+            offset += size * index.signed
+        for index_offset in self.field_offsets(value.element_type, value.operands[1:]):
+            offset += index_offset
+        match base:
+            case Sym():
+                return Mem(base, offset) if offset else base
+            case Mem(inner, before):
+                return Mem(inner, before + offset)
+        raise Unselectable("constant-expression", "the base of a constant address is no global")
+
+    def number(self, value: llvm.Value, what: str) -> int:
+        """A constant integer.
+
+        Raises: Unselectable when `value` is not one.
+        """
+        if isinstance(value, llvm.ConstInt):
+            return value.value if value.type.bits == 1 else value.signed
+        raise Unselectable("immediate", f"{what} must be a constant", got=str(value.type))
+
+    def reg(self, op: Scalar, cls: ScalarType) -> Reg:
+        """A register that holds `op`."""
+        if type(op) is int:
+            return op
+        moved = self._moved.get((op, cls))
+        if moved is None:
+            moved = self.new(cls)
+            self.emit(form("mov", type=cls), moved, op)
+            self._moved[op, cls] = moved
+        return moved
+
+    def scalar(self, value: llvm.Value) -> Scalar:
+        """The one operand that holds a scalar: a register or a number."""
+        (op,) = self.value(value)
+        if isinstance(op, (int, Imm)):
+            return op
+        (cls,) = self.layout.classes(value.type)
+        return self.reg(op, cls)
+
+    def scalar_reg(self, value: llvm.Value) -> Reg:
+        """The one register that holds a scalar."""
+        (op,) = self.value(value)
+        (cls,) = self.layout.classes(value.type)
+        return self.reg(op, cls)
+
+    def regs(self, value: llvm.Value) -> tuple[Reg, ...]:
+        """The registers that hold `value`."""
+        classes = self.layout.classes(value.type)
+        return tuple(self.reg(op, cls) for op, cls in zip(self.value(value), classes, strict=True))
+
+    # ---- addresses ---------------------------------------------------------------------------
+
+    def address(self, pointer: llvm.Value) -> Mem:
+        """`pointer` as an address operand, with as much folded into it as possible."""
+        if isinstance(pointer, llvm.Local) and pointer.name in self.addresses:
+            return self.addresses[pointer.name]
+        (op,) = self.value(pointer)
+        match op:
+            case Mem():
+                return op
+            case Sym() | int():
+                return Mem(op)
+        return Mem(self.scalar_reg(pointer))
+
+    def steps(self, element: Type, indices: tuple[llvm.Value, ...]) -> list[tuple[int, llvm.Value]]:
+        """(bytes, index) for every index of a getelementptr that steps over an array."""
+        return [(size, index) for size, index, _ in self._walk(element, indices) if size]
+
+    def field_offsets(self, element: Type, indices: tuple[llvm.Value, ...]) -> list[int]:
+        """Byte offsets of the struct fields that a getelementptr enters."""
+        return [offset for size, _, offset in self._walk(element, indices) if not size]
+
+    def _walk(
+        self, element: Type, indices: tuple[llvm.Value, ...]
+    ) -> list[tuple[int, llvm.Value, int]]:
+        found = []
+        current: Type | None = None
+        for index in indices:
+            match current:
+                case None:
+                    found.append((self.layout.size(element), index, 0))
+                    current = element
+                case StructType(elements):
+                    assert isinstance(index, llvm.ConstInt)
+                    found.append((0, index, self.layout.offsets(current)[index.value]))
+                    current = elements[index.value]
+                case ArrayType(inner) | VectorType(inner):
+                    found.append((self.layout.size(inner), index, 0))
+                    current = inner
+                case _:
+                    raise Unselectable("getelementptr", f"cannot index into {current}")
+        return found
+
+    def convert_address(self, op: Scalar, source: Type, target: Type) -> Scalar:
+        """An address in another address space (`addrspacecast`).
+
+        Raises: Unselectable when PTX has no such conversion.
+        """
+        assert isinstance(source, PointerType)
+        assert isinstance(target, PointerType)
+        a, b = source.address_space, target.address_space
+        if a == b or {a, b} == {3, 7}:
+            return op  # a CTA's own shared memory lies in the window of the cluster's
+        spaces = SPACES.get(a), SPACES.get(b)
+        if TENSOR_SPACE in (a, b) or a not in SPACES or b not in SPACES or None not in spaces:
+            raise Unselectable(
+                "addrspacecast",
+                f"no conversion from {source} to {target}",
+                got=f"{source} to {target}",
+                expected="to or from the generic address space; tensor memory has none",
+            )
+        cls = ScalarType.U64
+        (from_class,) = self.layout.classes(source)
+        register = self.new(ScalarType.B64)
+        if b == 0:
+            cvta = form("cvta", space=spaces[0], size=cls)
+        else:
+            cvta = form("cvta", to=To.TO, space=spaces[1], size=cls)
+        self.emit(cvta, register, self.reg(op, from_class))
+        return register

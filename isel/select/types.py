@@ -1,0 +1,133 @@
+"""LLVM types to register classes.
+
+Layer: isel.select.  A scalar is one register, an aggregate or vector one register for each scalar
+in it.  Floating-point values live in untyped registers of their width: every PTX instruction takes
+those where it wants a floating-point type.
+"""
+
+from __future__ import annotations
+
+import re
+
+from intrinsics.modifiers import ScalarType, Space
+from isel.llvm.types import (
+    ArrayType,
+    FloatType,
+    IntType,
+    PointerType,
+    StructType,
+    Type,
+    VectorType,
+)
+from isel.select.diagnostics import Unselectable
+
+_BY_BITS = {16: ScalarType.B16, 32: ScalarType.B32, 64: ScalarType.B64}
+_INTEGERS = {1: ScalarType.PRED, 8: ScalarType.B16} | _BY_BITS
+
+SPACES: dict[int, Space | None] = {
+    0: None,
+    1: Space.GLOBAL,
+    3: Space.SHARED,
+    4: Space.CONST,
+    5: Space.LOCAL,
+    7: Space.SHARED_CLUSTER,
+    101: Space.PARAM,
+}
+"""LLVM's address spaces as PTX state spaces; None is generic.  6 is tensor memory."""
+
+TENSOR_SPACE = 6
+
+
+class Layout:
+    """Sizes that a module's data layout gives."""
+
+    def __init__(self, data_layout: str) -> None:
+        self._pointer_bits = {0: 64, TENSOR_SPACE: 32}
+        for space, bits in re.findall(r"\bp(\d*):(\d+)", data_layout):
+            self._pointer_bits[int(space or 0)] = int(bits)
+        self._classes: dict[Type, tuple[ScalarType, ...]] = {}
+
+    def pointer_bits(self, address_space: int) -> int:
+        """Width of a pointer; also of its index arithmetic."""
+        return self._pointer_bits.get(address_space, self._pointer_bits[0])
+
+    def classes(self, type_: Type) -> tuple[ScalarType, ...]:
+        """The register classes of a value.
+
+        Raises: Unselectable when nvgen has no registers for it.
+        """
+        found = self._classes.get(type_)
+        if found is None:
+            found = self._classes[type_] = self._lower(type_)
+        return found
+
+    def _lower(self, type_: Type) -> tuple[ScalarType, ...]:
+        match type_:
+            case IntType(bits) if bits in _INTEGERS:
+                return (_INTEGERS[bits],)
+            case FloatType(_, bits) if bits in _BY_BITS:
+                return (_BY_BITS[bits],)
+            case PointerType(space):
+                return (_BY_BITS[self.pointer_bits(space)],)
+            case VectorType(element, count, False) | ArrayType(element, count):
+                return self.classes(element) * count
+            case StructType(elements):
+                return tuple(cls for element in elements for cls in self.classes(element))
+        raise Unselectable(
+            "type",
+            f"values of type {type_} are not selectable",
+            got=str(type_),
+            expected="i1, i8, i16, i32, i64, half, bfloat, float, double, ptr, and vectors, "
+            "arrays and structs of these",
+        )
+
+    def align(self, type_: Type) -> int:
+        """ABI alignment in bytes."""
+        match type_:
+            case StructType(elements, packed):
+                return 1 if packed else max((self.align(e) for e in elements), default=1)
+            case ArrayType(element):
+                return self.align(element)
+            case VectorType():
+                return _power_of_two(self.size(type_))
+        return max(self.size(type_), 1)
+
+    def size(self, type_: Type) -> int:
+        """Bytes between two elements of an array of `type_`."""
+        match type_:
+            case IntType(bits):
+                return _power_of_two((bits + 7) // 8)
+            case FloatType(_, bits):
+                return bits // 8
+            case PointerType(space):
+                return self.pointer_bits(space) // 8
+            case VectorType(IntType(1), count):
+                return _power_of_two((count + 7) // 8)
+            case VectorType(element, count, False):
+                return _power_of_two(self.size(element) * count)
+            case ArrayType(element, count):
+                return self.size(element) * count
+            case StructType():
+                return self._struct(type_)[1]
+        raise Unselectable("type", f"type {type_} has no size", got=str(type_))
+
+    def offsets(self, type_: StructType) -> list[int]:
+        """Byte offsets of a struct's fields."""
+        return self._struct(type_)[0]
+
+    def _struct(self, type_: StructType) -> tuple[list[int], int]:
+        offsets, at = [], 0
+        for element in type_.elements:
+            if not type_.packed:
+                at = _round_up(at, self.align(element))
+            offsets.append(at)
+            at += self.size(element)
+        return offsets, _round_up(at, self.align(type_))
+
+
+def _power_of_two(n: int) -> int:
+    return 1 << (n - 1).bit_length() if n > 1 else n
+
+
+def _round_up(n: int, align: int) -> int:
+    return (n + align - 1) // align * align

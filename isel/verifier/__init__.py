@@ -1,0 +1,1 @@
+"""The backend verifier, level by level."""

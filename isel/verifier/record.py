@@ -1,0 +1,267 @@
+"""The backend verifier at record level: each machine record judged alone, as a form.
+
+Layer: isel.  Input: records, a target and a PTX version.  Output: findings.  A record is checked
+against its row (operands, packed words, rules) and against what the target and the PTX version
+have; the verdict is ptxas's, but for rules that say that ptxas accepts what they reject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from intrinsics.findings import Finding, Place, Severity
+from intrinsics.legality import (
+    Demand,
+    Judgement,
+    describe,
+    expected,
+    got,
+    judge,
+    nearest_legal,
+    operand_problems,
+    text_of,
+)
+from intrinsics.mir import (
+    Form,
+    Location,
+    MachineFunction,
+    MachineInstr,
+    Module,
+    Special,
+)
+from intrinsics.modifiers import ScalarType, Space
+from intrinsics.row import Fact, Problem, Row
+from intrinsics.special import special_registers
+from intrinsics.targets import PTX_VERSIONS, TARGETS, Capability, Ptx, Target, spell
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is the same for all records of one form with the same packed words."""
+
+    facts: Mapping[str, Fact]
+    problems: tuple[Problem, ...]
+    judgement: Judgement
+
+
+class RecordVerifier:
+    """Judges records for one target and PTX version."""
+
+    def __init__(self, target: Target, ptx: Ptx) -> None:
+        self.target = target
+        self.ptx = ptx
+        self._known: dict[tuple[Form, tuple[tuple[str, int], ...]], _Known] = {}
+
+    def known(self, mi: MachineInstr) -> _Known:
+        """Facts, packed words and rules of a record."""
+        words = mi.words()
+        key = mi.form, tuple(words.items())
+        found = self._known.get(key)
+        if found is None:
+            facts: dict[str, Fact] = dict(mi.form.facts)
+            problems: tuple[Problem, ...] = ()
+            if mi.row.words is not None:
+                unpacked, problems = mi.row.words.unpack(words, mi.form.facts)
+                facts.update(unpacked)
+            found = _Known(facts, problems, judge(mi.row, facts))
+            self._known[key] = found
+        return found
+
+    def findings(
+        self,
+        mi: MachineInstr,
+        classes: list[ScalarType],
+        space_of: Callable[[str], Space | None],
+    ) -> Iterator[Finding]:
+        """What is wrong with one record; places are left to the caller."""
+        known = self.known(mi)
+        row, facts = mi.row, known.facts
+        for problem in known.problems:
+            yield _of_problem(row, problem)
+        for problem in operand_problems(mi.form, facts, mi.ops, classes, space_of):
+            yield _of_problem(row, problem)
+        for rule in known.judgement.broken:
+            yield Finding(
+                f"{row.head}/{rule.id}",
+                Severity.ERROR,
+                text_of(rule),
+                op=row.spell(facts),
+                got=got(rule, facts),
+                expected=expected(rule),
+                hint=rule.hint or self._nearest(row, facts),
+                section=f"PTX ISA, {row.section}",
+            )
+        for demand in known.judgement.missing(self.target, self.ptx):
+            yield self._of_demand(row, facts, demand, known.judgement)
+        for op in mi.ops:
+            if isinstance(op, Special):
+                yield from self._special(mi, op)
+
+    def _nearest(self, row: Row, facts: Mapping[str, Fact]) -> str:
+        legal = nearest_legal(row, facts, self.target, self.ptx)
+        return f"the nearest legal form is {legal}" if legal else ""
+
+    def _of_demand(
+        self, row: Row, facts: Mapping[str, Fact], demand: Demand, judgement: Judgement
+    ) -> Finding:
+        rule = demand.rule
+        capability = demand.capability
+        subject = row.head if rule is None else _subject(rule.guard.terms, facts)
+        text = row.needs_text if rule is None else rule.text
+        if not text or self.target in capability.targets:
+            text = self._missing_text(subject, capability)
+        return Finding(
+            f"{row.head}/{rule.id if rule else 'target'}",
+            Severity.ERROR,
+            text,
+            op=row.spell(facts),
+            got=f"target {self.target}, PTX {self.ptx}",
+            expected=_where(capability),
+            hint=(rule.hint if rule else "") or _elsewhere(judgement, self.target),
+            section=f"PTX ISA, {row.section}, Target ISA Notes",
+        )
+
+    def _missing_text(self, subject: str, capability: Capability) -> str:
+        if self.target not in capability.targets:
+            return f"{subject} is not supported on {self.target}"
+        first = capability.first_ptx(self.target)
+        return f"{subject} requires PTX ISA {first} or later"
+
+    def _special(self, mi: MachineInstr, op: Special) -> Iterator[Finding]:
+        register = special_registers().get(op.name)
+        if register is None:
+            yield Finding(
+                "mov/special-register",
+                Severity.ERROR,
+                f"no special register %{op.name}",
+                op=mi.row.head,
+                got=f"%{op.name}",
+            )
+            return
+        type_ = mi.form.facts.get("type")
+        if type_ not in register.types:
+            yield Finding(
+                "mov/special-register",
+                Severity.ERROR,
+                f"%{op.name} cannot be read as {describe(type_)}",
+                op=mi.row.spell(mi.form.facts),
+                got=describe(type_),
+                expected=" or ".join(t.ptx for t in register.types),
+                section="PTX ISA, Special Registers",
+            )
+        if not register.needs.holds(self.target, self.ptx):
+            yield Finding(
+                "mov/special-register-target",
+                Severity.ERROR,
+                self._missing_text(f"%{op.name}", register.needs),
+                op=mi.row.spell(mi.form.facts),
+                got=f"target {self.target}, PTX {self.ptx}",
+                expected=_where(register.needs),
+                section="PTX ISA, Special Registers",
+            )
+
+
+def _of_problem(row: Row, problem: Problem) -> Finding:
+    return Finding(
+        f"{row.head}/{problem.rule}",
+        Severity.ERROR,
+        problem.text,
+        op=row.head,
+        got=problem.got,
+        expected=problem.expected,
+        section=f"PTX ISA, {row.section}",
+    )
+
+
+def _subject(terms: tuple[tuple[str, frozenset[Fact]], ...], facts: Mapping[str, Fact]) -> str:
+    shown = []
+    for name, _ in terms:
+        fact = facts.get(name)
+        shown.append(f"the operand {name}" if fact is True else describe(fact))
+    return " with ".join(shown)
+
+
+def _where(capability: Capability) -> str:
+    return f"{spell(capability.targets)}, PTX {capability.since} or later"
+
+
+def _elsewhere(judgement: Judgement, target: Target) -> str:
+    first = judgement.first_ptx(target)
+    if first is not None:
+        return f"compile for PTX {first} or later"
+    targets = judgement.targets()
+    return f"the form runs on {spell(targets)}" if targets else ""
+
+
+def place_of(location: Location, function: str) -> Place:
+    """A finding's place, from a record's location."""
+    return Place(
+        location.file,
+        location.line,
+        location.column,
+        function,
+        location.python_file,
+        location.python_line,
+    )
+
+
+def symbol_spaces(module: Module, function: MachineFunction) -> dict[str, Space]:
+    """State spaces of the names that `function` may use in addresses."""
+    spaces = {variable.name: variable.space for variable in module.variables}
+    spaces.update((param.name, Space.PARAM) for param in function.params)
+    return spaces
+
+
+def check_target(target: Target, ptx: Ptx) -> list[Finding]:
+    """Whether `ptx` knows `target` at all."""
+    if ptx >= target.first_ptx:
+        return []
+    possible = [t.name for t in TARGETS.values() if t.first_ptx <= ptx]
+    return [
+        Finding(
+            "target/ptx-version",
+            Severity.ERROR,
+            f"PTX ISA {ptx} does not have target {target}",
+            got=f"PTX {ptx}",
+            expected=f"PTX {target.first_ptx} or later",
+            hint=f"PTX {ptx} has {', '.join(possible)}",
+            section="PTX ISA, Target directive",
+        )
+    ]
+
+
+def verify_records(module: Module, target: Target, ptx: Ptx) -> list[Finding]:
+    """Judge every record of `module`.
+
+    Places come from the records' locations; findings of one record stand together.
+    """
+    found = check_target(target, ptx)
+    verifier = RecordVerifier(target, ptx)
+    for function in module.functions:
+        spaces = symbol_spaces(module, function)
+        for mi in function.instructions():
+            if mi.row.id == "opaque":
+                continue
+            for finding in verifier.findings(mi, function.regs.classes, spaces.get):
+                location = module.locations[mi.loc]
+                found.append(finding.at(place_of(location, function.name)))
+    return found
+
+
+def lowest_ptx(module: Module, target: Target) -> Ptx:
+    """The lowest PTX version that `target` and the forms in `module` need.
+
+    What no version of `target` has is left to the verifier to report.
+    """
+    lowest = max(target.first_ptx, PTX_VERSIONS[0])
+    verifier = RecordVerifier(target, PTX_VERSIONS[-1])
+    for function in module.functions:
+        for mi in function.instructions():
+            first = verifier.known(mi).judgement.first_ptx(target)
+            lowest = max(lowest, first) if first is not None else lowest
+            for op in mi.ops:
+                register = special_registers().get(op.name) if isinstance(op, Special) else None
+                needed = register.needs.first_ptx(target) if register else None
+                lowest = max(lowest, needed) if needed is not None else lowest
+    return lowest
