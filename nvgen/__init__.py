@@ -1,0 +1,35 @@
+"""nvgen: LLVM IR for NVIDIA's tensor-core machines to machine records, PTX and a run on the CPU.
+
+    compiled = nvgen.compile(llvm_ir, target="sm_100a")
+    print(compiled.mir, compiled.ptx)
+
+`nvgen.KernelBuilder` writes kernels in Python.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from nvgen.api import Compiled, compile
+    from nvgen.builder.kernel import Kernel, KernelBuilder
+
+__version__ = "0.1.0"
+__all__ = ["Compiled", "Kernel", "KernelBuilder", "__version__", "compile"]
+
+_HOMES = {
+    "Compiled": "nvgen.api",
+    "compile": "nvgen.api",
+    "Kernel": "nvgen.builder.kernel",
+    "KernelBuilder": "nvgen.builder.kernel",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import what is asked for when it is asked for: the command line needs little of it."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'nvgen' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(home), name)

@@ -1,0 +1,239 @@
+"""nvgen's Python interface: compile LLVM IR, look at every stage, run it.
+
+Layer: nvgen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from asmprinter.mir_printer import print_mir
+from asmprinter.ptx_printer import print_ptx
+from intrinsics.findings import Finding, VerificationError, errors, input_error
+from intrinsics.mir import Module
+from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
+from isel.llvm.reader import read_module
+from isel.pipeline import Observer, lower
+from isel.places import align_places
+from isel.select.module import Source
+from isel.verifier.record import check_target, lowest_ptx, verify_records
+from nvgen.assembler import assemble
+from nvgen.llvm import optimize, parse
+
+if TYPE_CHECKING:
+    from nvgen.builder.kernel import Kernel
+    from nvgen.sim.launch import Argument, Dim3, Output, Statistics
+
+LEVELS = ("record", "function", "launch", "all")
+"""Verification levels; each includes those before it.  Only record level has rules yet."""
+
+
+@dataclass(slots=True)
+class Compiled:
+    """A compiled module.
+
+    `llvm` is the IR as LLVM prints it, `mir` and `ptx` the text of the final stages, `stages` the
+    MIR after every pass, `findings` what the verifier has to say (errors were raised).
+    """
+
+    target: Target
+    ptx_version: Ptx
+    llvm: str
+    module: Module
+    findings: list[Finding]
+    stages: dict[str, str] = field(default_factory=dict)
+    file: str = ""
+    kernel: Kernel | None = None
+
+    @property
+    def mir(self) -> str:
+        """The final machine records as text."""
+        return print_mir(self.module).text
+
+    @property
+    def ptx(self) -> str:
+        """The PTX."""
+        return print_ptx(self.module, self.ptx_version).text
+
+    def cubin(self) -> bytes:
+        """The cubin that ptxas makes of the PTX.
+
+        Raises: AssemblerError.
+        """
+        return assemble(self.ptx, self.target, file=self.file).cubin
+
+    def run(
+        self,
+        *args: object,
+        grid: Dim3 | int = 1,
+        block: Dim3 | int | None = None,
+        cluster: Dim3 | int = 1,
+        smem: int = 0,
+        device: str = "sim",
+        schedule: str = "early",
+        kernel: str = "",
+        **named: object,
+    ) -> Statistics:
+        """Launch the kernel on a device; arrays that it writes are changed in place.
+
+        `device` is "sim" (the CPU simulator); `schedule` is "early", "late" or "random:SEED".
+
+        Raises: InputError for arguments or a shape that do not fit, SimulationError for a fault.
+        """
+        if device != "sim":
+            raise input_error(
+                "run/device",
+                f"no device '{device}'",
+                got=device,
+                expected="sim",
+                hint="launching on a GPU through the CUDA driver is not part of this version",
+            )
+        from nvgen.sim.engine import parse_schedule
+        from nvgen.sim.launch import simulate
+
+        name = kernel or self._only_kernel()
+        shape = block if block is not None else self._block(name)
+        arguments = self.kernel.arguments(args, dict(named)) if self.kernel else [*args]
+        return simulate(
+            self.module,
+            name,
+            _arguments(arguments),
+            grid=dim3(grid),
+            block=dim3(shape),
+            cluster=dim3(cluster),
+            smem=smem,
+            schedule=parse_schedule(schedule),
+        )
+
+    def _only_kernel(self) -> str:
+        names = [f.name for f in self.module.functions if f.is_kernel]
+        if len(names) != 1:
+            raise input_error(
+                "run/kernel", "the module has several kernels: name one", expected=", ".join(names)
+            )
+        return names[0]
+
+    def _block(self, name: str) -> Dim3 | int:
+        function = self.module.function(name)
+        required = function.launch.reqntid if function else ()
+        if not required:
+            raise input_error(
+                "run/block", f"kernel {name} does not say its block size", expected="block=…"
+            )
+        x, y, z = (*required, 1, 1)[:3]
+        return x, y, z
+
+
+def _arguments(values: Sequence[object]) -> list[Argument | Output]:
+    import numpy as np
+
+    from nvgen.sim.launch import Output
+    from nvgen.tensor_map import TensorMap
+
+    found: list[Argument | Output] = []
+    for value in values:
+        if isinstance(value, (np.ndarray, TensorMap, Output, int, float, np.integer, np.floating)):
+            found.append(value)
+        else:
+            raise input_error(
+                "run/argument",
+                "no such kind of argument",
+                got=type(value).__name__,
+                expected="a numpy array, a TensorMap or a number",
+            )
+    return found
+
+
+def dim3(size: Dim3 | int) -> Dim3:
+    """A launch dimension from one to three numbers."""
+    return (size, 1, 1) if isinstance(size, int) else size
+
+
+def compile(
+    module_or_text: object,
+    *,
+    target: str,
+    ptx: str | None = None,
+    opt: int = 0,
+    level: str = "record",
+) -> Compiled:
+    """Compile a module of LLVM IR (its text, or an llvmlite module) for `target`.
+
+    `ptx` is the PTX version (default: the lowest that target and program need), `opt` LLVM's
+    optimisation level, `level` the verification level whose errors are raised.
+
+    Raises: InputError for what LLVM rejects, SelectionError for what cannot be selected,
+    VerificationError for records that are illegal.
+    """
+    text = module_or_text if isinstance(module_or_text, str) else str(module_or_text)
+    return compile_text(text, target=target, ptx=ptx, opt=opt, level=level)
+
+
+def compile_text(
+    text: str,
+    *,
+    target: str,
+    ptx: str | None = None,
+    opt: int = 0,
+    level: str = "record",
+    file: str = "",
+    keep_stages: bool = True,
+) -> Compiled:
+    """`compile`, with the name of the file that the text came from."""
+    result = check_text(
+        text, target=target, ptx=ptx, opt=opt, level=level, file=file, keep_stages=keep_stages
+    )
+    wrong = errors(result.findings)
+    if wrong:
+        raise VerificationError(wrong)
+    return result
+
+
+def check_text(
+    text: str,
+    *,
+    target: str,
+    ptx: str | None = None,
+    opt: int = 0,
+    level: str = "record",
+    file: str = "",
+    keep_stages: bool = False,
+) -> Compiled:
+    """Compile, but leave the verifier's errors among the findings.
+
+    Raises: InputError, SelectionError.
+    """
+    chosen = parse_target(target)
+    version = parse_ptx(ptx) if ptx is not None else None
+    _check_options(opt, level)
+    if version is not None:
+        too_old = check_target(chosen, version)
+        if too_old:
+            raise VerificationError(too_old)
+    parsed = optimize(parse(text, file=file), opt, chosen)
+    printed = str(parsed)
+    module = read_module(printed)
+    stages: dict[str, str] = {}
+
+    def keep(name: str, after: Module) -> None:
+        stages[name] = print_mir(after).text
+
+    observe: Observer | None = keep if keep_stages else None
+    source = Source(file, align_places(module, text))
+    lowered = lower(module, chosen, version, source, observe)
+    final = version or lowest_ptx(lowered, chosen)
+    findings = verify_records(lowered, chosen, final)
+    return Compiled(chosen, final, printed, lowered, findings, stages, file)
+
+
+def _check_options(opt: int, level: str) -> None:
+    if opt not in (0, 1, 2, 3):
+        raise input_error(
+            "compile/opt", "no such optimisation level", got=str(opt), expected="0, 1, 2 or 3"
+        )
+    if level not in LEVELS:
+        raise input_error(
+            "compile/level", "no such verification level", got=level, expected=", ".join(LEVELS)
+        )

@@ -1,0 +1,83 @@
+"""What every part of the builder stands on: llvmlite's builder, Python lines, plain values.
+
+Layer: nvgen.builder.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from llvmlite import ir
+
+from nvgen.builder.llvm_ext import DebugLines
+from nvgen.builder.values import Int, Pointer, constant, refuse
+
+_PACKAGE = str(Path(__file__).resolve().parent.parent)
+
+
+class BuilderBase:
+    """A module under construction, and where its next instruction goes."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.module = ir.Module(name=name)
+        self.module.triple = "nvptx64-nvidia-cuda"
+        self._functions: dict[str, ir.Function] = {}
+        self._ir: ir.IRBuilder | None = None
+        self._debug: DebugLines | None = None
+
+    def at_caller(self) -> ir.IRBuilder:
+        """llvmlite's builder, set to the Python line that called into nvgen."""
+        if self._ir is None or self._debug is None:
+            raise refuse("the kernel has no body yet", hint="call begin() first")
+        frame = sys._getframe(1)
+        while frame.f_back is not None and (
+            frame.f_code.co_filename.startswith(_PACKAGE)
+            or frame.f_code.co_filename.endswith("contextlib.py")
+        ):
+            frame = frame.f_back
+        self._ir.debug_metadata = self._debug.at(frame.f_code.co_filename, frame.f_lineno)
+        return self._ir
+
+    def declare(self, name: str, type_: ir.FunctionType) -> ir.Function:
+        """The declaration of a function."""
+        if name not in self._functions:
+            self._functions[name] = ir.Function(self.module, type_, name)
+        return self._functions[name]
+
+    def int_type(self, bits: int) -> ir.IntType:
+        """LLVM's integer type."""
+        return ir.IntType(bits)
+
+    def const(self, value: int, bits: int = 32) -> Int:
+        """A constant."""
+        return Int(self, constant(value, bits))
+
+    def zext(self, value: Int, bits: int) -> Int:
+        """The same unsigned number in more bits."""
+        return Int(self, self.at_caller().zext(value.value, ir.IntType(bits)))
+
+    def trunc(self, value: Int, bits: int) -> Int:
+        """The low bits."""
+        return Int(self, self.at_caller().trunc(value.value, ir.IntType(bits)))
+
+    def raw(self, value: Int | int | Pointer, type_: ir.Type) -> ir.Value:
+        """A value as llvmlite's, checked against the type that is wanted.
+
+        A shared address stands for one in the cluster's shared memory where that is wanted.
+
+        Raises: InputError when it is of another type.
+        """
+        if isinstance(value, int):
+            if not isinstance(type_, ir.IntType):
+                raise refuse(
+                    "a number where an address is wanted", got=str(value), expected=str(type_)
+                )
+            return constant(value, type_.width)
+        if value.value.type == type_:
+            return value.value
+        cluster = ir.PointerType(addrspace=7)
+        if isinstance(value, Pointer) and value.space == 3 and type_ == cluster:
+            return self.at_caller().addrspacecast(value.value, type_)
+        raise refuse("an operand of another type", got=str(value.value.type), expected=str(type_))

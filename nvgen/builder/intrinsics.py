@@ -1,0 +1,502 @@
+"""The builder's verbs: one method for each of LLVM's nvvm intrinsics that the rows spell.
+
+Layer: nvgen.builder.  Methods are named as the intrinsics are, operands come first, axes are
+keyword arguments with the enum's values.  Which intrinsic a call becomes, with which arguments in
+which order, is looked up in the row's spellings, so nothing here repeats it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from llvmlite import ir
+
+from intrinsics import catalog
+from intrinsics.catalog import Spelling
+from intrinsics.findings import Finding, InputError, Severity
+from intrinsics.legality import describe
+from intrinsics.modifiers import (
+    AShift,
+    BlockScale,
+    CollectorA,
+    CtaGroup,
+    Dim,
+    LdStNum,
+    LdStShape,
+    LoadMode,
+    MmaKind,
+    Pack,
+    ScaleVec,
+    Scope,
+    Sem,
+    Space,
+    ThreadSync,
+    Unpack,
+    WaitOp,
+)
+from intrinsics.row import Code, Fact, Residency
+from isel.select.intrinsics import PREFIX, Argument, arguments
+from nvgen.builder.base import BuilderBase
+from nvgen.builder.values import Barrier, Int, IntLike, Pointer, Vector, refuse
+
+Operand: TypeAlias = Int | int | Pointer | Vector | Sequence[IntLike]
+
+
+def llvm_type(text: str, count: int = 1) -> ir.Type:
+    """The llvmlite type of an argument in a pattern; `count` is the length of `v*i32`."""
+    if text.startswith("v*"):
+        element = ir.IntType(int(text[3:]))
+        return element if count == 1 else ir.VectorType(element, count)
+    if text.startswith("p"):
+        return ir.PointerType(addrspace=int(text[1:] or 0))
+    return ir.IntType(int(text[1:]))
+
+
+class IntrinsicCalls(BuilderBase):
+    """Calls of intrinsics by row, facts and operands."""
+
+    def _call(
+        self,
+        row_id: str,
+        facts: Mapping[str, Fact],
+        operands: Mapping[str, Operand],
+        *,
+        result_count: int = 1,
+    ) -> ir.Value:
+        """Emit the intrinsic of a row that has `facts` and takes `operands`."""
+        wanted = {name: fact for name, fact in facts.items() if fact is not None}
+        spelling = find_spelling(row_id, wanted, operands)
+        formal = arguments(spelling.pattern.args)
+        types: list[ir.Type] = []
+        values: list[ir.Value] = []
+        for argument in formal:
+            for type_, value in self._arguments(spelling, argument, facts, operands):
+                types.append(type_)
+                values.append(value)
+        result = _result_type(spelling.pattern.result, result_count)
+        function = self.declare(PREFIX + spelling.name, ir.FunctionType(result, types))
+        return self.at_caller().call(function, values)
+
+    def _arguments(
+        self,
+        spelling: Spelling,
+        argument: Argument,
+        facts: Mapping[str, Fact],
+        operands: Mapping[str, Operand],
+    ) -> list[tuple[ir.Type, ir.Value]]:
+        if argument.sign == "#":
+            table = spelling.pattern.codes[argument.name]
+            number = _code(table, facts.get(argument.name), argument.name)
+            sign, factor = argument.scale
+            part = number // factor if sign == "/" else number % factor if sign == "%" else number
+            type_ = llvm_type(argument.type)
+            return [(type_, ir.Constant(type_, part))]
+        if argument.sign == "?":
+            flag = ir.IntType(1)
+            return [(flag, ir.Constant(flag, int(argument.name in operands)))]
+        operand = operands.get(argument.name)
+        if argument.type.endswith("*") and isinstance(operand, Sequence):
+            type_ = llvm_type(argument.type[:-1])
+            return [(type_, self.raw(part, type_)) for part in operand]
+        if isinstance(operand, Vector):
+            return [(llvm_type(argument.type, operand.count), operand.value)]
+        type_ = llvm_type(argument.type)
+        if operand is None:
+            return [(type_, ir.Constant(type_, 0))]
+        assert isinstance(operand, (Int, int, Pointer))
+        return [(type_, self.raw(operand, type_))]
+
+    # ---- tcgen05 -----------------------------------------------------------------------------
+
+    def tcgen05_alloc(
+        self, dst: Pointer, ncols: IntLike, *, cta_group: CtaGroup = CtaGroup.ONE
+    ) -> None:
+        """Allocate columns of tensor memory; their address is written to shared `dst`."""
+        facts = {"cta_group": cta_group, "space": Space.SHARED_CTA}
+        self._call("tcgen05.alloc", facts, {"dst": dst, "ncols": ncols})
+
+    def tcgen05_dealloc(
+        self, taddr: Pointer, ncols: IntLike, *, cta_group: CtaGroup = CtaGroup.ONE
+    ) -> None:
+        """Give columns of tensor memory back."""
+        facts = {"cta_group": cta_group}
+        self._call("tcgen05.dealloc", facts, {"taddr": taddr, "ncols": ncols})
+
+    def tcgen05_relinq_alloc_permit(self, *, cta_group: CtaGroup = CtaGroup.ONE) -> None:
+        """Give up the right to allocate tensor memory."""
+        self._call("tcgen05.relinquish_alloc_permit", {"cta_group": cta_group}, {})
+
+    def tcgen05_mma(
+        self,
+        d: Pointer,
+        a: Int | Pointer,
+        b: Int,
+        idesc: IntLike,
+        enable_d: IntLike,
+        *,
+        kind: MmaKind,
+        cta_group: CtaGroup = CtaGroup.ONE,
+        collector_a: CollectorA = CollectorA.DISCARD,
+        ashift: bool = False,
+        mask: Vector | None = None,
+        scale_d: int | None = None,
+        scale_vec: ScaleVec | None = None,
+        sfa: Pointer | None = None,
+        sfb: Pointer | None = None,
+    ) -> None:
+        """D = A·B (+ D): `a` a descriptor or a tensor memory address, `b` a descriptor.
+
+        With `sfa` and `sfb` the matrices are block-scaled; `mask` disables lanes of D, `scale_d`
+        divides it by a power of two.
+        """
+        facts: dict[str, Fact] = {
+            "kind": kind,
+            "cta_group": cta_group,
+            "collector_a": collector_a,
+            "ashift": AShift.ASHIFT if ashift else None,
+            "scale_vec": scale_vec,
+            "block_scale": BlockScale.BLOCK_SCALE if sfa is not None else None,
+            "a": Residency.TENSOR if isinstance(a, Pointer) else Residency.SHARED,
+        }
+        optional = {"mask": mask, "scale_d": scale_d, "sfa": sfa, "sfb": sfb}
+        operands: dict[str, Operand] = {
+            "d": d,
+            "a": a,
+            "b": b,
+            "idesc": idesc,
+            "enable_d": enable_d,
+            **{name: value for name, value in optional.items() if value is not None},
+        }
+        self._call("tcgen05.mma", facts, operands)
+
+    def tcgen05_commit(
+        self,
+        mbar: Barrier,
+        *,
+        cta_group: CtaGroup = CtaGroup.ONE,
+        cta_mask: IntLike | None = None,
+    ) -> None:
+        """Arrive on `mbar` once this thread's earlier MMAs are complete."""
+        facts = {"cta_group": cta_group, "space": Space.SHARED_CLUSTER}
+        operands: dict[str, Operand] = {"mbar": mbar.pointer}
+        if cta_mask is not None:
+            operands["cta_mask"] = cta_mask
+        self._call("tcgen05.commit", facts, operands)
+
+    def tcgen05_ld(
+        self,
+        taddr: Pointer,
+        *,
+        num: LdStNum,
+        shape: LdStShape = LdStShape.S32X32B,
+        pack: bool = False,
+        half_split: int | None = None,
+    ) -> Vector:
+        """Load registers from tensor memory; they may be used after `tcgen05_wait_ld`."""
+        facts: dict[str, Fact] = {
+            "shape": shape,
+            "num": num,
+            "pack": Pack.PACK_16B if pack else None,
+        }
+        operands: dict[str, Operand] = {"taddr": taddr}
+        if half_split is not None:
+            operands["half_split"] = half_split
+        count = _register_count(shape, num)
+        value = self._call("tcgen05.ld", facts, operands, result_count=count)
+        return Vector(self, value, count)
+
+    def tcgen05_st(
+        self,
+        taddr: Pointer,
+        r: Vector,
+        *,
+        num: LdStNum,
+        shape: LdStShape = LdStShape.S32X32B,
+        unpack: bool = False,
+        half_split: int | None = None,
+    ) -> None:
+        """Store registers to tensor memory; they are there after `tcgen05_wait_st`."""
+        facts: dict[str, Fact] = {
+            "shape": shape,
+            "num": num,
+            "unpack": Unpack.UNPACK_16B if unpack else None,
+        }
+        operands: dict[str, Operand] = {"taddr": taddr, "r": r}
+        if half_split is not None:
+            operands["half_split"] = half_split
+        self._call("tcgen05.st", facts, operands)
+
+    def tcgen05_wait_ld(self) -> None:
+        """Wait for this thread's tensor memory loads."""
+        self._call("tcgen05.wait", {"op": WaitOp.LD}, {})
+
+    def tcgen05_wait_st(self) -> None:
+        """Wait for this thread's tensor memory stores."""
+        self._call("tcgen05.wait", {"op": WaitOp.ST}, {})
+
+    def tcgen05_fence_before_thread_sync(self) -> None:
+        """Order earlier tcgen05 operations before a following synchronisation."""
+        self._call("tcgen05.fence", {"side": ThreadSync.BEFORE}, {})
+
+    def tcgen05_fence_after_thread_sync(self) -> None:
+        """Order later tcgen05 operations after a preceding synchronisation."""
+        self._call("tcgen05.fence", {"side": ThreadSync.AFTER}, {})
+
+    # ---- mbarrier ----------------------------------------------------------------------------
+
+    def mbarrier_init(self, mbar: Barrier, count: IntLike) -> None:
+        """Make an mbarrier that expects `count` arrivals a phase."""
+        operands: dict[str, Operand] = {"mbar": mbar.pointer, "count": count}
+        self._call("mbarrier.init", {"space": Space.SHARED}, operands)
+
+    def mbarrier_inval(self, mbar: Barrier) -> None:
+        """End an mbarrier; its memory is free again."""
+        self._call("mbarrier.inval", {"space": Space.SHARED}, {"mbar": mbar.pointer})
+
+    def mbarrier_arrive(
+        self,
+        mbar: Barrier,
+        count: IntLike = 1,
+        *,
+        scope: Scope = Scope.CTA,
+        relaxed: bool = False,
+    ) -> Int:
+        """Arrive; returns the phase's token."""
+        facts = _order(Sem.RELEASE, scope, relaxed=relaxed)
+        operands: dict[str, Operand] = {"mbar": mbar.pointer, "count": count}
+        return Int(self, self._call("mbarrier.arrive", facts, operands))
+
+    def mbarrier_arrive_expect_tx(
+        self,
+        mbar: Barrier,
+        tx_count: IntLike,
+        *,
+        scope: Scope = Scope.CTA,
+        relaxed: bool = False,
+    ) -> Int:
+        """Expect bytes in this phase, and arrive; returns the phase's token."""
+        facts = _order(Sem.RELEASE, scope, relaxed=relaxed)
+        operands: dict[str, Operand] = {"mbar": mbar.pointer, "tx_count": tx_count}
+        return Int(self, self._call("mbarrier.arrive.expect_tx", facts, operands))
+
+    def mbarrier_expect_tx(
+        self, mbar: Barrier, tx_count: IntLike, *, scope: Scope = Scope.CTA
+    ) -> None:
+        """Expect bytes in this phase."""
+        facts: dict[str, Fact] = {"sem": Sem.RELAXED, "scope": scope, "space": Space.SHARED}
+        operands: dict[str, Operand] = {"mbar": mbar.pointer, "tx_count": tx_count}
+        self._call("mbarrier.expect_tx", facts, operands)
+
+    def mbarrier_test_wait(self, mbar: Barrier, state: Int) -> Int:
+        """Whether the phase of a token has completed."""
+        facts: dict[str, Fact] = {"space": Space.SHARED}
+        operands: dict[str, Operand] = {"mbar": mbar.pointer, "state": state}
+        return Int(self, self._call("mbarrier.test_wait", facts, operands))
+
+    def mbarrier_test_wait_parity(
+        self,
+        mbar: Barrier,
+        phase: IntLike,
+        *,
+        scope: Scope = Scope.CTA,
+        relaxed: bool = False,
+    ) -> Int:
+        """Whether the phase of a parity has completed."""
+        facts = _order(Sem.ACQUIRE, scope, relaxed=relaxed)
+        operands: dict[str, Operand] = {"mbar": mbar.pointer, "phase": phase}
+        return Int(self, self._call("mbarrier.test_wait.parity", facts, operands))
+
+    def mbarrier_try_wait_parity(
+        self,
+        mbar: Barrier,
+        phase: IntLike,
+        *,
+        hint: IntLike | None = None,
+        scope: Scope = Scope.CTA,
+        relaxed: bool = False,
+    ) -> Int:
+        """Whether the phase of a parity has completed, after waiting a while for it."""
+        facts = _order(Sem.ACQUIRE, scope, relaxed=relaxed)
+        operands: dict[str, Operand] = {"mbar": mbar.pointer, "phase": phase}
+        if hint is not None:
+            operands["hint"] = hint
+        return Int(self, self._call("mbarrier.try_wait.parity", facts, operands))
+
+    # ---- TMA, fences, barriers ---------------------------------------------------------------
+
+    def cp_async_bulk_tensor_g2s_tile(
+        self,
+        dst: Pointer,
+        mbar: Barrier,
+        tmap: Pointer,
+        coords: Sequence[IntLike],
+        *,
+        cta_mask: IntLike | None = None,
+        cache_policy: IntLike | None = None,
+        cta_group: CtaGroup | None = None,
+    ) -> None:
+        """Bring a tile into shared memory; `coords` are elements, innermost dimension first."""
+        facts: dict[str, Fact] = {
+            "dim": _dim(coords),
+            "dst_space": Space.SHARED_CLUSTER,
+            "mode": LoadMode.TILE,
+            "cta_group": cta_group,
+        }
+        optional = {"cta_mask": cta_mask, "cache_policy": cache_policy}
+        operands: dict[str, Operand] = {
+            "dst": dst,
+            "mbar": mbar.pointer,
+            "tmap": tmap,
+            "coords": coords,
+            **{name: value for name, value in optional.items() if value is not None},
+        }
+        self._call("cp.async.bulk.tensor.load", facts, operands)
+
+    def cp_async_bulk_tensor_g2s_cta_tile(
+        self,
+        dst: Pointer,
+        mbar: Barrier,
+        tmap: Pointer,
+        coords: Sequence[IntLike],
+        *,
+        cache_policy: IntLike | None = None,
+    ) -> None:
+        """Bring a tile into the CTA's own shared memory (PTX 8.6)."""
+        facts: dict[str, Fact] = {
+            "dim": _dim(coords),
+            "dst_space": Space.SHARED_CTA,
+            "mode": LoadMode.TILE,
+        }
+        operands: dict[str, Operand] = {
+            "dst": dst,
+            "mbar": mbar.pointer,
+            "tmap": tmap,
+            "coords": coords,
+        }
+        if cache_policy is not None:
+            operands["cache_policy"] = cache_policy
+        self._call("cp.async.bulk.tensor.load", facts, operands)
+
+    def fence_proxy_async(self, space: Space | None = None) -> None:
+        """Order generic accesses before those of the async proxy."""
+        self._call("fence.proxy.async", {"space": space}, {})
+
+    def fence_mbarrier_init_release_cluster(self) -> None:
+        """Make mbarrier initialisation visible to the cluster and the async proxy."""
+        self._call("fence.mbarrier_init", {}, {})
+
+    def elect_sync(self, membermask: IntLike = -1) -> Int:
+        """True in one thread of the warp."""
+        value = self._call("elect.sync", {}, {"membermask": membermask})
+        return Int(self, self.at_caller().extract_value(value, 1))
+
+    def barrier_cta_sync_aligned(self, barrier: IntLike = 0, count: IntLike | None = None) -> None:
+        """Wait for all threads of the CTA (or `count` of them); whole warps only."""
+        self._call("bar.sync", {}, _barrier(barrier, count))
+
+    def barrier_cta_sync(self, barrier: IntLike = 0, count: IntLike | None = None) -> None:
+        """Wait for all threads of the CTA (or `count` of them)."""
+        self._call("barrier.sync", {}, _barrier(barrier, count))
+
+    def barrier_cta_arrive_aligned(self, barrier: IntLike, count: IntLike) -> None:
+        """Arrive at a barrier of the CTA without waiting; whole warps only."""
+        self._call("bar.arrive", {}, _barrier(barrier, count))
+
+    def bar_warp_sync(self, membermask: IntLike = -1) -> None:
+        """Wait for the threads of the warp in `membermask`."""
+        self._call("bar.warp.sync", {}, {"membermask": membermask})
+
+
+def _barrier(barrier: IntLike, count: IntLike | None) -> dict[str, Operand]:
+    return {"barrier": barrier} if count is None else {"barrier": barrier, "count": count}
+
+
+def _order(strong: Sem, scope: Scope, *, relaxed: bool) -> dict[str, Fact]:
+    """The ordering facts that LLVM's names spell: the strong one at CTA scope is the default."""
+    if relaxed:
+        return {"sem": Sem.RELAXED, "scope": scope, "space": Space.SHARED}
+    if scope is Scope.CTA:
+        return {"space": Space.SHARED}
+    return {"sem": strong, "scope": scope, "space": Space.SHARED}
+
+
+def _dim(coords: Sequence[IntLike]) -> Dim:
+    if not 1 <= len(coords) <= 5:
+        raise refuse("TMA rank must be in the range 1..5", got=str(len(coords)), expected="1..5")
+    return Dim(f"{len(coords)}d")
+
+
+def _register_count(shape: LdStShape, num: LdStNum) -> int:
+    from intrinsics.rows.tcgen05 import REGISTERS
+
+    count = REGISTERS.of({"shape": shape, "num": num})
+    if count > 128:
+        raise refuse(
+            f".{shape.value} repeated {num.times} times takes more than 128 registers",
+            got=f"{count} registers",
+            expected="at most 128",
+        )
+    return count
+
+
+def _result_type(text: str, count: int) -> ir.Type:
+    if not text:
+        return ir.VoidType()
+    parts = arguments(text.strip("{}"))
+    types = [llvm_type(part.type, count) for part in parts]
+    return types[0] if not text.startswith("{") else ir.LiteralStructType(types)
+
+
+def _code(table: Code, fact: Fact, axis: str) -> int:
+    for code, known in table.items():
+        if known is fact:
+            return code
+    choices = ", ".join(sorted(describe(f) for f in table.values()))
+    raise refuse(f"LLVM has no {axis} {describe(fact)}", got=describe(fact), expected=choices)
+
+
+def find_spelling(
+    row_id: str, wanted: Mapping[str, Fact], operands: Mapping[str, Operand]
+) -> Spelling:
+    """LLVM's intrinsic for a row with facts and operands.
+
+    Raises: InputError when LLVM has none.
+    """
+    row = catalog.row(row_id)
+    for spelling in catalog.spellings_of(row):
+        if _fits(spelling, wanted, operands):
+            return spelling
+    shown = row.spell(wanted)
+    names = ", ".join(s.name for s in catalog.spellings_of(row)[:6])
+    finding = Finding(
+        "builder/no-intrinsic",
+        Severity.ERROR,
+        f"LLVM has no intrinsic for {shown} with {', '.join(operands) or 'no operand'}",
+        op=shown,
+        expected=f"one of {names} …",
+        section=f"PTX ISA, {row.section}",
+    )
+    raise InputError([finding])
+
+
+def _fits(spelling: Spelling, wanted: Mapping[str, Fact], operands: Mapping[str, Operand]) -> bool:
+    formal = arguments(spelling.pattern.args)
+    immediates = {a.name for a in formal if a.sign == "#"}
+    flagged = {a.name for a in formal if a.sign == "?"}
+    required = {a.name for a in formal if a.sign == ":"} - flagged
+    given = set(operands)
+    if not required <= given <= required | flagged:
+        return False
+    stated = {n: f for n, f in spelling.facts.items() if f is not None and n not in given}
+    for name, fact in stated.items():
+        if name != "state" and wanted.get(name) is not fact:
+            return False
+    return all(
+        name in stated or name in immediates or _implied(spelling, name, fact)
+        for name, fact in wanted.items()
+    )
+
+
+def _implied(spelling: Spelling, name: str, fact: Fact) -> bool:
+    return spelling.facts.get(name) is fact or name in spelling.row.tied

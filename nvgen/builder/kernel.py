@@ -1,0 +1,232 @@
+"""A kernel under construction, and a kernel that is built.
+
+Layer: nvgen.builder.  `KernelBuilder` is a thin layer over llvmlite's IR builder: parameters,
+shared memory, control flow as context managers, the intrinsics' verbs and tile operations.  Every
+instruction carries the Python line that asked for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from llvmlite import ir
+
+from intrinsics.element import ElementType
+from intrinsics.findings import input_error
+from nvgen.builder.llvm_ext import (
+    TENSOR_MAP_ATTRIBUTES,
+    DebugLines,
+    TextAttributes,
+    make_kernel,
+)
+from nvgen.builder.tiles import SharedTile, TensorTile, TileOperations, swizzle_mode
+from nvgen.builder.values import Barrier, Int, Pointer, Vector, refuse
+from nvgen.tensor_map import TensorMap, tensor_map
+
+if TYPE_CHECKING:
+    from nvgen.api import Compiled
+
+STATIC_SHARED_LIMIT = 48 * 1024
+"""Bytes of shared memory that ptxas lets a kernel declare; more must be dynamic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """What a kernel's parameter stands for on the host."""
+
+    name: str
+    dtype: ElementType | None = None
+    box: tuple[int, ...] = ()
+    swizzle: int = 0
+    is_output: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A kernel that is built: LLVM IR, with what is known of its launch."""
+
+    name: str
+    llvm: str
+    block: tuple[int, int, int]
+    parameters: tuple[Parameter, ...] = field(default=())
+
+    def compile(
+        self, *, target: str, ptx: str | None = None, opt: int = 0, level: str = "record"
+    ) -> Compiled:
+        """Compile for a target; see `nvgen.compile`."""
+        from nvgen.api import compile_text
+
+        compiled = compile_text(
+            self.llvm, target=target, ptx=ptx, opt=opt, level=level, file=f"{self.name}.ll"
+        )
+        compiled.kernel = self
+        return compiled
+
+    def arguments(self, arrays: Sequence[object], named: dict[str, object]) -> list[object]:
+        """Launch arguments from positional arrays and named ones, tensor maps made on the way.
+
+        Raises: InputError when one is missing, left over or does not fit.
+        """
+        waiting = list(arrays)
+        found: list[object] = []
+        for parameter in self.parameters:
+            if parameter.name in named:
+                value = named.pop(parameter.name)
+            elif waiting:
+                value = waiting.pop(0)
+            else:
+                raise input_error(
+                    "run/arguments",
+                    f"argument '{parameter.name}' is missing",
+                    expected=", ".join(p.name for p in self.parameters),
+                )
+            found.append(_on_host(parameter, value))
+        if waiting or named:
+            raise input_error(
+                "run/arguments",
+                "too many arguments",
+                got=", ".join([*map(str, named), *["…"] * len(waiting)]),
+                expected=", ".join(p.name for p in self.parameters),
+            )
+        return found
+
+
+def _on_host(parameter: Parameter, value: object) -> object:
+    if not parameter.box or isinstance(value, TensorMap):
+        return value
+    if not isinstance(value, np.ndarray):
+        raise input_error(
+            "run/argument",
+            f"'{parameter.name}' is a tensor map of an array",
+            got=type(value).__name__,
+            expected="a numpy array",
+        )
+    wanted = np.dtype(parameter.dtype.numpy) if parameter.dtype else value.dtype
+    if value.dtype != wanted:
+        raise input_error(
+            "run/argument",
+            f"'{parameter.name}' has another element type",
+            got=str(value.dtype),
+            expected=str(wanted),
+        )
+    return tensor_map(value, parameter.box, parameter.swizzle)
+
+
+class KernelBuilder(TileOperations):
+    """Builds one kernel.
+
+    Parameters are declared first (`pointer`, `integer`, `tensor_map`), then `begin` opens the body;
+    `finish` closes it and gives the kernel.
+    """
+
+    def __init__(self, name: str, *, block: int | tuple[int, int, int]) -> None:
+        super().__init__(name)
+        self.block = (block, 1, 1) if isinstance(block, int) else block
+        self._parameters: list[tuple[Parameter, ir.Type]] = []
+        self._shared = 0
+
+    # ---- parameters --------------------------------------------------------------------------
+
+    def pointer(self, name: str, *, output: bool = False) -> None:
+        """A pointer to global memory; an output's contents do not count before the launch."""
+        self._parameter(Parameter(name, is_output=output), ir.PointerType(addrspace=1))
+
+    def integer(self, name: str, bits: int = 32) -> None:
+        """An integer."""
+        self._parameter(Parameter(name), ir.IntType(bits))
+
+    def tensor_map(
+        self, name: str, *, dtype: ElementType, box: tuple[int, ...], swizzle: int = 0
+    ) -> None:
+        """A tensor map of an array of `dtype`, with tiles of `box` elements (outermost first)."""
+        swizzle_mode(swizzle)
+        self._parameter(Parameter(name, dtype, box, swizzle), ir.PointerType())
+
+    def _parameter(self, parameter: Parameter, type_: ir.Type) -> None:
+        if self._ir is not None:
+            raise refuse("parameters come before the body", got=parameter.name)
+        self._parameters.append((parameter, type_))
+
+    def begin(self) -> dict[str, Pointer | Int]:
+        """Open the body; returns the parameters by name."""
+        type_ = ir.FunctionType(ir.VoidType(), [t for _, t in self._parameters])
+        function = ir.Function(self.module, type_, self.name)
+        make_kernel(function, {"nvvm.reqntid": ",".join(map(str, self.block))})
+        self._ir = ir.IRBuilder(function.append_basic_block("entry"))
+        self._debug = DebugLines(self.module, function)
+        found: dict[str, Pointer | Int] = {}
+        for (parameter, type_), argument in zip(self._parameters, function.args, strict=True):
+            argument.name = parameter.name
+            if parameter.box:
+                argument.attributes = TextAttributes(TENSOR_MAP_ATTRIBUTES)
+            is_pointer = isinstance(type_, ir.PointerType)
+            found[parameter.name] = Pointer(self, argument) if is_pointer else Int(self, argument)
+        return found
+
+    def finish(self) -> Kernel:
+        """Close the body and give the kernel.
+
+        Raises: InputError when LLVM's verifier rejects the module.
+        """
+        self.at_caller().ret_void()
+        text = str(self.module)
+        from nvgen.llvm import parse
+
+        parse(text, file=f"{self.name}.ll")
+        parameters = tuple(parameter for parameter, _ in self._parameters)
+        return Kernel(self.name, text, self.block, parameters)
+
+    # ---- memory ------------------------------------------------------------------------------
+
+    def _shared_variable(self, name: str, size: int, align: int) -> Pointer:
+        type_ = ir.ArrayType(ir.IntType(8), size)
+        variable = ir.GlobalVariable(self.module, type_, name, addrspace=3)
+        variable.linkage = "internal"
+        variable.align = align
+        variable.initializer = ir.Constant(type_, ir.Undefined)
+        self._shared += size
+        if self._shared > STATIC_SHARED_LIMIT:
+            raise refuse(
+                "too much static shared memory",
+                got=f"{self._shared} bytes",
+                expected=f"at most {STATIC_SHARED_LIMIT}",
+            )
+        return Pointer(self, variable)
+
+    def shared_tile(
+        self, name: str, dtype: ElementType, shape: tuple[int, int], *, swizzle: int = 128
+    ) -> SharedTile:
+        """A K-major tile of `shape` (rows, K) in shared memory."""
+        rows, k = shape
+        mode = swizzle_mode(swizzle)
+        size = rows * k * dtype.bits // 8
+        pointer = self._shared_variable(name, size, mode.repeat)
+        return SharedTile(name, pointer, dtype, rows, k, swizzle)
+
+    def mbarrier(self, name: str) -> Barrier:
+        """Room for an mbarrier in shared memory."""
+        return Barrier(name, self._shared_variable(name, 8, 8))
+
+    def shared_word(self, name: str) -> Pointer:
+        """Room for 32 bits in shared memory."""
+        return self._shared_variable(name, 4, 4)
+
+    def load_word(self, pointer: Pointer) -> Int:
+        """Load 32 bits."""
+        return Int(self, self.at_caller().load(pointer.value, typ=ir.IntType(32), align=4))
+
+    def store(self, value: Vector | Int, pointer: Pointer, *, align: int | None = None) -> None:
+        """Store a value; `align` in bytes says how much may go at once."""
+        self.at_caller().store(value.value, pointer.value, align=align)
+
+    def tensor_tile(self, taddr: Int, m: int, n: int) -> TensorTile:
+        """The accumulator tile that begins at a tensor memory address."""
+        return TensorTile(self.tensor_pointer(taddr), m, n)
+
+    def tensor_pointer(self, taddr: Int) -> Pointer:
+        """A tensor memory address as a pointer."""
+        found = self.at_caller().inttoptr(taddr.value, ir.PointerType(addrspace=6))
+        return Pointer(self, found)

@@ -1,0 +1,144 @@
+"""What llvmlite.ir lacks and kernels need.
+
+Layer: nvgen.builder.  llvmlite's attribute sets take known words only and cannot print `byval` on
+an opaque pointer, string attributes such as `"nvvm.reqntid"="128"`, or the type bfloat.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from llvmlite.ir.types import _BaseFloatType
+from llvmlite.ir.values import ArgumentAttributes, FunctionAttributes
+
+
+class BFloatType(_BaseFloatType):  # type: ignore[misc]  # llvmlite is untyped
+    """`bfloat`."""
+
+    null = "0.0"
+    intrinsic_name = "bf16"
+
+    def __str__(self) -> str:
+        return "bfloat"
+
+    def format_constant(self, value: float) -> str:
+        """The constant by its bits, rounded to nearest even."""
+        import ml_dtypes
+        import numpy as np
+
+        bits = np.array([value], ml_dtypes.bfloat16).view(np.uint16)[0]
+        return f"0xR{int(bits):04X}"
+
+
+BFloatType._create_instance()
+
+
+class KernelAttributes(FunctionAttributes):  # type: ignore[misc]  # llvmlite is untyped
+    """Function attributes with string ones."""
+
+    def __init__(self, strings: dict[str, str]) -> None:
+        super().__init__()
+        self.strings = strings
+
+    def __bool__(self) -> bool:
+        return len(self) > 0 or bool(self.strings)
+
+    def _to_list(self, ret_type: ir.Type) -> list[str]:
+        quoted = [f'"{key}"="{value}"' for key, value in self.strings.items()]
+        known: list[str] = super()._to_list(ret_type)
+        return known + quoted
+
+
+class TextAttributes(ArgumentAttributes):  # type: ignore[misc]  # llvmlite is untyped
+    """Parameter attributes as text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+
+    def _to_list(self, typ: ir.Type) -> list[str]:
+        return [self.text]
+
+
+TENSOR_MAP_ATTRIBUTES = 'byval([128 x i8]) align 64 "nvvm.grid_constant"'
+"""A tensor map: 128 bytes by value, the same for the whole grid."""
+
+
+def make_kernel(function: ir.Function, strings: dict[str, str]) -> None:
+    """Mark `function` as a kernel with string attributes."""
+    function.calling_convention = "ptx_kernel"
+    function.attributes = KernelAttributes(strings)
+
+
+class DebugLines:
+    """Debug locations of Python lines."""
+
+    def __init__(self, module: ir.Module, function: ir.Function) -> None:
+        self.module = module
+        self.function = function
+        self._files: dict[str, ir.DIValue] = {}
+        self._programs: dict[str, ir.DIValue] = {}
+        self._locations: dict[tuple[str, int], ir.DIValue] = {}
+        self._subprogram: ir.DIValue | None = None
+
+    def at(self, file: str, line: int) -> ir.DIValue:
+        """The location `file`:`line`."""
+        found = self._locations.get((file, line))
+        if found is None:
+            scope = self._scope(file)
+            found = self.module.add_debug_info(
+                "DILocation", {"line": line, "column": 1, "scope": scope}
+            )
+            self._locations[file, line] = found
+        return found
+
+    def _file(self, path: str) -> ir.DIValue:
+        if path not in self._files:
+            directory, _, name = path.rpartition("/")
+            self._files[path] = self.module.add_debug_info(
+                "DIFile", {"filename": name, "directory": directory}
+            )
+        return self._files[path]
+
+    def _scope(self, path: str) -> ir.DIValue:
+        """The function's subprogram, or a block in it for lines of another file."""
+        if self._subprogram is None:
+            self._subprogram = self._make_subprogram(path)
+            self._programs[path] = self._subprogram
+        if path not in self._programs:
+            self._programs[path] = self.module.add_debug_info(
+                "DILexicalBlockFile",
+                {"scope": self._subprogram, "file": self._file(path), "discriminator": 0},
+            )
+        return self._programs[path]
+
+    def _make_subprogram(self, path: str) -> ir.DIValue:
+        file = self._file(path)
+        unit = self.module.add_debug_info(
+            "DICompileUnit",
+            {
+                "language": ir.DIToken("DW_LANG_Python"),
+                "file": file,
+                "producer": "nvgen",
+                "isOptimized": False,
+                "runtimeVersion": 0,
+                "emissionKind": ir.DIToken("LineTablesOnly"),
+            },
+            is_distinct=True,
+        )
+        self.module.add_named_metadata("llvm.dbg.cu", unit)
+        flag = [ir.IntType(32)(2), "Debug Info Version", ir.IntType(32)(3)]
+        self.module.add_named_metadata("llvm.module.flags", flag)
+        subprogram = self.module.add_debug_info(
+            "DISubprogram",
+            {
+                "name": self.function.name,
+                "scope": file,
+                "file": file,
+                "line": 1,
+                "spFlags": ir.DIToken("DISPFlagDefinition"),
+                "unit": unit,
+            },
+            is_distinct=True,
+        )
+        self.function.set_metadata("dbg", subprogram)
+        return subprogram

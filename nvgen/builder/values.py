@@ -1,0 +1,168 @@
+"""Values in a kernel under construction: typed, with the operators that their type has.
+
+Layer: nvgen.builder.  A value knows its builder, so `warp == 0` or `taddr + 64` adds an
+instruction. Mixing widths, or an integer that does not fit, is refused with the line that did it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from llvmlite import ir
+
+from intrinsics.findings import InputError, input_error
+
+if TYPE_CHECKING:
+    from nvgen.builder.base import BuilderBase
+
+
+def refuse(message: str, *, got: str = "", expected: str = "", hint: str = "") -> InputError:
+    """What the builder says of nonsense."""
+    return input_error("builder/value", message, got=got, expected=expected, hint=hint)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Int:
+    """An integer (i1 for conditions); comparisons are unsigned, like thread indices."""
+
+    builder: BuilderBase
+    value: ir.Value
+
+    @property
+    def bits(self) -> int:
+        """The width."""
+        width: int = self.value.type.width
+        return width
+
+    def _other(self, other: IntLike) -> ir.Value:
+        if isinstance(other, Int):
+            if other.bits != self.bits:
+                raise refuse(
+                    "integers of different widths",
+                    got=f"i{other.bits}",
+                    expected=f"i{self.bits}",
+                    hint="convert one: b.zext(value, 64)",
+                )
+            return other.value
+        return constant(other, self.bits)
+
+    def _binary(self, name: str, other: IntLike) -> Int:
+        operation = getattr(self.builder.at_caller(), name)
+        return Int(self.builder, operation(self.value, self._other(other)))
+
+    def __add__(self, other: IntLike) -> Int:
+        return self._binary("add", other)
+
+    def __sub__(self, other: IntLike) -> Int:
+        return self._binary("sub", other)
+
+    def __mul__(self, other: IntLike) -> Int:
+        return self._binary("mul", other)
+
+    def __and__(self, other: IntLike) -> Int:
+        return self._binary("and_", other)
+
+    def __or__(self, other: IntLike) -> Int:
+        return self._binary("or_", other)
+
+    def __xor__(self, other: IntLike) -> Int:
+        return self._binary("xor", other)
+
+    def __lshift__(self, other: IntLike) -> Int:
+        return self._binary("shl", other)
+
+    def __rshift__(self, other: IntLike) -> Int:
+        return self._binary("lshr", other)
+
+    def _compare(self, predicate: str, other: IntLike) -> Int:
+        found = self.builder.at_caller().icmp_unsigned(predicate, self.value, self._other(other))
+        return Int(self.builder, found)
+
+    def __eq__(self, other: object) -> Int:  # type: ignore[override]
+        return self._compare("==", _int_like(other))
+
+    def __ne__(self, other: object) -> Int:  # type: ignore[override]
+        return self._compare("!=", _int_like(other))
+
+    def __lt__(self, other: IntLike) -> Int:
+        return self._compare("<", other)
+
+    def __le__(self, other: IntLike) -> Int:
+        return self._compare("<=", other)
+
+    def __gt__(self, other: IntLike) -> Int:
+        return self._compare(">", other)
+
+    def __ge__(self, other: IntLike) -> Int:
+        return self._compare(">=", other)
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __bool__(self) -> bool:
+        raise refuse(
+            "a value of the kernel is not known while the kernel is built",
+            hint="branch on it with `with b.if_(condition):`",
+        )
+
+
+IntLike: TypeAlias = Int | int
+
+
+def _int_like(value: object) -> IntLike:
+    if isinstance(value, (Int, int)):
+        return value
+    raise refuse(
+        "an integer is compared with something else",
+        got=type(value).__name__,
+        expected="an integer",
+    )
+
+
+def constant(value: int, bits: int) -> ir.Constant:
+    """A constant of a width.
+
+    Raises: InputError when it does not fit.
+    """
+    if not -(1 << max(bits - 1, 1)) <= value < 1 << bits:
+        raise refuse(f"{value} does not fit into {bits} bits", got=str(value), expected=f"i{bits}")
+    return ir.Constant(ir.IntType(bits), value)
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """An address in one of LLVM's address spaces."""
+
+    builder: BuilderBase
+    value: ir.Value
+
+    @property
+    def space(self) -> int:
+        """The address space: 1 global, 3 shared, 6 tensor memory."""
+        space: int = self.value.type.addrspace
+        return space
+
+    def __add__(self, offset: IntLike) -> Pointer:
+        """The address `offset` bytes (in tensor memory: columns, or lanes << 16) further on."""
+        bits = 32 if self.space == 6 else 64
+        index = offset.value if isinstance(offset, Int) else constant(offset, bits)
+        moved = self.builder.at_caller().gep(self.value, [index], source_etype=ir.IntType(8))
+        return Pointer(self.builder, moved)
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """An mbarrier object in shared memory."""
+
+    name: str
+    pointer: Pointer
+
+
+@dataclass(frozen=True, slots=True)
+class Vector:
+    """Registers that an instruction gave or takes: a vector of i32."""
+
+    builder: BuilderBase
+    value: ir.Value
+    count: int

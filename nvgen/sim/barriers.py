@@ -1,0 +1,154 @@
+"""mbarrier objects and the barriers of a CTA.
+
+Layer: nvgen.sim.  PTX ISA, mbarrier; barrier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from nvgen.sim.faults import fault
+
+TX_LIMIT = (1 << 20) - 1
+
+
+@dataclass(slots=True)
+class MBarrier:
+    """One mbarrier object.
+
+    `phase` counts completed phases, so its parity is that of the phase under way.  `pending`
+    arrivals and `tx` bytes are still to come; `log` remembers what this phase has seen, for
+    reports.
+    """
+
+    name: str
+    expected: int
+    pending: int
+    phase: int = 0
+    tx: int = 0
+    next_expected: int = 0
+    bytes_expected: int = 0
+    bytes_arrived: int = 0
+    looked: set[int] = field(default_factory=set)
+
+    @classmethod
+    def new(cls, name: str, count: int) -> MBarrier:
+        """An object that expects `count` arrivals a phase."""
+        return cls(name, count, count, next_expected=count)
+
+    def arrive(self, count: int) -> None:
+        """`count` arrivals.
+
+        Raises: Fault when there are more than the phase still expects.
+        """
+        if count > self.pending:
+            raise fault(
+                "mbarrier-arrivals",
+                f"more arrivals on {self.name} than its phase expects",
+                got=f"{count} arrivals",
+                expected=f"at most {self.pending}",
+                section="mbarrier.arrive",
+            )
+        self.pending -= count
+        self._settle()
+
+    def drop(self, count: int) -> None:
+        """Arrive, and expect `count` fewer from the next phase on."""
+        self.next_expected -= count
+        self.arrive(count)
+
+    def expect(self, size: int) -> None:
+        """Expect `size` more bytes in this phase."""
+        self.tx += size
+        self.bytes_expected += size
+        self._check_tx()
+
+    def complete(self, size: int) -> None:
+        """`size` bytes have come."""
+        self.tx -= size
+        self.bytes_arrived += size
+        self._check_tx()
+        self._settle()
+
+    def _check_tx(self) -> None:
+        if abs(self.tx) > TX_LIMIT:
+            raise fault(
+                "mbarrier-tx",
+                f"the transaction count of {self.name} is out of range",
+                got=str(self.tx),
+                expected=f"-{TX_LIMIT}..{TX_LIMIT}",
+                section="Tracking asynchronous operations",
+            )
+
+    def _settle(self) -> None:
+        if self.pending == 0 and self.tx == 0:
+            self.phase += 1
+            self.expected = self.pending = self.next_expected
+            self.bytes_expected = self.bytes_arrived = 0
+            self.looked.clear()
+
+    def passed(self, parity: int) -> bool:
+        """Whether the phase of `parity` has completed: the one under way has the other parity."""
+        return self.phase & 1 != parity
+
+    def describe(self) -> str:
+        """What has come and what has not, in this phase."""
+        arrived = self.expected - self.pending
+        return (
+            f"phase {self.phase} (parity {self.phase & 1}): {arrived} of {self.expected} arrivals, "
+            f"{self.bytes_arrived} of {self.bytes_expected} expected bytes"
+        )
+
+
+@dataclass(slots=True)
+class CtaBarrier:
+    """One of a CTA's sixteen barriers: who has come this time, and how often it has opened."""
+
+    number: int
+    arrived: int = 0
+    generation: int = 0
+    needed: int = 0
+    reduced: list[bool] = field(default_factory=list)
+    result: list[bool] = field(default_factory=list)
+    inside: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def join(self, warp: int, mask: int) -> int:
+        """Note the threads of `mask` that were not here yet; returns them as a mask."""
+        came = 0
+        for lane in range(32):
+            if mask >> lane & 1 and (warp, lane) not in self.inside:
+                self.inside[warp, lane] = self.generation
+                came |= 1 << lane
+        return came
+
+    def holds(self, warp: int, mask: int) -> bool:
+        """Whether some thread of `mask` must still wait."""
+        return any(
+            self.inside[warp, lane] == self.generation for lane in range(32) if mask >> lane & 1
+        )
+
+    def leave(self, warp: int, mask: int) -> None:
+        """Let the threads of `mask` go."""
+        for lane in range(32):
+            if mask >> lane & 1:
+                del self.inside[warp, lane]
+
+    def arrive(self, threads: int, needed: int) -> None:
+        """`threads` arrive; `needed` of them open the barrier.
+
+        Raises: Fault when threads disagree on how many are needed.
+        """
+        if self.arrived and self.needed != needed:
+            raise fault(
+                "barrier-count",
+                f"threads disagree on the count of barrier {self.number}",
+                got=str(needed),
+                expected=str(self.needed),
+                section="barrier",
+            )
+        self.needed = needed
+        self.arrived += threads
+        if self.arrived >= needed:
+            self.arrived = 0
+            self.generation += 1
+            self.result, self.reduced = self.reduced, []

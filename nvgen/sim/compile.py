@@ -1,0 +1,294 @@
+"""Machine records to closures.
+
+Layer: nvgen.sim.  A record becomes a function of the fragment that executes it.  What is common to
+all records is wrapped around here: guards, the warp that an `.aligned` operation needs whole, and
+the loads from tensor memory whose registers a record uses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from intrinsics.findings import Place
+from intrinsics.mir import (
+    FloatImm,
+    Imm,
+    Label,
+    Location,
+    MachineFunction,
+    MachineInstr,
+    Mem,
+    Module,
+    Not,
+    Op,
+    Reg,
+    Special,
+    Sym,
+    registers_of,
+)
+from intrinsics.modifiers import ScalarType
+from intrinsics.row import Effect
+from nvgen.sim.faults import fault, not_simulated
+from nvgen.sim.machine import (
+    WARP,
+    CodeBlock,
+    Fragment,
+    Instruction,
+    Lanes,
+    Outcome,
+    Step,
+    Values,
+    Wait,
+    Warp,
+    lanes_of,
+    mask_of,
+)
+
+Getter: TypeAlias = Callable[[Warp], Values]
+"""Gives an operand's value in each of the 32 lanes."""
+
+Setter: TypeAlias = Callable[[Fragment, Values], None]
+"""Writes a register in the lanes of a fragment."""
+
+Maker: TypeAlias = Callable[["Compiler", MachineInstr], Step]
+"""Makes the closure of a record."""
+
+_UNSIGNED = {1: np.bool_, 8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
+
+
+def unsigned(bits: int) -> type[np.generic]:
+    """The numpy type that holds `bits` untyped bits."""
+    return _UNSIGNED[bits]
+
+
+@dataclass(slots=True)
+class Compiler:
+    """Compiles one kernel."""
+
+    module: Module
+    function: MachineFunction
+    makers: dict[str, Maker]
+    positions: dict[str, int] = field(default_factory=dict)
+    loaded: frozenset[Reg] = frozenset()
+
+    def compile(self) -> list[CodeBlock]:
+        """The kernel's blocks.
+
+        Raises: NotSimulatedError for a record that has no semantics.
+        """
+        self.positions = {block.name: i for i, block in enumerate(self.function.blocks)}
+        self.loaded = frozenset(
+            reg
+            for mi in self.function.instructions()
+            if mi.row.id == "tcgen05.ld"
+            for reg in mi.defs()
+        )
+        return [
+            CodeBlock(block.name, [self._instruction(mi) for mi in block.instrs])
+            for block in self.function.blocks
+        ]
+
+    def registers(self) -> list[Values]:
+        """Fresh registers for one warp."""
+        return [np.zeros(WARP, unsigned(cls.bits)) for cls in self.function.regs.classes]
+
+    def place(self, mi: MachineInstr) -> Place:
+        """Where a record comes from."""
+        known = mi.loc < len(self.module.locations)
+        location = self.module.locations[mi.loc] if known else Location()
+        return Place(
+            location.file,
+            location.line,
+            location.column,
+            self.function.name,
+            location.python_file,
+            location.python_line,
+        )
+
+    def _instruction(self, mi: MachineInstr) -> Instruction:
+        maker = self.makers.get(mi.row.id)
+        if maker is None or not mi.row.simulated:
+            raise not_simulated(f"{mi.row.head} ({mi.opcode})")
+        run = maker(self, mi)
+        if Effect.ALIGNED in mi.row.effects.effect:
+            run = _whole_warp(run, mi)
+        if mi.guard is not None and mi.row.id != "bra":
+            run = self._guarded(run, mi)
+        touched = tuple(r for op in mi.ops for r in registers_of(op) if r in self.loaded)
+        if touched and mi.row.id != "tcgen05.ld":
+            run = _after_loads(run, touched)
+        return Instruction(run, mi, self.place(mi))
+
+    def _guarded(self, run: Step, mi: MachineInstr) -> Step:
+        predicate = self.predicate(mi)
+        aligned = Effect.ALIGNED in mi.row.effects.effect
+
+        def guarded(fragment: Fragment) -> Outcome:
+            holds = fragment.mask & mask_of(flags(predicate(fragment.warp)))
+            if not holds:
+                return None
+            if holds == fragment.mask:
+                return run(fragment)
+            if aligned:
+                raise fault(
+                    "aligned-divergence",
+                    f"{mi.row.head} under a guard that only some threads of the warp pass",
+                    got=f"lanes {holds:#010x}",
+                    expected="all threads of the warp",
+                )
+            part = Fragment(fragment.warp, holds, fragment.block, fragment.at)
+            outcome = run(part)
+            if isinstance(outcome, Wait):
+                return outcome
+            if outcome is None:
+                return None
+            raise not_simulated(f"{mi.row.head} under a divergent guard")
+
+        return guarded
+
+    def predicate(self, mi: MachineInstr) -> Getter:
+        """Whether a record's guard holds, in each lane."""
+        guard = mi.guard
+        assert guard is not None
+        return self.get(guard, ScalarType.PRED)
+
+    # ---- operands ----------------------------------------------------------------------------
+
+    def get(self, op: Op, type_: ScalarType) -> Getter:
+        """The value of an operand that is used as `type_`."""
+        match op:
+            case int():
+                return lambda warp: warp.registers[op]
+            case Not(reg):
+                return lambda warp: ~flags(warp.registers[reg])
+            case Imm(value):
+                return _constant(value, type_.bits)
+            case FloatImm(bits):
+                return _constant(bits, type_.bits)
+            case Sym(name):
+                return self._symbol(name, 0, type_.bits)
+            case Mem(Sym(name), offset):
+                return self._symbol(name, offset, type_.bits)
+            case Special():
+                raise not_simulated(f"%{op.name} here")
+        raise not_simulated(f"an operand of kind {type(op).__name__}")
+
+    def _symbol(self, name: str, offset: int, bits: int) -> Getter:
+        def value(warp: Warp) -> Values:
+            address = warp.cta.machine.symbols[name] + offset
+            return np.full(WARP, address & ((1 << bits) - 1), unsigned(bits))
+
+        return value
+
+    def set(self, reg: Reg) -> Setter:
+        """Write register `reg`."""
+        dtype = unsigned(self.function.regs.classes[reg].bits)
+
+        def write(fragment: Fragment, values: Values) -> None:
+            target = fragment.warp.registers[reg]
+            np.copyto(target, values.astype(dtype, copy=False), where=fragment.lanes)
+
+        return write
+
+    def address(self, mem: Op) -> Callable[[Warp], np.ndarray[tuple[int], np.dtype[np.int64]]]:
+        """The address that a memory operand names, in each lane."""
+        assert isinstance(mem, Mem)
+        base, offset = mem.base, mem.offset
+        if isinstance(base, int):
+            return lambda warp: warp.registers[base].astype(np.int64) + offset
+        name = base.name
+
+        def constant(warp: Warp) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+            return np.full(WARP, warp.cta.machine.symbols[name] + offset, np.int64)
+
+        return constant
+
+    def target(self, op: Op) -> int:
+        """The index of the block that a label names."""
+        assert isinstance(op, Label)
+        return self.positions[op.name]
+
+
+def flags(values: Values) -> Lanes:
+    """Predicate values as flags."""
+    return values.astype(np.bool_, copy=False)
+
+
+def _constant(value: int, bits: int) -> Getter:
+    if bits == 1:
+        known = np.full(WARP, value != 0, np.bool_)
+    else:
+        known = np.full(WARP, value & ((1 << bits) - 1), unsigned(bits))
+    known.setflags(write=False)
+    return lambda warp: known
+
+
+def _after_loads(run: Step, registers: tuple[Reg, ...]) -> Step:
+    def settled(fragment: Fragment) -> Outcome:
+        if fragment.warp.loads:
+            fragment.warp.settle(registers)
+        return run(fragment)
+
+    return settled
+
+
+def _whole_warp(run: Step, mi: MachineInstr) -> Step:
+    head = mi.row.head
+
+    def aligned(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        if fragment.mask == warp.launched:
+            return run(fragment)
+        if warp.alive != warp.launched:
+            raise fault(
+                "aligned-exited",
+                f"{head} after threads of the warp have exited",
+                got=f"lanes {fragment.mask:#010x}",
+                expected="all threads of the warp",
+                section=mi.row.section,
+            )
+        missing = warp.launched & ~fragment.mask
+        return Wait(
+            f"the rest of its warp at {head} (.aligned): lanes {missing:#010x} are elsewhere"
+        )
+
+    return aligned
+
+
+def one_lane(fragment: Fragment, what: str) -> int:
+    """The lane of an operation that one thread issues.
+
+    Raises: Fault when several threads of the fragment issue it.
+    """
+    mask = fragment.mask
+    if mask & (mask - 1):
+        raise fault(
+            "single-thread",
+            f"{what} is issued by {mask.bit_count()} threads",
+            got=f"lanes {mask:#010x}",
+            expected="one thread",
+            hint="elect one with elect.sync",
+            section="Issue Granularity",
+        )
+    return mask.bit_length() - 1
+
+
+def uniform(values: Values, fragment: Fragment, what: str) -> int:
+    """The value that all threads of a fragment agree on.
+
+    Raises: Fault when they do not.
+    """
+    chosen = values[lanes_of(fragment.mask)]
+    first = chosen[0]
+    if not (chosen == first).all():
+        raise fault(
+            "not-uniform",
+            f"the threads of a warp give different values of {what}",
+            got=", ".join(str(v) for v in np.unique(chosen)[:4]),
+            expected="one value",
+        )
+    return int(first)

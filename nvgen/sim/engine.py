@@ -1,0 +1,149 @@
+"""Asynchronous operations, and the schedule that decides when they take effect.
+
+Layer: nvgen.sim.  An operation takes effect at once, between its issue and the point where the
+program has the right to see it, at a moment that the schedule picks:
+
+    early    at issue
+    late     when nothing else can go on, or an ordering rule forces it; unordered ones in reverse
+    random   at any moment, by a seed
+
+Operations that the machine keeps in order (pipelined pairs, a commit after what it tracks) wait for
+each other under every schedule.  PTX ISA, Memory Consistency Model for 5th generation of TensorCore
+operations.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+
+from intrinsics.findings import Place, SimulationError, input_error
+from nvgen.sim.faults import located
+
+
+class Mode(Enum):
+    """The three kinds of schedule."""
+
+    EARLY = "early"
+    LATE = "late"
+    RANDOM = "random"
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A schedule: `early`, `late` or `random:SEED`."""
+
+    mode: Mode
+    seed: int = 0
+
+    def __str__(self) -> str:
+        return f"random:{self.seed}" if self.mode is Mode.RANDOM else self.mode.value
+
+
+def parse_schedule(text: str) -> Schedule:
+    """Read a schedule.
+
+    Raises: InputError.
+    """
+    if match := re.fullmatch(r"random:(\d+)", text):
+        return Schedule(Mode.RANDOM, int(match[1]))
+    if text in ("early", "late"):
+        return Schedule(Mode(text))
+    raise input_error(
+        "run/schedule",
+        f"unknown schedule '{text}'",
+        got=text,
+        expected="early, late or random:SEED",
+    )
+
+
+@dataclass(slots=True, eq=False)
+class AsyncOp:
+    """An operation under way: what it is, who issued it, what it waits for, what it does."""
+
+    name: str
+    thread: tuple[int, int, int]  # CTA, warp, lane
+    kind: str
+    effect: Callable[[], None]
+    place: Place
+    after: tuple[AsyncOp, ...] = ()
+    number: int = 0
+    done: bool = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether everything that it must come after has taken effect."""
+        return all(op.done for op in self.after)
+
+    def __str__(self) -> str:
+        return f"{self.name} #{self.number}"
+
+
+@dataclass(slots=True)
+class Engine:
+    """The operations under way."""
+
+    schedule: Schedule
+    pending: list[AsyncOp] = field(default_factory=list)
+    issued: int = 0
+    dice: random.Random = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.dice = random.Random(self.schedule.seed)
+
+    def issue(self, op: AsyncOp) -> None:
+        """Begin an operation; under `early` it takes effect here."""
+        self.issued += 1
+        op.number = self.issued
+        op.after = tuple(other for other in op.after if not other.done)
+        self.pending.append(op)
+        if self.schedule.mode is Mode.EARLY:
+            self.finish(op)
+
+    def finish(self, op: AsyncOp) -> None:
+        """Let an operation take effect, after all that it must come after.
+
+        Raises: SimulationError at the operation's place.
+        """
+        if op.done:
+            return
+        for other in op.after:
+            self.finish(other)
+        op.done = True
+        self.pending.remove(op)
+        try:
+            op.effect()
+        except SimulationError as error:
+            raise located(error, op.place, str(op)) from None
+
+    def finish_all(self, ops: Iterable[AsyncOp]) -> None:
+        """Let several operations take effect, in the schedule's order."""
+        waiting = [op for op in ops if not op.done]
+        while waiting:
+            self.finish(self._choose(waiting))
+            waiting = [op for op in waiting if not op.done]
+
+    def progress(self) -> bool:
+        """Let one operation take effect because nothing else can go on; False if there is none."""
+        if not self.pending:
+            return False
+        self.finish(self._choose(self.pending))
+        return True
+
+    def perhaps(self) -> None:
+        """Under a random schedule, maybe let one operation take effect now."""
+        if self.schedule.mode is Mode.RANDOM and self.pending and self.dice.random() < 0.2:
+            self.finish(self._choose(self.pending))
+
+    def _choose(self, ops: list[AsyncOp]) -> AsyncOp:
+        ready = [op for op in ops if op.ready] or ops
+        match self.schedule.mode:
+            case Mode.EARLY:
+                return ready[0]
+            case Mode.LATE:
+                return ready[-1]
+            case Mode.RANDOM:
+                return self.dice.choice(ready)

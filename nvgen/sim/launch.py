@@ -1,0 +1,258 @@
+"""A launch: arguments in, grid run, results out.
+
+Layer: nvgen.sim.  Input: a module of machine records, the kernel's name, its arguments as numpy
+arrays, numbers and tensor maps, and the launch shape.  Output: the arrays, changed in place.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from intrinsics.findings import input_error
+from intrinsics.mir import MachineFunction, Module, Param
+from intrinsics.modifiers import ScalarType, Space
+from nvgen.sim.compile import Compiler
+from nvgen.sim.engine import Engine, Schedule
+from nvgen.sim.faults import not_simulated
+from nvgen.sim.machine import FULL, WARP, Cta, Fragment, Machine, Warp
+from nvgen.sim.memory import Memory, Region
+from nvgen.sim.semantics.table import makers
+from nvgen.sim.shared import round_up, shared_layout
+from nvgen.tensor_map import SIZE, TensorMap
+
+Array: TypeAlias = NDArray[np.generic]
+Number: TypeAlias = int | float | np.integer | np.floating
+Argument: TypeAlias = Array | TensorMap | Number
+Dim3: TypeAlias = tuple[int, int, int]
+
+SHARED_LIMIT = 227 * 1024
+"""Bytes of shared memory that a CTA can have on the machines with tensor memory."""
+
+MAX_STEPS = 20_000_000
+
+
+@dataclass(slots=True)
+class Output:
+    """An array that the kernel writes: its bytes count as unwritten before the launch."""
+
+    array: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a run took."""
+
+    steps: int
+    operations: int
+
+
+def simulate(
+    module: Module,
+    kernel: str,
+    arguments: Sequence[Argument | Output],
+    *,
+    grid: Dim3,
+    block: Dim3,
+    cluster: Dim3 = (1, 1, 1),
+    smem: int = 0,
+    schedule: Schedule,
+    max_steps: int = MAX_STEPS,
+) -> Statistics:
+    """Run `kernel` on the CPU; output arrays are written in place.
+
+    Raises: InputError for a launch that does not fit the kernel, SimulationError for what goes
+    wrong.
+    """
+    function = _function(module, kernel)
+    _check_shape(function, grid, block, cluster)
+    memory = Memory()
+    symbols, static = shared_layout(module)
+    _check_shared(static, smem)
+    _globals(module, memory, symbols)
+    binding = _Binding(memory)
+    params, offsets = binding.bind(function, arguments)
+    symbols.update(offsets)
+    compiler = Compiler(module, function, makers())
+    machine = Machine(
+        compiler.compile(),
+        memory,
+        Engine(schedule),
+        grid,
+        block,
+        cluster,
+        symbols,
+        binding.tensor_maps,
+        max_steps,
+    )
+    _populate(machine, compiler, params, static, smem)
+    machine.run()
+    binding.deliver()
+    return Statistics(machine.steps, machine.engine.issued)
+
+
+def _function(module: Module, kernel: str) -> MachineFunction:
+    found = module.function(kernel)
+    if found is not None and found.is_kernel:
+        return found
+    names = ", ".join(f.name for f in module.functions if f.is_kernel)
+    raise input_error(
+        "run/kernel", f"no kernel '{kernel}'", got=kernel, expected=names or "a kernel"
+    )
+
+
+def _check_shape(function: MachineFunction, grid: Dim3, block: Dim3, cluster: Dim3) -> None:
+    threads = block[0] * block[1] * block[2]
+    if not 1 <= threads <= 1024 or min(grid) < 1 or min(block) < 1:
+        raise input_error(
+            "run/shape",
+            "the launch shape is not possible",
+            got=f"grid {grid}, block {block}",
+            expected="1 to 1024 threads a block, every dimension at least 1",
+        )
+    wanted = (*function.launch.reqntid, 1, 1)[:3] if function.launch.reqntid else block
+    if tuple(block) != tuple(wanted):
+        raise input_error(
+            "run/block",
+            f"kernel {function.name} requires another block",
+            got=str(tuple(block)),
+            expected=str(tuple(wanted)),
+        )
+    if cluster != (1, 1, 1) or any(n > 1 for n in function.launch.cluster):
+        raise not_simulated("clusters of more than one CTA")
+
+
+def _check_shared(static: int, dynamic: int) -> None:
+    if static + dynamic > SHARED_LIMIT:
+        raise input_error(
+            "run/shared-memory",
+            "more shared memory than a CTA can have",
+            got=f"{static} static and {dynamic} dynamic bytes",
+            expected=f"at most {SHARED_LIMIT}",
+        )
+
+
+def _globals(module: Module, memory: Memory, symbols: dict[str, int]) -> None:
+    for variable in module.variables:
+        if variable.space is Space.SHARED:
+            continue
+        data = variable.data or bytes(variable.size)
+        region = memory.allocate(variable.name, variable.size, np.frombuffer(data, np.uint8).copy())
+        symbols[variable.name] = region.base
+
+
+# ---- arguments -------------------------------------------------------------------------------
+
+
+class _Binding:
+    """Arguments as parameter bytes, and the memory behind arrays."""
+
+    def __init__(self, memory: Memory) -> None:
+        self.memory = memory
+        self.tensor_maps: dict[bytes, TensorMap] = {}
+        self._written: list[tuple[Array, Region]] = []
+
+    def bind(
+        self, function: MachineFunction, arguments: Sequence[Argument | Output]
+    ) -> tuple[bytes, dict[str, int]]:
+        """The parameter bytes, and where each parameter begins.
+
+        Raises: InputError when an argument does not fit its parameter.
+        """
+        if len(arguments) != len(function.params):
+            raise input_error(
+                "run/arguments",
+                f"kernel {function.name} has {len(function.params)} parameters",
+                got=f"{len(arguments)} arguments",
+                expected=", ".join(_describe(p) for p in function.params) or "none",
+            )
+        data = bytearray()
+        offsets: dict[str, int] = {}
+        for param, argument in zip(function.params, arguments, strict=True):
+            data.extend(bytes(round_up(len(data), param.align) - len(data)))
+            offsets[param.name] = len(data)
+            data.extend(self._encode(param, argument))
+        return bytes(data), offsets
+
+    def _encode(self, param: Param, argument: Argument | Output) -> bytes:
+        match argument:
+            case TensorMap():
+                return self._tensor_map(param, argument)
+            case Output():
+                return self._pointer(param, argument.array, written=False)
+            case np.ndarray():
+                return self._pointer(param, argument, written=True)
+        if isinstance(argument, (int, float, np.integer, np.floating)):
+            return _number(param, argument)
+        raise _misfit(param, type(argument).__name__)
+
+    def _tensor_map(self, param: Param, argument: TensorMap) -> bytes:
+        if param.type is not ScalarType.B8 or param.size < SIZE:
+            raise _misfit(param, "a tensor map")
+        key = struct.pack("<16sQ", b"nvgen tensor map", len(self.tensor_maps)).ljust(SIZE, b"\0")
+        self.tensor_maps[key] = argument
+        return key.ljust(param.size, b"\0")
+
+    def _pointer(self, param: Param, array: Array, *, written: bool) -> bytes:
+        if not param.is_pointer and param.type is not ScalarType.U64:
+            raise _misfit(param, f"an array of {array.dtype}")
+        data = np.frombuffer(array.tobytes(), np.uint8).copy()
+        region = self.memory.allocate(param.name, data.size, data if written else None)
+        self._written.append((array, region))
+        return region.base.to_bytes(param.size, "little")
+
+    def deliver(self) -> None:
+        """Copy what the kernel wrote back into the arrays."""
+        for array, region in self._written:
+            raw = np.frombuffer(array.tobytes(), np.uint8).copy()
+            raw[region.written] = region.data[region.written]
+            np.copyto(array, raw.view(array.dtype).reshape(array.shape))
+
+
+def _number(param: Param, value: Number) -> bytes:
+    if param.type.kind == "f":
+        return struct.pack("<f" if param.size == 4 else "<d", float(value))
+    if param.is_pointer or param.type is ScalarType.B8 or isinstance(value, (float, np.floating)):
+        raise _misfit(param, f"the number {value}")
+    bits = 8 * param.size
+    if not -(1 << bits - 1) <= int(value) < 1 << bits:
+        raise _misfit(param, f"the number {value}")
+    return (int(value) & ((1 << bits) - 1)).to_bytes(param.size, "little")
+
+
+def _describe(param: Param) -> str:
+    if param.type is ScalarType.B8:
+        return f"{param.size} bytes by value"
+    return "pointer" if param.is_pointer else param.type.value
+
+
+def _misfit(param: Param, got: str) -> Exception:
+    return input_error(
+        "run/argument", f"an argument does not fit {param.name}", got=got, expected=_describe(param)
+    )
+
+
+# ---- threads ---------------------------------------------------------------------------------
+
+
+def _populate(
+    machine: Machine, compiler: Compiler, params: bytes, static: int, dynamic: int
+) -> None:
+    threads = machine.block[0] * machine.block[1] * machine.block[2]
+    counts = itertools.product(*(range(n) for n in machine.grid[::-1]))
+    for number, (z, y, x) in enumerate(counts):
+        shared = Region.blank("shared memory", 0, static + dynamic)
+        bound = Region.of("kernel parameters", 0, np.frombuffer(params, np.uint8).copy())
+        cta = Cta(machine, (x, y, z), number, 0, shared, bound, dynamic)
+        for first in range(0, threads, WARP):
+            mask = (1 << min(WARP, threads - first)) - 1 & FULL
+            warp = Warp(cta, first // WARP, compiler.registers(), mask, mask)
+            warp.fragments.append(Fragment(warp, mask))
+            cta.warps.append(warp)
+        machine.ctas.append(cta)

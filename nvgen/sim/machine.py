@@ -1,0 +1,343 @@
+"""The simulated machine: CTAs, warps, and threads that run in groups.
+
+Layer: nvgen.sim.  The threads of a warp run as fragments, each a program counter with a mask of
+lanes; fragments at the same place merge.  A fragment runs a block at a time, fairly with the
+others, until it ends, or waits: for a barrier, for the rest of its warp, for a value that a loop
+polls.  When all wait, the engine lets one asynchronous operation take effect; when there is none,
+that is a deadlock.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from intrinsics.findings import Finding, Place, SimulationError
+from intrinsics.mir import MachineInstr
+from nvgen.sim.barriers import CtaBarrier, MBarrier
+from nvgen.sim.engine import AsyncOp, Engine, Mode
+from nvgen.sim.faults import fault, located
+from nvgen.sim.memory import Memory, Region
+from nvgen.sim.tensor_memory import TensorMemory
+from nvgen.tensor_map import TensorMap
+
+WARP = 32
+FULL = (1 << WARP) - 1
+
+Lanes = NDArray[np.bool_]
+Values = NDArray[np.generic]
+
+
+@functools.cache
+def lanes_of(mask: int) -> Lanes:
+    """A mask as an array of 32 flags."""
+    flags = np.array([mask >> lane & 1 for lane in range(WARP)], np.bool_)
+    flags.setflags(write=False)
+    return flags
+
+
+def mask_of(flags: Lanes) -> int:
+    """32 flags as a mask."""
+    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
+
+
+def first_lane(mask: int) -> int:
+    """The lowest lane of a mask."""
+    return (mask & -mask).bit_length() - 1
+
+
+# ---- outcomes --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """The fragment must try this record again later; `why` is for the deadlock report."""
+
+    why: str
+
+
+class Jumped:
+    """The record has moved its fragment (a branch, an exit)."""
+
+
+JUMPED = Jumped()
+
+Outcome = Wait | Jumped | None
+Step = Callable[["Fragment"], Outcome]
+
+
+@dataclass(slots=True)
+class Instruction:
+    """A record compiled: what it does, and what to call it."""
+
+    run: Step
+    mi: MachineInstr
+    place: Place
+
+
+@dataclass(slots=True)
+class CodeBlock:
+    """A block compiled."""
+
+    name: str
+    instructions: list[Instruction]
+
+
+# ---- threads ---------------------------------------------------------------------------------
+
+
+@dataclass(slots=True, eq=False)
+class Fragment:
+    """Threads of one warp that are at the same place."""
+
+    warp: Warp
+    mask: int
+    block: int = 0
+    at: int = 0
+    waiting: str = ""
+    seen: int = -1  # the machine's version when it began to wait
+    loops: dict[int, tuple[int, int]] = field(default_factory=dict)
+    note: str = ""  # what it polled last, and where
+    note_place: Place | None = None
+
+    @property
+    def lanes(self) -> Lanes:
+        """The mask as flags."""
+        return lanes_of(self.mask)
+
+    def goto(self, block: int) -> Jumped:
+        """Go on at the start of a block."""
+        self.block, self.at = block, 0
+        return JUMPED
+
+
+@dataclass(slots=True, eq=False)
+class Warp:
+    """32 threads with their registers."""
+
+    cta: Cta
+    number: int
+    registers: list[Values]
+    launched: int = FULL
+    alive: int = FULL
+    fragments: list[Fragment] = field(default_factory=list)
+    loads: dict[int, AsyncOp] = field(default_factory=dict)  # register -> tcgen05.ld under way
+
+    def settle(self, registers: tuple[int, ...]) -> None:
+        """Finish the loads whose registers are used now: a true dependency is respected."""
+        for register in registers:
+            op = self.loads.get(register)
+            if op is not None:
+                self.cta.machine.engine.finish(op)
+
+    def merge(self) -> None:
+        """Make one fragment of those that stand at the same place."""
+        if len(self.fragments) < 2:
+            return
+        places: dict[tuple[int, int], Fragment] = {}
+        for fragment in self.fragments:
+            other = places.get((fragment.block, fragment.at))
+            if other is None:
+                places[fragment.block, fragment.at] = fragment
+            else:
+                other.mask |= fragment.mask
+                other.seen = -1
+                other.loops.clear()
+        self.fragments = list(places.values())
+
+
+@dataclass(slots=True, eq=False)
+class Cta:
+    """A thread block: its warps, memories and barriers."""
+
+    machine: Machine
+    index: tuple[int, int, int]
+    number: int
+    rank: int
+    shared: Region
+    params: Region
+    dynamic_size: int = 0
+    warps: list[Warp] = field(default_factory=list)
+    tensor: TensorMemory = field(default_factory=TensorMemory)
+    mbarriers: dict[int, MBarrier] = field(default_factory=dict)
+    barriers: dict[int, CtaBarrier] = field(default_factory=dict)
+    groups: set[int] = field(default_factory=set)
+
+    def barrier(self, number: int) -> CtaBarrier:
+        """Barrier `number` of the CTA."""
+        if not 0 <= number < 16:
+            raise fault(
+                "barrier",
+                "a CTA has sixteen barriers",
+                got=str(number),
+                expected="0..15",
+                section="barrier",
+            )
+        return self.barriers.setdefault(number, CtaBarrier(number))
+
+    @property
+    def threads_alive(self) -> int:
+        """Threads that have not exited."""
+        return sum(warp.alive.bit_count() for warp in self.warps)
+
+
+@dataclass(slots=True, eq=False)
+class Machine:
+    """A launch under way."""
+
+    code: list[CodeBlock]
+    memory: Memory
+    engine: Engine
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    cluster: tuple[int, int, int]
+    symbols: dict[str, int]
+    tensor_maps: dict[bytes, TensorMap]
+    steps_left: int
+    ctas: list[Cta] = field(default_factory=list)
+    steps: int = 0
+    _leaders: dict[int, int] = field(default_factory=dict)
+
+    def changed(self) -> None:
+        """Note that something a waiting thread may look at has changed."""
+        self.memory.version += 1
+
+    def leader(self, mask: int) -> int:
+        """The lane that elect.sync elects among `mask`: always the same one for the same mask."""
+        chosen = self._leaders.get(mask)
+        if chosen is None:
+            lanes = [lane for lane in range(WARP) if mask >> lane & 1]
+            match self.engine.schedule.mode:
+                case Mode.EARLY:
+                    chosen = lanes[0]
+                case Mode.LATE:
+                    chosen = lanes[-1]
+                case Mode.RANDOM:
+                    chosen = self.engine.dice.choice(lanes)
+            self._leaders[mask] = chosen
+        return chosen
+
+    # ---- running -----------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Run every thread to its end.
+
+        Raises: SimulationError.
+        """
+        while True:
+            moved = False
+            live = False
+            for fragment in self._turn():
+                live = True
+                if fragment.waiting and fragment.seen == self.memory.version:
+                    continue
+                if self._slice(fragment):
+                    moved = True
+                self.engine.perhaps()
+            if not live:
+                break
+            for cta in self.ctas:
+                for warp in cta.warps:
+                    warp.merge()
+            if not moved and not self.engine.progress():
+                self._stuck()
+        self._finish()
+
+    def _turn(self) -> list[Fragment]:
+        order = [f for cta in self.ctas for warp in cta.warps for f in warp.fragments]
+        match self.engine.schedule.mode:
+            case Mode.LATE:
+                order.reverse()
+            case Mode.RANDOM:
+                self.engine.dice.shuffle(order)
+        return order
+
+    def _slice(self, fragment: Fragment) -> bool:
+        """Run a fragment to the end of its block, or until it waits; True if it did anything."""
+        start = fragment.block, fragment.at
+        before = self.memory.version
+        instructions = self.code[fragment.block].instructions
+        while True:
+            if fragment.at >= len(instructions):
+                fragment.goto(fragment.block + 1)
+                self._check_end(fragment)
+                return True
+            instruction = instructions[fragment.at]
+            self.steps += 1
+            try:
+                outcome = instruction.run(fragment)
+            except SimulationError as error:
+                raise self._told(error, instruction, fragment) from None
+            if outcome is None:
+                fragment.at += 1
+            elif isinstance(outcome, Wait):
+                fragment.waiting, fragment.seen = outcome.why, self.memory.version
+                return (fragment.block, fragment.at) != start or self.memory.version != before
+            else:
+                fragment.waiting = ""
+                self._check_steps(instruction)
+                return True
+            fragment.waiting = ""
+
+    def _check_end(self, fragment: Fragment) -> None:
+        if fragment.block >= len(self.code):
+            raise fault(
+                "end-of-code",
+                "control runs past the end of the kernel",
+                hint="end the last block with ret",
+            )
+
+    def _check_steps(self, instruction: Instruction) -> None:
+        if self.steps > self.steps_left:
+            error = fault(
+                "step-limit",
+                f"the kernel did not end in {self.steps_left} steps",
+                hint="raise the limit if it only needs longer",
+            )
+            raise located(error, instruction.place, instruction.mi.opcode)
+
+    def _told(
+        self, error: SimulationError, instruction: Instruction, fragment: Fragment
+    ) -> SimulationError:
+        return located(error, instruction.place, instruction.mi.opcode)
+
+    # ---- ends --------------------------------------------------------------------------------
+
+    def _stuck(self) -> None:
+        from nvgen.sim.report import deadlock
+
+        raise deadlock(self)
+
+    def _finish(self) -> None:
+        """All threads have exited: nothing may be under way, nothing may be kept."""
+        findings: list[Finding] = []
+        if self.engine.pending:
+            op = self.engine.pending[0]
+            findings.append(
+                located(
+                    fault(
+                        "exit-pending",
+                        f"the kernel ends while {op} is under way",
+                        expected="a wait for its completion",
+                    ),
+                    op.place,
+                    op.name,
+                ).findings[0]
+            )
+        for cta in self.ctas:
+            for column, count in cta.tensor.allocations.items():
+                findings.append(
+                    fault(
+                        "tensor-memory-leak",
+                        "tensor memory is not deallocated at exit",
+                        got=f"{count} columns at {column} of CTA {cta.number}",
+                        expected="tcgen05.dealloc before the kernel exits",
+                        section="tcgen05.alloc",
+                    ).findings[0]
+                )
+        if findings:
+            raise SimulationError(findings)

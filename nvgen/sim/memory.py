@@ -1,0 +1,191 @@
+"""The memories of a simulated GPU, and the one way to reach them.
+
+Layer: nvgen.sim.  Every byte of shared and global memory knows whether it was written; every access
+goes through `Memory.access`, which checks bounds, alignment and initialisation, so that further
+checks have one place to stand.  PTX ISA, State Spaces.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from intrinsics.modifiers import Space
+from nvgen.sim.faults import fault
+
+Bytes = NDArray[np.uint8]
+Flags = NDArray[np.bool_]
+Addresses = NDArray[np.int64]
+
+# Windows of the generic address space.  Shared addresses are offsets in the CTA's own memory; the
+# same offset plus (rank + 1) << 24 names the memory of a CTA of the cluster.
+SHARED_WINDOW = 0x0100_0000_0000
+PARAM_WINDOW = 0x0200_0000_0000
+GLOBAL_BASE = 0x7F00_0000_0000
+_WINDOW = 0x0001_0000_0000
+
+
+class Access(Enum):
+    """What an access does."""
+
+    READ = "read"
+    WRITE = "write"
+
+
+class Proxy(Enum):
+    """The path by which memory is reached.  PTX ISA, Memory Consistency Model: Proxies."""
+
+    GENERIC = "generic"
+    ASYNC = "async"
+
+
+@dataclass(slots=True)
+class Region:
+    """A stretch of bytes: an allocation of global memory, shared memory, or parameters."""
+
+    name: str
+    base: int
+    data: Bytes
+    written: Flags
+
+    @classmethod
+    def blank(cls, name: str, base: int, size: int) -> Region:
+        """Memory that nobody has written; its bytes are a pattern that shows."""
+        return cls(name, base, np.full(size, 0xCD, np.uint8), np.zeros(size, np.bool_))
+
+    @classmethod
+    def of(cls, name: str, base: int, data: Bytes) -> Region:
+        """Memory with contents."""
+        return cls(name, base, data, np.ones(data.size, np.bool_))
+
+    @property
+    def end(self) -> int:
+        """The address after the last byte."""
+        return self.base + self.data.size
+
+
+class Memory:
+    """Global memory as allocations; shared memory and parameters come with each CTA."""
+
+    def __init__(self) -> None:
+        self.allocations: list[Region] = []
+        self._next = GLOBAL_BASE
+        self.version = 0  # counts changes, so that a waiting thread knows when to look again
+
+    def allocate(self, name: str, size: int, data: Bytes | None = None) -> Region:
+        """A new allocation, 256-byte aligned, with a gap after it that no access may touch."""
+        base = self._next
+        self._next += (size + 511) // 256 * 256 + 4096
+        region = Region.blank(name, base, size) if data is None else Region.of(name, base, data)
+        self.allocations.append(region)
+        return region
+
+    def access(
+        self,
+        region: Region,
+        addresses: Addresses,
+        size: int,
+        kind: Access,
+        proxy: Proxy,
+        agent: str,
+        *,
+        align: int = 1,
+    ) -> NDArray[np.int64]:
+        """Check accesses of `size` bytes at `addresses`; returns their offsets in the region.
+
+        Raises: Fault when one is misaligned, out of bounds, or reads what nobody wrote.
+        """
+        offsets = addresses - region.base
+        _check_alignment(addresses, align, agent)
+        outside = (offsets < 0) | (offsets + size > region.data.size)
+        if outside.any():
+            address = int(addresses[outside][0])
+            raise fault(
+                "out-of-bounds",
+                f"{agent} {kind.value}s outside of {region.name}",
+                got=f"{size} bytes at {address:#x}",
+                expected=f"{region.base:#x} to {region.end:#x} ({region.data.size} bytes)",
+            )
+        if kind is Access.READ:
+            _check_written(region, offsets, size, agent, proxy)
+        else:
+            self.version += 1
+        return offsets
+
+    def region_at(self, addresses: Addresses, agent: str, kind: Access) -> Region:
+        """The allocation of global memory that `addresses` lie in.
+
+        Raises: Fault when there is none.
+        """
+        first = int(addresses[0])
+        for region in self.allocations:
+            if region.base <= first < region.end:
+                return region
+        near = min(
+            self.allocations,
+            key=lambda r: min(abs(first - r.base), abs(first - r.end)),
+            default=None,
+        )
+        known = (
+            f"nearest: {near.name}, {near.base:#x} to {near.end:#x}" if near else "no allocation"
+        )
+        raise fault(
+            "out-of-bounds",
+            f"{agent} {kind.value}s no memory of this launch",
+            got=f"{first:#x}",
+            expected=known,
+        )
+
+
+def _check_alignment(addresses: Addresses, align: int, agent: str) -> None:
+    wrong = addresses % align != 0
+    if wrong.any():
+        raise fault(
+            "misaligned",
+            f"{agent} has a misaligned address",
+            got=f"{int(addresses[wrong][0]):#x}",
+            expected=f"a multiple of {align}",
+        )
+
+
+def _check_written(
+    region: Region, offsets: NDArray[np.int64], size: int, agent: str, proxy: Proxy
+) -> None:
+    if region.written.all():
+        return
+    index = offsets[..., None] + np.arange(size)
+    unwritten = ~region.written[index]
+    if unwritten.any():
+        offset = int(index[unwritten][0])
+        raise fault(
+            "uninitialized",
+            f"{agent} reads {region.name} that nobody has written ({proxy.value} proxy)",
+            got=f"{int(unwritten.sum())} unwritten bytes, the first at offset {offset}",
+            expected="written memory",
+            hint="is a wait for the operation that writes it missing?",
+        )
+
+
+def gather(region: Region, offsets: NDArray[np.int64], size: int) -> Bytes:
+    """`size` bytes from each offset: an array of shape offsets.shape + (size,)."""
+    found: Bytes = region.data[offsets[..., None] + np.arange(size)]
+    return found
+
+
+def scatter(region: Region, offsets: NDArray[np.int64], data: Bytes) -> None:
+    """Write `data` (shape offsets.shape + (size,)) at the offsets, in order."""
+    index = offsets[..., None] + np.arange(data.shape[-1])
+    region.data[index] = data
+    region.written[index] = True
+
+
+def window_of(address: int) -> Space:
+    """The state space that a generic address lies in."""
+    if SHARED_WINDOW <= address < SHARED_WINDOW + _WINDOW:
+        return Space.SHARED
+    if PARAM_WINDOW <= address < PARAM_WINDOW + _WINDOW:
+        return Space.PARAM
+    return Space.GLOBAL

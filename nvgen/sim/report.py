@@ -1,0 +1,57 @@
+"""The deadlock report: who waits for what, what has come, and what has not.
+
+Layer: nvgen.sim.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from intrinsics.findings import Finding, Severity
+from nvgen.sim.faults import DeadlockError
+
+if TYPE_CHECKING:
+    from nvgen.sim.machine import Fragment, Machine
+
+
+def deadlock(machine: Machine) -> DeadlockError:
+    """One finding for each group of threads that waits."""
+    findings = [
+        _finding(machine, fragment)
+        for cta in machine.ctas
+        for warp in cta.warps
+        for fragment in warp.fragments
+    ]
+    return DeadlockError(findings)
+
+
+def lanes_in_words(mask: int) -> str:
+    """A mask of lanes as text: `lane 0`, `lanes 0-31`, `lanes 1-31`."""
+    lanes = [lane for lane in range(32) if mask >> lane & 1]
+    if len(lanes) == 1:
+        return f"lane {lanes[0]}"
+    runs: list[list[int]] = []
+    for lane in lanes:
+        if runs and runs[-1][1] == lane - 1:
+            runs[-1][1] = lane
+        else:
+            runs.append([lane, lane])
+    return "lanes " + ", ".join(f"{a}-{b}" if a != b else str(a) for a, b in runs)
+
+
+def _finding(machine: Machine, fragment: Fragment) -> Finding:
+    block = machine.code[fragment.block]
+    instruction = block.instructions[min(fragment.at, len(block.instructions) - 1)]
+    warp = fragment.warp
+    who = f"CTA {warp.cta.number}, warp {warp.number}, {lanes_in_words(fragment.mask)}"
+    states = "; ".join(b.name + " " + b.describe() for b in warp.cta.mbarriers.values())
+    return Finding(
+        "sim/deadlock",
+        Severity.ERROR,
+        f"deadlock: {who} wait for {fragment.waiting or 'a change that never comes'}",
+        fragment.note_place or instruction.place,
+        op=instruction.mi.opcode,
+        got=states,
+        expected="an arrival, bytes or a thread that lets it go on",
+        hint=f"in bb.{block.name}",
+    )

@@ -1,0 +1,179 @@
+"""Loads, stores and address conversion.
+
+Layer: nvgen.sim.semantics.  PTX ISA, ld; st; cvta.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from intrinsics.mir import MachineInstr
+from intrinsics.modifiers import ScalarType, Space, To
+from nvgen.sim.compile import Compiler, Maker, unsigned
+from nvgen.sim.faults import fault, not_simulated
+from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Warp
+from nvgen.sim.memory import (
+    PARAM_WINDOW,
+    SHARED_WINDOW,
+    Access,
+    Proxy,
+    Region,
+    gather,
+    scatter,
+    window_of,
+)
+
+Addresses = NDArray[np.int64]
+
+_SHARED = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
+_PARAM = (Space.PARAM, Space.PARAM_ENTRY)
+
+
+def find(
+    cta: Cta, addresses: Addresses, space: Space | None, agent: str, kind: Access
+) -> tuple[Region, Addresses]:
+    """The memory that addresses of a state space lie in, and the addresses as it counts them."""
+    if space is None:
+        window = window_of(int(addresses[0]))
+        if any(window_of(int(a)) is not window for a in addresses):
+            raise not_simulated("a generic access to several state spaces at once")
+        if window is Space.SHARED:
+            return cta.shared, addresses - SHARED_WINDOW
+        if window is Space.PARAM:
+            return cta.params, addresses - PARAM_WINDOW
+        space = Space.GLOBAL
+    if space in _SHARED:
+        return cta.shared, addresses
+    if space in _PARAM:
+        return cta.params, addresses
+    if space in (Space.GLOBAL, Space.CONST):
+        return cta.machine.memory.region_at(addresses, agent, kind), addresses
+    raise not_simulated(f"memory of state space .{space.value}")
+
+
+def _space(mi: MachineInstr) -> Space | None:
+    found = mi.form.facts["space"]
+    return found if isinstance(found, Space) else None
+
+
+def _unordered(mi: MachineInstr) -> None:
+    if mi.form.facts.get("scope") is not None:
+        raise not_simulated(f"{mi.opcode}: accesses with a scope")
+
+
+def _agent(warp: Warp, mi: MachineInstr) -> str:
+    return f"{mi.row.head} of warp {warp.number}"
+
+
+def load(c: Compiler, mi: MachineInstr) -> Step:
+    """A load of one or several elements into each lane."""
+    _unordered(mi)
+    type_ = mi.form.facts["type"]
+    assert isinstance(type_, ScalarType)
+    space, address = _space(mi), c.address(mi["a"])
+    result = mi["d"]
+    targets = result if isinstance(result, tuple) else (result,)
+    size = type_.bits // 8
+    if size > 8:
+        raise not_simulated("a 128-bit register")
+    writers = [(c.set(r), _width(c, r)) if type(r) is int else None for r in targets]
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        agent = _agent(warp, mi)
+        chosen = address(warp)[fragment.lanes]
+        region, where = find(warp.cta, chosen, space, agent, Access.READ)
+        total = size * len(writers)
+        offsets = warp.cta.machine.memory.access(
+            region, where, total, Access.READ, Proxy.GENERIC, agent, align=total
+        )
+        data = gather(region, offsets, total)
+        for i, writer in enumerate(writers):
+            if writer is None:
+                continue
+            write, width = writer
+            raw = np.ascontiguousarray(data[:, i * size : (i + 1) * size]).view(
+                unsigned(type_.bits)
+            )
+            values = np.zeros(32, unsigned(width))
+            values[fragment.lanes] = _extended(raw[:, 0], type_, width)
+            write(fragment, values)
+        return None
+
+    return run
+
+
+def _width(c: Compiler, reg: int) -> int:
+    return c.function.regs.classes[reg].bits
+
+
+def _extended(raw: NDArray[np.generic], type_: ScalarType, width: int) -> NDArray[np.generic]:
+    """A value in a register that may be wider: by its sign, if the type has one."""
+    if type_.is_signed:
+        signed = {8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
+        return raw.view(signed[type_.bits]).astype(signed[width]).view(unsigned(width))
+    return raw.astype(unsigned(width))
+
+
+def store(c: Compiler, mi: MachineInstr) -> Step:
+    """A store of one or several elements from each lane."""
+    _unordered(mi)
+    type_ = mi.form.facts["type"]
+    assert isinstance(type_, ScalarType)
+    space, address = _space(mi), c.address(mi["a"])
+    value = mi["b"]
+    sources = value if isinstance(value, tuple) else (value,)
+    size = type_.bits // 8
+    if size > 8:
+        raise not_simulated("a 128-bit register")
+    getters = [c.get(source, type_) for source in sources]
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        agent = _agent(warp, mi)
+        chosen = address(warp)[fragment.lanes]
+        region, where = find(warp.cta, chosen, space, agent, Access.WRITE)
+        if space in _PARAM or region is warp.cta.params:
+            raise fault("param-store", "kernel parameters cannot be written", section="st")
+        total = size * len(getters)
+        offsets = warp.cta.machine.memory.access(
+            region, where, total, Access.WRITE, Proxy.GENERIC, agent, align=total
+        )
+        parts = [get(warp)[fragment.lanes].astype(unsigned(type_.bits)) for get in getters]
+        data = np.stack(parts, axis=1)
+        scatter(region, offsets, np.ascontiguousarray(data).view(np.uint8))
+        return None
+
+    return run
+
+
+_WINDOWS = {Space.SHARED: SHARED_WINDOW, Space.SHARED_CTA: SHARED_WINDOW} | dict.fromkeys(
+    _PARAM, PARAM_WINDOW
+)
+
+
+def cvta(c: Compiler, mi: MachineInstr) -> Step:
+    """An address moved into its window of the generic space, or out of it."""
+    space = mi.form.facts["space"]
+    assert isinstance(space, Space)
+    base = _WINDOWS.get(space, 0)
+    if space in (Space.LOCAL, Space.SHARED_CLUSTER):
+        raise not_simulated(f"cvta of .{space.value}")
+    size = mi.form.facts["size"]
+    assert isinstance(size, ScalarType)
+    source = c.get(mi["a"], size)
+    result = mi["d"]
+    assert type(result) is int
+    write = c.set(result)
+    sign = -1 if mi.form.facts["to"] is To.TO else 1
+
+    def run(fragment: Fragment) -> Outcome:
+        address = source(fragment.warp).astype(np.int64) + sign * base
+        write(fragment, address.view(np.uint64))
+        return None
+
+    return run
+
+
+SEMANTICS: dict[str, Maker] = {"ld": load, "st": store, "cvta": cvta}

@@ -1,0 +1,438 @@
+"""Moves, integer arithmetic, logic, comparison and conversion, 32 lanes at a time.
+
+Layer: nvgen.sim.semantics.  PTX ISA, Integer Arithmetic, Logic and Shift, Comparison and
+Selection, Data Movement and Conversion Instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from intrinsics.mir import MachineInstr, Special
+from intrinsics.modifiers import BoolOp, Compare, ScalarType
+from nvgen.sim.compile import Compiler, Getter, Maker, Setter, flags, unsigned
+from nvgen.sim.faults import not_simulated
+from nvgen.sim.machine import WARP, Fragment, Outcome, Step, Values, Warp
+
+T = ScalarType
+Integers = NDArray[np.integer]
+
+_SIGNED = {8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
+
+
+def _type(mi: MachineInstr, axis: str = "type") -> ScalarType:
+    found = mi.form.facts[axis]
+    assert isinstance(found, ScalarType)
+    return found
+
+
+def _as(values: Values, type_: ScalarType) -> Integers:
+    """The low bits of untyped lanes as integers of `type_`."""
+    bits = type_.bits
+    narrow = values.astype(unsigned(bits), copy=False)
+    found: Integers = narrow.view(_SIGNED[bits]) if type_.is_signed else narrow
+    return found
+
+
+def _packed(type_: ScalarType) -> bool:
+    return "x" in type_.value
+
+
+def _result(c: Compiler, mi: MachineInstr, slot: str = "d") -> Setter:
+    reg = mi[slot]
+    assert type(reg) is int
+    return c.set(reg)
+
+
+def _inputs(c: Compiler, mi: MachineInstr, *slots: str) -> list[Getter]:
+    return [c.get(mi[slot], _type(mi)) for slot in slots]
+
+
+def _binary(compute: Callable[[Integers, Integers], Integers]) -> Maker:
+    """A two-operand integer operation that wraps."""
+
+    def make(c: Compiler, mi: MachineInstr) -> Step:
+        type_ = _type(mi)
+        if _packed(type_) or mi.form.facts.get("sat") is not None:
+            raise not_simulated(mi.opcode)
+        a, b = _inputs(c, mi, "a", "b")
+        write = _result(c, mi)
+
+        def run(fragment: Fragment) -> Outcome:
+            warp = fragment.warp
+            with np.errstate(over="ignore"):
+                value = compute(_as(a(warp), type_), _as(b(warp), type_))
+            write(fragment, value.view(unsigned(type_.bits)))
+            return None
+
+        return run
+
+    return make
+
+
+def _high(a: Integers, b: Integers) -> Integers:
+    """The upper half of a product."""
+    bits = a.dtype.itemsize * 8
+    wide = [int(x) * int(y) >> bits for x, y in zip(a, b, strict=True)]
+    mask = (1 << bits) - 1
+    found: Integers = np.array([w & mask for w in wide], unsigned(bits)).view(a.dtype)
+    return found
+
+
+def mul_wide(c: Compiler, mi: MachineInstr) -> Step:
+    """A product of twice the width."""
+    type_ = _type(mi)
+    a, b = _inputs(c, mi, "a", "b")
+    write = _result(c, mi)
+    wide = _SIGNED[type_.bits * 2] if type_.is_signed else unsigned(type_.bits * 2)
+
+    def run(fragment: Fragment) -> Outcome:
+        x = _as(a(fragment.warp), type_).astype(wide)
+        y = _as(b(fragment.warp), type_).astype(wide)
+        write(fragment, (x * y).view(unsigned(type_.bits * 2)))
+        return None
+
+    return run
+
+
+def _multiply_add(high: bool) -> Maker:
+    def make(c: Compiler, mi: MachineInstr) -> Step:
+        type_ = _type(mi)
+        if mi.form.facts.get("sat") is not None:
+            raise not_simulated(mi.opcode)
+        a, b, addend = _inputs(c, mi, "a", "b", "c")
+        write = _result(c, mi)
+
+        def run(fragment: Fragment) -> Outcome:
+            warp = fragment.warp
+            x, y = _as(a(warp), type_), _as(b(warp), type_)
+            with np.errstate(over="ignore"):
+                product = _high(x, y) if high else x * y
+                value = product + _as(addend(warp), type_)
+            write(fragment, value.view(unsigned(type_.bits)))
+            return None
+
+        return run
+
+    return make
+
+
+def mad_wide(c: Compiler, mi: MachineInstr) -> Step:
+    """A product of twice the width, plus an addend of that width."""
+    type_ = _type(mi)
+    a, b = _inputs(c, mi, "a", "b")
+    double = T.S64 if type_.bits == 32 else T.S32
+    addend = c.get(mi["c"], double)
+    write = _result(c, mi)
+    wide = _SIGNED[type_.bits * 2] if type_.is_signed else unsigned(type_.bits * 2)
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        x = _as(a(warp), type_).astype(wide)
+        y = _as(b(warp), type_).astype(wide)
+        with np.errstate(over="ignore"):
+            value = (x * y).view(unsigned(double.bits)) + _as(addend(warp), double).view(
+                unsigned(double.bits)
+            )
+        write(fragment, value)
+        return None
+
+    return run
+
+
+def logic_not(c: Compiler, mi: MachineInstr) -> Step:
+    """Every bit turned."""
+    (a,) = _inputs(c, mi, "a")
+    write = _result(c, mi)
+    predicate = _type(mi) is T.PRED
+
+    def run(fragment: Fragment) -> Outcome:
+        value = a(fragment.warp)
+        turned = ~flags(value) if predicate else ~_as(value, _type(mi))
+        write(fragment, turned)
+        return None
+
+    return run
+
+
+def _logic(compute: Callable[[Integers, Integers], Integers]) -> Maker:
+    def make(c: Compiler, mi: MachineInstr) -> Step:
+        type_ = _type(mi)
+        a, b = _inputs(c, mi, "a", "b")
+        write = _result(c, mi)
+
+        def run(fragment: Fragment) -> Outcome:
+            write(fragment, compute(_bits(a(fragment.warp), type_), _bits(b(fragment.warp), type_)))
+            return None
+
+        return run
+
+    return make
+
+
+def _bits(values: Values, type_: ScalarType) -> Integers:
+    found: Integers = values.astype(unsigned(type_.bits), copy=False)
+    return found
+
+
+def _shift(left: bool) -> Maker:
+    """Shifts; an amount of the width or more gives zero, or the sign."""
+
+    def make(c: Compiler, mi: MachineInstr) -> Step:
+        type_ = _type(mi)
+        (a,) = _inputs(c, mi, "a")
+        amount = c.get(mi["b"], T.U32)
+        write = _result(c, mi)
+        bits = type_.bits
+
+        def run(fragment: Fragment) -> Outcome:
+            value = _as(a(fragment.warp), type_)
+            by = amount(fragment.warp).astype(np.int64)
+            far = by >= bits
+            near = np.minimum(by, bits - 1).astype(value.dtype)
+            shifted = value << near if left else value >> near
+            if left or not type_.is_signed:
+                shifted = np.where(far, np.zeros_like(shifted), shifted)
+            write(fragment, shifted.view(unsigned(bits)))
+            return None
+
+        return run
+
+    return make
+
+
+_COMPARE: dict[Compare, Callable[[Integers, Integers], NDArray[np.bool_]]] = {
+    Compare.EQ: np.equal,
+    Compare.NE: np.not_equal,
+    Compare.LT: np.less,
+    Compare.LE: np.less_equal,
+    Compare.GT: np.greater,
+    Compare.GE: np.greater_equal,
+    Compare.LO: np.less,
+    Compare.LS: np.less_equal,
+    Compare.HI: np.greater,
+    Compare.HS: np.greater_equal,
+}
+_COMBINE = {
+    BoolOp.AND: np.logical_and,
+    BoolOp.OR: np.logical_or,
+    BoolOp.XOR: np.logical_xor,
+}
+
+
+def setp(c: Compiler, mi: MachineInstr) -> Step:
+    """A comparison, and its opposite, each combined with a third predicate."""
+    type_ = _type(mi)
+    a, b = _inputs(c, mi, "a", "b")
+    cmp, combine = mi.form.facts["cmp"], mi.form.facts["combine"]
+    assert isinstance(cmp, Compare)
+    compare = _COMPARE[cmp]
+    third = c.get(mi["c"], T.PRED) if isinstance(combine, BoolOp) else None
+    with_third = _COMBINE[combine] if isinstance(combine, BoolOp) else None
+    first = _result(c, mi, "p")
+    opposite = mi.get("q")
+    second = c.set(opposite) if type(opposite) is int else None
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        holds = compare(_as(a(warp), type_), _as(b(warp), type_))
+        yes, no = holds, ~holds
+        if third is not None and with_third is not None:
+            other = flags(third(warp))
+            yes, no = with_third(yes, other), with_third(no, other)
+        first(fragment, yes)
+        if second is not None:
+            second(fragment, no)
+        return None
+
+    return run
+
+
+def selp(c: Compiler, mi: MachineInstr) -> Step:
+    """One of two values, by a predicate."""
+    a, b = _inputs(c, mi, "a", "b")
+    condition = c.get(mi["c"], T.PRED)
+    write = _result(c, mi)
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        write(fragment, np.where(flags(condition(warp)), a(warp), b(warp)))
+        return None
+
+    return run
+
+
+def cvt(c: Compiler, mi: MachineInstr) -> Step:
+    """Between integer types; a result narrower than its register is extended by its own sign."""
+    to, source = _type(mi, "dtype"), _type(mi, "atype")
+    a = c.get(mi["a"], source)
+    result = mi["d"]
+    assert type(result) is int
+    width = c.function.regs.classes[result].bits
+    write = c.set(result)
+    saturate = mi.form.facts.get("sat") is not None
+
+    def run(fragment: Fragment) -> Outcome:
+        value = _as(a(fragment.warp), source)
+        if saturate:
+            value = _saturated(value, to)
+        narrow = value.astype(_SIGNED[to.bits] if to.is_signed else unsigned(to.bits))
+        wide = narrow.astype(_SIGNED[width] if to.is_signed else unsigned(width))
+        write(fragment, wide.view(unsigned(width)))
+        return None
+
+    return run
+
+
+def _saturated(values: Integers, type_: ScalarType) -> Integers:
+    bits = type_.bits
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if type_.is_signed else (0, (1 << bits) - 1)
+    clipped = [min(max(int(v), low), high) & (1 << bits) - 1 for v in values]
+    return _as(np.array(clipped, np.uint64), type_)
+
+
+# ---- moves -----------------------------------------------------------------------------------
+
+
+def mov(c: Compiler, mi: MachineInstr) -> Step:
+    """A register, a number, an address or a special register."""
+    source = mi["a"]
+    type_ = _type(mi)
+    write = _result(c, mi)
+    value = special(source.name) if isinstance(source, Special) else c.get(source, type_)
+
+    def run(fragment: Fragment) -> Outcome:
+        write(fragment, value(fragment.warp))
+        return None
+
+    return run
+
+
+def _lane_numbers(warp: Warp) -> Integers:
+    found: Integers = warp.number * WARP + np.arange(WARP, dtype=np.int64)
+    return found
+
+
+def special(name: str) -> Getter:
+    """The value of a special register in each lane.
+
+    Raises: NotSimulatedError for those that are no property of the launch.
+    """
+    base, _, axis = name.partition(".")
+    at = "xyz".find(axis) if axis else 0
+    fixed: dict[str, Callable[[Warp], int]] = {
+        "ntid": lambda w: w.cta.machine.block[at],
+        "ctaid": lambda w: w.cta.index[at],
+        "nctaid": lambda w: w.cta.machine.grid[at],
+        "warpid": lambda w: w.number,
+        "nwarpid": lambda w: len(w.cta.warps),
+        "cluster_ctarank": lambda w: w.cta.rank,
+        "cluster_nctarank": lambda w: int(np.prod(w.cta.machine.cluster)),
+        "dynamic_smem_size": lambda w: w.cta.dynamic_size,
+        "total_smem_size": lambda w: w.cta.shared.data.size,
+    }
+    if base in fixed:
+        read = fixed[base]
+        return lambda warp: np.full(WARP, read(warp), np.uint32)
+    if base == "tid" and at >= 0:
+        return lambda warp: _thread_index(warp, at)
+    if base == "laneid":
+        return lambda warp: np.arange(WARP, dtype=np.uint32)
+    if base.startswith("lanemask_"):
+        return lambda warp: _LANE_MASKS[base.removeprefix("lanemask_")]
+    raise not_simulated(f"%{name}")
+
+
+def _thread_index(warp: Warp, at: int) -> Values:
+    x, y, _ = warp.cta.machine.block
+    linear = _lane_numbers(warp)
+    parts = (linear % x, linear // x % y, linear // (x * y))
+    return parts[at].astype(np.uint32)
+
+
+def _lane_mask(test: Callable[[int, int], bool]) -> Values:
+    masks = [sum(1 << j for j in range(WARP) if test(j, lane)) for lane in range(WARP)]
+    return np.array(masks, np.uint32)
+
+
+_LANE_MASKS: dict[str, Values] = {
+    "eq": _lane_mask(lambda j, lane: j == lane),
+    "le": _lane_mask(lambda j, lane: j <= lane),
+    "lt": _lane_mask(lambda j, lane: j < lane),
+    "ge": _lane_mask(lambda j, lane: j >= lane),
+    "gt": _lane_mask(lambda j, lane: j > lane),
+}
+
+
+def pack(c: Compiler, mi: MachineInstr) -> Step:
+    """Parts put together into one register, the first in the lowest bits."""
+    parts = mi["a"]
+    assert isinstance(parts, tuple)
+    type_ = _type(mi)
+    width = type_.bits // len(parts)
+    getters = [c.get(part, ScalarType(f"b{width}")) for part in parts]
+    write = _result(c, mi)
+    _no_long(type_)
+
+    def run(fragment: Fragment) -> Outcome:
+        value: Integers = np.zeros(WARP, np.uint64)
+        for i, get in enumerate(getters):
+            value |= get(fragment.warp).astype(np.uint64) << np.uint64(i * width)
+        write(fragment, value)
+        return None
+
+    return run
+
+
+def unpack(c: Compiler, mi: MachineInstr) -> Step:
+    """The parts of a register, the lowest bits first."""
+    parts = mi["d"]
+    assert isinstance(parts, tuple)
+    type_ = _type(mi)
+    width = type_.bits // len(parts)
+    a = c.get(mi["a"], type_)
+    writers = [c.set(part) if type(part) is int else None for part in parts]
+    _no_long(type_)
+
+    def run(fragment: Fragment) -> Outcome:
+        value = a(fragment.warp).astype(np.uint64)
+        for i, write in enumerate(writers):
+            if write is not None:
+                write(fragment, value >> np.uint64(i * width) & np.uint64((1 << width) - 1))
+        return None
+
+    return run
+
+
+def _no_long(type_: ScalarType) -> None:
+    if type_.bits > 64:
+        raise not_simulated("a 128-bit register")
+
+
+SEMANTICS: dict[str, Maker] = {
+    "mov": mov,
+    "mov.pack2": pack,
+    "mov.pack4": pack,
+    "mov.unpack2": unpack,
+    "mov.unpack4": unpack,
+    "add.int": _binary(np.add),
+    "sub.int": _binary(np.subtract),
+    "mul.lo": _binary(np.multiply),
+    "mul.hi": _binary(_high),
+    "mul.wide": mul_wide,
+    "mad.lo": _multiply_add(high=False),
+    "mad.hi": _multiply_add(high=True),
+    "mad.wide": mad_wide,
+    "and": _logic(np.bitwise_and),
+    "or": _logic(np.bitwise_or),
+    "xor": _logic(np.bitwise_xor),
+    "not": logic_not,
+    "shl": _shift(left=True),
+    "shr": _shift(left=False),
+    "setp.int": setp,
+    "selp": selp,
+    "cvt.int": cvt,
+}

@@ -1,0 +1,147 @@
+"""Fences, barriers, and the election of a thread.
+
+Layer: nvgen.sim.semantics.  The simulator's generic-proxy accesses take effect at once and in
+order, so a fence has nothing left to do.  PTX ISA, membar / fence; barrier; elect.sync.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from intrinsics.mir import MachineInstr
+from intrinsics.modifiers import ReduceOp, ScalarType
+from nvgen.sim.compile import Compiler, Getter, Maker, flags, uniform
+from nvgen.sim.faults import fault
+from nvgen.sim.machine import WARP, Cta, Fragment, Lanes, Outcome, Step, Wait, lanes_of
+
+
+def fence(c: Compiler, mi: MachineInstr) -> Step:
+    """Nothing left to order."""
+    return lambda fragment: None
+
+
+def _needed(c: Compiler, mi: MachineInstr) -> Getter | None:
+    op = mi.get("count")
+    return None if op is None else c.get(op, ScalarType.U32)
+
+
+def _threads(cta: Cta, fragment: Fragment, count: Getter | None) -> int:
+    if count is None:
+        return cta.threads_alive
+    needed = uniform(count(fragment.warp), fragment, "the count of a barrier")
+    if needed % WARP or needed <= 0:
+        raise fault(
+            "barrier-count",
+            "the count of a barrier is a positive multiple of the warp size",
+            got=str(needed),
+            expected="32, 64, …",
+            section="barrier",
+        )
+    return needed
+
+
+def barrier(c: Compiler, mi: MachineInstr) -> Step:
+    """Arrive, then wait until as many threads have come as the barrier needs."""
+    number = c.get(mi["barrier"], ScalarType.U32)
+    count = _needed(c, mi)
+    waits = mi.row.id.endswith("sync") or mi.row.id.endswith("red")
+    reduce = _reduction(c, mi) if mi.row.id.endswith("red") else None
+
+    def run(fragment: Fragment) -> Outcome:
+        cta, mask = fragment.warp.cta, fragment.mask
+        which = uniform(number(fragment.warp), fragment, "the number of a barrier")
+        state = cta.barrier(which)
+        came = state.join(fragment.warp.number, mask)
+        if came:
+            if reduce is not None:
+                reduce.contribute(fragment, lanes_of(came), state.reduced)
+            state.arrive(came.bit_count(), _threads(cta, fragment, count))
+            cta.machine.changed()
+        if waits and state.holds(fragment.warp.number, mask):
+            return Wait(f"barrier {which}: {state.arrived} of {state.needed} threads have come")
+        state.leave(fragment.warp.number, mask)
+        if reduce is not None:
+            reduce.deliver(fragment, state.result)
+        return None
+
+    return run
+
+
+class _reduction:  # noqa: N801 - used like a function
+    """The value that bar.red gives every thread."""
+
+    def __init__(self, c: Compiler, mi: MachineInstr) -> None:
+        self.predicate = c.get(mi["c"], ScalarType.PRED)
+        op = mi.form.facts["op"]
+        assert isinstance(op, ReduceOp)
+        self.op = op
+        result = mi["d"]
+        assert type(result) is int
+        self.write = c.set(result)
+
+    def contribute(self, fragment: Fragment, lanes: Lanes, values: list[bool]) -> None:
+        values.extend(flags(self.predicate(fragment.warp))[lanes].tolist())
+
+    def deliver(self, fragment: Fragment, values: list[bool]) -> None:
+        match self.op:
+            case ReduceOp.POPC:
+                self.write(fragment, np.full(WARP, sum(values), np.uint32))
+            case ReduceOp.AND:
+                self.write(fragment, np.full(WARP, all(values), np.bool_))
+            case ReduceOp.OR:
+                self.write(fragment, np.full(WARP, any(values), np.bool_))
+
+
+def warp_sync(c: Compiler, mi: MachineInstr) -> Step:
+    """Wait until all threads of the mask are here."""
+    members = c.get(mi["membermask"], ScalarType.B32)
+
+    def run(fragment: Fragment) -> Outcome:
+        return _gathered(fragment, uniform(members(fragment.warp), fragment, "a member mask"), mi)
+
+    return run
+
+
+def _gathered(fragment: Fragment, members: int, mi: MachineInstr) -> Outcome:
+    missing = members & fragment.warp.launched & ~fragment.mask
+    if not missing:
+        return None
+    return Wait(f"threads of the mask at {mi.row.head}: lanes {missing:#010x} are elsewhere")
+
+
+def elect(c: Compiler, mi: MachineInstr) -> Step:
+    """One thread of the mask is elected, always the same for the same mask."""
+    members = c.get(mi["membermask"], ScalarType.U32)
+    lane, elected = mi.get("lane"), mi["elected"]
+    write_lane = c.set(lane) if type(lane) is int else None
+    assert type(elected) is int
+    write = c.set(elected)
+
+    def run(fragment: Fragment) -> Outcome:
+        mask = uniform(members(fragment.warp), fragment, "a member mask")
+        waiting = _gathered(fragment, mask, mi)
+        if waiting is not None:
+            return waiting
+        leader = fragment.warp.cta.machine.leader(mask & fragment.mask)
+        chosen = np.arange(WARP) == leader
+        write(fragment, chosen)
+        if write_lane is not None:
+            write_lane(fragment, np.full(WARP, leader, np.uint32))
+        return None
+
+    return run
+
+
+SEMANTICS: dict[str, Maker] = {
+    "fence": fence,
+    "fence.proxy.async": fence,
+    "fence.mbarrier_init": fence,
+    "elect.sync": elect,
+    "bar.sync": barrier,
+    "barrier.sync": barrier,
+    "bar.arrive": barrier,
+    "barrier.arrive": barrier,
+    "bar.red": barrier,
+    "barrier.red": barrier,
+    "bar.warp.sync": warp_sync,
+}

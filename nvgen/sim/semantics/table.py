@@ -1,0 +1,17 @@
+"""The semantics of every simulated row, by the row's id.
+
+Layer: nvgen.sim.semantics.
+"""
+
+from __future__ import annotations
+
+from nvgen.sim.compile import Maker
+from nvgen.sim.semantics import control, mbarrier, memory, mma, scalar, sync, tcgen05, tma
+
+
+def makers() -> dict[str, Maker]:
+    """What makes the closure of each row's records."""
+    found: dict[str, Maker] = {}
+    for chapter in (control, scalar, memory, sync, mbarrier, tma, tcgen05, mma):
+        found.update(chapter.SEMANTICS)
+    return found

@@ -1,0 +1,278 @@
+"""tcgen05 but for the matrix multiply: allocation, load, store, wait, fence, commit.
+
+Layer: nvgen.sim.semantics.  Loads and stores are asynchronous: a load's registers arrive at their
+first use or at wait::ld, a store lands at wait::st, and under a late schedule not before.  PTX
+ISA, TensorCore 5th Generation Family Instructions.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from intrinsics.mir import MachineInstr
+from intrinsics.modifiers import CtaGroup, LdStNum, LdStShape, ScalarType, Space, WaitOp
+from intrinsics.tensor_address import TensorAddress
+from nvgen.sim.compile import Compiler, Maker, one_lane, uniform
+from nvgen.sim.engine import AsyncOp, Mode
+from nvgen.sim.faults import fault, not_simulated
+from nvgen.sim.machine import WARP, Cta, Fragment, Outcome, Step, Wait, Warp, first_lane
+from nvgen.sim.memory import Access, Proxy, scatter
+from nvgen.sim.semantics.mbarrier import to_shared
+from nvgen.sim.semantics.memory import find
+
+_ONE = (CtaGroup.ONE, None)
+
+
+def one_cta(mi: MachineInstr) -> None:
+    """CTA pairs are not simulated.
+
+    Raises: NotSimulatedError.
+    """
+    if mi.form.facts.get("cta_group") not in _ONE:
+        raise not_simulated(f"{mi.row.head} with .cta_group::2")
+
+
+def alloc(c: Compiler, mi: MachineInstr) -> Step:
+    """Allocate columns, and write their address to shared memory."""
+    one_cta(mi)
+    count = c.get(mi["ncols"], ScalarType.U32)
+    address = c.address(mi["dst"])
+    space = Space.SHARED if mi.form.facts["space"] is Space.SHARED_CTA else None
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        cta = warp.cta
+        columns = uniform(count(warp), fragment, "nCols")
+        late = cta.machine.engine.schedule.mode is not Mode.EARLY
+        start = cta.tensor.allocate(columns, from_top=late)
+        if start is None:
+            return Wait(f"{columns} free columns of tensor memory")
+        chosen = address(warp)[fragment.lanes][:1]
+        agent = f"tcgen05.alloc of warp {warp.number}"
+        region, where = find(cta, chosen, space, agent, Access.WRITE)
+        offsets = cta.machine.memory.access(
+            region, where, 4, Access.WRITE, Proxy.GENERIC, agent, align=4
+        )
+        scatter(region, offsets, np.array([[start]], np.uint32).view(np.uint8))
+        return None
+
+    return run
+
+
+def dealloc(c: Compiler, mi: MachineInstr) -> Step:
+    """Give columns back."""
+    one_cta(mi)
+    count, taddr = c.get(mi["ncols"], ScalarType.U32), c.get(mi["taddr"], ScalarType.U32)
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        columns = uniform(count(warp), fragment, "nCols")
+        start = uniform(taddr(warp), fragment, "taddr")
+        busy = [op for op in warp.cta.machine.engine.pending if op.thread[0] == warp.cta.number]
+        for op in busy:
+            if op.kind in ("mma", "ld", "st"):
+                raise fault(
+                    "dealloc-busy",
+                    f"tcgen05.dealloc while {op} is under way",
+                    expected="a wait for its completion",
+                    section="tcgen05.dealloc",
+                )
+        warp.cta.tensor.release(start, columns)
+        warp.cta.machine.changed()
+        return None
+
+    return run
+
+
+def relinquish(c: Compiler, mi: MachineInstr) -> Step:
+    """Give up the right to allocate."""
+    one_cta(mi)
+
+    def run(fragment: Fragment) -> Outcome:
+        fragment.warp.cta.tensor.permit = False
+        return None
+
+    return run
+
+
+# ---- load and store --------------------------------------------------------------------------
+
+
+def _quarter(warp: Warp, address: int, what: str) -> TensorAddress:
+    """The address of a collective access, which must lie in the warp's own lanes.
+
+    Raises: Fault.
+    """
+    where = TensorAddress.decode(address)
+    own = warp.number % 4 * 32
+    if where.lane != own:
+        raise fault(
+            "lane-quarter",
+            f"{what}: warp {warp.number} can access lanes {own} to {own + 31} only",
+            got=str(where),
+            expected=f"lane {own}",
+            hint="add the warp's number in its warpgroup times 32 << 16 to the address",
+            section="Access restrictions",
+        )
+    return where
+
+
+def _shape(mi: MachineInstr, plain: str) -> int:
+    """How often the one simulated shape is repeated.
+
+    Raises: NotSimulatedError for the other shapes.
+    """
+    shape, num = mi.form.facts["shape"], mi.form.facts["num"]
+    if shape is not LdStShape.S32X32B:
+        assert isinstance(shape, LdStShape)
+        raise not_simulated(f"{mi.row.head}.{shape.value}")
+    if mi.form.facts[plain] is not None:
+        raise not_simulated(f"{mi.row.head} with .{plain}::16b")
+    assert isinstance(num, LdStNum)
+    return num.times
+
+
+def ld(c: Compiler, mi: MachineInstr) -> Step:
+    """Load registers from the warp's lanes: thread t has lane t, register i has column i."""
+    times = _shape(mi, "pack")
+    address = c.address(mi["taddr"])
+    targets = mi["r"]
+    assert isinstance(targets, tuple)
+    registers = tuple(r for r in targets if type(r) is int)
+    writers = [c.set(r) if type(r) is int else None for r in targets]
+    place = c.place(mi)
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        engine = warp.cta.machine.engine
+        where = _quarter(warp, uniform(address(warp), fragment, "taddr"), "tcgen05.ld")
+        lanes = where.lane + np.arange(WARP)[:, None]
+        columns = where.column + np.arange(times)[None, :]
+        agent = f"tcgen05.ld of warp {warp.number}"
+        part = Fragment(warp, fragment.mask)
+        warp.settle(registers)
+
+        def effect() -> None:
+            cells = warp.cta.tensor.read(lanes, columns, agent)
+            for i, write in enumerate(writers):
+                if write is not None:
+                    write(part, cells[:, i])
+            for register in registers:
+                warp.loads.pop(register, None)
+            warp.cta.machine.changed()
+
+        thread = (warp.cta.number, warp.number, first_lane(fragment.mask))
+        op = AsyncOp("tcgen05.ld", thread, "ld", effect, place)
+        for register in registers:
+            warp.loads[register] = op
+        engine.issue(op)
+        return None
+
+    return run
+
+
+def st(c: Compiler, mi: MachineInstr) -> Step:
+    """Store registers to the warp's lanes."""
+    times = _shape(mi, "unpack")
+    address = c.address(mi["taddr"])
+    sources = mi["r"]
+    assert isinstance(sources, tuple)
+    getters = [c.get(source, ScalarType.B32) for source in sources]
+    place = c.place(mi)
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        where = _quarter(warp, uniform(address(warp), fragment, "taddr"), "tcgen05.st")
+        lanes = where.lane + np.arange(WARP)[:, None]
+        columns = where.column + np.arange(times)[None, :]
+        data: NDArray[np.uint32] = np.stack([get(warp) for get in getters], axis=1).astype(
+            np.uint32
+        )
+        agent = f"tcgen05.st of warp {warp.number}"
+
+        def effect() -> None:
+            warp.cta.tensor.write(lanes, columns, data, agent)
+            warp.cta.machine.changed()
+
+        thread = (warp.cta.number, warp.number, first_lane(fragment.mask))
+        warp.cta.machine.engine.issue(AsyncOp("tcgen05.st", thread, "st", effect, place))
+        return None
+
+    return run
+
+
+def wait(c: Compiler, mi: MachineInstr) -> Step:
+    """Let all loads, or all stores, of the warp take effect."""
+    kind = "ld" if mi.form.facts["op"] is WaitOp.LD else "st"
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        engine = warp.cta.machine.engine
+        mine = (warp.cta.number, warp.number)
+        engine.finish_all(op for op in engine.pending if op.kind == kind and op.thread[:2] == mine)
+        return None
+
+    return run
+
+
+def fence(c: Compiler, mi: MachineInstr) -> Step:
+    """Orders what the simulator orders anyway: an operation is never moved before its issue."""
+    return lambda fragment: None
+
+
+def commit(c: Compiler, mi: MachineInstr) -> Step:
+    """Arrive on an mbarrier once all earlier operations of this thread are complete."""
+    one_cta(mi)
+    if mi.form.facts.get("multicast") is not None or mi.form.facts.get("restrict") is not None:
+        raise not_simulated(f"{mi.opcode}")
+    address = c.address(mi["mbar"])
+    space = mi.form.facts["space"]
+    place = c.place(mi)
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        cta = warp.cta
+        engine = cta.machine.engine
+        lane = one_lane(fragment, "tcgen05.commit")
+        thread = (cta.number, warp.number, lane)
+        where = to_shared(int(address(warp)[lane]), space)
+        tracked = tuple(op for op in engine.pending if op.kind == "mma" and op.thread == thread)
+        engine.issue(
+            AsyncOp("tcgen05.commit", thread, "commit", _Arrival(cta, where), place, tracked)
+        )
+        return None
+
+    return run
+
+
+class _Arrival:
+    """The one arrival that a commit makes."""
+
+    def __init__(self, cta: Cta, address: int) -> None:
+        self.cta = cta
+        self.address = address
+
+    def __call__(self) -> None:
+        found = self.cta.mbarriers.get(self.address)
+        if found is None:
+            raise fault(
+                "mbarrier-uninitialized",
+                "tcgen05.commit on what is no mbarrier",
+                got=f"shared address {self.address:#x}",
+                section="tcgen05.commit",
+            )
+        found.arrive(1)
+        self.cta.machine.changed()
+
+
+SEMANTICS: dict[str, Maker] = {
+    "tcgen05.alloc": alloc,
+    "tcgen05.dealloc": dealloc,
+    "tcgen05.relinquish_alloc_permit": relinquish,
+    "tcgen05.ld": ld,
+    "tcgen05.st": st,
+    "tcgen05.wait": wait,
+    "tcgen05.fence": fence,
+    "tcgen05.commit": commit,
+}

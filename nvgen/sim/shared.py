@@ -1,0 +1,33 @@
+"""Where the shared variables of a module lie.
+
+Layer: nvgen.sim.
+"""
+
+from __future__ import annotations
+
+from intrinsics.mir import Module
+from intrinsics.modifiers import Space
+
+
+def shared_layout(module: Module) -> tuple[dict[str, int], int]:
+    """Offsets of the shared variables, static ones first, and the size of the static part.
+
+    Dynamic shared memory (unsized external arrays) begins after them, at the alignment it asks for.
+    """
+    offsets: dict[str, int] = {}
+    at = 0
+    variables = [v for v in module.variables if v.space is Space.SHARED]
+    for variable in variables:
+        if variable.size:
+            at = round_up(at, variable.align)
+            offsets[variable.name] = at
+            at += variable.size
+    dynamic = [v for v in variables if not v.size]
+    at = round_up(at, max((v.align for v in dynamic), default=1)) if dynamic else at
+    offsets.update((v.name, at) for v in dynamic)
+    return offsets, at
+
+
+def round_up(n: int, align: int) -> int:
+    """`n`, or the next multiple of `align` after it."""
+    return (n + align - 1) // align * align

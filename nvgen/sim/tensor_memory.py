@@ -1,0 +1,140 @@
+"""Tensor memory of one CTA: cells, allocation, and who may touch them.
+
+Layer: nvgen.sim.  128 lanes by 512 columns of 32-bit cells.  PTX ISA, Tensor Memory; Tensor Memory
+Allocation and Management Instructions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from intrinsics.tensor_address import COLUMNS, LANES, TensorAddress
+from nvgen.sim.faults import fault
+
+Cells = NDArray[np.uint32]
+
+
+def _blank_cells() -> Cells:
+    return np.full((LANES, COLUMNS), 0xCDCDCDCD, np.uint32)
+
+
+def _no_flags() -> NDArray[np.bool_]:
+    return np.zeros((LANES, COLUMNS), np.bool_)
+
+
+@dataclass(slots=True)
+class TensorMemory:
+    """Cells with their state, and the allocations (first column to number of columns)."""
+
+    cells: Cells = field(default_factory=_blank_cells)
+    written: NDArray[np.bool_] = field(default_factory=_no_flags)
+    allocations: dict[int, int] = field(default_factory=dict)
+    permit: bool = True
+
+    def allocate(self, columns: int, *, from_top: bool) -> int | None:
+        """The first column of a new allocation, or None while there is no room.
+
+        Raises: Fault when the number of columns is not a power of 2 in 32..512, or the CTA has
+        given up the right to allocate.
+        """
+        _check_columns(columns, "tcgen05.alloc")
+        if not self.permit:
+            raise fault(
+                "alloc-after-relinquish",
+                "the CTA has relinquished the right to allocate",
+                section="tcgen05.alloc",
+            )
+        starts = range(0, COLUMNS - columns + 1, columns)
+        for start in reversed(starts) if from_top else starts:
+            if all(self._free(column) for column in range(start, start + columns)):
+                self.allocations[start] = columns
+                self.written[:, start : start + columns] = False
+                return start
+        return None
+
+    def _free(self, column: int) -> bool:
+        return all(not start <= column < start + n for start, n in self.allocations.items())
+
+    def release(self, address: int, columns: int) -> None:
+        """Give an allocation back.
+
+        Raises: Fault when it is not one, or has another size.
+        """
+        _check_columns(columns, "tcgen05.dealloc")
+        where = TensorAddress.decode(address)
+        if where.lane or self.allocations.get(where.column) != columns:
+            live = ", ".join(f"{n} columns at {c}" for c, n in self.allocations.items()) or "none"
+            raise fault(
+                "dealloc",
+                "tcgen05.dealloc of what was not allocated so",
+                got=f"{columns} columns at {where}",
+                expected=f"an allocation: {live}",
+                section="tcgen05.dealloc",
+            )
+        del self.allocations[where.column]
+
+    def check(self, lanes: NDArray[np.int64], columns: NDArray[np.int64], agent: str) -> None:
+        """Whether cells exist and are allocated.
+
+        Raises: Fault otherwise.
+        """
+        if lanes.size and (int(lanes.min()) < 0 or int(lanes.max()) >= LANES):
+            raise fault(
+                "tensor-memory-bounds",
+                f"{agent} leaves the lanes of tensor memory",
+                got=f"lane {int(lanes.max())}",
+                expected="0..127",
+                section="Tensor Memory Addressing",
+            )
+        for column in np.unique(columns):
+            if not 0 <= column < COLUMNS or self._free(int(column)):
+                live = ", ".join(f"{c}..{c + n - 1}" for c, n in sorted(self.allocations.items()))
+                raise fault(
+                    "tensor-memory-bounds",
+                    f"{agent} touches a column that is not allocated",
+                    got=f"column {int(column)}",
+                    expected=f"columns {live}" if live else "no column is allocated",
+                    section="Tensor Memory Allocation",
+                )
+
+    def read(self, lanes: NDArray[np.int64], columns: NDArray[np.int64], agent: str) -> Cells:
+        """The cells at (lanes, columns), which broadcast against each other.
+
+        Raises: Fault when one was never written.
+        """
+        self.check(lanes, columns, agent)
+        known = self.written[lanes, columns]
+        if not known.all():
+            count = int((~known).sum())
+            raise fault(
+                "uninitialized",
+                f"{agent} reads tensor memory that nobody has written",
+                got=f"{count} unwritten cells",
+                expected="written cells",
+                hint="is the wait for the MMA's commit missing?",
+                section="Memory Consistency Model for 5th generation of TensorCore operations",
+            )
+        found: Cells = self.cells[lanes, columns]
+        return found
+
+    def write(
+        self, lanes: NDArray[np.int64], columns: NDArray[np.int64], data: Cells, agent: str
+    ) -> None:
+        """Write the cells at (lanes, columns)."""
+        self.check(lanes, columns, agent)
+        self.cells[lanes, columns] = data
+        self.written[lanes, columns] = True
+
+
+def _check_columns(columns: int, op: str) -> None:
+    if columns not in (32, 64, 128, 256, 512):
+        raise fault(
+            "columns",
+            f"{op}: no such number of columns",
+            got=str(columns),
+            expected="a power of 2 in 32..512",
+            section=op,
+        )

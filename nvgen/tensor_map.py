@@ -1,0 +1,125 @@
+"""Tensor maps: what a TMA copy knows of a tensor in global memory.
+
+Layer: nvgen.  A `TensorMap` is made on the host from an array, checked as the CUDA driver would
+check it, and passed to a kernel as a 128-byte grid constant.  CUDA driver API,
+cuTensorMapEncodeTiled; PTX ISA, Tensors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from intrinsics.findings import Finding, InputError, Severity
+from intrinsics.smem_desc import Swizzle
+
+SWIZZLES = {
+    0: Swizzle.NONE,
+    32: Swizzle.B32,
+    64: Swizzle.B64,
+    128: Swizzle.B128,
+}
+"""Swizzling by its span in bytes."""
+
+SIZE = 128
+"""Bytes of an encoded tensor map."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorMap:
+    """A tiled view of a global array; sizes are in elements, innermost dimension first.
+
+    `strides` are bytes from one element of dimension i + 1 to the next (the innermost is packed).
+    """
+
+    array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]
+    dims: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    swizzle: Swizzle = Swizzle.NONE
+
+    @property
+    def item_size(self) -> int:
+        """Bytes of one element."""
+        return self.array.dtype.itemsize
+
+    @property
+    def box_bytes(self) -> int:
+        """Bytes that one copy brings: what an mbarrier must expect."""
+        return int(np.prod(self.box)) * self.item_size
+
+
+def tensor_map(
+    array: np.ndarray[tuple[int, ...], np.dtype[np.generic]],
+    box: Sequence[int],
+    swizzle: int = 0,
+) -> TensorMap:
+    """A tensor map of `array` with tiles of `box` elements (in the array's order of dimensions).
+
+    `swizzle` is the span in bytes: 0, 32, 64 or 128.
+
+    Raises: InputError with every requirement of cuTensorMapEncodeTiled that is not met.
+    """
+    problems = list(_problems(array, tuple(box), swizzle))
+    if problems:
+        raise InputError(problems)
+    inner_first = array.strides[::-1]
+    return TensorMap(
+        array,
+        tuple(array.shape[::-1]),
+        tuple(inner_first[1:]),
+        tuple(box)[::-1],
+        SWIZZLES[swizzle],
+    )
+
+
+def _problems(
+    array: np.ndarray[tuple[int, ...], np.dtype[np.generic]], box: tuple[int, ...], swizzle: int
+) -> list[Finding]:
+    found: list[Finding] = []
+
+    def wrong(rule: str, message: str, got: object, expected: str) -> None:
+        found.append(
+            Finding(
+                f"tensor-map/{rule}",
+                Severity.ERROR,
+                message,
+                got=str(got),
+                expected=expected,
+                section="CUDA driver API, cuTensorMapEncodeTiled",
+            )
+        )
+
+    if swizzle not in SWIZZLES:
+        wrong("swizzle", "no such swizzle", swizzle, "0, 32, 64 or 128")
+    if not 1 <= array.ndim <= 5:
+        wrong("rank", "TMA rank must be in the range 1..5", array.ndim, "1 to 5 dimensions")
+    if len(box) != array.ndim:
+        wrong("box", "the box has another rank than the array", len(box), str(array.ndim))
+        return found
+    if not all(1 <= b <= 256 for b in box):
+        wrong("box", "a box dimension is out of range", box, "1 to 256 elements each")
+    item = array.dtype.itemsize
+    if array.ndim and array.strides[-1] != item:
+        wrong("packed", "the innermost dimension is not packed", array.strides[-1], str(item))
+    for stride in array.strides[:-1]:
+        if stride % 16 or stride <= 0:
+            wrong("stride", "a stride is not a multiple of 16 bytes", stride, "a multiple of 16")
+    inner = box[-1] * item if box else 0
+    if inner % 16:
+        wrong(
+            "box-bytes",
+            "the box's innermost dimension is not a multiple of 16 bytes",
+            inner,
+            "a multiple of 16",
+        )
+    if swizzle in (32, 64, 128) and inner > swizzle:
+        wrong(
+            "swizzle-span",
+            "the box's innermost dimension exceeds the swizzle span",
+            inner,
+            f"at most {swizzle} bytes",
+        )
+    return found
