@@ -1,0 +1,317 @@
+"""Put PTX statements to NVIDIA's own assembler and say which of them it refuses, and why.
+
+The statements of one call become the body of one kernel, one statement per line, behind a fixed
+preamble that declares a register of every type and a variable in every state space.  ptxas is
+run with ``-arch=compute_*``: it then reads and checks the text without generating code, tens of
+thousands of statements in well under a second, and reports each error with its line.
+
+ptxas looks at a module in stages, and a later stage is only reached when no earlier one failed:
+
+1. Reading.  Most errors are found here and reading goes on with the next line, but a lexical or
+   grammatical error is *fatal*.  Such a statement is refused and taken out, and the rest is read
+   on from the next line.  Whether a statement parses does not depend on the target or the PTX
+   version, so the answer is remembered for the next call.  An error in the preamble (a PTX version
+   too old for the target) refuses every statement.
+2. Symbols, at the end of the kernel: unknown names, on top of the errors of the first stage.
+3. Expansion of some instructions (tcgen05, cp.async.bulk) into built-in PTX.  It ends at the first
+   error, often a misleading one about ``mov`` or ``add``, sometimes one without a line, sometimes
+   with a crash; all of these mean that the statement is refused.  The statements that passed the
+   first two stages are therefore run once more among themselves, and when that fails, halved until
+   the culprits stand alone.  These are remembered and judged by themselves the next time.
+
+Rules that ptxas enforces only in code generation, or for the whole function, are not seen by
+``judge``: one ``.cta_group`` value in all tcgen05 instructions, enough registers, distinct
+destination registers, no 32-bit register as a generic or global address.  ``assemble`` generates
+code for one statement, to settle a doubt.
+
+Every call works in a temporary directory of its own, so calls may run in parallel.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+TARGETS: tuple[str, ...] = (
+    "sm_90a", "sm_100", "sm_100a", "sm_100f", "sm_101a", "sm_103a", "sm_103f",
+    "sm_107a", "sm_107f", "sm_110a", "sm_110f", "sm_120a", "sm_120f", "sm_121a",
+)  # fmt: skip
+PTX: tuple[str, ...] = ("8.6", "8.7", "8.8", "9.0", "9.1", "9.2", "9.3", "9.4", "9.5")
+
+MINIMUM = (13, 5)
+"""The oldest ptxas whose verdicts the oracle was written against."""
+
+BATCH = 40_000
+"""Statements in one run of ptxas."""
+
+PREAMBLE = """\
+.version {ptx}
+.target {target}
+.address_size 64
+.shared .align 128 .b8 smem[1024];
+.shared .align 8 .b64 mbar[8];
+.global .align 128 .b8 gmem[1024];
+.global .align 4 .f32 gfloat;
+.const .align 16 .b8 cmem[64];
+.entry k(.param .u64 kparam, .param .align 64 .b8 ktmap[128])
+{{
+.local .align 16 .b8 lmem[64];
+.reg .b8 %c<8>;
+.reg .b16 %h<8>;
+.reg .b32 %r<264>;
+.reg .b64 %rd<16>;
+.reg .b128 %q<4>;
+.reg .u16 %uh<8>;
+.reg .u32 %u<8>;
+.reg .u64 %ud<8>;
+.reg .s16 %sh<8>;
+.reg .s32 %s<8>;
+.reg .s64 %sd<8>;
+.reg .f16 %hf<8>;
+.reg .f16x2 %hx<8>;
+.reg .f32 %f<8>;
+.reg .f64 %fd<8>;
+.reg .pred %p<8>;
+L0:
+"""
+"""The text in front of the first statement, with ``{ptx}`` and ``{target}`` to be filled in."""
+
+_FIRST_LINE = PREAMBLE.count("\n") + 1
+_FILE = "m.ptx"
+_MESSAGE = re.compile(rf"ptxas {re.escape(_FILE)}, line (\d+); (\w+)\s*: (.*)")
+_ABORTED = "Ptx assembly aborted due to errors"
+_GRAMMAR = "Parsing error"
+_unparsable: dict[str, str] = {}
+_suspects: set[str] = set()
+
+
+class PtxasMissingError(RuntimeError):
+    """There is no ptxas here, or none that is new enough."""
+
+
+class PtxasFailedError(RuntimeError):
+    """ptxas said something that is not a verdict on one statement."""
+
+
+def _candidates() -> Iterator[str]:
+    """Where a ptxas may be: the nvidia-cuda-nvcc wheel, $NVGEN_PTXAS, the PATH."""
+    spec = importlib.util.find_spec("nvidia")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        for path in sorted(Path(folder).glob("cu*/bin/ptxas"), reverse=True):
+            yield str(path)
+    named = os.environ.get("NVGEN_PTXAS")
+    if named:
+        yield named
+    on_path = shutil.which("ptxas")
+    if on_path:
+        yield on_path
+
+
+def version_of(path: str) -> tuple[int, int] | None:
+    """The release of a ptxas binary as (major, minor); None when it does not run."""
+    try:
+        done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.search(r"release (\d+)\.(\d+)", done.stdout)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+@functools.cache
+def find_ptxas() -> str:
+    """The path of the first ptxas that is at least release 13.5."""
+    seen = []
+    for path in _candidates():
+        version = version_of(path)
+        if version is not None and version >= MINIMUM:
+            return path
+        seen.append(f"{path} ({'.'.join(map(str, version)) if version else 'does not run'})")
+    wanted = ".".join(map(str, MINIMUM))
+    raise PtxasMissingError(
+        f"the oracle needs ptxas {wanted} or newer: pip install 'nvidia-cuda-nvcc>={wanted}', or "
+        f"set NVGEN_PTXAS; found {', '.join(seen) or 'none'}"
+    )
+
+
+def module_text(statements: Sequence[str], target: str, ptx: str) -> str:
+    """The module that ptxas is given for these statements: the preamble and one line for each."""
+    return PREAMBLE.format(target=target, ptx=ptx) + "".join(s + "\n" for s in statements) + "}\n"
+
+
+def line_of(index: int) -> int:
+    """The line (from 1) of ``module_text`` on which statement ``index`` (from 0) stands."""
+    return _FIRST_LINE + index
+
+
+def arch_of(target: str) -> str:
+    """The ``-arch`` under which a target is checked; sm_101* became sm_110* in PTX 9.0."""
+    return target.replace("sm_101", "sm_110").replace("sm_", "compute_")
+
+
+class _Outcome(NamedTuple):
+    """What one run of ptxas said: errors by statement, the fatal one, errors of the preamble."""
+
+    errors: dict[int, list[str]]
+    fatal: tuple[int, str] | None
+    module: list[str]
+    clean: bool
+    crashed: bool
+    note: str
+
+
+def judge(statements: Sequence[str], target: str, ptx: str) -> list[list[str]]:
+    """The errors that ptxas reports for each statement; an empty list is a legal statement."""
+    for statement in statements:
+        _check_shape(statement)
+    verdicts: list[list[str]] = []
+    for start in range(0, len(statements), BATCH):
+        verdicts += _judge_batch(statements[start : start + BATCH], target, ptx)
+    return verdicts
+
+
+def assemble(statement: str, target: str, ptx: str, timeout: float = 60.0) -> list[str]:
+    """The complaints of ptxas when it generates code for one statement; [] when it succeeds.
+
+    Warnings are in the list only when the run failed.  Some accepted nonsense makes ptxas crash or
+    never end: these are complaints too.
+    """
+    _check_shape(statement)
+    arch = arch_of(target).replace("compute_", "sm_")
+    with tempfile.TemporaryDirectory(prefix="oracle-") as folder:
+        Path(folder, _FILE).write_text(module_text([statement], target, ptx))
+        try:
+            done = subprocess.run(
+                [find_ptxas(), "-O0", f"-arch={arch}", "-o", os.devnull, _FILE],
+                cwd=folder, capture_output=True, text=True, errors="replace", timeout=timeout,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return [f"ptxas did not end within {timeout:g} seconds"]
+    if done.returncode == 0:
+        return []
+    lines = [line for line in (done.stdout + done.stderr).splitlines() if line.strip()]
+    return lines or [f"ptxas ended with {done.returncode}"]
+
+
+def _check_shape(statement: str) -> None:
+    """Only one complete statement a line keeps messages with the statement that caused them."""
+    good = statement.isprintable() and statement.endswith(";") and statement.count(";") == 1
+    if not good or re.search(r'^\s*[{}]|//|/\*|"', statement):
+        raise ValueError(f"not one complete statement on one line: {statement!r}")
+
+
+def _judge_batch(statements: Sequence[str], target: str, ptx: str) -> list[list[str]]:
+    verdicts: list[list[str]] = [[] for _ in statements]
+    alive = []
+    for index, statement in enumerate(statements):
+        if statement in _unparsable:
+            verdicts[index] = [_unparsable[statement]]
+        else:
+            alive.append(index)
+    while True:
+        outcome = _run([statements[i] for i in alive], target, ptx)
+        if outcome.module:
+            return [list(outcome.module) for _ in statements]
+        if outcome.fatal is None or outcome.crashed:
+            break
+        dead = _fatal_places([statements[i] for i in alive], outcome.fatal, target, ptx)
+        for place, message in dead.items():
+            if message.startswith(_GRAMMAR):
+                _unparsable[statements[alive[place]]] = message
+            verdicts[alive[place]] = [message]
+        alive = [index for place, index in enumerate(alive) if place not in dead]
+    if not outcome.crashed:
+        for place, messages in outcome.errors.items():
+            verdicts[alive[place]] = messages
+    if not outcome.clean:
+        passed = [index for index in alive if not verdicts[index]]
+        for index, messages in _refused_late(statements, passed, target, ptx).items():
+            verdicts[index] = messages
+    return verdicts
+
+
+def _fatal_places(
+    statements: Sequence[str], first: tuple[int, str], target: str, ptx: str
+) -> dict[int, str]:
+    """All the statements that end the reading: read on from behind each one."""
+    dead: dict[int, str] = {}
+    start = 0
+    fatal: tuple[int, str] | None = first
+    while fatal is not None:
+        place = start + fatal[0]
+        dead[place] = fatal[1]
+        start = place + 1
+        fatal = _run(statements[start:], target, ptx).fatal
+    return dead
+
+
+def _refused_late(
+    statements: Sequence[str], passed: Sequence[int], target: str, ptx: str
+) -> dict[int, list[str]]:
+    """Which of the statements that read well fail in the expansion, by halving.
+
+    Each refusal in the end rests on a run with that statement alone, so this is also the way out
+    when ptxas crashes: slow, but right for any mixture of statements.
+    """
+    refused: dict[int, list[str]] = {}
+    groups = [[index] for index in passed if statements[index] in _suspects]
+    groups.append([index for index in passed if statements[index] not in _suspects])
+    while groups:
+        group = groups.pop()
+        if not group:
+            continue
+        outcome = _run([statements[index] for index in group], target, ptx)
+        if outcome.clean:
+            continue
+        if len(group) > 1:
+            middle = len(group) // 2
+            groups += [group[:middle], group[middle:]]
+            continue
+        _suspects.add(statements[group[0]])
+        messages = outcome.errors.get(0, []) + ([outcome.fatal[1]] if outcome.fatal else [])
+        refused[group[0]] = messages or [outcome.note]
+    return refused
+
+
+def _run(statements: Sequence[str], target: str, ptx: str) -> _Outcome:
+    """One run of ptxas over the module of these statements."""
+    with tempfile.TemporaryDirectory(prefix="oracle-") as folder:
+        Path(folder, _FILE).write_text(module_text(statements, target, ptx))
+        done = subprocess.run(
+            [find_ptxas(), f"-arch={arch_of(target)}", _FILE],
+            cwd=folder, capture_output=True, text=True, errors="replace", timeout=300,
+        )  # fmt: skip
+    errors: dict[int, list[str]] = {}
+    module: list[str] = []
+    fatal: tuple[int, str] | None = None
+    strange: list[str] = []
+    for line in (done.stdout + done.stderr).splitlines():
+        found = _MESSAGE.match(line)
+        if found is None:
+            if line.startswith("ptxas ") and "warning" not in line and _ABORTED not in line:
+                strange.append(line)
+            continue
+        severity, message = found[2], found[3]
+        if severity not in ("error", "fatal"):
+            continue
+        index = int(found[1]) - _FIRST_LINE
+        if index < 0:
+            module.append(message)
+        elif index >= len(statements):
+            raise PtxasFailedError(f"no statement stands on this line: {line}")
+        elif severity == "fatal":
+            fatal = (index, message)
+        else:
+            errors.setdefault(index, []).append(message)
+    crashed = done.returncode < 0
+    if done.returncode == 0 and (errors or fatal or module):
+        raise PtxasFailedError("ptxas reported errors and ended with 0")
+    note = f"ptxas crashed with signal {-done.returncode}" if crashed else " | ".join(strange)
+    return _Outcome(errors, fatal, module, done.returncode == 0, crashed, note)
