@@ -213,8 +213,8 @@ def _scalar(op: Scalar, names: list[str], classes: list[ScalarType]) -> str:
         case Mem(base, offset):
             shown = _scalar(base, names, classes)
             return f"[{shown}{offset:+d}]" if offset else f"[{shown}]"
-        case Sym(name):
-            return f"@{name}"
+        case Sym(name, offset):
+            return f"@{name}{offset:+d}" if offset else f"@{name}"
         case Special(name):
             return f"sreg:{name}"
         case Label(name):

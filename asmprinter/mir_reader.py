@@ -440,7 +440,7 @@ class _Reader:
             case "sreg":
                 return Special(text[5:])
             case "sym":
-                return Sym(text[1:])
+                return Sym(text[1:], self._offset(line))
             case "label":
                 return Label(text[3:])
             case "text":
@@ -460,14 +460,15 @@ class _Reader:
             base = Sym(line.take("sym")[1:])
         else:
             base = self._register(line, body)
-        offset = 0
-        if line.peek() in ("+", "-"):
-            sign = -1 if line.take() == "-" else 1
-            offset = sign * line.integer()
-        elif line.peek_kind() == "int":
-            offset = line.integer()
+        offset = self._offset(line)
         line.take("mark", "]")
         return Mem(base, offset)
+
+    def _offset(self, line: _Line) -> int:
+        if line.peek() in ("+", "-"):
+            sign = -1 if line.take() == "-" else 1
+            return sign * line.integer()
+        return line.integer() if line.peek_kind() == "int" else 0
 
     def _register(self, line: _Line, body: _Body) -> Reg:
         name = line.take("reg")[1:]

@@ -17,7 +17,7 @@ from intrinsics.modifiers import Modifier, ScalarType, Space
 from intrinsics.row import Axis, Fact, Literal, Problem, Row
 
 TWICE = ("sync", "sat", "relu", "uni")
-"""Modifiers that ptxas lets stand twice."""
+"""Modifiers that ptxas lets stand twice, in the head and after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def read_opcode(name: str) -> OpcodeReading:
         return OpcodeReading((), known_elsewhere=name.split(".")[0] in other_instructions())
     head, modifiers = _late_head(head, modifiers)
     found = [_read(row, head, modifiers) for row in head.rows]
-    found.sort(key=lambda c: (len(c.problems), bool(c.foreign)))
+    found.sort(key=lambda c: (len(c.problems), not c.foreign))
     return OpcodeReading(tuple(found))
 
 
@@ -76,6 +76,7 @@ def _read(row: Row, head: Head, modifiers: list[str]) -> Candidate:
     foreign = ""
     literals = {item.text for item in row.items if isinstance(item, Literal)}
     filled = set(head.preset)
+    modifiers = [m for m in modifiers if not (m in TWICE and m in head.text.split("."))]
     ordered: dict[type[Modifier], list[str]] = {}
     for token in modifiers:
         cls = _ordered_class(token)

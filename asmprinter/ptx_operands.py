@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import functools
 import itertools
-import re
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from asmprinter.ptx_tokens import OperandError, Tokens
 from intrinsics.mir import (
     SINK,
     FloatImm,
@@ -29,10 +29,6 @@ from intrinsics.mir import (
 from intrinsics.modifiers import ScalarType
 from intrinsics.row import Bracket, Element, Fact, Kind, Residency, Row
 from intrinsics.special import special_registers
-
-
-class OperandError(Exception):
-    """The operand text is not PTX; the message says where."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,50 +52,13 @@ Syntax: TypeAlias = Op | Pair | Tensor
 Resolve: TypeAlias = Callable[[str], Scalar | None]
 """Gives the register, symbol or label that a name stands for, or None when it is not declared."""
 
-_TOKEN = re.compile(
-    r"\s*(?:"
-    r"(?P<float>0[fF][0-9a-fA-F]{8}\b|0[dD][0-9a-fA-F]{16}\b|\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)"
-    r"|(?P<int>0[xX][0-9a-fA-F]+U?|0[bB][01]+U?|\d+U?)"
-    r"|(?P<name>[A-Za-z_$%][\w$]*(?:\.[A-Za-z]\w*)?)"
-    r"|(?P<mark>[][{}(),|!+-])"
-    r")"
-)
 
-
-def tokenize(text: str) -> list[tuple[str, str]]:
-    """Split operand text into (kind, text) tokens."""
-    tokens, at = [], 0
-    text = text.rstrip()
-    while at < len(text):
-        match = _TOKEN.match(text, at)
-        if match is None:
-            raise OperandError(f"cannot read '{text[at:].strip()[:20]}'")
-        kind = match.lastgroup
-        assert kind is not None
-        tokens.append((kind, match[kind]))
-        at = match.end()
-    return tokens
-
-
-class _Parser:
+class _Parser(Tokens):
     """Recursive descent over the tokens of one operand list."""
 
     def __init__(self, text: str, resolve: Resolve) -> None:
-        self.tokens = tokenize(text)
-        self.at = 0
+        super().__init__(text)
         self.resolve = resolve
-
-    def peek(self) -> str:
-        return self.tokens[self.at][1] if self.at < len(self.tokens) else ""
-
-    def take(self, wanted: str = "") -> tuple[str, str]:
-        if self.at >= len(self.tokens):
-            raise OperandError(f"expected '{wanted}' at the end" if wanted else "operand missing")
-        kind, text = self.tokens[self.at]
-        if wanted and text != wanted:
-            raise OperandError(f"expected '{wanted}', got '{text}'")
-        self.at += 1
-        return kind, text
 
     def operands(self) -> list[Syntax]:
         found = []
@@ -147,69 +106,67 @@ class _Parser:
         return mem
 
     def address(self) -> Mem:
-        base = self.scalar()
-        if isinstance(base, Mem):
-            return base
-        if isinstance(base, Imm):
-            raise OperandError("immediate addresses are allowed in .local only")
-        if not isinstance(base, (int, Sym)):
+        if self.peek_kind() != "name":
             raise OperandError("an address begins with a register or a symbol")
-        return Mem(base)
+        base = self.scalar()
+        if isinstance(base, Sym):
+            return Mem(Sym(base.name), base.offset)
+        if type(base) is not int:
+            raise OperandError("an address begins with a register or a symbol")
+        return Mem(base, self.offset())
+
+    def offset(self) -> int:
+        """`+16`, `-16` or `+-16` after a register or a symbol, or nothing."""
+        if self.peek() not in ("+", "-"):
+            return 0
+        _, sign = self.take()
+        value = self.expression()
+        return value if sign == "+" else -value
 
     def scalar(self) -> Scalar:
-        kind, text = self.take()
-        match kind:
-            case "int":
-                return Imm(_integer(text))
-            case "float":
-                return _float(text)
-            case "name":
-                return self.named(text)
-        if text == "!":
-            _, name = self.take()
-            found = self.lookup(name)
-            if type(found) is not int:
-                raise OperandError(f"'!' negates a predicate, not '{name}'")
-            return Not(found)
-        if text == "-":
-            kind, digits = self.take()
-            if kind == "int":
-                return Imm(-_integer(digits))
-            if kind == "float":
-                return _negated(_float(digits))
-        raise OperandError(f"unexpected '{text}'")
+        kind, text = self.peek_kind(), self.peek()
+        following = self.tokens[self.at + 1 : self.at + 2]
+        if kind == "name" and text != "WARP_SZ":
+            self.take()
+            return self.named(text)
+        if kind == "float":
+            self.take()
+            return _float(text)
+        if text == "-" and following and following[0][0] == "float":
+            self.take()
+            return _negated(_float(self.take()[1]))
+        if text == "!" and following and following[0][0] == "name":
+            self.take()
+            return self.negated()
+        return Imm(self.expression())
+
+    def negated(self) -> Not:
+        _, name = self.take()
+        found = self.lookup(name)
+        if type(found) is not int:
+            raise OperandError(f"'!' negates a predicate, not '{name}'")
+        return Not(found)
 
     def named(self, name: str) -> Scalar:
         if name == "_":
             return SINK
         found = self.lookup(name)
-        sign = self.peek()
-        if sign not in ("+", "-") or not isinstance(found, (int, Sym)):
-            return found
-        self.take()
-        if sign == "+" and self.peek() == "-":
-            self.take()
-            sign = "-"
-        kind, digits = self.take()
-        if kind != "int":
-            raise OperandError(f"the offset after '{name}' must be an integer")
-        offset = _integer(digits)
-        return Mem(found, -offset if sign == "-" else offset)
+        return Sym(found.name, self.offset()) if isinstance(found, Sym) else found
 
     def lookup(self, name: str) -> Scalar:
         found = self.resolve(name)
         if found is not None:
             return found
-        if name.startswith("%") and name[1:] in special_registers():
-            return Special(name[1:])
+        special = _special(name)
+        if special in special_registers():
+            return Special(special)
         raise OperandError(f"'{name}' is not declared")
 
 
-def _integer(text: str) -> int:
-    text = text.rstrip("U")
-    if len(text) > 1 and text[0] == "0" and text[1] in "01234567":
-        return int(text, 8)
-    return int(text, 0)
+def _special(name: str) -> str:
+    """A special register's name; .r .g .b .a are other words for .x .y .z .w."""
+    base, dot, component = name.removeprefix("%").partition(".")
+    return base + dot + {"r": "x", "g": "y", "b": "z", "a": "w"}.get(component, component)
 
 
 def _float(text: str) -> FloatImm:
@@ -320,7 +277,7 @@ def _impossible(row: Row, element: Element, shape: str) -> bool:
     if element.bracket is Bracket.TENSOR:
         return shape != "["
     if element.bracket is Bracket.PAIR:
-        return shape != "|" and not (element.pair_optional and shape == "x")
+        return shape != "|" and not (element.pair_optional and shape in "x_")
     return shape in "|["
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -285,8 +284,10 @@ def _scalar(op: Scalar, names: Sequence[str]) -> str:
         case Mem(base, offset):
             shown = names[base] if isinstance(base, int) else base.name
             return f"{shown}{offset:+d}" if offset else shown
-        case Sym(name) | Text(name):
-            return name
+        case Sym(name, offset):
+            return f"{name}{offset:+d}" if offset else name
+        case Text(text):
+            return text
         case Special(name):
             return f"%{name}"
         case Label(name):
@@ -304,11 +305,3 @@ def float_literal(number: FloatImm) -> str:
     if number.type is ScalarType.F32:
         return f"0f{number.bits:08X}"
     return f"0d{number.bits:016X}"
-
-
-def float_value(number: FloatImm) -> float:
-    """The number that a literal's bits stand for."""
-    narrow = number.type is ScalarType.F32
-    data = number.bits.to_bytes(4 if narrow else 8, "little")
-    value: float = struct.unpack("<f" if narrow else "<d", data)[0]
-    return value

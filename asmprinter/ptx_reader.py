@@ -16,10 +16,11 @@ import re
 from dataclasses import dataclass, field
 
 from asmprinter.opcode_reader import Candidate, read_opcode
-from asmprinter.ptx_operands import OperandError, Syntax, operand_facts, parse_operands, place
+from asmprinter.ptx_operands import Syntax, operand_facts, parse_operands, place
+from asmprinter.ptx_tokens import OperandError
 from intrinsics import catalog
 from intrinsics.findings import Finding, Place, Severity
-from intrinsics.legality import operand_problems
+from intrinsics.legality import expected, got, judge, text_of
 from intrinsics.mir import (
     Block,
     Imm,
@@ -39,6 +40,8 @@ from intrinsics.mir import (
     form_of,
 )
 from intrinsics.modifiers import ScalarType, Space
+from intrinsics.operand_fit import operand_problems
+from intrinsics.row import Fact, Row
 from intrinsics.targets import PTX_VERSIONS, TARGETS, Ptx, Target
 
 _SPACE = re.compile(r"\s*")
@@ -261,7 +264,7 @@ class _Reader:
             size *= dim
         data = _initializer(match["init"], element, size) if match["init"] else None
         variable = Variable(name, space, size, int(match["align"] or element), data, external)
-        self.symbols[name] = space
+        self.symbols[name] = Space.PARAM_FUNC if space is Space.PARAM else space
         if space is not Space.PARAM:
             self.module.variables.append(variable)
 
@@ -281,11 +284,12 @@ class _Reader:
                 start,
             )
         function = MachineFunction(match[3], is_kernel=match[1] == "entry", keep_names=True)
+        self.symbols[function.name] = None
         for text in (match[4] or "")[1:-1].split(","):
             if text.strip():
                 function.params.append(self._param(text, start))
         for param in function.params:
-            self.symbols[param.name] = Space.PARAM
+            self.symbols[param.name] = Space.PARAM_ENTRY if function.is_kernel else Space.PARAM_FUNC
         function.launch = _launch(match[5])
         function.blocks.append(Block("entry"))
         self.function = function
@@ -508,6 +512,13 @@ class _Reader:
         row = best.row
         words = row.words.pack(facts) if row.words else {}
         form = form_of(row, **facts)
+        if row.words and any(
+            fact is not None and row.words.unpack(words, form.facts)[0].get(axis) is not fact
+            for axis, fact in best.facts.items()
+            if axis in row.words.axes
+        ):
+            self._report_broken(row, facts, start)
+            return
         ops = tuple(placed[s] if s in placed else Imm(words[s]) for s in form.slots)
         self._append(MachineInstr(form, ops, guard, self._location(start)))
 
@@ -574,6 +585,21 @@ class _Reader:
                     got=problem.got,
                     expected=problem.expected,
                     section=candidate.row.section,
+                ),
+                start,
+            )
+
+    def _report_broken(self, row: Row, facts: dict[str, Fact], start: int) -> None:
+        """What is wrong with a form that no record can hold."""
+        for rule in judge(row, facts).broken:
+            self._report(
+                _finding(
+                    f"{row.head}/{rule.id}",
+                    text_of(rule),
+                    op=row.spell(facts),
+                    got=got(rule, facts),
+                    expected=expected(rule),
+                    section=row.section,
                 ),
                 start,
             )

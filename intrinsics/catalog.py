@@ -107,7 +107,11 @@ def other_instructions() -> frozenset[str]:
 
 
 # Longer names that begin with a row's head and are instructions of their own.
-OTHER_HEADS = ("cp.async", "cp.reduce", "tcgen05.cp", "tcgen05.shift", "st.async", "st.bulk")
+OTHER_HEADS = (
+    *("cp.async", "cp.reduce", "tcgen05.cp", "tcgen05.shift", "st.async", "st.bulk"),
+    *(f"mul.{t}" for t in ("f16", "f16x2", "bf16", "bf16x2", "f32", "f32x2", "f64")),
+    *(f"mul.{m}" for m in ("rn", "rz", "rm", "rp", "ftz", "sat")),
+)
 
 
 # ---- opcodes ---------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ about an instruction that does not change from record to record is in the form.
 from __future__ import annotations
 
 import functools
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
@@ -31,6 +32,9 @@ class Imm:
     value: int
 
 
+_FLOAT = {ScalarType.F32: "<f", ScalarType.F64: "<d"}
+
+
 @dataclass(slots=True, unsafe_hash=True)
 class FloatImm:
     """A floating-point literal: its bits in `type` (f32 or f64)."""
@@ -38,12 +42,22 @@ class FloatImm:
     bits: int
     type: ScalarType
 
+    def bits_as(self, type: ScalarType) -> int:
+        """The bits of the same number in `type`, rounded to nearest; untyped bits stay."""
+        if type is self.type or type.kind != "f":
+            return self.bits
+        (value,) = struct.unpack(
+            _FLOAT[self.type], self.bits.to_bytes(self.type.bits // 8, "little")
+        )
+        return int.from_bytes(struct.pack(_FLOAT[type], value), "little")
+
 
 @dataclass(slots=True, unsafe_hash=True)
 class Sym:
-    """A global variable, parameter or function by name."""
+    """The address of a global variable, parameter or function, plus a constant number of bytes."""
 
     name: str
+    offset: int = 0
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -69,7 +83,10 @@ class Text:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Mem:
-    """An address operand: a register or symbol plus a constant number of bytes."""
+    """An address operand: a register or symbol plus a constant number of bytes.
+
+    A symbol in it has no offset of its own.
+    """
 
     base: Reg | Sym
     offset: int = 0

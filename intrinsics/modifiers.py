@@ -307,6 +307,20 @@ class NoComplete(Modifier):
     NO_COMPLETE = "noComplete"
 
 
+class Layout(Modifier):
+    """How an mbarrier object keeps its counts."""
+
+    V0 = "layout::v0"
+    V1 = "layout::v1"
+
+
+class PhaseType(Modifier):
+    """Which phase of an mbarrier a wait asks for."""
+
+    PRIMARY = "phase_type::primary"
+    CONDITIONAL = "phase_type::conditional"
+
+
 class Dim(Modifier):
     """Rank of a tensor copy."""
 
@@ -418,12 +432,6 @@ class Rounding(Modifier):
     RM = "rm"
     RP = "rp"
     RNA = "rna"
-
-
-class To(Modifier):
-    """cvta from a state space address to a generic one is the default; `.to` is the reverse."""
-
-    TO = "to"
 
 
 class Vec(Modifier):

@@ -99,17 +99,22 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Which numbers an operand takes when it is a literal."""
+    """Which numbers an operand takes when it is a literal.
+
+    `wraps` says that ptxas looks at the lower 32 bits only.
+    """
 
     low: int | None = None
     high: int | None = None
     multiple: int = 1
     power_of_two: bool = False
     nonzero: bool = False
+    wraps: bool = False
 
     def accepts(self, value: int) -> bool:
-        """Whether `value` is one of them; what does not fit into 32 bits loses its upper ones."""
-        value = value & 0xFFFF_FFFF if value >= 1 << 32 else value
+        """Whether `value` is one of them."""
+        if self.wraps and value >= 1 << 32:
+            value &= 0xFFFF_FFFF
         if self.low is not None and value < self.low:
             return False
         if self.high is not None and value > self.high:
@@ -162,6 +167,11 @@ class Operand:
     sink: bool = False  # `_` discards the result
     widened: bool = False  # a register wider than the type may hold it (ld, st, cvt)
     untyped: bool = False  # a tensor address whose register must be declared .b32
+    symbols: bool = False  # `symbol+4` may stand for a number
+    specials: bool = False  # a special register may stand here
+    wide: bool = False  # an address whose register has 32 or 64 bits
+    within: Space | None = None  # the space of a symbol where the address is generic
+    stored: bool = False  # an address that is written
     vector_numbers: VectorNumbers = VectorNumbers.NONE
 
     def type_under(self, facts: Facts) -> ScalarType:
@@ -200,9 +210,19 @@ def value(
     numbers: Numbers | By[Numbers] = Numbers(),
     *,
     widened: bool = False,
+    symbols: bool = True,
+    specials: bool = False,
 ) -> Operand:
     """A register or a number."""
-    return Operand(name, Kind.VALUE, type, numbers=numbers, widened=widened)
+    return Operand(
+        name,
+        Kind.VALUE,
+        type,
+        numbers=numbers,
+        widened=widened,
+        symbols=symbols,
+        specials=specials,
+    )
 
 
 def number(name: str, numbers: Numbers | By[Numbers] = Numbers()) -> Operand:
@@ -217,9 +237,24 @@ def predicate(name: str, *, negatable: bool = True, number_too: bool = False) ->
     )
 
 
-def address(name: str, space: Space | str | None = None) -> Operand:
-    """An address in a state space (or the generic one), in a 32- or 64-bit register or a symbol."""
-    return Operand(name, Kind.ADDRESS, ScalarType.B64, space=space)
+def address(
+    name: str,
+    space: Space | str | None = None,
+    *,
+    wide: bool = False,
+    within: Space | None = None,
+    stored: bool = False,
+) -> Operand:
+    """An address in a state space (or the generic one), in a register or a symbol."""
+    return Operand(
+        name,
+        Kind.ADDRESS,
+        ScalarType.B64,
+        space=space,
+        wide=wide,
+        within=within,
+        stored=stored,
+    )
 
 
 def tensor_address(name: str, *, untyped: bool = False) -> Operand:
@@ -540,7 +575,8 @@ class Row:
     replaces the head in opcode names (`*` where the axes go), `tied` says which optional operand an
     axis value implies, `numbers` publishes opcode numbers, `elsewhere` lists modifiers that PTX has
     with this head in forms that nvgen does not know yet, `aliases` other names of the head;
-    `late` maps a modifier that belongs into the head to the longer head.
+    `late` maps a modifier that belongs into the head to the longer head; the simulator knows no row
+    without `simulated`, and no form with one of the axes or operands that `unsimulated` names.
     """
 
     head: str
@@ -564,6 +600,7 @@ class Row:
     aliases: tuple[str, ...] = ()
     late: Mapping[str, str] = field(default_factory=dict)
     simulated: bool = True
+    unsimulated: tuple[str, ...] = ()
 
     @cached_property
     def id(self) -> str:

@@ -43,10 +43,9 @@ def special_registers() -> dict[str, SpecialRegister]:
         SpecialRegister(f"{name}.{axis}", types, needs)
         for names, types, needs in groups
         for name in names.split()
-        for axis in "xyz"
+        for axis in "xyzw"
     ]
     single: list[tuple[str, tuple[ScalarType, ...], Capability]] = [
-        ("tid.w ntid.w ctaid.w nctaid.w", _HALF_TOO, EVERYWHERE),
         ("laneid warpid nwarpid smid nsmid", _WORD, EVERYWHERE),
         ("lanemask_eq lanemask_le lanemask_lt lanemask_ge lanemask_gt", _WORD, EVERYWHERE),
         ("clock clock_hi globaltimer_lo globaltimer_hi", _WORD, EVERYWHERE),

@@ -5,7 +5,19 @@ PTX ISA, Parallel Synchronization and Communication Instructions: mbarrier.
 
 from __future__ import annotations
 
-from intrinsics.modifiers import NoComplete, ScalarType, Scope, Sem, Space
+from collections.abc import Iterable
+
+from intrinsics.modifiers import (
+    Layout,
+    Modifier,
+    Multicast,
+    NoComplete,
+    PhaseType,
+    ScalarType,
+    Scope,
+    Sem,
+    Space,
+)
 from intrinsics.row import (
     Effect,
     Effects,
@@ -16,21 +28,24 @@ from intrinsics.row import (
     Rule,
     address,
     predicate_result,
-    register,
     result,
     value,
     when,
 )
-from intrinsics.targets import at_least, since
+from intrinsics.targets import at_least, named, since
 
 _SM80 = since("7.0", at_least(80))
 _SM90 = since("8.0", at_least(90))
+_PHASES = since("9.3", at_least(90))
 _SHARED = (Space.SHARED, Space.SHARED_CTA)
 _ANYWHERE = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
 _SCOPES = (Scope.CTA, Scope.CLUSTER)
 
-_MBAR = address("mbar", "space")
-_STATE = result("state", ScalarType.B64, sink=True)
+_MBAR = address("mbar", "space", within=Space.SHARED)
+_STATE = result("state", ScalarType.U64, sink=True)
+_CTA_MASK = value("cta_mask", ScalarType.U32, Numbers(0, 0xFFFF_FFFF), symbols=False)
+_MULTICAST = {"multicast": (Multicast.CLUSTER_32B,)}
+_TIED = {"multicast": "cta_mask"}
 _EFFECTS = Effects(Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.CONVERGENT | Effect.BARRIER)
 
 COUNT = Numbers(1, 0xFFFFF)
@@ -52,6 +67,17 @@ _REMOTE = (
     when(space=Space.SHARED_CLUSTER).must(
         "remote-state", "an arrive on another CTA's mbarrier returns no state: write _",
         state=False),
+)
+_TO_MANY = (
+    when(multicast=Multicast.CLUSTER_32B).needs("multicast-target", since("9.4", named("107af"))),
+    when(multicast=Multicast.CLUSTER_32B).must(
+        "multicast-space", "a multicast goes to .shared::cluster",
+        space=(None, Space.SHARED_CLUSTER)),
+)
+_TO_MANY_ARRIVE = (
+    *_TO_MANY,
+    when(multicast=Multicast.CLUSTER_32B).must(
+        "multicast-state", "an arrive on many mbarriers returns no state: write _", state=False),
 )
 _SUNK = when(state=False).needs("sink-version", since("7.1"))
 # fmt: on
@@ -75,16 +101,26 @@ ARRIVE_RULES: tuple[Rule, ...] = (
         space=(None, *_SHARED),
     ),
     when(count=True, no_complete=None).needs("count-target", since("7.8", at_least(90))),
+    *_TO_MANY_ARRIVE,
+    when(no_complete=NoComplete.NO_COMPLETE).must(
+        "no-complete", ".noComplete arrives on one mbarrier", multicast=None
+    ),
 )
-TX_RULES: tuple[Rule, ...] = (*_REMOTE, _RELAXED, *_BOTH)
+TX_RULES: tuple[Rule, ...] = (*_REMOTE, _RELAXED, *_BOTH, *_TO_MANY_ARRIVE)
 
 _ARRIVE_AXES = {
     "no_complete": NoComplete,
     "sem": (Sem.RELEASE, Sem.RELAXED),
     "scope": _SCOPES,
     "space": _ANYWHERE,
+    **_MULTICAST,
 }
-_TX_AXES = {"sem": (Sem.RELEASE, Sem.RELAXED), "scope": _SCOPES, "space": _ANYWHERE}
+_TX_AXES = {
+    "sem": (Sem.RELEASE, Sem.RELAXED),
+    "scope": _SCOPES,
+    "space": _ANYWHERE,
+    **_MULTICAST,
+}
 _CTA: Facts = {"space": Space.SHARED}
 _CLUSTER: Facts = {"space": Space.SHARED_CLUSTER, "state": False}
 
@@ -143,14 +179,24 @@ def _tx_spellings(verb: str) -> tuple[Llvm, ...]:
 
 # fmt: off
 INIT = Row(
-    "mbarrier.init", "{.space}.b64", "[mbar], count",
-    axes={"space": _SHARED},
+    "mbarrier.init", "{.layout}{.space}.b64", "[mbar], count",
+    axes={"layout": Layout, "space": _SHARED},
     operands=(_MBAR, value("count", ScalarType.U32, COUNT)),
-    section="mbarrier.init", needs=_SM80, rules=(_CTA_SPACE,), effects=_EFFECTS,
+    section="mbarrier.init", needs=_SM80, effects=_EFFECTS,
+    rules=(_CTA_SPACE, when(layout=tuple(Layout)).needs("layout-target", _PHASES)),
+    unsimulated=("layout",),
     llvm=(
         Llvm("mbarrier.init", "p:mbar, i32:count"),
         Llvm("mbarrier.init.shared", "p3:mbar, i32:count", given={"space": Space.SHARED}),
     ),
+)
+
+CHECK_LAYOUT = Row(
+    "mbarrier.check_layout", ".layout{.space}.b64", "p, [mbar]",
+    axes={"layout": Layout, "space": _SHARED},
+    operands=(predicate_result("p"), _MBAR),
+    section="mbarrier.check_layout", needs=_PHASES, rules=(_CTA_SPACE,), effects=_EFFECTS,
+    simulated=False,
 )
 
 INVAL = Row(
@@ -165,51 +211,62 @@ INVAL = Row(
 )
 
 ARRIVE = Row(
-    "mbarrier.arrive", "{.no_complete}{.sem}{.scope}{.space}.b64", "state, [mbar] {, count}",
+    "mbarrier.arrive", "{.no_complete}{.sem}{.scope}{.space}{.multicast}.b64",
+    "state, [mbar] {, count} {, cta_mask}",
     axes=_ARRIVE_AXES,
-    operands=(_STATE, _MBAR, value("count", ScalarType.U32, Numbers(1))),
+    operands=(_STATE, _MBAR, value("count", ScalarType.U32, Numbers(1)), _CTA_MASK),
     section="mbarrier.arrive", needs=_SM80, rules=ARRIVE_RULES, effects=_EFFECTS,
+    tied=_TIED, unsimulated=("multicast",),
     llvm=_arrive_spellings("arrive"),
 )
 
 ARRIVE_DROP = Row(
-    "mbarrier.arrive_drop", "{.no_complete}{.sem}{.scope}{.space}.b64",
-    "state, [mbar] {, count}",
+    "mbarrier.arrive_drop", "{.no_complete}{.sem}{.scope}{.space}{.multicast}.b64",
+    "state, [mbar] {, count} {, cta_mask}",
     axes=_ARRIVE_AXES,
-    operands=(_STATE, _MBAR, value("count", ScalarType.U32, Numbers(1))),
+    operands=(_STATE, _MBAR, value("count", ScalarType.U32, Numbers(1)), _CTA_MASK),
     section="mbarrier.arrive_drop", needs=_SM80, rules=ARRIVE_RULES, effects=_EFFECTS,
+    tied=_TIED, unsimulated=("multicast",),
     llvm=_arrive_spellings("arrive.drop"),
 )
 
 ARRIVE_EXPECT_TX = Row(
-    "mbarrier.arrive.expect_tx", "{.sem}{.scope}{.space}.b64", "state, [mbar], tx_count",
+    "mbarrier.arrive.expect_tx", "{.sem}{.scope}{.space}{.multicast}.b64",
+    "state, [mbar], tx_count {, cta_mask}",
     axes=_TX_AXES,
-    operands=(_STATE, _MBAR, value("tx_count", ScalarType.U32)),
+    operands=(_STATE, _MBAR, value("tx_count", ScalarType.U32), _CTA_MASK),
     section="mbarrier.arrive", needs=_SM90, rules=TX_RULES, effects=_EFFECTS,
+    tied=_TIED, unsimulated=("multicast",),
     llvm=_arrive_tx_spellings("arrive.expect.tx"),
 )
 
 ARRIVE_DROP_EXPECT_TX = Row(
-    "mbarrier.arrive_drop.expect_tx", "{.sem}{.scope}{.space}.b64", "state, [mbar], tx_count",
+    "mbarrier.arrive_drop.expect_tx", "{.sem}{.scope}{.space}{.multicast}.b64",
+    "state, [mbar], tx_count {, cta_mask}",
     axes=_TX_AXES,
-    operands=(_STATE, _MBAR, value("tx_count", ScalarType.U32)),
+    operands=(_STATE, _MBAR, value("tx_count", ScalarType.U32), _CTA_MASK),
     section="mbarrier.arrive_drop", needs=_SM90, rules=TX_RULES, effects=_EFFECTS,
+    tied=_TIED, unsimulated=("multicast",),
     llvm=_arrive_tx_spellings("arrive.drop.expect.tx"),
 )
 
 EXPECT_TX = Row(
-    "mbarrier.expect_tx", "{.sem}{.scope}{.space}.b64", "[mbar], tx_count",
-    axes={"sem": (Sem.RELAXED,), "scope": _SCOPES, "space": _ANYWHERE},
-    operands=(_MBAR, value("tx_count", ScalarType.U32)),
-    section="mbarrier.expect_tx", needs=_SM90, rules=_BOTH, effects=_EFFECTS,
+    "mbarrier.expect_tx", "{.sem}{.scope}{.space}{.multicast}.b64",
+    "[mbar], tx_count {, cta_mask}",
+    axes={"sem": (Sem.RELAXED,), "scope": _SCOPES, "space": _ANYWHERE, **_MULTICAST},
+    operands=(_MBAR, value("tx_count", ScalarType.U32), _CTA_MASK),
+    section="mbarrier.expect_tx", needs=_SM90, rules=(*_BOTH, *_TO_MANY), effects=_EFFECTS,
+    tied=_TIED, unsimulated=("multicast",),
     llvm=_tx_spellings("expect.tx"),
 )
 
 COMPLETE_TX = Row(
-    "mbarrier.complete_tx", "{.sem}{.scope}{.space}.b64", "[mbar], tx_count",
-    axes={"sem": (Sem.RELAXED,), "scope": _SCOPES, "space": _ANYWHERE},
-    operands=(_MBAR, value("tx_count", ScalarType.U32)),
-    section="mbarrier.complete_tx", needs=_SM90, rules=_BOTH, effects=_EFFECTS,
+    "mbarrier.complete_tx", "{.sem}{.scope}{.space}{.multicast}.b64",
+    "[mbar], tx_count {, cta_mask}",
+    axes={"sem": (Sem.RELAXED,), "scope": _SCOPES, "space": _ANYWHERE, **_MULTICAST},
+    operands=(_MBAR, value("tx_count", ScalarType.U32), _CTA_MASK),
+    section="mbarrier.complete_tx", needs=_SM90, rules=(*_BOTH, *_TO_MANY), effects=_EFFECTS,
+    tied=_TIED, unsimulated=("multicast",),
     llvm=_tx_spellings("complete.tx"),
 )
 # fmt: on
@@ -220,10 +277,31 @@ _WAIT_RULES = (
     _RELAXED,
     _ACQUIRE,
     *_BOTH,
+    when(phase_type=tuple(PhaseType)).needs("phase-type-target", _PHASES),
+    when(conditional=True).must(
+        "phase-type",
+        "only a wait for the primary phase tells more than whether it is done",
+        phase_type=PhaseType.PRIMARY,
+    ),
+    when(report=True).must(
+        "phase-type",
+        "only a wait for the primary phase tells more than whether it is done",
+        phase_type=PhaseType.PRIMARY,
+    ),
 )
-_WAIT_AXES = {"sem": (Sem.ACQUIRE, Sem.RELAXED), "scope": _SCOPES, "space": _SHARED}
-_DONE = predicate_result("done")
-_TOKEN = value("state", ScalarType.B64)
+_TOKEN_AXES: dict[str, Iterable[Modifier]] = {
+    "phase_type": (PhaseType.PRIMARY,),
+    "sem": (Sem.ACQUIRE, Sem.RELAXED),
+    "scope": _SCOPES,
+    "space": _SHARED,
+}
+_PARITY_AXES: dict[str, Iterable[Modifier]] = {**_TOKEN_AXES, "phase_type": PhaseType}
+_DONE = (
+    predicate_result("done"),
+    predicate_result("conditional", sink=True),
+    result("report", ScalarType.B8),
+)
+_TOKEN = value("state", ScalarType.U64)
 _PHASE = value("phase", ScalarType.U32, Numbers(0, 1))
 _HINT = value("hint", ScalarType.U32)
 
@@ -241,8 +319,9 @@ def _wait_spellings(verb: str, token: str, *, limited: bool) -> tuple[Llvm, ...]
 
 # fmt: off
 TEST_WAIT = Row(
-    "mbarrier.test_wait", "{.sem}{.scope}{.space}.b64", "done, [mbar], state",
-    axes=_WAIT_AXES, operands=(_DONE, _MBAR, _TOKEN),
+    "mbarrier.test_wait", "{.phase_type}{.sem}{.scope}{.space}.b64",
+    "done{|conditional} {, report}, [mbar], state",
+    axes=_TOKEN_AXES, operands=(*_DONE, _MBAR, _TOKEN),
     section="mbarrier.test_wait", needs=_SM80, rules=_WAIT_RULES, effects=_EFFECTS,
     llvm=(
         Llvm("mbarrier.test.wait", "p:mbar, i64:state", "i1:done"),
@@ -252,29 +331,35 @@ TEST_WAIT = Row(
 )
 
 TEST_WAIT_PARITY = Row(
-    "mbarrier.test_wait.parity", "{.sem}{.scope}{.space}.b64", "done, [mbar], phase",
-    axes=_WAIT_AXES, operands=(_DONE, _MBAR, _PHASE),
+    "mbarrier.test_wait.parity", "{.phase_type}{.sem}{.scope}{.space}.b64",
+    "done{|conditional} {, report}, [mbar], phase",
+    axes=_PARITY_AXES, operands=(*_DONE, _MBAR, _PHASE),
     section="mbarrier.test_wait", needs=since("7.1", at_least(80)), rules=_WAIT_RULES,
+    unsimulated=("phase_type",),
     effects=_EFFECTS, llvm=_wait_spellings("test.wait.parity", "i32:phase", limited=False),
 )
 
 TRY_WAIT = Row(
-    "mbarrier.try_wait", "{.sem}{.scope}{.space}.b64", "done, [mbar], state {, hint}",
-    axes=_WAIT_AXES, operands=(_DONE, _MBAR, _TOKEN, _HINT),
+    "mbarrier.try_wait", "{.phase_type}{.sem}{.scope}{.space}.b64",
+    "done{|conditional} {, report}, [mbar], state {, hint}",
+    axes=_TOKEN_AXES, operands=(*_DONE, _MBAR, _TOKEN, _HINT),
     section="mbarrier.try_wait", needs=since("7.8", at_least(90)), rules=_WAIT_RULES,
+    unsimulated=("phase_type",),
     effects=_EFFECTS, llvm=_wait_spellings("try.wait", "i64:state", limited=True),
 )
 
 TRY_WAIT_PARITY = Row(
-    "mbarrier.try_wait.parity", "{.sem}{.scope}{.space}.b64", "done, [mbar], phase {, hint}",
-    axes=_WAIT_AXES, operands=(_DONE, _MBAR, _PHASE, _HINT),
+    "mbarrier.try_wait.parity", "{.phase_type}{.sem}{.scope}{.space}.b64",
+    "done{|conditional} {, report}, [mbar], phase {, hint}",
+    axes=_PARITY_AXES, operands=(*_DONE, _MBAR, _PHASE, _HINT),
     section="mbarrier.try_wait", needs=since("7.8", at_least(90)), rules=_WAIT_RULES,
+    unsimulated=("phase_type",),
     effects=_EFFECTS, llvm=_wait_spellings("try.wait.parity", "i32:phase", limited=True),
 )
 
 PENDING_COUNT = Row(
     "mbarrier.pending_count", ".b64", "count, state",
-    operands=(result("count", ScalarType.U32), register("state", ScalarType.B64)),
+    operands=(result("count", ScalarType.U32), value("state", ScalarType.U64)),
     section="mbarrier.pending_count", needs=_SM80,
     llvm=(Llvm("mbarrier.pending.count", "i64:state", "i32:count"),), simulated=False,
 )
@@ -282,6 +367,7 @@ PENDING_COUNT = Row(
 
 ROWS = (
     INIT,
+    CHECK_LAYOUT,
     INVAL,
     ARRIVE,
     ARRIVE_DROP,

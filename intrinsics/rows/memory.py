@@ -5,7 +5,9 @@ PTX ISA, Data Movement and Conversion Instructions.
 
 from __future__ import annotations
 
-from intrinsics.modifiers import CacheOp, ScalarType, Scope, Sem, Space, To, Vec
+from collections.abc import Iterable
+
+from intrinsics.modifiers import CacheOp, Modifier, ScalarType, Scope, Sem, Space, Vec
 from intrinsics.row import (
     Access,
     Effect,
@@ -52,8 +54,8 @@ _SPACES = (
 _VECTORS: tuple[Rule, ...] = (
     when(type=ScalarType.B128).needs("b128-version", since("8.3")),
     when(type=ScalarType.B128).must("vector-size", "a .b128 stands alone", vec=None),
-    when(vec=Vec.V8, type=tuple(t for t in DATA_TYPES if t.bits == 64)).must(
-        "vector-size", "a vector access moves at most 256 bits", space=absent_or(Space.GLOBAL)),
+    when(vec=Vec.V8, type=tuple(t for t in DATA_TYPES if t.bits == 64)).is_wrong(
+        "vector-size", "a vector access moves at most 256 bits"),
     when(vec=Vec.V8, type=tuple(t for t in DATA_TYPES if t.bits == 32)).must(
         "vector-size", "only global memory moves 256 bits at once",
         space=absent_or(Space.GLOBAL)),
@@ -126,30 +128,32 @@ ST = Row(
         "vec": Vec, "type": DATA_TYPES,
     },
     operands=(
-        address("a", "space"),
-        vector("b", "type", _COUNT, widened=True, numbers=VectorNumbers.SOME),
+        address("a", "space", stored=True),
+        vector("b", "type", _COUNT, widened=True, numbers=VectorNumbers.ALL),
     ),
     section="st", rules=(*_SPACES, *_VECTORS, *_ORDER),
     effects=Effects(Effect.WRITES_MEMORY), elsewhere=("async", "bulk", *_OTHER_MODIFIERS),
 )
 
+_CVTA_AXES: dict[str, Iterable[Modifier]] = {
+    "space": (Space.GLOBAL, *_SHARED, Space.CONST, Space.LOCAL, Space.PARAM, Space.PARAM_ENTRY),
+    "size": (ScalarType.U32, ScalarType.U64),
+}
+_CVTA_RULES = (*_SPACES, when(space=Space.PARAM).needs("param-version", since("7.7")))
+
 CVTA = Row(
-    "cvta", "{.to}.space.size", "d, a",
-    axes={
-        "to": To,
-        "space": (Space.GLOBAL, *_SHARED, Space.CONST, Space.LOCAL, Space.PARAM,
-                  Space.PARAM_ENTRY),
-        "size": (ScalarType.U32, ScalarType.U64),
-    },
+    "cvta", ".space.size", "d, a", axes=_CVTA_AXES,
     operands=(
-        result("d", "size"), Operand("a", Kind.SOURCE, "size"),
+        result("d", "size"), Operand("a", Kind.SOURCE, "size", space="space", symbols=True),
     ),
-    section="cvta",
-    rules=(
-        *_SPACES,
-        when(space=Space.PARAM).needs("param-version", since("7.7")),
-    ),
+    section="cvta", rules=_CVTA_RULES,
+)
+
+CVTA_TO = Row(
+    "cvta.to", ".space.size", "d, a", axes=_CVTA_AXES,
+    operands=(result("d", "size"), Operand("a", Kind.SOURCE, "size")),
+    section="cvta", rules=_CVTA_RULES,
 )
 # fmt: on
 
-ROWS = (LD, ST, CVTA)
+ROWS = (LD, ST, CVTA, CVTA_TO)

@@ -16,6 +16,7 @@ from intrinsics.row import (
     Operand,
     Row,
     Rule,
+    VectorNumbers,
     predicate,
     predicate_result,
     result,
@@ -170,7 +171,7 @@ _SATURATES = tuple(
 CVT = Row(
     "cvt", "{.sat}.dtype.atype", "d, a", name="cvt.int",
     axes={"sat": Sat, "dtype": _INTEGERS, "atype": _INTEGERS},
-    operands=(result("d", "dtype", widened=True), value("a", "atype", widened=True)),
+    operands=(result("d", "dtype", widened=True), value("a", "atype", widened=True, specials=True)),
     section="cvt", rules=_SATURATES,
     elsewhere=(*_FLOATS, *_ROUNDING, "rni", "rzi", "rmi", "rpi", "rna", "rs", "relu", "satfinite",
                "scaled::n2::ue8m0", "pack", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2",
@@ -180,27 +181,28 @@ CVT = Row(
 MOV = Row(
     "mov", ".type", "d, a",
     axes={"type": (T.PRED, *_BITS, T.B128, *_WORDS, T.F32, T.F64)},
-    operands=(result("d", "type"), Operand("a", Kind.SOURCE, "type")), section="mov",
-    rules=(when(type=T.B128).needs("b128-version", since("8.3")),),
+    operands=(result("d", "type"), Operand("a", Kind.SOURCE, "type", symbols=True)),
+    section="mov", rules=(when(type=T.B128).needs("b128-version", since("8.3")),),
+    elsewhere=("v2", "v4"),
 )
 # fmt: on
 
-_HALVES = By("type", {T.B32: T.B16, T.B64: T.B32, T.B128: T.B64}, T.B16)
-_QUARTERS = By("type", {T.B32: T.B8, T.B64: T.B16, T.B128: T.B32}, T.B16)
+_HALVES = By("type", {T.B16: T.B8, T.B32: T.B16, T.B64: T.B32}, T.B64)
+_QUARTERS = By("type", {T.B32: T.B8, T.B64: T.B16}, T.B32)
+_LONG = when(type=T.B128).needs("b128-version", since("8.3"))
 
 
-def _pack(parts: int, part: By[ScalarType]) -> tuple[Row, Row]:
-    """mov between one register and the vector of its 2 or 4 parts."""
-    count = Count((("type", dict.fromkeys(_PACKED, parts)),))
-    axes = {"type": _PACKED}
+def _packed(types: tuple[ScalarType, ...], parts: int, part: By[ScalarType]) -> tuple[Row, Row]:
+    """mov between one register and the vector of its parts."""
+    count = Count((("type", dict.fromkeys(types, parts)),))
     packs = Row(
         "mov",
         ".type",
         "d, a",
         name=f"mov.pack{parts}",
         opcode=f"MOV_PACK{parts}",
-        axes=axes,
-        operands=(result("d", "type"), vector("a", part, count)),
+        axes={"type": types},
+        operands=(result("d", "type"), vector("a", part, count, numbers=VectorNumbers.ALL)),
         section="mov",
         rules=(_LONG,),
     )
@@ -210,21 +212,16 @@ def _pack(parts: int, part: By[ScalarType]) -> tuple[Row, Row]:
         "d, a",
         name=f"mov.unpack{parts}",
         opcode=f"MOV_UNPACK{parts}",
-        axes=axes,
-        operands=(
-            vector("d", part, count, Access.WRITE, sink=True),
-            Operand("a", Kind.REGISTER, "type"),
-        ),
+        axes={"type": types},
+        operands=(vector("d", part, count, Access.WRITE, sink=True), value("a", "type")),
         section="mov",
         rules=(_LONG,),
     )
     return packs, unpacks
 
 
-_PACKED = (T.B32, T.B64, T.B128)
-_LONG = when(type=T.B128).needs("b128-version", since("8.3"))
-MOV_PACK2, MOV_UNPACK2 = _pack(2, _HALVES)
-MOV_PACK4, MOV_UNPACK4 = _pack(4, _QUARTERS)
+MOV_PACK2, MOV_UNPACK2 = _packed((*_BITS, T.B128), 2, _HALVES)
+MOV_PACK4, MOV_UNPACK4 = _packed((T.B32, T.B64, T.B128), 4, _QUARTERS)
 
 
 ROWS = (

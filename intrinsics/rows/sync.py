@@ -27,7 +27,7 @@ _FENCES = Effects(Effect.BARRIER)
 _WARP = Effects(Effect.CONVERGENT | Effect.ALIGNED | Effect.BARRIER, IssueScope.CTA)
 _CTA = Effects(Effect.CONVERGENT | Effect.BARRIER, IssueScope.CTA)
 
-BARRIER_ID = Numbers(0, 15)
+BARRIER_ID = Numbers(0, 15, wraps=True)
 """A CTA has sixteen barriers."""
 
 THREADS = Numbers(0, multiple=32)
@@ -46,6 +46,7 @@ FENCE = Row(
         when(scope=Scope.CLUSTER).needs("cluster-target", since("7.8", at_least(90))),
     ),
     llvm=(Llvm("fence.sc.cluster", given={"sem": Sem.SC, "scope": Scope.CLUSTER}),),
+    late={"mbarrier_init": "fence.mbarrier_init"},
     elsewhere=("proxy", "sync_restrict::shared::cta", "sync_restrict::shared::cluster"),
 )
 
@@ -82,7 +83,7 @@ ELECT = Row(
 
 BAR_SYNC = Row(
     "bar.sync", "", "barrier {, count}",
-    aliases=("bar.cta.sync", "barrier.sync.aligned", "barrier.cta.sync.aligned"),
+    aliases=("bar.cta.sync",),
     operands=(_ID, _COUNT), section="barrier", effects=_WARP,
     llvm=(
         Llvm("barrier.cta.sync.aligned.all", "i32:barrier"),
@@ -92,6 +93,7 @@ BAR_SYNC = Row(
 
 BARRIER_SYNC = Row(
     "barrier.sync", "", "barrier {, count}", aliases=("barrier.cta.sync",),
+    late={"aligned": "bar.sync"},
     operands=(_ID, _COUNT), section="barrier", effects=_CTA,
     llvm=(
         Llvm("barrier.cta.sync.all", "i32:barrier"),
@@ -103,13 +105,14 @@ _ARRIVING = value("count", ScalarType.U32, Numbers(multiple=32, nonzero=True))
 
 BAR_ARRIVE = Row(
     "bar.arrive", "", "barrier, count",
-    aliases=("bar.cta.arrive", "barrier.arrive.aligned", "barrier.cta.arrive.aligned"),
+    aliases=("bar.cta.arrive",),
     operands=(_ID, _ARRIVING), section="barrier", effects=_WARP,
     llvm=(Llvm("barrier.cta.arrive.aligned.count", "i32:barrier, i32:count"),),
 )
 
 BARRIER_ARRIVE = Row(
     "barrier.arrive", "", "barrier, count", aliases=("barrier.cta.arrive",),
+    late={"aligned": "bar.arrive"},
     operands=(_ID, _ARRIVING), section="barrier", effects=_CTA,
     llvm=(Llvm("barrier.cta.arrive.count", "i32:barrier, i32:count"),),
 )
@@ -135,20 +138,21 @@ def _red_spellings(aligned: str) -> tuple[Llvm, ...]:
 
 BAR_RED = Row(
     "bar.red", ".op.type", "d, barrier {, count}, c",
-    aliases=("bar.cta.red", "barrier.red.aligned", "barrier.cta.red.aligned"),
+    aliases=("bar.cta.red",),
     axes=_RED_AXES, operands=_RED_OPERANDS, rules=_RED_RULES, section="barrier", effects=_WARP,
     llvm=_red_spellings(".aligned"),
 )
 
 BARRIER_RED = Row(
     "barrier.red", ".op.type", "d, barrier {, count}, c", aliases=("barrier.cta.red",),
+    late={"aligned": "bar.red"},
     axes=_RED_AXES, operands=_RED_OPERANDS, rules=_RED_RULES, section="barrier", effects=_CTA,
     llvm=_red_spellings(""),
 )
 
 BAR_WARP_SYNC = Row(
     "bar.warp.sync", "", "membermask",
-    operands=(value("membermask", ScalarType.B32),), section="bar.warp.sync",
+    operands=(value("membermask", ScalarType.U32),), section="bar.warp.sync",
     effects=Effects(Effect.CONVERGENT | Effect.BARRIER, IssueScope.WARP),
     llvm=(Llvm("bar.warp.sync", "i32:membermask"),),
 )

@@ -72,7 +72,7 @@ _EXCLUSIVE = when(exclusive=Exclusive.EXCLUSIVE).needs(
 ALLOC = Row(
     "tcgen05.alloc", ".cta_group.sync.aligned{.space}{.exclusive}.b32", "[dst], ncols",
     axes={"cta_group": CtaGroup, "space": (Space.SHARED_CTA,), "exclusive": Exclusive},
-    operands=(address("dst", "space"), value("ncols", ScalarType.U32, _NCOLS)),
+    operands=(address("dst", "space", wide=True), value("ncols", ScalarType.U32, _NCOLS)),
     section="tcgen05.alloc",
     needs=TCGEN05, needs_text=conditional("tcgen05.alloc"),
     rules=(_EXCLUSIVE,),
@@ -142,7 +142,7 @@ LD = Row(
     "tcgen05.ld", ".sync.aligned.shape.num{.pack}.b32", "r, [taddr] {, half_split}",
     axes={"shape": LdStShape, "num": LdStNum, "pack": Pack},
     operands=(
-        vector("r", ScalarType.B32, REGISTERS, Access.WRITE, sink=True),
+        vector("r", ScalarType.B32, REGISTERS, Access.WRITE),
         tensor_address("taddr"),
         number("half_split"),
     ),
@@ -211,8 +211,8 @@ COMMIT = Row(
     axes={"cta_group": CtaGroup, "restrict": SyncRestrict, "space": (Space.SHARED_CLUSTER,),
           "multicast": Multicast},
     operands=(
-        address("mbar", "space"),
-        value("cta_mask", MASK_TYPE, MASK_NUMBERS),
+        address("mbar", "space", wide=True),
+        value("cta_mask", MASK_TYPE, MASK_NUMBERS, symbols=False),
     ),
     section="tcgen05.commit",
     needs=TCGEN05, needs_text=conditional("tcgen05.commit"),

@@ -147,6 +147,9 @@ _SPARSE: tuple[Rule, ...] = (
     when(kind=FP4).needs(
         "sparse-fp4-target", since("8.6", ARCH_CONDITIONAL),
         "MXF4 and MXF4NVF4 types with Sparsity are supported only on arch-conditional variants."),
+    when(scale_d=True, kind=MmaKind.TI16).must(
+        "scale-d-mask", "a sparse kind::ti16 takes a lane mask or a scale for D, not both",
+        mask=False),
 )
 
 _STATIONARY: tuple[Rule, ...] = (
@@ -159,7 +162,7 @@ _STATIONARY: tuple[Rule, ...] = (
 
 # ---- operands --------------------------------------------------------------------------------
 
-_IDESC = value("idesc", ScalarType.U32)
+_IDESC = value("idesc", ScalarType.U32, symbols=False)
 _B = value("b", ScalarType.U64)
 _ENABLE_D = predicate("enable_d", number_too=True)
 _SCALE_D = number(
@@ -325,6 +328,7 @@ MMA = Row(
     words=MmaWords(), opcode="TCGEN05_MMA_*_DENSE", numbers=_numbers("_DENSE"),
     slots="d a b idesc sfa sfb mask ctrl collector scale_spelling enable_d scale_d",
     late={"sp": "tcgen05.mma.sp"}, elsewhere=_ELSEWHERE,
+    unsimulated=("block_scale", "ashift", "collector_b", "mask"),
 )
 
 MMA_SP = Row(

@@ -45,8 +45,8 @@ TILE_LOAD = Row(
         vector("coords", ScalarType.S32, per(dim={d: d.rank for d in Dim}),
                numbers=VectorNumbers.ALL),
         address("mbar", Space.SHARED),
-        value("cta_mask", MASK_TYPE, MASK_NUMBERS),
-        value("cache_policy", ScalarType.B64),
+        value("cta_mask", MASK_TYPE, MASK_NUMBERS, symbols=False),
+        value("cache_policy", ScalarType.U64),
     ),
     section="cp.async.bulk.tensor",
     needs=since("8.0", at_least(90)),
@@ -69,6 +69,7 @@ TILE_LOAD = Row(
     effects=Effects(
         Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.CONVERGENT | Effect.ASYNC_PROXY,
         completion=Completion.TRANSACTION),
+    unsimulated=("multicast", "cta_group"),
     llvm=(
         Llvm("cp.async.bulk.tensor.g2s.tile.{dim}",
              "p7:dst, p3:mbar, p:tmap, i32*:coords, i16:cta_mask, i64:cache_policy, "
@@ -80,8 +81,9 @@ TILE_LOAD = Row(
     ),
     elsewhere=(
         "bulk_group", "im2col", "im2col_no_offs", "im2col::w", "im2col::w::128", "tile::gather4",
-        "tile::scatter4", "override::global_address", "mbarrier::report::primary",
-        "mbarrier::report::conditional",
+        "tile::scatter4", "override::global_address", "mbarrier::report::disabled",
+        "mbarrier::report::validity::per_16bytes::80000000",
+        "mbarrier::report::validity::per_16bytes::8", "mbarrier::report::validity::per_element::ff",
     ),
 )
 # fmt: on

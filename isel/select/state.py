@@ -24,7 +24,7 @@ from intrinsics.mir import (
     Sym,
     form_of,
 )
-from intrinsics.modifiers import ScalarType, To
+from intrinsics.modifiers import ScalarType
 from intrinsics.row import Fact
 from isel.llvm import values as llvm
 from isel.llvm.types import ArrayType, PointerType, StructType, Type, VectorType
@@ -157,7 +157,7 @@ class FunctionState:
             "constant-expression", f"the constant expression {value.opcode.value} is not selectable"
         )
 
-    def constant_address(self, value: llvm.ConstExpr) -> Mem | Sym:
+    def constant_address(self, value: llvm.ConstExpr) -> Sym:
         """A getelementptr of a global by constants."""
         base = self.value(value.operands[0])[0]
         assert value.element_type is not None
@@ -168,11 +168,8 @@ class FunctionState:
             offset += size * index.signed
         for index_offset in self.field_offsets(value.element_type, value.operands[1:]):
             offset += index_offset
-        match base:
-            case Sym():
-                return Mem(base, offset) if offset else base
-            case Mem(inner, before):
-                return Mem(inner, before + offset)
+        if isinstance(base, Sym):
+            return Sym(base.name, base.offset + offset)
         raise Unselectable("constant-expression", "the base of a constant address is no global")
 
     def number(self, value: llvm.Value, what: str) -> int:
@@ -222,9 +219,9 @@ class FunctionState:
             return self.addresses[pointer.name]
         (op,) = self.value(pointer)
         match op:
-            case Mem():
-                return op
-            case Sym() | int():
+            case Sym(name, offset):
+                return Mem(Sym(name), offset)
+            case int():
                 return Mem(op)
         return Mem(self.scalar_reg(pointer))
 
@@ -281,6 +278,6 @@ class FunctionState:
         if b == 0:
             cvta = form("cvta", space=spaces[0], size=cls)
         else:
-            cvta = form("cvta", to=To.TO, space=spaces[1], size=cls)
+            cvta = form("cvta.to", space=spaces[1], size=cls)
         self.emit(cvta, register, self.reg(op, from_class))
         return register

@@ -19,7 +19,6 @@ from intrinsics.legality import (
     got,
     judge,
     nearest_legal,
-    operand_problems,
     text_of,
 )
 from intrinsics.mir import (
@@ -31,6 +30,7 @@ from intrinsics.mir import (
     Special,
 )
 from intrinsics.modifiers import ScalarType, Space
+from intrinsics.operand_fit import operand_problems
 from intrinsics.row import Fact, Problem, Row
 from intrinsics.special import special_registers
 from intrinsics.targets import PTX_VERSIONS, TARGETS, Capability, Ptx, Target, spell
@@ -94,9 +94,9 @@ class RecordVerifier:
             )
         for demand in known.judgement.missing(self.target, self.ptx):
             yield self._of_demand(row, facts, demand, known.judgement)
-        for op in mi.ops:
-            if isinstance(op, Special):
-                yield from self._special(mi, op)
+        for operand, op in zip(mi.form.operands, mi.ops, strict=True):
+            if operand is not None and isinstance(op, Special):
+                yield from self._special(mi, op, operand.type_under(facts))
 
     def _nearest(self, row: Row, facts: Mapping[str, Fact]) -> str:
         legal = nearest_legal(row, facts, self.target, self.ptx)
@@ -128,7 +128,7 @@ class RecordVerifier:
         first = capability.first_ptx(self.target)
         return f"{subject} requires PTX ISA {first} or later"
 
-    def _special(self, mi: MachineInstr, op: Special) -> Iterator[Finding]:
+    def _special(self, mi: MachineInstr, op: Special, type_: ScalarType) -> Iterator[Finding]:
         register = special_registers().get(op.name)
         if register is None:
             yield Finding(
@@ -139,14 +139,13 @@ class RecordVerifier:
                 got=f"%{op.name}",
             )
             return
-        type_ = mi.form.facts.get("type")
         if type_ not in register.types:
             yield Finding(
                 "mov/special-register",
                 Severity.ERROR,
-                f"%{op.name} cannot be read as {describe(type_)}",
+                f"%{op.name} cannot be read as {type_.ptx}",
                 op=mi.row.spell(mi.form.facts),
-                got=describe(type_),
+                got=type_.ptx,
                 expected=" or ".join(t.ptx for t in register.types),
                 section="PTX ISA, Special Registers",
             )
@@ -209,7 +208,8 @@ def place_of(location: Location, function: str) -> Place:
 def symbol_spaces(module: Module, function: MachineFunction) -> dict[str, Space]:
     """State spaces of the names that `function` may use in addresses."""
     spaces = {variable.name: variable.space for variable in module.variables}
-    spaces.update((param.name, Space.PARAM) for param in function.params)
+    params = Space.PARAM_ENTRY if function.is_kernel else Space.PARAM_FUNC
+    spaces.update((param.name, params) for param in function.params)
     return spaces
 
 

@@ -113,6 +113,10 @@ class Compiler:
         maker = self.makers.get(mi.row.id)
         if maker is None or not mi.row.simulated:
             raise not_simulated(f"{mi.row.head} ({mi.opcode})")
+        facts = mi.facts()
+        for name in mi.row.unsimulated:
+            if facts.get(name):
+                raise not_simulated(f"{mi.row.head} with {name}")
         run = maker(self, mi)
         if Effect.ALIGNED in mi.row.effects.effect:
             run = _whole_warp(run, mi)
@@ -167,11 +171,9 @@ class Compiler:
                 return lambda warp: ~flags(warp.registers[reg])
             case Imm(value):
                 return _constant(value, type_.bits)
-            case FloatImm(bits):
-                return _constant(bits, type_.bits)
-            case Sym(name):
-                return self._symbol(name, 0, type_.bits)
-            case Mem(Sym(name), offset):
+            case FloatImm():
+                return _constant(op.bits_as(type_), type_.bits)
+            case Sym(name, offset):
                 return self._symbol(name, offset, type_.bits)
             case Special():
                 raise not_simulated(f"%{op.name} here")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr
-from intrinsics.modifiers import ScalarType, Space, To
+from intrinsics.modifiers import ScalarType, Space
 from nvgen.sim.compile import Compiler, Maker, unsigned
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Warp
@@ -166,7 +166,7 @@ def cvta(c: Compiler, mi: MachineInstr) -> Step:
     result = mi["d"]
     assert type(result) is int
     write = c.set(result)
-    sign = -1 if mi.form.facts["to"] is To.TO else 1
+    sign = -1 if mi.row.id == "cvta.to" else 1
 
     def run(fragment: Fragment) -> Outcome:
         address = source(fragment.warp).astype(np.int64) + sign * base
@@ -176,4 +176,4 @@ def cvta(c: Compiler, mi: MachineInstr) -> Step:
     return run
 
 
-SEMANTICS: dict[str, Maker] = {"ld": load, "st": store, "cvta": cvta}
+SEMANTICS: dict[str, Maker] = {"ld": load, "st": store, "cvta": cvta, "cvta.to": cvta}

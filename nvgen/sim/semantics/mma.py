@@ -40,12 +40,8 @@ def mma(c: Compiler, mi: MachineInstr) -> Step:
     kind = facts["kind"]
     one_cta(mi)
     assert isinstance(kind, MmaKind)
-    for name in ("block_scale", "ashift", "collector_b"):
-        if facts.get(name) is not None:
-            raise not_simulated(f"tcgen05.mma with .{name}")
-    if kind not in _SIMULATED or facts.get("mask"):
-        masked = " with a lane mask" if facts["mask"] else ""
-        raise not_simulated(mi.row.spell(facts) + masked)
+    if kind not in _SIMULATED:
+        raise not_simulated(mi.row.spell(facts))
     d, idesc, b = c.address(mi["d"]), c.get(mi["idesc"], ScalarType.U32), c.get(mi["b"], _B64)
     a_op = mi["a"]
     a_tensor = c.address(a_op) if isinstance(a_op, Mem) else None

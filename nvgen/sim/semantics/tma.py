@@ -26,11 +26,7 @@ from nvgen.tensor_map import SIZE, TensorMap
 
 def load(c: Compiler, mi: MachineInstr) -> Step:
     """Issue a tile load."""
-    facts = mi.form.facts
-    for name in ("multicast", "cta_group"):
-        if facts.get(name) is not None:
-            raise not_simulated(f"{mi.row.head} with .{name}")
-    dim = facts["dim"]
+    dim = mi.form.facts["dim"]
     assert isinstance(dim, Dim)
     coords = mi["coords"]
     assert isinstance(coords, tuple)

@@ -1,0 +1,147 @@
+"""Tokens of PTX operands, and constant expressions.
+
+Layer: asmprinter.  Input: operand text.  Output: tokens, and the values of integer expressions such
+as `1 << 3` or `WARP_SZ`.  PTX ISA, Constants: Constant Expressions.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+
+WARP_SZ = 32
+"""The value of PTX's only predefined constant."""
+
+_TOKEN = re.compile(
+    r"\s*(?:"
+    r"(?P<float>0[fF][0-9a-fA-F]{8}\b|0[dD][0-9a-fA-F]{16}\b|\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)"
+    r"|(?P<int>0[xX][0-9a-fA-F]+U?|0[bB][01]+U?|\d+U?)"
+    r"|(?P<name>[A-Za-z_$%][\w$]*(?:\.[A-Za-z]\w*)?)"
+    r"|(?P<mark><<|>>|<=|>=|==|!=|&&|\|\||[][{}(),|!+*/%&^~<>-])"
+    r")"
+)
+
+
+class OperandError(Exception):
+    """The operand text is not PTX; the message says where."""
+
+
+def tokenize(text: str) -> list[tuple[str, str]]:
+    """Split operand text into (kind, text) tokens.
+
+    Raises: OperandError.
+    """
+    tokens, at = [], 0
+    text = text.rstrip()
+    while at < len(text):
+        match = _TOKEN.match(text, at)
+        if match is None:
+            raise OperandError(f"cannot read '{text[at:].strip()[:20]}'")
+        kind = match.lastgroup
+        assert kind is not None
+        tokens.append((kind, match[kind]))
+        at = match.end()
+    return tokens
+
+
+class Tokens:
+    """A position in a token list."""
+
+    def __init__(self, text: str) -> None:
+        self.tokens = tokenize(text)
+        self.at = 0
+
+    def peek(self) -> str:
+        """The next token's text, "" at the end."""
+        return self.tokens[self.at][1] if self.at < len(self.tokens) else ""
+
+    def peek_kind(self) -> str:
+        """The next token's kind, "" at the end."""
+        return self.tokens[self.at][0] if self.at < len(self.tokens) else ""
+
+    def take(self, wanted: str = "") -> tuple[str, str]:
+        """Consume a token, which must be `wanted` if that is given.
+
+        Raises: OperandError.
+        """
+        if self.at >= len(self.tokens):
+            raise OperandError(f"expected '{wanted}' at the end" if wanted else "operand missing")
+        kind, text = self.tokens[self.at]
+        if wanted and text != wanted:
+            raise OperandError(f"expected '{wanted}', got '{text}'")
+        self.at += 1
+        return kind, text
+
+    def expression(self, level: int = 0) -> int:
+        """An integer expression whose operators bind at least as strongly as `level`.
+
+        Raises: OperandError.
+        """
+        if level == len(_LEVELS):
+            return self._unary()
+        value = self.expression(level + 1)
+        while (function := _LEVELS[level].get(self.peek())) is not None:
+            _, sign = self.take()
+            right = self.expression(level + 1)
+            if sign in ("/", "%") and right == 0:
+                raise OperandError("division by zero in a constant expression")
+            value = int(function(value, right))
+        return value
+
+    def _unary(self) -> int:
+        kind, text = self.take()
+        if kind == "int":
+            return _integer(text)
+        if text == "WARP_SZ":
+            return WARP_SZ
+        if text == "(":
+            value = self.expression()
+            self.take(")")
+            return value
+        if text in _UNARY:
+            return _UNARY[text](self._unary())
+        raise OperandError(f"unexpected '{text}'")
+
+
+def _divide(a: int, b: int) -> int:
+    """Division as in C: toward zero."""
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def _shift(function: Callable[[int, int], int]) -> Callable[[int, int], int]:
+    def shift(a: int, b: int) -> int:
+        if not 0 <= b < 64:
+            raise OperandError("a constant is shifted by more than its 64 bits")
+        return function(a, b)
+
+    return shift
+
+
+_LEVELS: tuple[Mapping[str, Callable[[int, int], int]], ...] = (
+    {"||": lambda a, b: bool(a) or bool(b)},
+    {"&&": lambda a, b: bool(a) and bool(b)},
+    {"|": operator.or_},
+    {"^": operator.xor},
+    {"&": operator.and_},
+    {"==": operator.eq, "!=": operator.ne},
+    {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge},
+    {"<<": _shift(operator.lshift), ">>": _shift(operator.rshift)},
+    {"+": operator.add, "-": operator.sub},
+    {"*": operator.mul, "/": _divide, "%": lambda a, b: a - _divide(a, b) * b},
+)
+_UNARY: Mapping[str, Callable[[int], int]] = {
+    "-": operator.neg,
+    "+": operator.pos,
+    "~": operator.invert,
+    "!": lambda a: int(not a),
+}
+
+
+def _integer(text: str) -> int:
+    text = text.rstrip("U")
+    octal = len(text) > 1 and text[0] == "0" and text[1].isdigit()
+    try:
+        return int(text, 8 if octal else 0)
+    except ValueError:
+        raise OperandError(f"'{text}' is no number") from None

@@ -1,0 +1,339 @@
+"""Do the operands of a record fit their places?
+
+Layer: intrinsics.  Input: a form with its operands, the classes of the registers and the state
+spaces of the symbols.  Output: what is wrong: kinds, register classes, vector lengths, numbers,
+state spaces.  PTX ISA, Instruction Operands; Type Information for Instructions and Operands.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator, Sequence
+
+from intrinsics.mir import (
+    FloatImm,
+    Form,
+    Imm,
+    Label,
+    Mem,
+    Not,
+    Op,
+    Scalar,
+    Sink,
+    Special,
+    Sym,
+    Text,
+)
+from intrinsics.modifiers import ScalarType, Space
+from intrinsics.row import Access, Facts, Kind, Operand, Problem, VectorNumbers
+
+SpaceOf = Callable[[str], Space | None]
+"""Gives the state space of a symbol, or None when it is unknown."""
+
+_PACKED = (ScalarType.U16X2, ScalarType.S16X2, ScalarType.U8X4, ScalarType.S8X4)
+
+
+def operand_problems(
+    form: Form, facts: Facts, ops: Sequence[Op], classes: Sequence[ScalarType], space_of: SpaceOf
+) -> Iterator[Problem]:
+    """What is wrong with the operands of a record."""
+    for operand, op in zip(form.operands, ops, strict=True):
+        if operand is not None:
+            yield from _Place(facts, operand, classes, space_of).problems(op)
+
+
+def fits(wanted: ScalarType, cls: ScalarType, *, widened: bool = False) -> bool:
+    """Whether a register of class `cls` may stand where an instruction wants type `wanted`.
+
+    Untyped bits agree with everything of their width; signedness never matters.  Where `widened`
+    holds a wider register may stand, but a floating-point type takes its own width only.
+    PTX ISA, Instruction Statements: Type Information for Instructions and Operands.
+    """
+    if (wanted is ScalarType.PRED) != (cls is ScalarType.PRED):
+        return False
+    if cls.bits != wanted.bits and not (widened and cls.bits > wanted.bits):
+        return False
+    if cls is ScalarType.F16X2:
+        return wanted.kind in "bi"
+    if wanted.kind == "f" and cls.kind == "f":
+        return cls.bits == wanted.bits
+    return wanted.kind == "b" or cls.kind in ("b", wanted.kind)
+
+
+def number_fits(wanted: ScalarType, op: Scalar) -> bool:
+    """Whether a literal may stand for a value of type `wanted`."""
+    if isinstance(op, Imm):
+        return wanted.kind != "f" and wanted not in _PACKED
+    if not isinstance(op, FloatImm):
+        return False
+    if op.type is ScalarType.F32:
+        return wanted in (ScalarType.F32, ScalarType.F64, ScalarType.B32)
+    return wanted in (ScalarType.F32, ScalarType.F64, ScalarType.B64)
+
+
+class _Place:
+    """One operand's place in one record."""
+
+    def __init__(
+        self, facts: Facts, operand: Operand, classes: Sequence[ScalarType], space_of: SpaceOf
+    ) -> None:
+        self.facts = facts
+        self.operand = operand
+        self.classes = classes
+        self.space_of = space_of
+
+    def problems(self, op: Op) -> Iterator[Problem]:
+        match self.operand.kind:
+            case Kind.REGISTER:
+                if not (op is Sink.SINK and self.operand.sink) and not self._is_register(op):
+                    yield self._mismatch(op)
+            case Kind.VALUE:
+                yield from self._value(op)
+            case Kind.NUMBER:
+                yield from self._number(op)
+            case Kind.PREDICATE:
+                if not self._is_predicate(op):
+                    yield self._mismatch(op)
+            case Kind.ADDRESS:
+                yield from self._address(op)
+            case Kind.TENSOR_ADDRESS:
+                yield from self._tensor_address(op)
+            case Kind.MATRIX:
+                yield from self._matrix(op)
+            case Kind.VECTOR:
+                yield from self._vector(op)
+            case Kind.LABEL:
+                if not isinstance(op, Label):
+                    yield self._problem(f"{self.operand.name} must be a label", op)
+            case Kind.SOURCE:
+                yield from self._source(op)
+            case Kind.TEXT | Kind.PHI:
+                return
+
+    @functools.cached_property
+    def type(self) -> ScalarType:
+        """The type that the place wants."""
+        return self.operand.type_under(self.facts)
+
+    # ---- scalars -----------------------------------------------------------------------------
+
+    def _is_register(self, op: Op) -> bool:
+        if type(op) is not int:
+            return False
+        cls = self.classes[op]
+        if cls is ScalarType.F16X2 and not self._names_its_type():
+            return False
+        return fits(self.type, cls, widened=self.operand.widened)
+
+    def _names_its_type(self) -> bool:
+        """Whether .f16x2 counts as .b32: where a modifier names the type, and among registers."""
+        registers = self.operand.kind is Kind.VECTOR and self.type.kind == "b"
+        return isinstance(self.operand.type, str) or registers
+
+    def _is_predicate(self, op: Op) -> bool:
+        inner = op.reg if isinstance(op, Not) and self.operand.negatable else op
+        if type(inner) is int:
+            return self.classes[inner] is ScalarType.PRED
+        return isinstance(op, Imm) and self.operand.number_too
+
+    def _value(self, op: Op) -> Iterator[Problem]:
+        if type(op) is int:
+            if not self._is_register(op):
+                yield self._mismatch(op)
+        elif self._stands_for_number(op):
+            return
+        elif isinstance(op, tuple) or not number_fits(self.type, op):
+            yield self._mismatch(op)
+        elif isinstance(op, Imm):
+            yield from self._range(op)
+
+    def _stands_for_number(self, op: Op) -> bool:
+        """A special register or `symbol+4` in the place of a number."""
+        if isinstance(op, Special):
+            return self.operand.specials
+        if not (isinstance(op, Sym) and op.offset and self.operand.symbols):
+            return False
+        fixed_long = self.type.bits == 64 and not isinstance(self.operand.type, str)
+        return self.type.kind in "bi" and not fixed_long
+
+    def _number(self, op: Op) -> Iterator[Problem]:
+        if not isinstance(op, Imm):
+            yield self._problem(f"{self.operand.name} must be a number", op)
+        else:
+            yield from self._range(op)
+
+    def _range(self, op: Imm) -> Iterator[Problem]:
+        numbers = self.operand.numbers_under(self.facts)
+        if not numbers.accepts(op.value):
+            text = f"{self.operand.name} is out of range"
+            yield Problem("immediate-range", text, str(op.value), str(numbers))
+
+    def _source(self, op: Op) -> Iterator[Problem]:
+        """What mov and cvta read."""
+        if type(op) is int:
+            if not self._is_register(op):
+                yield self._mismatch(op)
+        elif isinstance(op, Special):
+            return
+        elif isinstance(op, Sym):
+            yield from self._symbol_source(op)
+        elif isinstance(op, tuple) or not number_fits(self.type, op):
+            yield self._mismatch(op)
+
+    def _symbol_source(self, op: Sym) -> Iterator[Problem]:
+        if not op.offset and not self.operand.symbols:
+            yield self._problem(f"{self.operand.name} is a register or symbol+number", op)
+        elif self.type.kind not in "bi" or self.type.bits < 16:
+            yield self._mismatch(op)
+        elif self.operand.space is not None:
+            yield from self._space(op.name)
+
+    # ---- addresses ---------------------------------------------------------------------------
+
+    def _address(self, op: Op) -> Iterator[Problem]:
+        if not isinstance(op, Mem):
+            text = f"{self.operand.name} is an address in brackets"
+            yield Problem("bare-address", text, self._shown(op), f"[{self.operand.name}]")
+            return
+        if isinstance(op.base, Sym):
+            yield from self._space(op.base.name)
+            return
+        cls = self.classes[op.base]
+        narrow = self.operand.wide and cls.bits not in (32, 64)
+        if cls.kind not in "bi" or narrow:
+            yield Problem(
+                "address-type",
+                "an address is an integer or untyped register",
+                f"%{op.base} of type .{cls.value}",
+                ".b32 or .b64",
+            )
+        elif self._wanted_space() is Space.PARAM_FUNC:
+            yield Problem(
+                "state-space", "a parameter of a device function is named, not pointed to",
+                self._shown(op), "[name]",
+            )  # fmt: skip
+
+    def _wanted_space(self) -> Space | None:
+        space = self.operand.space
+        found = self.facts.get(space) if isinstance(space, str) else space
+        return found if isinstance(found, Space) else None
+
+    def _space(self, name: str) -> Iterator[Problem]:
+        wanted, found = self._wanted_space(), self.space_of(name)
+        if found is None or not self._reaches(wanted, found):
+            expected = wanted or self.operand.within
+            yield Problem(
+                "state-space",
+                "state space mismatch between instruction and address",
+                f"{name} in .{found.value}" if found else f"{name}, which is no variable",
+                f".{expected.value}" if expected else "a space with generic addresses",
+            )
+
+    def _reaches(self, wanted: Space | None, found: Space) -> bool:
+        if found is Space.PARAM_ENTRY and self.operand.stored:
+            return False
+        if wanted is None:
+            return found is not Space.PARAM_ENTRY and self.operand.within in (None, found)
+        if wanted is Space.PARAM:
+            return found in (Space.PARAM_ENTRY, Space.PARAM_FUNC)
+        shared = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
+        return found is wanted or (wanted in shared and found in shared)
+
+    def _tensor_address(self, op: Op) -> Iterator[Problem]:
+        name = self.operand.name
+        if not isinstance(op, Mem) or not isinstance(op.base, int):
+            text = f"{name} is a tensor memory address in brackets"
+            yield Problem("operands", text, self._shown(op), "[register + number]")
+            return
+        cls = self.classes[op.base]
+        integral = cls.bits == 32 and cls.kind in "bi"
+        if not (cls is ScalarType.B32 if self.operand.untyped else integral):
+            text = f"{name} is a 32-bit tensor memory address"
+            yield Problem("operands", text, f"[%{op.base}] of type .{cls.value}", "a .b32 register")
+
+    def _matrix(self, op: Op) -> Iterator[Problem]:
+        if isinstance(op, Mem):
+            yield from self._tensor_address(op)
+        elif type(op) is int:
+            if self.classes[op].bits != 64 or self.classes[op].kind not in "bi":
+                yield self._mismatch(op)
+        elif not isinstance(op, Imm):
+            yield self._mismatch(op)
+
+    # ---- vectors -----------------------------------------------------------------------------
+
+    def _vector(self, op: Op) -> Iterator[Problem]:
+        operand = self.operand
+        assert operand.count is not None
+        count = operand.count.of(self.facts)
+        if not count:
+            yield from self._scalar_of_vector(op)
+            return
+        if not isinstance(op, tuple):
+            text = f"{operand.name} is a vector"
+            yield Problem("operands", text, self._shown(op), f"{{…}} of {count}")
+            return
+        if len(op) != count:
+            text = f"{operand.name} has {len(op)} registers"
+            yield Problem("vector-size", text, str(len(op)), str(count))
+        registers = [part for part in op if type(part) is int]
+        for part in op:
+            if not self._is_part(part):
+                yield self._mismatch(part)
+        if len({self.classes[reg].bits for reg in registers}) > 1:
+            yield self._problem(f"{operand.name} has registers of several widths", op)
+        if not registers and operand.vector_numbers is not VectorNumbers.ALL:
+            yield self._problem(f"{operand.name} needs at least one register", op)
+
+    def _scalar_of_vector(self, op: Op) -> Iterator[Problem]:
+        """A count of 0: one operand without braces."""
+        if self._is_register(op):
+            return
+        numbers = self.operand.vector_numbers is not VectorNumbers.NONE
+        symbol = isinstance(op, Sym) and op.offset and self.type.kind in "bi"
+        if isinstance(op, tuple) or not (numbers and (symbol or number_fits(self.type, op))):
+            yield self._mismatch(op)
+
+    def _is_part(self, part: Scalar) -> bool:
+        if type(part) is int:
+            return self._is_register(part)
+        if part is Sink.SINK:
+            return self.operand.sink
+        return self.operand.vector_numbers is not VectorNumbers.NONE and number_fits(
+            self.type, part
+        )
+
+    # ---- words -------------------------------------------------------------------------------
+
+    def _problem(self, text: str, op: Op) -> Problem:
+        return Problem("operands", text, self._shown(op))
+
+    def _mismatch(self, op: Op) -> Problem:
+        operand = self.operand
+        wanted = operand.kind.value
+        if operand.kind in (Kind.REGISTER, Kind.VALUE, Kind.VECTOR, Kind.SOURCE):
+            wanted += f" of type .{self.type.value}"
+        verb = "writes" if operand.access is Access.WRITE else "takes"
+        text = f"{operand.name} {verb} a {wanted}"
+        return Problem("operands", text, self._shown(op), wanted)
+
+    def _shown(self, op: Op) -> str:
+        match op:
+            case int():
+                return f"%{op} of type .{self.classes[op].value}"
+            case Imm(value):
+                return f"the number {value}"
+            case FloatImm():
+                return "a floating-point number"
+            case tuple():
+                return f"a vector of {len(op)}"
+            case Mem():
+                return "an address in brackets"
+            case Not(reg):
+                return f"!%{reg}"
+            case Sink():
+                return "_"
+            case Sym(name, offset):
+                return f"{name}{offset:+d}" if offset else name
+            case Special(name) | Label(name) | Text(name):
+                return name

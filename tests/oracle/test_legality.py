@@ -1,0 +1,139 @@
+"""nvgen's verdict on every statement against ptxas's, for every target and PTX version.
+
+The statements come from `tests.oracle.legality_forms`, which knows nothing of nvgen's tables; ptxas
+says which are legal.  nvgen reads the same module and judges its records.  The two must agree on
+each statement, but for the rows of `DELIBERATE`, where nvgen refuses what ptxas lets pass, and for
+what nvgen says it does not know (`NOT_MODELLED`).  nvgen never accepts what ptxas refuses.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import NamedTuple
+
+import pytest
+
+from asmprinter.ptx_reader import read_ptx
+from intrinsics.findings import Finding, Severity
+from intrinsics.mir import Module
+from intrinsics.targets import TARGETS, Ptx
+from isel.verifier.record import verify_records
+from tests.oracle import ptxas
+from tests.oracle.legality_forms import FAMILIES
+
+
+class Deliberate(NamedTuple):
+    """Statements that ptxas accepts and nvgen refuses."""
+
+    statements: str  # a regular expression
+    reason: str
+
+
+DELIBERATE: tuple[Deliberate, ...] = (
+    Deliberate(
+        r"cp\.async\.bulk\.tensor\S* (?!\[)|cp\.async\.bulk\.tensor\S* .*\}\], (?!\[)",
+        "ptxas takes anything without brackets for the addresses of a tensor copy, even 1.5",
+    ),
+    Deliberate(
+        r"cp\.async\.bulk\.tensor\S* \[smem\], \[%fd?1,",
+        "the address of a tensor map in a floating-point register",
+    ),
+    Deliberate(
+        r"cp\.async\.bulk\.tensor\S*\.gpu ", "a scope on a tensor copy, which has none to give"
+    ),
+    Deliberate(r"tcgen05\.mma\S* .*, %p1, %p1, 2;", "a predicate as the vector of lane masks"),
+    Deliberate(
+        r"tcgen05\.mma\S*\.kind::i8\S* .*, (%p1|1|0|!%p1), -?\d+;",
+        "a scale for D with kind::i8, which ptxas drops without a word",
+    ),
+    Deliberate(r"mbarrier\.\S+ %rd1, \[%rd2\], \{%r1, %r2\};", "a vector as a count"),
+    Deliberate(r"barrier\.cta\.aligned\.sync ", "a modifier between the words of the name"),
+    Deliberate(r"mov\.(f32|f64|pred) \S+, k;", "a kernel's address as a float or a predicate"),
+    Deliberate(r"mov\.pred \S+, %hx\d;", "two half floats as a predicate"),
+    Deliberate(r"mov\.b32 %\w+, \{%h1, _\};", "a value that is nowhere"),
+    Deliberate(r"(mov|ld|st)\S* .*\{%r1\}", "braces around a single operand"),
+    Deliberate(r"(ld|st)\.local\.u32 .*\[16\]", "a number as a local address"),
+)
+
+NOT_MODELLED = {
+    "tcgen05.mma": 48,
+    "tensor load": 98,
+    "fence": 176,
+    "mov": 29,
+    "integer": 648,
+    "compare/convert": 1789,
+    "ld/st/branch": 511,
+}
+"""Statements of instructions, or with modifiers, that nvgen says it does not know."""
+
+
+class Reading(NamedTuple):
+    """A family as nvgen read it: what does not depend on the target."""
+
+    statements: tuple[str, ...]
+    module: Module
+    findings: list[Finding]
+    unknown: frozenset[int]  # lines
+
+
+@functools.cache
+def reading(family: str) -> Reading:
+    statements = tuple(FAMILIES[family]())
+    read = read_ptx(ptxas.module_text(statements, "sm_107a", "9.5"))
+    unknown = frozenset(f.place.line for f in read.findings if f.incomplete)
+    return Reading(statements, read.module, read.findings, unknown)
+
+
+def refused(family: str, target: str, ptx: str) -> set[int] | None:
+    """The lines that nvgen refuses; None when it refuses the whole module."""
+    read = reading(family)
+    findings = read.findings + verify_records(
+        read.module, TARGETS[target], Ptx(*map(int, ptx.split(".")))
+    )
+    lines = {f.place.line for f in findings if f.severity is Severity.ERROR}
+    return None if 0 in lines else lines
+
+
+def is_deliberate(statement: str) -> bool:
+    return any(re.search(entry.statements, statement) for entry in DELIBERATE)
+
+
+@pytest.mark.parametrize("target", ptxas.TARGETS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_nvgen_and_ptxas_agree(family: str, target: str) -> None:
+    read = reading(family)
+    differ = []
+    for ptx in ptxas.PTX:
+        ours = refused(family, target, ptx)
+        theirs = ptxas.judge(read.statements, target, ptx)
+        for index, (statement, messages) in enumerate(zip(read.statements, theirs, strict=True)):
+            line = ptxas.line_of(index)
+            if line in read.unknown:
+                continue
+            we_refuse = ours is None or line in ours
+            if we_refuse == bool(messages) or (we_refuse and is_deliberate(statement)):
+                continue
+            differ.append((ptx, statement, "nvgen refuses" if we_refuse else messages))
+    assert not differ
+
+
+@pytest.mark.parametrize("entry", DELIBERATE, ids=lambda entry: entry.reason)
+def test_every_deliberate_difference_is_one(entry: Deliberate) -> None:
+    """ptxas accepts, and nvgen refuses, at least one statement of each entry."""
+    for family in FAMILIES:
+        read = reading(family)
+        found = [s for s in read.statements if re.search(entry.statements, s)]
+        for target in ("sm_107a", "sm_110a"):
+            ours = refused(family, target, "9.5")
+            assert ours is not None
+            for statement, messages in zip(found, ptxas.judge(found, target, "9.5"), strict=True):
+                line = ptxas.line_of(read.statements.index(statement))
+                if not messages and line in ours:
+                    return
+    pytest.fail("no statement shows the difference")
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_what_is_not_modelled_is_counted(family: str) -> None:
+    assert len(reading(family).unknown) == NOT_MODELLED.get(family, 0)
