@@ -78,7 +78,7 @@ def _variable(variable: Variable) -> str:
         f"{linkage}{variable.space.value} @{variable.name} : size {variable.size} "
         f"align {variable.align}"
     )
-    return text if variable.data is None else f"{text} = {variable.data.hex() or '-'}"
+    return text if variable.data is None else f"{text} = 0x{variable.data.hex()}"
 
 
 def _param(param: Param) -> str:

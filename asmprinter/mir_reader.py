@@ -75,6 +75,7 @@ _TOKEN = re.compile(
     r"|(?P<label>bb\.[\w$%]+)"
     r"|(?P<loc>!\d+)"
     r"|(?P<word>[A-Za-z_][\w.]*(?:::\w+)*)"
+    r"|(?P<hex>0x(?:[0-9a-f]{2})*\b)"
     r"|(?P<version>\d+\.\d+)"
     r"|(?P<int>-?\d+)"
     r"|(?P<mark>[][{}(),:=@!+-])"
@@ -144,12 +145,31 @@ def _without_comment(text: str) -> str:
     return match[0] if match else text
 
 
-def read_mir(text: str, file: str = "") -> Module:
+def read_mir(text: str, file: str = "", *, own_lines: bool = False) -> Module:
     """Read a MIR module.
+
+    With `own_lines` the records' locations are lines of `text`, and what they were read from stands
+    in the place of the Python line.
 
     Raises: InputError with one finding for each line that does not follow the grammar.
     """
-    return _Reader(text, file).read()
+    reader = _Reader(text, file)
+    module = reader.read()
+    if own_lines:
+        _locate(module, file, reader.record_lines, text.split("\n"))
+    return module
+
+
+def _locate(module: Module, file: str, lines: list[int], text: list[str]) -> None:
+    """Give every record the line of `text` that it stands on."""
+    old, module.locations = module.locations, [Location()]
+    records = (mi for function in module.functions for mi in function.instructions())
+    for mi, line in zip(records, lines, strict=True):
+        origin = old[mi.loc]
+        shown = text[line - 1]
+        column = len(shown) - len(shown.lstrip()) + 1
+        module.locations.append(Location(file, line, column, origin.file, origin.line))
+        mi.loc = len(module.locations) - 1
 
 
 @dataclass(slots=True)
@@ -168,6 +188,8 @@ class _Reader:
         self.ahead: _Line | None = None
         self.target: Target | None = None
         self.module = Module(TARGETS["sm_75"])
+        self.locations: dict[int, Location] = {}
+        self.record_lines: list[int] = []
 
     def _lines(self, text: str) -> Iterator[_Line]:
         for number, line in enumerate(text.split("\n"), 1):
@@ -192,6 +214,8 @@ class _Reader:
                 self._report(line.number, str(bad))
         if self.target is None:
             self._report(1, "the module has no target line")
+        if not self.findings:
+            self._settle_locations()
         if self.findings:
             raise InputError(self.findings)
         assert self.target is not None
@@ -236,7 +260,7 @@ class _Reader:
         size = line.integer()
         line.take("word", "align")
         align = line.integer()
-        data = bytes.fromhex(line.take()) if line.take_if("=") else None
+        data = bytes.fromhex(line.take("hex")[2:]) if line.take_if("=") else None
         self.module.variables.append(Variable(name, _SPACES[space], size, align, data, external))
 
     def _location(self, line: _Line) -> None:
@@ -252,9 +276,20 @@ class _Reader:
             python_file = _unquoted(line.take("string"))
             line.take("mark", ":")
             python_line = line.integer()
-        while len(self.module.locations) <= index:
-            self.module.locations.append(Location())
-        self.module.locations[index] = Location(file, number, column, python_file, python_line)
+        line.end()
+        self.locations[index] = Location(file, number, column, python_file, python_line)
+
+    def _settle_locations(self) -> None:
+        """Put the locations into their table, and check that the records' are among them."""
+        known = range(1, len(self.locations) + 1)
+        if sorted(self.locations) != list(known):
+            self._report(1, f"locations are numbered from !1 to !{len(self.locations)}, one each")
+            return
+        self.module.locations += [self.locations[i] for i in known]
+        records = (mi for f in self.module.functions for mi in f.instructions())
+        for mi, line in zip(records, self.record_lines, strict=True):
+            if mi.loc >= len(self.module.locations):
+                self._report(line, f"location !{mi.loc} is not defined")
 
     # ---- functions ---------------------------------------------------------------------------
 
@@ -337,6 +372,7 @@ class _Reader:
         if not body.function.blocks:
             raise _BadLineError("a record before the first block")
         body.function.blocks[-1].instrs.append(self._record(line, body))
+        self.record_lines.append(line.number)
 
     # ---- records -----------------------------------------------------------------------------
 

@@ -65,7 +65,8 @@ class Finding:
 
     `rule` is the stable id of the rule (`tcgen05.mma/i8-target`), `op` the instruction, `got` and
     `expected` what was there and what would be right, `hint` what to do, `section` where to read.
-    `incomplete` marks a finding that says "not judged" rather than "wrong".
+    `incomplete` marks a finding that says "not judged" rather than "wrong".  `subject` names the
+    operand or modifier that it is about and `label` what that is, for whoever points at it.
     """
 
     rule: str
@@ -78,6 +79,8 @@ class Finding:
     hint: str = ""
     section: str = ""
     incomplete: bool = False
+    subject: str = ""
+    label: str = ""
 
     def at(self, place: Place) -> Finding:
         """The same finding, standing at `place`."""

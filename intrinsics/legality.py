@@ -152,6 +152,12 @@ def got(rule: Rule, facts: Facts) -> str:
     return ", ".join(shown)
 
 
+def subject_of(rule: Rule) -> str:
+    """The operand or modifier that a rule blames: what it demands, else what it is about."""
+    demand = rule.demand.terms if isinstance(rule.demand, Guard) else ()
+    return next((name for name, _ in demand or rule.guard.terms[-1:]), "")
+
+
 def text_of(rule: Rule) -> str:
     """The rule's message: its own text, or one made from its demand."""
     return rule.text or f"expected {expected(rule)}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from intrinsics.mir import (
     FloatImm,
@@ -39,7 +40,8 @@ def operand_problems(
     """What is wrong with the operands of a record."""
     for operand, op in zip(form.operands, ops, strict=True):
         if operand is not None:
-            yield from _Place(facts, operand, classes, space_of).problems(op)
+            for problem in _Place(facts, operand, classes, space_of).problems(op):
+                yield replace(problem, subject=operand.name)
 
 
 def fits(wanted: ScalarType, cls: ScalarType, *, widened: bool = False) -> bool:
@@ -166,7 +168,9 @@ class _Place:
         numbers = self.operand.numbers_under(self.facts)
         if not numbers.accepts(op.value):
             text = f"{self.operand.name} is out of range"
-            yield Problem("immediate-range", text, str(op.value), str(numbers))
+            near = numbers.nearest(op.value)
+            hint = f"the nearest one is {near}" if near is not None else ""
+            yield Problem("immediate-range", text, str(op.value), str(numbers), hint=hint)
 
     def _source(self, op: Op) -> Iterator[Problem]:
         """What mov and cvta read."""

@@ -123,6 +123,18 @@ class Numbers:
             return False
         return not self.power_of_two or (value > 0 and value & (value - 1) == 0)
 
+    def nearest(self, value: int) -> int | None:
+        """A number close to `value` that is one of them, if there is one."""
+        if self.low is not None:
+            value = max(value, self.low)
+        if self.high is not None:
+            value = min(value, self.high)
+        if self.power_of_two:
+            value = 1 << max(value - 1, 0).bit_length()
+        value = -(-value // self.multiple) * self.multiple
+        value = value or (self.multiple if self.nonzero else 0)
+        return value if self.accepts(value) else None
+
     def __str__(self) -> str:
         if self.low is None:
             return "any integer" if self.multiple == 1 else f"a multiple of {self.multiple}"
@@ -562,6 +574,8 @@ class Problem:
     text: str
     got: str = ""
     expected: str = ""
+    subject: str = ""  # the operand or modifier that it is about
+    hint: str = ""
 
 
 # ---- the row ---------------------------------------------------------------------------------

@@ -198,15 +198,23 @@ def since(version: str, targets: TargetSet = EVERY_TARGET) -> Capability:
 
 
 def spell(targets: Iterable[Target]) -> str:
-    """Targets in words, a run of all later ones as "sm_90 and later"."""
+    """Targets in words, a run of all later ones as "sm_90 and later", both kinds as "sm_100a/f"."""
     chosen = frozenset(targets)
     if not chosen:
         return "no target"
     lowest = min(t.number for t in chosen)
     if chosen == at_least(lowest) and len(chosen) > 3:
         return f"sm_{lowest} and later"
-    ordered = [t.name for t in TARGETS.values() if t in chosen]
+    ordered = [name for t in TARGETS.values() if t in chosen for name in _spelled(t, chosen)]
     return ordered[0] if len(ordered) == 1 else ", ".join(ordered[:-1]) + " or " + ordered[-1]
+
+
+def _spelled(target: Target, chosen: TargetSet) -> list[str]:
+    """A target's name; `sm_100a/f` where both are meant."""
+    other = TARGETS.get(f"sm_{target.number}{ {'a': 'f', 'f': 'a'}.get(target.suffix, '?') }")
+    if other not in chosen:
+        return [target.name]
+    return [f"sm_{target.number}a/f"] if target.suffix == "a" else []
 
 
 def parse_target(text: str) -> Target:

@@ -1,7 +1,7 @@
 """LLVM, through llvmlite: parse, verify, print.
 
-Layer: nvgen.  LLVM's messages become findings; nothing here can end the process, because nothing
-here generates code.
+Layer: nvgen.  LLVM's messages become findings.  Nothing here ends the process: no code is generated
+here, and what LLVM's reader dies of is found first (`nvgen.llvm_guard`).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from llvmlite import binding
 
 from intrinsics.findings import Finding, InputError, Place, Severity, input_error
 from intrinsics.targets import Target
+from nvgen.llvm_guard import crash
 
 
 def parse(text: str, *, file: str = "") -> binding.ModuleRef:
@@ -21,21 +22,39 @@ def parse(text: str, *, file: str = "") -> binding.ModuleRef:
     """
     if not text.strip():
         raise _rejected("the file is empty", file, hint="a module of LLVM IR is expected")
+    death = crash(text)
+    if death:
+        raise InputError([_crashed(death, file)])
     try:
         # A context of its own: in the shared one LLVM renames struct types that came before.
         module = binding.parse_assembly(text, context=binding.create_context())
         module.verify()
     except RuntimeError as error:
-        raise _of_llvm(str(error), file) from None
+        raise _of_llvm(str(error), file, text) from None
     return module
+
+
+def _crashed(death: str, file: str) -> Finding:
+    return Finding(
+        "llvm/crash",
+        Severity.ERROR,
+        "LLVM aborts when it reads this module",
+        Place(file),
+        got=death,
+        expected="intrinsics with LLVM's signatures, and well-formed !nvvm.annotations",
+        hint="an intrinsic of an older LLVM with other arguments is the usual reason",
+    )
 
 
 def _rejected(message: str, file: str, *, hint: str = "") -> InputError:
     return InputError([Finding("llvm/syntax", Severity.ERROR, message, Place(file), hint=hint)])
 
 
-def _of_llvm(message: str, file: str) -> InputError:
-    """LLVM's own message; a parse error begins with `<string>:LINE:COLUMN: error:`."""
+def _of_llvm(message: str, file: str, text: str) -> InputError:
+    """LLVM's own message; a parse error begins with `<string>:LINE:COLUMN: error:`.
+
+    Its verifier does not say where, but prints the instruction that it rejects.
+    """
     lines = [line for line in message.splitlines() if line.strip()]
     for at, line in enumerate(lines):
         match = re.match(r"<string>:(\d+):(\d+): error: (.*)", line)
@@ -43,9 +62,21 @@ def _of_llvm(message: str, file: str) -> InputError:
             place = Place(file, int(match[1]), int(match[2]))
             shown = lines[at + 1].strip() if at + 1 < len(lines) else ""
             return InputError([Finding("llvm/syntax", Severity.ERROR, match[3], place, got=shown)])
-    text = next((line for line in lines if "LLVM" not in line), "rejected by LLVM's verifier")
-    rest = " ".join(line.strip() for line in lines if line != text and "LLVM" not in line)
-    return InputError([Finding("llvm/verifier", Severity.ERROR, text, Place(file), got=rest[:400])])
+    said = [line.strip() for line in lines if "LLVM" not in line]
+    reason, *printed = said or ["rejected by LLVM's verifier"]
+    place = next((found for line in printed if (found := _find(line, text, file))), Place(file))
+    got = " ".join(printed)[:400]
+    return InputError([Finding("llvm/verifier", Severity.ERROR, reason, place, got=got)])
+
+
+def _find(shown: str, text: str, file: str) -> Place | None:
+    """The only line of `text` that says what LLVM shows, spaces and comments aside."""
+    wanted = "".join(shown.split())
+    found = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if "".join(line.partition(";")[0].split()) == wanted:
+            found.append(Place(file, number, len(line) - len(line.lstrip()) + 1))
+    return found[0] if len(found) == 1 else None
 
 
 def optimize(module: binding.ModuleRef, level: int, target: Target) -> binding.ModuleRef:

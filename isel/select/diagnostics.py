@@ -25,6 +25,7 @@ class Unselectable(Exception):  # noqa: N818 - a reason, not an error of the pro
         expected: str = "",
         hint: str = "",
         section: str = "",
+        subject: str = "",
     ) -> None:
         self.finding = Finding(
             "select/" + rule,
@@ -35,6 +36,7 @@ class Unselectable(Exception):  # noqa: N818 - a reason, not an error of the pro
             expected=expected,
             hint=hint,
             section=section,
+            subject=subject,
         )
         super().__init__(message)
 

@@ -183,6 +183,7 @@ def _group(call: Call, name: str, formal: tuple[Argument, ...]) -> list[tuple[ll
                     op=name,
                     got=str(value.type),
                     expected=_type_text(argument.type),
+                    subject=argument.name,
                 )
         grouped.append(group)
     if at != len(call.arguments) or len(grouped) != len(formal):
@@ -203,6 +204,19 @@ def _matches(text: str, type_: Type) -> bool:
     if text.startswith("p"):
         return isinstance(type_, PointerType) and type_.address_space == int(text[1:] or 0)
     return str(type_) == text
+
+
+def argument_position(name: str, subject: str) -> int | None:
+    """Which argument of the intrinsic `name` says `subject`, where that can be told."""
+    spelling = catalog.spellings().get(name.removeprefix(PREFIX))
+    if spelling is None:
+        return None
+    for position, argument in enumerate(arguments(spelling.pattern.args)):
+        if argument.name == subject:
+            return position
+        if argument.type.endswith("*"):
+            return None
+    return None
 
 
 def _type_text(text: str) -> str:
@@ -237,6 +251,7 @@ def _read_immediates(
                 op=name,
                 got=str(code),
                 expected=shown,
+                subject=axis,
             )
         facts[axis] = table[code]
 

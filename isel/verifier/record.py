@@ -19,6 +19,7 @@ from intrinsics.legality import (
     got,
     judge,
     nearest_legal,
+    subject_of,
     text_of,
 )
 from intrinsics.mir import (
@@ -29,7 +30,7 @@ from intrinsics.mir import (
     Module,
     Special,
 )
-from intrinsics.modifiers import ScalarType, Space
+from intrinsics.modifiers import Modifier, ScalarType, Space
 from intrinsics.operand_fit import operand_problems
 from intrinsics.row import Fact, Problem, Row
 from intrinsics.special import special_registers
@@ -91,6 +92,8 @@ class RecordVerifier:
                 expected=expected(rule),
                 hint=rule.hint or self._nearest(row, facts),
                 section=f"PTX ISA, {row.section}",
+                subject=subject_of(rule),
+                label=_label(facts.get(subject_of(rule))),
             )
         for demand in known.judgement.missing(self.target, self.ptx):
             yield self._of_demand(row, facts, demand, known.judgement)
@@ -120,6 +123,8 @@ class RecordVerifier:
             expected=_where(capability),
             hint=(rule.hint if rule else "") or _elsewhere(judgement, self.target),
             section=f"PTX ISA, {row.section}, Target ISA Notes",
+            subject=subject_of(rule) if rule else "",
+            label=_label(facts.get(subject_of(rule))) if rule else "",
         )
 
     def _missing_text(self, subject: str, capability: Capability) -> str:
@@ -170,7 +175,13 @@ def _of_problem(row: Row, problem: Problem) -> Finding:
         got=problem.got,
         expected=problem.expected,
         section=f"PTX ISA, {row.section}",
+        subject=problem.subject,
+        hint=problem.hint,
     )
+
+
+def _label(fact: Fact) -> str:
+    return fact.ptx[1:] if isinstance(fact, Modifier) else ""
 
 
 def _subject(terms: tuple[tuple[str, frozenset[Fact]], ...], facts: Mapping[str, Fact]) -> str:

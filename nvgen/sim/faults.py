@@ -5,6 +5,8 @@ Layer: nvgen.sim.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from intrinsics.findings import Finding, Place, Severity, SimulationError
 
 
@@ -59,20 +61,7 @@ def not_simulated(what: str, *, hint: str = "") -> NotSimulatedError:
 def located(error: SimulationError, place: Place, op: str) -> SimulationError:
     """The same error with its finding standing at `place`, unless it already has one."""
     findings = [
-        f
-        if f.place.line or f.place.function
-        else Finding(
-            f.rule,
-            f.severity,
-            f.message,
-            place,
-            f.op or op,
-            f.got,
-            f.expected,
-            f.hint,
-            f.section,
-            f.incomplete,
-        )
+        f if f.place.line or f.place.function else replace(f, place=place, op=f.op or op)
         for f in error.findings
     ]
     return type(error)(findings)

@@ -1,0 +1,145 @@
+"""The command line: `nvgen compile`, `check`, `run`, `targets`, `explain`.
+
+Layer: nvgen.  This file knows the options; the commands live in `nvgen.commands` and are imported
+when they are asked for.  Exit status: 0 ok, 1 something is wrong with the program, 2 bad usage or
+input that cannot be read; `run` adds 3 for a deadlock and 4 for what is not simulated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from intrinsics.findings import InputError, NvgenError
+from nvgen import __version__
+
+OK, WRONG, USAGE, INTERNAL = 0, 1, 2, 70
+
+LEVELS = ("record", "function", "launch", "all")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and give its exit status; nothing but `SystemExit` for usage is raised."""
+    arguments = _parser().parse_args(argv)
+    command = importlib.import_module(f"nvgen.commands.{arguments.command}")
+    try:
+        status: int = command.run(arguments)
+        sys.stdout.flush()
+        return status
+    except NvgenError as error:
+        from nvgen.render import print_findings
+
+        print_findings(error.findings)
+        return USAGE if isinstance(error, InputError) else WRONG
+    except BrokenPipeError:
+        # Whoever read our output has gone; keep Python from flushing into the closed pipe at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return WRONG
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        return _internal(error)
+
+
+def _internal(error: Exception) -> int:
+    """A bug of nvgen: say so, and give the traceback to who asks for it."""
+    print(f"internal error: {type(error).__name__}: {error}", file=sys.stderr)
+    print("This is a bug of nvgen; NVGEN_TRACEBACK=1 shows where it is.", file=sys.stderr)
+    if os.environ.get("NVGEN_TRACEBACK"):
+        import traceback
+
+        traceback.print_exception(error)
+    return INTERNAL
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="nvgen",
+        description="LLVM IR for NVIDIA's tensor-core machines: compile, check, run, explain.",
+    )
+    parser.add_argument("--version", action="version", version=f"nvgen {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _compile(commands.add_parser("compile", help="LLVM IR to MIR, PTX or a cubin"))
+    _check(commands.add_parser("check", help="judge LLVM IR, MIR or PTX"))
+    _run(commands.add_parser("run", help="run a kernel on the CPU simulator"))
+    _targets(commands.add_parser("targets", help="list the targets"))
+    _explain(commands.add_parser("explain", help="say what a descriptor or control word means"))
+    return parser
+
+
+def _program(parser: argparse.ArgumentParser, *, levels: bool) -> None:
+    """What every command that reads a program takes."""
+    parser.add_argument("file", metavar="FILE", help="LLVM IR (.ll), MIR (.mir), PTX (.ptx), or -")
+    parser.add_argument("--target", metavar="T", help="sm_100a, …; LLVM IR needs one")
+    parser.add_argument("--ptx", metavar="V", help="PTX version (default: the lowest that will do)")
+    if levels:
+        parser.add_argument("--level", choices=LEVELS, help="how far verification goes")
+
+
+def _compile(parser: argparse.ArgumentParser) -> None:
+    _program(parser, levels=True)
+    parser.set_defaults(level="record")
+    parser.add_argument("-o", "--output", metavar="OUT", default="-", help="file, or - (default)")
+    parser.add_argument(
+        "--emit",
+        choices=("llvm", "mir", "ptx", "cubin"),
+        help="what to write (default: by OUT's name, else ptx)",
+    )
+    for n in range(4):
+        parser.add_argument(
+            f"-O{n}", dest="opt", action="store_const", const=n, default=0, help=argparse.SUPPRESS
+        )
+    parser.add_argument(
+        "--print-after", metavar="PASS", help="print the MIR after a pass to standard error"
+    )
+    parser.add_argument("-v", "--verbose", action="store_true", help="say what was made")
+
+
+def _check(parser: argparse.ArgumentParser) -> None:
+    _program(parser, levels=True)
+    parser.set_defaults(level="all")
+    _shape(parser)
+    parser.add_argument(
+        "--allow", metavar="RULE", action="append", default=[],
+        help="leave out findings of a rule (* stands for anything)",
+    )  # fmt: skip
+    parser.add_argument("--strict", action="store_true", help="reviews count as errors")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+
+
+def _shape(parser: argparse.ArgumentParser) -> None:
+    for name in ("grid", "block", "cluster"):
+        parser.add_argument(f"--{name}", metavar="X[,Y[,Z]]", help=f"{name} dimensions")
+
+
+def _run(parser: argparse.ArgumentParser) -> None:
+    _program(parser, levels=False)
+    parser.add_argument("--kernel", metavar="K", default="", help="which, if there are several")
+    _shape(parser)
+    parser.add_argument(
+        "--smem", type=int, default=0, metavar="BYTES", help="dynamic shared memory"
+    )
+    parser.add_argument(
+        "--arg", action="append", default=[], metavar="ARG",
+        help="in:A.npy | out:f32[128,128]:C.npy | inout:A.npy:B.npy | i32:64 | f32:0.5 | "
+        "tmap:A.npy,box=64x128,swizzle=128 (also dtype=bf16 after in:, inout: and tmap:)",
+    )  # fmt: skip
+    parser.add_argument("--device", choices=("sim", "cuda"), default="sim")
+    parser.add_argument("--schedule", default="early", help="early, late or random:SEED")
+    parser.add_argument("--json", action="store_true", help="report as JSON")
+
+
+def _targets(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+
+
+def _explain(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "what", choices=("idesc", "smem-desc", "ctrl", "collector", "zero-mask", "taddr")
+    )
+    parser.add_argument("value", metavar="VALUE", help="a number: 193, 0xC1 or 0b11000001")
+    parser.add_argument("--kind", default="f16", help="the MMA kind of an idesc (default: f16)")
+    parser.add_argument("--format", choices=("text", "json"), default="text")

@@ -1,0 +1,155 @@
+"""Kernel arguments on the command line.
+
+Layer: nvgen.commands.  `in:A.npy`, `out:f32[128,128]:C.npy`, `inout:A.npy:B.npy`, `i32:64`,
+`f32:0.5`, `tmap:A.npy,box=64x128,swizzle=128`.  numpy cannot name the narrow floating-point types
+in a file, so `dtype=bf16` after a file says what its elements are.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from intrinsics.element import ElementType
+from intrinsics.findings import InputError, Place, input_error
+from nvgen.sim.launch import Argument, Array, Output
+from nvgen.tensor_map import tensor_map
+
+_PLAIN = {f"{letter}{bits}": np.dtype(f"{name}{bits}") for letter, name in
+          (("i", "int"), ("u", "uint")) for bits in (8, 16, 32, 64)}  # fmt: skip
+_DTYPES: dict[str, np.dtype[np.generic]] = {
+    **_PLAIN,
+    "f64": np.dtype(np.float64),
+    **{e.value: np.dtype(e.numpy) for e in ElementType if e.bits >= 8},
+}
+_INTEGERS = {"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"}
+
+
+@dataclass(slots=True)
+class Given:
+    """One argument: what the kernel gets, and the file that it goes to afterwards."""
+
+    value: Argument | Output
+    output: str = ""
+
+    def as_npy(self) -> bytes:
+        """The array as the contents of an .npy file."""
+        array = self.value.array if isinstance(self.value, Output) else self.value
+        stream = io.BytesIO()
+        np.save(stream, np.asarray(array))
+        return stream.getvalue()
+
+
+def parse_argument(text: str) -> Given:
+    """Read one `--arg`.
+
+    Raises: InputError.
+    """
+    kind, _, rest = text.partition(":")
+    match kind:
+        case "in":
+            path, options = _options(rest, text)
+            return Given(_load(path, options))
+        case "inout":
+            return _inout(rest, text)
+        case "out":
+            return _out(rest, text)
+        case "tmap":
+            return _tensor_map(rest, text)
+        case "f32" | "f64":
+            return Given(_float(rest, text))
+        case _ if kind in _INTEGERS:
+            return Given(_integer(rest, kind, text))
+    raise _bad(text, "no such kind of argument")
+
+
+def _bad(text: str, message: str, expected: str = "") -> InputError:
+    forms = "in:A.npy, out:f32[128,128]:C.npy, inout:A.npy:B.npy, i32:64, f32:0.5 or "
+    forms += "tmap:A.npy,box=64x128,swizzle=128"
+    return input_error("run/argument", message, got=text, expected=expected or forms)
+
+
+def _options(text: str, whole: str) -> tuple[str, dict[str, str]]:
+    path, *options = text.split(",")
+    found: dict[str, str] = {}
+    for option in options:
+        name, equals, value = option.partition("=")
+        if not equals:
+            raise _bad(whole, f"'{option}' is not NAME=VALUE")
+        found[name] = value
+    return path, found
+
+
+def _load(path: str, options: dict[str, str]) -> Array:
+    try:
+        array: Array = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise input_error(
+            "run/array", f"cannot read an array from {path}", place=Place(path),
+            got=str(error).split("\n")[0], expected="an .npy file",
+        ) from None  # fmt: skip
+    if not isinstance(array, np.ndarray):
+        raise input_error("run/array", f"{path} holds several arrays", expected="an .npy file")
+    name = options.pop("dtype", "")
+    if options:
+        raise _bad(path, f"no option '{next(iter(options))}' here")
+    if not name:
+        return array
+    dtype = _dtype(name, path)
+    if dtype.itemsize != array.dtype.itemsize:
+        raise _bad(path, f"{array.dtype} cannot be read as {name}", "a type of the same size")
+    return array.view(dtype)
+
+
+def _dtype(name: str, whole: str) -> np.dtype[np.generic]:
+    found = _DTYPES.get(name)
+    if found is None:
+        raise _bad(whole, f"no element type '{name}'", ", ".join(_DTYPES))
+    return found
+
+
+def _inout(rest: str, whole: str) -> Given:
+    source, colon, output = rest.partition(":")
+    if not colon or not output:
+        raise _bad(whole, "inout takes two files", "inout:A.npy:B.npy")
+    path, options = _options(source, whole)
+    return Given(np.array(_load(path, options)), output)
+
+
+def _out(rest: str, whole: str) -> Given:
+    match = re.fullmatch(r"(\w+)\[(\d+(?:,\d+)*)\]:(.+)", rest)
+    if match is None:
+        raise _bad(whole, "an output has a type, a shape and a file", "out:f32[128,128]:C.npy")
+    shape = tuple(int(n) for n in match[2].split(","))
+    return Given(Output(np.zeros(shape, _dtype(match[1], whole))), match[3])
+
+
+def _tensor_map(rest: str, whole: str) -> Given:
+    path, options = _options(rest, whole)
+    box, swizzle = options.pop("box", ""), options.pop("swizzle", "0")
+    if not re.fullmatch(r"\d+(x\d+)*", box) or not swizzle.isdecimal():
+        raise _bad(whole, "a tensor map has a box", "tmap:A.npy,box=64x128,swizzle=128")
+    array = _load(path, options)
+    return Given(tensor_map(array, tuple(int(n) for n in box.split("x")), int(swizzle)))
+
+
+def _integer(text: str, kind: str, whole: str) -> int:
+    try:
+        value = int(text, 0)
+    except ValueError:
+        raise _bad(whole, f"'{text}' is no integer") from None
+    bits = int(kind[1:])
+    low, high = (-(1 << bits - 1), (1 << bits - 1) - 1) if kind[0] == "i" else (0, (1 << bits) - 1)
+    if not low <= value <= high:
+        raise _bad(whole, f"{value} does not fit {kind}", f"{low} to {high}")
+    return value
+
+
+def _float(text: str, whole: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise _bad(whole, f"'{text}' is no number") from None

@@ -1,0 +1,84 @@
+"""`nvgen check`: judge LLVM IR, MIR or PTX.
+
+Layer: nvgen.commands.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fnmatch
+import json
+import sys
+from collections.abc import Sequence
+
+from intrinsics.findings import (
+    Finding,
+    InputError,
+    NvgenError,
+    SelectionError,
+    Severity,
+    Verdict,
+    verdict,
+)
+from nvgen.files import read_text
+from nvgen.loading import load, not_checked
+from nvgen.render import Printer, as_json, print_findings, summary
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Check, report; the status says whether there were errors."""
+    _check_shape(arguments)
+    stage, text, findings, readable = _judge(arguments)
+    shown = [f for f in findings if not _allowed(f, arguments.allow)]
+    if arguments.format == "json":
+        report = {
+            "file": arguments.file,
+            "stage": stage,
+            "verdict": verdict(shown).value,
+            "findings": [as_json(f) for f in shown],
+        }
+        print(json.dumps(report, indent=2))
+    else:
+        print_findings(shown, text, sys.stdout)
+        Printer(sys.stdout).line(summary(shown, arguments.file))
+    if not readable:
+        return 2
+    return int(_fails(shown, strict=arguments.strict))
+
+
+def _judge(arguments: argparse.Namespace) -> tuple[str, str, list[Finding], bool]:
+    """The last stage reached, the text, what was found, and whether the input could be read."""
+    stage, text = "read", ""
+    try:
+        text = read_text(arguments.file)
+        program = load(
+            arguments.file,
+            text,
+            target=arguments.target,
+            ptx=arguments.ptx,
+            level=arguments.level,
+        )
+    except InputError as error:
+        return stage, text, list(error.findings), False
+    except NvgenError as error:
+        stage = "select" if isinstance(error, SelectionError) else "verify"
+        return stage, text, list(error.findings), True
+    return "verify", text, [*program.findings, *not_checked(arguments.level)], True
+
+
+def _allowed(finding: Finding, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatchcase(finding.rule, pattern) for pattern in patterns)
+
+
+def _fails(findings: Sequence[Finding], *, strict: bool) -> bool:
+    if verdict(findings) is Verdict.ERROR:
+        return True
+    return strict and any(f.severity is Severity.REVIEW for f in findings)
+
+
+def _check_shape(arguments: argparse.Namespace) -> None:
+    from nvgen.commands.shape import parse_dim3
+
+    for name in ("grid", "block", "cluster"):
+        if getattr(arguments, name) is not None:
+            parse_dim3(getattr(arguments, name), name)

@@ -1,0 +1,87 @@
+"""`nvgen compile`: LLVM IR to MIR, PTX or a cubin.
+
+Layer: nvgen.commands.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from intrinsics.findings import errors, input_error
+from nvgen.files import STANDARD, check_writable, read_text, write_whole
+from nvgen.loading import Program, load, not_checked
+from nvgen.render import print_findings
+
+_BY_SUFFIX = {".ll": "llvm", ".mir": "mir", ".ptx": "ptx", ".cubin": "cubin"}
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compile, report, write."""
+    emit = arguments.emit or _BY_SUFFIX.get(Path(arguments.output).suffix, "ptx")
+    if emit == "cubin" and arguments.output == STANDARD and sys.stdout.isatty():
+        raise input_error("output/terminal", "a cubin is not text", expected="-o FILE")
+    check_writable(arguments.output)
+    text = read_text(arguments.file)
+    program = load(
+        arguments.file,
+        text,
+        target=arguments.target,
+        ptx=arguments.ptx,
+        opt=arguments.opt,
+        level=arguments.level,
+        keep_stages=arguments.print_after is not None,
+    )
+    if arguments.print_after is not None:
+        sys.stderr.write(_stage(program, arguments.print_after))
+    print_findings([*program.findings, *not_checked(arguments.level)], text)
+    if errors(program.findings):
+        return 1
+    data = _emitted(program, emit)
+    write_whole(arguments.output, data)
+    if arguments.verbose:
+        _describe(program, emit, arguments.output, len(data))
+    return 0
+
+
+def _stage(program: Program, name: str) -> str:
+    from isel.pipeline import PASSES
+
+    if name in program.stages:
+        return program.stages[name]
+    raise input_error(
+        "compile/print-after",
+        f"no pass '{name}'" if name not in PASSES else f"{program.language} goes through no passes",
+        got=name,
+        expected=", ".join(PASSES),
+    )
+
+
+def _emitted(program: Program, emit: str) -> bytes:
+    match emit:
+        case "llvm":
+            if not program.llvm:
+                raise input_error(
+                    "compile/emit", f"there is no way back from {program.language} to LLVM IR"
+                )
+            return program.llvm.encode()
+        case "mir":
+            return program.mir.encode()
+        case "cubin":
+            from nvgen.assembler import assemble
+
+            return assemble(program.ptx, program.target, file=program.file).cubin
+        case _:
+            return program.ptx.encode()
+
+
+def _describe(program: Program, emit: str, output: str, size: int) -> None:
+    functions = program.module.functions
+    records = sum(len(block.instrs) for f in functions for block in f.blocks)
+    names = ", ".join("@" + f.name for f in functions)
+    print(
+        f"{program.file}: {names}: {records} records for {program.target}, "
+        f"PTX {program.ptx_version}; {size} bytes of {emit} to {output}",
+        file=sys.stderr,
+    )

@@ -1,0 +1,148 @@
+"""`nvgen run`: one kernel on the CPU simulator, arrays from and to .npy files.
+
+Layer: nvgen.commands.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from intrinsics.findings import (
+    Finding,
+    InputError,
+    NvgenError,
+    SimulationError,
+    VerificationError,
+    errors,
+    input_error,
+)
+from nvgen.commands.shape import parse_dim3
+from nvgen.files import check_writable, read_text, write_whole
+from nvgen.loading import Program, load
+from nvgen.render import as_json, print_findings
+
+if TYPE_CHECKING:
+    from nvgen.commands.arguments import Given
+    from nvgen.sim.launch import Statistics
+
+OK, FINDING, USAGE, DEADLOCK, NOT_SIMULATED = 0, 1, 2, 3, 4
+_OUTCOMES = {
+    OK: "ok",
+    FINDING: "fault",
+    USAGE: "not run",
+    DEADLOCK: "deadlock",
+    NOT_SIMULATED: "not simulated",
+}
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """How a run ended."""
+
+    status: int = OK
+    findings: Sequence[Finding] = ()
+    source: str = ""
+    steps: int = 0
+    operations: int = 0
+    outputs: list[str] = field(default_factory=list)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Load the program, run the kernel, write the outputs; nothing is written when it fails."""
+    outcome = _Outcome()
+    try:
+        _run(arguments, outcome)
+    except NvgenError as error:
+        outcome.status, outcome.findings = _status(error), error.findings
+    if arguments.json:
+        print(json.dumps(_as_json(arguments, outcome), indent=2))
+    else:
+        _say(arguments, outcome)
+    return outcome.status
+
+
+def _run(arguments: argparse.Namespace, outcome: _Outcome) -> None:
+    if arguments.device == "cuda":
+        raise input_error(
+            "run/device",
+            "no device 'cuda'",
+            got="cuda",
+            expected="sim",
+            hint="launching on a GPU through the CUDA driver is not part of this version",
+        )
+    from nvgen.commands.arguments import parse_argument
+
+    given = [parse_argument(text) for text in arguments.arg]
+    files = [one.output for one in given if one.output]
+    for path in files:
+        check_writable(path)
+    outcome.source = read_text(arguments.file)
+    program = load(arguments.file, outcome.source, target=arguments.target, ptx=arguments.ptx)
+    wrong = errors(program.findings)
+    if wrong:
+        raise VerificationError(wrong)
+    statistics = _simulate(arguments, program, given)
+    outcome.steps, outcome.operations = statistics.steps, statistics.operations
+    for one in given:
+        if one.output:
+            write_whole(one.output, one.as_npy())
+            outcome.outputs.append(one.output)
+
+
+def _simulate(
+    arguments: argparse.Namespace, program: Program, given: Sequence[Given]
+) -> Statistics:
+    from nvgen.api import Compiled
+
+    compiled = Compiled(
+        program.target, program.ptx_version, program.llvm, program.module, program.findings
+    )
+    return compiled.run(
+        *(one.value for one in given),
+        grid=parse_dim3(arguments.grid or "1", "grid"),
+        block=parse_dim3(arguments.block, "block") if arguments.block else None,
+        cluster=parse_dim3(arguments.cluster or "1", "cluster"),
+        smem=arguments.smem,
+        schedule=arguments.schedule,
+        kernel=arguments.kernel,
+    )
+
+
+def _status(error: NvgenError) -> int:
+    if isinstance(error, InputError):
+        return USAGE
+    if not isinstance(error, SimulationError):
+        return FINDING
+    from nvgen.sim.faults import DeadlockError, NotSimulatedError
+
+    if isinstance(error, DeadlockError):
+        return DEADLOCK
+    return NOT_SIMULATED if isinstance(error, NotSimulatedError) else FINDING
+
+
+def _as_json(arguments: argparse.Namespace, outcome: _Outcome) -> dict[str, object]:
+    return {
+        "file": arguments.file,
+        "outcome": _OUTCOMES[outcome.status],
+        "schedule": arguments.schedule,
+        "steps": outcome.steps,
+        "operations": outcome.operations,
+        "outputs": outcome.outputs,
+        "findings": [as_json(f) for f in outcome.findings],
+    }
+
+
+def _say(arguments: argparse.Namespace, outcome: _Outcome) -> None:
+    print_findings(outcome.findings, outcome.source)
+    if outcome.status == OK:
+        print(
+            f"{arguments.file}: ran to the end under schedule {arguments.schedule} in "
+            f"{outcome.steps} steps with {outcome.operations} asynchronous operations; "
+            f"wrote {', '.join(outcome.outputs) or 'nothing'}",
+            file=sys.stderr,
+        )

@@ -1,0 +1,27 @@
+"""Launch dimensions on the command line.
+
+Layer: nvgen.commands.
+"""
+
+from __future__ import annotations
+
+import re
+
+from intrinsics.findings import input_error
+
+
+def parse_dim3(text: str, name: str) -> tuple[int, int, int]:
+    """`128`, `16,8` or `4x4x2` as three numbers.
+
+    Raises: InputError.
+    """
+    parts = re.split(r"[,x]", text)
+    if not 1 <= len(parts) <= 3 or not all(p.isdecimal() and int(p) > 0 for p in parts):
+        raise input_error(
+            f"run/{name}",
+            f"--{name} takes one to three numbers",
+            got=text,
+            expected="X, X,Y or X,Y,Z, each at least 1",
+        )
+    x, y, z = ([int(p) for p in parts] + [1, 1])[:3]
+    return x, y, z

@@ -1,0 +1,140 @@
+"""Input on which LLVM ends the process, found before it does.
+
+Layer: nvgen.  LLVM's reader upgrades old intrinsics and old metadata as it reads, and aborts where
+their shape is not the old one; deep nesting overflows its stack.  A module that has such things in
+it, or may have, is read by a child process first; one that has none of them is read at once.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+from intrinsics import catalog
+from isel.select.intrinsics import PREFIX, Argument, arguments
+
+_DEPTH = 200
+"""Brackets within brackets that LLVM's reader takes without doubt."""
+
+_DECLARATION = re.compile(r'^\s*(?:declare|define)\b[^@\n]*@(?:"([^"]*)"|([\w.$-]+))', re.MULTILINE)
+_TYPE = re.compile(r"\s*(ptr(?:\s+addrspace\(\d+\))?|i\d+|<\s*\d+\s+x\s+i\d+\s*>)(?=[\s,)]|$)")
+_NODE = re.compile(r"^!(\d+) = (?:distinct )?!\{(.*)\}\s*$", re.MULTILINE)
+_ANNOTATION = re.compile(r'ptr @([\w.$-]+)((?:, !"(?!grid_constant)\w+", i32 \d+)+)')
+_CHILD = """
+import sys
+from llvmlite import binding
+module = binding.parse_assembly(sys.stdin.read())
+module.verify()
+str(module)
+"""
+
+
+def crash(text: str) -> str:
+    """How LLVM dies of `text`, or "" if it does not."""
+    if not (_has_odd_intrinsics(text) or _has_odd_annotations(text) or _is_deep(text)):
+        return ""
+    child = subprocess.run(
+        [sys.executable, "-c", _CHILD],
+        input=text,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        check=False,
+    )
+    if child.returncode >= 0:
+        return ""
+    said = [
+        line for line in child.stderr.splitlines() if "Assertion" in line or "LLVM ERROR" in line
+    ]
+    if not said:
+        return f"signal {-child.returncode}"
+    quoted = re.search(r'&& "(.*?)"', said[0])
+    return quoted[1] if quoted else said[0][-200:]
+
+
+def _has_odd_intrinsics(text: str) -> bool:
+    """Whether an intrinsic is declared that nvgen's tables do not have with this signature."""
+    for match in _DECLARATION.finditer(text):
+        name = match[2] or match[1] or ""
+        if "\\" in name:
+            return True
+        if name.startswith("llvm.") and not _is_known(name, text[match.end() : match.end() + 4000]):
+            return True
+    return False
+
+
+def _is_known(name: str, rest: str) -> bool:
+    spelling = catalog.spellings().get(name.removeprefix(PREFIX))
+    if spelling is None:
+        return name.startswith(PREFIX + "read.ptx.sreg.") and rest.startswith("()")
+    types = _types(rest)
+    return types is not None and _agree(arguments(spelling.pattern.args), types)
+
+
+def _types(rest: str) -> list[str] | None:
+    """The parameter types that follow a function's name; None for any that nvgen never uses."""
+    end = rest.find("\n")
+    line = rest[: end if end >= 0 else None]
+    if not line.startswith("("):
+        return None
+    found: list[str] = []
+    for part in re.split(r",(?![^<(]*[>)])", _within(line)):
+        if not part.strip():
+            continue
+        match = _TYPE.match(part)
+        if match is None:
+            return None
+        found.append(" ".join(match[1].split()))
+    return found
+
+
+def _within(line: str) -> str:
+    depth = 0
+    for at, character in enumerate(line):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return line[1:at]
+    return line[1:]
+
+
+def _agree(formal: tuple[Argument, ...], types: list[str]) -> bool:
+    spare = len(types) - len(formal)
+    wanted: list[str] = []
+    for argument in formal:
+        repeated = argument.type.endswith("*")
+        wanted += [argument.type.rstrip("*")] * (spare + 1 if repeated else 1)
+    return len(wanted) == len(types) and all(map(_is_type, wanted, types))
+
+
+def _is_type(wanted: str, type_: str) -> bool:
+    if wanted.startswith("p"):
+        return type_ == (f"ptr addrspace({wanted[1:]})" if wanted[1:] else "ptr")
+    if wanted.startswith("v"):
+        element = "i" + wanted.rpartition("i")[2]
+        return type_ == element or type_.endswith(f"x {element}>")
+    return type_ == wanted
+
+
+def _has_odd_annotations(text: str) -> bool:
+    """Whether `!nvvm.annotations` has anything but a function with names and numbers."""
+    match = re.search(r"^!nvvm\.annotations = !\{(.*)\}\s*$", text, re.MULTILINE)
+    if match is None:
+        return "nvvm.annotations" in text
+    nodes = dict(_NODE.findall(text))
+    functions = {m[2] or m[1] for m in _DECLARATION.finditer(text)}
+    for reference in match[1].split(","):
+        node = _ANNOTATION.fullmatch(nodes.get(reference.strip().removeprefix("!"), ""))
+        if node is None or node[1] not in functions:
+            return True
+    return False
+
+
+def _is_deep(text: str) -> bool:
+    depth = 0
+    for bracket in re.findall(r"[][{}()<>]", text):
+        depth = max(depth + (1 if bracket in "[{(<" else -1), 0)
+        if depth > _DEPTH:
+            return True
+    return False

@@ -1,0 +1,153 @@
+"""A program from a file of any of the three languages, with what the checks say of it.
+
+Layer: nvgen.  Input: a path to LLVM IR (`.ll`), machine records (`.mir`) or PTX (`.ptx`).  Output:
+machine records, the target and PTX version that they were judged for, and findings.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from asmprinter.mir_printer import print_mir
+from asmprinter.mir_reader import read_mir
+from asmprinter.ptx_printer import print_ptx
+from asmprinter.ptx_reader import read_ptx
+from intrinsics.findings import Finding, Severity, errors, input_error
+from intrinsics.mir import Module
+from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
+from isel.verifier.record import lowest_ptx, verify_records
+
+LANGUAGES = {".ll": "llvm", ".mir": "mir", ".ptx": "ptx"}
+"""Languages by file name."""
+
+
+@dataclass(slots=True)
+class Program:
+    """A program as machine records, and what is known about it.
+
+    `llvm` is the IR as LLVM prints it and `stages` the MIR after every pass, where there was IR.
+    """
+
+    file: str
+    language: str
+    text: str
+    module: Module
+    target: Target
+    ptx_version: Ptx
+    findings: list[Finding]
+    llvm: str = ""
+    stages: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def mir(self) -> str:
+        """The machine records as text."""
+        return print_mir(self.module).text
+
+    @property
+    def ptx(self) -> str:
+        """The program as PTX."""
+        return print_ptx(self.module, self.ptx_version).text
+
+
+def language_of(path: str, text: str) -> str:
+    """The language of a file, by its name, else by how it begins."""
+    known = LANGUAGES.get(Path(path).suffix)
+    if known is not None:
+        return known
+    if re.search(r"^\s*\.version\b", text, re.MULTILINE):
+        return "ptx"
+    return "mir" if re.search(r"^target sm_", text, re.MULTILINE) else "llvm"
+
+
+def load(
+    path: str,
+    text: str,
+    *,
+    target: str | None = None,
+    ptx: str | None = None,
+    opt: int = 0,
+    level: str = "record",
+    keep_stages: bool = False,
+) -> Program:
+    """Read `text`, lower it if it is LLVM IR, and judge its records.
+
+    Target and version default to what the text says; LLVM IR says none.
+
+    Raises: InputError for what cannot be read, SelectionError for what cannot be selected.
+    """
+    language = language_of(path, text)
+    if language == "llvm":
+        return _from_llvm(path, text, target, ptx, opt, level, keep_stages)
+    wanted = parse_target(target) if target else None
+    found: list[Finding] = []
+    if language == "ptx":
+        reading = read_ptx(text, path, target=wanted)
+        module, found = reading.module, list(reading.findings)
+    else:
+        module = read_mir(text, path, own_lines=True)
+    module.target = wanted or module.target
+    version = parse_ptx(ptx) if ptx else module.ptx or lowest_ptx(module, module.target)
+    module.ptx = version
+    if not any(f.rule in ("target/unknown", "ptx/version-unknown") for f in found):
+        found += verify_records(module, module.target, version)
+    return Program(path, language, text, module, module.target, version, _in_order(found))
+
+
+def _from_llvm(
+    path: str,
+    text: str,
+    target: str | None,
+    ptx: str | None,
+    opt: int,
+    level: str,
+    keep_stages: bool,
+) -> Program:
+    from nvgen.api import check_text
+
+    if target is None:
+        raise input_error(
+            "target/missing", "LLVM IR does not say its target", expected="--target sm_…",
+            hint="`nvgen targets` lists them",
+        )  # fmt: skip
+    compiled = check_text(
+        text, target=target, ptx=ptx, opt=opt, level=level, file=path, keep_stages=keep_stages
+    )
+    return Program(
+        path,
+        "llvm",
+        text,
+        compiled.module,
+        compiled.target,
+        compiled.ptx_version,
+        compiled.findings,
+        compiled.llvm,
+        compiled.stages,
+    )
+
+
+def _in_order(findings: list[Finding]) -> list[Finding]:
+    return sorted(findings, key=lambda f: (f.place.line, f.place.column))
+
+
+def has_errors(program: Program) -> bool:
+    """Whether something is wrong with the program."""
+    return bool(errors(program.findings))
+
+
+def not_checked(level: str) -> list[Finding]:
+    """What a verification level promises and this version does not check."""
+    missing = {"record": "", "function": "function", "launch": "function and launch"}
+    what = missing.get(level, "function and launch")
+    if not what:
+        return []
+    return [
+        Finding(
+            "verify/level",
+            Severity.NOTE,
+            f"not checked: rules of {what} level",
+            hint="this version has rules of record level only",
+            incomplete=True,
+        )
+    ]

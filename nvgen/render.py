@@ -1,0 +1,212 @@
+"""Findings for people and for machines.
+
+Layer: nvgen.  Text is coloured where a person looks at a terminal, and plain everywhere else; rich
+is imported for colour only.  JSON follows one schema for every command.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from intrinsics.findings import Finding, Severity, Verdict, verdict
+
+Line = list[tuple[str, str]]
+"""Pieces of one line of text, each with a style ("" for none)."""
+
+_STYLES = {
+    Severity.ERROR: "bold red",
+    Severity.WARNING: "bold yellow",
+    Severity.REVIEW: "bold magenta",
+    Severity.NOTE: "bold cyan",
+}
+_WIDTH = 100
+
+
+def finding_lines(finding: Finding, source: Sequence[str] = ()) -> list[Line]:
+    """A finding as lines: what, where, the source line, got and expected, help."""
+    style = _STYLES[finding.severity]
+    head: Line = [
+        (f"{finding.severity.value}[{finding.rule}]", style),
+        (": " + finding.message, "bold"),
+    ]
+    place = finding.place
+    margin = " " * max(len(str(place.line)), 2)
+    lines = [head]
+    if place.file or place.line or place.function:
+        lines.append([(f"{margin}--> ", "blue"), (str(place), "")])
+    if 0 < place.line <= len(source):
+        lines += _excerpt(finding, source[place.line - 1], margin, style)
+    got = f"got: {finding.got}" if finding.got else ""
+    expected = f"expected: {finding.expected}" if finding.expected else ""
+    both = f"{got:<28} = {expected}"
+    if got and expected and len(margin) + 3 + len(both) <= _WIDTH:
+        lines.append(_detail(margin, both))
+    else:
+        lines += [_detail(margin, text) for text in (got, expected) if text]
+    for label, text in (("help", finding.hint), ("see", finding.section)):
+        if text:
+            lines.append(_detail(margin, f"{label}: {text}"))
+    return lines
+
+
+def _detail(margin: str, text: str) -> Line:
+    return [(f"{margin} = ", "blue"), (text, "")]
+
+
+def _excerpt(finding: Finding, text: str, margin: str, style: str) -> list[Line]:
+    """The source line, with carets under the instruction."""
+    number = str(finding.place.line).rjust(len(margin))
+    shown = text.rstrip().expandtabs(4)
+    start, length = _caret(finding, text.rstrip())
+    found: list[Line] = [
+        [(f"{margin} |", "blue")],
+        [(f"{number} | ", "blue"), (_clip(shown, start + length), "")],
+    ]
+    if length:
+        label = f" {finding.label}" if finding.label else ""
+        found.append([(f"{margin} | ", "blue"), (" " * start + "^" * length + label, style)])
+    return found
+
+
+def _caret(finding: Finding, text: str) -> tuple[int, int]:
+    """Where the carets stand, in the line with its tabs expanded."""
+    column = finding.place.column
+    if not 0 < column <= len(text):
+        return 0, 0
+    start, end = _span(finding, text, column - 1)
+    if start >= 2 * _WIDTH:
+        return 0, 0
+    before = len(text[:start].expandtabs(4))
+    return before, max(end - start, 1)
+
+
+def _span(finding: Finding, text: str, at: int) -> tuple[int, int]:
+    """The argument of a call that the finding is about, else the callee, else the first word."""
+    call = re.compile(r"\bcall\b[^@]*@([\w.$-]+)\(").search(text, at)
+    if call is None:
+        word = re.compile(r"[^\s(,;]+").match(text, at)
+        return (at, word.end()) if word else (at, at + 1)
+    if finding.subject:
+        from isel.select.intrinsics import argument_position
+
+        position = argument_position(call[1], finding.subject)
+        spans = _arguments(text, call.end())
+        if position is not None and position < len(spans):
+            return spans[position]
+    return call.start(1) - 1, call.end(1)
+
+
+def _arguments(text: str, at: int) -> list[tuple[int, int]]:
+    """The spans of a call's arguments; `at` is behind the opening parenthesis."""
+    spans, depth, start = [], 0, at
+    for i in range(at, len(text)):
+        depth += {"(": 1, "[": 1, "{": 1, "<": 1, ")": -1, "]": -1, "}": -1, ">": -1}.get(
+            text[i], 0
+        )
+        if depth < 0 or (text[i] == "," and depth == 0):
+            spans.append((start + len(text[start:i]) - len(text[start:i].lstrip()), i))
+            start = i + 1
+        if depth < 0:
+            break
+    return spans
+
+
+def _clip(text: str, needed: int) -> str:
+    limit = max(_WIDTH, needed + 1)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def summary(findings: Sequence[Finding], name: str) -> Line:
+    """One line that sums the findings up; nothing is called clean that was not checked."""
+    result = verdict(findings)
+    counts = [
+        f"{n} {severity.value}{'s' if n > 1 and severity is not Severity.REVIEW else ''}"
+        for severity in Severity
+        if (n := sum(f.severity is severity for f in findings))
+    ]
+    style = {Verdict.CLEAN: "bold green", Verdict.ERROR: "bold red"}.get(result, "bold magenta")
+    return [
+        (f"{name}: ", ""),
+        (result.value, style),
+        (f" ({', '.join(counts)})" if counts else "", ""),
+    ]
+
+
+def as_json(finding: Finding) -> dict[str, str | int]:
+    """A finding for machines."""
+    return {
+        "rule": finding.rule,
+        "severity": finding.severity.value,
+        "message": finding.message,
+        "line": finding.place.line,
+        "column": finding.place.column,
+        "op": finding.op,
+        "got": finding.got,
+        "expected": finding.expected,
+        "section": finding.section,
+        "hint": finding.hint,
+    }
+
+
+# ---- printing --------------------------------------------------------------------------------
+
+
+def has_colour(stream: TextIO) -> bool:
+    """Whether a person at a terminal reads `stream`; NO_COLOR and FORCE_COLOR say otherwise."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or stream.isatty()
+
+
+@dataclass(slots=True)
+class Printer:
+    """Prints lines to a stream, in colour where it has any."""
+
+    stream: TextIO
+    _emit: Callable[[Line], None] | None = None
+
+    def line(self, line: Line) -> None:
+        """Print one line."""
+        if self._emit is None:
+            self._emit = self._rich() if has_colour(self.stream) else self._plain
+        self._emit(line)
+
+    def lines(self, lines: Sequence[Line]) -> None:
+        """Print several lines."""
+        for line in lines:
+            self.line(line)
+
+    def text(self, text: str, style: str = "") -> None:
+        """Print text in one style."""
+        for line in text.split("\n"):
+            self.line([(line, style)])
+
+    def _plain(self, line: Line) -> None:
+        self.stream.write("".join(text for text, _ in line) + "\n")
+
+    def _rich(self) -> Callable[[Line], None]:
+        from rich.console import Console
+        from rich.text import Text
+
+        console = Console(file=self.stream, force_terminal=True, highlight=False, soft_wrap=True)
+
+        def emit(line: Line) -> None:
+            console.print(Text.assemble(*line))
+
+        return emit
+
+
+def print_findings(
+    findings: Sequence[Finding], source: str = "", stream: TextIO | None = None
+) -> None:
+    """Print findings to a stream (default: standard error), a blank line after each."""
+    printer = Printer(stream or sys.stderr)
+    lines = source.split("\n") if source else []
+    for finding in findings:
+        printer.lines(finding_lines(finding, lines))
+        printer.line([("", "")])
