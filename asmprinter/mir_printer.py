@@ -7,6 +7,7 @@ four operands stands one operand a line, each with its name.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from asmprinter.ptx_printer import Printed, float_literal
@@ -39,7 +40,11 @@ from intrinsics.words import CollectorWord, ControlWord
 ONE_LINE = 4
 """Up to so many operands stand on the record's own line."""
 
+LONG = 4
+"""So many registers whose numbers follow each other are written as a range."""
+
 _COMMENT_COLUMN = 48
+_NUMBERED = re.compile(r"(%(?:.*?\D)?)(0|[1-9]\d{0,4})(:\w+)")
 
 
 def print_mir(module: Module) -> Printed:
@@ -184,6 +189,8 @@ def _results(form: Form, shown: list[str]) -> str:
             parts.append(shown[i])
         elif operand.sink:
             parts.append("_")
+    while parts and parts[-1] == "_":
+        parts.pop()
     return ", ".join(parts) + " = " if parts else ""
 
 
@@ -197,9 +204,20 @@ def _bare(form: Form, i: int, shown: str, mi: MachineInstr) -> str:
 
 
 def _operand(op: Op, names: list[str], classes: list[ScalarType]) -> str:
-    if isinstance(op, tuple):
-        return "{" + ", ".join(_scalar(part, names, classes) for part in op) + "}"
-    return _scalar(op, names, classes)
+    if not isinstance(op, tuple):
+        return _scalar(op, names, classes)
+    shown = [_scalar(part, names, classes) for part in op]
+    if len(shown) >= LONG and register_range(shown[0], shown[-1]) == shown:
+        return f"{{{shown[0]} ... {shown[-1]}}}"
+    return "{" + ", ".join(shown) + "}"
+
+
+def register_range(first: str, last: str) -> list[str]:
+    """`%r.0:b32` to `%r.3:b32`, or [] when the two do not span a range."""
+    begin, end = _NUMBERED.fullmatch(first), _NUMBERED.fullmatch(last)
+    if begin is None or end is None or begin.group(1, 3) != end.group(1, 3):
+        return []
+    return [f"{begin[1]}{n}{begin[3]}" for n in range(int(begin[2]), int(end[2]) + 1)]
 
 
 def _scalar(op: Scalar, names: list[str], classes: list[ScalarType]) -> str:

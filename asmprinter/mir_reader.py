@@ -20,7 +20,7 @@ The grammar, line by line; `;` begins a comment, blank lines do not count:
     operands  = operand { "," operand } ; one that may be left out is written NAME "=" operand
     operand   = register | "!" register | "imm:"INT | "fimm:"FLOAT | "sreg:"NAME | "@"NAME
               | "bb."NAME | "text:"STRING | "_" | "[" (register | "@"NAME) [("+" | "-") INT] "]"
-              | "{" operand { "," operand } "}"
+              | "{" operand { "," operand } "}" | "{" register "..." register "}"
     register  = "%"NAME [":" CLASS]      ; the class may be left out once it is known
     location  = "!"INT "=" STRING":"INT":"INT ["from" STRING":"INT]
 
@@ -34,6 +34,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from asmprinter.mir_printer import register_range
 from intrinsics import catalog
 from intrinsics.findings import Finding, InputError, Place, Severity
 from intrinsics.mir import (
@@ -78,7 +79,7 @@ _TOKEN = re.compile(
     r"|(?P<hex>0x(?:[0-9a-f]{2})*\b)"
     r"|(?P<version>\d+\.\d+)"
     r"|(?P<int>-?\d+)"
-    r"|(?P<mark>[][{}(),:=@!+-])"
+    r"|(?P<mark>\.\.\.|[][{}(),:=@!+-])"
     r")"
 )
 _SPACES = {space.value: space for space in Space}
@@ -455,12 +456,25 @@ class _Reader:
 
     def _operand(self, line: _Line, body: _Body) -> Op:
         if line.take_if("{"):
-            parts = [self._scalar(line, body)]
+            parts = self._range(line, body) or [self._scalar(line, body)]
             while line.take_if(","):
                 parts.append(self._scalar(line, body))
             line.take("mark", "}")
             return tuple(parts)
         return self._scalar(line, body)
+
+    def _range(self, line: _Line, body: _Body) -> list[Scalar]:
+        """`%r.0:b32 ... %r.31:b32`."""
+        ahead = line.tokens[line.at : line.at + 7]
+        texts = [text for _, text in ahead]
+        if texts[1:2] + texts[3:4] + texts[5:6] != [":", "...", ":"]:
+            return []
+        line.at += 7
+        cls = _class(texts[2])
+        names = register_range("".join(texts[:3]), "".join(texts[4:]))
+        if not names:
+            raise _BadLineError(f"no range of registers from {texts[0]} to {texts[4]}")
+        return [self._named(name.rpartition(":")[0][1:], cls, body) for name in names]
 
     def _scalar(self, line: _Line, body: _Body) -> Scalar:
         kind, text = line.peek_kind(), line.peek()
@@ -512,6 +526,9 @@ class _Reader:
         if line.peek() == ":" and line.tokens[line.at + 1 : line.at + 2]:
             line.take("mark", ":")
             cls = _class(line.take("word"))
+        return self._named(name, cls, body)
+
+    def _named(self, name: str, cls: ScalarType | None, body: _Body) -> Reg:
         found = body.registers.get(name)
         regs = body.function.regs
         if found is None:

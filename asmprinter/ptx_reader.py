@@ -47,7 +47,9 @@ from intrinsics.targets import PTX_VERSIONS, TARGETS, Ptx, Target
 _SPACE = re.compile(r"\s*")
 _NAME = r"[A-Za-z_$%][\w$]*"
 _LABEL = re.compile(rf"({_NAME})\s*:(?!:)")
-_INSTRUCTION = re.compile(rf"(?:@(!?)\s*({_NAME})\s+)?([A-Za-z][\w.:]*)\s*(.*)", re.DOTALL)
+_INSTRUCTION = re.compile(
+    rf"(?:@(!?)\s*({_NAME})\s+)?([A-Za-z][\w.:]*(?:\s+\.[\w.:]+)*)\s*(.*)", re.DOTALL
+)
 _REGISTERS = re.compile(rf"({_NAME})(?:<(\d+)>)?")
 _SPACES = {s.value: s for s in (Space.GLOBAL, Space.SHARED, Space.CONST, Space.LOCAL, Space.PARAM)}
 _TYPES = {t.value: t for t in ScalarType}
@@ -439,6 +441,7 @@ class _Reader:
                 _finding("ptx/syntax", "an instruction outside a function"), start
             )
         negated, predicate, name, rest = match.groups()
+        name = "".join(name.split())
         reading = read_opcode(name)
         if not reading.candidates:
             if not reading.known_elsewhere:

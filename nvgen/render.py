@@ -87,7 +87,7 @@ def _caret(finding: Finding, text: str) -> tuple[int, int]:
 
 def _span(finding: Finding, text: str, at: int) -> tuple[int, int]:
     """The argument of a call that the finding is about, else the callee, else the first word."""
-    call = re.compile(r"\bcall\b[^@]*@([\w.$-]+)\(").search(text, at)
+    call = re.compile(r"\bcall\b[^@]*@\"?([\w.$-]+)\"?\(").search(text, at)
     if call is None:
         word = re.compile(r"[^\s(,;]+").match(text, at)
         return (at, word.end()) if word else (at, at + 1)

@@ -35,7 +35,7 @@ class ControlFlow(IntrinsicCalls):
         """A special register: `b.sreg("tid.x")`."""
         type_ = ir.FunctionType(ir.IntType(32), [])
         function = self.declare("llvm.nvvm.read.ptx.sreg." + name, type_)
-        return Int(self, self.at_caller().call(function, []))
+        return Int(self, self.at_caller().call(function, [], name=name))
 
     @property
     def tid_x(self) -> Int:
@@ -43,18 +43,24 @@ class ControlFlow(IntrinsicCalls):
         return self.sreg("tid.x")
 
     @contextmanager
-    def if_(self, condition: Int) -> Iterator[None]:
+    def if_(self, condition: Int, name: str = "if") -> Iterator[None]:
         """What follows is executed by the threads for which `condition` holds."""
         builder = self.at_caller()
-        with builder.if_then(condition.value):
-            yield
+        self._blocks += 1
+        then = builder.append_basic_block(f"{name}.{self._blocks}")
+        after = builder.append_basic_block(f"after.{self._blocks}")
+        builder.cbranch(condition.value, then, after)
+        builder.position_at_end(then)
+        yield
+        self.at_caller().branch(after)
+        self._open(after)
 
     @contextmanager
-    def _in_scope(self, scope: Scope, condition: Int) -> Iterator[None]:
+    def _in_scope(self, scope: Scope, condition: Int, name: str) -> Iterator[None]:
         before = self.scope
         self.scope = scope
         try:
-            with self.if_(condition):
+            with self.if_(condition, name):
                 yield
         finally:
             self.scope = before
@@ -62,19 +68,19 @@ class ControlFlow(IntrinsicCalls):
     @contextmanager
     def if_warp(self, number: IntLike) -> Iterator[None]:
         """What follows is executed by one warp of the CTA."""
-        with self._in_scope(Scope.WARP, (self.tid_x >> 5) == number):
+        with self._in_scope(Scope.WARP, (self.tid_x >> 5) == number, "warp"):
             yield
 
     @contextmanager
     def if_thread(self, number: IntLike) -> Iterator[None]:
         """What follows is executed by one thread of the CTA."""
-        with self._in_scope(Scope.THREAD, self.tid_x == number):
+        with self._in_scope(Scope.THREAD, self.tid_x == number, "thread"):
             yield
 
     @contextmanager
     def elect(self) -> Iterator[None]:
         """What follows is executed by one thread of the warp, whichever the hardware elects."""
-        with self._in_scope(Scope.THREAD, self.elect_sync()):
+        with self._in_scope(Scope.THREAD, self.elect_sync(), "elected"):
             yield
 
     @contextmanager
@@ -83,8 +89,8 @@ class ControlFlow(IntrinsicCalls):
         builder = self.at_caller()
         self._blocks += 1
         before = builder.block
-        body = builder.append_basic_block(f"loop{self._blocks}")
-        after = builder.append_basic_block(f"after{self._blocks}")
+        body = builder.append_basic_block(f"loop.{self._blocks}")
+        after = builder.append_basic_block(f"after.{self._blocks}")
         first, last = self._index(start), self._index(stop)
         builder.cbranch(builder.icmp_unsigned("<", first, last), body, after)
         builder.position_at_end(body)
@@ -95,7 +101,14 @@ class ControlFlow(IntrinsicCalls):
         following = builder.add(index, ir.Constant(ir.IntType(32), step))
         index.add_incoming(following, builder.block)
         builder.cbranch(builder.icmp_unsigned("<", following, last), body, after)
-        builder.position_at_end(after)
+        self._open(after)
+
+    def _open(self, block: ir.Block) -> None:
+        """Go on in `block`, behind all the blocks that there are."""
+        builder = self.at_caller()
+        builder.function.blocks.remove(block)
+        builder.function.blocks.append(block)
+        builder.position_at_end(block)
 
     def _index(self, value: IntLike) -> ir.Value:
         return value.value if isinstance(value, Int) else constant(value, 32)
@@ -104,8 +117,8 @@ class ControlFlow(IntrinsicCalls):
         """Wait until the phase of parity `phase` of an mbarrier has completed."""
         builder = self.at_caller()
         self._blocks += 1
-        spin = builder.append_basic_block(f"wait_{barrier.name}{self._blocks}")
-        done = builder.append_basic_block(f"{barrier.name}_done{self._blocks}")
+        spin = builder.append_basic_block(f"wait_{barrier.name}.{self._blocks}")
+        done = builder.append_basic_block(f"{barrier.name}_done.{self._blocks}")
         builder.branch(spin)
         builder.position_at_end(spin)
         ready = self.mbarrier_try_wait_parity(barrier, phase)

@@ -36,7 +36,7 @@ from intrinsics.modifiers import (
     WaitOp,
 )
 from intrinsics.row import Code, Fact, Residency
-from isel.select.intrinsics import PREFIX, Argument, arguments
+from isel.select.intrinsics import PREFIX, Argument, arguments, results
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.values import Barrier, Int, IntLike, Pointer, Vector, refuse
 
@@ -76,7 +76,9 @@ class IntrinsicCalls(BuilderBase):
                 values.append(value)
         result = _result_type(spelling.pattern.result, result_count)
         function = self.declare(PREFIX + spelling.name, ir.FunctionType(result, types))
-        return self.at_caller().call(function, values)
+        produced = results(spelling.pattern.result)
+        name = produced[0].name if len(produced) == 1 else spelling.row.head.split(".")[0]
+        return self.at_caller().call(function, values, name=name)
 
     def _arguments(
         self,

@@ -7,6 +7,7 @@ instruction carries the Python line that asked for it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -172,12 +173,14 @@ class KernelBuilder(TileOperations):
         Raises: InputError when LLVM's verifier rejects the module.
         """
         self.at_caller().ret_void()
-        text = str(self.module)
         from nvgen.llvm import parse
 
-        parse(text, file=f"{self.name}.ll")
+        # llvmlite's names for values without one, `.12`, become v12; then LLVM prints it its way.
+        text = re.sub(r'%"\.(\d+)"', r"%v\1", str(self.module))
+        module = parse(text, file=f"{self.name}.ll")
+        module.name = self.name
         parameters = tuple(parameter for parameter, _ in self._parameters)
-        return Kernel(self.name, text, self.block, parameters)
+        return Kernel(self.name, str(module), self.block, parameters)
 
     # ---- memory ------------------------------------------------------------------------------
 

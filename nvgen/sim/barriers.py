@@ -91,6 +91,17 @@ class MBarrier:
         """Whether the phase of `parity` has completed: the one under way has the other parity."""
         return self.phase & 1 != parity
 
+    def missing(self) -> str:
+        """What keeps this phase from completing."""
+        parts = []
+        if self.pending:
+            parts.append(f"{self.pending} more arrival{'s' if self.pending > 1 else ''}")
+        if self.tx > 0:
+            parts.append(f"{self.tx} bytes that were expected and did not come")
+        if self.tx < 0:
+            parts.append(f"an expect_tx for {-self.tx} bytes that came unexpected")
+        return " and ".join(parts)
+
     def describe(self) -> str:
         """What has come and what has not, in this phase."""
         arrived = self.expected - self.pending

@@ -90,6 +90,21 @@ class CodeBlock:
 # ---- threads ---------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """A look at an mbarrier that found its phase not complete."""
+
+    barrier: MBarrier
+    phase: str
+    op: str
+    place: Place
+
+    @property
+    def what(self) -> str:
+        """The barrier and the phase, in words."""
+        return f"{self.barrier.name}, {self.phase}"
+
+
 @dataclass(slots=True, eq=False)
 class Fragment:
     """Threads of one warp that are at the same place."""
@@ -101,8 +116,7 @@ class Fragment:
     waiting: str = ""
     seen: int = -1  # the machine's version when it began to wait
     loops: dict[int, tuple[int, int]] = field(default_factory=dict)
-    note: str = ""  # what it polled last, and where
-    note_place: Place | None = None
+    polled: Polled | None = None  # the mbarrier that it asked last, in vain
 
     @property
     def lanes(self) -> Lanes:

@@ -45,13 +45,14 @@ def _finding(machine: Machine, fragment: Fragment) -> Finding:
     warp = fragment.warp
     who = f"CTA {warp.cta.number}, warp {warp.number}, {lanes_in_words(fragment.mask)}"
     states = "; ".join(b.name + " " + b.describe() for b in warp.cta.mbarriers.values())
+    polled = fragment.polled
+    missing = polled.barrier.missing() if polled else ""
     return Finding(
         "sim/deadlock",
         Severity.ERROR,
         f"deadlock: {who} wait for {fragment.waiting or 'a change that never comes'}",
-        fragment.note_place or instruction.place,
-        op=instruction.mi.opcode,
+        polled.place if polled else instruction.place,
+        op=polled.op if polled else instruction.mi.opcode,
         got=states,
-        expected="an arrival, bytes or a thread that lets it go on",
-        hint=f"in bb.{block.name}",
+        expected=missing or "a thread that comes too",
     )

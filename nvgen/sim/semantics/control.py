@@ -45,7 +45,7 @@ def _idle(fragment: Fragment) -> Wait | None:
     fragment.loops[fragment.block] = (version, now)
     if before != (version, now):
         return None
-    return Wait(fragment.note or "a loop that changes nothing any more")
+    return Wait(fragment.polled.what if fragment.polled else "a loop that changes nothing any more")
 
 
 def ret(c: Compiler, mi: MachineInstr) -> Step:

@@ -17,7 +17,7 @@ from nvgen.sim.barriers import MBarrier
 from nvgen.sim.compile import Compiler, Getter, Maker
 from nvgen.sim.engine import Mode
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import WARP, Cta, Fragment, Outcome, Step, Warp
+from nvgen.sim.machine import WARP, Cta, Fragment, Outcome, Polled, Step, Warp
 from nvgen.sim.memory import SHARED_WINDOW, Access, Proxy
 from nvgen.sim.shared import shared_layout
 
@@ -199,6 +199,7 @@ def _wait(*, parity: bool) -> Maker:
             warp = fragment.warp
             values = wanted(warp)
             done = np.zeros(WARP, np.bool_)
+            fragment.polled = None
             for lane, address in where.lanes(fragment):
                 found = where.object(warp.cta, address)
                 value = int(values[lane])
@@ -206,8 +207,7 @@ def _wait(*, parity: bool) -> Maker:
                 done[lane] = passed and _may_see(warp, lane, found)
                 if not done[lane]:
                     phase = f"parity {value & 1}" if parity else f"phase {value}"
-                    fragment.note = f"{found.name}, {phase}"
-                    fragment.note_place = place
+                    fragment.polled = Polled(found, phase, mi.opcode, place)
             write(fragment, done)
             return None
 
