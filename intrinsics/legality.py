@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from intrinsics.modifiers import Modifier
@@ -125,17 +125,22 @@ def describe(fact: Fact) -> str:
     return {True: "given", False: "absent", None: "absent"}[fact]
 
 
+def in_order(facts: Iterable[Fact]) -> list[Fact]:
+    """Facts in the order of their enums, what is absent first."""
+    return sorted(facts, key=lambda f: list(type(f)).index(f) if isinstance(f, Modifier) else -1)
+
+
 def expected(rule: Rule) -> str:
     """What a broken rule would have liked instead, computed from its demand."""
     if isinstance(rule.demand, Capability):
         return f"{spell(rule.demand.targets)}, PTX {rule.demand.since} or later"
     if isinstance(rule.demand, Guard):
         return "; ".join(
-            f"{name}: " + " or ".join(sorted(describe(f) for f in allowed))
+            f"{name}: " + " or ".join(map(describe, in_order(allowed)))
             for name, allowed in rule.demand.terms
         )
     return "not " + " with ".join(
-        " or ".join(sorted(describe(f) if isinstance(f, Modifier) else name for f in allowed))
+        " or ".join(describe(f) if isinstance(f, Modifier) else name for f in in_order(allowed))
         for name, allowed in rule.guard.terms
     )
 

@@ -286,6 +286,9 @@ class _Place:
                 yield self._mismatch(part)
         if len({self.classes[reg].bits for reg in registers}) > 1:
             yield self._problem(f"{operand.name} has registers of several widths", op)
+        if operand.distinct and len(set(registers)) < len(registers):
+            text = f"a register stands twice in {operand.name}"
+            yield Problem("repeated-register", text, self._shown(op), "a register once")
         if not registers and operand.vector_numbers is not VectorNumbers.ALL:
             yield self._problem(f"{operand.name} needs at least one register", op)
 

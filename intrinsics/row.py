@@ -101,7 +101,8 @@ class Count:
 class Numbers:
     """Which numbers an operand takes when it is a literal.
 
-    `wraps` says that ptxas looks at the lower 32 bits only.
+    `wraps` says that ptxas looks at the lower 32 bits only; `marker` are bits that every number but
+    0 has.
     """
 
     low: int | None = None
@@ -110,6 +111,7 @@ class Numbers:
     power_of_two: bool = False
     nonzero: bool = False
     wraps: bool = False
+    marker: int = 0
 
     def accepts(self, value: int) -> bool:
         """Whether `value` is one of them."""
@@ -120,6 +122,8 @@ class Numbers:
         if self.high is not None and value > self.high:
             return False
         if value % self.multiple or (self.nonzero and not value):
+            return False
+        if value and value & self.marker != self.marker:
             return False
         return not self.power_of_two or (value > 0 and value & (value - 1) == 0)
 
@@ -136,6 +140,8 @@ class Numbers:
         return value if self.accepts(value) else None
 
     def __str__(self) -> str:
+        if self.marker:
+            return f"0, or a number with bits {self.marker:#x}"
         if self.low is None:
             return "any integer" if self.multiple == 1 else f"a multiple of {self.multiple}"
         bounds = f"{self.low}" if self.high is None else f"{self.low}..{self.high}"
@@ -182,6 +188,7 @@ class Operand:
     symbols: bool = False  # `symbol+4` may stand for a number
     specials: bool = False  # a special register may stand here
     wide: bool = False  # an address whose register has 32 or 64 bits
+    distinct: bool = False  # no register twice in a vector
     within: Space | None = None  # the space of a symbol where the address is generic
     stored: bool = False  # an address that is written
     vector_numbers: VectorNumbers = VectorNumbers.NONE
@@ -293,6 +300,7 @@ def vector(
     numbers: VectorNumbers = VectorNumbers.NONE,
     widened: bool = False,
     sink: bool = False,
+    distinct: bool = False,
 ) -> Operand:
     """Registers in braces; a count of 0 is one register without braces."""
     return Operand(
@@ -304,6 +312,7 @@ def vector(
         sink=sink,
         widened=widened,
         vector_numbers=numbers,
+        distinct=distinct,
     )
 
 

@@ -323,6 +323,7 @@ TEST_WAIT = Row(
     "done{|conditional} {, report}, [mbar], state",
     axes=_TOKEN_AXES, operands=(*_DONE, _MBAR, _TOKEN),
     section="mbarrier.test_wait", needs=_SM80, rules=_WAIT_RULES, effects=_EFFECTS,
+    unsimulated=("phase_type",),
     llvm=(
         Llvm("mbarrier.test.wait", "p:mbar, i64:state", "i1:done"),
         Llvm("mbarrier.test.wait.shared", "p3:mbar, i64:state", "i1:done", given=_CTA),

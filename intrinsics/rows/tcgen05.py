@@ -142,7 +142,7 @@ LD = Row(
     "tcgen05.ld", ".sync.aligned.shape.num{.pack}.b32", "r, [taddr] {, half_split}",
     axes={"shape": LdStShape, "num": LdStNum, "pack": Pack},
     operands=(
-        vector("r", ScalarType.B32, REGISTERS, Access.WRITE),
+        vector("r", ScalarType.B32, REGISTERS, Access.WRITE, distinct=True),
         tensor_address("taddr"),
         number("half_split"),
     ),

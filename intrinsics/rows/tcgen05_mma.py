@@ -179,7 +179,8 @@ _D = tensor_address("d", untyped=True)
 _SP_META = tensor_address("sp_meta", untyped=True)
 _SFA = tensor_address("sfa", untyped=True)
 _SFB = tensor_address("sfb", untyped=True)
-_ZERO_MASK = value("zero_mask", ScalarType.U64)
+_ZERO_MASK = value("zero_mask", ScalarType.U64, Numbers(marker=1 << 39))
+"""A literal without the descriptor's nonzero-mask bit is no mask: ptxas takes a scale for D so."""
 
 _EFFECTS = Effects(
     Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.ASYNC_PROXY, completion=Completion.COMMIT

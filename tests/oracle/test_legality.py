@@ -47,6 +47,13 @@ DELIBERATE: tuple[Deliberate, ...] = (
         r"tcgen05\.mma\S*\.kind::i8\S* .*, (%p1|1|0|!%p1), -?\d+;",
         "a scale for D with kind::i8, which ptxas drops without a word",
     ),
+    Deliberate(
+        r"tcgen05\.mma\.ws\S* .*, %p1, (0x20U|4294967296|WARP_SZ|1\+2|7);",
+        "a small number as a zero-column mask: a scale for D, which .ws does not have",
+    ),
+    Deliberate(
+        r"tcgen05\.ld\S* \{%r1, %r1\}", "a register twice: refused by ptxas as it generates code"
+    ),
     Deliberate(r"mbarrier\.\S+ %rd1, \[%rd2\], \{%r1, %r2\};", "a vector as a count"),
     Deliberate(r"barrier\.cta\.aligned\.sync ", "a modifier between the words of the name"),
     Deliberate(r"mov\.(f32|f64|pred) \S+, k;", "a kernel's address as a float or a predicate"),

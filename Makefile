@@ -1,0 +1,46 @@
+# nvgen's tasks.  Everything runs in .venv, which is made on first use; PYTHON says with which Python.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types unit bench reference clean
+
+help: ## list the tasks
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(READY) ## one kernel through every stage: LLVM IR, MIR, PTX, ptxas, CPU simulator, numpy
+	@$(BIN)/python samples/demo.py
+
+test: lint types unit ## linters, type checker, import order and all the tests
+
+lint: $(READY) ## formatting, linting, import order
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports --no-cache
+
+types: $(READY) ## the type checker
+	$(BIN)/mypy
+
+unit: $(READY) ## the tests, on all cores
+	$(BIN)/python -m pytest -n auto
+
+bench: $(READY) ## speed: ratios of nvgen's stages to LLVM's, in one run
+	$(BIN)/python tests/benchmarks/compile_speed.py
+
+reference: $(READY) ## write intrinsics/reference anew from the rows
+	$(BIN)/python -m intrinsics.reference_page
+
+clean: ## remove .venv and what the tools left behind
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks build *.egg-info
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "nvgen needs Python 3.11 or newer; say which: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@echo "setting up $(VENV) ..."
+	@$(PYTHON) -m venv --clear $(VENV) 2>/dev/null || $(PYTHON) -m virtualenv -q --clear $(VENV) || \
+	  uv venv -q --seed --clear --python $(PYTHON) $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
