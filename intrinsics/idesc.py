@@ -155,7 +155,7 @@ class InstructionDescriptor:
         """What Table 39 and its neighbours forbid in this shape and these types."""
         found = []
         group = 2 if cta_group is CtaGroup.TWO else 1
-        shapes = _m_values(self.kind, group, self.sparse, ws)
+        shapes = m_values(self.kind, group, sparse=self.sparse, ws=ws)
         if self.m not in shapes:
             found.append(
                 Problem(
@@ -214,7 +214,8 @@ class InstructionDescriptor:
         majors = f"{self.a_major.value}-major x {self.b_major.value}-major"
         sparse = " sparse" if self.sparse else ""
         types = f"{d} <- {self.a.value} x {self.b.value}"
-        return f"M{self.m} N{self.n} K{self.k}{sparse} {types}, {majors}"
+        shape = f"M{self.m} N{self.n} K{self.k}{sparse} {types}, {majors}"
+        return shape + (f", scales {self.sfa_id}/{self.sfb_id}" if self.scale else "")
 
 
 def reserved_bits(word: int, kind: MmaKind) -> int:
@@ -233,7 +234,10 @@ def n_values(kind: MmaKind, group: int, *, sparse: bool = False, ws: bool = Fals
     return list(range(step, 257, step))
 
 
-def _m_values(kind: MmaKind, group: int, sparse: bool, ws: bool) -> tuple[int, ...]:
+def m_values(
+    kind: MmaKind, group: int, *, sparse: bool = False, ws: bool = False
+) -> tuple[int, ...]:
+    """The values of M that Table 39 has for `kind` on `group` CTAs."""
     if ws:
         return (32, 64, 128) if kind not in SCALED_KINDS and group == 1 else ()
     if kind in SCALED_KINDS:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, Severity
-from intrinsics.idesc import DENSE_K, InstructionDescriptor
+from intrinsics.idesc import DENSE_K, SCALED_KINDS, InstructionDescriptor, m_values, n_values
 from intrinsics.modifiers import CtaGroup, MmaKind
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from nvgen.builder.control import ControlFlow, Scope
@@ -81,17 +81,26 @@ class Family:
         """K of one instruction."""
         return DENSE_K[self.kind]
 
+    @property
+    def scaled(self) -> bool:
+        """Whether A and B come with scale factors."""
+        return self.kind in SCALED_KINDS
+
+    @property
+    def scales(self) -> int:
+        """Scale factors that one instruction takes for each row: one for 32 elements of K."""
+        return self.k // 32 if self.scaled else 0
+
 
 FAMILIES = (
     Family(MmaKind.F16, (ElementType.F16,)),
     Family(MmaKind.F16, (ElementType.BF16,)),
     Family(MmaKind.TF32, (ElementType.TF32,)),
     Family(MmaKind.F8F6F4, (ElementType.E4M3, ElementType.E5M2)),
+    Family(MmaKind.MXF8F6F4, (ElementType.E4M3, ElementType.E5M2)),
+    Family(MmaKind.MXF4, (ElementType.E2M1,)),
 )
 """What may be multiplied: A and B of one family, whose types may be mixed."""
-
-BLOCK_SCALED_K = {ElementType.E4M3: 32, ElementType.E5M2: 32, ElementType.E2M1: 64}
-"""K of one block-scaled instruction by element type; scaled tiles are not built yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +116,7 @@ class Request:
     d: TensorTile
     group: int
     family: Family | None
+    scales: int = 0  # how many of sfa and sfb are there
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +130,12 @@ class Requirement:
     expected: Callable[[Request], str]
 
 
+def _m(r: Request) -> tuple[int, ...]:
+    return m_values(r.family.kind if r.family else MmaKind.F16, r.group)
+
+
 def _step(r: Request) -> int:
-    return 8 * r.group
+    return n_values(r.family.kind if r.family else MmaKind.F16, r.group)[0]
 
 
 def _k(r: Request) -> int:
@@ -139,7 +153,13 @@ REQUIREMENTS = (
         "dtype", "A and B have element types that no kind of MMA multiplies",
         lambda r: r.family is not None,
         lambda r: f"{r.a.dtype.value} x {r.b.dtype.value}",
-        lambda r: ", ".join(" or ".join(t.value for t in f.types) for f in FAMILIES),
+        lambda r: "; ".join(_types(f) for f in FAMILIES),
+    ),
+    Requirement(
+        "scales", "scale factors come for both matrices, of one CTA",
+        lambda r: r.scales == 0 or (r.scales == 2 and r.group == 1),
+        lambda r: f"{('none', 'one', 'both')[r.scales]}, cta_group::{r.group}",
+        lambda r: "sfa and sfb with cta_group::1, or neither",
     ),
     Requirement(
         "accumulator", "the accumulator is f32 in tensor memory",
@@ -155,9 +175,9 @@ REQUIREMENTS = (
     ),
     Requirement(
         "m", "M does not fit the tensor core",
-        lambda r: r.m in (64 * r.group, 128 * r.group),
+        lambda r: r.m in _m(r),
         lambda r: str(r.m),
-        lambda r: f"{64 * r.group} or {128 * r.group} with cta_group::{r.group}",
+        lambda r: f"{' or '.join(map(str, _m(r)))} with cta_group::{r.group}",
     ),
     Requirement(
         "n", "N does not fit the tensor core",
@@ -203,9 +223,14 @@ def check(request: Request) -> None:
         raise InputError(findings)
 
 
-def family_of(a: ElementType, b: ElementType) -> Family | None:
-    """The family that multiplies `a` by `b`."""
-    return next((f for f in FAMILIES if a in f.types and b in f.types), None)
+def family_of(a: ElementType, b: ElementType, *, scaled: bool = False) -> Family | None:
+    """The family that multiplies `a` by `b`, with or without scale factors."""
+    return next((f for f in FAMILIES if a in f.types and b in f.types and f.scaled is scaled), None)
+
+
+def _types(family: Family) -> str:
+    types = " or ".join(t.value for t in family.types)
+    return types + (" with scale factors" if family.scaled else "")
 
 
 # ---- the multiply ----------------------------------------------------------------------------
@@ -222,6 +247,8 @@ class TileOperations(ControlFlow):
         *,
         accumulate: bool = False,
         cta_group: CtaGroup = CtaGroup.ONE,
+        sfa: Pointer | None = None,
+        sfb: Pointer | None = None,
     ) -> None:
         """Start D = A·Bᵀ (+ D with `accumulate`), asynchronously; the caller commits.
 
@@ -229,18 +256,22 @@ class TileOperations(ControlFlow):
         With `cta_group` 2 each CTA of the pair holds half of A's and of B's rows.  In warp scope
         one thread of the warp is elected to issue.
 
+        `sfa` and `sfb` are UE8M0 scale factors in tensor memory, one for 32 elements of K: four of
+        them, along K, in a word; a column of words for 32 rows; then those of the next 128 K.
+
         Raises: InputError when a requirement is not met.
         """
         group = 2 if cta_group is CtaGroup.TWO else 1
-        family = family_of(a.dtype, b.dtype)
+        scales = [s for s in (sfa, sfb) if s is not None]
+        family = family_of(a.dtype, b.dtype, scaled=bool(scales))
         m, n = a.rows * group, b.rows * group
-        check(Request(self.scope, m, n, a.k, a, b, d, group, family))
+        check(Request(self.scope, m, n, a.k, a, b, d, group, family, len(scales)))
         assert family is not None
         if self.scope is Scope.WARP:
             with self.elect():
-                self._issue(d, a, b, family, accumulate, cta_group)
+                self._issue(d, a, b, family, accumulate, cta_group, scales)
         else:
-            self._issue(d, a, b, family, accumulate, cta_group)
+            self._issue(d, a, b, family, accumulate, cta_group, scales)
 
     def _issue(
         self,
@@ -250,24 +281,28 @@ class TileOperations(ControlFlow):
         family: Family,
         accumulate: bool,
         cta_group: CtaGroup,
+        scales: list[Pointer],
     ) -> None:
+        """The unrolled nest: M is one instruction's, N goes in pieces of 256, K in the kind's."""
         group = 2 if cta_group is CtaGroup.TWO else 1
-        m, columns = a.rows * group, 256
         a_base, b_base = self.descriptor(a), self.descriptor(b)
-        for ni, width in _columns(d.n, columns):
-            idesc = InstructionDescriptor(family.kind, m, width, a.dtype, b.dtype, d.dtype)
+        for ni, width in _columns(d.n, 256):
             accumulator = d.pointer + ni if ni else d.pointer
             for ki in range(a.k // family.k):
                 k = ki * family.k
                 rows = ni // group * b.swizzle
+                word, scale_id = divmod(ki * family.scales, 4)
+                sfa, sfb = _scales_at(scales, word, a.rows, d.n, ni)
                 self.tcgen05_mma(
                     accumulator,
                     _advance(a_base, a.offset(k)),
                     _advance(b_base, b.offset(k) + rows),
-                    idesc.encode(),
+                    _descriptor(family, a.rows * group, width, a, b, d, scale_id).encode(),
                     int(ki != 0 or accumulate),
                     kind=family.kind,
                     cta_group=cta_group,
+                    sfa=sfa,
+                    sfb=sfb,
                 )
 
     def descriptor(self, tile: SharedTile) -> Int:
@@ -276,6 +311,34 @@ class TileOperations(ControlFlow):
         low = (Int(self, address) & 0x3FFFF) >> 4
         constant = tile.descriptor().encode()
         return self.zext(low, 64) | constant
+
+
+def _descriptor(
+    family: Family, m: int, n: int, a: SharedTile, b: SharedTile, d: TensorTile, scale_id: int
+) -> InstructionDescriptor:
+    if not family.scaled:
+        return InstructionDescriptor(family.kind, m, n, a.dtype, b.dtype, d.dtype)
+    return InstructionDescriptor(
+        family.kind,
+        m,
+        n,
+        a.dtype,
+        b.dtype,
+        scale=ElementType.UE8M0,
+        sfa_id=scale_id,
+        sfb_id=scale_id,
+    )
+
+
+def _scales_at(
+    scales: list[Pointer], word: int, m: int, n: int, first: int
+) -> tuple[Pointer | None, Pointer | None]:
+    """Where the scale factors of one instruction begin: `word` counts 128 elements of K."""
+    if not scales:
+        return None, None
+    sfa, sfb = scales
+    a, b = word * (m // 32), word * -(-n // 32) + first // 32
+    return sfa + a if a else sfa, sfb + b if b else sfb
 
 
 def _columns(n: int, most: int) -> Iterator[tuple[int, int]]:
