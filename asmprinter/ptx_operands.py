@@ -116,12 +116,11 @@ class _Parser(Tokens):
         return Mem(base, self.offset())
 
     def offset(self) -> int:
-        """`+16`, `-16` or `+-16` after a register or a symbol, or nothing."""
-        if self.peek() not in ("+", "-"):
+        """`+16` or `+-16` after a register or a symbol, or nothing."""
+        if self.peek() != "+":
             return 0
-        _, sign = self.take()
-        value = self.expression()
-        return value if sign == "+" else -value
+        self.take()
+        return self.expression()
 
     def scalar(self) -> Scalar:
         kind, text = self.peek_kind(), self.peek()

@@ -32,7 +32,7 @@ from intrinsics.mir import (
     Text,
     Variable,
 )
-from intrinsics.modifiers import ScalarType
+from intrinsics.modifiers import ScalarType, Space
 from intrinsics.row import Bracket, Element, Kind, Residency
 from intrinsics.targets import Ptx
 
@@ -95,12 +95,16 @@ def _variable(variable: Variable) -> str:
     return text + ";"
 
 
+_POINTEES = (Space.CONST, Space.GLOBAL, Space.LOCAL, Space.SHARED)
+"""The spaces that a parameter can say it points to.  PTX ISA, Kernel Parameter Attribute: .ptr."""
+
+
 def _param(param: Param) -> str:
     if param.type is ScalarType.B8:
         return f".param .align {param.align} .b8 {param.name}[{param.size}]"
     text = f".param .{param.type.value}"
     if param.is_pointer:
-        space = f" .{param.pointee.value}" if param.pointee else ""
+        space = f" .{param.pointee.value}" if param.pointee in _POINTEES else ""
         text += f" .ptr{space} .align {param.pointee_align}"
     return f"{text} {param.name}"
 
@@ -283,9 +287,9 @@ def _scalar(op: Scalar, names: Sequence[str]) -> str:
             return str(value)
         case Mem(base, offset):
             shown = names[base] if isinstance(base, int) else base.name
-            return f"{shown}{offset:+d}" if offset else shown
+            return f"{shown}+{offset}" if offset else shown
         case Sym(name, offset):
-            return f"{name}{offset:+d}" if offset else name
+            return f"{name}+{offset}" if offset else name
         case Text(text):
             return text
         case Special(name):

@@ -62,6 +62,22 @@ FIXES: tuple[Fix, ...] = (
         "2026-11-20",
     ),
     Fix(
+        "cp.async.bulk.tensor, innermost coordinate",
+        "PTX ISA 9.0, cp.async.bulk.tensor",
+        "asks nothing of it",
+        "a multiple of 16 bytes",
+        "an H200 (driver 580.159): an illegal instruction with any other, in every swizzling",
+        "2026-11-20",
+    ),
+    Fix(
+        "cp.async.bulk.tensor, destination",
+        "PTX ISA 9.0, cp.async.bulk.tensor",
+        "128 bytes, in some modes less",
+        "a multiple of 128 bytes for every tile load",
+        "an H200 (driver 580.159): a misaligned address at 16, 32, 64 and 112",
+        "2026-11-20",
+    ),
+    Fix(
         "cta_group 0 and 3 in the control word",
         "compilers that use the word",
         "0 stands for one CTA",

@@ -170,6 +170,14 @@ class InstructionDescriptor:
             found.append(
                 Problem("shape-n", "N does not exist for this kind", str(self.n), _series(columns))
             )
+        eight_bits = self.kind in (MmaKind.F8F6F4, MmaKind.I8, MmaKind.MXF8F6F4)
+        if eight_bits and self.b_major is Major.MN and self.n % (16 * group):
+            found.append(
+                Problem(
+                    "shape-n", "N does not exist for an 8-bit B that is transposed", str(self.n),
+                    f"a multiple of {16 * group}",
+                )
+            )  # fmt: skip
         if self.kind in FP4_KINDS and Major.MN in (self.a_major, self.b_major):
             found.append(
                 Problem("transpose", "4-bit kinds have no transpose", "MN-major", "K-major")

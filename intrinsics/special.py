@@ -28,7 +28,10 @@ class SpecialRegister:
     @property
     def llvm(self) -> str:
         """The intrinsic that reads it, after `llvm.nvvm.`."""
-        return "read.ptx.sreg." + self.name.replace("cluster_", "cluster.").replace("_", ".")
+        if self.name == "is_explicit_cluster":
+            return self.name
+        words = self.name if self.name.endswith("smem_size") else self.name.replace("_", ".")
+        return "read.ptx.sreg." + words
 
 
 @functools.cache

@@ -212,8 +212,7 @@ def check_text(
         too_old = check_target(chosen, version)
         if too_old:
             raise VerificationError(too_old)
-    parsed = optimize(parse(text, file=file), opt, chosen)
-    printed = str(parsed)
+    printed = optimize(parse(text, file=file), opt, chosen)
     module = read_module(printed)
     stages: dict[str, str] = {}
 

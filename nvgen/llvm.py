@@ -15,8 +15,8 @@ from intrinsics.targets import Target
 from nvgen.llvm_guard import crash
 
 
-def parse(text: str, *, file: str = "") -> binding.ModuleRef:
-    """Parse and verify a module of LLVM IR.
+def parse(text: str, *, file: str = "", name: str = "") -> str:
+    """Parse and verify a module of LLVM IR; gives it as LLVM prints it, called `name` if given.
 
     Raises: InputError with LLVM's message and its line, when LLVM rejects it.
     """
@@ -26,12 +26,30 @@ def parse(text: str, *, file: str = "") -> binding.ModuleRef:
     if death:
         raise InputError([_crashed(death, file)])
     try:
-        # A context of its own: in the shared one LLVM renames struct types that came before.
-        module = binding.parse_assembly(text, context=binding.create_context())
-        module.verify()
+        return _reprint(text, name)
     except RuntimeError as error:
         raise _of_llvm(str(error), file, text) from None
-    return module
+
+
+def _reprint(text: str, name: str) -> str:
+    """The text as LLVM prints it.
+
+    In a context of its own: in the shared one LLVM renames struct types that came before.  The
+    module is closed before its context, whatever happens; the garbage collector would take them in
+    any order.
+    """
+    context = binding.create_context()
+    try:
+        module = binding.parse_assembly(text, context=context)
+        try:
+            module.verify()
+            if name:
+                module.name = name
+            return str(module)
+        finally:
+            module.close()
+    finally:
+        context.close()
 
 
 def _crashed(death: str, file: str) -> Finding:
@@ -79,14 +97,14 @@ def _find(shown: str, text: str, file: str) -> Place | None:
     return found[0] if len(found) == 1 else None
 
 
-def optimize(module: binding.ModuleRef, level: int, target: Target) -> binding.ModuleRef:
+def optimize(text: str, level: int, target: Target) -> str:
     """Run LLVM's optimisation pipeline.
 
     Raises: InputError above -O0: LLVM's passes are not safe on tensor-core intrinsics unless they
     are shielded, and the shield is not part of this version.
     """
     if level == 0:
-        return module
+        return text
     raise input_error(
         "compile/opt",
         "LLVM's optimiser is not run in this version",

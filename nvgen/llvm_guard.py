@@ -21,6 +21,8 @@ _DECLARATION = re.compile(r'^\s*(?:declare|define)\b[^@\n]*@(?:"([^"]*)"|([\w.$-
 _TYPE = re.compile(r"\s*(ptr(?:\s+addrspace\(\d+\))?|i\d+|<\s*\d+\s+x\s+i\d+\s*>)(?=[\s,)]|$)")
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?!\{(.*)\}\s*$", re.MULTILINE)
 _ANNOTATION = re.compile(r'ptr @([\w.$-]+)((?:, !"(?!grid_constant)\w+", i32 \d+)+)')
+_MMA = re.compile(r'@"?llvm\.nvvm\.(tcgen05\.mma[\w.]*)"?\((.*)\)')
+_LEGAL = [[str(n)] for n in range(4)]
 _CHILD = """
 import sys
 from llvmlite import binding
@@ -32,7 +34,8 @@ str(module)
 
 def crash(text: str) -> str:
     """How LLVM dies of `text`, or "" if it does not."""
-    if not (_has_odd_intrinsics(text) or _has_odd_annotations(text) or _is_deep(text)):
+    odd = (_has_odd_intrinsics, _has_odd_immediates, _has_odd_annotations, _is_deep)
+    if not any(check(text) for check in odd):
         return ""
     child = subprocess.run(
         [sys.executable, "-c", _CHILD],
@@ -115,6 +118,22 @@ def _is_type(wanted: str, type_: str) -> bool:
         element = "i" + wanted.rpartition("i")[2]
         return type_ == element or type_.endswith(f"x {element}>")
     return type_ == wanted
+
+
+def _has_odd_immediates(text: str) -> bool:
+    """Whether an MMA has a number that encodes nothing: LLVM prints these by name, or dies."""
+    for match in _MMA.finditer(text):
+        spelling = catalog.spellings().get(match[1])
+        if spelling is None:
+            return True
+        formal = arguments(spelling.pattern.args)
+        actual = re.split(r",(?![^<(]*[>)])", match[2])
+        if len(actual) != len(formal):
+            return True
+        for argument, value in zip(formal, actual, strict=True):
+            if argument.sign == "#" and value.split()[-1:] not in _LEGAL:
+                return True
+    return False
 
 
 def _has_odd_annotations(text: str) -> bool:

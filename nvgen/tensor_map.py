@@ -46,6 +46,11 @@ class TensorMap:
         return self.array.dtype.itemsize
 
     @property
+    def row_bytes(self) -> int:
+        """Bytes of the box's innermost dimension; where it is swizzled, a row begins a span."""
+        return self.box[0] * self.item_size
+
+    @property
     def box_bytes(self) -> int:
         """Bytes that one copy brings: what an mbarrier must expect."""
         return int(np.prod(self.box)) * self.item_size

@@ -56,6 +56,10 @@ _VECTORS: tuple[Rule, ...] = (
     when(type=ScalarType.B128).must("vector-size", "a .b128 stands alone", vec=None),
     when(vec=Vec.V8, type=tuple(t for t in DATA_TYPES if t.bits == 64)).is_wrong(
         "vector-size", "a vector access moves at most 256 bits"),
+    when(vec=Vec.V8, type=tuple(t for t in DATA_TYPES if t.bits < 32)).is_wrong(
+        "vector-8", "a vector of 8 has elements of 32 bits",
+        "ptxas takes smaller ones as it checks, and may crash as it generates code",
+        ptxas_accepts=True),
     when(vec=Vec.V8, type=tuple(t for t in DATA_TYPES if t.bits == 32)).must(
         "vector-size", "only global memory moves 256 bits at once",
         space=absent_or(Space.GLOBAL)),

@@ -211,6 +211,13 @@ _WS_CODES: dict[str, Code] = {
 }
 
 
+def _plain_codes(*, scaled: bool, shifted: bool) -> dict[str, Code]:
+    """LLVM's verifier takes f16 and tf32 only beside scale_d, discard and lastuse beside ashift."""
+    kinds = {code: kind for code, kind in _LLVM_KIND.items() if code < 2 or not scaled}
+    ops = {code: op for code, op in _LLVM_OP.items() if code < 2 or not shifted}
+    return {**_CODES, "kind": kinds, "collector_a": ops}
+
+
 def _plain_spellings(sparse: bool) -> list[Llvm]:
     """`tcgen05.mma[.sp].{shared,tensor}[.scale_d][.disable_output_lane.cgN][.ashift]`."""
     head, meta = ("tcgen05.mma.sp", ", p6:sp_meta") if sparse else ("tcgen05.mma", "")
@@ -220,6 +227,7 @@ def _plain_spellings(sparse: bool) -> list[Llvm]:
         for scale, scale_arg in (("", ""), (".scale_d", ", i64:scale_d")):
             args = f"p6:d, {a}, i64:b, i32:idesc, i1:enable_d{meta}{scale_arg}"
             for shift in shifts:
+                codes = _plain_codes(scaled=bool(scale), shifted=shift is not None)
                 given = {"a": residency, "ashift": shift}
                 tail = ".ashift" if shift else ""
                 found.append(
@@ -227,7 +235,7 @@ def _plain_spellings(sparse: bool) -> list[Llvm]:
                         f"{head}.{name}{scale}{tail}",
                         f"{args}, i32#kind, i32#cta_group, i32#collector_a",
                         given=given,
-                        codes=_CODES,
+                        codes=codes,
                     )
                 )
                 found.append(
@@ -236,7 +244,7 @@ def _plain_spellings(sparse: bool) -> list[Llvm]:
                         f"{args}, v*i32:mask, i32#kind, i32#collector_a",
                         given=given,
                         holes=CG,
-                        codes=_CODES,
+                        codes=codes,
                     )
                 )
     return found

@@ -41,6 +41,11 @@ class Unselectable(Exception):  # noqa: N818 - a reason, not an error of the pro
         super().__init__(message)
 
 
+def not_yet(what: str, hint: str = "") -> Unselectable:
+    """The answer to what nvgen does not select yet."""
+    return Unselectable("unsupported-instruction", f"{what} is not selectable", op=what, hint=hint)
+
+
 @dataclass(slots=True)
 class Diagnostics:
     """Findings of a selection, in program order."""

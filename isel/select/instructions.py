@@ -6,16 +6,13 @@ records for its type, is reported as unselectable, by name.
 
 from __future__ import annotations
 
-import functools
-
-from intrinsics.mir import Form, Imm, Label, MachineInstr, Mem, Op, Reg, Scalar
+from intrinsics.mir import Imm, Label, MachineInstr, Mem, Reg, Scalar, Sym
 from intrinsics.modifiers import Compare as Cmp
-from intrinsics.modifiers import ScalarType, Sem, Space, Vec
+from intrinsics.modifiers import ScalarType
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import (
     ArrayType,
-    FloatType,
     IntType,
     PointerType,
     StructType,
@@ -23,47 +20,41 @@ from isel.llvm.types import (
     VectorType,
 )
 from isel.llvm.vocabulary import IntPredicate, Opcode
-from isel.select.diagnostics import Unselectable
+from isel.select.accesses import load, store
+from isel.select.casts import cast
+from isel.select.diagnostics import Unselectable, not_yet
 from isel.select.state import FunctionState, Values, form
-from isel.select.types import SPACES, TENSOR_SPACE
+from isel.select.types import BITS, SIGNED, UNSIGNED
 
 T = ScalarType
 
-_SIGNED = {16: T.S16, 32: T.S32, 64: T.S64}
-_UNSIGNED = {16: T.U16, 32: T.U32, 64: T.U64}
-_BITS = {16: T.B16, 32: T.B32, 64: T.B64}
-
 # LLVM opcode -> row, and which types name its forms.
 _BINARY: dict[Opcode, tuple[str, dict[int, ScalarType]]] = {
-    Opcode.ADD: ("add.int", _SIGNED),
-    Opcode.SUB: ("sub.int", _SIGNED),
-    Opcode.MUL: ("mul.lo", _SIGNED),
-    Opcode.AND: ("and", _BITS),
-    Opcode.OR: ("or", _BITS),
-    Opcode.XOR: ("xor", _BITS),
-    Opcode.SHL: ("shl", _BITS),
-    Opcode.LSHR: ("shr", _UNSIGNED),
-    Opcode.ASHR: ("shr", _SIGNED),
+    Opcode.ADD: ("add.int", SIGNED),
+    Opcode.SUB: ("sub.int", SIGNED),
+    Opcode.MUL: ("mul.lo", SIGNED),
+    Opcode.AND: ("and", BITS),
+    Opcode.OR: ("or", BITS),
+    Opcode.XOR: ("xor", BITS),
+    Opcode.SHL: ("shl", BITS),
+    Opcode.LSHR: ("shr", UNSIGNED),
+    Opcode.ASHR: ("shr", SIGNED),
 }
 _SHIFTS = (Opcode.SHL, Opcode.LSHR, Opcode.ASHR)
 _LOGIC = (Opcode.AND, Opcode.OR, Opcode.XOR)
 
 _COMPARISONS: dict[IntPredicate, tuple[Cmp, dict[int, ScalarType]]] = {
-    IntPredicate.EQ: (Cmp.EQ, _BITS),
-    IntPredicate.NE: (Cmp.NE, _BITS),
-    IntPredicate.UGT: (Cmp.GT, _UNSIGNED),
-    IntPredicate.UGE: (Cmp.GE, _UNSIGNED),
-    IntPredicate.ULT: (Cmp.LT, _UNSIGNED),
-    IntPredicate.ULE: (Cmp.LE, _UNSIGNED),
-    IntPredicate.SGT: (Cmp.GT, _SIGNED),
-    IntPredicate.SGE: (Cmp.GE, _SIGNED),
-    IntPredicate.SLT: (Cmp.LT, _SIGNED),
-    IntPredicate.SLE: (Cmp.LE, _SIGNED),
+    IntPredicate.EQ: (Cmp.EQ, BITS),
+    IntPredicate.NE: (Cmp.NE, BITS),
+    IntPredicate.UGT: (Cmp.GT, UNSIGNED),
+    IntPredicate.UGE: (Cmp.GE, UNSIGNED),
+    IntPredicate.ULT: (Cmp.LT, UNSIGNED),
+    IntPredicate.ULE: (Cmp.LE, UNSIGNED),
+    IntPredicate.SGT: (Cmp.GT, SIGNED),
+    IntPredicate.SGE: (Cmp.GE, SIGNED),
+    IntPredicate.SLT: (Cmp.LT, SIGNED),
+    IntPredicate.SLE: (Cmp.LE, SIGNED),
 }
-
-
-def _not_yet(what: str, hint: str = "") -> Unselectable:
-    return Unselectable("unsupported-instruction", f"{what} is not selectable", op=what, hint=hint)
 
 
 def _width(type_: Type, what: str) -> int:
@@ -86,7 +77,7 @@ def binary(state: FunctionState, i: ir.BinaryOp) -> None:
     """add, sub, mul, and, or, xor, shifts."""
     entry = _BINARY.get(i.opcode)
     if entry is None:
-        raise _not_yet(i.opcode.value)
+        raise not_yet(i.opcode.value)
     if isinstance(i.type, IntType) and i.type.bits == 1 and i.opcode in _LOGIC:
         _predicate_logic(state, i)
         return
@@ -95,15 +86,15 @@ def binary(state: FunctionState, i: ir.BinaryOp) -> None:
     (result,) = state.define(i.result, i.type)
     lhs, rhs = state.scalar(i.lhs), state.scalar(i.rhs)
     if isinstance(lhs, Imm):
-        lhs = state.reg(lhs, _BITS[bits])
+        lhs = state.reg(lhs, BITS[bits])
     if i.opcode in _SHIFTS and type(rhs) is int and bits != 32:
         rhs = _resize(state, rhs, bits, 32)
     state.emit(form(row, type=types[bits]), result, lhs, rhs)
 
 
 def _resize(state: FunctionState, reg: Reg, bits: int, wanted: int) -> Reg:
-    result = state.new(_BITS[wanted])
-    state.emit(form("cvt.int", dtype=_UNSIGNED[wanted], atype=_UNSIGNED[bits]), result, reg)
+    result = state.new(BITS[wanted])
+    state.emit(form("cvt.int", dtype=UNSIGNED[wanted], atype=UNSIGNED[bits]), result, reg)
     return result
 
 
@@ -120,7 +111,7 @@ def _predicate_logic(state: FunctionState, i: ir.BinaryOp) -> None:
 def compare(state: FunctionState, i: ir.Compare) -> None:
     """icmp of integers and pointers."""
     if not isinstance(i.predicate, IntPredicate):
-        raise _not_yet("fcmp")
+        raise not_yet("fcmp")
     operand = i.lhs.type
     if isinstance(operand, IntType) and operand.bits == 1:
         _compare_predicates(state, i)
@@ -132,14 +123,14 @@ def compare(state: FunctionState, i: ir.Compare) -> None:
     (result,) = state.define(i.result, i.type)
     lhs, rhs = state.scalar(i.lhs), state.scalar(i.rhs)
     if isinstance(lhs, Imm):
-        lhs = state.reg(lhs, _BITS[bits])
+        lhs = state.reg(lhs, BITS[bits])
     cmp, types = _COMPARISONS[i.predicate]
     state.emit(form("setp.int", p=True, cmp=cmp, type=types[bits]), result, lhs, rhs)
 
 
 def _compare_predicates(state: FunctionState, i: ir.Compare) -> None:
     if i.predicate not in (IntPredicate.EQ, IntPredicate.NE):
-        raise _not_yet(f"icmp {i.predicate.value} i1")
+        raise not_yet(f"icmp {i.predicate.value} i1")
     (result,) = state.define(i.result, i.type)
     left, right = state.scalar_reg(i.lhs), state.scalar_reg(i.rhs)
     if i.predicate is IntPredicate.NE:
@@ -153,7 +144,7 @@ def _compare_predicates(state: FunctionState, i: ir.Compare) -> None:
 def select(state: FunctionState, i: ir.Select) -> None:
     """select by a scalar condition."""
     if isinstance(i.condition.type, VectorType):
-        raise _not_yet("select by a vector of conditions")
+        raise not_yet("select by a vector of conditions")
     condition = state.scalar_reg(i.condition)
     results = state.define(i.result, i.type)
     pairs = zip(state.value(i.if_true), state.value(i.if_false), strict=True)
@@ -178,98 +169,6 @@ def _select_predicate(state: FunctionState, result: Reg, c: Reg, yes: Scalar, no
 def freeze(state: FunctionState, i: ir.Freeze) -> None:
     """A frozen value is the value: registers hold something definite."""
     state.forward(i.result, state.value(i.operand))
-
-
-# ---- casts -----------------------------------------------------------------------------------
-
-
-def cast(state: FunctionState, i: ir.Cast) -> None:
-    """Integer, pointer and bit casts."""
-    match i.opcode:
-        case Opcode.TRUNC | Opcode.ZEXT | Opcode.SEXT:
-            _integer_cast(state, i)
-        case Opcode.PTRTOINT | Opcode.INTTOPTR | Opcode.PTRTOADDR:
-            _pointer_cast(state, i)
-        case Opcode.ADDRSPACECAST:
-            _address_space_cast(state, i)
-        case Opcode.BITCAST:
-            _bit_cast(state, i)
-        case _:
-            raise _not_yet(i.opcode.value)
-
-
-def _integer_cast(state: FunctionState, i: ir.Cast) -> None:
-    source, target = i.operand.type, i.type
-    if not isinstance(source, IntType) or not isinstance(target, IntType):
-        raise _not_yet(f"{i.opcode.value} of vectors")
-    operand = state.scalar_reg(i.operand)
-    (result,) = state.define(i.result, target)
-    if source.bits == 1:
-        _from_predicate(state, result, operand, -1 if i.opcode is Opcode.SEXT else 1)
-    elif target.bits == 1:
-        _to_predicate(state, result, operand, max(source.bits, 16))
-    else:
-        signed = i.opcode is Opcode.SEXT
-        types = {8: T.S8, **_SIGNED} if signed else {8: T.U8, **_UNSIGNED}
-        dtype = types[max(target.bits, 16)]
-        state.emit(form("cvt.int", dtype=dtype, atype=types[source.bits]), result, operand)
-
-
-def _from_predicate(state: FunctionState, result: Reg, predicate: Reg, one: int) -> None:
-    cls = state.out.regs.classes[result]
-    state.emit(form("selp", type=cls), result, Imm(one), Imm(0), predicate)
-
-
-def _to_predicate(state: FunctionState, result: Reg, reg: Reg, bits: int) -> None:
-    low = state.new(_BITS[bits])
-    state.emit(form("and", type=_BITS[bits]), low, reg, Imm(1))
-    state.emit(form("setp.int", p=True, cmp=Cmp.NE, type=_BITS[bits]), result, low, Imm(0))
-
-
-def _pointer_cast(state: FunctionState, i: ir.Cast) -> None:
-    pointer = i.operand.type if i.opcode is not Opcode.INTTOPTR else i.type
-    integer = i.type if i.opcode is not Opcode.INTTOPTR else i.operand.type
-    if not isinstance(pointer, PointerType) or not isinstance(integer, IntType):
-        raise _not_yet(f"{i.opcode.value} of vectors")
-    pointer_bits = state.layout.pointer_bits(pointer.address_space)
-    source = integer.bits if i.opcode is Opcode.INTTOPTR else pointer_bits
-    target = pointer_bits if i.opcode is Opcode.INTTOPTR else integer.bits
-    (op,) = state.value(i.operand)
-    if source == target:
-        state.forward(i.result, (op,))
-    elif not isinstance(op, (int, Imm)) and target in (32, 64):
-        (result,) = state.define(i.result, i.type)
-        state.emit(form("mov", type=_BITS[target]), result, op)
-    else:
-        (result,) = state.define(i.result, i.type)
-        dtype, atype = _UNSIGNED[max(target, 16)], _UNSIGNED[max(source, 16)]
-        state.emit(form("cvt.int", dtype=dtype, atype=atype), result, state.reg(op, _BITS[source]))
-
-
-def _address_space_cast(state: FunctionState, i: ir.Cast) -> None:
-    (op,) = state.value(i.operand)
-    state.forward(i.result, (state.convert_address(op, i.operand.type, i.type),))
-
-
-def _bit_cast(state: FunctionState, i: ir.Cast) -> None:
-    source, target = state.layout.classes(i.operand.type), state.layout.classes(i.type)
-    values = state.value(i.operand)
-    if source == target:
-        state.forward(i.result, values)
-        return
-    narrow, wide = source[0].bits, target[0].bits
-    results = state.define(i.result, i.type)
-    regs = [state.reg(op, cls) for op, cls in zip(values, source, strict=True)]
-    if wide > narrow and (parts := wide // narrow) in (2, 4):
-        for at, result in enumerate(results):
-            pack = form(f"mov.pack{parts}", type=_BITS[wide])
-            state.emit(pack, result, tuple(regs[at * parts : (at + 1) * parts]))
-    elif narrow > wide and (parts := narrow // wide) in (2, 4):
-        for at, reg in enumerate(regs):
-            unpack = form(f"mov.unpack{parts}", type=_BITS[narrow])
-            state.emit(unpack, tuple(results[at * parts : (at + 1) * parts]), reg)
-    else:
-        raise _not_yet(f"bitcast from {i.operand.type} to {i.type}")
 
 
 # ---- vectors and aggregates ------------------------------------------------------------------
@@ -323,13 +222,13 @@ def _member(state: FunctionState, type_: Type, indices: tuple[int, ...]) -> tupl
     return start, len(state.layout.classes(type_))
 
 
-# ---- memory ----------------------------------------------------------------------------------
+# ---- addresses ----------------------------------------------------------------------------------
 
 
 def get_element_ptr(state: FunctionState, i: ir.GetElementPtr) -> None:
     """Address arithmetic; a constant part is also folded into the addresses that use it."""
     if not isinstance(i.type, PointerType):
-        raise _not_yet("getelementptr of vectors")
+        raise not_yet("getelementptr of vectors")
     bits = state.layout.pointer_bits(i.type.address_space)
     offset = sum(state.field_offsets(i.element_type, i.indices))
     moving: list[tuple[int, llvm.Value]] = []
@@ -350,7 +249,7 @@ def get_element_ptr(state: FunctionState, i: ir.GetElementPtr) -> None:
     if offset and i.result is not None:
         state.addresses[i.result] = Mem(base, offset)
         (result,) = state.define(i.result, i.type)
-        state.emit(form("add.int", type=_SIGNED[bits]), result, base, Imm(offset))
+        state.emit(form("add.int", type=SIGNED[bits]), result, base, Imm(offset))
         return
     state.forward(i.result, (base,))
 
@@ -361,142 +260,40 @@ def _constant_step(state: FunctionState, i: ir.GetElementPtr, offset: int, bits:
     if i.result is not None:
         state.addresses[i.result] = address
     if not isinstance(before.base, int):
-        state.forward(i.result, (address,))
+        state.forward(i.result, (Sym(before.base.name, address.offset),))
         return
     (result,) = state.define(i.result, i.type)
-    state.emit(form("add.int", type=_SIGNED[bits]), result, before.base, Imm(address.offset))
+    state.emit(form("add.int", type=SIGNED[bits]), result, before.base, Imm(address.offset))
 
 
 def _step(state: FunctionState, base: Reg, size: int, index: llvm.Value, bits: int) -> Reg:
     """base + size * index, in pointer width; the index is sign-extended or truncated to it."""
     index_bits = _width(index.type, "getelementptr's index")
     reg = state.scalar_reg(index)
-    result = state.new(_BITS[bits])
+    result = state.new(BITS[bits])
     if index_bits == 32 and bits == 64 and size != 1:
-        scaled = state.new(_BITS[bits])
+        scaled = state.new(BITS[bits])
         state.emit(form("mul.wide", type=T.S32), scaled, reg, Imm(size))
     else:
         if index_bits != bits:
-            wide = state.new(_BITS[bits])
-            widen = form("cvt.int", dtype=_SIGNED[bits], atype=_SIGNED[index_bits])
+            wide = state.new(BITS[bits])
+            widen = form("cvt.int", dtype=SIGNED[bits], atype=SIGNED[index_bits])
             state.emit(widen, wide, reg)
             reg = wide
         scaled = _scale(state, reg, size, bits)
-    state.emit(form("add.int", type=_SIGNED[bits]), result, base, scaled)
+    state.emit(form("add.int", type=SIGNED[bits]), result, base, scaled)
     return result
 
 
 def _scale(state: FunctionState, reg: Reg, size: int, bits: int) -> Reg:
     if size == 1:
         return reg
-    scaled = state.new(_BITS[bits])
+    scaled = state.new(BITS[bits])
     if size & (size - 1) == 0:
-        state.emit(form("shl", type=_BITS[bits]), scaled, reg, Imm(size.bit_length() - 1))
+        state.emit(form("shl", type=BITS[bits]), scaled, reg, Imm(size.bit_length() - 1))
     else:
-        state.emit(form("mul.lo", type=_SIGNED[bits]), scaled, reg, Imm(size))
+        state.emit(form("mul.lo", type=SIGNED[bits]), scaled, reg, Imm(size))
     return scaled
-
-
-def load(state: FunctionState, i: ir.Load) -> None:
-    """A load that is not atomic."""
-    if i.ordering is not None:
-        raise _not_yet("an atomic load")
-    space = _space(i.pointer.type, "load")
-    mem = state.address(i.pointer)
-    results = state.define(i.result, i.type)
-    for at, count, type_ in _pieces(state, i.type, i.alignment):
-        part: Op = results[at] if count == 1 else results[at : at + count]
-        where = Mem(mem.base, mem.offset + at * (type_.bits // 8))
-        if type_ is T.PRED:
-            _load_predicate(state, results[at], Mem(mem.base, mem.offset + at), space, i.volatile)
-            continue
-        state.emit(_access("ld", space, type_, count, i.volatile), part, where)
-
-
-def _load_predicate(
-    state: FunctionState, result: Reg, where: Mem, space: Space | None, volatile: bool
-) -> None:
-    byte = state.new(T.B16)
-    state.emit(_access("ld", space, T.B8, 1, volatile), byte, where)
-    _to_predicate(state, result, byte, 16)
-
-
-def store(state: FunctionState, i: ir.Store) -> None:
-    """A store that is not atomic."""
-    if i.ordering is not None:
-        raise _not_yet("an atomic store")
-    space = _space(i.pointer.type, "store")
-    mem = state.address(i.pointer)
-    classes = state.layout.classes(i.value.type)
-    values = state.value(i.value)
-    for at, count, type_ in _pieces(state, i.value.type, i.alignment):
-        where = Mem(mem.base, mem.offset + at * max(type_.bits // 8, 1))
-        if type_ is T.PRED:
-            byte = state.new(T.B16)
-            _from_predicate(state, byte, state.reg(values[at], T.PRED), 1)
-            state.emit(_access("st", space, T.B8, 1, i.volatile), where, byte)
-            continue
-        ops = [state.reg(values[k], classes[k]) for k in range(at, at + count)]
-        state.emit(
-            _access("st", space, type_, count, i.volatile),
-            where,
-            ops[0] if count == 1 else tuple(ops),
-        )
-
-
-def _space(pointer: Type, what: str) -> Space | None:
-    assert isinstance(pointer, PointerType)
-    if pointer.address_space == TENSOR_SPACE:
-        raise Unselectable(
-            "tensor-memory",
-            f"a plain {what} cannot reach tensor memory",
-            op=what,
-            got="ptr addrspace(6)",
-            expected="global, shared, const, local or generic memory",
-            hint=f"use llvm.nvvm.tcgen05.{'ld' if what == 'load' else 'st'}",
-            section="PTX ISA, Tensor Memory and Register Load/Store Instructions",
-        )
-    if pointer.address_space not in SPACES:
-        raise Unselectable(
-            "address-space",
-            f"PTX has no address space {pointer.address_space}",
-            op=what,
-            got=str(pointer),
-        )
-    return SPACES[pointer.address_space]
-
-
-@functools.cache
-def _access(op: str, space: Space | None, type_: ScalarType, count: int, volatile: bool) -> Form:
-    vec = {1: None, 2: Vec.V2, 4: Vec.V4, 8: Vec.V8}[count]
-    return form(op, sem=Sem.VOLATILE if volatile else None, space=space, vec=vec, type=type_)
-
-
-def _pieces(
-    state: FunctionState, type_: Type, alignment: int | None
-) -> list[tuple[int, int, ScalarType]]:
-    """Cut an access into pieces that PTX can do at once: (first register, count, type).
-
-    A piece is a power of two of registers, at most 16 bytes, and no more than the alignment allows.
-    Only scalars and vectors are cut; memory types are untyped bits.
-    """
-    classes = state.layout.classes(type_)
-    element = type_.element if isinstance(type_, VectorType) else type_
-    if not isinstance(element, (IntType, FloatType, PointerType)):
-        raise _not_yet(f"a load or store of type {type_}")
-    if classes[0] is T.PRED:
-        if len(classes) > 1:
-            raise _not_yet(f"a load or store of type {type_}")
-        return [(0, 1, T.PRED)]
-    size = state.layout.size(element)
-    unit = {1: T.B8, 2: T.B16, 4: T.B32, 8: T.B64}[size]
-    widest = min(16, alignment or size) // size
-    found, at = [], 0
-    while at < len(classes):
-        count = next(c for c in (8, 4, 2, 1) if c == 1 or (c <= widest and at + c <= len(classes)))
-        found.append((at, count, unit))
-        at += count
-    return found
 
 
 # ---- control flow ----------------------------------------------------------------------------
@@ -526,7 +323,7 @@ def switch(state: FunctionState, i: ir.Switch) -> None:
     for case, target in i.cases:
         hit = state.new(T.PRED)
         wanted = Imm(state.number(case, "a case of switch"))
-        state.emit(form("setp.int", p=True, cmp=Cmp.EQ, type=_BITS[bits]), hit, value, wanted)
+        state.emit(form("setp.int", p=True, cmp=Cmp.EQ, type=BITS[bits]), hit, value, wanted)
         state.emit(form("bra"), state.label(target), guard=hit)
     state.emit(form("bra"), state.label(i.default))
 
@@ -534,7 +331,7 @@ def switch(state: FunctionState, i: ir.Switch) -> None:
 def ret(state: FunctionState, i: ir.Return) -> None:
     """A return from a kernel."""
     if i.value is not None:
-        raise _not_yet("a return of a value", "kernels return void")
+        raise not_yet("a return of a value", "kernels return void")
     state.emit(form("ret"))
 
 
@@ -612,4 +409,4 @@ def select_instruction(state: FunctionState, i: ir.Instruction) -> None:
         case ir.Unreachable():
             unreachable(state, i)
         case _:
-            raise _not_yet(i.opcode.value)
+            raise not_yet(i.opcode.value)

@@ -98,7 +98,7 @@ class FunctionState:
         """The operands that hold `value`."""
         if isinstance(value, llvm.Local):
             found = self.values.get(value.name)
-            if found is None:
+            if not found:
                 raise Unselectable(
                     "value", f"%{value.name} has no value here: its definition was not selected"
                 )

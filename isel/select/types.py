@@ -21,8 +21,10 @@ from isel.llvm.types import (
 )
 from isel.select.diagnostics import Unselectable
 
-_BY_BITS = {16: ScalarType.B16, 32: ScalarType.B32, 64: ScalarType.B64}
-_INTEGERS = {1: ScalarType.PRED, 8: ScalarType.B16} | _BY_BITS
+BITS = {16: ScalarType.B16, 32: ScalarType.B32, 64: ScalarType.B64}
+SIGNED = {16: ScalarType.S16, 32: ScalarType.S32, 64: ScalarType.S64}
+UNSIGNED = {16: ScalarType.U16, 32: ScalarType.U32, 64: ScalarType.U64}
+_INTEGERS = {1: ScalarType.PRED, 8: ScalarType.B16} | BITS
 
 SPACES: dict[int, Space | None] = {
     0: None,
@@ -65,10 +67,10 @@ class Layout:
         match type_:
             case IntType(bits) if bits in _INTEGERS:
                 return (_INTEGERS[bits],)
-            case FloatType(_, bits) if bits in _BY_BITS:
-                return (_BY_BITS[bits],)
+            case FloatType(_, bits) if bits in BITS:
+                return (BITS[bits],)
             case PointerType(space):
-                return (_BY_BITS[self.pointer_bits(space)],)
+                return (BITS[self.pointer_bits(space)],)
             case VectorType(element, count, False) | ArrayType(element, count):
                 return self.classes(element) * count
             case StructType(elements):

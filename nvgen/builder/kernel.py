@@ -96,6 +96,10 @@ class Kernel:
 
 
 def _on_host(parameter: Parameter, value: object) -> object:
+    if parameter.is_output and isinstance(value, np.ndarray):
+        from nvgen.sim.launch import Output
+
+        return Output(value)
     if not parameter.box or isinstance(value, TensorMap):
         return value
     if not isinstance(value, np.ndarray):
@@ -177,10 +181,9 @@ class KernelBuilder(TileOperations):
 
         # llvmlite's names for values without one, `.12`, become v12; then LLVM prints it its way.
         text = re.sub(r'%"\.(\d+)"', r"%v\1", str(self.module))
-        module = parse(text, file=f"{self.name}.ll")
-        module.name = self.name
+        printed = parse(text, file=f"{self.name}.ll", name=self.name)
         parameters = tuple(parameter for parameter, _ in self._parameters)
-        return Kernel(self.name, str(module), self.block, parameters)
+        return Kernel(self.name, printed, self.block, parameters)
 
     # ---- memory ------------------------------------------------------------------------------
 
@@ -190,6 +193,7 @@ class KernelBuilder(TileOperations):
         variable.linkage = "internal"
         variable.align = align
         variable.initializer = ir.Constant(type_, ir.Undefined)
+        variable.type = ir.PointerType(addrspace=3)  # opaque, as LLVM's pointers are
         self._shared += size
         if self._shared > STATIC_SHARED_LIMIT:
             raise refuse(

@@ -42,7 +42,12 @@ class SharedTile:
 
     @property
     def span(self) -> int:
-        """Elements in one swizzle span."""
+        """Elements in one swizzle span; without swizzling there is none.
+
+        Raises: InputError then.
+        """
+        if not self.swizzle:
+            raise refuse(f"tile {self.name} is not swizzled", expected="a swizzle of 32, 64 or 128")
         return self.swizzle * 8 // self.dtype.bits
 
     def offset(self, k: int) -> int:

@@ -90,9 +90,11 @@ class Engine:
     pending: list[AsyncOp] = field(default_factory=list)
     issued: int = 0
     dice: random.Random = field(init=False)
+    eagerness: float = field(init=False)  # how likely an operation takes effect at any moment
 
     def __post_init__(self) -> None:
         self.dice = random.Random(self.schedule.seed)
+        self.eagerness = self.dice.choice((0.0, 0.005, 0.02, 0.1, 0.5))
 
     def issue(self, op: AsyncOp) -> None:
         """Begin an operation; under `early` it takes effect here."""
@@ -135,7 +137,11 @@ class Engine:
 
     def perhaps(self) -> None:
         """Under a random schedule, maybe let one operation take effect now."""
-        if self.schedule.mode is Mode.RANDOM and self.pending and self.dice.random() < 0.2:
+        if (
+            self.schedule.mode is Mode.RANDOM
+            and self.pending
+            and self.dice.random() < self.eagerness
+        ):
             self.finish(self._choose(self.pending))
 
     def _choose(self, ops: list[AsyncOp]) -> AsyncOp:

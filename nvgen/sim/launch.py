@@ -202,10 +202,31 @@ class _Binding:
     def _pointer(self, param: Param, array: Array, *, written: bool) -> bytes:
         if not param.is_pointer and param.type is not ScalarType.U64:
             raise _misfit(param, f"an array of {array.dtype}")
-        data = np.frombuffer(array.tobytes(), np.uint8).copy()
-        region = self.memory.allocate(param.name, data.size, data if written else None)
-        self._written.append((array, region))
+        region = self._known(param, array)
+        if region is None:
+            data = np.frombuffer(array.tobytes(), np.uint8).copy()
+            region = self.memory.allocate(param.name, data.size, data if written else None)
+            self._written.append((array, region))
         return region.base.to_bytes(param.size, "little")
+
+    def _known(self, param: Param, array: Array) -> Region | None:
+        """The memory of an array that an earlier argument has brought already.
+
+        Raises: InputError when the two overlap but are not the same.
+        """
+        for other, region in self._written:
+            if not np.may_share_memory(array, other):
+                continue
+            if _identity(array) == _identity(other):
+                return region
+            if np.shares_memory(array, other):
+                raise input_error(
+                    "run/overlap",
+                    f"the array for {param.name} overlaps with another argument",
+                    expected="the same array, or arrays apart",
+                    hint="pass the whole array, and an offset as a number",
+                )
+        return None
 
     def deliver(self) -> None:
         """Copy what the kernel wrote back into the arrays."""
@@ -213,6 +234,10 @@ class _Binding:
             raw = np.frombuffer(array.tobytes(), np.uint8).copy()
             raw[region.written] = region.data[region.written]
             np.copyto(array, raw.view(array.dtype).reshape(array.shape))
+
+
+def _identity(array: Array) -> tuple[object, ...]:
+    return array.__array_interface__["data"], array.shape, array.strides, array.dtype.itemsize
 
 
 def _number(param: Param, value: Number) -> bytes:

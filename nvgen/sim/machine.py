@@ -55,9 +55,13 @@ def first_lane(mask: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The fragment must try this record again later; `why` is for the deadlock report."""
+    """The fragment must try this record again later; `why` is for the deadlock report.
+
+    A `patient` one could go on, but only to ask the same again: it waits until nothing else moves.
+    """
 
     why: str
+    patient: bool = False
 
 
 class Jumped:
@@ -90,6 +94,10 @@ class CodeBlock:
 # ---- threads ---------------------------------------------------------------------------------
 
 
+PATIENCE = 10_000
+"""How often a loop may ask in vain, with nothing else under way, before it counts as stuck."""
+
+
 @dataclass(frozen=True, slots=True)
 class Polled:
     """A look at an mbarrier that found its phase not complete."""
@@ -117,6 +125,8 @@ class Fragment:
     seen: int = -1  # the machine's version when it began to wait
     loops: dict[int, tuple[int, int]] = field(default_factory=dict)
     polled: Polled | None = None  # the mbarrier that it asked last, in vain
+    patient: bool = False  # waits although it could go on
+    nudged: bool = False  # and goes on now
 
     @property
     def lanes(self) -> Lanes:
@@ -214,6 +224,8 @@ class Machine:
     steps_left: int
     ctas: list[Cta] = field(default_factory=list)
     steps: int = 0
+    nudges: int = 0  # how often patient fragments were let go on, since the version below
+    nudged_at: int = -1
     _leaders: dict[int, int] = field(default_factory=dict)
 
     def changed(self) -> None:
@@ -257,7 +269,7 @@ class Machine:
             for cta in self.ctas:
                 for warp in cta.warps:
                     warp.merge()
-            if not moved and not self.engine.progress():
+            if not moved and not self.engine.progress() and not self._nudge():
                 self._stuck()
         self._finish()
 
@@ -290,6 +302,7 @@ class Machine:
                 fragment.at += 1
             elif isinstance(outcome, Wait):
                 fragment.waiting, fragment.seen = outcome.why, self.memory.version
+                fragment.patient = outcome.patient
                 return (fragment.block, fragment.at) != start or self.memory.version != before
             else:
                 fragment.waiting = ""
@@ -320,6 +333,22 @@ class Machine:
         return located(error, instruction.place, instruction.mi.opcode)
 
     # ---- ends --------------------------------------------------------------------------------
+
+    def _nudge(self) -> bool:
+        """Let the patient fragments go on; False if there are none, or they asked often enough."""
+        if self.memory.version != self.nudged_at:
+            self.nudged_at, self.nudges = self.memory.version, 0
+        self.nudges += 1
+        patient = [
+            fragment
+            for cta in self.ctas
+            for warp in cta.warps
+            for fragment in warp.fragments
+            if fragment.waiting and fragment.patient
+        ]
+        for fragment in patient:
+            fragment.nudged, fragment.seen = True, -1
+        return bool(patient) and self.nudges <= PATIENCE
 
     def _stuck(self) -> None:
         from nvgen.sim.report import deadlock

@@ -7,6 +7,7 @@ checks have one place to stand.  PTX ISA, State Spaces.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -26,6 +27,8 @@ SHARED_WINDOW = 0x0100_0000_0000
 PARAM_WINDOW = 0x0200_0000_0000
 GLOBAL_BASE = 0x7F00_0000_0000
 _WINDOW = 0x0001_0000_0000
+_GAP = 4096
+"""Bytes behind an allocation that belong to none."""
 
 
 class Access(Enum):
@@ -78,7 +81,7 @@ class Memory:
     def allocate(self, name: str, size: int, data: Bytes | None = None) -> Region:
         """A new allocation, 256-byte aligned, with a gap after it that no access may touch."""
         base = self._next
-        self._next += (size + 511) // 256 * 256 + 4096
+        self._next += (size + 511) // 256 * 256 + _GAP
         region = Region.blank(name, base, size) if data is None else Region.of(name, base, data)
         self.allocations.append(region)
         return region
@@ -115,14 +118,23 @@ class Memory:
             self.version += 1
         return offsets
 
-    def region_at(self, addresses: Addresses, agent: str, kind: Access) -> Region:
-        """The allocation of global memory that `addresses` lie in.
+    def regions_at(
+        self, addresses: Addresses, agent: str, kind: Access
+    ) -> Iterator[tuple[Region, NDArray[np.intp]]]:
+        """The allocations of global memory that `addresses` lie in or just behind, with indices.
 
-        Raises: Fault when there is none.
+        Raises: Fault when one of them is near no allocation.
         """
-        first = int(addresses[0])
+        left = np.arange(addresses.size)
+        while left.size:
+            region = self._region_at(int(addresses[left[0]]), agent, kind)
+            inside = (addresses[left] >= region.base) & (addresses[left] < region.end + _GAP)
+            yield region, left[inside]
+            left = left[~inside]
+
+    def _region_at(self, first: int, agent: str, kind: Access) -> Region:
         for region in self.allocations:
-            if region.base <= first < region.end:
+            if region.base <= first < region.end + _GAP:
                 return region
         near = min(
             self.allocations,

@@ -1,7 +1,8 @@
 """Branches and ends.
 
 Layer: nvgen.sim.semantics.  A backward branch whose loop changes nothing any more, neither
-registers nor memory, lets its fragment wait until something changes.
+registers nor memory, lets its fragment wait until something changes; one whose loop only counts how
+often it asked an mbarrier in vain waits until nothing else moves.
 """
 
 from __future__ import annotations
@@ -43,9 +44,15 @@ def _idle(fragment: Fragment) -> Wait | None:
     now = hash(b"".join(register.tobytes() for register in warp.registers))
     before = fragment.loops.get(fragment.block)
     fragment.loops[fragment.block] = (version, now)
-    if before != (version, now):
+    if fragment.nudged:
+        fragment.nudged = False
         return None
-    return Wait(fragment.polled.what if fragment.polled else "a loop that changes nothing any more")
+    if before == (version, now):
+        polled = fragment.polled
+        return Wait(polled.what if polled else "a loop that changes nothing any more")
+    if fragment.polled is not None and before is not None and before[0] == version:
+        return Wait(fragment.polled.what, patient=True)
+    return None
 
 
 def ret(c: Compiler, mi: MachineInstr) -> Step:

@@ -5,6 +5,8 @@ Layer: nvgen.sim.semantics.  PTX ISA, ld; st; cvta.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -32,24 +34,33 @@ _PARAM = (Space.PARAM, Space.PARAM_ENTRY)
 
 def find(
     cta: Cta, addresses: Addresses, space: Space | None, agent: str, kind: Access
-) -> tuple[Region, Addresses]:
-    """The memory that addresses of a state space lie in, and the addresses as it counts them."""
+) -> Iterator[tuple[Region, Addresses, NDArray[np.intp]]]:
+    """The memories that addresses of a state space lie in: each with the addresses in it, as it
+    counts them, and which of them all these are.
+    """
+    every = np.arange(addresses.size)
     if space is None:
-        window = window_of(int(addresses[0]))
-        if any(window_of(int(a)) is not window for a in addresses):
-            raise not_simulated("a generic access to several state spaces at once")
-        if window is Space.SHARED:
-            return cta.shared, addresses - SHARED_WINDOW
-        if window is Space.PARAM:
-            return cta.params, addresses - PARAM_WINDOW
-        space = Space.GLOBAL
-    if space in _SHARED:
-        return cta.shared, addresses
-    if space in _PARAM:
-        return cta.params, addresses
-    if space in (Space.GLOBAL, Space.CONST):
-        return cta.machine.memory.region_at(addresses, agent, kind), addresses
-    raise not_simulated(f"memory of state space .{space.value}")
+        windows = np.array([_WINDOWS.index(window_of(int(a))) for a in addresses])
+        for number, window in enumerate(_WINDOWS):
+            chosen = every[windows == number]
+            if chosen.size:
+                moved = addresses[chosen] - _BASES[window]
+                for region, where, part in find(cta, moved, window, agent, kind):
+                    yield region, where, chosen[part]
+    elif space in _SHARED:
+        yield cta.shared, addresses, every
+    elif space in _PARAM:
+        yield cta.params, addresses, every
+    elif space in (Space.GLOBAL, Space.CONST):
+        for region, chosen in cta.machine.memory.regions_at(addresses, agent, kind):
+            yield region, addresses[chosen], chosen
+    else:
+        raise not_simulated(f"memory of state space .{space.value}")
+
+
+_BASES = {Space.GLOBAL: 0, Space.SHARED: SHARED_WINDOW, Space.PARAM: PARAM_WINDOW}
+_WINDOWS = list(_BASES)
+"""The windows of the generic address space."""
 
 
 def _space(mi: MachineInstr) -> Space | None:
@@ -83,12 +94,13 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
         warp = fragment.warp
         agent = _agent(warp, mi)
         chosen = address(warp)[fragment.lanes]
-        region, where = find(warp.cta, chosen, space, agent, Access.READ)
         total = size * len(writers)
-        offsets = warp.cta.machine.memory.access(
-            region, where, total, Access.READ, Proxy.GENERIC, agent, align=total
-        )
-        data = gather(region, offsets, total)
+        data = np.empty((chosen.size, total), np.uint8)
+        for region, where, part in find(warp.cta, chosen, space, agent, Access.READ):
+            offsets = warp.cta.machine.memory.access(
+                region, where, total, Access.READ, Proxy.GENERIC, agent, align=total
+            )
+            data[part] = gather(region, offsets, total)
         for i, writer in enumerate(writers):
             if writer is None:
                 continue
@@ -133,22 +145,22 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
         warp = fragment.warp
         agent = _agent(warp, mi)
         chosen = address(warp)[fragment.lanes]
-        region, where = find(warp.cta, chosen, space, agent, Access.WRITE)
-        if space in _PARAM or region is warp.cta.params:
-            raise fault("param-store", "kernel parameters cannot be written", section="st")
         total = size * len(getters)
-        offsets = warp.cta.machine.memory.access(
-            region, where, total, Access.WRITE, Proxy.GENERIC, agent, align=total
-        )
         parts = [get(warp)[fragment.lanes].astype(unsigned(type_.bits)) for get in getters]
-        data = np.stack(parts, axis=1)
-        scatter(region, offsets, np.ascontiguousarray(data).view(np.uint8))
+        data = np.ascontiguousarray(np.stack(parts, axis=1)).view(np.uint8)
+        for region, where, part in find(warp.cta, chosen, space, agent, Access.WRITE):
+            if region is warp.cta.params:
+                raise fault("param-store", "kernel parameters cannot be written", section="st")
+            offsets = warp.cta.machine.memory.access(
+                region, where, total, Access.WRITE, Proxy.GENERIC, agent, align=total
+            )
+            scatter(region, offsets, data[part])
         return None
 
     return run
 
 
-_WINDOWS = {Space.SHARED: SHARED_WINDOW, Space.SHARED_CTA: SHARED_WINDOW} | dict.fromkeys(
+_GENERIC = dict.fromkeys((Space.SHARED, Space.SHARED_CTA), SHARED_WINDOW) | dict.fromkeys(
     _PARAM, PARAM_WINDOW
 )
 
@@ -157,7 +169,7 @@ def cvta(c: Compiler, mi: MachineInstr) -> Step:
     """An address moved into its window of the generic space, or out of it."""
     space = mi.form.facts["space"]
     assert isinstance(space, Space)
-    base = _WINDOWS.get(space, 0)
+    base = _GENERIC.get(space, 0)
     if space in (Space.LOCAL, Space.SHARED_CLUSTER):
         raise not_simulated(f"cvta of .{space.value}")
     size = mi.form.facts["size"]

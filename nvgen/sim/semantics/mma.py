@@ -56,13 +56,14 @@ def mma(c: Compiler, mi: MachineInstr) -> Step:
         cta = warp.cta
         lane = one_lane(fragment, "tcgen05.mma")
         word = int(idesc(warp)[lane])
+        described = _instruction_descriptor(word, kind)
         operation = Multiply(
             cta,
-            _instruction_descriptor(word, kind),
+            described,
             int(d(warp)[lane]),
-            _shared_descriptor(int(a(warp)[lane]), "A") if a is not None else None,
+            _shared_descriptor(int(a(warp)[lane]), "A", described) if a is not None else None,
             int(a_tensor(warp)[lane]) if a_tensor is not None else 0,
-            _shared_descriptor(int(b(warp)[lane]), "B"),
+            _shared_descriptor(int(b(warp)[lane]), "B", described),
             bool(flags(enable(warp))[lane]),
             shift,
         )
@@ -73,7 +74,7 @@ def mma(c: Compiler, mi: MachineInstr) -> Step:
             if isinstance(op.effect, Multiply)
             and op.effect.cta is cta
             and op.effect.d == operation.d
-            and op.effect.idesc == operation.idesc
+            and (op.effect.idesc.m, op.effect.idesc.n) == (operation.idesc.m, operation.idesc.n)
         )
         thread = (cta.number, warp.number, lane)
         engine.issue(AsyncOp("tcgen05.mma", thread, "mma", operation, place, before))
@@ -124,7 +125,9 @@ def _instruction_descriptor(word: int, kind: MmaKind) -> InstructionDescriptor:
     return found
 
 
-def _shared_descriptor(word: int, name: str) -> SharedMemoryDescriptor:
+def _shared_descriptor(
+    word: int, name: str, idesc: InstructionDescriptor
+) -> SharedMemoryDescriptor:
     for problem in descriptor_problems(word):
         raise fault(
             "smem-desc",
@@ -134,6 +137,16 @@ def _shared_descriptor(word: int, name: str) -> SharedMemoryDescriptor:
             section="Shared memory descriptor",
         )
     found = SharedMemoryDescriptor.decode(word)
+    transposed = (idesc.a_major if name == "A" else idesc.b_major) is Major.MN
+    wide = idesc.kind is MmaKind.TF32
+    if transposed and wide != (found.swizzle is Swizzle.B128_ATOM32):
+        raise fault(
+            "smem-desc",
+            f"descriptor of {name}: a transposed matrix of this kind has another swizzling",
+            got=found.swizzle.words,
+            expected=Swizzle.B128_ATOM32.words if wide else "one without 32-byte atoms",
+            section="Valid Combinations of Type-Size, Major-ness and Swizzling (Table 52)",
+        )
     if found.absolute_lbo or found.base_offset or found.swizzle is Swizzle.B128_ATOM32:
         raise not_simulated(f"descriptor of {name}: {found}")
     return found

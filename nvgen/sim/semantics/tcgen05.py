@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CtaGroup, LdStNum, LdStShape, ScalarType, Space, WaitOp
 from intrinsics.tensor_address import TensorAddress
-from nvgen.sim.compile import Compiler, Maker, one_lane, uniform
+from nvgen.sim.compile import Compiler, Maker, uniform
 from nvgen.sim.engine import AsyncOp, Mode
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.machine import WARP, Cta, Fragment, Outcome, Step, Wait, Warp, first_lane
@@ -50,7 +50,7 @@ def alloc(c: Compiler, mi: MachineInstr) -> Step:
             return Wait(f"{columns} free columns of tensor memory")
         chosen = address(warp)[fragment.lanes][:1]
         agent = f"tcgen05.alloc of warp {warp.number}"
-        region, where = find(cta, chosen, space, agent, Access.WRITE)
+        region, where, _ = next(find(cta, chosen, space, agent, Access.WRITE))
         offsets = cta.machine.memory.access(
             region, where, 4, Access.WRITE, Proxy.GENERIC, agent, align=4
         )
@@ -222,7 +222,7 @@ def fence(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def commit(c: Compiler, mi: MachineInstr) -> Step:
-    """Arrive on an mbarrier once all earlier operations of this thread are complete."""
+    """Arrive on an mbarrier once all earlier operations of each thread are complete."""
     one_cta(mi)
     if mi.form.facts.get("multicast") is not None or mi.form.facts.get("restrict") is not None:
         raise not_simulated(f"{mi.opcode}")
@@ -234,13 +234,14 @@ def commit(c: Compiler, mi: MachineInstr) -> Step:
         warp = fragment.warp
         cta = warp.cta
         engine = cta.machine.engine
-        lane = one_lane(fragment, "tcgen05.commit")
-        thread = (cta.number, warp.number, lane)
-        where = to_shared(int(address(warp)[lane]), space)
-        tracked = tuple(op for op in engine.pending if op.kind == "mma" and op.thread == thread)
-        engine.issue(
-            AsyncOp("tcgen05.commit", thread, "commit", _Arrival(cta, where), place, tracked)
-        )
+        for lane in range(WARP):
+            if not fragment.mask >> lane & 1:
+                continue
+            thread = (cta.number, warp.number, lane)
+            where = to_shared(int(address(warp)[lane]), space)
+            tracked = tuple(op for op in engine.pending if op.kind == "mma" and op.thread == thread)
+            arrival = _Arrival(cta, where)
+            engine.issue(AsyncOp("tcgen05.commit", thread, "commit", arrival, place, tracked))
         return None
 
     return run

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from intrinsics.layouts import swizzle
 from intrinsics.mir import MachineInstr, Mem
 from intrinsics.modifiers import Dim, ScalarType, Space
-from intrinsics.smem_desc import Swizzle
 from nvgen.sim.compile import Compiler, Maker
 from nvgen.sim.engine import AsyncOp
 from nvgen.sim.faults import fault, not_simulated
@@ -68,7 +67,7 @@ def tensor_map_at(cta: Cta, address: int, rank: int) -> TensorMap:
     """
     addresses = np.array([address], np.int64)
     agent = "cp.async.bulk.tensor"
-    region, where = find(cta, addresses, None, agent, Access.READ)
+    region, where, _ = next(find(cta, addresses, None, agent, Access.READ))
     offsets = cta.machine.memory.access(
         region, where, SIZE, Access.READ, Proxy.ASYNC, agent, align=64
     )
@@ -92,6 +91,10 @@ def tensor_map_at(cta: Cta, address: int, rank: int) -> TensorMap:
     return found
 
 
+_ALIGNED = 128
+"""Bytes that a copy's destination is aligned to; an H200 traps on less, swizzled or not."""
+
+
 class _Copy:
     """One tile on its way."""
 
@@ -103,13 +106,21 @@ class _Copy:
         self.at = at
         self.where = where
         self.barrier = barrier
-        align = 128 if map_.swizzle is not Swizzle.NONE else 16
-        if where % align:
+        if at[0] * map_.item_size % 16:
+            raise fault(
+                "tma-coordinate",
+                "the copy's innermost coordinate is no multiple of 16 bytes",
+                got=f"{at[0]} elements of {map_.item_size} bytes",
+                expected=f"a multiple of {16 // map_.item_size} elements",
+                hint="an H200 ends the kernel with an illegal instruction",
+                section="cp.async.bulk.tensor",
+            )
+        if where % _ALIGNED:
             raise fault(
                 "tma-alignment",
                 "the copy's destination is misaligned",
                 got=f"shared address {where:#x}",
-                expected=f"a multiple of {align}",
+                expected=f"a multiple of {_ALIGNED}",
                 section="cp.async.bulk.tensor",
             )
 
@@ -118,7 +129,9 @@ class _Copy:
         tile = self._tile()
         cta, memory = self.cta, self.cta.machine.memory
         data = np.ascontiguousarray(tile).view(np.uint8).reshape(-1)
-        addresses = swizzle(self.where + np.arange(data.size, dtype=np.int64), self.map.swizzle)
+        row, within = np.divmod(np.arange(data.size, dtype=np.int64), self.map.row_bytes)
+        pitch = max(self.map.row_bytes, self.map.swizzle.span)
+        addresses = swizzle(self.where + row * pitch + within, self.map.swizzle)
         offsets = memory.access(cta.shared, addresses, 1, Access.WRITE, Proxy.ASYNC, "TMA load")
         scatter(cta.shared, offsets, data[:, None])
         barrier = cta.mbarriers.get(self.barrier)
