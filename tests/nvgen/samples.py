@@ -1,0 +1,34 @@
+"""The samples as modules, and the kernel of the first one with a line taken out."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+FOLDER = Path(__file__).resolve().parents[2] / "samples"
+FILES = tuple(sorted(FOLDER.glob("[0-9][0-9]_*.py")))
+
+
+@functools.cache
+def sample(path: Path) -> ModuleType:
+    """A sample; its file name is no module name."""
+    spec = importlib.util.spec_from_file_location(f"sample_{path.stem}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def gemm_tile() -> ModuleType:
+    """The first sample."""
+    return sample(FILES[0])
+
+
+@functools.cache
+def gemm_llvm() -> str:
+    """The LLVM IR of the first sample's kernel."""
+    text: str = gemm_tile().build().llvm
+    return text

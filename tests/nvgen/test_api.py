@@ -1,0 +1,169 @@
+"""The Python interface: compile, look at every stage, run."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from llvmlite import binding
+
+import nvgen
+from intrinsics.findings import AssemblerError, InputError, SimulationError, VerificationError
+from isel.pipeline import PASSES
+from tests.nvgen.samples import gemm_llvm, gemm_tile
+
+ADD = """
+define ptx_kernel void @add(ptr addrspace(1) %out, i32 %n) {
+  %i = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %sum = add i32 %i, %n
+  %p = getelementptr i32, ptr addrspace(1) %out, i32 %i
+  store i32 %sum, ptr addrspace(1) %p
+  ret void
+}
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+"""
+
+
+def test_text_and_llvmlite_modules_compile_alike() -> None:
+    module = binding.parse_assembly(ADD, context=binding.create_context())
+    assert nvgen.compile(ADD, target="sm_90a").ptx == nvgen.compile(module, target="sm_90a").ptx
+
+
+def test_every_stage_can_be_looked_at() -> None:
+    compiled = nvgen.compile(ADD, target="sm_90a")
+    assert "define ptx_kernel void @add" in compiled.llvm
+    assert tuple(compiled.stages) == PASSES
+    assert "kernel @add" in compiled.mir
+    assert compiled.ptx.startswith(".version 8.0\n.target sm_90a\n.address_size 64\n")
+    assert compiled.cubin()[:4] == b"\x7fELF"
+    assert compiled.findings == []
+
+
+@pytest.mark.parametrize(
+    ("target", "version"),
+    [("sm_75", "7.0"), ("sm_90a", "8.0"), ("sm_100a", "8.6"), ("sm_107a", "9.4")],
+)
+def test_the_ptx_version_is_the_lowest_that_the_target_needs(target: str, version: str) -> None:
+    assert str(nvgen.compile(ADD, target=target).ptx_version) == version
+
+
+def test_the_ptx_version_is_the_lowest_that_the_forms_need() -> None:
+    """A multicast commit with a 16-bit mask came with PTX 9.4 in no form that LLVM spells."""
+    fence = (
+        "define ptx_kernel void @f() {\n"
+        "  call void @llvm.nvvm.fence.proxy.async()\n  ret void\n}\n"
+        "declare void @llvm.nvvm.fence.proxy.async()\n"
+    )
+    assert str(nvgen.compile(fence, target="sm_90").ptx_version) == "8.0"
+    assert str(nvgen.compile(ADD, target="sm_90").ptx_version) == "7.8"
+
+
+def test_a_kernel_runs_on_the_simulator() -> None:
+    out = np.zeros(32, np.int32)
+    nvgen.compile(ADD, target="sm_90a").run(out, 100, block=32)
+    assert (out == np.arange(100, 132)).all()
+
+
+def test_a_block_that_the_kernel_requires_need_not_be_said() -> None:
+    sample = gemm_tile()
+    a, b, expected = sample.operands()
+    d = np.zeros_like(expected)
+    sample.build().compile(target="sm_100a").run(a, b, d)
+    assert np.array_equal(d, expected)
+
+
+def test_a_block_that_nobody_says_is_asked_for() -> None:
+    with pytest.raises(InputError, match="does not say its block size"):
+        nvgen.compile(ADD, target="sm_90a").run(np.zeros(1, np.int32), 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "has 2 parameters"),
+        ((np.zeros(1, np.int32), 1, 2), "has 2 parameters"),
+        ((7, 1), "does not fit"),
+        ((np.zeros(1, np.int32), 1 << 40), "does not fit"),
+        ((np.zeros(1, np.int32), "x"), "no such kind of argument"),
+    ],
+)
+def test_arguments_must_fit(arguments: tuple[object, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        nvgen.compile(ADD, target="sm_90a").run(*arguments, block=32)
+
+
+def test_named_arguments_are_the_builders_parameters() -> None:
+    sample = gemm_tile()
+    a, b, expected = sample.operands()
+    compiled = sample.build().compile(target="sm_100a")
+    with pytest.raises(InputError, match="argument 'd' is missing"):
+        compiled.run(a, b)
+    with pytest.raises(InputError, match="too many arguments"):
+        compiled.run(a, b, np.zeros_like(expected), x=1)
+    with pytest.raises(InputError, match="another element type"):
+        compiled.run(a.astype(np.float32), b, np.zeros_like(expected))
+
+
+def test_devices_and_schedules_that_do_not_exist_are_refused() -> None:
+    compiled = nvgen.compile(ADD, target="sm_90a")
+    with pytest.raises(InputError, match="no device 'tpu'"):
+        compiled.run(np.zeros(32, np.int32), 1, block=32, device="tpu")
+    with pytest.raises(InputError, match="unknown schedule"):
+        compiled.run(np.zeros(32, np.int32), 1, block=32, schedule="later")
+
+
+def test_a_gpu_is_not_part_of_this_version_and_says_so() -> None:
+    with pytest.raises(InputError, match="not part of this version"):
+        nvgen.compile(ADD, target="sm_90a").run(np.zeros(32, np.int32), 1, block=32, device="cuda")
+
+
+def test_optimisation_is_refused_until_it_is_safe() -> None:
+    """LLVM drops one of two equal accumulating MMAs; better no -O2 than a wrong one."""
+    with pytest.raises(InputError, match="optimiser is not run"):
+        nvgen.compile(ADD, target="sm_90a", opt=2)
+
+
+def test_errors_of_the_verifier_are_raised_together() -> None:
+    text = gemm_llvm().replace("i32 128)", "i32 48)")
+    with pytest.raises(VerificationError) as caught:
+        nvgen.compile(text, target="sm_100a")
+    assert [f.rule for f in caught.value.findings] == [
+        "tcgen05.alloc/immediate-range",
+        "tcgen05.dealloc/immediate-range",
+    ][: len(caught.value.findings)]
+    assert caught.value.findings
+
+
+def test_an_array_out_of_bounds_is_a_fault_with_a_place() -> None:
+    with pytest.raises(SimulationError) as caught:
+        nvgen.compile(ADD, target="sm_90a").run(np.zeros(16, np.int32), 1, block=32)
+    (finding,) = caught.value.findings
+    assert finding.place.line == 6
+
+
+def test_ptxas_errors_become_findings(monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("NVGEN_PTXAS", str(tmp_path / "nowhere"))
+    from nvgen.assembler import find_ptxas
+
+    find_ptxas.cache_clear()
+    try:
+        with pytest.raises(AssemblerError, match="ptxas was not found"):
+            nvgen.compile(ADD, target="sm_90a").cubin()
+    finally:
+        monkeypatch.undo()
+        find_ptxas.cache_clear()
+
+
+def test_compiling_imports_neither_numpy_nor_rich() -> None:
+    """They cost more than the work; `nvgen compile` and `check` start without them."""
+    code = (
+        "import sys\nfrom nvgen.cli import main\n"
+        "assert main(['check', '-', '--target', 'sm_90a']) == 0\n"
+        "print(sorted({'numpy', 'rich', 'cuda', 'ml_dtypes'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], input=ADD, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.endswith("[]\n")

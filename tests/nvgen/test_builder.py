@@ -1,0 +1,302 @@
+"""The builder: thin, typed, named after the intrinsics, with Python lines, refusing nonsense."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from llvmlite import binding, ir
+
+from intrinsics import catalog
+from intrinsics.element import ElementType
+from intrinsics.findings import InputError
+from intrinsics.modifiers import (
+    CollectorA,
+    CtaGroup,
+    LdStNum,
+    LdStShape,
+    MmaKind,
+    Scope,
+    Space,
+)
+from intrinsics.row import Kind
+from isel.select.intrinsics import arguments
+from nvgen import KernelBuilder
+from nvgen.builder.intrinsics import llvm_type
+from nvgen.builder.llvm_ext import BFloatType
+
+
+def kernel(body: Callable[[KernelBuilder, dict], object]) -> str:
+    """The LLVM IR of a kernel with two parameters and `body`."""
+    b = KernelBuilder("k", block=128)
+    b.pointer("out")
+    b.tensor_map("map", dtype=ElementType.F16, box=(8, 64), swizzle=128)
+    body(b, b.begin())
+    return b.finish().llvm
+
+
+def calls(text: str) -> list[str]:
+    """The intrinsics that a kernel calls, in order."""
+    return re.findall(r"call .*?@llvm\.nvvm\.([\w.]+)\(", text)
+
+
+# ---- calls -----------------------------------------------------------------------------------
+
+VERBS: dict[str, Callable[[KernelBuilder, dict], object]] = {
+    "tcgen05.alloc.shared.cg1": lambda b, a: b.tcgen05_alloc(b.shared_word("s"), 32),
+    "tcgen05.alloc.shared.cg2": lambda b, a: b.tcgen05_alloc(
+        b.shared_word("s"), 32, cta_group=CtaGroup.TWO
+    ),
+    "tcgen05.dealloc.cg1": lambda b, a: b.tcgen05_dealloc(taddr(b), 32),
+    "tcgen05.relinq.alloc.permit.cg1": lambda b, a: b.tcgen05_relinq_alloc_permit(),
+    "tcgen05.commit.shared.cg1": lambda b, a: b.tcgen05_commit(b.mbarrier("m")),
+    "tcgen05.commit.mc.shared.cg2": lambda b, a: b.tcgen05_commit(
+        b.mbarrier("m"), cta_group=CtaGroup.TWO, cta_mask=3
+    ),
+    "tcgen05.ld.32x32b.x8": lambda b, a: b.tcgen05_ld(taddr(b), num=LdStNum.X8),
+    "tcgen05.ld.16x256b.x2": lambda b, a: b.tcgen05_ld(
+        taddr(b), num=LdStNum.X2, shape=LdStShape.S16X256B
+    ),
+    "tcgen05.ld.16x32bx2.x4": lambda b, a: b.tcgen05_ld(
+        taddr(b), num=LdStNum.X4, shape=LdStShape.S16X32BX2, half_split=8
+    ),
+    "tcgen05.wait.ld": lambda b, a: b.tcgen05_wait_ld(),
+    "tcgen05.wait.st": lambda b, a: b.tcgen05_wait_st(),
+    "tcgen05.fence.before.thread.sync": lambda b, a: b.tcgen05_fence_before_thread_sync(),
+    "tcgen05.fence.after.thread.sync": lambda b, a: b.tcgen05_fence_after_thread_sync(),
+    "tcgen05.mma.shared": lambda b, a: b.tcgen05_mma(
+        taddr(b), b.const(1, 64), b.const(2, 64), 3, 1, kind=MmaKind.TF32
+    ),
+    "tcgen05.mma.tensor": lambda b, a: b.tcgen05_mma(
+        taddr(b), taddr(b), b.const(2, 64), 3, 1, kind=MmaKind.F16,
+        collector_a=CollectorA.FILL,
+    ),
+    "tcgen05.mma.shared.scale_d": lambda b, a: b.tcgen05_mma(
+        taddr(b), b.const(1, 64), b.const(2, 64), 3, 1, kind=MmaKind.F16, scale_d=2
+    ),
+    "tcgen05.mma.tensor.ashift": lambda b, a: b.tcgen05_mma(
+        taddr(b), taddr(b), b.const(2, 64), 3, 1, kind=MmaKind.F16, ashift=True
+    ),
+    "mbarrier.init.shared": lambda b, a: b.mbarrier_init(b.mbarrier("m"), 1),
+    "mbarrier.inval.shared": lambda b, a: b.mbarrier_inval(b.mbarrier("m")),
+    "mbarrier.arrive.scope.cta.space.cta": lambda b, a: b.mbarrier_arrive(b.mbarrier("m")),
+    "mbarrier.arrive.relaxed.scope.cluster.space.cta": lambda b, a: b.mbarrier_arrive(
+        b.mbarrier("m"), scope=Scope.CLUSTER, relaxed=True
+    ),
+    "mbarrier.arrive.expect.tx.scope.cta.space.cta": lambda b, a: b.mbarrier_arrive_expect_tx(
+        b.mbarrier("m"), 64
+    ),
+    "mbarrier.expect.tx.scope.cta.space.cta": lambda b, a: b.mbarrier_expect_tx(
+        b.mbarrier("m"), 64
+    ),
+    "mbarrier.test.wait.parity.scope.cta.space.cta": lambda b, a: b.mbarrier_test_wait_parity(
+        b.mbarrier("m"), 0
+    ),
+    "mbarrier.try.wait.parity.scope.cta.space.cta": lambda b, a: b.mbarrier_try_wait_parity(
+        b.mbarrier("m"), 0
+    ),
+    "mbarrier.try.wait.parity.tl.scope.cta.space.cta": lambda b, a: b.mbarrier_try_wait_parity(
+        b.mbarrier("m"), 0, hint=1000
+    ),
+    "cp.async.bulk.tensor.g2s.tile.2d": lambda b, a: b.cp_async_bulk_tensor_g2s_tile(
+        b.shared_word("s"), b.mbarrier("m"), a["map"], (0, 0)
+    ),
+    "cp.async.bulk.tensor.g2s.cta.tile.1d": lambda b, a: b.cp_async_bulk_tensor_g2s_cta_tile(
+        b.shared_word("s"), b.mbarrier("m"), a["map"], (0,)
+    ),
+    "fence.proxy.async": lambda b, a: b.fence_proxy_async(),
+    "fence.proxy.async.shared_cta": lambda b, a: b.fence_proxy_async(Space.SHARED_CTA),
+    "fence.mbarrier_init.release.cluster": lambda b, a: b.fence_mbarrier_init_release_cluster(),
+    "elect.sync": lambda b, a: b.elect_sync(),
+    "barrier.cta.sync.aligned.all": lambda b, a: b.barrier_cta_sync_aligned(),
+    "barrier.cta.sync.aligned.count": lambda b, a: b.barrier_cta_sync_aligned(1, 64),
+    "barrier.cta.sync.all": lambda b, a: b.barrier_cta_sync(),
+    "barrier.cta.arrive.aligned.count": lambda b, a: b.barrier_cta_arrive_aligned(1, 64),
+    "bar.warp.sync": lambda b, a: b.bar_warp_sync(),
+}  # fmt: skip
+
+
+def taddr(b: KernelBuilder):
+    """A tensor memory address."""
+    return b.tensor_pointer(b.const(0))
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_a_verb_calls_the_intrinsic_of_its_name(name: str) -> None:
+    """LLVM's own name; LLVM's verifier has accepted the call."""
+    assert name in calls(kernel(VERBS[name]))
+
+
+@pytest.mark.parametrize("name", sorted(catalog.spellings()))
+def test_llvm_accepts_the_signature_of_every_spelling(name: str) -> None:
+    """A declaration with the types of the pattern, and a call with legal immediates, verify."""
+    spelling = catalog.spellings()[name]
+    module = ir.Module()
+    types, values = [], []
+    for argument in arguments(spelling.pattern.args):
+        repeat = 2 if argument.type.endswith("*") else 1
+        if repeat == 2:
+            repeat = int(re.search(r"(\d)d$", name)[1])
+        for _ in range(repeat):
+            type_ = llvm_type(argument.type.rstrip("*"), _count(spelling))
+            types.append(type_)
+            legal = spelling.pattern.codes.get(argument.name, {0: None})
+            value = _part(argument, max(legal)) if argument.sign == "#" else None
+            values.append(ir.Constant(type_, value if value is not None else ir.Undefined))
+            if argument.sign == "?" or _is_number(spelling, argument.name):
+                values[-1] = ir.Constant(type_, 0)
+    result = _result(spelling)
+    callee = ir.Function(module, ir.FunctionType(result, types), "llvm.nvvm." + name)
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), []), "f")
+    builder = ir.IRBuilder(function.append_basic_block())
+    builder.call(callee, values)
+    builder.ret_void()
+    binding.parse_assembly(str(module), context=binding.create_context()).verify()
+
+
+def _is_number(spelling, name: str) -> bool:
+    operand = spelling.row.operand.get(name)
+    return operand is not None and operand.kind is Kind.NUMBER
+
+
+def _part(argument, code: int) -> int:
+    sign, factor = argument.scale
+    return code // factor if sign == "/" else code % factor if sign == "%" else code
+
+
+def _count(spelling) -> int:
+    """The length of a spelling's vector operand."""
+    facts = dict.fromkeys(spelling.row.axis) | dict(spelling.facts)
+    for operand in spelling.row.operands:
+        if operand.count is not None and operand.name in ("r", "mask"):
+            return operand.count.of(facts)
+    return 1
+
+
+def _result(spelling) -> ir.Type:
+    text = spelling.pattern.result
+    types = [llvm_type(a.type, _count(spelling)) for a in arguments(text.strip("{}"))]
+    if not types:
+        return ir.VoidType()
+    return ir.LiteralStructType(types) if text.startswith("{") else types[0]
+
+
+# ---- places ----------------------------------------------------------------------------------
+
+
+def test_every_instruction_has_the_python_line_that_asked_for_it() -> None:
+    def body(b: KernelBuilder, args: dict) -> None:
+        b.tcgen05_wait_ld()
+        b.tcgen05_wait_st()
+
+    first = body.__code__.co_firstlineno + 1
+    text = kernel(body)
+    marks = re.findall(r"call void @llvm\.nvvm\.tcgen05\.wait\.\w+\(\), !dbg !(\d+)", text)
+    lines = [int(re.search(rf"^!{m} = !DILocation\(line: (\d+)", text, re.M)[1]) for m in marks]
+    assert lines == [first, first + 1]
+    assert "test_builder.py" in text
+
+
+# ---- control flow ----------------------------------------------------------------------------
+
+
+def test_conditions_and_loops_are_context_managers() -> None:
+    def body(b: KernelBuilder, args: dict) -> None:
+        with b.range(4) as i, b.if_(i == 2):
+            b.bar_warp_sync()
+        with b.if_warp(1), b.elect():
+            b.tcgen05_wait_st()
+
+    text = kernel(body)
+    assert text.count("phi i32") == 1
+    assert calls(text).count("elect.sync") == 1
+
+
+# ---- refusals --------------------------------------------------------------------------------
+
+
+def refusal(body: Callable[[KernelBuilder, dict], object]) -> str:
+    with pytest.raises(InputError) as caught:
+        kernel(body)
+    return str(caught.value)
+
+
+def test_a_value_of_the_kernel_has_no_truth_while_it_is_built() -> None:
+    assert "with b.if_(condition)" in refusal(lambda b, a: bool(b.tid_x == 0))
+
+
+def test_integers_of_different_widths_do_not_mix() -> None:
+    assert "b.zext(value, 64)" in refusal(lambda b, a: b.tid_x + b.const(1, 64))
+
+
+def test_a_number_that_does_not_fit_is_refused() -> None:
+    assert "does not fit into 32 bits" in refusal(lambda b, a: b.tid_x + (1 << 40))
+
+
+def test_a_number_is_no_address() -> None:
+    assert "an address is wanted" in refusal(lambda b, a: b.tcgen05_dealloc(0, 32))
+
+
+def test_a_global_address_is_no_tensor_memory_address() -> None:
+    text = refusal(lambda b, a: b.tcgen05_dealloc(a["out"], 32))
+    assert "got: ptr addrspace(1)" in text
+    assert "expected: ptr addrspace(6)" in text
+
+
+def test_a_combination_without_an_intrinsic_names_those_that_there_are() -> None:
+    text = refusal(
+        lambda b, a: b.tcgen05_mma(
+            taddr(b), b.const(1, 64), b.const(2, 64), 3, 1, kind=MmaKind.F16, ashift=True
+        )
+    )
+    assert "LLVM has no intrinsic" in text
+    assert "tcgen05.mma.shared" in text
+
+
+def test_a_load_of_more_than_128_registers_is_refused() -> None:
+    text = refusal(lambda b, a: b.tcgen05_ld(taddr(b), num=LdStNum.X64, shape=LdStShape.S16X256B))
+    assert "at most 128" in text
+
+
+def test_static_shared_memory_ends_at_48_kib() -> None:
+    text = refusal(lambda b, a: b.shared_tile("t", ElementType.F16, (256, 128)))
+    assert "at most 49152" in text
+
+
+def test_a_tensor_copy_has_one_to_five_dimensions() -> None:
+    text = refusal(
+        lambda b, a: b.cp_async_bulk_tensor_g2s_tile(
+            b.shared_word("s"), b.mbarrier("m"), a["map"], (0,) * 6
+        )
+    )
+    assert "TMA rank must be in the range 1..5" in text
+
+
+def test_parameters_come_before_the_body() -> None:
+    assert "before the body" in refusal(lambda b, a: b.integer("late"))
+
+
+def test_a_body_must_be_begun() -> None:
+    with pytest.raises(InputError, match=r"call begin\(\) first"):
+        KernelBuilder("k", block=32).tcgen05_wait_ld()
+
+
+# ---- what llvmlite.ir lacks ------------------------------------------------------------------
+
+
+def test_bfloat_constants_are_llvms_bits() -> None:
+    """1.5 is 0x3FC0 in bfloat; LLVM prints it the same way."""
+    module = ir.Module()
+    type_ = BFloatType()
+    variable = ir.GlobalVariable(module, type_, "g")
+    variable.initializer = ir.Constant(type_, 1.5)
+    printed = str(binding.parse_assembly(str(module), context=binding.create_context()))
+    assert "@g = global bfloat 0xR3FC0" in printed
+
+
+def test_kernels_have_their_attributes() -> None:
+    text = kernel(lambda b, a: None)
+    assert 'define ptx_kernel void @k(ptr addrspace(1) %out, ptr byval([128 x i8]) align 64 ' \
+        '"nvvm.grid_constant" %map)' in text  # fmt: skip
+    assert '"nvvm.reqntid"="128,1,1"' in text

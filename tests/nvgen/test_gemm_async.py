@@ -1,0 +1,236 @@
+"""gemm_async: what it requires, and what it makes of tiles."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from intrinsics.element import ElementType as E
+from intrinsics.findings import InputError
+from intrinsics.idesc import InstructionDescriptor
+from intrinsics.modifiers import CtaGroup, MmaKind
+from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
+from nvgen import KernelBuilder
+from nvgen.assembler import assemble
+from nvgen.builder.control import Scope
+from nvgen.builder.tiles import REQUIREMENTS
+
+
+def build(
+    *,
+    a: tuple[int, int] = (128, 64),
+    b: tuple[int, int] = (128, 64),
+    d: tuple[int, int] | None = None,
+    dtypes: tuple[E, E] = (E.F16, E.F16),
+    swizzle: int = 128,
+    scope: Scope = Scope.THREAD,
+    group: CtaGroup = CtaGroup.ONE,
+    accumulate: bool = False,
+    scales: int = 0,
+):
+    """A kernel with one gemm_async."""
+    builder = KernelBuilder("k", block=128)
+    builder.begin()
+    factor = 2 if group is CtaGroup.TWO else 1
+    a_tile = builder.shared_tile("a_tile", dtypes[0], a, swizzle=swizzle)
+    b_tile = builder.shared_tile("b_tile", dtypes[1], b, swizzle=swizzle)
+    m, n = d or (a[0] * factor, b[0] * factor)
+    tile = builder.tensor_tile(builder.const(0), m, n)
+    places = [tile.pointer + 256, tile.pointer + 320][:scales]
+    builder.scope = scope
+    builder.gemm_async(
+        tile,
+        a_tile,
+        b_tile,
+        accumulate=accumulate,
+        cta_group=group,
+        **dict(zip(("sfa", "sfb"), places, strict=False)),
+    )
+    builder.scope = Scope.CTA
+    return builder.finish()
+
+
+def mmas(kernel, target: str = "sm_100a") -> list[dict[str, int]]:
+    """The descriptors and flags of each tcgen05.mma, from its MIR record."""
+    mir = kernel.compile(target=target).mir
+    found = []
+    for record in re.split(r"\n(?=  \S)", mir):
+        if re.match(r"  TCGEN05_MMA_", record):
+            numbers = re.findall(r"^ +(\w+): +imm:(-?\d+)", record, re.M)
+            found.append({name: int(value) for name, value in numbers})
+    return found
+
+
+# ---- what it makes ---------------------------------------------------------------------------
+
+
+def test_the_nest_is_unrolled_over_k() -> None:
+    steps = mmas(build(a=(128, 64), b=(64, 64)))
+    assert [s["enable_d"] for s in steps] == [0, 1, 1, 1]
+    shapes = {InstructionDescriptor.decode(s["idesc"], MmaKind.F16) for s in steps}
+    assert shapes == {InstructionDescriptor(MmaKind.F16, 128, 64, E.F16, E.F16, E.F32)}
+
+
+def test_accumulate_keeps_what_is_in_d() -> None:
+    assert [s["enable_d"] for s in mmas(build(accumulate=True))] == [1, 1, 1, 1]
+
+
+def test_n_beyond_256_goes_in_pieces() -> None:
+    """N = 320 is one instruction of 256 and one of 64 columns, for each step of K."""
+    steps = mmas(build(a=(64, 16), b=(320, 16), swizzle=32))
+    widths = [InstructionDescriptor.decode(s["idesc"], MmaKind.F16).n for s in steps]
+    assert widths == [256, 64]
+
+
+def test_a_step_of_k_moves_the_descriptor_32_bytes() -> None:
+    """Within a 128-byte span of f16, 16 elements are 32 bytes, 2 in the descriptor's units."""
+    mir = build().compile(target="sm_100a").mir
+    advances = [int(n) for n in re.findall(r"= ADD_S64 \S+, imm:(\d+)", mir)]
+    assert advances == [2, 2, 4, 4, 6, 6]
+
+
+def test_a_span_of_k_is_a_block_of_all_rows() -> None:
+    """K = 128 in f16 is two spans: the second begins 128 rows of 128 bytes further on."""
+    mir = build(a=(128, 128), b=(64, 128)).compile(target="sm_100a").mir
+    advances = [int(n) for n in re.findall(r"= ADD_S64 \S+, imm:(\d+)", mir)]
+    assert advances[6] == 128 * 128 // 16
+    assert advances[7] == 64 * 128 // 16
+
+
+@pytest.mark.parametrize(
+    ("swizzle", "mode"), [(32, Swizzle.B32), (64, Swizzle.B64), (128, Swizzle.B128)]
+)
+def test_the_shared_memory_descriptor_says_the_swizzle(swizzle: int, mode: Swizzle) -> None:
+    """Eight rows of a span are one repetition: the stride between them is eight spans."""
+    mir = build(a=(128, 64), b=(64, 64), swizzle=swizzle).compile(target="sm_100a").mir
+    constant = int(re.search(r"= OR_B64 \S+, imm:(\d+)", mir)[1])
+    descriptor = SharedMemoryDescriptor.decode(constant)
+    assert descriptor.swizzle is mode
+    assert descriptor.sbo == 8 * swizzle
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kind", "k"),
+    [(E.F16, "f16", 16), (E.BF16, "f16", 16), (E.TF32, "tf32", 8), (E.E4M3, "f8f6f4", 32)],
+)
+def test_each_element_type_has_its_kind_and_k(dtype: E, kind: str, k: int) -> None:
+    depth = 128 * 8 // dtype.bits
+    kernel = build(a=(128, depth), b=(64, depth), dtypes=(dtype, dtype))
+    assert len(mmas(kernel)) == depth // k
+    ptx = kernel.compile(target="sm_100a").ptx
+    assert ptx.count(f".kind::{kind}.") == depth // k
+
+
+def test_fp8_types_mix() -> None:
+    kernel = build(a=(128, 128), b=(64, 128), dtypes=(E.E4M3, E.E5M2))
+    (shape,) = {InstructionDescriptor.decode(s["idesc"], MmaKind.F8F6F4) for s in mmas(kernel)}
+    assert (shape.a, shape.b) == (E.E4M3, E.E5M2)
+
+
+def test_a_cta_pair_multiplies_twice_the_rows() -> None:
+    kernel = build(a=(128, 64), b=(64, 64), group=CtaGroup.TWO)
+    (shape,) = {InstructionDescriptor.decode(s["idesc"], MmaKind.F16) for s in mmas(kernel)}
+    assert (shape.m, shape.n) == (256, 128)
+    assert ".cta_group::2." in kernel.compile(target="sm_100a").ptx
+
+
+def test_it_commits_nothing() -> None:
+    """The caller says on which mbarrier, and when."""
+    assert "commit" not in build().compile(target="sm_100a").ptx
+
+
+def test_a_warp_elects_one_thread() -> None:
+    assert "elect.sync" in build(scope=Scope.WARP).compile(target="sm_100a").ptx
+    assert "elect.sync" not in build(scope=Scope.THREAD).compile(target="sm_100a").ptx
+
+
+# ---- scale factors ---------------------------------------------------------------------------
+
+
+def test_scaled_fp8_takes_one_scale_factor_a_step() -> None:
+    """Four steps of K = 32 use the four scale factors of a word, one after the other."""
+    kernel = build(a=(128, 128), b=(64, 128), dtypes=(E.E4M3, E.E4M3), scales=2)
+    shapes = [InstructionDescriptor.decode(s["idesc"], MmaKind.MXF8F6F4) for s in mmas(kernel)]
+    assert [s.sfa_id for s in shapes] == [s.sfb_id for s in shapes] == [0, 1, 2, 3]
+    assert all(s.scale is E.UE8M0 and s.k == 32 for s in shapes)
+
+
+def test_scaled_fp4_takes_two_scale_factors_a_step() -> None:
+    """K = 64 a step: ids 0 and 2, then the next word, 128 / 32 columns on for A, 64 / 32 for B."""
+    kernel = build(a=(128, 256), b=(64, 256), dtypes=(E.E2M1, E.E2M1), scales=2)
+    shapes = [InstructionDescriptor.decode(s["idesc"], MmaKind.MXF4) for s in mmas(kernel)]
+    assert [s.sfa_id for s in shapes] == [0, 2, 0, 2]
+    compiled = kernel.compile(target="sm_100a")
+    places = re.findall(r"\[%r\d+\+(\d+)\], \[%r\d+\+(\d+)\], [01];", compiled.ptx)
+    assert places == [("256", "320")] * 2 + [("260", "322")] * 2
+    assert assemble(compiled.ptx, compiled.target).cubin
+
+
+# ---- what it requires ------------------------------------------------------------------------
+
+BROKEN = {
+    "scope": {"scope": Scope.CTA},
+    "dtype": {"dtypes": (E.F16, E.BF16)},
+    "scales": {"dtypes": (E.E4M3, E.E4M3), "a": (128, 128), "b": (64, 128), "scales": 1},
+    "shape": {"d": (128, 64)},
+    "m": {"a": (96, 64), "b": (64, 64)},
+    "n": {"b": (12, 64)},
+    "k": {"a": (128, 24), "b": (64, 24), "swizzle": 32},
+    "swizzle": {"a": (128, 48), "b": (64, 48)},
+}
+
+
+@pytest.mark.parametrize("rule", BROKEN)
+def test_a_broken_requirement_is_named(rule: str) -> None:
+    with pytest.raises(InputError) as caught:
+        build(**BROKEN[rule])
+    found = {f.rule: f for f in caught.value.findings}
+    finding = found[f"gemm_async/{rule}"]
+    assert finding.got
+    assert finding.expected
+    assert finding.section == "PTX ISA, Matrix Shape (Table 39)"
+
+
+def test_every_requirement_can_be_broken() -> None:
+    """All but the accumulator's type, which a tensor tile always has."""
+    assert {r.rule for r in REQUIREMENTS} - set(BROKEN) == {"accumulator"}
+
+
+def test_all_broken_requirements_are_told_at_once() -> None:
+    with pytest.raises(InputError) as caught:
+        build(a=(96, 64), b=(12, 64), scope=Scope.CTA)
+    rules = [f.rule for f in caught.value.findings]
+    assert rules == ["gemm_async/scope", "gemm_async/m", "gemm_async/n"]
+
+
+@pytest.mark.parametrize(
+    ("group", "rows", "good"),
+    [
+        (CtaGroup.ONE, 64, True),
+        (CtaGroup.ONE, 128, True),
+        (CtaGroup.ONE, 32, False),
+        (CtaGroup.TWO, 64, True),
+        (CtaGroup.TWO, 128, True),
+        (CtaGroup.TWO, 32, False),
+    ],
+)
+def test_m_is_64_or_128_for_each_cta(group: CtaGroup, rows: int, good: bool) -> None:
+    if good:
+        assert mmas(build(a=(rows, 64), b=(64, 64), group=group))
+    else:
+        with pytest.raises(InputError, match="gemm_async/m"):
+            build(a=(rows, 64), b=(64, 64), group=group)
+
+
+@pytest.mark.parametrize(
+    ("group", "n", "good"),
+    [(CtaGroup.ONE, 8, True), (CtaGroup.ONE, 12, False), (CtaGroup.TWO, 8, True)],
+)
+def test_n_goes_by_8_or_16(group: CtaGroup, n: int, good: bool) -> None:
+    """8 rows of B in each CTA of a pair are N = 16."""
+    if good:
+        assert mmas(build(b=(n, 64), group=group))
+    else:
+        with pytest.raises(InputError, match="gemm_async/n"):
+            build(b=(n, 64), group=group)

@@ -1,0 +1,273 @@
+"""Where nvgen's PTX differs from LLVM's on purpose, row by row, and what nvgen cannot select yet.
+
+A deviation names the cases it covers, one example with what either compiler prints (in the normal
+form of :mod:`tests.oracle.llvm_forms`), and why both are right.  The proof is one of two, or both:
+
+* ``rewrite``: a regular expression and its replacement that turn LLVM's normal form into nvgen's,
+  letter by letter.  The reason then rests on the PTX manual;
+* ``same_sass``: ptxas makes the same machine code of both texts, byte for byte.
+
+Every case that a row covers must deviate, and every example must be printed as the row says, so a
+row that is no longer needed fails its test.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+
+def matches(pattern: str, label: str) -> bool:
+    """Whether a label is one of those that a pattern stands for."""
+    return re.fullmatch(pattern, label) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation:
+    """One deliberate difference; ``cases`` matches the labels of the cases it covers."""
+
+    name: str
+    cases: str
+    example: str
+    llvm: tuple[str, ...]
+    nvgen: tuple[str, ...]
+    why: str
+    rewrite: tuple[str, str] | None = None
+    same_sass: bool = False
+
+    def covers(self, label: str) -> bool:
+        return matches(self.cases, label)
+
+    def rewritten(self, lines: list[str]) -> list[str]:
+        """LLVM's normal form as nvgen prints it; unchanged without a rule."""
+        if self.rewrite is None:
+            return lines
+        return re.sub(*self.rewrite, "\n".join(lines), flags=re.MULTILINE).split("\n")
+
+
+INTRINSICS = (
+    Deviation(
+        name="commit to a generic address",
+        cases=r"tcgen05\.commit(\.mc)?\.cg[12]\(.*",
+        example="tcgen05.commit.cg1(_)",
+        llvm=(
+            "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [p0:b64]",
+            "ret",
+        ),
+        nvgen=("tcgen05.commit.cta_group::1.mbarrier::arrive::one.b64 [p0:b64]", "ret"),
+        why=(
+            "The intrinsic takes a generic pointer.  PTX ISA, tcgen05.commit: without a state "
+            "space the address is generic and must lie in the window of .shared::cluster.  LLVM "
+            "prints the state space all the same and relies on the hardware using the low 32 bits."
+        ),
+        rewrite=(r"^(tcgen05\.commit.*)\.shared::cluster(\.b64 )", r"\1\2"),
+    ),
+    Deviation(
+        name="type of an environment register",
+        cases=r"read\.ptx\.sreg\.envreg\d+\(\)",
+        example="read.ptx.sreg.envreg7()",
+        llvm=("st.global.b32 [p0:b64], mov.b32(%envreg7)", "ret"),
+        nvgen=("st.global.b32 [p0:b64], mov.u32(%envreg7)", "ret"),
+        why="PTX ISA, %envreg: .b32; mov reads a register of 32 bits as .b32 and as .u32.",
+        rewrite=(r"mov\.b32\(%envreg", "mov.u32(%envreg"),
+        same_sass=True,
+    ),
+)
+"""Deviations in the selection of intrinsics."""
+
+SCALAR = (
+    Deviation(
+        name="a constant predicate",
+        cases=r"(and|or) i1 r,1",
+        example="and i1 r,1",
+        llvm=("st.global.b32 [p1:b64], selp.b32(1, 0, setp.gt.u32(p0:b32, 10))", "ret"),
+        nvgen=("st.global.b32 [p1:b64], selp.b32(1, 0, and.pred(setp.gt.u32(p0:b32, 10), 1))",
+               "ret"),
+        why="LLVM folds logic with a constant before it selects; ptxas does it for nvgen.",
+        same_sass=True,
+    ),
+    Deviation(
+        name="choice between floating-point numbers",
+        cases=r"select (float|double) r,r",
+        example="select float r,r",
+        llvm=("st.global.b32 [p3:b64], selp.f32(p1:b32, p2:b32, setp.gt.u32(p0:b32, 10))", "ret"),
+        nvgen=("st.global.b32 [p3:b64], selp.b32(p1:b32, p2:b32, setp.gt.u32(p0:b32, 10))", "ret"),
+        why="PTX ISA, selp: the type only has to have the width of the operands.",
+        rewrite=(r"selp\.f(32|64)\(", r"selp.b\1("),
+        same_sass=True,
+    ),
+    Deviation(
+        name="conversion in a load or store",
+        cases=(
+            r"zext i\d+ to i\d+, loaded|[sz]ext i8 to i\d+, parameter|sext i32 to i64, loaded"
+            r"|trunc i\d+ to i(8|16|32), \w+|ptrtoint as[^6] to i32|inttoptr i64 to as6"
+        ),
+        example="trunc i64 to i32, computed",
+        llvm=("st.global.b32 [p2:b64], mul.lo.s64(p0:b64, p1:b64)", "ret"),
+        nvgen=("st.global.b32 [p2:b64], cvt.u32.u64(mul.lo.s64(p0:b64, p1:b64))", "ret"),
+        why=(
+            "PTX ISA, Operand Size Exceeding Instruction-Type Size: a register may be wider than "
+            "what is loaded or stored, and is then extended or cut.  LLVM makes use of that; nvgen "
+            "converts, and ptxas merges the conversion into the access."
+        ),
+        same_sass=True,
+    ),
+    Deviation(
+        name="load with a sign",
+        cases=r"sext i(8|16) to i\d+, loaded",
+        example="sext i8 to i32, loaded",
+        llvm=("st.global.b32 [p1:b64], ld.s8(.global[p0:b64]*1)", "ret"),
+        nvgen=("st.global.b32 [p1:b64], cvt.s32.s8(ld.b8(.global[p0:b64]*1))", "ret"),
+        why=(
+            "PTX ISA, ld: a signed type extends the sign into a wider register; nvgen loads bits "
+            "and extends the sign afterwards (ptxas keeps the two apart)."
+        ),
+        rewrite=(r"^st\.global\.b(\d+) (\S+), ld\.s(\d+)\((.*)\)$",
+                 r"st.global.b\1 \2, cvt.s\1.s\3(ld.b\3(\4))"),
+    ),
+    Deviation(
+        name="own shared memory as the cluster's",
+        cases=r"addrspacecast as3 to as7",
+        example="addrspacecast as3 to as7",
+        llvm=(
+            "st.global.b64 [p1:b64], cvta.shared::cluster.to.u64(cvta.shared.u64(p0:b64))",
+            "ret",
+        ),
+        nvgen=("st.global.b64 [p1:b64], p0:b64", "ret"),
+        why=(
+            "PTX ISA, State Spaces, Shared State Space: the window of .shared::cta lies in that of "
+            ".shared::cluster, so an address of the one is an address of the other."
+        ),
+        rewrite=(r"cvta\.shared::cluster\.to\.u64\(cvta\.shared\.u64\((.*)\)\)", r"\1"),
+    ),
+    Deviation(
+        name="half as a parameter",
+        cases=r"param half",
+        example="param half",
+        llvm=(
+            ".entry k( .param .align 2 .b8 k_param_0[2], .param .u64 .ptr .global .align 1 "
+            "k_param_1 )",
+            "st.global.b16 [p1:b64], p0:b16",
+            "ret",
+        ),
+        nvgen=(
+            ".entry k( .param .b16 k_param_0, .param .u64 .ptr .global .align 1 k_param_1 )",
+            "st.global.b16 [p1:b64], p0:b16",
+            "ret",
+        ),
+        why="Two bytes, aligned to two, at the same place among the parameters, either way.",
+        rewrite=(r"\.param \.align 2 \.b8 (\w+)\[2\]", r".param .b16 \1"),
+        same_sass=True,
+    ),
+    Deviation(
+        name="struct as a parameter",
+        cases=r"param byval",
+        example="param byval",
+        llvm=(
+            ".entry k( .param .align 8 .b8 k_param_0[16], .param .u64 .ptr .global .align 1 "
+            "k_param_1 )",
+            "st.global.b64 [p1:b64], p0+8:b64",
+            "ret",
+        ),
+        nvgen=(
+            ".entry k( .param .align 8 .b8 k_param_0[16], .param .u64 .ptr .global .align 1 "
+            "k_param_1 )",
+            "copy .global[p1:b64], [cvta.param.u64(k_param_0)+8]",
+            *(
+                f"copy .global[p1:b64+{n}], [cvta.param.u64(k_param_0)+{8 + n}]"
+                for n in range(1, 8)
+            ),
+            "ret",
+        ),
+        why=(
+            "PTX ISA, cvta: .param gives the generic address of a kernel's parameter (PTX 7.7); "
+            "LLVM sees that every use is a load and loads from the parameter itself."
+        ),
+        rewrite=(
+            r"^st\.global\.b64 \[p1:b64\], p0\+8:b64$",
+            "\n".join(
+                [
+                    "copy .global[p1:b64], [cvta.param.u64(k_param_0)+8]",
+                    *(
+                        f"copy .global[p1:b64+{n}], [cvta.param.u64(k_param_0)+{8 + n}]"
+                        for n in range(1, 8)
+                    ),
+                ]
+            ),
+        ),
+    ),
+    Deviation(
+        name="branch on the opposite condition",
+        cases=r"if( else with a phi)?",
+        example="if",
+        llvm=("bra, conditional: 1", "ret: 1", "setp.ge.s32: 1", "st.global.volatile.b32: 1"),
+        nvgen=("bra, conditional: 1", "ret: 1", "setp.lt.s32: 1", "st.global.volatile.b32: 1"),
+        why="LLVM turns the comparison round to fall through into the next block.",
+        same_sass=True,
+    ),
+)  # fmt: skip
+"""Deviations in the selection of LLVM's ordinary instructions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A target and version at which one compiler selects what the other refuses.
+
+    ``by`` is who refuses: "nvgen" (then ptxas must refuse LLVM's text), or "LLVM" (then ptxas must
+    take nvgen's).
+    """
+
+    name: str
+    cases: str
+    target: str
+    ptx: str
+    by: Literal["nvgen", "LLVM"]
+    why: str
+
+    def covers(self, label: str) -> bool:
+        return matches(self.cases, label)
+
+
+REFUSALS = (
+    Refusal(
+        name="sparse .block32 before PTX 8.8",
+        cases=r"tcgen05\.mma\.sp\.(shared|tensor)\.mxf4\.block_scale\.block32\(.*",
+        target="sm_100a",
+        ptx="8.6",
+        by="nvgen",
+        why="PTX ISA, tcgen05.mma.sp: .block32 came with PTX 8.8; LLVM checks it for dense ones.",
+    ),
+    Refusal(
+        name="count of an arrive at PTX 7.8",
+        cases=r"mbarrier\.arrive(\.drop)?\.scope\.cta\.space\.cta\(.*",
+        target="sm_90",
+        ptx="7.8",
+        by="LLVM",
+        why=(
+            "PTX ISA, mbarrier.arrive: a count without .noComplete came with PTX 7.8 and sm_90; "
+            "LLVM asks for 8.0, which only the explicit .release.cta needs."
+        ),
+    ),
+)
+"""Disagreements about which target and version has an instruction, settled by ptxas."""
+
+INTRINSICS_NOT_YET: dict[str, str] = {
+    r"tcgen05\.cp\..*": "copies from shared to tensor memory have no row",
+    r"tcgen05\.shift\..*": "shifts of rows have no row",
+    r"cp\.async\.bulk\.tensor\.g2s\.(cta\.)?tile\.gather4\.2d": "the gather mode of tensor copies",
+    r"fence\.proxy\.(alias|tensormap_generic\..*|async_generic\..*)": "fences of other proxies",
+    r"fence\.(acquire|release)\.sync_restrict\..*": "one-way fences of one state space",
+    r"read\.ptx\.sreg\.warpsize": "a constant, WARP_SZ in PTX, and no special register",
+}
+"""Intrinsics of the families that nvgen does not select, by name, with what is missing."""
+
+SCALAR_NOT_YET: dict[str, str] = {
+    r"(add|sub|mul|and|or|xor|shl|lshr|ashr) i8 .*": "arithmetic of eight bits",
+    r"(add|sub|mul|shl|lshr|ashr) i1 .*": "arithmetic of one bit, but for logic",
+    r"icmp \w+ i8 .*": "comparison of eight bits",
+    r"icmp [us]\w\w i1 .*": "order of single bits",
+    r"bitcast (i32|i64) to <\d x i8>|bitcast <\d x i8> to (i32|i64)": "bytes of a word",
+    r"param (i1|<.*|\[.*)": "parameters that are predicates, vectors or arrays",
+}
+"""Kernels of ordinary instructions that nvgen does not select, by label."""

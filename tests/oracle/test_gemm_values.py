@@ -1,0 +1,555 @@
+"""Matrix products that kernels compute in the simulator, against numpy's.
+
+First kernels of the builder's `gemm_async`, over shapes, element types and swizzles: with integers,
+whose sums are exact in f32 in any order, the result must be equal; with real numbers it must keep
+an error bound derived from K and the magnitudes.  Then single MMAs from descriptors packed here,
+for what tiles do not reach.  What the simulator does not run is listed, and must say so.
+"""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import nvgen
+from intrinsics.findings import InputError, NvgenError, SelectionError
+from intrinsics.modifiers import MmaKind
+from nvgen.sim.faults import Fault, NotSimulatedError
+from nvgen.tensor_map import tensor_map
+from tests.oracle.gemm import DTYPES, Gemm, to_type
+from tests.sim.kernels import Mma, TensorProgram
+from tests.sim.layouts import accumulator_lane
+from tests.sim.matrices import (
+    INSTRUCTION_K,
+    Placement,
+    instruction_descriptor,
+    matrix_descriptor,
+    placements,
+)
+
+Array = NDArray[np.generic]
+
+# ---- gemm_async ------------------------------------------------------------------------------
+
+SHAPES = [
+    # Every M, the smallest and largest N, odd multiples of 8, one to many instructions of K.
+    Gemm(64, 8, 16, swizzle=32),
+    Gemm(64, 16, 64),
+    Gemm(64, 72, 32, swizzle=64),
+    Gemm(64, 128, 128, k_tile=64),
+    Gemm(64, 256, 32, swizzle=64, add_c=True),
+    Gemm(128, 8, 64),
+    Gemm(128, 24, 16, swizzle=32),
+    Gemm(128, 40, 192, k_tile=64),
+    Gemm(128, 64, 128, k_tile=64),
+    Gemm(128, 96, 64, add_c=True),
+    Gemm(128, 128, 64),
+    Gemm(128, 136, 32, swizzle=64),
+    Gemm(128, 256, 32, swizzle=64),
+    # N of more than one instruction: 256 columns and the rest.
+    Gemm(128, 264, 16, swizzle=32),
+    Gemm(64, 384, 32, swizzle=32, k_tile=16),
+    Gemm(128, 512, 16, swizzle=32, add_c=True),
+    # Loops over K: the phases of the barriers turn, the accumulator stays.
+    Gemm(128, 64, 320, k_tile=64, loop=True),
+    Gemm(64, 48, 160, k_tile=32, swizzle=64, loop=True),
+]
+TYPES = [
+    Gemm(m, n, k, a, b, swizzle=swizzle, k_tile=tile, add_c=m == 64)
+    for m, n, k, a, b, swizzle, tile in (
+        (128, 64, 64, "bf16", "bf16", 128, 0),
+        (64, 32, 48, "bf16", "bf16", 32, 16),
+        (128, 32, 32, "tf32", "tf32", 128, 0),
+        (64, 64, 24, "tf32", "tf32", 32, 8),
+        (128, 16, 48, "tf32", "tf32", 64, 16),
+        (128, 64, 128, "e4m3", "e4m3", 128, 0),
+        (64, 24, 64, "e4m3", "e4m3", 64, 0),
+        (128, 32, 96, "e4m3", "e5m2", 32, 32),
+        (64, 128, 128, "e5m2", "e4m3", 128, 0),
+        (128, 8, 64, "e5m2", "e5m2", 64, 0),
+        (128, 64, 256, "e5m2", "e5m2", 128, 128),
+    )
+]
+ALL = SHAPES + TYPES
+TARGETS = ("sm_100a", "sm_103a", "sm_110a", "sm_100f")
+
+
+def run(problem: Gemm, a: Array, b: Array, c: NDArray[np.float32]) -> NDArray[np.float32]:
+    """D as the simulator computes it."""
+    target = TARGETS[(problem.m + problem.n + problem.k) // 8 % len(TARGETS)]
+    d = np.full((problem.m, problem.n), np.nan, np.float32)
+    problem.build().compile(target=target).run(a, b, c, d=d, device="sim")
+    return d
+
+
+@pytest.mark.parametrize("problem", ALL, ids=str)
+def test_integers_are_multiplied_exactly(problem: Gemm):
+    a, b, c = problem.integers(problem.n)
+    assert np.array_equal(run(problem, a, b, c), problem.expected(a, b, c))
+
+
+@pytest.mark.parametrize("problem", [*SHAPES[3::4], *TYPES[::2]], ids=str)
+def test_real_numbers_keep_the_bound(problem: Gemm):
+    a, b, c = problem.reals(problem.k)
+    error = np.abs(run(problem, a, b, c) - problem.expected(a, b, c))
+    bound = problem.bound(a, b, c)
+    assert (error <= bound).all(), f"{(error / bound).max():.3g} times the bound"
+
+
+@pytest.mark.parametrize("problem", TYPES[::2], ids=str)
+def test_the_bound_is_tight_enough_to_see_one_missing_product(problem: Gemm):
+    """Leaving one of the K products out must break it, in nearly every element."""
+    a, b, c = problem.reals(problem.k)
+    whole, bound = problem.expected(a, b, c), problem.bound(a, b, c)
+    short = problem.expected(a[:, :-1], b[:, :-1], c)
+    assert (np.abs(whole - short) > bound).mean() > 0.95
+
+
+def test_numbers_at_the_limits_of_f16():
+    """Subnormals count, infinities spread, and infinity times zero is not a number."""
+    problem = Gemm(128, 8, 16, swizzle=32)
+    a, b = np.zeros((128, 16), np.float16), np.zeros((8, 16), np.float16)
+    tiny, large = np.float16(2.0**-24), np.float16(65504)
+    a[0, 0], a[1, 1], a[2, :], a[3, 2], a[4, 3] = tiny, large, large, np.inf, -np.inf
+    a[5, 2], a[5, 3], a[6, 4] = np.inf, -np.inf, np.nan
+    a[7, 0], a[8, 15] = -tiny, 2.0**-14
+    b[:, 0], b[:, 1], b[:, 15] = 1, large, tiny
+    b[:, 2], b[:, 3] = 2, 3
+    b[1, 2] = 0
+    c = np.zeros((128, 8), np.float32)
+    with np.errstate(invalid="ignore"):
+        expected = problem.expected(a, b, c).astype(np.float32)
+    found = run(problem, a, b, c)
+    assert np.isinf(expected).any()
+    assert np.isnan(expected).any()
+    assert np.array_equal(found, expected, equal_nan=True)
+
+
+def test_the_last_13_bits_of_a_tf32_number_do_not_count():
+    problem = Gemm(128, 8, 8, "tf32", "tf32", swizzle=32)
+    a, b, c = problem.integers(1)
+    noisy = (a.view(np.uint32) | np.uint32(0x1FFF)).view(np.float32)
+    noisy[a == 0] = 0
+    assert np.array_equal(run(problem, noisy, b, c), problem.expected(a, b, c))
+
+
+def test_fp8_has_the_numbers_of_its_type():
+    """Every finite e4m3 times one, and every finite e5m2 times one."""
+    for name in ("e4m3", "e5m2"):
+        problem = Gemm(128, 8, 32, name, name, swizzle=32)
+        codes = np.arange(256, dtype=np.uint8).view(DTYPES[name])
+        finite = np.where(np.isfinite(codes.astype(np.float32)), codes, 0).astype(DTYPES[name])
+        a = np.zeros((128, 32), DTYPES[name])
+        a[:, 0], a[:, 31] = finite[:128], finite[128:]
+        b = np.zeros((8, 32), DTYPES[name])
+        b[0, 0] = b[1, 31] = 1
+        c = np.zeros((128, 8), np.float32)
+        assert np.array_equal(run(problem, a, b, c), problem.expected(a, b, c))
+
+
+REFUSED = {
+    "M of 32": Gemm(32, 32, 16, swizzle=32),
+    "M of 192": Gemm(192, 32, 16, swizzle=32),
+    "N of 12": Gemm(128, 12, 16, swizzle=32),
+    "f16 by bf16": Gemm(128, 32, 16, "f16", "bf16", swizzle=32),
+    "f16 by e4m3": Gemm(128, 32, 32, "f16", "e4m3", swizzle=32),
+    "K of 24": Gemm(128, 32, 24, swizzle=32),
+    "no swizzling": Gemm(128, 32, 16, swizzle=0),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_gemm_async_does_not_take_is_refused_before_anything_runs(name: str):
+    with pytest.raises(InputError):
+        REFUSED[name].build()
+
+
+# ---- single instructions ---------------------------------------------------------------------
+
+KINDS = {
+    "f16": (MmaKind.F16, "f32"),
+    "bf16": (MmaKind.F16, "f32"),
+    "tf32": (MmaKind.TF32, "f32"),
+    "e4m3": (MmaKind.F8F6F4, "f32"),
+    "e5m2": (MmaKind.F8F6F4, "f32"),
+    "s8": (MmaKind.I8, "s32"),
+    "u8": (MmaKind.I8, "s32"),
+}
+INPUTS: dict[str, np.dtype[np.generic]] = {
+    **DTYPES,
+    "s8": np.dtype(np.int8),
+    "u8": np.dtype(np.uint8),
+}
+COLUMNS = 128
+
+
+def integers(rng: np.random.Generator, shape: tuple[int, int], name: str) -> Array:
+    """Integers that the type holds exactly, negative ones where it has them."""
+    low, high = {"s8": (-128, 128), "u8": (0, 256)}.get(name, (-8, 9))
+    return rng.integers(low, high, shape).astype(INPUTS[name])
+
+
+def product(a: Array, b: Array) -> NDArray[np.float64]:
+    return a.astype(np.float64) @ b.astype(np.float64).T
+
+
+def multiply(
+    a: Array,
+    b: Array,
+    a_name: str,
+    b_name: str,
+    a_place: Placement,
+    b_place: Placement,
+    *,
+    before: NDArray[np.generic] | None = None,
+    d: str = "",
+    saturate: bool = False,
+    negate_a: bool = False,
+    negate_b: bool = False,
+    scale_d: int | None = None,
+    mask: tuple[int, int, int, int] | None = None,
+    b_desc: int | None = None,
+) -> NDArray[np.uint32]:
+    """The words of D after one MMA of matrices placed in shared memory; `before` is added."""
+    kind, result = KINDS[a_name]
+    m, n = len(a), len(b)
+    idesc = instruction_descriptor(
+        kind,
+        m,
+        n,
+        a_name,
+        b_name,
+        d or result,
+        a_mn=a_place.mn_major,
+        b_mn=b_place.mn_major,
+        saturate=saturate,
+        negate_a=negate_a,
+        negate_b=negate_b,
+    )
+    images = a_place.image(a), b_place.image(b)
+    mma = Mma(
+        kind,
+        idesc,
+        a_place.descriptor,
+        b_place.descriptor if b_desc is None else b_desc,
+        enable_d=int(before is not None),
+        scale_d=scale_d,
+        mask=mask,
+    )
+    lanes = [accumulator_lane(row, m) for row in range(m)]
+    cells = np.full((128, COLUMNS), 0xDEADBEEF, np.uint32)
+    if before is not None:
+        cells[lanes, :n] = before.view(np.uint32)
+    after = TensorProgram(COLUMNS, images[0].size, images[1].size, (mma,)).run(cells, *images)
+    others = np.ones(cells.shape, bool)
+    others[np.ix_(lanes, range(n))] = False
+    assert np.array_equal(after[others], cells[others]), "cells that are not D's have changed"
+    return after[lanes, :n]
+
+
+PAIRS = [
+    ("f16", "f16"),
+    ("bf16", "bf16"),
+    ("e4m3", "e5m2"),
+    ("e5m2", "e4m3"),
+    ("s8", "s8"),
+    ("u8", "u8"),
+    ("s8", "u8"),
+    ("u8", "s8"),
+]
+
+
+@pytest.mark.parametrize("majors", ["K K", "MN K", "K MN", "MN MN"])
+@pytest.mark.parametrize(("a_name", "b_name"), PAIRS)
+def test_every_layout_of_both_matrices(a_name: str, b_name: str, majors: str):
+    """A and B K- or MN-major, with every swizzle and two ways to choose the strides each."""
+    rng = np.random.default_rng(7)
+    size = INPUTS[a_name].itemsize
+    k = 32 // size
+    m, n = 64, 64
+    a, b = integers(rng, (m, k), a_name), integers(rng, (n, k), b_name)
+    a_major, b_major = majors.split()
+    a_places = placements(size, m, k, mn_major=a_major == "MN")
+    b_places = placements(size, n, k, mn_major=b_major == "MN")
+    dtype = np.int32 if KINDS[a_name][1] == "s32" else np.float32
+    for index, a_place in enumerate(a_places):
+        b_place = b_places[(3 * index + 1) % len(b_places)]
+        found = multiply(a, b, a_name, b_name, a_place, b_place)
+        assert np.array_equal(found.view(dtype), product(a, b)), (a_place, b_place)
+
+
+def test_every_layout_of_tf32():
+    rng = np.random.default_rng(8)
+    a, b = integers(rng, (128, 8), "tf32"), integers(rng, (48, 8), "tf32")
+    b_places = placements(4, 48, 8, mn_major=False)
+    for index, a_place in enumerate(placements(4, 128, 8, mn_major=False)):
+        found = multiply(a, b, "tf32", "tf32", a_place, b_places[-1 - index])
+        assert np.array_equal(found.view(np.float32), product(a, b)), a_place
+
+
+@pytest.mark.parametrize("span", [0, 32, 64, 128])
+def test_tf32_is_not_transposed_with_this_swizzle(span: int):
+    """Tables 49 and 52: 32-bit types only with 128-byte swizzling of 32-byte atoms."""
+    a, b = np.ones((64, 8), np.float32), np.ones((32, 8), np.float32)
+    place = next(p for p in placements(4, 64, 8, mn_major=True) if p.span == span)
+    with pytest.raises(NvgenError):
+        multiply(a, b, "tf32", "tf32", place, placements(4, 32, 8, mn_major=False)[0])
+
+
+@pytest.mark.parametrize("n", [8, 24, 40])
+def test_8_bit_types_are_not_transposed_with_such_an_n(n: int):
+    """Table 50: N is a multiple of 16 when B is N-major and its type has 8 bits."""
+    a, b = np.ones((64, 32), INPUTS["e4m3"]), np.ones((n, 32), INPUTS["e4m3"])
+    place = Placement(True, 0, 128 * (n // 16 + 1), 128)
+    with pytest.raises(NvgenError):
+        multiply(a, b, "e4m3", "e4m3", placements(1, 64, 32, mn_major=False)[0], place)
+
+
+@pytest.mark.parametrize("n", [40, 56, 72])
+def test_i8_has_no_such_n(n: int):
+    """Table 39: steps of 16 after N = 32."""
+    a, b = np.ones((64, 32), np.int8), np.ones((n, 32), np.int8)
+    place = placements(1, 64, 32, mn_major=False)[2]
+    with pytest.raises(NvgenError):
+        multiply(a, b, "s8", "s8", place, place)
+
+
+K_MAJOR = Placement(False, 32, 16, 256)
+
+
+@pytest.mark.parametrize("target", ["sm_103a", "sm_100f"])
+def test_i8_exists_on_few_targets(target: str):
+    idesc = instruction_descriptor(MmaKind.I8, 64, 16, "s8", "s8", "s32")
+    mma = Mma(MmaKind.I8, idesc, K_MAJOR.descriptor, K_MAJOR.descriptor)
+    with pytest.raises(NvgenError) as caught:
+        TensorProgram(32, 4096, 4096, (mma,), target=target)
+    assert "i8" in str(caught.value).lower()
+
+
+@pytest.mark.parametrize("m", [64, 128])
+@pytest.mark.parametrize("name", KINDS)
+def test_the_accumulator_is_added_when_enabled(name: str, m: int):
+    rng = np.random.default_rng(m)
+    k = 32 // INPUTS[name].itemsize
+    a, b = integers(rng, (m, k), name), integers(rng, (16, k), name)
+    dtype = np.int32 if KINDS[name][1] == "s32" else np.float32
+    before = rng.integers(-5000, 5000, (m, 16)).astype(dtype)
+    found = multiply(a, b, name, name, K_MAJOR, K_MAJOR, before=before)
+    assert np.array_equal(found.view(dtype), product(a, b) + before)
+
+
+@pytest.mark.parametrize("saturate", [False, True])
+def test_i8_sums_wrap_around_unless_they_saturate(saturate: bool):
+    a, b = np.full((64, 32), 127, np.int8), np.full((16, 32), 127, np.int8)
+    b[8:] = -128
+    before = np.full((64, 16), 2**31 - 1000, np.int32)
+    before[:, 8:] = -(2**31) + 1000
+    exact = a.astype(np.int64) @ b.astype(np.int64).T + before
+    limits = np.iinfo(np.int32)
+    wrapped = exact.astype(np.uint64).astype(np.uint32).view(np.int32)
+    expected = np.clip(exact, limits.min, limits.max) if saturate else wrapped
+    assert not np.array_equal(expected, exact) or saturate
+    found = multiply(a, b, "s8", "s8", K_MAJOR, K_MAJOR, before=before, saturate=saturate)
+    assert np.array_equal(found.view(np.int32), expected)
+
+
+@pytest.mark.parametrize("name", ["f16", "bf16", "tf32"])
+@pytest.mark.parametrize("power", [0, 1, 7, 15])
+def test_the_accumulator_is_scaled_by_a_power_of_two(name: str, power: int):
+    """scale-input-d: D = A·B + D·2⁻ⁿ."""
+    rng = np.random.default_rng(power)
+    k = 32 // INPUTS[name].itemsize
+    a, b = integers(rng, (128, k), name), integers(rng, (32, k), name)
+    before = (rng.integers(-100, 100, (128, 32)) * 2.0**power).astype(np.float32)
+    found = multiply(a, b, name, name, K_MAJOR, K_MAJOR, before=before, scale_d=power)
+    assert np.array_equal(found.view(np.float32), product(a, b) + before / 2.0**power)
+
+
+@pytest.mark.parametrize("name", ["f16", "e4m3", "e5m2"])
+def test_an_f16_result_is_in_the_low_half_of_each_word(name: str):
+    """Packing format for matrix D: one element of 16 bits a word."""
+    rng = np.random.default_rng(5)
+    k = 32 // INPUTS[name].itemsize
+    a, b = integers(rng, (64, k), name), integers(rng, (24, k), name)
+    before = rng.integers(-30, 30, (64, 24)).astype(np.float16)
+    words = before.view(np.uint16).astype(np.uint32)
+    found = multiply(a, b, name, name, K_MAJOR, K_MAJOR, before=words, d="f16")
+    low = found.astype(np.uint16).view(np.float16)
+    assert np.array_equal(low, (product(a, b) + before).astype(np.float16))
+
+
+def test_an_f16_result_too_large_is_infinite():
+    a, b = np.full((64, 16), 256, np.float16), np.full((8, 16), 16, np.float16)
+    b[4:] = -16
+    found = multiply(a, b, "f16", "f16", K_MAJOR, K_MAJOR, d="f16")
+    low = found.astype(np.uint16).view(np.float16)
+    assert (low[:, :4] == np.inf).all()
+    assert (low[:, 4:] == -np.inf).all()
+
+
+def test_several_mmas_of_one_thread_add_up_in_order():
+    """The first replaces the accumulator, the others add to it; a fourth writes elsewhere."""
+    rng = np.random.default_rng(9)
+    k = 16
+    parts = [(integers(rng, (128, k), "f16"), integers(rng, (16, k), "f16")) for _ in range(3)]
+    a_images = [K_MAJOR.image(a, 4096) for a, _ in parts]
+    b_images = [K_MAJOR.image(b, 1024) for _, b in parts]
+    idesc = instruction_descriptor(MmaKind.F16, 128, 16, "f16", "f16")
+    descriptor = K_MAJOR.descriptor
+    mmas = [
+        Mma(MmaKind.F16, idesc, descriptor, descriptor, 4096 * i, 1024 * i, enable_d=int(i > 0))
+        for i in range(3)
+    ]
+    mmas.append(Mma(MmaKind.F16, idesc, descriptor, descriptor, 8192, 0, d=16))
+    program = TensorProgram(32, 3 * 4096, 3 * 1024, tuple(mmas))
+    for schedule in ("early", "late", "random:3"):
+        cells = np.full((128, 32), 0x7FC00000, np.uint32)
+        found = program.run(
+            cells, np.concatenate(a_images), np.concatenate(b_images), schedule=schedule
+        ).view(np.float32)
+        assert np.array_equal(found[:, :16], sum(product(a, b) for a, b in parts))
+        assert np.array_equal(found[:, 16:], product(parts[2][0], parts[0][1]))
+
+
+# ---- what is not simulated -------------------------------------------------------------------
+
+
+def small(name: str = "f16") -> tuple[Array, Array]:
+    k = 32 // INPUTS[name].itemsize
+    return np.ones((64, k), INPUTS[name]), np.ones((16, k), INPUTS[name])
+
+
+def test_negated_matrices_are_not_simulated_yet():
+    a, b = small()
+    with pytest.raises(NotSimulatedError):
+        multiply(a, b, "f16", "f16", K_MAJOR, K_MAJOR, negate_a=True)
+    with pytest.raises(NotSimulatedError):
+        multiply(a, b, "f16", "f16", K_MAJOR, K_MAJOR, negate_b=True)
+
+
+def test_i8_matrices_are_never_negated():
+    """Table 49."""
+    a, b = small("s8")
+    with pytest.raises(Fault):
+        multiply(a, b, "s8", "s8", K_MAJOR, K_MAJOR, negate_a=True)
+
+
+def test_a_lane_mask_is_not_simulated_yet():
+    a, b = small()
+    with pytest.raises(NotSimulatedError):
+        multiply(a, b, "f16", "f16", K_MAJOR, K_MAJOR, mask=(1, 0, 0, 0))
+
+
+@pytest.mark.parametrize("change", ["base offset", "32-byte atoms", "absolute stride"])
+def test_this_descriptor_is_not_simulated_yet(change: str):
+    a, b = small()
+    word = matrix_descriptor(span=32, lbo=16, sbo=256)
+    words = {
+        "base offset": word | 1 << 49,
+        "32-byte atoms": word & ~(7 << 61) | 1 << 61,
+        "absolute stride": word & ~(7 << 61) | 2 << 61 | 1 << 52,
+    }
+    with pytest.raises(NotSimulatedError):
+        multiply(a, b, "f16", "f16", K_MAJOR, K_MAJOR, b_desc=words[change])
+
+
+@pytest.mark.parametrize("name", ["e2m3", "e3m2", "e2m1"])
+def test_types_of_6_and_4_bits_are_not_simulated_yet(name: str):
+    idesc = instruction_descriptor(MmaKind.F8F6F4, 64, 16, name, name)
+    mma = Mma(MmaKind.F8F6F4, idesc, K_MAJOR.descriptor, K_MAJOR.descriptor)
+    zeros = np.zeros(4096, np.uint8)
+    with pytest.raises(NotSimulatedError):
+        TensorProgram(32, 4096, 4096, (mma,)).run(np.zeros((128, 32), np.uint32), zeros, zeros)
+
+
+def test_shifted_rows_are_not_simulated_yet():
+    idesc = instruction_descriptor(MmaKind.F16, 128, 16, "f16", "f16")
+    mma = Mma(MmaKind.F16, idesc, b_desc=K_MAJOR.descriptor, a_cell=16, ashift=True)
+    with pytest.raises(NotSimulatedError):
+        TensorProgram(32, 0, 1024, (mma,)).run(
+            np.zeros((128, 32), np.uint32), None, np.zeros(1024, np.uint8)
+        )
+
+
+MMA = "call void @llvm.nvvm.tcgen05.mma"
+D = "ptr addrspace(6) %d"
+SHARED = "ptr addrspace(3) @s"
+FORMS = {
+    "weight stationary": f"{MMA}.ws.shared({D}, i64 0, i64 0, i32 0, i1 0, i32 0, i32 0, i32 0)",
+    "sparse": f"{MMA}.sp.shared({D}, i64 0, i64 0, i32 0, i1 0, {D}, i32 0, i32 1, i32 0)",
+    "block scaled": (
+        f"{MMA}.shared.mxf8f6f4.block_scale({D}, i64 0, i64 0, i32 0, i1 0, {D}, {D}, i32 1, i32 0)"
+    ),
+    "CTA pair": f"{MMA}.shared({D}, i64 0, i64 0, i32 0, i1 0, i32 0, i32 2, i32 0)",
+    "allocation by a CTA pair": f"call void @llvm.nvvm.tcgen05.alloc.shared.cg2({SHARED}, i32 32)",
+    "commit to several CTAs": f"call void @llvm.nvvm.tcgen05.commit.mc.shared.cg1({SHARED}, i16 1)",
+    "cluster barrier": "call void @llvm.nvvm.barrier.cluster.arrive.aligned()",
+}
+NOT_SELECTED = {
+    "copy to tensor memory": f"call void @llvm.nvvm.tcgen05.cp.128x256b.cg1({D}, i64 0)",
+    "shift": f"call void @llvm.nvvm.tcgen05.shift.down.cg1({D})",
+    "TMA store": (
+        "call void @llvm.nvvm.cp.async.bulk.tensor.s2g.tile.1d"
+        f"({SHARED}, ptr %map, i32 0, i64 0, i1 0)"
+    ),
+    "bulk copy": (
+        "call void @llvm.nvvm.cp.async.bulk.global.to.shared.cta"
+        f"({SHARED}, {SHARED}, ptr addrspace(1) %g, i32 16, i64 0, i1 0)"
+    ),
+    "wgmma": "call void @llvm.nvvm.wgmma.fence.sync.aligned()",
+}
+
+
+def one_call(line: str) -> str:
+    return f"""
+@s = internal addrspace(3) global [1024 x i8] undef, align 128
+define ptx_kernel void @k(ptr byval([128 x i8]) align 64 "nvvm.grid_constant" %map,
+    ptr addrspace(1) %g, i32 %x) "nvvm.reqntid"="32" {{
+  %d = inttoptr i32 %x to ptr addrspace(6)
+  {line}
+  ret void
+}}
+"""
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_this_instruction_is_not_simulated_yet(name: str):
+    compiled = nvgen.compile(one_call(FORMS[name]), target="sm_100a")
+    source = tensor_map(np.zeros(64, np.uint8), (16,))
+    with pytest.raises(NotSimulatedError):
+        compiled.run(source, np.zeros(16, np.uint8), 0)
+
+
+@pytest.mark.parametrize("name", NOT_SELECTED)
+def test_this_instruction_is_not_selected_yet(name: str):
+    """When it is, it should be simulated, or say that it is not."""
+    with pytest.raises(SelectionError):
+        nvgen.compile(one_call(NOT_SELECTED[name]), target="sm_100a")
+
+
+def test_a_cluster_is_not_simulated_yet():
+    compiled = nvgen.compile("define ptx_kernel void @k() { ret void }", target="sm_100a")
+    with pytest.raises(NotSimulatedError):
+        compiled.run(grid=2, block=32, cluster=2)
+
+
+# ---- the oracle itself -----------------------------------------------------------------------
+
+
+def test_the_references_own_numbers():
+    """A product small enough to check by hand, and the rounding of tf32."""
+    problem = Gemm(64, 8, 16, add_c=True)
+    a, b = np.zeros((64, 16), np.float16), np.zeros((8, 16), np.float16)
+    a[3, 5], b[2, 5] = 3, -7
+    c = np.full((64, 8), 100, np.float32)
+    expected = problem.expected(a, b, c)
+    assert expected[3, 2] == 79
+    assert (expected == 100).sum() == 64 * 8 - 1
+    assert to_type(np.array([1 + 2.0**-11]), "tf32")[0] == 1
+    assert to_type(np.array([1 + 2.0**-10]), "tf32")[0] == 1 + 2.0**-10
+    assert INSTRUCTION_K[MmaKind.F8F6F4] == 32
+    assert np.array_equal(
+        np.array([448.0, 2.0**-9], ml_dtypes.float8_e4m3fn).view(np.uint8), [0x7E, 0x01]
+    )
