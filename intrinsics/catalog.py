@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from intrinsics.mir import Form, form_fact_names, form_of, opcode_name
 from intrinsics.modifiers import Modifier
-from intrinsics.row import Axis, Fact, Facts, Literal, Llvm, Row
+from intrinsics.row import Axis, Fact, Facts, Literal, Llvm, Residency, Row
 
 _CHAPTERS = ("tcgen05", "tcgen05_mma", "mbarrier", "tma", "sync", "memory", "scalar", "control")
 
@@ -201,12 +201,15 @@ def spellings_of(row: Row) -> tuple[Spelling, ...]:
 def forms(row: Row) -> Iterator[Form]:
     """Every form of `row`, legal or not: the product of what tells its forms apart."""
     names = form_fact_names(row)
-    choices: list[tuple[Fact, ...]] = []
-    for name in names:
-        axis = row.axis.get(name)
-        choices.append(axis.facts if axis else (False, True) if name in row.optional else ())
+    choices = [_choices(row, name) for name in names]
     for values in itertools.product(*choices):
         yield form_of(row, **dict(zip(names, values, strict=True)))
+
+
+def _choices(row: Row, name: str) -> tuple[Fact, ...]:
+    if name in row.axis:
+        return row.axis[name].facts
+    return (False, True) if name in row.optional else tuple(Residency)
 
 
 def literals(row: Row) -> tuple[str, ...]:

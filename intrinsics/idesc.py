@@ -33,7 +33,11 @@ OUTPUT_CODES: dict[MmaKind, dict[int, ElementType]] = {
     MmaKind.F8F6F4: {0: E.F16, 1: E.F32},
     MmaKind.I8: {2: E.S32},
 }
-SCALE_CODES = {1: E.UE8M0, 0: E.UE4M3}
+SCALE_CODES: dict[MmaKind, dict[int, ElementType]] = {
+    MmaKind.MXF8F6F4: {1: E.UE8M0},
+    MmaKind.MXF4: {1: E.UE8M0},
+    MmaKind.MXF4NVF4: {1: E.UE8M0, 0: E.UE4M3},
+}
 DENSE_K = {
     MmaKind.F16: 16,
     MmaKind.TF32: 8,
@@ -111,14 +115,15 @@ class InstructionDescriptor:
         word |= int(self.a_major is Major.MN) << 15 | int(self.b_major is Major.MN) << 16
         word |= _shape_field("N", self.n, 3, 6) << 17
         if self.kind in SCALED_KINDS:
-            word |= self.sfb_id << 4
-            word |= _code(SCALE_CODES, self.scale, "scales") << 23
+            word |= _two_bits("sfb_id", self.sfb_id) << 4
+            word |= _code(SCALE_CODES[self.kind], self.scale, "scales") << 23
             word |= _shape_field("M", self.m, 7, 2) << 27
-            word |= self.sfa_id << 29
+            word |= _two_bits("sfa_id", self.sfa_id) << 29
             return word | int(self.k96) << 31
-        word |= self.selector | int(self.saturate) << 3
+        word |= _two_bits("selector", self.selector) | int(self.saturate) << 3
         word |= _code(OUTPUT_CODES[self.kind], self.d, "D") << 4
-        return word | _shape_field("M", self.m, 4, 5) << 24 | self.max_shift << 30
+        shift = _two_bits("max_shift", self.max_shift)
+        return word | _shape_field("M", self.m, 4, 5) << 24 | shift << 30
 
     @classmethod
     def decode(cls, word: int, kind: MmaKind = MmaKind.F16) -> InstructionDescriptor:
@@ -145,7 +150,7 @@ class InstructionDescriptor:
             selector=0 if scaled else word & 3,
             saturate=not scaled and bool(word >> 3 & 1),
             max_shift=0 if scaled else word >> 30 & 3,
-            scale=SCALE_CODES[word >> 23 & 1] if scaled else None,
+            scale=_type(SCALE_CODES[kind], word >> 23 & 1, "scales") if scaled else None,
             sfa_id=word >> 29 & 3 if scaled else 0,
             sfb_id=word >> 4 & 3 if scaled else 0,
             k96=fp4 and bool(word >> 31),
@@ -170,6 +175,15 @@ class InstructionDescriptor:
             found.append(
                 Problem("shape-n", "N does not exist for this kind", str(self.n), _series(columns))
             )
+        if self.d is E.F16 and E.BF16 in (self.a, self.b):
+            found.append(Problem("types", "D of f16 takes f16 inputs", "bf16", "f16"))
+        if self.k96 and (group != 2 or self.m != 256 or self.sparse):
+            found.append(
+                Problem(
+                    "k96", "K = 96 exists for a dense CTA pair with M = 256 only", f"M {self.m}",
+                    "M 256 with cta_group::2",
+                )
+            )  # fmt: skip
         eight_bits = self.kind in (MmaKind.F8F6F4, MmaKind.I8, MmaKind.MXF8F6F4)
         if eight_bits and self.b_major is Major.MN and self.n % (16 * group):
             found.append(
@@ -279,6 +293,12 @@ def _type(codes: dict[int, ElementType], code: int, what: str) -> ElementType:
     if found is None:
         raise ValueError(f"type code {code} of {what} means nothing for this kind")
     return found
+
+
+def _two_bits(name: str, value: int) -> int:
+    if not 0 <= value <= 3:
+        raise ValueError(f"{name} = {value} has no code: 0 to 3 fit")
+    return value
 
 
 def _shape_field(name: str, size: int, shift: int, width: int) -> int:

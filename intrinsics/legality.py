@@ -92,9 +92,14 @@ def _judge(row: Row, values: tuple[Fact, ...]) -> Judgement:
 def _implied_rules(row: Row) -> tuple[Rule, ...]:
     """The rules that the row's syntax states: tied modifiers and operands, operands in groups."""
     rules = []
+    given = frozenset[Fact]([True])
+    for first, *others in row.groups:
+        for name in others:
+            for one, two in ((first, name), (name, first)):
+                text = f"the operands {first} and {name} come together"
+                rules.append(Rule("operands", Guard(((one, given),)), Guard(((two, given),)), text))
     for axis, operand in row.tied.items():
         present = frozenset(row.axis[axis].values)
-        given = frozenset[Fact]([True])
         word = row.axis[axis].values[0].ptx
         rules.append(
             Rule(

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
-from intrinsics.modifiers import Modifier, ScalarType, Space
+from intrinsics.modifiers import Modifier, ScalarType, Sem, Space
 from intrinsics.row import Access, Effect, Fact, Operand, Residency, Row
 from intrinsics.targets import Ptx, Target
 
@@ -165,7 +165,7 @@ def _intern(row: Row, values: tuple[Fact, ...]) -> Form:
         operands,
         tuple(i for i, o in enumerate(operands) if o is not None and o.access is Access.WRITE),
         Effect.TERMINATOR in effect,
-        row.effects.is_pure,
+        row.effects.is_pure and facts.get("sem") in (None, Sem.WEAK),
     )
 
 

@@ -199,6 +199,8 @@ class _Place:
             text = f"{self.operand.name} is an address in brackets"
             yield Problem("bare-address", text, self._shown(op), f"[{self.operand.name}]")
             return
+        if self.operand.bare and op.offset:
+            yield self._problem(f"{self.operand.name} is an address without an offset", op)
         if isinstance(op.base, Sym):
             yield from self._space(op.base.name)
             return

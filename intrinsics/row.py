@@ -191,6 +191,7 @@ class Operand:
     distinct: bool = False  # no register twice in a vector
     within: Space | None = None  # the space of a symbol where the address is generic
     stored: bool = False  # an address that is written
+    bare: bool = False  # an address without an offset
     vector_numbers: VectorNumbers = VectorNumbers.NONE
 
     def type_under(self, facts: Facts) -> ScalarType:
@@ -263,6 +264,7 @@ def address(
     wide: bool = False,
     within: Space | None = None,
     stored: bool = False,
+    bare: bool = False,
 ) -> Operand:
     """An address in a state space (or the generic one), in a register or a symbol."""
     return Operand(
@@ -273,6 +275,7 @@ def address(
         wide=wide,
         within=within,
         stored=stored,
+        bare=bare,
     )
 
 

@@ -73,11 +73,14 @@ class SharedMemoryDescriptor:
     def encode(self) -> int:
         """The 64-bit descriptor.
 
-        Raises: ValueError when an address or offset is not a multiple of 16.
+        Raises: ValueError when an address or offset is not a multiple of 16, or the base offset has
+        more than three bits.
         """
         for name, size in (("address", self.address), ("lbo", self.lbo), ("sbo", self.sbo)):
             if size % 16:
                 raise ValueError(f"{name} = {size} is not a multiple of 16 bytes")
+        if not 0 <= self.base_offset <= 7:
+            raise ValueError(f"base_offset = {self.base_offset} has no code: 0 to 7 fit")
         return (
             _encode(self.address)
             | _encode(self.lbo) << 16

@@ -13,7 +13,7 @@ from intrinsics.modifiers import ScalarType
 from intrinsics.targets import EVERYWHERE, Capability, at_least, since
 
 _WORD = (ScalarType.B32, ScalarType.U32, ScalarType.S32)
-_HALF_TOO = (ScalarType.U16, ScalarType.B16, *_WORD)
+_HALF_TOO = (ScalarType.U16, ScalarType.B16, ScalarType.S16, *_WORD)
 _LONG = (ScalarType.B64, ScalarType.U64, ScalarType.S64)
 
 

@@ -58,10 +58,11 @@ _CLUSTER_SCOPE = when(scope=Scope.CLUSTER).needs("cluster-target", _SM90)
 _RELAXED = when(sem=Sem.RELAXED).needs("relaxed-target", since("8.6", at_least(90)))
 _RELEASE = when(sem=Sem.RELEASE).needs("sem-version", since("8.0"))
 _ACQUIRE = when(sem=Sem.ACQUIRE).needs("sem-version", since("8.0"))
-_BOTH = (
-    when(sem=tuple(Sem)).must("sem-scope", "an ordering needs a scope", scope=tuple(Scope)),
-    when(scope=tuple(Scope)).must("sem-scope", "a scope needs an ordering", sem=tuple(Sem)),
-)
+def _both(*sems: Sem) -> tuple[Rule, ...]:
+    return (
+        when(sem=sems).must("sem-scope", "an ordering needs a scope", scope=_SCOPES),
+        when(scope=_SCOPES).must("sem-scope", "a scope needs an ordering", sem=sems),
+    )
 _REMOTE = (
     _CLUSTER_SPACE,
     when(space=Space.SHARED_CLUSTER).must(
@@ -88,7 +89,7 @@ ARRIVE_RULES: tuple[Rule, ...] = (
     _CLUSTER_SCOPE,
     _RELAXED,
     _RELEASE,
-    *_BOTH,
+    *_both(Sem.RELEASE, Sem.RELAXED),
     _SUNK,
     when(no_complete=NoComplete.NO_COMPLETE).must(
         "no-complete", ".noComplete takes the count of arrivals", count=True
@@ -106,7 +107,12 @@ ARRIVE_RULES: tuple[Rule, ...] = (
         "no-complete", ".noComplete arrives on one mbarrier", multicast=None
     ),
 )
-TX_RULES: tuple[Rule, ...] = (*_REMOTE, _RELAXED, *_BOTH, *_TO_MANY_ARRIVE)
+TX_RULES: tuple[Rule, ...] = (
+    *_REMOTE,
+    _RELAXED,
+    *_both(Sem.RELEASE, Sem.RELAXED),
+    *_TO_MANY_ARRIVE,
+)
 
 _ARRIVE_AXES = {
     "no_complete": NoComplete,
@@ -255,7 +261,8 @@ EXPECT_TX = Row(
     "[mbar], tx_count {, cta_mask}",
     axes={"sem": (Sem.RELAXED,), "scope": _SCOPES, "space": _ANYWHERE, **_MULTICAST},
     operands=(_MBAR, value("tx_count", ScalarType.U32), _CTA_MASK),
-    section="mbarrier.expect_tx", needs=_SM90, rules=(*_BOTH, *_TO_MANY), effects=_EFFECTS,
+    section="mbarrier.expect_tx", needs=_SM90,
+    rules=(*_both(Sem.RELAXED), *_TO_MANY), effects=_EFFECTS,
     tied=_TIED, unsimulated=("multicast",),
     llvm=_tx_spellings("expect.tx"),
 )
@@ -265,7 +272,8 @@ COMPLETE_TX = Row(
     "[mbar], tx_count {, cta_mask}",
     axes={"sem": (Sem.RELAXED,), "scope": _SCOPES, "space": _ANYWHERE, **_MULTICAST},
     operands=(_MBAR, value("tx_count", ScalarType.U32), _CTA_MASK),
-    section="mbarrier.complete_tx", needs=_SM90, rules=(*_BOTH, *_TO_MANY), effects=_EFFECTS,
+    section="mbarrier.complete_tx", needs=_SM90,
+    rules=(*_both(Sem.RELAXED), *_TO_MANY), effects=_EFFECTS,
     tied=_TIED, unsimulated=("multicast",),
     llvm=_tx_spellings("complete.tx"),
 )
@@ -276,7 +284,7 @@ _WAIT_RULES = (
     _CLUSTER_SCOPE,
     _RELAXED,
     _ACQUIRE,
-    *_BOTH,
+    *_both(Sem.ACQUIRE, Sem.RELAXED),
     when(phase_type=tuple(PhaseType)).needs("phase-type-target", _PHASES),
     when(conditional=True).must(
         "phase-type",

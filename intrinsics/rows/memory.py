@@ -40,14 +40,12 @@ _NARROW: tuple[Fact, ...] = tuple(t for t in DATA_TYPES if t.bits <= 16)
 _UP_TO_32: tuple[Fact, ...] = tuple(t for t in DATA_TYPES if t.bits <= 32)
 _UP_TO_64: tuple[Fact, ...] = tuple(t for t in DATA_TYPES if t.bits <= 64)
 _SHARED = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
-_ORDERED = (Sem.RELAXED, Sem.ACQUIRE, Sem.RELEASE)
 _WIDE = since("8.8", at_least(100))
 
 _SPACES = (
     when(space=Space.SHARED_CTA).needs("shared-cta-version", since("7.8")),
     when(space=Space.SHARED_CLUSTER).needs("cluster-target", since("7.8", at_least(90))),
     when(space=(Space.PARAM_ENTRY, Space.PARAM_FUNC)).needs("param-version", since("8.3")),
-    when(scope=Scope.CLUSTER).needs("cluster-target", since("7.8", at_least(90))),
 )
 
 # fmt: off
@@ -72,19 +70,22 @@ _VECTORS: tuple[Rule, ...] = (
         "vector-256-target", _WIDE),
 )
 
-_ORDER: tuple[Rule, ...] = (
-    when(sem=_ORDERED).must("sem-scope", "an ordering needs a scope", scope=tuple(Scope)),
-    when(scope=tuple(Scope)).must("sem-scope", "a scope needs an ordering", sem=_ORDERED),
-    when(sem=_ORDERED).must(
-        "sem-space", "an ordered access goes to global, shared or generic memory",
-        space=absent_or(Space.GLOBAL, *_SHARED)),
-    when(sem=Sem.VOLATILE).must(
-        "sem-space", "a volatile access goes to global, shared, local or generic memory",
-        space=absent_or(Space.GLOBAL, Space.LOCAL, *_SHARED)),
-    when(sem=Sem.VOLATILE, space=Space.LOCAL).needs("volatile-local-version", since("9.1")),
-    when(sem=(Sem.VOLATILE, *_ORDERED)).must(
-        "cache-op", "a cache operator goes with weak accesses only", cop=None),
-)
+def _order(ordered: tuple[Sem, ...]) -> tuple[Rule, ...]:
+    """What `ordered` semantics ask for, of which a load has others than a store."""
+    return (
+        when(sem=ordered).must("sem-scope", "an ordering needs a scope", scope=tuple(Scope)),
+        when(scope=tuple(Scope)).must("sem-scope", "a scope needs an ordering", sem=ordered),
+        when(scope=Scope.CLUSTER).needs("cluster-scope-target", since("7.8", at_least(90))),
+        when(sem=ordered).must(
+            "sem-space", "an ordered access goes to global, shared or generic memory",
+            space=absent_or(Space.GLOBAL, *_SHARED)),
+        when(sem=Sem.VOLATILE).must(
+            "sem-space", "a volatile access goes to global, shared, local or generic memory",
+            space=absent_or(Space.GLOBAL, Space.LOCAL, *_SHARED)),
+        when(sem=Sem.VOLATILE, space=Space.LOCAL).needs("volatile-local-version", since("9.1")),
+        when(sem=(Sem.VOLATILE, *ordered)).must(
+            "cache-op", "a cache operator goes with weak accesses only", cop=None),
+    )
 # fmt: on
 
 _OTHER_MODIFIERS = (
@@ -119,7 +120,7 @@ LD = Row(
         vector("d", "type", _COUNT, Access.WRITE, widened=True, sink=True),
         address("a", "space"),
     ),
-    section="ld", rules=(*_SPACES, *_VECTORS, *_ORDER),
+    section="ld", rules=(*_SPACES, *_VECTORS, *_order((Sem.RELAXED, Sem.ACQUIRE))),
     effects=Effects(Effect.READS_MEMORY), elsewhere=_OTHER_MODIFIERS,
 )
 
@@ -135,7 +136,7 @@ ST = Row(
         address("a", "space", stored=True),
         vector("b", "type", _COUNT, widened=True, numbers=VectorNumbers.ALL),
     ),
-    section="st", rules=(*_SPACES, *_VECTORS, *_ORDER),
+    section="st", rules=(*_SPACES, *_VECTORS, *_order((Sem.RELAXED, Sem.RELEASE))),
     effects=Effects(Effect.WRITES_MEMORY), elsewhere=("async", "bulk", *_OTHER_MODIFIERS),
 )
 

@@ -5,6 +5,8 @@ PTX ISA, TensorCore 5th Generation Family Instructions.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from intrinsics.modifiers import (
     CtaGroup,
     Exclusive,
@@ -22,6 +24,7 @@ from intrinsics.modifiers import (
 from intrinsics.row import (
     Access,
     By,
+    Code,
     Completion,
     Count,
     Effect,
@@ -132,10 +135,31 @@ _SHAPE_RULES = (
         "half-split", "only .16x32bx2 takes a half-split offset", shape=LdStShape.S16X32BX2
     ),
 )
-_ONE_ACCESS = tuple(s for s in LdStShape if s is not LdStShape.S16X32BX2)
-_ONE = {"shape": {s.value: s for s in _ONE_ACCESS}}
-_PACK = {"pack": {0: None, 1: Pack.PACK_16B}}
-_UNPACK = {"unpack": {0: None, 1: Unpack.UNPACK_16B}}
+
+
+def _one_access(name: str, args: str, result: str, codes: Mapping[str, Code]) -> tuple[Llvm, ...]:
+    """LLVM's spellings for the shapes that access one block, each as often as it may repeat."""
+    return tuple(
+        Llvm(
+            f"{name}.{shape.value}.{{num}}",
+            args,
+            result,
+            given={"shape": shape},
+            holes={"num": {n.value: n for n in LdStNum if n.times <= most}},
+            codes=codes,
+        )
+        for shape, most in _MOST_REPEATS.items()
+    )
+
+
+_MOST_REPEATS = {
+    LdStShape.S16X64B: 128,
+    LdStShape.S32X32B: 128,
+    LdStShape.S16X128B: 64,
+    LdStShape.S16X256B: 32,
+}
+_PACK: dict[str, Code] = {"pack": {0: None, 1: Pack.PACK_16B}}
+_UNPACK: dict[str, Code] = {"unpack": {0: None, 1: Unpack.UNPACK_16B}}
 
 # fmt: off
 LD = Row(
@@ -151,7 +175,7 @@ LD = Row(
     rules=_SHAPE_RULES,
     effects=Effects(_WARP | Effect.READS_MEMORY, IssueScope.WARP, Completion.WAIT_LD),
     llvm=(
-        Llvm("tcgen05.ld.{shape}.{num}", "p6:taddr, i1#pack", "v*i32:r", holes=_ONE, codes=_PACK),
+        *_one_access("tcgen05.ld", "p6:taddr, i1#pack", "v*i32:r", _PACK),
         Llvm("tcgen05.ld.16x32bx2.{num}", "p6:taddr, i64:half_split, i1#pack", "v*i32:r",
              given={"shape": LdStShape.S16X32BX2}, codes=_PACK),
     ),
@@ -171,8 +195,7 @@ ST = Row(
     rules=_SHAPE_RULES,
     effects=Effects(_WARP | Effect.WRITES_MEMORY, IssueScope.WARP, Completion.WAIT_ST),
     llvm=(
-        Llvm("tcgen05.st.{shape}.{num}", "p6:taddr, v*i32:r, i1#unpack", holes=_ONE,
-             codes=_UNPACK),
+        *_one_access("tcgen05.st", "p6:taddr, v*i32:r, i1#unpack", "", _UNPACK),
         Llvm("tcgen05.st.16x32bx2.{num}", "p6:taddr, i64:half_split, v*i32:r, i1#unpack",
              given={"shape": LdStShape.S16X32BX2}, codes=_UNPACK),
     ),

@@ -82,10 +82,10 @@ _KINDS: tuple[Rule, ...] = (
         "INT8 type is supported only on arch-conditional variants.",
         "kind::i8 exists on these three only; kind::f8f6f4 runs on every tcgen05 target"),
     when(kind=MmaKind.TI16).needs("ti16-target", SM_107),
-    when(kind=MmaKind.MXF4NVF4).needs("mxf4nvf4-version", since("8.7")),
 )
 
 _SCALES: tuple[Rule, ...] = (
+    when(kind=MmaKind.MXF4NVF4).needs("mxf4nvf4-version", since("8.7")),
     _SINGLE.needs(
         "scale-vec-target", since("8.6", ARCH_CONDITIONAL),
         "Explicit scale vector size is supported only on arch-conditional variants.",
@@ -319,8 +319,12 @@ def _operands(*more: Operand) -> tuple[Operand, ...]:
     return (_D, matrix("a"), _B, _IDESC, _ENABLE_D, *more)
 
 
-def _numbers(suffix: str) -> dict[str, int]:
-    return {name: n for name, n in OPCODE_NUMBERS.items() if name.endswith(suffix)}
+def _numbers(begin: str, end: str) -> dict[str, int]:
+    return {
+        name: number
+        for name, number in OPCODE_NUMBERS.items()
+        if name.startswith(f"TCGEN05_MMA_{begin}") and name.endswith(end)
+    }
 
 
 # fmt: off
@@ -334,7 +338,7 @@ MMA = Row(
     tied={"block_scale": "sfa"},
     effects=_EFFECTS,
     llvm=(*_plain_spellings(sparse=False), *_scaled_spellings(sparse=False)),
-    words=MmaWords(), opcode="TCGEN05_MMA_*_DENSE", numbers=_numbers("_DENSE"),
+    words=MmaWords(), opcode="TCGEN05_MMA_*_DENSE", numbers=_numbers("CTA", "_DENSE"),
     slots="d a b idesc sfa sfb mask ctrl collector scale_spelling enable_d scale_d",
     late={"sp": "tcgen05.mma.sp"}, elsewhere=_ELSEWHERE,
     unsimulated=("block_scale", "ashift", "collector_b", "mask"),
@@ -350,7 +354,7 @@ MMA_SP = Row(
     tied={"block_scale": "sfa"},
     effects=_EFFECTS,
     llvm=(*_plain_spellings(sparse=True), *_scaled_spellings(sparse=True)),
-    words=MmaWords(), opcode="TCGEN05_MMA_*_SPARSE", numbers=_numbers("_SPARSE"),
+    words=MmaWords(), opcode="TCGEN05_MMA_*_SPARSE", numbers=_numbers("CTA", "_SPARSE"),
     slots="d a b sp_meta idesc sfa sfb mask ctrl collector scale_spelling enable_d scale_d",
     simulated=False,
 )
@@ -365,7 +369,7 @@ MMA_WS = Row(
     effects=_EFFECTS,
     llvm=tuple(_stationary_spellings(sparse=False)),
     words=MmaWords(weight_stationary=True), opcode="TCGEN05_MMA_WS_DENSE",
-    numbers=_numbers("WS_DENSE"),
+    numbers=_numbers("WS", "_DENSE"),
     slots="d a b idesc ctrl collector enable_d zero_mask",
     late={"sp": "tcgen05.mma.ws.sp"}, simulated=False,
 )
@@ -380,7 +384,7 @@ MMA_WS_SP = Row(
     effects=_EFFECTS,
     llvm=tuple(_stationary_spellings(sparse=True)),
     words=MmaWords(weight_stationary=True), opcode="TCGEN05_MMA_WS_SPARSE",
-    numbers=_numbers("WS_SPARSE"),
+    numbers=_numbers("WS", "_SPARSE"),
     slots="d a b sp_meta idesc ctrl collector enable_d zero_mask",
     simulated=False,
 )

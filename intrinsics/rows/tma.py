@@ -41,7 +41,7 @@ TILE_LOAD = Row(
           "multicast": Multicast, "cta_group": CtaGroup, "cache_hint": CacheHint},
     operands=(
         address("dst", "dst_space"),
-        address("tmap", Space.GLOBAL),
+        address("tmap", Space.GLOBAL, bare=True),
         vector("coords", ScalarType.S32, per(dim={d: d.rank for d in Dim}),
                numbers=VectorNumbers.ALL),
         address("mbar", Space.SHARED),

@@ -6,7 +6,9 @@ records for its type, is reported as unselectable, by name.
 
 from __future__ import annotations
 
-from intrinsics.mir import Imm, Label, MachineInstr, Mem, Reg, Scalar, Sym
+from collections.abc import Mapping
+
+from intrinsics.mir import Block, Imm, Label, MachineInstr, Mem, Reg, Scalar, Sym
 from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import ScalarType
 from isel.llvm import ir
@@ -346,21 +348,24 @@ def phi(state: FunctionState, i: ir.Phi) -> None:
     state.define(i.result, i.type)
 
 
-def fill_phi(state: FunctionState, i: ir.Phi) -> list[MachineInstr]:
-    """The PHI records of one phi, one for each register of its value."""
-    incoming: list[tuple[Values, Label]] = [
-        (state.value(value), state.label(block))
-        for value, block in i.incoming
-        if block in state.block_names
-    ]
+def fill_phi(state: FunctionState, i: ir.Phi, blocks: Mapping[str, Block]) -> list[MachineInstr]:
+    """The PHI records of one phi, one for each register of its value.
+
+    What a constant needs is made at the end of the block that it comes from.
+    """
+    incoming: list[tuple[Values, Label]] = []
+    for value, block in i.incoming:
+        if block in state.block_names:
+            with state.at_end_of(blocks[block]):
+                incoming.append((state.value(value), state.label(block)))
     results = state.values[i.result] if i.result is not None else ()
     found = []
     for at, result in enumerate(results):
         assert isinstance(result, int)
         cls = state.out.regs.classes[result]
         values = tuple(ops[at] for ops, _ in incoming)
-        blocks = tuple(label for _, label in incoming)
-        found.append(MachineInstr(form("phi", type=cls), (result, values, blocks), None, state.loc))
+        labels = tuple(label for _, label in incoming)
+        found.append(MachineInstr(form("phi", type=cls), (result, values, labels), None, state.loc))
     return found
 
 

@@ -7,6 +7,7 @@ are selected with dominators first, so that a value's registers are known before
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -69,6 +70,20 @@ def ptx_name(name: str) -> str:
     return name if re.match(r"[A-Za-z_$]", name) else "_" + name
 
 
+def _ptx_names(module: ir.Module) -> dict[str, str]:
+    """The PTX names of functions and variables; those that PTX allows as they are stay so."""
+    names = [f.name for f in module.definitions()] + list(module.globals)
+    names.sort(key=lambda name: ptx_name(name) != name)
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        base = ptx_name(name)
+        spellings = (f"{base}_{n}" if n else base for n in itertools.count())
+        found[name] = next(s for s in spellings if s not in taken)
+        taken.add(found[name])
+    return found
+
+
 class _Selector:
     def __init__(self, module: ir.Module, target: Target, ptx: Ptx | None, source: Source) -> None:
         self.module = module
@@ -78,7 +93,8 @@ class _Selector:
         self.layout = Layout(module.data_layout)
         self.diagnostics = Diagnostics()
         self.out = Module(target, ptx, source.file)
-        self.symbols = {name: ptx_name(name) for name in module.globals}
+        self.names = _ptx_names(module)
+        self.symbols = {name: self.names[name] for name in module.globals}
         self.kernels = _annotated_kernels(module)
         self.locations: dict[Location, int] = {}
 
@@ -187,7 +203,7 @@ class _Selector:
             )
             self.diagnostics.report(reason, place)
             return
-        out = MachineFunction(ptx_name(function.name))
+        out = MachineFunction(self.names[function.name])
         state = FunctionState(out, self.layout, self.symbols)
         try:
             out.launch = _launch(function)
@@ -375,7 +391,7 @@ class _Body:
                 break
             self.state.loc = self.selector.location_of(self.function, i)
             try:
-                records += fill_phi(self.state, i)
+                records += fill_phi(self.state, i, self.blocks)
             except Unselectable as reason:
                 self._report(reason, i)
         self.blocks[block.name].instrs[:0] = records

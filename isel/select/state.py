@@ -6,6 +6,8 @@ symbols).  An operand that an instruction wants in a register is moved there onc
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TypeAlias
 
 from intrinsics import catalog
@@ -60,6 +62,16 @@ class FunctionState:
         """Emit into `block` from now on."""
         self.block = block
         self._moved = {}
+
+    @contextmanager
+    def at_end_of(self, block: Block) -> Iterator[None]:
+        """Emit before the branches that end `block`."""
+        aside = Block("")
+        self.start(aside)
+        yield
+        ends = (n for n, mi in enumerate(block.instrs) if mi.form.is_terminator)
+        at = next(ends, len(block.instrs))
+        block.instrs[at:at] = aside.instrs
 
     def emit(self, form: Form, *ops: Op, guard: Reg | Not | None = None) -> None:
         """Append a record."""
