@@ -104,8 +104,8 @@ def test_a_span_of_k_is_a_block_of_all_rows() -> None:
 def test_the_shared_memory_descriptor_says_the_swizzle(swizzle: int, mode: Swizzle) -> None:
     """Eight rows of a span are one repetition: the stride between them is eight spans."""
     mir = build(a=(128, 64), b=(64, 64), swizzle=swizzle).compile(target="sm_100a").mir
-    constant = int(re.search(r"= OR_B64 \S+, imm:(\d+)", mir)[1])
-    descriptor = SharedMemoryDescriptor.decode(constant)
+    constant = int(re.search(r"= OR_B64 \S+, imm:(-?\d+)", mir)[1])
+    descriptor = SharedMemoryDescriptor.decode(constant % (1 << 64))
     assert descriptor.swizzle is mode
     assert descriptor.sbo == 8 * swizzle
 

@@ -61,6 +61,10 @@ DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate(r"mov\.b32 %\w+, \{%h1, _\};", "a value that is nowhere"),
     Deliberate(r"(mov|ld|st)\S* .*\{%r1\}", "braces around a single operand"),
     Deliberate(r"(ld|st)\.local\.u32 .*\[16\]", "a number as a local address"),
+    Deliberate(
+        r"(ld|st)\S*\.v8\.[bsu](8|16) ",
+        "a vector of eight small elements: ptxas has no code for it",
+    ),
 )
 
 NOT_MODELLED = {

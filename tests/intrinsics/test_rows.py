@@ -1,0 +1,600 @@
+"""Invariants of every row: a slip in the data of an instruction is found here, by its name.
+
+Nothing below knows a particular instruction, but for the numbers that are published.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+
+from intrinsics import catalog
+from intrinsics.catalog import form_of_opcode, forms, spellings
+from intrinsics.legality import expected, judge, nearest_legal, text_of
+from intrinsics.mir import form_fact_names, form_of, opcode_name
+from intrinsics.modifiers import Modifier, ScalarType, Space
+from intrinsics.row import (
+    Access,
+    Axis,
+    Bracket,
+    By,
+    Fact,
+    Guard,
+    Kind,
+    Literal,
+    Llvm,
+    Never,
+    Residency,
+    Row,
+    Rule,
+)
+from intrinsics.targets import PTX_VERSIONS, TARGETS, Capability, Ptx, Target
+
+ROWS = catalog.rows()
+each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
+each_ruled_row = pytest.mark.parametrize(
+    "row", [row for row in ROWS if row.rules], ids=lambda row: row.id
+)
+
+
+def values_of(row: Row, name: str) -> tuple[Fact, ...]:
+    """What a fact of the row may be."""
+    if name in row.axis:
+        return row.axis[name].facts
+    return (False, True) if name in row.optional else tuple(Residency)
+
+
+# ---- syntax ----------------------------------------------------------------------------------
+
+
+def test_rows_have_names_of_their_own():
+    assert [name for name, n in Counter(row.id for row in ROWS).items() if n > 1] == []
+    assert all(catalog.row(row.id) is row for row in ROWS)
+
+
+@each_row
+def test_the_modifiers_name_every_axis_once(row: Row):
+    items = [item.name for item in row.items if isinstance(item, Axis)]
+    assert sorted(items) == sorted(row.axes)
+    literals = [item.text for item in row.items if isinstance(item, Literal)]
+    assert len(set(literals)) == len(literals)
+
+
+@each_row
+def test_the_modifiers_are_parsed_whole(row: Row):
+    """Put together again, the parts are the text that the row was given."""
+    parts = []
+    for item in row.items:
+        if isinstance(item, Literal):
+            parts.append(f".{item.text}")
+            continue
+        glued = item.values[0].value.startswith("::")
+        name = f"::{item.name}" if glued else f".{item.name}"
+        parts.append("{" + name + "}" if item.optional else name)
+    assert "".join(parts) == row.modifiers
+
+
+@each_row
+def test_the_operands_are_parsed_whole(row: Row):
+    brackets = {Bracket.PLAIN: "{}", Bracket.ADDRESS: "[{}]", Bracket.TENSOR: "[{}, {}]"}
+    text = ""
+    for group, elements in itertools.groupby(row.elements, key=lambda e: e.group):
+        shown = []
+        for element in elements:
+            if element.bracket is Bracket.PAIR:
+                first, second = element.names
+                shown.append(
+                    f"{first}{{|{second[1:]}}}" if second[0] == "?" else f"{first}|{second}"
+                )
+            else:
+                shown.append(brackets[element.bracket].format(*element.names))
+        joined = ", ".join(shown)
+        if group is None:
+            text += joined if not text else f", {joined}"
+        else:
+            text += f" {{, {joined}}}"
+    assert text.replace(" ", "") == row.syntax.replace(" ", "")
+
+
+@each_row
+def test_the_operands_are_those_of_the_syntax(row: Row):
+    placed = [name.lstrip("?") for element in row.elements for name in element.names]
+    assert sorted(placed) == sorted(operand.name for operand in row.operands)
+    assert len(set(placed)) == len(placed)
+
+
+@each_row
+def test_the_values_of_an_axis_are_told_apart_by_their_spelling(row: Row):
+    """And no word of one axis is a word of another, types and state spaces apart."""
+    words: Counter[str] = Counter()
+    for axis in row.axis.values():
+        assert axis.values
+        if not isinstance(axis.values[0], (ScalarType, Space)):
+            words.update(value.value for value in axis.values)
+        else:
+            assert len({value.value for value in axis.values}) == len(axis.values)
+    words.update(item.text for item in row.items if isinstance(item, Literal))
+    assert [word for word, n in words.items() if n > 1] == []
+
+
+@each_row
+def test_what_is_said_of_other_forms_does_not_shadow_this_one(row: Row):
+    """A modifier that nvgen knows here is not listed as one that it does not."""
+    known = {value.value for axis in row.axis.values() for value in axis.values}
+    known |= {item.text for item in row.items if isinstance(item, Literal)}
+    assert not known & set(row.elsewhere)
+
+
+@each_row
+def test_slots_are_operands_and_words(row: Row):
+    operands = {operand.name for operand in row.operands}
+    words = set(row.slot_names) - operands
+    assert operands <= set(row.slot_names)
+    if row.words is None:
+        assert not words
+    else:
+        opcode = [{name: row.axis[name].facts[-1] for name in row.opcode_axes}]
+        opcode += [dict.fromkeys(row.opcode_axes)]
+        assert words == {slot for facts in opcode for slot in row.words.slots(facts)}
+    assert len(set(row.slot_names)) == len(row.slot_names)
+
+
+@each_row
+def test_operands_speak_of_axes_that_exist(row: Row):
+    for operand in row.operands:
+        mentioned: list[str] = []
+        if isinstance(operand.type, str):
+            mentioned.append(operand.type)
+            assert all(isinstance(v, ScalarType) for v in row.axis[operand.type].values)
+        for by in (operand.type, operand.numbers):
+            if isinstance(by, By):
+                mentioned.append(by.axis)
+                assert set(by.table) <= {*values_of(row, by.axis), None}
+        if isinstance(operand.space, str):
+            mentioned.append(operand.space)
+            assert all(isinstance(v, Space) for v in row.axis[operand.space].values)
+        if operand.count is not None:
+            mentioned += [axis for axis, _ in operand.count.factors]
+        assert set(mentioned) <= set(row.axis), operand.name
+
+
+@each_row
+def test_results_come_as_registers(row: Row):
+    for operand in row.operands:
+        if operand.access is Access.WRITE:
+            assert operand.kind in (Kind.REGISTER, Kind.VECTOR)
+
+
+@each_row
+def test_ties_are_between_optional_modifiers_and_optional_operands(row: Row):
+    for axis, operand in row.tied.items():
+        assert row.axis[axis].optional
+        assert operand in row.optional
+
+
+@each_row
+def test_every_row_says_where_to_read(row: Row):
+    assert row.section or row.id in ("opaque", "phi")
+
+
+# ---- opcodes ---------------------------------------------------------------------------------
+
+
+@functools.cache
+def opcodes(row: Row) -> dict[str, tuple[Fact, ...]]:
+    """Every opcode of a row with its axes."""
+    choices = [row.axis[name].facts for name in row.opcode_axes]
+    found = {}
+    for values in itertools.product(*choices):
+        name = opcode_name(row, dict(zip(row.opcode_axes, values, strict=True)))
+        assert name not in found, f"{name} is two forms of {row.id}"
+        found[name] = values
+    return found
+
+
+def test_no_two_rows_share_an_opcode():
+    homes: dict[str, str] = {}
+    for row in ROWS:
+        for name in opcodes(row):
+            assert re.fullmatch(r"[A-Z][A-Z0-9_]*", name)
+            assert name not in homes, f"{name} belongs to {homes[name]} and {row.id}"
+            homes[name] = row.id
+    assert len(homes) > 1_000
+
+
+SAMPLE = 40
+
+
+@each_row
+def test_an_opcode_leads_back_to_its_form(row: Row):
+    """For all opcodes of a small row, for evenly chosen ones of a large row."""
+    everything = list(opcodes(row).items())
+    for name, values in everything[:: max(1, len(everything) // SAMPLE)]:
+        found = form_of_opcode(name)
+        assert found is not None, name
+        assert found[0] is row
+        assert tuple(found[1][axis] for axis in row.opcode_axes) == values
+
+
+@pytest.mark.parametrize(
+    "name", ["", "NOP", "TCGEN05_MMA", "tcgen05_ld_32x32b_x8", "TCGEN05_LD_32X32B_X8_", "ADD_"]
+)
+def test_what_is_no_opcode(name: str):
+    assert form_of_opcode(name) is None
+
+
+def test_the_ten_opcodes_of_the_matrix_multiply_are_published():
+    """10521 to 10530, with the dense one of a single CTA in the place that was published first."""
+    numbers = {name: n for row in ROWS for name, n in row.numbers.items()}
+    expected_names = {
+        f"TCGEN05_MMA_CTA_GROUP{group}_{scaled}{sparsity}"
+        for group in (1, 2)
+        for scaled in ("", "BLOCK_SCALED_")
+        for sparsity in ("DENSE", "SPARSE")
+    } | {"TCGEN05_MMA_WS_DENSE", "TCGEN05_MMA_WS_SPARSE"}
+    assert set(numbers) == expected_names
+    assert sorted(numbers.values()) == list(range(10521, 10531))
+    assert numbers["TCGEN05_MMA_CTA_GROUP1_DENSE"] == 10522
+
+
+@each_row
+def test_numbers_are_given_to_opcodes_of_the_row(row: Row):
+    if row.numbers:
+        assert set(row.numbers) == set(opcodes(row))
+
+
+@each_row
+def test_the_forms_of_a_row_are_the_product_of_what_tells_them_apart(row: Row):
+    count = 1
+    for name in form_fact_names(row):
+        count *= len(values_of(row, name))
+    assert sum(1 for _ in itertools.islice(forms(row), 400)) == min(count, 400)
+
+
+@each_row
+def test_forms_are_interned(row: Row):
+    """The same facts give the same object, however often they are asked for."""
+    for form in itertools.islice(forms(row), 5):
+        assert form_of(row, **form.facts) is form
+        assert set(form.facts) == set(form_fact_names(row))
+        assert [form.slots[i] for i in form.defs] == [
+            name for name in form.slots
+            if name in row.operand and row.operand[name].access is Access.WRITE
+        ]  # fmt: skip
+
+
+# ---- rules -----------------------------------------------------------------------------------
+
+
+def terms(rule: Rule) -> Iterator[tuple[str, frozenset[Fact]]]:
+    yield from rule.guard.terms
+    if isinstance(rule.demand, Guard):
+        yield from rule.demand.terms
+
+
+def is_broken(rule: Rule, facts: dict[str, Fact]) -> bool:
+    """Whether a rule about facts alone is broken."""
+    if isinstance(rule.demand, Capability) or not rule.guard.holds(facts):
+        return False
+    return not (isinstance(rule.demand, Guard) and rule.demand.holds(facts))
+
+
+def completions(row: Row, fixed: dict[str, Fact]) -> Iterator[dict[str, Fact]]:
+    """All facts of a row that go with the given ones, and whose tied operands are there."""
+    names = [name for name in row.fact_names if name not in fixed]
+    for values in itertools.product(*(values_of(row, name) for name in names)):
+        facts = {**fixed, **dict(zip(names, values, strict=True))}
+        tied = all((facts[a] is not None) is facts[o] for a, o in row.tied.items())
+        grouped = all(len({facts[name] for name in group}) == 1 for group in row.groups)
+        if tied and grouped:
+            yield facts
+
+
+PATIENCE = 50_000
+
+
+def under_its_guard(row: Row, rule: Rule) -> Iterator[dict[str, Fact]]:
+    """Facts under which a rule has something to say; varied first where the rule looks."""
+    names = list(dict.fromkeys(name for name, _ in terms(rule) if name in row.fact_names))
+    for values in itertools.product(*(values_of(row, name) for name in names)):
+        fixed = dict(zip(names, values, strict=True))
+        if rule.guard.holds(fixed):
+            yield from itertools.islice(completions(row, fixed), PATIENCE)
+
+
+def others_broken(row: Row, rule: Rule, facts: dict[str, Fact]) -> bool:
+    return any(is_broken(other, facts) for other in row.rules if other.id != rule.id)
+
+
+def gates(row: Row, facts: dict[str, Fact]) -> list[Capability]:
+    found = [r.demand for r in row.rules if r.guard.holds(facts)]
+    return [row.needs, *(d for d in found if isinstance(d, Capability))]
+
+
+MACHINES = [(t, v) for t in TARGETS.values() for v in PTX_VERSIONS if v >= t.first_ptx]
+
+
+@each_ruled_row
+def test_rules_speak_of_facts_of_their_row(row: Row):
+    for rule in row.rules:
+        for name, _ in terms(rule):
+            assert name in row.fact_names, f"{rule.id} asks for {name}"
+
+
+@each_ruled_row
+def test_rules_demand_what_the_row_can_have(row: Row):
+    """Else the computed "expected …" would offer the user a modifier that does not exist here."""
+    for rule in row.rules:
+        demanded = rule.demand.terms if isinstance(rule.demand, Guard) else ()
+        prohibited = rule.guard.terms if rule.demand is Never.NEVER else ()
+        for name, allowed in (*demanded, *prohibited):
+            strange = allowed - set(values_of(row, name))
+            assert not strange, f"{rule.id}: {name} is never {strange}"
+
+
+@each_ruled_row
+def test_every_rule_can_be_broken(row: Row):
+    """By facts that break no other rule of facts; a gate, by some target and version."""
+    for rule in row.rules:
+        for facts in under_its_guard(row, rule):
+            if others_broken(row, rule, facts):
+                continue
+            if isinstance(rule.demand, Capability):
+                if any(not rule.demand.holds(t, v) for t, v in MACHINES):
+                    break
+            elif is_broken(rule, facts):
+                break
+        else:
+            pytest.fail(f"{row.id}/{rule.id} can never be broken alone")
+
+
+@each_ruled_row
+def test_every_rule_can_be_satisfied(row: Row):
+    """There is a legal form that the rule speaks of; a prohibition speaks of none."""
+    for rule in row.rules:
+        if _is_prohibition(rule):
+            continue
+        for facts in under_its_guard(row, rule):
+            if any(is_broken(other, facts) for other in row.rules):
+                continue
+            if any(all(g.holds(t, v) for g in gates(row, facts)) for t, v in MACHINES):
+                break
+        else:
+            pytest.fail(f"{row.id}/{rule.id} speaks of no legal form")
+
+
+def _is_prohibition(rule: Rule) -> bool:
+    """Whether nothing that the guard allows meets the demand."""
+    if not isinstance(rule.demand, Guard):
+        return rule.demand is Never.NEVER
+    guard = dict(rule.guard.terms)
+    return any(name in guard and not guard[name] & allowed for name, allowed in rule.demand.terms)
+
+
+@each_ruled_row
+def test_no_rule_is_there_twice(row: Row):
+    said = [(rule.guard, rule.demand) for rule in row.rules]
+    assert all(said.count(one) == 1 for one in said)
+
+
+@each_ruled_row
+def test_rules_that_share_an_id_are_of_one_sort(row: Row):
+    """One id is one thing to allow or to look up: a gate of targets, or a rule of forms."""
+    for rule, other in itertools.combinations(row.rules, 2):
+        if rule.id == other.id:
+            assert isinstance(rule.demand, Capability) is isinstance(other.demand, Capability)
+
+
+@each_ruled_row
+def test_every_rule_has_words(row: Row):
+    for rule in row.rules:
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", rule.id)
+        assert text_of(rule)
+        assert expected(rule)
+
+
+def test_exceptions_from_ptxas_are_few_and_named():
+    """What ptxas accepts and nvgen does not: scale-input-d on kind::i8, which is dropped."""
+    lenient = {f"{row.id}/{rule.id}" for row in ROWS for rule in row.rules if rule.ptxas_accepts}
+    assert {"tcgen05.mma/scale-d-i8", "tcgen05.mma.sp/scale-d-i8"} <= lenient
+
+
+# ---- judging ---------------------------------------------------------------------------------
+
+NEWEST = PTX_VERSIONS[-1]
+
+
+def is_legal(row: Row, facts: dict[str, Fact], target: Target, ptx: Ptx = NEWEST) -> bool:
+    """By the rules themselves, the ties of the syntax, and operands in the same braces."""
+    tied = all((facts[a] is not None) is facts[o] for a, o in row.tied.items())
+    tied = tied and all(len({facts[name] for name in group}) == 1 for group in row.groups)
+    met = all(gate.holds(target, ptx) for gate in gates(row, facts))
+    return tied and met and not any(is_broken(rule, facts) for rule in row.rules)
+
+
+def some_facts(row: Row, count: int) -> list[dict[str, Fact]]:
+    """Facts of the row, legal or not, spread evenly over all there are."""
+    choices = [values_of(row, name) for name in row.fact_names]
+    total = 1
+    for choice in choices:
+        total *= len(choice)
+    found = []
+    for number in range(0, total, max(1, total // count) | 1):
+        facts, rest = {}, number
+        for name, choice in zip(row.fact_names, choices, strict=True):
+            rest, at = divmod(rest, len(choice))
+            facts[name] = choice[at]
+        found.append(facts)
+    return found
+
+
+@each_row
+def test_a_judgement_is_the_rules_that_are_broken(row: Row):
+    for facts in some_facts(row, 60):
+        judgement = judge(row, facts)
+        broken = {r.id for r in row.rules if is_broken(r, facts)}
+        assert {r.id for r in judgement.broken} - {"operands"} == broken
+        for name in ("sm_80", "sm_90a", "sm_100a", "sm_110f"):
+            target = TARGETS[name]
+            legal = not judgement.broken and not judgement.missing(target, NEWEST)
+            assert legal is is_legal(row, facts, target)
+
+
+@each_row
+def test_the_first_version_of_a_form(row: Row):
+    """The lowest in which nothing is missing, if there is one."""
+    for facts in some_facts(row, 12):
+        judgement = judge(row, facts)
+        for target in TARGETS.values():
+            good = [v for v in PTX_VERSIONS if not judgement.missing(target, v)]
+            good = [v for v in good if v >= target.first_ptx]
+            assert judgement.first_ptx(target) == next(iter(good), None)
+        assert judgement.targets() == {
+            t for t in TARGETS.values() if judgement.first_ptx(t) is not None
+        }
+
+
+@each_ruled_row
+def test_the_nearest_legal_form(row: Row):
+    """One modifier away if there is a legal form there, else two; else there is no hint."""
+    target = TARGETS["sm_100f"]
+    broken = [f for f in some_facts(row, 400) if not is_legal(row, f, target)]
+    for facts in broken[:: max(1, len(broken) // 8)]:
+        found = nearest_legal(row, facts, target, NEWEST)
+        assert found in (
+            _legal_at(row, facts, target, 1) or _legal_at(row, facts, target, 2) or {""}
+        )
+
+
+def _legal_at(row: Row, facts: dict[str, Fact], target: Target, distance: int) -> set[str]:
+    """Spellings of the legal forms that differ in so many modifiers."""
+    found = set()
+    for names in itertools.combinations(row.axis, distance):
+        choices = [[v for v in values_of(row, n) if v is not facts[n]] for n in names]
+        for values in itertools.product(*choices):
+            changed = {**facts, **dict(zip(names, values, strict=True))}
+            if is_legal(row, changed, target):
+                found.add(row.spell(changed))
+    return found
+
+
+# ---- LLVM's spellings ------------------------------------------------------------------------
+
+
+def test_spellings_are_unique():
+    """No LLVM name selects to two rows, or twice to one."""
+    names = [s.name for row in ROWS for pattern in row.llvm for s in catalog._expand(row, pattern)]
+    assert [name for name, n in Counter(names).items() if n > 1] == []
+    assert set(names) == set(spellings())
+
+
+ARGUMENT = re.compile(r"(i1|i8|i16|i32|i64|p\d?|v\*i32|i32\*)([:#?])(\w+)(?:([/%])(\d+))?")
+
+
+def _arguments(text: str) -> list[tuple[str, str, str]]:
+    parts = [part.strip() for part in text.strip("{}").split(",") if part.strip()]
+    matches = [ARGUMENT.fullmatch(part) for part in parts]
+    assert all(matches), text
+    return [(m[1], m[2], m[3]) for m in matches if m]
+
+
+@each_row
+def test_patterns_speak_of_the_row(row: Row):
+    for pattern in row.llvm:
+        for _, sign, name in _arguments(pattern.args):
+            if sign == "#":
+                assert name in row.axis
+                assert name in pattern.codes
+                assert set(pattern.codes[name].values()) <= {*row.axis[name].facts, None}
+            else:
+                assert name in row.operand
+                assert row.operand[name].access is Access.READ
+            if sign == "?":
+                assert name in row.optional
+        for _, sign, name in _arguments(pattern.result):
+            assert sign == ":"
+            assert row.operand[name].access is Access.WRITE
+
+
+@each_row
+def test_patterns_settle_every_form(row: Row):
+    """Each axis that must be there is given, spelled or encoded; operands are arguments."""
+    for pattern in row.llvm:
+        settled = set(pattern.given) | set(re.findall(r"\{(\w+)\}", pattern.name))
+        for hole in pattern.holes.values():
+            for stated in hole.values():
+                settled |= set(stated) if isinstance(stated, dict) else set()
+        settled |= {name for _, sign, name in _arguments(pattern.args) if sign == "#"}
+        needed = {a.name for a in row.axis.values() if not a.optional and len(a.values) > 1}
+        assert needed <= settled, pattern.name
+        _check_operands(row, pattern)
+
+
+def _check_operands(row: Row, pattern: Llvm) -> None:
+    given = {name for _, sign, name in _arguments(pattern.args) if sign in ":?"}
+    given |= {name for _, _, name in _arguments(pattern.result)}
+    needed = {operand.name for operand in row.operands} - row.optional
+    assert needed <= given, pattern.name
+    assert given <= set(row.operand), pattern.name
+
+
+@each_row
+def test_spelled_facts_are_facts_of_the_row(row: Row):
+    for spelling in catalog.spellings_of(row):
+        for name, fact in spelling.facts.items():
+            assert name in row.fact_names
+            assert fact in (*values_of(row, name), None)
+
+
+@each_row
+def test_every_spelling_has_a_legal_form(row: Row):
+    """On some target: a name that no machine takes is no intrinsic."""
+    for spelling in catalog.spellings_of(row):
+        codes = [name for name in spelling.pattern.codes if f"#{name}" in spelling.pattern.args]
+        choices = [list(spelling.pattern.codes[name].values()) for name in codes]
+        assert any(
+            _has_a_machine(row, _facts_of(row, spelling.pattern, spelling.facts, codes, values))
+            for values in itertools.product(*choices)
+        ), spelling.name
+
+
+def _facts_of(
+    row: Row, pattern: Llvm, stated: object, codes: list[str], values: tuple[Fact, ...]
+) -> dict[str, Fact]:
+    facts: dict[str, Fact] = {name: values_of(row, name)[0] for name in row.fact_names}
+    facts.update({a.name: None for a in row.axis.values() if a.optional})
+    assert isinstance(stated, dict)
+    facts.update(stated)
+    facts.update(zip(codes, values, strict=True))
+    there = {name for _, sign, name in _arguments(pattern.args) if sign in ":?"}
+    there |= {name for _, _, name in _arguments(pattern.result)}
+    facts.update({name: name in there for name in row.optional})
+    for axis, operand in row.tied.items():
+        if facts[operand] and facts[axis] is None:
+            facts[axis] = row.axis[axis].values[0]
+    return facts
+
+
+def _has_a_machine(row: Row, facts: dict[str, Fact]) -> bool:
+    return any(is_legal(row, facts, target) for target in TARGETS.values())
+
+
+@each_row
+def test_a_spelled_name_reads_as_it_is_written(row: Row):
+    """Heads and modifiers are lower case words, and a row's name begins with its head."""
+    for form in itertools.islice(forms(row), 20):
+        facts = dict(form.facts)
+        if row.words is not None:
+            facts.update({name: row.axis[name].facts[-1] for name in row.words.axes})
+        spelled = row.spell(facts)
+        assert spelled.startswith(row.head)
+        for item in row.items:
+            if isinstance(item, Literal):
+                assert f".{item.text}" in spelled
+            elif isinstance(fact := facts.get(item.name), Modifier):
+                assert fact.value in spelled

@@ -1,0 +1,657 @@
+"""The record verifier: one record, one verdict, in the words that users of other back ends know.
+
+The illegal records below stand as PTX or MIR, each with the one thing wrong that its message is
+about.  Messages are compared to the letter, "colletor" included: scripts match on them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import itertools
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from llvmlite import binding
+
+from asmprinter.mir_reader import read_mir
+from asmprinter.ptx_printer import print_ptx
+from asmprinter.ptx_reader import read_ptx
+from intrinsics.catalog import Spelling, spellings
+from intrinsics.findings import Finding, SelectionError, Severity
+from intrinsics.mir import Module
+from intrinsics.modifiers import CtaGroup
+from intrinsics.targets import PTX_VERSIONS, TARGETS, Ptx, Target, parse_ptx
+from isel.llvm import ir
+from isel.llvm.reader import read_module
+from isel.pipeline import lower
+from isel.verifier.record import check_target, lowest_ptx, verify_records
+from tests.oracle import ptxas
+
+NEWEST = str(PTX_VERSIONS[-1])
+
+
+def in_kernel(statements: str, target: str, ptx: str) -> str:
+    return f"""\
+.version {ptx}
+.target {target}
+.address_size 64
+.shared .align 8 .b64 mbar;
+.visible .entry k()
+{{
+.reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<9>;
+{statements}
+ret;
+}}
+"""
+
+
+def module_of(statements: str, target: str = "sm_100a", ptx: str = NEWEST) -> Module:
+    """A kernel of PTX statements that the reader understands."""
+    reading = read_ptx(in_kernel(statements, target, ptx), "k.ptx")
+    assert reading.findings == []
+    return reading.module
+
+
+def verdicts(statements: str, target: str = "sm_100a", ptx: str = NEWEST) -> list[Finding]:
+    """What the verifier says of PTX statements."""
+    module = module_of(statements, target, ptx)
+    return verify_records(module, module.target, parse_ptx(ptx))
+
+
+def messages(statements: str, target: str = "sm_100a", ptx: str = NEWEST) -> list[str]:
+    return [f.message for f in verdicts(statements, target, ptx)]
+
+
+# ---- the ladder ------------------------------------------------------------------------------
+
+
+def mma(modifiers: str, *, a: str = "%rd1", scales: str = "", more: str = "", sp: str = "") -> str:
+    """A tcgen05.mma with these modifiers; `modifiers` begins behind the family's name."""
+    return f"tcgen05.mma{modifiers} [%r1], {a}, %rd2{sp}, %r2{scales}, %p1{more};"
+
+
+SCALES = ", [%r3], [%r4]"
+SPARSE = ", [%r5]"
+BLOCK = ".block_scale"
+
+LADDER: list[tuple[str, str, str]] = [
+    (
+        "INT8 type is supported only on arch-conditional variants.",
+        mma(".cta_group::1.kind::i8"),
+        "sm_100f",
+    ),
+    (
+        "INT8 type is supported only on arch-conditional variants.",
+        mma(".cta_group::1.kind::i8"),
+        "sm_103a",
+    ),
+    (
+        "MXF4 and MXF4NVF4 types with Sparsity are supported only on arch-conditional variants.",
+        mma(".sp.cta_group::1.kind::mxf4.block_scale", sp=SPARSE, scales=SCALES),
+        "sm_100f",
+    ),
+    (
+        "MXF4 and MXF4NVF4 types with Sparsity are supported only on arch-conditional variants.",
+        mma(".sp.cta_group::1.kind::mxf4nvf4.block_scale.block16", sp=SPARSE, scales=SCALES),
+        "sm_103f",
+    ),
+    (
+        "Explicit scale vector size is supported only on arch-conditional variants.",
+        mma(".cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X", scales=SCALES),
+        "sm_100f",
+    ),
+    (
+        "Scale input accumulator is not supported on this architecture.",
+        mma(".cta_group::1.kind::f16", more=", 2"),
+        "sm_110a",
+    ),
+    (
+        "Scale input accumulator can only be used with f16 and tf32 types",
+        mma(".cta_group::1.kind::f8f6f4", more=", 2"),
+        "sm_100a",
+    ),
+    (
+        "Scale input accumulator can only be used with f16 and tf32 types",
+        mma(".cta_group::1.kind::i8", more=", 2"),
+        "sm_100a",
+    ),
+    (
+        "Block scale is not supported for f16, tf32, f8f6f4, and i8 types",
+        mma(".cta_group::1.kind::f16.block_scale", scales=SCALES),
+        "sm_100a",
+    ),
+    (
+        "Block scale is not supported for f16, tf32, f8f6f4, and i8 types",
+        mma(".cta_group::2.kind::f8f6f4.block_scale", scales=SCALES),
+        "sm_103a",
+    ),
+    (
+        "ashift is not supported with tcgen05.mma.block_scale variants",
+        mma(".cta_group::1.kind::mxf4.block_scale.ashift", a="[%r6]", scales=SCALES),
+        "sm_100a",
+    ),
+    (
+        "cta_group::2 is not supported with weight stationary",
+        mma(".ws.cta_group::2.kind::f16"),
+        "sm_100a",
+    ),
+    (
+        "Cannot use weight stationary with mxf8f6f4 and fp4 types",
+        mma(".ws.cta_group::1.kind::mxf8f6f4"),
+        "sm_100a",
+    ),
+    (
+        "Cannot use weight stationary with mxf8f6f4 and fp4 types",
+        mma(".ws.sp.cta_group::1.kind::mxf4", sp=SPARSE),
+        "sm_100a",
+    ),
+    (
+        "Cannot use collector::a::use or colletor::a::fill with ashift",
+        mma(".cta_group::1.kind::f16.ashift.collector::a::use", a="[%r6]"),
+        "sm_100a",
+    ),
+    (
+        "Cannot use collector::a::use or colletor::a::fill with ashift",
+        mma(".cta_group::2.kind::tf32.ashift.collector::a::fill", a="[%r6]"),
+        "sm_100a",
+    ),
+    (
+        "scale vector size is not legal for this input family",
+        mma(".cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::2X", scales=SCALES),
+        "sm_100a",
+    ),
+    (
+        "scale vector size is not legal for this input family",
+        mma(".cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::1X", scales=SCALES),
+        "sm_100a",
+    ),
+    (
+        "scale vector size is not legal for this input family",
+        mma(".cta_group::1.kind::mxf4nvf4.block_scale", scales=SCALES),
+        "sm_100a",
+    ),
+    (
+        "scale vector size is not legal for this input family",
+        mma(".cta_group::1.kind::mxf4.block_scale.scale_vec::4X", scales=SCALES),
+        "sm_100a",
+    ),
+    (
+        "tcgen05.mma supported only on arch-conditional or family-conditional variants from SM100 "
+        "onwards.",
+        mma(".cta_group::1.kind::f16"),
+        "sm_100",
+    ),
+    (
+        "tcgen05.wait supported only on arch-conditional or family-conditional variants from SM100 "
+        "onwards.",
+        "tcgen05.wait::ld.sync.aligned;",
+        "sm_90a",
+    ),
+    (
+        "two-CTA TMA tensor copies are not supported on this architecture",
+        "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes.cta_group::1 "
+        "[%rd1], [%rd2, {%r1}], [mbar];",
+        "sm_90a",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "statement", "target"), LADDER)
+def test_each_rule_has_its_own_words(text: str, statement: str, target: str):
+    """The statement breaks this one rule, and the verifier says so once, in these words."""
+    assert messages(statement, target) == [text]
+
+
+@pytest.mark.parametrize(("text", "statement", "target"), LADDER)
+def test_what_the_ladder_rejects_ptxas_rejects(text: str, statement: str, target: str):
+    """But for scale-input-d on kind::i8, which ptxas takes and drops without a word."""
+    _need_ptxas()
+    _, errors, _ = _judge_in_module([statement], target)
+    assert bool(errors) is (", 2;" not in statement or "kind::i8" not in statement)
+
+
+LEGAL_NEIGHBOURS = [
+    (mma(".cta_group::1.kind::i8"), "sm_100a"),
+    (mma(".cta_group::1.kind::i8"), "sm_110a"),
+    (mma(".sp.cta_group::1.kind::mxf4.block_scale", sp=SPARSE, scales=SCALES), "sm_103a"),
+    (mma(".sp.cta_group::1.kind::mxf8f6f4.block_scale", sp=SPARSE, scales=SCALES), "sm_100f"),
+    (mma(".cta_group::1.kind::mxf8f6f4.block_scale.scale_vec::1X", scales=SCALES), "sm_107a"),
+    (mma(".cta_group::1.kind::mxf8f6f4.block_scale.block32", scales=SCALES), "sm_100f"),
+    (mma(".cta_group::1.kind::tf32", more=", 15"), "sm_103f"),
+    (mma(".cta_group::1.kind::f16.ashift.collector::a::lastuse", a="[%r6]"), "sm_100a"),
+    (mma(".cta_group::1.kind::f16.ashift.collector::a::discard", a="[%r6]"), "sm_100a"),
+    (mma(".cta_group::1.kind::mxf4.block_scale.collector::a::fill", scales=SCALES), "sm_100a"),
+    (mma(".ws.cta_group::1.kind::f8f6f4.collector::b3::use"), "sm_100a"),
+    (mma(".ws.cta_group::1.kind::f16", a="[%r6]"), "sm_110f"),
+    (mma(".sp.cta_group::2.kind::f16", sp=SPARSE), "sm_100a"),
+    (mma(".cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X", scales=SCALES), "sm_100a"),
+]
+
+
+@pytest.mark.parametrize(("statement", "target"), LEGAL_NEIGHBOURS)
+def test_the_legal_neighbours_of_the_ladder(statement: str, target: str):
+    """What is often said to be forbidden and the machine has (ptxas agrees) is accepted."""
+    assert messages(statement, target) == []
+    _need_ptxas()
+    assert _judge_in_module([statement], target)[1] == []
+
+
+def test_a_finding_says_everything_that_helps():
+    (finding,) = verdicts(mma(".cta_group::1.kind::i8"), "sm_103a")
+    assert finding.rule == "tcgen05.mma/i8-target"
+    assert finding.severity is Severity.ERROR
+    assert finding.op == "tcgen05.mma.cta_group::1.kind::i8"
+    assert "sm_103a" in finding.got
+    assert set(re.findall(r"sm_\d+a", finding.expected)) == {"sm_100a", "sm_101a", "sm_110a"}
+    assert "kind::f8f6f4" in finding.hint
+    assert finding.section.startswith("PTX ISA, tcgen05.mma")
+    assert (finding.place.line, finding.place.column, finding.place.function) == (8, 1, "k")
+
+
+def test_multicast_names_the_target_it_lacks():
+    """On a target without bulk copies the multicast has words of its own."""
+    copy = (
+        "cp.async.bulk.tensor.1d.shared::cluster.global.mbarrier::complete_tx::bytes"
+        ".multicast::cluster [%rd1], [%rd2, {%r1}], [mbar], %rs1;"
+    )
+    assert messages(copy, "sm_90") == []
+    assert "cluster multicast TMA requires a compatible SM target" in messages(copy, "sm_80")
+
+
+# ---- versions --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("statement", "target", "first"),
+    [
+        # PTX versions that ptxas 13.5 demands.
+        ("tcgen05.wait::ld.sync.aligned;", "sm_100a", "8.6"),
+        ("tcgen05.wait::ld.sync.aligned;", "sm_100f", "8.8"),
+        (mma(".cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X", scales=SCALES),
+         "sm_100a", "8.7"),
+        (mma(".cta_group::1.kind::mxf4.block_scale.block32", scales=SCALES), "sm_100a", "8.8"),
+        (mma(".cta_group::1.kind::f16"), "sm_110a", "9.0"),
+        (mma(".cta_group::1.kind::f16"), "sm_107a", "9.4"),
+        ("mbarrier.try_wait.b64 %p1, [mbar], %rd1;", "sm_90", "7.8"),
+        ("mbarrier.expect_tx.b64 [mbar], 8;", "sm_90", "8.0"),
+        ("mbarrier.expect_tx.relaxed.cta.b64 [mbar], 8;", "sm_90", "8.0"),
+        ("fence.proxy.async;", "sm_90", "8.0"),
+        ("mov.u32 %r1, %cluster_ctarank;", "sm_90", "7.8"),
+    ],
+)  # fmt: skip
+def test_the_lowest_version_is_the_one_that_the_forms_need(statement: str, target: str, first: str):
+    module = module_of(statement, target)
+    lowest = lowest_ptx(module, TARGETS[target])
+    assert str(lowest) == first
+    assert verify_records(module, TARGETS[target], lowest) == []
+    below = PTX_VERSIONS[PTX_VERSIONS.index(lowest) - 1]
+    assert verify_records(module, TARGETS[target], below) != []
+
+
+def test_a_version_too_old_says_which_would_do():
+    statement = mma(".cta_group::1.kind::mxf4.block_scale.block32", scales=SCALES)
+    (finding,) = verdicts(statement, "sm_100a", "8.7")
+    assert finding.rule == "tcgen05.mma/block-version"
+    assert "8.8" in finding.message + finding.expected
+    assert "8.8" in finding.hint
+
+
+def test_a_target_that_the_version_does_not_have():
+    (finding,) = check_target(TARGETS["sm_107a"], parse_ptx("9.3"))
+    assert finding.rule == "target/ptx-version"
+    assert "sm_107a" in finding.message
+    assert "9.4" in finding.expected
+    assert "sm_100a" in finding.hint
+    assert check_target(TARGETS["sm_107a"], parse_ptx("9.4")) == []
+
+
+# ---- packed words ----------------------------------------------------------------------------
+
+
+def words(
+    ctrl: int, collector: int = 0, *, opcode: str = "CTA_GROUP1_DENSE", more: str = ""
+) -> str:
+    """An MMA in MIR with these control and collector words."""
+    return f"""\
+target sm_100a
+kernel @k(
+  param @x : u32 size 4 align 4
+) {{
+bb.entry:
+  TCGEN05_MMA_{opcode}
+      d:         %0:b32
+      a:         %1:b64
+      b:         %2:b64
+      idesc:     imm:136314896
+      ctrl:      imm:{ctrl}
+      collector: imm:{collector}
+      enable_d:  imm:1
+{more}  RET
+}}
+"""
+
+
+def rules(text: str) -> list[str]:
+    module = read_mir(text)
+    return [f.rule for f in verify_records(module, module.target, PTX_VERSIONS[-1])]
+
+
+def test_the_simplest_words_are_clean():
+    """0xC1 is kind::f16 with cta_group::1, and collector word 1 is collector::a::fill."""
+    module = read_mir(words(0xC1, 1))
+    assert verify_records(module, module.target, PTX_VERSIONS[-1]) == []
+    assert (
+        "tcgen05.mma.cta_group::1.kind::f16.collector::a::fill ["
+        in print_ptx(module, PTX_VERSIONS[-1]).text
+    )
+
+
+@pytest.mark.parametrize("bit", range(9, 32))
+def test_reserved_bits_of_the_control_word(bit: int):
+    assert rules(words(0xC1 | 1 << bit)) == ["tcgen05.mma/reserved-bits"]
+
+
+@pytest.mark.parametrize("bit", range(10, 32))
+def test_reserved_bits_of_the_collector_word(bit: int):
+    assert rules(words(0xC1, 1 << bit)) == ["tcgen05.mma/reserved-bits"]
+
+
+@pytest.mark.parametrize("group", [0, 2, 3])
+def test_a_control_word_that_contradicts_its_opcode(group: int):
+    """cta_group 0 and 3 mean nothing to an MMA; 2 is another opcode."""
+    assert rules(words(0xC0 | group)) == ["tcgen05.mma/word-contradicts-opcode"]
+
+
+@pytest.mark.parametrize("bit", [4, 5])
+def test_a_word_that_promises_operands_that_are_not_there(bit: int):
+    """Bit 4 needs the scale-input-d operand, bit 5 a block-scaled opcode."""
+    assert rules(words(0xC1 | 1 << bit)) == ["tcgen05.mma/word-contradicts-opcode"]
+
+
+@pytest.mark.parametrize("collector", [0b10, 1 << 4, 0b1_0001, 1 << 8])
+def test_collector_words_that_contradict_themselves(collector: int):
+    """An operation without its valid bit, and a buffer of B in an MMA that has only A's."""
+    assert rules(words(0xC1, collector)) == ["tcgen05.mma/collector-word"]
+
+
+def test_operands_in_the_same_braces_come_and_go_together():
+    """`{, [sfa], [sfb]}`: a record with one scale and not the other is no instruction."""
+    opcode, ctrl = "CTA_GROUP1_BLOCK_SCALED_DENSE", 0xA1  # kind::mxf8f6f4, block_scale
+    both = "      scale_spelling: imm:0\n      sfa: %3:b32\n      sfb: %4:b32\n"
+    assert rules(words(ctrl, opcode=opcode, more=both)) == []
+    for one in ("sfa: %3:b32", "sfb: %4:b32"):
+        assert rules(words(ctrl, opcode=opcode, more=both.replace(f"      {one}\n", ""))) != []
+
+
+# ---- operands --------------------------------------------------------------------------------
+
+
+def alloc(columns: int) -> str:
+    return f"tcgen05.alloc.cta_group::1.sync.aligned.b32 [%rd1], {columns};"
+
+
+@pytest.mark.parametrize(
+    ("statement", "rule"),
+    [
+        (alloc(48), "tcgen05.alloc/immediate-range"),
+        (alloc(16), "tcgen05.alloc/immediate-range"),
+        (alloc(1024), "tcgen05.alloc/immediate-range"),
+        (mma(".cta_group::1.kind::f16", more=", 16"), "tcgen05.mma/immediate-range"),
+        ("mbarrier.init.b64 [mbar], 0;", "mbarrier.init/immediate-range"),
+        ("mbarrier.init.b64 [mbar], 1048576;", "mbarrier.init/immediate-range"),
+        ("bar.sync 16;", "bar.sync/immediate-range"),
+        ("bar.sync 0, 33;", "bar.sync/immediate-range"),
+        ("tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r1, %r2, %r3}, [%r4];",
+         "tcgen05.ld/vector-size"),
+        ("tcgen05.ld.sync.aligned.16x256b.x64.b32 {%r1}, [%r4];", "tcgen05.ld/shape-num"),
+        ("tcgen05.ld.sync.aligned.16x32bx2.x1.b32 {%r1}, [%r4];", "tcgen05.ld/half-split"),
+        ("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r1}, [%r4], 8;", "tcgen05.ld/half-split"),
+        ("add.s32 %r1, %r2, %f1;", "add/operands"),
+        ("add.s32 %r1, %r2, %rd1;", "add/operands"),
+        ("mov.u64 %rd1, %laneid;", "mov/special-register"),
+        ("ld.global.b32 %r1, [mbar];", "ld/state-space"),
+        (mma(".cta_group::1.kind::f16", a="[%rd1]"), "tcgen05.mma/operands"),
+    ],
+)  # fmt: skip
+def test_operands_that_do_not_fit(statement: str, rule: str):
+    assert rule in {f.rule for f in verdicts(statement)}
+    _need_ptxas()
+    assert _judge_in_module([statement], "sm_100a")[1] != []
+
+
+def test_each_record_is_judged_alone_and_at_its_place():
+    findings = verdicts("bar.sync 16;\nbar.sync 1;\nadd.s32 %r1, %r2, %rd1; bar.sync 17;")
+    assert [(f.place.line, f.place.column, f.rule) for f in findings] == [
+        (8, 1, "bar.sync/immediate-range"),
+        (10, 1, "add/operands"),
+        (10, 25, "bar.sync/immediate-range"),
+    ]
+
+
+# ---- closure: a gate of the verifier is a gate of the whole way ------------------------------
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """One call of an intrinsic, with the codes of the immediates that encode axes."""
+
+    spelling: Spelling
+    codes: tuple[tuple[str, int], ...]
+
+    @functools.cached_property
+    def facts(self) -> dict[str, object]:
+        """What the name and the immediates say."""
+        found: dict[str, object] = dict(self.spelling.facts)
+        for axis, code in self.codes:
+            found[axis] = self.spelling.pattern.codes[axis][code]
+        return found
+
+    @functools.cached_property
+    def arguments(self) -> tuple[tuple[str, str], ...]:
+        """Types and values.
+
+        A pattern lists `type:operand`, `type#axis` (`/4` and `%4` are parts of one code), and
+        `type?operand`; `i32*` is one argument for each dimension.
+        """
+        parts = [part.strip() for part in self.spelling.pattern.args.split(",") if part.strip()]
+        return tuple(argument for part in parts for argument in self._arguments(part))
+
+    def text(self) -> str:
+        shown = ", ".join(f"{type_} {value}" for type_, value in self.arguments)
+        assign = "" if self.result == "void" else "%result = "
+        return f"{assign}call {self.result} @llvm.nvvm.{self.spelling.name}({shown})"
+
+    def declaration(self) -> str:
+        types = ", ".join(type_ for type_, _ in self.arguments)
+        return f"declare {self.result} @llvm.nvvm.{self.spelling.name}({types})"
+
+    def _arguments(self, part: str) -> Iterator[tuple[str, str]]:
+        match = re.fullmatch(r"([\w*]+)([:#?])(\w+)(?:([/%])(\d+))?", part)
+        assert match is not None, part
+        type_, sign, name, scale, by = match.groups()
+        if sign == "#":
+            code = dict(self.codes)[name]
+            number = code // int(by) if scale == "/" else code % int(by) if scale else code
+            yield type_, ("false", "true")[number] if type_ == "i1" else str(number)
+        elif sign == "?":
+            yield type_, "true"
+        elif type_.endswith("*"):
+            yield from [("i32", "0")] * int(self.facts["dim"].value[0])
+        elif name in ("half_split", "scale_d"):
+            yield type_, "2"
+        elif type_.startswith("v"):
+            yield ("i32", "%i") if self._registers(name) == 1 else (
+                f"<{self._registers(name)} x i32>", "zeroinitializer",
+            )  # fmt: skip
+        elif type_.startswith("p"):
+            yield f"ptr addrspace({type_[1:] or 0})", f"%p{type_[1:]}"
+        else:
+            yield type_, {"i1": "%c", "i16": "%h", "i32": "%i", "i64": "%l"}[type_]
+
+    def _registers(self, name: str) -> int:
+        """The length of a vector; PTX ISA, Tables 47 and 48, and tcgen05.mma's lane mask."""
+        if name == "mask":
+            return 8 if self.facts["cta_group"] is CtaGroup.TWO else 4
+        each = {"16x128b": 2, "16x256b": 4}.get(self.facts["shape"].value, 1)
+        return each * int(self.facts["num"].value[1:])
+
+    @functools.cached_property
+    def result(self) -> str:
+        text = self.spelling.pattern.result
+        if not text:
+            return "void"
+        if text.startswith("{"):
+            return "{ " + ", ".join(p.split(":")[0].strip() for p in text[1:-1].split(",")) + " }"
+        type_, _, name = text.partition(":")
+        if not type_.startswith("v"):
+            return type_
+        return "i32" if self._registers(name) == 1 else f"<{self._registers(name)} x i32>"
+
+
+AT_MOST = 6
+"""Choices of the immediates of one intrinsic, evenly out of all of them."""
+
+
+def calls() -> Iterator[Call]:
+    """Every intrinsic that selects to a row, with some of its immediates."""
+    for spelling in spellings().values():
+        axes = [n for n in spelling.pattern.codes if f"#{n}" in spelling.pattern.args]
+        tables = [spelling.pattern.codes[axis] for axis in axes]
+        choices = list(itertools.product(*tables))
+        for choice in choices[:: max(1, len(choices) // AT_MOST)]:
+            yield Call(spelling, tuple(zip(axes, choice, strict=True)))
+
+
+PARAMETERS = "i16 %h, i32 %i, i64 %l, ptr %p, ptr addrspace(3) %p3, ptr addrspace(6) %p6"
+MADE = """\
+  %c = icmp eq i32 %i, 0
+  %p7 = addrspacecast ptr addrspace(3) %p3 to ptr addrspace(7)
+"""
+"""What the calls use besides parameters."""
+
+
+def text_of(found: Sequence[Call]) -> str:
+    """One kernel for each call."""
+    kernels = [
+        f"define ptx_kernel void @k{n}({PARAMETERS}) {{\n{MADE}  {call.text()}\n  ret void\n}}"
+        for n, call in enumerate(found)
+    ]
+    return "\n".join([*sorted({call.declaration() for call in found}), *kernels])
+
+
+@functools.cache
+def everything() -> tuple[tuple[Call, ...], ir.Module]:
+    """The calls, and a kernel for each; LLVM's verifier, which rejects some, is not asked."""
+    found = tuple(calls())
+    context = binding.create_context()
+    with binding.parse_assembly(text_of(found), context=context) as module:
+        text = str(module)
+    return found, read_module(text)
+
+
+def test_llvm_knows_every_spelling_and_its_signature():
+    """LLVM gives the intrinsics that it knows their attributes, and verifies their types."""
+    simplest = [next(iter(same)) for _, same in itertools.groupby(calls(), lambda c: c.spelling)]
+    assert len(simplest) == len(spellings())
+    with binding.parse_assembly(text_of(simplest), context=binding.create_context()) as module:
+        module.verify()
+        text = str(module)
+    declared = [line for line in text.splitlines() if line.startswith("declare ")]
+    assert len(declared) == len(spellings())
+    assert [line for line in declared if not re.search(r"#\d+$", line)] == []
+
+
+def without(module: ir.Module, names: set[str]) -> ir.Module:
+    kept = {name: f for name, f in module.functions.items() if name not in names}
+    return dataclasses.replace(module, functions=kept)
+
+
+@functools.cache
+def emitted(target: Target, ptx: Ptx) -> tuple[set[str], set[str], Module]:
+    """What selection rejects, what the verifier rejects, and the rest as machine code."""
+    _, module = everything()
+    refused: set[str] = set()
+    try:
+        selected = lower(module, target, ptx)
+    except SelectionError as error:
+        refused = {f.place.function for f in error.findings}
+        selected = lower(without(module, refused), target, ptx)
+    findings = verify_records(selected, target, ptx)
+    wrong = {f.place.function for f in findings if f.severity is Severity.ERROR}
+    selected.functions = [f for f in selected.functions if f.name not in wrong]
+    return refused, wrong, selected
+
+
+CLOSURE = [
+    *((name, NEWEST) for name in ("sm_80", "sm_90", "sm_90a", "sm_100", "sm_103f", "sm_110f")),
+    ("sm_80", "7.0"), ("sm_90", "7.8"), ("sm_90a", "8.0"),
+    *(("sm_100a", version) for version in ("8.6", "8.7", "8.8", "9.0", NEWEST)),
+    ("sm_107a", NEWEST), ("sm_120a", NEWEST),
+]  # fmt: skip
+"""Targets, and versions of PTX in which they have more and more."""
+
+
+@pytest.mark.parametrize(("target", "version"), CLOSURE)
+def test_no_form_that_the_target_lacks_is_emitted(target: str, version: str):
+    """Selection, then the verifier, reject it; whatever gets through, ptxas takes."""
+    found, _ = everything()
+    ptx = parse_ptx(version)
+    refused, wrong, rest = emitted(TARGETS[target], ptx)
+    assert not refused & wrong
+    assert len(refused) + len(wrong) + len(rest.functions) == len(found)
+    _need_ptxas()
+    printed = print_ptx(rest, ptx)
+    status, errors, log = _assemble(printed.text, target)
+    shown = [(printed.text.split("\n")[line - 1], text) for line, text in errors]
+    assert (status, shown) == (0, []), log
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_100"])
+def test_a_target_without_tensor_memory_selects_nothing_of_tcgen05(target: str):
+    found, _ = everything()
+    refused, wrong, _ = emitted(TARGETS[target], PTX_VERSIONS[-1])
+    of_tcgen05 = {
+        f"k{n}" for n, call in enumerate(found) if call.spelling.name.startswith("tcgen05.")
+    }
+    assert of_tcgen05 <= refused
+    assert not of_tcgen05 & wrong
+
+
+def test_every_spelling_is_emitted_somewhere():
+    """An intrinsic that no target takes would be a row nobody can use."""
+    found, _ = everything()
+    names = set()
+    for target in ("sm_100a", "sm_90"):
+        _, _, rest = emitted(TARGETS[target], PTX_VERSIONS[-1])
+        names |= {found[int(f.name[1:])].spelling.name for f in rest.functions}
+    assert names == set(spellings())
+
+
+# ---- ptxas -----------------------------------------------------------------------------------
+
+
+def _need_ptxas() -> None:
+    try:
+        ptxas.find_ptxas()
+    except ptxas.PtxasMissingError as missing:
+        pytest.skip(str(missing))
+
+
+def _judge_in_module(statements: list[str], target: str) -> tuple[int, list[tuple[int, str]], str]:
+    return _assemble(in_kernel("\n".join(statements), target, NEWEST), target)
+
+
+def _assemble(text: str, target: str) -> tuple[int, list[tuple[int, str]], str]:
+    """ptxas's exit status, its errors by line, and its whole log; no code is generated."""
+    with tempfile.TemporaryDirectory(prefix="nvgen-") as folder:
+        Path(folder, "m.ptx").write_text(text)
+        command = [ptxas.find_ptxas(), f"-arch={ptxas.arch_of(target)}", "m.ptx"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    log = done.stdout + done.stderr
+    errors = re.findall(r"m\.ptx, line (\d+); (?:error|fatal)\s*: (.*)", log)
+    return done.returncode, [(int(line), text) for line, text in errors], log
