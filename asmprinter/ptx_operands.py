@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import functools
 import itertools
-import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from asmprinter.ptx_tokens import OperandError, Tokens
+from asmprinter.ptx_tokens import OperandError, Tokens, read_float
 from intrinsics.mir import (
     SINK,
-    FloatImm,
     Imm,
     Mem,
     Not,
@@ -26,7 +24,6 @@ from intrinsics.mir import (
     Special,
     Sym,
 )
-from intrinsics.modifiers import ScalarType
 from intrinsics.row import Bracket, Element, Fact, Kind, Residency, Row
 from intrinsics.special import special_registers
 
@@ -49,8 +46,9 @@ class Tensor:
 
 Syntax: TypeAlias = Op | Pair | Tensor
 
-Resolve: TypeAlias = Callable[[str], Scalar | None]
-"""Gives the register, symbol or label that a name stands for, or None when it is not declared."""
+Resolve: TypeAlias = Callable[[str], Op | None]
+"""Gives what a name stands for: a register, the registers of a vector, a symbol, a label; or None
+when it is not declared."""
 
 
 class _Parser(Tokens):
@@ -75,8 +73,8 @@ class _Parser(Tokens):
                 return self.vector()
             case "[":
                 return self.bracketed()
-        first = self.scalar()
-        if self.peek() == "|":
+        first = self.value()
+        if not isinstance(first, tuple) and self.peek() == "|":
             self.take("|")
             return Pair(first, self.scalar())
         return first
@@ -123,18 +121,24 @@ class _Parser(Tokens):
         return self.expression()
 
     def scalar(self) -> Scalar:
+        found = self.value()
+        if isinstance(found, tuple):
+            raise OperandError("a vector does not stand here")
+        return found
+
+    def value(self) -> Op:
+        """What a name or a number stands for."""
         kind, text = self.peek_kind(), self.peek()
-        following = self.tokens[self.at + 1 : self.at + 2]
         if kind == "name" and text != "WARP_SZ":
             self.take()
             return self.named(text)
         if kind == "float":
             self.take()
-            return _float(text)
-        if text == "-" and following and following[0][0] == "float":
+            return read_float(text)
+        if text == "-" and self.peek_kind(1) == "float":
             self.take()
-            return _negated(_float(self.take()[1]))
-        if text == "!" and following and following[0][0] == "name":
+            return read_float(self.take()[1], negative=True)
+        if text == "!" and self.peek_kind(1) == "name":
             self.take()
             return self.negated()
         return Imm(self.expression())
@@ -146,13 +150,13 @@ class _Parser(Tokens):
             raise OperandError(f"'!' negates a predicate, not '{name}'")
         return Not(found)
 
-    def named(self, name: str) -> Scalar:
+    def named(self, name: str) -> Op:
         if name == "_":
             return SINK
         found = self.lookup(name)
         return Sym(found.name, self.offset()) if isinstance(found, Sym) else found
 
-    def lookup(self, name: str) -> Scalar:
+    def lookup(self, name: str) -> Op:
         found = self.resolve(name)
         if found is not None:
             return found
@@ -166,20 +170,6 @@ def _special(name: str) -> str:
     """A special register's name; .r .g .b .a are other words for .x .y .z .w."""
     base, dot, component = name.removeprefix("%").partition(".")
     return base + dot + {"r": "x", "g": "y", "b": "z", "a": "w"}.get(component, component)
-
-
-def _float(text: str) -> FloatImm:
-    if text[:2] in ("0f", "0F"):
-        return FloatImm(int(text[2:], 16), ScalarType.F32)
-    if text[:2] in ("0d", "0D"):
-        return FloatImm(int(text[2:], 16), ScalarType.F64)
-    (bits,) = struct.unpack("<Q", struct.pack("<d", float(text)))
-    return FloatImm(bits, ScalarType.F64)
-
-
-def _negated(number: FloatImm) -> FloatImm:
-    sign = 1 << (31 if number.type is ScalarType.F32 else 63)
-    return FloatImm(number.bits ^ sign, number.type)
 
 
 def parse_operands(text: str, resolve: Resolve) -> list[Syntax]:

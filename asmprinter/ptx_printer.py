@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from intrinsics.mir import (
@@ -74,8 +74,9 @@ def print_ptx(module: Module, ptx: Ptx) -> Printed:
     if module.variables:
         lines.append("")
     records: dict[int, MachineInstr] = {}
+    symbols = {v.name for v in module.variables} | {f.name for f in module.functions}
     for function in module.functions:
-        for line, mi in _function(function):
+        for line, mi in _function(function, symbols):
             lines.append(line)
             if mi is not None:
                 records[len(lines)] = mi
@@ -126,7 +127,9 @@ def _launch(launch: Launch) -> Iterator[str]:
         yield f".maxnreg {launch.maxnreg}"
 
 
-def _function(function: MachineFunction) -> Iterator[tuple[str, MachineInstr | None]]:
+def _function(
+    function: MachineFunction, symbols: set[str]
+) -> Iterator[tuple[str, MachineInstr | None]]:
     kind = ".entry" if function.is_kernel else ".func"
     params = ",\n".join("\t" + _param(p) for p in function.params)
     head = f".visible {kind} {function.name}(" + (f"\n{params}\n)" if params else ")")
@@ -135,16 +138,25 @@ def _function(function: MachineFunction) -> Iterator[tuple[str, MachineInstr | N
     for line in _launch(function.launch):
         yield line, None
     yield "{", None
-    names = register_names(function)
-    for line in _declarations(function, names):
+    names = _Names(register_names(function), block_labels(function))
+    others = {*symbols, *names.labels.values(), *(p.name for p in function.params)}
+    for variable in function.variables:
+        yield "\t" + _variable(variable), None
+    for line in _declarations(function, names.registers, others):
         yield "\t" + line, None
     targets = _branch_targets(function)
     for i, block in enumerate(function.blocks):
-        if i or block.name != "entry" or block.name in targets:
-            yield f"{label(block.name)}:", None
+        if block.name in targets or not _stays_unsaid(function, i):
+            yield f"{names.labels[block.name]}:", None
         for mi in block.instrs:
-            yield "\t" + instruction(mi, names), mi
+            yield "\t" + _statement(mi, names), mi
     yield "}", None
+
+
+def _stays_unsaid(function: MachineFunction, block: int) -> bool:
+    """Whether the label of a block that no branch goes to is left out."""
+    name = function.blocks[block].name
+    return name.startswith("%") if function.keep_names else block == 0 and name == "entry"
 
 
 def _branch_targets(function: MachineFunction) -> set[str]:
@@ -157,39 +169,94 @@ def _branch_targets(function: MachineFunction) -> set[str]:
     }
 
 
-def label(block: str) -> str:
-    """A block's label."""
-    return "$L_" + block
-
-
 # ---- registers -------------------------------------------------------------------------------
+
+
+_LEGAL = re.compile(r"[A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+")
+"""PTX ISA, Identifiers."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What the registers and the blocks of a function are called."""
+
+    registers: Sequence[str]
+    labels: Mapping[str, str]
 
 
 def register_names(function: MachineFunction) -> list[str]:
     """The PTX name of every register: its own where the function keeps names, else by class."""
     if function.keep_names:
-        return list(function.regs.names)
+        taken = {p.name for p in function.params}
+        return [_identifier(name, taken) for name in function.regs.names]
     counters = {cls: itertools.count(1) for cls in PREFIX}
     return [PREFIX[cls] + str(next(counters[cls])) for cls in function.regs.classes]
 
 
-def _declarations(function: MachineFunction, names: list[str]) -> Iterator[str]:
+def block_labels(function: MachineFunction) -> dict[str, str]:
+    """The label of every block: its own name where the function keeps names, else after `$L_`."""
+    taken: set[str] = set()
+    kept = {b.name for b in function.blocks if not b.name.startswith("%")}
+    if function.keep_names:
+        taken |= set(function.regs.names)
+        return {
+            b.name: _identifier(b.name if b.name in kept else "$L_" + b.name[1:], taken)
+            for b in function.blocks
+        }
+    return {b.name: _identifier("$L_" + b.name, taken) for b in function.blocks}
+
+
+def _identifier(name: str, taken: set[str]) -> str:
+    """`name` as PTX allows it, and as no other: what is taken is added to."""
+    base = name if _LEGAL.fullmatch(name) else "_" + re.sub(r"[^A-Za-z0-9_$]", "_", name)
+    found = base
+    for number in itertools.count(2):
+        if found not in taken:
+            break
+        found = f"{base}_{number}"
+    taken.add(found)
+    return found
+
+
+def _declarations(
+    function: MachineFunction, names: Sequence[str], others: set[str]
+) -> Iterator[str]:
     by_class: dict[ScalarType, list[str]] = {}
     for cls, name in zip(function.regs.classes, names, strict=True):
         by_class.setdefault(cls, []).append(name)
+    mixed = _shared_prefixes([*by_class.values(), sorted(others)])
     for cls in sorted(by_class, key=lambda c: (c is not ScalarType.PRED, c.bits, c.value)):
-        ranges, single = _ranges(by_class[cls])
+        ranges, single = _ranges(by_class[cls], mixed)
         shown = [f"{prefix}<{count}>" for prefix, count in ranges.items()] + single
         yield f".reg .{cls.value} {', '.join(shown)};"
 
 
-def _ranges(names: list[str]) -> tuple[dict[str, int], list[str]]:
+_NUMBERED = re.compile(r"(.*[^\d])(0|[1-9]\d*)")
+
+
+def _shared_prefixes(groups: Sequence[Sequence[str]]) -> set[str]:
+    """Beginnings of numbered names that stand in several groups: a range would name too much."""
+    seen: dict[str, int] = {}
+    mixed = set()
+    for i, group in enumerate(groups):
+        for name in group:
+            match = _NUMBERED.fullmatch(name)
+            if match is not None and seen.setdefault(match[1], i) != i:
+                mixed.add(match[1])
+    return mixed
+
+
+_SPARSE = 1000
+"""Ranges declare at most so many registers that nothing uses."""
+
+
+def _ranges(names: list[str], mixed: set[str]) -> tuple[dict[str, int], list[str]]:
     """Names of the form `prefix<number>` as ranges, the others singly."""
     ranges: dict[str, int] = {}
     single = []
     for name in names:
-        match = re.fullmatch(r"(.*[^\d])(0|[1-9]\d*)", name)
-        if match is None:
+        match = _NUMBERED.fullmatch(name)
+        if match is None or match[1] in mixed or int(match[2]) > len(names) + _SPARSE:
             single.append(name)
         else:
             ranges[match[1]] = max(ranges.get(match[1], 0), int(match[2]) + 1)
@@ -199,13 +266,17 @@ def _ranges(names: list[str]) -> tuple[dict[str, int], list[str]]:
 # ---- instructions ----------------------------------------------------------------------------
 
 
-def instruction(mi: MachineInstr, names: Sequence[str]) -> str:
-    """One record as a PTX statement."""
+def instruction(mi: MachineInstr, registers: Sequence[str]) -> str:
+    """One record as a PTX statement, with the names of its function's registers."""
+    return _statement(mi, _Names(registers, {}))
+
+
+def _statement(mi: MachineInstr, names: _Names) -> str:
     guard = ""
     if isinstance(mi.guard, Not):
-        guard = f"@!{names[mi.guard.reg]} "
+        guard = f"@!{names.registers[mi.guard.reg]} "
     elif mi.guard is not None:
-        guard = f"@{names[mi.guard]} "
+        guard = f"@{names.registers[mi.guard]} "
     if mi.row.id == "opaque":
         text = mi.ops[0]
         assert isinstance(text, Text)
@@ -259,8 +330,8 @@ def _there(form: Form, element: Element) -> bool:
     return all(form.facts.get(name) for name in element.names)
 
 
-def _place(place: _Place, mi: MachineInstr, names: Sequence[str]) -> str:
-    shown = [operand(mi.ops[i], names) if i >= 0 else "_" for i in place.slots]
+def _place(place: _Place, mi: MachineInstr, names: _Names) -> str:
+    shown = [_operand(mi.ops[i], names) if i >= 0 else "_" for i in place.slots]
     match place.bracket:
         case Bracket.PLAIN:
             return shown[0]
@@ -272,21 +343,21 @@ def _place(place: _Place, mi: MachineInstr, names: Sequence[str]) -> str:
             return f"[{', '.join(shown)}]"
 
 
-def operand(op: Op, names: Sequence[str]) -> str:
+def _operand(op: Op, names: _Names) -> str:
     """One operand; an address comes without its brackets."""
     if isinstance(op, tuple):
         return "{" + ", ".join(_scalar(part, names) for part in op) + "}"
     return _scalar(op, names)
 
 
-def _scalar(op: Scalar, names: Sequence[str]) -> str:
+def _scalar(op: Scalar, names: _Names) -> str:
     match op:
         case int():
-            return names[op]
+            return names.registers[op]
         case Imm(value):
             return str(value)
         case Mem(base, offset):
-            shown = names[base] if isinstance(base, int) else base.name
+            shown = names.registers[base] if isinstance(base, int) else base.name
             return f"{shown}+{offset}" if offset else shown
         case Sym(name, offset):
             return f"{name}+{offset}" if offset else name
@@ -295,9 +366,9 @@ def _scalar(op: Scalar, names: Sequence[str]) -> str:
         case Special(name):
             return f"%{name}"
         case Label(name):
-            return label(name)
+            return names.labels.get(name, "$L_" + name)
         case Not(reg):
-            return f"!{names[reg]}"
+            return f"!{names.registers[reg]}"
         case FloatImm():
             return float_literal(op)
         case Sink():

@@ -4,39 +4,46 @@ Layer: asmprinter.  Input: a PTX module.  Output: an `intrinsics.mir.Module` and
 read.  The reader recovers at `;`, so one bad statement never hides another; an instruction that PTX
 has and nvgen does not know becomes an opaque record and a finding that says so.  PTX ISA, Syntax.
 
-Understood: .version .target .address_size, module variables with initialisers, .entry and .func
-with parameters and performance directives, .reg, labels, nested scopes, predicates, instructions.
+Understood: .version .target .address_size, variables with initial values, .entry and .func with
+parameters and performance directives, .reg, labels, nested scopes, predicates, instructions.
 .file, .loc, .section and .pragma are skipped.
 """
 
 from __future__ import annotations
 
-import bisect
+import dataclasses
 import re
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from asmprinter.opcode_reader import Candidate, read_opcode
+from asmprinter.ptx_declarations import (
+    LINKAGES,
+    VARIABLE_SPACES,
+    DeclarationError,
+    HeaderRead,
+    read_header,
+    read_registers,
+    read_variable,
+)
 from asmprinter.ptx_operands import Syntax, operand_facts, parse_operands, place
+from asmprinter.ptx_scopes import UNNAMED, Names
+from asmprinter.ptx_source import NAME, Source
 from asmprinter.ptx_tokens import OperandError
 from intrinsics import catalog
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.legality import expected, got, judge, text_of
 from intrinsics.mir import (
-    Block,
     Imm,
     Label,
-    Launch,
     Location,
     MachineFunction,
     MachineInstr,
     Module,
     Not,
-    Param,
+    Op,
     Reg,
-    Scalar,
-    Sym,
     Text,
-    Variable,
     form_of,
 )
 from intrinsics.modifiers import ScalarType, Space
@@ -44,24 +51,16 @@ from intrinsics.operand_fit import operand_problems
 from intrinsics.row import Fact, Row
 from intrinsics.targets import PTX_VERSIONS, TARGETS, Ptx, Target
 
-_SPACE = re.compile(r"\s*")
-_NAME = r"[A-Za-z_$%][\w$]*"
-_LABEL = re.compile(rf"({_NAME})\s*:(?!:)")
+_LABEL = re.compile(rf"({NAME})\s*:(?!:)")
+_DIRECTIVE = re.compile(r"\.(\w+)")
 _INSTRUCTION = re.compile(
-    rf"(?:@(!?)\s*({_NAME})\s+)?([A-Za-z][\w.:]*(?:\s+\.[\w.:]+)*)\s*(.*)", re.DOTALL
+    rf"(?:@\s*(!?)\s*({NAME})\s+)?([A-Za-z][\w.:]*(?:\s+\.[\w.:]+)*)\s*(.*)", re.DOTALL
 )
-_REGISTERS = re.compile(rf"({_NAME})(?:<(\d+)>)?")
-_SPACES = {s.value: s for s in (Space.GLOBAL, Space.SHARED, Space.CONST, Space.LOCAL, Space.PARAM)}
-_TYPES = {t.value: t for t in ScalarType}
-_TO_LINE_END = ("version", "target", "address_size", "file", "loc")
-
-
-@dataclass(slots=True)
-class _Scope:
-    """Names of one `{ … }`."""
-
-    registers: dict[str, Reg] = field(default_factory=dict)
-    ranges: dict[str, tuple[int, ScalarType]] = field(default_factory=dict)
+_VERSION = re.compile(r"\.version\s+(\d+)\.(\d+)(?!\S)")
+_TARGET = re.compile(r"\.target\s+(\w+)(?:\s*,\s*\w+)*")
+_ADDRESS_SIZE = re.compile(r"\.address_size\s+(\d+)(?!\S)")
+_TO_LINE_END = ("file", "loc")
+_TABLES = ("branchtargets", "calltargets", "callprototype")
 
 
 @dataclass(slots=True)
@@ -80,44 +79,35 @@ def read_ptx(text: str, file: str = "", *, target: Target | None = None) -> PtxR
     return _Reader(text, file, target).read()
 
 
-def strip_comments(text: str) -> str:
-    """The text with comments blanked out, so that every offset stays what it was."""
-
-    def blank(match: re.Match[str]) -> str:
-        found = match[0]
-        return found if found[0] == '"' else re.sub(r"[^\n]", " ", found)
-
-    return re.sub(r'"(?:\\.|[^"\\])*"|//[^\n]*|/\*.*?\*/', blank, text, flags=re.DOTALL)
-
-
 class _Reader:
     def __init__(self, text: str, file: str, target: Target | None) -> None:
-        self.text = strip_comments(text)
+        self.source = Source(text)
+        self.text = self.source.text
         self.file = file
         self.wanted_target = target
         self.target: Target | None = target
         self.ptx: Ptx | None = None
         self.findings: list[Finding] = []
-        self.line_starts = [0, *(m.end() for m in re.finditer("\n", self.text))]
         self.module = Module(TARGETS["sm_75"], source=file)
-        self.symbols: dict[str, Space | None] = {}
+        self.spaces: dict[str, Space | None] = {}  # of the module's names
+        self.local_spaces: dict[str, Space | None] = {}  # of the function's
         self.function: MachineFunction | None = None
-        self.scopes: list[_Scope] = []
-        self.labels: dict[str, str] = {}
+        self.names: Names | None = None
         self.at = 0
 
-    # ---- module level ------------------------------------------------------------------------
+    # ---- statements --------------------------------------------------------------------------
 
     def read(self) -> PtxReading:
-        end = len(self.text)
-        while not self._at_end(end):
+        while (start := self.source.skip_space(self.at)) < len(self.source):
+            self.at = start
             try:
-                self._statement()
+                self._statement(start)
             except _BadStatementError as bad:
-                self._report(bad.finding, bad.at)
+                self._report(bad.finding, start)
+            except DeclarationError as bad:
+                self._report(_finding("ptx/declaration", str(bad), got=bad.what), start)
         if self.function is not None:
-            self._error("ptx/syntax", "the function's closing } is missing", end - 1)
-            self._finish_function()
+            self._unclosed(len(self.source) - 1)
         self._settle_header()
         return PtxReading(self.module, self.findings)
 
@@ -129,81 +119,91 @@ class _Reader:
         self.module.target = self.target or TARGETS["sm_75"]
         self.module.ptx = self.ptx or PTX_VERSIONS[0]
 
-    def _at_end(self, end: int) -> bool:
-        match = _SPACE.match(self.text, self.at)
-        assert match is not None
-        self.at = match.end()
-        return self.at >= end
-
-    def _statement(self) -> None:
-        start = self.at
+    def _statement(self, start: int) -> None:
         first = self.text[start]
-        if first == ";":
+        if first in ";{}":
             self.at += 1
-        elif first == "{":
-            self.at += 1
-            self.scopes.append(_Scope())
-        elif first == "}":
-            self.at += 1
-            self._close_scope(start)
+            if first != ";":
+                self._brace(first)
         elif first == ".":
             self._directive(start)
         elif match := _LABEL.match(self.text, start):
             self.at = match.end()
-            self._label(match[1], start)
+            self._label(match[1])
         else:
-            self.at = self._end_of_statement(start)
-            self._instruction(self.text[start : self.at - 1], start)
+            self._instruction(self._to_semicolon(start), start)
 
-    def _end_of_statement(self, start: int) -> int:
-        end = self.text.find(";", start)
+    def _to_semicolon(self, start: int) -> str:
+        """The statement up to its `;`, behind which reading goes on."""
+        end = self.source.find(";", start)
+        self.at = len(self.source) if end < 0 else end + 1
         if end < 0:
-            self.at = len(self.text)
-            raise _BadStatementError(_finding("ptx/syntax", "expected ';'"), start)
-        return end + 1
+            raise _BadStatementError("ptx/syntax", "expected ';'")
+        return self.text[start:end]
+
+    def _brace(self, brace: str) -> None:
+        if self.names is None:
+            raise _BadStatementError("ptx/syntax", f"unexpected '{brace}' outside a function")
+        if brace == "{":
+            self.names.open()
+        elif self.names.depth > 1:
+            self.names.close()
+        else:
+            self._finish_function()
+
+    def _label(self, name: str) -> None:
+        if self.names is None:
+            raise _BadStatementError("ptx/syntax", "a label outside a function", got=name)
+        if not self.names.label(name):
+            raise _BadStatementError("ptx/duplicate-label", f"label '{name}' is defined twice")
 
     # ---- directives --------------------------------------------------------------------------
 
     def _directive(self, start: int) -> None:
-        match = re.compile(r"\.(\w+)").match(self.text, start)
+        match = _DIRECTIVE.match(self.text, start)
         name = match[1] if match else ""
-        if name in _TO_LINE_END:
-            end = self.text.find("\n", start)
-            self.at = len(self.text) if end < 0 else end
-            self._line_directive(name, self.text[start : self.at].strip().rstrip(";"), start)
+        if name in ("version", "target", "address_size"):
+            self._header(name, start)
+        elif name in _TO_LINE_END:
+            self.at = self.source.line_end(start)
         elif name == "section":
             self._skip_section(start)
-        elif name in ("visible", "extern", "weak", "common", "entry", "func"):
+        elif name in (*LINKAGES, "entry", "func"):
             self._definition(start)
         elif name == "reg":
-            self.at = self._end_of_statement(start)
-            self._declare_registers(self.text[start : self.at - 1], start)
-        elif name in _SPACES:
-            self._variable(start, external=False)
+            self._registers(self._to_semicolon(start))
+        elif name in VARIABLE_SPACES:
+            self._variable(self._to_semicolon(start), start)
+        elif name in _TABLES and self.function is not None:
+            self._opaque("." + name, self._to_semicolon(start)[len(name) + 1 :], "", start)
+            self._not_understood("ptx/directive", f"directive .{name}", start)
         else:
-            self.at = self._end_of_statement(start)
-            if name not in ("pragma", "branchtargets", "calltargets", "callprototype", "alias"):
-                self._not_understood("ptx/directive", f"directive .{name}", start)
+            self._to_semicolon(start)
+            if name != "pragma":
+                self._not_understood("ptx/directive", f"directive .{name}", start, kept=False)
 
-    def _line_directive(self, name: str, text: str, start: int) -> None:
-        words = text.split(None, 1)
-        rest = words[1].strip() if len(words) > 1 else ""
+    def _header(self, name: str, start: int) -> None:
+        pattern = {"version": _VERSION, "target": _TARGET, "address_size": _ADDRESS_SIZE}[name]
+        match = pattern.match(self.text, start)
+        self.at = match.end() if match else self.source.line_end(start)
+        given = self.text[start : self.at].split(None, 1)[1:]
+        shown = given[0].strip().rstrip(";") if given else ""
         if name == "version":
-            match = re.fullmatch(r"(\d+)\.(\d+)", rest)
-            self.ptx = Ptx(int(match[1]), int(match[2])) if match else None
-            if self.ptx not in PTX_VERSIONS:
+            self._version(match, shown, start)
+        elif name == "address_size":
+            if match is None or match[1] != "64":
                 self._error(
-                    "ptx/version-unknown",
-                    f"unknown PTX version '{rest}'",
+                    "ptx/address-size",
+                    "nvgen reads 64-bit modules",
                     start,
-                    got=rest,
-                    expected=f"{PTX_VERSIONS[0]} to {PTX_VERSIONS[-1]}",
+                    got=shown,
+                    expected="64",
                 )
-        elif name == "target" and self.wanted_target is None:
-            word = rest.split(",")[0].strip()
-            self.target = TARGETS.get(word)
+        elif self.wanted_target is None:
+            self.target = TARGETS.get(match[1]) if match else None
             if self.target is None:
                 self.target = TARGETS["sm_75"]
+                word = match[1] if match else shown
                 self._error(
                     "target/unknown",
                     f"unknown target '{word}'",
@@ -211,279 +211,169 @@ class _Reader:
                     got=word,
                     expected="one that `nvgen targets` lists",
                 )
-        elif name == "address_size" and rest != "64":
+
+    def _version(self, match: re.Match[str] | None, shown: str, start: int) -> None:
+        self.ptx = Ptx(int(match[1]), int(match[2])) if match else None
+        if self.ptx not in PTX_VERSIONS:
             self._error(
-                "ptx/address-size", "nvgen reads 64-bit modules", start, got=rest, expected="64"
+                "ptx/version-unknown",
+                f"unknown PTX version '{shown}'",
+                start,
+                got=shown,
+                expected=f"{PTX_VERSIONS[0]} to {PTX_VERSIONS[-1]}",
             )
 
     def _skip_section(self, start: int) -> None:
-        depth, at = 0, self.text.find("{", start)
-        while 0 <= at < len(self.text):
-            depth += {"{": 1, "}": -1}.get(self.text[at], 0)
-            at += 1
-            if depth == 0:
-                self.at = at
-                return
-        self.at = len(self.text)
-        raise _BadStatementError(_finding("ptx/syntax", "unterminated .section"), start)
+        end = self.source.closing_brace(start)
+        self.at = len(self.source) if end < 0 else end
+        if end < 0:
+            raise _BadStatementError("ptx/syntax", "unterminated .section")
 
     def _definition(self, start: int) -> None:
-        stop = re.compile(r"[;{]").search(self.text, start)
-        header = self.text[start : stop.start()] if stop else ""
-        if stop is None:
-            self.at = len(self.text)
-            raise _BadStatementError(_finding("ptx/syntax", "expected ';' or '{'"), start)
-        if re.search(r"\.(entry|func)\b", header):
-            self.at = stop.end()
-            if stop[0] == "{":
-                self._open_function(header, start)
+        """A function, or a variable with its linkage."""
+        stop = self.source.find(";{", start)
+        header = self.text[start:stop] if stop >= 0 else ""
+        if not re.search(r"\.(entry|func)\b", header):
+            self._variable(self._to_semicolon(start), start)
             return
-        self._variable(start, external=".extern" in header)
-
-    def _variable(self, start: int, *, external: bool) -> None:
-        self.at = self._end_of_statement(start)
-        text = self.text[start : self.at - 1]
-        match = re.fullmatch(
-            r"(?:\.(?:visible|extern|weak|common)\s+)*\.(?P<space>\w+)\s+"
-            r"(?:\.attribute\([^)]*\)\s*)?(?:\.align\s+(?P<align>\d+)\s+)?\.(?P<type>\w+)\s+"
-            rf"(?P<name>{_NAME})(?P<dims>(?:\s*\[\s*\d*\s*\])*)\s*(?:=\s*(?P<init>.*))?",
-            text.strip(),
-            re.DOTALL,
-        )
-        type_ = _TYPES.get(match["type"]) if match else None
-        if match is None or type_ is None or match["space"] not in _SPACES:
-            raise _BadStatementError(
-                _finding(
-                    "ptx/declaration", "cannot read this declaration", got=" ".join(text.split())
-                ),
-                start,
+        self.at = stop + 1
+        read = read_header(header)
+        if self.text[stop] == ";":
+            self.spaces[read.name] = None
+            self._not_understood(
+                "ptx/not-modelled", f"declaration of {read.name}", start, kept=False
             )
-        space, name = _SPACES[match["space"]], match["name"]
-        element = max(type_.bits // 8, 1)
-        dims = [int(d or 0) for d in re.findall(r"\[\s*(\d*)\s*\]", match["dims"])]
-        size = element
-        for dim in dims:
-            size *= dim
-        data = _initializer(match["init"], element, size) if match["init"] else None
-        variable = Variable(name, space, size, int(match["align"] or element), data, external)
-        self.symbols[name] = Space.PARAM_FUNC if space is Space.PARAM else space
-        if space is not Space.PARAM:
+            return
+        if self.function is not None:
+            self._unclosed(start)
+        self._open_function(read, start)
+
+    def _registers(self, text: str) -> None:
+        read = read_registers(text)
+        if self.names is None:
+            raise DeclarationError("registers are declared in functions", text)
+        for one in read:
+            self.names.declare(one)
+
+    def _variable(self, text: str, start: int) -> None:
+        read = read_variable(text)
+        variable = read.variable
+        if read.holds_address:
+            self._not_understood(
+                "ptx/not-modelled",
+                f"an address in the initial value of {variable.name}",
+                start,
+                kept=False,
+            )
+        if self.function is None or self.names is None:
+            self.spaces[variable.name] = variable.space
             self.module.variables.append(variable)
+            return
+        name = self.names.declare_variable(variable.name)
+        is_param = variable.space is Space.PARAM
+        self.local_spaces[name] = Space.PARAM_FUNC if is_param else variable.space
+        self.function.variables.append(dataclasses.replace(variable, name=name))
 
     # ---- functions ---------------------------------------------------------------------------
 
-    def _open_function(self, header: str, start: int) -> None:
-        match = re.search(
-            rf"\.(entry|func)\s*(\([^)]*\))?\s*({_NAME})\s*(\([^)]*\))?(.*)", header, re.DOTALL
+    def _open_function(self, read: HeaderRead, start: int) -> None:
+        function = MachineFunction(
+            read.name, read.is_kernel, read.params, read.launch, keep_names=True
         )
-        if match is None:
-            raise _BadStatementError(
-                _finding(
-                    "ptx/declaration",
-                    "cannot read this function's header",
-                    got=" ".join(header.split()),
-                ),
-                start,
-            )
-        function = MachineFunction(match[3], is_kernel=match[1] == "entry", keep_names=True)
-        self.symbols[function.name] = None
-        for text in (match[4] or "")[1:-1].split(","):
-            if text.strip():
-                function.params.append(self._param(text, start))
-        for param in function.params:
-            self.symbols[param.name] = Space.PARAM_ENTRY if function.is_kernel else Space.PARAM_FUNC
-        function.launch = _launch(match[5])
-        function.blocks.append(Block("entry"))
+        self.spaces[function.name] = None
+        params = Space.PARAM_ENTRY if function.is_kernel else Space.PARAM_FUNC
+        self.local_spaces = {param.name: params for param in (*read.params, *read.results)}
         self.function = function
-        self.scopes = [_Scope()]
-        self.labels = {}
-
-    def _param(self, text: str, start: int) -> Param:
-        match = re.fullmatch(
-            r"\.param\s+(?:\.align\s+(?P<align0>\d+)\s+)?\.(?P<type>\w+)\s+"
-            r"(?:(?P<ptr>\.ptr)\s*(?:\.(?P<space>global|shared|const|local)\s*)?"
-            r"(?:\.align\s+(?P<align>\d+)\s+)?)?"
-            rf"(?P<name>{_NAME})\s*(?:\[\s*(?P<size>\d+)\s*\])?",
-            text.strip(),
-        )
-        type_ = _TYPES.get(match["type"]) if match else None
-        if match is None or type_ is None:
-            raise _BadStatementError(
-                _finding(
-                    "ptx/declaration", "cannot read this parameter", got=" ".join(text.split())
-                ),
-                start,
+        self.names = Names(function, {*self.spaces, *self.local_spaces})
+        for directive in read.unknown:
+            self._not_understood("ptx/directive", f"directive {directive}", start, kept=False)
+        if read.results:
+            self._not_understood(
+                "ptx/not-modelled", f"the result of {function.name}", start, kept=False
             )
-        element = max(type_.bits // 8, 1)
-        size = element * int(match["size"] or 1)
-        pointee = _SPACES[match["space"]] if match["space"] else None
-        align = int(match["align0"] or element)
-        is_pointer = match["ptr"] is not None
-        return Param(
-            match["name"], type_, size, align, pointee, is_pointer, int(match["align"] or 1)
-        )
 
-    def _close_scope(self, start: int) -> None:
-        if not self.scopes:
-            raise _BadStatementError(_finding("ptx/syntax", "unexpected '}'"), start)
-        self.scopes.pop()
-        if not self.scopes:
-            self._finish_function()
+    def _unclosed(self, at: int) -> None:
+        self._error("ptx/syntax", "the function's closing } is missing", at)
+        while self.function is not None:
+            self._brace("}")
 
     def _finish_function(self) -> None:
-        function = self.function
+        function, names = self.function, self.names
         assert function is not None
-        names = {block.name for block in function.blocks}
-        for mi in function.instructions():
-            for op in mi.ops:
-                if isinstance(op, Label) and op.name not in names:
-                    place_ = self.module.locations[mi.loc]
-                    self.findings.append(
-                        Finding(
-                            "ptx/undeclared",
-                            Severity.ERROR,
-                            f"label '{op.name}' is not defined",
-                            self._place_of(place_),
-                            op=mi.row.head,
-                            got=op.name,
-                        )
-                    )
-        if len(function.blocks) > 1 and not function.blocks[-1].instrs:
-            used = {
-                op.name for mi in function.instructions() for op in mi.ops if isinstance(op, Label)
-            }
-            if function.blocks[-1].name not in used:
-                function.blocks.pop()
-        self.module.functions.append(function)
-        self.function = None
-        self.scopes = []
-
-    def _label(self, name: str, start: int) -> None:
-        function = self.function
-        if function is None:
-            raise _BadStatementError(
-                _finding("ptx/syntax", "a label outside a function", got=name), start
-            )
-        name = block_name(name)
-        if any(block.name == name for block in function.blocks if block.instrs or name != "entry"):
-            raise _BadStatementError(
-                _finding("ptx/duplicate-label", f"label '{name}' is defined twice"), start
+        assert names is not None
+        for reference in names.close():
+            self._error(
+                "ptx/undeclared",
+                f"label '{reference.name}' is not defined",
+                reference.at,
+                got=reference.name,
             )
         last = function.blocks[-1]
-        if (not last.instrs and last.name.startswith(_UNNAMED)) or (
-            not last.instrs and last is function.blocks[0] and last.name == "entry"
-        ):
-            last.name = name
-        else:
-            function.blocks.append(Block(name))
+        if len(function.blocks) > 1 and not last.instrs and last.name.startswith(UNNAMED):
+            function.blocks.pop()  # what follows the last ret
+        self.module.functions.append(function)
+        self.function = self.names = None
+        self.local_spaces = {}
 
-    # ---- registers ---------------------------------------------------------------------------
-
-    def _declare_registers(self, text: str, start: int) -> None:
-        match = re.fullmatch(r"\.reg\s+(?:\.v[24]\s+)?\.(\w+)\s+(.*)", text.strip(), re.DOTALL)
-        type_ = _TYPES.get(match[1]) if match else None
-        if match is None or type_ is None or self.function is None:
-            raise _BadStatementError(
-                _finding(
-                    "ptx/declaration", "cannot read this declaration", got=" ".join(text.split())
-                ),
-                start,
-            )
-        scope = self.scopes[-1]
-        for name in match[2].split(","):
-            found = _REGISTERS.fullmatch(name.strip())
-            if found is None:
-                raise _BadStatementError(
-                    _finding("ptx/declaration", "cannot read this register name", got=name.strip()),
-                    start,
-                )
-            if found[2]:
-                scope.ranges[found[1]] = int(found[2]), type_
-            else:
-                scope.registers[found[1]] = self.function.regs.new(type_, found[1])
-
-    def _resolve(self, name: str) -> Scalar | None:
-        for scope in reversed(self.scopes):
-            found = scope.registers.get(name)
-            if found is not None:
-                return found
-            ranged = self._from_range(scope, name)
-            if ranged is not None:
-                return ranged
-        if name in self.symbols:
-            return Sym(name)
-        return None
-
-    def _from_range(self, scope: _Scope, name: str) -> Reg | None:
-        match = re.fullmatch(r"(.*?)(0|[1-9]\d*)", name)
-        if match is None or match[1] not in scope.ranges or self.function is None:
-            return None
-        count, type_ = scope.ranges[match[1]]
-        if int(match[2]) >= count:
-            return None
-        reg = self.function.regs.new(type_, name)
-        scope.registers[name] = reg
-        return reg
+    def _space_of(self, name: str) -> Space | None:
+        return self.local_spaces.get(name) or self.spaces.get(name)
 
     # ---- instructions ------------------------------------------------------------------------
 
     def _instruction(self, text: str, start: int) -> None:
         match = _INSTRUCTION.fullmatch(text)
         if match is None:
-            raise _BadStatementError(
-                _finding(
-                    "ptx/syntax", "cannot read this statement", got=" ".join(text.split())[:60]
-                ),
-                start,
-            )
+            shown = " ".join(text.split())[:60]
+            raise _BadStatementError("ptx/syntax", "cannot read this statement", got=shown)
         if self.function is None:
-            raise _BadStatementError(
-                _finding("ptx/syntax", "an instruction outside a function"), start
-            )
+            raise _BadStatementError("ptx/syntax", "an instruction outside a function")
         negated, predicate, name, rest = match.groups()
         name = "".join(name.split())
         reading = read_opcode(name)
-        if not reading.candidates:
-            if not reading.known_elsewhere:
-                raise _BadStatementError(
-                    _finding(
-                        "ptx/unknown-instruction",
-                        f"no instruction '{name}'",
-                        got=name,
-                        section="Instruction Set",
-                    ),
-                    start,
-                )
-            self._opaque(text, start, name)
+        if not reading.candidates and not reading.known_elsewhere:
+            raise _BadStatementError(
+                "ptx/unknown-instruction",
+                f"no instruction '{name}'",
+                got=name,
+                section="Instruction Set",
+            )
+        if not reading.candidates or reading.candidates[0].foreign:
+            self._opaque(name, rest, f"@{negated}{predicate} " if predicate else "", start)
+            self._not_understood("ptx/not-modelled", f"instruction '{name}'", start, op=name)
             return
-        if reading.candidates[0].foreign:
-            self._opaque(text, start, name)
-            return
-        guard = self._guard(negated, predicate, start)
+        guard = self._guard(negated, predicate)
         try:
-            operands = parse_operands(rest, self._operand_name(name))
+            operands = parse_operands(rest, self._resolver(name, start))
         except OperandError as error:
             if reading.candidates[0].problems:
                 self._report_problems(reading.candidates[0], start)
-            raise _BadStatementError(
-                _finding("ptx/operands", str(error), op=name, got=" ".join(rest.split())), start
-            ) from None
+            shown = " ".join(rest.split())
+            raise _BadStatementError("ptx/operands", str(error), op=name, got=shown) from None
         self._record(reading.candidates, operands, guard, start)
 
-    def _operand_name(self, name: str) -> _Names:
-        return _Names(self, is_branch=name.split(".")[0] == "bra")
+    def _resolver(self, name: str, start: int) -> Callable[[str], Op | None]:
+        """How names in an operand list resolve; a branch's target is a label whatever its name."""
+        names = self.names
+        assert names is not None
+        if name.split(".")[0] != "bra":
+            return names.resolve
 
-    def _guard(self, negated: str, predicate: str | None, start: int) -> Reg | Not | None:
+        def target(label: str) -> Op:
+            found = Label(label)
+            names.refer(found, label, start)
+            return found
+
+        return target
+
+    def _guard(self, negated: str, predicate: str | None) -> Reg | Not | None:
         if predicate is None:
             return None
-        reg = self._resolve(predicate)
         assert self.function is not None
+        assert self.names is not None
+        reg = self.names.resolve(predicate)
         if type(reg) is not int or self.function.regs.classes[reg] is not ScalarType.PRED:
             raise _BadStatementError(
-                _finding(
-                    "ptx/guard", "a guard is a predicate register", got="@" + negated + predicate
-                ),
-                start,
+                "ptx/guard", "a guard is a predicate register", got="@" + negated + predicate
             )
         return Not(reg) if negated else reg
 
@@ -501,15 +391,12 @@ class _Reader:
         placed = place(best.row, best.facts, operands)
         if placed is None:
             raise _BadStatementError(
-                _finding(
-                    "ptx/operands",
-                    f"operands do not fit {best.row.head}",
-                    op=best.row.head,
-                    got=f"{len(operands)} operands",
-                    expected=best.row.syntax or "no operand",
-                    section=best.row.section,
-                ),
-                start,
+                "ptx/operands",
+                f"operands do not fit {best.row.head}",
+                op=best.row.head,
+                got=f"{len(operands)} operands",
+                expected=best.row.syntax or "no operand",
+                section=best.row.section,
             )
         facts = {**best.facts, **operand_facts(best.row, placed)}
         row = best.row
@@ -540,7 +427,7 @@ class _Reader:
             form = form_of(candidate.row, **facts)
             if candidate.row.words is None and not any(
                 operand_problems(
-                    form, facts, tuple(placed[s] for s in form.slots), classes, self.symbols.get
+                    form, facts, tuple(placed[s] for s in form.slots), classes, self._space_of
                 )
             ):
                 return candidate
@@ -548,33 +435,33 @@ class _Reader:
 
     def _append(self, mi: MachineInstr) -> None:
         assert self.function is not None
+        assert self.names is not None
         self.function.blocks[-1].instrs.append(mi)
         if mi.form.is_terminator:
-            self.function.blocks.append(Block(f"{_UNNAMED}{len(self.function.blocks)}"))
+            self.names.begin_block()
 
-    def _opaque(self, text: str, start: int, name: str) -> None:
-        kept = " ".join(text.split())
-        form = form_of(catalog.row("opaque"))
-        self._append(MachineInstr(form, (Text(kept),), None, self._location(start)))
-        self._not_understood("ptx/not-modelled", f"instruction '{name}'", start, op=name)
+    def _opaque(self, name: str, rest: str, guard: str, start: int) -> None:
+        """Keep a statement as text, its registers beside it."""
+        names = self.names
+        assert names is not None
+        shown, regs, unknown = names.keep(f"{guard}\0{rest}")
+        text = " ".join(shown.replace("\0", name + " ").split())
+        form = form_of(catalog.row("opaque"), registers=bool(regs))
+        ops: tuple[Op, ...] = (Text(text), regs) if regs else (Text(text),)
+        mi = MachineInstr(form, ops, None, self._location(start))
+        self._append(mi)
+        for label in unknown:
+            names.refer(mi, label, start)
 
     # ---- reporting ---------------------------------------------------------------------------
 
     def _location(self, start: int) -> int:
-        line, column = self._line_column(start)
+        line, column = self.source.line_column(start)
         self.module.locations.append(Location(self.file, line, column))
         return len(self.module.locations) - 1
 
-    def _line_column(self, start: int) -> tuple[int, int]:
-        line = bisect.bisect_right(self.line_starts, start)
-        return line, start - self.line_starts[line - 1] + 1
-
-    def _place_of(self, location: Location) -> Place:
-        function = self.function.name if self.function else ""
-        return Place(location.file, location.line, location.column, function)
-
     def _report(self, finding: Finding, start: int) -> None:
-        line, column = self._line_column(start)
+        line, column = self.source.line_column(start)
         function = self.function.name if self.function else ""
         self.findings.append(finding.at(Place(self.file, line, column, function)))
 
@@ -612,12 +499,15 @@ class _Reader:
     ) -> None:
         self._report(_finding(rule, text, got=got, expected=expected), max(start, 0))
 
-    def _not_understood(self, rule: str, what: str, start: int, op: str = "") -> None:
+    def _not_understood(
+        self, rule: str, what: str, start: int, op: str = "", *, kept: bool = True
+    ) -> None:
+        text = "kept as it stands, not judged" if kept else "left out"
         self._report(
             Finding(
                 rule,
                 Severity.REVIEW,
-                f"{what} is not known to nvgen: kept as it stands, not judged",
+                f"{what} is not known to nvgen: {text}",
                 op=op,
                 incomplete=True,
             ),
@@ -625,35 +515,21 @@ class _Reader:
         )
 
 
-_UNNAMED = "bb_"
-
-
 class _BadStatementError(Exception):
     """A statement that cannot be read; the reader reports it and goes on after the next `;`."""
 
-    def __init__(self, finding: Finding, at: int) -> None:
-        self.finding = finding
-        self.at = at
-        super().__init__(finding.message)
-
-
-@dataclass(slots=True)
-class _Names:
-    """How names in an operand list resolve; a branch's target is a label whatever its name."""
-
-    reader: _Reader
-    is_branch: bool
-
-    def __call__(self, name: str) -> Scalar | None:
-        found = self.reader._resolve(name)
-        if found is None and self.is_branch:
-            return Label(block_name(name))
-        return found
-
-
-def block_name(label: str) -> str:
-    """The block that a PTX label names: nvgen's own labels lose their prefix."""
-    return label.removeprefix("$L_")
+    def __init__(
+        self,
+        rule: str,
+        message: str,
+        *,
+        op: str = "",
+        got: str = "",
+        expected: str = "",
+        section: str = "",
+    ) -> None:
+        self.finding = _finding(rule, message, op=op, got=got, expected=expected, section=section)
+        super().__init__(message)
 
 
 def _finding(
@@ -661,27 +537,3 @@ def _finding(
 ) -> Finding:
     see = f"PTX ISA, {section}" if section else ""
     return Finding(rule, Severity.ERROR, message, op=op, got=got, expected=expected, section=see)
-
-
-def _launch(text: str) -> Launch:
-    def numbers(name: str) -> tuple[int, ...]:
-        match = re.search(rf"\.{name}\s+(\d+(?:\s*,\s*\d+)*)", text)
-        return tuple(int(n) for n in match[1].split(",")) if match else ()
-
-    def one(name: str) -> int:
-        return next(iter(numbers(name)), 0)
-
-    return Launch(
-        numbers("reqntid"),
-        numbers("maxntid"),
-        numbers("reqnctapercluster"),
-        one("maxnreg"),
-        one("minnctapersm"),
-    )
-
-
-def _initializer(text: str, element: int, size: int) -> bytes:
-    values = [int(v.rstrip("U"), 0) for v in re.findall(r"-?(?:0[xX][0-9a-fA-F]+|\d+)U?", text)]
-    mask = (1 << 8 * element) - 1
-    data = b"".join((v & mask).to_bytes(element, "little") for v in values)
-    return data.ljust(size, b"\0")

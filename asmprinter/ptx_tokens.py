@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import operator
 import re
+import struct
 from collections.abc import Callable, Mapping
+
+from intrinsics.mir import FloatImm
+from intrinsics.modifiers import ScalarType
 
 WARP_SZ = 32
 """The value of PTX's only predefined constant."""
@@ -56,9 +60,18 @@ class Tokens:
         """The next token's text, "" at the end."""
         return self.tokens[self.at][1] if self.at < len(self.tokens) else ""
 
-    def peek_kind(self) -> str:
-        """The next token's kind, "" at the end."""
-        return self.tokens[self.at][0] if self.at < len(self.tokens) else ""
+    def peek_kind(self, ahead: int = 0) -> str:
+        """The kind of the next token, or of one further on; "" at the end."""
+        at = self.at + ahead
+        return self.tokens[at][0] if at < len(self.tokens) else ""
+
+    def end(self) -> None:
+        """Nothing may follow.
+
+        Raises: OperandError.
+        """
+        if self.at < len(self.tokens):
+            raise OperandError(f"unexpected '{self.peek()}'")
 
     def take(self, wanted: str = "") -> tuple[str, str]:
         """Consume a token, which must be `wanted` if that is given.
@@ -102,6 +115,18 @@ class Tokens:
         if text in _UNARY:
             return _UNARY[text](self._unary())
         raise OperandError(f"unexpected '{text}'")
+
+
+def read_float(text: str, *, negative: bool = False) -> FloatImm:
+    """`0f3F800000`, `0d3FF0000000000000`, or `1.0`, which is an f64."""
+    if text[:2] in ("0f", "0F"):
+        bits, type_ = int(text[2:], 16), ScalarType.F32
+    elif text[:2] in ("0d", "0D"):
+        bits, type_ = int(text[2:], 16), ScalarType.F64
+    else:
+        (bits,) = struct.unpack("<Q", struct.pack("<d", float(text)))
+        type_ = ScalarType.F64
+    return FloatImm(bits ^ (1 << (type_.bits - 1)) if negative else bits, type_)
 
 
 def _divide(a: int, b: int) -> int:

@@ -358,27 +358,6 @@ class Launch:
     minctasm: int = 0
 
 
-@dataclass(slots=True)
-class MachineFunction:
-    """A kernel (or device function) as machine records.
-
-    `keep_names` says that registers keep their names in PTX (they were read from PTX).
-    """
-
-    name: str
-    is_kernel: bool = True
-    params: list[Param] = field(default_factory=list)
-    launch: Launch = Launch()
-    regs: RegisterTable = field(default_factory=RegisterTable)
-    blocks: list[Block] = field(default_factory=list)
-    keep_names: bool = False
-
-    def instructions(self) -> Iterator[MachineInstr]:
-        """Every record, in layout order."""
-        for block in self.blocks:
-            yield from block.instrs
-
-
 @dataclass(frozen=True, slots=True)
 class Variable:
     """A module-level variable.
@@ -392,6 +371,29 @@ class Variable:
     align: int
     data: bytes | None = None
     external: bool = False
+
+
+@dataclass(slots=True)
+class MachineFunction:
+    """A kernel (or device function) as machine records.
+
+    `variables` are those that only this function sees.  `keep_names` says that registers and blocks
+    keep their names in PTX (they were read from PTX).
+    """
+
+    name: str
+    is_kernel: bool = True
+    params: list[Param] = field(default_factory=list)
+    launch: Launch = Launch()
+    regs: RegisterTable = field(default_factory=RegisterTable)
+    blocks: list[Block] = field(default_factory=list)
+    keep_names: bool = False
+    variables: list[Variable] = field(default_factory=list)
+
+    def instructions(self) -> Iterator[MachineInstr]:
+        """Every record, in layout order."""
+        for block in self.blocks:
+            yield from block.instrs
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,13 +23,13 @@ EXIT = Row("exit", section="exit", effects=_ENDS)
 TRAP = Row("trap", section="trap", effects=Effects(Effect.BARRIER))
 
 OPAQUE = Row(
-    "?", "", "text", name="opaque", opcode="OPAQUE",
-    operands=(Operand("text", Kind.TEXT),),
+    "?", "", "text{, registers}", name="opaque", opcode="OPAQUE",
+    operands=(Operand("text", Kind.TEXT), Operand("registers", Kind.TEXT)),
     effects=Effects(Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.CONVERGENT
                     | Effect.BARRIER),
     simulated=False,
 )
-"""A statement of PTX that was read but not understood; its text is kept as it stood."""
+"""A statement of PTX that was read but not understood: its text, and the registers named in it."""
 
 PHI = Row(
     "phi", ".type", "d, values, blocks",

@@ -221,6 +221,9 @@ def symbol_spaces(module: Module, function: MachineFunction) -> dict[str, Space]
     spaces = {variable.name: variable.space for variable in module.variables}
     params = Space.PARAM_ENTRY if function.is_kernel else Space.PARAM_FUNC
     spaces.update((param.name, params) for param in function.params)
+    for variable in function.variables:
+        is_param = variable.space is Space.PARAM
+        spaces[variable.name] = Space.PARAM_FUNC if is_param else variable.space
     return spaces
 
 

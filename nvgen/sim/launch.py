@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.findings import input_error
-from intrinsics.mir import MachineFunction, Module, Param
+from intrinsics.mir import MachineFunction, Module, Param, Variable
 from intrinsics.modifiers import ScalarType, Space
 from nvgen.sim.compile import Compiler
 from nvgen.sim.engine import Engine, Schedule
@@ -73,9 +73,9 @@ def simulate(
     function = _function(module, kernel)
     _check_shape(function, grid, block, cluster)
     memory = Memory()
-    symbols, static = shared_layout(module)
+    symbols, static = shared_layout(module, function)
     _check_shared(static, smem)
-    _globals(module, memory, symbols)
+    _globals((*module.variables, *function.variables), memory, symbols)
     binding = _Binding(memory)
     params, offsets = binding.bind(function, arguments)
     symbols.update(offsets)
@@ -138,10 +138,12 @@ def _check_shared(static: int, dynamic: int) -> None:
         )
 
 
-def _globals(module: Module, memory: Memory, symbols: dict[str, int]) -> None:
-    for variable in module.variables:
+def _globals(variables: Sequence[Variable], memory: Memory, symbols: dict[str, int]) -> None:
+    for variable in variables:
         if variable.space is Space.SHARED:
             continue
+        if variable.space in (Space.LOCAL, Space.PARAM):
+            raise not_simulated(f"variables in .{variable.space.value} memory")
         data = variable.data or bytes(variable.size)
         region = memory.allocate(variable.name, variable.size, np.frombuffer(data, np.uint8).copy())
         symbols[variable.name] = region.base

@@ -1,22 +1,24 @@
-"""Where the shared variables of a module lie.
+"""Where the shared variables of a kernel lie.
 
 Layer: nvgen.sim.
 """
 
 from __future__ import annotations
 
-from intrinsics.mir import Module
+from intrinsics.mir import MachineFunction, Module
 from intrinsics.modifiers import Space
 
 
-def shared_layout(module: Module) -> tuple[dict[str, int], int]:
-    """Offsets of the shared variables, static ones first, and the size of the static part.
+def shared_layout(module: Module, function: MachineFunction) -> tuple[dict[str, int], int]:
+    """Offsets of the shared variables of a module and of one of its kernels, static ones first, and
+    the size of the static part.
 
     Dynamic shared memory (unsized external arrays) begins after them, at the alignment it asks for.
     """
     offsets: dict[str, int] = {}
     at = 0
-    variables = [v for v in module.variables if v.space is Space.SHARED]
+    known = (*module.variables, *function.variables)
+    variables = [v for v in known if v.space is Space.SHARED]
     for variable in variables:
         if variable.size:
             at = round_up(at, variable.align)

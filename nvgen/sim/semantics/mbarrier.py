@@ -34,7 +34,7 @@ class _Where:
         self.address = c.address(op)
         self.op = mi.row.head
         self.space = mi.form.facts.get("space")
-        offsets, _ = shared_layout(c.module)
+        offsets, _ = shared_layout(c.module, c.function)
         self.names = {address: name for name, address in offsets.items()}
 
     def lanes(self, fragment: Fragment) -> Iterator[tuple[int, int]]:

@@ -1,0 +1,304 @@
+"""Declarations of PTX: variables with initial values, parameters, registers, function headers.
+
+Layer: asmprinter.  Input: the text of one declaration.  Output: what it declares, or a
+`DeclarationError`.  PTX ISA, State Spaces, Types, and Variables; Performance-Tuning Directives.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from asmprinter.ptx_source import NAME
+from asmprinter.ptx_tokens import OperandError, Tokens, read_float
+from intrinsics.mir import FloatImm, Launch, Param, Variable
+from intrinsics.modifiers import ScalarType, Space
+
+VARIABLE_SPACES = {
+    s.value: s for s in (Space.GLOBAL, Space.SHARED, Space.CONST, Space.LOCAL, Space.PARAM)
+}
+"""The state spaces that variables live in, by their directives."""
+
+LINKAGES = ("visible", "extern", "weak", "common")
+
+_TYPES = {t.value: t for t in ScalarType}
+_VARIABLE = re.compile(
+    rf"(?P<linkage>(?:\.(?:{'|'.join(LINKAGES)})\s+)*)\.(?P<space>\w+)\s+"
+    r"(?:\.attribute\([^)]*\)\s*)?(?:\.align\s+(?P<align>\d+)\s+)?\.(?P<type>\w+)\s+"
+    rf"(?P<name>{NAME})(?P<dims>(?:\s*\[[^]]*\])*)\s*(?:=\s*(?P<init>.*))?",
+    re.DOTALL,
+)
+_PARAM = re.compile(
+    r"\.param\s+(?:\.align\s+(?P<align0>\d+)\s+)?\.(?P<type>\w+)\s+"
+    r"(?:(?P<ptr>\.ptr)\s*(?:\.(?P<space>global|shared|const|local)\s*)?"
+    r"(?:\.align\s+(?P<align>\d+)\s+)?)?"
+    rf"(?P<name>{NAME})\s*(?:\[\s*(?P<size>\d+)\s*\])?"
+)
+_HEADER = re.compile(
+    rf"(?P<linkage>(?:\.(?:{'|'.join(LINKAGES)})\s+)*)\.(?P<kind>entry|func)\s*"
+    rf"(?P<results>\([^)]*\))?\s*(?P<name>{NAME})\s*(?P<params>\([^)]*\))?(?P<rest>.*)",
+    re.DOTALL,
+)
+_REGISTERS = re.compile(r"\.reg\s+(?:\.v(?P<vector>[24])\s+)?\.(?P<type>\w+)\s+(?P<names>.*)", re.S)
+_REGISTER = re.compile(rf"(?P<name>{NAME})(?:<(?P<count>\d+)>)?")
+_NUMBERS = r"\s+\d+(?:\s*,\s*\d+)*"
+_TUNING = re.compile(
+    rf"\.(?P<name>reqntid|maxntid|reqnctapercluster|maxnreg|minnctapersm)(?P<numbers>{_NUMBERS})"
+    r"|\.explicitcluster\b"
+)
+
+
+class DeclarationError(Exception):
+    """A declaration that cannot be read; `what` is its text."""
+
+    def __init__(self, message: str, what: str) -> None:
+        super().__init__(message)
+        self.what = " ".join(what.split())
+
+
+# ---- variables -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class VariableRead:
+    """A variable, and whether its initial value holds addresses, which are left out."""
+
+    variable: Variable
+    holds_address: bool
+
+
+def read_variable(text: str) -> VariableRead:
+    """`.global .align 8 .b8 x[4] = {1, 2}`.
+
+    Raises: DeclarationError.
+    """
+    match = _VARIABLE.fullmatch(text.strip())
+    type_ = _TYPES.get(match["type"]) if match else None
+    if match is None or type_ is None or match["space"] not in VARIABLE_SPACES:
+        raise DeclarationError("cannot read this declaration", text)
+    element = max(type_.bits // 8, 1)
+    external = "extern" in match["linkage"]
+    init = match["init"]
+    try:
+        dims = [_number(d) if d.strip() else 0 for d in re.findall(r"\[([^]]*)\]", match["dims"])]
+        tree = _tree(init, type_) if init else None
+    except (OperandError, OverflowError, RecursionError) as error:
+        raise DeclarationError(f"cannot read this declaration: {error}", text) from None
+    if dims and not dims[0] and tree is not None:
+        dims[0] = len(tree) if isinstance(tree, list) else 1
+    size = element * math.prod(dims)
+    if size > _LARGEST or any(dim < 0 for dim in dims):
+        raise DeclarationError("no variable has such a size", text)
+    data = None if tree is None else b"".join(_laid_out(tree, dims, element))
+    if data is not None and len(data) > size:
+        raise DeclarationError("more initial values than elements", text)
+    variable = Variable(
+        match["name"],
+        VARIABLE_SPACES[match["space"]],
+        size,
+        int(match["align"] or element),
+        None if data is None else data.ljust(size, b"\0"),
+        external,
+    )
+    return VariableRead(variable, tree is not None and _has_address(tree))
+
+
+_LARGEST = 1 << 40
+
+Tree: TypeAlias = "bytes | str | list[Tree]"
+"""Initial values: the bytes of one, the name of an address, or what stands in braces."""
+
+
+def _number(text: str) -> int:
+    tokens = Tokens(text)
+    value = tokens.expression()
+    tokens.end()
+    return value
+
+
+def _tree(text: str, type_: ScalarType) -> Tree:
+    tokens = Tokens(text)
+    found = _value(tokens, type_)
+    tokens.end()
+    return found
+
+
+def _value(tokens: Tokens, type_: ScalarType) -> Tree:
+    if tokens.peek() == "{":
+        tokens.take("{")
+        found: list[Tree] = []
+        while tokens.peek() != "}":
+            found.append(_value(tokens, type_))
+            if tokens.peek() != "}":
+                tokens.take(",")
+        tokens.take("}")
+        return found
+    if tokens.peek_kind() == "name" and tokens.peek() != "WARP_SZ":
+        return _address(tokens)
+    return _bytes(tokens, type_)
+
+
+def _address(tokens: Tokens) -> str:
+    """`x`, `x+8`, `generic(x)` or `0xFF(x)`'s inner part."""
+    _, name = tokens.take()
+    if tokens.peek() == "(":
+        tokens.take("(")
+        name = _address(tokens)
+        tokens.take(")")
+    if tokens.peek() == "+":
+        tokens.take("+")
+        tokens.expression()
+    return name
+
+
+def _bytes(tokens: Tokens, type_: ScalarType) -> bytes:
+    size = max(type_.bits // 8, 1)
+    negative = tokens.peek() == "-" and tokens.peek_kind(1) == "float"
+    if negative:
+        tokens.take("-")
+    if tokens.peek_kind() == "float":
+        return _float_bytes(read_float(tokens.take()[1], negative=negative), type_)
+    value = tokens.expression()
+    if type_.kind == "f" and type_.bits in (32, 64):
+        return struct.pack("<f" if type_.bits == 32 else "<d", value)
+    return (value & ((1 << 8 * size) - 1)).to_bytes(size, "little")
+
+
+def _float_bytes(literal: FloatImm, type_: ScalarType) -> bytes:
+    rounds = type_ in (ScalarType.F32, ScalarType.F64)
+    if not rounds and literal.type.bits != type_.bits:
+        raise OperandError(f"{literal.type.ptx} for {type_.ptx}")
+    return literal.bits_as(type_).to_bytes(type_.bits // 8, "little")
+
+
+def _laid_out(tree: Tree, dims: list[int], element: int) -> Iterator[bytes]:
+    """The bytes in order; an inner brace that says less than its dimension is filled with zeros."""
+    if isinstance(tree, str):
+        yield bytes(element)
+    elif isinstance(tree, bytes):
+        yield tree
+    else:
+        inner = math.prod(dims[1:]) * element
+        for part in tree:
+            data = b"".join(_laid_out(part, dims[1:], element))
+            yield data.ljust(inner, b"\0") if isinstance(part, list) else data
+
+
+def _has_address(tree: Tree) -> bool:
+    if isinstance(tree, list):
+        return any(map(_has_address, tree))
+    return isinstance(tree, str)
+
+
+# ---- registers -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RegistersRead:
+    """One name of a `.reg`: a register, `count` of them, or a vector of `width`."""
+
+    name: str
+    type: ScalarType
+    count: int | None = None
+    width: int = 0
+
+
+def read_registers(text: str) -> list[RegistersRead]:
+    """`.reg .b32 a, b, %r<3>`.
+
+    Raises: DeclarationError.
+    """
+    match = _REGISTERS.fullmatch(text.strip())
+    type_ = _TYPES.get(match["type"]) if match else None
+    if match is None or type_ is None:
+        raise DeclarationError("cannot read this declaration", text)
+    found = []
+    for name in match["names"].split(","):
+        one = _REGISTER.fullmatch(name.strip())
+        if one is None:
+            raise DeclarationError("cannot read this register name", name)
+        count = int(one["count"]) if one["count"] else None
+        found.append(RegistersRead(one["name"], type_, count, int(match["vector"] or 0)))
+    return found
+
+
+# ---- functions -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class HeaderRead:
+    """A function's header; `unknown` are directives that nvgen has no place for."""
+
+    name: str
+    is_kernel: bool
+    results: list[Param]
+    params: list[Param]
+    launch: Launch
+    unknown: list[str]
+
+
+def read_header(text: str) -> HeaderRead:
+    """`.visible .entry k(.param .u64 p) .maxntid 128`.
+
+    Raises: DeclarationError.
+    """
+    match = _HEADER.fullmatch(text.strip())
+    if match is None:
+        raise DeclarationError("cannot read this function's header", text)
+    launch, unknown = _launch(match["rest"])
+    return HeaderRead(
+        match["name"],
+        match["kind"] == "entry",
+        list(_params(match["results"])),
+        list(_params(match["params"])),
+        launch,
+        unknown,
+    )
+
+
+def _params(text: str | None) -> Iterator[Param]:
+    for part in (text or "")[1:-1].split(","):
+        if part.strip():
+            yield _param(part)
+
+
+def _param(text: str) -> Param:
+    match = _PARAM.fullmatch(text.strip())
+    type_ = _TYPES.get(match["type"]) if match else None
+    if match is None or type_ is None:
+        raise DeclarationError("cannot read this parameter", text)
+    element = max(type_.bits // 8, 1)
+    return Param(
+        match["name"],
+        type_,
+        element * int(match["size"] or 1),
+        int(match["align0"] or element),
+        VARIABLE_SPACES[match["space"]] if match["space"] else None,
+        match["ptr"] is not None,
+        int(match["align"] or 1),
+    )
+
+
+def _launch(text: str) -> tuple[Launch, list[str]]:
+    found: dict[str, tuple[int, ...]] = {}
+    for match in _TUNING.finditer(text):
+        if match["name"]:
+            found[match["name"]] = tuple(int(n) for n in match["numbers"].split(","))
+    unknown = re.findall(r"\.\w+", _TUNING.sub("", text))
+
+    def one(name: str) -> int:
+        return next(itertools.chain(found.get(name, ()), (0,)))
+
+    launch = Launch(
+        found.get("reqntid", ()),
+        found.get("maxntid", ()),
+        found.get("reqnctapercluster", ()),
+        one("maxnreg"),
+        one("minnctapersm"),
+    )
+    return launch, unknown

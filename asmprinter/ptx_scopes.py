@@ -1,0 +1,217 @@
+"""What names mean in the nested scopes of a PTX function, and one name for each thing.
+
+Layer: asmprinter.  Input: declarations, labels and uses in the order of the text.  Output: the
+registers, blocks and variables of a function without scopes, no two of the same name.  PTX ISA,
+Directive Statements: `{ }` groups; Labels.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from asmprinter.ptx_declarations import RegistersRead
+from asmprinter.ptx_source import NAME
+from intrinsics.mir import Block, Label, MachineFunction, MachineInstr, Op, Reg, Sym, Text
+from intrinsics.modifiers import ScalarType
+
+UNNAMED = "%"
+"""What the names of blocks begin with that have no label."""
+
+_USED = re.compile(rf'"(?:\\.|[^"\\])*"|(?<![\w$%.:]){NAME}')
+_COMPONENTS = "xyzw"
+
+
+@dataclass(slots=True)
+class Reference:
+    """A use of a label, which may come before the label: in a branch, or in kept text."""
+
+    user: Label | MachineInstr
+    name: str
+    at: int  # offset of the statement
+
+
+@dataclass(slots=True)
+class _Scope:
+    """Names of one `{ … }`."""
+
+    registers: dict[str, Reg] = field(default_factory=dict)
+    ranges: dict[str, tuple[int, ScalarType]] = field(default_factory=dict)
+    vectors: dict[str, tuple[Reg, ...]] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    references: list[Reference] = field(default_factory=list)
+
+
+class Names:
+    """The names of one function.
+
+    `symbols` are those of the module and of the parameters.
+    """
+
+    def __init__(self, function: MachineFunction, symbols: set[str]) -> None:
+        self.function = function
+        self.symbols = symbols
+        self._taken = set(symbols)
+        self._numbers: dict[str, int] = {}
+        self._scopes = [_Scope()]
+        self._blocks = 0
+        self.begin_block()
+
+    # ---- scopes ------------------------------------------------------------------------------
+
+    def open(self) -> None:
+        """A `{`."""
+        self._scopes.append(_Scope())
+
+    def close(self) -> list[Reference]:
+        """A `}`: settle the branches to the scope's labels.
+
+        The outermost scope gives back the references to labels that are nowhere.
+        """
+        scope = self._scopes.pop()
+        left = []
+        for reference in scope.references:
+            if reference.name in scope.labels:
+                _settle(reference, scope.labels[reference.name])
+            else:
+                left.append(reference)
+        if not self._scopes:
+            return [r for r in left if isinstance(r.user, Label)]
+        self._scopes[-1].references += left
+        return []
+
+    @property
+    def depth(self) -> int:
+        """How many scopes are open."""
+        return len(self._scopes)
+
+    def _unique(self, name: str) -> str:
+        """`name`, or with a number behind it where the function already has such a name."""
+        found = name
+        while found in self._taken:
+            self._numbers[name] = self._numbers.get(name, 1) + 1
+            found = f"{name}_{self._numbers[name]}"
+        self._taken.add(found)
+        return found
+
+    # ---- registers and variables -------------------------------------------------------------
+
+    def declare(self, read: RegistersRead) -> None:
+        """A name of a `.reg`."""
+        scope = self._scopes[-1]
+        if read.width:
+            parts = [f"{read.name}.{c}" for c in _COMPONENTS[: read.width]]
+            for part in parts:
+                scope.registers[part] = self._new(read.type, part.replace(".", "_"))
+            scope.vectors[read.name] = tuple(scope.registers[part] for part in parts)
+        elif read.count is not None:
+            scope.ranges[read.name] = read.count, read.type
+        else:
+            scope.registers[read.name] = self._new(read.type, read.name)
+
+    def declare_variable(self, name: str) -> str:
+        """A variable of the scope; gives the name that it has in the function."""
+        unique = self._unique(name)
+        self._scopes[-1].variables[name] = unique
+        return unique
+
+    def _new(self, cls: ScalarType, name: str) -> Reg:
+        return self.function.regs.new(cls, self._unique(name))
+
+    def resolve(self, name: str) -> Op | None:
+        """The register, vector of registers or symbol that `name` stands for here."""
+        for scope in reversed(self._scopes):
+            if (reg := scope.registers.get(name)) is not None:
+                return reg
+            if name in scope.vectors:
+                return scope.vectors[name]
+            if name in scope.variables:
+                return Sym(scope.variables[name])
+            if (reg := self._from_range(scope, name)) is not None:
+                return reg
+        return Sym(name) if name in self.symbols else None
+
+    def _from_range(self, scope: _Scope, name: str) -> Reg | None:
+        match = re.fullmatch(r"(.*?)(0|[1-9][0-9]*)", name)
+        if match is None or match[1] not in scope.ranges:
+            return None
+        count, cls = scope.ranges[match[1]]
+        if len(match[2]) > len(str(count)) or int(match[2]) >= count:
+            return None
+        scope.registers[name] = self._new(cls, name)
+        return scope.registers[name]
+
+    # ---- blocks ------------------------------------------------------------------------------
+
+    def begin_block(self) -> None:
+        """A block without a label."""
+        name = self._unique(f"{UNNAMED}{self._blocks}")
+        self._blocks += 1
+        self.function.blocks.append(Block(name))
+
+    def label(self, name: str) -> bool:
+        """A label, which begins a block; False when the scope has it already."""
+        scope = self._scopes[-1]
+        if name in scope.labels:
+            return False
+        unique = self._unique(name)
+        scope.labels[name] = unique
+        last = self.function.blocks[-1]
+        if last.instrs or not last.name.startswith(UNNAMED):
+            self.function.blocks.append(Block(unique))
+        else:
+            last.name = unique
+        return True
+
+    def refer(self, user: Label | MachineInstr, name: str, at: int) -> None:
+        """A use of a label."""
+        self._scopes[-1].references.append(Reference(user, name, at))
+
+    # ---- kept text ---------------------------------------------------------------------------
+
+    def keep(self, text: str) -> tuple[str, tuple[Reg, ...], list[str]]:
+        """Kept text with the function's names, the registers in it, and names yet unknown.
+
+        Unknown ones may be labels that come later.
+        """
+        regs: list[Reg] = []
+        unknown: list[str] = []
+
+        def renamed(match: re.Match[str]) -> str:
+            name = match[0]
+            found = None if name[0] == '"' else self.resolve(name)
+            if found is None:
+                unknown.append(name)
+                return name
+            regs.extend(_registers(found))
+            return self._shown(found)
+
+        shown = _USED.sub(renamed, text)
+        return shown, tuple(dict.fromkeys(regs)), unknown
+
+    def _shown(self, op: Op) -> str:
+        if isinstance(op, tuple):
+            return "{" + ", ".join(self._shown(part) for part in op) + "}"
+        if type(op) is int:
+            return self.function.regs.names[op]
+        assert isinstance(op, Sym)
+        return op.name
+
+
+def _registers(op: Op) -> Iterator[Reg]:
+    for part in op if isinstance(op, tuple) else (op,):
+        if type(part) is int:
+            yield part
+
+
+def _settle(reference: Reference, name: str) -> None:
+    if isinstance(reference.user, Label):
+        reference.user.name = name
+        return
+    kept, *others = reference.user.ops
+    assert isinstance(kept, Text)
+    pattern = rf'("(?:\\.|[^"\\])*")|(?<![\w$%.:]){re.escape(reference.name)}(?![\w$])'
+    text = re.sub(pattern, lambda m: m[1] or name, kept.text)
+    reference.user.ops = (Text(text), *others)

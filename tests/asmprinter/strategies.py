@@ -1,0 +1,603 @@
+"""Random machine code, made from nothing but the rows.
+
+`modules` draws whole modules that satisfy every rule of every row: forms that the drawn target has,
+operands of the right kinds, classes, lengths and ranges, guards, blocks that branch to each other,
+parameters, variables, launch bounds and locations.  `records` draws one record of one row, for
+tests that then break a single thing in it.
+
+What a row allows is enumerated where that is cheap and sampled (by dice that depend on the row
+alone) where it is not, so that runs are repeatable.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import random
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+
+from asmprinter.mir_printer import print_mir
+from asmprinter.ptx_printer import instruction, register_names
+from intrinsics import catalog
+from intrinsics.legality import Judgement, judge
+from intrinsics.mir import (
+    SINK,
+    Block,
+    FloatImm,
+    Imm,
+    Label,
+    Launch,
+    Location,
+    MachineFunction,
+    MachineInstr,
+    Mem,
+    Module,
+    Not,
+    Op,
+    Param,
+    Reg,
+    Scalar,
+    Special,
+    Sym,
+    Text,
+    Variable,
+    form_of,
+    renumber,
+)
+from intrinsics.modifiers import ScalarType, Space
+from intrinsics.row import (
+    Access,
+    Effect,
+    Fact,
+    Kind,
+    Numbers,
+    Operand,
+    Residency,
+    Row,
+    VectorNumbers,
+)
+from intrinsics.special import special_registers
+from intrinsics.targets import PTX_VERSIONS, TARGETS, Target
+
+NEWEST = PTX_VERSIONS[-1]
+
+CLASSES = tuple(
+    ScalarType(name) for name in ("pred", "b8", "b16", "b32", "b64", "b128", "f16x2", "f32", "f64")
+)
+"""The register classes that selection makes; PTX that others wrote declares any type."""
+
+
+def examples(count: int) -> settings:
+    """The settings of every property here: repeatable, and without a clock."""
+    return settings(
+        max_examples=count,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        phases=(Phase.explicit, Phase.generate, Phase.shrink),
+        suppress_health_check=[
+            HealthCheck.too_slow,
+            HealthCheck.data_too_large,
+            HealthCheck.filter_too_much,
+        ],
+    )
+
+
+# ---- what a row allows -----------------------------------------------------------------------
+
+
+def values_of(row: Row, name: str) -> tuple[Fact, ...]:
+    """The values of one fact of a row: an axis, an optional operand, or a residency."""
+    if name in row.axis:
+        return row.axis[name].facts
+    return (False, True) if name in row.optional else tuple(Residency)
+
+
+def is_whole(row: Row, facts: dict[str, Fact]) -> bool:
+    """Whether the operands that stand in the same braces are all there, or none of them."""
+    return all(len({facts[name] for name in group}) == 1 for group in row.groups)
+
+
+def is_legal(row: Row, facts: dict[str, Fact], target: Target) -> bool:
+    """Whether `row` allows `facts` on `target` in the newest PTX."""
+    judgement = judge(row, facts)
+    met = not judgement.broken and not judgement.missing(target, NEWEST)
+    return met and is_whole(row, facts)
+
+
+_ENUMERATED = 3_000
+_SAMPLED = 4_000
+_KEPT = 150
+
+
+@functools.cache
+def unbroken(row: Row) -> tuple[tuple[dict[str, Fact], Judgement], ...]:
+    """Facts that break no rule, whatever the target: all of them, or an even selection.
+
+    Parameters of device functions, which only symbols may name, are left out.
+    """
+    names = row.fact_names
+    choices = [values_of(row, name) for name in names]
+    size = functools.reduce(lambda n, choice: n * len(choice), choices, 1)
+    combinations: Iterable[tuple[Fact, ...]]
+    if size <= _ENUMERATED:
+        combinations = itertools.product(*choices)
+    else:
+        dice = random.Random(row.id)
+        combinations = [tuple(map(dice.choice, choices)) for _ in range(_SAMPLED)]
+    found = [dict(zip(names, values, strict=True)) for values in combinations]
+    whole = [f for f in found if is_whole(row, f) and Space.PARAM_FUNC not in f.values()]
+    judged = [(facts, judge(row, facts)) for facts in whole]
+    return tuple((facts, judgement) for facts, judgement in judged if not judgement.broken)
+
+
+@functools.cache
+def legal_facts(row: Row, target: Target) -> tuple[dict[str, Fact], ...]:
+    """Facts of `row` that are legal on `target`."""
+    legal = [f for f, judgement in unbroken(row) if not judgement.missing(target, NEWEST)]
+    return tuple(legal[:: max(1, len(legal) // _KEPT)])
+
+
+_SPECIALLY = ("phi", "opaque", "bra", "ret", "exit")
+
+
+@functools.cache
+def ordinary_rows(target: Target) -> tuple[Row, ...]:
+    """The rows that have a legal form on `target` and may stand anywhere in a block."""
+    return tuple(
+        row for row in catalog.rows() if row.id not in _SPECIALLY and legal_facts(row, target)
+    )
+
+
+# ---- names -----------------------------------------------------------------------------------
+
+_WORDS = ("x", "acc", "tmem_d", "r1", "_t", "$s", "k_loop", "a$b", "r_2_", "v10", "bb_")
+
+
+def names(count: int, *, percent: bool = True) -> st.SearchStrategy[list[str]]:
+    """Distinct PTX identifiers that are no special registers."""
+    plain = st.sampled_from(_WORDS)
+    numbered = st.builds(lambda w, n: f"{w}{n}", plain, st.integers(0, 40))
+    shapes = [plain, numbered]
+    if percent:
+        shapes.append(st.builds(lambda w: "%" + w, numbered))
+    return st.lists(st.one_of(shapes), min_size=count, max_size=count, unique=True)
+
+
+# ---- operands --------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Scene:
+    """What operands of one function may refer to."""
+
+    function: MachineFunction
+    classes: Sequence[ScalarType] = CLASSES
+    variables: Sequence[Variable] = ()
+    blocks: Sequence[str] = ("entry",)
+    target: Target = TARGETS["sm_100a"]
+    special: bool = True
+    writes: bool = False  # the record at hand writes memory, so it may not name a parameter
+    registers: dict[ScalarType, list[Reg]] = field(default_factory=dict)
+
+    def register(self, draw: st.DrawFn, classes: Sequence[ScalarType], *, new: bool = False) -> Reg:
+        """A register of one of `classes`, an old one where there is one and chance wills."""
+        cls = draw(st.sampled_from(classes))
+        known = self.registers.setdefault(cls, [])
+        if known and not new and draw(st.booleans()):
+            return draw(st.sampled_from(known))
+        reg = self.function.regs.new(cls)
+        known.append(reg)
+        return reg
+
+    def symbols(self, space: Space | None) -> list[str]:
+        """Names of variables and kernel parameters that an address in `space` may use."""
+        if space is Space.PARAM:
+            readable = self.function.is_kernel and not self.writes
+            return [p.name for p in self.function.params if readable]
+        shared = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
+        home = Space.SHARED if space in shared else space
+        return [v.name for v in self.variables if v.space is home]
+
+
+_OFFSETS = st.one_of(st.just(0), st.integers(-(1 << 20), 1 << 20))
+
+
+def _numbers(numbers: Numbers) -> st.SearchStrategy[int]:
+    low = -(1 << 31) if numbers.low is None else numbers.low
+    high = (1 << 31) - 1 if numbers.high is None else numbers.high
+    if numbers.power_of_two:
+        return st.sampled_from([1 << n for n in range(31) if low <= 1 << n <= high])
+    step = numbers.multiple
+    multiples = st.integers(-(-low // step), high // step).map(lambda n: n * step)
+    return multiples.filter(bool) if numbers.nonzero else multiples
+
+
+def _literal(type_: ScalarType, numbers: Numbers) -> st.SearchStrategy[Imm | FloatImm] | None:
+    """Literals of a type: integers for plain integer types, bits for f32 and f64."""
+    if type_ in (ScalarType.F32, ScalarType.F64):
+        return st.integers(0, (1 << type_.bits) - 1).map(lambda bits: FloatImm(bits, type_))
+    if re.fullmatch(r"[bus](8|16|32|64)", type_.value):
+        return _numbers(numbers).map(Imm)
+    return None
+
+
+def fitting(
+    wanted: ScalarType, classes: Iterable[ScalarType], *, widened: bool = False
+) -> list[ScalarType]:
+    """Register classes that certainly hold a value of type `wanted`."""
+    if wanted is ScalarType.PRED:
+        return [ScalarType.PRED]
+    plain = [c for c in classes if re.fullmatch(r"[busf]\d+", c.value)]
+    packed = "x" in wanted.value
+    kinds = "b" if packed else {"b": "bif", "i": "bi", "f": "bf"}[wanted.kind]
+    exact = [c for c in plain if c.bits == wanted.bits and c.kind in kinds]
+    wider = [c for c in plain if wanted.bits < c.bits <= 64 and c.kind == "b"]
+    return exact + (wider if widened and wanted.kind != "f" else [])
+
+
+def _fitting(scene: Scene, operand: Operand, wanted: ScalarType) -> list[ScalarType]:
+    return fitting(wanted, scene.classes, widened=operand.widened)
+
+
+def draw_operand(draw: st.DrawFn, scene: Scene, operand: Operand, facts: dict[str, Fact]) -> Op:
+    """Something that may stand in the place of `operand` under `facts`."""
+    match operand.kind:
+        case Kind.REGISTER:
+            return scene.register(draw, _fitting(scene, operand, operand.type_under(facts)))
+        case Kind.VALUE:
+            return _value(draw, scene, operand, facts)
+        case Kind.NUMBER:
+            return Imm(draw(_numbers(operand.numbers_under(facts))))
+        case Kind.PREDICATE:
+            return _predicate(draw, scene, operand)
+        case Kind.ADDRESS:
+            return _address(draw, scene, operand, facts)
+        case Kind.TENSOR_ADDRESS:
+            return _tensor_address(draw, scene)
+        case Kind.MATRIX:
+            return _matrix(draw, scene, operand, facts)
+        case Kind.VECTOR:
+            return _vector(draw, scene, operand, facts)
+        case Kind.SOURCE:
+            return _source(draw, scene, operand, facts)
+        case Kind.LABEL:
+            return Label(draw(st.sampled_from(scene.blocks)))
+    raise AssertionError(operand.kind)
+
+
+def _value(draw: st.DrawFn, scene: Scene, operand: Operand, facts: dict[str, Fact]) -> Op:
+    wanted = operand.type_under(facts)
+    literal = _literal(wanted, operand.numbers_under(facts))
+    if literal is not None and draw(st.booleans()):
+        return draw(literal)
+    return scene.register(draw, _fitting(scene, operand, wanted))
+
+
+def _predicate(draw: st.DrawFn, scene: Scene, operand: Operand) -> Op:
+    choice = draw(st.integers(0, 2))
+    if choice == 0 and operand.number_too:
+        return Imm(draw(st.integers(0, 1)))
+    reg = scene.register(draw, [ScalarType.PRED])
+    return Not(reg) if choice == 1 and operand.negatable else reg
+
+
+def _address(draw: st.DrawFn, scene: Scene, operand: Operand, facts: dict[str, Fact]) -> Mem:
+    space = facts.get(operand.space) if isinstance(operand.space, str) else operand.space
+    assert space is None or isinstance(space, Space)
+    # In `[map, coordinates]` the address of the map stands without an offset.
+    offset = 0 if operand.name == "tmap" else draw(_OFFSETS)
+    found = scene.symbols(space)
+    if found and draw(st.booleans()):
+        return Mem(Sym(draw(st.sampled_from(found))), offset)
+    wide = [c for c in scene.classes if re.fullmatch(r"[bus]64", c.value)]
+    return Mem(scene.register(draw, wide), offset)
+
+
+def _tensor_address(draw: st.DrawFn, scene: Scene) -> Mem:
+    return Mem(scene.register(draw, [ScalarType.B32]), draw(_OFFSETS))
+
+
+def _matrix(draw: st.DrawFn, scene: Scene, operand: Operand, facts: dict[str, Fact]) -> Op:
+    if facts[operand.name] is Residency.TENSOR:
+        return _tensor_address(draw, scene)
+    if draw(st.integers(0, 3)) == 0:
+        return Imm(draw(st.integers(0, (1 << 63) - 1)))
+    return scene.register(draw, [ScalarType.B64])
+
+
+def _vector(draw: st.DrawFn, scene: Scene, operand: Operand, facts: dict[str, Fact]) -> Op:
+    assert operand.count is not None
+    wanted, count = operand.type_under(facts), operand.count.of(facts)
+    classes = _fitting(scene, operand, wanted)
+    writes = operand.access is Access.WRITE
+    literal = _literal(wanted, Numbers())
+    if operand.vector_numbers is VectorNumbers.NONE:
+        literal = None
+    if not count:
+        if literal is not None and draw(st.booleans()):
+            return draw(literal)
+        return scene.register(draw, classes)
+    # Long vectors take one class and one decision, or drawing them would take most of the time.
+    cls = [draw(st.sampled_from(classes))]
+    odd = draw(st.integers(0, count - 1)) if count > 1 and draw(st.booleans()) else -1
+    parts: list[Scalar] = [scene.register(draw, cls, new=writes or i > 0) for i in range(count)]
+    if odd >= 0 and operand.sink:
+        parts[odd] = SINK
+    elif odd >= 0 and literal is not None and cls[0].kind == wanted.kind:
+        parts[odd] = draw(literal)
+    return tuple(parts)
+
+
+def _source(draw: st.DrawFn, scene: Scene, operand: Operand, facts: dict[str, Fact]) -> Op:
+    """What mov reads: also literals, special registers and the addresses of symbols."""
+    wanted = operand.type_under(facts)
+    literal = _literal(wanted, Numbers())
+    readable = [
+        r.name
+        for r in special_registers().values()
+        if wanted in r.types and r.needs.holds(scene.target, NEWEST)
+    ]
+    shapes = ["register"]
+    if facts.keys() == {"type"}:
+        shapes += ["literal"] if literal is not None else []
+        shapes += ["special"] if readable and scene.special else []
+        shapes += ["symbol"] if wanted.bits == 64 and wanted.kind in "bi" else []
+    match draw(st.sampled_from(shapes)):
+        case "literal":
+            assert literal is not None
+            return draw(literal)
+        case "symbol" if scene.variables:
+            return Sym(draw(st.sampled_from([v.name for v in scene.variables])), draw(_OFFSETS))
+        case "special":
+            return Special(draw(st.sampled_from(readable)))
+    return scene.register(draw, _fitting(scene, operand, wanted))
+
+
+# ---- records ---------------------------------------------------------------------------------
+
+
+def draw_record(
+    draw: st.DrawFn, scene: Scene, row: Row, facts: dict[str, Fact], *, loc: int = 0
+) -> MachineInstr:
+    """A record of `row` with `facts` and random operands that satisfy it."""
+    guard: Reg | Not | None = None
+    if draw(st.integers(0, 4)) == 0:
+        reg = scene.register(draw, [ScalarType.PRED])
+        guard = Not(reg) if draw(st.booleans()) else reg
+    form = form_of(row, **facts)
+    words = row.words.pack(facts) if row.words else {}
+    scene.writes = Effect.WRITES_MEMORY in row.effects.effect
+    ops = [
+        Imm(words[slot]) if operand is None else draw_operand(draw, scene, operand, facts)
+        for slot, operand in zip(form.slots, form.operands, strict=True)
+    ]
+    return MachineInstr(form, tuple(ops), guard, loc)
+
+
+class Record:
+    """One record in a function of its own, with the facts it was made from."""
+
+    def __init__(
+        self,
+        function: MachineFunction,
+        record: MachineInstr,
+        facts: dict[str, Fact],
+        target: Target,
+    ) -> None:
+        self.function = function
+        self.record = record
+        self.facts = facts
+        self.target = target
+
+    @property
+    def row(self) -> Row:
+        return self.record.row
+
+    def __repr__(self) -> str:
+        return f"{instruction(self.record, register_names(self.function))}  // {self.target}"
+
+
+@st.composite
+def records(
+    draw: st.DrawFn, *, rows: Sequence[str] = (), target: str = "", special: bool = True
+) -> Record:
+    """One legal record of any row (or of one of `rows`) on any target (or on `target`)."""
+    chosen = TARGETS[target] if target else draw(targets())
+    among = [r for r in ordinary_rows(chosen) if not rows or r.id in rows]
+    row = draw(st.sampled_from(among))
+    facts = draw(st.sampled_from(legal_facts(row, chosen)))
+    function = MachineFunction("k")
+    record = draw_record(draw, Scene(function, target=chosen, special=special), row, facts)
+    function.blocks = [Block("entry", [record])]
+    renumber(function)
+    return Record(function, record, facts, chosen)
+
+
+# ---- modules ---------------------------------------------------------------------------------
+
+REPRESENTATIVES = ("sm_80", "sm_90a", "sm_100a", "sm_100f", "sm_103a", "sm_107a", "sm_110a")
+
+
+def targets() -> st.SearchStrategy[Target]:
+    """Targets between which the rows make a difference."""
+    return st.sampled_from([TARGETS[name] for name in REPRESENTATIVES])
+
+
+UNKNOWN_TO_NVGEN = ("nanosleep.u32 100", "pmevent 7", "brkpt")
+"""Instructions of PTX that no row describes; they are kept as text."""
+
+_PARAM_TYPES = tuple(
+    ScalarType(name) for name in ("u8", "u16", "u32", "u64", "s32", "f32", "f64", "b16", "b64")
+)
+
+
+@st.composite
+def _params(draw: st.DrawFn, function: str, *, pointers: bool) -> list[Param]:
+    found = []
+    for number in range(draw(st.integers(0, 3))):
+        name, type_ = f"{function}_param_{number}", draw(st.sampled_from(_PARAM_TYPES))
+        size = type_.bits // 8
+        if draw(st.integers(0, 3)) == 0:
+            align = draw(st.sampled_from((1, 4, 8, 64, 128)))
+            found.append(Param(name, ScalarType.B8, draw(st.integers(1, 256)), align))
+        elif pointers and type_ is ScalarType.U64 and draw(st.booleans()):
+            pointee = draw(st.sampled_from((None, Space.GLOBAL, Space.SHARED, Space.CONST)))
+            align = draw(st.sampled_from((1, 4, 16, 128)))
+            found.append(Param(name, type_, size, size, pointee, True, align))
+        else:
+            found.append(Param(name, type_, size, size))
+    return found
+
+
+@st.composite
+def _launch(draw: st.DrawFn, target: Target) -> Launch:
+    dims = st.sampled_from(((), (128,), (32, 4), (16, 2, 4)))
+    required = draw(dims)
+    most = () if required else draw(dims)
+    cluster = draw(st.sampled_from(((), (2,), (2, 2, 1)))) if target.number >= 90 else ()
+    registers, blocks = draw(st.sampled_from(((0, 0), (64, 0), (0, 2))))
+    return Launch(required, most, cluster, registers, blocks if required or most else 0)
+
+
+@st.composite
+def _variables(draw: st.DrawFn) -> list[Variable]:
+    found = []
+    for number in range(draw(st.integers(0, 3))):
+        space = draw(st.sampled_from((Space.GLOBAL, Space.SHARED, Space.CONST)))
+        size, align = draw(st.integers(1, 24)), draw(st.sampled_from((1, 4, 16, 1024)))
+        data = None
+        if space is not Space.SHARED and draw(st.booleans()):
+            data = draw(st.binary(min_size=size, max_size=size))
+        found.append(Variable(f"var{number}", space, size, align, data))
+    if draw(st.integers(0, 3)) == 0:
+        found.append(Variable("dynamic_smem", Space.SHARED, 0, 16, external=True))
+    return found
+
+
+@st.composite
+def _locations(draw: st.DrawFn) -> list[Location]:
+    texts = st.sampled_from(("a.ll", "dir/gemm.py", 'odd "name" \\ here', "x y.ll"))
+    python = draw(st.booleans())
+    found = [Location()]
+    for _ in range(draw(st.integers(0, 3))):
+        line, column = draw(st.integers(0, 9999)), draw(st.integers(0, 200))
+        source = (draw(texts), draw(st.integers(1, 999))) if python else ("", 0)
+        found.append(Location(draw(texts), line, column, *source))
+    return found
+
+
+def _phi(draw: st.DrawFn, scene: Scene) -> MachineInstr:
+    row = catalog.row("phi")
+    type_ = draw(st.sampled_from(row.axis["type"].values))
+    assert isinstance(type_, ScalarType)
+    count = draw(st.integers(1, 3))
+    values: list[Scalar] = [
+        Imm(draw(st.integers(0, 99))) if draw(st.booleans()) else scene.register(draw, [type_])
+        for _ in range(count)
+    ]
+    blocks = [Label(draw(st.sampled_from(scene.blocks))) for _ in range(count)]
+    result = scene.register(draw, [type_], new=True)
+    return MachineInstr(form_of(row, type=type_), (result, tuple(values), tuple(blocks)))
+
+
+def _ending(draw: st.DrawFn, scene: Scene, *, last: bool) -> list[MachineInstr]:
+    """How a block ends: it falls through, branches (perhaps under a guard), or returns."""
+    found = []
+    for _ in range(draw(st.integers(0, 2))):
+        row = catalog.row(draw(st.sampled_from(("bra", "ret", "exit"))))
+        facts = {name: draw(st.sampled_from(axis.facts)) for name, axis in row.axis.items()}
+        found.append(draw_record(draw, scene, row, facts))
+    return [*found, MachineInstr(form_of(catalog.row("ret")), ())] if last else found
+
+
+@st.composite
+def _function(
+    draw: st.DrawFn,
+    name: str,
+    target: Target,
+    variables: Sequence[Variable],
+    locations: int,
+    kept_names: bool,
+    phis: bool,
+) -> MachineFunction:
+    function = MachineFunction(name, draw(st.booleans()))
+    function.params = draw(_params(name, pointers=function.is_kernel))
+    if function.is_kernel:
+        function.launch = draw(_launch(target))
+    function.keep_names = kept_names
+    labels = draw(names(draw(st.integers(1, 4)), percent=False))
+    if draw(st.booleans()):
+        labels[0] = "entry"
+    classes = tuple(ScalarType) if kept_names else CLASSES
+    scene = Scene(function, classes, variables, labels, target)
+    for label in labels:
+        block = Block(label)
+        if phis and draw(st.booleans()):
+            block.instrs.append(_phi(draw, scene))
+        for _ in range(draw(st.integers(0, 3))):
+            loc = draw(st.integers(0, locations))
+            if draw(st.integers(0, 9)) == 0:
+                text = Text(draw(st.sampled_from(UNKNOWN_TO_NVGEN)))
+                block.instrs.append(MachineInstr(form_of(catalog.row("opaque")), (text,), None))
+                continue
+            row = draw(st.sampled_from(ordinary_rows(target)))
+            facts = draw(st.sampled_from(legal_facts(row, target)))
+            block.instrs.append(draw_record(draw, scene, row, facts, loc=loc))
+        block.instrs += _ending(draw, scene, last=label is labels[-1])
+        function.blocks.append(block)
+    renumber(function)
+    if kept_names or draw(st.booleans()):
+        _name_registers(draw, function)
+    return function
+
+
+def _name_registers(draw: st.DrawFn, function: MachineFunction) -> None:
+    """Names for all registers (PTX's own), or hints for some of them."""
+    labels = {block.name for block in function.blocks}
+    drawn = draw(names(min(len(function.regs), 6), percent=function.keep_names))
+    given = [name for name in drawn if name not in labels]
+    for reg in range(len(function.regs)):
+        if reg < len(given):
+            function.regs.names[reg] = given[reg]
+        elif function.keep_names:
+            function.regs.names[reg] = f"%{function.regs.classes[reg].value}_{reg}"
+
+
+class Drawn:
+    """A random module; what it shows of itself is its text, not its thousand fields."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+
+    def __repr__(self) -> str:
+        return "\n" + print_mir(self.module).text
+
+
+@st.composite
+def modules(draw: st.DrawFn, *, kept_names: bool | None = None, mir: bool = False) -> Drawn:
+    """A module whose records all satisfy their rows.
+
+    `kept_names` says whether registers have names of their own, as in PTX that was read.  With
+    `mir` the module also has what only MIR text can carry: locations, PHI records, grid constants.
+    """
+    target = draw(targets())
+    kept = draw(st.booleans()) if kept_names is None else kept_names
+    variables = draw(_variables())
+    module = Module(target, NEWEST, draw(st.sampled_from(("", "gemm.ll"))), variables)
+    if mir:
+        module.ptx = draw(st.sampled_from((None, *PTX_VERSIONS[-3:])))
+        module.locations = draw(_locations())
+    for number in range(draw(st.integers(1, 2))):
+        function = draw(
+            _function(f"f{number}", target, variables, len(module.locations) - 1, kept, mir)
+        )
+        if mir and draw(st.booleans()):
+            function.params.append(Param("grid", ScalarType.B8, 128, 64, constant=True))
+        module.functions.append(function)
+    return Drawn(module)
