@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 import nvgen
 from intrinsics.findings import InputError, NvgenError, SelectionError
+from tests.oracle.gpu import launch
 from tests.oracle.jit import Dim3, HostKernel
 from tests.oracle.scalar_programs import (
     INPUTS,
@@ -43,12 +44,12 @@ def both(
     grid: Dim3 = (1, 1, 1),
     block: Dim3 = (32, 1, 1),
 ) -> tuple[list[Bytes], list[Bytes]]:
-    """All arrays as bytes after a run on the host, and after one on the simulator."""
+    """All arrays as bytes after a run on the host, and after one on the device under test."""
     on_host = [a.copy() if isinstance(a, np.ndarray) else a for a in memory]
     on_gpu = [a.copy() if isinstance(a, np.ndarray) else a for a in memory]
     HostKernel(text).run(*on_host, grid=grid, block=block)
     compiled = nvgen.compile(text, target=TARGET)
-    compiled.run(*on_gpu, grid=grid, block=block, device="sim")
+    launch(compiled, *on_gpu, grid=grid, block=block)
     return _bytes(on_host), _bytes(on_gpu)
 
 
@@ -58,11 +59,11 @@ def _bytes(memory: Sequence[NDArray[np.generic] | int]) -> list[Bytes]:
 
 def assert_equal(text: str, found: tuple[list[Bytes], list[Bytes]]) -> None:
     """Every array has the same bytes on both sides."""
-    for number, (host, gpu) in enumerate(zip(*found, strict=True)):
-        wrong = np.flatnonzero(host != gpu)
+    for number, (host, device) in enumerate(zip(*found, strict=True)):
+        wrong = np.flatnonzero(host != device)
         assert wrong.size == 0, (
             f"array {number} differs in {wrong.size} bytes, first at byte {wrong[0]}: "
-            f"host {host[wrong[0]]:#x}, simulator {gpu[wrong[0]]:#x}\n{text}"
+            f"host {host[wrong[0]]:#x}, device {device[wrong[0]]:#x}\n{text}"
         )
 
 

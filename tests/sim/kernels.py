@@ -19,8 +19,10 @@ from intrinsics.modifiers import CtaGroup, LdStNum, LdStShape, MmaKind
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import Barrier, Int, Pointer, Vector
+from tests.oracle.gpu import launch
 
 TARGET = "sm_100a"
+TMA_TARGET = "sm_90a"
 THREADS = 128
 LANES = 128
 FILLER = 0xC3
@@ -183,12 +185,12 @@ class SharedDump:
         b.wait(loaded, 0)
         copy_out(b, tile.pointer, pointer(args, "out"), self.size)
         self.kernel = b.finish()
-        self._compiled = self.kernel.compile(target=TARGET)
+        self._compiled = self.kernel.compile(target=TMA_TARGET)
 
     def run(self, source: NDArray[np.generic], start: tuple[int, ...]) -> Bytes:
         """All bytes of shared memory after the copy."""
         out = np.zeros(self.size, np.uint8)
-        self._compiled.run(source, out, *start, schedule=self.schedule)
+        launch(self._compiled, source, out, *start, block=(THREADS, 1, 1), schedule=self.schedule)
         return out
 
 
