@@ -1,0 +1,97 @@
+"""README says what is so: its code runs, its excerpts and outputs are what nvgen prints."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from intrinsics.targets import TARGETS
+from nvgen.cli import main
+from tests.nvgen.samples import gemm_tile
+from tests.oracle import ptxas
+from tests.oracle.legality_forms import FAMILIES
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    """The fenced blocks of a language."""
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    return [text for found, text in fenced if found == language]
+
+
+def squeezed(text: str) -> list[str]:
+    """The lines of a text without their layout."""
+    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+
+def stands_in(excerpt: str, whole: str) -> bool:
+    """Whether every line of the excerpt is one of the whole, in the same order."""
+    lines = iter(squeezed(whole))
+    return all(line in lines for line in squeezed(excerpt))
+
+
+def test_the_kernel_of_the_first_screen_is_the_sample():
+    kernel = gemm_tile().build()
+    compiled = kernel.compile(target="sm_100a")
+    (written, *_), (llvm,), (ptx,) = blocks("python"), blocks("llvm"), blocks("ptx")
+    (mir,) = blocks("mir")
+    assert stands_in(written, (ROOT / "samples/01_gemm_tile.py").read_text(encoding="utf-8"))
+    assert stands_in(re.sub(r", !dbg !\d+", "", llvm), re.sub(r", !dbg !\d+", "", compiled.llvm))
+    assert stands_in(mir, compiled.mir)
+    assert stands_in(ptx, compiled.ptx)
+
+
+def test_the_error_of_the_first_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    (shown,) = blocks("text")
+    arguments = "ptr addrspace(6) %d, i64 %a, i64 %b, i32 %idesc"
+    name = "@llvm.nvvm.tcgen05.mma.shared"
+    file = tmp_path / "i8.ll"
+    file.write_text(
+        f"define ptx_kernel void @gemm({arguments}) {{\n"
+        f"  call void {name}({arguments}, i1 true, i32 3, i32 1, i32 0)\n  ret void\n}}\n"
+        f"declare void {name}(ptr addrspace(6), i64, i64, i32, i1, i32, i32, i32)\n"
+    )
+    assert main(["compile", str(file), "--target", "sm_103a", "-o", str(tmp_path / "o.ptx")]) == 1
+    found = capsys.readouterr().err.replace(str(file), "i8.ll")
+    assert squeezed(found) == squeezed(shown)
+
+
+def test_the_python_example_runs():
+    _, example = blocks("python")
+    exec(compile(example, "README.md", "exec"), {})
+
+
+def test_the_commands_print_what_is_shown(capsys: pytest.CaptureFixture[str]):
+    sessions = re.findall(r"^\$ nvgen (.*)\n((?:(?!\$ ).*\n)*)", "".join(blocks("console")), re.M)
+    assert sessions
+    for command, output in sessions:
+        assert main(shlex.split(command)) == 0
+        assert capsys.readouterr().out.rstrip() == output.rstrip()
+
+
+@pytest.mark.parametrize("task", re.findall(r"`?make (\w+)`?", README))
+def test_the_tasks_exist(task: str):
+    assert re.search(rf"^{task}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", re.findall(r"\]\(([^)]+)\)", README))
+def test_the_links_lead_somewhere(path: str):
+    assert (ROOT / path).exists()
+
+
+def test_the_numbers_of_the_legality_oracle():
+    statements = sum(len(statements()) for statements in FAMILIES.values())
+    assert f"{statements:,} statements" in README
+    assert f"on {len(ptxas.TARGETS)} targets in PTX {ptxas.PTX[0]} to {ptxas.PTX[-1]}" in README
+    verdicts = statements * len(ptxas.TARGETS) * len(ptxas.PTX)
+    assert f"{verdicts / 1e6:.1f} million verdicts" in README
+
+
+def test_the_targets():
+    names = list(TARGETS)
+    assert f"{names[0]} to {names[-1].rstrip('af')}" in README
