@@ -29,7 +29,7 @@ def target(tokens: Tokens) -> Target:
     token = tokens.next
     found = TARGETS.get(tokens.take("word"))
     if found is None:
-        raise BadTextError(f"unknown target '{token.text}'", token, "one of `nvgen targets`")
+        raise BadTextError(f"unknown target '{token.shown}'", token, "one of `nvgen targets`")
     return found
 
 
@@ -49,7 +49,7 @@ def register_class(tokens: Tokens) -> ScalarType:
     token = tokens.next
     found = _CLASSES.get(tokens.take("word"))
     if found is None:
-        raise BadTextError(f"no register class '{token.text}'", token, "b32, b64, pred, f32, …")
+        raise BadTextError(f"no register class '{token.shown}'", token, "b32, b64, pred, f32, …")
     return found
 
 
@@ -68,7 +68,7 @@ def _space(tokens: Tokens) -> Space:
     token = tokens.next
     found = _SPACES.get(tokens.take("word"))
     if found is None:
-        raise BadTextError(f"no state space '{token.text}'", token, ", ".join(_SPACES))
+        raise BadTextError(f"no state space '{token.shown}'", token, ", ".join(_SPACES))
     return found
 
 

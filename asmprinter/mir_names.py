@@ -93,17 +93,16 @@ class RegisterName(NamedTuple):
     """
 
     name: str | None
-    number: int
+    number: str = "1"
 
 
 def register_names(function: MachineFunction) -> list[str]:
     """How the registers of `function` are spelled, without their classes; no two are the same."""
+    return list(_register_names(function, function.keep_names))
+
+
+def _register_names(function: MachineFunction, keep: bool) -> Iterator[str]:
     seen: dict[str, int] = {}
-    return list(_register_names(function, seen))
-
-
-def _register_names(function: MachineFunction, seen: dict[str, int]) -> Iterator[str]:
-    keep = function.keep_names
     for reg, name in enumerate(function.regs.names):
         if not name and not keep:
             yield f"%{reg}"
@@ -126,15 +125,15 @@ def _ptx_name(name: str) -> str:
 def register_name(shown: str, *, keep: bool) -> RegisterName:
     """What the spelling of a register says; `keep` for a function that keeps PTX's names."""
     match = _REGISTER.fullmatch(shown)
-    assert match is not None
+    assert match is not None, shown
     name, number = match[1], match[2]
+    if not keep and number is None and _NUMBER.fullmatch(name):
+        return RegisterName(None, name)
     if name.startswith('"'):
-        return RegisterName(unquoted(name), int(number or 1))
-    if keep:
-        return RegisterName("%" + name, int(number or 1))
-    if _NUMBER.fullmatch(name) and number is None:
-        return RegisterName(None, int(name))
-    return RegisterName(name, int(number or 1))
+        name = unquoted(name)
+    elif keep:
+        name = "%" + name
+    return RegisterName(name, number or "1")
 
 
 def register_range(first: str, last: str) -> list[str]:

@@ -30,9 +30,9 @@ from intrinsics.mir import (
 from intrinsics.modifiers import ScalarType
 
 _LITERALS = {
-    "imm": (re.compile("(-?[0-9]+)"), "imm:-16"),
+    "imm": (re.compile("-?[0-9]+"), "imm:-16"),
     "fimm": (re.compile("0(?:f([0-9A-Fa-f]{8})|d([0-9A-Fa-f]{16}))"), "fimm:0f3F800000"),
-    "sreg": (re.compile(r"(\w+(?:\.\w+)*)"), "sreg:tid.x"),
+    "sreg": (re.compile(r"[A-Za-z_]\w*(?:\.\w+)*"), "sreg:tid.x"),
 }
 """What may stand behind each word, and an example."""
 
@@ -112,7 +112,7 @@ def _literal(token: Token) -> Scalar:
     pattern, example = _LITERALS[word]
     match = pattern.fullmatch(shown)
     if match is None:
-        raise BadTextError(f"'{token.text}' is no operand", token, f"such as {example}")
+        raise BadTextError(f"'{token.shown}' is no operand", token, f"such as {example}")
     match word:
         case "imm":
             return Imm(integer(token, shown))

@@ -258,7 +258,8 @@ def _comment(mi: MachineInstr, locations: list[Location]) -> str:
         parts.append(str(number))
     location = locations[mi.loc] if mi.loc < len(locations) else Location()
     if location.line:
-        parts.append(f"{escaped(location.file.rsplit('/', 1)[-1])}:{location.line}")
+        file = escaped(location.file.rsplit("/", 1)[-1])
+        parts.append(f"{file}:{location.line}" if file else f"line {location.line}")
     return ", ".join(parts)
 
 

@@ -6,32 +6,40 @@ numbered by first appearance (`intrinsics.mir.renumber`).
 
 The grammar, line by line; `;` begins a comment, blank lines do not count:
 
-    module    = { "target" WORD | "ptx" MAJOR.MINOR | "source" STRING | variable | function
-                | location }                                ; one target, each location number once
+    module    = { "target" WORD | "ptx" INT"."INT | "source" STRING | variable | function
+                | location }                    ; a target; no more than one of the first three
     variable  = ["extern"] SPACE symbol ":" "size" INT "align" INT ["=" HEX]
-    function  = ("kernel" | "func") symbol "(" { param [","] } ")" { launch | "named" } "{"
-                { block } "}"                               ; the header may break where it likes
+    function  = ("kernel" | "func") symbol "(" { param [","] } ")" { launch } "{"
+                { block } "}"                   ; up to the `{` lines may end anywhere
     param     = "param" symbol ":" CLASS "size" INT "align" INT
                 ["ptr" ("generic" | SPACE) INT] ["constant"]
     launch    = ("reqntid" | "maxntid" | "cluster") INT [INT [INT]] | ("maxnreg" | "minctasm") INT
-    block     = label ":" { record }
-    record    = [guard] [results "="] OPCODE [operands] [location-number]
-                { WORD ":" operand }                        ; one a line: operands by their names
+              | "named"                         ; each of them once
+    block     = label ":" { record }            ; each label once
+    record    = [guard] [results "="] OPCODE [operands] ["!"INT]
+                { WORD ":" operand }            ; one a line: operands by their names
     guard     = "@" ["!"] register
-    results   = operand { "," operand }
-    operands  = [WORD "="] operand { "," [WORD "="] operand } ; what may be left out has its name
-    operand   = scalar | "{" [scalar { "," scalar }] "}" | "{" register "..." register "}"
-    scalar    = register | "!" register | "imm:"["-"]INT | "fimm:"FLOAT | "sreg:"NAME
-              | symbol [offset] | label | "text:"STRING | "_" | "[" (register | symbol) [offset] "]"
+    results   = result { "," result }
+    result    = register | "_" | list
+    operands  = [WORD "="] operand { "," [WORD "="] operand }
+                                                ; an operand that may be left out is named
+    operand   = scalar | list
+    list      = "{" [scalar { "," scalar }] "}" | "{" register "..." register "}"
+    scalar    = register | "!" register | "imm:"["-"]INT | "fimm:"FLOAT | "sreg:"WORD
+              | symbol [offset] | label | "text:"STRING | "_" | address
+    address   = "[" (register | symbol) [offset] "]"
     offset    = ("+" | "-") INT
-    register  = "%"NAME["#"INT] [":" CLASS]      ; the class may be left out once it is known
+    register  = "%"NAME["#"INT] [":" CLASS]     ; the class may be left out once it is known
     symbol    = "@"NAME
-    label     = "bb."["%"]NAME
-    location  = location-number "=" STRING ":" INT ":" INT ["from" STRING ":" INT]
-    location-number = "!"INT
+    label     = "bb."(["%"]PLAIN | STRING)
+    location  = "!"INT "=" STRING ":" INT ":" INT ["from" STRING ":" INT] ; from !1 on, each once
+
     NAME      = PLAIN | STRING
-    PLAIN     = ["."] LETTERS { "." LETTERS }    ; letters and digits of any script, `_` and `$`
-    STRING    = '"' { character | "\\" | '\"' | "\n" | "\r" | "\t" | "\u{"HEX"}" } '"'
+    PLAIN     = ["."] LETTERS { "." LETTERS }   ; LETTERS: letters and digits, `_` and `$`
+    WORD      = letters, digits and `_`, with `.` and `::` between them
+    STRING    = '"' { character | "\\" | '\"' | "\n" | "\r" | "\t" | "\u{"1 to 6 hex digits"}" } '"'
+    HEX       = "0x", two hex digits for each byte
+    FLOAT     = "0f", 8 hex digits | "0d", 16 hex digits
 
 A register whose name is a number (`%7`) has no name of its own, unless the function is `named`:
 then registers are called as in PTX, `%r1` with its `%`, and what has none is quoted (`%"acc"`).
@@ -135,7 +143,7 @@ class _Reader:
                 Severity.ERROR,
                 str(bad),
                 place,
-                got=token.shown,
+                got=bad.got,
                 expected=bad.expected,
             )
         )
@@ -155,7 +163,7 @@ class _Reader:
             self.module.variables.append(declarations.variable(tokens))
         else:
             expected = ", ".join(_TOP_LEVEL) + " or a state space"
-            raise BadTextError(f"unexpected '{token.text}'", token, expected)
+            raise BadTextError(f"unexpected '{token.shown}'", token, expected)
         tokens.end()
 
     def _once(self, tokens: Tokens) -> None:
@@ -217,14 +225,15 @@ class _Reader:
 
     def _header(self) -> list[Token]:
         """The tokens of a function up to its `{`, on as many lines as they take."""
-        *tokens, end = self.lines[self.at - 1]
-        while all(token.text != "{" for token in tokens):
-            line = next(self._lines_until(_ends_header), None)
-            if line is None:
+        line = self.lines[self.at - 1]
+        tokens = line[:-1]
+        while all(token.text != "{" for token in line):
+            following = next(self._lines_until(_ends_header), None)
+            if following is None:
                 break
+            line = following
             tokens += line[:-1]
-            end = line[-1]
-        return [*tokens, end]
+        return [*tokens, line[-1]]
 
     def _body_line(self, tokens: Tokens, body: Body) -> None:
         token, blocks = tokens.next, body.function.blocks
@@ -253,7 +262,7 @@ class _Reader:
             reader = RecordReader(tokens, body)
         except BadTextError as bad:
             self._report(bad)
-        for line in self._lines_until(lambda line: not is_operand_line(Tokens(line))):
+        for line in self._lines_until(lambda line: not is_operand_line(line)):
             if reader is not None:
                 self._attempt(reader.line, Tokens(line))
         return reader.record() if reader is not None and len(self.findings) == before else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from asmprinter.mir_operands import Body, operand, register
 from asmprinter.mir_tokens import BadTextError, Token, Tokens
@@ -18,9 +18,13 @@ from intrinsics.mir import SINK, MachineInstr, Mem, Not, Op, Reg, form_of
 from intrinsics.row import Access, Fact, Kind, Residency, Row
 
 
-def is_operand_line(tokens: Tokens) -> bool:
+def is_operand_line(line: Sequence[Token]) -> bool:
     """Whether the line holds an operand of the record above it."""
-    return tokens.next.kind == "word" and tokens.ahead(1)[:2] == ("mark", ":")
+    return line[0].kind == "word" and line[1].text == ":"
+
+
+def _is_result(token: Token) -> bool:
+    return token.kind == "reg" or token.text in ("{", "_")
 
 
 class RecordReader:
@@ -46,10 +50,12 @@ class RecordReader:
         return Not(reg) if negated else reg
 
     def _results(self, tokens: Tokens) -> list[Op]:
-        if tokens.next.kind != "reg" and tokens.next.text not in ("{", "_"):
+        if not _is_result(tokens.next):
             return []
         found = [operand(tokens, self.body)]
         while tokens.take_if("mark", ","):
+            if not _is_result(tokens.next):
+                raise tokens.unexpected("a result")
             found.append(operand(tokens, self.body))
         tokens.take("mark", "=")
         return found
@@ -130,7 +136,9 @@ def _form(token: Token, opcode: str) -> tuple[Row, Mapping[str, Fact]]:
     if found is None:
         near = _near(opcode)
         hint = f"; the nearest family is {near}" if near else ""
-        raise BadTextError(f"no opcode '{opcode}'{hint}", token, f"{near}_…" if near else "an opcode")
+        raise BadTextError(
+            f"no opcode '{token.shown}'{hint}", token, f"{near}_…" if near else "an opcode"
+        )
     return found
 
 

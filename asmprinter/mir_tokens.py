@@ -25,13 +25,13 @@ _TOKEN = re.compile(
     r"\s*(?:"
     r"(?P<comment>;.*)"
     rf"|(?P<string>{STRING})"
-    rf"|(?P<reg>%(?:{PLAIN}|{STRING})(?:\#[0-9]{{1,9}})?)"
+    rf"|(?P<reg>%(?:{PLAIN}|{STRING})(?:\#[0-9]+)?)"
     r"|(?P<literal>(?:imm|fimm|sreg):[^\s;,=\[\]{}()]+)"
     rf"|(?P<text>text:{STRING})"
     rf"|(?P<sym>@(?:{PLAIN}|{STRING}))"
     rf"|(?P<label>bb\.(?:%?{PLAIN}|{STRING}))"
     r"|(?P<loc>![0-9]+)"
-    r"|(?P<word>[A-Za-z_][\w.]*(?:::\w+)*)"
+    r"|(?P<word>[A-Za-z_]\w*(?:\.\w+)*(?:::\w+)*)"
     r"|(?P<hex>0x[0-9A-Fa-f]*)"
     r"|(?P<version>[0-9]+\.[0-9]+)"
     r"|(?P<int>[0-9]+)"
@@ -42,6 +42,8 @@ _TOKEN = re.compile(
 
 _WANTED = {
     "": "more",
+    "mark": "a mark",
+    "label": "a block (bb.entry)",
     "string": 'a "string"',
     "reg": "a register (%r:b32)",
     "sym": "a name (@x)",
@@ -128,7 +130,7 @@ class Tokens:
     @property
     def next(self) -> Token:
         """The next token; END behind the last."""
-        return self.ahead(0)
+        return self.tokens[self.at]
 
     @property
     def last(self) -> Token:
@@ -204,15 +206,16 @@ class Tokens:
 
         Raises: BadTextError.
         """
-        if self.next.kind != END:
-            raise self.unexpected("")
+        token, wanted = self.next, "the end of the line"
+        if token.kind == BAD:
+            raise self.unexpected(wanted)
+        if token.kind != END:
+            raise BadTextError(f"unexpected '{token.shown}'", token, wanted)
 
     def unexpected(self, wanted: str) -> BadTextError:
-        """That the next token is not what is wanted there (nothing, if that is empty)."""
+        """That the next token is not what is wanted there."""
         token = self.next
         if token.kind == BAD:
             return BadTextError(f"cannot read '{token.shown}'", token, wanted)
-        if not wanted:
-            return BadTextError(f"unexpected '{token.shown}'", token, "the end of the line")
         quote = "" if token.kind == END else "'"
         return BadTextError(f"expected {wanted}, got {quote}{token.shown}{quote}", token, wanted)
