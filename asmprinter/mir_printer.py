@@ -7,9 +7,10 @@ four operands stands one operand a line, each with its name.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from asmprinter import mir_names
+from asmprinter.mir_names import escaped, quoted, register_names, register_range
 from asmprinter.ptx_printer import Printed, float_literal
 from intrinsics.idesc import InstructionDescriptor
 from intrinsics.mir import (
@@ -44,7 +45,6 @@ LONG = 4
 """So many registers whose numbers follow each other are written as a range."""
 
 _COMMENT_COLUMN = 48
-_NUMBERED = re.compile(r"(%(?:.*?\D)?)(0|[1-9]\d{0,4})(:\w+)")
 
 
 def print_mir(module: Module) -> Printed:
@@ -53,7 +53,7 @@ def print_mir(module: Module) -> Printed:
     if module.ptx is not None:
         lines.append(f"ptx {module.ptx}")
     if module.source:
-        lines.append(f"source {_quoted(module.source)}")
+        lines.append(f"source {quoted(module.source)}")
     lines += [_variable(v) for v in module.variables]
     records: dict[int, MachineInstr] = {}
     for function in module.functions:
@@ -73,21 +73,18 @@ def print_function(function: MachineFunction, locations: list[Location]) -> str:
     return "\n".join(line for line, _ in _function(function, locations)) + "\n"
 
 
-def _quoted(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-
-
 def _variable(variable: Variable) -> str:
     linkage = "extern " if variable.external else ""
     text = (
-        f"{linkage}{variable.space.value} @{variable.name} : size {variable.size} "
-        f"align {variable.align}"
+        f"{linkage}{variable.space.value} {mir_names.symbol(variable.name)} : "
+        f"size {variable.size} align {variable.align}"
     )
     return text if variable.data is None else f"{text} = 0x{variable.data.hex()}"
 
 
 def _param(param: Param) -> str:
-    text = f"param @{param.name} : {param.type.value} size {param.size} align {param.align}"
+    name = mir_names.symbol(param.name)
+    text = f"param {name} : {param.type.value} size {param.size} align {param.align}"
     if param.is_pointer:
         space = param.pointee.value if param.pointee else "generic"
         text += f" ptr {space} {param.pointee_align}"
@@ -95,37 +92,23 @@ def _param(param: Param) -> str:
 
 
 def _location(location: Location) -> str:
-    text = f"{_quoted(location.file)}:{location.line}:{location.column}"
-    if location.python_file:
-        text += f" from {_quoted(location.python_file)}:{location.python_line}"
+    text = f"{quoted(location.file)}:{location.line}:{location.column}"
+    if location.python_file or location.python_line:
+        text += f" from {quoted(location.python_file)}:{location.python_line}"
     return text
 
 
 def _function(
     function: MachineFunction, locations: list[Location]
 ) -> Iterator[tuple[str, MachineInstr | None]]:
-    kind = "kernel" if function.is_kernel else "func"
-    yield f"{kind} @{function.name}(" + (")" if not function.params else ""), None
-    for i, param in enumerate(function.params):
-        comma = "," if i + 1 < len(function.params) else ""
-        yield f"  {_param(param)}{comma}", None
-    launch = function.launch
-    numbers = (
-        ("reqntid", launch.reqntid),
-        ("maxntid", launch.maxntid),
-        ("cluster", launch.cluster),
-        ("maxnreg", (launch.maxnreg,) if launch.maxnreg else ()),
-        ("minctasm", (launch.minctasm,) if launch.minctasm else ()),
-    )
-    words = [f"{name} {' '.join(map(str, given))}" for name, given in numbers if given]
-    words += ["named"] if function.keep_names else []
-    closing = ")" if function.params else ""
-    yield " ".join([*([closing] if closing else []), *words, "{"]), None
+    for line in _header(function):
+        yield line, None
     names = register_names(function)
     before = predecessors(function)
     for i, block in enumerate(function.blocks):
-        preds = ", ".join("bb." + function.blocks[p].name for p in before[i])
-        yield _commented(f"bb.{block.name}:", f"preds: {preds}" if preds else ""), None
+        preds = ", ".join(mir_names.block(function.blocks[p].name) for p in before[i])
+        label = f"{mir_names.block(block.name)}:"
+        yield _commented(label, f"preds: {preds}" if preds else ""), None
         for mi in block.instrs:
             first = True
             for line in _record(mi, names, function.regs.classes, locations):
@@ -134,11 +117,29 @@ def _function(
     yield "}", None
 
 
-def register_names(function: MachineFunction) -> list[str]:
-    """How registers are written: by name where they have one of their own, else by number."""
-    if function.keep_names:
-        return [n if n.startswith("%") else f"%{_quoted(n)}" for n in function.regs.names]
-    return [f"%{name}" if name else f"%{i}" for i, name in enumerate(function.regs.names)]
+def _header(function: MachineFunction) -> Iterator[str]:
+    kind = "kernel" if function.is_kernel else "func"
+    begin, end = f"{kind} {mir_names.symbol(function.name)}(", f"){_launch(function)} {{"
+    if not function.params:
+        yield begin + end
+        return
+    yield begin
+    for i, param in enumerate(function.params):
+        yield f"  {_param(param)}" + ("," if i + 1 < len(function.params) else "")
+    yield end
+
+
+def _launch(function: MachineFunction) -> str:
+    launch = function.launch
+    numbers = {
+        "reqntid": launch.reqntid,
+        "maxntid": launch.maxntid,
+        "cluster": launch.cluster,
+        "maxnreg": (launch.maxnreg,) if launch.maxnreg else (),
+        "minctasm": (launch.minctasm,) if launch.minctasm else (),
+    }
+    words = [f" {name} {' '.join(map(str, given))}" for name, given in numbers.items() if given]
+    return "".join(words) + (" named" if function.keep_names else "")
 
 
 # ---- records ---------------------------------------------------------------------------------
@@ -149,7 +150,7 @@ def _commented(text: str, comment: str) -> str:
 
 
 def _record(
-    mi: MachineInstr, names: list[str], classes: list[ScalarType], locations: list[Location]
+    mi: MachineInstr, names: Sequence[str], classes: Sequence[ScalarType], locations: list[Location]
 ) -> Iterator[str]:
     shown = [_operand(op, names, classes) for op in mi.ops]
     form = mi.form
@@ -173,7 +174,7 @@ def _record(
         yield _commented(line, _decoded(mi, form.slots[i]))
 
 
-def _guard(mi: MachineInstr, names: list[str]) -> str:
+def _guard(mi: MachineInstr, names: Sequence[str]) -> str:
     if isinstance(mi.guard, Not):
         return f"@!{names[mi.guard.reg]}:pred "
     return f"@{names[mi.guard]}:pred " if mi.guard is not None else ""
@@ -203,24 +204,26 @@ def _bare(form: Form, i: int, shown: str, mi: MachineInstr) -> str:
     return shown
 
 
-def _operand(op: Op, names: list[str], classes: list[ScalarType]) -> str:
+def _operand(op: Op, names: Sequence[str], classes: Sequence[ScalarType]) -> str:
     if not isinstance(op, tuple):
         return _scalar(op, names, classes)
-    shown = [_scalar(part, names, classes) for part in op]
-    if len(shown) >= LONG and register_range(shown[0], shown[-1]) == shown:
-        return f"{{{shown[0]} ... {shown[-1]}}}"
-    return "{" + ", ".join(shown) + "}"
+    if _is_range(op, names, classes):
+        return f"{{{_scalar(op[0], names, classes)} ... {_scalar(op[-1], names, classes)}}}"
+    return "{" + ", ".join(_scalar(part, names, classes) for part in op) + "}"
 
 
-def register_range(first: str, last: str) -> list[str]:
-    """`%r.0:b32` to `%r.3:b32`, or [] when the two do not span a range."""
-    begin, end = _NUMBERED.fullmatch(first), _NUMBERED.fullmatch(last)
-    if begin is None or end is None or begin.group(1, 3) != end.group(1, 3):
-        return []
-    return [f"{begin[1]}{n}{begin[3]}" for n in range(int(begin[2]), int(end[2]) + 1)]
+def _is_range(
+    parts: tuple[Scalar, ...], names: Sequence[str], classes: Sequence[ScalarType]
+) -> bool:
+    registers = [part for part in parts if isinstance(part, int)]
+    if len(parts) < LONG or len(registers) < len(parts):
+        return False
+    shown = [names[reg] for reg in registers]
+    same_class = len({classes[reg] for reg in registers}) == 1
+    return same_class and register_range(shown[0], shown[-1]) == shown
 
 
-def _scalar(op: Scalar, names: list[str], classes: list[ScalarType]) -> str:
+def _scalar(op: Scalar, names: Sequence[str], classes: Sequence[ScalarType]) -> str:
     match op:
         case int():
             return f"{names[op]}:{classes[op].value}"
@@ -232,13 +235,13 @@ def _scalar(op: Scalar, names: list[str], classes: list[ScalarType]) -> str:
             shown = _scalar(base, names, classes)
             return f"[{shown}{offset:+d}]" if offset else f"[{shown}]"
         case Sym(name, offset):
-            return f"@{name}{offset:+d}" if offset else f"@{name}"
+            return mir_names.symbol(name) + (f"{offset:+d}" if offset else "")
         case Special(name):
             return f"sreg:{name}"
         case Label(name):
-            return f"bb.{name}"
+            return mir_names.block(name)
         case Text(text):
-            return f"text:{_quoted(text)}"
+            return f"text:{quoted(text)}"
         case Not(reg):
             return f"!{names[reg]}:pred"
         case Sink():
@@ -255,7 +258,8 @@ def _comment(mi: MachineInstr, locations: list[Location]) -> str:
         parts.append(str(number))
     location = locations[mi.loc] if mi.loc < len(locations) else Location()
     if location.line:
-        parts.append(f"{location.file.rsplit('/', 1)[-1]}:{location.line}")
+        file = escaped(location.file.rsplit("/", 1)[-1])
+        parts.append(f"{file}:{location.line}" if file else f"line {location.line}")
     return ", ".join(parts)
 
 

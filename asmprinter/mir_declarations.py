@@ -1,0 +1,183 @@
+"""What MIR text declares around its records: variables, parameters, launch words, locations.
+
+Layer: asmprinter.  Input: tokens.  Output: the parts of an `intrinsics.mir.Module` that are not
+records.  The grammar stands in `asmprinter.mir_reader`; each function reads the rule that it is
+named after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from asmprinter.mir_tokens import END, BadTextError, Token, Tokens, integer
+from intrinsics.mir import Launch, Location, MachineFunction, Param, Variable
+from intrinsics.modifiers import ScalarType, Space
+from intrinsics.targets import PTX_VERSIONS, TARGETS, Ptx, Target
+
+GENERIC = "generic"
+"""The space of a pointer that says none."""
+
+LAUNCH = {"reqntid": 3, "maxntid": 3, "cluster": 3, "maxnreg": 1, "minctasm": 1}
+"""The launch words, and how many numbers at most stand behind each."""
+
+_SPACES = {space.value: space for space in Space if " " not in space.value}
+_CLASSES = {cls.value: cls for cls in ScalarType}
+
+
+def target(tokens: Tokens) -> Target:
+    """A target's name."""
+    token = tokens.next
+    found = TARGETS.get(tokens.take("word"))
+    if found is None:
+        raise BadTextError(f"unknown target '{token.shown}'", token, "one of `nvgen targets`")
+    return found
+
+
+def version(tokens: Tokens) -> Ptx:
+    """A PTX version."""
+    token = tokens.next
+    major, _, minor = tokens.take("version").partition(".")
+    found = Ptx(integer(token, major), integer(token, minor))
+    if found not in PTX_VERSIONS:
+        expected = f"{PTX_VERSIONS[0]} to {PTX_VERSIONS[-1]}"
+        raise BadTextError(f"unknown PTX version {token.text}", token, expected)
+    return found
+
+
+def register_class(tokens: Tokens) -> ScalarType:
+    """A register class, or the type of a parameter."""
+    token = tokens.next
+    found = _CLASSES.get(tokens.take("word"))
+    if found is None:
+        raise BadTextError(f"no register class '{token.shown}'", token, "b32, b64, pred, f32, …")
+    return found
+
+
+def variable(tokens: Tokens) -> Variable:
+    """A variable's line."""
+    external = tokens.take_if("word", "extern")
+    space = _space(tokens)
+    name = tokens.symbol()
+    tokens.take("mark", ":")
+    size, align = _size_and_align(tokens)
+    data = _bytes(tokens) if tokens.take_if("mark", "=") else None
+    return Variable(name, space, size, align, data, external)
+
+
+def _space(tokens: Tokens) -> Space:
+    token = tokens.next
+    found = _SPACES.get(tokens.take("word"))
+    if found is None:
+        raise BadTextError(f"no state space '{token.shown}'", token, ", ".join(_SPACES))
+    return found
+
+
+def _size_and_align(tokens: Tokens) -> tuple[int, int]:
+    tokens.take("word", "size")
+    size = tokens.integer()
+    tokens.take("word", "align")
+    return size, tokens.integer()
+
+
+def _bytes(tokens: Tokens) -> bytes:
+    token = tokens.next
+    digits = tokens.take("hex").removeprefix("0x")
+    if len(digits) % 2:
+        raise BadTextError("half a byte is left over", token, "two hex digits for each byte")
+    return bytes.fromhex(digits)
+
+
+def location(tokens: Tokens) -> Location:
+    """What stands behind the `=` of a location's line."""
+    file = tokens.string()
+    tokens.take("mark", ":")
+    line = tokens.integer()
+    tokens.take("mark", ":")
+    column = tokens.integer()
+    if not tokens.take_if("word", "from"):
+        return Location(file, line, column)
+    python_file = tokens.string()
+    tokens.take("mark", ":")
+    return Location(file, line, column, python_file, tokens.integer())
+
+
+# ---- a function's header ---------------------------------------------------------------------
+
+
+def header(tokens: Tokens, report: Callable[[BadTextError], None]) -> MachineFunction:
+    """A function up to its `{`; whatever is wrong is reported, and left out."""
+    function = MachineFunction("", tokens.take("word") == "kernel")
+    try:
+        function.name = tokens.symbol()
+        tokens.take("mark", "(")
+        _params(tokens, function, report)
+        _launch(tokens, function)
+        tokens.take("mark", "{")
+        tokens.end()
+    except BadTextError as bad:
+        report(bad)
+    return function
+
+
+def _params(
+    tokens: Tokens, function: MachineFunction, report: Callable[[BadTextError], None]
+) -> None:
+    while not tokens.take_if("mark", ")"):
+        if tokens.next.kind == END or tokens.is_next("mark", "{"):
+            raise tokens.unexpected("')'")
+        begin = tokens.at
+        try:
+            function.params.append(_param(tokens))
+        except BadTextError as bad:
+            report(bad)
+            tokens.at = max(tokens.at, begin + 1)
+            while not _ends_param(tokens.next):
+                tokens.at += 1
+        tokens.take_if("mark", ",")
+
+
+def _ends_param(token: Token) -> bool:
+    return token.kind == END or (token.kind, token.text) in (
+        ("word", "param"), ("mark", ","), ("mark", ")"), ("mark", "{"),
+    )  # fmt: skip
+
+
+def _param(tokens: Tokens) -> Param:
+    tokens.take("word", "param")
+    name = tokens.symbol()
+    tokens.take("mark", ":")
+    cls = register_class(tokens)
+    size, align = _size_and_align(tokens)
+    pointee, is_pointer, pointee_align = None, tokens.take_if("word", "ptr"), 1
+    if is_pointer:
+        pointee = None if tokens.take_if("word", GENERIC) else _space(tokens)
+        pointee_align = tokens.integer()
+    constant = tokens.take_if("word", "constant")
+    return Param(name, cls, size, align, pointee, is_pointer, pointee_align, constant)
+
+
+def _launch(tokens: Tokens, function: MachineFunction) -> None:
+    found: dict[str, tuple[int, ...]] = {}
+    while not tokens.is_next("mark", "{"):
+        token = tokens.next
+        if token.kind != "word" or token.text not in (*LAUNCH, "named"):
+            raise tokens.unexpected("'{' or a launch word")
+        word = tokens.take()
+        if word in found:
+            raise BadTextError(f"{word} is said twice", token, f"{word} once")
+        found[word] = () if word == "named" else _numbers(tokens, LAUNCH[word])
+    function.keep_names = "named" in found
+    function.launch = Launch(
+        found.get("reqntid", ()),
+        found.get("maxntid", ()),
+        found.get("cluster", ()),
+        *found.get("maxnreg", (0,)),
+        *found.get("minctasm", (0,)),
+    )
+
+
+def _numbers(tokens: Tokens, most: int) -> tuple[int, ...]:
+    found = [tokens.integer()]
+    while len(found) < most and tokens.next.kind == "int":
+        found.append(tokens.integer())
+    return tuple(found)

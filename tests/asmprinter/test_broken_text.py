@@ -1,0 +1,439 @@
+"""What is wrong is reported where it stands, under the rule of its row; nothing worse happens.
+
+One thing at a time is broken in a statement that was drawn from the rows.  The statement stands
+between others that are right, and only its own line may be blamed.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from asmprinter.mir_printer import print_mir
+from asmprinter.mir_reader import read_mir
+from asmprinter.opcode_reader import TWICE
+from asmprinter.ptx_printer import instruction, print_ptx, register_names
+from asmprinter.ptx_reader import read_ptx
+from intrinsics import catalog
+from intrinsics.catalog import find_head
+from intrinsics.findings import Finding, InputError, Severity
+from intrinsics.mir import MachineInstr, renumber
+from intrinsics.modifiers import Modifier, ScalarType, Space
+from intrinsics.row import Kind, Literal, Row
+from intrinsics.targets import Target
+from isel.verifier.record import verify_records
+from tests.asmprinter.ptx_texts import TEXTS
+from tests.asmprinter.strategies import (
+    NEWEST,
+    Drawn,
+    Record,
+    examples,
+    is_legal,
+    modules,
+    records,
+    values_of,
+)
+
+LINE = 12
+"""Where the statement under test stands."""
+
+
+def around(statement: str, target: Target, registers: str = "") -> str:
+    """A kernel with `statement` on line 12, between two that are right."""
+    lines = [
+        f".version {NEWEST}",
+        f".target {target}",
+        ".address_size 64",
+        ".visible .entry k()",
+        "{",
+        ".reg .pred %p<200>;",
+        ".reg .b8 %rb<200>; .reg .b16 %rs<200>; .reg .b32 %r<200>;",
+        ".reg .b64 %rd<200>; .reg .b128 %rq<200>;",
+        ".reg .f32 %f<200>; .reg .f64 %fd<200>;" + registers,
+        "add.s32 %r199, %r198, 1;",
+        "bar.sync 0;",
+        statement,
+        "add.s32 %r198, %r197, 1;",
+        "ret;",
+        "}",
+    ]
+    assert lines[LINE - 1] == statement
+    return "\n".join(lines)
+
+
+def errors_of(text: str) -> list[Finding]:
+    """Errors of the reader and of the record verifier."""
+    reading = read_ptx(text, "k.ptx")
+    module = reading.module
+    found = [*reading.findings, *verify_records(module, module.target, NEWEST)]
+    return [f for f in found if f.severity is Severity.ERROR]
+
+
+def statement_of(drawn: Record) -> str:
+    return instruction(drawn.record, register_names(drawn.function))
+
+
+def respelled(drawn: Record, mnemonic: str) -> str:
+    """The statement under another name."""
+    old = drawn.row.spell(drawn.facts)
+    statement = statement_of(drawn)
+    assert statement.count(old) == 1
+    return statement.replace(old, mnemonic)
+
+
+def blamed(drawn: Record, statement: str) -> list[Finding]:
+    """The errors of the statement, which are all about its line and its row."""
+    errors = errors_of(around(statement, drawn.target))
+    assert errors, f"{statement} is accepted"
+    for finding in errors:
+        assert finding.place.line == LINE, finding
+        assert finding.place.file == "k.ptx"
+        family = finding.rule.split("/")[0]
+        assert family == "ptx" or finding.rule.startswith(f"{_family(drawn.row)}"), finding
+    return errors
+
+
+def _family(row: Row) -> str:
+    """The part of the head that rows with a common beginning share (`tcgen05.mma`)."""
+    return ".".join(row.head.split(".")[:2])
+
+
+@examples(200)
+@given(records())
+def test_the_statement_under_test_is_right_before_it_is_broken(drawn: Record):
+    assert errors_of(around(statement_of(drawn), drawn.target)) == []
+
+
+# ---- modifiers -------------------------------------------------------------------------------
+
+
+@functools.cache
+def vocabulary() -> tuple[str, ...]:
+    """Every modifier of every row, and words that are no modifier at all."""
+    words = {
+        value.value
+        for row in catalog.rows()
+        for axis in row.axis.values()
+        for value in axis.values
+        if not value.value.startswith("::")
+    }
+    return (*sorted(words), "nosuch", "x3", "kind::f17", "cta_group::3", "s31")
+
+
+@examples(300)
+@given(records(), st.data())
+def test_a_modifier_that_the_row_does_not_have(drawn: Record, data: st.DataObject):
+    """Put in the place of one that is there, or behind all of them."""
+    row = drawn.row
+    head, modifiers = find_head(row.spell(drawn.facts))
+    assert head is not None
+    known = {value.value for axis in row.axis.values() for value in axis.values}
+    known |= {item.text for item in row.items if isinstance(item, Literal)}
+    known |= {*row.elsewhere, *row.late}
+    word = data.draw(st.sampled_from([w for w in vocabulary() if w not in known]))
+    place = data.draw(st.integers(0, len(modifiers)))
+    spoilt = ".".join([head.text, *modifiers[:place], word, *modifiers[place + 1 :]])
+    assume(find_head(spoilt)[0] is head)  # no longer head, such as .parity behind try_wait
+    blamed(drawn, respelled(drawn, spoilt))
+
+
+@examples(300)
+@given(records(), st.data())
+def test_a_modifier_that_is_missing(drawn: Record, data: st.DataObject):
+    row = drawn.row
+    head, modifiers = find_head(row.spell(drawn.facts))
+    assert head is not None
+    needed = [item.text for item in row.items if isinstance(item, Literal)]
+    needed += [
+        fact.value
+        for name, axis in row.axis.items()
+        if not axis.optional and isinstance(fact := drawn.facts[name], Modifier)
+    ]
+    there = [i for i, word in enumerate(modifiers) if word in needed]
+    assume(there)
+    gone = data.draw(st.sampled_from(there))
+    spoilt = ".".join([head.text, *modifiers[:gone], *modifiers[gone + 1 :]])
+    blamed(drawn, respelled(drawn, spoilt))
+
+
+@examples(300)
+@given(records(), st.data())
+def test_a_modifier_that_stands_twice(drawn: Record, data: st.DataObject):
+    """ptxas lets a few (`.sync`, `.uni`) stand twice; of the others a second one is an error."""
+    head, modifiers = find_head(drawn.row.spell(drawn.facts))
+    assert head is not None
+    assume(set(modifiers) - set(TWICE))
+    word = data.draw(st.sampled_from([m for m in modifiers if m not in TWICE]))
+    spoilt = ".".join([head.text, *modifiers, word])
+    errors = blamed(drawn, respelled(drawn, spoilt))
+    ordered = word in {t.value for t in (*ScalarType, *Space)}
+    expected = {"ptx/types", "ptx/state-spaces"} if ordered else {"ptx/duplicate-modifier"}
+    assert expected & {f.rule for f in errors}
+
+
+RULED = tuple(row.id for row in catalog.rows() if row.rules and row.axes)
+"""Rows with rules that tie their axes; mov's rows are told apart by operands."""
+
+
+@examples(300)
+@given(records(rows=RULED), st.data())
+def test_a_value_that_the_rules_of_the_row_forbid(drawn: Record, data: st.DataObject):
+    """A neighbouring value of one axis, spelled as it should be, where the rules rule it out."""
+    row, facts = drawn.row, drawn.facts
+    assume(row.head != "mov")
+    forbidden = [
+        {**facts, name: value}
+        for name in row.axis
+        for value in values_of(row, name)
+        if value is not facts[name] and not is_legal(row, {**facts, name: value}, drawn.target)
+    ]
+    assume(forbidden)
+    changed = data.draw(st.sampled_from(forbidden))
+    blamed(drawn, respelled(drawn, row.spell(changed)))
+
+
+# ---- operands --------------------------------------------------------------------------------
+
+
+def that_cannot_stand_for(wanted: ScalarType, *, widened: bool) -> list[str]:
+    """Registers, of the preamble, that are no operand of type `wanted`."""
+    table = {
+        "%p190": ScalarType.PRED,
+        "%rs190": ScalarType.B16,
+        "%r190": ScalarType.B32,
+        "%rd190": ScalarType.B64,
+        "%rq190": ScalarType.B128,
+        "%f190": ScalarType.F32,
+        "%fd190": ScalarType.F64,
+    }
+    wrong = []
+    for name, cls in table.items():
+        predicate = (cls is ScalarType.PRED) != (wanted is ScalarType.PRED)
+        narrow = cls.bits < wanted.bits or (cls.bits > wanted.bits and not widened)
+        mixed = {cls.kind, wanted.kind} == {"i", "f"}
+        if predicate or narrow or mixed:
+            wrong.append(name)
+    return wrong
+
+
+@examples(300)
+@given(records(), st.data())
+def test_a_register_of_the_wrong_class(drawn: Record, data: st.DataObject):
+    record = drawn.record
+    typed = (Kind.REGISTER, Kind.VALUE, Kind.SOURCE, Kind.PREDICATE)
+    places = [
+        i
+        for i, operand in enumerate(record.form.operands)
+        if operand is not None and operand.kind in typed and type(record.ops[i]) is int
+    ]
+    assume(places)
+    place = data.draw(st.sampled_from(places))
+    operand = record.form.operands[place]
+    assert operand is not None
+    wanted = operand.type_under(drawn.facts)
+    names = register_names(drawn.function)
+    wrong = that_cannot_stand_for(wanted, widened=operand.widened)
+    names.append(data.draw(st.sampled_from(wrong)))
+    ops = (*record.ops[:place], len(names) - 1, *record.ops[place + 1 :])
+    spoilt = MachineInstr(record.form, ops, record.guard)
+    errors = blamed(drawn, instruction(spoilt, names))
+    assert any(f.rule.endswith("/operands") for f in errors)
+
+
+WITH_VECTORS = tuple(
+    row.id for row in catalog.rows() if any(o.kind is Kind.VECTOR for o in row.operands)
+)
+
+
+@examples(150)
+@given(records(rows=WITH_VECTORS), st.data())
+def test_a_vector_of_the_wrong_length(drawn: Record, data: st.DataObject):
+    record = drawn.record
+    places = [i for i, op in enumerate(record.ops) if isinstance(op, tuple)]
+    assume(places)
+    place = data.draw(st.sampled_from(places))
+    vector = record.ops[place]
+    assert isinstance(vector, tuple)
+    longer = data.draw(st.booleans()) or len(vector) == 1
+    changed = (*vector, vector[-1]) if longer else vector[:-1]
+    ops = (*record.ops[:place], changed, *record.ops[place + 1 :])
+    names = register_names(drawn.function)
+    errors = blamed(drawn, instruction(MachineInstr(record.form, ops, record.guard), names))
+    if drawn.row.head != "mov":
+        assert any(f.rule.endswith("/vector-size") for f in errors)
+
+
+@examples(200)
+@given(records())
+def test_operands_too_many(drawn: Record):
+    """No row takes four more registers behind all that it has."""
+    statement = statement_of(drawn).removesuffix(";")
+    more = ", ".join(["%r150", "%r151", "%r152", "%r153"])
+    glue = ", " if drawn.record.ops or drawn.row.syntax else " "
+    blamed(drawn, f"{statement}{glue}{more};")
+
+
+@examples(150)
+@given(records())
+def test_no_operand_at_all(drawn: Record):
+    assume(any(e.group is None for e in drawn.row.elements))
+    head = statement_of(drawn).split(drawn.row.spell(drawn.facts))[0]
+    blamed(drawn, f"{head}{drawn.row.spell(drawn.facts)};")
+
+
+@examples(150)
+@given(records())
+def test_a_register_that_nobody_declared(drawn: Record):
+    names = register_names(drawn.function)
+    assume(names)
+    spoilt = statement_of(drawn)
+    errors = blamed(drawn, spoilt.replace(names[0], "%nowhere1", 1))
+    assert any("%nowhere1" in f.message + f.got for f in errors)
+
+
+@examples(100)
+@given(records())
+def test_a_guard_that_is_no_predicate(drawn: Record):
+    bare = MachineInstr(drawn.record.form, drawn.record.ops)
+    errors = blamed(drawn, "@%r7 " + instruction(bare, register_names(drawn.function)))
+    assert [f.rule for f in errors] == ["ptx/guard"]
+
+
+# ---- recovery --------------------------------------------------------------------------------
+
+_RUBBISH = st.text(alphabet="abz019 ._%$@!|<>+-*:,[]()\n\t#?\\^~&", max_size=40)
+
+
+@examples(120)
+@given(modules(kept_names=False), _RUBBISH, st.data())
+def test_one_bad_statement_never_hides_another(drawn: Drawn, rubbish: str, data: st.DataObject):
+    """Whatever stands between two `;`, the other statements are read as if it were not there."""
+    text = print_ptx(drawn.module, NEWEST).text
+    lines = text.split("\n")
+    starts = [i for i, line in enumerate(lines) if line == "{"]
+    place = data.draw(st.sampled_from(starts)) + 1
+    # A label, a branch or a declaration would be more than a bad statement.
+    assume(":" not in rubbish.replace("::", "") and "." not in rubbish.strip()[:1])
+    assume(not rubbish.strip().startswith(("ret", "exit", "bra", "@")))
+    with_it = "\n".join([*lines[:place], "\trubbish " + rubbish + ";", *lines[place:]])
+    usual, found = read_ptx(text), read_ptx(with_it)
+    assert len(found.findings) > len(usual.findings)
+    for old, new in zip(usual.module.functions, found.module.functions, strict=True):
+        assert [(mi.form, mi.words()) for mi in new.instructions() if mi.row.id != "opaque"] == [
+            (mi.form, mi.words()) for mi in old.instructions() if mi.row.id != "opaque"
+        ]
+
+
+@examples(60)
+@given(st.lists(records(special=False), min_size=2, max_size=5))
+def test_every_bad_statement_is_reported(drawn: list[Record]):
+    """Ten statements, five of them wrong: five lines are blamed."""
+    target = drawn[0].target
+    good = "add.s32 %r1, %r2, 3;"
+    bad = [f"{d.row.head}.nosuch %r1;" for d in drawn]
+    lines = list(itertools.chain.from_iterable((good, line) for line in bad))
+    text = around("ret;", target).replace("ret;", "\n".join(lines), 1)
+    blamed_lines = {f.place.line for f in errors_of(text)}
+    assert blamed_lines == {LINE + 1 + 2 * i for i in range(len(bad))}
+
+
+# ---- any text at all -------------------------------------------------------------------------
+
+
+@st.composite
+def spoilt_text(draw: st.DrawFn, text: str) -> str:
+    """`text` with a few places deleted, doubled, exchanged or filled with other characters."""
+    for _ in range(draw(st.integers(1, 4))):
+        at = draw(st.integers(0, len(text)))
+        length = draw(st.sampled_from((1, 1, 1, 2, 5, 40)))
+        piece = text[at : at + length]
+        other = draw(st.sampled_from(list(" ;{}[](),.:%@!|\"'/*-+<>=\n0x9aU_$\\é\0")))
+        text = (
+            text[:at]
+            + draw(
+                st.sampled_from(("", piece * 2, other, other + piece, piece[::-1], piece + other))
+            )
+            + text[at + length :]
+        )
+    return text
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_no_spoilt_ptx_makes_the_reader_raise(name: str):
+    @examples(250)
+    @given(spoilt_text(TEXTS[name]))
+    def reads(text: str) -> None:
+        reading = read_ptx(text, "spoilt.ptx")
+        module = reading.module
+        assert module.ptx is not None
+        verify_records(module, module.target, module.ptx)
+        for finding in reading.findings:
+            assert 0 <= finding.place.line <= text.count("\n") + 1
+
+    reads()
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_what_was_read_from_spoilt_ptx_can_be_printed(name: str):
+    @examples(120)
+    @given(spoilt_text(TEXTS[name]))
+    def reads(text: str) -> None:
+        module = read_ptx(text, "spoilt.ptx").module
+        assert module.ptx is not None
+        assert print_ptx(module, module.ptx).text
+        assert print_mir(module).text
+
+    reads()
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_spoilt_mir_raises_nothing_but_an_input_error(name: str):
+    mir = print_mir(read_ptx(TEXTS[name], "kernel.ptx").module).text
+
+    @examples(250)
+    @given(spoilt_text(mir))
+    def reads(text: str) -> None:
+        check_mir_findings(text)
+
+    reads()
+
+
+@examples(250)
+@given(modules(mir=True), st.data())
+def test_spoilt_mir_of_drawn_modules_raises_nothing_but_an_input_error(
+    drawn: Drawn, data: st.DataObject
+):
+    check_mir_findings(data.draw(spoilt_text(print_mir(drawn.module).text)))
+
+
+def check_mir_findings(text: str) -> None:
+    """What the MIR reader says of `text` names a place in it, and what would be right there.
+
+    Text that is a module all the same can be judged and printed like any other.
+    """
+    try:
+        module = read_mir(text, "spoilt.mir")
+    except InputError as error:
+        findings = error.findings
+    else:
+        findings = ()
+        verify_records(module, module.target, NEWEST)
+        for function in module.functions:
+            renumber(function)
+        assert read_mir(print_mir(module).text) == module
+    for finding in findings:
+        assert (finding.rule, finding.place.file) == ("mir/syntax", "spoilt.mir")
+        assert 1 <= finding.place.line <= text.count("\n") + 1
+        assert finding.expected
+
+
+@examples(150)
+@given(st.text(max_size=200))
+def test_text_that_is_no_program(text: str):
+    assert read_ptx(text).findings  # at the very least, the module has no .target
+    with pytest.raises(InputError):
+        read_mir(text)
