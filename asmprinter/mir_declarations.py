@@ -53,6 +53,11 @@ def register_class(tokens: Tokens) -> ScalarType:
     return found
 
 
+def is_variable(token: Token) -> bool:
+    """Whether a variable's line begins here."""
+    return token.kind == "word" and (token.text == "extern" or token.text in _SPACES)
+
+
 def variable(tokens: Tokens) -> Variable:
     """A variable's line."""
     external = tokens.take_if("word", "extern")

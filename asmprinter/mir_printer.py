@@ -103,6 +103,8 @@ def _function(
 ) -> Iterator[tuple[str, MachineInstr | None]]:
     for line in _header(function):
         yield line, None
+    for variable in function.variables:
+        yield f"  {_variable(variable)}", None
     names = register_names(function)
     before = predecessors(function)
     for i, block in enumerate(function.blocks):

@@ -10,7 +10,7 @@ The grammar, line by line; `;` begins a comment, blank lines do not count:
                 | location }                    ; a target; no more than one of the first three
     variable  = ["extern"] SPACE symbol ":" "size" INT "align" INT ["=" HEX]
     function  = ("kernel" | "func") symbol "(" { param [","] } ")" { launch } "{"
-                { block } "}"                   ; up to the `{` lines may end anywhere
+                { variable } { block } "}"      ; up to the `{` lines may end anywhere
     param     = "param" symbol ":" CLASS "size" INT "align" INT
                 ["ptr" ("generic" | SPACE) INT] ["constant"]
     launch    = ("reqntid" | "maxntid" | "cluster") INT [INT [INT]] | ("maxnreg" | "minctasm") INT
@@ -58,7 +58,6 @@ from asmprinter.mir_records import RecordReader, is_operand_line
 from asmprinter.mir_tokens import END, BadTextError, Token, Tokens, tokenize
 from intrinsics.findings import Finding, InputError, Place, Severity
 from intrinsics.mir import Block, Label, Location, MachineInstr, Module
-from intrinsics.modifiers import Space
 from intrinsics.targets import TARGETS
 
 
@@ -159,7 +158,7 @@ class _Reader:
             return
         elif token.text in ("target", "ptx", "source"):
             self._once(tokens)
-        elif token.text == "extern" or token.text in [space.value for space in Space]:
+        elif declarations.is_variable(token):
             self.module.variables.append(declarations.variable(tokens))
         else:
             expected = ", ".join(_TOP_LEVEL) + " or a state space"
@@ -244,6 +243,10 @@ class _Reader:
             body.blocks.add(name)
             blocks.append(Block(name))
             tokens.take("mark", ":")
+            tokens.end()
+            return
+        if not blocks and declarations.is_variable(token):
+            body.function.variables.append(declarations.variable(tokens))
             tokens.end()
             return
         if not blocks:

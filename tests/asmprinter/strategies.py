@@ -481,6 +481,14 @@ def _variables(draw: st.DrawFn) -> list[Variable]:
 
 
 @st.composite
+def _own_variables(draw: st.DrawFn, function: str) -> list[Variable]:
+    """Variables that only one function sees; local memory has no others."""
+    spaces = draw(st.lists(st.sampled_from((Space.SHARED, Space.LOCAL)), max_size=2))
+    size, align = draw(st.integers(1, 24)), draw(st.sampled_from((1, 4, 16)))
+    return [Variable(f"{function}_own{i}", space, size, align) for i, space in enumerate(spaces)]
+
+
+@st.composite
 def _locations(draw: st.DrawFn) -> list[Location]:
     texts = st.sampled_from(("a.ll", "dir/gemm.py", 'odd "name" \\ here', "x y.ll"))
     python = draw(st.booleans())
@@ -535,7 +543,8 @@ def _function(
     if draw(st.booleans()):
         labels[0] = "entry"
     classes = tuple(ScalarType) if kept_names else CLASSES
-    scene = Scene(function, classes, variables, labels, target)
+    function.variables = draw(_own_variables(name))
+    scene = Scene(function, classes, [*variables, *function.variables], labels, target)
     for label in labels:
         block = Block(label)
         if phis and draw(st.booleans()):

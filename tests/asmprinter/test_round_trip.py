@@ -121,6 +121,7 @@ def test_reading_ptx_loses_nothing(drawn: Drawn):
         assert new.regs.classes == old.regs.classes
         assert (new.name, new.is_kernel) == (old.name, old.is_kernel)
         assert (new.params, new.launch) == (old.params, old.launch)
+        assert new.variables == old.variables
     assert back.variables == module.variables
     assert (back.target, back.ptx) == (module.target, NEWEST)
 
