@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 import functools
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Flag, auto
 from typing import TypeAlias
@@ -197,9 +196,9 @@ def since(version: str, targets: TargetSet = EVERY_TARGET) -> Capability:
     return Capability(targets, Ptx(int(major), int(minor)))
 
 
-def spell(targets: Iterable[Target]) -> str:
+@functools.cache
+def spell(chosen: TargetSet) -> str:
     """Targets in words, a run of all later ones as "sm_90 and later", both kinds as "sm_100a/f"."""
-    chosen = frozenset(targets)
     if not chosen:
         return "no target"
     lowest = min(t.number for t in chosen)

@@ -47,11 +47,15 @@ class _Known:
 
 
 class RecordVerifier:
-    """Judges records for one target and PTX version."""
+    """Judges records for one target and PTX version.
 
-    def __init__(self, target: Target, ptx: Ptx) -> None:
+    Without `hints` the search for the nearest legal form, half of the work, is left out.
+    """
+
+    def __init__(self, target: Target, ptx: Ptx, *, hints: bool = True) -> None:
         self.target = target
         self.ptx = ptx
+        self.hints = hints
         self._known: dict[tuple[Form, tuple[tuple[str, int], ...]], _Known] = {}
 
     def known(self, mi: MachineInstr) -> _Known:
@@ -102,7 +106,7 @@ class RecordVerifier:
                 yield from self._special(mi, op, operand.type_under(facts))
 
     def _nearest(self, row: Row, facts: Mapping[str, Fact]) -> str:
-        legal = nearest_legal(row, facts, self.target, self.ptx)
+        legal = nearest_legal(row, facts, self.target, self.ptx) if self.hints else ""
         return f"the nearest legal form is {legal}" if legal else ""
 
     def _of_demand(
@@ -245,13 +249,16 @@ def check_target(target: Target, ptx: Ptx) -> list[Finding]:
     ]
 
 
-def verify_records(module: Module, target: Target, ptx: Ptx) -> list[Finding]:
+def verify_records(
+    module: Module, target: Target, ptx: Ptx, *, hints: bool = True
+) -> list[Finding]:
     """Judge every record of `module`.
 
-    Places come from the records' locations; findings of one record stand together.
+    Places come from the records' locations; findings of one record stand together.  Who wants the
+    verdict only does without `hints`.
     """
     found = check_target(target, ptx)
-    verifier = RecordVerifier(target, ptx)
+    verifier = RecordVerifier(target, ptx, hints=hints)
     for function in module.functions:
         spaces = symbol_spaces(module, function)
         for mi in function.instructions():

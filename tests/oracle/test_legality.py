@@ -100,7 +100,7 @@ def refused(family: str, target: str, ptx: str) -> set[int] | None:
     """The lines that nvgen refuses; None when it refuses the whole module."""
     read = reading(family)
     findings = read.findings + verify_records(
-        read.module, TARGETS[target], Ptx(*map(int, ptx.split(".")))
+        read.module, TARGETS[target], Ptx(*map(int, ptx.split("."))), hints=False
     )
     lines = {f.place.line for f in findings if f.severity is Severity.ERROR}
     return None if 0 in lines else lines
