@@ -159,7 +159,7 @@ def compile(
     opt: int = 0,
     level: str = "record",
 ) -> Compiled:
-    """Compile a module of LLVM IR (its text, or an llvmlite module) for `target`.
+    """Compile a module of LLVM IR (its text, an llvmlite module, or a built kernel) for `target`.
 
     `ptx` is the PTX version (default: the lowest that target and program need), `opt` LLVM's
     optimisation level, `level` the verification level whose errors are raised.
@@ -167,8 +167,24 @@ def compile(
     Raises: InputError for what LLVM rejects, SelectionError for what cannot be selected,
     VerificationError for records that are illegal.
     """
-    text = module_or_text if isinstance(module_or_text, str) else str(module_or_text)
-    return compile_text(text, target=target, ptx=ptx, opt=opt, level=level)
+    if isinstance(module_or_text, str):
+        return compile_text(module_or_text, target=target, ptx=ptx, opt=opt, level=level)
+    from llvmlite import binding, ir
+
+    from nvgen.builder.kernel import Kernel
+
+    match module_or_text:
+        case Kernel():
+            return module_or_text.compile(target=target, ptx=ptx, opt=opt, level=level)
+        case ir.Module() | binding.ModuleRef():
+            text = str(module_or_text)
+            return compile_text(text, target=target, ptx=ptx, opt=opt, level=level)
+    raise input_error(
+        "compile/module",
+        "this is no LLVM IR",
+        got=type(module_or_text).__name__,
+        expected="text, an llvmlite module or a Kernel",
+    )
 
 
 def compile_text(

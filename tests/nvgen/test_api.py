@@ -31,6 +31,19 @@ def test_text_and_llvmlite_modules_compile_alike() -> None:
     assert nvgen.compile(ADD, target="sm_90a").ptx == nvgen.compile(module, target="sm_90a").ptx
 
 
+def test_a_built_kernel_compiles_as_its_own_compile_does() -> None:
+    kernel = gemm_tile().build()
+    compiled = nvgen.compile(kernel, target="sm_100a")
+    assert compiled.ptx == kernel.compile(target="sm_100a").ptx
+    assert compiled.kernel is kernel
+
+
+@pytest.mark.parametrize("thing", [None, 17, b"define", ["define"]])
+def test_what_is_no_llvm_ir_is_refused(thing: object) -> None:
+    with pytest.raises(InputError, match="this is no LLVM IR"):
+        nvgen.compile(thing, target="sm_100a")
+
+
 def test_every_stage_can_be_looked_at() -> None:
     compiled = nvgen.compile(ADD, target="sm_90a")
     assert "define ptx_kernel void @add" in compiled.llvm
