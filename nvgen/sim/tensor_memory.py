@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.findings import Place
 from intrinsics.tensor_address import COLUMNS, LANES, TensorAddress
 from nvgen.sim.faults import fault
 
@@ -27,11 +28,15 @@ def _no_flags() -> NDArray[np.bool_]:
 
 @dataclass(slots=True)
 class TensorMemory:
-    """Cells with their state, and the allocations (first column to number of columns)."""
+    """Cells with their state, and the allocations (first column to number of columns).
+
+    `places` remembers which record made each allocation.
+    """
 
     cells: Cells = field(default_factory=_blank_cells)
     written: NDArray[np.bool_] = field(default_factory=_no_flags)
     allocations: dict[int, int] = field(default_factory=dict)
+    places: dict[int, Place] = field(default_factory=dict)
     permit: bool = True
 
     def allocate(self, columns: int, *, from_top: bool) -> int | None:

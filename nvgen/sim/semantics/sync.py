@@ -103,6 +103,15 @@ def warp_sync(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def _gathered(fragment: Fragment, members: int, mi: MachineInstr) -> Outcome:
+    strangers = fragment.mask & ~members
+    if strangers:
+        raise fault(
+            "member-mask",
+            f"{mi.row.head} by threads that its mask does not name",
+            got=f"lanes {strangers:#010x}",
+            expected=f"lanes of {members:#010x} only",
+            section=mi.row.section,
+        )
     missing = members & fragment.warp.launched & ~fragment.mask
     if not missing:
         return None

@@ -39,6 +39,7 @@ def alloc(c: Compiler, mi: MachineInstr) -> Step:
     count = c.get(mi["ncols"], ScalarType.U32)
     address = c.address(mi["dst"])
     space = Space.SHARED if mi.form.facts["space"] is Space.SHARED_CTA else None
+    place = c.place(mi)
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
@@ -48,6 +49,7 @@ def alloc(c: Compiler, mi: MachineInstr) -> Step:
         start = cta.tensor.allocate(columns, from_top=late)
         if start is None:
             return Wait(f"{columns} free columns of tensor memory")
+        cta.tensor.places[start] = place
         chosen = address(warp)[fragment.lanes][:1]
         agent = f"tcgen05.alloc of warp {warp.number}"
         region, where, _ = next(find(cta, chosen, space, agent, Access.WRITE))
