@@ -62,6 +62,7 @@ class MBarrier:
         self.tx += size
         self.bytes_expected += size
         self._check_tx()
+        self._settle()  # the bytes may all have come before: so it is on an H200
 
     def complete(self, size: int) -> None:
         """`size` bytes have come."""
