@@ -61,6 +61,8 @@ def ret(c: Compiler, mi: MachineInstr) -> Step:
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
         warp.alive &= ~fragment.mask
+        for barrier in warp.cta.barriers.values():
+            barrier.settle(warp.cta.threads_alive)
         warp.fragments.remove(fragment)
         warp.cta.machine.changed()
         return JUMPED
