@@ -2,7 +2,7 @@
 
 `run` wraps the statements in a kernel of one CTA.  Declared are %r, %rd, %rs, %f, %p registers,
 `%tid` as %tid.x and `%lane` as %laneid in 32-bit registers, and for each parameter its value in a
-register of the same name (`%out` for `out`).
+register: `%a0` for an array's address or a number, `%m0` for a tensor map's address.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ def kernel(body: str, arguments: Sequence[Argument | Output], variables: str = "
     for i, argument in enumerate(arguments):
         if isinstance(argument, TensorMap):
             parameters.append(f".param .align 64 .b8 m{i}[128]")
+            loads.append(f"    .reg .b64 %m{i};\n    mov.u64 %m{i}, m{i};")
+            loads.append(f"    cvta.param.u64 %m{i}, %m{i};")
             continue
         wide = isinstance(argument, (np.ndarray, Output))
         size = 64 if wide else 32
