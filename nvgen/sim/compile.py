@@ -133,7 +133,7 @@ class Compiler:
         run = maker(self, mi)
         if Effect.ALIGNED in mi.row.effects.effect:
             run = _whole_warp(run, mi)
-        if mi.guard is not None and mi.row.id != "bra":
+        if mi.guard is not None and not mi.form.is_terminator:  # these split their fragment
             run = self._guarded(run, mi)
         touched = tuple(r for op in mi.ops for r in registers_of(op) if r in self.loaded)
         if touched and mi.row.id != "tcgen05.ld":
