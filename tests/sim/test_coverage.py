@@ -86,6 +86,7 @@ IGNORED = {
     "hint": "how long a wait may take",
     "uni": "whether the threads agree shows when they run",
     "vec": _LENGTH,
+    "num": _LENGTH,
     "type of bar.red": "the operation says it as well",
     "type of barrier.red": "the operation says it as well",
     "dst_space": "a copy to the own CTA is the same through either window",
