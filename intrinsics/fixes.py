@@ -55,8 +55,8 @@ FIXES: tuple[Fix, ...] = (
     ),
     Fix(
         "cp.async.bulk.tensor, addresses",
-        "ptxas 13.5, checking only",
-        "accepts registers of any type and numbers without brackets",
+        "ptxas 13.5",
+        "accepts registers of any type, and floating-point numbers without brackets",
         "addresses in brackets, as everywhere",
         "PTX ISA, cp.async.bulk.tensor",
         "2026-11-20",

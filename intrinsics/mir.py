@@ -174,6 +174,12 @@ def form_of(row: Row, **facts: Fact) -> Form:
 
     An axis value that implies an operand (a row's `tied`) is filled in from the operand.
     """
+    return _form_of(row, tuple(facts.items()))
+
+
+@functools.cache
+def _form_of(row: Row, given: tuple[tuple[str, Fact], ...]) -> Form:
+    facts = dict(given)
     for axis, operand in row.tied.items():
         if axis not in facts and facts.get(operand) and axis in row.axis:
             facts[axis] = row.axis[axis].values[0]

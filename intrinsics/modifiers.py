@@ -14,6 +14,9 @@ from enum import Enum
 class Modifier(Enum):
     """Base of every closed set of modifiers."""
 
+    # Members are single objects and equal to nothing else; Enum's own hash is slow Python code.
+    __hash__ = object.__hash__
+
     @property
     def ptx(self) -> str:
         """The spelling in an instruction's name: `.cta_group::1`, or `::ld` when glued."""

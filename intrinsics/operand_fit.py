@@ -39,11 +39,22 @@ def operand_problems(
 ) -> Iterator[Problem]:
     """What is wrong with the operands of a record."""
     for operand, op in zip(form.operands, ops, strict=True):
-        if operand is not None:
+        if operand is not None and not _plainly_fits(operand, op, facts, classes):
             for problem in _Place(facts, operand, classes, space_of).problems(op):
                 yield replace(problem, subject=operand.name)
 
 
+def _plainly_fits(operand: Operand, op: Op, facts: Facts, classes: Sequence[ScalarType]) -> bool:
+    """Whether a register is obviously right, which most operands are: a short cut, no judgement."""
+    if type(op) is not int or operand.kind not in (Kind.REGISTER, Kind.VALUE):
+        return False
+    cls = classes[op]
+    return cls is not ScalarType.F16X2 and fits(
+        operand.type_under(facts), cls, widened=operand.widened
+    )
+
+
+@functools.cache
 def fits(wanted: ScalarType, cls: ScalarType, *, widened: bool = False) -> bool:
     """Whether a register of class `cls` may stand where an instruction wants type `wanted`.
 

@@ -182,7 +182,10 @@ def _is_identity(mi: MachineInstr) -> bool:
 
 
 class _Classes:
-    """Sets of registers that have become one, with what each may not meet (bit sets)."""
+    """Sets of registers that have become one, with what each may not meet (bit sets).
+
+    Who may not meet a member of a set has the member's own bit, so it needs no news when sets join.
+    """
 
     def __init__(self, count: int, conflicts: list[int]) -> None:
         self.parent = list(range(count))
@@ -202,9 +205,6 @@ class _Classes:
         self.parent[b] = a
         self.members[a] |= self.members[b]
         self.conflicts[a] |= self.conflicts[b]
-        for i, mask in enumerate(self.conflicts):
-            if self.parent[i] == i and mask & self.members[b]:
-                self.conflicts[i] = mask | self.members[a]
 
 
 def _interference(function: MachineFunction, index: dict[Reg, int]) -> list[int]:

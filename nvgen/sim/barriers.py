@@ -62,6 +62,7 @@ class MBarrier:
         self.tx += size
         self.bytes_expected += size
         self._check_tx()
+        self._settle()  # the bytes may all have come before: so it is on an H200
 
     def complete(self, size: int) -> None:
         """`size` bytes have come."""
@@ -118,7 +119,7 @@ class CtaBarrier:
     number: int
     arrived: int = 0
     generation: int = 0
-    needed: int = 0
+    needed: int | None = None  # None: every thread of the CTA that has not exited
     reduced: list[bool] = field(default_factory=list)
     result: list[bool] = field(default_factory=list)
     inside: dict[tuple[int, int], int] = field(default_factory=dict)
@@ -144,22 +145,26 @@ class CtaBarrier:
             if mask >> lane & 1:
                 del self.inside[warp, lane]
 
-    def arrive(self, threads: int, needed: int) -> None:
-        """`threads` arrive; `needed` of them open the barrier.
+    def arrive(self, threads: int, needed: int | None, alive: int) -> None:
+        """`threads` arrive; `needed` of them open the barrier, or all that are `alive`.
 
         Raises: Fault when threads disagree on how many are needed.
         """
-        if self.arrived and self.needed != needed:
+        if self.arrived and (self.needed or alive) != (needed or alive):
             raise fault(
                 "barrier-count",
                 f"threads disagree on the count of barrier {self.number}",
-                got=str(needed),
-                expected=str(self.needed),
+                got=str(needed or alive),
+                expected=str(self.needed or alive),
                 section="barrier",
             )
         self.needed = needed
         self.arrived += threads
-        if self.arrived >= needed:
+        self.settle(alive)
+
+    def settle(self, alive: int) -> None:
+        """Open the barrier if enough have come: perhaps the last one that was missing exits."""
+        if self.arrived and self.arrived >= (self.needed or alive):
             self.arrived = 0
             self.generation += 1
             self.result, self.reduced = self.reduced, []

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from intrinsics.findings import Place
+from intrinsics.findings import Place, SimulationError
 from intrinsics.mir import (
     FloatImm,
     Imm,
@@ -28,11 +28,12 @@ from intrinsics.mir import (
     Reg,
     Special,
     Sym,
+    Text,
     registers_of,
 )
 from intrinsics.modifiers import ScalarType
 from intrinsics.row import Effect
-from nvgen.sim.faults import fault, not_simulated
+from nvgen.sim.faults import fault, located, not_simulated
 from nvgen.sim.machine import (
     WARP,
     CodeBlock,
@@ -61,7 +62,12 @@ _UNSIGNED = {1: np.bool_, 8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint
 
 
 def unsigned(bits: int) -> type[np.generic]:
-    """The numpy type that holds `bits` untyped bits."""
+    """The numpy type that holds `bits` untyped bits.
+
+    Raises: NotSimulatedError for 128 bits, which no numpy type computes with.
+    """
+    if bits not in _UNSIGNED:
+        raise not_simulated(f"a {bits}-bit register")
     return _UNSIGNED[bits]
 
 
@@ -88,13 +94,14 @@ class Compiler:
             for reg in mi.defs()
         )
         return [
-            CodeBlock(block.name, [self._instruction(mi) for mi in block.instrs])
+            CodeBlock(block.name, [self._located(mi) for mi in block.instrs])
             for block in self.function.blocks
         ]
 
     def registers(self) -> list[Values]:
-        """Fresh registers for one warp."""
-        return [np.zeros(WARP, unsigned(cls.bits)) for cls in self.function.regs.classes]
+        """Fresh registers for one warp; one that no numpy type holds is there, but never used."""
+        types = [_UNSIGNED.get(cls.bits, np.void) for cls in self.function.regs.classes]
+        return [np.zeros(WARP, type_) for type_ in types]
 
     def place(self, mi: MachineInstr) -> Place:
         """Where a record comes from."""
@@ -109,10 +116,16 @@ class Compiler:
             location.python_line,
         )
 
+    def _located(self, mi: MachineInstr) -> Instruction:
+        try:
+            return self._instruction(mi)
+        except SimulationError as error:
+            raise located(error, self.place(mi), mi.opcode) from None
+
     def _instruction(self, mi: MachineInstr) -> Instruction:
         maker = self.makers.get(mi.row.id)
         if maker is None or not mi.row.simulated:
-            raise not_simulated(f"{mi.row.head} ({mi.opcode})")
+            raise not_simulated(_statement(mi))
         facts = mi.facts()
         for name in mi.row.unsimulated:
             if facts.get(name):
@@ -120,7 +133,7 @@ class Compiler:
         run = maker(self, mi)
         if Effect.ALIGNED in mi.row.effects.effect:
             run = _whole_warp(run, mi)
-        if mi.guard is not None and mi.row.id != "bra":
+        if mi.guard is not None and not mi.form.is_terminator:  # these split their fragment
             run = self._guarded(run, mi)
         touched = tuple(r for op in mi.ops for r in registers_of(op) if r in self.loaded)
         if touched and mi.row.id != "tcgen05.ld":
@@ -166,6 +179,7 @@ class Compiler:
         """The value of an operand that is used as `type_`."""
         match op:
             case int():
+                unsigned(self.function.regs.classes[op].bits)  # refuses what cannot be held
                 return lambda warp: warp.registers[op]
             case Not(reg):
                 return lambda warp: ~flags(warp.registers[reg])
@@ -181,7 +195,7 @@ class Compiler:
 
     def _symbol(self, name: str, offset: int, bits: int) -> Getter:
         def value(warp: Warp) -> Values:
-            address = warp.cta.machine.symbols[name] + offset
+            address = warp.cta.machine.symbol(name) + offset
             return np.full(WARP, address & ((1 << bits) - 1), unsigned(bits))
 
         return value
@@ -205,7 +219,7 @@ class Compiler:
         name = base.name
 
         def constant(warp: Warp) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-            return np.full(WARP, warp.cta.machine.symbols[name] + offset, np.int64)
+            return np.full(WARP, warp.cta.machine.symbol(name) + offset, np.int64)
 
         return constant
 
@@ -213,6 +227,12 @@ class Compiler:
         """The index of the block that a label names."""
         assert isinstance(op, Label)
         return self.positions[op.name]
+
+
+def _statement(mi: MachineInstr) -> str:
+    """What to call a record that has no semantics: a statement that was only kept, as it stood."""
+    kept = [op.text for op in mi.ops if isinstance(op, Text)]
+    return kept[0] if kept else f"{mi.row.head} ({mi.opcode})"
 
 
 def flags(values: Values) -> Lanes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -180,6 +180,7 @@ class _Binding:
             data.extend(bytes(round_up(len(data), param.align) - len(data)))
             offsets[param.name] = len(data)
             data.extend(self._encode(param, argument))
+        self._connect_maps()
         return bytes(data), offsets
 
     def _encode(self, param: Param, argument: Argument | Output) -> bytes:
@@ -200,6 +201,21 @@ class _Binding:
         key = struct.pack("<16sQ", b"nvgen tensor map", len(self.tensor_maps)).ljust(SIZE, b"\0")
         self.tensor_maps[key] = argument
         return key.ljust(param.size, b"\0")
+
+    def _connect_maps(self) -> None:
+        """Let tensor maps see what the kernel writes, where their array is passed as well.
+
+        Raises: NotSimulatedError when only parts of the arrays are the same.
+        """
+        for key, found in self.tensor_maps.items():
+            for array, region in self._written:
+                if _identity(array) == _identity(found.array):
+                    live = region.data.view(array.dtype).reshape(array.shape)
+                    self.tensor_maps[key] = replace(found, array=live)
+                elif np.may_share_memory(array, found.array) and np.shares_memory(
+                    array, found.array
+                ):
+                    raise not_simulated("a tensor map that overlaps with another argument")
 
     def _pointer(self, param: Param, array: Array, *, written: bool) -> bytes:
         if not param.is_pointer and param.type is not ScalarType.U64:

@@ -20,7 +20,7 @@ from intrinsics.findings import Finding, Place, SimulationError
 from intrinsics.mir import MachineInstr
 from nvgen.sim.barriers import CtaBarrier, MBarrier
 from nvgen.sim.engine import AsyncOp, Engine, Mode
-from nvgen.sim.faults import fault, located
+from nvgen.sim.faults import fault, located, not_simulated
 from nvgen.sim.memory import Memory, Region
 from nvgen.sim.tensor_memory import TensorMemory
 from nvgen.tensor_map import TensorMap
@@ -232,6 +232,15 @@ class Machine:
         """Note that something a waiting thread may look at has changed."""
         self.memory.version += 1
 
+    def symbol(self, name: str) -> int:
+        """The address of a variable or parameter.
+
+        Raises: NotSimulatedError for what has no memory here, such as a function.
+        """
+        if name not in self.symbols:
+            raise not_simulated(f"the address of {name}")
+        return self.symbols[name]
+
     def leader(self, mask: int) -> int:
         """The lane that elect.sync elects among `mask`: always the same one for the same mask."""
         chosen = self._leaders.get(mask)
@@ -380,6 +389,7 @@ class Machine:
                         got=f"{count} columns at {column} of CTA {cta.number}",
                         expected="tcgen05.dealloc before the kernel exits",
                         section="tcgen05.alloc",
+                        place=cta.tensor.places.get(column),
                     ).findings[0]
                 )
         if findings:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.findings import Place
 from intrinsics.tensor_address import COLUMNS, LANES, TensorAddress
 from nvgen.sim.faults import fault
 
@@ -27,18 +28,23 @@ def _no_flags() -> NDArray[np.bool_]:
 
 @dataclass(slots=True)
 class TensorMemory:
-    """Cells with their state, and the allocations (first column to number of columns)."""
+    """Cells with their state, and the allocations (first column to number of columns).
+
+    `places` remembers which record made each allocation.
+    """
 
     cells: Cells = field(default_factory=_blank_cells)
     written: NDArray[np.bool_] = field(default_factory=_no_flags)
     allocations: dict[int, int] = field(default_factory=dict)
+    places: dict[int, Place] = field(default_factory=dict)
     permit: bool = True
+    last: int = COLUMNS  # columns of the latest allocation
 
     def allocate(self, columns: int, *, from_top: bool) -> int | None:
         """The first column of a new allocation, or None while there is no room.
 
-        Raises: Fault when the number of columns is not a power of 2 in 32..512, or the CTA has
-        given up the right to allocate.
+        Raises: Fault when the number of columns is not a power of 2 in 32..512, or more than the
+        last time, or the CTA has given up the right to allocate.
         """
         _check_columns(columns, "tcgen05.alloc")
         if not self.permit:
@@ -47,10 +53,19 @@ class TensorMemory:
                 "the CTA has relinquished the right to allocate",
                 section="tcgen05.alloc",
             )
+        if columns > self.last:
+            raise fault(
+                "alloc-increasing",
+                "tcgen05.alloc of more columns than the allocation before",
+                got=str(columns),
+                expected=f"at most {self.last}",
+                hint="make the largest allocation first",
+                section="tcgen05.alloc",
+            )
         starts = range(0, COLUMNS - columns + 1, columns)
         for start in reversed(starts) if from_top else starts:
             if all(self._free(column) for column in range(start, start + columns)):
-                self.allocations[start] = columns
+                self.allocations[start] = self.last = columns
                 self.written[:, start : start + columns] = False
                 return start
         return None

@@ -56,13 +56,24 @@ def _idle(fragment: Fragment) -> Wait | None:
 
 
 def ret(c: Compiler, mi: MachineInstr) -> Step:
-    """The end of a kernel for the threads of the fragment."""
+    """The end of a kernel for the threads of the fragment whose guard holds."""
+    predicate = c.predicate(mi) if mi.guard is not None else None
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
-        warp.alive &= ~fragment.mask
-        warp.fragments.remove(fragment)
+        leaving = fragment.mask
+        if predicate is not None:
+            leaving &= mask_of(flags(predicate(warp)))
+        if not leaving:
+            return None
+        warp.alive &= ~leaving
+        for barrier in warp.cta.barriers.values():
+            barrier.settle(warp.cta.threads_alive)
         warp.cta.machine.changed()
+        fragment.mask &= ~leaving
+        if fragment.mask:
+            return None
+        warp.fragments.remove(fragment)
         return JUMPED
 
     return run

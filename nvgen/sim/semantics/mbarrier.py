@@ -143,6 +143,7 @@ def _arrive(*, drop: bool, expect: bool) -> Maker:
         sizes = _count(c, mi, "tx_count")
         state = mi.get("state")
         write = c.set(state) if type(state) is int else None
+        stays = mi.form.facts.get("no_complete") is not None
 
         def run(fragment: Fragment) -> Outcome:
             warp = fragment.warp
@@ -154,6 +155,14 @@ def _arrive(*, drop: bool, expect: bool) -> Maker:
                     found.expect(int(sizes(warp)[lane]))
                 arrivals = int(counts(warp)[lane]) if counts is not None else 1
                 (found.drop if drop else found.arrive)(arrivals)
+                if stays and found.phase != tokens[lane]:
+                    raise fault(
+                        "mbarrier-no-complete",
+                        f"{where.op}.noComplete completes the phase of {found.name}",
+                        got=f"{arrivals} arrivals, the last ones of the phase",
+                        expected="an arrival that leaves the phase open",
+                        section="mbarrier.arrive",
+                    )
             warp.cta.machine.changed()
             if write is not None:
                 write(fragment, tokens)

@@ -232,9 +232,8 @@ def setp(c: Compiler, mi: MachineInstr) -> Step:
     compare = _COMPARE[cmp]
     third = c.get(mi["c"], T.PRED) if isinstance(combine, BoolOp) else None
     with_third = _COMBINE[combine] if isinstance(combine, BoolOp) else None
-    first = _result(c, mi, "p")
-    opposite = mi.get("q")
-    second = c.set(opposite) if type(opposite) is int else None
+    results = [mi.get("p"), mi.get("q")]
+    first, second = (c.set(reg) if type(reg) is int else None for reg in results)
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
@@ -243,7 +242,8 @@ def setp(c: Compiler, mi: MachineInstr) -> Step:
         if third is not None and with_third is not None:
             other = flags(third(warp))
             yes, no = with_third(yes, other), with_third(no, other)
-        first(fragment, yes)
+        if first is not None:
+            first(fragment, yes)
         if second is not None:
             second(fragment, no)
         return None
@@ -322,7 +322,9 @@ def special(name: str) -> Getter:
     Raises: NotSimulatedError for those that are no property of the launch.
     """
     base, _, axis = name.partition(".")
-    at = "xyz".find(axis) if axis else 0
+    if axis == "w":
+        raise not_simulated(f"%{name}")
+    at = "xyz".index(axis) if axis else 0
     fixed: dict[str, Callable[[Warp], int]] = {
         "ntid": lambda w: w.cta.machine.block[at],
         "ctaid": lambda w: w.cta.index[at],
@@ -337,7 +339,7 @@ def special(name: str) -> Getter:
     if base in fixed:
         read = fixed[base]
         return lambda warp: np.full(WARP, read(warp), np.uint32)
-    if base == "tid" and at >= 0:
+    if base == "tid":
         return lambda warp: _thread_index(warp, at)
     if base == "laneid":
         return lambda warp: np.arange(WARP, dtype=np.uint32)

@@ -12,7 +12,7 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ReduceOp, ScalarType
 from nvgen.sim.compile import Compiler, Getter, Maker, flags, uniform
 from nvgen.sim.faults import fault
-from nvgen.sim.machine import WARP, Cta, Fragment, Lanes, Outcome, Step, Wait, lanes_of
+from nvgen.sim.machine import WARP, Fragment, Lanes, Outcome, Step, Wait, lanes_of
 
 
 def fence(c: Compiler, mi: MachineInstr) -> Step:
@@ -25,9 +25,9 @@ def _needed(c: Compiler, mi: MachineInstr) -> Getter | None:
     return None if op is None else c.get(op, ScalarType.U32)
 
 
-def _threads(cta: Cta, fragment: Fragment, count: Getter | None) -> int:
+def _threads(fragment: Fragment, count: Getter | None) -> int | None:
     if count is None:
-        return cta.threads_alive
+        return None
     needed = uniform(count(fragment.warp), fragment, "the count of a barrier")
     if needed % WARP or needed <= 0:
         raise fault(
@@ -55,10 +55,11 @@ def barrier(c: Compiler, mi: MachineInstr) -> Step:
         if came:
             if reduce is not None:
                 reduce.contribute(fragment, lanes_of(came), state.reduced)
-            state.arrive(came.bit_count(), _threads(cta, fragment, count))
+            state.arrive(came.bit_count(), _threads(fragment, count), cta.threads_alive)
             cta.machine.changed()
         if waits and state.holds(fragment.warp.number, mask):
-            return Wait(f"barrier {which}: {state.arrived} of {state.needed} threads have come")
+            needed = state.needed or cta.threads_alive
+            return Wait(f"barrier {which}: {state.arrived} of {needed} threads have come")
         state.leave(fragment.warp.number, mask)
         if reduce is not None:
             reduce.deliver(fragment, state.result)
@@ -103,6 +104,15 @@ def warp_sync(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def _gathered(fragment: Fragment, members: int, mi: MachineInstr) -> Outcome:
+    strangers = fragment.mask & ~members
+    if strangers:
+        raise fault(
+            "member-mask",
+            f"{mi.row.head} by threads that its mask does not name",
+            got=f"lanes {strangers:#010x}",
+            expected=f"lanes of {members:#010x} only",
+            section=mi.row.section,
+        )
     missing = members & fragment.warp.launched & ~fragment.mask
     if not missing:
         return None

@@ -7,11 +7,14 @@ ISA, TensorCore 5th Generation Family Instructions.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.mir import MachineInstr
-from intrinsics.modifiers import CtaGroup, LdStNum, LdStShape, ScalarType, Space, WaitOp
+from intrinsics.layouts import fragment_cells
+from intrinsics.mir import Imm, MachineInstr
+from intrinsics.modifiers import CtaGroup, LdStShape, ScalarType, Space, WaitOp
 from intrinsics.tensor_address import TensorAddress
 from nvgen.sim.compile import Compiler, Maker, uniform
 from nvgen.sim.engine import AsyncOp, Mode
@@ -39,6 +42,7 @@ def alloc(c: Compiler, mi: MachineInstr) -> Step:
     count = c.get(mi["ncols"], ScalarType.U32)
     address = c.address(mi["dst"])
     space = Space.SHARED if mi.form.facts["space"] is Space.SHARED_CTA else None
+    place = c.place(mi)
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
@@ -48,6 +52,7 @@ def alloc(c: Compiler, mi: MachineInstr) -> Step:
         start = cta.tensor.allocate(columns, from_top=late)
         if start is None:
             return Wait(f"{columns} free columns of tensor memory")
+        cta.tensor.places[start] = place
         chosen = address(warp)[fragment.lanes][:1]
         agent = f"tcgen05.alloc of warp {warp.number}"
         region, where, _ = next(find(cta, chosen, space, agent, Access.WRITE))
@@ -99,43 +104,52 @@ def relinquish(c: Compiler, mi: MachineInstr) -> Step:
 # ---- load and store --------------------------------------------------------------------------
 
 
-def _quarter(warp: Warp, address: int, what: str) -> TensorAddress:
-    """The address of a collective access, which must lie in the warp's own lanes.
+@dataclass(frozen=True, slots=True)
+class _Fragment:
+    """The cells of a collective load or store, counted from its address."""
 
-    Raises: Fault.
-    """
-    where = TensorAddress.decode(address)
-    own = warp.number % 4 * 32
-    if where.lane != own:
-        raise fault(
-            "lane-quarter",
-            f"{what}: warp {warp.number} can access lanes {own} to {own + 31} only",
-            got=str(where),
-            expected=f"lane {own}",
-            hint="add the warp's number in its warpgroup times 32 << 16 to the address",
-            section="Access restrictions",
-        )
-    return where
+    what: str
+    lanes: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    starts: tuple[int, ...]  # the lanes of its warp where it may begin
 
+    @classmethod
+    def of(cls, mi: MachineInstr, plain: str) -> _Fragment:
+        """The cells of a record.
 
-def _shape(mi: MachineInstr, plain: str) -> int:
-    """How often the one simulated shape is repeated.
-
-    Raises: NotSimulatedError for the other shapes.
-    """
-    shape, num = mi.form.facts["shape"], mi.form.facts["num"]
-    if shape is not LdStShape.S32X32B:
+        Raises: NotSimulatedError for one that packs or unpacks.
+        """
+        shape = mi.form.facts["shape"]
+        if mi.form.facts[plain] is not None:
+            raise not_simulated(f"{mi.row.head} with .{plain}::16b")
         assert isinstance(shape, LdStShape)
-        raise not_simulated(f"{mi.row.head}.{shape.value}")
-    if mi.form.facts[plain] is not None:
-        raise not_simulated(f"{mi.row.head} with .{plain}::16b")
-    assert isinstance(num, LdStNum)
-    return num.times
+        split, registers = mi.get("half_split"), mi["r"]
+        assert isinstance(registers, tuple)
+        cells = fragment_cells(shape, len(registers), split.value if isinstance(split, Imm) else 0)
+        return cls(mi.row.head, *cells, (0,) if shape is LdStShape.S32X32B else (0, 16))
+
+    def at(self, warp: Warp, address: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Lanes and columns from an address, which must lie in the warp's own lanes.
+
+        Raises: Fault.
+        """
+        where = TensorAddress.decode(address)
+        own = warp.number % 4 * 32
+        if where.lane not in [own + start for start in self.starts]:
+            raise fault(
+                "lane-quarter",
+                f"{self.what}: warp {warp.number} can access lanes {own} to {own + 31} only",
+                got=str(where),
+                expected=" or ".join(f"lane {own + start}" for start in self.starts),
+                hint="add the warp's number in its warpgroup times 32 << 16 to the address",
+                section="Access restrictions",
+            )
+        return where.lane + self.lanes, where.column + self.columns
 
 
 def ld(c: Compiler, mi: MachineInstr) -> Step:
-    """Load registers from the warp's lanes: thread t has lane t, register i has column i."""
-    times = _shape(mi, "pack")
+    """Load registers from the warp's lanes."""
+    cells = _Fragment.of(mi, "pack")
     address = c.address(mi["taddr"])
     targets = mi["r"]
     assert isinstance(targets, tuple)
@@ -146,18 +160,16 @@ def ld(c: Compiler, mi: MachineInstr) -> Step:
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
         engine = warp.cta.machine.engine
-        where = _quarter(warp, uniform(address(warp), fragment, "taddr"), "tcgen05.ld")
-        lanes = where.lane + np.arange(WARP)[:, None]
-        columns = where.column + np.arange(times)[None, :]
+        lanes, columns = cells.at(warp, uniform(address(warp), fragment, "taddr"))
         agent = f"tcgen05.ld of warp {warp.number}"
         part = Fragment(warp, fragment.mask)
         warp.settle(registers)
 
         def effect() -> None:
-            cells = warp.cta.tensor.read(lanes, columns, agent)
+            found = warp.cta.tensor.read(lanes, columns, agent)
             for i, write in enumerate(writers):
                 if write is not None:
-                    write(part, cells[:, i])
+                    write(part, found[:, i])
             for register in registers:
                 warp.loads.pop(register, None)
             warp.cta.machine.changed()
@@ -174,7 +186,7 @@ def ld(c: Compiler, mi: MachineInstr) -> Step:
 
 def st(c: Compiler, mi: MachineInstr) -> Step:
     """Store registers to the warp's lanes."""
-    times = _shape(mi, "unpack")
+    cells = _Fragment.of(mi, "unpack")
     address = c.address(mi["taddr"])
     sources = mi["r"]
     assert isinstance(sources, tuple)
@@ -183,9 +195,7 @@ def st(c: Compiler, mi: MachineInstr) -> Step:
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
-        where = _quarter(warp, uniform(address(warp), fragment, "taddr"), "tcgen05.st")
-        lanes = where.lane + np.arange(WARP)[:, None]
-        columns = where.column + np.arange(times)[None, :]
+        lanes, columns = cells.at(warp, uniform(address(warp), fragment, "taddr"))
         data: NDArray[np.uint32] = np.stack([get(warp) for get in getters], axis=1).astype(
             np.uint32
         )

@@ -1,0 +1,329 @@
+"""How fast nvgen compiles, stage by stage, next to LLVM's own code generator in the same run.
+
+    python tests/benchmarks/compile_speed.py [--json OUT] [--repeat N] [--size N ...]
+
+Four modules of scalar code are made, of 1,000 and of 10,000 LLVM instructions: one straight line,
+and one of many small blocks with phis, a loop and a diamond after the other.  Every value ends up
+in memory, so that no stage has dead code to skip.
+
+Each stage of nvgen runs several times on the same input; the table shows the median of the
+processor's time, in microseconds per LLVM instruction:
+
+    parse     llvmlite parses, verifies and reprints the text (the guard against aborts included)
+    read      the reprint becomes nvgen's view of the module, with the user's line numbers
+    select    selection and the passes after it
+    verify    the records are judged, and the lowest PTX version is found
+    print     PTX
+
+LLVM's figures are `TargetMachine.emit_assembly` at -O0 and -O3 on the same module, parsed before
+the clock starts, in a process of its own because LLVM may end the process that it runs in.  The
+ratios compare read + select + verify + print with it: a ratio below 1 says that nvgen is faster.
+
+The cold start is the wall time of `python -m nvgen check` on a file of a few lines, next to that of
+an interpreter that only imports llvmlite's binding; each runs once before, so that Python has the
+modules' bytecode.  Nothing is asserted: other programs run here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import gc
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TypedDict
+
+ROOT = Path(__file__).resolve().parents[2]
+if str(ROOT) not in sys.path:  # run as a script: the folder of this file comes first
+    sys.path.insert(0, str(ROOT))
+
+TARGET = "sm_100a"
+LLVM_PTX = "+ptx86"
+STAGES = ("parse", "read", "select", "verify", "print")
+SIZES = (1_000, 10_000)
+HEADER = (
+    'target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"\n'
+    'target triple = "nvptx64-nvidia-cuda"\n'
+    "define ptx_kernel void @k(ptr addrspace(1) %p, i32 %n, i64 %w) {\nentry:\n"
+)
+
+
+# ---- modules ---------------------------------------------------------------------------------
+
+
+def straight_line(size: int) -> str:
+    """One block: loads, arithmetic of two widths, comparisons and stores, ten at a time."""
+    lines = []
+    for i in range(0, size - 1, 10):
+        last = f"%h{i - 10}" if i else "%n"
+        lines += [
+            f"  %a{i} = getelementptr i32, ptr addrspace(1) %p, i64 {i}",
+            f"  %b{i} = load i32, ptr addrspace(1) %a{i}, align 4",
+            f"  %c{i} = mul i32 %b{i}, {last}",
+            f"  %d{i} = add i32 %c{i}, {i + 1}",
+            f"  %e{i} = zext i32 %d{i} to i64",
+            f"  %f{i} = lshr i64 %e{i}, 3",
+            f"  %g{i} = trunc i64 %f{i} to i32",
+            f"  %q{i} = icmp ult i32 %g{i}, %n",
+            f"  %h{i} = select i1 %q{i}, i32 %g{i}, i32 %c{i}",
+            f"  store i32 %h{i}, ptr addrspace(1) %a{i}, align 4",
+        ]
+    return HEADER + "\n".join(lines) + "\n  ret void\n}\n"
+
+
+def many_blocks(size: int) -> str:
+    """Loops of one block and diamonds with phis, twenty instructions for a pair of both."""
+    lines, last, before = [], "%n", "entry"
+    for i in range(0, size - 1, 20):
+        lines += [
+            f"  br label %loop{i}",
+            f"loop{i}:",
+            f"  %i{i} = phi i32 [ 0, %{before} ], [ %j{i}, %loop{i} ]",
+            f"  %s{i} = phi i32 [ {last}, %{before} ], [ %t{i}, %loop{i} ]",
+            f"  %a{i} = getelementptr i32, ptr addrspace(1) %p, i32 %i{i}",
+            f"  %b{i} = load i32, ptr addrspace(1) %a{i}, align 4",
+            f"  %t{i} = add i32 %s{i}, %b{i}",
+            f"  %j{i} = add i32 %i{i}, 1",
+            f"  %q{i} = icmp ult i32 %j{i}, %n",
+            f"  br i1 %q{i}, label %loop{i}, label %test{i}",
+            f"test{i}:",
+            f"  %o{i} = and i32 %t{i}, 1",
+            f"  %r{i} = icmp eq i32 %o{i}, 0",
+            f"  br i1 %r{i}, label %even{i}, label %odd{i}",
+            f"even{i}:",
+            f"  %x{i} = mul i32 %t{i}, 3",
+            f"  br label %join{i}",
+            f"odd{i}:",
+            f"  %y{i} = xor i32 %t{i}, {i}",
+            f"  br label %join{i}",
+            f"join{i}:",
+            f"  %z{i} = phi i32 [ %x{i}, %even{i} ], [ %y{i}, %odd{i} ]",
+            f"  %v{i} = getelementptr i32, ptr addrspace(1) %p, i64 {i}",
+            f"  store i32 %z{i}, ptr addrspace(1) %v{i}, align 4",
+            f"  %u{i} = sub i32 %z{i}, {i + 1}",
+        ]
+        last, before = f"%u{i}", f"join{i}"
+    return HEADER + "\n".join(lines) + "\n  ret void\n}\n"
+
+
+MODULES: dict[str, Callable[[int], str]] = {
+    "straight line": straight_line,
+    "many blocks": many_blocks,
+}
+
+
+def instructions(text: str) -> int:
+    """How many LLVM instructions a module of the above has: its indented lines."""
+    return sum(line.startswith("  ") for line in text.splitlines())
+
+
+# ---- nvgen -----------------------------------------------------------------------------------
+
+
+def clock(
+    work: Callable[[], object], repeat: int, now: Callable[[], float] = time.process_time
+) -> float:
+    """The median of the seconds that `work` takes, by the clock `now`."""
+    times = []
+    for _ in range(repeat):
+        gc.collect()
+        start = now()
+        work()
+        times.append(now() - start)
+    return statistics.median(times)
+
+
+def stages_of(text: str, repeat: int) -> dict[str, float]:
+    """Seconds of each stage, on what the stages before it made."""
+    from asmprinter.ptx_printer import print_ptx
+    from intrinsics.mir import Module
+    from intrinsics.targets import parse_target
+    from isel.llvm.reader import read_module
+    from isel.pipeline import lower
+    from isel.places import align_places
+    from isel.select.module import Source
+    from isel.verifier.record import lowest_ptx, verify_records
+    from nvgen.llvm import parse
+
+    target = parse_target(TARGET)
+    printed = parse(text)
+    read = read_module(printed)
+    places = align_places(read, text)
+    lowered = lower(read, target, None, Source("", places))
+    version = lowest_ptx(lowered, target)
+
+    def reading() -> None:
+        align_places(read_module(printed), text)
+
+    def selecting() -> Module:
+        return lower(read, target, None, Source("", places))
+
+    def verifying() -> None:
+        verify_records(lowered, target, lowest_ptx(lowered, target))
+
+    return {
+        "parse": clock(lambda: parse(text), repeat),
+        "read": clock(reading, repeat),
+        "select": clock(selecting, repeat),
+        "verify": clock(verifying, repeat),
+        "print": clock(lambda: print_ptx(lowered, version), repeat),
+    }
+
+
+# ---- LLVM, in a child ------------------------------------------------------------------------
+
+
+class Job(TypedDict):
+    """What the child is asked for."""
+
+    text: str
+    opt: int
+    repeat: int
+
+
+def serve() -> None:
+    """Answer one job on the standard input: the median seconds of emit_assembly."""
+    from llvmlite import binding
+
+    job: Job = json.load(sys.stdin)
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    target = binding.Target.from_triple("nvptx64-nvidia-cuda")
+    machine = target.create_target_machine(cpu=TARGET, features=LLVM_PTX, opt=job["opt"])
+    times = []
+    for _ in range(job["repeat"]):
+        module = binding.parse_assembly(job["text"], context=binding.create_context())
+        start = time.process_time()
+        machine.emit_assembly(module)
+        times.append(time.process_time() - start)
+    print(json.dumps(statistics.median(times)))
+
+
+def llvm_seconds(text: str, opt: int, repeat: int) -> float | None:
+    """The median seconds of emit_assembly; None when LLVM ended its process."""
+    job: Job = {"text": text, "opt": opt, "repeat": repeat}
+    child = subprocess.run(
+        [sys.executable, __file__, "--serve"],
+        input=json.dumps(job),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return float(json.loads(child.stdout)) if child.returncode == 0 else None
+
+
+# ---- cold start ------------------------------------------------------------------------------
+
+
+def cold_start(repeat: int) -> dict[str, float]:
+    """Seconds of a fresh process, by what it does."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "small.ll")
+        file.write_text("define ptx_kernel void @k() {\n  ret void\n}\n")
+        bytecode = Path(folder, "bytecode")
+        check = ["-m", "nvgen", "check", str(file), "--target", TARGET]
+        commands = {
+            "python -c pass": ["-c", "pass"],
+            "python -c 'import llvmlite.binding'": ["-c", "import llvmlite.binding"],
+            "python -m nvgen check small.ll": check,
+        }
+        times = {}
+        for name, arguments in commands.items():
+            start = functools.partial(_process, arguments, bytecode)
+            start()
+            times[name] = clock(start, repeat, time.perf_counter)
+        return times
+
+
+def _process(arguments: list[str], bytecode: Path) -> None:
+    """Run Python to its end, with a folder of its own for bytecode."""
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(bytecode)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    subprocess.run(
+        [sys.executable, *arguments], cwd=ROOT, env=environment, capture_output=True, check=True
+    )
+
+
+# ---- the report ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """One module: microseconds per LLVM instruction."""
+
+    module: str
+    instructions: int
+    nvgen: dict[str, float]
+    llvm_o0: float | None
+    llvm_o3: float | None
+
+    @property
+    def work(self) -> float:
+        """What is compared with LLVM: everything but LLVM's own parsing."""
+        return sum(self.nvgen.values()) - self.nvgen["parse"]
+
+
+def measure(name: str, size: int, repeat: int) -> Case:
+    """Every figure of one module."""
+    text = MODULES[name](size)
+    count = instructions(text)
+    scale = 1e6 / count
+    llvm = [llvm_seconds(text, opt, min(repeat, 3)) for opt in (0, 3)]
+    o0, o3 = (None if seconds is None else seconds * scale for seconds in llvm)
+    stages = {stage: s * scale for stage, s in stages_of(text, repeat).items()}
+    return Case(name, count, stages, o0, o3)
+
+
+def table(cases: list[Case]) -> Iterator[str]:
+    """The cases as lines of text."""
+    heads = (*STAGES, "total", "LLVM -O0", "LLVM -O3", "/ -O0", "/ -O3")
+    yield "µs per LLVM instruction; ratios are (read + select + verify + print) / LLVM"
+    yield f"{'module':<22}" + "".join(f"{head:>10}" for head in heads)
+    for case in cases:
+        figures = [case.nvgen[stage] for stage in STAGES]
+        figures += [sum(figures), case.llvm_o0, case.llvm_o3]
+        figures += [_ratio(case.work, llvm) for llvm in (case.llvm_o0, case.llvm_o3)]
+        name = f"{case.module} {case.instructions:,}"
+        yield f"{name:<22}" + "".join(f"{_figure(figure):>10}" for figure in figures)
+
+
+def _ratio(ours: float, theirs: float | None) -> float | None:
+    return None if theirs is None else ours / theirs
+
+
+def _figure(value: float | None) -> str:
+    return "aborted" if value is None else f"{value:.2f}"
+
+
+def main() -> None:
+    """Measure, print, and write the figures where `--json` says."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--json", metavar="OUT", help="write the figures to this file too")
+    parser.add_argument("--repeat", type=int, default=5, help="repetitions of each stage (5)")
+    parser.add_argument("--size", type=int, nargs="+", default=SIZES, help="LLVM instructions")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        serve()
+        return
+    cases = [measure(name, size, options.repeat) for name in MODULES for size in options.size]
+    starts = cold_start(options.repeat)
+    print("\n".join(table(cases)))
+    print("\ncold start, ms")
+    for name, seconds in starts.items():
+        print(f"{name:<38}{seconds * 1e3:>8.0f}")
+    if options.json:
+        figures = {"cases": [asdict(case) for case in cases], "cold_start_s": starts}
+        Path(options.json).write_text(json.dumps(figures, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""Kernels in PTX for tests of single operations: a few statements, their registers, a run.
+
+`run` wraps the statements in a kernel of one CTA.  Declared are %r, %rd, %rs, %f, %p registers,
+`%tid` as %tid.x and `%lane` as %laneid in 32-bit registers, and for each parameter its value in a
+register: `%a0` for an array's address or a number, `%m0` for a tensor map's address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from asmprinter.ptx_reader import read_ptx
+from intrinsics.findings import Finding, Severity, SimulationError
+from nvgen.sim.engine import parse_schedule
+from nvgen.sim.launch import Argument, Output, Statistics, simulate
+from nvgen.tensor_map import TensorMap
+
+SCHEDULES = ("early", "late", "random:3", "random:11")
+"""One of each kind, and a second seed."""
+
+HEAD = """\
+.version 9.0
+.target sm_100a
+.address_size 64
+{variables}
+.visible .entry k({parameters})
+{{
+    .reg .b8 %c<8>;
+    .reg .b16 %rs<16>;
+    .reg .b32 %r<64>, %tid, %lane;
+    .reg .b64 %rd<64>;
+    .reg .f32 %f<16>;
+    .reg .pred %p<16>;
+"""
+
+
+def kernel(body: str, arguments: Sequence[Argument | Output], variables: str = "") -> str:
+    """The module whose kernel loads its arguments (a0, a1, …) and executes `body`."""
+    parameters = []
+    loads = ["    mov.u32 %tid, %tid.x;", "    mov.u32 %lane, %laneid;"]
+    for i, argument in enumerate(arguments):
+        if isinstance(argument, TensorMap):
+            parameters.append(f".param .align 64 .b8 m{i}[128]")
+            loads.append(f"    .reg .b64 %m{i};\n    mov.u64 %m{i}, m{i};")
+            loads.append(f"    cvta.param.u64 %m{i}, %m{i};")
+            continue
+        wide = isinstance(argument, (np.ndarray, Output))
+        size = 64 if wide else 32
+        parameters.append(f".param .u{size} a{i}")
+        loads.append(f"    .reg .b{size} %a{i};\n    ld.param.u{size} %a{i}, [a{i}];")
+    head = HEAD.format(variables=variables, parameters=", ".join(parameters))
+    return head + "\n".join(loads) + "\n" + body + "\n    ret;\n}\n"
+
+
+def run(
+    body: str,
+    *arguments: Argument | Output,
+    variables: str = "",
+    threads: int = 32,
+    schedule: str = "early",
+    smem: int = 0,
+) -> Statistics:
+    """Run one CTA; arrays change in place.
+
+    Raises: SimulationError.
+    """
+    text = kernel(body, arguments, variables)
+    reading = read_ptx(text)
+    wrong = [f for f in reading.findings if f.severity is Severity.ERROR]
+    assert not wrong, wrong
+    return simulate(
+        reading.module,
+        "k",
+        list(arguments),
+        grid=(1, 1, 1),
+        block=(threads, 1, 1),
+        smem=smem,
+        schedule=parse_schedule(schedule),
+        max_steps=100_000,
+    )
+
+
+def findings(
+    body: str,
+    *arguments: Argument | Output,
+    variables: str = "",
+    threads: int = 32,
+    schedule: str = "early",
+) -> list[Finding]:
+    """What ends the run; empty when nothing does."""
+    try:
+        run(body, *arguments, variables=variables, threads=threads, schedule=schedule)
+    except SimulationError as error:
+        return list(error.findings)
+    return []
+
+
+def rule(body: str, *arguments: Argument | Output, variables: str = "", threads: int = 32) -> str:
+    """The rule of the first finding, without `sim/`; "" when the run ends well."""
+    found = findings(body, *arguments, variables=variables, threads=threads)
+    return found[0].rule.removeprefix("sim/") if found else ""

@@ -1,0 +1,349 @@
+"""The simulator knows what it does not know.
+
+Every row has semantics, or stands in a table here with the reason why it has none; so has every
+modifier that a semantics function does not ask for.  What is not simulated ends with an error that
+says so, before a single thread has run.  The statements come from `tests.oracle.legality_forms`,
+which knows nothing of nvgen's rows: every one that is legal either runs, or ends in a finding.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from asmprinter.ptx_reader import read_ptx
+from intrinsics import catalog
+from intrinsics.findings import Finding, Severity, SimulationError
+from intrinsics.mir import Block, MachineFunction, MachineInstr, Module, Op, form_of
+from intrinsics.row import Axis, Fact
+from intrinsics.targets import TARGETS, Ptx
+from isel.verifier.record import verify_records
+from nvgen.sim.compile import Compiler
+from nvgen.sim.engine import parse_schedule
+from nvgen.sim.faults import NotSimulatedError
+from nvgen.sim.launch import simulate
+from nvgen.sim.semantics.table import makers
+from nvgen.tensor_map import tensor_map
+from tests.oracle.legality_forms import FAMILIES
+from tests.oracle.ptxas import line_of, module_text
+
+ROWS = {row.id: row for row in catalog.rows()}
+
+_PAIR = "clusters of more than one CTA are not simulated"
+NOT_SIMULATED = {
+    "tcgen05.mma.sp": "sparse matrices: the metadata's layout in tensor memory is not modelled",
+    "tcgen05.mma.ws": "weight-stationary multiplies: other layouts of D, and masks of columns",
+    "tcgen05.mma.ws.sp": "weight-stationary, and sparse",
+    "mbarrier.check_layout": "mbarriers of another layout, which new machines have",
+    "mbarrier.pending_count": "tokens count phases, not arrivals",
+    "barrier.cluster.arrive": _PAIR,
+    "barrier.cluster.wait": _PAIR,
+    "opaque": "a statement that was kept without being understood",
+    "phi": "gone before code runs: records leave SSA form",
+}
+"""Rows without semantics, with the reason."""
+
+NOT_SIMULATED_PARTS = {
+    ("tcgen05.alloc", "exclusive"): "sizes and competition of exclusive allocations",
+    ("tcgen05.dealloc", "exclusive"): "sizes and competition of exclusive allocations",
+    ("tcgen05.mma", "block_scale"): "scale factors: their layout in tensor memory",
+    ("tcgen05.mma", "ashift"): "rows of A shifted",
+    ("tcgen05.mma", "collector_b"): "B kept in a collector",
+    ("tcgen05.mma", "mask"): "lanes of D that are not written",
+    ("mbarrier.init", "layout"): "mbarriers of another layout, which new machines have",
+    ("cp.async.bulk.tensor.load", "multicast"): _PAIR,
+    ("cp.async.bulk.tensor.load", "cta_group"): _PAIR,
+    **{
+        (f"mbarrier.{verb}", "multicast"): _PAIR
+        for verb in (
+            *("arrive", "arrive_drop", "arrive.expect_tx", "arrive_drop.expect_tx"),
+            *("expect_tx", "complete_tx"),
+        )
+    },
+    **{
+        (f"mbarrier.{verb}", "phase_type"): "mbarriers with several kinds of phases"
+        for verb in ("test_wait", "test_wait.parity", "try_wait", "try_wait.parity")
+    },
+}
+"""Axes and operands of simulated rows that have no semantics, with the reason."""
+
+_ORDER = "accesses are in order and seen at once: an order asked for is always there"
+_CACHE = "a hint to the caches, which change no result"
+_LENGTH = "the operand says it as well"
+IGNORED = {
+    "sem": _ORDER,
+    "scope": _ORDER,
+    "side": _ORDER,
+    "space of fence.proxy.async": _ORDER,
+    "cop": _CACHE,
+    "cache_hint": _CACHE,
+    "cache_policy": _CACHE,
+    "collector_a": "whether A is kept near the multiplier changes no result",
+    "hint": "how long a wait may take",
+    "uni": "whether the threads agree shows when they run",
+    "vec": _LENGTH,
+    "num": _LENGTH,
+    "type of bar.red": "the operation says it as well",
+    "type of barrier.red": "the operation says it as well",
+    "dst_space": "a copy to the own CTA is the same through either window",
+    "mode": "there is one mode",
+}
+"""What semantics need not ask for, with the reason: a name, or `NAME of ROW`."""
+
+
+# ---- the rows --------------------------------------------------------------------------------
+
+
+def test_every_row_has_semantics_or_a_reason():
+    assert set(ROWS) - set(makers()) == set(NOT_SIMULATED)
+
+
+def test_every_semantics_function_belongs_to_a_row():
+    assert set(makers()) <= set(ROWS)
+
+
+def test_the_rows_say_the_same():
+    """What the reference page prints is what the simulator does."""
+    assert {row.id for row in ROWS.values() if not row.simulated} == set(NOT_SIMULATED)
+    parts = {(row.id, name) for row in ROWS.values() for name in row.unsimulated}
+    assert parts == set(NOT_SIMULATED_PARTS)
+
+
+@pytest.mark.parametrize(("row", "name"), NOT_SIMULATED_PARTS)
+def test_a_part_that_is_not_simulated_is_one_of_its_row(row: str, name: str):
+    assert name in {*ROWS[row].axis, *ROWS[row].optional}
+
+
+# ---- the statements --------------------------------------------------------------------------
+
+TARGETS_TRIED = ("sm_107a", "sm_110a")
+"""Between them they have every instruction; the latter kind::i8."""
+RET = MachineInstr(form_of(ROWS["ret"]), ())
+
+
+@dataclass(frozen=True)
+class Statement:
+    """One legal statement as a record, and where it stands."""
+
+    text: str
+    line: int
+    record: MachineInstr
+
+
+@dataclass(frozen=True)
+class Family:
+    """Legal statements of one family of instructions, in one kernel."""
+
+    module: Module
+    function: MachineFunction
+    statements: tuple[Statement, ...]
+
+
+@functools.cache
+def family(name: str) -> Family:
+    texts = FAMILIES[name]()
+    reading = read_ptx(module_text(texts, TARGETS_TRIED[0], "9.5"))
+    unread = {finding.place.line for finding in reading.findings}
+    legal: set[int] = set()
+    for target in TARGETS_TRIED:
+        found = verify_records(reading.module, TARGETS[target], Ptx(9, 5))
+        refused = {f.place.line for f in found if f.severity is Severity.ERROR}
+        legal |= {line_of(i) for i in range(len(texts))} - refused - unread
+    (function,) = reading.module.functions
+    lines = ((reading.module.locations[mi.loc].line, mi) for mi in function.instructions())
+    return Family(
+        reading.module,
+        function,
+        tuple(Statement(texts[at - line_of(0)], at, mi) for at, mi in lines if at in legal),
+    )
+
+
+def run_alone(where: Family, statement: Statement, schedule: str) -> Finding | None:
+    """What ends a warp that executes one statement with every register zero, if anything does."""
+    blocks = [Block("L0", [statement.record]), Block("end", [RET])]
+    module = replace(where.module, functions=[replace(where.function, blocks=blocks)])
+    arguments = [0, tensor_map(np.zeros((16, 16), np.float32), (8, 8))]
+    try:
+        simulate(
+            module,
+            where.function.name,
+            arguments,
+            grid=(1, 1, 1),
+            block=(32, 1, 1),
+            schedule=parse_schedule(schedule),
+            max_steps=1000,
+        )
+    except SimulationError as error:
+        return error.findings[0]
+    return None
+
+
+@functools.cache
+def outcomes(name: str) -> tuple[tuple[Statement, Finding | None], ...]:
+    where = family(name)
+    return tuple((s, run_alone(where, s, "late")) for s in where.statements)
+
+
+def every_outcome() -> Iterator[tuple[Statement, Finding | None]]:
+    for name in FAMILIES:
+        yield from outcomes(name)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_legal_statement_runs_or_ends_in_a_finding_with_its_place(name: str):
+    """Whatever the registers hold, and whether it is simulated or not."""
+    assert outcomes(name)
+    for statement, finding in outcomes(name):
+        if finding is None:
+            continue
+        assert finding.message, statement.text
+        assert finding.place.line == statement.line, (statement.text, finding)
+
+
+def test_a_row_without_semantics_says_so_in_every_form():
+    seen = set()
+    for statement, finding in every_outcome():
+        row = statement.record.row.id
+        if row in NOT_SIMULATED:
+            assert finding is not None, statement.text
+            assert finding.message.startswith("not simulated: "), statement.text
+            assert finding.incomplete, "the verdict is not that the program is wrong"
+            seen.add(row)
+    assert seen == set(NOT_SIMULATED) - {"opaque", "phi"}, "which no statement reads as"
+
+
+def test_a_part_without_semantics_says_so():
+    seen = set()
+    for statement, finding in every_outcome():
+        facts = statement.record.facts()
+        missing = [n for n in statement.record.row.unsimulated if facts.get(n)]
+        if missing:
+            assert finding is not None, statement.text
+            assert finding.message.startswith("not simulated: "), statement.text
+            seen |= {(statement.record.row.id, name) for name in missing}
+    assert seen == set(NOT_SIMULATED_PARTS)
+
+
+def test_every_other_row_is_simulated_in_some_form():
+    done = {
+        statement.record.row.id
+        for statement, finding in every_outcome()
+        if finding is None or finding.rule != "sim/not-simulated"
+    }
+    assert done == set(makers())
+
+
+def test_a_statement_that_was_not_understood_says_which():
+    text = ".version 9.0\n.target sm_100a\n.address_size 64\n.entry k()\n{\n\tmembar.gl;\n\tret;\n}"
+    reading = read_ptx(text)
+    with pytest.raises(NotSimulatedError) as caught:
+        simulate(
+            reading.module,
+            "k",
+            [],
+            grid=(1, 1, 1),
+            block=(32, 1, 1),
+            schedule=parse_schedule("early"),
+        )
+    (finding,) = caught.value.findings
+    assert "membar.gl" in finding.message
+    assert finding.place.line == 6
+
+
+# ---- nothing is overlooked -------------------------------------------------------------------
+
+
+class Watched(dict[str, Fact]):
+    """Facts that remember which of them were asked for."""
+
+    def __init__(self, facts: dict[str, Fact], asked: set[str]) -> None:
+        super().__init__(facts)
+        self.asked = asked
+
+    def __getitem__(self, name: str) -> Fact:
+        self.asked.add(name)
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Fact = None) -> Fact:  # type: ignore[override]
+        self.asked.add(name)
+        return super().get(name, default)
+
+
+class WatchedRecord(MachineInstr):
+    """A record that remembers which facts and operands were asked for."""
+
+    def __init__(self, record: MachineInstr) -> None:
+        self.asked: set[str] = set()
+        form = replace(record.form, facts=Watched(record.form.facts, self.asked))
+        super().__init__(form, record.ops, record.guard, record.loc)
+
+    def __getitem__(self, slot: str) -> Op:
+        self.asked.add(slot)
+        return super().__getitem__(slot)
+
+    def get(self, slot: str) -> Op | None:
+        self.asked.add(slot)
+        return super().get(slot)
+
+    def facts(self) -> dict[str, Fact]:
+        plain = MachineInstr(self.form, self.ops).facts()
+        return Watched(dict(plain), self.asked)
+
+
+def overlooked(where: Family, statement: Statement) -> set[str]:
+    """What a record states and its semantics do not ask for."""
+    record = WatchedRecord(statement.record)
+    compiler = Compiler(where.module, where.function, makers())
+    compiler.positions = {block.name: i for i, block in enumerate(where.function.blocks)}
+    makers()[record.row.id](compiler, record)
+    axes = record.row.axis
+    stated = {
+        name
+        for name, fact in statement.record.facts().items()
+        if fact and not (name in axes and fixed(axes[name]))
+    }
+    operands = set(record.form.slots) - set(statement.record.words())
+    return (stated | operands) - record.asked - set(record.row.unsimulated)
+
+
+def fixed(axis: Axis) -> bool:
+    """Whether there is nothing to choose."""
+    return len(axis.facts) == 1
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_semantics_ask_for_every_modifier_and_operand(name: str):
+    """A modifier that nobody looks at would be a guess: that it changes nothing."""
+    for statement, finding in outcomes(name):
+        if finding is not None and finding.rule == "sim/not-simulated":
+            continue
+        row = statement.record.row.id
+        if row == "bra":  # its one operand is taken by position
+            continue
+        left = overlooked(family(name), statement)
+        unexplained = {n for n in left if n not in IGNORED and f"{n} of {row}" not in IGNORED}
+        assert not unexplained, statement.text
+
+
+def test_every_reason_to_ignore_something_is_needed():
+    used = set()
+    for name in FAMILIES:
+        for statement, finding in outcomes(name):
+            if finding is None or finding.rule != "sim/not-simulated":
+                row = statement.record.row.id
+                left = overlooked(family(name), statement)
+                used |= left | {f"{n} of {row}" for n in left}
+    assert set(IGNORED) <= used
+
+
+@pytest.mark.parametrize("name", ["tid.w", "ntid.w", "ctaid.w", "nctaid.w"])
+def test_the_fourth_part_of_a_special_register_is_not_taken_for_another(name: str):
+    found = [
+        finding for statement, finding in outcomes("mov") if statement.text.endswith(f" %{name};")
+    ]
+    assert found
+    assert all(f is not None and f"not simulated: %{name}" in f.message for f in found)
