@@ -2,25 +2,35 @@
 
 Layer: nvgen.  LLVM's reader upgrades old intrinsics and old metadata as it reads, and aborts where
 their shape is not the old one; deep nesting overflows its stack.  A module that has such things in
-it, or may have, is read by a child process first; one that has none of them is read at once.
+it, or may have, is read by a child process first; one that has none of them is read at once.  The
+readers in Python give up earlier than LLVM does: `nesting_limit` says so in words.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 
 from intrinsics import catalog
+from intrinsics.findings import InternalError, Place, input_error
 from isel.select.intrinsics import PREFIX, Argument, arguments
 
 _DEPTH = 200
 """Brackets within brackets that LLVM's reader takes without doubt."""
 
-_DECLARATION = re.compile(r'^\s*(?:declare|define)\b[^@\n]*@(?:"([^"]*)"|([\w.$-]+))', re.MULTILINE)
+_MANY = 2000
+"""Metadata nodes or named types that LLVM reads without doubt, should each refer to the next."""
+
+_DECLARATION = re.compile(
+    r'^[ \t]*(?:declare|define)\b[^@\n]*@(?:"([^"]*)"|([\w.$-]+))', re.MULTILINE
+)
 _TYPE = re.compile(r"\s*(ptr(?:\s+addrspace\(\d+\))?|i\d+|<\s*\d+\s+x\s+i\d+\s*>)(?=[\s,)]|$)")
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?!\{(.*)\}\s*$", re.MULTILINE)
 _ANNOTATION = re.compile(r'ptr @([\w.$-]+)((?:, !"(?!grid_constant)\w+", i32 \d+)+)')
+_LINK = re.compile(r"^(?:!\d+|%\S+) = (?:distinct )?(?:!|type\b)", re.MULTILINE)
 _MMA = re.compile(r'@"?llvm\.nvvm\.(tcgen05\.mma[\w.]*)"?\((.*)\)')
 _LEGAL = [[str(n)] for n in range(4)]
 _CHILD = """
@@ -34,7 +44,7 @@ str(module)
 
 def crash(text: str) -> str:
     """How LLVM dies of `text`, or "" if it does not."""
-    odd = (_has_odd_intrinsics, _has_odd_immediates, _has_odd_annotations, _is_deep)
+    odd = (_has_odd_intrinsics, _has_odd_immediates, _has_odd_annotations, _is_deep, _is_long)
     if not any(check(text) for check in odd):
         return ""
     child = subprocess.run(
@@ -157,3 +167,30 @@ def _is_deep(text: str) -> bool:
         if depth > _DEPTH:
             return True
     return False
+
+
+def _is_long(text: str) -> bool:
+    """Whether there are enough nodes or types for a chain of them to overflow LLVM's stack."""
+    return any(at >= _MANY for at, _ in enumerate(_LINK.finditer(text), 1))
+
+
+@contextlib.contextmanager
+def nesting_limit(file: str) -> Iterator[None]:
+    """Give an input that is nested too deep for the readers as an error of the input.
+
+    Raises: InputError.
+    """
+    try:
+        yield
+    except (RecursionError, InternalError) as error:
+        reason: BaseException | None = error
+        while reason is not None and not isinstance(reason, RecursionError):
+            reason = reason.__cause__ or reason.__context__
+        if reason is None:
+            raise
+        raise input_error(
+            "input/too-deep",
+            "types, expressions or brackets are nested too deep",
+            place=Place(file),
+            expected="less nesting",
+        ) from None
