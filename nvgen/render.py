@@ -67,7 +67,13 @@ def _detail(margin: str, text: str) -> list[Line]:
 
 
 def _wrap(text: str, room: int) -> list[str]:
-    return textwrap.wrap(text, room - 2, break_long_words=False, break_on_hyphens=False)
+    """The text in lines; its label stays with its first word."""
+    label, _, rest = text.partition(" ")
+    indent = " " * (len(label) + 1)
+    first, *others = textwrap.wrap(
+        rest, room - 2, initial_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return [label + first[len(label) :], *others]
 
 
 def _plain(text: str) -> str:
