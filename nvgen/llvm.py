@@ -6,13 +6,18 @@ here, and what LLVM's reader dies of is found first (`nvgen.llvm_guard`).
 
 from __future__ import annotations
 
+import contextlib
 import re
+import threading
+from collections.abc import Iterator
 
 from llvmlite import binding
 
 from intrinsics.findings import Finding, InputError, Place, Severity, input_error
 from intrinsics.targets import Target
-from nvgen.llvm_guard import crash
+from nvgen.llvm_guard import NO_UPGRADE, crash
+
+_OPTION = threading.Lock()  # LLVM's options belong to the whole process
 
 
 def parse(text: str, *, file: str = "", name: str = "") -> str:
@@ -47,7 +52,8 @@ def _reprint(text: str, name: str) -> str:
     """
     context = binding.create_context()
     try:
-        module = binding.parse_assembly(text, context=context)
+        with _without_upgrade():
+            module = binding.parse_assembly(text, context=context)
         try:
             module.verify()
             if name:
@@ -57,6 +63,21 @@ def _reprint(text: str, name: str) -> str:
             module.close()
     finally:
         context.close()
+
+
+@contextlib.contextmanager
+def _without_upgrade() -> Iterator[None]:
+    """Read debug info as it stands.
+
+    To upgrade it, LLVM verifies every module that has some, and ends the process over one that is
+    wrong.  Without, `verify` finds the same, and says it.
+    """
+    with _OPTION:
+        binding.set_option("nvgen", f"{NO_UPGRADE}=true")
+        try:
+            yield
+        finally:
+            binding.set_option("nvgen", f"{NO_UPGRADE}=false")
 
 
 def _crashed(death: str, file: str) -> Finding:

@@ -33,9 +33,13 @@ _ANNOTATION = re.compile(r'ptr @([\w.$-]+)((?:, !"(?!grid_constant)\w+", i32 \d+
 _LINK = re.compile(r"^(?:!\d+|%\S+) = (?:distinct )?(?:!|type\b)", re.MULTILINE)
 _MMA = re.compile(r'\bcall\b[^@\n]*@"?llvm\.nvvm\.(tcgen05\.mma[\w.]*)"?\((.*)\)')
 _LEGAL = [[str(n)] for n in range(4)]
-_CHILD = """
+NO_UPGRADE = "--disable-auto-upgrade-debug-info"
+"""LLVM's option to leave debug info as it stands."""
+
+_CHILD = f"""
 import sys
 from llvmlite import binding
+binding.set_option("nvgen", "{NO_UPGRADE}")
 module = binding.parse_assembly(sys.stdin.read())
 module.verify()
 str(module)

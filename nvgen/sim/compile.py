@@ -181,8 +181,10 @@ class Compiler:
 
     def _symbol(self, name: str, offset: int, bits: int) -> Getter:
         def value(warp: Warp) -> Values:
-            address = warp.cta.machine.symbols[name] + offset
-            return np.full(WARP, address & ((1 << bits) - 1), unsigned(bits))
+            base = warp.cta.machine.symbols.get(name)
+            if base is None:
+                raise fault("unknown-symbol", f"@{name} is not defined", got=f"@{name}")
+            return np.full(WARP, base + offset & ((1 << bits) - 1), unsigned(bits))
 
         return value
 
