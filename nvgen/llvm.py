@@ -81,7 +81,7 @@ def _without_upgrade() -> Iterator[None]:
 
 
 def _crashed(death: str, file: str) -> Finding:
-    expected = "intrinsics with LLVM's signatures, and well-formed !nvvm.annotations"
+    expected = "intrinsics with LLVM's signatures, well-formed !nvvm.annotations and debug info"
     hint = "an intrinsic of an older LLVM with other arguments is the usual reason"
     if death.startswith("signal"):
         expected = "less nesting"

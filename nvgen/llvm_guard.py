@@ -31,6 +31,20 @@ _TYPE = re.compile(r"\s*(ptr(?:\s+addrspace\(\d+\))?|i\d+|<\s*\d+\s+x\s+i\d+\s*>
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?!\{(.*)\}\s*$", re.MULTILINE)
 _ANNOTATION = re.compile(r'ptr @([\w.$-]+)((?:, !"(?!grid_constant)\w+", i32 \d+)+)')
 _LINK = re.compile(r"^(?:!\d+|%\S+) = (?:distinct )?(?:!|type\b)", re.MULTILINE)
+_DEBUG_NODE = re.compile(r"^!(\d+) = (?:distinct )?!(DI\w+)\((.*)\)\s*$", re.MULTILINE)
+_ATTACHMENT = re.compile(r"^(define\b)?.*!dbg !(\d*)", re.MULTILINE)
+_REFERENCE = re.compile(r"\b(\w+): !(\d+)")
+_LOCAL = ("DISubprogram", "DILexicalBlock", "DILexicalBlockFile")
+_REFERENCES: dict[str, dict[str, tuple[str, ...]]] = {
+    "DILocation": {"scope": _LOCAL, "inlinedAt": ("DILocation",)},
+    "DILexicalBlock": {"scope": _LOCAL, "file": ("DIFile",)},
+    "DILexicalBlockFile": {"scope": _LOCAL, "file": ("DIFile",)},
+    "DISubprogram": {"scope": ("DIFile",), "file": ("DIFile",), "unit": ("DICompileUnit",)},
+    "DICompileUnit": {"file": ("DIFile",)},
+    "DIFile": {},
+}
+"""Which fields of debug info LLVM follows without a look, to nodes of which kinds."""
+
 _MMA = re.compile(r'\bcall\b[^@\n]*@"?llvm\.nvvm\.(tcgen05\.mma[\w.]*)"?\((.*)\)')
 _LEGAL = [[str(n)] for n in range(4)]
 NO_UPGRADE = "--disable-auto-upgrade-debug-info"
@@ -48,7 +62,14 @@ str(module)
 
 def crash(text: str) -> str:
     """How LLVM dies of `text`, or "" if it does not."""
-    odd = (_has_odd_intrinsics, _has_odd_immediates, _has_odd_annotations, _is_deep, _is_long)
+    odd = (
+        _has_odd_intrinsics,
+        _has_odd_immediates,
+        _has_odd_annotations,
+        _has_odd_debug_info,
+        _is_deep,
+        _is_long,
+    )
     if not any(check(text) for check in odd):
         return ""
     child = subprocess.run(
@@ -162,6 +183,26 @@ def _has_odd_annotations(text: str) -> bool:
         if node is None or node[1] not in functions:
             return True
     return False
+
+
+def _has_odd_debug_info(text: str) -> bool:
+    """Whether debug info refers to anything but what LLVM takes for granted, or has more to it."""
+    if "#dbg_" in text:
+        return True
+    if "!dbg" not in text and "!DI" not in text:
+        return False
+    kinds = {number: kind for number, kind, _ in _DEBUG_NODE.findall(text)}
+    for define, number in _ATTACHMENT.findall(text):
+        if kinds.get(number) != ("DISubprogram" if define else "DILocation"):
+            return True
+    for _, kind, fields in _DEBUG_NODE.findall(text):
+        allowed = _REFERENCES.get(kind)
+        if allowed is None:
+            return True
+        for name, number in _REFERENCE.findall(fields):
+            if kinds.get(number) not in allowed.get(name, ()):
+                return True
+    return text.count("!DI") != len(kinds)
 
 
 def _is_deep(text: str) -> bool:

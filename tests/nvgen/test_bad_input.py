@@ -208,25 +208,6 @@ def test_line_ends_of_other_systems(nvgen: Nvgen, tmp_path: Path, ending: str) -
 
 # ---- what LLVM dies of -----------------------------------------------------------------------
 
-MANY = 100_000
-DEADLY = {
-    "an old intrinsic with other arguments": (
-        "declare void @llvm.nvvm.cp.async.bulk.tensor.g2s.tile.1d(i32)\n" + ADD
-    ),
-    "an annotation that is no number": (
-        ADD + '!nvvm.annotations = !{!0}\n!0 = !{ptr @add, !"kernel", !"x"}\n'
-    ),
-    "types in types": f"@g = global {'{' * MANY} i32 {'}' * MANY} zeroinitializer\n",
-    "a chain of types": "".join(f"%t{i} = type {{ %t{i + 1} }}\n" for i in range(MANY))
-    + f"%t{MANY} = type {{ i32 }}\n@g = global %t0 zeroinitializer\n",
-    "a chain of metadata": "".join(f"!{i} = !{{!{i + 1}}}\n" for i in range(MANY))
-    + f"!{MANY} = !{{}}\n!x = !{{!0}}\n",
-    "expressions in expressions": (
-        f"@h = global i64 {'add (i64 1, i64 ' * MANY}ptrtoint (ptr @h to i64){')' * MANY}\n"
-    ),
-}
-
-
 DEBUGGED = """\
 define ptx_kernel void @k(ptr addrspace(1) %out) !dbg !3 {
   br label %b
@@ -246,6 +227,30 @@ c:
 !4 = !DILocation(line: 7, column: 3, scope: !3)
 """
 """%y does not dominate its use: an exception of LLVM's, but its end where there is debug info."""
+
+TID = "llvm.nvvm.read.ptx.sreg.tid.x"
+MANY = 100_000
+DEADLY = {
+    "an old intrinsic with other arguments": (
+        "declare void @llvm.nvvm.cp.async.bulk.tensor.g2s.tile.1d(i32)\n" + ADD
+    ),
+    "an annotation that is no number": (
+        ADD + '!nvvm.annotations = !{!0}\n!0 = !{ptr @add, !"kernel", !"x"}\n'
+    ),
+    "a location for a function": (
+        DEBUGGED.replace("!dbg !3", "!dbg !4").replace("add i32 %y, 1", f"call i32 @{TID}()")
+        + f"declare i32 @{TID}()\n"
+    ),
+    "types in types": f"@g = global {'{' * MANY} i32 {'}' * MANY} zeroinitializer\n",
+    "a chain of types": "".join(f"%t{i} = type {{ %t{i + 1} }}\n" for i in range(MANY))
+    + f"%t{MANY} = type {{ i32 }}\n@g = global %t0 zeroinitializer\n",
+    "a chain of metadata": "".join(f"!{i} = !{{!{i + 1}}}\n" for i in range(MANY))
+    + f"!{MANY} = !{{}}\n!x = !{{!0}}\n",
+    "expressions in expressions": (
+        f"@h = global i64 {'add (i64 1, i64 ' * MANY}ptrtoint (ptr @h to i64){')' * MANY}\n"
+    ),
+}
+
 
 CRASH = "error[llvm/crash]: LLVM aborts when it reads this module\n"
 DOMINATE = "error[llvm/verifier]: Instruction does not dominate all uses!\n"

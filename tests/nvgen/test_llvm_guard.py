@@ -31,6 +31,10 @@ UNUSUAL = {
     "escaped name": ADD + 'declare void @"\\6clvm.assume"(i1)\n',
     "deep but not too deep": f"@g = global {'{' * 250} i32 {'}' * 250} zeroinitializer\n",
     "many nodes": ADD + "".join(f"!{i} = !{{}}\n" for i in range(2500)) + "!x = !{!0}\n",
+    "records of variables": ADD.replace("  ret", "    #dbg_value(i32 %n, !0, !1, !2)\n  ret"),
+    "location of another kind": ADD.replace("ret void", "ret void, !dbg !0") + "!0 = !{}\n",
+    "scope of another kind": ADD + "!0 = !DILocation(line: 1, scope: !1)\n!1 = !{}\n",
+    "location in place": ADD.replace("ret void", "ret void, !dbg !DILocation(line: 1, scope: !1)"),
     "another kind of annotation": ADD + '!nvvm.annotations = !{!0}\n!0 = !{ptr @add, !"x", !"y"}\n',
 }
 
