@@ -45,6 +45,7 @@ _REFERENCES: dict[str, dict[str, tuple[str, ...]]] = {
 }
 """Which fields of debug info LLVM follows without a look, to nodes of which kinds."""
 
+_FLAG = re.compile(r'i32 \d+, !"[^"]*", (?:i32 \d+|!"[^"]*")')
 _MMA = re.compile(r'\bcall\b[^@\n]*@"?llvm\.nvvm\.(tcgen05\.mma[\w.]*)"?\((.*)\)')
 _LEGAL = [[str(n)] for n in range(4)]
 NO_UPGRADE = "--disable-auto-upgrade-debug-info"
@@ -66,6 +67,7 @@ def crash(text: str) -> str:
         _has_odd_intrinsics,
         _has_odd_immediates,
         _has_odd_annotations,
+        _has_odd_flags,
         _has_odd_debug_info,
         _is_deep,
         _is_long,
@@ -173,16 +175,25 @@ def _has_odd_immediates(text: str) -> bool:
 
 def _has_odd_annotations(text: str) -> bool:
     """Whether `!nvvm.annotations` has anything but a function with names and numbers."""
-    match = re.search(r"^!nvvm\.annotations = !\{(.*)\}\s*$", text, re.MULTILINE)
+    matches = [_ANNOTATION.fullmatch(node) for node in _named_nodes(text, "nvvm.annotations")]
+    functions = {m[2] or m[1] for m in _DECLARATION.finditer(text)} if matches else set()
+    return any(match is None or match[1] not in functions for match in matches)
+
+
+def _has_odd_flags(text: str) -> bool:
+    """Whether a flag of the module is anything but a number, a name and a number or string."""
+    return not all(map(_FLAG.fullmatch, _named_nodes(text, "llvm.module.flags")))
+
+
+def _named_nodes(text: str, name: str) -> list[str]:
+    """The contents of the nodes that named metadata lists; "" for what cannot be followed."""
+    if name not in text:
+        return []
+    match = re.search(rf"^!{re.escape(name)} = !\{{(.*)\}}\s*$", text, re.MULTILINE)
     if match is None:
-        return "nvvm.annotations" in text
-    nodes = dict(_NODE.findall(text))
-    functions = {m[2] or m[1] for m in _DECLARATION.finditer(text)}
-    for reference in match[1].split(","):
-        node = _ANNOTATION.fullmatch(nodes.get(reference.strip().removeprefix("!"), ""))
-        if node is None or node[1] not in functions:
-            return True
-    return False
+        return [""]
+    nodes = {number: fields.strip() for number, fields in _NODE.findall(text)}
+    return [nodes.get(part.strip().removeprefix("!"), "") for part in match[1].split(",")]
 
 
 def _has_odd_debug_info(text: str) -> bool:

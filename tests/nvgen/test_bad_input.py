@@ -229,6 +229,7 @@ c:
 """%y does not dominate its use: an exception of LLVM's, but its end where there is debug info."""
 
 TID = "llvm.nvvm.read.ptx.sreg.tid.x"
+CALLED = DEBUGGED.replace("add i32 %y, 1", f"call i32 @{TID}()") + f"declare i32 @{TID}()\n"
 MANY = 100_000
 DEADLY = {
     "an old intrinsic with other arguments": (
@@ -237,10 +238,8 @@ DEADLY = {
     "an annotation that is no number": (
         ADD + '!nvvm.annotations = !{!0}\n!0 = !{ptr @add, !"kernel", !"x"}\n'
     ),
-    "a location for a function": (
-        DEBUGGED.replace("!dbg !3", "!dbg !4").replace("add i32 %y, 1", f"call i32 @{TID}()")
-        + f"declare i32 @{TID}()\n"
-    ),
+    "a flag without a name": CALLED.replace('2, !"Debug Info Version"', "2, null"),
+    "a location for a function": CALLED.replace("!dbg !3", "!dbg !4"),
     "types in types": f"@g = global {'{' * MANY} i32 {'}' * MANY} zeroinitializer\n",
     "a chain of types": "".join(f"%t{i} = type {{ %t{i + 1} }}\n" for i in range(MANY))
     + f"%t{MANY} = type {{ i32 }}\n@g = global %t0 zeroinitializer\n",

@@ -35,6 +35,7 @@ UNUSUAL = {
     "location of another kind": ADD.replace("ret void", "ret void, !dbg !0") + "!0 = !{}\n",
     "scope of another kind": ADD + "!0 = !DILocation(line: 1, scope: !1)\n!1 = !{}\n",
     "location in place": ADD.replace("ret void", "ret void, !dbg !DILocation(line: 1, scope: !1)"),
+    "a flag of another shape": ADD + "!llvm.module.flags = !{!0}\n!0 = !{i32 1, !0, i32 1}\n",
     "another kind of annotation": ADD + '!nvvm.annotations = !{!0}\n!0 = !{ptr @add, !"x", !"y"}\n',
 }
 
