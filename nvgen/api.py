@@ -19,8 +19,9 @@ from isel.pipeline import Observer, lower
 from isel.places import align_places
 from isel.select.module import Source
 from isel.verifier.record import check_target, lowest_ptx, verify_records
-from nvgen.assembler import assemble
+from nvgen.assembler import assemble_module
 from nvgen.llvm import optimize, parse
+from nvgen.llvm_guard import nesting_limit
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import Kernel
@@ -62,7 +63,7 @@ class Compiled:
 
         Raises: AssemblerError.
         """
-        return assemble(self.ptx, self.target, file=self.file).cubin
+        return assemble_module(self.module, self.ptx_version, self.target).cubin
 
     def run(
         self,
@@ -228,16 +229,17 @@ def check_text(
         too_old = check_target(chosen, version)
         if too_old:
             raise VerificationError(too_old)
-    printed = optimize(parse(text, file=file), opt, chosen)
-    module = read_module(printed)
     stages: dict[str, str] = {}
 
     def keep(name: str, after: Module) -> None:
         stages[name] = print_mir(after).text
 
     observe: Observer | None = keep if keep_stages else None
-    source = Source(file, align_places(module, text))
-    lowered = lower(module, chosen, version, source, observe)
+    with nesting_limit(file):
+        printed = optimize(parse(text, file=file), opt, chosen)
+        module = read_module(printed)
+        source = Source(file, align_places(module, text))
+        lowered = lower(module, chosen, version, source, observe)
     final = version or lowest_ptx(lowered, chosen)
     findings = verify_records(lowered, chosen, final)
     return Compiled(chosen, final, printed, lowered, findings, stages, file)

@@ -1,4 +1,4 @@
-"""PTX to cubin, with NVIDIA's ptxas.
+"""PTX to cubin, with NVIDIA's ptxas; its errors stand where the program does.
 
 Layer: nvgen.  ptxas is looked for where `NVGEN_PTXAS` says, then in the PyPI package nvidia-cuda-
 nvcc, then on the PATH; the newest of the last two wins by coming first.
@@ -13,11 +13,14 @@ import re
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from asmprinter.ptx_printer import Printed, print_ptx
 from intrinsics.findings import AssemblerError, Finding, Place, Severity
-from intrinsics.targets import Target
+from intrinsics.mir import Module
+from intrinsics.targets import Ptx, Target
+from isel.verifier.record import place_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +65,55 @@ def assemble(ptx: str, target: Target, *, file: str = "") -> Assembled:
         source, cubin = Path(folder, "in.ptx"), Path(folder, "out.cubin")
         source.write_text(ptx)
         command = [str(ptxas), "-v", f"-arch={target.renamed_to}", str(source), "-o", str(cubin)]
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", check=False
-        )
+        try:
+            done = subprocess.run(
+                command, capture_output=True, text=True, errors="replace", check=False
+            )
+        except OSError as error:
+            raise _failed("ptxas cannot be run", got=f"{ptxas}: {error.strerror}") from None
         log = done.stdout + done.stderr
         if done.returncode or not cubin.exists():
             raise AssemblerError(
                 _findings(log, file)
-                or [Finding("ptxas/failed", Severity.ERROR, "ptxas failed", got=log.strip()[:400])]
+                or [
+                    Finding(
+                        "ptxas/failed",
+                        Severity.ERROR,
+                        f"ptxas failed with exit status {done.returncode}",
+                        got=log.strip()[:400],
+                    )
+                ]
             )
         return Assembled(cubin.read_bytes(), log)
+
+
+def assemble_module(module: Module, ptx: Ptx, target: Target) -> Assembled:
+    """Print `module` as PTX and assemble it.
+
+    Raises: AssemblerError, its findings at the places of the records that ptxas complains of.
+    """
+    printed = print_ptx(module, ptx)
+    lines = printed.text.split("\n")
+    try:
+        return assemble(printed.text, target)
+    except AssemblerError as error:
+        raise AssemblerError(
+            [_at_record(finding, module, printed, lines) for finding in error.findings]
+        ) from None
+
+
+def _at_record(finding: Finding, module: Module, printed: Printed, lines: list[str]) -> Finding:
+    """The finding with the PTX that it is about, at that record's place if it has one."""
+    number = finding.place.line
+    if not 0 < number <= len(lines):
+        return finding
+    shown = replace(finding, got=lines[number - 1].strip())
+    record = printed.records.get(number)
+    location = module.locations[record.loc] if record is not None else None
+    if location is None or not location.line:
+        # A line number of its own would be taken for a line of the source.
+        return replace(shown, place=Place(f"{module.source or 'the module'}, line {number} as PTX"))
+    return replace(shown, place=place_of(location, ""))
 
 
 def _findings(log: str, file: str) -> list[Finding]:

@@ -8,40 +8,103 @@ input that cannot be read; `run` adds 3 for a deadlock and 4 for what is not sim
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
 
-from intrinsics.findings import InputError, NvgenError
+from intrinsics.findings import InputError, NvgenError, input_error
 from nvgen import __version__
 
-OK, WRONG, USAGE, INTERNAL = 0, 1, 2, 70
+OK, WRONG, USAGE, INTERNAL, PIPE_CLOSED, INTERRUPTED = 0, 1, 2, 70, 141, 130
 
 LEVELS = ("record", "function", "launch", "all")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and give its exit status; nothing but `SystemExit` for usage is raised."""
-    arguments = _parser().parse_args(argv)
-    command = importlib.import_module(f"nvgen.commands.{arguments.command}")
     try:
-        status: int = command.run(arguments)
-        sys.stdout.flush()
-        return status
-    except NvgenError as error:
-        from nvgen.render import print_findings
-
-        print_findings(error.findings)
-        return USAGE if isinstance(error, InputError) else WRONG
+        _prepare_streams()
+        return _guarded(argv)
     except BrokenPipeError:
-        # Whoever read our output has gone; keep Python from flushing into the closed pipe at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return WRONG
+        _abandon_output()
+        return PIPE_CLOSED
+    except OSError:
+        _abandon_output()  # not even standard error takes more
+        return USAGE
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
+
+
+def _guarded(argv: Sequence[str] | None) -> int:
+    """Run the command; its errors are told here."""
+    try:
+        try:
+            return _run_command(argv)
+        finally:
+            # Find out here, not when Python ends, that the output could not be written.
+            sys.stdout.flush()
+    except NvgenError as error:
+        return _tell(error)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        _abandon_output()
+        return _tell(_refused(error))
     except Exception as error:
         return _internal(error)
+
+
+def _run_command(argv: Sequence[str] | None) -> int:
+    arguments = _parser().parse_args(argv)
+    command = importlib.import_module(f"nvgen.commands.{arguments.command}")
+    status: int = command.run(arguments)
+    return status
+
+
+def _tell(error: NvgenError) -> int:
+    from nvgen.render import print_findings
+
+    print_findings(error.findings)
+    return USAGE if isinstance(error, InputError) else WRONG
+
+
+def _refused(error: OSError) -> InputError:
+    """What the system would not do: most often, take more output."""
+    name = f" ({error.filename})" if error.filename else ""
+    return input_error(
+        "system/error",
+        f"the system refused to read or write{name}",
+        got=error.strerror or str(error),
+        expected="an output that takes everything",
+    )
+
+
+def _prepare_streams() -> None:
+    """Let both streams take all of what we say: … and × have no code in some encodings.
+
+    A stream that was closed before we came is None.  Nothing can be told on standard error then;
+    writing to standard output has to fail, or results would be lost in silence.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull)  # noqa: SIM115 - for the rest of the process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - as above
+
+
+def _abandon_output() -> None:
+    """Keep Python from flushing what is left into a stream that takes no more."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):
+            with contextlib.suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _internal(error: Exception) -> int:

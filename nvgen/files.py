@@ -5,6 +5,8 @@ Layer: nvgen.
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 import tempfile
@@ -16,22 +18,43 @@ STANDARD = "-"
 """The name that stands for standard input or output."""
 
 
+def printable(name: str) -> str:
+    """A file's name for a comment or a message: on one line, and in characters that have a code."""
+    coded = name.encode("utf-8", "backslashreplace").decode()
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in coded)
+
+
 def read_text(path: str) -> str:
     """The text of a file.
 
     Raises: InputError when it cannot be read, is empty or is not UTF-8 text.
     """
+    if not path:
+        raise _unreadable(path, "no name")
     try:
-        data = sys.stdin.buffer.read() if path == STANDARD else Path(path).read_bytes()
+        data = _standard_input() if path == STANDARD else Path(path).read_bytes()
     except OSError as error:
-        raise input_error(
-            "input/unreadable",
-            f"cannot read {path}",
-            place=Place(path),
-            got=error.strerror or str(error),
-            expected="a file that can be read",
-        ) from None
+        raise _unreadable(path, error.strerror or str(error)) from None
     return decode(data, path)
+
+
+def _standard_input() -> bytes:
+    """All of standard input; a replaced stream may hold text only."""
+    if sys.stdin is None:
+        raise OSError("it is closed")
+    stream = getattr(sys.stdin, "buffer", None)
+    data: bytes = sys.stdin.read().encode() if stream is None else stream.read()
+    return data
+
+
+def _unreadable(path: str, why: str) -> InputError:
+    return input_error(
+        "input/unreadable",
+        f"cannot read {path or repr(path)}",
+        place=Place(path),
+        got=why,
+        expected="a file that can be read",
+    )
 
 
 def decode(data: bytes, path: str) -> str:
@@ -72,16 +95,28 @@ def write_whole(path: str, data: bytes) -> None:
     """
     try:
         if path == STANDARD:
-            sys.stdout.buffer.write(data)
-            sys.stdout.buffer.flush()
+            _to_standard_output(data)
         elif os.path.exists(path) and not os.path.isfile(path):
             _write_device(path, data)
         else:
             _replace(os.path.realpath(path), data)
     except BrokenPipeError:
         raise
+    except io.UnsupportedOperation:
+        raise _unwritable(path, OSError(errno.EBADF, "it is closed")) from None
     except OSError as error:
         raise _unwritable(path, error) from None
+
+
+def _to_standard_output(data: bytes) -> None:
+    """Bytes as they are; as text to a replaced stream that holds text only."""
+    stream = getattr(sys.stdout, "buffer", None)
+    if stream is None:
+        sys.stdout.write(data.decode("utf-8", "backslashreplace"))
+        return
+    sys.stdout.flush()
+    stream.write(data)
+    stream.flush()
 
 
 def check_writable(path: str) -> None:
@@ -91,20 +126,22 @@ def check_writable(path: str) -> None:
     """
     if path == STANDARD:
         return
+    if not path:
+        raise _unwritable(path, FileNotFoundError(errno.ENOENT, "no name"))
     folder = os.path.dirname(os.path.realpath(path))
     if os.path.isdir(path):
-        raise _unwritable(path, IsADirectoryError(21, "Is a directory"))
+        raise _unwritable(path, IsADirectoryError(errno.EISDIR, "Is a directory"))
     if not os.path.isdir(folder):
-        raise _unwritable(path, FileNotFoundError(2, "No such directory"))
+        raise _unwritable(path, FileNotFoundError(errno.ENOENT, "No such directory"))
     existing = os.path.exists(path)
     if not os.access(path if existing else folder, os.W_OK):
-        raise _unwritable(path, PermissionError(13, "Permission denied"))
+        raise _unwritable(path, PermissionError(errno.EACCES, "Permission denied"))
 
 
 def _unwritable(path: str, error: OSError) -> InputError:
     return input_error(
         "output/unwritable",
-        f"cannot write {path}",
+        f"cannot write {path or repr(path)}",
         place=Place(path),
         got=error.strerror or str(error),
         expected="a file in a folder that can be written",
@@ -120,7 +157,7 @@ def _write_device(path: str, data: bytes) -> None:
 def _replace(path: str, data: bytes) -> None:
     if os.path.exists(path):
         if not os.access(path, os.W_OK):
-            raise PermissionError(13, "Permission denied")
+            raise PermissionError(errno.EACCES, "Permission denied")
         mode = os.stat(path).st_mode & 0o777
     else:
         mask = os.umask(0)

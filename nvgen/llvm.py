@@ -6,13 +6,18 @@ here, and what LLVM's reader dies of is found first (`nvgen.llvm_guard`).
 
 from __future__ import annotations
 
+import contextlib
 import re
+import threading
+from collections.abc import Iterator
 
 from llvmlite import binding
 
 from intrinsics.findings import Finding, InputError, Place, Severity, input_error
 from intrinsics.targets import Target
-from nvgen.llvm_guard import crash
+from nvgen.llvm_guard import NO_UPGRADE, crash
+
+_OPTION = threading.Lock()  # LLVM's options belong to the whole process
 
 
 def parse(text: str, *, file: str = "", name: str = "") -> str:
@@ -29,6 +34,13 @@ def parse(text: str, *, file: str = "", name: str = "") -> str:
         return _reprint(text, name)
     except RuntimeError as error:
         raise _of_llvm(str(error), file, text) from None
+    except UnicodeDecodeError as error:
+        raise _rejected(
+            "a name or string of the module is not UTF-8",
+            file,
+            got=f"byte {error.object[error.start]:#04x}",
+            hint='LLVM IR writes it as an escape in a quoted name, such as "\\99"',
+        ) from None
 
 
 def _reprint(text: str, name: str) -> str:
@@ -40,7 +52,8 @@ def _reprint(text: str, name: str) -> str:
     """
     context = binding.create_context()
     try:
-        module = binding.parse_assembly(text, context=context)
+        with _without_upgrade():
+            module = binding.parse_assembly(text, context=context)
         try:
             module.verify()
             if name:
@@ -52,20 +65,42 @@ def _reprint(text: str, name: str) -> str:
         context.close()
 
 
+@contextlib.contextmanager
+def _without_upgrade() -> Iterator[None]:
+    """Read debug info as it stands.
+
+    To upgrade it, LLVM verifies every module that has some, and ends the process over one that is
+    wrong.  Without, `verify` finds the same, and says it.
+    """
+    with _OPTION:
+        binding.set_option("nvgen", f"{NO_UPGRADE}=true")
+        try:
+            yield
+        finally:
+            binding.set_option("nvgen", f"{NO_UPGRADE}=false")
+
+
 def _crashed(death: str, file: str) -> Finding:
+    expected = "intrinsics with LLVM's signatures, well-formed !nvvm.annotations and debug info"
+    hint = "an intrinsic of an older LLVM with other arguments is the usual reason"
+    if death.startswith("signal"):
+        expected = "less nesting"
+        hint = "types, constants or metadata nested too deep are the usual reason"
     return Finding(
         "llvm/crash",
         Severity.ERROR,
         "LLVM aborts when it reads this module",
         Place(file),
         got=death,
-        expected="intrinsics with LLVM's signatures, and well-formed !nvvm.annotations",
-        hint="an intrinsic of an older LLVM with other arguments is the usual reason",
+        expected=expected,
+        hint=hint,
     )
 
 
-def _rejected(message: str, file: str, *, hint: str = "") -> InputError:
-    return InputError([Finding("llvm/syntax", Severity.ERROR, message, Place(file), hint=hint)])
+def _rejected(message: str, file: str, *, got: str = "", hint: str = "") -> InputError:
+    return InputError(
+        [Finding("llvm/syntax", Severity.ERROR, message, Place(file), got=got, hint=hint)]
+    )
 
 
 def _of_llvm(message: str, file: str, text: str) -> InputError:
@@ -77,7 +112,7 @@ def _of_llvm(message: str, file: str, text: str) -> InputError:
     for at, line in enumerate(lines):
         match = re.match(r"<string>:(\d+):(\d+): error: (.*)", line)
         if match:
-            place = Place(file, int(match[1]), int(match[2]))
+            place = Place(file, int(match[1]), _column(text, int(match[1]), int(match[2])))
             shown = lines[at + 1].strip() if at + 1 < len(lines) else ""
             return InputError([Finding("llvm/syntax", Severity.ERROR, match[3], place, got=shown)])
     said = [line.strip() for line in lines if "LLVM" not in line]
@@ -85,6 +120,14 @@ def _of_llvm(message: str, file: str, text: str) -> InputError:
     place = next((found for line in printed if (found := _find(line, text, file))), Place(file))
     got = " ".join(printed)[:400]
     return InputError([Finding("llvm/verifier", Severity.ERROR, reason, place, got=got)])
+
+
+def _column(text: str, line: int, column: int) -> int:
+    """A column in characters; LLVM counts bytes."""
+    lines = text.split("\n")
+    if not 0 < line <= len(lines):
+        return column
+    return len(lines[line - 1].encode()[: column - 1].decode(errors="replace")) + 1
 
 
 def _find(shown: str, text: str, file: str) -> Place | None:

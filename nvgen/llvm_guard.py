@@ -2,30 +2,59 @@
 
 Layer: nvgen.  LLVM's reader upgrades old intrinsics and old metadata as it reads, and aborts where
 their shape is not the old one; deep nesting overflows its stack.  A module that has such things in
-it, or may have, is read by a child process first; one that has none of them is read at once.
+it, or may have, is read by a child process first; one that has none of them is read at once.  The
+readers in Python give up earlier than LLVM does: `nesting_limit` says so in words.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 
 from intrinsics import catalog
+from intrinsics.findings import InternalError, Place, input_error
 from isel.select.intrinsics import PREFIX, Argument, arguments
 
 _DEPTH = 200
 """Brackets within brackets that LLVM's reader takes without doubt."""
 
-_DECLARATION = re.compile(r'^\s*(?:declare|define)\b[^@\n]*@(?:"([^"]*)"|([\w.$-]+))', re.MULTILINE)
+_MANY = 2000
+"""Metadata nodes or named types that LLVM reads without doubt, should each refer to the next."""
+
+_DECLARATION = re.compile(
+    r'^[ \t]*(?:declare|define)\b[^@\n]*@(?:"([^"]*)"|([\w.$-]+))', re.MULTILINE
+)
 _TYPE = re.compile(r"\s*(ptr(?:\s+addrspace\(\d+\))?|i\d+|<\s*\d+\s+x\s+i\d+\s*>)(?=[\s,)]|$)")
 _NODE = re.compile(r"^!(\d+) = (?:distinct )?!\{(.*)\}\s*$", re.MULTILINE)
 _ANNOTATION = re.compile(r'ptr @([\w.$-]+)((?:, !"(?!grid_constant)\w+", i32 \d+)+)')
-_MMA = re.compile(r'@"?llvm\.nvvm\.(tcgen05\.mma[\w.]*)"?\((.*)\)')
+_LINK = re.compile(r"^(?:!\d+|%\S+) = (?:distinct )?(?:!|type\b)", re.MULTILINE)
+_DEBUG_NODE = re.compile(r"^!(\d+) = (?:distinct )?!(DI\w+)\((.*)\)\s*$", re.MULTILINE)
+_ATTACHMENT = re.compile(r"^(define\b)?.*!dbg !(\d*)", re.MULTILINE)
+_REFERENCE = re.compile(r"\b(\w+): !(\d+)")
+_LOCAL = ("DISubprogram", "DILexicalBlock", "DILexicalBlockFile")
+_REFERENCES: dict[str, dict[str, tuple[str, ...]]] = {
+    "DILocation": {"scope": _LOCAL, "inlinedAt": ("DILocation",)},
+    "DILexicalBlock": {"scope": _LOCAL, "file": ("DIFile",)},
+    "DILexicalBlockFile": {"scope": _LOCAL, "file": ("DIFile",)},
+    "DISubprogram": {"scope": ("DIFile",), "file": ("DIFile",), "unit": ("DICompileUnit",)},
+    "DICompileUnit": {"file": ("DIFile",)},
+    "DIFile": {},
+}
+"""Which fields of debug info LLVM follows without a look, to nodes of which kinds."""
+
+_FLAG = re.compile(r'i32 \d+, !"[^"]*", (?:i32 \d+|!"[^"]*")')
+_MMA = re.compile(r'\bcall\b[^@\n]*@"?llvm\.nvvm\.(tcgen05\.mma[\w.]*)"?\((.*)\)')
 _LEGAL = [[str(n)] for n in range(4)]
-_CHILD = """
+NO_UPGRADE = "--disable-auto-upgrade-debug-info"
+"""LLVM's option to leave debug info as it stands."""
+
+_CHILD = f"""
 import sys
 from llvmlite import binding
+binding.set_option("nvgen", "{NO_UPGRADE}")
 module = binding.parse_assembly(sys.stdin.read())
 module.verify()
 str(module)
@@ -34,7 +63,15 @@ str(module)
 
 def crash(text: str) -> str:
     """How LLVM dies of `text`, or "" if it does not."""
-    odd = (_has_odd_intrinsics, _has_odd_immediates, _has_odd_annotations, _is_deep)
+    odd = (
+        _has_odd_intrinsics,
+        _has_odd_immediates,
+        _has_odd_annotations,
+        _has_odd_flags,
+        _has_odd_debug_info,
+        _is_deep,
+        _is_long,
+    )
     if not any(check(text) for check in odd):
         return ""
     child = subprocess.run(
@@ -138,16 +175,45 @@ def _has_odd_immediates(text: str) -> bool:
 
 def _has_odd_annotations(text: str) -> bool:
     """Whether `!nvvm.annotations` has anything but a function with names and numbers."""
-    match = re.search(r"^!nvvm\.annotations = !\{(.*)\}\s*$", text, re.MULTILINE)
+    matches = [_ANNOTATION.fullmatch(node) for node in _named_nodes(text, "nvvm.annotations")]
+    functions = {m[2] or m[1] for m in _DECLARATION.finditer(text)} if matches else set()
+    return any(match is None or match[1] not in functions for match in matches)
+
+
+def _has_odd_flags(text: str) -> bool:
+    """Whether a flag of the module is anything but a number, a name and a number or string."""
+    return not all(map(_FLAG.fullmatch, _named_nodes(text, "llvm.module.flags")))
+
+
+def _named_nodes(text: str, name: str) -> list[str]:
+    """The contents of the nodes that named metadata lists; "" for what cannot be followed."""
+    if name not in text:
+        return []
+    match = re.search(rf"^!{re.escape(name)} = !\{{(.*)\}}\s*$", text, re.MULTILINE)
     if match is None:
-        return "nvvm.annotations" in text
-    nodes = dict(_NODE.findall(text))
-    functions = {m[2] or m[1] for m in _DECLARATION.finditer(text)}
-    for reference in match[1].split(","):
-        node = _ANNOTATION.fullmatch(nodes.get(reference.strip().removeprefix("!"), ""))
-        if node is None or node[1] not in functions:
+        return [""]
+    nodes = {number: fields.strip() for number, fields in _NODE.findall(text)}
+    return [nodes.get(part.strip().removeprefix("!"), "") for part in match[1].split(",")]
+
+
+def _has_odd_debug_info(text: str) -> bool:
+    """Whether debug info refers to anything but what LLVM takes for granted, or has more to it."""
+    if "#dbg_" in text:
+        return True
+    if "!dbg" not in text and "!DI" not in text:
+        return False
+    kinds = {number: kind for number, kind, _ in _DEBUG_NODE.findall(text)}
+    for define, number in _ATTACHMENT.findall(text):
+        if kinds.get(number) != ("DISubprogram" if define else "DILocation"):
             return True
-    return False
+    for _, kind, fields in _DEBUG_NODE.findall(text):
+        allowed = _REFERENCES.get(kind)
+        if allowed is None:
+            return True
+        for name, number in _REFERENCE.findall(fields):
+            if kinds.get(number) not in allowed.get(name, ()):
+                return True
+    return text.count("!DI") != len(kinds)
 
 
 def _is_deep(text: str) -> bool:
@@ -157,3 +223,30 @@ def _is_deep(text: str) -> bool:
         if depth > _DEPTH:
             return True
     return False
+
+
+def _is_long(text: str) -> bool:
+    """Whether there are enough nodes or types for a chain of them to overflow LLVM's stack."""
+    return any(at >= _MANY for at, _ in enumerate(_LINK.finditer(text), 1))
+
+
+@contextlib.contextmanager
+def nesting_limit(file: str) -> Iterator[None]:
+    """Give an input that is nested too deep for the readers as an error of the input.
+
+    Raises: InputError.
+    """
+    try:
+        yield
+    except (RecursionError, InternalError) as error:
+        reason: BaseException | None = error
+        while reason is not None and not isinstance(reason, RecursionError):
+            reason = reason.__cause__ or reason.__context__
+        if reason is None:
+            raise
+        raise input_error(
+            "input/too-deep",
+            "types, expressions or brackets are nested too deep",
+            place=Place(file),
+            expected="less nesting",
+        ) from None

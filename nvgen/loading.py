@@ -14,10 +14,12 @@ from asmprinter.mir_printer import print_mir
 from asmprinter.mir_reader import read_mir
 from asmprinter.ptx_printer import print_ptx
 from asmprinter.ptx_reader import read_ptx
-from intrinsics.findings import Finding, Severity, errors, input_error
+from intrinsics.findings import Finding, Place, Severity, errors, input_error
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
 from isel.verifier.record import lowest_ptx, verify_records
+from nvgen.files import printable
+from nvgen.llvm_guard import nesting_limit
 
 LANGUAGES = {".ll": "llvm", ".mir": "mir", ".ptx": "ptx"}
 """Languages by file name."""
@@ -56,7 +58,7 @@ def language_of(path: str, text: str) -> str:
     known = LANGUAGES.get(Path(path).suffix)
     if known is not None:
         return known
-    if re.search(r"^\s*\.version\b", text, re.MULTILINE):
+    if re.search(r"^[ \t]*\.version\b", text, re.MULTILINE):
         return "ptx"
     return "mir" if re.search(r"^target sm_", text, re.MULTILINE) else "llvm"
 
@@ -78,9 +80,25 @@ def load(
     Raises: InputError for what cannot be read, SelectionError for what cannot be selected.
     """
     language = language_of(path, text)
+    path = printable(path)
     if language == "llvm":
         return _from_llvm(path, text, target, ptx, opt, level, keep_stages)
-    wanted = parse_target(target) if target else None
+    if opt:
+        raise input_error(
+            "compile/opt",
+            "only LLVM IR can be optimised",
+            place=Place(path),
+            got=f"-O{opt} for {language}",
+            expected="-O0",
+        )
+    with nesting_limit(path):
+        return _from_records(path, text, language, target, ptx)
+
+
+def _from_records(
+    path: str, text: str, language: str, target: str | None, ptx: str | None
+) -> Program:
+    wanted = parse_target(target) if target is not None else None
     found: list[Finding] = []
     if language == "ptx":
         reading = read_ptx(text, path, target=wanted)
@@ -88,7 +106,7 @@ def load(
     else:
         module = read_mir(text, path, own_lines=True)
     module.target = wanted or module.target
-    version = parse_ptx(ptx) if ptx else module.ptx or lowest_ptx(module, module.target)
+    version = parse_ptx(ptx) if ptx is not None else module.ptx or lowest_ptx(module, module.target)
     module.ptx = version
     if not any(f.rule in ("target/unknown", "ptx/version-unknown") for f in found):
         found += verify_records(module, module.target, version)

@@ -9,6 +9,8 @@ from __future__ import annotations
 import os
 import re
 import sys
+import textwrap
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TextIO
@@ -30,39 +32,61 @@ _WIDTH = 100
 def finding_lines(finding: Finding, source: Sequence[str] = ()) -> list[Line]:
     """A finding as lines: what, where, the source line, got and expected, help."""
     style = _STYLES[finding.severity]
-    head: Line = [
-        (f"{finding.severity.value}[{finding.rule}]", style),
-        (": " + finding.message, "bold"),
-    ]
     place = finding.place
     margin = " " * max(len(str(place.line)), 2)
-    lines = [head]
+    lines: list[Line] = [
+        [
+            (f"{finding.severity.value}[{_plain(finding.rule)}]", style),
+            (": " + _plain(finding.message), "bold"),
+        ]
+    ]
     if place.file or place.line or place.function:
-        lines.append([(f"{margin}--> ", "blue"), (str(place), "")])
+        lines.append([(f"{margin}--> ", "blue"), (_plain(str(place)), "")])
     if 0 < place.line <= len(source):
         lines += _excerpt(finding, source[place.line - 1], margin, style)
-    got = f"got: {finding.got}" if finding.got else ""
-    expected = f"expected: {finding.expected}" if finding.expected else ""
+    got, expected = _labelled("got", finding.got), _labelled("expected", finding.expected)
     both = f"{got:<28} = {expected}"
     if got and expected and len(margin) + 3 + len(both) <= _WIDTH:
-        lines.append(_detail(margin, both))
+        lines += _detail(margin, both)
     else:
-        lines += [_detail(margin, text) for text in (got, expected) if text]
-    for label, text in (("help", finding.hint), ("see", finding.section)):
-        if text:
-            lines.append(_detail(margin, f"{label}: {text}"))
-    return lines
+        lines += _detail(margin, got) + _detail(margin, expected)
+    lines += _detail(margin, _labelled("help", finding.hint))
+    return lines + _detail(margin, _labelled("see", finding.section))
 
 
-def _detail(margin: str, text: str) -> Line:
-    return [(f"{margin} = ", "blue"), (text, "")]
+def _labelled(label: str, text: str) -> str:
+    return f"{label}: {_plain(text)}" if text else ""
+
+
+def _detail(margin: str, text: str) -> list[Line]:
+    """A detail, broken between words where it is longer than a line."""
+    room = _WIDTH - len(margin) - 3
+    parts = [text] if len(text) <= room else _wrap(text, room)
+    head = [f"{margin} = ", *[f"{margin}     "] * (len(parts) - 1)]
+    return [[(start, "blue"), (part, "")] for start, part in zip(head, parts, strict=True) if part]
+
+
+def _wrap(text: str, room: int) -> list[str]:
+    """The text in lines; its label stays with its first word."""
+    label, _, rest = text.partition(" ")
+    indent = " " * (len(label) + 1)
+    first, *others = textwrap.wrap(
+        rest, room - 2, initial_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+    return [label + first[len(label) :], *others]
+
+
+def _plain(text: str) -> str:
+    """The text on one line and without control characters, which a terminal would obey."""
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def _excerpt(finding: Finding, text: str, margin: str, style: str) -> list[Line]:
     """The source line, with carets under the instruction."""
     number = str(finding.place.line).rjust(len(margin))
-    shown = text.rstrip().expandtabs(4)
-    start, length = _caret(finding, text.rstrip())
+    text = "".join(c if c.isprintable() or c == "\t" else "?" for c in text.rstrip())
+    shown = text.expandtabs(4)
+    start, length = _caret(finding, text)
     found: list[Line] = [
         [(f"{margin} |", "blue")],
         [(f"{number} | ", "blue"), (_clip(shown, start + length), "")],
@@ -81,24 +105,31 @@ def _caret(finding: Finding, text: str) -> tuple[int, int]:
     start, end = _span(finding, text, column - 1)
     if start >= 2 * _WIDTH:
         return 0, 0
-    before = len(text[:start].expandtabs(4))
-    return before, max(end - start, 1)
+    return _cells(text[:start].expandtabs(4)), max(_cells(text[start:end]), 1)
+
+
+def _cells(text: str) -> int:
+    """How many cells of a terminal the text takes: East Asian characters take two."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
+    return len(text) + wide - sum(unicodedata.combining(c) > 0 for c in text)
 
 
 def _span(finding: Finding, text: str, at: int) -> tuple[int, int]:
     """The argument of a call that the finding is about, else the callee, else the first word."""
-    call = re.compile(r"\bcall\b[^@]*@\"?([\w.$-]+)\"?\(").search(text, at)
+    call = re.compile(r"\bcall\b[^@]*(@(?:\"([^\"]*)\"|([\w.$-]+)))\(").search(text, at)
     if call is None:
         word = re.compile(r"[^\s(,;]+").match(text, at)
         return (at, word.end()) if word else (at, at + 1)
     if finding.subject:
         from isel.select.intrinsics import argument_position
 
-        position = argument_position(call[1], finding.subject)
+        position = argument_position(call[2] or call[3], finding.subject)
         spans = _arguments(text, call.end())
         if position is not None and position < len(spans):
             return spans[position]
-    return call.start(1) - 1, call.end(1)
+    return call.span(1)
 
 
 def _arguments(text: str, at: int) -> list[tuple[int, int]]:
@@ -131,7 +162,7 @@ def summary(findings: Sequence[Finding], name: str) -> Line:
     ]
     style = {Verdict.CLEAN: "bold green", Verdict.ERROR: "bold red"}.get(result, "bold magenta")
     return [
-        (f"{name}: ", ""),
+        (f"{_plain(name)}: ", ""),
         (result.value, style),
         (f" ({', '.join(counts)})" if counts else "", ""),
     ]

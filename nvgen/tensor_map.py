@@ -101,6 +101,12 @@ def _problems(
         wrong("swizzle", "no such swizzle", swizzle, "0, 32, 64 or 128")
     if not 1 <= array.ndim <= 5:
         wrong("rank", "TMA rank must be in the range 1..5", array.ndim, "1 to 5 dimensions")
+    if array.dtype.itemsize not in (1, 2, 4, 8) or array.dtype.kind not in "biufV":
+        wrong(
+            "element", "no tensor map has such elements", array.dtype, "numbers of 1, 2, 4, 8 bytes"
+        )
+    if not all(array.shape):
+        wrong("empty", "a dimension is empty", array.shape, "at least 1 element each")
     if len(box) != array.ndim:
         wrong("box", "the box has another rank than the array", len(box), str(array.ndim))
         return found

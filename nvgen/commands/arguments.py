@@ -8,6 +8,7 @@ in a file, so `dtype=bf16` after a file says what its elements are.
 from __future__ import annotations
 
 import io
+import math
 import re
 from dataclasses import dataclass
 
@@ -25,6 +26,10 @@ _DTYPES: dict[str, np.dtype[np.generic]] = {
     "f64": np.dtype(np.float64),
     **{e.value: np.dtype(e.numpy) for e in ElementType if e.bits >= 8},
 }
+_COUNT = r"\d{1,10}"
+_LARGEST = 1 << 32
+"""Bytes of the largest array that the simulator takes."""
+
 _INTEGERS = {"i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64"}
 
 
@@ -60,7 +65,7 @@ def parse_argument(text: str) -> Given:
         case "tmap":
             return _tensor_map(rest, text)
         case "f32" | "f64":
-            return Given(_float(rest, text))
+            return Given(_float(rest, kind, text))
         case _ if kind in _INTEGERS:
             return Given(_integer(rest, kind, text))
     raise _bad(text, "no such kind of argument")
@@ -84,24 +89,48 @@ def _options(text: str, whole: str) -> tuple[str, dict[str, str]]:
 
 
 def _load(path: str, options: dict[str, str]) -> Array:
-    try:
-        array: Array = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise input_error(
-            "run/array", f"cannot read an array from {path}", place=Place(path),
-            got=str(error).split("\n")[0], expected="an .npy file",
-        ) from None  # fmt: skip
-    if not isinstance(array, np.ndarray):
-        raise input_error("run/array", f"{path} holds several arrays", expected="an .npy file")
+    array = _read_npy(path)
     name = options.pop("dtype", "")
     if options:
         raise _bad(path, f"no option '{next(iter(options))}' here")
+    kind = array.dtype.kind
+    if kind not in "biufcV" or array.dtype.fields is not None:
+        raise _unfit(path, str(array.dtype), "an array of numbers")
+    if kind == "V" and not name:
+        raise _unfit(path, str(array.dtype), "dtype=bf16, or what the elements are, after the file")
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if not name:
         return array
     dtype = _dtype(name, path)
     if dtype.itemsize != array.dtype.itemsize:
         raise _bad(path, f"{array.dtype} cannot be read as {name}", "a type of the same size")
     return array.view(dtype)
+
+
+def _read_npy(path: str) -> Array:
+    try:
+        with open(path, "rb") as stream:
+            if stream.read(2) == b"PK":
+                raise _unfit(path, "an .npz archive", "an .npy file: one array")
+            stream.seek(0)
+            array: Array = np.lib.format.read_array(stream, allow_pickle=False)
+            return array
+    except InputError:
+        raise
+    except OSError as error:
+        raise _unfit(path, error.strerror or str(error), "an .npy file") from None
+    except Exception as error:  # numpy and its header's parser raise a dozen kinds
+        raise _unfit(path, str(error).split("\n")[0], "an .npy file") from None
+
+
+def _unfit(path: str, got: str, expected: str) -> InputError:
+    return input_error(
+        "run/array",
+        f"cannot read an array from {path or repr(path)}",
+        place=Place(path),
+        got=got,
+        expected=expected,
+    )
 
 
 def _dtype(name: str, whole: str) -> np.dtype[np.generic]:
@@ -120,20 +149,26 @@ def _inout(rest: str, whole: str) -> Given:
 
 
 def _out(rest: str, whole: str) -> Given:
-    match = re.fullmatch(r"(\w+)\[(\d+(?:,\d+)*)\]:(.+)", rest)
+    match = re.fullmatch(rf"(\w+)\[({_COUNT}(?:,{_COUNT})*)\]:(.+)", rest, re.ASCII)
     if match is None:
         raise _bad(whole, "an output has a type, a shape and a file", "out:f32[128,128]:C.npy")
-    shape = tuple(int(n) for n in match[2].split(","))
-    return Given(Output(np.zeros(shape, _dtype(match[1], whole))), match[3])
+    shape, dtype = tuple(int(n) for n in match[2].split(",")), _dtype(match[1], whole)
+    if len(shape) > 32 or math.prod(shape) * dtype.itemsize > _LARGEST:
+        raise _bad(whole, "the array is too large", f"at most {_LARGEST} bytes")
+    return Given(Output(np.zeros(shape, dtype)), match[3])
 
 
 def _tensor_map(rest: str, whole: str) -> Given:
     path, options = _options(rest, whole)
     box, swizzle = options.pop("box", ""), options.pop("swizzle", "0")
-    if not re.fullmatch(r"\d+(x\d+)*", box) or not swizzle.isdecimal():
+    if not re.fullmatch(rf"{_COUNT}(x{_COUNT})*", box, re.ASCII) or not _is_count(swizzle):
         raise _bad(whole, "a tensor map has a box", "tmap:A.npy,box=64x128,swizzle=128")
     array = _load(path, options)
     return Given(tensor_map(array, tuple(int(n) for n in box.split("x")), int(swizzle)))
+
+
+def _is_count(text: str) -> bool:
+    return re.fullmatch(_COUNT, text, re.ASCII) is not None
 
 
 def _integer(text: str, kind: str, whole: str) -> int:
@@ -148,8 +183,12 @@ def _integer(text: str, kind: str, whole: str) -> int:
     return value
 
 
-def _float(text: str, whole: str) -> float:
+def _float(text: str, kind: str, whole: str) -> float:
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
         raise _bad(whole, f"'{text}' is no number") from None
+    with np.errstate(over="ignore"):
+        if kind == "f32" and math.isfinite(value) and np.isinf(np.float32(value)):
+            raise _bad(whole, f"{text} does not fit f32", f"at most {np.finfo(np.float32).max}")
+    return value

@@ -27,7 +27,6 @@ from nvgen.render import Printer, as_json, print_findings, summary
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, report; the status says whether there were errors."""
-    _check_shape(arguments)
     stage, text, findings, readable = _judge(arguments)
     shown = [f for f in findings if not _allowed(f, arguments.allow)]
     if arguments.format == "json":
@@ -50,6 +49,7 @@ def _judge(arguments: argparse.Namespace) -> tuple[str, str, list[Finding], bool
     """The last stage reached, the text, what was found, and whether the input could be read."""
     stage, text = "read", ""
     try:
+        _check_shape(arguments)
         text = read_text(arguments.file)
         program = load(
             arguments.file,

@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from intrinsics.findings import errors, input_error
+from intrinsics.findings import InputError, NvgenError, errors, input_error
 from nvgen.files import STANDARD, check_writable, read_text, write_whole
 from nvgen.loading import Program, load, not_checked
 from nvgen.render import print_findings
@@ -18,12 +18,20 @@ _BY_SUFFIX = {".ll": "llvm", ".mir": "mir", ".ptx": "ptx", ".cubin": "cubin"}
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compile, report, write."""
+    """Compile, report, write; an error leaves what OUT held before."""
     emit = arguments.emit or _BY_SUFFIX.get(Path(arguments.output).suffix, "ptx")
     if emit == "cubin" and arguments.output == STANDARD and sys.stdout.isatty():
         raise input_error("output/terminal", "a cubin is not text", expected="-o FILE")
     check_writable(arguments.output)
     text = read_text(arguments.file)
+    try:
+        return _compile(arguments, emit, text)
+    except NvgenError as error:
+        print_findings(error.findings, text)
+        return 2 if isinstance(error, InputError) else 1
+
+
+def _compile(arguments: argparse.Namespace, emit: str, text: str) -> int:
     program = load(
         arguments.file,
         text,
@@ -69,9 +77,9 @@ def _emitted(program: Program, emit: str) -> bytes:
         case "mir":
             return program.mir.encode()
         case "cubin":
-            from nvgen.assembler import assemble
+            from nvgen.assembler import assemble_module
 
-            return assemble(program.ptx, program.target, file=program.file).cubin
+            return assemble_module(program.module, program.ptx_version, program.target).cubin
         case _:
             return program.ptx.encode()
 

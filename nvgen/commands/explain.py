@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from intrinsics.findings import input_error
-from intrinsics.idesc import InstructionDescriptor
+from intrinsics.idesc import InstructionDescriptor, reserved_bits
 from intrinsics.modifiers import MmaKind
-from intrinsics.smem_desc import SharedMemoryDescriptor
+from intrinsics.smem_desc import SharedMemoryDescriptor, problems
 from intrinsics.tensor_address import TensorAddress, ZeroColumnMask
 from intrinsics.words import CollectorWord, ControlWord
 from nvgen.render import Printer
@@ -31,7 +31,29 @@ class _Subject:
     fields: Callable[[int, str], Fields]
 
 
-def _idesc(word: int, kind: str) -> Fields:
+def _idesc(word: int, name: str) -> Fields:
+    kind = _kind(name)
+    fields = InstructionDescriptor.decode(word, kind).explain()
+    return fields + _wrong(reserved_bits(word, kind))
+
+
+def _smem_desc(word: int) -> Fields:
+    """What `SharedMemoryDescriptor` does not keep, its constant bits, are read from the word."""
+    constants = {"46-48": f"{word >> 46 & 7:#05b}", "53-60": f"{word >> 53 & 0xFF:#x}"}
+    fields = SharedMemoryDescriptor.decode(word).explain()
+    shown = [(bits, name, constants.get(bits, text)) for bits, name, text in fields]
+    return shown + [("", "wrong", f"{p.text}, not {p.got}") for p in problems(word)]
+
+
+def _zero_mask(word: int) -> Fields:
+    return ZeroColumnMask.decode(word).explain() + _wrong(word & (7 << 36 | 3 << 62))
+
+
+def _wrong(reserved: int) -> Fields:
+    return [("", "wrong", f"reserved bits are set: {reserved:#x}")] if reserved else []
+
+
+def _kind(kind: str) -> MmaKind:
     found = {k.value.removeprefix("kind::"): k for k in MmaKind}.get(kind.removeprefix("kind::"))
     if found is None:
         raise input_error(
@@ -40,14 +62,14 @@ def _idesc(word: int, kind: str) -> Fields:
             got=kind,
             expected=", ".join(k.value.removeprefix("kind::") for k in MmaKind),
         )
-    return InstructionDescriptor.decode(word, found).explain()
+    return found
 
 
 _SUBJECTS = {
     "idesc": _Subject("instruction descriptor", 32, _idesc),
     "smem-desc": _Subject(
         "shared memory descriptor of tcgen05", 64,
-        lambda word, _: SharedMemoryDescriptor.decode(word).explain(),
+        lambda word, _: _smem_desc(word),
     ),
     "ctrl": _Subject(
         "control word of tcgen05.mma", 32, lambda word, _: ControlWord.decode(word).explain()
@@ -56,7 +78,7 @@ _SUBJECTS = {
         "collector word of tcgen05.mma", 32, lambda word, _: CollectorWord.decode(word).explain()
     ),
     "zero-mask": _Subject(
-        "zero-column mask", 64, lambda word, _: ZeroColumnMask.decode(word).explain()
+        "zero-column mask", 64, lambda word, _: _zero_mask(word)
     ),
     "taddr": _Subject(
         "tensor memory address", 32, lambda word, _: TensorAddress.decode(word).explain()

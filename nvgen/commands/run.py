@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -79,8 +80,7 @@ def _run(arguments: argparse.Namespace, outcome: _Outcome) -> None:
 
     given = [parse_argument(text) for text in arguments.arg]
     files = [one.output for one in given if one.output]
-    for path in files:
-        check_writable(path)
+    _check_outputs(files)
     outcome.source = read_text(arguments.file)
     program = load(arguments.file, outcome.source, target=arguments.target, ptx=arguments.ptx)
     wrong = errors(program.findings)
@@ -88,10 +88,22 @@ def _run(arguments: argparse.Namespace, outcome: _Outcome) -> None:
         raise VerificationError(wrong)
     statistics = _simulate(arguments, program, given)
     outcome.steps, outcome.operations = statistics.steps, statistics.operations
+    outcome.findings = program.findings
     for one in given:
         if one.output:
             write_whole(one.output, one.as_npy())
             outcome.outputs.append(one.output)
+
+
+def _check_outputs(paths: Sequence[str]) -> None:
+    """Fail before any work is done when an output cannot be written, or two go to one file."""
+    seen: set[str] = set()
+    for path in paths:
+        check_writable(path)
+        real = os.path.realpath(path)
+        if real in seen and (os.path.isfile(path) or not os.path.exists(path)):
+            raise input_error("run/argument", f"two outputs go to {path}", expected="a file each")
+        seen.add(real)
 
 
 def _simulate(

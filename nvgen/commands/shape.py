@@ -9,6 +9,8 @@ import re
 
 from intrinsics.findings import input_error
 
+_SIZE = re.compile(r"0*[1-9]\d{0,9}", re.ASCII)
+
 
 def parse_dim3(text: str, name: str) -> tuple[int, int, int]:
     """`128`, `16,8` or `4x4x2` as three numbers.
@@ -16,7 +18,7 @@ def parse_dim3(text: str, name: str) -> tuple[int, int, int]:
     Raises: InputError.
     """
     parts = re.split(r"[,x]", text)
-    if not 1 <= len(parts) <= 3 or not all(p.isdecimal() and int(p) > 0 for p in parts):
+    if not 1 <= len(parts) <= 3 or not all(_SIZE.fullmatch(p) for p in parts):
         raise input_error(
             f"run/{name}",
             f"--{name} takes one to three numbers",

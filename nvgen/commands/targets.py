@@ -21,10 +21,15 @@ def run(arguments: argparse.Namespace) -> int:
     printer = Printer(sys.stdout)
     printer.line([(f"{'target':<9} {'since PTX':<10} features", "bold")])
     for target in TARGETS.values():
-        first = str(max(target.first_ptx, PTX_VERSIONS[0]))
         features = " ".join(_features(target))
-        printer.line([(f"{target.name:<9}", "green"), (f" {first:<10} {features}".rstrip(), "")])
+        row = f" {_since(target):<10} {features}".rstrip()
+        printer.line([(f"{target.name:<9}", "green"), (row, "")])
     return 0
+
+
+def _since(target: Target) -> str:
+    """The first version that the target can be compiled for here."""
+    return str(max(target.first_ptx, PTX_VERSIONS[0]))
 
 
 def _features(target: Target) -> list[str]:
@@ -34,6 +39,6 @@ def _features(target: Target) -> list[str]:
 def _as_json(target: Target) -> dict[str, object]:
     return {
         "target": target.name,
-        "since_ptx": str(target.first_ptx),
+        "since_ptx": _since(target),
         "features": _features(target),
     }

@@ -7,6 +7,7 @@ arrays, numbers and tensor maps, and the launch shape.  Output: the arrays, chan
 from __future__ import annotations
 
 import itertools
+import math
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -36,6 +37,7 @@ SHARED_LIMIT = 227 * 1024
 """Bytes of shared memory that a CTA can have on the machines with tensor memory."""
 
 MAX_STEPS = 20_000_000
+MAX_CTAS = 1 << 16
 
 
 @dataclass(slots=True)
@@ -124,17 +126,19 @@ def _check_shape(function: MachineFunction, grid: Dim3, block: Dim3, cluster: Di
             got=str(tuple(block)),
             expected=str(tuple(wanted)),
         )
+    if math.prod(grid) > MAX_CTAS:
+        raise not_simulated(f"grids of more than {MAX_CTAS} CTAs")
     if cluster != (1, 1, 1) or any(n > 1 for n in function.launch.cluster):
         raise not_simulated("clusters of more than one CTA")
 
 
 def _check_shared(static: int, dynamic: int) -> None:
-    if static + dynamic > SHARED_LIMIT:
+    if dynamic < 0 or static + dynamic > SHARED_LIMIT:
         raise input_error(
             "run/shared-memory",
-            "more shared memory than a CTA can have",
+            "no CTA can have this much shared memory",
             got=f"{static} static and {dynamic} dynamic bytes",
-            expected=f"at most {SHARED_LIMIT}",
+            expected=f"0 to {SHARED_LIMIT} in all",
         )
 
 
@@ -260,7 +264,10 @@ def _identity(array: Array) -> tuple[object, ...]:
 
 def _number(param: Param, value: Number) -> bytes:
     if param.type.kind == "f":
-        return struct.pack("<f" if param.size == 4 else "<d", float(value))
+        try:
+            return struct.pack("<f" if param.size == 4 else "<d", float(value))
+        except OverflowError:
+            raise _misfit(param, f"the number {value}") from None
     if param.is_pointer or param.type is ScalarType.B8 or isinstance(value, (float, np.floating)):
         raise _misfit(param, f"the number {value}")
     bits = 8 * param.size

@@ -1,0 +1,146 @@
+"""`nvgen explain`: words and descriptors whose bits were worked out by hand from the manual."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.nvgen.conftest import Nvgen
+
+# PTX ISA, Table 40: address, leading and stride offsets in units of 16 bytes, 0b001 at bit 46.
+SMEM_DESC = 0x1000 >> 4 | 16 >> 4 << 16 | 1024 >> 4 << 32 | 1 << 46 | 2 << 61
+# PTX ISA, Table 45; example 4: {sc0 0}, {fs0 1}, non-zero, skip span 3, use span 7.
+ZERO_MASK = 1 << 32 | 1 << 39 | 3 << 40 | 7 << 48 | 16 << 56
+
+MEANINGS = {
+    ("ctrl", "193"): {"cta_group": "1 cta_group::1, one CTA", "mma_kind": "3 kind::f16"},
+    ("ctrl", "0b011000010"): {"cta_group": "2 cta_group::2, a CTA pair"},
+    # kind 2, block_scale, explicit 1X, CTA pair: 2 << 6 | 1 << 5 | 3 << 2 | 2
+    ("ctrl", "0xae"): {
+        "cta_group": "2 cta_group::2, a CTA pair",
+        "scale_vec_size": "3 scale_vec::1X",
+        "scale_input_acc": "0",
+        "block_scale": "1",
+        "mma_kind": "2 kind::mxf8f6f4",
+        "reserved": "0",
+    },
+    ("ctrl", "0x10"): {"cta_group": "0 invalid", "scale_input_acc": "1"},
+    ("ctrl", "0x2c1"): {"reserved": "1 (must be 0)"},
+    ("collector", "0"): {"valid": "0", "op": "0 not spelled"},
+    ("collector", "1"): {"valid": "1", "op": "0 collector::a::fill", "ashift": "0"},
+    ("collector", "3"): {"op": "1 collector::a::use"},
+    ("collector", "0xd"): {"op": "2 collector::a::lastuse", "ashift": "1"},
+    ("collector", "0x37"): {"op": "3 collector::b2::discard", "buffer": "3 b2"},
+    ("collector", "0x383"): {"b_op": "3 collector::b::discard"},
+    # PTX ISA, Table 42: D f32, A and B bf16; N = 128 as 16 << 17, M = 64 as 4 << 24.
+    ("idesc", "0x4200490"): {
+        "D type": "f32",
+        "A type": "bf16",
+        "B type": "bf16",
+        "transpose A": "K-major",
+        "transpose B": "K-major",
+        "N": "128",
+        "M": "64",
+        "sparsity": "dense",
+    },
+    ("idesc", "0x4208490"): {"transpose A": "MN-major", "transpose B": "K-major"},
+    # f32 <- f16 x f16, N = 256, M = 128
+    ("idesc", hex(1 << 4 | 32 << 17 | 8 << 24)): {"A type": "f16", "N": "256", "M": "128"},
+    # the walkthrough's control word taken for a descriptor: reserved bit 6 is set
+    ("idesc", "0xc1"): {"N": "0", "M": "0", "wrong": "reserved bits are set: 0x40"},
+    ("smem-desc", hex(SMEM_DESC)): {
+        "start address": "0x1000",
+        "leading dimension": "16 bytes",
+        "stride dimension": "1024 bytes",
+        "base offset": "0",
+        "leading dimension mode": "relative offset",
+        "swizzling": "2 128-byte swizzling",
+    },
+    ("smem-desc", hex(SMEM_DESC ^ 1 << 46)): {
+        "wrong": "bits 46..48 must be 0b001, not 0b000",
+    },
+    ("zero-mask", str(ZERO_MASK)): {
+        "start counts": "0, 0, 0, 0",
+        "first spans": "1, 0, 0, 0",
+        "non-zero mask": "1",
+        "skip span": "3: 4 zeroed columns",
+        "use span": "7: 8 used columns",
+        "column shift": "16",
+    },
+    ("zero-mask", hex(1 << 36)): {"wrong": "reserved bits are set: 0x1000000000"},
+    ("taddr", "0x200010"): {"lane": "32", "column": "16"},
+    ("taddr", "0x7f01ff"): {"lane": "127", "column": "511"},
+    ("taddr", "0x800200"): {
+        "lane": "128 (there are 128 lanes)",
+        "column": "512 (there are 512 columns)",
+    },
+}
+
+
+@pytest.mark.parametrize(("asked", "meanings"), MEANINGS.items(), ids=lambda key: "-".join(key))
+def test_what_a_value_says(nvgen: Nvgen, asked: tuple[str, str], meanings: dict[str, str]) -> None:
+    found = nvgen("explain", *asked, "--format", "json")
+    assert (found.status, found.err) == (0, "")
+    report = found.json()
+    assert set(report) == {"what", "value", "fields"}
+    assert (report["what"], report["value"]) == (asked[0], int(asked[1], 0))
+    fields = {row["field"]: row["meaning"] for row in report["fields"]}
+    assert {name: fields.get(name) for name in meanings} == meanings
+    assert ("wrong" in fields) == ("wrong" in meanings)
+
+
+@pytest.mark.parametrize("asked", MEANINGS, ids="-".join)
+def test_people_are_told_the_same_as_machines(nvgen: Nvgen, asked: tuple[str, str]) -> None:
+    found = nvgen("explain", *asked)
+    assert (found.status, found.err) == (0, "")
+    head, *lines = found.out.splitlines()
+    assert int(head.rsplit(" ", 1)[1], 0) == int(asked[1], 0)
+    rows = nvgen("explain", *asked, "--format", "json").json()["fields"]
+    assert [" ".join(line.split()) for line in lines] == [
+        " ".join(f"{row['bits']} {row['field']} {row['meaning']}".split()) for row in rows
+    ]
+
+
+def test_a_descriptor_is_read_as_one_of_its_kind(nvgen: Nvgen) -> None:
+    """PTX ISA, Table 42: type code 1 of A is bf16 for kind::f16 and u8 or s8 for kind::i8."""
+
+    def a_type(kind: str) -> str:
+        found = nvgen("explain", "idesc", hex(2 << 4 | 1 << 7), "--kind", kind, "--format", "json")
+        return next(r["meaning"] for r in found.json()["fields"] if r["field"] == "A type")
+
+    assert a_type("i8") == a_type("kind::i8") == "s8"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule", "got"),
+    [
+        (("ctrl", "x"), "explain/value", "x"),
+        (("ctrl", ""), "explain/value", ""),
+        (("ctrl", "1.5"), "explain/value", "1.5"),
+        (("ctrl", "-1"), "explain/value", "-1"),
+        (("ctrl", "0xG"), "explain/value", "0xG"),
+        (("taddr", "0x100000000"), "explain/value", "0x100000000"),
+        (("smem-desc", str(1 << 64)), "explain/value", str(1 << 64)),
+        (("ctrl", "9" * 5000), "explain/value", "999"),
+        (("idesc", "0x4200490", "--kind", "f15"), "explain/kind", "f15"),
+        # Table 40: swizzling modes 3, 5 and 7 mean nothing
+        (("smem-desc", hex(3 << 61)), "explain/smem-desc", "0x6000000000000000"),
+        # Table 42: type code 7 of A means nothing for kind::f16
+        (("idesc", hex(7 << 7)), "explain/idesc", "0x380"),
+    ],
+)
+def test_what_is_no_such_value(
+    nvgen: Nvgen, arguments: tuple[str, ...], rule: str, got: str
+) -> None:
+    for format_ in ("text", "json"):
+        found = nvgen("explain", *arguments, "--format", format_)
+        assert (found.status, found.out) == (2, "")
+        assert f"error[{rule}]" in found.err
+        assert f"got: {got}" in found.err or not got
+        assert "expected: " in found.err
+
+
+def test_usage(nvgen: Nvgen) -> None:
+    for arguments in ((), ("idesc",), ("mask", "1"), ("ctrl", "1", "2")):
+        found = nvgen("explain", *arguments)
+        assert (found.status, found.out) == (2, "")
+        assert "usage: nvgen" in found.err
