@@ -144,10 +144,8 @@ def _check_shared(static: int, dynamic: int) -> None:
 
 def _globals(variables: Sequence[Variable], memory: Memory, symbols: dict[str, int]) -> None:
     for variable in variables:
-        if variable.space is Space.SHARED:
-            continue
-        if variable.space in (Space.LOCAL, Space.PARAM):
-            raise not_simulated(f"variables in .{variable.space.value} memory")
+        if variable.space in (Space.SHARED, Space.LOCAL, Space.PARAM):
+            continue  # elsewhere, or said to be not simulated where its address is taken
         data = variable.data or bytes(variable.size)
         region = memory.allocate(variable.name, variable.size, np.frombuffer(data, np.uint8).copy())
         symbols[variable.name] = region.base
