@@ -20,6 +20,9 @@ GENERIC = "generic"
 LAUNCH = {"reqntid": 3, "maxntid": 3, "cluster": 3, "maxnreg": 1, "minctasm": 1}
 """The launch words, and how many numbers at most stand behind each."""
 
+_LARGEST_PARAM = 32_764
+"""PTX ISA, Kernel Function Parameters: bytes of all of them together."""
+
 _SPACES = {space.value: space for space in Space if " " not in space.value}
 _CLASSES = {cls.value: cls for cls in ScalarType}
 
@@ -152,7 +155,16 @@ def _param(tokens: Tokens) -> Param:
     name = tokens.symbol()
     tokens.take("mark", ":")
     cls = register_class(tokens)
+    begin = tokens.next
     size, align = _size_and_align(tokens)
+    if cls is not ScalarType.B8 and size != max(cls.bits // 8, 1):
+        raise BadTextError(
+            f"a {cls.value} has another size", begin, f"size {cls.bits // 8}", f"size {size}"
+        )
+    if not 1 <= size <= _LARGEST_PARAM:
+        raise BadTextError(
+            f"no parameter has {size} bytes", begin, f"size 1 to size {_LARGEST_PARAM}"
+        )
     pointee, is_pointer, pointee_align = None, tokens.take_if("word", "ptr"), 1
     if is_pointer:
         pointee = None if tokens.take_if("word", GENERIC) else _space(tokens)

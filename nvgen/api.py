@@ -18,6 +18,7 @@ from isel.llvm.reader import read_module
 from isel.pipeline import Observer, lower
 from isel.places import align_places
 from isel.select.module import Source
+from isel.verifier.levels import LEVELS, not_checked
 from isel.verifier.record import check_target, lowest_ptx, verify_records
 from nvgen.assembler import assemble_module
 from nvgen.llvm import optimize, parse
@@ -26,9 +27,6 @@ from nvgen.llvm_guard import nesting_limit
 if TYPE_CHECKING:
     from nvgen.builder.kernel import Kernel
     from nvgen.sim.launch import Argument, Dim3, Output, Statistics
-
-LEVELS = ("record", "function", "launch", "all")
-"""Verification levels; each includes those before it.  Only record level has rules yet."""
 
 
 @dataclass(slots=True)
@@ -163,7 +161,8 @@ def compile(
     """Compile a module of LLVM IR (its text, an llvmlite module, or a built kernel) for `target`.
 
     `ptx` is the PTX version (default: the lowest that target and program need), `opt` LLVM's
-    optimisation level, `level` the verification level whose errors are raised.
+    optimisation level, `level` the verification level ("record", "function", "launch" or "all")
+    whose errors are raised; what it leaves unchecked is a finding.
 
     Raises: InputError for what LLVM rejects, SelectionError for what cannot be selected,
     VerificationError for records that are illegal.
@@ -241,7 +240,7 @@ def check_text(
         source = Source(file, align_places(module, text))
         lowered = lower(module, chosen, version, source, observe)
     final = version or lowest_ptx(lowered, chosen)
-    findings = verify_records(lowered, chosen, final)
+    findings = [*verify_records(lowered, chosen, final), *not_checked(level)]
     return Compiled(chosen, final, printed, lowered, findings, stages, file)
 
 

@@ -16,11 +16,10 @@ import sys
 from collections.abc import Sequence
 
 from intrinsics.findings import InputError, NvgenError, input_error
+from isel.verifier.levels import LEVELS
 from nvgen import __version__
 
 OK, WRONG, USAGE, INTERNAL, PIPE_CLOSED, INTERRUPTED = 0, 1, 2, 70, 141, 130
-
-LEVELS = ("record", "function", "launch", "all")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

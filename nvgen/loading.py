@@ -14,9 +14,10 @@ from asmprinter.mir_printer import print_mir
 from asmprinter.mir_reader import read_mir
 from asmprinter.ptx_printer import print_ptx
 from asmprinter.ptx_reader import read_ptx
-from intrinsics.findings import Finding, Place, Severity, errors, input_error
+from intrinsics.findings import Finding, Place, errors, input_error
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
+from isel.verifier.levels import not_checked
 from isel.verifier.record import lowest_ptx, verify_records
 from nvgen.files import printable
 from nvgen.llvm_guard import nesting_limit
@@ -92,11 +93,11 @@ def load(
             expected="-O0",
         )
     with nesting_limit(path):
-        return _from_records(path, text, language, target, ptx)
+        return _from_records(path, text, language, target, ptx, level)
 
 
 def _from_records(
-    path: str, text: str, language: str, target: str | None, ptx: str | None
+    path: str, text: str, language: str, target: str | None, ptx: str | None, level: str
 ) -> Program:
     wanted = parse_target(target) if target is not None else None
     found: list[Finding] = []
@@ -110,7 +111,8 @@ def _from_records(
     module.ptx = version
     if not any(f.rule in ("target/unknown", "ptx/version-unknown") for f in found):
         found += verify_records(module, module.target, version)
-    return Program(path, language, text, module, module.target, version, _in_order(found))
+    found = [*_in_order(found), *not_checked(level)]
+    return Program(path, language, text, module, module.target, version, found)
 
 
 def _from_llvm(
@@ -152,20 +154,3 @@ def _in_order(findings: list[Finding]) -> list[Finding]:
 def has_errors(program: Program) -> bool:
     """Whether something is wrong with the program."""
     return bool(errors(program.findings))
-
-
-def not_checked(level: str) -> list[Finding]:
-    """What a verification level promises and this version does not check."""
-    missing = {"record": "", "function": "function", "launch": "function and launch"}
-    what = missing.get(level, "function and launch")
-    if not what:
-        return []
-    return [
-        Finding(
-            "verify/level",
-            Severity.NOTE,
-            f"not checked: rules of {what} level",
-            hint="this version has rules of record level only",
-            incomplete=True,
-        )
-    ]

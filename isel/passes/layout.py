@@ -37,11 +37,13 @@ def _only_branch(block: Block) -> str | None:
 def _thread_jumps(function: MachineFunction) -> None:
     """Branch straight to where a block that only branches would go."""
     onward = {b.name: target for b in function.blocks[1:] if (target := _only_branch(b))}
-    for name in list(onward):
-        seen = {name}
-        while onward[name] in onward and onward[name] not in seen:
-            seen.add(onward[name])
-            onward[name] = onward[onward[name]]
+    for start in onward:
+        path: dict[str, None] = {}
+        name = start
+        while name in onward and name not in path:
+            path[name] = None
+            name = onward[name]
+        onward.update(dict.fromkeys(path, name))
     for mi in function.instructions():
         if mi.form.is_terminator and any(isinstance(op, Label) for op in mi.ops):
             mi.ops = tuple(
@@ -65,30 +67,30 @@ def _join_chains(function: MachineFunction) -> None:
     """Append a block to its only predecessor, when that goes nowhere else."""
     before = predecessors(function)
     home = list(range(len(function.blocks)))
+    forks = [any(mi.form.is_terminator for mi in b.instrs[:-1]) for b in function.blocks]
     gone: set[int] = set()
     for i, block in enumerate(function.blocks):
         if i == 0 or len(before[i]) != 1:
             continue
         p = _root(home, before[i][0])
-        last = function.blocks[p].instrs[-1:] if p != i else []
-        if not last or not _goes_only_to(last[0], block.name, function.blocks[p]):
+        last = function.blocks[p].instrs[-1:] if p != i and not forks[p] else []
+        if not last or not _goes_only_to(last[0], block.name):
             continue
         function.blocks[p].instrs[-1:] = block.instrs
-        home[i] = p
+        home[i], forks[p] = p, forks[i]
         gone.add(i)
     function.blocks = [block for i, block in enumerate(function.blocks) if i not in gone]
 
 
 def _root(home: list[int], i: int) -> int:
     while home[i] != i:
+        home[i] = home[home[i]]
         i = home[i]
     return i
 
 
-def _goes_only_to(last: MachineInstr, name: str, block: Block) -> bool:
-    if last.row.id != "bra" or last.guard is not None or last.ops[0] != Label(name):
-        return False
-    return not any(mi.form.is_terminator for mi in block.instrs[:-1])
+def _goes_only_to(last: MachineInstr, name: str) -> bool:
+    return last.row.id == "bra" and last.guard is None and last.ops[0] == Label(name)
 
 
 def _fall_through(function: MachineFunction) -> None:

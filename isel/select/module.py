@@ -7,9 +7,10 @@ are selected with dominators first, so that a value's registers are known before
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from intrinsics.findings import Place, SelectionError
@@ -40,6 +41,8 @@ from isel.select.state import FunctionState, form
 from isel.select.types import SPACES, TENSOR_SPACE, Layout
 
 KERNEL = "ptx_kernel"
+_LARGEST = 1 << 40
+_LARGEST_INITIALIZER = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ def select_module(
 def ptx_name(name: str) -> str:
     """A global's name in PTX, which allows letters, digits, `_` and `$` only."""
     name = re.sub(r"[.@]", "_$_", name)
-    name = re.sub(r"[^\w$]", "_", name)
+    name = re.sub(r"[^A-Za-z0-9_$]", "_", name)
     return name if re.match(r"[A-Za-z_$]", name) else "_" + name
 
 
@@ -99,8 +102,10 @@ class _Selector:
         self.locations: dict[Location, int] = {}
 
     def select(self) -> Module:
+        everywhere = Place(self.source.file)
+        self._guarded(self._header, everywhere)
         for variable in self.module.globals.values():
-            self._guarded(lambda v=variable: self._variable(v), Place(self.source.file))
+            self._guarded(functools.partial(self._variable, variable), everywhere)
         for function in self.module.definitions():
             self._function(function)
         if not self.out.functions and not self.diagnostics.findings:
@@ -116,12 +121,27 @@ class _Selector:
             raise SelectionError(self.diagnostics.findings)
         return self.out
 
-    def _guarded(self, action: object, place: Place) -> None:
-        assert callable(action)
+    def _guarded(self, action: Callable[[], None], place: Place) -> None:
         try:
             action()
         except Unselectable as reason:
             self.diagnostics.report(reason, place)
+
+    def _header(self) -> None:
+        triple = self.module.triple
+        if triple and not triple.startswith("nvptx64"):
+            raise Unselectable(
+                "triple",
+                "the module was made for another machine",
+                got=triple,
+                expected="nvptx64-nvidia-cuda, or no target triple",
+            )
+        if self.module.module_asm:
+            raise Unselectable(
+                "module-asm",
+                "module-level assembly is not selectable",
+                got=self.module.module_asm[0],
+            )
 
     # ---- variables ---------------------------------------------------------------------------
 
@@ -141,6 +161,13 @@ class _Selector:
             )
         size = self.layout.size(variable.value_type)
         align = variable.alignment or self.layout.align(variable.value_type)
+        if size > _LARGEST:
+            raise Unselectable(
+                "variable-size",
+                f"@{variable.name} is larger than any memory",
+                got=f"{size} bytes",
+                expected=f"at most {_LARGEST} bytes",
+            )
         data = self._data(variable)
         external = variable.is_declaration and variable.linkage is Linkage.EXTERNAL
         self.out.variables.append(
@@ -153,11 +180,21 @@ class _Selector:
         initializer = variable.initializer
         if initializer is None or isinstance(initializer, (llvm.Undef, llvm.Poison)):
             return None
+        if isinstance(initializer, (llvm.Zero, llvm.Null)) and variable.address_space != 3:
+            return None  # memory of a module is zero from the start
         if variable.address_space == 3:
             raise Unselectable(
                 "initializer",
                 f"@{variable.name}: shared memory has no initialiser",
                 expected="undef",
+            )
+        size = self.layout.size(initializer.type)
+        if size > _LARGEST_INITIALIZER:
+            raise Unselectable(
+                "initializer",
+                f"the initialiser of @{variable.name} is too large to be written out",
+                got=f"{size} bytes",
+                expected=f"at most {_LARGEST_INITIALIZER} bytes",
             )
         data = self._bytes(initializer, initializer.type)
         return data if any(data) else None

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from intrinsics.findings import InputError, NvgenError, errors, input_error
 from nvgen.files import STANDARD, check_writable, read_text, write_whole
-from nvgen.loading import Program, load, not_checked
+from nvgen.loading import Program, load
 from nvgen.render import print_findings
 
 _BY_SUFFIX = {".ll": "llvm", ".mir": "mir", ".ptx": "ptx", ".cubin": "cubin"}
@@ -43,7 +43,7 @@ def _compile(arguments: argparse.Namespace, emit: str, text: str) -> int:
     )
     if arguments.print_after is not None:
         sys.stderr.write(_stage(program, arguments.print_after))
-    print_findings([*program.findings, *not_checked(arguments.level)], text)
+    print_findings(program.findings, text)
     if errors(program.findings):
         return 1
     data = _emitted(program, emit)

@@ -142,13 +142,20 @@ def _check_shared(static: int, dynamic: int) -> None:
         )
 
 
+_MOST_BYTES = 1 << 32
+
+
 def _globals(variables: Sequence[Variable], memory: Memory, symbols: dict[str, int]) -> None:
-    for variable in variables:
-        if variable.space in (Space.SHARED, Space.LOCAL, Space.PARAM):
-            continue  # elsewhere, or said to be not simulated where its address is taken
-        data = variable.data or bytes(variable.size)
-        region = memory.allocate(variable.name, variable.size, np.frombuffer(data, np.uint8).copy())
-        symbols[variable.name] = region.base
+    # Local variables and parameters of calls are said to be not simulated where they are used.
+    elsewhere = (Space.SHARED, Space.LOCAL, Space.PARAM)
+    kept = [v for v in variables if v.space not in elsewhere]
+    if sum(v.size for v in kept) > _MOST_BYTES:
+        raise not_simulated(f"more than {_MOST_BYTES} bytes of variables")
+    for variable in kept:
+        data = np.zeros(variable.size, np.uint8)
+        if variable.data:
+            data[: len(variable.data)] = np.frombuffer(variable.data, np.uint8)
+        symbols[variable.name] = memory.allocate(variable.name, variable.size, data).base
 
 
 # ---- arguments -------------------------------------------------------------------------------

@@ -558,6 +558,8 @@ def test_the_example_of_these_tests_is_right():
         ("bb.entry:\n", "", 5, "block"),
         ("size 4", "size four", 3, "int"),
         (": u32", ": u31", 3, "u31"),
+        ("size 4", "size 8", 3, "u32"),
+        ("u32 size 4", "b8 size 40000", 3, "40000"),
         (") {", ") regntid 32 {", 4, "regntid"),
         ("target sm_80\n", "target sm_80\nptx 8.9\n", 2, "8.9"),
         ("target sm_80\n", "target sm_80\nheap @x : size 1 align 1\n", 2, "heap"),

@@ -245,6 +245,32 @@ def test_tensor_memory_holds_no_variables():
     assert "tcgen05.alloc" in finding.hint
 
 
+@pytest.mark.parametrize(
+    ("line", "rule"),
+    [
+        ('target triple = "x86_64-unknown-linux-gnu"', "select/triple"),
+        ('target triple = "nvptx-nvidia-cuda"', "select/triple"),
+        ('module asm ".globl x"', "select/module-asm"),
+        ("@huge = addrspace(1) global [18446744073709551615 x i64] undef", "select/variable-size"),
+        ("@big = global { i8, [1000000000 x i8] } { i8 1, [1000000000 x i8] zeroinitializer }",
+         "select/initializer"),
+    ],
+)  # fmt: skip
+def test_what_a_module_may_not_hold(line: str, rule: str):
+    assert only(rejected(kernel("", globals=line))).rule == rule
+
+
+@pytest.mark.parametrize("triple", ["nvptx64-nvidia-cuda", "nvptx64-nvidia-nvcl", "nvptx64"])
+def test_triples_of_the_machine(triple: str):
+    assert mnemonics(kernel("", globals=f'target triple = "{triple}"')) == []
+
+
+def test_zeros_are_not_written_out():
+    """PTX ISA, Initializers: memory of a module is zero from the start."""
+    module = lowered(kernel("", globals="@z = global [1000000000 x i8] zeroinitializer"))
+    assert [(v.size, v.data) for v in module.variables] == [(10**9, None)]
+
+
 def test_shared_memory_has_no_initialiser():
     """PTX ISA, Initializers: only .global and .const variables take one."""
     text = kernel("", globals="@s = addrspace(3) global i32 5")

@@ -44,6 +44,12 @@ def test_what_is_no_llvm_ir_is_refused(thing: object) -> None:
         nvgen.compile(thing, target="sm_100a")
 
 
+def test_what_a_level_leaves_unchecked_is_said() -> None:
+    (finding,) = nvgen.compile(ADD, target="sm_90a", level="all").findings
+    assert finding.rule == "verify/level"
+    assert finding.incomplete
+
+
 def test_every_stage_can_be_looked_at() -> None:
     compiled = nvgen.compile(ADD, target="sm_90a")
     assert "define ptx_kernel void @add" in compiled.llvm
