@@ -160,6 +160,9 @@ class _Parser(Tokens):
         found = self.resolve(name)
         if found is not None:
             return found
+        base, dot, component = name.partition(".")
+        if dot and type(self.resolve(base)) is int:
+            raise OperandError(f"the register '{base}' has no component '.{component}'")
         special = _special(name)
         if special in special_registers():
             return Special(special)

@@ -195,6 +195,13 @@ def test_registers_outside_their_range_are_not_declared(name: str):
     assert name in finding.message
 
 
+def test_a_register_hides_the_special_registers_behind_its_name():
+    """ptxas takes the `.x` of `%tid.x` for a part of the register then."""
+    (finding,) = read_ptx(kernel(".reg .b32 %tid;\nmov.u32 %r1, %tid.x;")).findings
+    assert finding.rule == "ptx/operands"
+    assert "%tid" in finding.message
+
+
 def test_names_of_one_beginning_in_several_types():
     """x1 and x2 are no range when they are not of one type."""
     text = f"{HEADER}.entry k()\n{{\n.reg .b32 x1;\n.reg .b64 x2;\n"

@@ -3,6 +3,8 @@
 The same test body then judges the hardware instead of the simulator:
 
     NVGEN_TEST_DEVICE=cuda python -m pytest tests/oracle/test_scalar_values.py
+    NVGEN_TEST_DEVICE=cuda python -m pytest tests/sim/test_tma.py -k formula
+    NVGEN_TEST_DEVICE=cuda python -m pytest tests/sim/test_layouts_independent.py -k "box and not fault"
 
 needs a GPU of the tests' target (sm_90a) and the package cuda-bindings.  The driver gets PTX, and
 its own compiler assembles it.  Tensor maps are encoded by the driver.
@@ -16,7 +18,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from intrinsics.mir import MachineFunction
 from nvgen import Compiled
+from nvgen.sim.launch import Output
 from nvgen.tensor_map import TensorMap
 
 ON_GPU = os.environ.get("NVGEN_TEST_DEVICE", "sim") == "cuda"
@@ -36,7 +40,8 @@ def launch(
         compiled.run(*arguments, grid=grid, block=block, schedule=schedule)
         return
     given = compiled.kernel.arguments(arguments, {}) if compiled.kernel else [*arguments]
-    _run(compiled, given, grid, block)
+    (kernel,) = (f for f in compiled.module.functions if f.is_kernel)
+    run_ptx(compiled.ptx, kernel, given, grid, block)
 
 
 def _ok(result):
@@ -59,18 +64,24 @@ def _context():
     return context
 
 
-def _run(compiled: Compiled, arguments: Sequence[object], grid: Dim3, block: Dim3) -> None:
+def run_ptx(
+    text: str,
+    kernel: MachineFunction,
+    arguments: Sequence[object],
+    grid: Dim3 = (1, 1, 1),
+    block: Dim3 = (32, 1, 1),
+    smem: int = 0,
+) -> None:
+    """Have the driver assemble PTX, and run one of its kernels."""
     from cuda.bindings import driver
 
     _context()
-    module = _ok(driver.cuModuleLoadData(compiled.ptx.encode() + b"\0"))
-    (name,) = [f.name for f in compiled.module.functions if f.is_kernel]
-    function = _ok(driver.cuModuleGetFunction(module, name.encode()))
-    params = [p for f in compiled.module.functions if f.name == name for p in f.params]
+    module = _ok(driver.cuModuleLoadData(text.encode() + b"\0"))
+    function = _ok(driver.cuModuleGetFunction(module, kernel.name.encode()))
     memory = _Memory()
-    images = [memory.image(a, p.size) for a, p in zip(arguments, params, strict=True)]
+    images = [memory.image(a, p.size) for a, p in zip(arguments, kernel.params, strict=True)]
     pointers = np.array([image.ctypes.data for image in images], np.uint64)
-    _ok(driver.cuLaunchKernel(function, *grid, *block, 0, 0, pointers.ctypes.data, 0))
+    _ok(driver.cuLaunchKernel(function, *grid, *block, smem, 0, pointers.ctypes.data, 0))
     _ok(driver.cuCtxSynchronize())
     memory.fetch()
     _ok(driver.cuModuleUnload(module))
@@ -86,6 +97,8 @@ class _Memory:
         """The bytes of one kernel parameter."""
         if isinstance(argument, TensorMap):
             return _encoded(argument, self.address(argument.array))
+        if isinstance(argument, Output):
+            argument = argument.array
         if isinstance(argument, np.ndarray):
             return np.array([self.address(argument)], np.uint64)
         assert isinstance(argument, int | np.integer)

@@ -1,7 +1,7 @@
 """Kernels in PTX for tests of single operations: a few statements, their registers, a run.
 
 `run` wraps the statements in a kernel of one CTA.  Declared are %r, %rd, %rs, %f, %p registers,
-`%tid` as %tid.x and `%lane` as %laneid in 32-bit registers, and for each parameter its value in a
+`%tx` as %tid.x and `%lane` as %laneid in 32-bit registers, and for each parameter its value in a
 register: `%a0` for an array's address or a number, `%m0` for a tensor map's address.
 """
 
@@ -16,6 +16,7 @@ from intrinsics.findings import Finding, Severity, SimulationError
 from nvgen.sim.engine import parse_schedule
 from nvgen.sim.launch import Argument, Output, Statistics, simulate
 from nvgen.tensor_map import TensorMap
+from tests.oracle import gpu
 
 SCHEDULES = ("early", "late", "random:3", "random:11")
 """One of each kind, and a second seed."""
@@ -29,7 +30,7 @@ HEAD = """\
 {{
     .reg .b8 %c<8>;
     .reg .b16 %rs<16>;
-    .reg .b32 %r<64>, %tid, %lane;
+    .reg .b32 %r<64>, %tx, %lane;
     .reg .b64 %rd<64>;
     .reg .f32 %f<16>;
     .reg .pred %p<16>;
@@ -39,7 +40,7 @@ HEAD = """\
 def kernel(body: str, arguments: Sequence[Argument | Output], variables: str = "") -> str:
     """The module whose kernel loads its arguments (a0, a1, …) and executes `body`."""
     parameters = []
-    loads = ["    mov.u32 %tid, %tid.x;", "    mov.u32 %lane, %laneid;"]
+    loads = ["    mov.u32 %tx, %tid.x;", "    mov.u32 %lane, %laneid;"]
     for i, argument in enumerate(arguments):
         if isinstance(argument, TensorMap):
             parameters.append(f".param .align 64 .b8 m{i}[128]")
@@ -62,7 +63,7 @@ def run(
     schedule: str = "early",
     smem: int = 0,
 ) -> Statistics:
-    """Run one CTA; arrays change in place.
+    """Run one CTA; arrays change in place.  On a GPU it is the same PTX for the GPU's target.
 
     Raises: SimulationError.
     """
@@ -70,6 +71,11 @@ def run(
     reading = read_ptx(text)
     wrong = [f for f in reading.findings if f.severity is Severity.ERROR]
     assert not wrong, wrong
+    if gpu.ON_GPU:
+        (function,) = reading.module.functions
+        text = text.replace(".target sm_100a", ".target sm_90a")
+        gpu.run_ptx(text, function, arguments, block=(threads, 1, 1), smem=smem)
+        return Statistics(0, 0)
     return simulate(
         reading.module,
         "k",

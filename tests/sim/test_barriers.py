@@ -53,9 +53,9 @@ class Model:
     def allows(self, verb: str, n: int) -> bool:
         """Whether the manual defines the operation now; a count of 0 would never wait again."""
         if verb == "arrive":
-            return n <= self.pending
+            return 0 < n <= self.pending
         if verb == "drop":
-            return n <= self.pending and n < self.count
+            return 0 < n <= self.pending and n < self.count
         return verb != "arrive_expect" or self.pending > 0
 
 
@@ -246,8 +246,8 @@ def test_threads_that_exit_are_not_waited_for(leaver: int, schedule: str):
     CUDA programming guide: a barrier holds until all threads that have not exited reach it.
     """
     body = f"""
-    setp.lt.u32 %p1, %tid, {32 * leaver};
-    setp.ge.u32 %p2, %tid, {32 * leaver + 32};
+    setp.lt.u32 %p1, %tx, {32 * leaver};
+    setp.ge.u32 %p2, %tx, {32 * leaver + 32};
     or.pred %p3, %p1, %p2;
     @%p3 bra meet;
     mov.u32 %r1, 0;
@@ -258,7 +258,7 @@ turn:
     ret;
 meet:
     barrier.sync 0;
-    mad.wide.u32 %rd1, %tid, 4, %a0;
+    mad.wide.u32 %rd1, %tx, 4, %a0;
     st.global.u32 [%rd1], 7;"""
     seen = np.zeros(96, np.uint32)
     run(body, seen, threads=96, schedule=schedule)
@@ -272,9 +272,9 @@ def test_a_barrier_with_a_count_holds_only_those_who_use_it(schedule: str):
     """Warps 0 and 1 hand a value on through barrier 1; warps 2 and 3 never come there."""
     body = """
     mov.u32 %r9, word;
-    setp.ge.u32 %p1, %tid, 64;
+    setp.ge.u32 %p1, %tx, 64;
     @%p1 ret;
-    setp.ge.u32 %p2, %tid, 32;
+    setp.ge.u32 %p2, %tx, 32;
     @%p2 bra read;
     st.shared.u32 [word], 42;
     bar.arrive 1, 64;
@@ -282,7 +282,7 @@ def test_a_barrier_with_a_count_holds_only_those_who_use_it(schedule: str):
 read:
     bar.sync 1, 64;
     ld.shared.u32 %r1, [word];
-    mad.wide.u32 %rd1, %tid, 4, %a0;
+    mad.wide.u32 %rd1, %tx, 4, %a0;
     st.global.u32 [%rd1], %r1;"""
     seen = np.zeros(128, np.uint32)
     run(body, seen, variables=".shared .align 4 .b32 word;", threads=128, schedule=schedule)
@@ -295,10 +295,10 @@ read:
     {
         "    bar.sync 0, 33;": "barrier-count",
         "    mov.u32 %r1, 16;\n    barrier.sync %r1;": "barrier",
-        "    setp.lt.u32 %p1, %tid, 32;\n    selp.u32 %r1, 64, 32, %p1;\n"
+        "    setp.lt.u32 %p1, %tx, 32;\n    selp.u32 %r1, 64, 32, %p1;\n"
         "    bar.sync 0, %r1;": "barrier-count",
         "    bar.sync 0, 96;": "deadlock",
-        "    shr.u32 %r1, %tid, 5;\n    bar.sync %r1, 32;": "",
+        "    shr.u32 %r1, %tx, 5;\n    bar.sync %r1, 32;": "",
         "    bar.sync 0, 64;\n    bar.sync 0;": "",
     }.items(),
 )
@@ -311,14 +311,14 @@ def test_how_a_barrier_is_used(body: str, expected: str):
 def test_a_barrier_that_reduces(schedule: str):
     """bar.red over 64 threads: how many, all, any; twice, so that nothing is left over."""
     body = """
-    setp.lt.u32 %p1, %tid, %a1;
+    setp.lt.u32 %p1, %tx, %a1;
     bar.red.popc.u32 %r1, 0, %p1;
     bar.red.and.pred %p2, 0, %p1;
     bar.red.or.pred %p3, 0, !%p1;
     bar.red.popc.u32 %r2, 0, !%p1;
     selp.u32 %r3, 1, 0, %p2;
     selp.u32 %r4, 1, 0, %p3;
-    mad.wide.u32 %rd1, %tid, 16, %a0;
+    mad.wide.u32 %rd1, %tx, 16, %a0;
     st.global.v4.u32 [%rd1], {%r1, %r2, %r3, %r4};"""
     for below in (0, 5, 40, 64):
         seen = np.zeros((64, 4), np.uint32)
@@ -350,7 +350,7 @@ end:"""
 def test_a_report_says_what_has_come_and_what_has_not(schedule: str):
     """Of 3 arrivals and 96 bytes, two arrivals and 32 bytes came, in the second phase."""
     body = """
-    setp.ne.u32 %p1, %tid, 0;
+    setp.ne.u32 %p1, %tx, 0;
     @%p1 bra wait;
     mbarrier.init.shared::cta.b64 [b], 3;
     mbarrier.arrive.shared::cta.b64 _, [b], 3;
@@ -376,15 +376,15 @@ spin:
 def test_a_report_has_a_finding_for_each_group_of_threads():
     """Lane 0 waits for b, lane 1 for c, the others for the rest of their warp."""
     body = """
-    setp.ne.u32 %p1, %tid, 0;
+    setp.ne.u32 %p1, %tx, 0;
     @%p1 bra others;
     mbarrier.init.shared::cta.b64 [b], 1;
     mbarrier.init.shared::cta.b64 [c], 2;
 others:
     bar.warp.sync 0xffffffff;
-    setp.eq.u32 %p1, %tid, 0;
+    setp.eq.u32 %p1, %tx, 0;
     @%p1 bra first;
-    setp.eq.u32 %p2, %tid, 1;
+    setp.eq.u32 %p2, %tx, 1;
     @%p2 bra second;
     bar.warp.sync 0xffffffff;
     ret;
@@ -406,7 +406,7 @@ second:
 
 
 def test_a_report_names_the_barrier_of_the_cta():
-    body = "    setp.lt.u32 %p1, %tid, 32;\n    @%p1 bar.sync 5, 64;"
+    body = "    setp.lt.u32 %p1, %tx, 32;\n    @%p1 bar.sync 5, 64;"
     (finding,) = findings(body, threads=64)
     assert "warp 0" in finding.message
     assert "barrier 5: 32 of 64 threads have come" in finding.message

@@ -202,11 +202,11 @@ def test_between_two_arrays_there_is_nothing():
 def test_one_lane_is_enough():
     """The lanes of an access are judged one by one; those that take no part are not."""
     body = """
-    mad.wide.u32 %rd1, %tid, 4, %a0;
+    mad.wide.u32 %rd1, %tx, 4, %a0;
     {}ld.global.u32 %r1, [%rd1];"""
     array = np.zeros(31, np.uint32)
     assert rule(body.format(""), array) == "out-of-bounds"
-    guarded = body.format("setp.lt.u32 %p1, %tid, 31;\n    @%p1 ")
+    guarded = body.format("setp.lt.u32 %p1, %tx, 31;\n    @%p1 ")
     assert rule(guarded, array) == ""
 
 

@@ -161,13 +161,13 @@ def in_memory(body: str, columns: int = 64) -> str:
     %r11 is the address in the warp's own lanes.
     """
     return f"""
-    setp.ge.u32 %p9, %tid, 32;
+    setp.ge.u32 %p9, %tx, 32;
     @%p9 bra ready;
     {ALLOC} [slot], {columns};
 ready:
     bar.sync 0;
     ld.shared.u32 %r10, [slot];
-    shr.u32 %r12, %tid, 5;
+    shr.u32 %r12, %tx, 5;
     and.b32 %r12, %r12, 3;
     shl.b32 %r12, %r12, 21;
     add.u32 %r11, %r10, %r12;
@@ -179,7 +179,7 @@ end:"""
 
 
 HAND_OVER = """
-    setp.ge.u32 %p1, %tid, 32;
+    setp.ge.u32 %p1, %tx, 32;
     @%p1 bra other;
     {alloc} [slot], 512;
     bar.sync 0;
@@ -196,7 +196,7 @@ other:
     {alloc} [second], 256;
     ld.shared.u32 %r3, [second];
     {dealloc} %r3, 256;
-    mad.wide.u32 %rd1, %tid, 4, %a0;
+    mad.wide.u32 %rd1, %tx, 4, %a0;
     st.global.u32 [%rd1], 1;"""
 
 
@@ -230,7 +230,7 @@ def test_the_address_goes_to_shared_memory():
     assert rule(f"    {ALLOC} [slot+2], 32;", variables=WORDS) == "misaligned"
 
 
-STORE = "tcgen05.st.sync.aligned.32x32b.x1.b32 [{}], {{%tid}};\n    tcgen05.wait::st.sync.aligned;"
+STORE = "tcgen05.st.sync.aligned.32x32b.x1.b32 [{}], {{%tx}};\n    tcgen05.wait::st.sync.aligned;"
 LOAD = "tcgen05.ld.sync.aligned.32x32b.x1.b32 {{%r20}}, [{}];\n    tcgen05.wait::ld.sync.aligned;"
 
 
@@ -242,7 +242,7 @@ def test_a_warp_reaches_its_own_quarter_only(access: str, warp: int, quarter: in
     body = in_memory(f"""
     {STORE.format("%r11")}
     bar.sync 0;
-    shr.u32 %r1, %tid, 5;
+    shr.u32 %r1, %tx, 5;
     setp.ne.u32 %p1, %r1, {warp};
     @%p1 bra done;
     add.u32 %r2, %r10, {quarter << 21};
@@ -261,7 +261,7 @@ def test_a_fragment_ends_with_its_last_column(shape: str, num: int):
     assert width == 1 + max(
         cell(shape, thread, register, split)[1] for thread in range(32) for register in range(count)
     )
-    registers = "{" + ", ".join(["%tid"] * count) + "}"
+    registers = "{" + ", ".join(["%tx"] * count) + "}"
     offset = f", {split}" if split else ""
 
     def outcome(column: int) -> str:
@@ -284,7 +284,7 @@ def test_columns_are_not_given_back_while_they_are_used(schedule: str):
     body = f"""
     {ALLOC} [slot], 32;
     ld.shared.u32 %r10, [slot];
-    tcgen05.st.sync.aligned.32x32b.x1.b32 [%r10], {{%tid}};
+    tcgen05.st.sync.aligned.32x32b.x1.b32 [%r10], {{%tx}};
     {DEALLOC} %r10, 32;"""
     found = {f.rule for f in findings(body, variables=WORDS, schedule=schedule)}
     assert found <= {"sim/dealloc-busy"}

@@ -11,7 +11,7 @@ import pytest
 import nvgen
 from tests.sim.ptx import SCHEDULES, findings, run
 
-STORE = "\n    mad.wide.u32 %rd1, %tid, 4, %a0;\n    st.global.u32 [%rd1], {};"
+STORE = "\n    mad.wide.u32 %rd1, %tx, 4, %a0;\n    st.global.u32 [%rd1], {};"
 
 
 def collatz(n: int) -> int:
@@ -26,7 +26,7 @@ def collatz(n: int) -> int:
 def test_lanes_leave_a_loop_one_by_one(schedule: str):
     """A loop with a branch inside, whose number of turns differs from lane to lane."""
     body = """
-    add.u32 %r1, %tid, 1;
+    add.u32 %r1, %tx, 1;
     mov.u32 %r2, 0;
 turn:
     setp.eq.u32 %p1, %r1, 1;
@@ -49,11 +49,11 @@ done:""" + STORE.format("%r2")
 @pytest.mark.parametrize(("guard", "value"), [("%p1", 1), ("!%p1", 0)])
 def test_a_guarded_instruction_acts_in_the_lanes_that_pass(guard: str, value: int):
     body = """
-    and.b32 %r1, %tid, 1;
+    and.b32 %r1, %tx, 1;
     setp.eq.u32 %p1, %r1, 1;
     mov.u32 %r2, 10;
     @{0} mov.u32 %r2, 20;
-    mad.wide.u32 %rd1, %tid, 4, %a0;
+    mad.wide.u32 %rd1, %tx, 4, %a0;
     @{0} st.global.u32 [%rd1], %r2;
     st.global.u32 [%rd1+128], %r2;"""
     seen = np.zeros((2, 32), np.uint32)
@@ -66,7 +66,7 @@ def test_a_guarded_instruction_acts_in_the_lanes_that_pass(guard: str, value: in
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("leave", ["ret", "exit"])
 def test_some_lanes_exit_and_the_others_go_on(leave: str, schedule: str):
-    body = f"    setp.gt.u32 %p1, %tid, 20;\n    @%p1 {leave};" + STORE.format("7")
+    body = f"    setp.gt.u32 %p1, %tx, 20;\n    @%p1 {leave};" + STORE.format("7")
     seen = np.zeros(32, np.uint32)
     run(body, seen, schedule=schedule)
     assert seen.tolist() == [7] * 21 + [0] * 11
@@ -76,7 +76,7 @@ def test_some_lanes_exit_and_the_others_go_on(leave: str, schedule: str):
 def test_lanes_come_together_again(schedule: str):
     """After branches of different length, all lanes are at one barrier of the warp."""
     body = """
-    and.b32 %r1, %tid, 3;
+    and.b32 %r1, %tx, 3;
     setp.eq.u32 %p1, %r1, 0;
     @%p1 bra short;
     mov.u32 %r2, 0;
@@ -148,6 +148,6 @@ def test_a_loop_that_counts_for_ever_meets_the_limit_of_steps():
 
 @pytest.mark.parametrize("threads", [64, 256])
 def test_a_trap_ends_the_kernel(threads: int):
-    body = "    setp.eq.u32 %p1, %tid, 33;\n    @%p1 trap;"
+    body = "    setp.eq.u32 %p1, %tx, 33;\n    @%p1 trap;"
     (finding,) = findings(body, threads=threads)
     assert finding.rule == "sim/trap"

@@ -57,11 +57,11 @@ def copies(draw: st.DrawFn) -> Copy:
 
 
 KERNEL = """
-    setp.ne.u32 %p1, %tid, 0;
+    setp.ne.u32 %p1, %tx, 0;
     @%p1 bra ready;
     mbarrier.init.shared::cta.b64 [bar], 1;
 ready:
-    mul.lo.u32 %r1, %tid, 16;
+    mul.lo.u32 %r1, %tx, 16;
     mov.u32 %r2, tile;
     add.u32 %r2, %r2, %r1;
     mov.u32 %r3, 0xC3C3C3C3;
