@@ -2,9 +2,10 @@
 
 The same test body then judges the hardware instead of the simulator:
 
-    NVGEN_TEST_DEVICE=cuda python -m pytest tests/oracle/test_scalar_values.py
-    NVGEN_TEST_DEVICE=cuda python -m pytest tests/sim/test_tma.py -k formula
-    NVGEN_TEST_DEVICE=cuda python -m pytest tests/sim/test_layouts_independent.py -k "box and not fault"
+    export NVGEN_TEST_DEVICE=cuda
+    python -m pytest tests/oracle/test_scalar_values.py
+    python -m pytest tests/sim/test_layouts_independent.py -k "box and not fault"
+    python -m pytest tests/sim/test_tma.py -k formula
 
 needs a GPU of the tests' target (sm_90a) and the package cuda-bindings.  The driver gets PTX, and
 its own compiler assembles it.  Tensor maps are encoded by the driver.
