@@ -13,6 +13,7 @@ from intrinsics.row import (
     Count,
     Fact,
     Kind,
+    Numbers,
     Operand,
     Row,
     Rule,
@@ -121,6 +122,14 @@ SHL = Row(
 SHR = Row(
     "shr", ".type", "d, a, b", axes={"type": (*_BITS, *_WORDS)},
     operands=(result("d", "type"), value("a", "type"), value("b", T.U32)), section="shr",
+)
+
+_BYTE = Numbers(0, 255)
+BFE = Row(
+    "bfe", ".type", "d, a, b, c", axes={"type": (T.U32, T.U64, T.S32, T.S64)},
+    operands=(result("d", "type"), value("a", "type"), value("b", T.U32, _BYTE),
+              value("c", T.U32, _BYTE)),
+    section="bfe",
 )
 
 _SIGNED = (T.S16, T.S32, T.S64)
@@ -244,6 +253,7 @@ ROWS = (
     NOT,
     SHL,
     SHR,
+    BFE,
     SETP,
     SELP,
     CVT,

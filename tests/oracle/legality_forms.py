@@ -1003,7 +1003,7 @@ NUMERIC: tuple[str, ...] = tuple(t for t in TYPES if t != ".tf32")
 
 
 def integer() -> list[str]:
-    """add sub mul mad and or xor not shl shr neg abs min max (chapters 9.7.1, 9.7.8).
+    """add sub mul mad and or xor not shl shr bfe neg abs min max (chapters 9.7.1, 9.7.8).
 
     Operation (with .lo, .hi, .wide, .sat, .relu and wrong ones) x every type x register, literal
     and float literal; wide and shift with the right and wrong widths; operand perturbations.
@@ -1048,6 +1048,12 @@ def integer() -> list[str]:
         for amount in amounts if kind in doubled else ("%r3",):
             out.append(statement(f"{op}{kind}", f"{reg}1", f"{reg}2", amount))
         out.append(statement(f"{op}{kind}", f"{reg}1", "1", "%r3"))
+    for kind in NUMERIC:
+        reg = OF_TYPE[kind]
+        for field in (("%r3", "%r4"), ("%s3", "%u4"), ("4", "14"), ("-1", "300"), ("%h3", "8")):
+            out.append(statement(f"bfe{kind}", f"{reg}1", f"{reg}2", *field))
+        out.append(statement(f"bfe{kind}", f"{reg}1", "77", "%r3", "%r4"))
+        out.append(statement(f"bfe{kind}", f"{reg}1", f"{reg}2", "%rd3", "1.5"))
     for op in ("add", "mul.lo", "and"):
         for kind, register in itertools.product((".u32", ".s32", ".b32", ".u64"), REGISTERS):
             stem = register[:-1]
@@ -1059,6 +1065,7 @@ def integer() -> list[str]:
     out += spoil("mad.lo.s32", ("%r1", "%r2", "%r3", "%r4"), SOME)
     out += spoil("shl.b32", ("%r1", "%r2", "%r3"), SOME)
     out += spoil("not.b32", ("%r1", "%r2"), SOME)
+    out += spoil("bfe.u32", ("%r1", "%r2", "%r3", "%r4"), SOME)
     out += spoil("neg.s32", ("%r1", "%r2"), SOME)
     out += spoil("min.s32", ("%r1", "%r2", "%r3"), SOME)
     out += shuffle("add", [".sat", ".s32"], "%r1", "%r2", "%r3")

@@ -160,9 +160,7 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
     return run
 
 
-_GENERIC = dict.fromkeys((Space.SHARED, Space.SHARED_CTA), SHARED_WINDOW) | dict.fromkeys(
-    _PARAM, PARAM_WINDOW
-)
+_GENERIC = dict.fromkeys(_SHARED, SHARED_WINDOW) | dict.fromkeys(_PARAM, PARAM_WINDOW)
 
 
 def cvta(c: Compiler, mi: MachineInstr) -> Step:
@@ -170,7 +168,7 @@ def cvta(c: Compiler, mi: MachineInstr) -> Step:
     space = mi.form.facts["space"]
     assert isinstance(space, Space)
     base = _GENERIC.get(space, 0)
-    if space in (Space.LOCAL, Space.SHARED_CLUSTER):
+    if space is Space.LOCAL:
         raise not_simulated(f"cvta of .{space.value}")
     size = mi.form.facts["size"]
     assert isinstance(size, ScalarType)

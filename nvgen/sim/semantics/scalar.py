@@ -204,6 +204,38 @@ def _shift(left: bool) -> Maker:
     return make
 
 
+def bfe(c: Compiler, mi: MachineInstr) -> Step:
+    """A field of bits, extended by zeros or by the highest bit that it has of the value.
+
+    Position and length are the low bytes of their operands; what lies beyond the value counts as
+    that bit.
+    """
+    type_ = _type(mi)
+    (a,) = _inputs(c, mi, "a")
+    position, length = (c.get(mi[slot], T.U32) for slot in ("b", "c"))
+    write = _result(c, mi)
+    bits = type_.bits
+
+    def field(value: int, at: int, count: int) -> int:
+        if count == 0:
+            return 0
+        if not type_.is_signed:
+            return (value >> at) & ((1 << count) - 1)
+        top = value >> min(at + count - 1, bits - 1) & 1
+        beyond = -top << bits  # the bits above the value
+        found = ((value | beyond) >> at) & ((1 << count) - 1)
+        return found | -top << count
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        lanes = zip(_bits(a(warp), type_), position(warp), length(warp), strict=True)
+        found = [field(int(v), int(at) & 0xFF, int(count) & 0xFF) for v, at, count in lanes]
+        write(fragment, np.array([v & (1 << bits) - 1 for v in found], unsigned(bits)))
+        return None
+
+    return run
+
+
 _COMPARE: dict[Compare, Callable[[Integers, Integers], NDArray[np.bool_]]] = {
     Compare.EQ: np.equal,
     Compare.NE: np.not_equal,
@@ -434,6 +466,7 @@ SEMANTICS: dict[str, Maker] = {
     "not": logic_not,
     "shl": _shift(left=True),
     "shr": _shift(left=False),
+    "bfe": bfe,
     "setp.int": setp,
     "selp": selp,
     "cvt.int": cvt,

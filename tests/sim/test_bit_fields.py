@@ -1,0 +1,48 @@
+"""bfe against the manual's words, bit by bit: where the field ends, and where the value does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.sim.ptx import run
+
+POSITIONS = (0, 1, 4, 14, 31, 32, 33, 63, 64, 100, 255, 256, 261)
+LENGTHS = (0, 1, 14, 31, 32, 33, 63, 64, 200, 255, 256, 258)
+VALUES = (0, 1, 0x8000_0000_0000_0000, 0xFFFF_FFFF_FFFF_FFFF, 0x0123_4567_89AB_CDEF, 0x9000_0001)
+
+
+def field(value: int, position: int, length: int, *, bits: int, signed: bool) -> int:
+    """PTX ISA, bfe: bit i of the field is bit position + i of the value, or the sign beyond it."""
+    position, length, top = position & 0xFF, length & 0xFF, bits - 1
+    value &= (1 << bits) - 1
+    sign = value >> min(position + length - 1, top) & 1 if signed and length else 0
+    found = 0
+    for i in range(bits):
+        inside = i < length and position + i <= top
+        found |= (value >> (position + i) & 1 if inside else sign) << i
+    return found
+
+
+@pytest.mark.parametrize("position", POSITIONS)
+@pytest.mark.parametrize("type_", ["u32", "s32", "u64", "s64"])
+def test_every_field_is_what_the_manual_says(type_: str, position: int):
+    """Each thread extracts from one value the fields of one length."""
+    cases = [(value, length) for value in VALUES for length in LENGTHS]
+    values = np.array([value for value, _ in cases], np.uint64)
+    lengths = np.array([length for _, length in cases], np.uint32)
+    found = np.zeros(len(cases), np.uint64)
+    bits, signed = int(type_[1:]), type_[0] == "s"
+    source, result = ("%rd5", "%rd6") if bits == 64 else ("%r5", "%r6")
+    body = f"""
+    mad.wide.u32 %rd1, %tx, 8, %a0;
+    mad.wide.u32 %rd2, %tx, 4, %a1;
+    mad.wide.u32 %rd3, %tx, 8, %a2;
+    ld.global.b{bits} {source}, [%rd1];
+    ld.global.b32 %r7, [%rd2];
+    mov.b32 %r8, {position};
+    bfe.{type_} {result}, {source}, %r8, %r7;
+    st.global.b{bits} [%rd3], {result};"""
+    run(body, values, lengths, found, threads=len(cases))
+    wanted = [field(v, position, n, bits=bits, signed=signed) for v, n in cases]
+    assert found.tolist() == wanted
