@@ -58,8 +58,9 @@ def _plainly_fits(operand: Operand, op: Op, facts: Facts, classes: Sequence[Scal
 def fits(wanted: ScalarType, cls: ScalarType, *, widened: bool = False) -> bool:
     """Whether a register of class `cls` may stand where an instruction wants type `wanted`.
 
-    Untyped bits agree with everything of their width; signedness never matters.  Where `widened`
-    holds a wider register may stand, but a floating-point type takes its own width only.
+    Untyped bits agree with everything of their width, and packed integers with nothing else;
+    signedness never matters.  Where `widened` holds a wider register may stand, but a
+    floating-point type takes its own width only.
     PTX ISA, Instruction Statements: Type Information for Instructions and Operands.
     """
     if (wanted is ScalarType.PRED) != (cls is ScalarType.PRED):
@@ -68,6 +69,8 @@ def fits(wanted: ScalarType, cls: ScalarType, *, widened: bool = False) -> bool:
         return False
     if cls is ScalarType.F16X2:
         return wanted.kind in "bi"
+    if wanted in _PACKED:
+        return cls.kind == "b"
     if wanted.kind == "f" and cls.kind == "f":
         return cls.bits == wanted.bits
     return wanted.kind == "b" or cls.kind in ("b", wanted.kind)

@@ -14,6 +14,7 @@ from intrinsics.targets import EVERYWHERE, Capability, at_least, since
 
 _WORD = (ScalarType.B32, ScalarType.U32, ScalarType.S32)
 _HALF_TOO = (ScalarType.U16, ScalarType.B16, ScalarType.S16, *_WORD)
+_ALL_PARTS = (ScalarType.B128,)
 _LONG = (ScalarType.B64, ScalarType.U64, ScalarType.S64)
 
 
@@ -27,7 +28,9 @@ class SpecialRegister:
 
     @property
     def llvm(self) -> str:
-        """The intrinsic that reads it, after `llvm.nvvm.`."""
+        """The intrinsic that reads it, after `llvm.nvvm.`; "" where LLVM has none."""
+        if self.types == _ALL_PARTS:
+            return ""
         if self.name == "is_explicit_cluster":
             return self.name
         words = self.name if self.name.endswith("smem_size") else self.name.replace("_", ".")
@@ -47,6 +50,11 @@ def special_registers() -> dict[str, SpecialRegister]:
         for names, types, needs in groups
         for name in names.split()
         for axis in "xyzw"
+    ]
+    found += [
+        SpecialRegister(name, _ALL_PARTS, needs)
+        for names, _, needs in groups
+        for name in names.split()
     ]
     single: list[tuple[str, tuple[ScalarType, ...], Capability]] = [
         ("laneid warpid nwarpid smid nsmid", _WORD, EVERYWHERE),

@@ -75,11 +75,6 @@ _TO_MANY = (
         "multicast-space", "a multicast goes to .shared::cluster",
         space=(None, Space.SHARED_CLUSTER)),
 )
-_TO_MANY_ARRIVE = (
-    *_TO_MANY,
-    when(multicast=Multicast.CLUSTER_32B).must(
-        "multicast-state", "an arrive on many mbarriers returns no state: write _", state=False),
-)
 _SUNK = when(state=False).needs("sink-version", since("7.1"))
 # fmt: on
 
@@ -102,7 +97,7 @@ ARRIVE_RULES: tuple[Rule, ...] = (
         space=(None, *_SHARED),
     ),
     when(count=True, no_complete=None).needs("count-target", since("7.8", at_least(90))),
-    *_TO_MANY_ARRIVE,
+    *_TO_MANY,
     when(no_complete=NoComplete.NO_COMPLETE).must(
         "no-complete", ".noComplete arrives on one mbarrier", multicast=None
     ),
@@ -111,7 +106,7 @@ TX_RULES: tuple[Rule, ...] = (
     *_REMOTE,
     _RELAXED,
     *_both(Sem.RELEASE, Sem.RELAXED),
-    *_TO_MANY_ARRIVE,
+    *_TO_MANY,
 )
 
 _ARRIVE_AXES = {

@@ -47,7 +47,8 @@ FENCE = Row(
     ),
     llvm=(Llvm("fence.sc.cluster", given={"sem": Sem.SC, "scope": Scope.CLUSTER}),),
     late={"mbarrier_init": "fence.mbarrier_init"},
-    elsewhere=("proxy", "sync_restrict::shared::cta", "sync_restrict::shared::cluster"),
+    elsewhere=("proxy", "async", "sync_restrict::shared::cta",
+               "sync_restrict::shared::cluster"),
 )
 
 _PROXY_NAMES: dict[str, Facts] = {

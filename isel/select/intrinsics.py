@@ -60,7 +60,7 @@ def results(text: str) -> tuple[Argument, ...]:
 
 @functools.cache
 def _special_by_llvm_name() -> dict[str, SpecialRegister]:
-    return {register.llvm: register for register in special_registers().values()}
+    return {r.llvm: r for r in special_registers().values() if r.llvm}
 
 
 def available(row: Row, target: Target, ptx: Ptx | None) -> bool:

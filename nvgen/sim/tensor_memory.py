@@ -96,11 +96,12 @@ class TensorMemory:
 
         Raises: Fault otherwise.
         """
-        if lanes.size and (int(lanes.min()) < 0 or int(lanes.max()) >= LANES):
+        outside = lanes[(lanes < 0) | (lanes >= LANES)]
+        if outside.size:
             raise fault(
                 "tensor-memory-bounds",
                 f"{agent} leaves the lanes of tensor memory",
-                got=f"lane {int(lanes.max())}",
+                got=f"lane {outside[0]}",
                 expected="0..127",
                 section="Tensor Memory Addressing",
             )

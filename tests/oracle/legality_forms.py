@@ -627,7 +627,12 @@ def mbarrier() -> list[str]:
                 if not sem and result == "%p1|%p2":
                     out += [
                         statement(op, result, value, _at(space), state)
-                        for value in ("%r5", "%h5", "%rd5", "%c1")
+                        for value in ("%r5", "%h5", "%rd5", "%c1", "1+2")
+                    ]
+                    out += [
+                        statement(op, which, "%c1", _at(space), number)
+                        for which in ("%p1", result)
+                        for number in ("0", "1", "2", "-1", "512")
                     ]
     for space, count in itertools.product(
         SPACES,
@@ -974,6 +979,9 @@ def mov() -> list[str]:
     out += ["mov.b64 {%r1, %r2}, {%r3, %r4};", "mov.v2.b32 {%r1, %r2}, {%r3, %r4};",
             "mov.v2.u32 {%u1, %u2}, %rd1;", "mov.v4.u32 {%u1, %u2, %u3, %u4}, %tid;",
             "mov.b128 {%rd1, %rd2}, {%rd3, %rd4};", "mov.b64 {%r1, %r2}, 5;"]  # fmt: skip
+    for special in ("tid", "ntid", "ctaid", "nctaid", "clusterid", "cluster_nctaid", "laneid"):
+        out += [f"mov.{kind} %q1, %{special};" for kind in ("b128", "b64")]
+        out += [f"mov.u32 %r1, %{special};", f"st.b128 [%rd1], %{special};"]
     for special in SPECIALS:
         for kind in (".u16", ".u32", ".b32", ".s32", ".u64", ".b64", ".f32", ".pred", ".v4.u32"):
             if kind in (".f32", ".v4.u32") and not special.endswith(("id", ".x", "64")):
@@ -1048,6 +1056,11 @@ def integer() -> list[str]:
         for amount in amounts if kind in doubled else ("%r3",):
             out.append(statement(f"{op}{kind}", f"{reg}1", f"{reg}2", amount))
         out.append(statement(f"{op}{kind}", f"{reg}1", "1", "%r3"))
+    for op, kind in itertools.product(("add", "sub"), (".u16x2", ".s16x2", ".u8x4", ".s8x4")):
+        for register, place in itertools.product(REGISTERS, range(3)):
+            operands = ["%r1", "%r2", "%r3"]
+            operands[place] = register
+            out.append(statement(op + kind, *operands))
     for kind in NUMERIC:
         reg = OF_TYPE[kind]
         for field in (("%r3", "%r4"), ("%s3", "%u4"), ("4", "14"), ("-1", "300"), ("%h3", "8")):

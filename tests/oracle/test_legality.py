@@ -40,7 +40,7 @@ DELIBERATE: tuple[Deliberate, ...] = (
         "the address of a tensor map in a floating-point register",
     ),
     Deliberate(
-        r"cp\.async\.bulk\.tensor\S*\.gpu ", "a scope on a tensor copy, which has none to give"
+        r"cp\.async\.bulk\.tensor\S*\.gpu\b", "a scope on a tensor copy, which has none to give"
     ),
     Deliberate(r"tcgen05\.mma\S* .*, %p1, %p1, 2;", "a predicate as the vector of lane masks"),
     Deliberate(
@@ -54,8 +54,13 @@ DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate(
         r"tcgen05\.ld\S* \{%r1, %r1\}", "a register twice: refused by ptxas as it generates code"
     ),
-    Deliberate(r"mbarrier\.\S+ %rd1, \[%rd2\], \{%r1, %r2\};", "a vector as a count"),
-    Deliberate(r"barrier\.cta\.aligned\.sync ", "a modifier between the words of the name"),
+    Deliberate(r"mbarrier\.\S+ %rd1, \[%rd2\], \{%r1(, %r2)?\};", "a vector as a count"),
+    Deliberate(
+        r"mbarrier\.\w+\.parity\S* %p1(\|%p2)?, %c1, \[%\w+\], (-1|2|512);",
+        "a phase that is neither 0 nor 1: ptxas looks at another operand when there is a report",
+    ),
+    Deliberate(r"mbarrier\.\S+ %p1\|%p2, 1\+2, ", "a number as the report of a wait"),
+    Deliberate(r"barrier(\.cta)?\.aligned\.sync ", "a modifier between the words of the name"),
     Deliberate(r"mov\.(f32|f64|pred) \S+, k;", "a kernel's address as a float or a predicate"),
     Deliberate(r"mov\.pred \S+, %hx\d;", "two half floats as a predicate"),
     Deliberate(r"mov\.b32 %\w+, \{%h1, _\};", "a value that is nowhere"),
@@ -70,7 +75,7 @@ DELIBERATE: tuple[Deliberate, ...] = (
 NOT_MODELLED = {
     "tcgen05.mma": 48,
     "tensor load": 98,
-    "fence": 176,
+    "fence": 177,
     "mov": 29,
     "integer": 648,
     "compare/convert": 1789,
