@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass
 
 from isel.llvm.ir import Instruction, Module
 from isel.llvm.lexer import name_of
 from isel.llvm.metadata import DIFile, DILexicalBlock, DILocation, DISubprogram, read_node
 from isel.llvm.vocabulary import Flag, FloatPredicate, IntPredicate, Opcode, TailKind
+from isel.place_lines import Found, scan_lines
 
 _TOKEN = re.compile(
     r"""(?:\s++|;[^\n]*+|/\*.*?\*/)*+(
@@ -44,16 +44,6 @@ _DEBUG_CALLS = re.compile(r'@"?llvm\.dbg\.(?:value|declare|assign|label|addr)\b'
 Position = tuple[int, int]
 
 
-@dataclass(slots=True)
-class _Found:
-    """An instruction of the user's text."""
-
-    offset: int
-    result: str | None
-    opcode: str
-    callee: str = ""
-
-
 def map_places(user_text: str) -> dict[str, list[Position]]:
     """For each function that `user_text` defines, the (line, column) of its n-th instruction.
 
@@ -75,13 +65,34 @@ def align_places(module: Module, user_text: str) -> dict[str, list[Position]]:
     when it can't be told which of two neighbouring calls an instruction replaces.
     """
     lines = _Lines(user_text)
-    places: dict[str, list[Position]] = {}
-    for name, scanned in _scan(user_text).items():
+    aligned = _aligned_lines(module, user_text)
+    if aligned is None:
+        scanned = _scan(user_text)
+        known = {name: module.functions[name] for name in scanned if name in module.functions}
+        tried = {n: _align(scanned[n], list(f.instructions())) for n, f in known.items()}
+        aligned = {name: found for name, found in tried.items() if found is not None}
+    return {
+        name: [lines.position(found.offset) for found in instructions]
+        for name, instructions in aligned.items()
+    }
+
+
+def _aligned_lines(module: Module, text: str) -> dict[str, list[Found]] | None:
+    """The instructions of a text with one a line, if they are all LLVM's."""
+    scanned = scan_lines(_seen(text))
+    if scanned is None:
+        return None
+    for name, instructions in scanned.items():
         function = module.functions.get(name)
-        aligned = _align(scanned, list(function.instructions())) if function else None
-        if aligned is not None:
-            places[name] = [lines.position(found.offset) for found in aligned]
-    return places
+        printed = list(function.instructions()) if function else []
+        if len(printed) != len(instructions) or not all(map(_same, instructions, printed)):
+            return None
+    return scanned
+
+
+def _seen(text: str) -> str:
+    """The text as far as LLVM sees it."""
+    return text.partition("\0")[0]
 
 
 def resolve_debug(module: Module, dbg_id: int) -> tuple[str, int, int] | None:
@@ -104,7 +115,7 @@ class _Lines:
         return line, offset - self._starts[line - 1] + 1
 
 
-def _scan(text: str) -> dict[str, list[_Found]]:
+def _scan(text: str) -> dict[str, list[Found]]:
     """The instructions of every named function that ends with its brace."""
     return _Scanner(text).scan()
 
@@ -113,18 +124,17 @@ class _Scanner:
     """Tokens of the user's text; a position in them is an index, which every method hands on."""
 
     def __init__(self, text: str) -> None:
-        text = text.partition("\0")[0]  # LLVM sees no further
         self._tokens: list[str] = []
         self._offsets: list[int] = []
-        for match in _TOKEN.finditer(text):
+        for match in _TOKEN.finditer(_seen(text)):
             self._tokens.append(match[1])
             self._offsets.append(match.start(1))
         # Empty tokens at the end, so that looking ahead needs no test.
         self._tokens += [""] * 8
 
-    def scan(self) -> dict[str, list[_Found]]:
+    def scan(self) -> dict[str, list[Found]]:
         """The instructions of every named function that ends with its brace."""
-        functions: dict[str, list[_Found]] = {}
+        functions: dict[str, list[Found]] = {}
         index = 0
         while index < len(self._offsets):
             if self._tokens[index] != "define":
@@ -175,9 +185,9 @@ class _Scanner:
             index += 1
         return self._tokens[index] not in ("(", "inrange")
 
-    def _scan_body(self, index: int) -> tuple[list[_Found] | None, int]:
+    def _scan_body(self, index: int) -> tuple[list[Found] | None, int]:
         """The instructions up to the closing brace, and the index after it; None without one."""
-        instructions: list[_Found] = []
+        instructions: list[Found] = []
         depth = 0
         while token := self._tokens[index]:
             if token in _OPENING:
@@ -196,7 +206,7 @@ class _Scanner:
             index += 1
         return None, index
 
-    def _take_instruction(self, index: int) -> tuple[_Found, int]:
+    def _take_instruction(self, index: int) -> tuple[Found, int]:
         """What begins at `index`, and the index after its opcode and an atomic operation's name."""
         offset = self._offsets[index]
         result: str | None = None
@@ -209,18 +219,18 @@ class _Scanner:
         index += 1
         if opcode == Opcode.ATOMICRMW.value:
             index += 2 if self._tokens[index] == "volatile" else 1
-        return _Found(offset, result, opcode), index
+        return Found(offset, result, opcode), index
 
 
-def _is_debug_call(found: _Found) -> bool:
+def _is_debug_call(found: Found) -> bool:
     return found.opcode == Opcode.CALL.value and _DEBUG_CALLS.match(found.callee) is not None
 
 
-def _align(scanned: list[_Found], printed: list[Instruction]) -> list[_Found] | None:
+def _align(scanned: list[Found], printed: list[Instruction]) -> list[Found] | None:
     """For each printed instruction the scanned one it came from."""
     if len(scanned) == len(printed) and all(map(_may_be, scanned, printed)):
         return scanned
-    aligned: list[_Found] = []
+    aligned: list[Found] = []
     for index, found in enumerate(scanned):
         if len(aligned) < len(printed) and _same(found, printed[len(aligned)]):
             aligned.append(found)
@@ -235,11 +245,11 @@ def _align(scanned: list[_Found], printed: list[Instruction]) -> list[_Found] | 
     return aligned if len(aligned) == len(printed) else None
 
 
-def _may_be(found: _Found, printed: Instruction) -> bool:
+def _may_be(found: Found, printed: Instruction) -> bool:
     return found.opcode == Opcode.CALL.value or _same(found, printed)
 
 
-def _same(found: _Found, printed: Instruction) -> bool:
+def _same(found: Found, printed: Instruction) -> bool:
     if found.opcode != printed.opcode.value:
         return False
     # LLVM numbers what has no name, and numbers anew when it has replaced a call.

@@ -275,14 +275,17 @@ def lowest_ptx(module: Module, target: Target) -> Ptx:
 
     What no version of `target` has is left to the verifier to report.
     """
-    lowest = max(target.first_ptx, PTX_VERSIONS[0])
     verifier = RecordVerifier(target, PTX_VERSIONS[-1])
+    needed: list[Ptx | None] = [target.first_ptx, PTX_VERSIONS[0]]
+    seen: set[Form] = set()
     for function in module.functions:
         for mi in function.instructions():
-            first = verifier.known(mi).judgement.first_ptx(target)
-            lowest = max(lowest, first) if first is not None else lowest
-            for op in mi.ops:
-                register = special_registers().get(op.name) if isinstance(op, Special) else None
-                needed = register.needs.first_ptx(target) if register else None
-                lowest = max(lowest, needed) if needed is not None else lowest
-    return lowest
+            if mi.form not in seen or mi.row.words is not None:
+                seen.add(mi.form)
+                needed.append(verifier.known(mi).judgement.first_ptx(target))
+            needed += [
+                special_registers()[op.name].needs.first_ptx(target)
+                for op in mi.ops
+                if type(op) is Special and op.name in special_registers()
+            ]
+    return max(ptx for ptx in needed if ptx is not None)

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given, settings
@@ -27,6 +28,7 @@ from isel.llvm.metadata import (
 from isel.llvm.reader import read_module
 from isel.llvm.types import I32, PTR
 from isel.llvm.values import ConstInt, GlobalRef, MetadataString, NodeRef, WrappedValue
+from isel.place_lines import scan_lines
 from isel.places import align_places, map_places, resolve_debug
 
 COMMENT = '; define void @commented() { ret void } %x = add i32 1, 2 "\n'
@@ -58,6 +60,30 @@ def with_c_comments(text: str) -> str:
 
 
 LAYOUTS = [as_written, on_one_line, with_crlf, one_word_a_line, with_c_comments]
+
+
+NOT_BY_LINE = r"\b(invoke|callbr|landingpad|catchswitch)\b|^define\b[^@]*\"|^define .*gc \""
+"""Instructions that take several lines, and strings in the header of a function."""
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_scan_by_lines_finds_what_a_scan_by_tokens_does(name: str):
+    """LLVM prints one instruction a line, but for a few kinds."""
+    text = print_of(CASES[name])
+    found = scan_lines(text)
+    if found is None:
+        assert re.search(NOT_BY_LINE, text, re.MULTILINE)
+        return
+    starts = [0, *(m.end() for m in re.finditer("\n", text))]
+    for function, places in map_places(text).items():
+        offsets = [starts[line - 1] + column - 1 for line, column in places]
+        assert [f.offset for f in found[function]] == offsets
+
+
+@pytest.mark.parametrize("layout", [on_one_line, one_word_a_line, with_c_comments])
+def test_other_layouts_are_not_scanned_by_lines(layout: Callable[[str], str]):
+    text = layout("define i32 @f(i32 %x) {\n  %y = add i32 %x, 1\n  ret i32 %y\n}\n")
+    assert scan_lines(text) is None
 
 
 def at(text: str, place: tuple[int, int]) -> str:

@@ -1,0 +1,83 @@
+"""The instructions of LLVM IR that has one a line, as printers write it.
+
+Layer: isel (standard library).  Input: the text that the user gave.  Output: where each instruction
+of each function begins; or nothing, when a line is not what it should be: then `isel.places` cuts
+the text token by token, which costs five times as much.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from isel.llvm.lexer import name_of
+from isel.llvm.vocabulary import Opcode
+
+_INSTRUCTION = re.compile(
+    r'(?:(%(?:[-\w$.]+|"[^"]*")) = )?(?:(?:tail|musttail|notail) )?([a-z_]+)\b', re.ASCII
+)
+_LABEL = re.compile(r'(?:[-\w$.]+|"[^"]*"):[ \t]*(?:;|$)', re.ASCII)
+_HEADER = re.compile(r'define\b[^@"\n]*@([-\w$.]+|"[^"]*")\(.*\{[ \t]*(?:;.*)?$', re.ASCII)
+_OPCODES = frozenset(opcode.value for opcode in Opcode)
+_SEVERAL_LINES = frozenset(("invoke", "callbr", "landingpad", "catchswitch"))
+_DEBUG_CALLS = re.compile(r'@"?llvm\.dbg\.(?:value|declare|assign|label|addr)\b')
+
+
+@dataclass(slots=True)
+class Found:
+    """An instruction of the user's text."""
+
+    offset: int
+    result: str | None
+    opcode: str
+    callee: str = ""
+
+
+def scan_lines(text: str) -> dict[str, list[Found]] | None:
+    """The instructions of every named function, or None when some line is none of one instruction.
+
+    A text may still pass that puts two instructions on one line; their number tells then.
+    """
+    functions: dict[str, list[Found]] = {}
+    inside: list[Found] | None = None
+    in_table = False  # of a switch
+    headers = offset = 0
+    for whole in text.split("\n"):
+        line, at = whole.strip(), offset + len(whole) - len(whole.lstrip())
+        offset += len(whole) + 1
+        if inside is None:
+            if not line.startswith("define"):
+                continue
+            header = _HEADER.match(line)
+            if header is None:
+                return None
+            headers += 1
+            inside = functions.setdefault(_name(header[1]), [])
+        elif in_table:
+            in_table = not line.endswith("]")
+        elif line == "}":
+            inside = None
+        elif not _is_empty(line):
+            match = _INSTRUCTION.match(line)
+            if match is None or match[2] not in _OPCODES or match[2] in _SEVERAL_LINES:
+                return None
+            if match[2] == "call" and _DEBUG_CALLS.search(line):
+                continue
+            inside.append(Found(at, _result(match[1]), match[2]))
+            in_table = match[2] == "switch" and line.endswith("[")
+    functions.pop("", None)
+    return functions if inside is None and headers == text.count("define") else None
+
+
+def _is_empty(line: str) -> bool:
+    """Whether no instruction stands on the line."""
+    return not line or line.startswith((";", "#dbg_")) or _LABEL.match(line) is not None
+
+
+def _name(shown: str) -> str:
+    """A function's name, "" for a number, which LLVM may change."""
+    return "" if shown.isdecimal() else name_of("@" + shown)
+
+
+def _result(shown: str | None) -> str | None:
+    return None if shown is None else name_of(shown)
