@@ -213,6 +213,8 @@ def _numbers(numbers: Numbers) -> st.SearchStrategy[int]:
     high = (1 << 31) - 1 if numbers.high is None else numbers.high
     if numbers.power_of_two:
         return st.sampled_from([1 << n for n in range(31) if low <= 1 << n <= high])
+    if numbers.marker:
+        return st.just(0) | st.integers(1, 1 << 39).map(lambda n: n | numbers.marker)
     step = numbers.multiple
     multiples = st.integers(-(-low // step), high // step).map(lambda n: n * step)
     return multiples.filter(bool) if numbers.nonzero else multiples
