@@ -78,6 +78,14 @@ FIXES: tuple[Fix, ...] = (
         "2026-11-20",
     ),
     Fix(
+        "bfe with a position or length in a register beyond 255",
+        "PTX ISA 9.0, bfe",
+        "takes the low byte",
+        "an error",
+        "an H200 (driver 580.159): 256 is a position behind the value, and a length of all of it",
+        "2026-11-20",
+    ),
+    Fix(
         "cta_group 0 and 3 in the control word",
         "compilers that use the word",
         "0 stands for one CTA",

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from intrinsics.mir import MachineInstr, Special
 from intrinsics.modifiers import BoolOp, Compare, ScalarType
 from nvgen.sim.compile import Compiler, Getter, Maker, Setter, flags, unsigned
-from nvgen.sim.faults import not_simulated
+from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.machine import WARP, Fragment, Outcome, Step, Values, Warp
 
 T = ScalarType
@@ -205,35 +205,42 @@ def _shift(left: bool) -> Maker:
 
 
 def bfe(c: Compiler, mi: MachineInstr) -> Step:
-    """A field of bits, extended by zeros or by the highest bit that it has of the value.
-
-    Position and length are the low bytes of their operands; what lies beyond the value counts as
-    that bit.
-    """
+    """A field of bits, extended by zeros, or by the highest bit of it that the value has."""
     type_ = _type(mi)
     (a,) = _inputs(c, mi, "a")
     position, length = (c.get(mi[slot], T.U32) for slot in ("b", "c"))
     write = _result(c, mi)
-    bits = type_.bits
-
-    def field(value: int, at: int, count: int) -> int:
-        if count == 0:
-            return 0
-        if not type_.is_signed:
-            return (value >> at) & ((1 << count) - 1)
-        top = value >> min(at + count - 1, bits - 1) & 1
-        beyond = -top << bits  # the bits above the value
-        found = ((value | beyond) >> at) & ((1 << count) - 1)
-        return found | -top << count
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
-        lanes = zip(_bits(a(warp), type_), position(warp), length(warp), strict=True)
-        found = [field(int(v), int(at) & 0xFF, int(count) & 0xFF) for v, at, count in lanes]
-        write(fragment, np.array([v & (1 << bits) - 1 for v in found], unsigned(bits)))
+        at, count = position(warp).astype(np.int64), length(warp).astype(np.int64)
+        if np.maximum(at, count)[fragment.lanes].max(initial=0) > _LONGEST_FIELD:
+            raise fault(
+                "bit-field",
+                "bfe with a position or length beyond 255",
+                expected="0 to 255",
+                hint="the manual takes the low byte, an H200 more of the number",
+                section="bfe",
+            )
+        lanes = zip(_bits(a(warp), type_), at, count, strict=True)
+        found = [_field(int(v), int(p), int(n), type_) for v, p, n in lanes]
+        write(fragment, np.array(found, unsigned(type_.bits)))
         return None
 
     return run
+
+
+_LONGEST_FIELD = 255
+
+
+def _field(value: int, at: int, count: int, type_: ScalarType) -> int:
+    bits = type_.bits
+    if count == 0 or not type_.is_signed:
+        return (value >> at) & ((1 << count) - 1)
+    top = value >> min(at + count - 1, bits - 1) & 1
+    beyond = -top << bits  # the bits above the value
+    found = ((value | beyond) >> at) & ((1 << count) - 1)
+    return (found | -top << count) & ((1 << bits) - 1)
 
 
 _COMPARE: dict[Compare, Callable[[Integers, Integers], NDArray[np.bool_]]] = {
