@@ -198,7 +198,7 @@ def _results(form: Form, shown: list[str]) -> str:
 
 
 def _bare(form: Form, i: int, shown: str, mi: MachineInstr) -> str:
-    """Tensor memory addresses without an offset stand without brackets, as the pages show them."""
+    """Tensor memory addresses without an offset stand without brackets."""
     operand, op = form.operands[i], mi.ops[i]
     plain = operand is not None and operand.kind is Kind.TENSOR_ADDRESS
     if plain and isinstance(op, Mem) and not op.offset and isinstance(op.base, int):

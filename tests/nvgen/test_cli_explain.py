@@ -45,7 +45,7 @@ MEANINGS = {
     ("idesc", "0x4208490"): {"transpose A": "MN-major", "transpose B": "K-major"},
     # f32 <- f16 x f16, N = 256, M = 128
     ("idesc", hex(1 << 4 | 32 << 17 | 8 << 24)): {"A type": "f16", "N": "256", "M": "128"},
-    # the walkthrough's control word taken for a descriptor: reserved bit 6 is set
+    # a control word taken for a descriptor: reserved bit 6 is set
     ("idesc", "0xc1"): {"N": "0", "M": "0", "wrong": "reserved bits are set: 0x40"},
     ("smem-desc", hex(SMEM_DESC)): {
         "start address": "0x1000",
