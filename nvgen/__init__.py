@@ -3,7 +3,8 @@
     compiled = nvgen.compile(llvm_ir, target="sm_100a")
     print(compiled.mir, compiled.ptx)
 
-`nvgen.KernelBuilder` writes kernels in Python.
+`nvgen.KernelBuilder` writes kernels in Python.  What goes wrong is an `nvgen.NvgenError`, whose
+`findings` say what, where, and what would be right.
 """
 
 from __future__ import annotations
@@ -11,17 +12,46 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from intrinsics.findings import (
+        AssemblerError,
+        Finding,
+        InputError,
+        NvgenError,
+        SelectionError,
+        SimulationError,
+        VerificationError,
+    )
     from nvgen.api import Compiled, compile
     from nvgen.builder.kernel import Kernel, KernelBuilder
 
 __version__ = "0.1.0"
-__all__ = ["Compiled", "Kernel", "KernelBuilder", "__version__", "compile"]
+__all__ = [
+    "AssemblerError",
+    "Compiled",
+    "Finding",
+    "InputError",
+    "Kernel",
+    "KernelBuilder",
+    "NvgenError",
+    "SelectionError",
+    "SimulationError",
+    "VerificationError",
+    "__version__",
+    "compile",
+]
 
 _HOMES = {
     "Compiled": "nvgen.api",
     "compile": "nvgen.api",
     "Kernel": "nvgen.builder.kernel",
     "KernelBuilder": "nvgen.builder.kernel",
+    **dict.fromkeys(
+        (
+            *("AssemblerError", "Finding", "InputError", "NvgenError", "SelectionError"),
+            *("SimulationError", "VerificationError"),
+        ),
+        "intrinsics.findings",
+    ),
 }
 
 

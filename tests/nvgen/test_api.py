@@ -26,6 +26,16 @@ declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
 """
 
 
+def test_what_the_package_offers_is_there() -> None:
+    for name in nvgen.__all__:
+        assert getattr(nvgen, name) is not None
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = nvgen.nothing
+    with pytest.raises(nvgen.NvgenError) as caught:
+        nvgen.compile("", target="sm_100a")
+    assert isinstance(caught.value.findings[0], nvgen.Finding)
+
+
 def test_text_and_llvmlite_modules_compile_alike() -> None:
     module = binding.parse_assembly(ADD, context=binding.create_context())
     assert nvgen.compile(ADD, target="sm_90a").ptx == nvgen.compile(module, target="sm_90a").ptx
