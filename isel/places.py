@@ -104,6 +104,15 @@ def resolve_debug(module: Module, dbg_id: int) -> tuple[str, int, int] | None:
     return None if file is None else (_path(file), location.line, location.column)
 
 
+def place_of_global(user_text: str, name: str) -> Position | None:
+    """Where a function or variable is defined, if a line begins with it."""
+    written = rf'@(?:{re.escape(name)}|"{re.escape(name)}")'
+    match = re.search(
+        rf"^[ \t]*(define\b[^\n@]*{written}\(|{written}[ \t]*=)", user_text, re.MULTILINE
+    )
+    return _Lines(user_text).position(match.start(1)) if match else None
+
+
 class _Lines:
     """Offsets to lines and columns."""
 

@@ -237,7 +237,7 @@ def check_text(
     with nesting_limit(file):
         printed = optimize(parse(text, file=file), opt, chosen)
         module = read_module(printed)
-        source = Source(file, align_places(module, text))
+        source = Source(file, align_places(module, text), text)
         lowered = lower(module, chosen, version, source, observe)
     final = version or lowest_ptx(lowered, chosen)
     findings = [*verify_records(lowered, chosen, final), *not_checked(level)]

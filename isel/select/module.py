@@ -33,7 +33,7 @@ from isel.llvm import values as llvm
 from isel.llvm.metadata import TupleNode, read_node
 from isel.llvm.types import FloatType, IntType, PointerType, StructType, Type
 from isel.llvm.vocabulary import Linkage
-from isel.places import resolve_debug
+from isel.places import place_of_global, resolve_debug
 from isel.select.diagnostics import Diagnostics, Unselectable, nearest
 from isel.select.instructions import fill_phi, select_instruction
 from isel.select.intrinsics import select_call
@@ -47,10 +47,11 @@ _LARGEST_INITIALIZER = 1 << 28
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where instructions stand: the user's file, and (line, column) by function and ordinal."""
+    """Where things stand: the user's file and text, and (line, column) by function and ordinal."""
 
     file: str = ""
     places: dict[str, list[tuple[int, int]]] | None = None
+    text: str = ""
 
 
 NO_SOURCE = Source()
@@ -102,10 +103,9 @@ class _Selector:
         self.locations: dict[Location, int] = {}
 
     def select(self) -> Module:
-        everywhere = Place(self.source.file)
-        self._guarded(self._header, everywhere)
-        for variable in self.module.globals.values():
-            self._guarded(functools.partial(self._variable, variable), everywhere)
+        self._guarded(self._header)
+        for name, variable in self.module.globals.items():
+            self._guarded(functools.partial(self._variable, variable), name)
         for function in self.module.definitions():
             self._function(function)
         if not self.out.functions and not self.diagnostics.findings:
@@ -121,11 +121,12 @@ class _Selector:
             raise SelectionError(self.diagnostics.findings)
         return self.out
 
-    def _guarded(self, action: Callable[[], None], place: Place) -> None:
+    def _guarded(self, action: Callable[[], None], name: str = "") -> None:
+        """Do something about the global `name`, or about the whole module."""
         try:
             action()
         except Unselectable as reason:
-            self.diagnostics.report(reason, place)
+            self.diagnostics.report(reason, self._place_of_global(name))
 
     def _header(self) -> None:
         triple = self.module.triple
@@ -228,7 +229,6 @@ class _Selector:
     # ---- functions ---------------------------------------------------------------------------
 
     def _function(self, function: ir.Function) -> None:
-        place = self._place_of(function, None)
         kernel = function.calling_convention == KERNEL or function.name in self.kernels
         if not kernel:
             reason = Unselectable(
@@ -238,7 +238,7 @@ class _Selector:
                 expected="define ptx_kernel void",
                 hint="inline it into its kernels",
             )
-            self.diagnostics.report(reason, place)
+            self.diagnostics.report(reason, self._place_of_global(function.name))
             return
         out = MachineFunction(self.names[function.name])
         state = FunctionState(out, self.layout, self.symbols)
@@ -246,7 +246,7 @@ class _Selector:
             out.launch = _launch(function)
             self._params(function, state)
         except Unselectable as reason:
-            self.diagnostics.report(reason, place)
+            self.diagnostics.report(reason, self._place_of_global(function.name))
             return
         _Body(self, function, state).select()
         self.out.functions.append(out)
@@ -321,11 +321,16 @@ class _Selector:
             return i.line, 0
         return places[i.ordinal]
 
-    def _place_of(self, function: ir.Function, i: ir.Instruction | None) -> Place:
-        if i is None:
-            first = next(function.instructions(), None)
-            line = self._line(function, first)[0] if first is not None else function.line
-            return Place(self.source.file, line, 0, function.name)
+    def _place_of_global(self, name: str) -> Place:
+        """Where a global is defined; in text that does not show it, its first instruction."""
+        function = self.module.functions.get(name)
+        found = place_of_global(self.source.text, name) if name else None
+        if found is None and function is not None:
+            found = next((self._line(function, i) for i in function.instructions()), None)
+        line, column = found or (0, 0)
+        return Place(self.source.file, line, column, name if function else "")
+
+    def _place_of(self, function: ir.Function, i: ir.Instruction) -> Place:
         location = self.out.locations[self.location_of(function, i)]
         return Place(
             location.file,

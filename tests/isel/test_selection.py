@@ -28,7 +28,7 @@ from isel.select.module import Source
 def lowered(text: str, *, target: str = "sm_100a", ptx: str = "", file: str = "k.ll") -> Module:
     """`text` after all passes, with the places of its own lines."""
     module = read_module(print_of(text))
-    source = Source(file, align_places(module, text))
+    source = Source(file, align_places(module, text), text)
     return lower(module, TARGETS[target], parse_ptx(ptx) if ptx else None, source)
 
 
@@ -218,6 +218,7 @@ def test_a_device_function_says_what_to_do():
     """
     finding = only(rejected(text))
     assert finding.rule == "select/device-function"
+    assert str(finding.place) == "k.ll:2:5, in @helper"
     assert finding.hint
 
 
@@ -242,6 +243,8 @@ def test_tensor_memory_holds_no_variables():
     text = kernel("", globals="@acc = external addrspace(6) global [128 x i32]")
     finding = only(rejected(text))
     assert finding.rule == "select/address-space"
+    line = text.splitlines()[finding.place.line - 1]
+    assert line[finding.place.column - 1 :].startswith("@acc =")
     assert "tcgen05.alloc" in finding.hint
 
 
