@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from intrinsics.mir import (
+    UNNAMED,
     FloatImm,
     Form,
     Imm,
@@ -156,7 +157,7 @@ def _function(
 def _stays_unsaid(function: MachineFunction, block: int) -> bool:
     """Whether the label of a block that no branch goes to is left out."""
     name = function.blocks[block].name
-    return name.startswith("%") if function.keep_names else block == 0 and name == "entry"
+    return name.startswith(UNNAMED) if function.keep_names else block == 0 and name == "entry"
 
 
 def _branch_targets(function: MachineFunction) -> set[str]:
@@ -195,15 +196,15 @@ def register_names(function: MachineFunction) -> list[str]:
 
 def block_labels(function: MachineFunction) -> dict[str, str]:
     """The label of every block: its own name where the function keeps names, else after `$L_`."""
-    taken: set[str] = set()
-    kept = {b.name for b in function.blocks if not b.name.startswith("%")}
-    if function.keep_names:
-        taken |= set(function.regs.names)
-        return {
-            b.name: _identifier(b.name if b.name in kept else "$L_" + b.name[1:], taken)
-            for b in function.blocks
-        }
-    return {b.name: _identifier("$L_" + b.name, taken) for b in function.blocks}
+    names = [block.name for block in function.blocks]
+    if not function.keep_names:
+        taken: set[str] = set()
+        return {name: _identifier("$L_" + name, taken) for name in names}
+    taken = set(function.regs.names)
+    return {
+        name: _identifier("$L_" + name[1:] if name.startswith(UNNAMED) else name, taken)
+        for name in names
+    }
 
 
 def _identifier(name: str, taken: set[str]) -> str:

@@ -27,13 +27,14 @@ from asmprinter.ptx_declarations import (
     read_variable,
 )
 from asmprinter.ptx_operands import Syntax, operand_facts, parse_operands, place
-from asmprinter.ptx_scopes import UNNAMED, Names
+from asmprinter.ptx_scopes import Names
 from asmprinter.ptx_source import NAME, Source
 from asmprinter.ptx_tokens import OperandError
 from intrinsics import catalog
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.legality import expected, got, judge, text_of
 from intrinsics.mir import (
+    UNNAMED,
     Imm,
     Label,
     Location,
@@ -270,8 +271,7 @@ class _Reader:
             self.module.variables.append(variable)
             return
         name = self.names.declare_variable(variable.name)
-        is_param = variable.space is Space.PARAM
-        self.local_spaces[name] = Space.PARAM_FUNC if is_param else variable.space
+        self.local_spaces[name] = variable.address_space
         self.function.variables.append(dataclasses.replace(variable, name=name))
 
     # ---- functions ---------------------------------------------------------------------------
@@ -281,8 +281,8 @@ class _Reader:
             read.name, read.is_kernel, read.params, read.launch, keep_names=True
         )
         self.spaces[function.name] = None
-        params = Space.PARAM_ENTRY if function.is_kernel else Space.PARAM_FUNC
-        self.local_spaces = {param.name: params for param in (*read.params, *read.results)}
+        params = (*read.params, *read.results)
+        self.local_spaces = {param.name: function.param_space for param in params}
         self.function = function
         self.names = Names(function, {*self.spaces, *self.local_spaces})
         for directive in read.unknown:
@@ -402,8 +402,9 @@ class _Reader:
         row = best.row
         words = row.words.pack(facts) if row.words else {}
         form = form_of(row, **facts)
+        packed, _ = row.words.unpack(words, form.facts) if row.words else ({}, ())
         if row.words and any(
-            fact is not None and row.words.unpack(words, form.facts)[0].get(axis) is not fact
+            fact is not None and packed.get(axis) is not fact
             for axis, fact in best.facts.items()
             if axis in row.words.axes
         ):
@@ -497,7 +498,7 @@ class _Reader:
     def _error(
         self, rule: str, text: str, start: int, *, got: str = "", expected: str = ""
     ) -> None:
-        self._report(_finding(rule, text, got=got, expected=expected), max(start, 0))
+        self._report(_finding(rule, text, got=got, expected=expected), start)
 
     def _not_understood(
         self, rule: str, what: str, start: int, op: str = "", *, kept: bool = True

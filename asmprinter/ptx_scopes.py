@@ -13,11 +13,8 @@ from dataclasses import dataclass, field
 
 from asmprinter.ptx_declarations import RegistersRead
 from asmprinter.ptx_source import NAME
-from intrinsics.mir import Block, Label, MachineFunction, MachineInstr, Op, Reg, Sym, Text
+from intrinsics.mir import UNNAMED, Block, Label, MachineFunction, MachineInstr, Op, Reg, Sym, Text
 from intrinsics.modifiers import ScalarType
-
-UNNAMED = "%"
-"""What the names of blocks begin with that have no label."""
 
 _USED = re.compile(rf'"(?:\\.|[^"\\])*"|(?<![\w$%.:]){NAME}')
 _COMPONENTS = "xyzw"

@@ -6,8 +6,9 @@ and where its statements end.  PTX ISA, Source Format; Comments.
 
 from __future__ import annotations
 
-import bisect
 import re
+
+from intrinsics.lines import Lines
 
 NAME = r"[A-Za-z_$%][A-Za-z0-9_$]*"
 """An identifier.  PTX ISA, Identifiers."""
@@ -32,7 +33,7 @@ class Source:
     def __init__(self, text: str) -> None:
         self.text = strip_comments(text)
         self._code = _STRING.sub(lambda m: '"' + "_" * (len(m[0]) - 2) + '"', self.text)
-        self._lines = [0, *(m.end() for m in re.finditer("\n", self.text))]
+        self._lines = Lines(self.text)
 
     def __len__(self) -> int:
         return len(self.text)
@@ -63,5 +64,4 @@ class Source:
 
     def line_column(self, at: int) -> tuple[int, int]:
         """Line and column of an offset, both counted from 1."""
-        line = bisect.bisect_right(self._lines, at)
-        return line, at - self._lines[line - 1] + 1
+        return self._lines.position(at)

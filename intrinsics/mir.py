@@ -310,6 +310,10 @@ def _mapped(op: Op, table: dict[Reg, Reg]) -> Op:
 # ---- functions and modules -------------------------------------------------------------------
 
 
+UNNAMED = "%"
+"""What the names of blocks begin with that have no label in PTX."""
+
+
 @dataclass(slots=True)
 class Block:
     """A straight run of records; control falls through to the next block at its end."""
@@ -378,6 +382,11 @@ class Variable:
     data: bytes | None = None
     external: bool = False
 
+    @property
+    def address_space(self) -> Space:
+        """The state space of its address: a parameter that a body declares is that of a call."""
+        return Space.PARAM_FUNC if self.space is Space.PARAM else self.space
+
 
 @dataclass(slots=True)
 class MachineFunction:
@@ -395,6 +404,11 @@ class MachineFunction:
     blocks: list[Block] = field(default_factory=list)
     keep_names: bool = False
     variables: list[Variable] = field(default_factory=list)
+
+    @property
+    def param_space(self) -> Space:
+        """The state space of its parameters."""
+        return Space.PARAM_ENTRY if self.is_kernel else Space.PARAM_FUNC
 
     def instructions(self) -> Iterator[MachineInstr]:
         """Every record, in layout order."""

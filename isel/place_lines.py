@@ -2,7 +2,7 @@
 
 Layer: isel (standard library).  Input: the text that the user gave.  Output: where each instruction
 of each function begins; or nothing, when a line is not what it should be: then `isel.places` cuts
-the text token by token, which costs five times as much.
+the text token by token, which costs more.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ _INSTRUCTION = re.compile(
 )
 _LABEL = re.compile(r'(?:[-\w$.]+|"[^"]*"):[ \t]*(?:;|$)', re.ASCII)
 _HEADER = re.compile(r'define\b[^@"\n]*@([-\w$.]+|"[^"]*")\(.*\{[ \t]*(?:;.*)?$', re.ASCII)
-_OPCODES = frozenset(opcode.value for opcode in Opcode)
+OPCODES = frozenset(opcode.value for opcode in Opcode)
 _SEVERAL_LINES = frozenset(("invoke", "callbr", "landingpad", "catchswitch"))
-_DEBUG_CALLS = re.compile(r'@"?llvm\.dbg\.(?:value|declare|assign|label|addr)\b')
+# Calls that LLVM turns into debug records, or drops.
+DEBUG_CALLS = re.compile(r'@"?llvm\.dbg\.(?:value|declare|assign|label|addr)\b')
 
 
 @dataclass(slots=True)
@@ -59,9 +60,9 @@ def scan_lines(text: str) -> dict[str, list[Found]] | None:
             inside = None
         elif not _is_empty(line):
             match = _INSTRUCTION.match(line)
-            if match is None or match[2] not in _OPCODES or match[2] in _SEVERAL_LINES:
+            if match is None or match[2] not in OPCODES or match[2] in _SEVERAL_LINES:
                 return None
-            if match[2] == "call" and _DEBUG_CALLS.search(line):
+            if match[2] == "call" and DEBUG_CALLS.search(line):
                 continue
             inside.append(Found(at, _result(match[1]), match[2]))
             in_table = match[2] == "switch" and line.endswith("[")

@@ -12,13 +12,13 @@ parentheses right after it, or an atomic operation.  That is enough to cut a bod
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 
+from intrinsics.lines import Lines
 from isel.llvm.ir import Instruction, Module
 from isel.llvm.lexer import name_of
 from isel.llvm.metadata import DIFile, DILexicalBlock, DILocation, DISubprogram, read_node
 from isel.llvm.vocabulary import Flag, FloatPredicate, IntPredicate, Opcode, TailKind
-from isel.place_lines import Found, scan_lines
+from isel.place_lines import DEBUG_CALLS, OPCODES, Found, scan_lines
 
 _TOKEN = re.compile(
     r"""(?:\s++|;[^\n]*+|/\*.*?\*/)*+(
@@ -33,13 +33,10 @@ _TOKEN = re.compile(
 )
 _OPENING = frozenset("([{<")
 _CLOSING = frozenset(")]}>")
-_OPCODES = frozenset(opcode.value for opcode in Opcode)
 _TAILS = frozenset(tail.value for tail in TailKind if tail is not TailKind.NONE)
-_STARTS = _OPCODES | _TAILS
+_STARTS = OPCODES | _TAILS
 # What may stand between the opcode of a constant expression and its parenthesis.
 _FLAGS = frozenset(word.value for words in (Flag, IntPredicate, FloatPredicate) for word in words)
-# Calls that LLVM turns into debug records, or drops.
-_DEBUG_CALLS = re.compile(r'@"?llvm\.dbg\.(?:value|declare|assign|label|addr)\b')
 
 Position = tuple[int, int]
 
@@ -50,7 +47,7 @@ def map_places(user_text: str) -> dict[str, list[Position]]:
     Lines and columns count from 1, columns in characters.  A function without a name is left out,
     because LLVM may give it another number when it prints.
     """
-    lines = _Lines(user_text)
+    lines = Lines(user_text)
     return {
         name: [lines.position(found.offset) for found in instructions]
         for name, instructions in _scan(user_text).items()
@@ -64,7 +61,7 @@ def align_places(module: Module, user_text: str) -> dict[str, list[Position]]:
     those get the call's place.  A function is left out when its instructions do not correspond, or
     when it can't be told which of two neighbouring calls an instruction replaces.
     """
-    lines = _Lines(user_text)
+    lines = Lines(user_text)
     aligned = _aligned_lines(module, user_text)
     if aligned is None:
         scanned = _scan(user_text)
@@ -110,18 +107,7 @@ def place_of_global(user_text: str, name: str) -> Position | None:
     match = re.search(
         rf"^[ \t]*(define\b[^\n@]*{written}\(|{written}[ \t]*=)", user_text, re.MULTILINE
     )
-    return _Lines(user_text).position(match.start(1)) if match else None
-
-
-class _Lines:
-    """Offsets to lines and columns."""
-
-    def __init__(self, text: str) -> None:
-        self._starts = [0, *(m.end() for m in re.finditer("\n", text))]
-
-    def position(self, offset: int) -> Position:
-        line = bisect_right(self._starts, offset)
-        return line, offset - self._starts[line - 1] + 1
+    return Lines(user_text).position(match.start(1)) if match else None
 
 
 def _scan(text: str) -> dict[str, list[Found]]:
@@ -232,7 +218,7 @@ class _Scanner:
 
 
 def _is_debug_call(found: Found) -> bool:
-    return found.opcode == Opcode.CALL.value and _DEBUG_CALLS.match(found.callee) is not None
+    return found.opcode == Opcode.CALL.value and DEBUG_CALLS.match(found.callee) is not None
 
 
 def _align(scanned: list[Found], printed: list[Instruction]) -> list[Found] | None:

@@ -45,13 +45,13 @@ _HOMES = {
     "compile": "nvgen.api",
     "Kernel": "nvgen.builder.kernel",
     "KernelBuilder": "nvgen.builder.kernel",
-    **dict.fromkeys(
-        (
-            *("AssemblerError", "Finding", "InputError", "NvgenError", "SelectionError"),
-            *("SimulationError", "VerificationError"),
-        ),
-        "intrinsics.findings",
-    ),
+    "AssemblerError": "intrinsics.findings",
+    "Finding": "intrinsics.findings",
+    "InputError": "intrinsics.findings",
+    "NvgenError": "intrinsics.findings",
+    "SelectionError": "intrinsics.findings",
+    "SimulationError": "intrinsics.findings",
+    "VerificationError": "intrinsics.findings",
 }
 
 

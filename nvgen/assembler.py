@@ -49,7 +49,7 @@ def _failed(message: str, *, hint: str = "", got: str = "") -> AssemblerError:
     return AssemblerError([Finding("ptxas/failed", Severity.ERROR, message, got=got, hint=hint)])
 
 
-def assemble(ptx: str, target: Target, *, file: str = "") -> Assembled:
+def assemble(ptx: str, target: Target) -> Assembled:
     """Assemble PTX for `target`.
 
     Raises: AssemblerError when ptxas is missing, or with a finding for each of its errors.
@@ -74,7 +74,7 @@ def assemble(ptx: str, target: Target, *, file: str = "") -> Assembled:
         log = done.stdout + done.stderr
         if done.returncode or not cubin.exists():
             raise AssemblerError(
-                _findings(log, file)
+                _findings(log)
                 or [
                     Finding(
                         "ptxas/failed",
@@ -116,9 +116,9 @@ def _at_record(finding: Finding, module: Module, printed: Printed, lines: list[s
     return replace(shown, place=place_of(location, ""))
 
 
-def _findings(log: str, file: str) -> list[Finding]:
+def _findings(log: str) -> list[Finding]:
     pattern = r"ptxas \S+, line (\d+); (?:error|fatal)\s*: (.*)"
     return [
-        Finding("ptxas/error", Severity.ERROR, message, Place(file, int(line)))
+        Finding("ptxas/error", Severity.ERROR, message, Place("", int(line)))
         for line, message in re.findall(pattern, log)
     ]

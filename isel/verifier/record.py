@@ -223,11 +223,8 @@ def place_of(location: Location, function: str) -> Place:
 def symbol_spaces(module: Module, function: MachineFunction) -> dict[str, Space]:
     """State spaces of the names that `function` may use in addresses."""
     spaces = {variable.name: variable.space for variable in module.variables}
-    params = Space.PARAM_ENTRY if function.is_kernel else Space.PARAM_FUNC
-    spaces.update((param.name, params) for param in function.params)
-    for variable in function.variables:
-        is_param = variable.space is Space.PARAM
-        spaces[variable.name] = Space.PARAM_FUNC if is_param else variable.space
+    spaces.update((param.name, function.param_space) for param in function.params)
+    spaces.update((variable.name, variable.address_space) for variable in function.variables)
     return spaces
 
 
