@@ -81,14 +81,7 @@ class Compiled:
 
         Raises: InputError for arguments or a shape that do not fit, SimulationError for a fault.
         """
-        if device != "sim":
-            raise input_error(
-                "run/device",
-                f"no device '{device}'",
-                got=device,
-                expected="sim",
-                hint="launching on a GPU through the CUDA driver is not part of this version",
-            )
+        check_device(device)
         from nvgen.sim.engine import parse_schedule
         from nvgen.sim.launch import simulate
 
@@ -143,6 +136,21 @@ def _arguments(values: Sequence[object]) -> list[Argument | Output]:
                 expected="a numpy array, a TensorMap or a number",
             )
     return found
+
+
+def check_device(device: str) -> None:
+    """Whether kernels can be launched on `device`.
+
+    Raises: InputError.
+    """
+    if device != "sim":
+        raise input_error(
+            "run/device",
+            f"no device '{device}'",
+            got=device,
+            expected="sim",
+            hint="launching on a GPU through the CUDA driver is not part of this version",
+        )
 
 
 def dim3(size: Dim3 | int) -> Dim3:

@@ -18,10 +18,12 @@ STANDARD = "-"
 """The name that stands for standard input or output."""
 
 
-def printable(name: str) -> str:
-    """A file's name for a comment or a message: on one line, and in characters that have a code."""
-    coded = name.encode("utf-8", "backslashreplace").decode()
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in coded)
+def printable(text: str) -> str:
+    """Text for a comment or a message: on one line, and without characters that do not print.
+
+    A terminal would obey control characters, and a file's name may hold what has no code.
+    """
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def read_text(path: str) -> str:

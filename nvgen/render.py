@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TextIO
 
 from intrinsics.findings import Finding, Severity, Verdict, verdict
+from nvgen.files import printable
 
 Line = list[tuple[str, str]]
 """Pieces of one line of text, each with a style ("" for none)."""
@@ -36,12 +37,12 @@ def finding_lines(finding: Finding, source: Sequence[str] = ()) -> list[Line]:
     margin = " " * max(len(str(place.line)), 2)
     lines: list[Line] = [
         [
-            (f"{finding.severity.value}[{_plain(finding.rule)}]", style),
-            (": " + _plain(finding.message), "bold"),
+            (f"{finding.severity.value}[{printable(finding.rule)}]", style),
+            (": " + printable(finding.message), "bold"),
         ]
     ]
     if place.file or place.line or place.function:
-        lines.append([(f"{margin}--> ", "blue"), (_plain(str(place)), "")])
+        lines.append([(f"{margin}--> ", "blue"), (printable(str(place)), "")])
     if 0 < place.line <= len(source):
         lines += _excerpt(finding, source[place.line - 1], margin, style)
     got, expected = _labelled("got", finding.got), _labelled("expected", finding.expected)
@@ -55,7 +56,7 @@ def finding_lines(finding: Finding, source: Sequence[str] = ()) -> list[Line]:
 
 
 def _labelled(label: str, text: str) -> str:
-    return f"{label}: {_plain(text)}" if text else ""
+    return f"{label}: {printable(text)}" if text else ""
 
 
 def _detail(margin: str, text: str) -> list[Line]:
@@ -74,11 +75,6 @@ def _wrap(text: str, room: int) -> list[str]:
         rest, room - 2, initial_indent=indent, break_long_words=False, break_on_hyphens=False
     )
     return [label + first[len(label) :], *others]
-
-
-def _plain(text: str) -> str:
-    """The text on one line and without control characters, which a terminal would obey."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def _excerpt(finding: Finding, text: str, margin: str, style: str) -> list[Line]:
@@ -162,7 +158,7 @@ def summary(findings: Sequence[Finding], name: str) -> Line:
     ]
     style = {Verdict.CLEAN: "bold green", Verdict.ERROR: "bold red"}.get(result, "bold magenta")
     return [
-        (f"{_plain(name)}: ", ""),
+        (f"{printable(name)}: ", ""),
         (result.value, style),
         (f" ({', '.join(counts)})" if counts else "", ""),
     ]

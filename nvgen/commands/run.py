@@ -68,16 +68,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, outcome: _Outcome) -> None:
-    if arguments.device == "cuda":
-        raise input_error(
-            "run/device",
-            "no device 'cuda'",
-            got="cuda",
-            expected="sim",
-            hint="launching on a GPU through the CUDA driver is not part of this version",
-        )
+    from nvgen.api import check_device
     from nvgen.commands.arguments import parse_argument
 
+    check_device(arguments.device)
     given = [parse_argument(text) for text in arguments.arg]
     files = [one.output for one in given if one.output]
     _check_outputs(files)
