@@ -45,6 +45,12 @@ def mask_of(flags: Lanes) -> int:
     return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
 
 
+@functools.cache
+def lane_numbers(mask: int) -> tuple[int, ...]:
+    """The lanes of a mask, in order."""
+    return tuple(lane for lane in range(WARP) if mask >> lane & 1)
+
+
 def first_lane(mask: int) -> int:
     """The lowest lane of a mask."""
     return (mask & -mask).bit_length() - 1
@@ -245,7 +251,7 @@ class Machine:
         """The lane that elect.sync elects among `mask`: always the same one for the same mask."""
         chosen = self._leaders.get(mask)
         if chosen is None:
-            lanes = [lane for lane in range(WARP) if mask >> lane & 1]
+            lanes = lane_numbers(mask)
             match self.engine.schedule.mode:
                 case Mode.EARLY:
                     chosen = lanes[0]

@@ -17,7 +17,7 @@ from nvgen.sim.barriers import MBarrier
 from nvgen.sim.compile import Compiler, Getter, Maker
 from nvgen.sim.engine import Mode
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import WARP, Cta, Fragment, Outcome, Polled, Step, Warp
+from nvgen.sim.machine import WARP, Cta, Fragment, Outcome, Polled, Step, Warp, lane_numbers
 from nvgen.sim.memory import SHARED_WINDOW, Access, Proxy
 from nvgen.sim.shared import shared_layout
 
@@ -40,9 +40,8 @@ class _Where:
     def lanes(self, fragment: Fragment) -> Iterator[tuple[int, int]]:
         """(lane, shared address) for every thread of the fragment."""
         addresses = self.address(fragment.warp)
-        for lane in range(WARP):
-            if fragment.mask >> lane & 1:
-                yield lane, to_shared(int(addresses[lane]), self.space)
+        for lane in lane_numbers(fragment.mask):
+            yield lane, to_shared(int(addresses[lane]), self.space)
 
     def object(self, cta: Cta, address: int) -> MBarrier:
         """The object at an address.

@@ -19,7 +19,7 @@ from intrinsics.tensor_address import TensorAddress
 from nvgen.sim.compile import Compiler, Maker, uniform
 from nvgen.sim.engine import AsyncOp, Mode
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import WARP, Cta, Fragment, Outcome, Step, Wait, Warp, first_lane
+from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Wait, Warp, first_lane, lane_numbers
 from nvgen.sim.memory import Access, Proxy, scatter
 from nvgen.sim.semantics.mbarrier import to_shared
 from nvgen.sim.semantics.memory import find
@@ -244,9 +244,7 @@ def commit(c: Compiler, mi: MachineInstr) -> Step:
         warp = fragment.warp
         cta = warp.cta
         engine = cta.machine.engine
-        for lane in range(WARP):
-            if not fragment.mask >> lane & 1:
-                continue
+        for lane in lane_numbers(fragment.mask):
             thread = (cta.number, warp.number, lane)
             where = to_shared(int(address(warp)[lane]), space)
             tracked = tuple(op for op in engine.pending if op.kind == "mma" and op.thread == thread)

@@ -16,7 +16,7 @@ from intrinsics.modifiers import Dim, ScalarType, Space
 from nvgen.sim.compile import Compiler, Maker
 from nvgen.sim.engine import AsyncOp
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import WARP, Cta, Fragment, Outcome, Step
+from nvgen.sim.machine import Cta, Fragment, Outcome, Step, lane_numbers
 from nvgen.sim.memory import Access, Proxy, gather, scatter
 from nvgen.sim.semantics.mbarrier import to_shared
 from nvgen.sim.semantics.memory import find
@@ -38,9 +38,7 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
         warp = fragment.warp
         cta = warp.cta
         engine = cta.machine.engine
-        for lane in range(WARP):
-            if not fragment.mask >> lane & 1:
-                continue
+        for lane in lane_numbers(fragment.mask):
             where = int(dst(warp)[lane])
             barrier = to_shared(int(mbar(warp)[lane]), Space.SHARED)
             at = tuple(int(get(warp).view(np.int32)[lane]) for get in getters)
