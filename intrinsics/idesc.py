@@ -68,6 +68,11 @@ def format_of(kind: MmaKind) -> Format:
     return Format.MXF8F6F4 if kind is MmaKind.MXF8F6F4 else Format.PLAIN
 
 
+def n_of(word: int) -> int:
+    """N in an instruction descriptor: it stands at the same place in all three layouts."""
+    return (word >> 17 & 63) << 3
+
+
 @dataclass(frozen=True, slots=True)
 class InstructionDescriptor:
     """Shape, types and flags of one tcgen05.mma.
@@ -138,7 +143,7 @@ class InstructionDescriptor:
         return cls(
             kind,
             m=(word >> 27 & 3) << 7 if scaled else (word >> 24 & 31) << 4,
-            n=(word >> 17 & 63) << 3,
+            n=n_of(word),
             a=_type(codes, word >> 7 & 7, "A"),
             b=_type(codes, word >> 10 & (3 if fp4 else 7), "B"),
             d=None if scaled else _type(OUTPUT_CODES[kind], word >> 4 & 3, "D"),

@@ -18,8 +18,8 @@ from isel.llvm.reader import read_module
 from isel.pipeline import Observer, lower
 from isel.places import align_places
 from isel.select.module import Source
-from isel.verifier.levels import LEVELS, not_checked
-from isel.verifier.record import check_target, lowest_ptx, verify_records
+from isel.verifier.levels import LEVELS, advice, verify
+from isel.verifier.record import check_target, lowest_ptx
 from nvgen.assembler import assemble_module
 from nvgen.llvm import optimize, parse
 from nvgen.llvm_guard import nesting_limit
@@ -34,17 +34,26 @@ class Compiled:
     """A compiled module.
 
     `llvm` is the IR as LLVM prints it, `mir` and `ptx` the text of the final stages, `stages` the
-    MIR after every pass, `findings` what the verifier has to say (errors were raised).
+    MIR after every pass, `judged` what the verifier says at `level` (errors were raised).
     """
 
     target: Target
     ptx_version: Ptx
     llvm: str
     module: Module
-    findings: list[Finding]
+    judged: list[Finding]
     stages: dict[str, str] = field(default_factory=dict)
     file: str = ""
     kernel: Kernel | None = None
+    level: str = "record"
+    _advice: list[Finding] | None = None
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What the verifier says: at the level asked for, and as warnings what it sees beyond."""
+        if self._advice is None:
+            self._advice = advice(self.module, self.level)
+        return [*self.judged, *self._advice]
 
     @property
     def mir(self) -> str:
@@ -209,7 +218,7 @@ def compile_text(
     result = check_text(
         text, target=target, ptx=ptx, opt=opt, level=level, file=file, keep_stages=keep_stages
     )
-    wrong = errors(result.findings)
+    wrong = errors(result.judged)
     if wrong:
         raise VerificationError(wrong)
     return result
@@ -224,8 +233,11 @@ def check_text(
     level: str = "record",
     file: str = "",
     keep_stages: bool = False,
+    block: tuple[int, ...] = (),
 ) -> Compiled:
-    """Compile, but leave the verifier's errors among the findings.
+    """Compile, but leave the verifier's errors among what it judged.
+
+    `block` is the size of the thread block where a kernel does not say it itself.
 
     Raises: InputError, SelectionError.
     """
@@ -248,8 +260,8 @@ def check_text(
         source = Source(file, align_places(module, text), text)
         lowered = lower(module, chosen, version, source, observe)
     final = version or lowest_ptx(lowered, chosen)
-    findings = [*verify_records(lowered, chosen, final), *not_checked(level)]
-    return Compiled(chosen, final, printed, lowered, findings, stages, file)
+    judged = verify(lowered, chosen, final, level, block)
+    return Compiled(chosen, final, printed, lowered, judged, stages, file, level=level)
 
 
 def _check_options(opt: int, level: str) -> None:

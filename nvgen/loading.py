@@ -17,8 +17,8 @@ from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Place, errors, input_error
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
-from isel.verifier.levels import not_checked
-from isel.verifier.record import lowest_ptx, verify_records
+from isel.verifier.levels import verify
+from isel.verifier.record import lowest_ptx
 from nvgen.files import printable
 from nvgen.llvm_guard import nesting_limit
 
@@ -73,17 +73,19 @@ def load(
     opt: int = 0,
     level: str = "record",
     keep_stages: bool = False,
+    block: tuple[int, ...] = (),
 ) -> Program:
     """Read `text`, lower it if it is LLVM IR, and judge its records.
 
-    Target and version default to what the text says; LLVM IR says none.
+    Target and version default to what the text says; LLVM IR says none.  `block` is the size of the
+    thread block where a kernel does not say it itself.
 
     Raises: InputError for what cannot be read, SelectionError for what cannot be selected.
     """
     language = language_of(path, text)
     path = printable(path)
     if language == "llvm":
-        return _from_llvm(path, text, target, ptx, opt, level, keep_stages)
+        return _from_llvm(path, text, target, ptx, opt, level, keep_stages, block)
     if opt:
         raise input_error(
             "compile/opt",
@@ -93,11 +95,17 @@ def load(
             expected="-O0",
         )
     with nesting_limit(path):
-        return _from_records(path, text, language, target, ptx, level)
+        return _from_records(path, text, language, target, ptx, level, block)
 
 
 def _from_records(
-    path: str, text: str, language: str, target: str | None, ptx: str | None, level: str
+    path: str,
+    text: str,
+    language: str,
+    target: str | None,
+    ptx: str | None,
+    level: str,
+    block: tuple[int, ...],
 ) -> Program:
     wanted = parse_target(target) if target is not None else None
     found: list[Finding] = []
@@ -110,9 +118,8 @@ def _from_records(
     version = parse_ptx(ptx) if ptx is not None else module.ptx or lowest_ptx(module, module.target)
     module.ptx = version
     if not any(f.rule in ("target/unknown", "ptx/version-unknown") for f in found):
-        found += verify_records(module, module.target, version)
-    found = [*_in_order(found), *not_checked(level)]
-    return Program(path, language, text, module, module.target, version, found)
+        found += verify(module, module.target, version, level, block)
+    return Program(path, language, text, module, module.target, version, _in_order(found))
 
 
 def _from_llvm(
@@ -123,6 +130,7 @@ def _from_llvm(
     opt: int,
     level: str,
     keep_stages: bool,
+    block: tuple[int, ...],
 ) -> Program:
     from nvgen.api import check_text
 
@@ -132,7 +140,14 @@ def _from_llvm(
             hint="`nvgen targets` lists them",
         )  # fmt: skip
     compiled = check_text(
-        text, target=target, ptx=ptx, opt=opt, level=level, file=path, keep_stages=keep_stages
+        text,
+        target=target,
+        ptx=ptx,
+        opt=opt,
+        level=level,
+        file=path,
+        keep_stages=keep_stages,
+        block=block,
     )
     return Program(
         path,
@@ -141,7 +156,7 @@ def _from_llvm(
         compiled.module,
         compiled.target,
         compiled.ptx_version,
-        compiled.findings,
+        compiled.judged,
         compiled.llvm,
         compiled.stages,
     )

@@ -49,7 +49,7 @@ def _judge(arguments: argparse.Namespace) -> tuple[str, str, list[Finding], bool
     """The last stage reached, the text, what was found, and whether the input could be read."""
     stage, text = "read", ""
     try:
-        _check_shape(arguments)
+        block = _shape(arguments)
         text = read_text(arguments.file)
         program = load(
             arguments.file,
@@ -57,6 +57,7 @@ def _judge(arguments: argparse.Namespace) -> tuple[str, str, list[Finding], bool
             target=arguments.target,
             ptx=arguments.ptx,
             level=arguments.level,
+            block=block,
         )
     except InputError as error:
         return stage, text, list(error.findings), False
@@ -76,9 +77,13 @@ def _fails(findings: Sequence[Finding], *, strict: bool) -> bool:
     return strict and any(f.severity is Severity.REVIEW for f in findings)
 
 
-def _check_shape(arguments: argparse.Namespace) -> None:
+def _shape(arguments: argparse.Namespace) -> tuple[int, ...]:
+    """The size of the block, () where the command does not say it; the others must be sizes too."""
     from nvgen.commands.shape import parse_dim3
 
-    for name in ("grid", "block", "cluster"):
-        if getattr(arguments, name) is not None:
-            parse_dim3(getattr(arguments, name), name)
+    sizes = {
+        name: parse_dim3(getattr(arguments, name), name)
+        for name in ("grid", "block", "cluster")
+        if getattr(arguments, name) is not None
+    }
+    return sizes.get("block", ())

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from intrinsics.findings import InputError, NvgenError, errors, input_error
+from isel.verifier.levels import advice
 from nvgen.files import STANDARD, check_writable, read_text, write_whole
 from nvgen.loading import Program, load
 from nvgen.render import print_findings
@@ -46,6 +47,7 @@ def _compile(arguments: argparse.Namespace, emit: str, text: str) -> int:
     print_findings(program.findings, text)
     if errors(program.findings):
         return 1
+    print_findings(advice(program.module, arguments.level), text)
     data = _emitted(program, emit)
     write_whole(arguments.output, data)
     if arguments.verbose:

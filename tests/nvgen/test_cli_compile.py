@@ -139,7 +139,7 @@ def test_verbose_says_what_was_made(nvgen: Nvgen, add: Path) -> None:
         assert part in said
 
 
-@pytest.mark.parametrize("level", ["function", "launch", "all"])
+@pytest.mark.parametrize("level", ["launch", "all"])
 def test_what_a_level_asks_for_and_nobody_checks_is_said(
     nvgen: Nvgen, add: Path, level: str
 ) -> None:

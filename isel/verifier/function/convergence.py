@@ -1,0 +1,150 @@
+"""Rules about who executes an instruction: whole warps, single threads, the right lanes.
+
+Layer: isel.verifier.function.  PTX ISA, tcgen05: Issue Granularity, Access restrictions.
+"""
+
+from __future__ import annotations
+
+from intrinsics.findings import Severity
+from intrinsics.modifiers import LdStShape
+from intrinsics.row import Effect
+from isel.verifier.function.events import Event, Kind
+from isel.verifier.function.report import Report
+from isel.verifier.function.values import LANES, Loaded, Spread, Value
+
+_SINGLE = (Kind.MULTIPLY, Kind.COMMIT)
+"""What one thread of the CTA issues for all."""
+
+_GRANULARITY = "tcgen05, Issue Granularity"
+
+
+def check(report: Report) -> None:
+    """Run the rules."""
+    _aligned(report)
+    _single_thread(report)
+    if report.analysis.block:
+        _several_warps(report)
+        _lane_quarters(report)
+
+
+def _aligned(report: Report) -> None:
+    """An `.aligned` instruction is executed by the whole warp or not at all."""
+    for walker in report.analysis.walkers:
+        everyone = walker.flow.warp.lanes
+        for event in (e for found in walker.events.values() for e in found):
+            if not event.mi.row.effects.effect & Effect.ALIGNED:
+                continue
+            threads = event.threads
+            if not (threads.one or threads.part or threads.lanes != everyone):
+                continue
+            certain = threads.one or not threads.part
+            report.add(
+                f"{event.mi.row.head}/aligned",
+                event.index,
+                "an .aligned instruction is executed by a part of the warp",
+                severity=Severity.ERROR if certain else Severity.REVIEW,
+                got=f"warp {walker.flow.warp.number}: {threads}",
+                expected="all threads of the warp",
+                hint="branch on a condition that all threads of the warp agree on, "
+                "as tid.x / 32 == 0",
+                section=event.mi.row.section,
+                absent=False,
+            )
+
+
+def _single_thread(report: Report) -> None:
+    """An MMA that a whole warp executes is issued once by each of its threads."""
+    for event in report.analysis.events(*_SINGLE):
+        count = event.threads.count
+        if count == 1:
+            continue
+        head = event.mi.row.head
+        report.add(
+            f"{head}/threads",
+            event.index,
+            f"{head} is issued by more than one thread",
+            severity=Severity.REVIEW if count is None else Severity.ERROR,
+            got=str(event.threads),
+            expected="one thread, which issues it for the CTA",
+            hint="put it under elect.sync, or under a comparison of tid.x with one number",
+            section=_GRANULARITY,
+            absent=False,
+        )
+
+
+def _several_warps(report: Report) -> None:
+    """The same MMA by a thread of each of several warps."""
+    for index, found in report.analysis.sites.items():
+        warps = {warp for warp, _ in found}
+        events = [event for _, event in found]
+        if events[0].kind not in _SINGLE or len(warps) < 2 or not _all_same(events):
+            continue
+        head = events[0].mi.row.head
+        report.add(
+            f"{head}/threads",
+            index,
+            f"{head} is issued by more than one thread",
+            got=f"a thread in each of {len(warps)} warps, with the same operands",
+            expected="one thread, which issues it for the CTA",
+            hint="branch to it in one warp only, as with tid.x / 32 == 0",
+            section=_GRANULARITY,
+            absent=False,
+        )
+
+
+def _all_same(events: list[Event]) -> bool:
+    first = events[0].values
+    return all(e.values == first for e in events) and all(_shared(v) for _, v in first)
+
+
+def _shared(value: Value) -> bool:
+    """Whether all threads of the CTA have the same."""
+    return isinstance(value.offset, int) or value.spread is Spread.CTA
+
+
+def _lane_quarters(report: Report) -> None:
+    """A warp accesses the quarter of the lanes that its number has within its warpgroup."""
+    for walker in report.analysis.walkers:
+        warp = walker.flow.warp.number
+        for event in (e for found in walker.events.values() for e in found):
+            if event.kind not in (Kind.TENSOR_LOAD, Kind.TENSOR_STORE):
+                continue
+            address = event.value("taddr")
+            assert address is not None
+            if isinstance(address.offset, tuple):
+                _not_uniform(report, event, address.offset)
+            elif address.base is None or isinstance(address.base, Loaded):
+                _check_quarter(report, event, warp, address.offset)
+
+
+def _not_uniform(report: Report, event: Event, lanes: tuple[int, ...]) -> None:
+    report.add(
+        f"{event.mi.row.head}/uniform-address",
+        event.index,
+        "the threads of a warp give different addresses of tensor memory",
+        got=f"offsets {lanes[0]:#x}, {lanes[1]:#x}, …",
+        expected="one address, that of the first lane of the warp",
+        hint="the lane of a thread is implied: add the warp's first lane << 16 only",
+        section=event.mi.row.section,
+        absent=False,
+    )
+
+
+def _check_quarter(report: Report, event: Event, warp: int, offset: int | None) -> None:
+    if offset is None:
+        return
+    lane, own = offset >> 16 & 0xFFFF, warp % 4 * LANES
+    shape = event.mi.form.facts.get("shape")
+    starts = [own] if shape is LdStShape.S32X32B else [own, own + 16]
+    if lane in starts:
+        return
+    report.add(
+        f"{event.mi.row.head}/lane-quarter",
+        event.index,
+        f"warp {warp} can access lanes {own} to {own + LANES - 1} only",
+        got=f"lane {lane}",
+        expected=" or ".join(f"lane {s}" for s in starts),
+        hint="add (warp % 4) << 21 to the address",
+        section="tcgen05, Access restrictions",
+        absent=False,
+    )

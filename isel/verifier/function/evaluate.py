@@ -1,0 +1,488 @@
+"""What a record computes, as far as one warp knows it.
+
+Layer: isel.verifier.function.  Input: a record and the values of its operands.  Output: the values
+of the registers that it writes.  Integers wrap as the machine's do; addresses keep their base
+through what address arithmetic and descriptors do to them, and lose it elsewhere.  PTX ISA, Integer
+Arithmetic, Comparison and Selection, Logic and Shift Instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from intrinsics.mir import Imm, MachineInstr, Mem, Not, Op, Reg, Special, Sym, registers_of
+from intrinsics.modifiers import Compare, ScalarType, Space
+from isel.verifier.function.values import (
+    LANES,
+    Elected,
+    Loaded,
+    Offset,
+    Parameter,
+    Sixteenth,
+    Spread,
+    Symbol,
+    Value,
+    Waited,
+    combine,
+    constant,
+    known,
+    unknown,
+)
+
+WAITS = (
+    "mbarrier.test_wait",
+    "mbarrier.test_wait.parity",
+    "mbarrier.try_wait",
+    "mbarrier.try_wait.parity",
+)
+"""Rows that ask an mbarrier whether a phase is complete."""
+
+_SHARED = (Space.SHARED, Space.SHARED_CTA)
+_PARAMS = (Space.PARAM, Space.PARAM_ENTRY, Space.PARAM_FUNC)
+_ADDRESS_BITS = 18
+"""Shared memory addresses of a CTA have no more bits: descriptors keep them all."""
+
+_OF_CTA = ("ntid.", "ctaid.", "nctaid.", "cluster", "nclusterid", "is_explicit", "gridid", "total")
+
+
+@dataclass(frozen=True, slots=True)
+class Warp:
+    """A warp of the CTA: its number, and the block's dimensions; () when they are not known."""
+
+    number: int
+    block: tuple[int, ...]
+    specials: dict[str, Value] = field(default_factory=dict, compare=False)
+
+    @property
+    def lanes(self) -> int:
+        """The lanes that have a thread, as a mask."""
+        if not self.block:
+            return (1 << LANES) - 1
+        threads = self.block[0] * self.block[1] * self.block[2] - self.number * LANES
+        return (1 << min(threads, LANES)) - 1
+
+    def special(self, name: str) -> Value:
+        """The value of a special register."""
+        found = self.specials.get(name)
+        if found is None:
+            found = self.specials[name] = self._special(name)
+        return found
+
+    def _special(self, name: str) -> Value:
+        if name == "laneid":
+            return known(tuple(range(LANES)))
+        if name.startswith(_OF_CTA) and not (self.block and name.startswith("ntid.")):
+            return unknown(Spread.CTA)
+        if not self.block or name[:-1] not in ("tid.", "ntid."):
+            return unknown(Spread.THREAD)
+        axis = "xyz".index(name[-1])
+        if name.startswith("ntid."):
+            return constant(self.block[axis])
+        step = (1, self.block[0], self.block[0] * self.block[1])[axis]
+        first = self.number * LANES
+        return known(tuple((first + i) // step % self.block[axis] for i in range(LANES)))
+
+
+class Evaluator:
+    """Values of operands and results in one warp; `get` is what is known of a register."""
+
+    def __init__(self, warp: Warp, get: Callable[[Reg], Value]) -> None:
+        self.warp = warp
+        self.get = get
+
+    def operand(self, op: Op | None) -> Value:
+        """The value of an operand; for an address, the address."""
+        match op:
+            case int():
+                return self.get(op)
+            case Imm(value):
+                return constant(value)
+            case Sym(name, offset):
+                return Value(Symbol(name), offset, Spread.CTA)
+            case Mem(base, offset):
+                return _sum(self.operand(base), constant(offset), 64)
+            case Special(name):
+                return self.warp.special(name)
+            case Not(reg):
+                return _negated(self.get(reg))
+        return unknown(Spread.CTA)
+
+    def results(self, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+        """The registers that `mi`, the record number `index`, writes, and what is in them then."""
+        rule = _RULES.get(mi.row.id)
+        if rule is not None and mi.guard is None and _is_plain(mi):
+            yield from rule(self, mi, index)
+            return
+        spread = max((self.get(reg).spread for reg in mi.uses()), default=Spread.CTA)
+        if not mi.form.is_pure or rule is None:
+            spread = Spread.THREAD
+        for reg in mi.defs():
+            yield reg, unknown(spread)
+
+    def slot(self, mi: MachineInstr, name: str) -> Value:
+        """The value of an operand by name."""
+        return self.operand(mi.get(name))
+
+
+def _is_plain(mi: MachineInstr) -> bool:
+    """Whether it is no saturating arithmetic and none on packed numbers."""
+    facts = mi.form.facts
+    type_ = facts.get("type")
+    return facts.get("sat") is None and not (isinstance(type_, ScalarType) and "x" in type_.value)
+
+
+_Rule: TypeAlias = Callable[[Evaluator, MachineInstr, int], Iterator[tuple[Reg, Value]]]
+
+
+# ---- numbers ---------------------------------------------------------------------------------
+
+
+def _masked(value: Offset, bits: int) -> Offset:
+    mask = (1 << bits) - 1
+    return tuple(x & mask for x in value) if isinstance(value, tuple) else _mask(value, mask)
+
+
+def _mask(value: int | None, mask: int) -> int | None:
+    return None if value is None else value & mask
+
+
+def _signed(value: int, bits: int) -> int:
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> bits - 1 else value
+
+
+def _calculate(operation: Callable[[int, int], int], a: Value, b: Value, bits: int) -> Value:
+    """An operation on two numbers, `bits` wide."""
+    spread = max(a.spread, b.spread)
+    if a.number is None or b.number is None:
+        return unknown(spread)
+    result = _masked(combine(operation, a.number, b.number), bits)
+    assert result is not None
+    found = known(result)
+    return Value(None, found.offset, min(spread, found.spread))
+
+
+def _sum(a: Value, b: Value, bits: int) -> Value:
+    """a + b, where one of them may be an address."""
+    if a.base is None and b.base is None:
+        return _calculate(int.__add__, a, b, bits)
+    if b.base is not None and (a.base is None or isinstance(a.base, Parameter)):
+        a, b = b, a
+    spread = max(a.spread, b.spread)
+    if a.is_predicate:
+        return unknown(spread)
+    if b.number is None or a.offset is None:
+        return unknown(spread, a.base)
+    offset = combine(lambda x, y: _signed(x + y, bits), a.offset, b.number)
+    found = known(offset, a.base)
+    return Value(a.base, found.offset, spread)
+
+
+def _difference(a: Value, b: Value, bits: int) -> Value:
+    if a.base is not None and a.base == b.base and a.offset is not None and b.offset is not None:
+        a, b = Value(None, a.offset, a.spread), Value(None, b.offset, b.spread)
+    if a.base is None:
+        return _calculate(int.__sub__, a, b, bits)
+    if b.number is None:
+        return _sum(a, unknown(b.spread), bits)
+    minus = combine(lambda x, y: y - x, b.number, 0)
+    return _sum(a, Value(None, minus, b.spread), bits)
+
+
+def _pair(e: Evaluator, mi: MachineInstr) -> tuple[Value, Value]:
+    return e.slot(mi, "a"), e.slot(mi, "b")
+
+
+def _write(mi: MachineInstr, value: Value, slot: str = "d") -> Iterator[tuple[Reg, Value]]:
+    op = mi.get(slot)
+    if type(op) is int:
+        yield op, value
+    elif op is not None:
+        for reg in registers_of(op):
+            yield reg, unknown(value.spread)
+
+
+def _type(mi: MachineInstr) -> ScalarType:
+    found = mi.form.facts.get("type")
+    assert isinstance(found, ScalarType)
+    return found
+
+
+def _bits(mi: MachineInstr) -> int:
+    return _type(mi).bits
+
+
+def _read(value: Value, type_: ScalarType) -> Value:
+    """A number as its type has it: signed or not."""
+    if value.number is None:
+        return value
+    if type_.is_signed:
+        found = combine(lambda x, _: _signed(x, type_.bits), value.number, 0)
+        return Value(None, found, value.spread)
+    return Value(None, _masked(value.number, type_.bits), value.spread)
+
+
+def _add(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    yield from _write(mi, _sum(*_pair(e, mi), _bits(mi)))
+
+
+def _sub(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    yield from _write(mi, _difference(*_pair(e, mi), _bits(mi)))
+
+
+def _product(e: Evaluator, mi: MachineInstr, *, wide: bool) -> Value:
+    type_ = _type(mi)
+    a, b = (_read(v, type_) for v in _pair(e, mi))
+    return _calculate(int.__mul__, a, b, type_.bits * (2 if wide else 1))
+
+
+def _multiply(*, wide: bool, add: bool) -> _Rule:
+    def rule(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+        found = _product(e, mi, wide=wide)
+        if add:
+            found = _sum(found, e.slot(mi, "c"), _bits(mi) * (2 if wide else 1))
+        yield from _write(mi, found)
+
+    return rule
+
+
+# ---- bits ------------------------------------------------------------------------------------
+
+
+def _and(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    a, b = _pair(e, mi)
+    if a.number is not None:
+        a, b = b, a
+    yield from _write(mi, _conjunction(a, b, _bits(mi)))
+
+
+def _conjunction(a: Value, b: Value, bits: int) -> Value:
+    """a & b, where a number, if there is one, is b."""
+    if b.number == 0:
+        return constant(0)
+    if a.is_predicate and b.number == 1:
+        return a
+    if isinstance(a.base, Elected) and a.offset == 0:
+        return a
+    if isinstance(b.base, Elected) and b.offset == 0:
+        return b
+    if a.base is None and b.base is None:
+        return _calculate(int.__and__, a, b, bits)
+    spread = max(a.spread, b.spread)
+    if a.is_predicate or b.is_predicate:
+        return unknown(spread)
+    keeps = isinstance(b.number, int) and ~b.number & ((1 << _ADDRESS_BITS) - 1) == 0
+    return a if keeps and isinstance(a.base, Symbol) else unknown(spread, a.base or b.base)
+
+
+def _or(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    a, b = _pair(e, mi)
+    if a.number is not None:
+        a, b = b, a
+    yield from _write(mi, _disjunction(a, b, _bits(mi)))
+
+
+def _disjunction(a: Value, b: Value, bits: int) -> Value:
+    """a | b, where a number, if there is one, is b."""
+    if b.number == 0:
+        return a
+    if a.base is None and b.base is None:
+        return _calculate(int.__or__, a, b, bits)
+    if a.is_predicate or b.is_predicate:
+        return constant(1) if b.number == 1 and bits == 1 else unknown(Spread.THREAD)
+    if isinstance(a.base, Sixteenth) and _is_multiple(b.number, 1 << 14):
+        return a  # the upper fields of a descriptor
+    if isinstance(a.base, Loaded) and _is_multiple(b.number, 1 << 16):
+        return _sum(a, b, bits)  # a lane of tensor memory
+    return unknown(max(a.spread, b.spread), a.base or b.base)
+
+
+def _is_multiple(value: Offset, step: int) -> bool:
+    if value is None:
+        return False
+    return all(x % step == 0 for x in (value if isinstance(value, tuple) else (value,)))
+
+
+def _xor(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    a, b = _pair(e, mi)
+    if a.number is not None:
+        a, b = b, a
+    if a.is_predicate and b.number == 1:
+        found = _negated(a)
+    else:
+        found = _calculate(int.__xor__, a, b, _bits(mi))
+    yield from _write(mi, found)
+
+
+def _not(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    a = e.slot(mi, "a")
+    pred = _type(mi) is ScalarType.PRED
+    found = _negated(a) if pred else _calculate(int.__xor__, a, constant(-1), _bits(mi))
+    yield from _write(mi, found)
+
+
+def _negated(value: Value) -> Value:
+    if value.offset is None:
+        return value
+    return Value(value.base, combine(int.__xor__, value.offset, 1), value.spread)
+
+
+def _shl(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    bits = _bits(mi)
+    a, b = _pair(e, mi)
+    if isinstance(a.base, Sixteenth) and b.number == 4 and isinstance(a.offset, int):
+        yield from _write(mi, known(a.offset * 16, Symbol(a.base.variable)))
+        return
+    yield from _write(mi, _calculate(lambda x, n: x << min(n, bits), a, b, bits))
+
+
+def _shr(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    type_ = _type(mi)
+    a, b = _pair(e, mi)
+    if isinstance(a.base, Symbol) and b.number == 4:
+        offset = a.offset // 16 if isinstance(a.offset, int) else None
+        yield from _write(mi, Value(Sixteenth(a.base.name), offset, a.spread))
+        return
+    last = type_.bits - 1 if type_.is_signed else type_.bits
+    found = _calculate(lambda x, n: x >> min(n, last), _read(a, type_), b, type_.bits)
+    yield from _write(mi, found if a.base is None else unknown(found.spread, a.base))
+
+
+def _bfe(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    type_ = _type(mi)
+    a, first, count = e.slot(mi, "a"), e.slot(mi, "b").number, e.slot(mi, "c").number
+    if type_.is_signed or not isinstance(first, int) or not isinstance(count, int):
+        yield from _write(mi, unknown(a.spread))
+        return
+    mask = (1 << count) - 1
+    if isinstance(a.base, Symbol) and first == 4 and first + count >= _ADDRESS_BITS:
+        offset = a.offset // 16 if isinstance(a.offset, int) else None
+        yield from _write(mi, Value(Sixteenth(a.base.name), offset, a.spread))
+        return
+    yield from _write(mi, _calculate(lambda x, n: x >> n & mask, a, constant(first), type_.bits))
+
+
+# ---- predicates ------------------------------------------------------------------------------
+
+_COMPARE: dict[Compare, Callable[[int, int], bool]] = {
+    Compare.EQ: lambda a, b: a == b,
+    Compare.NE: lambda a, b: a != b,
+    **{c: lambda a, b: a < b for c in (Compare.LT, Compare.LO)},
+    **{c: lambda a, b: a <= b for c in (Compare.LE, Compare.LS)},
+    **{c: lambda a, b: a > b for c in (Compare.GT, Compare.HI)},
+    **{c: lambda a, b: a >= b for c in (Compare.GE, Compare.HS)},
+}
+
+
+def _setp(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    a, b = _pair(e, mi)
+    compare = mi.form.facts["cmp"]
+    assert isinstance(compare, Compare)
+    found = _compared(compare, a, b, _type(mi))
+    if mi.get("c") is not None:
+        found = unknown(max(found.spread, e.slot(mi, "c").spread))
+    yield from _write(mi, found, "p")
+    yield from _write(mi, _negated(found), "q")
+
+
+def _compared(compare: Compare, a: Value, b: Value, type_: ScalarType) -> Value:
+    if a.is_predicate and b.number in (0, 1) and compare in (Compare.EQ, Compare.NE):
+        same = (compare is Compare.EQ) == (b.number == 1)
+        return a if same else _negated(a)
+    operation = _COMPARE[compare]
+    return _calculate(
+        lambda x, y: int(operation(x, y)), _read(a, type_), _read(b, type_), ScalarType.PRED.bits
+    )
+
+
+def _selp(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    a, b = _pair(e, mi)
+    yield from _write(mi, _selected(a, b, e.slot(mi, "c")))
+
+
+def _selected(a: Value, b: Value, c: Value) -> Value:
+    if isinstance(c.number, int):
+        return a if c.number else b
+    if c.is_predicate and (a.number, b.number) in ((1, 0), (0, 1)):
+        return c if a.number == 1 else _negated(c)
+    spread = max(a.spread, b.spread, c.spread)
+    if c.number is not None and a.base == b.base and a.offset is not None and b.offset is not None:
+        pairs = combine(lambda x, y: x << 64 | y, a.offset, b.offset)
+        chosen = combine(lambda xy, p: xy >> 64 if p else xy & ((1 << 64) - 1), pairs, c.number)
+        return Value(a.base, known(chosen).offset, spread)
+    return unknown(spread, a.base if a.base == b.base and not a.is_predicate else None)
+
+
+def _waits(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    yield from _write(mi, Value(Waited(index), 0, Spread.WARP), "done")
+    for slot in ("conditional", "report"):
+        yield from _write(mi, unknown(Spread.THREAD), slot)
+
+
+def _elect(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    yield from _write(mi, unknown(Spread.WARP), "lane")
+    yield from _write(mi, Value(Elected(), 0, Spread.THREAD), "elected")
+
+
+# ---- moves -----------------------------------------------------------------------------------
+
+
+def _mov(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    yield from _write(mi, e.slot(mi, "a"))
+
+
+def _cvt(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    value, source, wanted = e.slot(mi, "a"), mi.form.facts["atype"], mi.form.facts["dtype"]
+    assert isinstance(source, ScalarType)
+    assert isinstance(wanted, ScalarType)
+    if value.number is not None:
+        value = _read(value, source)
+        value = Value(None, _masked(value.offset, wanted.bits), value.spread)
+    yield from _write(mi, value)
+
+
+def _load(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    address = e.slot(mi, "a")
+    space = mi.form.facts.get("space")
+    yield from _write(mi, _loaded(address, space, _type(mi)))
+
+
+def _loaded(address: Value, space: object, type_: ScalarType) -> Value:
+    if isinstance(address.base, Symbol) and isinstance(address.offset, int):
+        name, offset = address.base.name, address.offset
+        if space in _PARAMS:
+            return Value(Parameter(f"{name}+{offset}" if offset else name), 0, Spread.CTA)
+        if (space in _SHARED or space is None) and type_.bits == 32:
+            return Value(Loaded(name, offset), 0, Spread.CTA)
+    if space in (*_PARAMS, Space.CONST):
+        return unknown(address.spread)
+    return unknown(max(address.spread, Spread.WARP))
+
+
+_RULES: dict[str, _Rule] = {
+    "mov": _mov,
+    "cvt.int": _cvt,
+    "cvta": _mov,
+    "cvta.to": _mov,
+    "ld": _load,
+    "add.int": _add,
+    "sub.int": _sub,
+    "mul.lo": _multiply(wide=False, add=False),
+    "mul.wide": _multiply(wide=True, add=False),
+    "mad.lo": _multiply(wide=False, add=True),
+    "mad.wide": _multiply(wide=True, add=True),
+    "and": _and,
+    "or": _or,
+    "xor": _xor,
+    "not": _not,
+    "shl": _shl,
+    "shr": _shr,
+    "bfe": _bfe,
+    "setp.int": _setp,
+    "selp": _selp,
+    "elect.sync": _elect,
+    **dict.fromkeys(WAITS, _waits),
+}
+"""By row; what is not here gives an unknown number."""

@@ -1,0 +1,269 @@
+"""What a warp does that rules are about: allocations, copies, multiplies, arrivals, waits, fences.
+
+Layer: isel.verifier.function.  Input: the flow of one warp.  Output: events by node, each with the
+places that it touches and the threads that do it.  PTX ISA, the chapters of tcgen05, mbarrier,
+barrier, fence and cp.async.bulk.tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+
+from intrinsics.idesc import n_of
+from intrinsics.mir import MachineInstr
+from intrinsics.modifiers import Sem, Space, ThreadSync, WaitOp
+from intrinsics.row import Completion, Effect, Residency
+from intrinsics.row import Kind as OperandKind
+from isel.verifier.function.evaluate import WAITS, Evaluator
+from isel.verifier.function.flow import Condition, WarpFlow
+from isel.verifier.function.threads import Threads, threads_of
+from isel.verifier.function.values import Value, Where, where
+
+CLUSTER = -1
+"""The cluster's barrier, where those of the CTA have numbers."""
+
+
+class Kind(Enum):
+    """What happens."""
+
+    ALLOC = auto()
+    DEALLOC = auto()
+    RELINQUISH = auto()
+    TENSOR_LOAD = auto()
+    TENSOR_STORE = auto()
+    WAIT_LOADS = auto()
+    WAIT_STORES = auto()
+    MULTIPLY = auto()
+    COMMIT = auto()
+    FENCE_BEFORE = auto()
+    FENCE_AFTER = auto()
+    PROXY_FENCE = auto()
+    INIT = auto()
+    INVAL = auto()
+    ARRIVE = auto()
+    ASK = auto()  # a wait is tried
+    DONE = auto()  # and found its phase complete
+    BARRIER = auto()
+    BARRIER_ARRIVE = auto()
+    WARP_SYNC = auto()
+    STRONG_LOAD = auto()  # reads a flag that another thread may have set
+    SHARED_LOAD = auto()
+    SHARED_STORE = auto()
+    COPY_IN = auto()  # to shared memory through the async proxy
+    COPY_OUT = auto()  # from shared memory through the async proxy
+    OTHER = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """The conditions under which a predicated record is executed, and under which it is not."""
+
+    executed: Condition
+    skipped: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One record as rules see it.
+
+    `place` is what it is about (the slot of an allocation, tensor memory, an mbarrier, a variable),
+    `reads` what else it reads in shared memory, `values` its operands by name, `count` the number
+    that it gives (columns, N of a multiply, arrivals, a barrier's id).
+    """
+
+    kind: Kind
+    index: int
+    mi: MachineInstr
+    threads: Threads
+    place: Where | None = None
+    reads: tuple[Where | None, ...] = ()
+    count: int | None = None
+    values: tuple[tuple[str, Value], ...] = ()
+    guard: Guard | None = None
+
+    def as_done(self) -> Event:
+        """A wait that found its phase complete."""
+        return replace(self, kind=Kind.DONE, guard=None)
+
+    def value(self, name: str) -> Value | None:
+        """The value of an operand."""
+        return dict(self.values).get(name)
+
+
+def events_of(flow: WarpFlow) -> dict[int, list[Event]]:
+    """The events of a warp by node, in the order of execution."""
+    threads = threads_of(flow)
+    found: dict[int, list[Event]] = {}
+    for node in flow.reached():
+        events = []
+        for index, mi, evaluator in flow.visit(node):
+            make = _MAKERS.get(mi.row.id) or _by_effect(mi)
+            if make is None:
+                continue
+            event = make(index, mi, evaluator, threads[node])
+            event = _guarded(flow, node, event, evaluator) if event is not None else None
+            if event is not None:
+                events.append(event)
+        if events:
+            found[node] = events
+    return found
+
+
+def _guarded(flow: WarpFlow, node: int, event: Event, evaluator: Evaluator) -> Event | None:
+    """The event with what its guard says; None when the warp never executes it."""
+    guard = event.mi.guard
+    if guard is None:
+        return event
+    executed, may = flow.condition(guard, evaluator.operand(guard), True, node)
+    skipped, may_skip = flow.condition(guard, evaluator.operand(guard), False, node)
+    if not may:
+        return None
+    threads = event.threads.with_guard(executed)
+    if not may_skip:
+        return replace(event, threads=threads)
+    return replace(event, threads=threads, guard=Guard(executed, skipped))
+
+
+Maker = Callable[[int, MachineInstr, Evaluator, Threads], Event | None]
+
+
+def _number(value: Value) -> int | None:
+    return value.number if isinstance(value.number, int) else None
+
+
+def _simple(kind: Kind, place: str = "", *, count: str = "", otherwise: int | None = None) -> Maker:
+    """An event about the place in one operand, with the number in another."""
+
+    def make(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
+        about = e.slot(mi, place) if place else None
+        number = otherwise
+        if count and mi.get(count) is not None:
+            number = _number(e.slot(mi, count))
+        return Event(
+            kind,
+            index,
+            mi,
+            threads,
+            where(about) if about is not None else None,
+            count=number,
+            values=((place, about),) if about is not None else (),
+        )
+
+    return make
+
+
+def _multiply(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
+    names = [n for n in ("d", "a", "b", "sp_meta", "sfa", "sfb") if mi.get(n) is not None]
+    values = tuple((name, e.slot(mi, name)) for name in names)
+    shared = (where(v) for n, v in values if n == "b" or (n == "a" and _is_descriptor(mi)))
+    idesc = _number(e.slot(mi, "idesc"))
+    return Event(
+        Kind.MULTIPLY,
+        index,
+        mi,
+        threads,
+        where(e.slot(mi, "d")),
+        tuple(shared),
+        n_of(idesc) if idesc is not None else None,
+        values,
+    )
+
+
+def _is_descriptor(mi: MachineInstr) -> bool:
+    return mi.form.facts.get("a") is not Residency.TENSOR
+
+
+def _fence(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
+    before = mi.form.facts.get("side") is ThreadSync.BEFORE
+    return Event(Kind.FENCE_BEFORE if before else Kind.FENCE_AFTER, index, mi, threads)
+
+
+def _wait(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
+    loads = mi.form.facts.get("op") is WaitOp.LD
+    return Event(Kind.WAIT_LOADS if loads else Kind.WAIT_STORES, index, mi, threads)
+
+
+_SHARED = (None, Space.SHARED, Space.SHARED_CTA)
+_WEAK = (None, Sem.WEAK)
+
+
+def _access(kind: Kind) -> Maker:
+    def make(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event | None:
+        if kind is Kind.SHARED_LOAD and mi.form.facts.get("sem") not in _WEAK:
+            return Event(Kind.STRONG_LOAD, index, mi, threads)
+        if mi.form.facts.get("space") not in _SHARED:
+            return None
+        return Event(kind, index, mi, threads, where(e.slot(mi, "a")))
+
+    return make
+
+
+def _copy(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
+    """A bulk copy: to shared memory when it names a destination there, else from it."""
+    if mi.get("mbar") is not None:
+        values = (("mbar", e.slot(mi, "mbar")),)
+        return Event(Kind.COPY_IN, index, mi, threads, where(e.slot(mi, "dst")), values=values)
+    return Event(Kind.COPY_OUT, index, mi, threads, reads=(where(e.slot(mi, "src")),))
+
+
+def _other(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
+    return Event(Kind.OTHER, index, mi, threads)
+
+
+_MAKERS: dict[str, Maker] = {
+    "tcgen05.alloc": _simple(Kind.ALLOC, "dst", count="ncols"),
+    "tcgen05.dealloc": _simple(Kind.DEALLOC, "taddr", count="ncols"),
+    "tcgen05.relinquish_alloc_permit": _simple(Kind.RELINQUISH),
+    "tcgen05.ld": _simple(Kind.TENSOR_LOAD, "taddr"),
+    "tcgen05.st": _simple(Kind.TENSOR_STORE, "taddr"),
+    "tcgen05.wait": _wait,
+    "tcgen05.fence": _fence,
+    "tcgen05.commit": _simple(Kind.COMMIT, "mbar", otherwise=1),
+    **dict.fromkeys(
+        ("tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp"), _multiply
+    ),
+    "fence.proxy.async": _simple(Kind.PROXY_FENCE),
+    "mbarrier.init": _simple(Kind.INIT, "mbar", count="count"),
+    "mbarrier.inval": _simple(Kind.INVAL, "mbar"),
+    **dict.fromkeys(
+        ("mbarrier.arrive", "mbarrier.arrive_drop"),
+        _simple(Kind.ARRIVE, "mbar", count="count", otherwise=1),
+    ),
+    **dict.fromkeys(
+        ("mbarrier.arrive.expect_tx", "mbarrier.arrive_drop.expect_tx"),
+        _simple(Kind.ARRIVE, "mbar", otherwise=1),
+    ),
+    **dict.fromkeys(WAITS, _simple(Kind.ASK, "mbar")),
+    **dict.fromkeys(
+        ("bar.sync", "barrier.sync", "bar.red", "barrier.red"),
+        _simple(Kind.BARRIER, count="barrier"),
+    ),
+    **dict.fromkeys(
+        ("bar.arrive", "barrier.arrive"), _simple(Kind.BARRIER_ARRIVE, count="barrier")
+    ),
+    "barrier.cluster.arrive": _simple(Kind.BARRIER_ARRIVE, otherwise=CLUSTER),
+    "barrier.cluster.wait": _simple(Kind.BARRIER, otherwise=CLUSTER),
+    "bar.warp.sync": _simple(Kind.WARP_SYNC),
+    "ld": _access(Kind.SHARED_LOAD),
+    "st": _access(Kind.SHARED_STORE),
+}
+
+
+def _by_effect(mi: MachineInstr) -> Maker | None:
+    """What a record without a maker of its own is to the rules."""
+    effects = mi.row.effects
+    if effects.effect & Effect.ASYNC_PROXY and effects.completion is not Completion.COMMIT:
+        return _copy
+    return _other if effects.effect & Effect.ALIGNED else None
+
+
+def tensor_operands(event: Event) -> list[tuple[str, Value]]:
+    """The operands of an event that are addresses in tensor memory."""
+    kinds = (OperandKind.TENSOR_ADDRESS, OperandKind.MATRIX)
+    names = {o.name for o in event.mi.form.operands if o is not None and o.kind in kinds} | {
+        "taddr"
+    }
+    matrix = "" if not _is_descriptor(event.mi) else "a"
+    return [(name, value) for name, value in event.values if name in names and name != matrix]

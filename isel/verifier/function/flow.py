@@ -1,0 +1,365 @@
+"""Where one warp of a function can go, and what it knows there.
+
+Layer: isel.verifier.function.  Input: a function and a warp.  Output: the function's flow graph
+without the edges that the warp never takes, with the values of the registers that decide about
+branches and addresses, and for each record the threads that execute it.
+
+Values are found by conditional constant propagation: a register that one record writes has one
+value; one that several write has a value at each node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from intrinsics.mir import (
+    Label,
+    MachineFunction,
+    MachineInstr,
+    Mem,
+    Not,
+    Reg,
+)
+from intrinsics.row import Effect, Kind
+from isel.verifier.function.evaluate import Evaluator, Warp
+from isel.verifier.function.values import (
+    LANES,
+    Elected,
+    Spread,
+    Value,
+    Waited,
+    join,
+    unknown,
+)
+
+EXIT = -1
+"""The target of an edge that leaves the function."""
+
+
+# ---- the graph that all warps share ----------------------------------------------------------
+
+
+@dataclass(slots=True)
+class Node:
+    """A straight run of records; the last may be a branch.
+
+    `first` is the number of its first record in the function, `taken` where the branch goes, `next`
+    where control falls through to, None where it does not.
+    """
+
+    name: str
+    first: int
+    records: list[MachineInstr] = field(default_factory=list)
+    taken: int | None = None
+    next: int | None = None
+    wanted: list[tuple[int, MachineInstr]] = field(default_factory=list)
+
+    @property
+    def branch(self) -> MachineInstr | None:
+        """The branch at its end that may or may not be taken."""
+        last = self.records[-1] if self.records else None
+        return last if last and last.form.is_terminator and last.guard is not None else None
+
+
+class Graph:
+    """The nodes of a function, and what is known of its registers without running it."""
+
+    def __init__(self, function: MachineFunction) -> None:
+        self.function = function
+        self.records = list(function.instructions())
+        self.nodes = _nodes(function)
+        self.order = _reverse_postorder(self.nodes)
+        self.single = _written_once(function)
+        wanted = _wanted(self.records)
+        for node in self.nodes:
+            node.wanted = [
+                (node.first + i, mi)
+                for i, mi in enumerate(node.records)
+                if any(reg in wanted for reg in mi.defs())
+            ]
+
+    @property
+    def has_opaque(self) -> bool:
+        """Whether there are statements that were not understood."""
+        return any(mi.row.id == "opaque" for mi in self.records)
+
+
+def _nodes(function: MachineFunction) -> list[Node]:
+    nodes: list[Node] = []
+    starts: dict[str, int] = {}
+    index = 0
+    for block in function.blocks:
+        starts[block.name] = len(nodes)
+        nodes.append(Node(block.name, index))
+        for mi in block.instrs:
+            if nodes[-1].records and nodes[-1].records[-1].form.is_terminator:
+                nodes.append(Node(block.name, index))
+            nodes[-1].records.append(mi)
+            index += 1
+    for i, node in enumerate(nodes):
+        last = node.records[-1] if node.records else None
+        if last is not None and last.form.is_terminator:
+            labels = [op.name for op in last.ops if isinstance(op, Label)]
+            node.taken = starts.get(labels[0], EXIT) if labels else EXIT
+        if last is None or not last.form.is_terminator or last.guard is not None:
+            node.next = i + 1 if i + 1 < len(nodes) else EXIT
+    return nodes
+
+
+def _reverse_postorder(nodes: list[Node]) -> list[int]:
+    seen: set[int] = set()
+    order: list[int] = []
+    stack = [(0, False)] if nodes else []
+    while stack:
+        node, done = stack.pop()
+        if done:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            targets = (nodes[node].next, nodes[node].taken)
+            stack += [(t, False) for t in targets if t is not None and t != EXIT]
+    return order[::-1]
+
+
+def _written_once(function: MachineFunction) -> set[Reg]:
+    seen: set[Reg] = set()
+    again: set[Reg] = set()
+    for mi in function.instructions():
+        for reg in mi.defs():
+            (again if reg in seen else seen).add(reg)
+        if mi.guard is not None:
+            again.update(mi.defs())
+    return seen - again
+
+
+_PLACES = (Kind.ADDRESS, Kind.TENSOR_ADDRESS, Kind.MATRIX)
+
+
+def _wanted(records: list[MachineInstr]) -> set[Reg]:
+    """Registers on which a branch, an address or a synchronising operation depends."""
+    writers: dict[Reg, list[MachineInstr]] = {}
+    wanted: set[Reg] = set()
+    for mi in records:
+        for reg in mi.defs():
+            writers.setdefault(reg, []).append(mi)
+        if mi.guard is not None:
+            wanted.add(mi.guard.reg if isinstance(mi.guard, Not) else mi.guard)
+        wanted.update(_decisive(mi))
+    pending = list(wanted)
+    while pending:
+        for mi in writers.get(pending.pop(), ()):
+            for reg in mi.uses():
+                if reg not in wanted:
+                    wanted.add(reg)
+                    pending.append(reg)
+    return wanted
+
+
+def _decisive(mi: MachineInstr) -> Iterable[Reg]:
+    """The operands of a record that rules ask for."""
+    effect = mi.row.effects.effect
+    if effect & (Effect.CONVERGENT | Effect.BARRIER | Effect.ASYNC_PROXY):
+        return (op for op in _plain(mi) if type(op) is int)
+    places = (
+        op
+        for operand, op in zip(mi.form.operands, mi.ops, strict=True)
+        if operand is not None and operand.kind in _PLACES
+    )
+    return (reg for op in places for reg in _registers(op))
+
+
+def _plain(mi: MachineInstr) -> Iterator[object]:
+    for op in mi.ops:
+        if not isinstance(op, tuple):
+            yield from _registers(op)
+
+
+def _registers(op: object) -> Iterator[Reg]:
+    if isinstance(op, Mem):
+        op = op.base
+    if type(op) is int:
+        yield op
+
+
+# ---- one warp --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """An edge that certain lanes take."""
+
+    mask: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leader:
+    """An edge that the elected thread takes, or all the others."""
+
+    elected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """An edge that is taken when the wait in record `record` found its phase complete, or not."""
+
+    record: int
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Assumed:
+    """An edge that is taken when a register that nobody knows holds, or not.
+
+    `varies` says that it may differ from lane to lane.
+    """
+
+    reg: Reg
+    holds: bool
+    varies: bool
+
+
+Condition: TypeAlias = Lanes | Leader | Done | Assumed | None
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A way out of a node, and who takes it when."""
+
+    target: int
+    condition: Condition = None
+
+
+Environment: TypeAlias = dict[Reg, Value]
+
+
+class WarpFlow:
+    """A function as one warp executes it."""
+
+    def __init__(self, graph: Graph, warp: Warp) -> None:
+        self.graph = graph
+        self.warp = warp
+        self.values: Environment = {}
+        self.environments: list[Environment | None] = [None] * len(graph.nodes)
+        self.lanes = [0] * len(graph.nodes)
+        self.edges: list[list[Edge]] = [[] for _ in graph.nodes]
+        self._environment: Environment = {}
+        self._changed = True
+        self._evaluator = Evaluator(warp, self._get)
+        self._run()
+
+    def reached(self) -> Iterator[int]:
+        """The nodes that the warp can come to, in reverse postorder."""
+        return (n for n in self.graph.order if self.environments[n] is not None)
+
+    def visit(self, node: int) -> Iterator[tuple[int, MachineInstr, Evaluator]]:
+        """The records of a node, each with the evaluator as it is before the record."""
+        found = self.environments[node]
+        assert found is not None
+        self._environment = dict(found)
+        wanted = dict(self.graph.nodes[node].wanted)
+        for i, mi in enumerate(self.graph.nodes[node].records):
+            index = self.graph.nodes[node].first + i
+            yield index, mi, self._evaluator
+            if index in wanted:
+                self._execute(index, mi)
+
+    # ---- values --------------------------------------------------------------------------------
+
+    def _get(self, reg: Reg) -> Value:
+        found = self.values.get(reg) if reg in self.graph.single else self._environment.get(reg)
+        return unknown(Spread.THREAD) if found is None else found
+
+    def _execute(self, index: int, mi: MachineInstr) -> None:
+        for reg, value in self._evaluator.results(mi, index):
+            if reg not in self.graph.single:
+                self._environment[reg] = value
+                continue
+            old = self.values.get(reg)
+            new = value if old is None else join(old, value)
+            if new != old:
+                self.values[reg] = new
+                self._changed = True
+
+    def _run(self) -> None:
+        if not self.graph.nodes:
+            return
+        self.environments[0] = {}
+        self.lanes[0] = self.warp.lanes
+        while self._changed:
+            self._changed = False
+            for node in self.graph.order:
+                found = self.environments[node]
+                if found is not None:
+                    self._environment = dict(found)
+                    for index, mi in self.graph.nodes[node].wanted:
+                        self._execute(index, mi)
+                    self._leave(node)
+
+    def _leave(self, node: int) -> None:
+        self.edges[node] = list(self._edges(node))
+        for edge in self.edges[node]:
+            lanes = self.lanes[node]
+            if isinstance(edge.condition, Lanes):
+                lanes &= edge.condition.mask
+            if edge.target != EXIT:
+                self._arrive(edge.target, lanes)
+
+    def _arrive(self, node: int, lanes: int) -> None:
+        old = self.environments[node]
+        if old is None:
+            self.environments[node] = dict(self._environment)
+            self._changed = True
+        else:
+            for reg, value in self._environment.items():
+                before = old.get(reg)
+                after = value if before is None else join(before, value)
+                if after != before:
+                    old[reg] = after
+                    self._changed = True
+        if self.lanes[node] | lanes != self.lanes[node]:
+            self.lanes[node] |= lanes
+            self._changed = True
+
+    # ---- edges ---------------------------------------------------------------------------------
+
+    def _edges(self, number: int) -> Iterator[Edge]:
+        node = self.graph.nodes[number]
+        branch = node.branch
+        if branch is None:
+            for target in (node.taken, node.next):
+                if target is not None:
+                    yield Edge(target)
+            return
+        assert node.taken is not None
+        assert node.next is not None
+        assert branch.guard is not None
+        if node.taken == node.next:
+            yield Edge(node.next)
+            return
+        guard = self._evaluator.operand(branch.guard)
+        for target, holds in ((node.taken, True), (node.next, False)):
+            condition, possible = self.condition(branch.guard, guard, holds, number)
+            if possible:
+                yield Edge(target, condition)
+
+    def condition(
+        self, guard: Reg | Not, value: Value, holds: bool, node: int
+    ) -> tuple[Condition, bool]:
+        """What must be so for a guard in a node to be as `holds` says, and whether it can be."""
+        number, lanes = value.number, self.lanes[node]
+        if isinstance(number, int):
+            return None, bool(number) == holds
+        if number is not None:
+            mask = sum(1 << i for i in range(LANES) if bool(number[i]) == holds) & lanes
+            return (None if mask == lanes else Lanes(mask)), mask != 0
+        if isinstance(value.base, (Elected, Waited)) and isinstance(value.offset, int):
+            true = holds != bool(value.offset)
+            if isinstance(value.base, Elected):
+                return Leader(true), True
+            return Done(value.base.record, true), True
+        reg = guard.reg if isinstance(guard, Not) else guard
+        positive = holds != isinstance(guard, Not)
+        return Assumed(reg, positive, value.spread is Spread.THREAD), True

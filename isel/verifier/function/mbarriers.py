@@ -1,0 +1,152 @@
+"""Rules about mbarriers: initialised, published, and with a count that their arrivals reach.
+
+Layer: isel.verifier.function.  PTX ISA, mbarrier.init, mbarrier.arrive, Phases.
+"""
+
+from __future__ import annotations
+
+from intrinsics.findings import Severity
+from isel.verifier.function.events import Event, Kind
+from isel.verifier.function.order import Order
+from isel.verifier.function.report import Report
+from isel.verifier.function.values import Symbol, Value, Where
+
+_ARRIVALS = (Kind.ARRIVE, Kind.COMMIT)
+_USES = (Kind.ASK, *_ARRIVALS)
+
+
+def check(report: Report) -> None:
+    """Run the rules."""
+    inits = report.analysis.events(Kind.INIT)
+    uses = _uses(report)
+    if not any(e.place is None for e in inits):
+        _initialised(report, uses, [e.place for e in inits if e.place is not None])
+    if report.analysis.block:
+        for place in {e.place for e in inits} - {None}:
+            assert place is not None
+            _published(report, place)
+        _counts(report, inits, uses)
+
+
+def _uses(report: Report) -> list[tuple[Event, Where | None]]:
+    """Every use of an mbarrier, and the mbarrier."""
+    found = [(e, e.place) for e in report.analysis.events(*_USES)]
+    return found + [(e, signalled(e)) for e in report.analysis.events(Kind.COPY_IN)]
+
+
+def signalled(event: Event) -> Where | None:
+    """The mbarrier that a copy signals."""
+    value = event.value("mbar")
+    return None if value is None else _place(value)
+
+
+def _place(value: Value) -> Where | None:
+    if not isinstance(value.base, Symbol):
+        return None
+    return Where(value.base, value.offset if isinstance(value.offset, int) else None)
+
+
+def _initialised(
+    report: Report, uses: list[tuple[Event, Where | None]], inits: list[Where]
+) -> None:
+    for event, place in uses:
+        if place is None or not _is_own(report, place) or any(place.meets(i) for i in inits):
+            continue
+        report.add(
+            "mbarrier/uninitialized",
+            event.index,
+            f"{event.mi.row.head} on what is no mbarrier",
+            got=f"{place}, which no mbarrier.init makes one",
+            expected=_made(inits),
+            hint="mbarrier.init by one thread, then a barrier",
+            section="mbarrier.init",
+        )
+
+
+def _made(inits: list[Where]) -> str:
+    names = sorted({str(place) for place in inits})
+    return "an mbarrier: " + ", ".join(names) if names else "mbarrier.init before its first use"
+
+
+def _is_own(report: Report, place: Where) -> bool:
+    """Whether a place is in a variable of the module: nobody else can initialise it."""
+    if report.analysis.function.is_kernel and isinstance(place.base, Symbol):
+        variables = [*report.module.variables, *report.analysis.function.variables]
+        return any(v.name == place.base.name and not v.external for v in variables)
+    return False
+
+
+def _published(report: Report, place: Where) -> None:
+    """Who uses an mbarrier came through a barrier after its initialisation."""
+    order = Order(report.analysis, lambda e: e.kind is Kind.INIT and e.place == place)
+    for role, event, known in order.unaware(lambda e: _is_use(e, place)):
+        if known.knows:
+            continue
+        report.add(
+            "mbarrier/published",
+            event.index,
+            "an mbarrier is used before its initialisation is known",
+            got=f"{role}: a way to it without a barrier after mbarrier.init of {place}",
+            expected="a barrier between mbarrier.init and the first use by another thread",
+            hint="mbarrier.init; fence.mbarrier_init.release.cluster; bar.sync",
+            section="mbarrier.init",
+        )
+
+
+def _is_use(event: Event, place: Where) -> bool:
+    used = signalled(event) if event.kind is Kind.COPY_IN else event.place
+    return event.kind in (*_USES, Kind.COPY_IN) and used == place
+
+
+# ---- counts ----------------------------------------------------------------------------------
+
+
+def _counts(report: Report, inits: list[Event], uses: list[tuple[Event, Where | None]]) -> None:
+    """A count that all arrivals together do not reach: the first wait never ends."""
+    waited = [place for e, place in uses if e.kind is Kind.ASK]
+    for init in inits:
+        place, count = init.place, init.count
+        if place is None or count is None or place.offset is None:
+            continue
+        if not any(w is None or w.meets(place) for w in waited):
+            continue
+        arrivals = _arrivals(report, place)
+        if arrivals is None or arrivals[0] >= count:
+            continue
+        total, repeats = arrivals
+        report.add(
+            "mbarrier/arrivals",
+            init.index,
+            "an mbarrier waits for more arrivals than there are",
+            severity=Severity.REVIEW if repeats else Severity.ERROR,
+            got=f"{place} expects {count}; " + _said(total, repeats),
+            expected=f"{count} arrivals in a phase, or mbarrier.init with {total or 'their count'}",
+            section="mbarrier.init",
+        )
+
+
+def _said(total: int, repeats: bool) -> str:
+    arrivals = f"{total} arrival{'' if total == 1 else 's'}"
+    return f"{arrivals} in a pass of its loop" if repeats else f"{arrivals} in the whole kernel"
+
+
+def _arrivals(report: Report, place: Where) -> tuple[int, bool] | None:
+    """The arrivals on an mbarrier if each record is executed once, and whether one may be again.
+
+    None when it is not known who arrives.
+    """
+    total, repeats = 0, False
+    for found in report.analysis.sites.values():
+        for warp, event in found:
+            if event.kind not in _ARRIVALS or not (event.place is None or event.place.meets(place)):
+                continue
+            threads = event.threads.count
+            if event.place is None or threads is None or event.count is None:
+                return None
+            total += threads * event.count
+            repeats |= _in_loop(report, warp, event)
+    return total, repeats
+
+
+def _in_loop(report: Report, warp: int, event: Event) -> bool:
+    return event.index in report.analysis.repeated[warp]

@@ -1,0 +1,167 @@
+"""What happens before what, across the warps of a CTA.
+
+Layer: isel.verifier.function.  Input: the roles of a kernel, and what makes a thread know of
+something (that it did it itself, or that an mbarrier said so).  Output: for every role the walk
+that says at which records a thread may not know yet.
+
+Knowledge travels: a thread that knows hands it on with every arrival and at every barrier, and a
+thread gets it from a wait or a barrier that such a thread arrived at.  Where it is not certain who
+met whom, knowledge is assumed: what these rules report is missing on a way whatever the others do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TypeAlias
+
+from isel.verifier.function.events import Event, Kind
+from isel.verifier.function.roles import Analysis, Role
+from isel.verifier.function.values import Where
+
+Key: TypeAlias = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What a thread knows: nothing yet, or of it, and whether it put a fence after learning it."""
+
+    knows: bool = False
+    fenced: bool = False
+
+
+@dataclass(slots=True)
+class Carriers:
+    """What hands knowledge on: barriers by key, mbarriers by place; `anything` when who knows
+    arrived at an unknown place."""
+
+    barriers: set[Key] = field(default_factory=set)
+    mbarriers: set[Where] = field(default_factory=set)
+    anything: bool = False
+
+    def has(self, place: Where | None) -> bool:
+        """Whether an mbarrier may be among them."""
+        if self.anything:
+            return True
+        return (
+            bool(self.mbarriers) if place is None else any(place.meets(m) for m in self.mbarriers)
+        )
+
+    def size(self) -> tuple[int, int, bool]:
+        """How much there is."""
+        return len(self.barriers), len(self.mbarriers), self.anything
+
+
+class Order:
+    """Who knows of something when.
+
+    `learns` says which events make a thread know by itself, `forgets` which make it not know any
+    more, `mbarriers` which mbarriers tell from the start.
+    """
+
+    def __init__(
+        self,
+        analysis: Analysis,
+        learns: Callable[[Event], bool],
+        forgets: Callable[[Event], bool] = lambda _: False,
+        mbarriers: frozenset[Where] = frozenset(),
+    ) -> None:
+        self.analysis = analysis
+        self.learns = learns
+        self.forgets = forgets
+        self.carriers = Carriers(mbarriers=set(mbarriers))
+        self._by_site = _barriers_by_site(analysis)
+        self._settled = False
+        self._settle()
+        self._settled = True
+
+    def unaware(self, concerns: Callable[[Event], bool]) -> Iterator[tuple[Role, Event, Knowledge]]:
+        """Events that a thread may come to without knowing, or without a fence.
+
+        On each way only the first: what is missing there is missing for all that follow.
+        """
+        for number, role in enumerate(self.analysis.roles):
+            met: dict[tuple[int, Knowledge], Event] = {}
+            role.walker.walk(Knowledge(), self._watch(number, concerns, met))
+            for (_, state), event in met.items():
+                yield role, event, state
+
+    def _watch(
+        self,
+        role: int,
+        concerns: Callable[[Event], bool],
+        met: dict[tuple[int, Knowledge], Event],
+    ) -> Callable[[Knowledge, Event], Knowledge]:
+        def step(state: Knowledge, event: Event) -> Knowledge:
+            if not (state.knows and state.fenced) and concerns(event):
+                met[event.index, state] = event
+                return Knowledge(True, True)
+            return self._step(role, state, event)
+
+        return step
+
+    def _settle(self) -> None:
+        size = None
+        while size != self.carriers.size():
+            size = self.carriers.size()
+            for number, role in enumerate(self.analysis.roles):
+                role.walker.walk(Knowledge(), partial(self._step, number))
+
+    def _step(self, role: int, state: Knowledge, event: Event) -> Knowledge:
+        if self.forgets(event):
+            return Knowledge()
+        if self.learns(event):
+            return Knowledge(True, True)
+        match event.kind:
+            case Kind.FENCE_AFTER:
+                return Knowledge(state.knows, state.knows)
+            case Kind.STRONG_LOAD:
+                return self._told(state, True)
+            case Kind.DONE:
+                return self._told(state, self.carriers.has(event.place))
+            case Kind.ARRIVE | Kind.COMMIT if state.knows:
+                self._tell(event.place)
+            case Kind.BARRIER | Kind.BARRIER_ARRIVE | Kind.WARP_SYNC:
+                return self._meet(role, state, event)
+        return state
+
+    def _told(self, state: Knowledge, is_told: bool) -> Knowledge:
+        return Knowledge(True, False) if is_told and not state.knows else state
+
+    def _tell(self, place: Where | None) -> None:
+        if self._settled:
+            return
+        if place is None:
+            self.carriers.anything = True
+        else:
+            self.carriers.mbarriers.add(place)
+
+    def _meet(self, role: int, state: Knowledge, event: Event) -> Knowledge:
+        key = self._key(role, event)
+        if state.knows and not self._settled:
+            self.carriers.barriers.add(key)
+        if event.kind is Kind.BARRIER_ARRIVE:
+            return state
+        return self._told(state, key in self.carriers.barriers)
+
+    def _key(self, role: int, event: Event) -> Key:
+        if event.kind is Kind.WARP_SYNC:
+            return "warp", role
+        if event.index in self._by_site:
+            return "record", event.index
+        return "barrier", event.count if event.count is not None else -2
+
+
+def _barriers_by_site(analysis: Analysis) -> set[int]:
+    """Barriers that all warps come to at the same record: there they meet, and nowhere else."""
+    everyone = len(analysis.walkers)
+    met: dict[int | None, list[bool]] = {}
+    sites: dict[int, int | None] = {}
+    for index, found in analysis.sites.items():
+        event = found[0][1]
+        if event.kind in (Kind.BARRIER, Kind.BARRIER_ARRIVE):
+            all_come = len(found) == everyone and event.kind is Kind.BARRIER
+            met.setdefault(event.count, []).append(all_come)
+            sites[index] = event.count
+    return {index for index, number in sites.items() if number is not None and all(met[number])}

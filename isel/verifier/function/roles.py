@@ -1,0 +1,134 @@
+"""The roles of a kernel: warps that do the same.
+
+Layer: isel.verifier.function.  Input: a function and the dimensions of its block.  Output: for each
+warp its flow and events, and the warps grouped by what they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from intrinsics.mir import MachineFunction
+from isel.verifier.function.evaluate import Warp
+from isel.verifier.function.events import Event, Kind, events_of
+from isel.verifier.function.flow import EXIT, Graph, WarpFlow
+from isel.verifier.function.paths import Walker
+from isel.verifier.function.values import LANES
+
+Block = tuple[int, int, int]
+
+_OWN_PLACES = (Kind.TENSOR_LOAD, Kind.TENSOR_STORE, Kind.SHARED_LOAD, Kind.SHARED_STORE)
+"""What warps of one role do at places of their own."""
+
+
+@dataclass(slots=True)
+class Role:
+    """Warps that take the same ways and do the same on them; `walker` is that of the first."""
+
+    warps: list[int]
+    walker: Walker
+
+    def events(self) -> Iterator[Event]:
+        """What one of the warps does, node by node."""
+        for found in self.walker.events.values():
+            yield from found
+
+    def __str__(self) -> str:
+        first, last = self.warps[0], self.warps[-1]
+        if first == last:
+            return f"warp {first}"
+        if self.warps == list(range(first, last + 1)):
+            return f"warps {first} to {last}"
+        return "warps " + ", ".join(str(w) for w in self.warps)
+
+
+class Analysis:
+    """A function, and what each warp of its block does.
+
+    `block` is () when it is not known: then there is one warp that stands for all, whose threads
+    have unknown numbers.
+    """
+
+    def __init__(self, function: MachineFunction, block: tuple[int, ...]) -> None:
+        self.function = function
+        self.graph = Graph(function)
+        self.block = block
+        self.walkers = [self._walk(warp) for warp in _warps(block)]
+        self.roles = _group(self.walkers)
+
+    def _walk(self, warp: Warp) -> Walker:
+        flow = WarpFlow(self.graph, warp)
+        return Walker.of(flow, events_of(flow))
+
+    @cached_property
+    def sites(self) -> dict[int, list[tuple[int, Event]]]:
+        """Events by record, with the warps that they are of."""
+        found: dict[int, list[tuple[int, Event]]] = {}
+        for walker in self.walkers:
+            for events in walker.events.values():
+                for event in events:
+                    found.setdefault(event.index, []).append((walker.flow.warp.number, event))
+        return found
+
+    @cached_property
+    def repeated(self) -> list[set[int]]:
+        """For each warp, the records that it may come to more than once."""
+        return [_repeated(walker.flow) for walker in self.walkers]
+
+    def events(self, *kinds: Kind) -> list[Event]:
+        """The events of some kinds, one for each record and role."""
+        return [e for role in self.roles for e in role.events() if e.kind in kinds]
+
+
+def _warps(block: tuple[int, ...]) -> list[Warp]:
+    if not block:
+        return [Warp(0, ())]
+    x, y, z = (*block, 1, 1)[:3]
+    return [Warp(n, (x, y, z)) for n in range(-(-x * y * z // LANES))]
+
+
+def _group(walkers: list[Walker]) -> list[Role]:
+    roles: dict[object, Role] = {}
+    for walker in walkers:
+        key = _signature(walker)
+        if key in roles:
+            roles[key].warps.append(walker.flow.warp.number)
+        else:
+            roles[key] = Role([walker.flow.warp.number], walker)
+    return list(roles.values())
+
+
+def _signature(walker: Walker) -> object:
+    edges = tuple(tuple(found) for found in walker.flow.edges)
+    events = tuple(
+        (e.index, e.kind, e.threads, e.count, None if e.kind in _OWN_PLACES else e.place)
+        for found in walker.events.values()
+        for e in found
+    )
+    return edges, events
+
+
+def _repeated(flow: WarpFlow) -> set[int]:
+    """The records on a cycle of the flow."""
+    found: set[int] = set()
+    for node in flow.reached():
+        if _reaches(flow, node):
+            first = flow.graph.nodes[node].first
+            found.update(range(first, first + len(flow.graph.nodes[node].records)))
+    return found
+
+
+def _reaches(flow: WarpFlow, node: int) -> bool:
+    """Whether a way leads from a node back to it."""
+    seen: set[int] = set()
+    pending = [edge.target for edge in flow.edges[node]]
+    while pending:
+        current = pending.pop()
+        if current == node:
+            return True
+        if current != EXIT and current not in seen:
+            seen.add(current)
+            pending += [edge.target for edge in flow.edges[current]]
+    return False

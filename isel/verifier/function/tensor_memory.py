@@ -1,0 +1,341 @@
+"""Rules about the life of tensor memory: allocated, published, used, freed.
+
+Layer: isel.verifier.function.  An allocation is known by the slot in shared memory that its address
+is written to.  PTX ISA, tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from intrinsics.findings import Severity
+from isel.verifier.function.events import Event, Kind, tensor_operands
+from isel.verifier.function.order import Order
+from isel.verifier.function.paths import Walk
+from isel.verifier.function.report import Report
+from isel.verifier.function.roles import Role
+from isel.verifier.function.values import Loaded, Parameter, Symbol, Where
+
+_USES = (Kind.MULTIPLY, Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
+_ALLOC, _DEALLOC = "tcgen05.alloc", "tcgen05.dealloc"
+
+Slot: TypeAlias = Loaded
+"""Where an allocation's address stands in shared memory."""
+
+
+def slot_of(event: Event) -> Slot | None:
+    """The slot that an allocation writes."""
+    place = event.place
+    if place is None or place.offset is None or not isinstance(place.base, Symbol):
+        return None
+    return Loaded(place.base.name, place.offset)
+
+
+def check(report: Report) -> None:
+    """Run the rules."""
+    _one_group(report)
+    _allocated_at_all(report)
+    if report.analysis.block:
+        _one_warp_allocates(report)
+        for role in report.analysis.roles:
+            _life(report, role)
+        for slot in {slot_of(e) for e in report.analysis.events(Kind.ALLOC)} - {None}:
+            assert slot is not None
+            _published(report, slot)
+            _used(report, slot)
+
+
+# ---- anywhere in the function ----------------------------------------------------------------
+
+
+def _one_group(report: Report) -> None:
+    """All tcgen05 instructions of a kernel have the same `.cta_group`."""
+    first: tuple[int, object] | None = None
+    for index, mi in enumerate(report.analysis.graph.records):
+        group = mi.form.facts.get("cta_group")
+        if mi.row.words is not None:
+            group = mi.facts().get("cta_group")
+        if group is None or not mi.row.head.startswith("tcgen05."):
+            continue
+        if first is None:
+            first = index, group
+        elif group is not first[1]:
+            report.add(
+                "tcgen05/cta-groups",
+                index,
+                "a kernel uses cta_group::1 and cta_group::2",
+                got=f".{_spelled(group)}, after {report.line(first[0])} with .{_spelled(first[1])}",
+                expected="the same .cta_group in all its tcgen05 instructions",
+                section="tcgen05.alloc",
+                absent=False,
+            )
+
+
+def _spelled(group: object) -> str:
+    return str(getattr(group, "ptx", group)).lstrip(".")
+
+
+def _allocated_at_all(report: Report) -> None:
+    """Tensor memory that a kernel uses, and no instruction of the module allocates."""
+    if not report.analysis.function.is_kernel or _module_allocates(report):
+        return
+    for event in report.analysis.events(*_USES):
+        given = [v for _, v in tensor_operands(event) if isinstance(v.base, Parameter)]
+        report.add(
+            "tcgen05/unallocated",
+            event.index,
+            "tensor memory is used, and nothing allocates it",
+            severity=Severity.REVIEW if given else Severity.ERROR,
+            got="no tcgen05.alloc in the module",
+            expected="tcgen05.alloc before the first use",
+            section="Tensor Memory Allocation",
+        )
+
+
+def _module_allocates(report: Report) -> bool:
+    return any(
+        mi.row.id == _ALLOC
+        for function in report.module.functions
+        for mi in function.instructions()
+    )
+
+
+# ---- one warp --------------------------------------------------------------------------------
+
+
+def _one_warp_allocates(report: Report) -> None:
+    for index, found in report.analysis.sites.items():
+        event = found[0][1]
+        if event.kind not in (Kind.ALLOC, Kind.DEALLOC) or len(found) < 2:
+            continue
+        if len({e.place for _, e in found}) > 1 or event.place is None:
+            continue  # each warp at a place of its own
+        head = event.mi.row.head
+        report.add(
+            f"{head}/warps",
+            index,
+            f"{head} is executed by more than one warp",
+            got=", ".join(f"warp {warp}" for warp, _ in found),
+            expected="one warp",
+            hint="branch to it in one warp only, as with tid.x / 32 == 0",
+            section="tcgen05, Issue Granularity",
+            absent=False,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Life:
+    """What a warp has allocated and freed on its way: (slot, columns, record)."""
+
+    live: frozenset[tuple[Slot, int | None, int]] = frozenset()
+    freed: frozenset[Slot] = frozenset()
+    relinquished: bool = False
+    unclear: bool = False  # something was freed that is not known
+
+
+def _life(report: Report, role: Role) -> None:
+    """An allocation is freed once on every way to the end, with its count, and used in between."""
+    own = {slot_of(e) for e in role.events() if e.kind is Kind.ALLOC}
+
+    def step(life: _Life, event: Event) -> _Life:
+        match event.kind:
+            case Kind.ALLOC:
+                return _allocate(report, life, event)
+            case Kind.DEALLOC:
+                return _free(report, life, event, own)
+            case Kind.RELINQUISH:
+                return replace(life, relinquished=True)
+            case _ if event.kind in _USES:
+                _check_use(report, life, event)
+        return life
+
+    walk = role.walker.walk(_Life(), step)
+    _check_end(report, role, walk)
+
+
+def _allocate(report: Report, life: _Life, event: Event) -> _Life:
+    if life.relinquished:
+        report.add(
+            f"{_ALLOC}/after-relinquish",
+            event.index,
+            "tensor memory is allocated after the permit to do so was given up",
+            got="a tcgen05.relinquish_alloc_permit on the way here",
+            expected="all allocations before it",
+            section="tcgen05.relinquish_alloc_permit",
+            absent=False,
+        )
+    slot = slot_of(event)
+    if slot is None:
+        return replace(life, unclear=True)
+    if any(s == slot for s, _, _ in life.live) and not life.unclear:
+        report.add(
+            f"{_ALLOC}/again",
+            event.index,
+            "tensor memory is allocated again before it was freed",
+            got=f"{slot.variable} still holds the address of an allocation",
+            expected="tcgen05.dealloc first, or another slot",
+            hint="the earlier address is lost, and the columns with it",
+            section=_ALLOC,
+        )
+    live = {entry for entry in life.live if entry[0] != slot}
+    return replace(
+        life, live=frozenset(live | {(slot, event.count, event.index)}), freed=life.freed - {slot}
+    )
+
+
+def _free(report: Report, life: _Life, event: Event, own: set[Slot | None]) -> _Life:
+    place = event.place
+    if place is None or not isinstance(place.base, Loaded):
+        return replace(life, unclear=True)
+    slot = place.base
+    if place.offset:
+        report.add(
+            f"{_DEALLOC}/address",
+            event.index,
+            "what is freed is not an address that an allocation gave",
+            got=str(place),
+            expected=f"[{slot.variable}], unchanged",
+            section=_DEALLOC,
+            absent=False,
+        )
+    entry = next((e for e in life.live if e[0] == slot), None)
+    if entry is None:
+        _check_free_of_nothing(report, life, event, slot, own)
+    elif None not in (entry[1], event.count) and entry[1] != event.count:
+        report.add(
+            f"{_DEALLOC}/count",
+            event.index,
+            "other columns are freed than were allocated",
+            got=f"{event.count} columns",
+            expected=f"{entry[1]} columns, as {report.line(entry[2])}",
+            section=_DEALLOC,
+            absent=False,
+        )
+    return replace(
+        life, live=life.live - {entry} if entry else life.live, freed=life.freed | {slot}
+    )
+
+
+def _check_free_of_nothing(
+    report: Report, life: _Life, event: Event, slot: Slot, own: set[Slot | None]
+) -> None:
+    if life.unclear or slot not in own:
+        return
+    twice = slot in life.freed
+    report.add(
+        f"{_DEALLOC}/{'twice' if twice else 'unallocated'}",
+        event.index,
+        "tensor memory is freed twice"
+        if twice
+        else "tensor memory is freed before it is allocated",
+        got=f"a way on which [{slot.variable}] " + ("was freed" if twice else "is not allocated"),
+        expected="one tcgen05.dealloc for each tcgen05.alloc",
+        section=_DEALLOC,
+    )
+
+
+def _check_use(report: Report, life: _Life, event: Event) -> None:
+    for name, value in tensor_operands(event):
+        if isinstance(value.base, Loaded) and value.base in life.freed:
+            report.add(
+                "tcgen05/freed",
+                event.index,
+                "tensor memory is used after it was freed",
+                got=f"{name} in [{value.base.variable}]",
+                expected="tcgen05.dealloc after the last use",
+                section=_DEALLOC,
+                absent=False,
+            )
+
+
+def _check_end(report: Report, role: Role, walk: Walk[_Life]) -> None:
+    elsewhere = _freed_by_others(report, role)
+    for point, life in walk.at_exit():
+        for slot, _, index in life.live:
+            if life.unclear or slot in elsewhere:
+                continue
+            report.add(
+                f"{_ALLOC}/never-freed",
+                index,
+                "tensor memory is not freed on every way to the end",
+                got="a way through " + " → ".join(_short(walk.way(point))),
+                expected="tcgen05.dealloc before the kernel exits",
+                section=_ALLOC,
+            )
+
+
+def _freed_by_others(report: Report, role: Role) -> set[Slot]:
+    return {
+        e.place.base
+        for other in report.analysis.roles
+        if other is not role
+        for e in other.events()
+        if e.kind is Kind.DEALLOC and e.place is not None and isinstance(e.place.base, Loaded)
+    }
+
+
+def _short(way: list[str]) -> list[str]:
+    return way if len(way) <= 6 else [*way[:2], "…", *way[-3:]]
+
+
+# ---- between warps ---------------------------------------------------------------------------
+
+
+def _published(report: Report, slot: Slot) -> None:
+    """Who reads the slot came through a barrier after the allocation."""
+    order = Order(report.analysis, lambda e: e.kind is Kind.ALLOC and slot_of(e) == slot)
+    reads = Where(Symbol(slot.variable), slot.offset)
+    for role, event, known in order.unaware(lambda e: _is_read(e, reads)):
+        if not known.knows:
+            report.add(
+                f"{_ALLOC}/published",
+                event.index,
+                "the address of tensor memory is read before it is there",
+                got=f"{role} reads {slot.variable}, and no barrier after the allocation orders it",
+                expected="a barrier between tcgen05.alloc and the load",
+                hint="tcgen05.alloc; tcgen05.fence::before_thread_sync; bar.sync; "
+                "tcgen05.fence::after_thread_sync; ld.shared",
+                section=_ALLOC,
+            )
+    for role, event, known in order.unaware(lambda e: _uses(e, slot)):
+        if known.knows and not known.fenced:
+            report.add(
+                f"{_ALLOC}/fence",
+                event.index,
+                "tensor memory of another warp's allocation is used without a fence",
+                severity=Severity.REVIEW,
+                got=f"{role}: a barrier, and no tcgen05.fence::after_thread_sync after it",
+                expected="tcgen05.fence::after_thread_sync between the barrier and the first use",
+                section="tcgen05.fence",
+            )
+
+
+def _is_read(event: Event, slot: Where) -> bool:
+    return event.kind is Kind.SHARED_LOAD and event.place == slot
+
+
+def _uses(event: Event, slot: Slot) -> bool:
+    return event.kind in _USES and any(v.base == slot for _, v in tensor_operands(event))
+
+
+def _used(report: Report, slot: Slot) -> None:
+    """An allocation whose address nobody reads."""
+    place = Where(Symbol(slot.variable), slot.offset)
+    if any(e.place is None or e.place.meets(place) for e in _shared_loads(report)):
+        return
+    for event in report.analysis.events(Kind.ALLOC):
+        if slot_of(event) == slot:
+            report.add(
+                f"{_ALLOC}/unused",
+                event.index,
+                "tensor memory is allocated, and nobody reads its address",
+                severity=Severity.WARNING,
+                got=f"no load of {slot.variable}",
+                section=_ALLOC,
+            )
+
+
+def _shared_loads(report: Report) -> Iterator[Event]:
+    yield from report.analysis.events(Kind.SHARED_LOAD, Kind.STRONG_LOAD)

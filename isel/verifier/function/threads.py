@@ -1,0 +1,110 @@
+"""How many threads of a warp execute a record together.
+
+Layer: isel.verifier.function.  Input: the flow of one warp.  Output: for each node the lanes that
+execute it.  A branch that the lanes decide differently splits the warp until the first node that
+all of them come to again (its immediate post-dominator); what lies between runs with a part of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from isel.verifier.function.flow import EXIT, Assumed, Edge, Lanes, Leader, WarpFlow
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """Threads of one warp: at most those in `lanes`.
+
+    `one` says that it is one of them only, `part` that it is nobody knows how many of them.
+    """
+
+    lanes: int
+    one: bool = False
+    part: bool = False
+
+    @property
+    def count(self) -> int | None:
+        """How many there are, None when that is not known."""
+        if self.one:
+            return 1
+        return None if self.part else self.lanes.bit_count()
+
+    def with_guard(self, guard: object) -> Threads:
+        """Those of them that a guard with this condition lets through."""
+        match guard:
+            case Lanes(mask):
+                return Threads(self.lanes & mask, self.one, self.part)
+            case Leader(elected):
+                return Threads(self.lanes, self.one or elected, self.part or not elected)
+            case Assumed(_, _, True):
+                return Threads(self.lanes, self.one, True)
+        return self
+
+    def __str__(self) -> str:
+        if self.one:
+            return "one thread"
+        if self.part:
+            return "some threads of the warp"
+        return f"{self.lanes.bit_count()} threads"
+
+
+def threads_of(flow: WarpFlow) -> list[Threads]:
+    """For each node, who executes it."""
+    count = len(flow.graph.nodes)
+    found = [Threads(flow.lanes[n]) for n in range(count)]
+    splits = [n for n in flow.reached() if any(_splits(e) for e in flow.edges[n])]
+    if not splits:
+        return found
+    after = _post_dominators(flow)
+    for split in splits:
+        sides = [(e, _until(flow, e.target, _joins(after, split))) for e in flow.edges[split]]
+        for node in set().union(*(nodes for _, nodes in sides)):
+            takers = [edge for edge, nodes in sides if node in nodes]
+            if len(takers) == 1:
+                found[node] = found[node].with_guard(takers[0].condition)
+    return found
+
+
+def _splits(edge: Edge) -> bool:
+    condition = edge.condition
+    return isinstance(condition, Leader) or (isinstance(condition, Assumed) and condition.varies)
+
+
+def _post_dominators(flow: WarpFlow) -> list[int]:
+    """For each node the set of nodes, as bits, that every way from it to the end passes."""
+    everything = (1 << len(flow.graph.nodes)) - 1
+    after = [everything] * len(flow.graph.nodes)
+    order = list(flow.reached())[::-1]
+    changed = True
+    while changed:
+        changed = False
+        for node in order:
+            common = everything
+            for edge in flow.edges[node]:
+                common &= 0 if edge.target == EXIT else after[edge.target]
+            if not flow.edges[node]:
+                common = 0
+            common |= 1 << node
+            if common != after[node]:
+                after[node] = common
+                changed = True
+    return after
+
+
+def _joins(after: list[int], split: int) -> int:
+    """The nodes, as bits, where the threads that part at `split` are together again."""
+    return after[split] & ~(1 << split)
+
+
+def _until(flow: WarpFlow, start: int, stops: int) -> set[int]:
+    """The nodes from `start` to the first of `stops`, which is not among them."""
+    seen: set[int] = set()
+    pending = [start]
+    while pending:
+        node = pending.pop()
+        if node == EXIT or node in seen or stops >> node & 1:
+            continue
+        seen.add(node)
+        pending += [edge.target for edge in flow.edges[node]]
+    return seen

@@ -1,0 +1,167 @@
+"""What one warp knows of a register: a number for each lane, or a place plus a number.
+
+Layer: isel.verifier.function.  A `Value` is `base + offset`.  Without a base it is a number; with
+one it is an address (of a variable, of a parameter, of what was loaded from a slot), a piece of a
+descriptor, or a predicate of a wait or an election.  An offset that is not known may still be known
+to be the same for all lanes of the warp, or for all threads of the CTA.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TypeAlias
+
+LANES = 32
+"""Threads of a warp."""
+
+Offset: TypeAlias = int | tuple[int, ...] | None
+"""A number that all lanes have, one for each lane, or an unknown one."""
+
+
+class Spread(IntEnum):
+    """For how many threads an unknown number is certainly the same."""
+
+    CTA = 0
+    WARP = 1
+    THREAD = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """The address of a variable."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """The value of a parameter (or what stands at a known place in it)."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """What stands in shared memory at a place: the address that an allocation wrote there."""
+
+    variable: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sixteenth:
+    """A shared memory address in units of 16 bytes, as descriptors have it."""
+
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
+class Elected:
+    """A predicate that holds for at most one thread of the warp."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waited:
+    """The predicate of an mbarrier's wait: the record's index in the function."""
+
+    record: int
+
+
+Base: TypeAlias = Symbol | Parameter | Loaded | Sixteenth | Elected | Waited
+Place: TypeAlias = Symbol | Parameter | Loaded | Sixteenth
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """`base + offset`; for a predicate with a base, the offset 1 negates it."""
+
+    base: Base | None = None
+    offset: Offset = None
+    spread: Spread = Spread.CTA
+
+    @property
+    def number(self) -> Offset:
+        """The number that it is, None for one that is not known."""
+        return self.offset if self.base is None else None
+
+    @property
+    def is_predicate(self) -> bool:
+        """Whether it is the outcome of a wait or an election, or its negation."""
+        return isinstance(self.base, (Elected, Waited))
+
+    def lane(self, lane: int) -> int | None:
+        """The offset in one lane."""
+        return self.offset[lane] if isinstance(self.offset, tuple) else self.offset
+
+
+def known(offset: int | tuple[int, ...], base: Base | None = None) -> Value:
+    """A value whose offset is known."""
+    if isinstance(offset, tuple) and len(set(offset)) == 1:
+        offset = offset[0]
+    spread = Spread.THREAD if isinstance(offset, tuple) else Spread.WARP
+    return Value(base, offset, spread)
+
+
+def constant(number: int) -> Value:
+    """A number that stands in the program."""
+    return Value(None, number, Spread.CTA)
+
+
+def unknown(spread: Spread, base: Base | None = None) -> Value:
+    """A value of which no more is known than where it comes from."""
+    return Value(base, None, spread)
+
+
+def join(a: Value, b: Value) -> Value:
+    """What holds of both."""
+    if a == b:
+        return a
+    spread = max(a.spread, b.spread)
+    if a.base == b.base and not a.is_predicate:
+        offset = a.offset if a.offset == b.offset else None
+        return Value(a.base, offset, spread)
+    return unknown(spread)
+
+
+def combine(
+    operation: Callable[[int, int], int], a: int | tuple[int, ...], b: int | tuple[int, ...]
+) -> int | tuple[int, ...]:
+    """An operation on each lane."""
+    if isinstance(a, int) and isinstance(b, int):
+        return operation(a, b)
+    left = (a,) * LANES if isinstance(a, int) else a
+    right = (b,) * LANES if isinstance(b, int) else b
+    return tuple(operation(x, y) for x, y in zip(left, right, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """A place in memory: a base, and the distance from it where that is known."""
+
+    base: Place
+    offset: int | None = None
+
+    def meets(self, other: Where) -> bool:
+        """Whether both may be the same place."""
+        if self.base != other.base:
+            return False
+        return self.offset is None or other.offset is None or self.offset == other.offset
+
+    def __str__(self) -> str:
+        match self.base:
+            case Symbol(name) | Parameter(name) | Sixteenth(name):
+                text = name
+            case Loaded(name, offset):
+                text = f"[{name}]" if not offset else f"[{name}+{offset}]"
+        if self.offset is None:
+            return f"somewhere in {text}"
+        return f"{text}+{self.offset}" if self.offset else text
+
+
+def where(value: Value) -> Where | None:
+    """The place that an address names, None when nothing is known of it."""
+    if value.base is None or isinstance(value.base, (Elected, Waited)):
+        return None
+    return Where(value.base, value.offset if isinstance(value.offset, int) else None)
