@@ -35,9 +35,9 @@ def _aligned(report: Report) -> None:
             if not event.mi.row.effects.effect & Effect.ALIGNED:
                 continue
             threads = event.threads
-            if not (threads.one or threads.part or threads.lanes != everyone):
+            certain = threads.one or threads.lanes != everyone
+            if not certain and (not threads.part or report.analysis.graph.has_opaque):
                 continue
-            certain = threads.one or not threads.part
             report.add(
                 f"{event.mi.row.head}/aligned",
                 event.index,
@@ -56,7 +56,7 @@ def _single_thread(report: Report) -> None:
     """An MMA that a whole warp executes is issued once by each of its threads."""
     for event in report.analysis.events(*_SINGLE):
         count = event.threads.count
-        if count == 1:
+        if count == 1 or (count is None and report.analysis.graph.has_opaque):
             continue
         head = event.mi.row.head
         report.add(

@@ -138,12 +138,15 @@ class _Life:
 def _life(report: Report, role: Role) -> None:
     """An allocation is freed once on every way to the end, with its count, and used in between."""
     own = {slot_of(e) for e in role.events() if e.kind is Kind.ALLOC}
+    all_slots = {slot_of(e) for e in report.analysis.events(Kind.ALLOC)}
 
     def step(life: _Life, event: Event) -> _Life:
         match event.kind:
             case Kind.ALLOC:
                 return _allocate(report, life, event)
             case Kind.DEALLOC:
+                if event.place is None or event.place.base not in all_slots:
+                    return replace(life, unclear=True)  # an address that went another way
                 return _free(report, life, event, own)
             case Kind.RELINQUISH:
                 return replace(life, relinquished=True)
@@ -187,8 +190,8 @@ def _allocate(report: Report, life: _Life, event: Event) -> _Life:
 
 def _free(report: Report, life: _Life, event: Event, own: set[Slot | None]) -> _Life:
     place = event.place
-    if place is None or not isinstance(place.base, Loaded):
-        return replace(life, unclear=True)
+    assert place is not None
+    assert isinstance(place.base, Loaded)
     slot = place.base
     if place.offset:
         report.add(
