@@ -9,18 +9,22 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from asmprinter.mir_printer import print_mir
 from asmprinter.mir_reader import read_mir
 from asmprinter.ptx_printer import print_ptx
 from asmprinter.ptx_reader import read_ptx
-from intrinsics.findings import Finding, Place, errors, input_error
+from intrinsics.findings import Finding, Place, VerificationError, errors, input_error
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
 from isel.verifier.levels import verify
 from isel.verifier.record import lowest_ptx
 from nvgen.files import printable
 from nvgen.llvm_guard import nesting_limit
+
+if TYPE_CHECKING:
+    from nvgen.api import Compiled
 
 LANGUAGES = {".ll": "llvm", ".mir": "mir", ".ptx": "ptx"}
 """Languages by file name."""
@@ -52,6 +56,26 @@ class Program:
     def ptx(self) -> str:
         """The program as PTX."""
         return print_ptx(self.module, self.ptx_version).text
+
+    def compiled(self) -> Compiled:
+        """The program as what `nvgen.compile` gives, so that it can be run.
+
+        Raises: VerificationError when something is wrong with it.
+        """
+        from nvgen.api import Compiled
+
+        wrong = errors(self.findings)
+        if wrong:
+            raise VerificationError(wrong)
+        return Compiled(
+            self.target,
+            self.ptx_version,
+            self.llvm,
+            self.module,
+            self.findings,
+            self.stages,
+            self.file,
+        )
 
 
 def language_of(path: str, text: str) -> str:

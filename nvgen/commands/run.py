@@ -18,16 +18,15 @@ from intrinsics.findings import (
     InputError,
     NvgenError,
     SimulationError,
-    VerificationError,
-    errors,
     input_error,
 )
 from nvgen.commands.shape import parse_dim3
 from nvgen.files import check_writable, read_text, write_whole
-from nvgen.loading import Program, load
+from nvgen.loading import load
 from nvgen.render import as_json, print_findings
 
 if TYPE_CHECKING:
+    from nvgen.api import Compiled
     from nvgen.commands.arguments import Given
     from nvgen.sim.launch import Statistics
 
@@ -77,10 +76,7 @@ def _run(arguments: argparse.Namespace, outcome: _Outcome) -> None:
     _check_outputs(files)
     outcome.source = read_text(arguments.file)
     program = load(arguments.file, outcome.source, target=arguments.target, ptx=arguments.ptx)
-    wrong = errors(program.findings)
-    if wrong:
-        raise VerificationError(wrong)
-    statistics = _simulate(arguments, program, given)
+    statistics = _simulate(arguments, program.compiled(), given)
     outcome.steps, outcome.operations = statistics.steps, statistics.operations
     outcome.findings = program.findings
     for one in given:
@@ -101,13 +97,8 @@ def _check_outputs(paths: Sequence[str]) -> None:
 
 
 def _simulate(
-    arguments: argparse.Namespace, program: Program, given: Sequence[Given]
+    arguments: argparse.Namespace, compiled: Compiled, given: Sequence[Given]
 ) -> Statistics:
-    from nvgen.api import Compiled
-
-    compiled = Compiled(
-        program.target, program.ptx_version, program.llvm, program.module, program.findings
-    )
     return compiled.run(
         *(one.value for one in given),
         grid=parse_dim3(arguments.grid or "1", "grid"),

@@ -11,6 +11,7 @@ import pytest
 from intrinsics.targets import TARGETS
 from nvgen.cli import main
 from tests.nvgen.samples import gemm_tile
+from tests.nvgen.test_testing import guide_example
 from tests.oracle import ptxas
 from tests.oracle.legality_forms import FAMILIES
 
@@ -62,8 +63,16 @@ def test_the_error_of_the_first_screen(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_the_python_example_runs():
-    _, example = blocks("python")
+    _, example, *_ = blocks("python")
     exec(compile(example, "README.md", "exec"), {})
+
+
+def test_the_test_of_a_kernel_is_the_one_of_the_guide():
+    """Its own test runs it."""
+    _, _, *tests = blocks("python")
+    assert len(tests) < 2
+    for test in tests:
+        assert squeezed(test) == squeezed(guide_example())
 
 
 def test_the_commands_print_what_is_shown(capsys: pytest.CaptureFixture[str]):

@@ -1,13 +1,20 @@
-"""Every sample runs, and its kernel assembles for every target that it claims."""
+"""Every sample is exact under every schedule, and assembles for every target that it claims.
+
+A sample is a file of Python with `build() -> Kernel`, `operands() -> (*inputs, expected)`,
+`TARGETS` and `main()`; its kernel takes the inputs, then the output.  Such a file needs nothing
+here; a sample of another kind is a `kernel_test` of its own.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from intrinsics.findings import Verdict, verdict
 from nvgen.assembler import assemble
+from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.samples import FILES, gemm_tile, sample
 
 
@@ -15,6 +22,15 @@ from tests.nvgen.samples import FILES, gemm_tile, sample
 def test_sample_runs_and_compares_itself_with_numpy(path: Path, capsys) -> None:
     sample(path).main()
     assert "equal to numpy" in capsys.readouterr().out
+
+
+@kernel_test(schedules="all", targets="sm_100a")
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_sample_is_exact(launch: Launch, path: Path) -> None:
+    *inputs, expected = sample(path).operands()
+    got = np.zeros_like(expected)
+    launch(sample(path).build(), *inputs, got)
+    assert_exact(got, expected)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

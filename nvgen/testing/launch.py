@@ -1,0 +1,157 @@
+"""What a test of kernels is given: something to launch kernels with.
+
+Layer: nvgen.testing.  Bound to the device, schedule, target and optimisation level of one item.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from intrinsics.findings import NvgenError, input_error
+from nvgen.testing.devices import obstacle
+
+if TYPE_CHECKING:
+    from nvgen.api import Compiled
+    from nvgen.sim.launch import Dim3, Statistics
+
+
+@dataclass(slots=True, eq=False)
+class Launch:
+    """Launches kernels on the device and under the schedule of the test's item.
+
+    `schedule` is "" on a GPU, `target` is "" where the test names none.
+    """
+
+    device: str = "sim"
+    schedule: str = "early"
+    target: str = ""
+    opt: int = 0
+    attempts: int = field(default=0, init=False, repr=False)
+    _texts: list[tuple[Compiled, str]] = field(default_factory=list, init=False, repr=False)
+    _failure: tuple[NvgenError, str] | None = field(default=None, init=False, repr=False)
+
+    def compile(
+        self, program: object, /, *, ptx: str | None = None, level: str = "record"
+    ) -> Compiled:
+        """Compile for the item's target and optimisation level.
+
+        `program` is LLVM IR as text, the Path of an .ll, .mir or .ptx file, an llvmlite module or a
+        built Kernel; a Compiled is given back, if it is for that target.
+
+        Raises: InputError, SelectionError, VerificationError, as `nvgen.compile` does.
+        """
+        __tracebackhide__ = True
+        text = _text_of(program)
+        try:
+            compiled = self._compile(program, text, ptx, level)
+        except NvgenError as error:
+            raise self._failed(error, text) from None
+        self._texts.append((compiled, text))
+        return compiled
+
+    def __call__(
+        self,
+        program: object,
+        /,
+        *arguments: object,
+        grid: Dim3 | int = 1,
+        block: Dim3 | int | None = None,
+        cluster: Dim3 | int = 1,
+        smem: int = 0,
+        kernel: str = "",
+        **named: object,
+    ) -> Statistics:
+        """Compile `program` unless it is a Compiled, and launch its kernel; see `Compiled.run`.
+
+        Skips the test where the device cannot run it.
+
+        Raises: what `compile` and `Compiled.run` raise.
+        """
+        __tracebackhide__ = True
+        self.attempts += 1
+        compiled = self.compile(program)
+        why = obstacle(self.device, compiled.target)
+        if why:
+            pytest.skip(why)
+        try:
+            return compiled.run(
+                *arguments,
+                grid=grid,
+                block=block,
+                cluster=cluster,
+                smem=smem,
+                device=self.device,
+                schedule=self.schedule or "early",  # a GPU has its own
+                kernel=kernel,
+                **named,
+            )
+        except NvgenError as error:
+            text = next((text for known, text in self._texts if known is compiled and text), "")
+            raise self._failed(error, text) from None
+
+    def begin(self) -> None:
+        """Forget what an earlier run of the item did."""
+        self.attempts, self._failure = 0, None
+        self._texts.clear()
+
+    def source_of(self, error: BaseException) -> str:
+        """The text of the program that `error` is about; "" if that is not known."""
+        if self._failure is None or self._failure[0] is not error:
+            return ""
+        return self._failure[1]
+
+    def _failed(self, error: NvgenError, text: str) -> NvgenError:
+        """The error without the calls inside nvgen: its findings say all."""
+        if self._failure is None or self._failure[0] is not error:
+            self._failure = error, text
+        return error.with_traceback(None)
+
+    def _compile(self, program: object, text: str, ptx: str | None, level: str) -> Compiled:
+        from nvgen.api import Compiled, compile
+        from nvgen.loading import load
+
+        if isinstance(program, Compiled):
+            return self._of_target(program)
+        if isinstance(program, Path):
+            target = self.target or None
+            return load(
+                str(program), text, target=target, ptx=ptx, opt=self.opt, level=level
+            ).compiled()
+        if not self.target:
+            raise input_error(
+                "test/target",
+                "the test names no target",
+                expected='@kernel_test(targets="sm_…")',
+                hint="`nvgen targets` lists them",
+            )
+        return compile(program, target=self.target, ptx=ptx, opt=self.opt, level=level)
+
+    def _of_target(self, compiled: Compiled) -> Compiled:
+        if not self.target or compiled.target.name == self.target:
+            return compiled
+        raise input_error(
+            "test/target",
+            "the program is compiled for another target than the test's",
+            got=str(compiled.target),
+            expected=self.target,
+            hint="give `launch` the LLVM IR or the Kernel, which it compiles for each target",
+        )
+
+
+def _text_of(program: object) -> str:
+    """The text that findings about the program point into; "" where there is none."""
+    from nvgen.builder.kernel import Kernel
+    from nvgen.files import read_text
+
+    match program:
+        case str():
+            return program
+        case Path():
+            return read_text(str(program))
+        case Kernel():
+            return program.llvm
+    return ""

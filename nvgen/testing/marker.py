@@ -1,0 +1,106 @@
+"""`kernel_test`: what a test asks for, kept as a mark on it.
+
+Layer: nvgen.testing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar, overload
+
+import pytest
+
+from intrinsics.findings import input_error
+from intrinsics.targets import parse_target
+from nvgen.testing.schedules import ALL, wanted_schedules
+
+MARK = "nvgen_kernel_test"
+
+Test = TypeVar("Test", bound=Callable[..., object])
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTest:
+    """What a test asks for; no target means that the test's own programs say it."""
+
+    schedules: tuple[str, ...] = ALL
+    random: int | None = None
+    targets: tuple[str, ...] = ()
+    opt: tuple[int, ...] = (0,)
+
+
+@overload
+def kernel_test(test: Test, /) -> Test: ...
+
+
+@overload
+def kernel_test(
+    *,
+    schedules: str | Sequence[str] = "all",
+    random: int | None = None,
+    targets: str | Sequence[str] = (),
+    opt: int | Sequence[int] = 0,
+) -> Callable[[Test], Test]: ...
+
+
+def kernel_test(
+    test: Test | None = None,
+    /,
+    *,
+    schedules: str | Sequence[str] = "all",
+    random: int | None = None,
+    targets: str | Sequence[str] = (),
+    opt: int | Sequence[int] = 0,
+) -> Test | Callable[[Test], Test]:
+    """Make a test function, or every test of a class, a test of kernels; see `nvgen.testing`.
+
+    `schedules` are those that it runs under, `random` is the number of seeds (default 4), `targets`
+    and `opt` what `launch` compiles for, an item of the test for each.  The test takes `launch`.
+
+    Raises: InputError for an unknown schedule, target or optimisation level.
+    """
+    names = (targets,) if isinstance(targets, str) else tuple(targets)
+    levels = (opt,) if isinstance(opt, int) else tuple(opt)
+    asked = KernelTest(
+        wanted_schedules(schedules),
+        _checked_count(random),
+        tuple(dict.fromkeys(parse_target(name).name for name in names)),
+        tuple(dict.fromkeys(_checked_level(level) for level in levels)) or (0,),
+    )
+
+    def mark(test: Test) -> Test:
+        marked: Test = getattr(pytest.mark, MARK)(asked=asked)(test)
+        return marked
+
+    return mark if test is None else mark(test)
+
+
+def _checked_count(random: int | None) -> int | None:
+    if random is None or (isinstance(random, int) and random >= 0):
+        return random
+    raise input_error(
+        "test/random",
+        "no number of random schedules",
+        got=repr(random),
+        expected="a number from 0 on",
+    )
+
+
+def _checked_level(level: int) -> int:
+    if level in (0, 1, 2, 3):
+        return level
+    raise input_error(
+        "test/opt", "no such optimisation level", got=repr(level), expected="0, 1, 2 or 3"
+    )
+
+
+def asked_of(item: pytest.Item) -> KernelTest | None:
+    """What the test asks for; None for what is no test of kernels."""
+    mark = item.get_closest_marker(MARK)
+    if mark is None:
+        return None
+    asked = mark.kwargs.get("asked")
+    if not isinstance(asked, KernelTest):
+        pytest.fail(f"{item.nodeid}: use nvgen.testing.kernel_test, not the mark", pytrace=False)
+    return asked
