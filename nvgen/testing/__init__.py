@@ -21,8 +21,9 @@ gives the same bytes under all of them; one that lacks a wait fails under some. 
 the test's name, so every machine runs the same ones.
 
 **What `launch` takes.**  LLVM IR as text, the Path of an .ll, .mir or .ptx file, an llvmlite
-module, a built Kernel, or a Compiled; then what `Compiled.run` takes, but for device and schedule.
-`launch.compile` compiles without a launch.  A test that launches nothing fails.
+module, a built Kernel, or a Compiled, which spares compiling it for every item; then what
+`Compiled.run` takes, but for device and schedule.  `launch.compile` compiles without a launch.  A
+test that launches nothing fails.
 
 **What `kernel_test` takes.**  `schedules`: "all", or some of "early", "late", "random" and
 "random:SEED".  `random`: how many seeds.  `targets` and `opt`: an item for each target and each

@@ -37,16 +37,16 @@ def assert_exact(got: object, expected: object, *, bits: bool = True, bound: obj
     """
     __tracebackhide__ = True
     left, right = _array(got, "got"), _array(expected, "expected")
-    if left is right:
+    if left.shape != right.shape:
+        raise MismatchError(f"the shapes differ: got {left.shape}, expected {right.shape}")
+    if left.dtype != right.dtype:
+        raise MismatchError(f"the element types differ: got {left.dtype}, expected {right.dtype}")
+    if _is_same_memory(left, right):
         raise input_error(
             "test/same-array",
             "the array is compared with itself",
             hint="keep what is expected in an array of its own; the kernel writes in place",
         )
-    if left.shape != right.shape:
-        raise MismatchError(f"the shapes differ: got {left.shape}, expected {right.shape}")
-    if left.dtype != right.dtype:
-        raise MismatchError(f"the element types differ: got {left.dtype}, expected {right.dtype}")
     if bound is not None:
         text = _beyond(left, right, _bound(bound, left.shape))
     else:
@@ -82,6 +82,12 @@ def _unfit(name: str, got: str) -> Exception:
 def _is_narrow(dtype: np.dtype[np.generic]) -> bool:
     """Whether it is one of ml_dtypes' types."""
     return dtype.type.__module__.partition(".")[0] == "ml_dtypes"
+
+
+def _is_same_memory(left: Array, right: Array) -> bool:
+    """Whether two arrays of one shape and type are the same elements in memory."""
+    same = left.ctypes.data == right.ctypes.data and left.strides == right.strides
+    return same and left.size > 0
 
 
 def _bound(bound: object, shape: tuple[int, ...]) -> Array:

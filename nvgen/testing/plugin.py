@@ -63,16 +63,20 @@ def _add_device(parser: pytest.Parser, name: str) -> None:
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
-def pytest_load_initial_conftests(
-    early_config: pytest.Config, parser: pytest.Parser
-) -> Generator[None, None, None]:
+def pytest_load_initial_conftests(parser: pytest.Parser) -> Generator[None, None, None]:
     """Add `--device` when all plugins and conftest files have had their say: others use it too."""
     yield
-    if early_config.getoption("--device", _FREE) is _FREE:
+    if _is_free(parser, "--device"):
         _add_device(parser, "--device")
 
 
-_FREE = object()
+def _is_free(parser: pytest.Parser, name: str) -> bool:
+    """Whether no option is called `name`."""
+    word = f"{name}={DEVICES[0]}"
+    try:
+        return word in parser.parse_known_and_unknown_args([word])[1]
+    except pytest.UsageError:  # there is one, and it takes other values
+        return False
 
 
 def _schedule(text: str) -> str:
