@@ -351,6 +351,12 @@ class CacheHint(Modifier):
     L2 = "L2::cache_hint"
 
 
+class ReadOnly(Modifier):
+    """A wait for the reads of bulk copies alone."""
+
+    READ = "read"
+
+
 class Aligned(Modifier):
     """All threads of the warp execute the same instruction."""
 

@@ -514,6 +514,7 @@ class Completion(Enum):
     WAIT_ST = "tcgen05.wait::st"
     COMMIT = "tcgen05.commit on an mbarrier"
     TRANSACTION = "transaction bytes on an mbarrier"
+    BULK_GROUP = "cp.async.bulk.wait_group on its bulk async-group"
 
 
 @dataclass(frozen=True, slots=True)

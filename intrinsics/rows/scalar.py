@@ -103,6 +103,17 @@ MAD_WIDE = Row(
 )
 
 
+def _division(head: str) -> Row:
+    return Row(
+        head, ".type", "d, a, b", name=f"{head}.int", axes={"type": _WORDS},
+        operands=(result("d", "type"), value("a", "type"), value("b", "type")), section=head,
+        elsewhere=(*_FLOATS, *_ROUNDING, "approx", "full") if head == "div" else (),
+    )
+
+
+DIV, REM = _division("div"), _division("rem")
+
+
 def _logic(head: str) -> Row:
     return Row(
         head, ".type", "d, a, b", axes={"type": (T.PRED, *_BITS)},
@@ -247,6 +258,8 @@ ROWS = (
     MAD_LO,
     MAD_HI,
     MAD_WIDE,
+    DIV,
+    REM,
     AND,
     OR,
     XOR,

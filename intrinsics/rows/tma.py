@@ -1,11 +1,21 @@
-"""Bulk tensor copies (TMA): tile loads from global to shared memory.
+"""Bulk tensor copies (TMA): tiles from global to shared memory and back, and bulk groups.
 
-PTX ISA, Data Movement and Conversion Instructions: cp.async.bulk.tensor.
+PTX ISA, Data Movement and Conversion Instructions: cp.async.bulk.tensor,
+cp.async.bulk.commit_group, cp.async.bulk.wait_group.
 """
 
 from __future__ import annotations
 
-from intrinsics.modifiers import CacheHint, CtaGroup, Dim, LoadMode, Multicast, ScalarType, Space
+from intrinsics.modifiers import (
+    CacheHint,
+    CtaGroup,
+    Dim,
+    LoadMode,
+    Multicast,
+    ReadOnly,
+    ScalarType,
+    Space,
+)
 from intrinsics.row import (
     Completion,
     Effect,
@@ -15,6 +25,7 @@ from intrinsics.row import (
     Row,
     VectorNumbers,
     address,
+    number,
     per,
     value,
     vector,
@@ -80,12 +91,56 @@ TILE_LOAD = Row(
              given=_TO_CTA, holes=_DIM),
     ),
     elsewhere=(
-        "bulk_group", "im2col", "im2col_no_offs", "im2col::w", "im2col::w::128", "tile::gather4",
+        "im2col", "im2col_no_offs", "im2col::w", "im2col::w::128", "tile::gather4",
         "tile::scatter4", "override::global_address", "mbarrier::report::disabled",
         "mbarrier::report::validity::per_16bytes::80000000",
         "mbarrier::report::validity::per_16bytes::8", "mbarrier::report::validity::per_element::ff",
     ),
 )
+
+TILE_STORE = Row(
+    "cp.async.bulk.tensor",
+    ".dim.global.shared::cta{.mode}.bulk_group{.cache_hint}",
+    "[tmap, coords], [src] {, cache_policy}",
+    name="cp.async.bulk.tensor.store", opcode="CP_ASYNC_BULK_TENSOR_STORE",
+    axes={"dim": Dim, "mode": LoadMode, "cache_hint": CacheHint},
+    operands=(
+        address("tmap", Space.GLOBAL, bare=True),
+        vector("coords", ScalarType.S32, per(dim={d: d.rank for d in Dim}),
+               numbers=VectorNumbers.ALL),
+        address("src", Space.SHARED),
+        value("cache_policy", ScalarType.U64),
+    ),
+    section="cp.async.bulk.tensor",
+    needs=since("8.0", at_least(90)),
+    tied={"cache_hint": "cache_policy"},
+    effects=Effects(
+        Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.CONVERGENT | Effect.ASYNC_PROXY,
+        completion=Completion.BULK_GROUP),
+    llvm=(
+        Llvm("cp.async.bulk.tensor.s2g.tile.{dim}",
+             "p3:src, p:tmap, i32*:coords, i64:cache_policy, i1?cache_policy",
+             given={"mode": LoadMode.TILE}, holes=_DIM),
+    ),
+    elsewhere=("im2col_no_offs", "tile::scatter4", "override::global_address"),
+)
+
+COMMIT_GROUP = Row(
+    "cp.async.bulk.commit_group",
+    section="cp.async.bulk.commit_group", needs=since("8.0", at_least(90)),
+    effects=Effects(Effect.BARRIER),
+    llvm=(Llvm("cp.async.bulk.commit.group"),),
+)
+
+_READ: dict[str, Facts] = {"": {"read": None}, ".read": {"read": ReadOnly.READ}}
+
+WAIT_GROUP = Row(
+    "cp.async.bulk.wait_group", "{.read}", "n",
+    axes={"read": ReadOnly}, operands=(number("n"),),
+    section="cp.async.bulk.wait_group", needs=since("8.0", at_least(90)),
+    effects=Effects(Effect.BARRIER),
+    llvm=(Llvm("cp.async.bulk.wait.group{read}", "i32:n", holes={"read": _READ}),),
+)
 # fmt: on
 
-ROWS = (TILE_LOAD,)
+ROWS = (TILE_LOAD, TILE_STORE, COMMIT_GROUP, WAIT_GROUP)

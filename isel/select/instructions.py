@@ -35,6 +35,10 @@ _BINARY: dict[Opcode, tuple[str, dict[int, ScalarType]]] = {
     Opcode.ADD: ("add.int", SIGNED),
     Opcode.SUB: ("sub.int", SIGNED),
     Opcode.MUL: ("mul.lo", SIGNED),
+    Opcode.UDIV: ("div.int", UNSIGNED),
+    Opcode.SDIV: ("div.int", SIGNED),
+    Opcode.UREM: ("rem.int", UNSIGNED),
+    Opcode.SREM: ("rem.int", SIGNED),
     Opcode.AND: ("and", BITS),
     Opcode.OR: ("or", BITS),
     Opcode.XOR: ("xor", BITS),
@@ -76,7 +80,7 @@ def _width(type_: Type, what: str) -> int:
 
 
 def binary(state: FunctionState, i: ir.BinaryOp) -> None:
-    """add, sub, mul, and, or, xor, shifts."""
+    """add, sub, mul, div, rem, and, or, xor, shifts."""
     entry = _BINARY.get(i.opcode)
     if entry is None:
         raise not_yet(i.opcode.value)

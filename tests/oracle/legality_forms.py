@@ -786,6 +786,56 @@ def tensor_load() -> list[str]:
     return unique(out)
 
 
+def tensor_store() -> list[str]:
+    """cp.async.bulk.tensor, shared to global, tile mode; the bulk groups it completes in.
+
+    Product of dimension x source x mode x completion mechanism x cache hint; dimension x number of
+    coordinates; kinds of coordinates, of tensor maps, of sources; the group instructions with every
+    kind of number.
+    """
+    out = []
+    hint = ".L2::cache_hint"
+    for dim, source, mode, completion, cached in itertools.product(
+        range(1, 6), (".shared::cta", ".shared", ".shared::cluster"), ("", ".tile", ".nosuch"),
+        (".bulk_group", "", COMPLETE), ("", hint),
+    ):  # fmt: skip
+        op = f"cp.async.bulk.tensor.{dim}d.global{source}{mode}{completion}{cached}"
+        place = "[%rd1, " + registers(dim, "%s") + "]"
+        out.append(statement(op, place, "[%r1]", "%rd6" if cached else ""))
+    for cached, policy in itertools.product(("", hint), ("", "%rd6", "5", "%r6", "%ud2", "1.5")):
+        op = f"cp.async.bulk.tensor.2d.global.shared::cta.bulk_group{cached}"
+        out.append(statement(op, "[%rd1, {%r3, %r4}]", "[%r2]", policy))
+    for dim, count in itertools.product(range(7), range(1, 7)):
+        op = f"cp.async.bulk.tensor.{dim}d.global.shared::cta.tile.bulk_group"
+        out.append(statement(op, "[%rd1, " + registers(count) + "]", "[%r2]"))
+    simple = "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group"
+    for coordinates in ("{%u1, %s1}", "{%f1, %f2}", "{%h1, %h2}", "{0, 16}", "{%r1, 3}", "{%r1}",
+                        "{1.0, 2}", "{%p1, %p2}", "%r1", "{_, %r1}", "{%hx1, %hx1}"):  # fmt: skip
+        out.append(statement(simple, f"[%rd1, {coordinates}]", "[smem]"))
+    for tensor in ("[%r1, {%r3, %r4}]", "[ktmap, {%r3, %r4}]", "[gmem, {%r3, %r4}]",
+                   "[smem, {%r3, %r4}]", "[%rd1+64, {%r3, %r4}]", "[{%r3, %r4}, %rd1]",
+                   "[%ud1, {%r3, %r4}]", "[%rd1, %r3]"):  # fmt: skip
+        out.append(statement(simple, tensor, "[smem]"))
+    out += spoil(simple, ("[%rd1, {%r3, %r4}]", "[%r2]"))
+    out += spoil(simple + hint, ("[%rd1, {%r3, %r4}]", "[%r2]", "%rd2"), SOME)
+    mods = [".2d", ".global", ".shared::cta", ".tile", ".bulk_group", hint]
+    out += shuffle("cp.async.bulk.tensor", mods, "[%rd1, {%r3, %r4}]", "[%r2]", "%rd2")
+    out += shuffle("cp.async.bulk.tensor", [".1d.global", ".shared::cta", ".bulk_group"],
+                   "[%rd1, {%r3}]", "[%r2]")  # fmt: skip
+    for head in ("cp.async.bulk.commit_group", "cp.async.bulk.wait_group",
+                 "cp.async.bulk.wait_group.read"):  # fmt: skip
+        numbers = ("0", "1", "7", "-1", "2147483648", "4294967295", "4294967296", "1.5", "3U",
+                   "WARP_SZ", "1+2", "%r1", "smem", "%p1", "[%r1]", "{0}")  # fmt: skip
+        out += [statement(head, n) for n in ("", *numbers, "0, 0")]
+        out += [f"{guard} {statement(head, '0')}" for guard in GUARDS]
+        out += [f"{guard} {head};" for guard in GUARDS]
+        out += [statement(head + alien, "0") for alien in (*ALIENS, ".read", "::read")]
+        out += [f"{head}{alien};" for alien in (*ALIENS, ".read")]
+    out += ["cp.async.bulk.wait_all;", "cp.async.bulk.read.wait_group 0;",
+            "cp.async.bulk.commit_group.wait_group 0;"]  # fmt: skip
+    return unique(out)
+
+
 # --- 8. fences -----------------------------------------------------------------------------------
 
 
@@ -1011,7 +1061,7 @@ NUMERIC: tuple[str, ...] = tuple(t for t in TYPES if t != ".tf32")
 
 
 def integer() -> list[str]:
-    """add sub mul mad and or xor not shl shr bfe neg abs min max (chapters 9.7.1, 9.7.8).
+    """add sub mul mad div rem and or xor not shl shr bfe neg abs min max (chapters 9.7.1, 9.7.8).
 
     Operation (with .lo, .hi, .wide, .sat, .relu and wrong ones) x every type x register, literal
     and float literal; wide and shift with the right and wrong widths; operand perturbations.
@@ -1023,6 +1073,12 @@ def integer() -> list[str]:
         tails = (f"{reg}3", "5", "1.5")
         out += [statement(f"{op}{kind}", f"{reg}1", f"{reg}2", tail) for tail in tails]
         out.append(statement(f"{op}.sat{kind}", f"{reg}1", f"{reg}2", f"{reg}3"))
+    for op, kind in itertools.product(("div", "rem"), NUMERIC):
+        reg = OF_TYPE[kind]
+        for mods in ("", ".sat", ".approx", ".full", ".rn"):
+            out.append(statement(f"{op}{mods}{kind}", f"{reg}1", f"{reg}2", f"{reg}3"))
+        out += [statement(f"{op}{kind}", f"{reg}1", f"{reg}2", tail) for tail in ("5", "0", "1.5")]
+        out.append(statement(f"{op}{kind}", f"{reg}1", "7", f"{reg}3"))
     for op, kind in itertools.product(("min", "max"), NUMERIC):
         reg = OF_TYPE[kind]
         out.append(statement(f"{op}.relu{kind}", f"{reg}1", f"{reg}2", f"{reg}3"))
@@ -1077,6 +1133,8 @@ def integer() -> list[str]:
     out += spoil("mul.wide.u32", ("%rd1", "%r2", "%r3"))
     out += spoil("mad.lo.s32", ("%r1", "%r2", "%r3", "%r4"), SOME)
     out += spoil("shl.b32", ("%r1", "%r2", "%r3"), SOME)
+    out += spoil("div.u32", ("%r1", "%r2", "%r3"), SOME)
+    out += spoil("rem.s64", ("%rd1", "%rd2", "%rd3"), SOME)
     out += spoil("not.b32", ("%r1", "%r2"), SOME)
     out += spoil("bfe.u32", ("%r1", "%r2", "%r3", "%r4"), SOME)
     out += spoil("neg.s32", ("%r1", "%r2"), SOME)
@@ -1337,6 +1395,7 @@ FAMILIES: dict[str, Callable[[], list[str]]] = {
     "tcgen05.mma.sp/ws": tcgen05_mma_sparse_and_ws,
     "mbarrier": mbarrier,
     "tensor load": tensor_load,
+    "tensor store": tensor_store,
     "fence": fences,
     "barrier": barriers,
     "mov": mov,

@@ -256,6 +256,7 @@ INTRINSICS_NOT_YET: dict[str, str] = {
     r"tcgen05\.cp\..*": "copies from shared to tensor memory have no row",
     r"tcgen05\.shift\..*": "shifts of rows have no row",
     r"cp\.async\.bulk\.tensor\.g2s\.(cta\.)?tile\.gather4\.2d": "the gather mode of tensor copies",
+    r"cp\.async\.bulk\.tensor\.s2g\.tile\.scatter4\.2d": "the scatter mode of tensor copies",
     r"fence\.proxy\.(alias|tensormap_generic\..*|async_generic\..*)": "fences of other proxies",
     r"fence\.(acquire|release)\.sync_restrict\..*": "one-way fences of one state space",
     r"read\.ptx\.sreg\.warpsize": "a constant, WARP_SZ in PTX, and no special register",
@@ -263,8 +264,8 @@ INTRINSICS_NOT_YET: dict[str, str] = {
 """Intrinsics of the families that nvgen does not select, by name, with what is missing."""
 
 SCALAR_NOT_YET: dict[str, str] = {
-    r"(add|sub|mul|and|or|xor|shl|lshr|ashr) i8 .*": "arithmetic of eight bits",
-    r"(add|sub|mul|shl|lshr|ashr) i1 .*": "arithmetic of one bit, but for logic",
+    r"(add|sub|mul|[us]div|[us]rem|and|or|xor|shl|lshr|ashr) i8 .*": "arithmetic of eight bits",
+    r"(add|sub|mul|[us]div|[us]rem|shl|lshr|ashr) i1 .*": "arithmetic of one bit, but for logic",
     r"icmp \w+ i8 .*": "comparison of eight bits",
     r"icmp [us]\w\w i1 .*": "order of single bits",
     r"bitcast (i32|i64) to <\d x i8>|bitcast <\d x i8> to (i32|i64)": "bytes of a word",

@@ -83,6 +83,7 @@ FAMILIES: dict[str, str] = {
     "tcgen05.mma.ws": r"tcgen05\.mma\.ws\..*",
     "mbarrier": r"mbarrier\..*",
     "tma": r"cp\.async\.bulk\.tensor\.g2s\.(cta\.)?tile\..*",
+    "tma.store": r"cp\.async\.bulk\.(tensor\.s2g\.tile\..*|(commit|wait)\.group.*)",
     "fence": r"fence\..*",
     "barrier": r"(barrier\.(cta|cluster)|bar\.warp)\..*",
     "elect": r"elect\.sync",
@@ -92,6 +93,7 @@ FAMILIES: dict[str, str] = {
 
 SCOPE = re.compile(
     r"tcgen05\..*|mbarrier\..*|cp\.async\.bulk\.tensor\.g2s\.(cta\.)?tile\..*|fence\..*"
+    r"|cp\.async\.bulk\.(tensor\.s2g\.tile\..*|(commit|wait)\.group.*)"
     r"|barrier\..*|bar\..*|elect\..*|read\.ptx\.sreg\..*|is_explicit_cluster"
 )
 """What the families together must cover: all of LLVM's names that begin like this."""
@@ -185,6 +187,10 @@ def _tile_to_cta(m: re.Match[str]) -> Signature:
     return _signature(f"S S P {'i32=8 ' * int(m[1])}i64 i1")
 
 
+def _tile_from_cta(m: re.Match[str]) -> Signature:
+    return _signature(f"S P {'i32=8 ' * int(m[1])}i64 i1")
+
+
 def _barrier(m: re.Match[str]) -> Signature:
     count = " i32=64" if m[2] == "count" else ""
     match m[1]:
@@ -237,6 +243,10 @@ _SIGNATURES: dict[str, Callable[[re.Match[str]], Signature] | Signature] = {
     r"cp\.async\.bulk\.tensor\.g2s\.cta\.tile\.gather4\.2d": _signature(
         f"S S P {'i32=8 ' * 5}i64 i1"
     ),
+    r"cp\.async\.bulk\.tensor\.s2g\.tile\.(\d)d": _tile_from_cta,
+    r"cp\.async\.bulk\.tensor\.s2g\.tile\.scatter4\.2d": _signature(f"S P {'i32=8 ' * 5}i64 i1"),
+    r"cp\.async\.bulk\.commit\.group": _signature(""),
+    r"cp\.async\.bulk\.wait\.group(?:\.read)?": _signature("i32"),
     r"fence\.(?:sc|proxy\.alias|mbarrier_init|proxy\.async|release|acquire)(?:\..*)?": (
         _signature("")
     ),
@@ -268,8 +278,14 @@ def signature(name: str) -> Signature:
 
 # --- immediates ----------------------------------------------------------------------------------
 
-UNBOUNDED: dict[str, tuple[int, ...]] = {"i1": (0, 1), "i64": (0, 1, 16, 512)}
-"""Values for immediates without a range of LLVM's: flags, and the split of .16x32bx2 in columns."""
+UNBOUNDED: dict[str, tuple[int, ...]] = {
+    "i1": (0, 1),
+    "i32": (0, 1, 7),
+    "i64": (0, 1, 16, 512),
+}
+"""Values for immediates without a range of LLVM's: flags, bulk groups that may be under way, and
+the split of .16x32bx2 in columns.
+"""
 
 
 @functools.cache

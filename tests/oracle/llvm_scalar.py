@@ -22,7 +22,8 @@ GLOBAL = "ptr addrspace(1)"
 INTEGERS = ("i1", "i8", "i16", "i32", "i64")
 BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
 SPACES = {0: "ptr", 1: GLOBAL} | {n: f"ptr addrspace({n})" for n in (3, 4, 5, 7)}
-BINARY = ("add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr")
+DIVISIONS = ("udiv", "sdiv", "urem", "srem")
+BINARY = ("add", "sub", "mul", *DIVISIONS, "and", "or", "xor", "shl", "lshr", "ashr")
 PREDICATES = ("eq", "ne", "ugt", "uge", "ult", "ule", "sgt", "sge", "slt", "sle")
 BIG = {
     "i1": 1,
@@ -108,11 +109,13 @@ def _operands(type_: str) -> Iterator[tuple[str, tuple[int | None, int | None]]]
 
 
 def arithmetic() -> Iterator[tuple[str, str]]:
-    """add, sub, mul, and, or, xor, shl, lshr, ashr."""
+    """add, sub, mul, divisions, and, or, xor, shl, lshr, ashr."""
     for op, type_ in itertools.product(BINARY, INTEGERS):
         for label, constants in _operands(type_):
             if op in ("shl", "lshr", "ashr") and constants[1] not in (None, 5):
                 continue  # shifted by more than the width: poison
+            if op in DIVISIONS and constants[1] is not None:
+                continue  # LLVM multiplies by the inverse, ptxas does it for nvgen
             body = _Body()
             lhs, rhs = (body.input(type_, constant) for constant in constants)
             result = body.line(f"{op} {type_} {lhs}, {rhs}")

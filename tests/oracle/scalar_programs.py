@@ -17,6 +17,7 @@ INPUTS = 4
 
 WIDTHS = (1, 8, 16, 32, 64)
 NOT_SELECTED = {
+    *((name, w) for name in ("udiv", "sdiv", "urem", "srem") for w in (1, 8)),
     *((name, 8) for name in ("add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr")),
     *((name, 1) for name in ("add", "sub", "mul", "shl", "lshr", "ashr")),
     *(

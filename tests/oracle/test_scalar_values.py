@@ -74,7 +74,9 @@ def blank(size: int) -> Bytes:
 
 # ---- one operation at a time, on every pair of edge values -----------------------------------
 
+DIVISIONS = ("udiv", "sdiv", "urem", "srem")
 BINARY = {
+    **{n: f"{n} iW %a, %divisor" for n in DIVISIONS},
     **{n: f"{n} iW %a, %b" for n in ("add", "sub", "mul", "and", "or", "xor")},
     **{n: f"{n} iW %a, %amount" for n in ("shl", "lshr", "ashr")},
 }
@@ -104,6 +106,7 @@ def pairs(width: int) -> NDArray[np.uint64]:
 def one_operation(template: str, width: int, result: int) -> str:
     """A kernel that applies one operation to each thread's pair (a, b), b's low bit the flag.
 
+    Divisors are neither 0 nor -1, for which a division may be undefined.
     Operands of a width that is not i32 or i64 come from wider words by trunc, as real code has it.
     """
     text = template.replace("iW", f"i{width}")
@@ -124,6 +127,9 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
   %a = {a}
   %b = {b}
   {amount}
+  %odd = or i64 %wb, 1
+  %nonzero = and i64 %odd, -3
+  %divisor = {narrow.replace("PAIR", "nonzero") if narrow else "add i64 %nonzero, 0"}
   %flag = trunc i64 %wb to i1
   %r = {text}
   %s = {widen}
@@ -170,6 +176,8 @@ def test_an_operation_with_a_constant_on_either_side(name: str, width: int):
     """A constant may become an immediate: min, max, -1 and powers of two must survive that."""
     shift = name in ("shl", "lshr", "ashr")
     right = sorted({0, 1, width // 2, width - 1}) if shift else edges(width)
+    if name in DIVISIONS:
+        right = [c for c in right if c not in (0, -1)]
     lines = [f"%r{i} = {name} i{width} %a, {c}" for i, c in enumerate(right)]
     if name == "sub":
         lines += [f"%r{len(right) + i} = sub i{width} {c}, %a" for i, c in enumerate(right)]
@@ -757,7 +765,6 @@ VALUES = """\
   %f = load float, ptr addrspace(1) %in
 """
 NOT_YET = {
-    **{n: f"%r = {n} i32 %i, 3" for n in ("udiv", "sdiv", "urem", "srem")},
     **{n: f"%r = {n} float %f, %f" for n in ("fadd", "fsub", "fmul", "fdiv", "frem")},
     "fneg": "%r = fneg float %f",
     "fcmp": "%r = fcmp olt float %f, %f",

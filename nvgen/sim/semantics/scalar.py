@@ -98,6 +98,42 @@ def mul_wide(c: Compiler, mi: MachineInstr) -> Step:
     return run
 
 
+def _division(*, remainder: bool) -> Maker:
+    """A quotient rounded towards zero, or what is left; by lanes, as others may hold a zero."""
+
+    def make(c: Compiler, mi: MachineInstr) -> Step:
+        type_ = _type(mi)
+        a, b = _inputs(c, mi, "a", "b")
+        write = _result(c, mi)
+
+        def run(fragment: Fragment) -> Outcome:
+            warp, lanes = fragment.warp, fragment.lanes
+            x, y = (_as(get(warp), type_)[lanes].tolist() for get in (a, b))
+            if 0 in y:
+                raise fault(
+                    "division-by-zero",
+                    f"{mi.row.head} by zero",
+                    got="a divisor of 0",
+                    expected="any other: the result is the machine's choice",
+                    section=mi.row.section,
+                )
+            found = [_divided(p, q, remainder) for p, q in zip(x, y, strict=True)]
+            value = np.zeros(WARP, unsigned(type_.bits))
+            mask = (1 << type_.bits) - 1
+            value[lanes] = [number & mask for number in found]
+            write(fragment, value)
+            return None
+
+        return run
+
+    return make
+
+
+def _divided(a: int, b: int, remainder: bool) -> int:
+    quotient = abs(a) // abs(b) * (-1 if (a < 0) != (b < 0) else 1)
+    return a - quotient * b if remainder else quotient
+
+
 def _multiply_add(high: bool) -> Maker:
     def make(c: Compiler, mi: MachineInstr) -> Step:
         type_ = _type(mi)
@@ -464,6 +500,8 @@ SEMANTICS: dict[str, Maker] = {
     "mul.lo": _binary(np.multiply),
     "mul.hi": _binary(_high),
     "mul.wide": mul_wide,
+    "div.int": _division(remainder=False),
+    "rem.int": _division(remainder=True),
     "mad.lo": _multiply_add(high=False),
     "mad.hi": _multiply_add(high=True),
     "mad.wide": mad_wide,
