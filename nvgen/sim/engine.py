@@ -70,6 +70,7 @@ class AsyncOp:
     effect: Callable[[], None]
     place: Place
     after: tuple[AsyncOp, ...] = ()
+    lazy: bool = False  # only a wait for it shows that it is there: the last one to be late
     number: int = 0
     done: bool = False
 
@@ -80,6 +81,29 @@ class AsyncOp:
 
     def __str__(self) -> str:
         return f"{self.name} #{self.number}"
+
+
+@dataclass(slots=True)
+class BulkGroups:
+    """One thread's bulk copies that a wait_group counts: each as its read, then its write."""
+
+    open: list[tuple[AsyncOp, AsyncOp]] = field(default_factory=list)
+    committed: list[list[tuple[AsyncOp, AsyncOp]]] = field(default_factory=list)
+
+    def commit(self) -> None:
+        """Make a group of the copies since the last one, even of none."""
+        self.committed.append(self.open)
+        self.open = []
+
+    def but_the_last(self, count: int, *, reads: bool) -> list[AsyncOp]:
+        """The operations of all groups but the `count` latest: the reads alone, or the writes."""
+        older = self.committed[: max(len(self.committed) - count, 0)]
+        return [read if reads else write for group in older for read, write in group]
+
+    def forget(self) -> None:
+        """Drop the oldest groups that are complete."""
+        while self.committed and all(write.done for _, write in self.committed[0]):
+            del self.committed[0]
 
 
 @dataclass(slots=True)
@@ -150,6 +174,6 @@ class Engine:
             case Mode.EARLY:
                 return ready[0]
             case Mode.LATE:
-                return ready[-1]
+                return ([op for op in ready if not op.lazy] or ready)[-1]
             case Mode.RANDOM:
                 return self.dice.choice(ready)

@@ -10,7 +10,7 @@ import itertools
 import math
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -23,7 +23,7 @@ from nvgen.sim.compile import Compiler
 from nvgen.sim.engine import Engine, Schedule
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.machine import FULL, WARP, Cta, Fragment, Machine, Warp
-from nvgen.sim.memory import Memory, Region
+from nvgen.sim.memory import BoundMap, Memory, Region
 from nvgen.sim.semantics.table import makers
 from nvgen.sim.shared import round_up, shared_layout
 from nvgen.tensor_map import SIZE, TensorMap
@@ -42,9 +42,11 @@ MAX_CTAS = 1 << 16
 
 @dataclass(slots=True)
 class Output:
-    """An array that the kernel writes: its bytes count as unwritten before the launch."""
+    """An array that the kernel writes, itself or through a tensor map: its bytes count as unwritten
+    before the launch.
+    """
 
-    array: Array
+    array: Array | TensorMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def simulate(
     symbols, static = shared_layout(module, function)
     _check_shared(static, smem)
     _globals((*module.variables, *function.variables), memory, symbols)
-    binding = _Binding(memory)
+    binding = _Binding(memory, stores=_stores_tiles(function))
     params, offsets = binding.bind(function, arguments)
     symbols.update(offsets)
     compiler = Compiler(module, function, makers())
@@ -142,6 +144,10 @@ def _check_shared(static: int, dynamic: int) -> None:
         )
 
 
+def _stores_tiles(function: MachineFunction) -> bool:
+    return any(mi.row.id == "cp.async.bulk.tensor.store" for mi in function.instructions())
+
+
 _MOST_BYTES = 1 << 32
 
 
@@ -164,9 +170,10 @@ def _globals(variables: Sequence[Variable], memory: Memory, symbols: dict[str, i
 class _Binding:
     """Arguments as parameter bytes, and the memory behind arrays."""
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, *, stores: bool) -> None:
         self.memory = memory
-        self.tensor_maps: dict[bytes, TensorMap] = {}
+        self.stores = stores  # whether the kernel may write through a tensor map
+        self.tensor_maps: dict[bytes, BoundMap] = {}
         self._written: list[tuple[Array, Region]] = []
 
     def bind(
@@ -196,19 +203,23 @@ class _Binding:
         match argument:
             case TensorMap():
                 return self._tensor_map(param, argument)
-            case Output():
-                return self._pointer(param, argument.array, written=False)
+            case Output(TensorMap() as map_):
+                return self._tensor_map(param, map_, written=False)
+            case Output(np.ndarray() as array):
+                return self._pointer(param, array, written=False)
             case np.ndarray():
                 return self._pointer(param, argument, written=True)
         if isinstance(argument, (int, float, np.integer, np.floating)):
             return _number(param, argument)
         raise _misfit(param, type(argument).__name__)
 
-    def _tensor_map(self, param: Param, argument: TensorMap) -> bytes:
+    def _tensor_map(self, param: Param, argument: TensorMap, *, written: bool = True) -> bytes:
         if param.type is not ScalarType.B8 or param.size < SIZE:
             raise _misfit(param, "a tensor map")
         key = struct.pack("<16sQ", b"nvgen tensor map", len(self.tensor_maps)).ljust(SIZE, b"\0")
-        self.tensor_maps[key] = argument
+        self.tensor_maps[key] = BoundMap(argument, argument.array)
+        if self.stores:
+            self._region(param, argument.array, written=written)
         return key.ljust(param.size, b"\0")
 
     def _connect_maps(self) -> None:
@@ -220,7 +231,8 @@ class _Binding:
             for array, region in self._written:
                 if _identity(array) == _identity(found.array):
                     live = region.data.view(array.dtype).reshape(array.shape)
-                    self.tensor_maps[key] = replace(found, array=live)
+                    written = region.written.reshape((*array.shape, array.itemsize))
+                    self.tensor_maps[key] = BoundMap(found.map, live, written)
                 elif np.may_share_memory(array, found.array) and np.shares_memory(
                     array, found.array
                 ):
@@ -229,12 +241,15 @@ class _Binding:
     def _pointer(self, param: Param, array: Array, *, written: bool) -> bytes:
         if not param.is_pointer and param.type is not ScalarType.U64:
             raise _misfit(param, f"an array of {array.dtype}")
+        return self._region(param, array, written=written).base.to_bytes(param.size, "little")
+
+    def _region(self, param: Param, array: Array, *, written: bool) -> Region:
         region = self._known(param, array)
         if region is None:
             data = np.frombuffer(array.tobytes(), np.uint8).copy()
             region = self.memory.allocate(param.name, data.size, data if written else None)
             self._written.append((array, region))
-        return region.base.to_bytes(param.size, "little")
+        return region
 
     def _known(self, param: Param, array: Array) -> Region | None:
         """The memory of an array that an earlier argument has brought already.
@@ -302,7 +317,7 @@ def _populate(
     threads = machine.block[0] * machine.block[1] * machine.block[2]
     counts = itertools.product(*(range(n) for n in machine.grid[::-1]))
     for number, (z, y, x) in enumerate(counts):
-        shared = Region.blank("shared memory", 0, static + dynamic)
+        shared = Region.shared(static + dynamic)
         bound = Region.of("kernel parameters", 0, np.frombuffer(params, np.uint8).copy())
         cta = Cta(machine, (x, y, z), number, 0, shared, bound, dynamic)
         for first in range(0, threads, WARP):

@@ -19,11 +19,10 @@ from numpy.typing import NDArray
 from intrinsics.findings import Finding, Place, SimulationError
 from intrinsics.mir import MachineInstr
 from nvgen.sim.barriers import CtaBarrier, MBarrier
-from nvgen.sim.engine import AsyncOp, Engine, Mode
+from nvgen.sim.engine import AsyncOp, BulkGroups, Engine, Mode
 from nvgen.sim.faults import fault, located, not_simulated
-from nvgen.sim.memory import Memory, Region
+from nvgen.sim.memory import BoundMap, Memory, Region
 from nvgen.sim.tensor_memory import TensorMemory
-from nvgen.tensor_map import TensorMap
 
 WARP = 32
 FULL = (1 << WARP) - 1
@@ -195,7 +194,7 @@ class Cta:
     tensor: TensorMemory = field(default_factory=TensorMemory)
     mbarriers: dict[int, MBarrier] = field(default_factory=dict)
     barriers: dict[int, CtaBarrier] = field(default_factory=dict)
-    groups: set[int] = field(default_factory=set)
+    bulk: dict[tuple[int, int], BulkGroups] = field(default_factory=dict)  # by warp and lane
 
     def barrier(self, number: int) -> CtaBarrier:
         """Barrier `number` of the CTA."""
@@ -226,7 +225,7 @@ class Machine:
     block: tuple[int, int, int]
     cluster: tuple[int, int, int]
     symbols: dict[str, int]
-    tensor_maps: dict[bytes, TensorMap]
+    tensor_maps: dict[bytes, BoundMap]
     steps_left: int
     ctas: list[Cta] = field(default_factory=list)
     steps: int = 0
@@ -371,8 +370,12 @@ class Machine:
         raise deadlock(self)
 
     def _finish(self) -> None:
-        """All threads have exited: nothing may be under way, nothing may be kept."""
+        """All threads have exited: nothing may be under way, nothing may be kept.
+
+        Only what a bulk copy has read already may still be on its way to global memory.
+        """
         findings: list[Finding] = []
+        self.engine.finish_all(op for op in self.engine.pending if op.kind == "bulk" and op.ready)
         if self.engine.pending:
             op = self.engine.pending[0]
             findings.append(

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from intrinsics.modifiers import Space
 from nvgen.sim.faults import fault
+from nvgen.tensor_map import TensorMap
 
 Bytes = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
@@ -53,6 +54,7 @@ class Region:
     base: int
     data: Bytes
     written: Flags
+    unfenced: Flags | None = None  # written by threads, with no proxy fence since (shared memory)
 
     @classmethod
     def blank(cls, name: str, base: int, size: int) -> Region:
@@ -64,10 +66,34 @@ class Region:
         """Memory with contents."""
         return cls(name, base, data, np.ones(data.size, np.bool_))
 
+    @classmethod
+    def shared(cls, size: int) -> Region:
+        """The shared memory of a CTA, where both proxies meet."""
+        found = cls.blank("shared memory", 0, size)
+        found.unfenced = np.zeros(size, np.bool_)
+        return found
+
     @property
     def end(self) -> int:
         """The address after the last byte."""
         return self.base + self.data.size
+
+    def fence(self) -> None:
+        """A proxy fence: what threads have written until now, the async proxy may see."""
+        if self.unfenced is not None:
+            self.unfenced[:] = False
+
+
+@dataclass(frozen=True, slots=True)
+class BoundMap:
+    """A tensor map of a launch: the array that the kernel sees, and which of its bytes are written.
+
+    `written` has the array's shape and the bytes of an element; None if nobody else writes it.
+    """
+
+    map: TensorMap
+    array: NDArray[np.generic]
+    written: Flags | None = None
 
 
 class Memory:
@@ -116,6 +142,8 @@ class Memory:
             _check_written(region, offsets, size, agent, proxy)
         else:
             self.version += 1
+        if region.unfenced is not None:
+            _cross_proxies(region.unfenced, offsets, size, kind, proxy, agent)
         return offsets
 
     def regions_at(
@@ -178,6 +206,37 @@ def _check_written(
             got=f"{int(unwritten.sum())} unwritten bytes, the first at offset {offset}",
             expected="written memory",
             hint="is a wait for the operation that writes it missing?",
+        )
+
+
+def _cross_proxies(
+    unfenced: Flags,
+    offsets: NDArray[np.int64],
+    size: int,
+    kind: Access,
+    proxy: Proxy,
+    agent: str,
+) -> None:
+    """Note what threads write; the async proxy reads it only after a proxy fence.
+
+    Any fence of the CTA counts for all that was written before it: whether the threads met in
+    between is not looked at.
+    """
+    if kind is Access.WRITE:
+        unfenced[offsets[..., None] + np.arange(size)] = proxy is Proxy.GENERIC
+        return
+    if proxy is Proxy.GENERIC or not unfenced.any():
+        return
+    index = offsets[..., None] + np.arange(size)
+    stale = unfenced[index]
+    if stale.any():
+        raise fault(
+            "proxy-fence",
+            f"{agent} reads what threads wrote, with no proxy fence in between",
+            got=f"{int(stale.sum())} bytes, the first at offset {int(index[stale][0])}",
+            expected="fence.proxy.async between the stores and the copy",
+            hint="the threads that wrote execute fence.proxy.async, then they meet at a barrier",
+            section="Memory Consistency Model, Proxies",
         )
 
 

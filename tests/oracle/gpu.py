@@ -96,10 +96,10 @@ class _Memory:
 
     def image(self, argument: object, size: int) -> np.ndarray:
         """The bytes of one kernel parameter."""
-        if isinstance(argument, TensorMap):
-            return _encoded(argument, self.address(argument.array))
         if isinstance(argument, Output):
             argument = argument.array
+        if isinstance(argument, TensorMap):
+            return _encoded(argument, self.address(argument.array))
         if isinstance(argument, np.ndarray):
             return np.array([self.address(argument)], np.uint64)
         assert isinstance(argument, int | np.integer)

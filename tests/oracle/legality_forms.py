@@ -809,13 +809,13 @@ def tensor_store() -> list[str]:
         op = f"cp.async.bulk.tensor.{dim}d.global.shared::cta.tile.bulk_group"
         out.append(statement(op, "[%rd1, " + registers(count) + "]", "[%r2]"))
     simple = "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group"
-    for coordinates in ("{%u1, %s1}", "{%f1, %f2}", "{%h1, %h2}", "{0, 16}", "{%r1, 3}", "{%r1}",
-                        "{1.0, 2}", "{%p1, %p2}", "%r1", "{_, %r1}", "{%hx1, %hx1}"):  # fmt: skip
-        out.append(statement(simple, f"[%rd1, {coordinates}]", "[smem]"))
-    for tensor in ("[%r1, {%r3, %r4}]", "[ktmap, {%r3, %r4}]", "[gmem, {%r3, %r4}]",
-                   "[smem, {%r3, %r4}]", "[%rd1+64, {%r3, %r4}]", "[{%r3, %r4}, %rd1]",
-                   "[%ud1, {%r3, %r4}]", "[%rd1, %r3]"):  # fmt: skip
-        out.append(statement(simple, tensor, "[smem]"))
+    kinds = ("{%u1, %s1}", "{%f1, %f2}", "{%h1, %h2}", "{0, 16}", "{%r1, 3}", "{%r1}", "{1.0, 2}",
+             "{%p1, %p2}", "%r1", "{_, %r1}", "{%hx1, %hx1}")  # fmt: skip
+    out += [statement(simple, f"[%rd1, {coordinates}]", "[smem]") for coordinates in kinds]
+    tensors = ("[%r1, {%r3, %r4}]", "[ktmap, {%r3, %r4}]", "[gmem, {%r3, %r4}]",
+               "[smem, {%r3, %r4}]", "[%rd1+64, {%r3, %r4}]", "[{%r3, %r4}, %rd1]",
+               "[%ud1, {%r3, %r4}]", "[%rd1, %r3]")  # fmt: skip
+    out += [statement(simple, tensor, "[smem]") for tensor in tensors]
     out += spoil(simple, ("[%rd1, {%r3, %r4}]", "[%r2]"))
     out += spoil(simple + hint, ("[%rd1, {%r3, %r4}]", "[%r2]", "%rd2"), SOME)
     mods = [".2d", ".global", ".shared::cta", ".tile", ".bulk_group", hint]

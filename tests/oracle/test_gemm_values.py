@@ -490,8 +490,8 @@ FORMS = {
 NOT_SELECTED = {
     "copy to tensor memory": f"call void @llvm.nvvm.tcgen05.cp.128x256b.cg1({D}, i64 0)",
     "shift": f"call void @llvm.nvvm.tcgen05.shift.down.cg1({D})",
-    "TMA store": (
-        "call void @llvm.nvvm.cp.async.bulk.tensor.s2g.tile.1d"
+    "TMA reduction": (
+        "call void @llvm.nvvm.cp.async.bulk.tensor.reduce.add.tile.1d"
         f"({SHARED}, ptr %map, i32 0, i64 0, i1 0)"
     ),
     "bulk copy": (

@@ -98,6 +98,30 @@ def tma_tile(
     return memory, written
 
 
+def tma_stored(
+    array: Array,
+    memory: NDArray[np.uint8],
+    box: Sequence[int],
+    start: Sequence[int],
+    *,
+    span: int,
+    base: int,
+) -> Array:
+    """The tensor after a store of a box that lies in shared memory as a copy would leave it.
+
+    Elements of the box outside of the tensor are dropped.
+    """
+    item = array.dtype.itemsize
+    pitch = span or box[-1] * item
+    found = array.copy()
+    for row, place, index in tma_elements(array.shape, box, start):
+        if index is not None:
+            at = base + row * pitch + place * item
+            data = bytes(int(memory[swizzled(at + i, span)]) for i in range(item))
+            found[index] = np.frombuffer(data, array.dtype)[0]
+    return found
+
+
 # ---- tensor memory ---------------------------------------------------------------------------
 
 REGISTERS = {"32x32b": 1, "16x64b": 1, "16x128b": 2, "16x256b": 4, "16x32bx2": 1}

@@ -42,12 +42,13 @@ def kernel(body: str, arguments: Sequence[Argument | Output], variables: str = "
     parameters = []
     loads = ["    mov.u32 %tx, %tid.x;", "    mov.u32 %lane, %laneid;"]
     for i, argument in enumerate(arguments):
-        if isinstance(argument, TensorMap):
+        given = argument.array if isinstance(argument, Output) else argument
+        if isinstance(given, TensorMap):
             parameters.append(f".param .align 64 .b8 m{i}[128]")
             loads.append(f"    .reg .b64 %m{i};\n    mov.u64 %m{i}, m{i};")
             loads.append(f"    cvta.param.u64 %m{i}, %m{i};")
             continue
-        wide = isinstance(argument, (np.ndarray, Output))
+        wide = isinstance(given, np.ndarray)
         size = 64 if wide else 32
         parameters.append(f".param .u{size} a{i}")
         loads.append(f"    .reg .b{size} %a{i};\n    ld.param.u{size} %a{i}, [a{i}];")

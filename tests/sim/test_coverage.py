@@ -78,7 +78,6 @@ IGNORED = {
     "sem": _ORDER,
     "scope": _ORDER,
     "side": _ORDER,
-    "space of fence.proxy.async": _ORDER,
     "cop": _CACHE,
     "cache_hint": _CACHE,
     "cache_policy": _CACHE,

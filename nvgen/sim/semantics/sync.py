@@ -1,7 +1,8 @@
 """Fences, barriers, and the election of a thread.
 
 Layer: nvgen.sim.semantics.  The simulator's generic-proxy accesses take effect at once and in
-order, so a fence has nothing left to do.  PTX ISA, membar / fence; barrier; elect.sync.
+order, so a fence has nothing left to do; a proxy fence lets the async proxy see them.  PTX ISA,
+membar / fence; barrier; elect.sync.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from intrinsics.mir import MachineInstr
-from intrinsics.modifiers import ReduceOp, ScalarType
+from intrinsics.modifiers import ReduceOp, ScalarType, Space
 from nvgen.sim.compile import Compiler, Getter, Maker, flags, uniform
 from nvgen.sim.faults import fault
 from nvgen.sim.machine import WARP, Fragment, Lanes, Outcome, Step, Wait, lanes_of
@@ -18,6 +19,18 @@ from nvgen.sim.machine import WARP, Fragment, Lanes, Outcome, Step, Wait, lanes_
 def fence(c: Compiler, mi: MachineInstr) -> Step:
     """Nothing left to order."""
     return lambda fragment: None
+
+
+def fence_proxy_async(c: Compiler, mi: MachineInstr) -> Step:
+    """What threads have written to shared memory, the async proxy may read now."""
+    if mi.form.facts["space"] is Space.GLOBAL:
+        return lambda fragment: None
+
+    def run(fragment: Fragment) -> Outcome:
+        fragment.warp.cta.shared.fence()
+        return None
+
+    return run
 
 
 def _needed(c: Compiler, mi: MachineInstr) -> Getter | None:
@@ -144,7 +157,7 @@ def elect(c: Compiler, mi: MachineInstr) -> Step:
 
 SEMANTICS: dict[str, Maker] = {
     "fence": fence,
-    "fence.proxy.async": fence,
+    "fence.proxy.async": fence_proxy_async,
     "fence.mbarrier_init": fence,
     "elect.sync": elect,
     "bar.sync": barrier,

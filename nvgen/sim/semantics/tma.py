@@ -1,55 +1,100 @@
-"""Bulk tensor copies: a tile from global to shared memory, in the background.
+"""Bulk tensor copies: a tile from global to shared memory or back, in the background.
 
-Layer: nvgen.sim.semantics.  The copy reads global memory and writes shared memory when it takes
+Layer: nvgen.sim.semantics.  A load reads global memory and writes shared memory when it takes
 effect, then counts its bytes on the mbarrier.  Elements outside of the tensor come as zeros and
-count too. PTX ISA, cp.async.bulk.tensor; Tensors, Swizzling Modes.
+count too.  A store takes effect twice: it reads shared memory at some moment before the
+wait_group.read that covers it ends, then it writes global memory before the wait_group ends;
+elements outside of the tensor are dropped.  PTX ISA, cp.async.bulk.tensor;
+cp.async.bulk.wait_group; Tensors, Swizzling Modes.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.layouts import swizzle
-from intrinsics.mir import MachineInstr, Mem
+from intrinsics.mir import Imm, MachineInstr, Mem
 from intrinsics.modifiers import Dim, ScalarType, Space
 from nvgen.sim.compile import Compiler, Maker
-from nvgen.sim.engine import AsyncOp
+from nvgen.sim.engine import AsyncOp, BulkGroups
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import Cta, Fragment, Outcome, Step, lane_numbers
-from nvgen.sim.memory import Access, Proxy, gather, scatter
+from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
+from nvgen.sim.memory import Access, BoundMap, Proxy, gather, scatter
 from nvgen.sim.semantics.mbarrier import to_shared
 from nvgen.sim.semantics.memory import find
 from nvgen.tensor_map import SIZE, TensorMap
 
+_SECTION = "cp.async.bulk.tensor"
+_ALIGNED = 128
+"""Bytes that a copy's shared address is aligned to; an H200 traps on less, swizzled or not."""
+
+_ATOM = 16
+"""Bytes that stay together under every swizzling; the rows of a box are whole atoms."""
+
 
 def load(c: Compiler, mi: MachineInstr) -> Step:
     """Issue a tile load."""
-    dim = mi.form.facts["dim"]
-    assert isinstance(dim, Dim)
-    coords = mi["coords"]
-    assert isinstance(coords, tuple)
-    getters = [c.get(part, ScalarType.S32) for part in coords]
-    dst, tmap, mbar = (c.address(mi[slot]) for slot in ("dst", "tmap", "mbar"))
+    tile = _tile_maker(c, mi, "dst")
+    mbar = c.address(mi["mbar"])
     place = c.place(mi)
-    assert isinstance(mi["dst"], Mem)
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
         cta = warp.cta
-        engine = cta.machine.engine
         for lane in lane_numbers(fragment.mask):
-            where = int(dst(warp)[lane])
             barrier = to_shared(int(mbar(warp)[lane]), Space.SHARED)
-            at = tuple(int(get(warp).view(np.int32)[lane]) for get in getters)
-            map_ = tensor_map_at(cta, int(tmap(warp)[lane]), dim.rank)
-            copy = _Copy(cta, map_, at, _own(where), barrier)
+            copy = _Load(tile(warp, lane), barrier)
             thread = (cta.number, warp.number, lane)
-            engine.issue(AsyncOp("TMA load", thread, "tma", copy.land, place))
+            cta.machine.engine.issue(AsyncOp("TMA load", thread, "tma", copy, place))
         cta.machine.changed()
         return None
 
     return run
+
+
+def store(c: Compiler, mi: MachineInstr) -> Step:
+    """Issue a tile store: its read, and after that its write."""
+    tile = _tile_maker(c, mi, "src")
+    place = c.place(mi)
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        engine = warp.cta.machine.engine
+        for lane in lane_numbers(fragment.mask):
+            copy = _Store(tile(warp, lane))
+            thread = (warp.cta.number, warp.number, lane)
+            name = "TMA store"
+            read = AsyncOp(f"{name} (read)", thread, "bulk.read", copy.read, place, lazy=True)
+            write = AsyncOp(name, thread, "bulk", copy.write, place, (read,), lazy=True)
+            _groups(warp, lane).open.append((read, write))
+            engine.issue(read)
+            engine.issue(write)
+        return None
+
+    return run
+
+
+def _tile_maker(c: Compiler, mi: MachineInstr, slot: str) -> Callable[[Warp, int], _Tile]:
+    """Gives the tile that a copy of one thread moves, between a tensor and the address `slot`."""
+    dim, coords = mi.form.facts["dim"], mi["coords"]
+    assert isinstance(dim, Dim)
+    assert isinstance(coords, tuple)
+    assert isinstance(mi[slot], Mem)
+    getters = [c.get(part, ScalarType.S32) for part in coords]
+    shared, tmap = c.address(mi[slot]), c.address(mi["tmap"])
+
+    def tile(warp: Warp, lane: int) -> _Tile:
+        at = tuple(int(get(warp).view(np.int32)[lane]) for get in getters)
+        map_ = tensor_map_at(warp.cta, int(tmap(warp)[lane]), dim.rank)
+        found = _Tile(warp.cta, map_, at, _own(int(shared(warp)[lane])))
+        found.check()
+        return found
+
+    return tile
 
 
 def _own(address: int) -> int:
@@ -58,7 +103,7 @@ def _own(address: int) -> int:
     return address
 
 
-def tensor_map_at(cta: Cta, address: int, rank: int) -> TensorMap:
+def tensor_map_at(cta: Cta, address: int, rank: int) -> BoundMap:
     """The tensor map whose 128 bytes lie at a generic address.
 
     Raises: Fault when there is none, or its rank is another.
@@ -76,62 +121,97 @@ def tensor_map_at(cta: Cta, address: int, rank: int) -> TensorMap:
             "cp.async.bulk.tensor: there is no tensor map",
             got=f"address {address:#x}",
             expected="a tensor map passed to the kernel",
-            section="cp.async.bulk.tensor",
+            section=_SECTION,
         )
-    if len(found.dims) != rank:
+    if len(found.map.dims) != rank:
         raise fault(
             "tensor-map-rank",
             "the copy has another rank than its tensor map",
             got=f"{rank}d",
-            expected=f"{len(found.dims)}d",
-            section="cp.async.bulk.tensor",
+            expected=f"{len(found.map.dims)}d",
+            section=_SECTION,
         )
     return found
 
 
-_ALIGNED = 128
-"""Bytes that a copy's destination is aligned to; an H200 traps on less, swizzled or not."""
+# ---- tiles -----------------------------------------------------------------------------------
+
+Slices = tuple[slice, ...]
 
 
-class _Copy:
-    """One tile on its way."""
+@dataclass(frozen=True, slots=True)
+class _Tile:
+    """A box of a tensor at coordinates (innermost first), and its place in shared memory."""
 
-    def __init__(
-        self, cta: Cta, map_: TensorMap, at: tuple[int, ...], where: int, barrier: int
-    ) -> None:
-        self.cta = cta
-        self.map = map_
-        self.at = at
-        self.where = where
-        self.barrier = barrier
-        if at[0] * map_.item_size % 16:
+    cta: Cta
+    bound: BoundMap
+    at: tuple[int, ...]
+    where: int
+
+    @property
+    def map(self) -> TensorMap:
+        return self.bound.map
+
+    def check(self) -> None:
+        """Whether a copy may begin here.
+
+        Raises: Fault.
+        """
+        if self.at[0] * self.map.item_size % 16:
             raise fault(
                 "tma-coordinate",
                 "the copy's innermost coordinate is no multiple of 16 bytes",
-                got=f"{at[0]} elements of {map_.item_size} bytes",
-                expected=f"a multiple of {16 // map_.item_size} elements",
+                got=f"{self.at[0]} elements of {self.map.item_size} bytes",
+                expected=f"a multiple of {16 // self.map.item_size} elements",
                 hint="an H200 ends the kernel with an illegal instruction",
-                section="cp.async.bulk.tensor",
+                section=_SECTION,
             )
-        if where % _ALIGNED:
+        if self.where % _ALIGNED:
             raise fault(
                 "tma-alignment",
-                "the copy's destination is misaligned",
-                got=f"shared address {where:#x}",
+                "the copy's shared address is misaligned",
+                got=f"shared address {self.where:#x}",
                 expected=f"a multiple of {_ALIGNED}",
-                section="cp.async.bulk.tensor",
+                section=_SECTION,
             )
 
-    def land(self) -> None:
-        """Write the tile, then count its bytes."""
-        tile = self._tile()
-        cta, memory = self.cta, self.cta.machine.memory
-        data = np.ascontiguousarray(tile).view(np.uint8).reshape(-1)
-        row, within = np.divmod(np.arange(data.size, dtype=np.int64), self.map.row_bytes)
+    def atoms(self) -> NDArray[np.int64]:
+        """Shared addresses of the box's atoms of 16 bytes, in the order of its elements."""
+        count = self.map.box_bytes // _ATOM
+        row, within = np.divmod(np.arange(count, dtype=np.int64) * _ATOM, self.map.row_bytes)
         pitch = max(self.map.row_bytes, self.map.swizzle.span)
-        addresses = swizzle(self.where + row * pitch + within, self.map.swizzle)
-        offsets = memory.access(cta.shared, addresses, 1, Access.WRITE, Proxy.ASYNC, "TMA load")
-        scatter(cta.shared, offsets, data[:, None])
+        return swizzle(self.where + row * pitch + within, self.map.swizzle)
+
+    def inside(self) -> tuple[Slices, Slices] | None:
+        """The part of the box that lies in the tensor, in the box and in the tensor, outermost
+        first; None if there is none.
+        """
+        box: list[slice] = []
+        tensor: list[slice] = []
+        for start, extent, size in zip(self.at, self.map.box, self.map.dims, strict=True):
+            low, high = max(start, 0), min(start + extent, size)
+            if low >= high:
+                return None
+            box.append(slice(low - start, high - start))
+            tensor.append(slice(low, high))
+        return tuple(box[::-1]), tuple(tensor[::-1])
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """A tile on its way to shared memory."""
+
+    tile: _Tile
+    barrier: int
+
+    def __call__(self) -> None:
+        """Write the tile, then count its bytes."""
+        tile, cta = self.tile, self.tile.cta
+        data = np.ascontiguousarray(self._elements()).view(np.uint8).reshape(-1, _ATOM)
+        offsets = cta.machine.memory.access(
+            cta.shared, tile.atoms(), _ATOM, Access.WRITE, Proxy.ASYNC, "TMA load"
+        )
+        scatter(cta.shared, offsets, data)
         barrier = cta.mbarriers.get(self.barrier)
         if barrier is None:
             raise fault(
@@ -143,19 +223,93 @@ class _Copy:
         barrier.complete(data.size)
         cta.machine.changed()
 
-    def _tile(self) -> NDArray[np.generic]:
-        """The box at the coordinates, outermost dimension first; zeros outside of the tensor."""
-        tile = np.zeros(self.map.box[::-1], self.map.array.dtype)
-        inner: list[slice] = []
-        outer: list[slice] = []
-        for start, extent, size in zip(self.at, self.map.box, self.map.dims, strict=True):
-            low, high = max(start, 0), min(start + extent, size)
-            if low >= high:
-                return tile
-            inner.append(slice(low - start, high - start))
-            outer.append(slice(low, high))
-        tile[tuple(inner[::-1])] = self.map.array[tuple(outer[::-1])]
-        return tile
+    def _elements(self) -> NDArray[np.generic]:
+        """The box, with zeros outside of the tensor."""
+        bound, inside = self.tile.bound, self.tile.inside()
+        found = np.zeros(bound.map.box[::-1], bound.array.dtype)
+        if inside is None:
+            return found
+        box, tensor = inside
+        if bound.written is not None and not bound.written[tensor].all():
+            raise fault(
+                "uninitialized",
+                "TMA load reads global memory that nobody has written (async proxy)",
+                got=f"{int((~bound.written[tensor]).sum())} unwritten bytes",
+                expected="written memory",
+                hint="is a wait for the operation that writes it missing?",
+            )
+        found[box] = bound.array[tensor]
+        return found
 
 
-SEMANTICS: dict[str, Maker] = {"cp.async.bulk.tensor.load": load}
+@dataclass(slots=True)
+class _Store:
+    """A tile on its way to global memory."""
+
+    tile: _Tile
+    data: NDArray[np.uint8] | None = None
+
+    def read(self) -> None:
+        """Take the tile out of shared memory."""
+        cta = self.tile.cta
+        offsets = cta.machine.memory.access(
+            cta.shared, self.tile.atoms(), _ATOM, Access.READ, Proxy.ASYNC, "TMA store"
+        )
+        self.data = gather(cta.shared, offsets, _ATOM).reshape(-1)
+
+    def write(self) -> None:
+        """Put the tile into the tensor."""
+        assert self.data is not None
+        bound, inside = self.tile.bound, self.tile.inside()
+        if inside is None:
+            return
+        box, tensor = inside
+        elements = self.data.view(bound.array.dtype).reshape(bound.map.box[::-1])
+        bound.array[tensor] = elements[box]
+        assert bound.written is not None
+        bound.written[tensor] = True
+        self.tile.cta.machine.changed()
+
+
+# ---- groups ----------------------------------------------------------------------------------
+
+
+def _groups(warp: Warp, lane: int) -> BulkGroups:
+    return warp.cta.bulk.setdefault((warp.number, lane), BulkGroups())
+
+
+def commit_group(c: Compiler, mi: MachineInstr) -> Step:
+    """Each thread makes a group of its stores since the last one."""
+
+    def run(fragment: Fragment) -> Outcome:
+        for lane in lane_numbers(fragment.mask):
+            _groups(fragment.warp, lane).commit()
+        return None
+
+    return run
+
+
+def wait_group(c: Compiler, mi: MachineInstr) -> Step:
+    """Let each thread's groups take effect, all but the latest ones."""
+    n = mi["n"]
+    assert isinstance(n, Imm)
+    count = n.value & 0xFFFF_FFFF
+    reads = mi.form.facts["read"] is not None
+
+    def run(fragment: Fragment) -> Outcome:
+        engine = fragment.warp.cta.machine.engine
+        for lane in lane_numbers(fragment.mask):
+            groups = _groups(fragment.warp, lane)
+            engine.finish_all(groups.but_the_last(count, reads=reads))
+            groups.forget()
+        return None
+
+    return run
+
+
+SEMANTICS: dict[str, Maker] = {
+    "cp.async.bulk.tensor.load": load,
+    "cp.async.bulk.tensor.store": store,
+    "cp.async.bulk.commit_group": commit_group,
+    "cp.async.bulk.wait_group": wait_group,
+}
