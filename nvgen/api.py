@@ -78,7 +78,7 @@ class Compiled:
         grid: Dim3 | int = 1,
         block: Dim3 | int | None = None,
         cluster: Dim3 | int = 1,
-        smem: int = 0,
+        smem: int | None = None,
         device: str = "sim",
         schedule: str = "early",
         kernel: str = "",
@@ -86,7 +86,8 @@ class Compiled:
     ) -> Statistics:
         """Launch the kernel on a device; arrays that it writes are changed in place.
 
-        `device` is "sim" (the CPU simulator); `schedule` is "early", "late" or "random:SEED".
+        `smem` is the size of dynamic shared memory in bytes: what the kernel is known to need, if
+        nothing is said.  `device` is "sim" (the CPU simulator); `schedule` is "early", "late" or "random:SEED".
 
         Raises: InputError for arguments or a shape that do not fit, SimulationError for a fault.
         """
@@ -104,7 +105,7 @@ class Compiled:
             grid=dim3(grid),
             block=dim3(shape),
             cluster=dim3(cluster),
-            smem=smem,
+            smem=self._dynamic_shared() if smem is None else smem,
             schedule=parse_schedule(schedule),
         )
 
@@ -115,6 +116,9 @@ class Compiled:
                 "run/kernel", "the module has several kernels: name one", expected=", ".join(names)
             )
         return names[0]
+
+    def _dynamic_shared(self) -> int:
+        return self.kernel.dynamic_shared if self.kernel else 0
 
     def _block(self, name: str) -> Dim3 | int:
         function = self.module.function(name)

@@ -11,7 +11,7 @@ from pathlib import Path
 from llvmlite import ir
 
 from nvgen.builder.llvm_ext import DebugLines
-from nvgen.builder.values import Int, Pointer, constant, refuse
+from nvgen.builder.values import Int, IntLike, Pointer, constant, refuse
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 
@@ -61,6 +61,14 @@ class BuilderBase:
     def trunc(self, value: Int, bits: int) -> Int:
         """The low bits."""
         return Int(self, self.at_caller().trunc(value.value, ir.IntType(bits)))
+
+    def select(self, condition: Int, if_true: IntLike, if_false: IntLike, bits: int = 32) -> Int:
+        """One of two values, by a condition."""
+        yes, no = (
+            choice.value if isinstance(choice, Int) else constant(choice, bits)
+            for choice in (if_true, if_false)
+        )
+        return Int(self, self.at_caller().select(condition.value, yes, no))
 
     def raw(self, value: Int | int | Pointer, type_: ir.Type) -> ir.Value:
         """A value as llvmlite's, checked against the type that is wanted.

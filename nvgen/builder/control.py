@@ -1,6 +1,7 @@
 """Control flow as context managers, and which threads execute what is inside.
 
-Layer: nvgen.builder.
+Layer: nvgen.builder.  Variables are kept in SSA form: a branch or loop that assigns one ends in a
+phi.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from enum import Enum
 from llvmlite import ir
 
 from nvgen.builder.intrinsics import IntrinsicCalls
-from nvgen.builder.values import Barrier, Int, IntLike, constant
+from nvgen.builder.values import Barrier, Int, IntLike, constant, refuse
 
 
 class Scope(Enum):
@@ -23,6 +24,57 @@ class Scope(Enum):
     THREAD = "a single thread"
 
 
+class Variable:
+    """An integer that changes as the kernel runs: what is assigned in a branch or a loop is there
+    after it.  It lives as long as the branch or loop that it was made in.
+    """
+
+    def __init__(self, value: Int) -> None:
+        self.value = value
+
+    def set(self, value: Int) -> None:
+        """Assign a value of the same width.
+
+        Raises: InputError for another width.
+        """
+        if value.bits != self.value.bits:
+            raise refuse(
+                "a variable keeps its width", got=f"i{value.bits}", expected=f"i{self.value.bits}"
+            )
+        self.value = value
+
+
+class Ring:
+    """A place in a ring of buffers: the `stage`, and the `parity` of the round that it is in.
+
+    A consumer waits for the phase of `parity`; a producer, who finds every buffer free in the first
+    round, for the phase before: `parity ^ 1`.
+    """
+
+    def __init__(self, builder: ControlFlow, stages: int) -> None:
+        self.builder = builder
+        self.stages = stages
+        self._stage = builder.variable(0)
+        self._parity = builder.variable(0)
+
+    @property
+    def stage(self) -> Int:
+        """The number of the buffer."""
+        return self._stage.value
+
+    @property
+    def parity(self) -> Int:
+        """0 in the first round, 1 in the second, and so on."""
+        return self._parity.value
+
+    def advance(self) -> None:
+        """Go on to the next buffer; behind the last one the next round begins."""
+        following = self.stage + 1
+        wraps = following == self.stages
+        self._stage.set(self.builder.select(wraps, 0, following))
+        self._parity.set(self.parity ^ self.builder.zext(wraps, 32))
+
+
 class ControlFlow(IntrinsicCalls):
     """Branches and loops."""
 
@@ -30,6 +82,17 @@ class ControlFlow(IntrinsicCalls):
         super().__init__(name)
         self.scope = Scope.CTA
         self._blocks = 0
+        self._variables: list[Variable] = []
+
+    def variable(self, value: IntLike, bits: int = 32) -> Variable:
+        """A variable with its first value."""
+        made = Variable(value if isinstance(value, Int) else self.const(value, bits))
+        self._variables.append(made)
+        return made
+
+    def ring(self, stages: int) -> Ring:
+        """A place in a ring of `stages` buffers, at its start."""
+        return Ring(self, stages)
 
     def sreg(self, name: str) -> Int:
         """A special register: `b.sreg("tid.x")`."""
@@ -42,6 +105,16 @@ class ControlFlow(IntrinsicCalls):
         """The thread's index in its block."""
         return self.sreg("tid.x")
 
+    @property
+    def ctaid_x(self) -> Int:
+        """The block's index in the grid."""
+        return self.sreg("ctaid.x")
+
+    @property
+    def nctaid_x(self) -> Int:
+        """The number of blocks in the grid."""
+        return self.sreg("nctaid.x")
+
     @contextmanager
     def if_(self, condition: Int, name: str = "if") -> Iterator[None]:
         """What follows is executed by the threads for which `condition` holds."""
@@ -50,10 +123,33 @@ class ControlFlow(IntrinsicCalls):
         then = builder.append_basic_block(f"{name}.{self._blocks}")
         after = builder.append_basic_block(f"after.{self._blocks}")
         builder.cbranch(condition.value, then, after)
+        before, known = builder.block, self._known()
         builder.position_at_end(then)
         yield
+        end = self.at_caller().block
         self.at_caller().branch(after)
         self._open(after)
+        self._join(known, before, end)
+
+    def _known(self) -> list[tuple[Variable, Int]]:
+        """The variables that there are, with their values."""
+        return [(variable, variable.value) for variable in self._variables]
+
+    def _join(self, known: list[tuple[Variable, Int]], before: ir.Block, end: ir.Block) -> None:
+        """Behind a branch or a loop: what was assigned in it, or what was there if it was skipped.
+
+        Variables that were made inside end here.
+        """
+        del self._variables[len(known) :]
+        for variable, old in known:
+            if variable.value is not old:
+                variable.value = self._phi((old, before), (variable.value, end))
+
+    def _phi(self, *incoming: tuple[Int, ir.Block]) -> Int:
+        found = self.at_caller().phi(incoming[0][0].value.type)
+        for value, block in incoming:
+            found.add_incoming(value.value, block)
+        return Int(self, found)
 
     @contextmanager
     def _in_scope(self, scope: Scope, condition: Int, name: str) -> Iterator[None]:
@@ -84,24 +180,31 @@ class ControlFlow(IntrinsicCalls):
             yield
 
     @contextmanager
-    def range(self, stop: IntLike, start: IntLike = 0, step: int = 1) -> Iterator[Int]:
+    def range(self, stop: IntLike, start: IntLike = 0, step: IntLike = 1) -> Iterator[Int]:
         """A loop: what follows is executed with each index below `stop`."""
         builder = self.at_caller()
         self._blocks += 1
         before = builder.block
         body = builder.append_basic_block(f"loop.{self._blocks}")
         after = builder.append_basic_block(f"after.{self._blocks}")
-        first, last = self._index(start), self._index(stop)
+        first, last, known = self._index(start), self._index(stop), self._known()
         builder.cbranch(builder.icmp_unsigned("<", first, last), body, after)
         builder.position_at_end(body)
         index = builder.phi(ir.IntType(32), name=f"i{self._blocks}")
         index.add_incoming(first, before)
+        turning = [self._phi((old, before)) for _, old in known]
+        for (variable, _), value in zip(known, turning, strict=True):
+            variable.value = value
         yield Int(self, index)
         builder = self.at_caller()
-        following = builder.add(index, ir.Constant(ir.IntType(32), step))
-        index.add_incoming(following, builder.block)
+        end = builder.block
+        following = builder.add(index, self._index(step))
+        index.add_incoming(following, end)
+        for (variable, _), value in zip(known, turning, strict=True):
+            value.value.add_incoming(variable.value.value, end)
         builder.cbranch(builder.icmp_unsigned("<", following, last), body, after)
         self._open(after)
+        self._join(known, before, end)
 
     def _open(self, block: ir.Block) -> None:
         """Go on in `block`, behind all the blocks that there are."""

@@ -27,6 +27,7 @@ from intrinsics.modifiers import (
     LoadMode,
     MmaKind,
     Pack,
+    ReadOnly,
     ScaleVec,
     Scope,
     Sem,
@@ -379,6 +380,37 @@ class IntrinsicCalls(BuilderBase):
         if cache_policy is not None:
             operands["cache_policy"] = cache_policy
         self._call("cp.async.bulk.tensor.load", facts, operands)
+
+    def cp_async_bulk_tensor_s2g_tile(
+        self,
+        tmap: Pointer,
+        coords: Sequence[IntLike],
+        src: Pointer,
+        *,
+        cache_policy: IntLike | None = None,
+    ) -> None:
+        """Store a tile from shared memory; `coords` are elements, innermost dimension first.
+
+        What threads wrote there needs `fence_proxy_async` before; the store is complete when a
+        `cp_async_bulk_wait_group` of this thread covers the group that it was committed to.
+        """
+        facts: dict[str, Fact] = {"dim": _dim(coords), "mode": LoadMode.TILE}
+        operands: dict[str, Operand] = {"src": src, "tmap": tmap, "coords": coords}
+        if cache_policy is not None:
+            operands["cache_policy"] = cache_policy
+        self._call("cp.async.bulk.tensor.store", facts, operands)
+
+    def cp_async_bulk_commit_group(self) -> None:
+        """Make a group of this thread's bulk stores since the last one."""
+        self._call("cp.async.bulk.commit_group", {}, {})
+
+    def cp_async_bulk_wait_group(self, n: int) -> None:
+        """Wait until all but the `n` latest groups of this thread are complete."""
+        self._call("cp.async.bulk.wait_group", {}, {"n": n})
+
+    def cp_async_bulk_wait_group_read(self, n: int) -> None:
+        """Wait until all but the `n` latest groups of this thread have read shared memory."""
+        self._call("cp.async.bulk.wait_group", {"read": ReadOnly.READ}, {"n": n})
 
     def fence_proxy_async(self, space: Space | None = None) -> None:
         """Order generic accesses before those of the async proxy."""

@@ -23,8 +23,14 @@ from nvgen.builder.llvm_ext import (
     TextAttributes,
     make_kernel,
 )
-from nvgen.builder.tiles import SharedTile, TensorTile, TileOperations, swizzle_mode
-from nvgen.builder.values import Barrier, Int, Pointer, Vector, refuse
+from nvgen.builder.tiles import (
+    SharedTile,
+    SharedTiles,
+    TensorTile,
+    TileOperations,
+    swizzle_mode,
+)
+from nvgen.builder.values import Barrier, Barriers, Int, Pointer, Vector, refuse
 from nvgen.tensor_map import TensorMap, tensor_map
 
 if TYPE_CHECKING:
@@ -32,6 +38,12 @@ if TYPE_CHECKING:
 
 STATIC_SHARED_LIMIT = 48 * 1024
 """Bytes of shared memory that ptxas lets a kernel declare; more must be dynamic."""
+
+DYNAMIC_SHARED_LIMIT = 227 * 1024
+"""Bytes of shared memory that a CTA can have on the machines with tensor memory."""
+
+_DYNAMIC_ALIGN = 1024
+"""Where dynamic shared memory begins: at a multiple of what any swizzling needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +65,7 @@ class Kernel:
     llvm: str
     block: tuple[int, int, int]
     parameters: tuple[Parameter, ...] = field(default=())
+    dynamic_shared: int = 0  # bytes that a launch must give it
 
     def compile(
         self, *, target: str, ptx: str | None = None, opt: int = 0, level: str = "record"
@@ -96,11 +109,16 @@ class Kernel:
 
 
 def _on_host(parameter: Parameter, value: object) -> object:
-    if parameter.is_output and isinstance(value, np.ndarray):
+    found = _tensor_map(parameter, value) if parameter.box else value
+    if parameter.is_output and isinstance(found, (np.ndarray, TensorMap)):
         from nvgen.sim.launch import Output
 
-        return Output(value)
-    if not parameter.box or isinstance(value, TensorMap):
+        return Output(found)
+    return found
+
+
+def _tensor_map(parameter: Parameter, value: object) -> TensorMap:
+    if isinstance(value, TensorMap):
         return value
     if not isinstance(value, np.ndarray):
         raise input_error(
@@ -124,11 +142,17 @@ class KernelBuilder(TileOperations):
     """Builds one kernel.
 
     Parameters are declared first (`pointer`, `integer`, `tensor_map`), then `begin` opens the body;
-    `finish` closes it and gives the kernel.
+    `finish` closes it and gives the kernel.  With `dynamic_shared` tiles lie in dynamic shared
+    memory, of which a CTA has more than of static.
     """
 
-    def __init__(self, name: str, *, block: int | tuple[int, int, int]) -> None:
+    def __init__(
+        self, name: str, *, block: int | tuple[int, int, int], dynamic_shared: bool = False
+    ) -> None:
         super().__init__(name)
+        self.dynamic_shared = dynamic_shared
+        self._dynamic: ir.GlobalVariable | None = None
+        self._dynamic_size = 0
         self.block = (block, 1, 1) if isinstance(block, int) else block
         self._parameters: list[tuple[Parameter, ir.Type]] = []
         self._shared = 0
@@ -144,11 +168,19 @@ class KernelBuilder(TileOperations):
         self._parameter(Parameter(name), ir.IntType(bits))
 
     def tensor_map(
-        self, name: str, *, dtype: ElementType, box: tuple[int, ...], swizzle: int = 0
+        self,
+        name: str,
+        *,
+        dtype: ElementType,
+        box: tuple[int, ...],
+        swizzle: int = 0,
+        output: bool = False,
     ) -> None:
-        """A tensor map of an array of `dtype`, with tiles of `box` elements (outermost first)."""
+        """A tensor map of an array of `dtype`, with tiles of `box` elements (outermost first); an
+        output's contents do not count before the launch.
+        """
         swizzle_mode(swizzle)
-        self._parameter(Parameter(name, dtype, box, swizzle), ir.PointerType())
+        self._parameter(Parameter(name, dtype, box, swizzle, output), ir.PointerType())
 
     def _parameter(self, parameter: Parameter, type_: ir.Type) -> None:
         if self._ir is not None:
@@ -183,7 +215,7 @@ class KernelBuilder(TileOperations):
         text = re.sub(r'%"\.(\d+)"', r"%v\1", str(self.module))
         printed = parse(text, file=f"{self.name}.ll", name=self.name)
         parameters = tuple(parameter for parameter, _ in self._parameters)
-        return Kernel(self.name, printed, self.block, parameters)
+        return Kernel(self.name, printed, self.block, parameters, self._dynamic_size)
 
     # ---- memory ------------------------------------------------------------------------------
 
@@ -200,22 +232,65 @@ class KernelBuilder(TileOperations):
                 "too much static shared memory",
                 got=f"{self._shared} bytes",
                 expected=f"at most {STATIC_SHARED_LIMIT}",
+                hint="KernelBuilder(…, dynamic_shared=True) puts tiles into dynamic shared memory",
             )
         return Pointer(self, variable)
+
+    def _dynamic_variable(self, size: int, align: int) -> Pointer:
+        """Room in the one array of dynamic shared memory."""
+        if self._dynamic is None:
+            type_ = ir.ArrayType(ir.IntType(8), 0)
+            self._dynamic = ir.GlobalVariable(self.module, type_, "dynamic_shared", addrspace=3)
+            self._dynamic.type = ir.PointerType(addrspace=3)
+            self._dynamic.align = _DYNAMIC_ALIGN
+        start = -(-self._dynamic_size // align) * align
+        self._dynamic_size = start + size
+        if self._dynamic_size > DYNAMIC_SHARED_LIMIT:
+            raise refuse(
+                "too much dynamic shared memory",
+                got=f"{self._dynamic_size} bytes",
+                expected=f"at most {DYNAMIC_SHARED_LIMIT}",
+            )
+        return Pointer(self, self._dynamic) + start if start else Pointer(self, self._dynamic)
 
     def shared_tile(
         self, name: str, dtype: ElementType, shape: tuple[int, int], *, swizzle: int = 128
     ) -> SharedTile:
         """A K-major tile of `shape` (rows, K) in shared memory."""
+        return self.shared_tiles(name, dtype, shape, 1, swizzle=swizzle).first
+
+    def shared_tiles(
+        self,
+        name: str,
+        dtype: ElementType,
+        shape: tuple[int, int],
+        count: int,
+        *,
+        swizzle: int = 128,
+    ) -> SharedTiles:
+        """`count` K-major tiles of `shape` (rows, K) in shared memory, one after the other."""
         rows, k = shape
-        mode = swizzle_mode(swizzle)
+        align = swizzle_mode(swizzle).repeat
         size = rows * k * dtype.bits // 8
-        pointer = self._shared_variable(name, size, mode.repeat)
-        return SharedTile(name, pointer, dtype, rows, k, swizzle)
+        if count > 1 and size % align:
+            raise refuse(
+                "a tile's size keeps the next one from its alignment",
+                got=f"{size} bytes",
+                expected=f"a multiple of {align}",
+            )
+        if self.dynamic_shared:
+            pointer = self._dynamic_variable(count * size, align)
+        else:
+            pointer = self._shared_variable(name, count * size, align)
+        return SharedTiles(SharedTile(name, pointer, dtype, rows, k, swizzle), count)
 
     def mbarrier(self, name: str) -> Barrier:
         """Room for an mbarrier in shared memory."""
         return Barrier(name, self._shared_variable(name, 8, 8))
+
+    def mbarriers(self, name: str, count: int) -> Barriers:
+        """Room for `count` mbarriers in shared memory."""
+        return Barriers(name, self._shared_variable(name, 8 * count, 8), count)
 
     def shared_word(self, name: str) -> Pointer:
         """Room for 32 bits in shared memory."""

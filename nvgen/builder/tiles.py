@@ -8,7 +8,7 @@ descriptor from them and unrolls the (mi, ni, ki) nest; it commits nothing, that
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, Severity
@@ -16,7 +16,7 @@ from intrinsics.idesc import DENSE_K, SCALED_KINDS, InstructionDescriptor, m_val
 from intrinsics.modifiers import CtaGroup, MmaKind
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from nvgen.builder.control import ControlFlow, Scope
-from nvgen.builder.values import Int, Pointer, refuse
+from nvgen.builder.values import Int, IntLike, Pointer, refuse
 from nvgen.tensor_map import SWIZZLES
 
 
@@ -55,10 +55,46 @@ class SharedTile:
         block, within = divmod(k, self.span)
         return (block * self.rows * self.span + within) * self.dtype.bits // 8
 
+    def chunk(self, row: Int, number: int) -> Pointer:
+        """Where 16 bytes of a row lie: chunk `number` of the row's first span, swizzled.
+
+        Eight neighbouring rows have their chunks of one number in eight different places of the
+        128 bytes that the banks of shared memory are wide.
+        """
+        lines = row >> (128 // self.swizzle).bit_length() - 1
+        place = (lines & self.swizzle // 16 - 1) ^ number
+        return self.pointer + (row * self.swizzle + place * 16)
+
     def descriptor(self, address: int = 0) -> SharedMemoryDescriptor:
         """The tcgen05 descriptor of the tile at a shared address."""
         mode = SWIZZLES[self.swizzle]
         return SharedMemoryDescriptor(address, lbo=16, sbo=8 * self.swizzle, swizzle=mode)
+
+
+@dataclass(frozen=True, slots=True)
+class SharedTiles:
+    """Equal tiles in shared memory, one after the other: the buffers of a ring."""
+
+    first: SharedTile
+    count: int
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes of one of them."""
+        return self.first.nbytes
+
+    def __getitem__(self, number: IntLike) -> SharedTile:
+        """One of them, by a number that the kernel may compute.
+
+        Raises: InputError for a number that is known and too large.
+        """
+        if isinstance(number, int) and not 0 <= number < self.count:
+            raise refuse(
+                f"{self.first.name} has no such tile",
+                got=str(number),
+                expected=f"0..{self.count - 1}",
+            )
+        return replace(self.first, pointer=self.first.pointer + number * self.nbytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,12 +286,14 @@ class TileOperations(ControlFlow):
         a: SharedTile,
         b: SharedTile,
         *,
-        accumulate: bool = False,
+        accumulate: bool | Int = False,
         cta_group: CtaGroup = CtaGroup.ONE,
         sfa: Pointer | None = None,
         sfb: Pointer | None = None,
     ) -> None:
         """Start D = A·Bᵀ (+ D with `accumulate`), asynchronously; the caller commits.
+
+        `accumulate` may be a condition that the kernel computes.
 
         `a` is M × K and `b` is N × K, both K-major in shared memory; `d` is M × N in tensor memory.
         With `cta_group` 2 each CTA of the pair holds half of A's and of B's rows.  In warp scope
@@ -284,7 +322,7 @@ class TileOperations(ControlFlow):
         a: SharedTile,
         b: SharedTile,
         family: Family,
-        accumulate: bool,
+        accumulate: bool | Int,
         cta_group: CtaGroup,
         scales: list[Pointer],
     ) -> None:
@@ -303,7 +341,7 @@ class TileOperations(ControlFlow):
                     _advance(a_base, a.offset(k)),
                     _advance(b_base, b.offset(k) + rows),
                     _descriptor(family, a.rows * group, width, a, b, d, scale_id).encode(),
-                    int(ki != 0 or accumulate),
+                    1 if ki else int(accumulate) if isinstance(accumulate, bool) else accumulate,
                     kind=family.kind,
                     cta_group=cta_group,
                     sfa=sfa,

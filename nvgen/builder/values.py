@@ -24,7 +24,7 @@ def refuse(message: str, *, got: str = "", expected: str = "", hint: str = "") -
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Int:
-    """An integer (i1 for conditions); comparisons are unsigned, like thread indices."""
+    """An integer (i1 for conditions); comparisons and divisions are unsigned, like thread indices."""
 
     builder: BuilderBase
     value: ir.Value
@@ -59,6 +59,12 @@ class Int:
 
     def __mul__(self, other: IntLike) -> Int:
         return self._binary("mul", other)
+
+    def __floordiv__(self, other: IntLike) -> Int:
+        return self._binary("udiv", other)
+
+    def __mod__(self, other: IntLike) -> Int:
+        return self._binary("urem", other)
 
     def __and__(self, other: IntLike) -> Int:
         return self._binary("and_", other)
@@ -160,9 +166,50 @@ class Barrier:
 
 
 @dataclass(frozen=True, slots=True)
+class Barriers:
+    """Several mbarrier objects, one after the other in shared memory."""
+
+    name: str
+    pointer: Pointer
+    count: int
+
+    def __getitem__(self, number: IntLike) -> Barrier:
+        """One of them, by a number that the kernel may compute.
+
+        Raises: InputError for a number that is known and too large.
+        """
+        if isinstance(number, int) and not 0 <= number < self.count:
+            raise refuse(
+                f"{self.name} has no such mbarrier",
+                got=str(number),
+                expected=f"0..{self.count - 1}",
+            )
+        return Barrier(self.name, self.pointer + number * 8)
+
+
+@dataclass(frozen=True, slots=True)
 class Vector:
     """Registers that an instruction gave or takes: a vector of i32."""
 
     builder: BuilderBase
     value: ir.Value
     count: int
+
+    def __getitem__(self, part: slice) -> Vector:
+        """Some of the registers, as a vector: `values[0:4]`.
+
+        Raises: InputError for a part that is not there.
+        """
+        start, stop, step = part.indices(self.count)
+        wanted = range(start, stop, step)
+        if len(wanted) < 2 or (part.stop or 0) > self.count:
+            raise refuse(
+                "no such part of the registers",
+                got=f"{part.start}:{part.stop}",
+                expected=f"two or more of {self.count}",
+            )
+        i32 = ir.IntType(32)
+        mask = ir.Constant(ir.VectorType(i32, len(wanted)), [ir.Constant(i32, i) for i in wanted])
+        undefined = ir.Constant(self.value.type, ir.Undefined)
+        found = self.builder.at_caller().shuffle_vector(self.value, undefined, mask)
+        return Vector(self.builder, found, len(wanted))

@@ -35,7 +35,8 @@ class _Where:
         self.op = mi.row.head
         self.space = mi.form.facts.get("space")
         offsets, _ = shared_layout(c.module, c.function)
-        self.names = {address: name for name, address in offsets.items()}
+        sizes = {v.name: v.size for v in (*c.module.variables, *c.function.variables)}
+        self.variables = {at: (name, sizes[name]) for name, at in offsets.items()}
 
     def lanes(self, fragment: Fragment) -> Iterator[tuple[int, int]]:
         """(lane, shared address) for every thread of the fragment."""
@@ -63,7 +64,10 @@ class _Where:
 
     def name(self, address: int) -> str:
         """What to call the object at `address`."""
-        return self.names.get(address, f"mbarrier {address:#x}")
+        for start, (name, size) in self.variables.items():
+            if start <= address < start + size:
+                return name if size == SIZE else f"{name}[{(address - start) // SIZE}]"
+        return f"mbarrier {address:#x}"
 
 
 def to_shared(address: int, space: object) -> int:
