@@ -21,7 +21,7 @@ _CHAPTERS = ("tcgen05", "tcgen05_mma", "mbarrier", "tma", "sync", "memory", "sca
 
 @functools.cache
 def rows() -> tuple[Row, ...]:
-    """Every row, chapter by chapter."""
+    """Every row of the machine, chapter by chapter."""
     found: list[Row] = []
     for chapter in _CHAPTERS:
         found += importlib.import_module(f"intrinsics.rows.{chapter}").ROWS
@@ -29,8 +29,16 @@ def rows() -> tuple[Row, ...]:
 
 
 @functools.cache
+def pseudo_rows() -> tuple[Row, ...]:
+    """Rows of records that a pass turns into the machine's."""
+    from intrinsics.rows import walkthrough
+
+    return walkthrough.ROWS
+
+
+@functools.cache
 def _by_id() -> dict[str, Row]:
-    return {row.id: row for row in rows()}
+    return {row.id: row for row in (*rows(), *pseudo_rows())}
 
 
 def row(name: str) -> Row:
@@ -120,7 +128,7 @@ OTHER_HEADS = (
 @functools.cache
 def form_of_opcode(opcode: str) -> tuple[Row, Mapping[str, Fact]] | None:
     """The row and the opcode axes that `opcode` names, or None if there is no such opcode."""
-    for row in rows():
+    for row in (*rows(), *pseudo_rows()):
         before, after = row.opcode_ends
         before, after = before.strip("_"), after.strip("_")
         if not opcode.startswith(before) or not opcode.endswith(after):
@@ -166,6 +174,22 @@ class Spelling:
 def spellings() -> dict[str, Spelling]:
     """Every LLVM intrinsic that selects to a row, by its name after `llvm.nvvm.`."""
     return {s.name: s for row in rows() for pattern in row.llvm for s in _expand(row, pattern)}
+
+
+@functools.cache
+def walkthrough_spellings() -> dict[str, Spelling]:
+    """The walkthrough's intrinsics, by name after `llvm.nvvm.`; LLVM itself has none of them."""
+    from intrinsics.rows.tcgen05_mma import MMA
+    from intrinsics.rows.walkthrough import MULTIPLY
+
+    patterns = [(row, pattern) for row in pseudo_rows() for pattern in row.llvm]
+    patterns.append((MMA, MULTIPLY))
+    return {s.name: s for row, pattern in patterns for s in _expand(row, pattern)}
+
+
+def spelling(name: str) -> Spelling | None:
+    """The intrinsic called `name` after `llvm.nvvm.`, in either spelling."""
+    return spellings().get(name) or walkthrough_spellings().get(name)
 
 
 def _expand(row: Row, pattern: Llvm) -> Iterator[Spelling]:

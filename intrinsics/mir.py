@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
+from intrinsics.findings import Finding
 from intrinsics.modifiers import Modifier, ScalarType, Sem, Space
 from intrinsics.row import Access, Effect, Fact, Operand, Residency, Row
 from intrinsics.targets import Ptx, Target
@@ -432,7 +433,7 @@ class Module:
     """Machine code for one target.
 
     `ptx` is the version asked for, or None to take the lowest that the target and the records need.
-    `locations[0]` is the unknown one.
+    `locations[0]` is the unknown one; `notes` are what selection and passes tell the user.
     """
 
     target: Target
@@ -441,6 +442,7 @@ class Module:
     variables: list[Variable] = field(default_factory=list)
     functions: list[MachineFunction] = field(default_factory=list)
     locations: list[Location] = field(default_factory=lambda: [Location()])
+    notes: list[Finding] = field(default_factory=list, compare=False)
 
     def function(self, name: str) -> MachineFunction | None:
         """The function called `name`."""

@@ -603,7 +603,8 @@ class Row:
     axis value implies, `numbers` publishes opcode numbers, `elsewhere` lists modifiers that PTX has
     with this head in forms that nvgen does not know yet, `aliases` other names of the head;
     `late` maps a modifier that belongs into the head to the longer head; the simulator knows no row
-    without `simulated`, and no form with one of the axes or operands that `unsimulated` names.
+    without `simulated`, and no form with one of the axes or operands that `unsimulated` names.  A
+    `pseudo` row is no instruction: it has no PTX, and a pass turns its records into others.
     """
 
     head: str
@@ -628,6 +629,7 @@ class Row:
     late: Mapping[str, str] = field(default_factory=dict)
     simulated: bool = True
     unsimulated: tuple[str, ...] = ()
+    pseudo: bool = False
 
     @cached_property
     def id(self) -> str:

@@ -13,6 +13,7 @@ from intrinsics.targets import Ptx, Target
 from isel.llvm import ir
 from isel.passes.dead_code import remove_dead_code
 from isel.passes.destruct_ssa import destruct_ssa
+from isel.passes.expand_walkthrough import expand_walkthrough
 from isel.passes.layout import lay_out
 from isel.select.module import NO_SOURCE, Source, select_module
 
@@ -25,7 +26,9 @@ FUNCTION_PASSES: dict[str, Callable[[MachineFunction], None]] = {
     "renumber": renumber,
 }
 
-PASSES = ("select", *FUNCTION_PASSES)
+EXPAND = "expand-walkthrough"
+
+PASSES = ("select", "dead-code", "destruct-ssa", EXPAND, "layout", "renumber")
 """Names of the passes, in order."""
 
 
@@ -43,9 +46,12 @@ def lower(
     result = select_module(module, target, ptx, source)
     if observe is not None:
         observe("select", result)
-    for name, run in FUNCTION_PASSES.items():
-        for function in result.functions:
-            run(function)
+    for name in PASSES[1:]:
+        if name == EXPAND:
+            expand_walkthrough(result)
+        else:
+            for function in result.functions:
+                FUNCTION_PASSES[name](function)
         if observe is not None:
             observe(name, result)
     return result

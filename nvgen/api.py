@@ -264,7 +264,7 @@ def check_text(
         source = Source(file, align_places(module, text), text)
         lowered = lower(module, chosen, version, source, observe)
     final = version or lowest_ptx(lowered, chosen)
-    judged = verify(lowered, chosen, final, level, block)
+    judged = [*lowered.notes, *verify(lowered, chosen, final, level, block)]
     return Compiled(chosen, final, printed, lowered, judged, stages, file, level=level)
 
 

@@ -106,7 +106,7 @@ def _has_odd_intrinsics(text: str) -> bool:
 
 
 def _is_known(name: str, rest: str) -> bool:
-    spelling = catalog.spellings().get(name.removeprefix(PREFIX))
+    spelling = catalog.spelling(name.removeprefix(PREFIX))
     if spelling is None:
         return name.startswith(PREFIX + "read.ptx.sreg.") and rest.startswith("()")
     types = _types(rest)
@@ -160,6 +160,8 @@ def _is_type(wanted: str, type_: str) -> bool:
 def _has_odd_immediates(text: str) -> bool:
     """Whether an MMA has a number that encodes nothing: LLVM prints these by name, or dies."""
     for match in _MMA.finditer(text):
+        if match[1] in catalog.walkthrough_spellings():
+            continue
         spelling = catalog.spellings().get(match[1])
         if spelling is None:
             return True

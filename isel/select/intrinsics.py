@@ -63,13 +63,6 @@ def _special_by_llvm_name() -> dict[str, SpecialRegister]:
     return {r.llvm: r for r in special_registers().values() if r.llvm}
 
 
-def available(row: Row, target: Target, ptx: Ptx | None) -> bool:
-    """Whether `target` (at `ptx`, if it is given) has the instruction at all."""
-    if ptx is None:
-        return target in row.needs.targets
-    return row.needs.holds(target, ptx)
-
-
 def select_call(
     state: FunctionState, call: Call, name: str, target: Target, ptx: Ptx | None
 ) -> None:
@@ -87,9 +80,8 @@ def select_call(
     spelling = catalog.spellings().get(short)
     if spelling is None or not name.startswith(PREFIX):
         raise _unknown(name)
-    if not available(spelling.row, target, ptx):
-        raise _unavailable(spelling.row, target, ptx)
-    _select_row(state, call, name, spelling)
+    check_available(spelling.row, target, ptx)
+    select_row(state, call, name, spelling)
 
 
 def _unknown(name: str) -> Unselectable:
@@ -103,13 +95,19 @@ def _unknown(name: str) -> Unselectable:
     )
 
 
-def _unavailable(row: Row, target: Target, ptx: Ptx | None) -> Unselectable:
+def check_available(row: Row, target: Target, ptx: Ptx | None) -> None:
+    """Whether `target` (at `ptx`, if it is given) has the instruction at all.
+
+    Raises: Unselectable.
+    """
     capability = row.needs
+    if capability.holds(target, ptx) if ptx is not None else target in capability.targets:
+        return
     if target in capability.targets:
         text = f"{row.head} requires PTX ISA {capability.first_ptx(target)} or later"
     else:
         text = row.needs_text or f"{row.head} is not supported on {target}"
-    return Unselectable(
+    raise Unselectable(
         "target",
         text,
         op=row.head,
@@ -134,12 +132,16 @@ def _read_special(state: FunctionState, call: Call, register: SpecialRegister) -
 # ---- rows ------------------------------------------------------------------------------------
 
 
-def _select_row(state: FunctionState, call: Call, name: str, spelling: Spelling) -> None:
+def select_row(state: FunctionState, call: Call, name: str, spelling: Spelling) -> None:
+    """Select a call by the pattern of its spelling.
+
+    Raises: Unselectable.
+    """
     row, pattern = spelling.row, spelling.pattern
     facts: dict[str, Fact] = dict.fromkeys(row.axis)
     facts.update(spelling.facts)
     formal = arguments(pattern.args)
-    actual = _group(call, name, formal)
+    actual = group(call, name, formal)
     _read_immediates(state, name, spelling, formal, actual, facts)
     operands = {a.name: v for a, v in zip(formal, actual, strict=True) if a.sign == ":"}
     for flag, values in zip(formal, actual, strict=True):
@@ -160,7 +162,7 @@ def _select_row(state: FunctionState, call: Call, name: str, spelling: Spelling)
     state.emit(chosen, *(ops[slot] for slot in chosen.slots))
 
 
-def _group(call: Call, name: str, formal: tuple[Argument, ...]) -> list[tuple[llvm.Value, ...]]:
+def group(call: Call, name: str, formal: tuple[Argument, ...]) -> list[tuple[llvm.Value, ...]]:
     """The call's arguments, one group for each formal argument (`i32*` takes as many as are left).
 
     Raises: Unselectable when their number or types are not what the pattern says.
@@ -208,7 +210,7 @@ def _matches(text: str, type_: Type) -> bool:
 
 def argument_position(name: str, subject: str) -> int | None:
     """Which argument of the intrinsic `name` says `subject`, where that can be told."""
-    spelling = catalog.spellings().get(name.removeprefix(PREFIX))
+    spelling = catalog.spelling(name.removeprefix(PREFIX))
     if spelling is None:
         return None
     for position, argument in enumerate(arguments(spelling.pattern.args)):

@@ -39,6 +39,7 @@ from isel.select.instructions import fill_phi, select_instruction
 from isel.select.intrinsics import select_call
 from isel.select.state import FunctionState, form
 from isel.select.types import SPACES, TENSOR_SPACE, Layout
+from isel.select.walkthrough import Spellings, select_walkthrough
 
 KERNEL = "ptx_kernel"
 _LARGEST = 1 << 40
@@ -351,6 +352,7 @@ class _Body:
         self.state = state
         self.order = _reverse_post_order(function)
         self.blocks: dict[str, Block] = {}
+        self.spellings = Spellings()
         names = _block_names([b.name for b in function.blocks])
         reachable = {block.name for block in self.order}
         state.block_names = {n: m for n, m in names.items() if n in reachable}
@@ -368,6 +370,8 @@ class _Body:
                 self._instruction(i)
         for block in self.order:
             self._phis(block)
+        for reason, call in self.spellings.problems():
+            self._report(reason, call)
         in_order = [self.blocks.get(block.name) for block in self.function.blocks]
         state.out.blocks = [block for block in in_order if block is not None]
 
@@ -391,10 +395,17 @@ class _Body:
                 else "a call by pointer"
             )
             raise Unselectable("unsupported-instruction", f"{what} is not selectable", op="call")
-        if name.startswith("llvm."):
-            select_call(self.state, call, name, self.selector.target, self.selector.ptx)
-            return
-        self._no_function(name)
+        selector = self.selector
+        if self.spellings.see(name, call):
+            notes = select_walkthrough(
+                self.state, call, name, selector.module, selector.target, selector.ptx
+            )
+            place = selector._place_of(self.function, call)
+            selector.out.notes += [note.at(place) for note in notes]
+        elif name.startswith("llvm."):
+            select_call(self.state, call, name, selector.target, selector.ptx)
+        else:
+            self._no_function(name)
 
     def _no_function(self, name: str) -> None:
         function = self.selector.module.functions.get(name)

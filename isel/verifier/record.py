@@ -32,6 +32,7 @@ from intrinsics.mir import (
 )
 from intrinsics.modifiers import Modifier, ScalarType, Space
 from intrinsics.operand_fit import operand_problems
+from intrinsics.pseudo import unexpanded
 from intrinsics.row import Fact, Problem, Row
 from intrinsics.special import special_registers
 from intrinsics.targets import PTX_VERSIONS, TARGETS, Capability, Ptx, Target, spell
@@ -80,6 +81,9 @@ class RecordVerifier:
         space_of: Callable[[str], Space | None],
     ) -> Iterator[Finding]:
         """What is wrong with one record; places are left to the caller."""
+        if mi.row.pseudo:
+            yield unexpanded(mi)
+            return
         known = self.known(mi)
         row, facts = mi.row, known.facts
         for problem in known.problems:

@@ -1,0 +1,75 @@
+"""The strides of a shared memory descriptor: do they keep the parts of a tile apart?
+
+Layer: intrinsics.  A matrix in shared memory is made of *atoms*: eight spans of the swizzle (128,
+64 or 32 bytes, 16 without swizzling), one after the other.  The atoms of a tile form a grid, whose
+steps are the descriptor's two offsets, in bytes.  PTX ISA, Strides; Canonical Layouts.
+
+                       along the span       across the spans
+    K-major, swizzled  (one span only)      stride offset
+    MN-major, swizzled leading offset       stride offset
+    K-major, plain     leading offset       stride offset
+    MN-major, plain    stride offset        leading offset
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+from intrinsics.element import Major
+from intrinsics.smem_desc import Swizzle
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """What one MMA reads of a matrix: rows (of M or N) by k elements of `bits` each."""
+
+    rows: int
+    k: int
+    bits: int
+    major: Major
+
+    def grid(self, swizzle: Swizzle) -> tuple[int, int]:
+        """How many atoms it has along and across the spans."""
+        inner, outer = (self.k, self.rows) if self.major is Major.K else (self.rows, self.k)
+        return -(-inner * self.bits // 8 // swizzle.span), -(-outer // 8)
+
+
+@dataclass(frozen=True, slots=True)
+class Strides:
+    """The two offsets of a descriptor, in bytes."""
+
+    lbo: int
+    sbo: int
+
+
+def right_strides(tile: Tile, swizzle: Swizzle, given: Strides) -> Strides:
+    """The strides nearest to `given` under which no two atoms of the tile overlap.
+
+    An offset that is right, or that the tile does not use, stays; a wrong one becomes the smallest
+    that will do.
+    """
+    along, across = tile.grid(swizzle)
+    exchanged = swizzle is Swizzle.NONE and tile.major is Major.MN
+    step_along, step_across = (given.sbo, given.lbo) if exchanged else (given.lbo, given.sbo)
+    atom = 8 * swizzle.span
+    if across > 1 and not _fits(step_across, atom, swizzle):
+        step_across = atom
+    if along > 1 and (
+        not _fits(step_along, atom, swizzle)
+        or not _apart((along, across), (step_along, step_across), atom)
+    ):
+        step_along = atom if step_across >= atom * along else step_across * across
+    if exchanged:
+        return Strides(step_across, step_along)
+    return Strides(step_along, step_across)
+
+
+def _fits(step: int, atom: int, swizzle: Swizzle) -> bool:
+    """Whether a second atom may begin `step` bytes behind the first."""
+    return step >= atom and not (swizzle is not Swizzle.NONE and step % swizzle.repeat)
+
+
+def _apart(counts: tuple[int, int], steps: tuple[int, int], atom: int) -> bool:
+    begins = sorted(i * steps[0] + j * steps[1] for i in range(counts[0]) for j in range(counts[1]))
+    return all(b - a >= atom for a, b in itertools.pairwise(begins))

@@ -1,0 +1,363 @@
+"""The walkthrough's records become what the machine has: threads, warps, barriers and fences.
+
+Layer: isel.passes.  Input: a function after SSA form was left, with pseudo records in it.  Output:
+the same function without them.  What a whole CTA does together is done so:
+
+    entry     one thread makes an mbarrier; fence; barrier; the mbarrier's parity is 0
+    alloc     warp 0 allocates into a slot of shared memory; fences and a barrier publish it
+    encode    a 64-bit descriptor from the address and constants
+    mma       one thread issues it, the same for all of them
+    wait      that thread commits; all wait for the mbarrier's phase, and flip the parity; fence
+    ld        each warp loads from its own lanes, and waits for the registers
+    dealloc   fences and a barrier; warp 0 gives the columns back
+    relinquish  warp 0
+
+Barriers stand where all threads come by (`isel.passes.uniformity`); two waits in a row need one
+between them, or a slow thread could miss a whole phase of the mbarrier, and a load followed by a
+multiply needs one, or the multiply could overwrite what is being read.
+PTX ISA, TensorCore 5th Generation Family Instructions; tcgen05.commit; mbarrier.try_wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from intrinsics import catalog
+from intrinsics.findings import Finding, SelectionError, Severity
+from intrinsics.mir import (
+    Block,
+    Form,
+    Imm,
+    Label,
+    MachineFunction,
+    MachineInstr,
+    Mem,
+    Module,
+    Not,
+    Op,
+    Reg,
+    Special,
+    Sym,
+    Variable,
+    form_of,
+)
+from intrinsics.modifiers import (
+    Compare,
+    CtaGroup,
+    LdStNum,
+    LdStShape,
+    ScalarType,
+    Space,
+    ThreadSync,
+    WaitOp,
+)
+from intrinsics.row import Fact
+from intrinsics.rows.walkthrough import HARDWARE_COLUMNS, SWIZZLE_CODES, VALUES_OF_LD
+from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
+from intrinsics.smem_strides import Strides, right_strides
+from isel.passes import walkthrough_facts as facts
+from isel.passes.uniformity import reaches
+from isel.verifier.record import place_of
+
+SLOTS = 8
+"""Bytes of the mbarrier, behind which the slots of the allocations lie."""
+
+_WARP = 32
+_LANES_OF_WARPS = 0x60
+"""The bits of a thread's number that say which quarter of the lanes is its warp's."""
+
+B32, U32, U64, B64 = ScalarType.B32, ScalarType.U32, ScalarType.U64, ScalarType.B64
+
+
+def expand_walkthrough(module: Module) -> None:
+    """Expand the pseudo records of every function.
+
+    Raises: SelectionError for records that the machine cannot follow: in divergent control flow,
+    without a wait, on a handle that no allocation gave.
+    """
+    found: list[Finding] = []
+    for function in module.functions:
+        if any(mi.row.pseudo for mi in function.instructions()):
+            known = facts.gather(module, function)
+            found += known.findings
+            if not known.findings:
+                _Expansion(module, function, known).run()
+    if found:
+        raise SelectionError(found)
+
+
+def _form(row: str, **given: Fact) -> Form:
+    return form_of(catalog.row(row), **given)
+
+
+class _Expansion:
+    def __init__(self, module: Module, function: MachineFunction, known: facts.Facts) -> None:
+        self.module = module
+        self.function = function
+        self.known = known
+        self.scratch = self._scratch()
+        self.after = reaches(function)
+        self.blocks: list[Block] = []
+        self.names = {block.name for block in function.blocks}
+        self.loc = 0
+        self.slots = 0
+        self.thread: Reg | None = None  # whether this thread issues the multiplies
+        self.warp: Reg | None = None  # whether this is warp 0
+        self.lanes: Reg | None = None  # the first lane of the thread's warp, as an address
+        self.parity: Reg | None = None  # of the phase that the next wait is for
+        self.steps: dict[str, Callable[[MachineInstr, int, int], None]] = {
+            facts.ALLOC: self._alloc,
+            facts.ENCODE: self._encode,
+            facts.MMA: self._mma,
+            facts.WAIT: self._wait,
+            facts.LD: self._ld,
+            facts.DEALLOC: self._dealloc,
+            facts.RELINQUISH: self._relinquish,
+        }
+
+    def run(self) -> None:
+        old = self.function.blocks
+        for i, block in enumerate(old):
+            self._start(block.name)
+            if i == 0:
+                self._prologue()
+            for at, mi in enumerate(block.instrs):
+                self.loc = mi.loc
+                step = self.steps.get(mi.row.id)
+                if step is None:
+                    self.blocks[-1].instrs.append(mi)
+                else:
+                    step(mi, i, at)
+        size = SLOTS + 4 * self.slots
+        self.function.blocks = self.blocks
+        self.function.variables.append(Variable(self.scratch, Space.SHARED, size, 8))
+
+    # ---- records -----------------------------------------------------------------------------
+
+    def _start(self, name: str) -> None:
+        self.blocks.append(Block(name))
+
+    def _emit(self, form: Form, *ops: Op, guard: Reg | Not | None = None) -> None:
+        self.blocks[-1].instrs.append(MachineInstr(form, ops, guard, self.loc))
+
+    def _new(self, cls: ScalarType, form: Form, *ops: Op, name: str = "") -> Reg:
+        """A register with what a record computes."""
+        reg = self.function.regs.new(cls, name)
+        self._emit(form, reg, *ops)
+        return reg
+
+    def _scratch(self) -> str:
+        """A name for the shared memory that the expansion needs."""
+        taken = {v.name for v in (*self.module.variables, *self.function.variables)}
+        taken |= {f.name for f in self.module.functions} | {p.name for p in self.function.params}
+        name, n = f"{self.function.name}_walkthrough", 1
+        while name in taken:
+            n += 1
+            name = f"{self.function.name}_walkthrough_{n}"
+        return name
+
+    def _barrier(self) -> None:
+        """All threads of the CTA meet; what tensor memory saw before, it sees in order."""
+        self._fence(ThreadSync.BEFORE)
+        self._emit(_form("bar.sync"), Imm(0))
+        self._fence(ThreadSync.AFTER)
+
+    def _fence(self, side: ThreadSync) -> None:
+        self._emit(_form("tcgen05.fence", side=side))
+
+    def _note(self, mi: MachineInstr, finding: Finding) -> None:
+        place = place_of(self.module.locations[mi.loc], self.function.name)
+        self.module.notes.append(finding.at(place))
+
+    # ---- entry -------------------------------------------------------------------------------
+
+    def _prologue(self) -> None:
+        """What the expansions of this function share."""
+        rows = {mi.row.id for mi in self.function.instructions()}
+        thread = self._thread_number()
+        if rows & {facts.ALLOC, facts.DEALLOC, facts.RELINQUISH}:
+            below = _form("setp.int", cmp=Compare.LT, type=U32, p=True)
+            self.warp = self._new(ScalarType.PRED, below, thread, Imm(_WARP), name="is_warp_0")
+        if facts.LD in rows:
+            own = self._new(B32, _form("and", type=B32), thread, Imm(_LANES_OF_WARPS))
+            self.lanes = self._new(B32, _form("shl", type=B32), own, Imm(16), name="lanes")
+        if facts.MMA in rows or facts.WAIT in rows:
+            first = _form("setp.int", cmp=Compare.EQ, type=U32, p=True)
+            self.thread = self._new(ScalarType.PRED, first, thread, Imm(0), name="is_issuer")
+        if facts.WAIT in rows:
+            init = _form("mbarrier.init", space=Space.SHARED)
+            self._emit(init, Mem(Sym(self.scratch)), Imm(1), guard=self.thread)
+            self._emit(_form("fence.mbarrier_init"), guard=self.thread)
+            self._emit(_form("bar.sync"), Imm(0))
+            self.parity = self._new(B32, _form("mov", type=B32), Imm(0), name="parity")
+
+    def _thread_number(self) -> Reg:
+        """The thread's number in its CTA, x first."""
+        x = self._special("tid.x")
+        sizes = self.function.launch.reqntid
+        if sizes and all(size == 1 for size in sizes[1:]):
+            return x
+        multiply_add = _form("mad.lo", type=U32)
+        rows = self._new(
+            B32, multiply_add, self._special("tid.z"), self._special("ntid.y"),
+            self._special("tid.y"),
+        )  # fmt: skip
+        return self._new(B32, multiply_add, rows, self._special("ntid.x"), x)
+
+    def _special(self, name: str) -> Reg:
+        return self._new(B32, _form("mov", type=U32), Special(name), name=name)
+
+    # ---- tensor memory -----------------------------------------------------------------------
+
+    def _alloc(self, mi: MachineInstr, block: int, at: int) -> None:
+        columns = self.known.columns[id(mi)]
+        self._say_columns(mi, columns)
+        slot = Mem(Sym(self.scratch), SLOTS + 4 * self.slots)
+        self.slots += 1
+        alloc = _form("tcgen05.alloc", cta_group=CtaGroup.ONE, space=Space.SHARED_CTA)
+        self._emit(alloc, slot, Imm(columns), guard=self.warp)
+        self._barrier()
+        load = _form("ld", space=Space.SHARED, type=B32)
+        self._emit(load, mi["handle"], slot)
+
+    def _say_columns(self, mi: MachineInstr, columns: int) -> None:
+        asked = mi["columns"]
+        assert isinstance(asked, Imm)
+        pages = asked.value * HARDWARE_COLUMNS
+        needed = self.known.needed.get(id(mi), 0)
+        why = f"{asked.value} columns of 2 KiB are {pages} of tensor memory's, of 512 bytes"
+        if needed > pages:
+            why += f"; the accumulator of {needed} columns of f32 needs {needed}"
+        elif columns != pages:
+            why += "; an allocation is a power of 2 in 32..512"
+        self._note(
+            mi,
+            Finding(
+                "walkthrough/columns",
+                Severity.NOTE,
+                why,
+                op=mi.opcode,
+                got=f"{asked.value} columns",
+                expected=f"{columns} columns are allocated",
+                section="PTX ISA, tcgen05.alloc",
+                subject="columns",
+            ),
+        )
+
+    def _dealloc(self, mi: MachineInstr, block: int, at: int) -> None:
+        handle = mi["handle"]
+        self._barrier()
+        dealloc = _form("tcgen05.dealloc", cta_group=CtaGroup.ONE)
+        self._emit(dealloc, handle, Imm(self.known.columns[id(mi)]), guard=self.warp)
+
+    def _relinquish(self, mi: MachineInstr, block: int, at: int) -> None:
+        form = _form("tcgen05.relinquish_alloc_permit", cta_group=CtaGroup.ONE)
+        self._emit(form, guard=self.warp)
+
+    def _ld(self, mi: MachineInstr, block: int, at: int) -> None:
+        """Rows 16w to 16w+15 lie in the first 16 of warp w's 32 lanes (layout F).
+
+        Both halves of the warp read them: the offset between the halves is 0.
+        """
+        handle, acc = mi["handle"], mi["acc"]
+        assert self.lanes is not None
+        address = self._new(B32, _form("add.int", type=U32), handle, self.lanes)
+        num = next(n for n in LdStNum if n.times == VALUES_OF_LD)
+        load = _form("tcgen05.ld", shape=LdStShape.S16X32BX2, num=num, half_split=True)
+        self._emit(load, acc, Mem(address), Imm(0))
+        self._emit(_form("tcgen05.wait", op=WaitOp.LD))
+        if self._reaches(block, at, facts.MMA):
+            self._barrier()
+
+    # ---- the multiply ------------------------------------------------------------------------
+
+    def _encode(self, mi: MachineInstr, block: int, at: int) -> None:
+        pointer, desc = mi["pointer"], mi["desc"]
+        assert isinstance(pointer, int)
+        if self.function.regs.classes[pointer].bits == 64:
+            pointer = self._new(B32, _form("cvt.int", dtype=U32, atype=U64), pointer)
+        low = self._new(B32, _form("and", type=B32), pointer, Imm(0x3FFFF))
+        field = self._new(B32, _form("shr", type=U32), low, Imm(4))
+        wide = self._new(B64, _form("cvt.int", dtype=U64, atype=U32), field)
+        constant = self._descriptor(mi).encode()
+        self._emit(_form("or", type=B64), desc, wide, Imm(constant))
+
+    def _descriptor(self, mi: MachineInstr) -> SharedMemoryDescriptor:
+        """The descriptor but for its address, with strides that the tile can have."""
+        numbers = {slot: op.value for slot in mi.form.slots if isinstance(op := mi[slot], Imm)}
+        swizzle = Swizzle(SWIZZLE_CODES[numbers["swizzle"]])
+        given = strides = Strides(numbers["lbo"], numbers["sbo"])
+        for tile in self.known.tiles.get(id(mi), ()):
+            strides = right_strides(tile, swizzle, strides)
+        if strides != given:
+            self._say_strides(mi, given, strides, swizzle)
+        return SharedMemoryDescriptor(0, strides.lbo, strides.sbo, swizzle, numbers["base_offset"])
+
+    def _say_strides(
+        self, mi: MachineInstr, given: Strides, strides: Strides, swizzle: Swizzle
+    ) -> None:
+        tile = self.known.tiles[id(mi)][0]
+        self._note(
+            mi,
+            Finding(
+                "walkthrough/strides",
+                Severity.NOTE,
+                f"these strides let parts of the {tile.rows}x{tile.k} {tile.major.value}-major "
+                f"tile overlap: with {swizzle.words} a part has {8 * swizzle.span} bytes",
+                op=mi.opcode,
+                got=f"sbo {given.sbo}, lbo {given.lbo}",
+                expected=f"sbo {strides.sbo}, lbo {strides.lbo} are used",
+                hint="lay the tile out in shared memory for the strides that are used",
+                section="PTX ISA, Canonical Layouts",
+                subject="sbo" if strides.sbo != given.sbo else "lbo",
+            ),
+        )
+
+    def _mma(self, mi: MachineInstr, block: int, at: int) -> None:
+        mi.guard = self.thread
+        self.blocks[-1].instrs.append(mi)
+
+    def _wait(self, mi: MachineInstr, block: int, at: int) -> None:
+        assert self.thread is not None
+        assert self.parity is not None
+        if self._follows(block, at, facts.WAIT):
+            self._emit(_form("bar.sync"), Imm(0))
+        barrier = Mem(Sym(self.scratch))
+        commit = _form("tcgen05.commit", cta_group=CtaGroup.ONE, space=Space.SHARED_CLUSTER)
+        self._emit(commit, barrier, guard=self.thread)
+        loop = self._fresh(f"{self.blocks[-1].name}_wait")
+        self._start(loop)
+        test = _form("mbarrier.try_wait.parity", space=Space.SHARED)
+        done = self._new(ScalarType.PRED, test, barrier, self.parity, name="done")
+        self._emit(_form("bra"), Label(loop), guard=Not(done))
+        self._start(self._fresh(f"{loop}ed"))
+        self._emit(_form("xor", type=B32), self.parity, self.parity, Imm(1))
+        self._fence(ThreadSync.AFTER)
+
+    def _fresh(self, wanted: str) -> str:
+        name, n = wanted, 1
+        while name in self.names:
+            n += 1
+            name = f"{wanted}_{n}"
+        self.names.add(name)
+        return name
+
+    # ---- order -------------------------------------------------------------------------------
+
+    def _reaches(self, block: int, at: int, row: str) -> bool:
+        """Whether a record of `row` may come after the one at (block, at)."""
+        places = self._places(row)
+        return any(b in self.after[block] or (b == block and n > at) for b, n in places)
+
+    def _follows(self, block: int, at: int, row: str) -> bool:
+        """Whether a record of `row` may have come before the one at (block, at)."""
+        places = self._places(row)
+        return any(block in self.after[b] or (b == block and n < at) for b, n in places)
+
+    def _places(self, row: str) -> list[tuple[int, int]]:
+        return [
+            (i, n)
+            for i, block in enumerate(self.function.blocks)
+            for n, mi in enumerate(block.instrs)
+            if mi.row.id == row
+        ]

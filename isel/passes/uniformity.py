@@ -1,0 +1,132 @@
+"""Which blocks only some of a CTA's threads may reach together.
+
+Layer: isel.passes.  Input: a function, in SSA form or not.  Output: its divergent blocks, each with
+the branch to blame.  A register is divergent when what it holds may differ from thread to thread:
+it comes from %tid and its like, from the thread's own memory, from an instruction with an effect,
+from another divergent register, or is written in a divergent block.  A branch on a divergent
+register makes everything up to the place where its ways meet again divergent; threads that left the
+kernel never meet the others again.  What all threads read from one address of shared or global
+memory is taken to be the same for all of them.
+"""
+
+from __future__ import annotations
+
+from intrinsics.mir import MachineFunction, MachineInstr, Not, Reg, Special, successors
+from intrinsics.modifiers import Space
+
+_SAME_FOR_ALL = (
+    *("ctaid", "nctaid", "ntid", "clusterid", "nclusterid", "cluster_", "is_explicit_cluster"),
+    *("gridid", "smid", "nsmid", "nwarpid", "envreg", "dynamic_smem", "total_smem", "aggr_smem"),
+)
+"""What the names of special registers begin with that a CTA's threads agree on."""
+
+_COMMON = (
+    Space.PARAM,
+    Space.PARAM_ENTRY,
+    Space.CONST,
+    Space.SHARED,
+    Space.SHARED_CTA,
+    Space.GLOBAL,
+)
+"""Memory that is not a thread's own."""
+
+
+def divergent_blocks(function: MachineFunction) -> dict[int, MachineInstr]:
+    """The blocks that a CTA's threads may not reach together, by index, and the branch to blame."""
+    meets = _meeting_points(function)
+    after = successors(function)
+    divergent: set[Reg] = set()
+    blocks: dict[int, MachineInstr] = {}
+    changed = True
+    while changed:
+        changed = False
+        for i, block in enumerate(function.blocks):
+            for mi in block.instrs:
+                written = set(mi.defs()) - divergent
+                if written and (i in blocks or _is_divergent(mi, divergent)):
+                    divergent |= written
+                    changed = True
+                if not mi.form.is_terminator or _guard(mi) not in divergent:
+                    continue
+                region = _region(after, i, meets[i]) - blocks.keys()
+                blocks.update(dict.fromkeys(region, mi))
+                changed |= bool(region)
+    return blocks
+
+
+def _guard(mi: MachineInstr) -> Reg | None:
+    return mi.guard.reg if isinstance(mi.guard, Not) else mi.guard
+
+
+def _is_divergent(mi: MachineInstr, divergent: set[Reg]) -> bool:
+    """Whether the results of a record may differ between threads, for reasons of its own."""
+    if mi.row.id == "walkthrough.alloc":
+        return False
+    if not mi.form.is_pure or any(reg in divergent for reg in mi.uses()):
+        return True
+    if mi.row.id == "ld" and mi.form.facts["space"] not in _COMMON:
+        return True
+    return any(isinstance(op, Special) and not op.name.startswith(_SAME_FOR_ALL) for op in mi.ops)
+
+
+def _region(after: list[list[int]], branch: int, meet: int) -> set[int]:
+    """The blocks between a branch and the block where its ways meet."""
+    found: set[int] = set()
+    work = [s for s in after[branch] if s != meet]
+    while work:
+        i = work.pop()
+        if i not in found:
+            found.add(i)
+            work += [s for s in after[i] if s != meet]
+    return found
+
+
+def _meeting_points(function: MachineFunction) -> list[int]:
+    """For each block, the first that every way from it comes through; the exit is one past all."""
+    ways = _ways(function)
+    end = len(ways)
+    everything = (1 << end + 1) - 1
+    later = [everything] * end + [1 << end]  # bit sets: the blocks that every way comes through
+    changed = True
+    while changed:
+        changed = False
+        for i in reversed(range(end)):
+            common = everything
+            for s in ways[i]:
+                common &= later[s]
+            if common | 1 << i != later[i]:
+                later[i] = common | 1 << i
+                changed = True
+    return [_nearest(later, i) for i in range(end)]
+
+
+def _nearest(later: list[int], i: int) -> int:
+    """Of the blocks behind `i`, the one that has all the others behind it."""
+    behind = later[i] & ~(1 << i)
+    return next((j for j in range(len(later)) if behind >> j & 1 and later[j] == behind), -1)
+
+
+def _ways(function: MachineFunction) -> list[list[int]]:
+    """Successors, with the exit as a block of its own behind the last."""
+    end = len(function.blocks)
+    found = []
+    for block, targets in zip(function.blocks, successors(function), strict=True):
+        leaves = any(mi.row.id in ("ret", "exit") for mi in block.instrs) or not targets
+        found.append([*targets, end] if leaves else targets)
+    return found
+
+
+def reaches(function: MachineFunction) -> list[set[int]]:
+    """For each block, the blocks that control may come to after it; itself only round a loop."""
+    after = successors(function)
+    found = []
+    for i in range(len(after)):
+        seen: set[int] = set()
+        work = list(after[i])
+        while work:
+            j = work.pop()
+            if j not in seen:
+                seen.add(j)
+                work += after[j]
+        found.append(seen)
+    return found

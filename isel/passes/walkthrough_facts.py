@@ -1,0 +1,292 @@
+"""What the walkthrough's records of a function have to do with each other.
+
+Layer: isel.passes.  Input: a function with pseudo records, after SSA form was left.  Output: which
+allocation a handle comes from, how many columns it needs, which tile a descriptor describes; and
+what is wrong, as findings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from intrinsics.findings import Finding, Severity
+from intrinsics.idesc import InstructionDescriptor
+from intrinsics.mir import (
+    Imm,
+    Location,
+    MachineFunction,
+    MachineInstr,
+    Mem,
+    Module,
+    Reg,
+    successors,
+)
+from intrinsics.modifiers import MmaKind
+from intrinsics.operand_fit import operand_problems
+from intrinsics.rows.walkthrough import HARDWARE_COLUMNS
+from intrinsics.smem_strides import Tile
+from intrinsics.tensor_address import COLUMNS
+from isel.passes.uniformity import divergent_blocks, reaches
+from isel.verifier.record import place_of
+
+ALLOC, ENCODE, WAIT, LD, DEALLOC, RELINQUISH = (
+    f"walkthrough.{name}" for name in ("alloc", "encode", "wait", "ld", "dealloc", "relinquish")
+)
+MMA = "tcgen05.mma"
+
+_COPIES = ("mov", "selp")
+"""What hands a handle on without changing it."""
+
+_LEAST = 32
+"""Columns of the smallest allocation.  PTX ISA, tcgen05.alloc."""
+
+
+@dataclass(slots=True)
+class Facts:
+    """Allocations and tiles; the keys are identities of records."""
+
+    columns: dict[int, int] = field(default_factory=dict)  # of an alloc or dealloc, hardware's
+    needed: dict[int, int] = field(default_factory=dict)  # of an alloc: by its accumulators
+    tiles: dict[int, list[Tile]] = field(default_factory=dict)  # of an encode
+    findings: list[Finding] = field(default_factory=list)
+
+
+def gather(module: Module, function: MachineFunction) -> Facts:
+    """Everything that the expansion needs to know of `function`."""
+    return _Gatherer(module, function).run()
+
+
+class _Gatherer:
+    def __init__(self, module: Module, function: MachineFunction) -> None:
+        self.module = module
+        self.function = function
+        self.facts = Facts()
+        self.makers: dict[Reg, list[MachineInstr]] = {}
+        for mi in function.instructions():
+            for reg in mi.defs():
+                self.makers.setdefault(reg, []).append(mi)
+
+    def run(self) -> Facts:
+        self._check_operands()
+        self._check_threads()
+        self._check_flow()
+        self._check_waits()
+        for mi in self._records(MMA):
+            self._multiply(mi)
+        for mi in self._records(ALLOC):
+            self._allocate(mi)
+        for mi in self._records(LD):
+            self._allocations(mi, mi["handle"])
+        for mi in self._records(DEALLOC):
+            self._deallocate(mi)
+        self._check_room()
+        return self.facts
+
+    def _records(self, row: str) -> list[MachineInstr]:
+        return [mi for mi in self.function.instructions() if mi.row.id == row]
+
+    def _error(
+        self, mi: MachineInstr, rule: str, message: str, *,
+        got: str = "", expected: str = "", hint: str = "", section: str = "", subject: str = "",
+    ) -> None:  # fmt: skip
+        finding = Finding(
+            f"walkthrough/{rule}",
+            Severity.ERROR,
+            message,
+            op=mi.opcode,
+            got=got,
+            expected=expected,
+            hint=hint,
+            section=f"PTX ISA, {section or mi.row.section}",
+            subject=subject,
+        )
+        place = place_of(self.module.locations[mi.loc], self.function.name)
+        self.facts.findings.append(finding.at(place))
+
+    # ---- the function as a whole -------------------------------------------------------------
+
+    def _check_operands(self) -> None:
+        classes = self.function.regs.classes
+        for mi in self.function.instructions():
+            if not mi.row.pseudo:
+                continue
+            for problem in operand_problems(mi.form, mi.form.facts, mi.ops, classes, _no_symbol):
+                self._error(
+                    mi, problem.rule, problem.text, got=problem.got, expected=problem.expected,
+                    hint=problem.hint, subject=problem.subject,
+                )  # fmt: skip
+
+    def _check_threads(self) -> None:
+        """The load needs a warp for each quarter of the lanes."""
+        sizes = self.function.launch.reqntid
+        threads = 1
+        for size in sizes:
+            threads *= size
+        loads = self._records(LD)
+        if sizes and threads < 128 and loads:
+            self._error(
+                loads[0],
+                "threads",
+                "four warps are needed to read the rows of the accumulator",
+                got=f"{threads} threads",
+                expected="128 threads or more",
+                hint="warp w of a warpgroup reaches lanes 32w to 32w+31 only",
+                section="tcgen05.ld, Access restrictions",
+            )
+
+    def _check_flow(self) -> None:
+        """All threads of the CTA come to every operation, and to an allocation once."""
+        divergent = divergent_blocks(self.function)
+        after = reaches(self.function)
+        for i, block in enumerate(self.function.blocks):
+            for mi in block.instrs:
+                together = mi.row.id == MMA or (mi.row.pseudo and mi.row.id != ENCODE)
+                if together and i in divergent:
+                    branch = self.module.locations[divergent[i].loc]
+                    self._error(
+                        mi,
+                        "divergent",
+                        f"{mi.opcode} is for the whole CTA, but threads may take different ways "
+                        "to it",
+                        got=f"the branch {_line(branch)}, on what differs between threads",
+                        expected="a place that all threads of the CTA reach together",
+                        hint="the expansion itself chooses the thread or the warp that acts",
+                    )
+                if mi.row.id == ALLOC and i in after[i]:
+                    self._error(
+                        mi, "alloc-loop", "tensor memory is allocated in a loop",
+                        expected="an allocation ahead of the loop", got="an allocation every time",
+                    )  # fmt: skip
+
+    def _check_waits(self) -> None:
+        """No way leads from a multiply to a reader of its result without a wait."""
+        pending = self._pending_in()
+        for block, inherited in zip(self.function.blocks, pending, strict=True):
+            under_way = inherited
+            for mi in block.instrs:
+                if mi.row.id in (LD, DEALLOC) and under_way:
+                    self._error(
+                        mi,
+                        "wait",
+                        f"{mi.opcode} while a multiply may be under way",
+                        got="a way from the multiply without a wait",
+                        expected="llvm.nvvm.tcgen05.wait.cta_group__1 ahead of it",
+                        section="tcgen05.commit",
+                    )
+                under_way = (under_way or mi.row.id == MMA) and mi.row.id != WAIT
+
+    def _pending_in(self) -> list[bool]:
+        """For each block, whether a multiply may be under way at its begin."""
+        after = successors(self.function)
+        found = [False] * len(after)
+        work = list(range(len(after)))
+        while work:
+            i = work.pop()
+            under_way = found[i]
+            for mi in self.function.blocks[i].instrs:
+                under_way = (under_way or mi.row.id == MMA) and mi.row.id != WAIT
+            for s in after[i]:
+                if under_way and not found[s]:
+                    found[s] = True
+                    work.append(s)
+        return found
+
+    # ---- handles and columns -----------------------------------------------------------------
+
+    def _origins(self, start: Reg, through: tuple[str, ...] | None) -> list[MachineInstr]:
+        """The records that the value of a register may come from.
+
+        `through` are the rows that only hand it on; None is every pure row.
+        """
+        found: dict[int, MachineInstr] = {}
+        seen, work = {start}, [start]
+        while work:
+            for mi in self.makers.get(work.pop(), ()):
+                passes = mi.form.is_pure if through is None else mi.row.id in through
+                if mi.row.pseudo or not passes:
+                    found[id(mi)] = mi
+                    continue
+                sources = [reg for reg in mi.uses() if reg not in seen]
+                if through is not None and not sources:
+                    found[id(mi)] = mi  # a number
+                seen.update(sources)
+                work += sources
+        return list(found.values())
+
+    def _allocations(self, mi: MachineInstr, handle: object) -> list[MachineInstr]:
+        """The allocations that a handle may come from; what else it may be is an error."""
+        reg = handle.base if isinstance(handle, Mem) else handle
+        origins = self._origins(reg, _COPIES) if isinstance(reg, int) else []
+        found = [origin for origin in origins if origin.row.id == ALLOC]
+        if not found or len(found) < len(origins):
+            other = next((o.opcode for o in origins if o.row.id != ALLOC), "no allocation")
+            self._error(
+                mi,
+                "handle",
+                "the handle is not what an allocation of this function gave",
+                got=other,
+                expected="the result of llvm.nvvm.tcgen05.alloc.shared, unchanged",
+                hint="an allocation holds one accumulator",
+            )
+            return []
+        return found
+
+    def _multiply(self, mi: MachineInstr) -> None:
+        idesc, kind = mi["idesc"], mi.facts()["kind"]
+        assert isinstance(idesc, Imm)
+        assert isinstance(kind, MmaKind)
+        shape = InstructionDescriptor.decode(idesc.value, kind)
+        for alloc in self._allocations(mi, mi["d"]):
+            self.facts.needed[id(alloc)] = max(self.facts.needed.get(id(alloc), 0), shape.n)
+        for slot, rows, type_, major in (
+            ("a", shape.m, shape.a, shape.a_major),
+            ("b", shape.n, shape.b, shape.b_major),
+        ):
+            desc = mi[slot]
+            tile = Tile(rows, shape.k, type_.bits, major)
+            for origin in self._origins(desc, None) if isinstance(desc, int) else ():
+                if origin.row.id == ENCODE:
+                    self.facts.tiles.setdefault(id(origin), []).append(tile)
+
+    def _allocate(self, mi: MachineInstr) -> None:
+        asked = _number(mi, "columns") * HARDWARE_COLUMNS
+        wanted = max(asked, self.facts.needed.get(id(mi), 0), _LEAST)
+        self.facts.columns[id(mi)] = 1 << (wanted - 1).bit_length()
+
+    def _deallocate(self, mi: MachineInstr) -> None:
+        for alloc in self._allocations(mi, mi["handle"]):
+            got, expected = _number(mi, "columns"), _number(alloc, "columns")
+            if got != expected:
+                self._error(
+                    mi, "dealloc-columns", "another number of columns than was allocated",
+                    got=str(got), expected=str(expected), subject="columns",
+                )  # fmt: skip
+            known = self.facts.columns.setdefault(id(mi), self.facts.columns[id(alloc)])
+            if known != self.facts.columns[id(alloc)]:
+                self._error(
+                    mi, "dealloc-columns", "the handle may come from allocations of several sizes",
+                    got=f"{known} and {self.facts.columns[id(alloc)]} columns",
+                    expected="a dealloc for each",
+                )  # fmt: skip
+
+    def _check_room(self) -> None:
+        allocs = self._records(ALLOC)
+        total = sum(self.facts.columns[id(mi)] for mi in allocs)
+        if total > COLUMNS and not self._records(DEALLOC):
+            self._error(
+                allocs[-1], "room", "the allocations do not fit into tensor memory",
+                got=f"{total} columns", expected=f"{COLUMNS} columns in all",
+            )  # fmt: skip
+
+
+def _number(mi: MachineInstr, slot: str) -> int:
+    op = mi[slot]
+    return op.value if isinstance(op, Imm) else 0
+
+
+def _no_symbol(name: str) -> None:
+    return None
+
+
+def _line(location: Location) -> str:
+    return f"in line {location.line}" if location.line else "before it"
