@@ -1,4 +1,4 @@
-"""The command line: `nvgen compile`, `check`, `run`, `targets`, `explain`.
+"""The command line: `nvgen compile`, `check`, `run`, `trace`, `targets`, `explain`.
 
 Layer: nvgen.  This file knows the options; the commands live in `nvgen.commands` and are imported
 when they are asked for.  Exit status: 0 ok, 1 something is wrong with the program, 2 bad usage or
@@ -127,6 +127,7 @@ def _parser() -> argparse.ArgumentParser:
     _compile(commands.add_parser("compile", help="LLVM IR to MIR, PTX or a cubin"))
     _check(commands.add_parser("check", help="judge LLVM IR, MIR or PTX"))
     _run(commands.add_parser("run", help="run a kernel on the CPU simulator"))
+    _trace(commands.add_parser("trace", help="tell the story of one multiply, stage by stage"))
     _targets(commands.add_parser("targets", help="list the targets"))
     _explain(commands.add_parser("explain", help="say what a descriptor or control word means"))
     return parser
@@ -192,6 +193,14 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", choices=("sim", "cuda"), default="sim")
     parser.add_argument("--schedule", default="early", help="early, late or random:SEED")
     parser.add_argument("--json", action="store_true", help="report as JSON")
+
+
+def _trace(parser: argparse.ArgumentParser) -> None:
+    _program(parser, levels=False)
+    parser.add_argument(
+        "--mma", type=int, default=1, metavar="N", help="which multiply, from 1 (default: 1)"
+    )
+    parser.add_argument("--format", choices=("text", "json"), default="text")
 
 
 def _targets(parser: argparse.ArgumentParser) -> None:

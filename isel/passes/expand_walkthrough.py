@@ -80,6 +80,7 @@ def expand_walkthrough(module: Module) -> None:
         if any(mi.row.pseudo for mi in function.instructions()):
             known = facts.gather(module, function)
             found += known.findings
+            module.notes += known.warnings
             if not known.findings:
                 _Expansion(module, function, known).run()
     if found:
@@ -172,7 +173,8 @@ class _Expansion:
     # ---- entry -------------------------------------------------------------------------------
 
     def _prologue(self) -> None:
-        """What the expansions of this function share."""
+        """What the expansions of this function share; it stands where the first of them does."""
+        self.loc = next(mi.loc for mi in self.function.instructions() if mi.row.pseudo)
         rows = {mi.row.id for mi in self.function.instructions()}
         thread = self._thread_number()
         if rows & {facts.ALLOC, facts.DEALLOC, facts.RELINQUISH}:

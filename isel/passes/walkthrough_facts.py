@@ -48,7 +48,8 @@ class Facts:
     columns: dict[int, int] = field(default_factory=dict)  # of an alloc or dealloc, hardware's
     needed: dict[int, int] = field(default_factory=dict)  # of an alloc: by its accumulators
     tiles: dict[int, list[Tile]] = field(default_factory=dict)  # of an encode
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)  # errors
+    warnings: list[Finding] = field(default_factory=list)
 
 
 def gather(module: Module, function: MachineFunction) -> Facts:
@@ -71,6 +72,7 @@ class _Gatherer:
         self._check_threads()
         self._check_flow()
         self._check_waits()
+        self._check_first()
         for mi in self._records(MMA):
             self._multiply(mi)
         for mi in self._records(ALLOC):
@@ -190,6 +192,25 @@ class _Gatherer:
                     found[s] = True
                     work.append(s)
         return found
+
+    def _check_first(self) -> None:
+        """Somebody overwrites what tensor memory held before."""
+        multiplies = self._records(MMA)
+        if not multiplies or any(mi["enable_d"] != Imm(1) for mi in multiplies):
+            return
+        finding = Finding(
+            "walkthrough/first-step",
+            Severity.WARNING,
+            "every multiply adds to what tensor memory holds, and nothing is written there first",
+            op=multiplies[0].opcode,
+            got="enable_d is true everywhere",
+            expected="false for the first step: D = A*B",
+            hint="a multiply with false overwrites its accumulator",
+            section="PTX ISA, tcgen05.mma",
+            subject="enable_d",
+        )
+        place = place_of(self.module.locations[multiplies[0].loc], self.function.name)
+        self.facts.warnings.append(finding.at(place))
 
     # ---- handles and columns -----------------------------------------------------------------
 

@@ -1,0 +1,125 @@
+"""`nvgen trace`: one multiply through every stage.
+
+Layer: nvgen.commands.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+from intrinsics.findings import Finding, InputError, NvgenError, errors, input_error
+from nvgen.files import printable, read_text
+from nvgen.loading import language_of
+from nvgen.render import Line, Printer, as_json, print_findings
+from nvgen.trace import Decoded, Stage, Story, trace
+
+_WIDTH = 160
+"""Where a line of a record is cut: a load of 128 registers says nothing more by naming them all."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compile, tell the story, and what there is to note."""
+    text = read_text(arguments.file)
+    if language_of(arguments.file, text) != "llvm":
+        raise input_error(
+            "trace/language",
+            "only LLVM IR goes through all stages",
+            got=printable(arguments.file),
+            expected="LLVM IR",
+        )
+    if arguments.target is None:
+        raise input_error(
+            "target/missing", "LLVM IR does not say its target", expected="--target sm_…",
+            hint="`nvgen targets` lists them",
+        )  # fmt: skip
+    try:
+        story, findings = _story(arguments, text)
+    except NvgenError as error:
+        print_findings(error.findings, text)
+        return 2 if isinstance(error, InputError) else 1
+    if arguments.format == "json":
+        print(json.dumps(_as_json(arguments, story, findings), indent=2))
+    else:
+        _tell(arguments, story)
+        print_findings([*story.notes, *findings], text, sys.stdout)
+    return 1 if errors(findings) else 0
+
+
+def _story(arguments: argparse.Namespace, text: str) -> tuple[Story, list[Finding]]:
+    from nvgen.api import check_text
+
+    file = printable(arguments.file)
+    compiled = check_text(
+        text, target=arguments.target, ptx=arguments.ptx, file=file, keep_stages=True
+    )
+    return trace(compiled, text, arguments.mma), compiled.findings
+
+
+# ---- text ------------------------------------------------------------------------------------
+
+
+def _tell(arguments: argparse.Namespace, story: Story) -> None:
+    printer = Printer(sys.stdout)
+    which = f"multiply {story.number} of {story.count}"
+    printer.line([(f"{which}, {printable(str(story.place))}, for {arguments.target}", "bold")])
+    for number, stage in enumerate(story.stages, 1):
+        printer.line([("", "")])
+        printer.lines(_stage(number, stage))
+    printer.line([("", "")])
+
+
+def _stage(number: int, stage: Stage) -> list[Line]:
+    lines: list[Line] = [[(f"{number} {stage.title}", "bold cyan")]]
+    lines += [[("  " + _clipped(text), "")] for text in stage.lines]
+    for decoded in stage.decoded:
+        lines += _decoded(decoded)
+    return lines
+
+
+def _decoded(decoded: Decoded) -> list[Line]:
+    lines: list[Line] = [[(f"  {decoded.name} ", "bold"), (decoded.value, "")]]
+    for bits, name, meaning in decoded.fields:
+        lines.append([(f"    {bits:<6} {name:<22} {meaning}".rstrip(), "")])
+    return lines
+
+
+def _clipped(text: str) -> str:
+    shown = printable(text)
+    return shown if len(shown) <= _WIDTH else shown[: _WIDTH - 1] + "…"
+
+
+# ---- JSON ------------------------------------------------------------------------------------
+
+
+def _as_json(
+    arguments: argparse.Namespace, story: Story, findings: list[Finding]
+) -> dict[str, object]:
+    return {
+        "file": arguments.file,
+        "target": arguments.target,
+        "mma": story.number,
+        "of": story.count,
+        "line": story.place.line,
+        "function": story.place.function,
+        "stages": [
+            {
+                "title": stage.title,
+                "lines": list(stage.lines),
+                "decoded": [
+                    {
+                        "name": one.name,
+                        "value": one.value,
+                        "fields": [
+                            {"bits": bits, "field": name, "meaning": meaning}
+                            for bits, name, meaning in one.fields
+                        ],
+                    }
+                    for one in stage.decoded
+                ],
+            }
+            for stage in story.stages
+        ],
+        "findings": [as_json(f) for f in (*story.notes, *findings)],
+    }
