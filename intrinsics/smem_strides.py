@@ -59,7 +59,8 @@ def right_strides(tile: Tile, swizzle: Swizzle, given: Strides) -> Strides:
         not _fits(step_along, atom, swizzle)
         or not _apart((along, across), (step_along, step_across), atom)
     ):
-        step_along = atom if step_across >= atom * along else step_across * across
+        roomy = across == 1 or step_across >= atom * along
+        step_along = atom if roomy else step_across * across
     if exchanged:
         return Strides(step_across, step_along)
     return Strides(step_along, step_across)

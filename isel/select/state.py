@@ -191,7 +191,9 @@ class FunctionState:
         """
         if isinstance(value, llvm.ConstInt):
             return value.value if value.type.bits == 1 else value.signed
-        raise Unselectable("immediate", f"{what} must be a constant", got=str(value.type))
+        raise Unselectable(
+            "immediate", f"{what} must be a constant", got=str(value.type), expected="a number"
+        )
 
     def reg(self, op: Scalar, cls: ScalarType) -> Reg:
         """A register that holds `op`."""
