@@ -1,4 +1,6 @@
-"""The reference pages, derived from the rows: instructions, coverage, opcode numbers, fixes.
+"""The reference pages, derived from the rows.
+
+Instructions, coverage, opcode numbers, fixes, and the walkthrough's spelling.
 
 Layer: intrinsics.  `python -m intrinsics.reference_page` writes them to `intrinsics/reference`; a
 test holds them up to date.
@@ -6,15 +8,17 @@ test holds them up to date.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from intrinsics.catalog import rows, spellings_of
+from intrinsics.catalog import rows, spellings_of, walkthrough_spellings
 from intrinsics.fixes import FIXES
 from intrinsics.legality import expected, in_order, text_of
 from intrinsics.modifiers import Modifier
 from intrinsics.row import Axis, By, Fact, Guard, Literal, Operand, Row, Rule
 from intrinsics.targets import Capability, spell
+from intrinsics.walkthrough_forms import FORMS
 
 FOLDER = Path(__file__).parent / "reference"
 
@@ -26,6 +30,7 @@ def pages() -> dict[str, str]:
         "coverage.md": "\n".join(_coverage()) + "\n",
         "opcodes.md": "\n".join(_opcodes()) + "\n",
         "fixes.md": "\n".join(_fixes()) + "\n",
+        "walkthrough.md": "\n".join(_walkthrough()) + "\n",
     }
 
 
@@ -164,6 +169,32 @@ def _fixes() -> Iterator[str]:
         yield (
             f"| {fix.subject} | {fix.source} | {fix.says} | {fix.holds} | {fix.shown} "
             f"| {fix.date} |"
+        )
+
+
+# ---- the walkthrough's spelling --------------------------------------------------------------
+
+
+def _walkthrough() -> Iterator[str]:
+    yield "# The walkthrough's spelling of tcgen05\n"
+    yield _MADE
+    yield "Intrinsics that a whole CTA calls together; the pass `expand-walkthrough` makes the"
+    yield "machine's instructions of their records. The multiply carries its atom as metadata:"
+    yield '`!nvgen.atom !{!"sm100_umma_m64n128k16_f32_bf16_bf16", !"MN", !"K"}`.\n'
+    yield "| intrinsic | arguments | result | record |"
+    yield "|---|---|---|---|"
+    for name, spelling in walkthrough_spellings().items():
+        row, pattern = spelling.row, spelling.pattern
+        opcode = "".join(row.opcode_ends) if row.pseudo else "TCGEN05_MMA_CTA_GROUP1_DENSE"
+        arguments = re.sub(r"[:=]", " ", pattern.args).replace("p3", "ptr addrspace(3)")
+        result = pattern.result.partition(":")[0].replace("v*f32", "<128 x float>") or "void"
+        yield f"| llvm.nvvm.{name} | {arguments} | {result} | {opcode} |"
+    yield "\nWhere the PTX that is documented with it is not the machine's:\n"
+    yield "| form | judged | why | instead | section |"
+    yield "|---|---|---|---|---|"
+    for form in FORMS:
+        yield (
+            f"| {form.text} | {form.judge.value} | {form.why} | {form.instead} | {form.section} |"
         )
 
 

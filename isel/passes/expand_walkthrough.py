@@ -14,7 +14,8 @@ the same function without them.  What a whole CTA does together is done so:
 
 Barriers stand where all threads come by (`isel.passes.uniformity`); two waits in a row need one
 between them, or a slow thread could miss a whole phase of the mbarrier, and a load followed by a
-multiply needs one, or the multiply could overwrite what is being read.
+multiply needs one, or the multiply could overwrite what is being read.  They are barrier 0, which
+a kernel of this spelling keeps for all of its threads.
 PTX ISA, TensorCore 5th Generation Family Instructions; tcgen05.commit; mbarrier.try_wait.
 """
 
@@ -101,12 +102,13 @@ class _Expansion:
         self.blocks: list[Block] = []
         self.names = {block.name for block in function.blocks}
         self.loc = 0
+        self.here = (0, 0)  # block and record that is being expanded
         self.slots = 0
         self.thread: Reg | None = None  # whether this thread issues the multiplies
         self.warp: Reg | None = None  # whether this is warp 0
         self.lanes: Reg | None = None  # the first lane of the thread's warp, as an address
         self.parity: Reg | None = None  # of the phase that the next wait is for
-        self.steps: dict[str, Callable[[MachineInstr, int, int], None]] = {
+        self.steps: dict[str, Callable[[MachineInstr], None]] = {
             facts.ALLOC: self._alloc,
             facts.ENCODE: self._encode,
             facts.MMA: self._mma,
@@ -123,12 +125,12 @@ class _Expansion:
             if i == 0:
                 self._prologue()
             for at, mi in enumerate(block.instrs):
-                self.loc = mi.loc
+                self.loc, self.here = mi.loc, (i, at)
                 step = self.steps.get(mi.row.id)
                 if step is None:
                     self.blocks[-1].instrs.append(mi)
                 else:
-                    step(mi, i, at)
+                    step(mi)
         size = SLOTS + 4 * self.slots
         self.function.blocks = self.blocks
         self.function.variables.append(Variable(self.scratch, Space.SHARED, size, 8))
@@ -211,7 +213,7 @@ class _Expansion:
 
     # ---- tensor memory -----------------------------------------------------------------------
 
-    def _alloc(self, mi: MachineInstr, block: int, at: int) -> None:
+    def _alloc(self, mi: MachineInstr) -> None:
         columns = self.known.columns[id(mi)]
         self._say_columns(mi, columns)
         slot = Mem(Sym(self.scratch), SLOTS + 4 * self.slots)
@@ -246,17 +248,17 @@ class _Expansion:
             ),
         )
 
-    def _dealloc(self, mi: MachineInstr, block: int, at: int) -> None:
+    def _dealloc(self, mi: MachineInstr) -> None:
         handle = mi["handle"]
         self._barrier()
         dealloc = _form("tcgen05.dealloc", cta_group=CtaGroup.ONE)
         self._emit(dealloc, handle, Imm(self.known.columns[id(mi)]), guard=self.warp)
 
-    def _relinquish(self, mi: MachineInstr, block: int, at: int) -> None:
+    def _relinquish(self, mi: MachineInstr) -> None:
         form = _form("tcgen05.relinquish_alloc_permit", cta_group=CtaGroup.ONE)
         self._emit(form, guard=self.warp)
 
-    def _ld(self, mi: MachineInstr, block: int, at: int) -> None:
+    def _ld(self, mi: MachineInstr) -> None:
         """Rows 16w to 16w+15 lie in the first 16 of warp w's 32 lanes (layout F).
 
         Both halves of the warp read them: the offset between the halves is 0.
@@ -268,12 +270,12 @@ class _Expansion:
         load = _form("tcgen05.ld", shape=LdStShape.S16X32BX2, num=num, half_split=True)
         self._emit(load, acc, Mem(address), Imm(0))
         self._emit(_form("tcgen05.wait", op=WaitOp.LD))
-        if self._reaches(block, at, facts.MMA):
+        if self._comes_later(facts.MMA):
             self._barrier()
 
     # ---- the multiply ------------------------------------------------------------------------
 
-    def _encode(self, mi: MachineInstr, block: int, at: int) -> None:
+    def _encode(self, mi: MachineInstr) -> None:
         pointer, desc = mi["pointer"], mi["desc"]
         assert isinstance(pointer, int)
         if self.function.regs.classes[pointer].bits == 64:
@@ -315,14 +317,14 @@ class _Expansion:
             ),
         )
 
-    def _mma(self, mi: MachineInstr, block: int, at: int) -> None:
+    def _mma(self, mi: MachineInstr) -> None:
         mi.guard = self.thread
         self.blocks[-1].instrs.append(mi)
 
-    def _wait(self, mi: MachineInstr, block: int, at: int) -> None:
+    def _wait(self, mi: MachineInstr) -> None:
         assert self.thread is not None
         assert self.parity is not None
-        if self._follows(block, at, facts.WAIT):
+        if self._came_before(facts.WAIT):
             self._emit(_form("bar.sync"), Imm(0))
         barrier = Mem(Sym(self.scratch))
         commit = _form("tcgen05.commit", cta_group=CtaGroup.ONE, space=Space.SHARED_CLUSTER)
@@ -346,15 +348,15 @@ class _Expansion:
 
     # ---- order -------------------------------------------------------------------------------
 
-    def _reaches(self, block: int, at: int, row: str) -> bool:
-        """Whether a record of `row` may come after the one at (block, at)."""
-        places = self._places(row)
-        return any(b in self.after[block] or (b == block and n > at) for b, n in places)
+    def _comes_later(self, row: str) -> bool:
+        """Whether a record of `row` may come after this one."""
+        block, at = self.here
+        return any(b in self.after[block] or (b == block and n > at) for b, n in self._places(row))
 
-    def _follows(self, block: int, at: int, row: str) -> bool:
-        """Whether a record of `row` may have come before the one at (block, at)."""
-        places = self._places(row)
-        return any(block in self.after[b] or (b == block and n < at) for b, n in places)
+    def _came_before(self, row: str) -> bool:
+        """Whether a record of `row` may have come before this one."""
+        block, at = self.here
+        return any(block in self.after[b] or (b == block and n < at) for b, n in self._places(row))
 
     def _places(self, row: str) -> list[tuple[int, int]]:
         return [

@@ -7,6 +7,7 @@ what is wrong, as findings.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from intrinsics.findings import Finding, Severity
@@ -33,9 +34,6 @@ ALLOC, ENCODE, WAIT, LD, DEALLOC, RELINQUISH = (
     f"walkthrough.{name}" for name in ("alloc", "encode", "wait", "ld", "dealloc", "relinquish")
 )
 MMA = "tcgen05.mma"
-
-_COPIES = ("mov", "selp")
-"""What hands a handle on without changing it."""
 
 _LEAST = 32
 """Columns of the smallest allocation.  PTX ISA, tcgen05.alloc."""
@@ -214,30 +212,30 @@ class _Gatherer:
 
     # ---- handles and columns -----------------------------------------------------------------
 
-    def _origins(self, start: Reg, through: tuple[str, ...] | None) -> list[MachineInstr]:
+    def _origins(
+        self, start: Reg, sources: Callable[[MachineInstr], list[Reg] | None]
+    ) -> list[MachineInstr]:
         """The records that the value of a register may come from.
 
-        `through` are the rows that only hand it on; None is every pure row.
+        `sources` gives the registers that a record hands on, or None where it makes the value.
         """
         found: dict[int, MachineInstr] = {}
         seen, work = {start}, [start]
         while work:
             for mi in self.makers.get(work.pop(), ()):
-                passes = mi.form.is_pure if through is None else mi.row.id in through
-                if mi.row.pseudo or not passes:
+                handed = None if mi.row.pseudo else sources(mi)
+                if handed is None:
                     found[id(mi)] = mi
                     continue
-                sources = [reg for reg in mi.uses() if reg not in seen]
-                if through is not None and not sources:
-                    found[id(mi)] = mi  # a number
-                seen.update(sources)
-                work += sources
+                new = [reg for reg in handed if reg not in seen]
+                seen.update(new)
+                work += new
         return list(found.values())
 
     def _allocations(self, mi: MachineInstr, handle: object) -> list[MachineInstr]:
         """The allocations that a handle may come from; what else it may be is an error."""
         reg = handle.base if isinstance(handle, Mem) else handle
-        origins = self._origins(reg, _COPIES) if isinstance(reg, int) else []
+        origins = self._origins(reg, _copied) if isinstance(reg, int) else []
         found = [origin for origin in origins if origin.row.id == ALLOC]
         if not found or len(found) < len(origins):
             other = next((o.opcode for o in origins if o.row.id != ALLOC), "no allocation")
@@ -265,7 +263,7 @@ class _Gatherer:
         ):
             desc = mi[slot]
             tile = Tile(rows, shape.k, type_.bits, major)
-            for origin in self._origins(desc, None) if isinstance(desc, int) else ():
+            for origin in self._origins(desc, _computed) if isinstance(desc, int) else ():
                 if origin.row.id == ENCODE:
                     self.facts.tiles.setdefault(id(origin), []).append(tile)
 
@@ -303,6 +301,20 @@ class _Gatherer:
 def _number(mi: MachineInstr, slot: str) -> int:
     op = mi[slot]
     return op.value if isinstance(op, Imm) else 0
+
+
+def _copied(mi: MachineInstr) -> list[Reg] | None:
+    """The registers of which a record copies one."""
+    if mi.row.id not in ("mov", "selp"):
+        return None
+    values = [mi[slot] for slot in ("a", "b") if slot in mi.form.index]
+    registers = [op for op in values if isinstance(op, int)]
+    return registers if len(registers) == len(values) else None
+
+
+def _computed(mi: MachineInstr) -> list[Reg] | None:
+    """The registers that a record computes with."""
+    return mi.uses() if mi.form.is_pure else None
 
 
 def _no_symbol(name: str) -> None:

@@ -515,6 +515,7 @@ HANDLES = {
     "a number": "store i32 0, ptr addrspace(1) %d",
     "an address in it": "%g = add i32 %h, 8",
     "something from memory": "%g = load i32, ptr addrspace(1) %a",
+    "a number or it": "%c = icmp eq ptr addrspace(1) %a, null\n%g = select i1 %c, i32 %h, i32 0",
 }
 
 
@@ -523,6 +524,19 @@ def test_handles_that_are_none(what: str):
     handle = "0" if what == "a number" else "%g"
     text = straight(HANDLES[what], multiply(handle), WAIT)
     assert only(text, "walkthrough/handle")
+
+
+def test_a_handle_that_is_one_of_two():
+    """Which one is known at run time; both have room for the accumulator."""
+    text = straight(
+        f"%g = {ALLOC} 1)",
+        "%c = icmp eq ptr addrspace(1) %a, null",
+        "%e = select i1 %c, i32 %h, i32 %g",
+        multiply("%e"),
+        WAIT,
+    )
+    found = [line for line in expanded(text) if "TCGEN05_ALLOC_CTA_GROUP1" in line]
+    assert [line.rpartition("imm:")[2] for line in found] == ["128", "128"]
 
 
 def test_other_columns_are_given_back_than_were_allocated():

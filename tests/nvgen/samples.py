@@ -9,6 +9,8 @@ from types import ModuleType
 
 FOLDER = Path(__file__).resolve().parents[2] / "samples"
 FILES = tuple(sorted(FOLDER.glob("[0-9][0-9]_*.py")))
+WALKTHROUGH = FOLDER / "03_walkthrough.ll"
+"""The sample that is LLVM IR itself."""
 
 
 @functools.cache

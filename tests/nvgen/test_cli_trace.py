@@ -8,9 +8,9 @@ import pytest
 
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.programs import ADD
-from tests.nvgen.samples import gemm_llvm
+from tests.nvgen.samples import WALKTHROUGH, gemm_llvm
 
-SAMPLE = Path(__file__).resolve().parents[2] / "samples" / "03_walkthrough.ll"
+SAMPLE = WALKTHROUGH
 TITLES = [
     *("tile", "atom", "attributes", "LLVM IR", "MIR after select"),
     *("MIR after expand-walkthrough", "PTX"),

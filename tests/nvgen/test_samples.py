@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 from intrinsics.findings import Verdict, verdict
+from nvgen.api import compile_text
 from nvgen.assembler import assemble
 from nvgen.testing import Launch, assert_exact, kernel_test
-from tests.nvgen.samples import FILES, gemm_tile, sample
+from tests.nvgen.samples import FILES, WALKTHROUGH, gemm_tile, sample
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -65,3 +67,31 @@ def test_the_tile_counts_its_bytes() -> None:
     (line,) = (line for line in ptx.split("\n") if "expect_tx" in line)
     assert line.endswith(f"{2 * 128 * 128};")
     assert ptx.count("cp.async.bulk.tensor.2d") == 2
+
+
+# ---- the sample that is LLVM IR --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("schedule", ["early", "late", "random:1", "random:2", "random:3"])
+def test_the_walkthrough_gives_what_numpy_gives(schedule: str) -> None:
+    """In global memory A lies as [k][m], B as [n][k]; small integers are exact."""
+    rng = np.random.default_rng(1)
+    a = rng.integers(-4, 5, (64, 64)).astype(ml_dtypes.bfloat16)
+    b = rng.integers(-4, 5, (128, 64)).astype(ml_dtypes.bfloat16)
+    d = np.zeros((64, 128), np.float32)
+    compile_text(WALKTHROUGH.read_text(), target="sm_100a").run(a, b, d, schedule=schedule)
+    assert np.array_equal(d, a.astype(np.float32).T @ b.astype(np.float32).T)
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_103a", "sm_110a"])
+def test_ptxas_takes_the_walkthrough(target: str) -> None:
+    compiled = compile_text(WALKTHROUGH.read_text(), target=target)
+    assert verdict(compiled.findings) is Verdict.CLEAN
+    done = assemble(compiled.ptx, compiled.target)
+    assert done.cubin[:4] == b"\x7fELF"
+    assert "warning" not in done.log
+
+
+def test_the_walkthrough_says_where_it_has_run() -> None:
+    comment = " ".join(line.strip("; ") for line in WALKTHROUGH.read_text().splitlines())
+    assert "never run on a real Blackwell GPU" in comment

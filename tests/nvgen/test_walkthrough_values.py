@@ -6,7 +6,6 @@ Inputs are small integers, so every sum is exact in f32.
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import ml_dtypes
 import numpy as np
@@ -15,6 +14,7 @@ import pytest
 from intrinsics.findings import SimulationError, Verdict, verdict
 from nvgen.api import Compiled, compile_text
 from nvgen.assembler import assemble
+from tests.nvgen.samples import WALKTHROUGH
 from tests.nvgen.walkthrough_programs import (
     ALLOC,
     BARRIER,
@@ -28,10 +28,7 @@ from tests.nvgen.walkthrough_programs import (
     store,
 )
 
-SAMPLE = Path(__file__).resolve().parents[2] / "samples" / "03_walkthrough.ll"
 SCHEDULES = ("early", "late", "random:1", "random:2", "random:3")
-TARGETS = ("sm_100a", "sm_103a", "sm_110a")
-
 each_schedule = pytest.mark.parametrize("schedule", SCHEDULES)
 
 
@@ -54,29 +51,6 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """A (m × k) times B (n × k) transposed, in f32."""
     return a.astype(np.float32) @ b.astype(np.float32).T
 
-
-# ---- the sample ------------------------------------------------------------------------------
-
-
-@each_schedule
-def test_the_sample(schedule: str) -> None:
-    a, b = small((64, 64), seed=1), small((128, 64), seed=2)  # A lies as [k][m]
-    d = np.zeros((64, 128), np.float32)
-    compile_text(SAMPLE.read_text(), target="sm_100a").run(a, b, d, schedule=schedule)
-    assert np.array_equal(d, product(a.T, b))
-
-
-@pytest.mark.parametrize("target", TARGETS)
-def test_ptxas_takes_the_sample(target: str) -> None:
-    compiled(SAMPLE.read_text(), target)
-
-
-def test_the_sample_says_where_it_has_run() -> None:
-    comment = " ".join(line.strip("; ") for line in SAMPLE.read_text().splitlines())
-    assert "never run on a real Blackwell GPU" in comment
-
-
-# ---- other kernels ---------------------------------------------------------------------------
 
 HEAD = f"entry:\n  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()\n  %h = {ALLOC} 16)\n"
 READY = f"call void @llvm.nvvm.fence.proxy.async.shared_cta()\n  {BARRIER}"
@@ -179,6 +153,44 @@ def test_two_accumulators_and_one_wait(schedule: str) -> None:
     assert np.array_equal(d[1], product(a.T[:, :32], b[:, :32]))
 
 
+@each_schedule
+def test_accumulators_that_change_places(schedule: str) -> None:
+    """Handles go round the loop: tile 0 and 2 into one accumulator, tile 1 into the other."""
+    text = (
+        HEAD
+        + f"""%g = {ALLOC} 16)
+  br label %tile
+tile:
+  %t = phi i32 [ 0, %entry ], [ %t.n, %next ]
+  %now = phi i32 [ %h, %entry ], [ %then, %next ]
+  %then = phi i32 [ %g, %entry ], [ %now, %next ]
+  %ta = getelementptr [8192 x i8], ptr addrspace(1) %a, i32 %t
+  %tb = getelementptr [16384 x i8], ptr addrspace(1) %b, i32 %t
+  %td = getelementptr [32768 x i8], ptr addrspace(1) %d, i32 %t
+  br label %sta.in
+{staged("%ta", "%tb")}
+ready:
+  {READY}
+  br label %mul
+{steps("mul", 4, 2048, 32, handle="%now", begin="ready", after="%waits")}
+waits:
+  {WAIT}
+  br label %out
+{store("out", "%now", "%td", "%next")}
+next:
+  %t.n = add i32 %t, 1
+  %t.x = icmp ult i32 %t.n, 3
+  br i1 %t.x, label %tile, label %end
+end:
+  {DEALLOC} %g, i32 16)
+  {TAIL}"""
+    )
+    a, b = small((3, 64, 64), seed=13), small((3, 128, 64), seed=14)
+    d = np.zeros((3, 64, 128), np.float32)
+    compiled(module(text)).run(a, b, d, schedule=schedule)
+    assert np.array_equal(d, np.stack([product(x.T, y) for x, y in zip(a, b, strict=True)]))
+
+
 KINDS = {
     "f16": ("sm100_umma_m64n128k16_f32_f16_f16", 193, np.float16, 64),
     "tf32": ("sm100_umma_m64n128k8_f32_tf32_tf32", 4 << 6 | 1, np.float32, 32),
@@ -257,7 +269,7 @@ def test_the_expansion_needs_its_parts(part: str) -> None:
     from nvgen.sim.engine import parse_schedule
     from nvgen.sim.launch import simulate
 
-    mir = compile_text(SAMPLE.read_text(), target="sm_100a").mir
+    mir = compile_text(WALKTHROUGH.read_text(), target="sm_100a").mir
     changed = BROKEN[part](mir)
     assert changed != mir
     a, b, d = small((64, 64), seed=1), small((128, 64), seed=2), np.zeros((64, 128), np.float32)
