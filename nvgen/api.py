@@ -21,8 +21,9 @@ from isel.select.module import Source
 from isel.verifier.levels import LEVELS, advice, verify
 from isel.verifier.record import check_target, lowest_ptx
 from nvgen.assembler import assemble_module
-from nvgen.llvm import optimize, parse
+from nvgen.llvm import parse
 from nvgen.llvm_guard import nesting_limit
+from nvgen.optimizer.optimize import optimize
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import Kernel
@@ -259,9 +260,11 @@ def check_text(
 
     observe: Observer | None = keep if keep_stages else None
     with nesting_limit(file):
-        printed = optimize(parse(text, file=file), opt, chosen)
+        printed = parse(text, file=file)
         module = read_module(printed)
         source = Source(file, align_places(module, text), text)
+        if opt:
+            printed, module, source = optimize(printed, module, source, opt, chosen)
         lowered = lower(module, chosen, version, source, observe)
     final = version or lowest_ptx(lowered, chosen)
     judged = [*lowered.notes, *verify(lowered, chosen, final, level, block)]

@@ -13,8 +13,7 @@ from collections.abc import Iterator
 
 from llvmlite import binding
 
-from intrinsics.findings import Finding, InputError, Place, Severity, input_error
-from intrinsics.targets import Target
+from intrinsics.findings import Finding, InputError, Place, Severity
 from nvgen.llvm_guard import NO_UPGRADE, crash
 
 _OPTION = threading.Lock()  # LLVM's options belong to the whole process
@@ -138,20 +137,3 @@ def _find(shown: str, text: str, file: str) -> Place | None:
         if "".join(line.partition(";")[0].split()) == wanted:
             found.append(Place(file, number, len(line) - len(line.lstrip()) + 1))
     return found[0] if len(found) == 1 else None
-
-
-def optimize(text: str, level: int, target: Target) -> str:
-    """Run LLVM's optimisation pipeline.
-
-    Raises: InputError above -O0: LLVM's passes are not safe on tensor-core intrinsics unless they
-    are shielded, and the shield is not part of this version.
-    """
-    if level == 0:
-        return text
-    raise input_error(
-        "compile/opt",
-        "LLVM's optimiser is not run in this version",
-        got=f"-O{level}",
-        expected="-O0",
-        hint="LLVM's dead store elimination deletes accumulating tcgen05.mma calls",
-    )

@@ -85,13 +85,16 @@ def crash(text: str) -> str:
     )
     if child.returncode >= 0:
         return ""
-    said = [
-        line for line in child.stderr.splitlines() if "Assertion" in line or "LLVM ERROR" in line
-    ]
-    if not said:
-        return f"signal {-child.returncode}"
-    quoted = re.search(r'&& "(.*?)"', said[0])
-    return quoted[1] if quoted else said[0][-200:]
+    return last_words(child.stderr) or f"signal {-child.returncode}"
+
+
+def last_words(said: str) -> str:
+    """What LLVM says in its standard error about its end; "" when it says nothing."""
+    marked = [line for line in said.splitlines() if "Assertion" in line or "LLVM ERROR" in line]
+    if not marked:
+        return ""
+    quoted = re.search(r'&& "(.*?)"', marked[0])
+    return quoted[1] if quoted else marked[0][-200:]
 
 
 def _has_odd_intrinsics(text: str) -> bool:

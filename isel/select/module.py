@@ -48,11 +48,16 @@ _LARGEST_INITIALIZER = 1 << 28
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where things stand: the user's file and text, and (line, column) by function and ordinal."""
+    """Where things stand: the user's file and text, and (line, column) by function and ordinal.
+
+    `debug` says in the same way what the user's own debug info says, a file and a line; None leaves
+    that to the debug locations of the instructions.
+    """
 
     file: str = ""
     places: dict[str, list[tuple[int, int]]] | None = None
     text: str = ""
+    debug: dict[str, list[tuple[str, int]]] | None = None
 
 
 NO_SOURCE = Source()
@@ -100,7 +105,7 @@ class _Selector:
         self.out = Module(target, ptx, source.file)
         self.names = _ptx_names(module)
         self.symbols = {name: self.names[name] for name in module.globals}
-        self.kernels = _annotated_kernels(module)
+        self.kernels = {function.name for function in kernels(module)}
         self.locations: dict[Location, int] = {}
 
     def select(self) -> Module:
@@ -230,8 +235,7 @@ class _Selector:
     # ---- functions ---------------------------------------------------------------------------
 
     def _function(self, function: ir.Function) -> None:
-        kernel = function.calling_convention == KERNEL or function.name in self.kernels
-        if not kernel:
+        if function.name not in self.kernels:
             reason = Unselectable(
                 "device-function",
                 f"@{function.name} is no kernel: device functions are not selectable",
@@ -308,8 +312,7 @@ class _Selector:
     def location_of(self, function: ir.Function, i: ir.Instruction) -> int:
         """The index of an instruction's location."""
         line, column = self._line(function, i)
-        debug = resolve_debug(self.module, i.dbg) if i.dbg is not None else None
-        location = Location(self.source.file, line, column, *(debug[:2] if debug else ("", 0)))
+        location = Location(self.source.file, line, column, *self._debug(function, i))
         index = self.locations.get(location)
         if index is None:
             self.out.locations.append(location)
@@ -321,6 +324,11 @@ class _Selector:
         if places is None or i.ordinal >= len(places):
             return i.line, 0
         return places[i.ordinal]
+
+    def _debug(self, function: ir.Function, i: ir.Instruction) -> tuple[str, int]:
+        if self.source.debug is not None:
+            return self.source.debug[function.name][i.ordinal]
+        return debug_line(self.module, i)
 
     def _place_of_global(self, name: str) -> Place:
         """Where a global is defined; in text that does not show it, its first instruction."""
@@ -448,6 +456,20 @@ class _Body:
             except Unselectable as reason:
                 self._report(reason, i)
         self.blocks[block.name].instrs[:0] = records
+
+
+def kernels(module: ir.Module) -> list[ir.Function]:
+    """The kernels that a module defines."""
+    annotated = _annotated_kernels(module)
+    return [
+        f for f in module.definitions() if f.calling_convention == KERNEL or f.name in annotated
+    ]
+
+
+def debug_line(module: ir.Module, i: ir.Instruction) -> tuple[str, int]:
+    """The file and line that an instruction's debug location names; ("", 0) without one."""
+    found = resolve_debug(module, i.dbg) if i.dbg is not None else None
+    return found[:2] if found else ("", 0)
 
 
 def _annotated_kernels(module: ir.Module) -> set[str]:

@@ -37,6 +37,7 @@ SPACES: dict[int, Space | None] = {
 }
 """LLVM's address spaces as PTX state spaces; None is generic.  6 is tensor memory."""
 
+SHARED_SPACE = 3
 TENSOR_SPACE = 6
 
 

@@ -1,0 +1,73 @@
+"""A module at -O1 to -O3: LLVM's passes between the shield and the way back.
+
+Layer: nvgen.optimizer.  Input: a module as LLVM prints it, and where its instructions stand.
+Output: the optimised module with the real names of the intrinsics, and where its instructions come
+from.
+"""
+
+from __future__ import annotations
+
+from intrinsics.findings import Finding, InputError, Place, Severity
+from intrinsics.targets import Target
+from isel.llvm import ir
+from isel.llvm.reader import read_module
+from isel.places import place_of_global
+from isel.select.module import Source, debug_line
+from nvgen.optimizer.origins import Origins, attach, detach
+from nvgen.optimizer.pipeline import LlvmDiedError, run
+from nvgen.optimizer.shield import shield
+
+
+def optimize(
+    text: str, module: ir.Module, source: Source, level: int, target: Target
+) -> tuple[str, ir.Module, Source]:
+    """Optimise `text`, which reads as `module`, at level 1, 2 or 3.
+
+    Raises: InputError when LLVM's optimiser dies of the module.
+    """
+    lines = text.split("\n")
+    origins = attach(lines, module)
+    hidden = shield(lines, module)
+    try:
+        done = run("\n".join(lines), level, target.name)
+    except LlvmDiedError as death:
+        raise InputError([_died(str(death), source.file, level)]) from None
+    restored = hidden.restore(done)
+    optimized = read_module(restored)
+    numbers = origins.of(optimized, restored)
+    return detach(restored), optimized, _sources(source, module, origins, numbers)
+
+
+def _died(words: str, file: str, level: int) -> Finding:
+    return Finding(
+        "llvm/crash",
+        Severity.ERROR,
+        "LLVM aborts when it optimises this module",
+        Place(file),
+        got=f"-O{level}: {words}",
+        expected="a module that LLVM's passes survive",
+        hint="-O0 compiles without them",
+    )
+
+
+def _sources(
+    source: Source, module: ir.Module, origins: Origins, numbers: dict[str, list[int]]
+) -> Source:
+    """Where the optimised instructions come from, by function and ordinal."""
+    places = [(0, 0)]
+    debug = [("", 0)]
+    for function, i in origins.instructions:
+        places.append(_place(source, function, i))
+        debug.append(debug_line(module, i))
+    found: dict[str, list[tuple[int, int]]] = {}
+    for name, ns in numbers.items():
+        # What LLVM made of several instructions, or of none, stands where its function does.
+        places[0] = place_of_global(source.text, name) or (0, 0)
+        found[name] = [places[n] for n in ns]
+    said = {name: [debug[n] for n in ns] for name, ns in numbers.items()}
+    return Source(source.file, found, source.text, said)
+
+
+def _place(source: Source, function: ir.Function, i: ir.Instruction) -> tuple[int, int]:
+    known = (source.places or {}).get(function.name)
+    return (i.line, 0) if known is None or i.ordinal >= len(known) else known[i.ordinal]
