@@ -411,6 +411,13 @@ class BoolOp(Modifier):
     XOR = "xor"
 
 
+class FunnelMode(Modifier):
+    """What a funnel shift makes of an amount above 31: 32, or its five lowest bits."""
+
+    CLAMP = "clamp"
+    WRAP = "wrap"
+
+
 class Sat(Modifier):
     """Saturation."""
 

@@ -6,7 +6,13 @@ Instructions.  Floating-point arithmetic is not here yet: its types are listed a
 
 from __future__ import annotations
 
-from intrinsics.modifiers import BoolOp, Compare, Sat, ScalarType
+from intrinsics.modifiers import (
+    BoolOp,
+    Compare,
+    FunnelMode,
+    Sat,
+    ScalarType,
+)
 from intrinsics.row import (
     Access,
     By,
@@ -143,7 +149,54 @@ BFE = Row(
     section="bfe",
 )
 
+
+
+def _extreme(head: str) -> Row:
+    return Row(
+        head, ".type", "d, a, b", axes={"type": (*_WORDS, *_PAIRS, *_QUADS)},
+        operands=(result("d", "type"), value("a", "type"), value("b", "type")), section=head,
+        rules=(
+            when(type=_PAIRS).needs("packed-target", since("8.0", at_least(90))),
+            when(type=_QUADS).needs("packed-8-target", _QUAD_TARGETS),
+        ),
+        elsewhere=(*_FLOATS, "relu", "NaN", "xorsign", "abs", "ftz"),
+    )
+
+
+MIN, MAX = _extreme("min"), _extreme("max")
+
 _SIGNED = (T.S16, T.S32, T.S64)
+ABS = Row(
+    "abs", ".type", "d, a", name="abs.int", axes={"type": _SIGNED},
+    operands=(result("d", "type"), value("a", "type")), section="abs",
+    elsewhere=(*_FLOATS, "ftz"),
+)
+
+
+def _count(head: str) -> Row:
+    return Row(
+        head, ".type", "d, a", axes={"type": (T.B32, T.B64)},
+        operands=(result("d", T.U32), value("a", "type")), section=head,
+    )
+
+
+POPC, CLZ = _count("popc"), _count("clz")
+BREV = Row(
+    "brev", ".type", "d, a", axes={"type": (T.B32, T.B64)},
+    operands=(result("d", "type"), value("a", "type")), section="brev",
+)
+
+
+def _funnel(head: str) -> Row:
+    return Row(
+        head, ".mode.b32", "d, a, b, c", axes={"mode": FunnelMode},
+        operands=(result("d", T.B32), value("a", T.B32), value("b", T.B32), value("c", T.U32)),
+        section="shf",
+    )
+
+
+SHF_L, SHF_R = _funnel("shf.l"), _funnel("shf.r")
+
 _ORDERINGS = (Compare.LT, Compare.LE, Compare.GT, Compare.GE)
 _UNSIGNED_ORDERINGS = (Compare.LO, Compare.LS, Compare.HI, Compare.HS)
 SETP = Row(
@@ -267,6 +320,14 @@ ROWS = (
     SHL,
     SHR,
     BFE,
+    MIN,
+    MAX,
+    ABS,
+    POPC,
+    CLZ,
+    BREV,
+    SHF_L,
+    SHF_R,
     SETP,
     SELP,
     CVT,

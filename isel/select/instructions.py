@@ -13,138 +13,15 @@ from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import ScalarType
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.types import (
-    ArrayType,
-    IntType,
-    PointerType,
-    StructType,
-    Type,
-    VectorType,
-)
-from isel.llvm.vocabulary import IntPredicate, Opcode
+from isel.llvm.types import ArrayType, PointerType, StructType, Type, VectorType
 from isel.select.accesses import load, store
 from isel.select.casts import cast
-from isel.select.diagnostics import Unselectable, not_yet
+from isel.select.diagnostics import not_yet
+from isel.select.integers import binary, compare, extended, register_bits
 from isel.select.state import FunctionState, Values, form
-from isel.select.types import BITS, SIGNED, UNSIGNED
+from isel.select.types import BITS, SIGNED
 
 T = ScalarType
-
-# LLVM opcode -> row, and which types name its forms.
-_BINARY: dict[Opcode, tuple[str, dict[int, ScalarType]]] = {
-    Opcode.ADD: ("add.int", SIGNED),
-    Opcode.SUB: ("sub.int", SIGNED),
-    Opcode.MUL: ("mul.lo", SIGNED),
-    Opcode.UDIV: ("div.int", UNSIGNED),
-    Opcode.SDIV: ("div.int", SIGNED),
-    Opcode.UREM: ("rem.int", UNSIGNED),
-    Opcode.SREM: ("rem.int", SIGNED),
-    Opcode.AND: ("and", BITS),
-    Opcode.OR: ("or", BITS),
-    Opcode.XOR: ("xor", BITS),
-    Opcode.SHL: ("shl", BITS),
-    Opcode.LSHR: ("shr", UNSIGNED),
-    Opcode.ASHR: ("shr", SIGNED),
-}
-_SHIFTS = (Opcode.SHL, Opcode.LSHR, Opcode.ASHR)
-_LOGIC = (Opcode.AND, Opcode.OR, Opcode.XOR)
-
-_COMPARISONS: dict[IntPredicate, tuple[Cmp, dict[int, ScalarType]]] = {
-    IntPredicate.EQ: (Cmp.EQ, BITS),
-    IntPredicate.NE: (Cmp.NE, BITS),
-    IntPredicate.UGT: (Cmp.GT, UNSIGNED),
-    IntPredicate.UGE: (Cmp.GE, UNSIGNED),
-    IntPredicate.ULT: (Cmp.LT, UNSIGNED),
-    IntPredicate.ULE: (Cmp.LE, UNSIGNED),
-    IntPredicate.SGT: (Cmp.GT, SIGNED),
-    IntPredicate.SGE: (Cmp.GE, SIGNED),
-    IntPredicate.SLT: (Cmp.LT, SIGNED),
-    IntPredicate.SLE: (Cmp.LE, SIGNED),
-}
-
-
-def _width(type_: Type, what: str) -> int:
-    """Bits of an integer or pointer that PTX computes with: 16, 32 or 64."""
-    if isinstance(type_, IntType) and type_.bits in (16, 32, 64):
-        return type_.bits
-    raise Unselectable(
-        "type",
-        f"{what} of type {type_} is not selectable",
-        op=what,
-        got=str(type_),
-        expected="i16, i32 or i64",
-    )
-
-
-# ---- arithmetic ------------------------------------------------------------------------------
-
-
-def binary(state: FunctionState, i: ir.BinaryOp) -> None:
-    """add, sub, mul, div, rem, and, or, xor, shifts."""
-    entry = _BINARY.get(i.opcode)
-    if entry is None:
-        raise not_yet(i.opcode.value)
-    if isinstance(i.type, IntType) and i.type.bits == 1 and i.opcode in _LOGIC:
-        _predicate_logic(state, i)
-        return
-    row, types = entry
-    bits = _width(i.type, i.opcode.value)
-    (result,) = state.define(i.result, i.type)
-    lhs, rhs = state.scalar(i.lhs), state.scalar(i.rhs)
-    if isinstance(lhs, Imm):
-        lhs = state.reg(lhs, BITS[bits])
-    if i.opcode in _SHIFTS and type(rhs) is int and bits != 32:
-        rhs = _resize(state, rhs, bits, 32)
-    state.emit(form(row, type=types[bits]), result, lhs, rhs)
-
-
-def _resize(state: FunctionState, reg: Reg, bits: int, wanted: int) -> Reg:
-    result = state.new(BITS[wanted])
-    state.emit(form("cvt.int", dtype=UNSIGNED[wanted], atype=UNSIGNED[bits]), result, reg)
-    return result
-
-
-def _predicate_logic(state: FunctionState, i: ir.BinaryOp) -> None:
-    (result,) = state.define(i.result, i.type)
-    lhs, rhs = state.scalar(i.lhs), state.scalar(i.rhs)
-    if i.opcode is Opcode.XOR and isinstance(rhs, Imm) and rhs.value:
-        state.emit(form("not", type=T.PRED), result, state.reg(lhs, T.PRED))
-        return
-    left, right = state.reg(lhs, T.PRED), state.reg(rhs, T.PRED)
-    state.emit(form(_BINARY[i.opcode][0], type=T.PRED), result, left, right)
-
-
-def compare(state: FunctionState, i: ir.Compare) -> None:
-    """icmp of integers and pointers."""
-    if not isinstance(i.predicate, IntPredicate):
-        raise not_yet("fcmp")
-    operand = i.lhs.type
-    if isinstance(operand, IntType) and operand.bits == 1:
-        _compare_predicates(state, i)
-        return
-    if isinstance(operand, PointerType):
-        bits = state.layout.pointer_bits(operand.address_space)
-    else:
-        bits = _width(operand, "icmp")
-    (result,) = state.define(i.result, i.type)
-    lhs, rhs = state.scalar(i.lhs), state.scalar(i.rhs)
-    if isinstance(lhs, Imm):
-        lhs = state.reg(lhs, BITS[bits])
-    cmp, types = _COMPARISONS[i.predicate]
-    state.emit(form("setp.int", p=True, cmp=cmp, type=types[bits]), result, lhs, rhs)
-
-
-def _compare_predicates(state: FunctionState, i: ir.Compare) -> None:
-    if i.predicate not in (IntPredicate.EQ, IntPredicate.NE):
-        raise not_yet(f"icmp {i.predicate.value} i1")
-    (result,) = state.define(i.result, i.type)
-    left, right = state.scalar_reg(i.lhs), state.scalar_reg(i.rhs)
-    if i.predicate is IntPredicate.NE:
-        state.emit(form("xor", type=T.PRED), result, left, right)
-        return
-    different = state.new(T.PRED)
-    state.emit(form("xor", type=T.PRED), different, left, right)
-    state.emit(form("not", type=T.PRED), result, different)
 
 
 def select(state: FunctionState, i: ir.Select) -> None:
@@ -274,8 +151,8 @@ def _constant_step(state: FunctionState, i: ir.GetElementPtr, offset: int, bits:
 
 def _step(state: FunctionState, base: Reg, size: int, index: llvm.Value, bits: int) -> Reg:
     """base + size * index, in pointer width; the index is sign-extended or truncated to it."""
-    index_bits = _width(index.type, "getelementptr's index")
-    reg = state.scalar_reg(index)
+    index_bits = register_bits(index.type, "getelementptr's index")
+    reg = state.reg(extended(state, index, signed=True), BITS[index_bits])
     result = state.new(BITS[bits])
     if index_bits == 32 and bits == 64 and size != 1:
         scaled = state.new(BITS[bits])
@@ -324,8 +201,8 @@ def cond_branch(state: FunctionState, i: ir.CondBranch) -> None:
 
 def switch(state: FunctionState, i: ir.Switch) -> None:
     """A chain of comparisons, in the order of the cases."""
-    bits = _width(i.condition.type, "switch")
-    value = state.scalar_reg(i.condition)
+    bits = register_bits(i.condition.type, "switch")
+    value = state.reg(extended(state, i.condition, signed=True), BITS[bits])
     for case, target in i.cases:
         hit = state.new(T.PRED)
         wanted = Imm(state.number(case, "a case of switch"))

@@ -22,11 +22,19 @@ from isel.llvm import values as llvm
 from isel.llvm.ir import Call
 from isel.llvm.types import IntType, PointerType, Type, VectorType
 from isel.select.diagnostics import Unselectable, nearest
+from isel.select.generic import select_generic
 from isel.select.state import FunctionState, form
 
 PREFIX = "llvm.nvvm."
 
-IGNORED = ("llvm.dbg.", "llvm.lifetime.", "llvm.assume", "llvm.donothing", "llvm.invariant.")
+IGNORED = (
+    "llvm.dbg.",
+    "llvm.lifetime.",
+    "llvm.assume",
+    "llvm.donothing",
+    "llvm.invariant.",
+    "llvm.experimental.noalias.scope.decl",
+)
 """Intrinsics that leave nothing to do."""
 
 
@@ -70,7 +78,7 @@ def select_call(
 
     Raises: Unselectable.
     """
-    if name.startswith(IGNORED):
+    if name.startswith(IGNORED) or select_generic(state, call, name):
         return
     short = name.removeprefix(PREFIX)
     register = _special_by_llvm_name().get(short)

@@ -1061,7 +1061,9 @@ NUMERIC: tuple[str, ...] = tuple(t for t in TYPES if t != ".tf32")
 
 
 def integer() -> list[str]:
-    """add sub mul mad div rem and or xor not shl shr bfe neg abs min max (chapters 9.7.1, 9.7.8).
+    """add sub mul mad div rem and or xor not shl shr bfe neg abs min max popc clz brev shf.
+
+    Chapters 9.7.1 and 9.7.8.
 
     Operation (with .lo, .hi, .wide, .sat, .relu and wrong ones) x every type x register, literal
     and float literal; wide and shift with the right and wrong widths; operand perturbations.
@@ -1123,6 +1125,18 @@ def integer() -> list[str]:
             out.append(statement(f"bfe{kind}", f"{reg}1", f"{reg}2", *field))
         out.append(statement(f"bfe{kind}", f"{reg}1", "77", "%r3", "%r4"))
         out.append(statement(f"bfe{kind}", f"{reg}1", f"{reg}2", "%rd3", "1.5"))
+    for op, kind in itertools.product(("popc", "clz", "brev"), NUMERIC):
+        reg = OF_TYPE[kind]
+        for result in {"%u1": None, "%r1": None, f"{reg}1": None}:
+            out += [statement(f"{op}{kind}", result, tail) for tail in (f"{reg}2", "5", "1.5")]
+        out.append(statement(f"{op}.sat{kind}", "%u1", f"{reg}2"))
+    for way, mode, kind in itertools.product(
+        (".l", ".r", ""), (".clamp", ".wrap", ".nosuch", ""), (".b32", ".u32", ".b64", ".b16", "")
+    ):
+        reg = OF_TYPE.get(kind, "%r")
+        for amount in ("%r4", "%u4", "40", "-1", "%h4"):
+            out.append(statement(f"shf{way}{mode}{kind}", f"{reg}1", f"{reg}2", f"{reg}3", amount))
+        out.append(statement(f"shf{way}{mode}{kind}", f"{reg}1", "7", "9", "%r4"))
     for op in ("add", "mul.lo", "and"):
         for kind, register in itertools.product((".u32", ".s32", ".b32", ".u64"), REGISTERS):
             stem = register[:-1]
@@ -1139,11 +1153,17 @@ def integer() -> list[str]:
     out += spoil("bfe.u32", ("%r1", "%r2", "%r3", "%r4"), SOME)
     out += spoil("neg.s32", ("%r1", "%r2"), SOME)
     out += spoil("min.s32", ("%r1", "%r2", "%r3"), SOME)
+    out += spoil("abs.s32", ("%r1", "%r2"), SOME)
+    out += spoil("popc.b64", ("%r1", "%rd2"), SOME)
+    out += spoil("brev.b32", ("%r1", "%r2"), SOME)
+    out += spoil("shf.l.wrap.b32", ("%r1", "%r2", "%r3", "%r4"), SOME)
     out += shuffle("add", [".sat", ".s32"], "%r1", "%r2", "%r3")
     out += shuffle("mul", [".wide", ".u16"], "%r1", "%h2", "%h3")
     out += shuffle("mad", [".hi", ".sat", ".s32"], "%r1", "%r2", "%r3", "%r4")
     out += shuffle("min", [".relu", ".s32"], "%r1", "%r2", "%r3")
     out += shuffle("shr", [".u32"], "%r1", "%r2", "%r3")
+    out += shuffle("clz", [".b32"], "%r1", "%r2")
+    out += shuffle("shf", [".r", ".clamp", ".b32"], "%r1", "%r2", "%r3", "%r4")
     out += garble("add.u32", ("%r1", "%r2", "%r3"))
     out += ["add.u32 %r1, %r2|%p1, %r3;", "add.u32 _, %r2, %r3;"]
     return unique(out)

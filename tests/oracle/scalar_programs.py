@@ -16,18 +16,6 @@ INPUTS = 4
 """64-bit words that one thread reads."""
 
 WIDTHS = (1, 8, 16, 32, 64)
-NOT_SELECTED = {
-    *((name, w) for name in ("udiv", "sdiv", "urem", "srem") for w in (1, 8)),
-    *((name, 8) for name in ("add", "sub", "mul", "and", "or", "xor", "shl", "lshr", "ashr")),
-    *((name, 1) for name in ("add", "sub", "mul", "shl", "lshr", "ashr")),
-    *(
-        (f"icmp {p}", 8)
-        for p in ["eq", "ne", "ugt", "uge", "ult", "ule", "sgt", "sge", "slt", "sle"]
-    ),
-    *((f"icmp {p}", 1) for p in ["ugt", "uge", "ult", "ule", "sgt", "sge", "slt", "sle"]),
-}
-"""Operations and widths that nvgen does not select yet; random programs do without them."""
-
 ARITHMETIC = ("add", "sub", "mul", "and", "or", "xor")
 SHIFTS = ("shl", "lshr", "ashr")
 PREDICATES = ("eq", "ne", "ugt", "uge", "ult", "ule", "sgt", "sge", "slt", "sle")
@@ -129,12 +117,6 @@ class Writer:
         return Program(HEADER + "\n".join(self.lines) + "\n" + FOOTER, self.slots)
 
 
-def choice(draw: st.DrawFn, names: tuple[str, ...], width: int, prefix: str = "") -> str | None:
-    """One of the operations that nvgen selects at a width."""
-    known = [name for name in names if (prefix + name, width) not in NOT_SELECTED]
-    return draw(st.sampled_from(known)) if known else None
-
-
 def operands(draw: st.DrawFn, pool: list[Value], width: int, count: int) -> list[str]:
     """Names or constants of a width; values made late are preferred, so that chains get long."""
     known = [value for value in pool if value.width == width]
@@ -159,17 +141,20 @@ def instruction(draw: st.DrawFn, writer: Writer, pool: list[Value]) -> Value:
     width = draw(st.sampled_from((8, 16, 32, 32, 64, 64, 1)))
     if not any(v.width == width for v in pool):
         kind = "cast"
-    if kind == "arith" and (name := choice(draw, ARITHMETIC, width)):
+    if kind == "arith":
+        name = draw(st.sampled_from(ARITHMETIC))
         a, b = operands(draw, pool, width, 2)
         return writer.value(width, f"{name} i{width} {a}, {b}")
-    if kind == "shift" and width > 1 and (name := choice(draw, SHIFTS, width)):
+    if kind == "shift" and width > 1:
+        name = draw(st.sampled_from(SHIFTS))
         a, b = operands(draw, pool, width, 2)
         if b.startswith("%"):
             b = writer.value(width, f"and i{width} {b}, {width - 1}").name
         else:
             b = str(int(b) % width)
         return writer.value(width, f"{name} i{width} {a}, {b}")
-    if kind == "icmp" and (predicate := choice(draw, PREDICATES, width, "icmp ")):
+    if kind == "icmp":
+        predicate = draw(st.sampled_from(PREDICATES))
         a, b = operands(draw, pool, width, 2)
         return writer.value(1, f"icmp {predicate} i{width} {a}, {b}")
     if kind == "select" and any(v.width == 1 for v in pool):
@@ -244,8 +229,7 @@ def body(draw: st.DrawFn, writer: Writer, scope: Scope, depth: int) -> Scope:
 
 def condition(draw: st.DrawFn, writer: Writer, scope: Scope) -> str:
     """A comparison that differs from thread to thread."""
-    widths = [w for w in (8, 16, 32, 64) if ("icmp eq", w) not in NOT_SELECTED]
-    width = draw(st.sampled_from(widths))
+    width = draw(st.sampled_from((8, 16, 32, 64)))
     names = [name for name, w in VARIABLES.items() if w == width]
     left = scope[draw(st.sampled_from(names))].name
     right = draw(st.sampled_from([scope[n].name for n in names] + [str(e) for e in edges(width)]))

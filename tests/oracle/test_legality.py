@@ -78,7 +78,7 @@ NOT_MODELLED = {
     "tensor store": 4,
     "fence": 177,
     "mov": 29,
-    "integer": 765,
+    "integer": 502,
     "compare/convert": 1789,
     "ld/st/branch": 511,
 }

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr, Special
-from intrinsics.modifiers import BoolOp, Compare, ScalarType
+from intrinsics.modifiers import BoolOp, Compare, FunnelMode, ScalarType
 from nvgen.sim.compile import Compiler, Getter, Maker, Setter, flags, unsigned
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.machine import WARP, Fragment, Outcome, Step, Values, Warp
@@ -233,6 +233,64 @@ def _shift(left: bool) -> Maker:
             if left or not type_.is_signed:
                 shifted = np.where(far, np.zeros_like(shifted), shifted)
             write(fragment, shifted.view(unsigned(bits)))
+            return None
+
+        return run
+
+    return make
+
+
+def _unary(compute: Callable[[Integers, int], Integers]) -> Maker:
+    """An operation on one integer of a width, whose result may be narrower."""
+
+    def make(c: Compiler, mi: MachineInstr) -> Step:
+        type_ = _type(mi)
+        (a,) = _inputs(c, mi, "a")
+        write = _result(c, mi)
+
+        def run(fragment: Fragment) -> Outcome:
+            write(fragment, compute(_as(a(fragment.warp), type_), type_.bits))
+            return None
+
+        return run
+
+    return make
+
+
+def _absolute(values: Integers, bits: int) -> Integers:
+    with np.errstate(over="ignore"):
+        found: Integers = np.abs(values)  # the lowest number stays what it is
+    return found.view(unsigned(bits))
+
+
+def _ones(values: Integers, bits: int) -> Integers:
+    return np.array([int(v).bit_count() for v in values], np.uint32)
+
+
+def _leading_zeros(values: Integers, bits: int) -> Integers:
+    return np.array([bits - int(v).bit_length() for v in values], np.uint32)
+
+
+def _reversed(values: Integers, bits: int) -> Integers:
+    return np.array([int(f"{int(v):0{bits}b}"[::-1], 2) for v in values], unsigned(bits))
+
+
+def _funnel(left: bool) -> Maker:
+    """32 bits out of 64 that lie in two registers, the lower ones in `a`."""
+
+    def make(c: Compiler, mi: MachineInstr) -> Step:
+        a, b, amount = (c.get(mi[slot], T.U32) for slot in ("a", "b", "c"))
+        write = _result(c, mi)
+        wraps = mi.form.facts["mode"] is FunnelMode.WRAP
+
+        def run(fragment: Fragment) -> Outcome:
+            warp = fragment.warp
+            low, high, given = (_bits(get(warp), T.B64) for get in (a, b, amount))
+            by = given & np.uint64(31) if wraps else np.minimum(given, np.uint64(32))
+            whole = high << np.uint64(32) | low
+            # what leaves at the top by n is what stands 32 - n from the bottom
+            shifted = whole >> (np.uint64(32) - by if left else by)
+            write(fragment, shifted.astype(np.uint32))
             return None
 
         return run
@@ -512,6 +570,14 @@ SEMANTICS: dict[str, Maker] = {
     "shl": _shift(left=True),
     "shr": _shift(left=False),
     "bfe": bfe,
+    "min": _binary(np.minimum),
+    "max": _binary(np.maximum),
+    "abs.int": _unary(_absolute),
+    "popc": _unary(_ones),
+    "clz": _unary(_leading_zeros),
+    "brev": _unary(_reversed),
+    "shf.l": _funnel(left=True),
+    "shf.r": _funnel(left=False),
     "setp.int": setp,
     "selp": selp,
     "cvt.int": cvt,
