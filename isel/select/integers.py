@@ -209,5 +209,5 @@ def _compare_predicates(state: FunctionState, i: ir.Compare, predicate: IntPredi
         return
     row, negates_left = _SINGLE_BITS[predicate]
     state.emit(form("not", type=T.PRED), other, left if negates_left else right)
-    pair = (other, right) if negates_left else (left, other)
+    pair = (right, other) if negates_left else (left, other)
     state.emit(form(row, type=T.PRED), result, *pair)

@@ -76,16 +76,87 @@ INTRINSICS = (
 )
 """Deviations in the selection of intrinsics."""
 
+_EXTENDED = (
+    "PTX computes with 16 bits at least.  LLVM knows that ld.param.b8 and ld.param.s8 extend what "
+    "they load; nvgen extends a register of eight bits wherever the upper half counts."
+)
+
 SCALAR = (
     Deviation(
         name="a constant predicate",
-        cases=r"(and|or) i1 r,1",
+        cases=r"(and|or|mul) i1 r,1|icmp (u[gl]e|s[gl]e|ugt|slt) i1 r,1",
         example="and i1 r,1",
         llvm=("st.global.b32 [p1:b64], selp.b32(1, 0, setp.gt.u32(p0:b32, 10))", "ret"),
         nvgen=("st.global.b32 [p1:b64], selp.b32(1, 0, and.pred(setp.gt.u32(p0:b32, 10), 1))",
                "ret"),
         why="LLVM folds logic with a constant before it selects; ptxas does it for nvgen.",
         same_sass=True,
+    ),
+    Deviation(
+        name="a constant predicate, negated",
+        cases=r"icmp (ult|sgt) i1 r,1",
+        example="icmp ult i1 r,1",
+        llvm=("st.global.b32 [p1:b64], selp.b32(1, 0, setp.lt.u32(p0:b32, 11))", "ret"),
+        nvgen=("st.global.b32 [p1:b64], selp.b32(1, 0, and.pred(setp.lt.u32(p0:b32, 11), 1))",
+               "ret"),
+        why="What is true and true is true: the second is the constant.",
+        rewrite=(r"(setp\.lt\.u32\(p0:b32, 11\))", r"and.pred(\1, 1)"),
+    ),
+    Deviation(
+        name="a constant of eight bits",
+        cases=r"(and|or|xor) i8 -5,r",
+        example="and i8 -5,r",
+        llvm=("st.global.b8 [p1:b64], and.b16(p0:b8, 251)", "ret"),
+        nvgen=("st.global.b8 [p1:b64], and.b16(p0:b8, -5)", "ret"),
+        why="Only the lower half of the result is stored: no bit of the upper half reaches it.",
+        rewrite=(r", 251\)", ", -5)"),
+    ),
+    Deviation(
+        name="eight bits compared",
+        cases=r"icmp (eq|ne|u\w\w) i8 .*",
+        example="icmp eq i8 r,5",
+        llvm=("st.global.b32 [p1:b64], selp.b32(1, 0, setp.eq.b16(p0:b8, 5))", "ret"),
+        nvgen=("st.global.b32 [p1:b64], selp.b32(1, 0, setp.eq.b16(cvt.u16.u8(p0:b8), 5))", "ret"),
+        why=_EXTENDED,
+        rewrite=(r"(p\d:b8)", r"cvt.u16.u8(\1)"),
+    ),
+    Deviation(
+        name="eight bits with a sign compared",
+        cases=r"icmp s\w\w i8 .*",
+        example="icmp slt i8 r,5",
+        llvm=("st.global.b32 [p1:b64], selp.b32(1, 0, setp.lt.s16(p0:s8, 5))", "ret"),
+        nvgen=("st.global.b32 [p1:b64], selp.b32(1, 0, setp.lt.s16(cvt.s16.s8(p0:b8), 5))", "ret"),
+        why=_EXTENDED,
+        rewrite=(r"p(\d):s8", r"cvt.s16.s8(p\1:b8)"),
+    ),
+    Deviation(
+        name="eight bits shifted",
+        cases=r"lshr i8 .*|shl i8 (r|-5),r|ashr i8 -5,r",
+        example="lshr i8 r,5",
+        llvm=("st.global.b8 [p1:b64], shr.u16(p0:b8, 5)", "ret"),
+        nvgen=("st.global.b8 [p1:b64], shr.u16(cvt.u16.u8(p0:b8), 5)", "ret"),
+        why=_EXTENDED,
+        same_sass=True,
+    ),
+    Deviation(
+        name="eight bits with a sign shifted",
+        cases=r"ashr i8 r,r",
+        example="ashr i8 r,r",
+        llvm=("st.global.b8 [p2:b64], shr.s16(p0:s8, cvt.u32.u16(p1:b8))", "ret"),
+        nvgen=("st.global.b8 [p2:b64], shr.s16(cvt.s16.s8(p0:b8), "
+               "cvt.u32.u16(cvt.u16.u8(p1:b8)))", "ret"),
+        why=_EXTENDED,
+        rewrite=(r"p0:s8, cvt\.u32\.u16\(p1:b8\)",
+                 "cvt.s16.s8(p0:b8), cvt.u32.u16(cvt.u16.u8(p1:b8))"),
+    ),
+    Deviation(
+        name="eight bits with a sign shifted by a constant",
+        cases=r"ashr i8 r,5",
+        example="ashr i8 r,5",
+        llvm=("st.global.b8 [p1:b64], shr.u16(p0:s8, 5)", "ret"),
+        nvgen=("st.global.b8 [p1:b64], shr.s16(cvt.s16.s8(p0:b8), 5)", "ret"),
+        why=_EXTENDED + "  Of the 16 bits that are shifted the upper ones are not stored.",
+        rewrite=(r"shr\.u16\(p0:s8, 5\)", "shr.s16(cvt.s16.s8(p0:b8), 5)"),
     ),
     Deviation(
         name="choice between floating-point numbers",
