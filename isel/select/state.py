@@ -32,7 +32,7 @@ from isel.llvm import values as llvm
 from isel.llvm.types import ArrayType, PointerType, StructType, Type, VectorType
 from isel.llvm.vocabulary import Opcode
 from isel.select.diagnostics import Unselectable
-from isel.select.types import SPACES, TENSOR_SPACE, Layout
+from isel.select.types import BITS, SIGNED, SPACES, TENSOR_SPACE, UNSIGNED, Layout
 
 Values: TypeAlias = tuple[Scalar, ...]
 
@@ -165,9 +165,29 @@ class FunctionState:
             case Opcode.ADDRSPACECAST:
                 (inner,) = value.operands
                 return self.convert_address(self.value(inner)[0], inner.type, value.type)
+            case Opcode.ADD | Opcode.SUB | Opcode.XOR | Opcode.TRUNC:
+                return self._computed(value)
         raise Unselectable(
             "constant-expression", f"the constant expression {value.opcode.value} is not selectable"
         )
+
+    def _computed(self, value: llvm.ConstExpr) -> Reg:
+        """Arithmetic with the address of a global, which only the linker knows."""
+        (result_class,) = self.layout.classes(value.type)
+        sources = [self.scalar_reg(operand) for operand in value.operands]
+        result = self.new(result_class)
+        (source_class, *_) = self.layout.classes(value.operands[0].type)
+        to, bits = result_class.bits, source_class.bits
+        match value.opcode:
+            case Opcode.TRUNC:
+                chosen = form("cvt.int", dtype=UNSIGNED[to], atype=UNSIGNED[bits])
+            case Opcode.XOR:
+                chosen = form("xor", type=BITS[to])
+            case _:
+                row = "add.int" if value.opcode is Opcode.ADD else "sub.int"
+                chosen = form(row, type=SIGNED[to])
+        self.emit(chosen, result, *sources)
+        return result
 
     def constant_address(self, value: llvm.ConstExpr) -> Sym:
         """A getelementptr of a global by constants."""

@@ -15,6 +15,7 @@ from isel.llvm import ir
 _FILE = "nvgen.origins"
 _ATTACHED = re.compile(r'"[^"]*"|,? !dbg !\d+')
 _LOCATION = re.compile(r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+)[,)]", re.MULTILINE)
+_CONTINUES = re.compile(r" {4}(?! *#dbg_)|  \]")
 _NODE = re.compile(r"!(\d+) = (.*)")
 _REFERENCE = re.compile(r"!(\d+)\b")
 
@@ -54,9 +55,8 @@ def attach(lines: list[str], module: ir.Module) -> Origins:
             f"type: !{type_}, spFlags: DISPFlagDefinition, unit: !{unit})"
         )
         node += 1
-        header = _detached(lines[function.line - 1])
-        assert header.endswith("{"), header
-        lines[function.line - 1] = f"{header[:-1].rstrip()} !dbg !{scope} {{"
+        at = _end_of_header(lines, function)
+        lines[at] = f"{_detached(lines[at])[:-1].rstrip()} !dbg !{scope} {{"
         for i in function.instructions():
             found.instructions.append((function, i))
             nodes.append(f"!{node} = !DILocation(line: {len(found.instructions)}, scope: !{scope})")
@@ -68,12 +68,17 @@ def attach(lines: list[str], module: ir.Module) -> Origins:
     return found
 
 
+def _end_of_header(lines: list[str], function: ir.Function) -> int:
+    """The index of the line with the brace; a string in the header may go over lines."""
+    first = function.blocks[0].instructions[0].line - 1
+    return max(at for at in range(function.line - 1, first) if lines[at].endswith("{"))
+
+
 def _last_line(lines: list[str], i: ir.Instruction) -> int:
-    """The index of the line that an instruction ends on."""
+    """The index of the line that an instruction ends on: what goes on is indented further."""
     at = i.line - 1
-    if isinstance(i, ir.Switch):
-        while not lines[at].lstrip().startswith("]") and not lines[at].rstrip().endswith("]"):
-            at += 1
+    while _CONTINUES.match(lines[at + 1]):
+        at += 1
     return at
 
 
@@ -108,9 +113,8 @@ def detach(text: str) -> str:
     while waiting:
         needed |= waiting
         waiting = set().union(*(_named(nodes[n]) for n in waiting if n in nodes)) - needed
-    return "\n".join(
-        line for line in kept if (match := _NODE.match(line)) is None or match[1] in needed
-    )
+    kept = [n for n in kept if (match := _NODE.match(n)) is None or match[1] in needed]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept))
 
 
 def _named(text: str) -> set[str]:

@@ -45,6 +45,7 @@ _OPAQUE = "nvgen.shielded"
 
 _GLOBAL = re.compile(r'@(?:"[^"]*"|[-\w$.]+)', re.ASCII)
 _GLOBAL_OR_STRING = re.compile(r'@(?:"[^"]*"|[-\w$.]+)|"[^"]*"', re.ASCII)
+_COMMENT = re.compile(r'"[^"]*"|/\*.*?\*/ ')
 _PIECE = re.compile(r'"[^"]*"|[][(){}<>,]')
 _GROUP = re.compile(r" #(\d+)")
 _ALIAS_METADATA = re.compile(r", !(?:tbaa|tbaa\.struct|alias\.scope|noalias) !\d+")
@@ -177,7 +178,11 @@ def _first(line: str) -> re.Match[str] | None:
 
 
 def _cut_call(line: str) -> tuple[str, str, list[str], str]:
-    """What stands before the callee, the callee, the arguments, and what follows them."""
+    """What stands before the callee, the callee, the arguments, and what follows them.
+
+    LLVM explains some immediates in comments, which go.
+    """
+    line = _COMMENT.sub(lambda m: m[0] if m[0][0] == '"' else "", line)
     callee = _first(line)
     assert callee is not None, line
     arguments, end = _cut_list(line, callee.end())
@@ -234,7 +239,7 @@ class _Restorer:
         declared = self._declarations()
         kept[behind:behind] = self._attribute_groups()
         kept[first:first] = declared
-        return _spaced(_without_unused_group(kept))
+        return "\n".join(_without_unused_group(kept))
 
     def _without_declarations(self) -> Iterator[str]:
         """The lines but for the opaque declarations and the comments that stand before them."""
@@ -318,8 +323,3 @@ def _without_unused_group(lines: list[str]) -> list[str]:
         if not any(used.search(other) for n, other in enumerate(lines) if n != at):
             return lines[:at] + lines[at + 1 :]
     return lines
-
-
-def _spaced(lines: list[str]) -> str:
-    """The text with no more than one blank line at a time."""
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))
