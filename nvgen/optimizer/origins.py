@@ -17,7 +17,7 @@ _ATTACHED = re.compile(r'"[^"]*"|,? !dbg !\d+')
 _LOCATION = re.compile(r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+)[,)]", re.MULTILINE)
 _CONTINUES = re.compile(r" {4}(?! *#dbg_)|  \]")
 _NODE = re.compile(r"!(\d+) = (.*)")
-_REFERENCE = re.compile(r"!(\d+)\b")
+_REFERENCE = re.compile(r'"[^"]*"|!(\d+)\b')
 
 
 @dataclass(slots=True)
@@ -118,8 +118,8 @@ def detach(text: str) -> str:
 
 
 def _named(text: str) -> set[str]:
-    """The nodes that a text refers to."""
-    return set(_REFERENCE.findall(text))
+    """The nodes that a text refers to, strings aside."""
+    return set(_REFERENCE.findall(text)) - {""}
 
 
 def _without_units(line: str, units: set[str]) -> str | None:
