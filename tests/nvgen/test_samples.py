@@ -26,7 +26,7 @@ def test_sample_runs_and_compares_itself_with_numpy(path: Path, capsys) -> None:
     assert "equal to numpy" in capsys.readouterr().out
 
 
-@kernel_test(schedules="all", targets="sm_100a")
+@kernel_test(schedules="all", targets="sm_100a", opt=(0, 1, 2, 3))
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_sample_is_exact(launch: Launch, path: Path) -> None:
     *inputs, expected = sample(path).operands()
@@ -50,6 +50,22 @@ def test_ptxas_takes_the_kernel_for_every_target_it_claims(path: Path) -> None:
         done = assemble(compiled.ptx, compiled.target)
         assert done.cubin[:4] == b"\x7fELF"
         assert "spill stores" not in done.log or "0 bytes spill stores" in done.log
+
+
+# ---- optimised -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_ptxas_takes_the_optimised_kernel(path: Path, level: int) -> None:
+    module = sample(path)
+    kernel = module.build()
+    plain = kernel.compile(target=module.TARGETS[0])
+    for target in module.TARGETS:
+        compiled = kernel.compile(target=target, opt=level)
+        assert verdict(compiled.findings) is Verdict.CLEAN
+        assert assemble(compiled.ptx, compiled.target).cubin[:4] == b"\x7fELF"
+        assert len(compiled.ptx) < len(plain.ptx)
 
 
 def test_the_tile_is_four_steps_of_k_16() -> None:

@@ -76,11 +76,14 @@ ALL = SHAPES + TYPES
 TARGETS = ("sm_100a", "sm_103a", "sm_110a", "sm_100f")
 
 
-def run(problem: Gemm, a: Array, b: Array, c: NDArray[np.float32]) -> NDArray[np.float32]:
+def run(
+    problem: Gemm, a: Array, b: Array, c: NDArray[np.float32], opt: int = 0, schedule: str = "early"
+) -> NDArray[np.float32]:
     """D as the simulator computes it."""
     target = TARGETS[(problem.m + problem.n + problem.k) // 8 % len(TARGETS)]
     d = np.full((problem.m, problem.n), np.nan, np.float32)
-    problem.build().compile(target=target).run(a, b, c, d=d, device="sim")
+    compiled = problem.build().compile(target=target, opt=opt)
+    compiled.run(a, b, c, d=d, device="sim", schedule=schedule)
     return d
 
 
@@ -88,6 +91,13 @@ def run(problem: Gemm, a: Array, b: Array, c: NDArray[np.float32]) -> NDArray[np
 def test_integers_are_multiplied_exactly(problem: Gemm):
     a, b, c = problem.integers(problem.n)
     assert np.array_equal(run(problem, a, b, c), problem.expected(a, b, c))
+
+
+@pytest.mark.parametrize(("opt", "schedule"), [(1, "late"), (2, "random:3"), (3, "early")])
+@pytest.mark.parametrize("problem", [SHAPES[1], SHAPES[7], *SHAPES[-2:], TYPES[5]], ids=str)
+def test_optimised_kernels_multiply_exactly(problem: Gemm, opt: int, schedule: str):
+    a, b, c = problem.integers(problem.n)
+    assert np.array_equal(run(problem, a, b, c, opt, schedule), problem.expected(a, b, c))
 
 
 @pytest.mark.parametrize("problem", [*SHAPES[3::4], *TYPES[::2]], ids=str)
