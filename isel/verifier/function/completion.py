@@ -6,8 +6,10 @@ synchronization patterns.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from isel.verifier.function.events import Event, Kind
-from isel.verifier.function.order import Order
+from isel.verifier.function.order import Order, before_all
 from isel.verifier.function.report import Report
 from isel.verifier.function.values import Loaded, Where
 
@@ -35,23 +37,31 @@ def _writes(event: Event, accumulator: Where) -> bool:
     return event.kind is Kind.MULTIPLY and event.place == accumulator
 
 
+@dataclass(frozen=True, slots=True)
+class _Issued:
+    """Whether a thread has issued an MMA on its way, and those that no commit follows yet."""
+
+    any: bool = False
+    pending: frozenset[int] = frozenset()
+
+
 def _committed(report: Report, accumulator: Where) -> frozenset[Where] | None:
     """The mbarriers that tell of the end of the MMAs; None when an unknown one may be."""
     found: set[Where | None] = set()
 
-    def step(issued: frozenset[int], event: Event) -> frozenset[int]:
+    def step(state: _Issued, event: Event) -> _Issued:
         if _writes(event, accumulator):
-            return issued | {event.index}
-        if event.kind is Kind.COMMIT and issued:
-            found.add(event.place)
-            return frozenset()
-        return issued
+            return _Issued(True, state.pending | {event.index})
+        if event.kind is Kind.COMMIT and state.any:
+            found.add(event.place)  # a later commit tells of all that was issued before it
+            return _Issued(True)
+        return state
 
     for role in report.analysis.roles:
-        walk = role.walker.walk(frozenset[int](), step)
-        for _, issued in walk.at_exit():
-            if issued:
-                _not_committed(report, max(issued))
+        walk = role.walker.walk(_Issued(), step)
+        for _, state in walk.at_exit():
+            if state.pending:
+                _not_committed(report, max(state.pending))
     return None if None in found else frozenset(p for p in found if p is not None)
 
 
@@ -77,9 +87,14 @@ def _read_after_completion(
         mbarriers=committed,
     )
     names = " or ".join(sorted(str(place) for place in committed))
-    for role, event, known in order.unaware(lambda e: _touches(e, accumulator, width)):
+    unaware = list(order.unaware(lambda e: _touches(e, accumulator, width)))
+    first = [e for _, e, known in unaware if not known.knows and e.kind is not Kind.DEALLOC]
+    early = before_all(report.analysis, first, lambda e: _writes(e, accumulator)) if first else ()
+    for role, event, known in unaware:
         frees = event.kind is Kind.DEALLOC
         if known.knows and frees:
+            continue
+        if not known.knows and event.index in early:
             continue
         missing = (
             "tcgen05.fence::after_thread_sync after the wait"

@@ -75,9 +75,10 @@ def _single_thread(report: Report) -> None:
 def _several_warps(report: Report) -> None:
     """The same MMA by a thread of each of several warps."""
     for index, found in report.analysis.sites.items():
-        warps = {warp for warp, _ in found}
-        events = [event for _, event in found]
-        if events[0].kind not in _SINGLE or len(warps) < 2 or not _all_same(events):
+        certain = [(warp, event) for warp, event in found if not event.threads.perhaps]
+        warps = {warp for warp, _ in certain}
+        events = [event for _, event in certain]
+        if not events or events[0].kind not in _SINGLE or len(warps) < 2 or not _all_same(events):
             continue
         head = events[0].mi.row.head
         report.add(

@@ -16,6 +16,7 @@ from intrinsics.mir import Imm, MachineInstr, Mem, Not, Op, Reg, Special, Sym, r
 from intrinsics.modifiers import Compare, ScalarType, Space
 from isel.verifier.function.values import (
     LANES,
+    Among,
     Elected,
     Loaded,
     Offset,
@@ -116,7 +117,7 @@ class Evaluator:
             yield from rule(self, mi, index)
             return
         spread = max((self.get(reg).spread for reg in mi.uses()), default=Spread.CTA)
-        if not mi.form.is_pure or rule is None:
+        if not mi.form.is_pure:
             spread = Spread.THREAD
         for reg in mi.defs():
             yield reg, unknown(spread)
@@ -264,10 +265,12 @@ def _conjunction(a: Value, b: Value, bits: int) -> Value:
         return constant(0)
     if a.is_predicate and b.number == 1:
         return a
-    if isinstance(a.base, Elected) and a.offset == 0:
-        return a
-    if isinstance(b.base, Elected) and b.offset == 0:
-        return b
+    for one, other in ((a, b), (b, a)):
+        if isinstance(one.base, Elected) and one.offset == 0:
+            perhaps = one.base.perhaps or other.spread is not Spread.CTA
+            return Value(Elected(perhaps and not isinstance(other.base, Elected)), 0, one.spread)
+    if bits == ScalarType.PRED.bits and (among := _among(a, b)) is not None:
+        return among
     if a.base is None and b.base is None:
         return _calculate(int.__and__, a, b, bits)
     spread = max(a.spread, b.spread)
@@ -275,6 +278,22 @@ def _conjunction(a: Value, b: Value, bits: int) -> Value:
         return unknown(spread)
     keeps = isinstance(b.number, int) and ~b.number & ((1 << _ADDRESS_BITS) - 1) == 0
     return a if keeps and isinstance(a.base, Symbol) else unknown(spread, a.base or b.base)
+
+
+def _among(a: Value, b: Value) -> Value | None:
+    """The conjunction of predicates of which one is false in certain lanes whatever the other is."""
+    lanes, by, known_lanes = (1 << LANES) - 1, Spread.CTA, False
+    for value in (a, b):
+        if isinstance(value.base, Among) and value.offset == 0:
+            lanes, by, known_lanes = lanes & value.base.lanes, max(by, value.base.by), True
+        elif isinstance(value.number, tuple):
+            lanes &= sum(1 << i for i, x in enumerate(value.number) if x)
+            known_lanes = True
+        elif value.number is None:
+            by = max(by, value.spread)
+    if not known_lanes or (a.number is not None and b.number is not None):
+        return None
+    return Value(Among(lanes, by), 0, Spread.THREAD) if lanes else constant(0)
 
 
 def _or(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
@@ -288,10 +307,12 @@ def _disjunction(a: Value, b: Value, bits: int) -> Value:
     """a | b, where a number, if there is one, is b."""
     if b.number == 0:
         return a
+    if bits == ScalarType.PRED.bits:
+        return _negated(_conjunction(_negated(a), _negated(b), bits))
     if a.base is None and b.base is None:
         return _calculate(int.__or__, a, b, bits)
     if a.is_predicate or b.is_predicate:
-        return constant(1) if b.number == 1 and bits == 1 else unknown(Spread.THREAD)
+        return unknown(Spread.THREAD)
     if isinstance(a.base, Sixteenth) and _is_multiple(b.number, 1 << 14):
         return a  # the upper fields of a descriptor
     if isinstance(a.base, Loaded) and _is_multiple(b.number, 1 << 16):
@@ -416,7 +437,7 @@ def _selected(a: Value, b: Value, c: Value) -> Value:
 
 
 def _waits(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
-    yield from _write(mi, Value(Waited(index), 0, Spread.WARP), "done")
+    yield from _write(mi, Value(Waited(frozenset({index})), 0, Spread.WARP), "done")
     for slot in ("conditional", "report"):
         yield from _write(mi, unknown(Spread.THREAD), slot)
 

@@ -70,7 +70,7 @@ class Event:
 
     `place` is what it is about (the slot of an allocation, tensor memory, an mbarrier, a variable),
     `reads` what else it reads in shared memory, `values` its operands by name, `count` the number
-    that it gives (columns, N of a multiply, arrivals, a barrier's id).
+    that it gives (columns, N of a multiply, arrivals, a barrier's id, the parity of a wait).
     """
 
     kind: Kind
@@ -235,7 +235,7 @@ _MAKERS: dict[str, Maker] = {
         ("mbarrier.arrive.expect_tx", "mbarrier.arrive_drop.expect_tx"),
         _simple(Kind.ARRIVE, "mbar", otherwise=1),
     ),
-    **dict.fromkeys(WAITS, _simple(Kind.ASK, "mbar")),
+    **dict.fromkeys(WAITS, _simple(Kind.ASK, "mbar", count="phase")),
     **dict.fromkeys(
         ("bar.sync", "barrier.sync", "bar.red", "barrier.red"),
         _simple(Kind.BARRIER, count="barrier"),

@@ -26,6 +26,7 @@ from intrinsics.row import Effect, Kind
 from isel.verifier.function.evaluate import Evaluator, Warp
 from isel.verifier.function.values import (
     LANES,
+    Among,
     Elected,
     Spread,
     Value,
@@ -196,16 +197,17 @@ class Lanes:
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """An edge that the elected thread takes, or all the others."""
+    """An edge that the elected thread takes, or all the others; `perhaps` nobody takes it."""
 
     elected: bool
+    perhaps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """An edge that is taken when the wait in record `record` found its phase complete, or not."""
+    """An edge that is taken when a wait found its phase complete, or not; `records` has it."""
 
-    record: int
+    records: frozenset[int]
     complete: bool
 
 
@@ -213,12 +215,18 @@ class Done:
 class Assumed:
     """An edge that is taken when a register that nobody knows holds, or not.
 
-    `varies` says that it may differ from lane to lane.
+    `spread` says for how many threads it is certainly the same; only `lanes` may take the edge.
     """
 
     reg: Reg
     holds: bool
-    varies: bool
+    spread: Spread
+    lanes: int = (1 << LANES) - 1
+
+    @property
+    def varies(self) -> bool:
+        """Whether it may differ from lane to lane."""
+        return self.spread is Spread.THREAD
 
 
 Condition: TypeAlias = Lanes | Leader | Done | Assumed | None
@@ -304,6 +312,8 @@ class WarpFlow:
             lanes = self.lanes[node]
             if isinstance(edge.condition, Lanes):
                 lanes &= edge.condition.mask
+            elif isinstance(edge.condition, Assumed):
+                lanes &= edge.condition.lanes
             if edge.target != EXIT:
                 self._arrive(edge.target, lanes)
 
@@ -358,8 +368,11 @@ class WarpFlow:
         if isinstance(value.base, (Elected, Waited)) and isinstance(value.offset, int):
             true = holds != bool(value.offset)
             if isinstance(value.base, Elected):
-                return Leader(true), True
-            return Done(value.base.record, true), True
+                return Leader(true, value.base.perhaps), True
+            return Done(value.base.records, true), True
         reg = guard.reg if isinstance(guard, Not) else guard
         positive = holds != isinstance(guard, Not)
-        return Assumed(reg, positive, value.spread is Spread.THREAD), True
+        if isinstance(value.base, Among):
+            among = value.base.lanes if holds != bool(value.offset) else (1 << LANES) - 1
+            return Assumed(reg, positive, value.base.by, among), among & lanes != 0
+        return Assumed(reg, positive, value.spread), True

@@ -11,7 +11,7 @@ met whom, knowledge is assumed: what these rules report is missing on a way what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
@@ -72,6 +72,7 @@ class Order:
         self.forgets = forgets
         self.carriers = Carriers(mbarriers=set(mbarriers))
         self._by_site = _barriers_by_site(analysis)
+        self._idle = [_idle_waits(role) for role in analysis.roles]
         self._settled = False
         self._settle()
         self._settled = True
@@ -118,7 +119,7 @@ class Order:
                 return Knowledge(state.knows, state.knows)
             case Kind.STRONG_LOAD:
                 return self._told(state, True)
-            case Kind.DONE:
+            case Kind.DONE if event.index not in self._idle[role]:
                 return self._told(state, self.carriers.has(event.place))
             case Kind.ARRIVE | Kind.COMMIT if state.knows:
                 self._tell(event.place)
@@ -151,6 +152,105 @@ class Order:
         if event.index in self._by_site:
             return "record", event.index
         return "barrier", event.count if event.count is not None else -2
+
+
+def before_all(
+    analysis: Analysis, events: Iterable[Event], others: Callable[[Event], bool]
+) -> set[int]:
+    """The records among `events` that come before all `others`, whatever way the threads take.
+
+    That is so when threads do not come to the record again after they have arrived somewhere, and
+    nobody comes to one of the others without having waited there.  A wait for the odd phase does
+    not count: the first one succeeds at once.
+    """
+    sites = _barriers_by_site(analysis)
+    gates: set[_Gate] = set()
+    for event in analysis.events(Kind.BARRIER, Kind.ASK):
+        if event.kind is Kind.BARRIER:
+            site = event.index if event.index in sites else None
+            gates.add(_Gate(barrier=event.count, site=site))
+        elif event.place is not None and event.count != 1:
+            gates.add(_Gate(event.place))
+    before: set[int] = set()
+    for gate in gates:
+        if not gate.is_skipped(analysis, others):
+            before |= {e.index for e in events} & gate.passed(analysis)
+    return before
+
+
+@dataclass(frozen=True, slots=True)
+class _Gate:
+    """An mbarrier, or a barrier (at one record, if it has one of its own) to come through."""
+
+    mbarrier: Where | None = None
+    barrier: int | None = None
+    site: int | None = None
+
+    def arrives(self, event: Event) -> bool:
+        """Whether a thread says here that it has come so far."""
+        if self.mbarrier is not None:
+            return event.kind is Kind.ARRIVE and event.place == self.mbarrier
+        return event.kind is Kind.BARRIER_ARRIVE and self._is_barrier(event) or self.waits(event)
+
+    def waits(self, event: Event) -> bool:
+        """Whether a thread goes on here only when the others have come so far."""
+        if self.mbarrier is not None:
+            return event.kind is Kind.DONE and event.place == self.mbarrier
+        return event.kind is Kind.BARRIER and self._is_barrier(event)
+
+    def _is_barrier(self, event: Event) -> bool:
+        return event.index == self.site if self.site is not None else event.count == self.barrier
+
+    def is_skipped(self, analysis: Analysis, others: Callable[[Event], bool]) -> bool:
+        """Whether a thread comes to one of the others without having waited."""
+        skipped: set[int] = set()
+
+        def step(waited: bool, event: Event) -> bool:
+            if others(event) and not waited:
+                skipped.add(event.index)
+            return waited or self.waits(event)
+
+        for role in analysis.roles:
+            role.walker.walk(False, step)
+        return bool(skipped)
+
+    def passed(self, analysis: Analysis) -> set[int]:
+        """The records that threads arrive after, and never come to once they have arrived."""
+        ahead: set[int] = set()
+        behind: set[int] = set()
+
+        def step(state: tuple[bool, frozenset[int]], event: Event) -> tuple[bool, frozenset[int]]:
+            arrived, done = state
+            if self.arrives(event):
+                ahead.update(done)
+                return True, frozenset()
+            if event.kind in _ACCESSES and arrived:
+                behind.add(event.index)
+            elif event.kind in _ACCESSES:
+                done |= {event.index}
+            return arrived, done
+
+        for role in analysis.roles:
+            role.walker.walk((False, frozenset[int]()), step)
+        return ahead - behind
+
+
+_ACCESSES = (Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
+
+
+def _idle_waits(role: Role) -> set[int]:
+    """Waits of a role that do not wait: for the odd phase, on an mbarrier that nobody of it asks
+    for the even one.  The phase before an mbarrier's first one counts as complete."""
+    asked = [e for e in role.events() if e.kind is Kind.ASK]
+    even = [e.place for e in asked if e.count != 1]
+    if None in even:
+        return set()
+    return {
+        e.index
+        for e in asked
+        if e.count == 1 and e.place is not None
+        if not any(e.place.meets(place) for place in even if place is not None)
+    }
 
 
 def _barriers_by_site(analysis: Analysis) -> set[int]:

@@ -8,8 +8,8 @@ that a register decides differently that was not written in between.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -42,12 +42,12 @@ class Thread:
                 if self.elected not in (None, elected):
                     return None
                 return Thread(self.lanes, elected, self.assumed)
-            case Assumed(reg, holds):
-                if (reg, not holds) in self.assumed:
+            case Assumed(reg, holds, _, among):
+                lanes = self.lanes & among
+                if (reg, not holds) in self.assumed or not lanes:
                     return None
-                if reg not in tracked:
-                    return self
-                return Thread(self.lanes, self.elected, self.assumed | {(reg, holds)})
+                assumed = self.assumed | {(reg, holds)} if reg in tracked else self.assumed
+                return Thread(lanes, self.elected, assumed)
         return self
 
     def forgets(self, written: frozenset[Reg]) -> Thread:
@@ -62,28 +62,30 @@ class Thread:
 class Walker:
     """The flow of one warp, ready to be walked with any automaton.
 
-    `events` are by node, `waits` by record.
+    `events` are by node, `waits` by record, `written` the tracked registers that a node writes
+    before each of its events and behind the last.
     """
 
     flow: WarpFlow
     events: Mapping[int, list[Event]]
     waits: Mapping[int, Event]
     tracked: frozenset[Reg]
-    written: list[frozenset[Reg]]
+    written: list[list[frozenset[Reg]]]
 
     @classmethod
     def of(cls, flow: WarpFlow, events: Mapping[int, list[Event]]) -> Walker:
         """A walker for a flow and its events."""
-        uses: dict[Reg, int] = {}
+        uses: Counter[Reg] = Counter()
         for node in flow.reached():
-            for reg in {e.condition.reg for e in flow.edges[node]
-                        if isinstance(e.condition, Assumed)}:  # fmt: skip
-                uses[reg] = uses.get(reg, 0) + 1
+            uses.update({e.condition.reg for e in flow.edges[node]
+                         if isinstance(e.condition, Assumed)})  # fmt: skip
+            uses.update(e.guard.executed.reg for e in events.get(node, ())
+                        if e.guard and isinstance(e.guard.executed, Assumed))  # fmt: skip
         several = [reg for reg, count in uses.items() if count > 1]
         tracked = frozenset(several[:_MOST_TRACKED])
         written = [
-            frozenset(r for mi in node.records for r in mi.defs() if r in tracked)
-            for node in flow.graph.nodes
+            _written(flow, node, events.get(node, ()), tracked)
+            for node in range(len(flow.graph.nodes))
         ]
         waits = {e.index: e for found in events.values() for e in found if e.kind is Kind.ASK}
         return cls(flow, events, waits, tracked, written)
@@ -111,15 +113,15 @@ class Walker:
         if node == EXIT:
             return
         for here, reached in self._execute(node, thread, state, step):
-            left = here.forgets(self.written[node])
+            left = here.forgets(self.written[node][-1])
             for edge in self.flow.edges[node]:
                 going = left.takes(edge.condition, self.tracked)
                 if going is None:
                     continue
                 after = reached
                 if isinstance(edge.condition, Done) and edge.condition.complete:
-                    asked = self.waits.get(edge.condition.record)
-                    after = step(after, asked.as_done()) if asked is not None else after
+                    for record in sorted(edge.condition.records & self.waits.keys()):
+                        after = step(after, self.waits[record].as_done())
                 yield edge.target, going, after
 
     def _execute(
@@ -127,7 +129,8 @@ class Walker:
     ) -> set[tuple[Thread, S]]:
         """The events of a node; a predicated one may be executed or not."""
         found = {(thread, state)}
-        for event in self.events.get(node, ()):
+        for event, written in zip(self.events.get(node, ()), self.written[node], strict=False):
+            found = {(t.forgets(written), s) for t, s in found}
             if event.guard is None:
                 found = {(t, step(s, event)) for t, s in found}
                 continue
@@ -141,6 +144,26 @@ class Walker:
                     after.add((skipping, s))
             found = after
         return found
+
+
+def _written(
+    flow: WarpFlow, number: int, events: Sequence[Event], tracked: frozenset[Reg]
+) -> list[frozenset[Reg]]:
+    """What a node writes before its first event, between two of them, and behind the last."""
+    node, nothing = flow.graph.nodes[number], frozenset[Reg]()
+    if not tracked:
+        return [nothing] * (len(events) + 1)
+    starts = [node.first, *(event.index for event in events)]
+    ends = [*starts[1:], node.first + len(node.records)]
+    return [
+        frozenset(
+            r
+            for mi in node.records[start - node.first : end - node.first]
+            for r in mi.defs()
+            if r in tracked
+        )
+        for start, end in zip(starts, ends, strict=True)
+    ]
 
 
 @dataclass(slots=True)

@@ -106,8 +106,9 @@ def _module_allocates(report: Report) -> bool:
 
 
 def _one_warp_allocates(report: Report) -> None:
-    for index, found in report.analysis.sites.items():
-        event = found[0][1]
+    for index, sites in report.analysis.sites.items():
+        event = sites[0][1]
+        found = [(warp, e) for warp, e in sites if not e.threads.perhaps]
         if event.kind not in (Kind.ALLOC, Kind.DEALLOC) or len(found) < 2:
             continue
         if len({e.place for _, e in found}) > 1 or event.place is None:
@@ -137,7 +138,7 @@ class _Life:
 
 def _life(report: Report, role: Role) -> None:
     """An allocation is freed once on every way to the end, with its count, and used in between."""
-    own = {slot_of(e) for e in role.events() if e.kind is Kind.ALLOC}
+    own = {slot_of(e) for e in role.events() if e.kind is Kind.ALLOC and _is_whole(role, e)}
     all_slots = {slot_of(e) for e in report.analysis.events(Kind.ALLOC)}
 
     def step(life: _Life, event: Event) -> _Life:
@@ -151,11 +152,18 @@ def _life(report: Report, role: Role) -> None:
             case Kind.RELINQUISH:
                 return replace(life, relinquished=True)
             case _ if event.kind in _USES:
-                _check_use(report, life, event)
+                _check_use(report, life, event, own)
         return life
 
     walk = role.walker.walk(_Life(), step)
-    _check_end(report, role, walk)
+    if all(_is_whole(role, e) for e in role.events() if e.kind is Kind.DEALLOC):
+        _check_end(report, role, walk)
+
+
+def _is_whole(role: Role, event: Event) -> bool:
+    """Whether the whole warp executes a record; that it must is a rule of its own."""
+    threads = event.threads
+    return not threads.one and not threads.part and threads.lanes == role.walker.flow.warp.lanes
 
 
 def _allocate(report: Report, life: _Life, event: Event) -> _Life:
@@ -239,14 +247,27 @@ def _check_free_of_nothing(
     )
 
 
-def _check_use(report: Report, life: _Life, event: Event) -> None:
+def _check_use(report: Report, life: _Life, event: Event, own: set[Slot | None]) -> None:
+    live = {slot for slot, _, _ in life.live}
     for name, value in tensor_operands(event):
-        if isinstance(value.base, Loaded) and value.base in life.freed:
+        slot = value.base
+        if not isinstance(slot, Loaded) or slot in live:
+            continue
+        if slot in own and slot not in life.freed and not life.unclear:
+            report.add(
+                "tcgen05/unallocated",
+                event.index,
+                "tensor memory is used, and was not allocated on every way here",
+                got=f"{name} in [{slot.variable}]",
+                expected="tcgen05.alloc before the first use",
+                section="Tensor Memory Allocation",
+            )
+        if slot in life.freed:
             report.add(
                 "tcgen05/freed",
                 event.index,
                 "tensor memory is used after it was freed",
-                got=f"{name} in [{value.base.variable}]",
+                got=f"{name} in [{slot.variable}]",
                 expected="tcgen05.dealloc after the last use",
                 section=_DEALLOC,
                 absent=False,
@@ -324,21 +345,22 @@ def _uses(event: Event, slot: Slot) -> bool:
 
 
 def _used(report: Report, slot: Slot) -> None:
-    """An allocation whose address nobody reads."""
-    place = Where(Symbol(slot.variable), slot.offset)
-    if any(e.place is None or e.place.meets(place) for e in _shared_loads(report)):
+    """An allocation that nothing but its dealloc refers to."""
+    if any(_may_use(report, e, slot) for e in report.analysis.events(*_USES)):
         return
     for event in report.analysis.events(Kind.ALLOC):
         if slot_of(event) == slot:
             report.add(
                 f"{_ALLOC}/unused",
                 event.index,
-                "tensor memory is allocated, and nobody reads its address",
+                "tensor memory is allocated, and nothing uses it",
                 severity=Severity.WARNING,
-                got=f"no load of {slot.variable}",
+                got=f"no tcgen05.mma, ld or st at an address from [{slot.variable}]",
                 section=_ALLOC,
             )
 
 
-def _shared_loads(report: Report) -> Iterator[Event]:
-    yield from report.analysis.events(Kind.SHARED_LOAD, Kind.STRONG_LOAD)
+def _may_use(report: Report, event: Event, slot: Slot) -> bool:
+    """Whether an event is in this allocation, unless it is certainly in another one."""
+    others = {slot_of(e) for e in report.analysis.events(Kind.ALLOC)} - {slot}
+    return any(v.base not in others for _, v in tensor_operands(event))

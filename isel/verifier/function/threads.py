@@ -10,23 +10,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from isel.verifier.function.flow import EXIT, Assumed, Edge, Lanes, Leader, WarpFlow
+from isel.verifier.function.values import Spread
 
 
 @dataclass(frozen=True, slots=True)
 class Threads:
     """Threads of one warp: at most those in `lanes`.
 
-    `one` says that it is one of them only, `part` that it is nobody knows how many of them.
+    `one` says that it is one of them only, `part` that it is nobody knows how many of them,
+    `perhaps` that other warps may decide differently: nobody knows which of them come here.
     """
 
     lanes: int
     one: bool = False
     part: bool = False
+    perhaps: bool = False
 
     @property
     def count(self) -> int | None:
         """How many there are, None when that is not known."""
-        if self.one:
+        if self.one or self.lanes.bit_count() == 1:
             return 1
         return None if self.part else self.lanes.bit_count()
 
@@ -34,11 +37,21 @@ class Threads:
         """Those of them that a guard with this condition lets through."""
         match guard:
             case Lanes(mask):
-                return Threads(self.lanes & mask, self.one, self.part)
-            case Leader(elected):
-                return Threads(self.lanes, self.one or elected, self.part or not elected)
-            case Assumed(_, _, True):
-                return Threads(self.lanes, self.one, True)
+                return Threads(self.lanes & mask, self.one, self.part, self.perhaps)
+            case Leader(elected, perhaps):
+                return Threads(
+                    self.lanes,
+                    self.one or elected,
+                    self.part or not elected,
+                    self.perhaps or perhaps,
+                )
+            case Assumed(_, _, spread, lanes):
+                return Threads(
+                    self.lanes & lanes,
+                    self.one,
+                    self.part or spread is Spread.THREAD,
+                    self.perhaps or spread is not Spread.CTA,
+                )
         return self
 
     def __str__(self) -> str:
@@ -68,7 +81,9 @@ def threads_of(flow: WarpFlow) -> list[Threads]:
 
 def _splits(edge: Edge) -> bool:
     condition = edge.condition
-    return isinstance(condition, Leader) or (isinstance(condition, Assumed) and condition.varies)
+    if isinstance(condition, Assumed):
+        return condition.spread is not Spread.CTA
+    return isinstance(condition, Leader)
 
 
 def _post_dominators(flow: WarpFlow) -> list[int]:

@@ -59,17 +59,30 @@ class Sixteenth:
 
 @dataclass(frozen=True, slots=True)
 class Elected:
-    """A predicate that holds for at most one thread of the warp."""
+    """A predicate that holds for one thread of the warp; `perhaps` for none of a certain warp."""
+
+    perhaps: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """A predicate that holds in no other lanes than these; in which of them, nobody knows.
+
+    `by` says for how many threads what decides it is certainly the same.
+    """
+
+    lanes: int
+    by: Spread
 
 
 @dataclass(frozen=True, slots=True)
 class Waited:
-    """The predicate of an mbarrier's wait: the record's index in the function."""
+    """The predicate of an mbarrier's wait, or of one of several: the records' indices."""
 
-    record: int
+    records: frozenset[int]
 
 
-Base: TypeAlias = Symbol | Parameter | Loaded | Sixteenth | Elected | Waited
+Base: TypeAlias = Symbol | Parameter | Loaded | Sixteenth | Elected | Among | Waited
 Place: TypeAlias = Symbol | Parameter | Loaded | Sixteenth
 
 
@@ -88,8 +101,8 @@ class Value:
 
     @property
     def is_predicate(self) -> bool:
-        """Whether it is the outcome of a wait or an election, or its negation."""
-        return isinstance(self.base, (Elected, Waited))
+        """Whether it is the outcome of a wait, an election or a choice, or its negation."""
+        return isinstance(self.base, (Elected, Among, Waited))
 
     def lane(self, lane: int) -> int | None:
         """The offset in one lane."""
@@ -119,6 +132,8 @@ def join(a: Value, b: Value) -> Value:
     if a == b:
         return a
     spread = max(a.spread, b.spread)
+    if isinstance(a.base, Waited) and isinstance(b.base, Waited) and a.offset == b.offset:
+        return Value(Waited(a.base.records | b.base.records), a.offset, spread)
     if a.base == b.base and not a.is_predicate:
         offset = a.offset if a.offset == b.offset else None
         return Value(a.base, offset, spread)
@@ -162,6 +177,6 @@ class Where:
 
 def where(value: Value) -> Where | None:
     """The place that an address names, None when nothing is known of it."""
-    if value.base is None or isinstance(value.base, (Elected, Waited)):
+    if value.base is None or isinstance(value.base, (Elected, Among, Waited)):
         return None
     return Where(value.base, value.offset if isinstance(value.offset, int) else None)
