@@ -87,11 +87,15 @@ class Warp:
 
 
 class Evaluator:
-    """Values of operands and results in one warp; `get` is what is known of a register."""
+    """Values of operands and results in one warp; `get` is what is known of a register.
 
-    def __init__(self, warp: Warp, get: Callable[[Reg], Value]) -> None:
+    Without `lanes` it does not reckon with a number for each lane: an address keeps its base.
+    """
+
+    def __init__(self, warp: Warp, get: Callable[[Reg], Value], *, lanes: bool = True) -> None:
         self.warp = warp
-        self.get = get
+        self.lanes = lanes
+        self.get = get if lanes else lambda reg: _without_lanes(get(reg))
 
     def operand(self, op: Op | None) -> Value:
         """The value of an operand; for an address, the address."""
@@ -105,7 +109,8 @@ class Evaluator:
             case Mem(base, offset):
                 return _sum(self.operand(base), constant(offset), 64)
             case Special(name):
-                return self.warp.special(name)
+                found = self.warp.special(name)
+                return found if self.lanes else _without_lanes(found)
             case Not(reg):
                 return _negated(self.get(reg))
         return unknown(Spread.CTA)
@@ -125,6 +130,12 @@ class Evaluator:
     def slot(self, mi: MachineInstr, name: str) -> Value:
         """The value of an operand by name."""
         return self.operand(mi.get(name))
+
+
+def _without_lanes(value: Value) -> Value:
+    if not isinstance(value.offset, tuple):
+        return value
+    return unknown(Spread.THREAD, None if value.is_predicate else value.base)
 
 
 def _is_plain(mi: MachineInstr) -> bool:
@@ -281,7 +292,7 @@ def _conjunction(a: Value, b: Value, bits: int) -> Value:
 
 
 def _among(a: Value, b: Value) -> Value | None:
-    """The conjunction of predicates of which one is false in certain lanes whatever the other is."""
+    """The conjunction of predicates of which one is false in some lanes whatever the other is."""
     lanes, by, known_lanes = (1 << LANES) - 1, Spread.CTA, False
     for value in (a, b):
         if isinstance(value.base, Among) and value.offset == 0:

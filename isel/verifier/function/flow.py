@@ -10,7 +10,7 @@ value; one that several write has a value at each node.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -73,7 +73,8 @@ class Graph:
         self.nodes = _nodes(function)
         self.order = _reverse_postorder(self.nodes)
         self.single = _written_once(function)
-        wanted = _wanted(self.records)
+        wanted = _wanted(self.records, _decisive)
+        self.by_lane = _wanted(self.records, _synchronising)
         for node in self.nodes:
             node.wanted = [
                 (node.first + i, mi)
@@ -139,8 +140,10 @@ def _written_once(function: MachineFunction) -> set[Reg]:
 _PLACES = (Kind.ADDRESS, Kind.TENSOR_ADDRESS, Kind.MATRIX)
 
 
-def _wanted(records: list[MachineInstr]) -> set[Reg]:
-    """Registers on which a branch, an address or a synchronising operation depends."""
+def _wanted(
+    records: list[MachineInstr], decisive: Callable[[MachineInstr], Iterable[Reg]]
+) -> set[Reg]:
+    """Registers on which a branch or the `decisive` operands of a record depend."""
     writers: dict[Reg, list[MachineInstr]] = {}
     wanted: set[Reg] = set()
     for mi in records:
@@ -148,7 +151,7 @@ def _wanted(records: list[MachineInstr]) -> set[Reg]:
             writers.setdefault(reg, []).append(mi)
         if mi.guard is not None:
             wanted.add(mi.guard.reg if isinstance(mi.guard, Not) else mi.guard)
-        wanted.update(_decisive(mi))
+        wanted.update(decisive(mi))
     pending = list(wanted)
     while pending:
         for mi in writers.get(pending.pop(), ()):
@@ -159,17 +162,20 @@ def _wanted(records: list[MachineInstr]) -> set[Reg]:
     return wanted
 
 
-def _decisive(mi: MachineInstr) -> Iterable[Reg]:
-    """The operands of a record that rules ask for."""
+def _synchronising(mi: MachineInstr) -> Iterable[Reg]:
+    """The operands of a record that counts for whole warps: each lane's number matters."""
     effect = mi.row.effects.effect
     if effect & (Effect.CONVERGENT | Effect.BARRIER | Effect.ASYNC_PROXY):
         return (op for op in _plain(mi) if type(op) is int)
-    places = (
-        op
-        for operand, op in zip(mi.form.operands, mi.ops, strict=True)
-        if operand is not None and operand.kind in _PLACES
-    )
-    return (reg for op in places for reg in _registers(op))
+    return ()
+
+
+def _decisive(mi: MachineInstr) -> Iterable[Reg]:
+    """The operands of a record that rules ask for."""
+    yield from _synchronising(mi)
+    for operand, op in zip(mi.form.operands, mi.ops, strict=True):
+        if operand is not None and operand.kind in _PLACES:
+            yield from _registers(op)
 
 
 def _plain(mi: MachineInstr) -> Iterator[object]:
@@ -256,6 +262,7 @@ class WarpFlow:
         self._environment: Environment = {}
         self._changed = True
         self._evaluator = Evaluator(warp, self._get)
+        self._coarse = Evaluator(warp, self._get, lanes=False)
         self._run()
 
     def reached(self) -> Iterator[int]:
@@ -281,7 +288,9 @@ class WarpFlow:
         return unknown(Spread.THREAD) if found is None else found
 
     def _execute(self, index: int, mi: MachineInstr) -> None:
-        for reg, value in self._evaluator.results(mi, index):
+        by_lane = any(reg in self.graph.by_lane for reg in mi.defs())
+        evaluator = self._evaluator if by_lane else self._coarse
+        for reg, value in evaluator.results(mi, index):
             if reg not in self.graph.single:
                 self._environment[reg] = value
                 continue

@@ -22,9 +22,8 @@ def check(report: Report) -> None:
     if not any(e.place is None for e in inits):
         _initialised(report, uses, [e.place for e in inits if e.place is not None])
     if report.analysis.block:
-        for place in {e.place for e in inits} - {None}:
-            assert place is not None
-            _published(report, place)
+        for places in _made_together(report):
+            _published(report, places)
         _counts(report, inits, uses)
 
 
@@ -76,26 +75,37 @@ def _is_own(report: Report, place: Where) -> bool:
     return False
 
 
-def _published(report: Report, place: Where) -> None:
+def _made_together(report: Report) -> set[frozenset[Where]]:
+    """The mbarriers, each with those that are initialised in the same straight run."""
+    return {
+        frozenset(e.place for e in events if e.kind is Kind.INIT and e.place is not None)
+        for role in report.analysis.roles
+        for events in role.walker.events.values()
+    } - {frozenset()}
+
+
+def _published(report: Report, places: frozenset[Where]) -> None:
     """Who uses an mbarrier came through a barrier after its initialisation."""
-    order = Order(report.analysis, lambda e: e.kind is Kind.INIT and e.place == place)
-    for role, event, known in order.unaware(lambda e: _is_use(e, place)):
+    order = Order(report.analysis, lambda e: e.kind is Kind.INIT and e.place in places)
+    for role, event, known in order.unaware(lambda e: _used(e) in places):
         if known.knows:
             continue
         report.add(
             "mbarrier/published",
             event.index,
             "an mbarrier is used before its initialisation is known",
-            got=f"{role}: a way to it without a barrier after mbarrier.init of {place}",
+            got=f"{role}: a way to it without a barrier after mbarrier.init of {_used(event)}",
             expected="a barrier between mbarrier.init and the first use by another thread",
             hint="mbarrier.init; fence.mbarrier_init.release.cluster; bar.sync",
             section="mbarrier.init",
         )
 
 
-def _is_use(event: Event, place: Where) -> bool:
-    used = signalled(event) if event.kind is Kind.COPY_IN else event.place
-    return event.kind in (*_USES, Kind.COPY_IN) and used == place
+def _used(event: Event) -> Where | None:
+    """The mbarrier that an event uses."""
+    if event.kind is Kind.COPY_IN:
+        return signalled(event)
+    return event.place if event.kind in _USES else None
 
 
 # ---- counts ----------------------------------------------------------------------------------

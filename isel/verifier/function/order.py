@@ -190,7 +190,7 @@ class _Gate:
         """Whether a thread says here that it has come so far."""
         if self.mbarrier is not None:
             return event.kind is Kind.ARRIVE and event.place == self.mbarrier
-        return event.kind is Kind.BARRIER_ARRIVE and self._is_barrier(event) or self.waits(event)
+        return (event.kind is Kind.BARRIER_ARRIVE and self._is_barrier(event)) or self.waits(event)
 
     def waits(self, event: Event) -> bool:
         """Whether a thread goes on here only when the others have come so far."""

@@ -6,7 +6,6 @@ is written to.  PTX ISA, tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_allo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
