@@ -88,7 +88,8 @@ class Compiled:
         """Launch the kernel on a device; arrays that it writes are changed in place.
 
         `smem` is the size of dynamic shared memory in bytes: what the kernel is known to need, if
-        nothing is said.  `device` is "sim" (the CPU simulator); `schedule` is "early", "late" or "random:SEED".
+        nothing is said.  `device` is "sim" (the CPU simulator); `schedule` is "early", "late" or
+        "random:SEED".
 
         Raises: InputError for arguments or a shape that do not fit, SimulationError for a fault.
         """

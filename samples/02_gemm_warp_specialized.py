@@ -19,6 +19,17 @@ which a ring counts.
 
 M and N are multiples of 128, K of 64; all three come at run time.  The grid is any number of CTAs.
 Runs on the CPU simulator; never run on a real Blackwell GPU yet.
+
+Machine code for a step of K = 64 (f16, 128×128, sm_100a), counted in the innermost loop that holds
+the instruction, as nvdisasm 13.5.37 lists it, on 20 November 2026:
+
+                                            UTCHMMA  UTMALDG  UTCBAR
+    this kernel, by ptxas 13.5.37                 4        2       1
+    cuTile, cuda-tile 1.7.0, tileiras 13.5.37     4        2       1
+    CuTe DSL, nvidia-cutlass-dsl 4.8.1            4        2       1    (its loop does two steps)
+
+cuTile's kernel is a plain loop over ct.mma; that of CuTe DSL is CUTLASS's tutorial fp16_gemm_0 with
+tiles of 128×128.  Both were compiled without a GPU.
 """
 
 from __future__ import annotations
@@ -132,7 +143,7 @@ def build(dtype: ElementType = ElementType.F16) -> Kernel:
                     b.tcgen05_fence_before_thread_sync()
                     b.mbarrier_arrive(free[turn.stage])
 
-                with b.if_thread(0):  # the store before the last one has read its staging buffer
+                with b.if_warp(0), b.elect():  # the last store but one has read its buffer
                     b.cp_async_bulk_wait_group_read(1)
                 b.barrier_cta_sync_aligned(EPILOGUE_BARRIER, EPILOGUE)
                 staged = staging[part % 2]
@@ -141,12 +152,12 @@ def build(dtype: ElementType = ElementType.F16) -> Kernel:
                     b.store(four, staged.chunk(b.tid_x, chunk), align=16)
                 b.fence_proxy_async(Space.SHARED_CTA)
                 b.barrier_cta_sync_aligned(EPILOGUE_BARRIER, EPILOGUE)
-                with b.if_thread(0):
+                with b.if_warp(0), b.elect():
                     at = (column + part * PART, row)
                     b.cp_async_bulk_tensor_s2g_tile(args["d"], at, staged.pointer)
                     b.cp_async_bulk_commit_group()
             turn.advance()
-        with b.if_thread(0):
+        with b.if_warp(0), b.elect():
             b.cp_async_bulk_wait_group_read(0)
 
     b.bar_warp_sync()

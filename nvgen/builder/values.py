@@ -24,7 +24,7 @@ def refuse(message: str, *, got: str = "", expected: str = "", hint: str = "") -
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Int:
-    """An integer (i1 for conditions); comparisons and divisions are unsigned, like thread indices."""
+    """An integer (i1 for conditions); comparisons and divisions are unsigned, as indices are."""
 
     builder: BuilderBase
     value: ir.Value

@@ -232,6 +232,7 @@ class Machine:
     nudges: int = 0  # how often patient fragments were let go on, since the version below
     nudged_at: int = -1
     _leaders: dict[int, int] = field(default_factory=dict)
+    _paces: dict[Warp, float] = field(default_factory=dict)
 
     def changed(self) -> None:
         """Note that something a waiting thread may look at has changed."""
@@ -269,17 +270,10 @@ class Machine:
         Raises: SimulationError.
         """
         while True:
-            moved = False
-            live = False
-            for fragment in self._turn():
-                live = True
-                if fragment.waiting and fragment.seen == self.memory.version:
-                    continue
-                if self._slice(fragment):
-                    moved = True
-                self.engine.perhaps()
-            if not live:
+            ahead, behind = self._turn()
+            if not ahead and not behind:
                 break
+            moved = self._go_on(ahead) or self._go_on(behind)
             for cta in self.ctas:
                 for warp in cta.warps:
                     warp.merge()
@@ -287,14 +281,41 @@ class Machine:
                 self._stuck()
         self._finish()
 
-    def _turn(self) -> list[Fragment]:
+    def _go_on(self, fragments: list[Fragment]) -> bool:
+        """Let fragments run, each to its next stop; True if one did anything."""
+        moved = False
+        for fragment in fragments:
+            if fragment.waiting and fragment.seen == self.memory.version:
+                continue
+            if self._slice(fragment):
+                moved = True
+            self.engine.perhaps()
+        return moved
+
+    def _turn(self) -> tuple[list[Fragment], list[Fragment]]:
+        """The fragments in the order of their turns, and those who wait for the others this time.
+
+        Under a random schedule some warps are slow, and fall far behind.
+        """
         order = [f for cta in self.ctas for warp in cta.warps for f in warp.fragments]
         match self.engine.schedule.mode:
+            case Mode.EARLY:
+                return order, []
             case Mode.LATE:
-                order.reverse()
+                return order[::-1], []
             case Mode.RANDOM:
-                self.engine.dice.shuffle(order)
-        return order
+                dice = self.engine.dice
+                dice.shuffle(order)
+                goes = [dice.random() < self._pace(f.warp) for f in order]
+                ahead = [f for f, now in zip(order, goes, strict=True) if now]
+                return ahead, [f for f, now in zip(order, goes, strict=True) if not now]
+
+    def _pace(self, warp: Warp) -> float:
+        """How often a warp takes its turn under a random schedule."""
+        pace = self._paces.get(warp)
+        if pace is None:
+            pace = self._paces[warp] = self.engine.dice.choice((1.0, 1.0, 0.3, 0.03))
+        return pace
 
     def _slice(self, fragment: Fragment) -> bool:
         """Run a fragment to the end of its block, or until it waits; True if it did anything."""

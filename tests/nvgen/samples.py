@@ -29,6 +29,11 @@ def gemm_tile() -> ModuleType:
     return sample(FILES[0])
 
 
+def warp_specialized() -> ModuleType:
+    """The second sample."""
+    return sample(FILES[1])
+
+
 @functools.cache
 def gemm_llvm() -> str:
     """The LLVM IR of the first sample's kernel."""
