@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from llvmlite import binding, ir
 
@@ -25,6 +26,7 @@ from isel.select.intrinsics import arguments
 from nvgen import KernelBuilder
 from nvgen.builder.intrinsics import llvm_type
 from nvgen.builder.llvm_ext import BFloatType
+from nvgen.builder.values import Int
 
 
 def kernel(body: Callable[[KernelBuilder, dict], object]) -> str:
@@ -105,6 +107,15 @@ VERBS: dict[str, Callable[[KernelBuilder, dict], object]] = {
     "cp.async.bulk.tensor.g2s.cta.tile.1d": lambda b, a: b.cp_async_bulk_tensor_g2s_cta_tile(
         b.shared_word("s"), b.mbarrier("m"), a["map"], (0,)
     ),
+    "cp.async.bulk.tensor.s2g.tile.2d": lambda b, a: b.cp_async_bulk_tensor_s2g_tile(
+        a["map"], (0, 0), b.shared_word("s")
+    ),
+    "cp.async.bulk.tensor.s2g.tile.5d": lambda b, a: b.cp_async_bulk_tensor_s2g_tile(
+        a["map"], (0,) * 5, b.shared_word("s"), cache_policy=b.const(1, 64)
+    ),
+    "cp.async.bulk.commit.group": lambda b, a: b.cp_async_bulk_commit_group(),
+    "cp.async.bulk.wait.group": lambda b, a: b.cp_async_bulk_wait_group(0),
+    "cp.async.bulk.wait.group.read": lambda b, a: b.cp_async_bulk_wait_group_read(1),
     "fence.proxy.async": lambda b, a: b.fence_proxy_async(),
     "fence.proxy.async.shared_cta": lambda b, a: b.fence_proxy_async(Space.SHARED_CTA),
     "fence.mbarrier_init.release.cluster": lambda b, a: b.fence_mbarrier_init_release_cluster(),
@@ -213,6 +224,156 @@ def test_conditions_and_loops_are_context_managers() -> None:
     assert calls(text).count("elect.sync") == 1
 
 
+COUNT = 8
+"""How often the loops of the kernels below turn, at most."""
+
+
+def ran(body: Callable[[KernelBuilder, Int], Int], *, schedule: str = "early") -> list[int]:
+    """What 32 threads make of the numbers 0 to COUNT - 1: lane 0's results."""
+    b = KernelBuilder("k", block=32)
+    b.pointer("out", output=True)
+    b.integer("n")
+    args = b.begin()
+    b.store(body(b, args["n"]), args["out"] + b.tid_x * 4)
+    compiled = b.finish().compile(target="sm_90a")
+    found = []
+    for n in range(COUNT):
+        out = np.zeros(32, np.int32)
+        compiled.run(out, n, schedule=schedule)
+        found.append(int(out[0]))
+    return found
+
+
+def test_a_variable_keeps_what_a_loop_assigns() -> None:
+    """0 + 1 + … + (n - 1), also when the loop does not turn."""
+
+    def total(b: KernelBuilder, n: Int) -> Int:
+        found = b.variable(0)
+        with b.range(n) as i:
+            found.set(found.value + i)
+        return found.value
+
+    assert ran(total) == [sum(range(n)) for n in range(COUNT)]
+
+
+def test_a_variable_keeps_what_a_branch_in_a_loop_in_a_loop_assigns() -> None:
+    def pairs(b: KernelBuilder, n: Int) -> Int:
+        found, untouched = b.variable(100), b.variable(7)
+        with b.range(n) as i, b.range(n, start=i) as j, b.if_((i + j) % 3 == 0):
+            found.set(found.value + untouched.value)
+        return found.value
+
+    expected = [
+        100 + 7 * sum((i + j) % 3 == 0 for i in range(n) for j in range(i, n)) for n in range(COUNT)
+    ]
+    assert ran(pairs) == expected
+
+
+def test_a_loop_may_step_by_a_value_of_the_kernel() -> None:
+    def steps(b: KernelBuilder, n: Int) -> Int:
+        turns = b.variable(0)
+        with b.range(20, start=n, step=n + 1):
+            turns.set(turns.value + 1)
+        return turns.value
+
+    assert ran(steps) == [len(range(n, 20, n + 1)) for n in range(COUNT)]
+
+
+def test_a_ring_counts_stages_and_the_parity_of_the_round() -> None:
+    """Three stages: place n is stage n mod 3, in a round whose parity is that of n div 3."""
+
+    def place(b: KernelBuilder, n: Int) -> Int:
+        ring = b.ring(3)
+        with b.range(n):
+            ring.advance()
+        return ring.stage * 10 + ring.parity
+
+    assert ran(place) == [n % 3 * 10 + n // 3 % 2 for n in range(COUNT)]
+
+
+def test_division_is_unsigned_and_select_chooses() -> None:
+    def divided(b: KernelBuilder, n: Int) -> Int:
+        large = b.const(0xFFFF_FFFF)
+        return b.select(n % 2 == 0, large // (n + 2) & 0xFFFF, n)
+
+    expected = [n if n % 2 else 0xFFFF_FFFF // (n + 2) & 0xFFFF for n in range(COUNT)]
+    assert ran(divided) == expected
+
+
+def test_a_variable_ends_with_the_branch_that_it_was_made_in() -> None:
+    """What comes after knows nothing of it: no phi is made for it."""
+
+    def body(b: KernelBuilder, args: dict) -> None:
+        with b.if_thread(0):
+            inner = b.variable(1)
+            inner.set(inner.value + 1)
+        with b.if_thread(1):
+            b.bar_warp_sync()
+
+    assert "phi" not in kernel(body)
+
+
+def test_a_part_of_a_vector() -> None:
+    """Registers 4 to 7 of 8, in order."""
+
+    def body(b: KernelBuilder, args: dict) -> None:
+        values = b.tcgen05_ld(taddr(b), num=LdStNum.X8)
+        b.store(values[4:8], args["out"], align=16)
+
+    mask = "<4 x i32> <i32 4, i32 5, i32 6, i32 7>"
+    assert mask in kernel(body)
+
+
+# ---- shared memory ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("swizzle", [32, 64, 128])
+def test_a_chunk_of_a_tile_lies_where_a_copy_puts_it(swizzle: int) -> None:
+    """Every row's chunks of 16 bytes, written one by one, come out of a tile store in order."""
+    chunks = swizzle // 16
+    b = KernelBuilder("k", block=32)
+    b.tensor_map("out", dtype=ElementType.S32, box=(32, 4 * chunks), swizzle=swizzle, output=True)
+    args = b.begin()
+    tile = b.shared_tile("tile", ElementType.S32, (32, 4 * chunks), swizzle=swizzle)
+    for number in range(chunks):
+        b.store(b.tid_x * 100 + number, tile.chunk(b.tid_x, number))
+        for word in range(1, 4):
+            b.store(b.const(0), tile.chunk(b.tid_x, number) + 4 * word)
+    b.fence_proxy_async()
+    b.bar_warp_sync()
+    with b.elect():
+        b.cp_async_bulk_tensor_s2g_tile(args["out"], (0, 0), tile.pointer)
+        b.cp_async_bulk_commit_group()
+        b.cp_async_bulk_wait_group(0)
+    out = np.zeros((32, 4 * chunks), np.int32)
+    b.finish().compile(target="sm_90a").run(out, schedule="late")
+    expected = np.zeros_like(out)
+    expected[:, ::4] = np.arange(32)[:, None] * 100 + np.arange(chunks)
+    assert np.array_equal(out, expected)
+
+
+def test_tiles_in_dynamic_shared_memory() -> None:
+    """More than 48 KiB, one array from a multiple of 1024 on; the kernel says how much it needs."""
+    b = KernelBuilder("k", block=32, dynamic_shared=True)
+    b.begin()
+    tiles = b.shared_tiles("tiles", ElementType.F16, (128, 64), 4)
+    b.shared_tile("other", ElementType.U8, (8, 16), swizzle=32)
+    last = b.shared_tile("last", ElementType.F16, (8, 64))
+    b.mbarrier_init(b.mbarriers("m", 2)[1], 1)
+    assert (tiles.nbytes, last.nbytes) == (16384, 1024)
+    made = b.finish()
+    assert made.dynamic_shared == 4 * 16384 + 1024 + 1024, "the last one is aligned again"
+    assert "@dynamic_shared = external addrspace(3) global [0 x i8], align 1024" in made.llvm
+    assert ".extern .shared .align 1024 .b8 dynamic_shared[];" in made.compile(target="sm_90a").ptx
+
+
+def test_dynamic_shared_memory_ends_at_227_kib() -> None:
+    b = KernelBuilder("k", block=32, dynamic_shared=True)
+    b.begin()
+    with pytest.raises(InputError, match="at most 232448"):
+        b.shared_tiles("t", ElementType.F16, (128, 64), 15)
+
+
 # ---- refusals --------------------------------------------------------------------------------
 
 
@@ -262,6 +423,25 @@ def test_a_load_of_more_than_128_registers_is_refused() -> None:
 def test_static_shared_memory_ends_at_48_kib() -> None:
     text = refusal(lambda b, a: b.shared_tile("t", ElementType.F16, (256, 128)))
     assert "at most 49152" in text
+    assert "dynamic_shared=True" in text
+
+
+OUTSIDE: dict[str, Callable[[KernelBuilder, dict], object]] = {
+    "an mbarrier": lambda b, a: b.mbarriers("m", 2)[2],
+    "a tile": lambda b, a: b.shared_tiles("t", ElementType.F16, (8, 64), 2)[-1],
+    "a tile that is not aligned": lambda b, a: b.shared_tiles("t", ElementType.F16, (4, 64), 2),
+    "registers": lambda b, a: b.tcgen05_ld(taddr(b), num=LdStNum.X4)[2:6],
+    "one register": lambda b, a: b.tcgen05_ld(taddr(b), num=LdStNum.X4)[2:3],
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_what_is_not_there_is_refused(name: str) -> None:
+    assert "expected: " in refusal(OUTSIDE[name])
+
+
+def test_a_variable_keeps_its_width() -> None:
+    assert "expected: i32" in refusal(lambda b, a: b.variable(0).set(b.const(0, 64)))
 
 
 def test_a_tensor_copy_has_one_to_five_dimensions() -> None:
