@@ -183,9 +183,10 @@ def compile(
 ) -> Compiled:
     """Compile a module of LLVM IR (its text, an llvmlite module, or a built kernel) for `target`.
 
-    `ptx` is the PTX version (default: the lowest that target and program need), `opt` LLVM's
-    optimisation level, `level` the verification level ("record", "function", "launch" or "all")
-    whose errors are raised; what it leaves unchecked is a finding.
+    `ptx` is the PTX version (default: the lowest that target and program need).  `opt` is the level
+    of LLVM's optimiser, 0 to 3; tensor-core calls are shielded from it.  `level` is the
+    verification level ("record", "function", "launch" or "all") whose errors are raised; what it
+    leaves unchecked is a finding.
 
     Raises: InputError for what LLVM rejects, SelectionError for what cannot be selected,
     VerificationError for records that are illegal.

@@ -10,6 +10,7 @@ Output: immutable objects; `==` and `is` say the same, hashing is by identity,
 
 from __future__ import annotations
 
+import re
 from typing import ClassVar, NoReturn, Self, cast, final
 
 
@@ -51,6 +52,15 @@ class Type:
 
     def __repr__(self) -> str:
         return f"<{self.__class__.__name__} {self}>"
+
+
+def _spelled(name: str) -> str:
+    """A type's name as LLVM prints it; one that would read as a number has its quotes already."""
+    if re.fullmatch(r'[-.A-Z_a-z][-.\w]*|\d+|"+\d+"+', name, re.ASCII):
+        return name
+    data = name.encode("utf-8", "surrogateescape")
+    plain = (chr(b) if 32 <= b < 127 and b not in b'"\\' else f"\\{b:02X}" for b in data)
+    return f'"{"".join(plain)}"'
 
 
 @final
@@ -177,7 +187,7 @@ class StructType(Type):
         return f"<{text}>" if self.packed else text
 
     def __str__(self) -> str:
-        return self.body if self.name is None else f"%{self.name}"
+        return self.body if self.name is None else f"%{_spelled(self.name)}"
 
 
 @final
@@ -197,7 +207,7 @@ class OpaqueType(Type):
         return "opaque"
 
     def __str__(self) -> str:
-        return f"%{self.name}"
+        return f"%{_spelled(self.name)}"
 
 
 @final

@@ -12,6 +12,9 @@ and their immediates stay what they are.
 
 A variable in shared memory is also read and written by units that LLVM knows nothing of, through
 descriptors, so it is external while the passes run; and so is a kernel, which nobody calls.
+
+Inline assembly needs no shield if it says what it does: `asm sideeffect`, and `~{memory}` among its
+constraints.  Without, LLVM takes it for a formula.
 """
 
 from __future__ import annotations
@@ -77,7 +80,8 @@ class _Call:
     """What a shielded call loses: its callee, and the attributes of arguments and call."""
 
     callee: str
-    arguments: tuple[str, ...]
+    types: tuple[str, ...]
+    attributes: tuple[str, ...]
     group: str
 
 
@@ -138,17 +142,18 @@ def _is_hidden(call: ir.Call) -> bool:
 def _hide(line: str, call: ir.Call, found: Shield, opaque: list[str]) -> str:
     """A call without what it says of itself; its opaque callee is declared in `opaque`."""
     head, callee, arguments, rest = _cut_call(line)
-    split = [_cut_argument(a, str(v.type)) for a, v in zip(arguments, call.arguments, strict=True)]
+    types = tuple(str(value.type) for value in call.arguments)
+    split = [_cut_argument(a, type_) for a, type_ in zip(arguments, types, strict=True)]
     group = _GROUP.match(rest)
     if group:
         rest = rest[group.end() :]
     name = f"@{found.prefix}{len(found.calls)}"
-    found.calls.append(_Call(callee, tuple(a for _, a, _ in split), group[0][1:] if group else ""))
+    attributes = tuple(attributes for attributes, _ in split)
+    found.calls.append(_Call(callee, types, attributes, group[0][1:] if group else ""))
     convention = call.calling_convention
     shown = "" if convention == C_CALLING_CONVENTION else convention + " "
-    types = ", ".join(type_ for type_, _, _ in split)
-    opaque.append(f"declare {shown}{call.type} {name}({types}) {_ATTRIBUTES}")
-    given = ", ".join(f"{type_} {value}" for type_, _, value in split)
+    opaque.append(f"declare {shown}{call.type} {name}({', '.join(types)}) {_ATTRIBUTES}")
+    given = ", ".join(f"{type_} {value}" for type_, (_, value) in zip(types, split, strict=True))
     return f"{head}{name}({given}){_ALIAS_METADATA.sub('', rest)}"
 
 
@@ -158,10 +163,15 @@ def _open_up(lines: list[str], module: ir.Module, found: Shield) -> None:
     for symbol in (*shared, *kernels(module)):
         if symbol.linkage not in _LOSES:
             continue
-        word = symbol.linkage.value + " "
-        line = lines[symbol.line - 1]
+        line, word = lines[symbol.line - 1], symbol.linkage.value + " "
         found.linkages[_first_global(line)] = word
-        lines[symbol.line - 1] = line.replace(word, "", 1)
+        before = _before_linkage(line)
+        lines[symbol.line - 1] = before + line[len(before) :].removeprefix(word)
+
+
+def _before_linkage(line: str) -> str:
+    """What a line that defines a symbol has in front of its linkage."""
+    return "define " if line.startswith("define ") else _first_global(line) + " = "
 
 
 # ---- cutting lines ---------------------------------------------------------------------------
@@ -207,13 +217,13 @@ def _cut_list(line: str, start: int) -> tuple[list[str], int]:
     return [item for item in items if item], begin
 
 
-def _cut_argument(text: str, type_: str) -> tuple[str, str, str]:
-    """An argument's type, its attributes (with a space after each), its value."""
+def _cut_argument(text: str, type_: str) -> tuple[str, str]:
+    """An argument's attributes (with a space after each) and its value."""
     rest = text[len(type_) + 1 :]
     at = 0
     while not _CONSTANT.match(rest, at) and (match := _ATTRIBUTE.match(rest, at)):
         at = match.end()
-    return type_, rest[:at], rest[at:]
+    return rest[:at], rest[at:]
 
 
 # ---- the way back ----------------------------------------------------------------------------
@@ -260,16 +270,16 @@ class _Restorer:
         word = self.shield.linkages.get(_first_global(line))
         if word is None:
             return line
-        before = "define " if line.startswith("define ") else _first_global(line) + " = "
-        return line.replace(before, before + word, 1)
+        before = _before_linkage(line)
+        return before + word + line[len(before) :]
 
     def _call(self, line: str, call: _Call) -> str:
         head, _, arguments, rest = _cut_call(line)
         self.used.setdefault(call.callee)
         given = []
-        for text, attributes in zip(arguments, call.arguments, strict=True):
-            type_, _, value = _cut_argument(text, _type_of(text))
-            given.append(f"{type_} {attributes}{value}")
+        for text, type_, said in zip(arguments, call.types, call.attributes, strict=True):
+            _, value = _cut_argument(text, type_)
+            given.append(f"{type_} {said}{value}")
         rest = _GROUP.sub("", rest, count=1) if _GROUP.match(rest) else rest
         group = f" {self._group(call.group)}" if call.group else ""
         return f"{head}{call.callee}({', '.join(given)}){group}{rest}"
@@ -297,20 +307,6 @@ class _Restorer:
 def _renumbered(line: str, group: Callable[[str], str]) -> str:
     head, space, last = line.rpartition(" ")
     return f"{head}{space}{group(last)}" if last.startswith("#") else line
-
-
-def _type_of(text: str) -> str:
-    """The type that an argument begins with."""
-    if text.startswith("ptr addrspace("):
-        return text[: text.index(")") + 1]
-    if text[0] not in "<[{":
-        return text.partition(" ")[0]
-    depth = 0
-    for match in _PIECE.finditer(text):
-        depth += (match[0] in "([{<") - (match[0] in ")]}>")
-        if depth == 0:
-            return text[: match.end()]
-    return text
 
 
 def _without_unused_group(lines: list[str]) -> list[str]:

@@ -882,6 +882,9 @@ class TestTypes:
         )
         assert str(StructType((I8, StructType(())), packed=True)) == "<{ i8, {} }>"
         assert str(StructType((I8,), name="s")) == "%s"
+        assert str(StructType((I8,), name='a "type"')) == r'%"a \22type\22"'
+        assert str(OpaqueType("2 words")) == '%"2 words"'
+        assert str(OpaqueType("0")) == "%0"
         assert StructType((I8,), name="s").body == "{ i8 }"
         assert str(FunctionType(VOID, (PTR,), vararg=True)) == "void (ptr, ...)"
 

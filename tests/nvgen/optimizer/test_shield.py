@@ -188,6 +188,33 @@ def test_attributes_and_metadata_survive_and_mean_nothing_meanwhile(level: int) 
     assert is_llvm_ir(done)
 
 
+def test_types_and_symbols_of_any_name() -> None:
+    """Names that look like types, linkages, attributes or calls."""
+    text = (
+        '%"a type" = type { i32, i8 }\n@internal = internal addrspace(3) global i32 undef\n'
+        '@"internal = x" = internal addrspace(3) global i32 undef\n'
+        'define internal ptx_kernel void @"internal @f("(%"a type" %x, i32 %align) {\n'
+        '  call void @"llvm.nvvm.tcgen05.new-thing"(%"a type" noundef %x, i32 noundef %align, '
+        "ptr addrspace(3) align 8 @internal, i1 true, float undef, "
+        "<{ i8, i8 }> <{ i8 1, i8 2 }>)\n"
+        '  call void @"llvm.nvvm.tcgen05.new-thing"(%"a type" { i32 1, i8 2 }, i32 7, '
+        'ptr addrspace(3) @"internal = x", i1 false, float 1.0, <{ i8, i8 }> zeroinitializer)\n'
+        "  ret void\n}\n"
+        'declare void @"llvm.nvvm.tcgen05.new-thing"(%"a type", i32, ptr addrspace(3), i1, float, '
+        "<{ i8, i8 }>)\n"
+    )
+    before, after = parse(text), shielded(text, 2)
+    assert [line for line in before.split("\n") if line.startswith("@")] == [
+        line for line in after.split("\n") if line.startswith("@")
+    ]
+    wanted, found = (
+        re.findall(r"call (void @.*?\))$", body(t), re.MULTILINE) for t in (before, after)
+    )
+    assert found == wanted
+    assert len(found) == 2
+    assert is_llvm_ir(after)
+
+
 def test_no_trace_of_the_shield_is_left() -> None:
     for level in LEVELS:
         assert "nvgen." not in shielded(SAYS.replace("nvgen.atom", "atom"), level)
