@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
 
+from intrinsics.findings import VerificationError
 from intrinsics.targets import TARGETS
 from nvgen.cli import main
+from nvgen.render import print_findings
 from tests.nvgen.samples import gemm_tile
 from tests.nvgen.test_testing import guide_example
 from tests.oracle import ptxas
@@ -48,7 +51,7 @@ def test_the_kernel_of_the_first_screen_is_the_sample():
 
 
 def test_the_error_of_the_first_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    (shown,) = blocks("text")
+    shown, _ = blocks("text")
     arguments = "ptr addrspace(6) %d, i64 %a, i64 %b, i32 %idesc"
     name = "@llvm.nvvm.tcgen05.mma.shared"
     file = tmp_path / "i8.ll"
@@ -62,6 +65,22 @@ def test_the_error_of_the_first_screen(tmp_path: Path, capsys: pytest.CaptureFix
     assert squeezed(found) == squeezed(shown)
 
 
+def test_the_forgotten_wait_of_the_first_screen(capsys: pytest.CaptureFixture[str]):
+    """The first sample without its second wait, as its author would see it."""
+    _, shown = blocks("text")
+    source = (ROOT / "samples/01_gemm_tile.py").read_text(encoding="utf-8")
+    wait = "    b.wait(multiplied, 0)\n"
+    assert source.count(wait) == 1
+    module: dict[str, object] = {"__name__": "tile"}
+    exec(compile(source.replace(wait, ""), "tile.py", "exec"), module)
+    kernel = module["build"]()  # type: ignore[operator]
+    with pytest.raises(VerificationError) as caught:
+        kernel.compile(target="sm_100a", level="function")
+    print_findings(caught.value.findings, kernel.llvm, sys.stdout)
+    assert squeezed(capsys.readouterr().out) == squeezed(shown)
+    assert kernel.compile(target="sm_100a").cubin(), "ptxas takes it"
+
+
 def test_the_python_example_runs():
     _, example, *_ = blocks("python")
     exec(compile(example, "README.md", "exec"), {})
@@ -70,9 +89,8 @@ def test_the_python_example_runs():
 def test_the_test_of_a_kernel_is_the_one_of_the_guide():
     """Its own test runs it."""
     _, _, *tests = blocks("python")
-    assert len(tests) < 2
-    for test in tests:
-        assert squeezed(test) == squeezed(guide_example())
+    (test,) = tests
+    assert squeezed(test) == squeezed(guide_example())
 
 
 def test_the_commands_print_what_is_shown(capsys: pytest.CaptureFixture[str]):
