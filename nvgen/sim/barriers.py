@@ -29,7 +29,7 @@ class MBarrier:
     next_expected: int = 0
     bytes_expected: int = 0
     bytes_arrived: int = 0
-    looked: set[int] = field(default_factory=set)
+    looked: dict[int, int] = field(default_factory=dict)  # warp -> lanes that saw it in this phase
 
     @classmethod
     def new(cls, name: str, count: int) -> MBarrier:

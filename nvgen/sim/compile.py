@@ -7,6 +7,7 @@ the loads from tensor memory whose registers a record uses.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -41,6 +42,7 @@ from nvgen.sim.machine import (
     Instruction,
     Lanes,
     Outcome,
+    Registers,
     Step,
     Values,
     Wait,
@@ -98,10 +100,20 @@ class Compiler:
             for block in self.function.blocks
         ]
 
-    def registers(self) -> list[Values]:
+    def registers(self) -> Registers:
         """Fresh registers for one warp; one that no numpy type holds is there, but never used."""
-        types = [_UNSIGNED.get(cls.bits, np.void) for cls in self.function.regs.classes]
-        return [np.zeros(WARP, type_) for type_ in types]
+        classes = self.function.regs.classes
+        types = [np.dtype(_UNSIGNED.get(cls.bits, np.void)) for cls in classes]
+        ends = list(itertools.accumulate(WARP * type_.itemsize for type_ in types))
+        memory = np.zeros(ends[-1] if ends else 0, np.uint8)
+        starts = [0, *ends]
+        return Registers(
+            memory,
+            [
+                memory[start:end].view(type_) if type_.itemsize else np.zeros(WARP, type_)
+                for start, end, type_ in zip(starts, ends, types, strict=False)
+            ],
+        )
 
     def place(self, mi: MachineInstr) -> Place:
         """Where a record comes from."""

@@ -322,7 +322,8 @@ def _populate(
         cta = Cta(machine, (x, y, z), number, 0, shared, bound, dynamic)
         for first in range(0, threads, WARP):
             mask = (1 << min(WARP, threads - first)) - 1 & FULL
-            warp = Warp(cta, first // WARP, compiler.registers(), mask, mask)
+            registers = compiler.registers()
+            warp = Warp(cta, first // WARP, registers.memory, registers.values, mask, mask)
             warp.fragments.append(Fragment(warp, mask))
             cta.warps.append(warp)
         machine.ctas.append(cta)

@@ -21,7 +21,7 @@ from intrinsics.mir import MachineInstr
 from nvgen.sim.barriers import CtaBarrier, MBarrier
 from nvgen.sim.engine import AsyncOp, BulkGroups, Engine, Mode
 from nvgen.sim.faults import fault, located, not_simulated
-from nvgen.sim.memory import BoundMap, Memory, Region
+from nvgen.sim.memory import BoundMap, Bytes, Memory, Region
 from nvgen.sim.tensor_memory import TensorMemory
 
 WARP = 32
@@ -144,12 +144,21 @@ class Fragment:
         return JUMPED
 
 
+@dataclass(slots=True)
+class Registers:
+    """A warp's registers: the memory that holds them all, and each as an array of 32 values."""
+
+    memory: Bytes
+    values: list[Values]
+
+
 @dataclass(slots=True, eq=False)
 class Warp:
-    """32 threads with their registers."""
+    """32 threads with their registers; `state` holds all of these in one piece."""
 
     cta: Cta
     number: int
+    state: Bytes
     registers: list[Values]
     launched: int = FULL
     alive: int = FULL

@@ -105,16 +105,18 @@ class TensorMemory:
                 expected="0..127",
                 section="Tensor Memory Addressing",
             )
-        for column in np.unique(columns):
-            if not 0 <= column < COLUMNS or self._free(int(column)):
-                live = ", ".join(f"{c}..{c + n - 1}" for c, n in sorted(self.allocations.items()))
-                raise fault(
-                    "tensor-memory-bounds",
-                    f"{agent} touches a column that is not allocated",
-                    got=f"column {int(column)}",
-                    expected=f"columns {live}" if live else "no column is allocated",
-                    section="Tensor Memory Allocation",
-                )
+        allocated = np.zeros(columns.shape, np.bool_)
+        for start, count in self.allocations.items():
+            allocated |= (columns >= start) & (columns < start + count)
+        if not allocated.all():
+            live = ", ".join(f"{c}..{c + n - 1}" for c, n in sorted(self.allocations.items()))
+            raise fault(
+                "tensor-memory-bounds",
+                f"{agent} touches a column that is not allocated",
+                got=f"column {int(columns[~allocated].min())}",
+                expected=f"columns {live}" if live else "no column is allocated",
+                section="Tensor Memory Allocation",
+            )
 
     def read(self, lanes: NDArray[np.int64], columns: NDArray[np.int64], agent: str) -> Cells:
         """The cells at (lanes, columns), which broadcast against each other.

@@ -17,7 +17,18 @@ from nvgen.sim.barriers import MBarrier
 from nvgen.sim.compile import Compiler, Getter, Maker
 from nvgen.sim.engine import Mode
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import WARP, Cta, Fragment, Outcome, Polled, Step, Warp, lane_numbers
+from nvgen.sim.machine import (
+    WARP,
+    Cta,
+    Fragment,
+    Outcome,
+    Polled,
+    Step,
+    Values,
+    Warp,
+    lane_numbers,
+    lanes_of,
+)
 from nvgen.sim.memory import SHARED_WINDOW, Access, Proxy
 from nvgen.sim.shared import shared_layout
 
@@ -43,6 +54,16 @@ class _Where:
         addresses = self.address(fragment.warp)
         for lane in lane_numbers(fragment.mask):
             yield lane, to_shared(int(addresses[lane]), self.space)
+
+    def groups(self, fragment: Fragment, values: Values) -> Iterator[tuple[int, int, int]]:
+        """(lanes, shared address, value) for the threads that agree on address and value."""
+        lanes = lanes_of(fragment.mask)
+        addresses, wanted = self.address(fragment.warp)[lanes], values[lanes]
+        if (addresses == addresses[0]).all() and (wanted == wanted[0]).all():
+            yield fragment.mask, to_shared(int(addresses[0]), self.space), int(wanted[0])
+            return
+        for lane, address in self.lanes(fragment):
+            yield 1 << lane, address, int(values[lane])
 
     def object(self, cta: Cta, address: int) -> MBarrier:
         """The object at an address.
@@ -209,18 +230,17 @@ def _wait(*, parity: bool) -> Maker:
 
         def run(fragment: Fragment) -> Outcome:
             warp = fragment.warp
-            values = wanted(warp)
-            done = np.zeros(WARP, np.bool_)
+            done = 0
             fragment.polled = None
-            for lane, address in where.lanes(fragment):
+            for lanes, address, value in where.groups(fragment, wanted(warp)):
                 found = where.object(warp.cta, address)
-                value = int(values[lane])
                 passed = found.passed(value & 1) if parity else found.phase > value
-                done[lane] = passed and _may_see(warp, lane, found)
-                if not done[lane]:
+                sees = _may_see(warp, lanes, found) if passed else 0
+                done |= sees
+                if sees != lanes:
                     phase = f"parity {value & 1}" if parity else f"phase {value}"
                     fragment.polled = Polled(found, phase, mi.opcode, place)
-            write(fragment, done)
+            write(fragment, lanes_of(done))
             return None
 
         return run
@@ -228,16 +248,15 @@ def _wait(*, parity: bool) -> Maker:
     return make
 
 
-def _may_see(warp: Warp, lane: int, found: MBarrier) -> bool:
-    """Whether this look may succeed: under a late or random schedule the first one fails."""
+def _may_see(warp: Warp, lanes: int, found: MBarrier) -> int:
+    """The lanes whose look may succeed: under a late or random schedule the first one fails."""
     if warp.cta.machine.engine.schedule.mode is Mode.EARLY:
-        return True
-    thread = warp.number * WARP + lane
-    if thread in found.looked:
-        return True
-    found.looked.add(thread)
-    warp.cta.machine.changed()
-    return False
+        return lanes
+    before = found.looked.get(warp.number, 0)
+    if lanes & ~before:
+        found.looked[warp.number] = before | lanes
+        warp.cta.machine.changed()
+    return lanes & before
 
 
 SEMANTICS: dict[str, Maker] = {
