@@ -73,8 +73,16 @@ FIXES: tuple[Fix, ...] = (
         "cp.async.bulk.tensor, destination",
         "PTX ISA 9.0, cp.async.bulk.tensor",
         "128 bytes, in some modes less",
-        "a multiple of 128 bytes for every tile load",
+        "a multiple of 128 bytes for every tile load, and for the source of a store",
         "an H200 (driver 580.159): a misaligned address at 16, 32, 64 and 112",
+        "2026-11-20",
+    ),
+    Fix(
+        "cp.async.bulk.tensor, coordinates of a tile store",
+        "PTX ISA 9.0, cp.async.bulk.tensor",
+        "asks nothing of them",
+        "none is negative; a tile may begin behind the tensor's end",
+        "an H200 (driver 580.159): an illegal instruction with a negative one, in every dimension",
         "2026-11-20",
     ),
     Fix(

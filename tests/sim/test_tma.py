@@ -39,8 +39,9 @@ class Copy(NamedTuple):
 
 
 @st.composite
-def copies(draw: st.DrawFn) -> Copy:
-    """Small copies whose shared memory fits into `SIZE` bytes."""
+def copies(draw: st.DrawFn, *, before: bool = True) -> Copy:
+    """Small copies whose shared memory fits into `SIZE` bytes; some may begin before the tensor."""
+    first = -6 if before else 0
     item = draw(st.sampled_from([1, 2, 4, 8]))
     rank = draw(st.integers(1, 5))
     span = draw(st.sampled_from([0, 32, 64, 128]))
@@ -49,8 +50,8 @@ def copies(draw: st.DrawFn) -> Copy:
     box = (*outer, pieces * 16 // item)
     shape = tuple(draw(st.integers(1, 6)) for _ in outer)
     shape += (draw(st.integers(1, 6)) * 16 // item,)
-    start = tuple(draw(st.integers(-6, 6)) for _ in outer)
-    start += (draw(st.integers(-4, 6)) * 16 // item,)
+    start = tuple(draw(st.integers(first, 6)) for _ in outer)
+    start += (draw(st.integers(first, 6)) * 16 // item,)
     offset = draw(st.integers(0, 7)) * 128
     assume(offset + int(np.prod(outer, dtype=int)) * (span or box[-1] * item) <= SIZE)
     return Copy(item, shape, box, start, span, offset)

@@ -4,7 +4,7 @@ Layer: nvgen.sim.semantics.  A load reads global memory and writes shared memory
 effect, then counts its bytes on the mbarrier.  Elements outside of the tensor come as zeros and
 count too.  A store takes effect twice: it reads shared memory at some moment before the
 wait_group.read that covers it ends, then it writes global memory before the wait_group ends;
-elements outside of the tensor are dropped.  PTX ISA, cp.async.bulk.tensor;
+elements behind the tensor's end are dropped.  PTX ISA, cp.async.bulk.tensor;
 cp.async.bulk.wait_group; Tensors, Swizzling Modes.
 """
 
@@ -65,7 +65,7 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
         warp = fragment.warp
         engine = warp.cta.machine.engine
         for lane in lane_numbers(fragment.mask):
-            copy = _Store(tile(warp, lane))
+            copy = _Store(_not_negative(tile(warp, lane)))
             thread = (warp.cta.number, warp.number, lane)
             name = "TMA store"
             read = AsyncOp(f"{name} (read)", thread, "bulk.read", copy.read, place, lazy=True)
@@ -94,6 +94,23 @@ def _tile_maker(c: Compiler, mi: MachineInstr, slot: str) -> Callable[[Warp, int
         found.check()
         return found
 
+    return tile
+
+
+def _not_negative(tile: _Tile) -> _Tile:
+    """The tile of a store, which begins in the tensor or behind it.
+
+    Raises: Fault when it begins before it.
+    """
+    if min(tile.at) < 0:
+        raise fault(
+            "tma-coordinate",
+            "a tile store begins before the tensor",
+            got=f"coordinates {tile.at}, innermost first",
+            expected="no negative coordinate",
+            hint="an H200 ends the kernel with an illegal instruction",
+            section=_SECTION,
+        )
     return tile
 
 
