@@ -14,8 +14,8 @@ tile run while this one is stored:
 
 Each arrow is an array of mbarriers, one for each buffer.  TMA arrives on `full` with its bytes, the
 commit of a step's multiplies on `empty`, the commit of a tile's on `sums`; the threads that have
-read the sums arrive on `free`.  Who waits for the n-th use of a buffer waits for parity n mod 2,
-which a ring counts.
+read the sums arrive on `free`.  A consumer's n-th look at a buffer, from 0 on,
+waits for parity n mod 2, which a ring counts; a producer waits for the use before, parity ^ 1.
 
 M and N are multiples of 128, K of 64; all three come at run time.  The grid is any number of CTAs.
 Runs on the CPU simulator; never run on a real Blackwell GPU yet.

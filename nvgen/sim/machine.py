@@ -1,10 +1,10 @@
 """The simulated machine: CTAs, warps, and threads that run in groups.
 
 Layer: nvgen.sim.  The threads of a warp run as fragments, each a program counter with a mask of
-lanes; fragments at the same place merge.  A fragment runs a block at a time, fairly with the
-others (under a random schedule some warps are slow), until it ends, or waits: for a barrier, for the rest of its warp, for a value that a loop
-polls.  When all wait, the engine lets one asynchronous operation take effect; when there is none,
-that is a deadlock.
+lanes; fragments at the same place merge.  A fragment runs a block at a time, fairly with the others
+(under a random schedule some warps are slow), until it ends, or waits: for a barrier, for the rest
+of its warp, for a value that a loop polls.  When all wait, the engine lets one asynchronous
+operation take effect; when there is none, that is a deadlock.
 """
 
 from __future__ import annotations
