@@ -188,7 +188,8 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--arg", action="append", default=[], metavar="ARG",
         help="in:A.npy | out:f32[128,128]:C.npy | inout:A.npy:B.npy | i32:64 | f32:0.5 | "
-        "tmap:A.npy,box=64x128,swizzle=128 (also dtype=bf16 after in:, inout: and tmap:)",
+        "tmap:A.npy,box=64x128,swizzle=128 | outmap:f32[128,128]:C.npy,box=128x32,swizzle=128 "
+        "(also dtype=bf16 after in:, inout: and tmap:)",
     )  # fmt: skip
     parser.add_argument("--device", choices=("sim", "cuda"), default="sim")
     parser.add_argument("--schedule", default="early", help="early, late or random:SEED")

@@ -17,7 +17,7 @@ import numpy as np
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError, Place, input_error
 from nvgen.sim.launch import Argument, Array, Output
-from nvgen.tensor_map import tensor_map
+from nvgen.tensor_map import TensorMap, tensor_map
 
 _PLAIN = {f"{letter}{bits}": np.dtype(f"{name}{bits}") for letter, name in
           (("i", "int"), ("u", "uint")) for bits in (8, 16, 32, 64)}  # fmt: skip
@@ -43,6 +43,7 @@ class Given:
     def as_npy(self) -> bytes:
         """The array as the contents of an .npy file."""
         array = self.value.array if isinstance(self.value, Output) else self.value
+        array = array.array if isinstance(array, TensorMap) else array
         stream = io.BytesIO()
         np.save(stream, np.asarray(array))
         return stream.getvalue()
@@ -64,6 +65,8 @@ def parse_argument(text: str) -> Given:
             return _out(rest, text)
         case "tmap":
             return _tensor_map(rest, text)
+        case "outmap":
+            return _output_map(rest, text)
         case "f32" | "f64":
             return Given(_float(rest, kind, text))
         case _ if kind in _INTEGERS:
@@ -72,8 +75,8 @@ def parse_argument(text: str) -> Given:
 
 
 def _bad(text: str, message: str, expected: str = "") -> InputError:
-    forms = "in:A.npy, out:f32[128,128]:C.npy, inout:A.npy:B.npy, i32:64, f32:0.5 or "
-    forms += "tmap:A.npy,box=64x128,swizzle=128"
+    forms = "in:A.npy, out:f32[128,128]:C.npy, inout:A.npy:B.npy, i32:64, f32:0.5, "
+    forms += "tmap:A.npy,box=64x128,swizzle=128 or outmap:f32[128,128]:C.npy,box=128x32"
     return input_error("run/argument", message, got=text, expected=expected or forms)
 
 
@@ -160,11 +163,31 @@ def _out(rest: str, whole: str) -> Given:
 
 def _tensor_map(rest: str, whole: str) -> Given:
     path, options = _options(rest, whole)
+    box, swizzle = _box(options, whole)
+    return Given(tensor_map(_load(path, options), box, swizzle))
+
+
+def _output_map(rest: str, whole: str) -> Given:
+    form = "outmap:f32[128,128]:C.npy,box=128x32,swizzle=128"
+    shape, colon, file = rest.partition("]:")
+    if not colon:
+        raise _bad(whole, "an output has a type, a shape and a file", form)
+    path, options = _options(file, whole)
+    box, swizzle = _box(options, whole)
+    if options:
+        raise _bad(whole, f"no option '{next(iter(options))}' here")
+    given = _out(f"{shape}{colon}{path}", whole)
+    assert isinstance(given.value, Output)
+    assert isinstance(given.value.array, np.ndarray)
+    return Given(Output(tensor_map(given.value.array, box, swizzle)), given.output)
+
+
+def _box(options: dict[str, str], whole: str) -> tuple[tuple[int, ...], int]:
+    """The box and the swizzle among the options, taken out of them."""
     box, swizzle = options.pop("box", ""), options.pop("swizzle", "0")
     if not re.fullmatch(rf"{_COUNT}(x{_COUNT})*", box, re.ASCII) or not _is_count(swizzle):
         raise _bad(whole, "a tensor map has a box", "tmap:A.npy,box=64x128,swizzle=128")
-    array = _load(path, options)
-    return Given(tensor_map(array, tuple(int(n) for n in box.split("x")), int(swizzle)))
+    return tuple(int(n) for n in box.split("x")), int(swizzle)
 
 
 def _is_count(text: str) -> bool:

@@ -11,7 +11,7 @@ import pytest
 
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.programs import ADD, AXPY, BAD_ALLOC, COPY16, FILL, WAITS
-from tests.nvgen.samples import gemm_llvm, gemm_tile
+from tests.nvgen.samples import gemm_llvm, gemm_tile, warp_specialized
 
 TARGET = ("--target", "sm_100a")
 RNG = np.random.default_rng(1)
@@ -95,6 +95,20 @@ def test_the_tile_of_the_first_sample(nvgen: Nvgen, folder: Path, schedule: str)
     assert np.array_equal(np.load("D.npy"), expected)
     assert schedule in found.err
     assert "D.npy" in found.err
+
+
+def test_the_second_sample_stores_through_a_tensor_map(nvgen: Nvgen, folder: Path) -> None:
+    sample = warp_specialized()
+    a, b, expected = sample.operands(128, 256, 64)
+    np.save("A.npy", a)
+    np.save("B.npy", b)
+    box = "box=128x64,swizzle=128"
+    output = "outmap:f32[128,256]:D.npy,box=128x32,swizzle=128"
+    specs = (f"tmap:A.npy,{box}", f"tmap:B.npy,{box}", output, "i32:128", "i32:256", "i32:64")
+    kernel = sample.build()
+    options = ("--grid", "2", "--smem", str(kernel.dynamic_shared), "--schedule", "late")
+    assert run(nvgen, kernel.llvm, *specs, options=options).status == 0
+    assert np.array_equal(np.load("D.npy"), expected)
 
 
 def test_the_records_and_the_ptx_of_a_kernel_run_too(nvgen: Nvgen, folder: Path) -> None:
@@ -280,6 +294,10 @@ BAD_SPECS = {
     "tmap:good.npy,box=8x8": "the box has another rank than the array",
     "tmap:good.npy,box=6": "not a multiple of 16 bytes",
     "tmap:good.npy,box=8,swizzle=16": "no such swizzle",
+    "outmap:f32[8,8]:C.npy": "a tensor map has a box",
+    "outmap:C.npy,box=8x8": "an output has a type, a shape and a file",
+    "outmap:f32[8,8]:C.npy,box=8": "the box has another rank than the array",
+    "outmap:f32[8,8]:C.npy,box=8x8,dtype=f32": "no option 'dtype' here",
     "tmap:scalar.npy,box=1": "TMA rank must be in the range 1..5",
 }
 
