@@ -69,6 +69,17 @@ def test_ptxas_takes_the_optimised_kernel(path: Path, level: int) -> None:
         assert len(compiled.ptx) < len(plain.ptx)
 
 
+@pytest.mark.parametrize("level", [1, 2, 3])
+@pytest.mark.parametrize("path", [*FILES, WALKTHROUGH], ids=lambda path: path.stem)
+def test_the_verifier_says_the_same_of_the_optimised_kernel(path: Path, level: int) -> None:
+    """Of whole functions too, and at the same lines."""
+    text = path.read_text() if path.suffix == ".ll" else sample(path).build().llvm
+    plain, done = (
+        compile_text(text, target="sm_100a", opt=opt, level="all").findings for opt in (0, level)
+    )
+    assert [(f.rule, f.place.line) for f in done] == [(f.rule, f.place.line) for f in plain]
+
+
 def test_the_tile_is_four_steps_of_k_16() -> None:
     """128x128x64 in f16: four MMAs, of which only the first does not accumulate."""
     ptx = gemm_tile().build().compile(target="sm_100a").ptx
