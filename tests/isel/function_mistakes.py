@@ -1,7 +1,7 @@
 """Kernels with one mistake each: a right kernel, one edit, the rule that it breaks and where.
 
 `at` is a piece of the line that the finding points to.  `also` names findings that the same
-mistake must bring with it: a commit that is missing is one that nobody can wait for either.
+mistake brings with it, `perhaps` says that the manual leaves no more than a doubt.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ class Mistake:
     nth: int = 0
     at_nth: int = 0
     also: tuple[str, ...] = ()
+    perhaps: bool = False
 
     def broken(self) -> str:
         """The kernel with the mistake."""

@@ -6,8 +6,6 @@ synchronization patterns.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.order import Order, before_all
 from isel.verifier.function.report import Report
@@ -37,31 +35,25 @@ def _writes(event: Event, accumulator: Where) -> bool:
     return event.kind is Kind.MULTIPLY and event.place == accumulator
 
 
-@dataclass(frozen=True, slots=True)
-class _Issued:
-    """Whether a thread has issued an MMA on its way, and those that no commit follows yet."""
-
-    any: bool = False
-    pending: frozenset[int] = frozenset()
+_SOME = -1
+"""Among the numbers of records: the thread has issued an MMA on its way, committed or not."""
 
 
 def _committed(report: Report, accumulator: Where) -> frozenset[Where] | None:
     """The mbarriers that tell of the end of the MMAs; None when an unknown one may be."""
     found: set[Where | None] = set()
 
-    def step(state: _Issued, event: Event) -> _Issued:
+    def step(issued: frozenset[int], event: Event) -> frozenset[int]:
         if _writes(event, accumulator):
-            return _Issued(True, state.pending | {event.index})
-        if event.kind is Kind.COMMIT and state.any:
+            return issued | {event.index, _SOME}
+        if event.kind is Kind.COMMIT and issued:
             found.add(event.place)  # a later commit tells of all that was issued before it
-            return _Issued(True)
-        return state
+            return frozenset({_SOME})
+        return issued
 
     for role in report.analysis.roles:
-        walk = role.walker.walk(_Issued(), step)
-        for _, state in walk.at_exit():
-            if state.pending:
-                _not_committed(report, max(state.pending))
+        for index in sorted(role.walker.gather(step) - {_SOME}):
+            _not_committed(report, index)
     return None if None in found else frozenset(p for p in found if p is not None)
 
 

@@ -292,7 +292,7 @@ def _conjunction(a: Value, b: Value, bits: int) -> Value:
 
 
 def _among(a: Value, b: Value) -> Value | None:
-    """The conjunction of predicates of which one is false in some lanes whatever the other is."""
+    """The conjunction of predicates of which one is certainly false in some lanes."""
     lanes, by, known_lanes = (1 << LANES) - 1, Spread.CTA, False
     for value in (a, b):
         if isinstance(value.base, Among) and value.offset == 0:

@@ -174,7 +174,7 @@ def before_all(
     before: set[int] = set()
     for gate in gates:
         if not gate.is_skipped(analysis, others):
-            before |= {e.index for e in events} & gate.passed(analysis)
+            before |= gate.passed(analysis, {e.index for e in events})
     return before
 
 
@@ -214,28 +214,28 @@ class _Gate:
             role.walker.walk(False, step)
         return bool(skipped)
 
-    def passed(self, analysis: Analysis) -> set[int]:
+    def passed(self, analysis: Analysis, among: set[int]) -> set[int]:
         """The records that threads arrive after, and never come to once they have arrived."""
         ahead: set[int] = set()
         behind: set[int] = set()
 
-        def step(state: tuple[bool, frozenset[int]], event: Event) -> tuple[bool, frozenset[int]]:
-            arrived, done = state
+        def step(done: frozenset[int], event: Event) -> frozenset[int]:
             if self.arrives(event):
                 ahead.update(done)
-                return True, frozenset()
-            if event.kind in _ACCESSES and arrived:
+                return frozenset({_ARRIVED})
+            if event.index not in among:
+                return done
+            if _ARRIVED in done:
                 behind.add(event.index)
-            elif event.kind in _ACCESSES:
-                done |= {event.index}
-            return arrived, done
+            return done | {event.index}
 
         for role in analysis.roles:
-            role.walker.walk((False, frozenset[int]()), step)
-        return ahead - behind
+            role.walker.gather(step)
+        return (ahead & among) - behind
 
 
-_ACCESSES = (Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
+_ARRIVED = -1
+"""Among the numbers of records: the thread has arrived on its way."""
 
 
 def _idle_waits(role: Role) -> set[int]:

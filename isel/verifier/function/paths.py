@@ -8,20 +8,25 @@ that a register decides differently that was not written in between.
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from intrinsics.mir import Reg
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.flow import EXIT, Assumed, Condition, Done, Lanes, Leader, WarpFlow
 
 S = TypeVar("S", bound=Hashable)
+T = TypeVar("T", bound=Hashable)
 
 
-_MOST_TRACKED = 6
-"""Registers whose decisions a walk remembers: each may double the states."""
+_MOST_TRACKED = 12
+"""Registers whose decisions a walk remembers at most."""
+
+_POINTS, _POINTS_PER_NODE = 500, 8
+"""Where a walk would come to more points than these, it remembers less."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,13 @@ class Thread:
                 return Thread(lanes, self.elected, assumed)
         return self
 
+    def remembers(self, kept: frozenset[Reg]) -> Thread:
+        """With what was decided by these registers only."""
+        if all(a[0] in kept for a in self.assumed):
+            return self
+        assumed = frozenset(a for a in self.assumed if a[0] in kept)
+        return Thread(self.lanes, self.elected, assumed)
+
     def forgets(self, written: frozenset[Reg]) -> Thread:
         """Without what was decided by registers that are written now."""
         if not self.assumed or not written:
@@ -58,92 +70,52 @@ class Thread:
         return Thread(self.lanes, self.elected, kept)
 
 
-@dataclass(slots=True)
-class Walker:
-    """The flow of one warp, ready to be walked with any automaton.
+Point: TypeAlias = tuple[int, Thread, S]
+"""A node, the threads that may be there, and the state of the automaton."""
 
-    `events` are by node, `waits` by record, `written` the tracked registers that a node writes
-    before each of its events and behind the last.
+
+@dataclass(slots=True)
+class Tracked:
+    """Registers whose decisions a walk remembers.
+
+    `written` are those that a node writes before each of its events and behind the last, `kept`
+    those that may be asked again after it.
     """
 
-    flow: WarpFlow
-    events: Mapping[int, list[Event]]
-    waits: Mapping[int, Event]
-    tracked: frozenset[Reg]
+    registers: frozenset[Reg]
     written: list[list[frozenset[Reg]]]
+    kept: list[frozenset[Reg]]
 
     @classmethod
-    def of(cls, flow: WarpFlow, events: Mapping[int, list[Event]]) -> Walker:
-        """A walker for a flow and its events."""
-        uses: Counter[Reg] = Counter()
-        for node in flow.reached():
-            uses.update({e.condition.reg for e in flow.edges[node]
-                         if isinstance(e.condition, Assumed)})  # fmt: skip
-            uses.update(e.guard.executed.reg for e in events.get(node, ())
-                        if e.guard and isinstance(e.guard.executed, Assumed))  # fmt: skip
-        several = [reg for reg, count in uses.items() if count > 1]
-        tracked = frozenset(several[:_MOST_TRACKED])
-        written = [
-            _written(flow, node, events.get(node, ()), tracked)
-            for node in range(len(flow.graph.nodes))
-        ]
-        waits = {e.index: e for found in events.values() for e in found if e.kind is Kind.ASK}
-        return cls(flow, events, waits, tracked, written)
+    def of(
+        cls, flow: WarpFlow, events: Mapping[int, list[Event]], registers: frozenset[Reg]
+    ) -> Tracked:
+        """What a walk needs to know of `registers`."""
+        nodes = range(len(flow.graph.nodes))
+        written = [_written(flow, n, events.get(n, ()), registers) for n in nodes]
+        return cls(registers, written, _kept(flow, events, registers, written))
 
-    def walk(self, start: S, step: Callable[[S, Event], S]) -> Walk[S]:
-        """Every state that a thread can have at every node."""
-        walk = Walk[S](self)
-        if not self.flow.graph.nodes:
-            return walk
-        first = 0, Thread(self.flow.warp.lanes), start
-        walk.came_from[first] = None
-        pending = deque([first])
-        while pending:
-            point = pending.popleft()
-            for following in self._follow(point, step):
-                if following not in walk.came_from:
-                    walk.came_from[following] = point
-                    pending.append(following)
-        return walk
 
-    def _follow(
-        self, point: tuple[int, Thread, S], step: Callable[[S, Event], S]
-    ) -> Iterator[tuple[int, Thread, S]]:
-        node, thread, state = point
-        if node == EXIT:
-            return
-        for here, reached in self._execute(node, thread, state, step):
-            left = here.forgets(self.written[node][-1])
-            for edge in self.flow.edges[node]:
-                going = left.takes(edge.condition, self.tracked)
-                if going is None:
-                    continue
-                after = reached
-                if isinstance(edge.condition, Done) and edge.condition.complete:
-                    for record in sorted(edge.condition.records & self.waits.keys()):
-                        after = step(after, self.waits[record].as_done())
-                yield edge.target, going, after
+def _decisions(flow: WarpFlow, events: Mapping[int, list[Event]]) -> object:
+    """What decides about the ways of a warp."""
+    guards = tuple((e.index, e.guard) for found in events.values() for e in found)
+    return tuple(tuple(found) for found in flow.edges), guards
 
-    def _execute(
-        self, node: int, thread: Thread, state: S, step: Callable[[S, Event], S]
-    ) -> set[tuple[Thread, S]]:
-        """The events of a node; a predicated one may be executed or not."""
-        found = {(thread, state)}
-        for event, written in zip(self.events.get(node, ()), self.written[node], strict=False):
-            found = {(t.forgets(written), s) for t, s in found}
-            if event.guard is None:
-                found = {(t, step(s, event)) for t, s in found}
-                continue
-            guard, after = event.guard, set()
-            for t, s in found:
-                executing = t.takes(guard.executed, self.tracked)
-                if executing is not None:
-                    after.add((executing, step(s, event)))
-                skipping = t.takes(guard.skipped, self.tracked)
-                if skipping is not None:
-                    after.add((skipping, s))
-            found = after
-        return found
+
+def candidates_of(flow: WarpFlow, events: Mapping[int, list[Event]]) -> list[Reg]:
+    """The registers that decide more than once, and that nobody knows."""
+    uses: Counter[Reg] = Counter()
+    for node in flow.reached():
+        uses.update({e.condition.reg for e in flow.edges[node]
+                     if isinstance(e.condition, Assumed)})  # fmt: skip
+        uses.update(reg for e in events.get(node, ()) if (reg := _asked(e)) is not None)
+    return [reg for reg, count in uses.items() if count > 1][:_MOST_TRACKED]
+
+
+def _asked(event: Event) -> Reg | None:
+    """The register that decides whether an event is executed, when nobody knows it."""
+    condition = event.guard.executed if event.guard is not None else None
+    return condition.reg if isinstance(condition, Assumed) else None
 
 
 def _written(
@@ -164,6 +136,178 @@ def _written(
         )
         for start, end in zip(starts, ends, strict=True)
     ]
+
+
+def _kept(
+    flow: WarpFlow,
+    events: Mapping[int, list[Event]],
+    tracked: frozenset[Reg],
+    written: list[list[frozenset[Reg]]],
+) -> list[frozenset[Reg]]:
+    """For each node, the registers that may be asked behind it before they are written."""
+    nothing = frozenset[Reg]()
+    asked, gone, kept = {}, {}, [nothing] * len(flow.graph.nodes)
+    order = list(flow.reached())[::-1]
+    for node in order:
+        first: set[Reg] = set()
+        before: frozenset[Reg] = nothing
+        for event, changed in zip(events.get(node, ()), written[node], strict=False):
+            before |= changed
+            first |= {_asked(event) or -1} - before
+        gone[node] = before | written[node][-1]
+        ends = {e.condition.reg for e in flow.edges[node] if isinstance(e.condition, Assumed)}
+        asked[node] = frozenset(first | (ends - gone[node])) & tracked
+    changing = bool(tracked)
+    while changing:
+        changing = False
+        for node in order:
+            targets = [e.target for e in flow.edges[node] if e.target != EXIT]
+            live = nothing.union(*(asked[t] | (kept[t] - gone[t]) for t in targets))
+            changing |= live != kept[node]
+            kept[node] = live
+    return kept
+
+
+Unite: TypeAlias = Callable[[Iterable[tuple[Thread, S]]], Iterable[tuple[Thread, S]]]
+"""What becomes of several states that threads may have at one place."""
+
+
+def _as_they_are(found: Iterable[tuple[Thread, S]]) -> Iterable[tuple[Thread, S]]:
+    return found
+
+
+@dataclass(slots=True)
+class Walker:
+    """The flow of one warp, ready to be walked with any automaton.
+
+    `events` are by node, `waits` by record, `tracked` the registers whose decisions are remembered.
+    """
+
+    flow: WarpFlow
+    events: Mapping[int, list[Event]]
+    waits: Mapping[int, Event]
+    tracked: Tracked
+
+    @classmethod
+    def of(
+        cls, flow: WarpFlow, events: Mapping[int, list[Event]], known: dict[object, Tracked]
+    ) -> Walker:
+        """A walker for a flow and its events; it remembers as many decisions as it can afford.
+
+        `known` keeps what was found for warps that take the same ways.
+        """
+        waits = {e.index: e for found in events.values() for e in found if e.kind is Kind.ASK}
+        key = _decisions(flow, events)
+        candidates = candidates_of(flow, events)
+        while key not in known:
+            walker = cls(flow, events, waits, Tracked.of(flow, events, frozenset(candidates)))
+            if not candidates or walker.is_affordable():
+                known[key] = walker.tracked
+            candidates = candidates[: len(candidates) // 2]
+        return cls(flow, events, waits, known[key])
+
+    def is_affordable(self) -> bool:
+        """Whether walks with what is tracked come to a sensible number of points."""
+        limit = _POINTS + _POINTS_PER_NODE * len(self.flow.graph.nodes)
+        points = self._points(None, lambda state, _: state)
+        return sum(1 for _ in itertools.islice(points, limit)) < limit
+
+    def walk(self, start: S, step: Callable[[S, Event], S]) -> Walk[S]:
+        """Every state that a thread can have at every node."""
+        walk = Walk[S](self)
+        for point, before in self._points(start, step):
+            walk.came_from[point] = before
+        return walk
+
+    def _points(
+        self, start: S, step: Callable[[S, Event], S]
+    ) -> Iterator[tuple[Point[S], Point[S] | None]]:
+        """Every node, threads and state, each once, and what came before it."""
+        if not self.flow.graph.nodes:
+            return
+        first = 0, Thread(self.flow.warp.lanes), start
+        seen = {first}
+        pending = deque([first])
+        yield first, None
+        while pending:
+            point = pending.popleft()
+            for following in self._follow(point, step):
+                if following not in seen:
+                    seen.add(following)
+                    pending.append(following)
+                    yield following, point
+
+    def gather(self, step: Callable[[frozenset[T], Event], frozenset[T]]) -> frozenset[T]:
+        """What may be in a set at the end, when `step` adds to it and takes from it.
+
+        Sets of different ways are united where these meet, so `step` must do with each element
+        what it does whatever else is in the set.
+        """
+        if not self.flow.graph.nodes:
+            return frozenset()
+        first = 0, Thread(self.flow.warp.lanes)
+        reached: dict[tuple[int, Thread], frozenset[T]] = {first: frozenset()}
+        pending = deque([first])
+        while pending:
+            node, thread = pending.popleft()
+            point = node, thread, reached[node, thread]
+            for target, going, after in self._follow(point, step, _united):
+                old = reached.get((target, going))
+                if old is None or not after <= old:
+                    reached[target, going] = after if old is None else old | after
+                    pending.append((target, going))
+        ends = (found for (node, _), found in reached.items() if node == EXIT)
+        return frozenset[T]().union(*ends)
+
+    def _follow(
+        self, point: Point[S], step: Callable[[S, Event], S], unite: Unite[S] = _as_they_are
+    ) -> Iterator[Point[S]]:
+        if point[0] == EXIT:
+            return
+        node = point[0]
+        for here, reached in self._execute(point, step, unite):
+            for edge in self.flow.edges[node]:
+                going = here.takes(edge.condition, self.tracked.registers)
+                if going is None:
+                    continue
+                after = reached
+                if isinstance(edge.condition, Done) and edge.condition.complete:
+                    for record in sorted(edge.condition.records & self.waits.keys()):
+                        after = step(after, self.waits[record].as_done())
+                yield edge.target, going.remembers(self.tracked.kept[node]), after
+
+    def _execute(
+        self, point: Point[S], step: Callable[[S, Event], S], unite: Unite[S]
+    ) -> Iterable[tuple[Thread, S]]:
+        """The events of a node; a predicated one may be executed or not."""
+        node, thread, state = point
+        found: Iterable[tuple[Thread, S]] = [(thread, state)]
+        *before, behind = self.tracked.written[node]
+        for event, written in zip(self.events.get(node, ()), before, strict=True):
+            after: dict[tuple[Thread, S], None] = {}
+            for t, s in found:
+                threads = t.forgets(written)
+                if event.guard is None:
+                    after[threads, step(s, event)] = None
+                    continue
+                executing = threads.takes(event.guard.executed, self.tracked.registers)
+                if executing is not None:
+                    after[executing, step(s, event)] = None
+                skipping = threads.takes(event.guard.skipped, self.tracked.registers)
+                if skipping is not None:
+                    after[skipping, s] = None
+            found = unite(after)
+        return {(t.forgets(behind), s): None for t, s in found}
+
+
+def _united(
+    found: Iterable[tuple[Thread, frozenset[T]]],
+) -> Iterable[tuple[Thread, frozenset[T]]]:
+    """One set for the same threads."""
+    sets: dict[Thread, frozenset[T]] = {}
+    for thread, elements in found:
+        sets[thread] = sets.get(thread, frozenset()) | elements
+    return sets.items()
 
 
 @dataclass(slots=True)

@@ -58,7 +58,7 @@ def _unfenced_stores(report: Report) -> list[Event]:
         return pending
 
     for role in report.analysis.roles:
-        role.walker.walk(frozenset[int](), step)
+        role.walker.gather(step)
     return list(handed_on.values())
 
 

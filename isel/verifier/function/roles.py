@@ -14,7 +14,7 @@ from intrinsics.mir import MachineFunction
 from isel.verifier.function.evaluate import Warp
 from isel.verifier.function.events import Event, Kind, events_of
 from isel.verifier.function.flow import EXIT, Graph, WarpFlow
-from isel.verifier.function.paths import Walker
+from isel.verifier.function.paths import Tracked, Walker
 from isel.verifier.function.values import LANES
 
 Block = tuple[int, int, int]
@@ -55,12 +55,13 @@ class Analysis:
         self.function = function
         self.graph = Graph(function)
         self.block = block
-        self.walkers = [self._walk(warp) for warp in _warps(block)]
+        tracked: dict[object, Tracked] = {}
+        self.walkers = [self._walk(warp, tracked) for warp in _warps(block)]
         self.roles = _group(self.walkers)
 
-    def _walk(self, warp: Warp) -> Walker:
+    def _walk(self, warp: Warp, tracked: dict[object, Tracked]) -> Walker:
         flow = WarpFlow(self.graph, warp)
-        return Walker.of(flow, events_of(flow))
+        return Walker.of(flow, events_of(flow), tracked)
 
     @cached_property
     def sites(self) -> dict[int, list[tuple[int, Event]]]:

@@ -7,11 +7,12 @@ is written to.  PTX ISA, tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_allo
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 from intrinsics.findings import Severity
 from isel.verifier.function.events import Event, Kind, tensor_operands
-from isel.verifier.function.order import Order
+from isel.verifier.function.order import Order, before_all
 from isel.verifier.function.paths import Walk
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
@@ -40,6 +41,7 @@ def check(report: Report) -> None:
         _one_warp_allocates(report)
         for role in report.analysis.roles:
             _life(report, role)
+        _relinquished_elsewhere(report)
         for slot in {slot_of(e) for e in report.analysis.events(Kind.ALLOC)} - {None}:
             assert slot is not None
             _published(report, slot)
@@ -167,15 +169,7 @@ def _is_whole(role: Role, event: Event) -> bool:
 
 def _allocate(report: Report, life: _Life, event: Event) -> _Life:
     if life.relinquished:
-        report.add(
-            f"{_ALLOC}/after-relinquish",
-            event.index,
-            "tensor memory is allocated after the permit to do so was given up",
-            got="a tcgen05.relinquish_alloc_permit on the way here",
-            expected="all allocations before it",
-            section="tcgen05.relinquish_alloc_permit",
-            absent=False,
-        )
+        _after_relinquish(report, event, "a tcgen05.relinquish_alloc_permit on the way here")
     slot = slot_of(event)
     if slot is None:
         return replace(life, unclear=True)
@@ -304,6 +298,30 @@ def _short(way: list[str]) -> list[str]:
 
 
 # ---- between warps ---------------------------------------------------------------------------
+
+
+def _relinquished_elsewhere(report: Report) -> None:
+    """Another warp gives up the permit before a barrier that the allocation stands behind."""
+    given_up = report.analysis.events(Kind.RELINQUISH)
+    for alloc in report.analysis.events(Kind.ALLOC) if given_up else ():
+        for index in before_all(report.analysis, given_up, partial(_is, alloc)):
+            _after_relinquish(report, alloc, f"{report.line(index)}, before a barrier")
+
+
+def _is(event: Event, other: Event) -> bool:
+    return event.index == other.index
+
+
+def _after_relinquish(report: Report, event: Event, got: str) -> None:
+    report.add(
+        f"{_ALLOC}/after-relinquish",
+        event.index,
+        "tensor memory is allocated after the permit to do so was given up",
+        got=got,
+        expected="all allocations before it",
+        section="tcgen05.relinquish_alloc_permit",
+        absent=False,
+    )
 
 
 def _published(report: Report, slot: Slot) -> None:

@@ -1,0 +1,188 @@
+"""The function level against the PTX ISA: right kernels are clean, one mistake gives one rule.
+
+The kernels and the mistakes stand in `function_kernels` and `function_mistakes`; what is expected of
+them is what the manual says of them.  Each mistake is one edit of a kernel that is right, so every
+pair says what the rule is about and what it is not about.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from asmprinter.ptx_reader import read_ptx
+from intrinsics.findings import Finding, Severity
+from intrinsics.mir import Module
+from isel.verifier.function.check import verify_functions
+from isel.verifier.record import verify_records
+from tests.isel.function_kernels import CLEAN, HEAD, kernel
+from tests.isel.function_mistakes import MISTAKES, Mistake
+from tests.isel.function_soups import soups
+from tests.nvgen.samples import gemm_llvm, gemm_tile
+from tests.oracle import llvm
+
+
+def module_of(text: str) -> Module:
+    """A module that the reader and the record level find nothing wrong with."""
+    reading = read_ptx(text, "k.ptx")
+    assert reading.findings == []
+    module = reading.module
+    assert module.ptx is not None
+    assert verify_records(module, module.target, module.ptx) == []
+    return module
+
+
+def said(text: str, block: tuple[int, ...] = ()) -> list[Finding]:
+    """What the function level says of a module, but for notes."""
+    return [f for f in verify_functions(module_of(text), block) if f.severity is not Severity.NOTE]
+
+
+# ---- what is right ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_a_right_kernel_is_clean(name: str):
+    assert verify_functions(module_of(CLEAN[name])) == []
+
+
+def test_there_are_kernels():
+    assert len(CLEAN) > 25
+    assert HEAD not in CLEAN.values()
+
+
+def test_the_sample_is_clean():
+    ptx = gemm_tile().build().compile(target="sm_100a").ptx
+    assert verify_functions(module_of(ptx)) == []
+
+
+@pytest.mark.parametrize("opt", [0, 3])
+def test_the_sample_as_llvm_compiles_it_is_clean(opt: int):
+    (outcome,) = llvm.compile_all([gemm_llvm()], "sm_100a", "8.6", opt=opt)
+    assert verify_functions(module_of(outcome.ptx)) == []
+
+
+# ---- what is wrong ---------------------------------------------------------------------------
+
+MISSED = {
+    "an MMA after the last wait": "who knows of the first MMA is taken to know of the second",
+    "not initialised on one way": "an mbarrier counts as made where any way makes it",
+}
+"""Mistakes that are not found, and why."""
+
+REVIEWS = ("tcgen05.alloc/fence",)
+WARNINGS = ("tcgen05.alloc/unused",)
+
+
+def _marked(name: str) -> object:
+    marks = [pytest.mark.xfail(reason=MISSED[name], strict=True)] if name in MISSED else []
+    return pytest.param(MISTAKES[name], id=name, marks=marks)
+
+
+@pytest.mark.parametrize("mistake", [_marked(name) for name in MISTAKES])
+def test_a_mistake_breaks_its_rule_where_it_is(mistake: Mistake):
+    found = said(mistake.broken())
+    hit = [f for f in found if f.rule == mistake.rule and f.place.line == mistake.line()]
+    assert len(hit) == 1
+    expected = Severity.REVIEW if mistake.rule in REVIEWS else Severity.ERROR
+    if mistake.rule in WARNINGS:
+        expected = Severity.WARNING
+    if mistake.perhaps:
+        expected = Severity.REVIEW
+    assert hit[0].severity is expected
+    others = {f.rule for f in found if f is not hit[0]}
+    assert others == set(mistake.also)
+
+
+@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_is_one_edit_of_a_clean_kernel(mistake: Mistake):
+    assert mistake.text in CLEAN.values()
+    assert mistake.broken() != mistake.text
+
+
+def test_a_finding_says_what_helps():
+    (finding,) = said(MISTAKES["no fence"].broken())
+    assert finding.op.startswith("tcgen05.ld.sync.aligned.32x32b.x2")
+    assert finding.place.function == "k"
+    assert "fence::after_thread_sync" in finding.expected
+    assert finding.section.startswith("PTX ISA, ")
+
+
+def test_each_rule_has_two_mistakes():
+    rules = [m.rule for m in MISTAKES.values()]
+    once = {r for r in rules if rules.count(r) < 2}
+    assert {r for r in once if not r.endswith("/aligned")} <= {"tcgen05.dealloc/warps"}
+
+
+# ---- what is not known -----------------------------------------------------------------------
+
+
+@functools.cache
+def _without_block(name: str) -> str:
+    return "\n".join(
+        "" if line.startswith(".reqntid") else line for line in CLEAN[name].splitlines()
+    )
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_without_the_block_nothing_is_claimed(name: str):
+    """Nobody knows who executes what: no error, and a finding that says what was not checked."""
+    found = verify_functions(module_of(_without_block(name)))
+    assert [f.rule for f in found if f.severity is Severity.ERROR] == []
+    assert [f.incomplete for f in found if f.rule == "verify/block"] == [True]
+
+
+def test_the_block_may_come_from_outside():
+    assert verify_functions(module_of(_without_block("tile")), (128,)) == []
+    assert verify_functions(module_of(_without_block("by_row")), (32, 4)) == []
+
+
+def test_what_holds_for_every_thread_is_checked_without_the_block():
+    mistake = MISTAKES["free for two CTAs"]
+    text = "\n".join(x for x in mistake.broken().splitlines() if not x.startswith(".reqntid"))
+    assert "tcgen05/cta-groups" in {f.rule for f in said(text)}
+
+
+def test_where_something_was_not_understood_what_is_missing_is_for_review():
+    """The commit may be what was not understood."""
+    mistake = MISTAKES["no commit"]
+    text = mistake.broken().replace(
+        "ISSUED:", "mystery.commit.b64 [done];\nISSUED:"
+    )  # fmt: skip
+    found = verify_functions(read_ptx(text).module)
+    (missing,) = (f for f in found if f.rule == mistake.rule)
+    assert missing.severity is Severity.REVIEW
+    assert [f.incomplete for f in found if f.rule == "verify/opaque"] == [True]
+
+
+# ---- what comes of anything ------------------------------------------------------------------
+
+
+@given(soups())
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_nothing_raises(body: str):
+    """Any statements with any branches: verdicts, and no exception."""
+    module = read_ptx(kernel(body, ".reqntid 96"), "soup.ptx").module
+    for block in ((), (96,)):
+        for finding in verify_functions(module, block):
+            assert finding.rule
+            assert finding.message
+
+
+@given(soups(blocks=60, statements=7))
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_large_soup_comes_to_an_end(body: str):
+    """Ways multiply with each branch; what is remembered of them is bounded."""
+    verify_functions(read_ptx(kernel(body, ".reqntid 256"), "soup.ptx").module)
+
+
+def test_twenty_stores_that_may_or_may_not_be_are_no_million_ways():
+    stores = "\n".join(
+        f"    ld.global.u32 %r{i}, [%rd1+{4 * i}];\n    setp.ne.u32 %p{i}, %r{i}, 0;\n"
+        f"    @%p{i} st.shared.b32 [a_tile+{4 * i}], %r{i};"
+        for i in range(9, 33)
+    )
+    text = CLEAN["generic_stores"].replace("    fence.proxy", stores + "\n    fence.proxy")
+    assert said(text) == []
