@@ -195,7 +195,8 @@ DONE:
 """)
 """Hardly a branch: predicates, waits as a compiler of boolean values spells them."""
 
-SCOPED = kernel("""
+SCOPED = kernel(
+    """
     mov.u32 %r1, %tid.x;
     setp.ne.u32 %p1, %r1, 0;
     @%p1 bra $$L__BB0_2;
@@ -249,12 +250,14 @@ DONE:
     $dealloc %r3, %r7;
 $$L__BB0_9:
     ret;
-""".replace("$commit [%r4]", "mov.u32 %r4, done;\n    $commit [%r4]"))
-"""Inline assembly in braces, as in headers of C++ libraries: labels of their own, counts in registers."""
+""".replace("$commit [%r4]", "mov.u32 %r4, done;\n    $commit [%r4]")
+)
+"""Inline assembly in braces, with labels of its own, and counts in registers."""
 
 # ---- one warp --------------------------------------------------------------------------------
 
-SINGLE = kernel("""
+SINGLE = kernel(
+    """
     mov.u32 %r1, %tid.x;
     ld.param.u32 %r2, [steps];
     ld.param.u64 %rd1, [desc_a];
@@ -301,10 +304,13 @@ FREE:
     $dealloc %r3, 32;
     $relinquish;
     ret;
-""", ".reqntid 32")
+""",
+    ".reqntid 32",
+)
 """A loop of MMAs, each waited for, with a check for no step at all."""
 
-THREAD0 = kernel("""
+THREAD0 = kernel(
+    """
     mov.u32 %r1, %tid.x;
     setp.eq.u32 %p1, %r1, 0;
     $alloc [slot], 64;
@@ -342,12 +348,15 @@ WAIT:
     bar.sync 0;
     $dealloc %r3, 64;
     ret;
-""", ".reqntid 32")
+""",
+    ".reqntid 32",
+)
 """Everything by `tid.x == 0`."""
 
 # ---- the canonical patterns ------------------------------------------------------------------
 
-STORE_LOAD = kernel("""
+STORE_LOAD = kernel(
+    """
     mov.u32 %r1, %tid.x;
     $alloc [slot], 32;
     $relinquish;
@@ -366,7 +375,9 @@ STORE_LOAD = kernel("""
     add.s64 %rd3, %rd1, %rd2;
     st.global.v2.b32 [%rd3], {%r5, %r6};
     ret;
-""", ".reqntid 32")
+""",
+    ".reqntid 32",
+)
 """Pattern 2, example 1: st, wait::st, ld in one thread."""
 
 PROLOGUE = """
@@ -403,7 +414,9 @@ END:
     ret;
 """
 
-TWO_ISSUERS = kernel(PROLOGUE + """
+TWO_ISSUERS = kernel(
+    PROLOGUE
+    + """
     @%p2 bra SECOND;
     $mma [%r3], %rd1, %rd2, $idesc, 0;
     $commit [done];
@@ -428,10 +441,14 @@ WAIT:
     $after;
     $load {%r22, %r23}, [%r5];
     $loaded;
-""".replace("[back], 128", "[back], 1") + EPILOGUE).replace("[back], 128", "[back], 1")
+""".replace("[back], 128", "[back], 1")
+    + EPILOGUE
+).replace("[back], 128", "[back], 1")
 """Pattern 3: two MMAs on one accumulator, issued by two threads, in order through an mbarrier."""
 
-LOAD_THEN_MMA = kernel(PROLOGUE + """
+LOAD_THEN_MMA = kernel(
+    PROLOGUE
+    + """
     mov.u32 %r6, 0;
     $store [%r5], {%r6, %r6};
     $stored;
@@ -452,10 +469,14 @@ WAIT:
     $after;
     $load {%r24, %r25}, [%r5];
     $loaded;
-""" + EPILOGUE)
+"""
+    + EPILOGUE
+)
 """Pattern 4, examples 1 and 2: ld, wait::ld, arrive, then an MMA by another thread; then its ld."""
 
-COMPOSED = kernel(PROLOGUE + """
+COMPOSED = kernel(
+    PROLOGUE
+    + """
     @%p2 bra REST;
     $mma [%r3], %rd1, %rd2, $idesc, 0;
     $commit [done];
@@ -471,10 +492,14 @@ REST:
     $after;
     $load {%r22, %r23}, [%r5];
     $loaded;
-""" + EPILOGUE)
-"""Pattern 4, composed: the issuer waits for its MMA and tells the others through a second mbarrier."""
+"""
+    + EPILOGUE
+)
+"""Pattern 4, composed: the issuer waits and tells the others through a second mbarrier."""
 
-A_IN_TENSOR_MEMORY = kernel(PROLOGUE + """
+A_IN_TENSOR_MEMORY = kernel(
+    PROLOGUE
+    + """
     add.s32 %r6, %r5, 32;
     $store [%r6], {%r1, %r2};
     $stored;
@@ -496,12 +521,15 @@ WAIT:
     add.s64 %rd13, %rd11, %rd12;
     st.global.b32 [%rd13], %r24;
     $loaded;
-""" + EPILOGUE)
+"""
+    + EPILOGUE
+)
 """Pattern 5 too: the loaded registers are used before wait::ld, which comes before dealloc."""
 
 # ---- roles -----------------------------------------------------------------------------------
 
-RING_PIPELINE = kernel("""
+RING_PIPELINE = kernel(
+    """
     mov.u32 %r1, %tid.x;
     shr.u32 %r2, %r1, 5;
     ld.param.u32 %r9, [steps];
@@ -640,8 +668,11 @@ END:
     $dealloc %r3, 128;
 EXIT:
     ret;
-""", ".reqntid 192", RING)
-"""Warp 0 copies, warp 1 multiplies, warps 2 to 5 store: a ring of four stages at run-time indices."""
+""",
+    ".reqntid 192",
+    RING,
+)
+"""Warp 0 copies, warp 1 multiplies, warps 2 to 5 store; four stages at run-time indices."""
 
 _OFFSETS = {
     "[full+": "[dynamic+",
@@ -664,9 +695,7 @@ _OFFSETS = {
 
 
 def _dynamic(text: str) -> str:
-    text = text.replace(
-        Template(RING).substitute(), ".extern .shared .align 1024 .b8 dynamic[];\n"
-    )
+    text = text.replace(Template(RING).substitute(), ".extern .shared .align 1024 .b8 dynamic[];\n")
     for old, new in _OFFSETS.items():
         text = text.replace(old, new)
     return text
@@ -675,7 +704,8 @@ def _dynamic(text: str) -> str:
 DYNAMIC_PIPELINE = _dynamic(RING_PIPELINE)
 """The same, with everything at fixed places of one dynamic buffer."""
 
-PERSISTENT = kernel("""
+PERSISTENT = kernel(
+    """
     mov.u32 %r1, %tid.x;
     ld.param.u32 %r9, [steps];
     ld.param.u64 %rd1, [desc_a];
@@ -787,14 +817,18 @@ DONE:
     $dealloc %r3, 256;
 EXIT:
     ret;
-""", ".reqntid 256, 1, 1", """\
+""",
+    ".reqntid 256, 1, 1",
+    """\
 .shared .align 8 .b64 ready[2];
 .shared .align 8 .b64 taken[2];
 .shared .align 4 .b32 slot;
-""")
-"""Tile after tile, two accumulators; one lane of each warp gives its part back; idle warps 4, 6, 7."""
+""",
+)
+"""Tile after tile, two accumulators; a lane of each warp gives them back; warps 4, 6, 7 idle."""
 
-EARLY_EXIT = kernel("""
+EARLY_EXIT = kernel(
+    """
     mov.u32 %r1, %tid.x;
     shr.u32 %r2, %r1, 5;
     ld.param.u64 %rd1, [desc_a];
@@ -847,10 +881,13 @@ ISSUED:
     ret;
 NOTHING:
     ret;
-""", ".reqntid 256")
+""",
+    ".reqntid 256",
+)
 """Warps 6 and 7 leave at once, warp 5 soon; the issuer frees when the epilogue says so."""
 
-NAMED_BARRIERS = kernel("""
+NAMED_BARRIERS = kernel(
+    """
     mov.u32 %r1, %tid.x;
     ld.param.u64 %rd1, [desc_a];
     ld.param.u64 %rd2, [desc_b];
@@ -898,10 +935,13 @@ WAIT:
     $dealloc %r13, 64;
     $relinquish;
     ret;
-""", ".reqntid 160")
+""",
+    ".reqntid 160",
+)
 """Named barriers only, arrived at by one side and waited at by the other."""
 
-BY_ROW = kernel("""
+BY_ROW = kernel(
+    """
     mov.u32 %r1, %tid.x;
     mov.u32 %r2, %tid.y;
     mov.u32 %r30, %ntid.x;
@@ -943,10 +983,13 @@ WAIT:
     $relinquish;
 END:
     ret;
-""", ".reqntid 32, 4, 1")
+""",
+    ".reqntid 32, 4, 1",
+)
 """A block of 32x4 threads: the row is the warp.  Another warp frees than the one that allocates."""
 
-WARPGROUPS = kernel("""
+WARPGROUPS = kernel(
+    """
     mov.u32 %r1, %tid.x;
     shr.u32 %r2, %r1, 5;
     shr.u32 %r4, %r1, 7;
@@ -985,8 +1028,10 @@ WAIT:
     $dealloc %r3, 128;
 END:
     ret;
-""", ".reqntid 256")
-"""Two warpgroups share an epilogue: each warp its quarter of the lanes, each group half the columns."""
+""",
+    ".reqntid 256",
+)
+"""Two warpgroups: each warp has its quarter of the lanes, each group half the columns."""
 
 GENERIC_STORES = kernel("""
     mov.u32 %r1, %tid.x;
@@ -1035,7 +1080,8 @@ END:
 
 # ---- allocation ------------------------------------------------------------------------------
 
-TWICE = kernel("""
+TWICE = kernel(
+    """
     mov.u32 %r1, %tid.x;
     $alloc [slot], 64;
     $alloc [slot2], 32;
@@ -1054,10 +1100,13 @@ TWICE = kernel("""
     $dealloc %r3, 64;
     $dealloc %r4, 32;
     ret;
-""", ".reqntid 32")
+""",
+    ".reqntid 32",
+)
 """Two allocations, the second no larger than the first."""
 
-ALLOC_IN_LOOP = kernel("""
+ALLOC_IN_LOOP = kernel(
+    """
     mov.u32 %r1, %tid.x;
     ld.param.u32 %r2, [steps];
     mov.u32 %r4, 0;
@@ -1079,10 +1128,13 @@ LOOP:
 END:
     $relinquish;
     ret;
-""", ".reqntid 32")
+""",
+    ".reqntid 32",
+)
 """Tensor memory for each step of a loop."""
 
-PAIR = kernel("""
+PAIR = kernel(
+    """
     mov.u32 %r1, %tid.x;
     shr.u32 %r2, %r1, 5;
     mov.u32 %r30, %cluster_ctarank;
@@ -1126,15 +1178,20 @@ WAIT:
     $dealloc %r3, 64;
 END:
     ret;
-""".replace("$commit [done], %rs1",
-            "tcgen05.commit.cta_group::2.mbarrier::arrive::one"
-            ".shared::cluster.multicast::cluster.b64 [done], %rs1"),
-    ".reqntid 128\n.reqnctapercluster 2").replace("cta_group::1", "cta_group::2")
+""".replace(
+        "$commit [done], %rs1",
+        "tcgen05.commit.cta_group::2.mbarrier::arrive::one"
+        ".shared::cluster.multicast::cluster.b64 [done], %rs1",
+    ),
+    ".reqntid 128\n.reqnctapercluster 2",
+).replace("cta_group::1", "cta_group::2")
 """Two CTAs: the even one issues, both wait, both allocate and free."""
 
 # ---- conditions ------------------------------------------------------------------------------
 
-ZEROED = kernel(PROLOGUE + """
+ZEROED = kernel(
+    PROLOGUE
+    + """
     mov.u32 %r6, 0;
     $store [%r5], {%r6, %r6};
     $stored;
@@ -1150,10 +1207,14 @@ WAIT:
     $after;
     $load {%r24, %r25}, [%r5];
     $loaded;
-""" + EPILOGUE)
+"""
+    + EPILOGUE
+)
 """The accumulator starts as zeros that all warps store."""
 
-CONDITIONAL = kernel(PROLOGUE + """
+CONDITIONAL = kernel(
+    PROLOGUE
+    + """
     ld.param.u32 %r6, [steps];
     setp.ne.u32 %p3, %r6, 0;
     not.pred %p4, %p2;
@@ -1169,10 +1230,14 @@ WAIT:
     $load {%r22, %r23}, [%r5];
     $loaded;
 FREE:
-""" + EPILOGUE)
+"""
+    + EPILOGUE
+)
 """Nothing is multiplied without steps: one condition, in two registers."""
 
-LEADERS = kernel(PROLOGUE + """
+LEADERS = kernel(
+    PROLOGUE
+    + """
     mov.u32 %r6, %ctaid.x;
     setp.eq.u32 %p3, %r6, 0;
     elect.sync %r7|%p4, -1;
@@ -1201,10 +1266,14 @@ GO:
     $after;
     $load {%r22, %r23}, [%r5];
     $loaded;
-""" + EPILOGUE)
+"""
+    + EPILOGUE
+)
 """One of two MMAs; the first attempt of a wait stands by itself."""
 
-TWO_PHASES = kernel(PROLOGUE + """
+TWO_PHASES = kernel(
+    PROLOGUE
+    + """
     @%p2 bra WAIT;
     $mma [%r3], %rd1, %rd2, $idesc, 0;
     $commit [done];
@@ -1226,10 +1295,14 @@ WAIT2:
     $after;
     $load {%r24, %r25}, [%r5];
     $loaded;
-""" + EPILOGUE)
+"""
+    + EPILOGUE
+)
 """A loop of two turns, unrolled: parity 0, then 1."""
 
-TOKENS = kernel(PROLOGUE + """
+TOKENS = kernel(
+    PROLOGUE
+    + """
     mbarrier.arrive.shared::cta.b64 %rd30, [back];
 WAIT_STATE:
     mbarrier.try_wait.shared::cta.b64 %p3, [back], %rd30;
@@ -1245,10 +1318,14 @@ GO:
     $after;
     $load {%r22, %r23}, [%r5];
     $loaded;
-""" + EPILOGUE)
+"""
+    + EPILOGUE
+)
 """A wait for the state that an arrival gave."""
 
-FLAG = kernel(PROLOGUE.replace("$init [full], 1;", "st.shared.b32 [slot2], 0;") + """
+FLAG = kernel(
+    PROLOGUE.replace("$init [full], 1;", "st.shared.b32 [slot2], 0;")
+    + """
     @%p2 bra SECOND;
     $mma [%r3], %rd1, %rd2, $idesc, 0;
     $commit [done];
@@ -1274,12 +1351,15 @@ WAIT:
     $after;
     $load {%r22, %r23}, [%r5];
     $loaded;
-""" + EPILOGUE).replace("[back], 128", "[back], 1")
+"""
+    + EPILOGUE
+).replace("[back], 128", "[back], 1")
 """The manual's example of fences: a flag in shared memory instead of an mbarrier."""
 
 # ---- pipelines -------------------------------------------------------------------------------
 
-INIT_LOOP = kernel("""
+INIT_LOOP = kernel(
+    """
     mov.u32 %r1, %tid.x;
     shr.u32 %r2, %r1, 5;
     ld.param.u32 %r9, [steps];
@@ -1399,10 +1479,14 @@ WAIT:
     $dealloc %r3, 64;
 END:
     ret;
-""", ".reqntid 128", RING)
+""",
+    ".reqntid 128",
+    RING,
+)
 """mbarriers made in a loop; the issuer asks for the next stage ahead and waits only if it must."""
 
-ATTENTION = kernel("""
+ATTENTION = kernel(
+    """
     mov.u32 %r1, %tid.x;
     shr.u32 %r2, %r1, 5;
     ld.param.u32 %r9, [steps];
@@ -1480,7 +1564,9 @@ END:
     $dealloc %r3, 128;
 EXIT:
     ret;
-""", ".reqntid 160")
+""",
+    ".reqntid 160",
+)
 """Two products: what the first gives is rewritten in place and is an operand of the second."""
 
 

@@ -78,8 +78,10 @@ MISTAKES = {
         "    ld.shared.b32 %r3, [slot];\n    bar.sync 0;\n    $after;", "ld.shared.b32 %r3"),
     "allocated behind the barrier": Mistake(
         "tcgen05.alloc/published", k.BY_ROW,
-        "    @%p1 bra ALLOCATED;\n    $alloc [slot], 64;\nALLOCATED:\n    $before;\n    bar.sync 0;\n",
-        "    $before;\n    bar.sync 0;\n    @%p1 bra ALLOCATED;\n    $alloc [slot], 64;\nALLOCATED:\n",
+        "    @%p1 bra ALLOCATED;\n    $alloc [slot], 64;\nALLOCATED:\n    $before;\n"
+        "    bar.sync 0;\n",
+        "    $before;\n    bar.sync 0;\n    @%p1 bra ALLOCATED;\n    $alloc [slot], 64;\n"
+        "ALLOCATED:\n",
         "ld.u32 %r3"),
     "another named barrier": Mistake(
         "tcgen05.alloc/published", k.NAMED_BARRIERS, "    bar.sync 1, 160;", "    bar.sync 4, 128;",
@@ -153,7 +155,8 @@ MISTAKES = {
         "    $alloc [slot], 32;\n    $relinquish;\n    $before;\n    bar.warp.sync -1;\n    $after;"
         "\n    ld.shared.b32 %r3, [slot];\n    mov.u32 %r4, 7;\n    $store [%r3], {%r1, %r4};"
         "\n    $stored;\n    $load {%r5, %r6}, [%r3];\n    $loaded;\n    $dealloc %r3, 32;",
-        "\n\n\n\n\n    mov.u32 %r3, 0;\n\n\n\n    $load {%r5, %r6}, [%r3];\n    $loaded;\n", "$load"),
+        "\n\n\n\n\n    mov.u32 %r3, 0;\n\n\n\n    $load {%r5, %r6}, [%r3];\n    $loaded;\n"
+        "", "$load"),
     "not allocated on one way": Mistake(
         "tcgen05/unallocated", k.STORE_LOAD, "    $alloc [slot], 32;",
         "    ld.param.u32 %r9, [steps]; setp.eq.u32 %p9, %r9, 0; @!%p9 $alloc [slot], 32;",
@@ -180,7 +183,8 @@ MISTAKES = {
         "tcgen05.mma/no-commit", k.BY_ROW, "    $commit [done];\nWAIT:",
         "WAIT:  setp.ne.s32 %p9, %r31, 1;  @!%p9 $commit [done];\nAGAIN:", "$mma"),
     "no commit": Mistake(
-        "tcgen05.mma/no-commit", k.EARLY_EXIT, "    $commit [done];", "    $arrive [done];", "$mma"),
+        "tcgen05.mma/no-commit", k.EARLY_EXIT, "    $commit [done];", "    $arrive [done];",
+        "$mma"),
     "no wait": Mistake(
         "tcgen05.ld/before-completion", k.COMPOSED,
         "REST:\n    $try %p6, [full], 0;\n    @!%p6 bra REST;", "REST:\n\n", "$load"),
@@ -235,32 +239,37 @@ MISTAKES = {
     # ---- operands ----------------------------------------------------------------------------
     "copy not waited for": Mistake(
         "tcgen05.mma/before-copy", k.TILE, "FULL:\n    $try %p3, [full], 0;\n    @!%p3 bra FULL;",
-        "FULL:\n\n", "$mma", also=("tcgen05.mma/before-copy",)),
+        "FULL:\n\n", "$mma"),
     "copy waited for behind the MMA": Mistake(
         "tcgen05.mma/before-copy", k.THREAD0,
         "FULL:\n    $try %p2, [full], 0;\n    @%p2 bra GO;\n    bra.uni FULL;\nGO:\n"
         "    $mma [%r3], %rd7, %rd7, $idesc, 0;",
-        "    $mma [%r3], %rd7, %rd7, $idesc, 0;\nFULL:\n    $try %p2, [full], 0;\n    @%p2 bra GO;\n"
+        "    $mma [%r3], %rd7, %rd7, $idesc, 0;\nFULL:\n    $try %p2, [full], 0;\n"
+        "    @%p2 bra GO;\n"
         "    bra.uni FULL;\nGO:", "$mma"),
     "copy waited for with the wrong barrier": Mistake(
         "tcgen05.mma/before-copy", k.THREAD0, "$try %p2, [full], 0", "$try %p2, [done], 1", "$mma"),
     "no wait in the ring": Mistake(
         "tcgen05.mma/before-copy", k.RING_PIPELINE,
-        "FULL:\n    $try %p10, [%r35], %r31;\n    @!%p10 bra FULL;", "FULL:\n\n", "$mma",
-        also=("tcgen05.mma/before-copy",)),
+        "FULL:\n    $try %p10, [%r35], %r31;\n    @!%p10 bra FULL;", "FULL:\n\n", "$mma"),
     "no proxy fence": Mistake(
-        "shared/proxy-fence", k.GENERIC_STORES, "    fence.proxy.async.shared::cta;", "", "[%r6+2048], {", also=("shared/proxy-fence",)),
+        "shared/proxy-fence", k.GENERIC_STORES, "    fence.proxy.async.shared::cta;", "",
+        "[%r6+2048], {", also=("shared/proxy-fence",)),
     "proxy fence before the stores": Mistake(
         "shared/proxy-fence", k.GENERIC_STORES,
         "    st.shared.v4.b32 [%r6], {%r1, %r1, %r1, %r1};\n"
-        "    st.shared.v4.b32 [%r6+2048], {%r1, %r1, %r1, %r1};\n    fence.proxy.async.shared::cta;",
+        "    st.shared.v4.b32 [%r6+2048], {%r1, %r1, %r1, %r1};\n"
+        "    fence.proxy.async.shared::cta;",
         "    fence.proxy.async.shared::cta;\n    st.shared.v4.b32 [%r6], {%r1, %r1, %r1, %r1};\n"
-        "    st.shared.v4.b32 [%r6+2048], {%r1, %r1, %r1, %r1};", "[%r6+2048], {", also=("shared/proxy-fence",)),
+        "    st.shared.v4.b32 [%r6+2048], {%r1, %r1, %r1, %r1};", "[%r6+2048], {",
+        also=("shared/proxy-fence",)),
     "proxy fence between the stores": Mistake(
         "shared/proxy-fence", k.GENERIC_STORES,
-        "    st.shared.v4.b32 [%r6+2048], {%r1, %r1, %r1, %r1};\n    fence.proxy.async.shared::cta;",
-        "    fence.proxy.async.shared::cta;\n    st.shared.v4.b32 [%r6+2048], {%r1, %r1, %r1, %r1};",
-        "[%r6+2048], {", also=("shared/proxy-fence",)),
+        "    st.shared.v4.b32 [%r6+2048], {%r1, %r1, %r1, %r1};\n"
+        "    fence.proxy.async.shared::cta;",
+        "    fence.proxy.async.shared::cta;\n"
+        "    st.shared.v4.b32 [%r6+2048], {%r1, %r1, %r1, %r1};",
+        "[%r6+2048], {"),
     "proxy fence on one way": Mistake(
         "shared/proxy-fence", k.GENERIC_STORES, "    fence.proxy.async.shared::cta;",
         "    ld.param.u32 %r40, [steps]; setp.eq.u32 %p9, %r40, 0; @%p9 bra NO;"
@@ -315,7 +324,7 @@ MISTAKES = {
         "tcgen05.st/aligned", k.STORE_LOAD, "    mov.u32 %r4, 7;",
         "    ld.param.u64 %rd9, [out]; mul.wide.u32 %rd8, %r1, 4; add.s64 %rd9, %rd9, %rd8;"
         " ld.global.u32 %r4, [%rd9]; setp.eq.u32 %p9, %r4, 0; @%p9 bra NO;"
-        " $store [%r3], {%r1, %r4}; NO: mov.u32 %r4, 7;", "%p9 bra NO"),
+        " $store [%r3], {%r1, %r4}; NO: mov.u32 %r4, 7;", "%p9 bra NO", perhaps=True),
     # ---- addresses ---------------------------------------------------------------------------
     "all warps load lanes 0 to 31": Mistake(
         "tcgen05.ld/lane-quarter", k.TILE, "add.s32 %r21, %r3, %r20", "mov.b32 %r21, %r3", "$load"),
@@ -350,7 +359,8 @@ MISTAKES = {
         "    @%p2 bra INITIALISED;\n    $init [done], 1;\nINITIALISED:\n    @%p1 bra ALLOCATED;\n"
         "    $alloc [slot], 128;\n    $relinquish;\nALLOCATED:\n    $before;\n    bar.sync 0;",
         "    @%p1 bra ALLOCATED;\n    $alloc [slot], 128;\n    $relinquish;\nALLOCATED:\n"
-        "    $before;\n    bar.sync 0;\n    @%p2 bra INITIALISED;\n    $init [done], 1;\nINITIALISED:",
+        "    $before;\n    bar.sync 0;\n    @%p2 bra INITIALISED;\n    $init [done], 1;\n"
+        "INITIALISED:",
         "$try"),
     "initialised by a thread on its own": Mistake(
         "mbarrier/published", k.BY_ROW, "    ld.u32 %r3, [%rd4];",
@@ -358,7 +368,8 @@ MISTAKES = {
     "one arrival too few": Mistake(
         "mbarrier/arrivals", k.TILE, "$init [done], 1", "$init [done], 2", "$init [done]"),
     "a count of threads, arrivals of warps": Mistake(
-        "mbarrier/arrivals", k.PERSISTENT, "$init [%r71], 4", "$init [%r71], 128", "$init [%r71]"),
+        "mbarrier/arrivals", k.PERSISTENT, "$init [%r71], 4", "$init [%r71], 128", "$init [%r71]",
+        perhaps=True),
     "all threads counted, one warpgroup arrives": Mistake(
         "mbarrier/arrivals", k.EARLY_EXIT, "$init [back], 128", "$init [back], 256",
         "$init [back]"),

@@ -1,8 +1,8 @@
 """The function level against the PTX ISA: right kernels are clean, one mistake gives one rule.
 
-The kernels and the mistakes stand in `function_kernels` and `function_mistakes`; what is expected of
-them is what the manual says of them.  Each mistake is one edit of a kernel that is right, so every
-pair says what the rule is about and what it is not about.
+The kernels and the mistakes stand in `function_kernels` and `function_mistakes`; what is expected
+is what the manual says.  Each mistake is one edit of a kernel that is right, so every pair says
+what the rule is about and what it is not about.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import functools
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Severity
@@ -146,10 +145,10 @@ def test_what_holds_for_every_thread_is_checked_without_the_block():
 
 
 def test_where_something_was_not_understood_what_is_missing_is_for_review():
-    """The commit may be what was not understood."""
+    """What arrives may be what was not understood."""
     mistake = MISTAKES["no commit"]
     text = mistake.broken().replace(
-        "ISSUED:", "mystery.commit.b64 [done];\nISSUED:"
+        "ISSUED:", "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [done];\nISSUED:"
     )  # fmt: skip
     found = verify_functions(read_ptx(text).module)
     (missing,) = (f for f in found if f.rule == mistake.rule)
