@@ -1271,6 +1271,57 @@ GO:
 )
 """One of two MMAs; the first attempt of a wait stands by itself."""
 
+COMPUTED_AGAIN = kernel(
+    PROLOGUE
+    + """
+    ld.param.u32 %r6, [steps];
+    setp.gt.s32 %p3, %r6, 0;
+    @!%p3 bra NO_MMA;
+    @%p2 bra NO_MMA;
+    $mma [%r3], %rd1, %rd2, $idesc, 0;
+    $commit [done];
+NO_MMA:
+    ld.param.u32 %r7, [steps];
+    setp.lt.s32 %p4, %r7, 1;
+    @%p4 bra NO_WAIT;
+WAIT:
+    $try %p5, [done], 0;
+    @!%p5 bra WAIT;
+NO_WAIT:
+    $after;
+    not.pred %p6, %p4;
+    not.pred %p7, %p6;
+    @%p7 bra NO_LOAD;
+    $load {%r22, %r23}, [%r5];
+    $loaded;
+NO_LOAD:
+"""
+    + EPILOGUE
+)
+"""Without optimisation: one condition, loaded and compared anew at each branch."""
+
+ALLOCATED_IF = kernel(
+    """
+    ld.param.u32 %r6, [steps];
+    setp.ne.s32 %p3, %r6, 0;
+    @!%p3 bra ALLOCATED;
+    $alloc [slot], 32;
+ALLOCATED:
+    setp.eq.s32 %p4, %r6, 0;
+    @%p4 bra END;
+    ld.shared.b32 %r3, [slot];
+    $store [%r3], {%r6, %r6};
+    $stored;
+    setp.ne.s32 %p5, %r6, 0;
+    @!%p5 bra END;
+    $dealloc %r3, 32;
+END:
+    ret;
+""",
+    ".reqntid 32",
+)
+"""Tensor memory only where there is something to do."""
+
 TWO_PHASES = kernel(
     PROLOGUE
     + """

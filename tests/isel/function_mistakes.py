@@ -236,6 +236,16 @@ MISTAKES = {
     "an MMA after the last wait": Mistake(
         "tcgen05.dealloc/before-completion", k.THREAD0, "    $loaded;",
         "    $loaded; @%p1 $mma [%r3], %rd7, %rd7, $idesc, 0; @%p1 $commit [full];", "$dealloc"),
+    "freed where nothing was allocated": Mistake(
+        "tcgen05.dealloc/unallocated", k.ALLOCATED_IF,
+        "    setp.eq.s32 %p4, %r6, 0;\n    @%p4 bra END;\n    ld.shared.b32 %r3, [slot];\n"
+        "    $store [%r3], {%r6, %r6};\n    $stored;\n    setp.ne.s32 %p5, %r6, 0;",
+        "    setp.eq.s32 %p4, %r6, 0;\n    ld.shared.b32 %r3, [slot]; @%p4 bra PAST;\n\n"
+        "    $store [%r3], {%r6, %r6}; PAST:\n    $stored;\n    setp.ge.u32 %p5, %r6, 0;",
+        "$dealloc", also=("tcgen05.alloc/never-freed", "tcgen05.alloc/published")),
+    "a condition that changed": Mistake(
+        "tcgen05.alloc/never-freed", k.ALLOCATED_IF, "    setp.ne.s32 %p5, %r6, 0;",
+        "    setp.gt.s32 %p5, %r6, 1;", _ALLOC),
     # ---- operands ----------------------------------------------------------------------------
     "copy not waited for": Mistake(
         "tcgen05.mma/before-copy", k.TILE, "FULL:\n    $try %p3, [full], 0;\n    @!%p3 bra FULL;",

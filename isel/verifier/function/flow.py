@@ -23,6 +23,7 @@ from intrinsics.mir import (
     Reg,
 )
 from intrinsics.row import Effect, Kind
+from isel.verifier.function.conditions import Conditions
 from isel.verifier.function.evaluate import Evaluator, Warp
 from isel.verifier.function.values import (
     LANES,
@@ -73,6 +74,7 @@ class Graph:
         self.nodes = _nodes(function)
         self.order = _reverse_postorder(self.nodes)
         self.single = _written_once(function)
+        self.conditions = Conditions.of(self.records, self.single)
         wanted = _wanted(self.records, _decisive)
         self.by_lane = _wanted(self.records, _synchronising)
         for node in self.nodes:
@@ -379,8 +381,8 @@ class WarpFlow:
             if isinstance(value.base, Elected):
                 return Leader(true, value.base.perhaps), True
             return Done(value.base.records, true), True
-        reg = guard.reg if isinstance(guard, Not) else guard
-        positive = holds != isinstance(guard, Not)
+        reg, opposite = self.graph.conditions.name(guard.reg if isinstance(guard, Not) else guard)
+        positive = (holds != isinstance(guard, Not)) != opposite
         if isinstance(value.base, Among):
             among = value.base.lanes if holds != bool(value.offset) else (1 << LANES) - 1
             return Assumed(reg, positive, value.base.by, among), among & lanes != 0

@@ -125,14 +125,18 @@ def _written(
     node, nothing = flow.graph.nodes[number], frozenset[Reg]()
     if not tracked:
         return [nothing] * (len(events) + 1)
+    changes: dict[Reg, set[Reg]] = {}
+    for reg in tracked:
+        for source in flow.graph.conditions.depends(reg):
+            changes.setdefault(source, set()).add(reg)
     starts = [node.first, *(event.index for event in events)]
     ends = [*starts[1:], node.first + len(node.records)]
     return [
         frozenset(
-            r
+            changed
             for mi in node.records[start - node.first : end - node.first]
-            for r in mi.defs()
-            if r in tracked
+            for reg in mi.defs()
+            for changed in changes.get(reg, ())
         )
         for start, end in zip(starts, ends, strict=True)
     ]
