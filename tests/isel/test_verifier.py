@@ -482,7 +482,7 @@ class Call:
             yield type_, "true"
         elif type_.endswith("*"):
             yield from [("i32", "0")] * int(self.facts["dim"].value[0])
-        elif name in ("half_split", "scale_d"):
+        elif name in ("half_split", "scale_d", "n"):
             yield type_, "2"
         elif type_.startswith("v"):
             yield ("i32", "%i") if self._registers(name) == 1 else (
