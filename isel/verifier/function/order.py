@@ -173,8 +173,9 @@ def before_all(
             gates.add(_Gate(event.place))
     before: set[int] = set()
     for gate in gates:
-        if not gate.is_skipped(analysis, others):
-            before |= gate.passed(analysis, {e.index for e in events})
+        passed = gate.passed(analysis, {e.index for e in events})
+        if passed and not gate.is_skipped(analysis, others):
+            before |= passed
     return before
 
 

@@ -302,10 +302,14 @@ def _short(way: list[str]) -> list[str]:
 
 def _relinquished_elsewhere(report: Report) -> None:
     """Another warp gives up the permit before a barrier that the allocation stands behind."""
-    given_up = report.analysis.events(Kind.RELINQUISH)
-    for alloc in report.analysis.events(Kind.ALLOC) if given_up else ():
-        for index in before_all(report.analysis, given_up, partial(_is, alloc)):
-            _after_relinquish(report, alloc, f"{report.line(index)}, before a barrier")
+    roles = report.analysis.roles
+    given_up = [(role, e) for role in roles for e in role.events() if e.kind is Kind.RELINQUISH]
+    for role in roles:
+        elsewhere = [event for other, event in given_up if other is not role]
+        allocs = [e for e in role.events() if e.kind is Kind.ALLOC]
+        for alloc in allocs if elsewhere else ():
+            for index in before_all(report.analysis, elsewhere, partial(_is, alloc)):
+                _after_relinquish(report, alloc, f"{report.line(index)}, before a barrier")
 
 
 def _is(event: Event, other: Event) -> bool:
