@@ -61,7 +61,7 @@ class Launch:
         grid: Dim3 | int = 1,
         block: Dim3 | int | None = None,
         cluster: Dim3 | int = 1,
-        smem: int = 0,
+        smem: int | None = None,
         kernel: str = "",
         **named: object,
     ) -> Statistics:

@@ -1,8 +1,8 @@
 """Every sample is exact under every schedule, and assembles for every target that it claims.
 
-A sample is a file of Python with `build() -> Kernel`, `operands() -> (*inputs, expected)`,
-`TARGETS` and `main()`; its kernel takes the inputs, then the output.  Such a file needs nothing
-here; a sample of another kind is a `kernel_test` of its own.
+A sample is a file of Python with `build() -> Kernel`, `operands(…) -> (*inputs, expected)`,
+`TARGETS` and `main()`, or a file of LLVM IR.  What kernel and arguments it takes differs, so each
+has a `kernel_test` of its own; the rest is the same for all.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from intrinsics.findings import Verdict, verdict
 from nvgen.api import compile_text
 from nvgen.assembler import assemble
 from nvgen.testing import Launch, assert_exact, kernel_test
-from tests.nvgen.samples import FILES, WALKTHROUGH, gemm_tile, sample
+from tests.nvgen.samples import FILES, WALKTHROUGH, gemm_tile, sample, warp_specialized
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -26,13 +26,36 @@ def test_sample_runs_and_compares_itself_with_numpy(path: Path, capsys) -> None:
     assert "equal to numpy" in capsys.readouterr().out
 
 
-@kernel_test(schedules="all", targets="sm_100a", opt=(0, 1, 2, 3))
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_sample_is_exact(launch: Launch, path: Path) -> None:
-    *inputs, expected = sample(path).operands()
-    got = np.zeros_like(expected)
-    launch(sample(path).build(), *inputs, got)
-    assert_exact(got, expected)
+LEVELS = (0, 1, 2, 3)
+
+
+@kernel_test(schedules="all", targets="sm_100a", opt=LEVELS)
+def test_the_tile_is_exact(launch: Launch) -> None:
+    a, b, expected = gemm_tile().operands()
+    d = np.full_like(expected, np.nan)
+    launch(gemm_tile().build(), a, b, d)
+    assert_exact(d, expected)
+
+
+@kernel_test(schedules="all", targets="sm_100a", opt=LEVELS)
+def test_the_warp_specialised_gemm_is_exact(launch: Launch) -> None:
+    """Two tiles for one CTA: eight steps of K go twice round a ring of four."""
+    size = 128, 256, 256
+    a, b, expected = warp_specialized().operands(*size)
+    d = np.full_like(expected, np.nan)
+    launch(warp_specialized().build(), a, b, d, *size)
+    assert_exact(d, expected)
+
+
+@kernel_test(schedules="all", targets="sm_100a", opt=LEVELS)
+def test_the_walkthrough_is_exact(launch: Launch) -> None:
+    """In global memory A lies as [k][m], B as [n][k]; small integers are exact."""
+    rng = np.random.default_rng(1)
+    a = rng.integers(-4, 5, (64, 64)).astype(ml_dtypes.bfloat16)
+    b = rng.integers(-4, 5, (128, 64)).astype(ml_dtypes.bfloat16)
+    d = np.full((64, 128), np.nan, np.float32)
+    launch(WALKTHROUGH, a, b, d)
+    assert_exact(d, a.astype(np.float32).T @ b.astype(np.float32).T)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -98,17 +121,6 @@ def test_the_tile_counts_its_bytes() -> None:
 
 
 # ---- the sample that is LLVM IR --------------------------------------------------------------
-
-
-@pytest.mark.parametrize("schedule", ["early", "late", "random:1", "random:2", "random:3"])
-def test_the_walkthrough_gives_what_numpy_gives(schedule: str) -> None:
-    """In global memory A lies as [k][m], B as [n][k]; small integers are exact."""
-    rng = np.random.default_rng(1)
-    a = rng.integers(-4, 5, (64, 64)).astype(ml_dtypes.bfloat16)
-    b = rng.integers(-4, 5, (128, 64)).astype(ml_dtypes.bfloat16)
-    d = np.zeros((64, 128), np.float32)
-    compile_text(WALKTHROUGH.read_text(), target="sm_100a").run(a, b, d, schedule=schedule)
-    assert np.array_equal(d, a.astype(np.float32).T @ b.astype(np.float32).T)
 
 
 @pytest.mark.parametrize("target", ["sm_100a", "sm_103a", "sm_110a"])

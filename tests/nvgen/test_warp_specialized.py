@@ -5,6 +5,7 @@ numpy gives the expected product; nvdisasm says what ptxas makes of the loops.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from intrinsics.element import ElementType
 from intrinsics.findings import SimulationError
 from nvgen import Kernel, KernelBuilder
 from nvgen.api import Compiled
+from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.samples import warp_specialized
 from tests.oracle import sass
 
@@ -33,13 +35,15 @@ def product(
     return d, expected
 
 
+@kernel_test(schedules="all", targets=TARGET)
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda t: t.value)
-@pytest.mark.parametrize("schedule", SCHEDULES)
-def test_the_ring_wraps_and_every_schedule_gives_the_product(schedule: str, dtype: ElementType):
+def test_the_ring_wraps_and_every_schedule_gives_the_product(launch: Launch, dtype: ElementType):
     """16 steps of K for one CTA: the ring of four goes round four times, the accumulators twice."""
-    compiled = warp_specialized().build(dtype).compile(target=TARGET)
-    found, expected = product(compiled, (256, 256, 256), 1, schedule, dtype)
-    assert np.array_equal(found, expected)
+    size = 256, 256, 256
+    a, b, expected = warp_specialized().operands(*size, dtype)
+    d = np.full_like(expected, np.nan)
+    launch(warp_specialized().build(dtype), a, b, d, *size)
+    assert_exact(d, expected)
 
 
 SHAPES = [
@@ -51,14 +55,17 @@ SHAPES = [
 ]
 
 
+@kernel_test(schedules="all", random=1, targets=TARGET)
 @pytest.mark.parametrize(("shape", "grid"), SHAPES, ids=str)
-@pytest.mark.parametrize("schedule", ["early", "late", "random:3"])
-def test_any_shape_and_grid(shape: tuple[int, int, int], grid: int, schedule: str):
+def test_any_shape_and_grid(launch: Launch, shape: tuple[int, int, int], grid: int):
     """One kernel for all; a CTA has one tile more than another, or none at all."""
-    found, expected = product(_compiled(), shape, grid, schedule, ElementType.F16)
-    assert np.array_equal(found, expected)
+    a, b, expected = warp_specialized().operands(*shape)
+    d = np.full_like(expected, np.nan)
+    launch(_compiled(), a, b, d, *shape, grid=grid)
+    assert_exact(d, expected)
 
 
+@functools.cache
 def _compiled() -> Compiled:
     compiled: Compiled = warp_specialized().build().compile(target=TARGET)
     return compiled
