@@ -6,8 +6,9 @@ The same test body then judges the hardware instead of the simulator:
     python -m pytest tests/oracle/test_scalar_values.py
     python -m pytest tests/sim/test_layouts_independent.py -k "box and not fault"
     python -m pytest tests/sim/test_tma.py -k formula
+    python -m pytest tests/sim/test_tma_store.py -k "formula or twice or half"
 
-needs a GPU of the tests' target (sm_90a) and the package cuda-bindings.  The driver gets PTX, and
+need a GPU of the tests' target (sm_90a) and the package cuda-bindings.  The driver gets PTX, and
 its own compiler assembles it.  Tensor maps are encoded by the driver.
 """
 

@@ -99,7 +99,7 @@ def _read_after_completion(
             "tensor memory is freed while an MMA may still write it"
             if frees
             else "the accumulator is accessed before the MMA is known to be complete",
-            got=f"{role}: a way here without it",
+            got=f"{role} can come here without it",
             expected=missing,
             hint="mbarrier.try_wait.parity until it succeeds, then "
             "tcgen05.fence::after_thread_sync, then the access",

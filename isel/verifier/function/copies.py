@@ -38,7 +38,7 @@ def _read_before_copied(
             f"{event.mi.row.head}/before-copy",
             event.index,
             "the MMA reads shared memory that a copy may not have filled yet",
-            got=f"{role}: a way here without a wait on mbarrier {names}",
+            got=f"{role} can come here without a wait on mbarrier {names}",
             expected=f"a wait on mbarrier {names}, which the copy to {name} signals",
             hint="mbarrier.try_wait.parity until it succeeds, before the MMA",
             section="cp.async.bulk.tensor",

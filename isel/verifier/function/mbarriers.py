@@ -94,7 +94,7 @@ def _published(report: Report, places: frozenset[Where]) -> None:
             "mbarrier/published",
             event.index,
             "an mbarrier is used before its initialisation is known",
-            got=f"{role}: a way to it without a barrier after mbarrier.init of {_used(event)}",
+            got=f"{role} can come to it without a barrier after mbarrier.init of {_used(event)}",
             expected="a barrier between mbarrier.init and the first use by another thread",
             hint="mbarrier.init; fence.mbarrier_init.release.cluster; bar.sync",
             section="mbarrier.init",
