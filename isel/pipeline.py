@@ -13,7 +13,6 @@ from intrinsics.targets import Ptx, Target
 from isel.llvm import ir
 from isel.passes.dead_code import remove_dead_code
 from isel.passes.destruct_ssa import destruct_ssa
-from isel.passes.expand_walkthrough import expand_walkthrough
 from isel.passes.layout import lay_out
 from isel.select.module import NO_SOURCE, Source, select_module
 
@@ -48,7 +47,7 @@ def lower(
         observe("select", result)
     for name in PASSES[1:]:
         if name == EXPAND:
-            expand_walkthrough(result)
+            _expand(result)
         else:
             for function in result.functions:
                 FUNCTION_PASSES[name](function)
@@ -56,3 +55,14 @@ def lower(
             observe(name, result)
     result.notes = list(dict.fromkeys(result.notes))  # one for each place, unrolled or not
     return result
+
+
+def _expand(module: Module) -> None:
+    """The pass of that name, imported where it has something to do: few modules have pseudo rows.
+
+    Raises: SelectionError.
+    """
+    if any(mi.row.pseudo for function in module.functions for mi in function.instructions()):
+        from isel.passes.expand_walkthrough import expand_walkthrough
+
+        expand_walkthrough(module)

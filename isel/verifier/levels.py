@@ -11,7 +11,7 @@ from dataclasses import replace
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target
-from isel.verifier.function.check import verify_functions
+from isel.verifier.function import concerns
 from isel.verifier.record import verify_records
 
 LEVELS = ("record", "function", "launch", "all")
@@ -29,7 +29,7 @@ def verify(
     """
     found = verify_records(module, target, ptx)
     if level != "record":
-        found += verify_functions(module, block)
+        found += _verify_functions(module, block)
     return [*found, *_not_checked(level)]
 
 
@@ -42,9 +42,18 @@ def advice(module: Module, level: str) -> list[Finding]:
         return []
     return [
         replace(f, severity=Severity.WARNING) if f.severity is Severity.ERROR else f
-        for f in verify_functions(module)
+        for f in _verify_functions(module)
         if f.severity is not Severity.NOTE
     ]
+
+
+def _verify_functions(module: Module, block: tuple[int, ...] = ()) -> list[Finding]:
+    """The function level; its rules are imported where there is something for them to look at."""
+    if not any(concerns(function) for function in module.functions):
+        return []
+    from isel.verifier.function.check import verify_functions
+
+    return verify_functions(module, block)
 
 
 def _not_checked(level: str) -> list[Finding]:

@@ -13,6 +13,7 @@ from intrinsics.findings import Finding, Place, Severity
 from intrinsics.mir import MachineFunction, Module
 from isel.verifier.function import (
     completion,
+    concerns,
     convergence,
     copies,
     mbarriers,
@@ -31,8 +32,6 @@ RULES: tuple[Callable[[Report], None], ...] = (
     mbarriers.check,
 )
 
-_RELEVANT = ("tcgen05.", "mbarrier.", "cp.async.bulk")
-
 
 def verify_functions(module: Module, block: tuple[int, ...] = ()) -> list[Finding]:
     """Judge every function of `module` as a whole.
@@ -41,7 +40,7 @@ def verify_functions(module: Module, block: tuple[int, ...] = ()) -> list[Findin
     """
     found: list[Finding] = []
     for function in module.functions:
-        if any(mi.row.head.startswith(_RELEVANT) for mi in function.instructions()):
+        if concerns(function):
             found += _verify(module, function, function.launch.reqntid or block)
     return found
 
