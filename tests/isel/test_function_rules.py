@@ -17,10 +17,11 @@ from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Module
 from isel.verifier.function.check import verify_functions
 from isel.verifier.record import verify_records
+from nvgen.api import compile_text
 from tests.isel.function_kernels import CLEAN, HEAD, kernel
 from tests.isel.function_mistakes import MISTAKES, Mistake
 from tests.isel.function_soups import soups
-from tests.nvgen.samples import gemm_llvm, gemm_tile
+from tests.nvgen.samples import WALKTHROUGH, gemm_tile, warp_specialized
 from tests.oracle import llvm
 
 
@@ -52,15 +53,26 @@ def test_there_are_kernels():
     assert HEAD not in CLEAN.values()
 
 
-def test_the_sample_is_clean():
-    ptx = gemm_tile().build().compile(target="sm_100a").ptx
+SAMPLES = {"tile": gemm_tile, "warp-specialised": warp_specialized}
+
+
+@pytest.mark.parametrize("opt", [0, 1, 2, 3])
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_sample_is_clean(name: str, opt: int):
+    ptx = SAMPLES[name]().build().compile(target="sm_100a", opt=opt).ptx
     assert verify_functions(module_of(ptx)) == []
 
 
 @pytest.mark.parametrize("opt", [0, 3])
-def test_the_sample_as_llvm_compiles_it_is_clean(opt: int):
-    (outcome,) = llvm.compile_all([gemm_llvm()], "sm_100a", "8.6", opt=opt)
+@pytest.mark.parametrize("name", SAMPLES)
+def test_a_sample_as_llvm_compiles_it_is_clean(name: str, opt: int):
+    (outcome,) = llvm.compile_all([SAMPLES[name]().build().llvm], "sm_100a", "8.6", opt=opt)
     assert verify_functions(module_of(outcome.ptx)) == []
+
+
+def test_the_walkthrough_is_clean():
+    ptx = compile_text(WALKTHROUGH.read_text(), target="sm_100a").ptx
+    assert verify_functions(module_of(ptx)) == []
 
 
 # ---- what is wrong ---------------------------------------------------------------------------

@@ -157,7 +157,9 @@ def _kept(
         before: frozenset[Reg] = nothing
         for event, changed in zip(events.get(node, ()), written[node], strict=False):
             before |= changed
-            first |= {_asked(event) or -1} - before
+            reg = _asked(event)
+            if reg is not None and reg not in before:
+                first.add(reg)
         gone[node] = before | written[node][-1]
         ends = {e.condition.reg for e in flow.edges[node] if isinstance(e.condition, Assumed)}
         asked[node] = frozenset(first | (ends - gone[node])) & tracked
