@@ -113,7 +113,7 @@ class TensorMemory:
             raise fault(
                 "tensor-memory-bounds",
                 f"{agent} touches a column that is not allocated",
-                got=f"column {int(columns[~allocated].min())}",
+                got=f"column {int(np.min(columns[~allocated]))}",
                 expected=f"columns {live}" if live else "no column is allocated",
                 section="Tensor Memory Allocation",
             )
