@@ -18,16 +18,40 @@ from isel.select.module import NO_SOURCE, Source, select_module
 
 Observer = Callable[[str, Module], None]
 
-FUNCTION_PASSES: dict[str, Callable[[MachineFunction], None]] = {
-    "dead-code": remove_dead_code,
-    "destruct-ssa": destruct_ssa,
-    "layout": lay_out,
-    "renumber": renumber,
+Pass = Callable[[Module], None]
+
+
+def _each(run: Callable[[MachineFunction], None]) -> Pass:
+    """A pass that does the same to every function."""
+
+    def over(module: Module) -> None:
+        for function in module.functions:
+            run(function)
+
+    return over
+
+
+def _expand_walkthrough(module: Module) -> None:
+    """The pass of that name, imported where it has something to do: few modules have pseudo rows.
+
+    Raises: SelectionError.
+    """
+    if any(mi.row.pseudo for function in module.functions for mi in function.instructions()):
+        from isel.passes.expand_walkthrough import expand_walkthrough
+
+        expand_walkthrough(module)
+
+
+MODULE_PASSES: dict[str, Pass] = {
+    "dead-code": _each(remove_dead_code),
+    "destruct-ssa": _each(destruct_ssa),
+    "expand-walkthrough": _expand_walkthrough,
+    "layout": _each(lay_out),
+    "renumber": _each(renumber),
 }
+"""What follows selection, in order."""
 
-EXPAND = "expand-walkthrough"
-
-PASSES = ("select", "dead-code", "destruct-ssa", EXPAND, "layout", "renumber")
+PASSES = ("select", *MODULE_PASSES)
 """Names of the passes, in order."""
 
 
@@ -45,24 +69,9 @@ def lower(
     result = select_module(module, target, ptx, source)
     if observe is not None:
         observe("select", result)
-    for name in PASSES[1:]:
-        if name == EXPAND:
-            _expand(result)
-        else:
-            for function in result.functions:
-                FUNCTION_PASSES[name](function)
+    for name, run in MODULE_PASSES.items():
+        run(result)
         if observe is not None:
             observe(name, result)
     result.notes = list(dict.fromkeys(result.notes))  # one for each place, unrolled or not
     return result
-
-
-def _expand(module: Module) -> None:
-    """The pass of that name, imported where it has something to do: few modules have pseudo rows.
-
-    Raises: SelectionError.
-    """
-    if any(mi.row.pseudo for function in module.functions for mi in function.instructions()):
-        from isel.passes.expand_walkthrough import expand_walkthrough
-
-        expand_walkthrough(module)

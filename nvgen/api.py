@@ -23,7 +23,6 @@ from isel.verifier.record import check_target, lowest_ptx
 from nvgen.assembler import assemble_module
 from nvgen.llvm import parse
 from nvgen.llvm_guard import nesting_limit
-from nvgen.optimizer.optimize import optimize
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import Kernel
@@ -266,6 +265,8 @@ def check_text(
         module = read_module(printed)
         source = Source(file, align_places(module, text), text)
         if opt:
+            from nvgen.optimizer.optimize import optimize
+
             printed, module, source = optimize(printed, module, source, opt, chosen)
         lowered = lower(module, chosen, version, source, observe)
     final = version or lowest_ptx(lowered, chosen)

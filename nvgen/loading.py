@@ -15,7 +15,7 @@ from asmprinter.mir_printer import print_mir
 from asmprinter.mir_reader import read_mir
 from asmprinter.ptx_printer import print_ptx
 from asmprinter.ptx_reader import read_ptx
-from intrinsics.findings import Finding, Place, VerificationError, errors, input_error
+from intrinsics.findings import Finding, InputError, Place, VerificationError, errors, input_error
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
 from isel.verifier.levels import verify
@@ -159,10 +159,7 @@ def _from_llvm(
     from nvgen.api import check_text
 
     if target is None:
-        raise input_error(
-            "target/missing", "LLVM IR does not say its target", expected="--target sm_…",
-            hint="`nvgen targets` lists them",
-        )  # fmt: skip
+        raise no_target()
     compiled = check_text(
         text,
         target=target,
@@ -183,6 +180,16 @@ def _from_llvm(
         compiled.judged,
         compiled.llvm,
         compiled.stages,
+    )
+
+
+def no_target() -> InputError:
+    """What is said of LLVM IR without a target to compile it for."""
+    return input_error(
+        "target/missing",
+        "LLVM IR does not say its target",
+        expected="--target sm_…",
+        hint="`nvgen targets` lists them",
     )
 
 

@@ -15,6 +15,7 @@ from intrinsics.mir import (
     predecessors,
     successors,
 )
+from isel.ways import reach
 
 
 def lay_out(function: MachineFunction) -> None:
@@ -53,14 +54,8 @@ def _thread_jumps(function: MachineFunction) -> None:
 
 
 def _drop_unreachable(function: MachineFunction) -> None:
-    after = successors(function)
-    seen, work = {0}, [0]
-    while work:
-        for target in after[work.pop()]:
-            if target not in seen:
-                seen.add(target)
-                work.append(target)
-    function.blocks = [block for i, block in enumerate(function.blocks) if i in seen]
+    reached = reach(successors(function), [0])
+    function.blocks = [block for i, block in enumerate(function.blocks) if i in reached]
 
 
 def _join_chains(function: MachineFunction) -> None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from intrinsics.mir import MachineFunction, MachineInstr, Not, Reg, Special, successors
 from intrinsics.modifiers import Space
+from isel.ways import post_dominators, reach
 
 _SAME_FOR_ALL = (
     *("ctaid", "nctaid", "ntid", "clusterid", "nclusterid", "cluster_", "is_explicit_cluster"),
@@ -48,7 +49,7 @@ def divergent_blocks(function: MachineFunction) -> dict[int, MachineInstr]:
                     changed = True
                 if not mi.form.is_terminator or _guard(mi) not in divergent:
                     continue
-                region = _region(after, i, meets[i]) - blocks.keys()
+                region = reach(after, after[i], {meets[i]}) - blocks.keys()
                 blocks.update(dict.fromkeys(region, mi))
                 changed |= bool(region)
     return blocks
@@ -69,35 +70,11 @@ def _is_divergent(mi: MachineInstr, divergent: set[Reg]) -> bool:
     return any(isinstance(op, Special) and not op.name.startswith(_SAME_FOR_ALL) for op in mi.ops)
 
 
-def _region(after: list[list[int]], branch: int, meet: int) -> set[int]:
-    """The blocks between a branch and the block where its ways meet."""
-    found: set[int] = set()
-    work = [s for s in after[branch] if s != meet]
-    while work:
-        i = work.pop()
-        if i not in found:
-            found.add(i)
-            work += [s for s in after[i] if s != meet]
-    return found
-
-
 def _meeting_points(function: MachineFunction) -> list[int]:
     """For each block, the first that every way from it comes through; the exit is one past all."""
     ways = _ways(function)
-    end = len(ways)
-    everything = (1 << end + 1) - 1
-    later = [everything] * end + [1 << end]  # bit sets: the blocks that every way comes through
-    changed = True
-    while changed:
-        changed = False
-        for i in reversed(range(end)):
-            common = everything
-            for s in ways[i]:
-                common &= later[s]
-            if common | 1 << i != later[i]:
-                later[i] = common | 1 << i
-                changed = True
-    return [_nearest(later, i) for i in range(end)]
+    later = post_dominators(ways)
+    return [_nearest(later, i) for i in range(len(ways) - 1)]
 
 
 def _nearest(later: list[int], i: int) -> int:
@@ -113,20 +90,10 @@ def _ways(function: MachineFunction) -> list[list[int]]:
     for block, targets in zip(function.blocks, successors(function), strict=True):
         leaves = any(mi.row.id in ("ret", "exit") for mi in block.instrs) or not targets
         found.append([*targets, end] if leaves else targets)
-    return found
+    return [*found, []]
 
 
 def reaches(function: MachineFunction) -> list[set[int]]:
     """For each block, the blocks that control may come to after it; itself only round a loop."""
     after = successors(function)
-    found = []
-    for i in range(len(after)):
-        seen: set[int] = set()
-        work = list(after[i])
-        while work:
-            j = work.pop()
-            if j not in seen:
-                seen.add(j)
-                work += after[j]
-        found.append(seen)
-    return found
+    return [reach(after, following) for following in after]

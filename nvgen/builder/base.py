@@ -64,11 +64,12 @@ class BuilderBase:
 
     def select(self, condition: Int, if_true: IntLike, if_false: IntLike, bits: int = 32) -> Int:
         """One of two values, by a condition."""
-        yes, no = (
-            choice.value if isinstance(choice, Int) else constant(choice, bits)
-            for choice in (if_true, if_false)
-        )
+        yes, no = self.number(if_true, bits), self.number(if_false, bits)
         return Int(self, self.at_caller().select(condition.value, yes, no))
+
+    def number(self, value: IntLike, bits: int = 32) -> ir.Value:
+        """A value, or a constant of `bits` bits."""
+        return value.value if isinstance(value, Int) else constant(value, bits)
 
     def raw(self, value: Int | int | Pointer, type_: ir.Type) -> ir.Value:
         """A value as llvmlite's, checked against the type that is wanted.

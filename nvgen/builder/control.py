@@ -13,7 +13,7 @@ from enum import Enum
 from llvmlite import ir
 
 from nvgen.builder.intrinsics import IntrinsicCalls
-from nvgen.builder.values import Barrier, Int, IntLike, constant, refuse
+from nvgen.builder.values import Barrier, Int, IntLike, refuse
 
 
 class Scope(Enum):
@@ -187,7 +187,7 @@ class ControlFlow(IntrinsicCalls):
         before = builder.block
         body = builder.append_basic_block(f"loop.{self._blocks}")
         after = builder.append_basic_block(f"after.{self._blocks}")
-        first, last, known = self._index(start), self._index(stop), self._known()
+        first, last, known = self.number(start), self.number(stop), self._known()
         builder.cbranch(builder.icmp_unsigned("<", first, last), body, after)
         builder.position_at_end(body)
         index = builder.phi(ir.IntType(32), name=f"i{self._blocks}")
@@ -198,7 +198,7 @@ class ControlFlow(IntrinsicCalls):
         yield Int(self, index)
         builder = self.at_caller()
         end = builder.block
-        following = builder.add(index, self._index(step))
+        following = builder.add(index, self.number(step))
         index.add_incoming(following, end)
         for (variable, _), value in zip(known, turning, strict=True):
             value.value.add_incoming(variable.value.value, end)
@@ -212,9 +212,6 @@ class ControlFlow(IntrinsicCalls):
         builder.function.blocks.remove(block)
         builder.function.blocks.append(block)
         builder.position_at_end(block)
-
-    def _index(self, value: IntLike) -> ir.Value:
-        return value.value if isinstance(value, Int) else constant(value, 32)
 
     def wait(self, barrier: Barrier, phase: IntLike) -> None:
         """Wait until the phase of parity `phase` of an mbarrier has completed."""

@@ -11,7 +11,7 @@ import sys
 
 from intrinsics.findings import Finding, InputError, NvgenError, errors, input_error
 from nvgen.files import printable, read_text
-from nvgen.loading import language_of
+from nvgen.loading import language_of, no_target
 from nvgen.render import Line, Printer, as_json, print_findings
 from nvgen.trace import Decoded, Stage, Story, trace
 
@@ -30,10 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
             expected="LLVM IR",
         )
     if arguments.target is None:
-        raise input_error(
-            "target/missing", "LLVM IR does not say its target", expected="--target sm_…",
-            hint="`nvgen targets` lists them",
-        )  # fmt: skip
+        raise no_target()
     try:
         story, findings = _story(arguments, text)
     except NvgenError as error:

@@ -43,7 +43,7 @@ from isel.llvm.reader import read_module
 from isel.passes.dead_code import remove_dead_code
 from isel.passes.destruct_ssa import destruct_ssa
 from isel.passes.layout import lay_out
-from isel.pipeline import FUNCTION_PASSES, PASSES, lower
+from isel.pipeline import MODULE_PASSES, PASSES, lower
 
 B32, PRED = ScalarType.B32, ScalarType.PRED
 
@@ -462,16 +462,18 @@ def test_leaving_ssa_form_keeps_the_meaning(drawn: Drawn):
 @given(ssa_functions())
 def test_all_passes_together_keep_the_meaning(drawn: Drawn):
     expected = means(drawn.function)
-    for name, apply in FUNCTION_PASSES.items():
-        apply(drawn.function)
+    module = Module(TARGETS["sm_100a"], functions=[drawn.function])
+    for name, apply in MODULE_PASSES.items():
+        apply(module)
         assert means(drawn.function) == expected, name
 
 
 @examples(200)
 @given(ssa_functions())
 def test_layout_leaves_no_needless_branch(drawn: Drawn):
-    for apply in FUNCTION_PASSES.values():
-        apply(drawn.function)
+    module = Module(TARGETS["sm_100a"], functions=[drawn.function])
+    for apply in MODULE_PASSES.values():
+        apply(module)
     function = drawn.function
     names = [block.name for block in function.blocks]
     assert len(set(names)) == len(names)

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from intrinsics.mir import Imm, MachineInstr, Mem, Reg, Special, Sym
-from intrinsics.modifiers import Compare, ScalarType, Space
+from intrinsics.modifiers import Compare, ScalarType
+from isel.verifier.function.evaluate import PARAMS
 
-_PARAMS = (Space.PARAM, Space.PARAM_ENTRY, Space.PARAM_FUNC)
 _OPPOSITE = {
     Compare.NE: Compare.EQ,
     Compare.GE: Compare.LT,
@@ -62,7 +62,7 @@ class Conditions:
     def _key(self, mi: MachineInstr) -> tuple[object, bool]:
         """What two records have in common that compute the same, and whether this one negates."""
         address = mi.get("a")
-        if mi.row.id == "ld" and mi.form.facts.get("space") in _PARAMS:
+        if mi.row.id == "ld" and mi.form.facts.get("space") in PARAMS:
             whole = isinstance(address, Mem) and isinstance(address.base, Sym)
             return ((mi.form, address) if whole else None), False
         if not mi.form.is_pure:

@@ -31,7 +31,7 @@ def _aligned(report: Report) -> None:
     """An `.aligned` instruction is executed by the whole warp or not at all."""
     for walker in report.analysis.walkers:
         everyone = walker.flow.warp.lanes
-        for event in (e for found in walker.events.values() for e in found):
+        for event in walker.each():
             if not event.mi.row.effects.effect & Effect.ALIGNED:
                 continue
             threads = event.threads
@@ -107,7 +107,7 @@ def _lane_quarters(report: Report) -> None:
     """A warp accesses the quarter of the lanes that its number has within its warpgroup."""
     for walker in report.analysis.walkers:
         warp = walker.flow.warp.number
-        for event in (e for found in walker.events.values() for e in found):
+        for event in walker.each():
             if event.kind not in (Kind.TENSOR_LOAD, Kind.TENSOR_STORE):
                 continue
             address = event.value("taddr")

@@ -41,7 +41,9 @@ WAITS = (
 """Rows that ask an mbarrier whether a phase is complete."""
 
 _SHARED = (Space.SHARED, Space.SHARED_CTA)
-_PARAMS = (Space.PARAM, Space.PARAM_ENTRY, Space.PARAM_FUNC)
+PARAMS = (Space.PARAM, Space.PARAM_ENTRY, Space.PARAM_FUNC)
+"""State spaces of parameters."""
+
 _ADDRESS_BITS = 18
 """Shared memory addresses of a CTA have no more bits: descriptors keep them all."""
 
@@ -151,13 +153,8 @@ _Rule: TypeAlias = Callable[[Evaluator, MachineInstr, int], Iterator[tuple[Reg, 
 # ---- numbers ---------------------------------------------------------------------------------
 
 
-def _masked(value: Offset, bits: int) -> Offset:
-    mask = (1 << bits) - 1
-    return tuple(x & mask for x in value) if isinstance(value, tuple) else _mask(value, mask)
-
-
-def _mask(value: int | None, mask: int) -> int | None:
-    return None if value is None else value & mask
+def _masked(value: int | tuple[int, ...], bits: int) -> int | tuple[int, ...]:
+    return combine(int.__and__, value, (1 << bits) - 1)
 
 
 def _signed(value: int, bits: int) -> int:
@@ -170,9 +167,7 @@ def _calculate(operation: Callable[[int, int], int], a: Value, b: Value, bits: i
     spread = max(a.spread, b.spread)
     if a.number is None or b.number is None:
         return unknown(spread)
-    result = _masked(combine(operation, a.number, b.number), bits)
-    assert result is not None
-    found = known(result)
+    found = known(_masked(combine(operation, a.number, b.number), bits))
     return Value(None, found.offset, min(spread, found.spread))
 
 
@@ -205,6 +200,12 @@ def _difference(a: Value, b: Value, bits: int) -> Value:
 
 def _pair(e: Evaluator, mi: MachineInstr) -> tuple[Value, Value]:
     return e.slot(mi, "a"), e.slot(mi, "b")
+
+
+def _number_last(e: Evaluator, mi: MachineInstr) -> tuple[Value, Value]:
+    """The operands of what does not care for their order; a number, if there is one, is second."""
+    a, b = _pair(e, mi)
+    return (a, b) if a.number is None else (b, a)
 
 
 def _write(mi: MachineInstr, value: Value, slot: str = "d") -> Iterator[tuple[Reg, Value]]:
@@ -264,10 +265,7 @@ def _multiply(*, wide: bool, add: bool) -> _Rule:
 
 
 def _and(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
-    a, b = _pair(e, mi)
-    if a.number is not None:
-        a, b = b, a
-    yield from _write(mi, _conjunction(a, b, _bits(mi)))
+    yield from _write(mi, _conjunction(*_number_last(e, mi), _bits(mi)))
 
 
 def _conjunction(a: Value, b: Value, bits: int) -> Value:
@@ -308,10 +306,7 @@ def _among(a: Value, b: Value) -> Value | None:
 
 
 def _or(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
-    a, b = _pair(e, mi)
-    if a.number is not None:
-        a, b = b, a
-    yield from _write(mi, _disjunction(a, b, _bits(mi)))
+    yield from _write(mi, _disjunction(*_number_last(e, mi), _bits(mi)))
 
 
 def _disjunction(a: Value, b: Value, bits: int) -> Value:
@@ -338,9 +333,7 @@ def _is_multiple(value: Offset, step: int) -> bool:
 
 
 def _xor(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
-    a, b = _pair(e, mi)
-    if a.number is not None:
-        a, b = b, a
+    a, b = _number_last(e, mi)
     if a.is_predicate and b.number == 1:
         found = _negated(a)
     else:
@@ -470,8 +463,9 @@ def _cvt(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Valu
     assert isinstance(source, ScalarType)
     assert isinstance(wanted, ScalarType)
     if value.number is not None:
-        value = _read(value, source)
-        value = Value(None, _masked(value.offset, wanted.bits), value.spread)
+        number = _read(value, source).number
+        assert number is not None
+        value = Value(None, _masked(number, wanted.bits), value.spread)
     yield from _write(mi, value)
 
 
@@ -484,11 +478,11 @@ def _load(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Val
 def _loaded(address: Value, space: object, type_: ScalarType) -> Value:
     if isinstance(address.base, Symbol) and isinstance(address.offset, int):
         name, offset = address.base.name, address.offset
-        if space in _PARAMS:
+        if space in PARAMS:
             return Value(Parameter(f"{name}+{offset}" if offset else name), 0, Spread.CTA)
         if (space in _SHARED or space is None) and type_.bits == 32:
             return Value(Loaded(name, offset), 0, Spread.CTA)
-    if space in (*_PARAMS, Space.CONST):
+    if space in (*PARAMS, Space.CONST):
         return unknown(address.spread)
     return unknown(max(address.spread, Spread.WARP))
 

@@ -231,11 +231,6 @@ class Assumed:
     spread: Spread
     lanes: int = (1 << LANES) - 1
 
-    @property
-    def varies(self) -> bool:
-        """Whether it may differ from lane to lane."""
-        return self.spread is Spread.THREAD
-
 
 Condition: TypeAlias = Lanes | Leader | Done | Assumed | None
 
@@ -270,6 +265,14 @@ class WarpFlow:
     def reached(self) -> Iterator[int]:
         """The nodes that the warp can come to, in reverse postorder."""
         return (n for n in self.graph.order if self.environments[n] is not None)
+
+    def ways(self) -> list[list[int]]:
+        """The nodes that each node leads to; behind the last stands the end of the function."""
+        end = len(self.edges)
+        return [
+            *([end if e.target == EXIT else e.target for e in found] for found in self.edges),
+            [],
+        ]
 
     def visit(self, node: int) -> Iterator[tuple[int, MachineInstr, Evaluator]]:
         """The records of a node, each with the evaluator as it is before the record."""

@@ -9,7 +9,7 @@ from intrinsics.findings import Severity
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.order import Order
 from isel.verifier.function.report import Report
-from isel.verifier.function.values import Symbol, Value, Where
+from isel.verifier.function.values import Symbol, Where, where
 
 _ARRIVALS = (Kind.ARRIVE, Kind.COMMIT)
 _USES = (Kind.ASK, *_ARRIVALS)
@@ -36,13 +36,7 @@ def _uses(report: Report) -> list[tuple[Event, Where | None]]:
 def signalled(event: Event) -> Where | None:
     """The mbarrier that a copy signals."""
     value = event.value("mbar")
-    return None if value is None else _place(value)
-
-
-def _place(value: Value) -> Where | None:
-    if not isinstance(value.base, Symbol):
-        return None
-    return Where(value.base, value.offset if isinstance(value.offset, int) else None)
+    return where(value) if value is not None and isinstance(value.base, Symbol) else None
 
 
 def _initialised(

@@ -212,6 +212,10 @@ class Walker:
             candidates = candidates[: len(candidates) // 2]
         return cls(flow, events, waits, known[key])
 
+    def each(self) -> Iterator[Event]:
+        """The events of the warp, node by node."""
+        return itertools.chain.from_iterable(self.events.values())
+
     def is_affordable(self) -> bool:
         """Whether walks with what is tracked come to a sensible number of points."""
         limit = _POINTS + _POINTS_PER_NODE * len(self.flow.graph.nodes)

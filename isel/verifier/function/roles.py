@@ -13,9 +13,10 @@ from functools import cached_property
 from intrinsics.mir import MachineFunction
 from isel.verifier.function.evaluate import Warp
 from isel.verifier.function.events import Event, Kind, events_of
-from isel.verifier.function.flow import EXIT, Graph, WarpFlow
+from isel.verifier.function.flow import Graph, WarpFlow
 from isel.verifier.function.paths import Tracked, Walker
 from isel.verifier.function.values import LANES
+from isel.ways import reach
 
 Block = tuple[int, int, int]
 
@@ -32,8 +33,7 @@ class Role:
 
     def events(self) -> Iterator[Event]:
         """What one of the warps does, node by node."""
-        for found in self.walker.events.values():
-            yield from found
+        return self.walker.each()
 
     def __str__(self) -> str:
         first, last = self.warps[0], self.warps[-1]
@@ -68,9 +68,8 @@ class Analysis:
         """Events by record, with the warps that they are of."""
         found: dict[int, list[tuple[int, Event]]] = {}
         for walker in self.walkers:
-            for events in walker.events.values():
-                for event in events:
-                    found.setdefault(event.index, []).append((walker.flow.warp.number, event))
+            for event in walker.each():
+                found.setdefault(event.index, []).append((walker.flow.warp.number, event))
         return found
 
     @cached_property
@@ -105,8 +104,7 @@ def _signature(walker: Walker) -> object:
     edges = tuple(tuple(found) for found in walker.flow.edges)
     events = tuple(
         (e.index, e.kind, e.threads, e.count, None if e.kind in _OWN_PLACES else e.place)
-        for found in walker.events.values()
-        for e in found
+        for e in walker.each()
     )
     return edges, events
 
@@ -114,22 +112,9 @@ def _signature(walker: Walker) -> object:
 def _repeated(flow: WarpFlow) -> set[int]:
     """The records on a cycle of the flow."""
     found: set[int] = set()
-    for node in flow.reached():
-        if _reaches(flow, node):
-            first = flow.graph.nodes[node].first
-            found.update(range(first, first + len(flow.graph.nodes[node].records)))
+    ways = flow.ways()
+    for number in flow.reached():
+        if number in reach(ways, ways[number]):
+            node = flow.graph.nodes[number]
+            found.update(range(node.first, node.first + len(node.records)))
     return found
-
-
-def _reaches(flow: WarpFlow, node: int) -> bool:
-    """Whether a way leads from a node back to it."""
-    seen: set[int] = set()
-    pending = [edge.target for edge in flow.edges[node]]
-    while pending:
-        current = pending.pop()
-        if current == node:
-            return True
-        if current != EXIT and current not in seen:
-            seen.add(current)
-            pending += [edge.target for edge in flow.edges[current]]
-    return False

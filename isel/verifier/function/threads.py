@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from isel.verifier.function.flow import EXIT, Assumed, Edge, Lanes, Leader, WarpFlow
+from isel.verifier.function.flow import Assumed, Edge, Lanes, Leader, WarpFlow
 from isel.verifier.function.values import Spread
+from isel.ways import post_dominators, reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +70,14 @@ def threads_of(flow: WarpFlow) -> list[Threads]:
     splits = [n for n in flow.reached() if any(_splits(e) for e in flow.edges[n])]
     if not splits:
         return found
-    after = _post_dominators(flow)
+    ways = flow.ways()
+    after = post_dominators(ways)
     for split in splits:
-        sides = [(e, _until(flow, e.target, _joins(after, split))) for e in flow.edges[split]]
+        joins = _joins(after, split, end=count)
+        sides = [
+            (edge, reach(ways, [to], joins))
+            for edge, to in zip(flow.edges[split], ways[split], strict=True)
+        ]
         for node in set().union(*(nodes for _, nodes in sides)):
             takers = [edge for edge, nodes in sides if node in nodes]
             if len(takers) == 1:
@@ -86,40 +92,6 @@ def _splits(edge: Edge) -> bool:
     return isinstance(condition, Leader)
 
 
-def _post_dominators(flow: WarpFlow) -> list[int]:
-    """For each node the set of nodes, as bits, that every way from it to the end passes."""
-    everything = (1 << len(flow.graph.nodes)) - 1
-    after = [everything] * len(flow.graph.nodes)
-    order = list(flow.reached())[::-1]
-    changed = True
-    while changed:
-        changed = False
-        for node in order:
-            common = everything
-            for edge in flow.edges[node]:
-                common &= 0 if edge.target == EXIT else after[edge.target]
-            if not flow.edges[node]:
-                common = 0
-            common |= 1 << node
-            if common != after[node]:
-                after[node] = common
-                changed = True
-    return after
-
-
-def _joins(after: list[int], split: int) -> int:
-    """The nodes, as bits, where the threads that part at `split` are together again."""
-    return after[split] & ~(1 << split)
-
-
-def _until(flow: WarpFlow, start: int, stops: int) -> set[int]:
-    """The nodes from `start` to the first of `stops`, which is not among them."""
-    seen: set[int] = set()
-    pending = [start]
-    while pending:
-        node = pending.pop()
-        if node == EXIT or node in seen or stops >> node & 1:
-            continue
-        seen.add(node)
-        pending += [edge.target for edge in flow.edges[node]]
-    return seen
+def _joins(after: list[int], split: int, end: int) -> set[int]:
+    """The nodes where the threads that part at `split` are together again, or have ended."""
+    return {n for n in range(end) if after[split] >> n & 1 and n != split} | {end}

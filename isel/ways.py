@@ -1,0 +1,44 @@
+"""Ways through a graph that is given by each node's successors.
+
+Layer: isel.  Nodes are numbers; a node without successors is an end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+
+
+def reach(
+    after: Sequence[Iterable[int]], starts: Iterable[int], stops: Container[int] = ()
+) -> set[int]:
+    """The nodes that ways from `starts` come to, these among them, up to the first of `stops`."""
+    found: set[int] = set()
+    pending = list(starts)
+    while pending:
+        node = pending.pop()
+        if node not in found and node not in stops:
+            found.add(node)
+            pending += after[node]
+    return found
+
+
+def post_dominators(after: Sequence[Sequence[int]]) -> list[int]:
+    """For each node, as bits, the nodes that every way from it to an end passes; it is one of them.
+
+    From where no way leads to an end, these are all nodes.
+    """
+    everything = (1 << len(after)) - 1
+    later = [everything if following else 1 << i for i, following in enumerate(after)]
+    changed = True
+    while changed:
+        changed = False
+        for i in reversed(range(len(after))):
+            if not after[i]:
+                continue
+            common = everything
+            for following in after[i]:
+                common &= later[following]
+            if common | 1 << i != later[i]:
+                later[i] = common | 1 << i
+                changed = True
+    return later

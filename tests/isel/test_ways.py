@@ -1,0 +1,41 @@
+"""Ways through small graphs, drawn by hand."""
+
+from __future__ import annotations
+
+import pytest
+
+from isel.ways import post_dominators, reach
+
+DIAMOND = [[1, 2], [3], [3], [4], []]  # 0 parts, 3 joins, 4 ends
+LOOP = [[1], [2, 3], [1], []]  # 1 and 2 go round
+ENDLESS = [[1, 2], [1], []]  # 1 never ends
+TWO_ENDS = [[1, 2], [], []]
+
+
+@pytest.mark.parametrize(
+    ("after", "starts", "stops", "expected"),
+    [
+        (DIAMOND, [0], (), {0, 1, 2, 3, 4}),
+        (DIAMOND, [1], {3}, {1}),
+        (DIAMOND, [3], {3}, set()),
+        (LOOP, LOOP[2], (), {1, 2, 3}),
+        (LOOP, LOOP[0], {3}, {1, 2}),
+        (LOOP, LOOP[3], (), set()),
+    ],
+)
+def test_what_ways_come_to(after, starts, stops, expected):
+    assert reach(after, starts, stops) == expected
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        (DIAMOND, [{0, 3, 4}, {1, 3, 4}, {2, 3, 4}, {3, 4}, {4}]),
+        (LOOP, [{0, 1, 3}, {1, 3}, {1, 2, 3}, {3}]),
+        (ENDLESS, [{0, 2}, {0, 1, 2}, {2}]),
+        (TWO_ENDS, [{0}, {1}, {2}]),
+    ],
+)
+def test_what_every_way_passes(after, expected):
+    found = [{i for i in range(len(after)) if bits >> i & 1} for bits in post_dominators(after)]
+    assert found == expected
