@@ -26,7 +26,8 @@ from nvgen.llvm_guard import nesting_limit
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import Kernel
-    from nvgen.sim.launch import Argument, Dim3, Output, Statistics
+    from nvgen.parameters import Output
+    from nvgen.sim.launch import Argument, Dim3, Statistics
 
 
 @dataclass(slots=True)
@@ -135,7 +136,7 @@ class Compiled:
 def _arguments(values: Sequence[object]) -> list[Argument | Output]:
     import numpy as np
 
-    from nvgen.sim.launch import Output
+    from nvgen.parameters import Output
     from nvgen.tensor_map import TensorMap
 
     found: list[Argument | Output] = []

@@ -111,7 +111,7 @@ class Kernel:
 def _on_host(parameter: Parameter, value: object) -> object:
     found = _tensor_map(parameter, value) if parameter.box else value
     if parameter.is_output and isinstance(found, (np.ndarray, TensorMap)):
-        from nvgen.sim.launch import Output
+        from nvgen.parameters import Output
 
         return Output(found)
     return found

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from intrinsics.findings import input_error
 from intrinsics.mir import MachineFunction, Module, Param, Variable
 from intrinsics.modifiers import ScalarType, Space
+from nvgen.parameters import Array, Number, Output, describe, misfit, number_bytes
 from nvgen.sim.compile import Compiler
 from nvgen.sim.engine import Engine, Schedule
 from nvgen.sim.faults import not_simulated
@@ -28,8 +28,6 @@ from nvgen.sim.semantics.table import makers
 from nvgen.sim.shared import round_up, shared_layout
 from nvgen.tensor_map import SIZE, TensorMap
 
-Array: TypeAlias = NDArray[np.generic]
-Number: TypeAlias = int | float | np.integer | np.floating
 Argument: TypeAlias = Array | TensorMap | Number
 Dim3: TypeAlias = tuple[int, int, int]
 
@@ -38,15 +36,6 @@ SHARED_LIMIT = 227 * 1024
 
 MAX_STEPS = 20_000_000
 MAX_CTAS = 1 << 16
-
-
-@dataclass(slots=True)
-class Output:
-    """An array that the kernel writes, itself or through a tensor map: its bytes count as unwritten
-    before the launch.
-    """
-
-    array: Array | TensorMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +177,7 @@ class _Binding:
                 "run/arguments",
                 f"kernel {function.name} has {len(function.params)} parameters",
                 got=f"{len(arguments)} arguments",
-                expected=", ".join(_describe(p) for p in function.params) or "none",
+                expected=", ".join(describe(p) for p in function.params) or "none",
             )
         data = bytearray()
         offsets: dict[str, int] = {}
@@ -210,12 +199,12 @@ class _Binding:
             case np.ndarray():
                 return self._pointer(param, argument, written=True)
         if isinstance(argument, (int, float, np.integer, np.floating)):
-            return _number(param, argument)
-        raise _misfit(param, type(argument).__name__)
+            return number_bytes(param, argument)
+        raise misfit(param, type(argument).__name__)
 
     def _tensor_map(self, param: Param, argument: TensorMap, *, written: bool = True) -> bytes:
         if param.type is not ScalarType.B8 or param.size < SIZE:
-            raise _misfit(param, "a tensor map")
+            raise misfit(param, "a tensor map")
         key = struct.pack("<16sQ", b"nvgen tensor map", len(self.tensor_maps)).ljust(SIZE, b"\0")
         self.tensor_maps[key] = BoundMap(argument, argument.array)
         if self.stores:
@@ -240,7 +229,7 @@ class _Binding:
 
     def _pointer(self, param: Param, array: Array, *, written: bool) -> bytes:
         if not param.is_pointer and param.type is not ScalarType.U64:
-            raise _misfit(param, f"an array of {array.dtype}")
+            raise misfit(param, f"an array of {array.dtype}")
         return self._region(param, array, written=written).base.to_bytes(param.size, "little")
 
     def _region(self, param: Param, array: Array, *, written: bool) -> Region:
@@ -280,32 +269,6 @@ class _Binding:
 
 def _identity(array: Array) -> tuple[object, ...]:
     return array.__array_interface__["data"], array.shape, array.strides, array.dtype.itemsize
-
-
-def _number(param: Param, value: Number) -> bytes:
-    if param.type.kind == "f":
-        try:
-            return struct.pack("<f" if param.size == 4 else "<d", float(value))
-        except OverflowError:
-            raise _misfit(param, f"the number {value}") from None
-    if param.is_pointer or param.type is ScalarType.B8 or isinstance(value, (float, np.floating)):
-        raise _misfit(param, f"the number {value}")
-    bits = 8 * param.size
-    if not -(1 << bits - 1) <= int(value) < 1 << bits:
-        raise _misfit(param, f"the number {value}")
-    return (int(value) & ((1 << bits) - 1)).to_bytes(param.size, "little")
-
-
-def _describe(param: Param) -> str:
-    if param.type is ScalarType.B8:
-        return f"{param.size} bytes by value"
-    return "pointer" if param.is_pointer else param.type.value
-
-
-def _misfit(param: Param, got: str) -> Exception:
-    return input_error(
-        "run/argument", f"an argument does not fit {param.name}", got=got, expected=_describe(param)
-    )
 
 
 # ---- threads ---------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ import numpy as np
 
 from intrinsics.mir import MachineFunction
 from nvgen import Compiled
-from nvgen.sim.launch import Output
+from nvgen.parameters import Output
 from nvgen.tensor_map import TensorMap
 
 ON_GPU = os.environ.get("NVGEN_TEST_DEVICE", "sim") == "cuda"

@@ -9,8 +9,9 @@ from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Severity
 from intrinsics.mir import Module
 from isel.verifier.record import verify_records
+from nvgen.parameters import Output
 from nvgen.sim.engine import parse_schedule
-from nvgen.sim.launch import Argument, Output, simulate
+from nvgen.sim.launch import Argument, simulate
 from nvgen.tensor_map import tensor_map
 from tests.nvgen.samples import gemm_llvm, gemm_tile, warp_specialized
 from tests.oracle import llvm

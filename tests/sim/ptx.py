@@ -13,8 +13,9 @@ import numpy as np
 
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Severity, SimulationError
+from nvgen.parameters import Output
 from nvgen.sim.engine import parse_schedule
-from nvgen.sim.launch import Argument, Output, Statistics, simulate
+from nvgen.sim.launch import Argument, Statistics, simulate
 from nvgen.tensor_map import TensorMap
 from tests.oracle import gpu
 

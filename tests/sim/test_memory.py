@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from nvgen.parameters import Output
 from nvgen.sim.faults import Fault
-from nvgen.sim.launch import Output
 from nvgen.sim.memory import Access, Memory, Proxy, Region, gather, scatter
 from nvgen.tensor_map import tensor_map
 from tests.sim.ptx import findings, rule, run

@@ -27,9 +27,10 @@ from intrinsics.modifiers import LdStNum, MmaKind
 from nvgen import KernelBuilder
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import Barrier, Int, Pointer, Vector
+from nvgen.parameters import Output
 from nvgen.sim.engine import parse_schedule
 from nvgen.sim.faults import DeadlockError, Fault, NotSimulatedError
-from nvgen.sim.launch import Output, simulate
+from nvgen.sim.launch import simulate
 from nvgen.tensor_map import tensor_map
 from tests.oracle.gemm import Gemm
 from tests.sim.kernels import (

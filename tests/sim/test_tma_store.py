@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from nvgen.sim.launch import Output
+from nvgen.parameters import Output
 from nvgen.tensor_map import TensorMap, tensor_map
 from tests.sim.layouts import tma_stored
 from tests.sim.ptx import SCHEDULES, findings, run
