@@ -6,10 +6,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit bench reference clean
+.PHONY: help demo test lint types unit gpu-test bench reference clean
 
 help: ## list the tasks
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: $(READY) ## one kernel through every stage: LLVM IR, MIR, PTX, ptxas, CPU simulator, numpy
 	@$(BIN)/python samples/demo.py
@@ -26,6 +26,9 @@ types: $(READY) ## the type checker
 
 unit: $(READY) ## the tests, on all cores
 	$(BIN)/python -m pytest -n auto
+
+gpu-test: $(READY) ## the tests that also run on a GPU, on the GPU that is here
+	$(BIN)/python -m pytest -n auto -m "gpu or nvgen_kernel_test" --device cuda -rs
 
 bench: $(READY) ## speed: ratios of nvgen's stages to LLVM's, in one run
 	$(BIN)/python tests/benchmarks/compile_speed.py

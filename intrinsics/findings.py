@@ -148,6 +148,10 @@ class SimulationError(NvgenError):
     """A simulated run ended early: a fault, a deadlock, or something that is not simulated."""
 
 
+class DriverError(NvgenError):
+    """The CUDA driver refused a launch, or a kernel failed or did not end on the GPU."""
+
+
 class InternalError(Exception):
     """A bug of nvgen."""
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from asmprinter.mir_printer import print_mir
 from asmprinter.ptx_printer import print_ptx
 from intrinsics.findings import Finding, VerificationError, errors, input_error
-from intrinsics.mir import Module
+from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
 from isel.llvm.reader import read_module
 from isel.pipeline import Observer, lower
@@ -21,13 +21,17 @@ from isel.select.module import Source
 from isel.verifier.levels import LEVELS, advice, verify
 from isel.verifier.record import check_target, lowest_ptx
 from nvgen.assembler import assemble_module
+from nvgen.launches import DEVICES, Dim3, check_shape, dim3, kernel_of, three
 from nvgen.llvm import parse
 from nvgen.llvm_guard import nesting_limit
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import Kernel
+    from nvgen.driver.jobs import Shape
+    from nvgen.driver.loaded import LoadedKernel
+    from nvgen.launches import Statistics
     from nvgen.parameters import Output
-    from nvgen.sim.launch import Argument, Dim3, Statistics
+    from nvgen.sim.launch import Argument
 
 
 @dataclass(slots=True)
@@ -83,33 +87,85 @@ class Compiled:
         device: str = "sim",
         schedule: str = "early",
         kernel: str = "",
+        timeout: float = 60.0,
         **named: object,
     ) -> Statistics:
         """Launch the kernel on a device; arrays that it writes are changed in place.
 
         `smem` is the size of dynamic shared memory in bytes: what the kernel is known to need, if
-        nothing is said.  `device` is "sim" (the CPU simulator); `schedule` is "early", "late" or
-        "random:SEED".
+        nothing is said.  `device` is "sim" (the CPU simulator) or "cuda" (the first GPU).
+        `schedule` is the simulator's: "early", "late" or "random:SEED".  `timeout` is the GPU's:
+        seconds after which a kernel is ended; numpy arrays travel to a process of its own for that,
+        arrays of the GPU (DLPack, `__cuda_array_interface__`) are used where they are.
 
-        Raises: InputError for arguments or a shape that do not fit, SimulationError for a fault.
+        Raises: InputError for arguments or a shape that do not fit, SimulationError or DriverError
+        for what goes wrong.
         """
-        check_device(device)
+        check_device(device, schedule)
+        name = kernel or self._only_kernel()
+        function = kernel_of(self.module, name)
+        chosen = dim3(block if block is not None else self._block(name))
+        check_shape(function, dim3(grid), chosen)
+        arguments = self.kernel.arguments(args, dict(named)) if self.kernel else [*args]
+        dynamic = self._dynamic_shared() if smem is None else smem
+        if device == "cuda":
+            from nvgen.driver.jobs import Shape
+
+            return self._on_gpu(
+                function, arguments, Shape(dim3(grid), chosen, dim3(cluster), dynamic), timeout
+            )
         from nvgen.sim.engine import parse_schedule
         from nvgen.sim.launch import simulate
 
-        name = kernel or self._only_kernel()
-        shape = block if block is not None else self._block(name)
-        arguments = self.kernel.arguments(args, dict(named)) if self.kernel else [*args]
         return simulate(
             self.module,
             name,
             _arguments(arguments),
             grid=dim3(grid),
-            block=dim3(shape),
+            block=chosen,
             cluster=dim3(cluster),
-            smem=self._dynamic_shared() if smem is None else smem,
+            smem=dynamic,
             schedule=parse_schedule(schedule),
         )
+
+    def load(self, kernel: str = "") -> LoadedKernel:
+        """Load a kernel on the GPU, to launch it on arrays that live there, on streams, and timed.
+
+        Raises: InputError when there is no GPU that runs it, AssemblerError, DriverError.
+        """
+        from nvgen.driver.launch import load_kernel
+
+        function = kernel_of(self.module, kernel or self._only_kernel())
+        required = function.launch.reqntid
+        return load_kernel(
+            self.module,
+            self.ptx_version,
+            self.target,
+            function,
+            three(required) if required else None,
+            self._dynamic_shared(),
+        )
+
+    def _on_gpu(
+        self, function: MachineFunction, arguments: list[object], shape: Shape, timeout: float
+    ) -> Statistics:
+        from nvgen.driver.launch import launch_host, on_device
+        from nvgen.launches import Statistics
+
+        if not on_device(arguments):
+            took = launch_host(
+                self.module, self.ptx_version, self.target, function, arguments, shape, timeout
+            )
+            return Statistics(milliseconds=took)
+        took = self.load(function.name).time(
+            *arguments,
+            grid=shape.grid,
+            block=shape.block,
+            cluster=shape.cluster,
+            smem=shape.smem,
+            timeout=timeout,
+        )
+        return Statistics(milliseconds=took)
 
     def _only_kernel(self) -> str:
         names = [f.name for f in self.module.functions if f.is_kernel]
@@ -129,8 +185,7 @@ class Compiled:
             raise input_error(
                 "run/block", f"kernel {name} does not say its block size", expected="block=…"
             )
-        x, y, z = (*required, 1, 1)[:3]
-        return x, y, z
+        return three(required)
 
 
 def _arguments(values: Sequence[object]) -> list[Argument | Output]:
@@ -153,24 +208,22 @@ def _arguments(values: Sequence[object]) -> list[Argument | Output]:
     return found
 
 
-def check_device(device: str) -> None:
-    """Whether kernels can be launched on `device`.
+def check_device(device: str, schedule: str = "early") -> None:
+    """Whether there is such a device, and the schedule is one of its.
 
     Raises: InputError.
     """
-    if device != "sim":
+    if device not in DEVICES:
         raise input_error(
-            "run/device",
-            f"no device '{device}'",
-            got=device,
-            expected="sim",
-            hint="launching on a GPU through the CUDA driver is not part of this version",
+            "run/device", f"no device '{device}'", got=device, expected=" or ".join(DEVICES)
         )
-
-
-def dim3(size: Dim3 | int) -> Dim3:
-    """A launch dimension from one to three numbers."""
-    return (size, 1, 1) if isinstance(size, int) else size
+    if device != "sim" and schedule != "early":
+        raise input_error(
+            "run/schedule",
+            "a GPU has its own schedule",
+            got=schedule,
+            expected='no schedule, or device="sim"',
+        )
 
 
 def compile(

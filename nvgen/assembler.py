@@ -49,8 +49,8 @@ def _failed(message: str, *, hint: str = "", got: str = "") -> AssemblerError:
     return AssemblerError([Finding("ptxas/failed", Severity.ERROR, message, got=got, hint=hint)])
 
 
-def assemble(ptx: str, target: Target) -> Assembled:
-    """Assemble PTX for `target`.
+def assemble(ptx: str, target: Target, arch: str = "") -> Assembled:
+    """Assemble PTX for `target`, or for the later architecture `arch`.
 
     Raises: AssemblerError when ptxas is missing, or with a finding for each of its errors.
     """
@@ -64,7 +64,14 @@ def assemble(ptx: str, target: Target) -> Assembled:
     with tempfile.TemporaryDirectory(prefix="nvgen-") as folder:
         source, cubin = Path(folder, "in.ptx"), Path(folder, "out.cubin")
         source.write_text(ptx)
-        command = [str(ptxas), "-v", f"-arch={target.renamed_to}", str(source), "-o", str(cubin)]
+        command = [
+            str(ptxas),
+            "-v",
+            f"-arch={arch or target.renamed_to}",
+            str(source),
+            "-o",
+            str(cubin),
+        ]
         try:
             done = subprocess.run(
                 command, capture_output=True, text=True, errors="replace", check=False
@@ -87,15 +94,15 @@ def assemble(ptx: str, target: Target) -> Assembled:
         return Assembled(cubin.read_bytes(), log)
 
 
-def assemble_module(module: Module, ptx: Ptx, target: Target) -> Assembled:
-    """Print `module` as PTX and assemble it.
+def assemble_module(module: Module, ptx: Ptx, target: Target, arch: str = "") -> Assembled:
+    """Print `module` as PTX and assemble it for `target`, or for the later architecture `arch`.
 
     Raises: AssemblerError, its findings at the places of the records that ptxas complains of.
     """
     printed = print_ptx(module, ptx)
     lines = printed.text.split("\n")
     try:
-        return assemble(printed.text, target)
+        return assemble(printed.text, target, arch)
     except AssemblerError as error:
         raise AssemblerError(
             [_at_record(finding, module, printed, lines) for finding in error.findings]

@@ -193,7 +193,24 @@ def _run(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--device", choices=("sim", "cuda"), default="sim")
     parser.add_argument("--schedule", default="early", help="early, late or random:SEED")
+    parser.add_argument(
+        "--timeout",
+        type=_seconds,
+        default=60.0,
+        metavar="SECONDS",
+        help="seconds until a kernel on a GPU is ended",
+    )
     parser.add_argument("--json", action="store_true", help="report as JSON")
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if 0.0 < seconds <= 1e6:
+        return seconds
+    raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds")
 
 
 def _trace(parser: argparse.ArgumentParser) -> None:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from intrinsics.findings import InputError, input_error
 from intrinsics.mir import Param
 from intrinsics.modifiers import ScalarType
-from nvgen.tensor_map import TensorMap
 
 Array: TypeAlias = NDArray[np.generic]
 Number: TypeAlias = int | float | np.integer | np.floating
@@ -24,10 +23,10 @@ Number: TypeAlias = int | float | np.integer | np.floating
 @dataclass(slots=True)
 class Output:
     """An array that the kernel writes, itself or through a tensor map: its bytes count as unwritten
-    before the launch.
+    before the launch.  `array` is an array or a `TensorMap`.
     """
 
-    array: Array | TensorMap
+    array: object
 
 
 def number_bytes(param: Param, value: Number) -> bytes:

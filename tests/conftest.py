@@ -1,8 +1,36 @@
-"""What holds for all tests: properties are repeatable, and no test is against the clock."""
+"""What holds for all tests: properties are repeatable, and no test is against the clock.
+
+Tests marked `gpu` run their kernels on the device under test: `--device cuda` makes that a GPU.
+"""
 
 from __future__ import annotations
 
+import os
+
+import pytest
 from hypothesis import settings
+
+from intrinsics.targets import TARGETS
+from nvgen.testing.devices import obstacle
+from tests.oracle.gpu import DEVICE_VARIABLE
 
 settings.register_profile("nvgen", derandomize=True, deadline=None, database=None)
 settings.load_profile("nvgen")
+
+GPU_TARGET = TARGETS["sm_90a"]
+"""What the tests that are marked `gpu` are compiled for."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "gpu: its kernels run on a GPU as they do on the simulator")
+    os.environ[DEVICE_VARIABLE] = config.option.nvgen_device or "sim"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Skip what cannot run on the GPU that is here, and say why."""
+    why = obstacle(os.environ[DEVICE_VARIABLE], GPU_TARGET)
+    if not why:
+        return
+    for item in items:
+        if item.get_closest_marker("gpu"):
+            item.add_marker(pytest.mark.skip(reason=why))

@@ -31,6 +31,7 @@ from nvgen.builder.tiles import (
     swizzle_mode,
 )
 from nvgen.builder.values import Barrier, Barriers, Int, Pointer, Vector, refuse
+from nvgen.driver.views import is_device_array
 from nvgen.tensor_map import TensorMap, tensor_map
 
 if TYPE_CHECKING:
@@ -110,22 +111,25 @@ class Kernel:
 
 def _on_host(parameter: Parameter, value: object) -> object:
     found = _tensor_map(parameter, value) if parameter.box else value
-    if parameter.is_output and isinstance(found, (np.ndarray, TensorMap)):
-        from nvgen.parameters import Output
+    if not parameter.is_output:
+        return found
+    from nvgen.parameters import Output
 
-        return Output(found)
-    return found
+    is_array = isinstance(found, (np.ndarray, TensorMap)) or is_device_array(found)
+    return Output(found) if is_array else found
 
 
 def _tensor_map(parameter: Parameter, value: object) -> TensorMap:
     if isinstance(value, TensorMap):
         return value
+    if is_device_array(value):
+        return tensor_map(value, parameter.box, parameter.swizzle)
     if not isinstance(value, np.ndarray):
         raise input_error(
             "run/argument",
             f"'{parameter.name}' is a tensor map of an array",
             got=type(value).__name__,
-            expected="a numpy array",
+            expected="a numpy array, or one that lives on a GPU",
         )
     wanted = np.dtype(parameter.dtype.numpy) if parameter.dtype else value.dtype
     if value.dtype != wanted:

@@ -1,4 +1,4 @@
-"""`nvgen run`: one kernel on the CPU simulator, arrays from and to .npy files.
+"""`nvgen run`: one kernel on the CPU simulator or a GPU, arrays from and to .npy files.
 
 Layer: nvgen.commands.
 """
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from intrinsics.findings import (
+    DriverError,
     Finding,
     InputError,
     NvgenError,
@@ -22,13 +23,13 @@ from intrinsics.findings import (
 )
 from nvgen.commands.shape import parse_dim3
 from nvgen.files import check_writable, read_text, write_whole
+from nvgen.launches import Statistics
 from nvgen.loading import load
 from nvgen.render import as_json, print_findings
 
 if TYPE_CHECKING:
     from nvgen.api import Compiled
     from nvgen.commands.arguments import Given
-    from nvgen.sim.launch import Statistics
 
 OK, FINDING, USAGE, DEADLOCK, NOT_SIMULATED = 0, 1, 2, 3, 4
 _OUTCOMES = {
@@ -47,8 +48,7 @@ class _Outcome:
     status: int = OK
     findings: Sequence[Finding] = ()
     source: str = ""
-    steps: int = 0
-    operations: int = 0
+    statistics: Statistics = field(default_factory=Statistics)
     outputs: list[str] = field(default_factory=list)
 
 
@@ -70,14 +70,14 @@ def _run(arguments: argparse.Namespace, outcome: _Outcome) -> None:
     from nvgen.api import check_device
     from nvgen.commands.arguments import parse_argument
 
-    check_device(arguments.device)
+    check_device(arguments.device, arguments.schedule)
     given = [parse_argument(text) for text in arguments.arg]
     files = [one.output for one in given if one.output]
     _check_outputs(files)
     outcome.source = read_text(arguments.file)
     program = load(arguments.file, outcome.source, target=arguments.target, ptx=arguments.ptx)
-    statistics = _simulate(arguments, program.compiled(), given)
-    outcome.steps, outcome.operations = statistics.steps, statistics.operations
+    statistics = _launch(arguments, program.compiled(), given)
+    outcome.statistics = statistics
     outcome.findings = program.findings
     for one in given:
         if one.output:
@@ -96,7 +96,7 @@ def _check_outputs(paths: Sequence[str]) -> None:
         seen.add(real)
 
 
-def _simulate(
+def _launch(
     arguments: argparse.Namespace, compiled: Compiled, given: Sequence[Given]
 ) -> Statistics:
     return compiled.run(
@@ -105,7 +105,9 @@ def _simulate(
         block=parse_dim3(arguments.block, "block") if arguments.block else None,
         cluster=parse_dim3(arguments.cluster or "1", "cluster"),
         smem=arguments.smem,
+        device=arguments.device,
         schedule=arguments.schedule,
+        timeout=arguments.timeout,
         kernel=arguments.kernel,
     )
 
@@ -113,6 +115,10 @@ def _simulate(
 def _status(error: NvgenError) -> int:
     if isinstance(error, InputError):
         return USAGE
+    from nvgen.driver.errors import TIMEOUT
+
+    if isinstance(error, DriverError):
+        return DEADLOCK if error.findings[0].rule == TIMEOUT else FINDING
     if not isinstance(error, SimulationError):
         return FINDING
     from nvgen.sim.faults import DeadlockError, NotSimulatedError
@@ -123,12 +129,18 @@ def _status(error: NvgenError) -> int:
 
 
 def _as_json(arguments: argparse.Namespace, outcome: _Outcome) -> dict[str, object]:
+    statistics = outcome.statistics
+    how: dict[str, object] = {
+        "schedule": arguments.schedule,
+        "steps": statistics.steps,
+        "operations": statistics.operations,
+    }
+    if arguments.device != "sim":
+        how = {"device": arguments.device, "milliseconds": statistics.milliseconds}
     return {
         "file": arguments.file,
         "outcome": _OUTCOMES[outcome.status],
-        "schedule": arguments.schedule,
-        "steps": outcome.steps,
-        "operations": outcome.operations,
+        **how,
         "outputs": outcome.outputs,
         "findings": [as_json(f) for f in outcome.findings],
     }
@@ -138,8 +150,16 @@ def _say(arguments: argparse.Namespace, outcome: _Outcome) -> None:
     print_findings(outcome.findings, outcome.source)
     if outcome.status == OK:
         print(
-            f"{arguments.file}: ran to the end under schedule {arguments.schedule} in "
-            f"{outcome.steps} steps with {outcome.operations} asynchronous operations; "
+            f"{arguments.file}: ran to the end {_how(arguments, outcome.statistics)}; "
             f"wrote {', '.join(outcome.outputs) or 'nothing'}",
             file=sys.stderr,
         )
+
+
+def _how(arguments: argparse.Namespace, statistics: Statistics) -> str:
+    if statistics.milliseconds is not None:
+        return f"on the GPU in {statistics.milliseconds:.3f} ms"
+    return (
+        f"under schedule {arguments.schedule} in {statistics.steps} steps with "
+        f"{statistics.operations} asynchronous operations"
+    )

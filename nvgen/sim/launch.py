@@ -10,7 +10,6 @@ import itertools
 import math
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
@@ -18,6 +17,7 @@ import numpy as np
 from intrinsics.findings import input_error
 from intrinsics.mir import MachineFunction, Module, Param, Variable
 from intrinsics.modifiers import ScalarType, Space
+from nvgen.launches import Dim3, Statistics, check_shape, kernel_of
 from nvgen.parameters import Array, Number, Output, describe, misfit, number_bytes
 from nvgen.sim.compile import Compiler
 from nvgen.sim.engine import Engine, Schedule
@@ -29,21 +29,12 @@ from nvgen.sim.shared import round_up, shared_layout
 from nvgen.tensor_map import SIZE, TensorMap
 
 Argument: TypeAlias = Array | TensorMap | Number
-Dim3: TypeAlias = tuple[int, int, int]
 
 SHARED_LIMIT = 227 * 1024
 """Bytes of shared memory that a CTA can have on the machines with tensor memory."""
 
 MAX_STEPS = 20_000_000
 MAX_CTAS = 1 << 16
-
-
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """What a run took."""
-
-    steps: int
-    operations: int
 
 
 def simulate(
@@ -63,8 +54,9 @@ def simulate(
     Raises: InputError for a launch that does not fit the kernel, SimulationError for what goes
     wrong.
     """
-    function = _function(module, kernel)
-    _check_shape(function, grid, block, cluster)
+    function = kernel_of(module, kernel)
+    check_shape(function, grid, block)
+    _check_simulated(function, grid, cluster)
     memory = Memory()
     symbols, static = shared_layout(module, function)
     _check_shared(static, smem)
@@ -90,33 +82,7 @@ def simulate(
     return Statistics(machine.steps, machine.engine.issued)
 
 
-def _function(module: Module, kernel: str) -> MachineFunction:
-    found = module.function(kernel)
-    if found is not None and found.is_kernel:
-        return found
-    names = ", ".join(f.name for f in module.functions if f.is_kernel)
-    raise input_error(
-        "run/kernel", f"no kernel '{kernel}'", got=kernel, expected=names or "a kernel"
-    )
-
-
-def _check_shape(function: MachineFunction, grid: Dim3, block: Dim3, cluster: Dim3) -> None:
-    threads = block[0] * block[1] * block[2]
-    if not 1 <= threads <= 1024 or min(grid) < 1 or min(block) < 1:
-        raise input_error(
-            "run/shape",
-            "the launch shape is not possible",
-            got=f"grid {grid}, block {block}",
-            expected="1 to 1024 threads a block, every dimension at least 1",
-        )
-    wanted = (*function.launch.reqntid, 1, 1)[:3] if function.launch.reqntid else block
-    if tuple(block) != tuple(wanted):
-        raise input_error(
-            "run/block",
-            f"kernel {function.name} requires another block",
-            got=str(tuple(block)),
-            expected=str(tuple(wanted)),
-        )
+def _check_simulated(function: MachineFunction, grid: Dim3, cluster: Dim3) -> None:
     if math.prod(grid) > MAX_CTAS:
         raise not_simulated(f"grids of more than {MAX_CTAS} CTAs")
     if cluster != (1, 1, 1) or any(n > 1 for n in function.launch.cluster):

@@ -16,7 +16,7 @@ from nvgen.testing.devices import obstacle
 
 if TYPE_CHECKING:
     from nvgen.api import Compiled
-    from nvgen.sim.launch import Dim3, Statistics
+    from nvgen.launches import Dim3, Statistics
 
 
 @dataclass(slots=True, eq=False)
@@ -63,6 +63,7 @@ class Launch:
         cluster: Dim3 | int = 1,
         smem: int | None = None,
         kernel: str = "",
+        timeout: float = 60.0,
         **named: object,
     ) -> Statistics:
         """Compile `program` unless it is a Compiled, and launch its kernel; see `Compiled.run`.
@@ -87,6 +88,7 @@ class Launch:
                 device=self.device,
                 schedule=self.schedule or "early",  # a GPU has its own
                 kernel=kernel,
+                timeout=timeout,
                 **named,
             )
         except NvgenError as error:

@@ -143,9 +143,19 @@ def test_devices_and_schedules_that_do_not_exist_are_refused() -> None:
         compiled.run(np.zeros(32, np.int32), 1, block=32, schedule="later")
 
 
-def test_a_gpu_is_not_part_of_this_version_and_says_so() -> None:
-    with pytest.raises(InputError, match="not part of this version"):
-        nvgen.compile(ADD, target="sm_90a").run(np.zeros(32, np.int32), 1, block=32, device="cuda")
+def test_a_machine_without_a_gpu_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nvgen.driver.launch.gpu", lambda: (0, "no NVIDIA driver here"))
+    compiled = nvgen.compile(ADD, target="sm_90a")
+    with pytest.raises(InputError, match="no NVIDIA driver here"):
+        compiled.run(np.zeros(32, np.int32), 1, block=32, device="cuda")
+    with pytest.raises(InputError, match="no NVIDIA driver here"):
+        compiled.load()
+
+
+def test_a_gpu_has_its_own_schedule() -> None:
+    compiled = nvgen.compile(ADD, target="sm_90a")
+    with pytest.raises(InputError, match="a GPU has its own schedule"):
+        compiled.run(np.zeros(32, np.int32), 1, block=32, device="cuda", schedule="late")
 
 
 def test_what_is_no_optimisation_level_is_refused() -> None:

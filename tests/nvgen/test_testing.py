@@ -446,7 +446,6 @@ def test_what_a_gpu_cannot_run_is_skipped_with_a_reason(project: pytest.Pytester
 def test_a_gpu_of_another_kind_skips_what_the_test_compiles_itself(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("nvgen.api.check_device", lambda device: None)
     monkeypatch.setattr("nvgen.testing.devices.gpu", lambda: (90, ""))
     body = """
     @kernel_test

@@ -31,6 +31,8 @@ from tests.oracle.scalar_programs import (
     structured,
 )
 
+pytestmark = pytest.mark.gpu
+
 TARGET = "sm_90a"
 SENTINEL = 0xA5
 Bytes = NDArray[np.uint8]

@@ -13,9 +13,13 @@ import numpy as np
 
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Severity, SimulationError
+from intrinsics.targets import TARGETS, Ptx
+from nvgen.driver.jobs import Shape
+from nvgen.driver.launch import launch_host
+from nvgen.launches import Statistics
 from nvgen.parameters import Output
 from nvgen.sim.engine import parse_schedule
-from nvgen.sim.launch import Argument, Statistics, simulate
+from nvgen.sim.launch import Argument, simulate
 from nvgen.tensor_map import TensorMap
 from tests.oracle import gpu
 
@@ -73,11 +77,12 @@ def run(
     reading = read_ptx(text)
     wrong = [f for f in reading.findings if f.severity is Severity.ERROR]
     assert not wrong, wrong
-    if gpu.ON_GPU:
+    if gpu.on_gpu():
         (function,) = reading.module.functions
-        text = text.replace(".target sm_100a", ".target sm_90a")
-        gpu.run_ptx(text, function, arguments, block=(threads, 1, 1), smem=smem)
-        return Statistics(0, 0)
+        target, shape = TARGETS["sm_90a"], Shape((1, 1, 1), (threads, 1, 1), smem=smem)
+        reading.module.target = target
+        took = launch_host(reading.module, Ptx(8, 6), target, function, arguments, shape, 60.0)
+        return Statistics(milliseconds=took)
     return simulate(
         reading.module,
         "k",

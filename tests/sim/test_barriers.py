@@ -97,6 +97,7 @@ def perform(barrier: MBarrier, verb: str, n: int) -> None:
             barrier.arrive(1)
 
 
+@pytest.mark.gpu
 @given(COUNTS, STEPS)
 def test_an_mbarrier_does_what_the_model_does(count: int, steps: list[tuple[str, int]]):
     barrier = MBarrier.new("b", count)
@@ -127,6 +128,7 @@ LOOK = """
     st.global.v2.u32 [%a0+{offset}], {{%r1, %r2}};"""
 
 
+@pytest.mark.gpu
 @settings(max_examples=30)
 @given(COUNTS, STEPS)
 def test_the_instructions_do_what_the_model_does(count: int, steps: list[tuple[str, int]]):
@@ -141,6 +143,7 @@ def test_the_instructions_do_what_the_model_does(count: int, steps: list[tuple[s
         assert seen[i].tolist() == [after.completed % 2, 1 - after.completed % 2]
 
 
+@pytest.mark.gpu
 def test_bytes_that_come_before_they_are_expected():
     """complete, arrive, expect: the last one completes the phase, as it does on an H200."""
     barrier = MBarrier.new("b", 1)
@@ -229,6 +232,7 @@ def test_a_token_names_its_phase():
 # ---- the barriers of a CTA -------------------------------------------------------------------
 
 
+@pytest.mark.gpu
 def test_a_barrier_opens_when_the_last_one_has_come():
     barrier = CtaBarrier(3)
     for warp in range(3):
@@ -238,6 +242,7 @@ def test_a_barrier_opens_when_the_last_one_has_come():
     assert not barrier.holds(0, 0xFFFFFFFF)
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("leaver", [0, 1, 2])
 def test_threads_that_exit_are_not_waited_for(leaver: int, schedule: str):
@@ -267,6 +272,7 @@ meet:
     assert seen.tolist() == expected.tolist()
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_a_barrier_with_a_count_holds_only_those_who_use_it(schedule: str):
     """Warps 0 and 1 hand a value on through barrier 1; warps 2 and 3 never come there."""
@@ -307,6 +313,7 @@ def test_how_a_barrier_is_used(body: str, expected: str):
     assert rule(body, threads=64) == expected
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_a_barrier_that_reduces(schedule: str):
     """bar.red over 64 threads: how many, all, any; twice, so that nothing is left over."""

@@ -24,6 +24,7 @@ def field(value: int, position: int, length: int, *, bits: int, signed: bool) ->
     return found
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("position", POSITIONS)
 @pytest.mark.parametrize("type_", ["u32", "s32", "u64", "s64"])
 def test_every_field_is_what_the_manual_says(type_: str, position: int):
@@ -55,6 +56,7 @@ def test_a_field_beyond_255_is_a_fault(position: int, length: int):
     assert rule(f"{numbers} bfe.u32 %r3, %tx, %r1, %r2;") == "bit-field"
 
 
+@pytest.mark.gpu
 def test_only_the_threads_that_extract_are_asked():
     body = """
     mov.b32 %r1, 300;

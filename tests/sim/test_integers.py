@@ -37,6 +37,7 @@ def signed(value: int, bits: int) -> int:
     return value - (1 << bits) if value >> bits - 1 else value
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("mode", ["clamp", "wrap"])
 @pytest.mark.parametrize("way", ["l", "r"])
 def test_a_funnel_shift_is_what_the_manual_says(way: str, mode: str):
@@ -64,6 +65,7 @@ COUNTS: dict[str, Callable[[int, int], int]] = {
 }
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("bits", [32, 64])
 @pytest.mark.parametrize("name", COUNTS)
 def test_bits_are_counted_and_reversed(name: str, bits: int):
@@ -73,6 +75,7 @@ def test_bits_are_counted_and_reversed(name: str, bits: int):
     assert found == [COUNTS[name](value, bits) for value in values]
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("type_", ["u16", "s16", "u32", "s32", "u64", "s64"])
 @pytest.mark.parametrize("name", ["min", "max"])
 def test_the_least_and_the_greatest(name: str, type_: str):
@@ -87,6 +90,7 @@ def test_the_least_and_the_greatest(name: str, type_: str):
     assert computed(f"{name}.{type_} {{d}}, {{a}}, {{b}}", columns, bits, bits) == wanted
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("bits", [16, 32, 64])
 def test_the_absolute_value_of_the_lowest_number_is_itself(bits: int):
     mask = (1 << bits) - 1

@@ -166,6 +166,7 @@ def check_copy(
         )
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("item", DTYPES)
 @pytest.mark.parametrize("span", SPANS)
 def test_a_box_inside_the_tensor(span: int, item: int):
@@ -174,6 +175,7 @@ def test_a_box_inside_the_tensor(span: int, item: int):
     check_copy(source, DTYPES[item], (24, inner), span, [(0, 0), (5, inner), (13, 16 // item)])
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("span", SPANS)
 def test_a_box_over_the_border_is_filled_with_zeros(span: int):
     """Above, below, before, behind, at a corner, and all outside."""
@@ -183,6 +185,7 @@ def test_a_box_over_the_border_is_filled_with_zeros(span: int):
     check_copy(source, ElementType.F16, (8, inner), span, starts)
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("rank", [1, 2, 3, 4, 5])
 @pytest.mark.parametrize("span", [0, 32])
 def test_boxes_of_every_rank(rank: int, span: int):
@@ -205,6 +208,7 @@ def test_a_tensor_whose_rows_are_apart():
     check_copy(whole[::2, :48], ElementType.F16, (8, 16), 32, [(0, 0), (3, 16), (7, 40)])
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("span", [32, 64, 128])
 @pytest.mark.parametrize("offset", [128, 384, 896])
 def test_the_swizzle_is_that_of_the_address_not_of_the_box(span: int, offset: int):
@@ -213,6 +217,7 @@ def test_the_swizzle_is_that_of_the_address_not_of_the_box(span: int, offset: in
     check_copy(source, ElementType.U8, (11, span), span, [(0, 0), (7, 16)], offset=offset)
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize(("span", "inner"), [(128, 32), (128, 64), (64, 32), (32, 16)])
 def test_a_box_narrower_than_the_swizzle(span: int, inner: int):
     """Each row begins a span all the same; the bytes between stay, and are not counted."""
@@ -236,6 +241,7 @@ def test_an_innermost_coordinate_that_is_no_multiple_of_16_bytes_is_a_fault(
         dump.run(numbers((16, 64), dtype), (0, column))
 
 
+@pytest.mark.gpu
 def test_the_largest_box():
     source = numbers((256, 16), ElementType.U8)
     check_copy(source, ElementType.U8, (256, 16), 0, [(0, 0), (-100, 0)])

@@ -22,6 +22,7 @@ def collatz(n: int) -> int:
     return steps
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_lanes_leave_a_loop_one_by_one(schedule: str):
     """A loop with a branch inside, whose number of turns differs from lane to lane."""
@@ -46,6 +47,7 @@ done:""" + STORE.format("%r2")
     assert seen.tolist() == [collatz(n + 1) for n in range(64)]
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize(("guard", "value"), [("%p1", 1), ("!%p1", 0)])
 def test_a_guarded_instruction_acts_in_the_lanes_that_pass(guard: str, value: int):
     body = """
@@ -63,6 +65,7 @@ def test_a_guarded_instruction_acts_in_the_lanes_that_pass(guard: str, value: in
     assert seen[1].tolist() == np.where(passes, 20, 10).tolist()
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("leave", ["ret", "exit"])
 def test_some_lanes_exit_and_the_others_go_on(leave: str, schedule: str):
@@ -72,6 +75,7 @@ def test_some_lanes_exit_and_the_others_go_on(leave: str, schedule: str):
     assert seen.tolist() == [7] * 21 + [0] * 11
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_lanes_come_together_again(schedule: str):
     """After branches of different length, all lanes are at one barrier of the warp."""
@@ -93,6 +97,7 @@ short:
     assert seen.sum() == 1
 
 
+@pytest.mark.gpu
 @pytest.mark.parametrize("threads", [1, 17, 32, 48, 96])
 def test_a_warp_need_not_be_full(threads: int):
     """An aligned barrier waits for the threads that the last warp has, and no others run."""
@@ -101,6 +106,7 @@ def test_a_warp_need_not_be_full(threads: int):
     assert seen.tolist() == [1] * threads + [0] * (128 - threads)
 
 
+@pytest.mark.gpu
 def test_special_registers_follow_the_shape_of_the_launch():
     """x runs fastest; a lane is a thread's linear number modulo 32."""
     names = ("tid.x", "tid.y", "tid.z", "ctaid.x", "ctaid.y", "ctaid.z", "laneid", "warpid")

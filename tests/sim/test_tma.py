@@ -125,6 +125,7 @@ def after(copy: Copy, schedule: str = "early", to: str = "shared::cluster") -> N
     return seen
 
 
+@pytest.mark.gpu
 @settings(max_examples=60, deadline=None)
 @given(copies(), st.sampled_from(SCHEDULES), st.sampled_from(["shared::cluster", "shared::cta"]))
 def test_a_copy_leaves_what_the_formula_says(copy: Copy, schedule: str, to: str):

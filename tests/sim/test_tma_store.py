@@ -62,6 +62,7 @@ def map_of(copy: Copy) -> TensorMap:
     return tensor_map(target_of(copy), copy.box, copy.span)
 
 
+@pytest.mark.gpu
 @settings(max_examples=60, deadline=None)
 @given(copies(before=False), st.sampled_from(SCHEDULES))
 def test_a_store_leaves_what_the_formula_says(copy: Copy, schedule: str):
@@ -79,6 +80,7 @@ def test_a_store_leaves_what_the_formula_says(copy: Copy, schedule: str):
 WHOLE = Copy(2, (8, 64), (8, 64), (0, 0), 128, 0)
 
 
+@pytest.mark.gpu
 def test_an_array_given_twice_is_one_memory():
     """What goes through the tensor map is seen through the pointer, and comes back once."""
     found = target_of(WHOLE)
@@ -91,6 +93,7 @@ def test_an_array_given_twice_is_one_memory():
     assert np.array_equal(found, expected)
 
 
+@pytest.mark.gpu
 def test_an_output_that_is_only_half_stored_keeps_the_rest():
     half = WHOLE._replace(box=(4, 64))
     found = target_of(half)

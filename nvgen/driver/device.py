@@ -1,0 +1,260 @@
+"""A GPU in this process: code is loaded, kernels are launched, waited for and timed.
+
+Layer: nvgen.driver.  cuda.core gives the device, its streams, events and loaded code.  Launches go
+to the driver itself, because a parameter may be a struct or a tensor map, which cuda.core's
+`launch` does not take.  CUDA driver API, cuLaunchKernelEx, cuTensorMapEncodeTiled.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from intrinsics.findings import input_error
+from nvgen.driver.errors import driver_error
+from nvgen.driver.images import Image
+from nvgen.driver.jobs import MapOf, Pointer, Shape, Value
+
+if TYPE_CHECKING:
+    from cuda.bindings import driver
+    from cuda.core import Device, Event, Kernel, Stream
+
+PORTABLE_CLUSTER = 8
+"""CTAs of a cluster that every GPU with clusters can run."""
+
+_SHORTEST_NAP, _LONGEST_NAP = 20e-6, 2e-3
+
+
+def ok(result: tuple[object, ...], doing: str) -> object:
+    """What a call of the driver gives back.
+
+    Raises: DriverError when it failed.
+    """
+    from cuda.bindings import driver
+
+    status, *values = result
+    if status == driver.CUresult.CUDA_SUCCESS:
+        return values[0] if len(values) == 1 else None
+    raise _error(status, doing)
+
+
+def _error(status: object, doing: str) -> Exception:
+    from cuda.bindings import driver
+
+    _, text = driver.cuGetErrorString(status)
+    message = text.decode() if isinstance(text, bytes) else "unknown error"
+    return driver_error(str(getattr(status, "name", status)), message, doing)
+
+
+@functools.cache
+def open_device(ordinal: int = 0) -> Device:
+    """A GPU, made the current one of this thread.
+
+    Raises: InputError when cuda.core is not installed, DriverError when there is no GPU.
+    """
+    try:
+        from cuda.core import Device
+    except ImportError as error:
+        raise input_error(
+            "run/device",
+            "launching on a GPU needs cuda.core",
+            got=str(error),
+            hint="pip install 'nvgen[cuda]'",
+        ) from None
+    from cuda.bindings import driver
+
+    ok(driver.cuInit(0), "the CUDA driver cannot be used")
+    device = Device(ordinal)
+    device.set_current()
+    return device
+
+
+@dataclass(slots=True)
+class Code:
+    """A loaded kernel."""
+
+    device: Device
+    kernel: Kernel
+    kind: str
+
+    @property
+    def handle(self) -> driver.CUfunction:
+        """The kernel as the driver's launch takes it."""
+        from cuda.bindings import driver
+
+        return driver.CUfunction(int(self.kernel.handle))
+
+    def prepare(self, shape: Shape) -> None:
+        """Allow the kernel what a launch of this shape needs.
+
+        Raises: DriverError.
+        """
+        from cuda.bindings import driver
+
+        limits = driver.CUfunction_attribute
+        wanted = []
+        if shape.smem > 48 * 1024:
+            wanted.append((limits.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shape.smem))
+        if _product(shape.cluster) > PORTABLE_CLUSTER:
+            wanted.append((limits.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1))
+        kernel, device = driver.CUkernel(int(self.kernel.handle)), self.device.device_id
+        for attribute, value in wanted:
+            ok(
+                driver.cuKernelSetAttribute(attribute, value, kernel, driver.CUdevice(device)),
+                f"the kernel cannot be launched with {value} bytes of shared memory"
+                if value > 1
+                else "the kernel cannot be launched with such a cluster",
+            )
+
+    def launch(self, shape: Shape, values: Sequence[np.ndarray], stream: Stream) -> None:
+        """Launch, without waiting; `values` are the bytes of each parameter.
+
+        Raises: DriverError.
+        """
+        from cuda.bindings import driver
+
+        config = driver.CUlaunchConfig()
+        config.gridDimX, config.gridDimY, config.gridDimZ = shape.grid
+        config.blockDimX, config.blockDimY, config.blockDimZ = shape.block
+        config.sharedMemBytes = shape.smem
+        config.hStream = driver.CUstream(int(stream.handle))
+        attributes = _attributes(shape)
+        config.numAttrs, config.attrs = len(attributes), attributes
+        pointers = np.array([value.ctypes.data for value in values], np.uint64)
+        given = pointers.ctypes.data if len(values) else 0
+        ok(driver.cuLaunchKernelEx(config, self.handle, given, 0), "the kernel was not launched")
+
+
+def _attributes(shape: Shape) -> list[driver.CUlaunchAttribute]:
+    from cuda.bindings import driver
+
+    if shape.cluster == (1, 1, 1):
+        return []
+    attribute = driver.CUlaunchAttribute()
+    attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+    size = attribute.value.clusterDim
+    size.x, size.y, size.z = shape.cluster
+    return [attribute]
+
+
+def _product(size: tuple[int, int, int]) -> int:
+    return size[0] * size[1] * size[2]
+
+
+def load(device: Device, images: Sequence[Image], kernel: str) -> Code:
+    """Load the first image that the driver takes.
+
+    Raises: DriverError with the driver's word on each.
+    """
+    from cuda.core import ObjectCode
+
+    makers = {"cubin": ObjectCode.from_cubin, "ptx": ObjectCode.from_ptx}
+    refused = []
+    for image in images:
+        try:
+            return Code(device, makers[image.kind](image.data).get_kernel(kernel), image.kind)
+        except Exception as error:
+            refused.append(f"{image.kind}: {str(error).splitlines()[0]}")
+    status = next((w for w in " ".join(refused).split() if w.startswith("CUDA_ERROR_")), "")
+    raise driver_error(
+        status.rstrip(":,.") or "CUDA_ERROR_INVALID_IMAGE",
+        "the driver takes none of the code",
+        f"kernel {kernel} was not loaded",
+        got="; ".join(refused),
+    )
+
+
+# ---- parameters ------------------------------------------------------------------------------
+
+
+def parameter(value: Value, addresses: Sequence[int]) -> np.ndarray:
+    """The bytes of one parameter; `addresses` are where the memories begin on the device.
+
+    Raises: DriverError for a tensor map that the driver refuses.
+    """
+    match value:
+        case bytes():
+            return np.frombuffer(value, np.uint8).copy()
+        case Pointer(memory, size):
+            number = addresses[memory] & ((1 << 8 * size) - 1)
+            return np.frombuffer(number.to_bytes(size, "little"), np.uint8).copy()
+        case MapOf():
+            found = np.zeros(value.size, np.uint8)
+            words = encoded_map(value, addresses[value.memory])
+            found[: words.size] = words
+            return found
+
+
+_SWIZZLES = {
+    "NONE": "NONE",
+    "B32": "32B",
+    "B64": "64B",
+    "B128": "128B",
+    "B128_ATOM32": "128B_ATOM_32B",
+}
+
+
+def encoded_map(value: MapOf, address: int) -> np.ndarray:
+    """The 128 bytes of a tensor map, as the driver encodes them.
+
+    Raises: DriverError.
+    """
+    from cuda.bindings import driver
+
+    types = driver.CUtensorMapDataType
+    by_size = {
+        1: types.CU_TENSOR_MAP_DATA_TYPE_UINT8,
+        2: types.CU_TENSOR_MAP_DATA_TYPE_UINT16,
+        4: types.CU_TENSOR_MAP_DATA_TYPE_UINT32,
+        8: types.CU_TENSOR_MAP_DATA_TYPE_UINT64,
+    }
+    name = f"CU_TENSOR_MAP_SWIZZLE_{_SWIZZLES[value.swizzle]}"
+    rank = len(value.dims)
+    encoded = ok(
+        driver.cuTensorMapEncodeTiled(
+            by_size[value.item_size],
+            rank,
+            address,
+            [driver.cuuint64_t(n) for n in value.dims],
+            [driver.cuuint64_t(n) for n in value.strides or (16,)],  # no strides: not looked at
+            [driver.cuuint32_t(n) for n in value.box],
+            [driver.cuuint32_t(1)] * rank,
+            driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
+            getattr(driver.CUtensorMapSwizzle, name),
+            driver.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_NONE,
+            driver.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+        ),
+        "the tensor map was not made",
+    )
+    words = np.array([int(word) for word in getattr(encoded, "opaque")], np.uint64)  # noqa: B009
+    return words.view(np.uint8)
+
+
+# ---- waiting ---------------------------------------------------------------------------------
+
+
+def wait(event: Event, seconds: float | None, still_wanted: Callable[[], bool]) -> bool:
+    """Whether what was recorded ended within `seconds` (None: any time).
+
+    Raises: DriverError when the kernel failed.
+    """
+    from cuda.bindings import driver
+
+    handle = driver.CUevent(int(event.handle))
+    end = None if seconds is None else time.monotonic() + seconds
+    nap = _SHORTEST_NAP
+    while True:
+        (status,) = driver.cuEventQuery(handle)
+        if status == driver.CUresult.CUDA_SUCCESS:
+            return True
+        if status != driver.CUresult.CUDA_ERROR_NOT_READY:
+            raise _error(status, "the kernel failed")
+        if (end is not None and time.monotonic() > end) or not still_wanted():
+            return False
+        time.sleep(nap)
+        nap = min(nap * 1.5, _LONGEST_NAP)

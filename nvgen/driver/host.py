@@ -1,0 +1,79 @@
+"""A launch whose arrays are copies of the host's: in, run, out.
+
+Layer: nvgen.driver.  Runs in whatever process calls it; `worker` is one that can be ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from nvgen.driver.device import load, ok, open_device, parameter, wait
+from nvgen.driver.errors import SIMULATE, timed_out
+from nvgen.driver.jobs import Job
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a launch gave: the time between two events around it, and which code it was."""
+
+    milliseconds: float
+    code: str
+
+
+def run(
+    job: Job,
+    contents: list[bytearray],
+    seconds: float | None,
+    *,
+    begun: Callable[[], None] = lambda: None,
+    still_wanted: Callable[[], bool] = lambda: True,
+) -> Ran:
+    """Run a job; `contents` are the memories, and hold afterwards what the kernel left there.
+
+    Raises: DriverError; after one the GPU's context may be of no more use to this process.
+    """
+    device = open_device()
+    code = load(device, job.images, job.kernel)
+    code.prepare(job.shape)
+    stream = device.create_stream()
+    timing = {"timing_enabled": True}
+    first, last = device.create_event(timing), device.create_event(timing)
+    with _copies(contents) as addresses:
+        values = [parameter(value, addresses) for value in job.values]
+        begun()
+        stream.record(first)
+        code.launch(job.shape, values, stream)
+        stream.record(last)
+        if not wait(last, seconds, still_wanted):
+            raise timed_out(job.kernel, seconds or 0, SIMULATE)
+        _fetch(contents, addresses)
+        return Ran(last - first, code.kind)
+
+
+@contextmanager
+def _copies(contents: Sequence[bytearray]) -> Iterator[list[int]]:
+    """The memories on the device; freed unless something went wrong, when nothing can be."""
+    from cuda.bindings import driver
+
+    addresses = []
+    for data in contents:
+        found = ok(driver.cuMemAlloc(max(len(data), 1)), "no memory for an array")
+        address = int(str(found))
+        addresses.append(address)
+        if data:
+            ok(driver.cuMemcpyHtoD(address, bytes(data), len(data)), "an array was not copied")
+    yield addresses
+    for address in addresses:
+        ok(driver.cuMemFree(address), "memory was not freed")
+
+
+def _fetch(contents: Sequence[bytearray], addresses: Sequence[int]) -> None:
+    import numpy as np
+    from cuda.bindings import driver
+
+    for data, address in zip(contents, addresses, strict=True):
+        if data:
+            there = np.frombuffer(data, np.uint8).ctypes.data
+            ok(driver.cuMemcpyDtoH(there, address, len(data)), "an array was not copied back")

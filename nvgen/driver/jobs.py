@@ -1,0 +1,209 @@
+"""A launch as data: what is loaded, in which shape it runs, what its parameters hold.
+
+Layer: nvgen.driver.  Input: a kernel's parameters and the arguments given for them.  Output: a
+`Job`, which travels to another process, and the memory of its host arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from intrinsics.findings import input_error
+from intrinsics.mir import Param
+from intrinsics.modifiers import ScalarType
+from nvgen.driver.images import Image
+from nvgen.launches import Dim3
+from nvgen.parameters import Array, Output, misfit, number_bytes
+from nvgen.tensor_map import SIZE, TensorMap
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a kernel is launched: CTAs, threads of one, CTAs of a cluster, dynamic shared bytes."""
+
+    grid: Dim3
+    block: Dim3
+    cluster: Dim3 = (1, 1, 1)
+    smem: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """A parameter that holds the address of the memory numbered `memory`."""
+
+    memory: int
+    size: int = 8
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf:
+    """A parameter that holds a tensor map of the memory numbered `memory`, `size` bytes in all."""
+
+    memory: int
+    dims: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    item_size: int
+    swizzle: str
+    size: int = SIZE
+
+
+Value: TypeAlias = bytes | Pointer | MapOf
+"""What one parameter holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One launch of one kernel."""
+
+    images: tuple[Image, ...]
+    kernel: str
+    shape: Shape
+    values: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """An array, and how its elements lie in the device's copy."""
+
+    array: Array
+    strides: tuple[int, ...]
+    size: int
+
+
+@dataclass(slots=True)
+class HostMemory:
+    """The arrays of one launch; an array given twice is one memory."""
+
+    copies: list[_Copy] = field(default_factory=list)
+
+    def number(self, name: str, array: Array, *, packed: bool) -> int:
+        """The number of an array's memory; `packed` drops the gaps that its strides leave.
+
+        Raises: InputError when it overlaps with another argument's array.
+        """
+        strides = _packed_strides(array) if packed else array.strides
+        for number, known in enumerate(self.copies):
+            if _identity(known.array) == _identity(array) and known.strides == strides:
+                return number
+            if np.may_share_memory(known.array, array) and np.shares_memory(known.array, array):
+                raise input_error(
+                    "run/overlap",
+                    f"the array for {name} overlaps with another argument",
+                    expected="the same array, or arrays apart",
+                    hint="pass the whole array, and an offset as a number",
+                )
+        span = sum((n - 1) * step for n, step in zip(array.shape, strides, strict=True))
+        size = span + array.itemsize if array.size else 0
+        self.copies.append(_Copy(array, strides, size))
+        return len(self.copies) - 1
+
+    def contents(self) -> list[bytes]:
+        """The bytes of every memory."""
+        found = []
+        for copy in self.copies:
+            image = np.zeros(copy.size, np.uint8)
+            if copy.size:
+                _elements(copy, image)[...] = copy.array
+            found.append(image.tobytes())
+        return found
+
+    def deliver(self, contents: Sequence[bytes | bytearray]) -> None:
+        """Put what the kernel left back into the arrays that can be written."""
+        for copy, data in zip(self.copies, contents, strict=True):
+            if copy.size and copy.array.flags.writeable:
+                copy.array[...] = _elements(copy, np.frombuffer(data, np.uint8))
+
+
+def _elements(copy: _Copy, image: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> Array:
+    return np.ndarray(copy.array.shape, copy.array.dtype, image.data, strides=copy.strides)
+
+
+def _packed_strides(array: Array) -> tuple[int, ...]:
+    strides, step = [], array.itemsize
+    for n in reversed(array.shape):
+        strides.append(step)
+        step *= n
+    return tuple(reversed(strides))
+
+
+def _identity(array: Array) -> tuple[object, ...]:
+    return array.__array_interface__["data"], array.shape, array.strides, array.dtype
+
+
+def check_count(kernel: str, params: Sequence[Param], arguments: Sequence[object]) -> None:
+    """Whether there is an argument for every parameter.
+
+    Raises: InputError.
+    """
+    if len(params) != len(arguments):
+        raise input_error(
+            "run/arguments",
+            f"kernel {kernel} has {len(params)} parameters",
+            got=f"{len(arguments)} arguments",
+        )
+
+
+def bind_host(
+    params: Sequence[Param], arguments: Sequence[object]
+) -> tuple[tuple[Value, ...], HostMemory]:
+    """What the parameters hold when arrays are of the host.
+
+    Raises: InputError when an argument does not fit its parameter.
+    """
+    memory = HostMemory()
+    values = [_bound(p, a, memory) for p, a in zip(params, arguments, strict=True)]
+    return tuple(values), memory
+
+
+def _bound(param: Param, argument: object, memory: HostMemory) -> Value:
+    given = argument.array if isinstance(argument, Output) else argument
+    match given:
+        case TensorMap():
+            number = memory.number(param.name, given.array, packed=False)
+            return map_value(param, given, number)
+        case np.ndarray():
+            return pointer_value(param, memory.number(param.name, given, packed=True))
+    return number_value(param, given)
+
+
+def map_value(param: Param, given: TensorMap, memory: int) -> MapOf:
+    """A tensor map as a parameter.
+
+    Raises: InputError when the parameter has no room for it.
+    """
+    if param.type is not ScalarType.B8 or param.size < SIZE:
+        raise misfit(param, "a tensor map")
+    return MapOf(
+        memory,
+        given.dims,
+        given.strides,
+        given.box,
+        given.item_size,
+        given.swizzle.name,
+        param.size,
+    )
+
+
+def pointer_value(param: Param, memory: int) -> Pointer:
+    """The address of an array as a parameter.
+
+    Raises: InputError when the parameter is no pointer.
+    """
+    if not param.is_pointer and param.type is not ScalarType.U64:
+        raise misfit(param, "an array")
+    return Pointer(memory, param.size)
+
+
+def number_value(param: Param, given: object) -> bytes:
+    """A number as a parameter.
+
+    Raises: InputError when the parameter does not hold it.
+    """
+    if isinstance(given, (bool, int, float, np.integer, np.floating)):
+        return number_bytes(param, given)
+    raise misfit(param, type(given).__name__)

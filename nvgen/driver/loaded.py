@@ -1,0 +1,206 @@
+"""A kernel loaded on the GPU of this process, for arrays that live there.
+
+Layer: nvgen.driver.  Arrays are whatever speaks DLPack or `__cuda_array_interface__` (torch, CuPy,
+JAX, numba); nothing is copied.  Launches go to the user's stream and are not waited for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from intrinsics.findings import input_error
+from intrinsics.mir import Param
+from nvgen.driver.device import Code, parameter, wait
+from nvgen.driver.errors import timed_out
+from nvgen.driver.jobs import (
+    Shape,
+    Value,
+    check_count,
+    map_value,
+    number_value,
+    pointer_value,
+)
+from nvgen.driver.views import is_device_array, view_of
+from nvgen.launches import Dim3, dim3
+from nvgen.parameters import Output
+from nvgen.tensor_map import TensorMap
+
+if TYPE_CHECKING:
+    from cuda.core import Device, Stream
+
+_OCCUPIED = (
+    "it still occupies the GPU, until this process ends; arrays of the host are launched in a "
+    "process that is ended instead"
+)
+
+_LEGACY = 1  # CU_STREAM_LEGACY: DLPack wants the default stream named so
+
+
+@dataclass(slots=True)
+class LoadedKernel:
+    """A kernel that can be launched again and again.
+
+    `code` says what the driver took: "cubin" or "ptx".
+    """
+
+    name: str
+    params: Sequence[Param]
+    block: Dim3 | None
+    dynamic_shared: int
+    _code: Code
+
+    @property
+    def code(self) -> str:
+        """What the driver loaded: "cubin" or "ptx"."""
+        return self._code.kind
+
+    @property
+    def registers(self) -> int:
+        """Registers of a thread."""
+        return int(self._code.kernel.attributes.num_regs)
+
+    @property
+    def local_bytes(self) -> int:
+        """Bytes of local memory of a thread: its stack and what was spilled."""
+        return int(self._code.kernel.attributes.local_size_bytes)
+
+    @property
+    def shared_bytes(self) -> int:
+        """Bytes of static shared memory of a CTA."""
+        return int(self._code.kernel.attributes.shared_size_bytes)
+
+    def launch(
+        self,
+        *arguments: object,
+        grid: Dim3 | int = 1,
+        block: Dim3 | int | None = None,
+        cluster: Dim3 | int = 1,
+        smem: int | None = None,
+        stream: object = None,
+    ) -> None:
+        """Launch without waiting.
+
+        `stream` is a stream of cuda.core, whatever has `__cuda_stream__`, a handle as a number, or
+        None for the default stream, with which other libraries' default streams are in order.
+
+        Raises: InputError for arguments that do not fit, DriverError.
+        """
+        shape = self._shape(grid, block, cluster, smem)
+        there = as_stream(self._code.device, stream)
+        self._code.prepare(shape)
+        self._code.launch(shape, self._images(arguments, there), there)
+
+    def time(
+        self,
+        *arguments: object,
+        grid: Dim3 | int = 1,
+        block: Dim3 | int | None = None,
+        cluster: Dim3 | int = 1,
+        smem: int | None = None,
+        stream: object = None,
+        launches: int = 1,
+        timeout: float | None = 60.0,
+    ) -> float:
+        """Milliseconds of one launch: `launches` of them between two events, divided.
+
+        Raises: InputError, DriverError; also when they do not end within `timeout` seconds.
+        """
+        shape = self._shape(grid, block, cluster, smem)
+        device = self._code.device
+        there = as_stream(device, stream)
+        images = self._images(arguments, there)
+        self._code.prepare(shape)
+        timing = {"timing_enabled": True}
+        first, last = device.create_event(timing), device.create_event(timing)
+        there.record(first)
+        for _ in range(launches):
+            self._code.launch(shape, images, there)
+        there.record(last)
+        if not wait(last, timeout, lambda: True):
+            raise timed_out(self.name, timeout or 0, _OCCUPIED)
+        return float(last - first) / launches
+
+    def _shape(
+        self, grid: Dim3 | int, block: Dim3 | int | None, cluster: Dim3 | int, smem: int | None
+    ) -> Shape:
+        chosen = block if block is not None else self.block
+        if chosen is None:
+            raise input_error(
+                "run/block", f"kernel {self.name} does not say its block size", expected="block=…"
+            )
+        dynamic = self.dynamic_shared if smem is None else smem
+        return Shape(dim3(grid), dim3(chosen), dim3(cluster), dynamic)
+
+    def _images(self, arguments: Sequence[object], stream: Stream) -> list[np.ndarray]:
+        check_count(self.name, self.params, arguments)
+        addresses: list[int] = []
+        values = [
+            self._value(p, a, addresses, stream)
+            for p, a in zip(self.params, arguments, strict=True)
+        ]
+        return [parameter(value, addresses) for value in values]
+
+    def _value(self, param: Param, argument: object, addresses: list[int], stream: Stream) -> Value:
+        given = argument.array if isinstance(argument, Output) else argument
+        if isinstance(given, TensorMap):
+            addresses.append(_address(param, given.source, self._code.device, stream))
+            return map_value(param, given, len(addresses) - 1)
+        if isinstance(given, np.ndarray) or is_device_array(given):
+            addresses.append(_address(param, given, self._code.device, stream))
+            return pointer_value(param, len(addresses) - 1)
+        return number_value(param, given)
+
+
+def as_stream(device: Device, stream: object) -> Stream:
+    """What the user calls a stream as one of cuda.core's.
+
+    Raises: InputError.
+    """
+    from cuda.core import Stream
+
+    match stream:
+        case None:
+            return device.default_stream
+        case Stream():
+            return stream
+        case int():
+            return Stream.from_handle(stream)
+    if hasattr(stream, "__cuda_stream__"):
+        return device.create_stream(stream)
+    handle = getattr(stream, "cuda_stream", getattr(stream, "ptr", None))
+    if isinstance(handle, int):
+        return Stream.from_handle(handle)
+    raise input_error(
+        "run/stream",
+        "this is no CUDA stream",
+        got=type(stream).__name__,
+        expected="a stream of cuda.core, torch or CuPy, or its handle as a number",
+    )
+
+
+def _address(param: Param, array: object, device: Device, stream: Stream) -> int:
+    """Where a device array begins, ordered after what its library has under way.
+
+    Raises: InputError when it is not on this GPU.
+    """
+    if isinstance(array, np.ndarray):
+        raise input_error(
+            "run/argument",
+            f"the array for {param.name} is not on the GPU",
+            got="a numpy array",
+            expected="an array of torch, CuPy, JAX or numba that is there",
+            hint='Compiled.run(device="cuda") copies arrays of the host',
+        )
+    view = view_of(array, int(stream.handle) or _LEGACY)
+    if view.device != device.device_id:
+        raise input_error(
+            "run/argument",
+            f"the array for {param.name} is not on this GPU",
+            got=f"device {view.device}" if view.device >= 0 else "an array of the host",
+            expected=f"device {device.device_id}",
+        )
+    return view.address

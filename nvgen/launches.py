@@ -1,0 +1,75 @@
+"""A launch, whatever it runs on: the kernel, the shape that it runs in, what it took.
+
+Layer: nvgen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from intrinsics.findings import input_error
+from intrinsics.mir import MachineFunction, Module
+
+Dim3: TypeAlias = tuple[int, int, int]
+
+DEVICES = ("sim", "cuda")
+"""What kernels run on: the CPU simulator, and the first GPU."""
+
+MOST_THREADS = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What a run took: the simulator's steps and asynchronous operations, or the GPU's time."""
+
+    steps: int = 0
+    operations: int = 0
+    milliseconds: float | None = None
+
+
+def dim3(size: Dim3 | int) -> Dim3:
+    """A launch dimension from one to three numbers."""
+    return (size, 1, 1) if isinstance(size, int) else size
+
+
+def three(sizes: Sequence[int]) -> Dim3:
+    """One to three sizes as three."""
+    x, y, z = (*sizes, 1, 1)[:3]
+    return x, y, z
+
+
+def kernel_of(module: Module, name: str) -> MachineFunction:
+    """The kernel called `name`.
+
+    Raises: InputError when there is none.
+    """
+    found = module.function(name)
+    if found is not None and found.is_kernel:
+        return found
+    names = ", ".join(f.name for f in module.functions if f.is_kernel)
+    raise input_error("run/kernel", f"no kernel '{name}'", got=name, expected=names or "a kernel")
+
+
+def check_shape(function: MachineFunction, grid: Dim3, block: Dim3) -> None:
+    """Whether a kernel can be launched with such a grid and block.
+
+    Raises: InputError.
+    """
+    threads = block[0] * block[1] * block[2]
+    if not 1 <= threads <= MOST_THREADS or min(grid) < 1 or min(block) < 1:
+        raise input_error(
+            "run/shape",
+            "the launch shape is not possible",
+            got=f"grid {grid}, block {block}",
+            expected=f"1 to {MOST_THREADS} threads a block, every dimension at least 1",
+        )
+    wanted = three(function.launch.reqntid) if function.launch.reqntid else block
+    if tuple(block) != wanted:
+        raise input_error(
+            "run/block",
+            f"kernel {function.name} requires another block",
+            got=str(tuple(block)),
+            expected=str(wanted),
+        )
