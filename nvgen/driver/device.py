@@ -59,10 +59,10 @@ def open_device(ordinal: int = 0) -> Device:
     """
     try:
         from cuda.core import Device
-    except ImportError as error:
+    except (ImportError, RuntimeError) as error:  # RuntimeError: no library of the driver's
         raise input_error(
             "run/device",
-            "launching on a GPU needs cuda.core",
+            "launching on a GPU needs cuda.core and a driver",
             got=str(error),
             hint="pip install 'nvgen[cuda]'",
         ) from None

@@ -66,7 +66,8 @@ def load_kernel(
     """
     from nvgen.driver.device import load, open_device
 
-    code = load(open_device(), code_for(module, ptx, target), function.name)
+    code_images = code_for(module, ptx, target)
+    code = load(open_device(), code_images, function.name)
     return LoadedKernel(function.name, function.params, block, smem, code)
 
 
