@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import SupportsInt
 
 from nvgen.driver.device import load, ok, open_device, parameter, wait
 from nvgen.driver.errors import SIMULATE, timed_out
@@ -60,7 +61,8 @@ def _copies(contents: Sequence[bytearray]) -> Iterator[list[int]]:
     addresses = []
     for data in contents:
         found = ok(driver.cuMemAlloc(max(len(data), 1)), "no memory for an array")
-        address = int(str(found))
+        assert isinstance(found, SupportsInt)
+        address = int(found)
         addresses.append(address)
         if data:
             ok(driver.cuMemcpyHtoD(address, bytes(data), len(data)), "an array was not copied")

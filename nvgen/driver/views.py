@@ -5,6 +5,7 @@ Layer: nvgen.driver.  DLPack and `__cuda_array_interface__`, read by cuda.core.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,8 @@ def is_device_array(value: object) -> bool:
     """Whether a value is an array of another library than numpy."""
     if isinstance(value, (np.ndarray, np.generic)):
         return False
-    return hasattr(value, "__cuda_array_interface__") or hasattr(value, "__dlpack__")
+    kind = type(value)  # an array's own answer may be an error, for types that a protocol lacks
+    return hasattr(kind, "__dlpack__") or hasattr(kind, "__cuda_array_interface__")
 
 
 def view_of(array: object, stream: int = UNORDERED) -> View:
@@ -47,13 +49,22 @@ def view_of(array: object, stream: int = UNORDERED) -> View:
     try:
         from cuda.core.utils import StridedMemoryView
 
-        view = StridedMemoryView(array, stream_ptr=stream)
+        view = StridedMemoryView.from_any_interface(_plain(array), stream_ptr=stream)
         shape, item_size = tuple(view.shape), _item_size(array, view)
     except (ImportError, BufferError, TypeError, ValueError, RuntimeError) as error:
         raise _unusable(array, str(error)) from None
     steps = view.strides or _packed(shape)
     device = int(view.device_id) if view.is_device_accessible else -1
     return View(int(view.ptr), device, shape, tuple(n * item_size for n in steps), item_size)
+
+
+def _plain(array: object) -> object:
+    """An array whose type the protocols have: torch's 8-bit floating-point ones as bytes."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(array, torch.Tensor) or array.element_size() != 1:
+        return array
+    plain: object = array.view(torch.uint8)
+    return plain
 
 
 def _unusable(array: object, why: str) -> InputError:
