@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from intrinsics.collector import paused_collector
 from intrinsics.findings import VerificationError
 from intrinsics.mir import (
     UNNAMED,
@@ -61,6 +62,7 @@ class Printed:
     records: dict[int, MachineInstr]
 
 
+@paused_collector()
 def print_ptx(module: Module, ptx: Ptx) -> Printed:
     """Print `module` as PTX of version `ptx`.
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
@@ -127,6 +127,7 @@ class Form:
     index: dict[str, int]
     operands: tuple[Operand | None, ...]  # per slot; None for a packed word
     defs: tuple[int, ...]  # slots that are written
+    uses: tuple[int, ...]  # slots that are read
     is_terminator: bool
     is_pure: bool
 
@@ -156,6 +157,9 @@ def _intern(row: Row, values: tuple[Fact, ...]) -> Form:
     )
     operands = tuple(row.operand.get(s) for s in slots)
     effect = row.effects.effect
+    written = tuple(
+        i for i, o in enumerate(operands) if o is not None and o.access is Access.WRITE
+    )
     return Form(
         row,
         values,
@@ -164,7 +168,8 @@ def _intern(row: Row, values: tuple[Fact, ...]) -> Form:
         slots,
         {name: i for i, name in enumerate(slots)},
         operands,
-        tuple(i for i, o in enumerate(operands) if o is not None and o.access is Access.WRITE),
+        written,
+        tuple(i for i in range(len(slots)) if i not in written),
         Effect.TERMINATOR in effect,
         row.effects.is_pure and facts.get("sem") in (None, Sem.WEAK),
     )
@@ -256,56 +261,63 @@ class MachineInstr:
 
     def defs(self) -> list[Reg]:
         """Registers that it writes."""
-        return [r for i in self.form.defs for r in registers_of(self.ops[i])]
+        return _registers_in(self.ops, self.form.defs)
 
     def uses(self) -> list[Reg]:
         """Registers that it reads, the guard's and the bases of written addresses among them."""
-        result: list[Reg] = []
-        written = self.form.defs
-        for i, op in enumerate(self.ops):
-            if i not in written:
-                result.extend(registers_of(op))
+        result = _registers_in(self.ops, self.form.uses)
         if self.guard is not None:
             result.append(self.guard.reg if isinstance(self.guard, Not) else self.guard)
         return result
 
     def map_registers(self, table: dict[Reg, Reg]) -> None:
         """Replace every register that `table` names."""
-        self.ops = tuple(_mapped(op, table) for op in self.ops)
+        self.ops = tuple(
+            [table.get(op, op) if type(op) is int else _mapped(op, table) for op in self.ops]
+        )
         if isinstance(self.guard, Not):
             self.guard = Not(table.get(self.guard.reg, self.guard.reg))
         elif self.guard is not None:
             self.guard = table.get(self.guard, self.guard)
 
 
-def registers_of(op: Op) -> Iterator[Reg]:
+def _registers_in(ops: tuple[Op, ...], places: tuple[int, ...]) -> list[Reg]:
+    """The registers in some of the operands, in order: a plain loop, since passes live in it."""
+    found: list[Reg] = []
+    for i in places:
+        op = ops[i]
+        if type(op) is int:
+            found.append(op)
+        elif type(op) is not Imm:
+            found += registers_of(op)
+    return found
+
+
+def registers_of(op: Op) -> tuple[Reg, ...]:
     """The registers in an operand, in order."""
     if type(op) is int:
-        yield op
-    elif isinstance(op, tuple):
-        for part in op:
-            yield from registers_of(part)
-    elif isinstance(op, Mem):
-        if isinstance(op.base, int):
-            yield op.base
-    elif isinstance(op, Not):
-        yield op.reg
+        return (op,)
+    if isinstance(op, Mem):
+        return (op.base,) if type(op.base) is int else ()
+    if isinstance(op, tuple):
+        return tuple([r for part in op for r in registers_of(part)])
+    return (op.reg,) if isinstance(op, Not) else ()
+
+
+def _mapped(op: Op, table: dict[Reg, Reg]) -> Op:
+    if isinstance(op, tuple):
+        return tuple([_mapped_scalar(part, table) for part in op])
+    return _mapped_scalar(op, table)
 
 
 def _mapped_scalar(op: Scalar, table: dict[Reg, Reg]) -> Scalar:
     if type(op) is int:
         return table.get(op, op)
-    if isinstance(op, Mem) and isinstance(op.base, int):
+    if type(op) is Mem and type(op.base) is int:
         return Mem(table.get(op.base, op.base), op.offset)
-    if isinstance(op, Not):
+    if type(op) is Not:
         return Not(table.get(op.reg, op.reg))
     return op
-
-
-def _mapped(op: Op, table: dict[Reg, Reg]) -> Op:
-    if isinstance(op, tuple):
-        return tuple(_mapped_scalar(part, table) for part in op)
-    return _mapped_scalar(op, table)
 
 
 # ---- functions and modules -------------------------------------------------------------------
@@ -321,6 +333,10 @@ class Block:
 
     name: str
     instrs: list[MachineInstr] = field(default_factory=list)
+
+    def terminators(self) -> list[MachineInstr]:
+        """The records that may send control elsewhere, in order."""
+        return [mi for mi in self.instrs if mi.form.is_terminator]
 
 
 @dataclass(slots=True)
@@ -417,7 +433,7 @@ class MachineFunction:
             yield from block.instrs
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Location:
     """Where a record comes from; lines count from 1, 0 says unknown."""
 
@@ -458,24 +474,26 @@ def successors(function: MachineFunction) -> list[list[int]]:
     result: list[list[int]] = []
     for i, block in enumerate(function.blocks):
         targets: list[int] = []
-        falls = True
-        for mi in block.instrs:
-            if not mi.form.is_terminator:
-                continue
-            labels = (op.name for op in mi.ops if isinstance(op, Label))
-            targets.extend(position[name] for name in labels if name in position)
-            if mi.guard is None:
-                falls = False
-        if falls and i + 1 < len(function.blocks):
+        falls = i + 1 < len(function.blocks)
+        for mi in block.terminators():
+            names = [op.name for op in mi.ops if type(op) is Label]
+            targets += [position[name] for name in names if name in position]
+            falls = falls and mi.guard is not None
+        if falls:
             targets.append(i + 1)
-        result.append(list(dict.fromkeys(targets)))
+        result.append(targets if len(targets) < 2 else list(dict.fromkeys(targets)))
     return result
 
 
 def predecessors(function: MachineFunction) -> list[list[int]]:
     """For each block, the indices of the blocks that control may come from."""
-    result: list[list[int]] = [[] for _ in function.blocks]
-    for i, targets in enumerate(successors(function)):
+    return inverted(successors(function))
+
+
+def inverted(after: Sequence[Sequence[int]]) -> list[list[int]]:
+    """The predecessors of blocks that have these successors."""
+    result: list[list[int]] = [[] for _ in after]
+    for i, targets in enumerate(after):
         for target in targets:
             result[target].append(i)
     return result
@@ -487,23 +505,20 @@ def renumber(function: MachineFunction) -> None:
     Texts of a function and the function read back from them then agree on every number.
     """
     table: dict[Reg, Reg] = {}
-    old = function.regs
-    new = RegisterTable()
     for mi in function.instructions():
         for reg in appearances(mi):
             if reg not in table:
-                table[reg] = new.new(old.classes[reg], old.names[reg])
-    function.regs = new
-    for mi in function.instructions():
+                table[reg] = len(table)
         mi.map_registers(table)
+    old = function.regs
+    function.regs = RegisterTable(
+        [old.classes[reg] for reg in table], [old.names[reg] for reg in table]
+    )
 
 
-def appearances(mi: MachineInstr) -> Iterator[Reg]:
+def appearances(mi: MachineInstr) -> list[Reg]:
     """Registers in the order in which text shows them: guard, results, then the other operands."""
+    found = _registers_in(mi.ops, mi.form.defs) + _registers_in(mi.ops, mi.form.uses)
     if mi.guard is not None:
-        yield mi.guard.reg if isinstance(mi.guard, Not) else mi.guard
-    for i in mi.form.defs:
-        yield from registers_of(mi.ops[i])
-    for i, op in enumerate(mi.ops):
-        if i not in mi.form.defs:
-            yield from registers_of(op)
+        found.insert(0, mi.guard.reg if isinstance(mi.guard, Not) else mi.guard)
+    return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from intrinsics.collector import paused_collector
 from intrinsics.mir import MachineFunction, Module, renumber
 from intrinsics.targets import Ptx, Target
 from isel.llvm import ir
@@ -55,6 +56,7 @@ PASSES = ("select", *MODULE_PASSES)
 """Names of the passes, in order."""
 
 
+@paused_collector()
 def lower(
     module: ir.Module,
     target: Target,

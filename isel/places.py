@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 
+from intrinsics.collector import paused_collector
 from intrinsics.lines import Lines
 from isel.llvm.ir import Instruction, Module
 from isel.llvm.lexer import name_of
@@ -54,6 +55,7 @@ def map_places(user_text: str) -> dict[str, list[Position]]:
     }
 
 
+@paused_collector()
 def align_places(module: Module, user_text: str) -> dict[str, list[Position]]:
     """`map_places`, checked against the module that LLVM made of the text.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from asmprinter.mir_printer import print_mir
 from asmprinter.ptx_printer import print_ptx
+from intrinsics.collector import paused_collector
 from intrinsics.findings import Finding, VerificationError, errors, input_error
 from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
@@ -284,6 +285,7 @@ def compile_text(
     return result
 
 
+@paused_collector()
 def check_text(
     text: str,
     *,

@@ -1,6 +1,6 @@
 """A module from the text that LLVM prints for it.
 
-Layer: isel.llvm (needs `intrinsics.findings` for the error type only).
+Layer: isel.llvm (needs `intrinsics` for the error type and the collector only).
 Input: `str(module)` of llvmlite: verified IR in LLVM 22's own spelling.
 Output: `Module`.  Text that can't be read is a bug of nvgen, since LLVM wrote it: `InternalError`
 names the line.
@@ -11,11 +11,10 @@ shapes, and what that refuses to `read_instructions`, which knows all.
 
 from __future__ import annotations
 
-import gc
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 
+from intrinsics.collector import paused_collector
 from intrinsics.findings import InternalError
 from isel.llvm.ir import Alias, Block, Function, Instruction, Module
 from isel.llvm.lexer import Cursor, UnreadableError, name_of
@@ -31,23 +30,10 @@ _LABEL = re.compile(r'("[^"]*"|[-\w$.]+):')
 _CONTINUED = "          "  # how LLVM indents the further lines of an instruction
 
 
+@paused_collector()
 def read_module(text: str, *, fast: bool = True) -> Module:
     """Read LLVM's printed text; `fast=False` sends every instruction to the complete reader."""
-    with _paused_collector():
-        return _ModuleReader(text, fast).read()
-
-
-@contextmanager
-def _paused_collector() -> Iterator[None]:
-    """No cyclic garbage collection: records have no cycles, and each pass would visit them all."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
+    return _ModuleReader(text, fast).read()
 
 
 class _ModuleReader:

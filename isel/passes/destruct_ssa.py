@@ -10,7 +10,9 @@ one (coalescing).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from intrinsics import catalog
 from intrinsics.mir import (
@@ -21,6 +23,7 @@ from intrinsics.mir import (
     Reg,
     Scalar,
     form_of,
+    inverted,
     predecessors,
     successors,
 )
@@ -30,7 +33,7 @@ _PHI = "phi"
 
 def destruct_ssa(function: MachineFunction) -> None:
     """Replace PHI records by moves, then coalesce."""
-    if not any(mi.row.id == _PHI for mi in function.instructions()):
+    if not any(_phis(block) for block in function.blocks):
         return
     _split_critical_edges(function)
     moves = _place_moves(function)
@@ -57,7 +60,8 @@ def _phis(block: Block) -> list[MachineInstr]:
 
 def _split_critical_edges(function: MachineFunction) -> None:
     names = {block.name for block in function.blocks}
-    after, before = successors(function), predecessors(function)
+    after = successors(function)
+    before = inverted(after)
     additions: list[Block] = []
     for i, block in enumerate(function.blocks):
         if not _phis(block):
@@ -86,9 +90,8 @@ def _fresh(wanted: str, names: set[str]) -> str:
 
 
 def _retarget(block: Block, old: str, new: str) -> None:
-    for mi in block.instrs:
-        if mi.form.is_terminator and Label(old) in mi.ops:
-            mi.ops = tuple(Label(new) if op == Label(old) else op for op in mi.ops)
+    for mi in block.terminators():
+        mi.ops = tuple([Label(new) if op == Label(old) else op for op in mi.ops])
 
 
 def _rename_incoming(block: Block, old: str, new: str) -> None:
@@ -155,116 +158,136 @@ def _sequence(
 # ---- coalescing ------------------------------------------------------------------------------
 
 
+@dataclass(slots=True)
+class _Touch:
+    """A record, with the ends of moves that it writes and reads."""
+
+    mi: MachineInstr
+    written: list[Reg]
+    used: list[Reg]
+
+
 def _coalesce(function: MachineFunction, moves: list[MachineInstr]) -> None:
     """Make one register of the two ends of a move wherever they are never live together."""
     ends = {reg for mi in moves for reg in (*mi.defs(), *mi.uses())}
-    index = {reg: i for i, reg in enumerate(sorted(ends))}
-    conflicts = _interference(function, index)
-    union = _Classes(len(index), conflicts)
-    classes = function.regs.classes
-    order = sorted(index, key=index.__getitem__)
+    touches = [_touches(block, ends) for block in function.blocks]
+    union = _Classes(ends, _interference(function, touches))
+    classes, names = function.regs.classes, function.regs.names
     for mi in moves:
         (result,), (source,) = mi.defs(), mi.uses()
         if classes[result] is classes[source]:
-            union.join(index[result], index[source])
-    table = {reg: order[union.find(i)] for reg, i in index.items()}
-    names = function.regs.names
+            union.join(result, source)
+    table = {reg: union.find(reg) for reg in sorted(ends)}
     for reg, chosen in table.items():
         names[chosen] = names[chosen] or names[reg]
-    for block in function.blocks:
-        for mi in block.instrs:
-            mi.map_registers(table)
-        block.instrs = [mi for mi in block.instrs if not _is_identity(mi)]
+    for block, touching in zip(function.blocks, touches, strict=True):
+        for touch in touching:
+            touch.mi.map_registers(table)
+        if touching:
+            block.instrs = [mi for mi in block.instrs if not _is_identity(mi)]
+
+
+def _touches(block: Block, ends: set[Reg]) -> list[_Touch]:
+    """The records of a block that have to do with the ends of moves."""
+    found = []
+    for mi in block.instrs:
+        written = [reg for reg in mi.defs() if reg in ends]
+        used = [reg for reg in mi.uses() if reg in ends]
+        if written or used:
+            found.append(_Touch(mi, written, used))
+    return found
 
 
 def _is_identity(mi: MachineInstr) -> bool:
-    return mi.row.id == "mov" and mi.ops[0] == mi.ops[1] and type(mi.ops[1]) is int
+    ops = mi.ops
+    return len(ops) == 2 and type(ops[1]) is int and ops[0] == ops[1] and mi.row.id == "mov"
 
 
 class _Classes:
-    """Sets of registers that have become one, with what each may not meet (bit sets).
+    """Sets of registers that have become one, with what each may not meet.
 
-    Who may not meet a member of a set has the member's own bit, so it needs no news when sets join.
+    Who may not meet a member of a set has the member itself, so it needs no news when sets join.
     """
 
-    def __init__(self, count: int, conflicts: list[int]) -> None:
-        self.parent = list(range(count))
-        self.members = [1 << i for i in range(count)]
+    def __init__(self, registers: Iterable[Reg], conflicts: dict[Reg, set[Reg]]) -> None:
+        self.parent = {reg: reg for reg in registers}
+        self.members = {reg: {reg} for reg in self.parent}
         self.conflicts = conflicts
 
-    def find(self, i: int) -> int:
-        while self.parent[i] != i:
-            self.parent[i] = self.parent[self.parent[i]]
-            i = self.parent[i]
-        return i
+    def find(self, reg: Reg) -> Reg:
+        parent = self.parent
+        while parent[reg] != reg:
+            parent[reg] = parent[parent[reg]]
+            reg = parent[reg]
+        return reg
 
-    def join(self, a: int, b: int) -> None:
+    def join(self, a: Reg, b: Reg) -> None:
         a, b = self.find(a), self.find(b)
-        if a == b or self.conflicts[a] & self.members[b]:
+        if a == b or not self.conflicts[a].isdisjoint(self.members[b]):
             return
         self.parent[b] = a
-        self.members[a] |= self.members[b]
-        self.conflicts[a] |= self.conflicts[b]
+        self.members[a] = _united(self.members[a], self.members.pop(b))
+        self.conflicts[a] = _united(self.conflicts[a], self.conflicts.pop(b))
 
 
-def _interference(function: MachineFunction, index: dict[Reg, int]) -> list[int]:
-    """For each register of `index`, the others that are live where it is written."""
-    live_out = live_sets(function, index)
-    conflicts = [0] * len(index)
-    for block, live in zip(function.blocks, live_out, strict=True):
-        for mi in reversed(block.instrs):
-            written = [index[r] for r in mi.defs() if r in index]
-            used = [index[r] for r in mi.uses() if r in index]
-            copied = used[0] if mi.row.id == "mov" and len(used) == 1 and written else -1
-            for i in written:
-                others = live & ~(1 << i)
-                if copied >= 0:
-                    others &= ~(1 << copied)
-                conflicts[i] |= others
-                for j in _bits(others):
-                    conflicts[j] |= 1 << i
-            if mi.guard is None:
-                for i in written:
-                    live &= ~(1 << i)
-            for i in used:
-                live |= 1 << i
+def _united(a: set[Reg], b: set[Reg]) -> set[Reg]:
+    """The union, in the larger one of both: a long chain of moves joins one by one."""
+    small, large = sorted((a, b), key=len)
+    large |= small
+    return large
+
+
+def _interference(
+    function: MachineFunction, touches: Sequence[Sequence[_Touch]]
+) -> dict[Reg, set[Reg]]:
+    """For each end of a move, the others that are live where it is written."""
+    conflicts: dict[Reg, set[Reg]] = defaultdict(set)
+    for touching, live in zip(touches, _live_sets(function, touches), strict=True):
+        for touch in reversed(touching):
+            copied = touch.used if touch.written and touch.mi.row.id == "mov" else ()
+            for reg in touch.written:
+                others = live.difference((reg,), copied)
+                conflicts[reg] |= others
+                for other in others:
+                    conflicts[other].add(reg)
+            if touch.mi.guard is None:
+                live.difference_update(touch.written)
+            live.update(touch.used)
     return conflicts
 
 
-def _bits(mask: int) -> Iterable[int]:
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
+def _live_sets(
+    function: MachineFunction, touches: Sequence[Sequence[_Touch]]
+) -> list[set[Reg]]:
+    """For each block, which ends of moves are live at its end.
 
-
-def live_sets(function: MachineFunction, index: dict[Reg, int]) -> list[int]:
-    """For each block, which registers of `index` are live at its end, as bit sets."""
-    use, define = [], []
-    for block in function.blocks:
-        used = written = 0
-        for mi in block.instrs:
-            for reg in mi.uses():
-                if reg in index:
-                    used |= (1 << index[reg]) & ~written
-            if mi.guard is None:
-                for reg in mi.defs():
-                    if reg in index:
-                        written |= 1 << index[reg]
-        use.append(used)
-        define.append(written)
-    after = successors(function)
+    Each register goes back from where it is read to where it is written: most live in few blocks.
+    """
     before = predecessors(function)
-    live_in, live_out = list(use), [0] * len(use)
-    work = list(range(len(use)))
-    while work:
-        i = work.pop()
-        out = 0
-        for s in after[i]:
-            out |= live_in[s]
-        live_out[i] = out
-        new_in = use[i] | (out & ~define[i])
-        if new_in != live_in[i]:
-            live_in[i] = new_in
-            work.extend(before[i])
-    return live_out
+    live: list[set[Reg]] = [set() for _ in touches]
+    writes = [_written(touching) for touching in touches]
+    for i, touching in enumerate(touches):
+        for reg in _read_first(touching):
+            work = [i]
+            while work:
+                for p in before[work.pop()]:
+                    if reg not in live[p]:
+                        live[p].add(reg)
+                        if reg not in writes[p]:
+                            work.append(p)
+    return live
+
+
+def _written(touching: Sequence[_Touch]) -> set[Reg]:
+    """What a block writes whatever happens."""
+    return {reg for touch in touching if touch.mi.guard is None for reg in touch.written}
+
+
+def _read_first(touching: Sequence[_Touch]) -> set[Reg]:
+    """What a block reads before it writes it."""
+    found: set[Reg] = set()
+    for touch in reversed(touching):
+        if touch.mi.guard is None:
+            found.difference_update(touch.written)
+        found.update(touch.used)
+    return found

@@ -45,11 +45,10 @@ def _thread_jumps(function: MachineFunction) -> None:
             path[name] = None
             name = onward[name]
         onward.update(dict.fromkeys(path, name))
-    for mi in function.instructions():
-        if mi.form.is_terminator and any(isinstance(op, Label) for op in mi.ops):
+    for block in function.blocks:
+        for mi in block.terminators():
             mi.ops = tuple(
-                Label(onward.get(op.name, op.name)) if isinstance(op, Label) else op
-                for op in mi.ops
+                [Label(onward.get(op.name, op.name)) if type(op) is Label else op for op in mi.ops]
             )
 
 
@@ -62,7 +61,7 @@ def _join_chains(function: MachineFunction) -> None:
     """Append a block to its only predecessor, when that goes nowhere else."""
     before = predecessors(function)
     home = list(range(len(function.blocks)))
-    forks = [any(mi.form.is_terminator for mi in b.instrs[:-1]) for b in function.blocks]
+    forks = [any(mi is not b.instrs[-1] for mi in b.terminators()) for b in function.blocks]
     gone: set[int] = set()
     for i, block in enumerate(function.blocks):
         if i == 0 or len(before[i]) != 1:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from intrinsics.collector import paused_collector
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.legality import (
     Demand,
@@ -250,6 +251,7 @@ def check_target(target: Target, ptx: Ptx) -> list[Finding]:
     ]
 
 
+@paused_collector()
 def verify_records(
     module: Module, target: Target, ptx: Ptx, *, hints: bool = True
 ) -> list[Finding]:
