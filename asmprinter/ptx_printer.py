@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -170,8 +171,8 @@ def _stays_unsaid(function: MachineFunction, block: int) -> bool:
 def _branch_targets(function: MachineFunction) -> set[str]:
     return {
         op.name
-        for mi in function.instructions()
-        if mi.form.is_terminator
+        for block in function.blocks
+        for mi in block.terminators()
         for op in mi.ops
         if isinstance(op, Label)
     }
@@ -229,14 +230,23 @@ def _identifier(name: str, taken: set[str]) -> str:
 def _declarations(
     function: MachineFunction, names: Sequence[str], others: set[str]
 ) -> Iterator[str]:
+    if not function.keep_names and not any(name.startswith("%") for name in others):
+        counts = Counter(function.regs.classes)
+        for cls in sorted(counts, key=_declaration_order):
+            yield f".reg .{cls.value} {PREFIX[cls]}<{counts[cls] + 1}>;"
+        return
     by_class: dict[ScalarType, list[str]] = {}
     for cls, name in zip(function.regs.classes, names, strict=True):
         by_class.setdefault(cls, []).append(name)
     mixed = _shared_prefixes([*by_class.values(), sorted(others)])
-    for cls in sorted(by_class, key=lambda c: (c is not ScalarType.PRED, c.bits, c.value)):
+    for cls in sorted(by_class, key=_declaration_order):
         ranges, single = _ranges(by_class[cls], mixed)
         shown = [f"{prefix}<{count}>" for prefix, count in ranges.items()] + single
         yield f".reg .{cls.value} {', '.join(shown)};"
+
+
+def _declaration_order(cls: ScalarType) -> tuple[bool, int, str]:
+    return cls is not ScalarType.PRED, cls.bits, cls.value
 
 
 _NUMBERED = re.compile(r"(.*[^\d])(0|[1-9]\d*)")
@@ -280,33 +290,57 @@ def instruction(mi: MachineInstr, registers: Sequence[str]) -> str:
 
 
 def _statement(mi: MachineInstr, names: _Names) -> str:
-    guard = ""
+    pattern = _pattern(mi.form)
+    if pattern is None:
+        return _without_pattern(mi)
+    ops, registers = mi.ops, names.registers
+    shown = [
+        registers[op] if type(op) is int else _operand(op, names)
+        for op in [ops[i] for i in pattern.slots]
+    ]
+    text = pattern.text % tuple(shown)
+    if mi.row.words is not None:
+        text = mi.row.spell(mi.facts()) + text
+    if mi.guard is None:
+        return text
     if isinstance(mi.guard, Not):
-        guard = f"@!{names.registers[mi.guard.reg]} "
-    elif mi.guard is not None:
-        guard = f"@{names.registers[mi.guard]} "
-    if mi.row.id == "opaque":
-        text = mi.ops[0]
-        assert isinstance(text, Text)
-        return f"{text.text};"
+        return f"@!{registers[mi.guard.reg]} {text}"
+    return f"@{registers[mi.guard]} {text}"
+
+
+def _without_pattern(mi: MachineInstr) -> str:
+    """A statement that was kept as it stood.
+
+    Raises: VerificationError for a pseudo record.
+    """
     if mi.row.pseudo:
         raise VerificationError([unexpanded(mi)])
-    name = _mnemonic(mi)
-    template = _template(mi.form)
-    if not template:
-        return f"{guard}{name};"
-    return f"{guard}{name} {', '.join(_place(place, mi, names) for place in template)};"
+    text = mi.ops[0]
+    assert isinstance(text, Text)
+    return f"{text.text};"
 
 
-def _mnemonic(mi: MachineInstr) -> str:
-    if mi.row.words is None:
-        return _spelled(mi.form)
-    return mi.row.spell(mi.facts())
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """The statements of a form: `add.s32 %s, %s, %s;`, and the slots whose operands go in.
+
+    Where packed words have a say in the name, the text begins after it.
+    """
+
+    text: str
+    slots: tuple[int, ...]
 
 
 @functools.cache
-def _spelled(form: Form) -> str:
-    return form.row.spell(form.facts)
+def _pattern(form: Form) -> _Pattern | None:
+    """The pattern of a form; None for what is no instruction of its own."""
+    if form.row.pseudo or form.row.id == "opaque":
+        return None
+    name = form.row.spell(form.facts) if form.row.words is None else ""
+    places = _template(form)
+    operands = ", ".join(_wrapped(place) for place in places)
+    slots = tuple(i for place in places for i in place.slots if i >= 0)
+    return _Pattern(f"{name} {operands};" if places else f"{name};", slots)
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +351,20 @@ class _Place:
     bracket: Bracket
 
 
-@functools.cache
+def _wrapped(place: _Place) -> str:
+    """A place as a part of a pattern."""
+    shown = ["%s" if i >= 0 else "_" for i in place.slots]
+    match place.bracket:
+        case Bracket.PLAIN:
+            return shown[0]
+        case Bracket.ADDRESS:
+            return f"[{shown[0]}]"
+        case Bracket.PAIR:
+            return "|".join(shown)
+        case Bracket.TENSOR:
+            return f"[{', '.join(shown)}]"
+
+
 def _template(form: Form) -> tuple[_Place, ...]:
     row = form.row
     absent = {g for e in row.elements if (g := e.group) is not None and not _there(form, e)}
@@ -340,23 +387,12 @@ def _there(form: Form, element: Element) -> bool:
     return all(form.facts.get(name) for name in element.names)
 
 
-def _place(place: _Place, mi: MachineInstr, names: _Names) -> str:
-    shown = [_operand(mi.ops[i], names) if i >= 0 else "_" for i in place.slots]
-    match place.bracket:
-        case Bracket.PLAIN:
-            return shown[0]
-        case Bracket.ADDRESS:
-            return f"[{shown[0]}]"
-        case Bracket.PAIR:
-            return "|".join(shown)
-        case Bracket.TENSOR:
-            return f"[{', '.join(shown)}]"
-
-
 def _operand(op: Op, names: _Names) -> str:
     """One operand; an address comes without its brackets."""
+    if type(op) is Imm:  # most operands that are no registers
+        return str(op.value)
     if isinstance(op, tuple):
-        return "{" + ", ".join(_scalar(part, names) for part in op) + "}"
+        return "{" + ", ".join([_scalar(part, names) for part in op]) + "}"
     return _scalar(op, names)
 
 

@@ -157,9 +157,7 @@ def _intern(row: Row, values: tuple[Fact, ...]) -> Form:
     )
     operands = tuple(row.operand.get(s) for s in slots)
     effect = row.effects.effect
-    written = tuple(
-        i for i, o in enumerate(operands) if o is not None and o.access is Access.WRITE
-    )
+    written = tuple(i for i, o in enumerate(operands) if o is not None and o.access is Access.WRITE)
     return Form(
         row,
         values,

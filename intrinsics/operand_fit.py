@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from intrinsics.mir import (
     FloatImm,
@@ -26,7 +27,7 @@ from intrinsics.mir import (
     Text,
 )
 from intrinsics.modifiers import ScalarType, Space
-from intrinsics.row import Access, Facts, Kind, Operand, Problem, VectorNumbers
+from intrinsics.row import Access, Facts, Kind, Numbers, Operand, Problem, VectorNumbers
 
 SpaceOf = Callable[[str], Space | None]
 """Gives the state space of a symbol, or None when it is unknown."""
@@ -39,19 +40,78 @@ def operand_problems(
 ) -> Iterator[Problem]:
     """What is wrong with the operands of a record."""
     for operand, op in zip(form.operands, ops, strict=True):
-        if operand is not None and not _plainly_fits(operand, op, facts, classes):
+        if operand is not None:
             for problem in _Place(facts, operand, classes, space_of).problems(op):
                 yield replace(problem, subject=operand.name)
 
 
-def _plainly_fits(operand: Operand, op: Op, facts: Facts, classes: Sequence[ScalarType]) -> bool:
-    """Whether a register is obviously right, which most operands are: a short cut, no judgement."""
-    if type(op) is not int or operand.kind not in (Kind.REGISTER, Kind.VALUE):
-        return False
-    cls = classes[op]
-    return cls is not ScalarType.F16X2 and fits(
-        operand.type_under(facts), cls, widened=operand.widened
-    )
+class PlainFit:
+    """A short cut for the records of one form without packed words.
+
+    Each shape of an operand (a register's class, an address by its register's class, a label) is
+    judged once at each place, by `operand_problems`'s own judge; only ranges of numbers are asked
+    for every record.
+    """
+
+    def __init__(self, form: Form) -> None:
+        places = [_PlainPlace(operand, form.facts) for operand in form.operands if operand]
+        self._places = tuple(places)
+
+    def holds(self, ops: Sequence[Op], classes: Sequence[ScalarType]) -> bool:
+        """Whether the operands are plainly right; what is not plain is False too."""
+        for place, op in zip(self._places, ops, strict=True):
+            shape: _Shape
+            if type(op) is int:
+                shape = classes[op]
+            elif type(op) is Imm:
+                if not place.takes(op):
+                    return False
+                continue
+            elif type(op) is Mem and type(op.base) is int:
+                shape = classes[op.base], op.offset != 0
+            elif type(op) is Label:
+                shape = Label
+            else:
+                return False
+            known = place.known.get(shape)
+            if not (place.judge(shape, op, classes) if known is None else known):
+                return False
+        return True
+
+
+_Shape: TypeAlias = ScalarType | tuple[ScalarType, bool] | type[Label]
+
+
+class _PlainPlace:
+    """What one place of a form is known to take."""
+
+    __slots__ = ("_any_number", "_facts", "_numbers", "_operand", "known")
+
+    def __init__(self, operand: Operand, facts: Facts) -> None:
+        self._operand = operand
+        self._facts = facts
+        self.known: dict[_Shape, bool] = {}
+        self._numbers: Numbers | None = None
+        if operand.kind is Kind.NUMBER or (
+            operand.kind is Kind.VALUE and number_fits(operand.type_under(facts), Imm(0))
+        ):
+            self._numbers = operand.numbers_under(facts)
+        self._any_number = self._numbers == Numbers()
+
+    def takes(self, op: Imm) -> bool:
+        return self._any_number or (self._numbers is not None and self._numbers.accepts(op.value))
+
+    def judge(self, shape: _Shape, op: Op, classes: Sequence[ScalarType]) -> bool:
+        """Ask the judge of all operands about an operand of this shape, and keep the answer."""
+        place = _Place(self._facts, self._operand, classes, lambda _: None)
+        found = self.known[shape] = not any(True for _ in place.problems(op))
+        return found
+
+
+@functools.cache
+def plain_fit(form: Form) -> PlainFit:
+    """The short cut of a form without packed words."""
+    return PlainFit(form)
 
 
 @functools.cache

@@ -163,8 +163,8 @@ class _Touch:
     """A record, with the ends of moves that it writes and reads."""
 
     mi: MachineInstr
-    written: list[Reg]
-    used: list[Reg]
+    written: set[Reg]
+    used: set[Reg]
 
 
 def _coalesce(function: MachineFunction, moves: list[MachineInstr]) -> None:
@@ -191,8 +191,7 @@ def _touches(block: Block, ends: set[Reg]) -> list[_Touch]:
     """The records of a block that have to do with the ends of moves."""
     found = []
     for mi in block.instrs:
-        written = [reg for reg in mi.defs() if reg in ends]
-        used = [reg for reg in mi.uses() if reg in ends]
+        written, used = ends.intersection(mi.defs()), ends.intersection(mi.uses())
         if written or used:
             found.append(_Touch(mi, written, used))
     return found
@@ -256,9 +255,7 @@ def _interference(
     return conflicts
 
 
-def _live_sets(
-    function: MachineFunction, touches: Sequence[Sequence[_Touch]]
-) -> list[set[Reg]]:
+def _live_sets(function: MachineFunction, touches: Sequence[Sequence[_Touch]]) -> list[set[Reg]]:
     """For each block, which ends of moves are live at its end.
 
     Each register goes back from where it is read to where it is written: most live in few blocks.

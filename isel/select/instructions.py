@@ -236,9 +236,13 @@ def fill_phi(state: FunctionState, i: ir.Phi, blocks: Mapping[str, Block]) -> li
     """
     incoming: list[tuple[Values, Label]] = []
     for value, block in i.incoming:
-        if block in state.block_names:
-            with state.at_end_of(blocks[block]):
-                incoming.append((state.value(value), state.label(block)))
+        if block not in state.block_names:
+            continue
+        if isinstance(value, llvm.Local):
+            incoming.append((state.value(value), state.label(block)))
+            continue
+        with state.at_end_of(blocks[block]):
+            incoming.append((state.value(value), state.label(block)))
     results = state.values[i.result] if i.result is not None else ()
     found = []
     for at, result in enumerate(results):

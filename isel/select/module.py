@@ -106,7 +106,7 @@ class _Selector:
         self.names = _ptx_names(module)
         self.symbols = {name: self.names[name] for name in module.globals}
         self.kernels = {function.name for function in kernels(module)}
-        self.locations: dict[Location, int] = {}
+        self.locations: dict[tuple[int, int, str, int], int] = {}
 
     def select(self) -> Module:
         self._guarded(self._header)
@@ -311,16 +311,15 @@ class _Selector:
 
     def location_of(self, function: ir.Function, i: ir.Instruction) -> int:
         """The index of an instruction's location."""
-        line, column = self._line(function, i)
-        location = Location(self.source.file, line, column, *self._debug(function, i))
-        index = self.locations.get(location)
+        where = *self._line(function, i), *self._debug(function, i)
+        index = self.locations.get(where)
         if index is None:
-            self.out.locations.append(location)
-            index = self.locations[location] = len(self.out.locations) - 1
+            index = self.locations[where] = len(self.out.locations)
+            self.out.locations.append(Location(self.source.file, *where))
         return index
 
     def _line(self, function: ir.Function, i: ir.Instruction) -> tuple[int, int]:
-        places = (self.source.places or {}).get(function.name)
+        places = self.source.places.get(function.name) if self.source.places else None
         if places is None or i.ordinal >= len(places):
             return i.line, 0
         return places[i.ordinal]

@@ -6,6 +6,7 @@ symbols).  An operand that an instruction wants in a register is moved there onc
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
@@ -39,6 +40,11 @@ Values: TypeAlias = tuple[Scalar, ...]
 
 def form(row: str, **facts: Fact) -> Form:
     """The form of the row called `row`."""
+    return _form(row, **facts)
+
+
+@functools.cache
+def _form(row: str, **facts: Fact) -> Form:
     return form_of(catalog.row(row), **facts)
 
 
@@ -90,7 +96,7 @@ class FunctionState:
         classes = self.layout.classes(type_)
         hint = "" if name is None or name.isdigit() else name
         if len(classes) == 1:
-            regs: tuple[Reg, ...] = (self.new(classes[0], hint),)
+            regs: tuple[Reg, ...] = (self.out.regs.new(classes[0], hint),)
         else:
             regs = tuple(
                 self.new(cls, f"{hint}.{i}" if hint else "") for i, cls in enumerate(classes)

@@ -7,6 +7,7 @@ have; the verdict is ptxas's, but for rules that say that ptxas accepts what the
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -32,9 +33,9 @@ from intrinsics.mir import (
     Special,
 )
 from intrinsics.modifiers import Modifier, ScalarType, Space
-from intrinsics.operand_fit import operand_problems
+from intrinsics.operand_fit import PlainFit, operand_problems, plain_fit
 from intrinsics.pseudo import unexpanded
-from intrinsics.row import Fact, Problem, Row
+from intrinsics.row import Fact, Kind, Problem, Row
 from intrinsics.special import special_registers
 from intrinsics.targets import PTX_VERSIONS, TARGETS, Capability, Ptx, Target, spell
 
@@ -48,6 +49,12 @@ class _Known:
     judgement: Judgement
 
 
+@functools.cache
+def _known_form(form: Form) -> _Known:
+    """Facts and rules of a form without packed words."""
+    return _Known(form.facts, (), judge(form.row, form.facts))
+
+
 class RecordVerifier:
     """Judges records for one target and PTX version.
 
@@ -59,20 +66,36 @@ class RecordVerifier:
         self.ptx = ptx
         self.hints = hints
         self._known: dict[tuple[Form, tuple[tuple[str, int], ...]], _Known] = {}
+        self._plain: dict[Form, PlainFit | None] = {}
+
+    def is_plain(self, mi: MachineInstr, classes: list[ScalarType]) -> bool:
+        """Whether a record is plainly right, as most are: a short cut to `findings`' nothing."""
+        form = mi.form
+        try:
+            fit = self._plain[form]
+        except KeyError:
+            fit = self._plain[form] = plain_fit(form) if self._is_legal(form) else None
+        return fit is not None and fit.holds(mi.ops, classes)
+
+    def _is_legal(self, form: Form) -> bool:
+        """Whether a form is legal here whatever its operands are."""
+        row = form.row
+        if row.pseudo or row.words is not None:
+            return False
+        judgement = _known_form(form).judgement
+        return not judgement.broken and not any(judgement.missing(self.target, self.ptx))
 
     def known(self, mi: MachineInstr) -> _Known:
         """Facts, packed words and rules of a record."""
+        if mi.row.words is None:
+            return _known_form(mi.form)
         words = mi.words()
         key = mi.form, tuple(words.items())
         found = self._known.get(key)
         if found is None:
-            facts: dict[str, Fact] = dict(mi.form.facts)
-            problems: tuple[Problem, ...] = ()
-            if mi.row.words is not None:
-                unpacked, problems = mi.row.words.unpack(words, mi.form.facts)
-                facts.update(unpacked)
-            found = _Known(facts, problems, judge(mi.row, facts))
-            self._known[key] = found
+            unpacked, problems = mi.row.words.unpack(words, mi.form.facts)
+            facts = {**mi.form.facts, **unpacked}
+            found = self._known[key] = _Known(facts, problems, judge(mi.row, facts))
         return found
 
     def findings(
@@ -264,10 +287,11 @@ def verify_records(
     verifier = RecordVerifier(target, ptx, hints=hints)
     for function in module.functions:
         spaces = symbol_spaces(module, function)
+        classes = function.regs.classes
         for mi in function.instructions():
-            if mi.row.id == "opaque":
+            if verifier.is_plain(mi, classes) or mi.row.id == "opaque":
                 continue
-            for finding in verifier.findings(mi, function.regs.classes, spaces.get):
+            for finding in verifier.findings(mi, classes, spaces.get):
                 location = module.locations[mi.loc]
                 found.append(finding.at(place_of(location, function.name)))
     return found
@@ -280,15 +304,22 @@ def lowest_ptx(module: Module, target: Target) -> Ptx:
     """
     verifier = RecordVerifier(target, PTX_VERSIONS[-1])
     needed: list[Ptx | None] = [target.first_ptx, PTX_VERSIONS[0]]
-    seen: set[Form] = set()
+    settled: set[Form] = set()
     for function in module.functions:
         for mi in function.instructions():
-            if mi.form not in seen or mi.row.words is not None:
-                seen.add(mi.form)
-                needed.append(verifier.known(mi).judgement.first_ptx(target))
+            if mi.form in settled:
+                continue
+            needed.append(verifier.known(mi).judgement.first_ptx(target))
             needed += [
                 special_registers()[op.name].needs.first_ptx(target)
                 for op in mi.ops
                 if type(op) is Special and op.name in special_registers()
             ]
+            if mi.row.words is None and not _takes_specials(mi.form):
+                settled.add(mi.form)
     return max(ptx for ptx in needed if ptx is not None)
+
+
+def _takes_specials(form: Form) -> bool:
+    """Whether a form reads special registers, each of which has needs of its own."""
+    return any(o is not None and (o.specials or o.kind is Kind.SOURCE) for o in form.operands)
