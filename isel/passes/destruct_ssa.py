@@ -10,13 +10,15 @@ one (coalescing).
 
 from __future__ import annotations
 
+import functools
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from intrinsics import catalog
 from intrinsics.mir import (
     Block,
+    Form,
     Label,
     MachineFunction,
     MachineInstr,
@@ -24,9 +26,9 @@ from intrinsics.mir import (
     Scalar,
     form_of,
     inverted,
-    predecessors,
     successors,
 )
+from intrinsics.modifiers import ScalarType
 
 _PHI = "phi"
 
@@ -35,15 +37,19 @@ def destruct_ssa(function: MachineFunction) -> None:
     """Replace PHI records by moves, then coalesce."""
     if not any(_phis(block) for block in function.blocks):
         return
-    _split_critical_edges(function)
+    before = _split_critical_edges(function)
     moves = _place_moves(function)
-    _coalesce(function, moves)
+    _coalesce(function, moves, before)
 
 
 def move(function: MachineFunction, result: Reg, source: Scalar, loc: int) -> MachineInstr:
     """A move into `result`."""
-    cls = function.regs.classes[result]
-    return MachineInstr(form_of(catalog.row("mov"), type=cls), (result, source), None, loc)
+    return MachineInstr(_mov(function.regs.classes[result]), (result, source), None, loc)
+
+
+@functools.cache
+def _mov(cls: ScalarType) -> Form:
+    return form_of(catalog.row("mov"), type=cls)
 
 
 def _phis(block: Block) -> list[MachineInstr]:
@@ -58,26 +64,27 @@ def _phis(block: Block) -> list[MachineInstr]:
 # ---- edges -----------------------------------------------------------------------------------
 
 
-def _split_critical_edges(function: MachineFunction) -> None:
-    names = {block.name for block in function.blocks}
+def _split_critical_edges(function: MachineFunction) -> list[list[int]]:
+    """Give those edges blocks of their own, at the end; returns all blocks' predecessors."""
+    blocks = function.blocks
+    names = {block.name for block in blocks}
     after = successors(function)
     before = inverted(after)
-    additions: list[Block] = []
-    for i, block in enumerate(function.blocks):
-        if not _phis(block):
+    bra = form_of(catalog.row("bra"))
+    for i, block in enumerate(blocks[:]):
+        if not any(len(after[p]) > 1 for p in before[i]) or not _phis(block):
             continue
-        for p in before[i]:
-            source = function.blocks[p]
+        for at, p in enumerate(before[i]):
             if len(after[p]) < 2:
                 continue
+            source = blocks[p]
             name = _fresh(f"{source.name}_to_{block.name}", names)
-            between = Block(name)
-            bra = form_of(catalog.row("bra"))
-            between.instrs.append(MachineInstr(bra, (Label(block.name),)))
             _retarget(source, block.name, name)
             _rename_incoming(block, source.name, name)
-            additions.append(between)
-    function.blocks += additions
+            before[i][at] = len(blocks)
+            before.append([p])
+            blocks.append(Block(name, [MachineInstr(bra, (Label(block.name),))]))
+    return before
 
 
 def _fresh(wanted: str, names: set[str]) -> str:
@@ -167,11 +174,25 @@ class _Touch:
     used: set[Reg]
 
 
-def _coalesce(function: MachineFunction, moves: list[MachineInstr]) -> None:
+@dataclass(slots=True)
+class _Part:
+    """What a block has to do with the ends of moves.
+
+    `written` are those that it writes whatever happens, `awaited` those that it reads before.
+    """
+
+    touches: list[_Touch] = field(default_factory=list)
+    written: set[Reg] = field(default_factory=set)
+    awaited: set[Reg] = field(default_factory=set)
+
+
+def _coalesce(
+    function: MachineFunction, moves: list[MachineInstr], before: Sequence[Sequence[int]]
+) -> None:
     """Make one register of the two ends of a move wherever they are never live together."""
     ends = {reg for mi in moves for reg in (*mi.defs(), *mi.uses())}
-    touches = [_touches(block, ends) for block in function.blocks]
-    union = _Classes(ends, _interference(function, touches))
+    parts = [_part(block, ends) for block in function.blocks]
+    union = _Classes(ends, _interference(parts, before))
     classes, names = function.regs.classes, function.regs.names
     for mi in moves:
         (result,), (source,) = mi.defs(), mi.uses()
@@ -180,21 +201,23 @@ def _coalesce(function: MachineFunction, moves: list[MachineInstr]) -> None:
     table = {reg: union.find(reg) for reg in sorted(ends)}
     for reg, chosen in table.items():
         names[chosen] = names[chosen] or names[reg]
-    for block, touching in zip(function.blocks, touches, strict=True):
-        for touch in touching:
+    for block, part in zip(function.blocks, parts, strict=True):
+        for touch in part.touches:
             touch.mi.map_registers(table)
-        if touching:
+        if part.touches:
             block.instrs = [mi for mi in block.instrs if not _is_identity(mi)]
 
 
-def _touches(block: Block, ends: set[Reg]) -> list[_Touch]:
-    """The records of a block that have to do with the ends of moves."""
-    found = []
+def _part(block: Block, ends: set[Reg]) -> _Part:
+    part = _Part()
     for mi in block.instrs:
         written, used = ends.intersection(mi.defs()), ends.intersection(mi.uses())
         if written or used:
-            found.append(_Touch(mi, written, used))
-    return found
+            part.touches.append(_Touch(mi, written, used))
+            part.awaited |= used - part.written
+            if mi.guard is None:
+                part.written |= written
+    return part
 
 
 def _is_identity(mi: MachineInstr) -> bool:
@@ -236,55 +259,38 @@ def _united(a: set[Reg], b: set[Reg]) -> set[Reg]:
     return large
 
 
-def _interference(
-    function: MachineFunction, touches: Sequence[Sequence[_Touch]]
-) -> dict[Reg, set[Reg]]:
+def _interference(parts: Sequence[_Part], before: Sequence[Sequence[int]]) -> dict[Reg, set[Reg]]:
     """For each end of a move, the others that are live where it is written."""
     conflicts: dict[Reg, set[Reg]] = defaultdict(set)
-    for touching, live in zip(touches, _live_sets(function, touches), strict=True):
-        for touch in reversed(touching):
-            copied = touch.used if touch.written and touch.mi.row.id == "mov" else ()
-            for reg in touch.written:
-                others = live.difference((reg,), copied)
-                conflicts[reg] |= others
-                for other in others:
-                    conflicts[other].add(reg)
-            if touch.mi.guard is None:
-                live.difference_update(touch.written)
-            live.update(touch.used)
+    for part, live in zip(parts, _live_sets(parts, before), strict=True):
+        for touch in reversed(part.touches):
+            written, used = touch.written, touch.used
+            if written:
+                copied = used if touch.mi.row.id == "mov" else ()
+                for reg in written:
+                    others = live.difference((reg,), copied)
+                    conflicts[reg] |= others
+                    for other in others:
+                        conflicts[other].add(reg)
+                if touch.mi.guard is None:
+                    live -= written
+            live |= used
     return conflicts
 
 
-def _live_sets(function: MachineFunction, touches: Sequence[Sequence[_Touch]]) -> list[set[Reg]]:
+def _live_sets(parts: Sequence[_Part], before: Sequence[Sequence[int]]) -> list[set[Reg]]:
     """For each block, which ends of moves are live at its end.
 
     Each register goes back from where it is read to where it is written: most live in few blocks.
     """
-    before = predecessors(function)
-    live: list[set[Reg]] = [set() for _ in touches]
-    writes = [_written(touching) for touching in touches]
-    for i, touching in enumerate(touches):
-        for reg in _read_first(touching):
+    live: list[set[Reg]] = [set() for _ in parts]
+    for i, part in enumerate(parts):
+        for reg in part.awaited:
             work = [i]
             while work:
                 for p in before[work.pop()]:
                     if reg not in live[p]:
                         live[p].add(reg)
-                        if reg not in writes[p]:
+                        if reg not in parts[p].written:
                             work.append(p)
     return live
-
-
-def _written(touching: Sequence[_Touch]) -> set[Reg]:
-    """What a block writes whatever happens."""
-    return {reg for touch in touching if touch.mi.guard is None for reg in touch.written}
-
-
-def _read_first(touching: Sequence[_Touch]) -> set[Reg]:
-    """What a block reads before it writes it."""
-    found: set[Reg] = set()
-    for touch in reversed(touching):
-        if touch.mi.guard is None:
-            found.difference_update(touch.written)
-        found.update(touch.used)
-    return found

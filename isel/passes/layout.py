@@ -12,7 +12,7 @@ from intrinsics.mir import (
     MachineInstr,
     Not,
     Reg,
-    predecessors,
+    inverted,
     successors,
 )
 from isel.ways import reach
@@ -21,7 +21,6 @@ from isel.ways import reach
 def lay_out(function: MachineFunction) -> None:
     """Thread jumps, drop unreachable blocks, join chains, and let blocks fall through."""
     _thread_jumps(function)
-    _drop_unreachable(function)
     _join_chains(function)
     _fall_through(function)
 
@@ -52,19 +51,16 @@ def _thread_jumps(function: MachineFunction) -> None:
             )
 
 
-def _drop_unreachable(function: MachineFunction) -> None:
-    reached = reach(successors(function), [0])
-    function.blocks = [block for i, block in enumerate(function.blocks) if i in reached]
-
-
 def _join_chains(function: MachineFunction) -> None:
-    """Append a block to its only predecessor, when that goes nowhere else."""
-    before = predecessors(function)
+    """Append a block to its only predecessor, when that goes nowhere else; drop the unreachable."""
+    after = successors(function)
+    reached = reach(after, [0])
+    before = inverted([after[i] if i in reached else () for i in range(len(after))])
     home = list(range(len(function.blocks)))
     forks = [any(mi is not b.instrs[-1] for mi in b.terminators()) for b in function.blocks]
-    gone: set[int] = set()
+    gone = set(range(len(after))) - reached
     for i, block in enumerate(function.blocks):
-        if i == 0 or len(before[i]) != 1:
+        if i == 0 or len(before[i]) != 1 or i in gone:
             continue
         p = _root(home, before[i][0])
         last = function.blocks[p].instrs[-1:] if p != i and not forks[p] else []
