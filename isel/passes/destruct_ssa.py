@@ -233,7 +233,7 @@ class _Classes:
 
     def __init__(self, registers: Iterable[Reg], conflicts: dict[Reg, set[Reg]]) -> None:
         self.parent = {reg: reg for reg in registers}
-        self.members = {reg: {reg} for reg in self.parent}
+        self.members: dict[Reg, set[Reg]] = {}  # of more than one
         self.conflicts = conflicts
 
     def find(self, reg: Reg) -> Reg:
@@ -245,11 +245,14 @@ class _Classes:
 
     def join(self, a: Reg, b: Reg) -> None:
         a, b = self.find(a), self.find(b)
-        if a == b or not self.conflicts[a].isdisjoint(self.members[b]):
+        theirs = self.members.get(b) or {b}
+        if a == b or not theirs.isdisjoint(self.conflicts.get(a, ())):
             return
         self.parent[b] = a
-        self.members[a] = _united(self.members[a], self.members.pop(b))
-        self.conflicts[a] = _united(self.conflicts[a], self.conflicts.pop(b))
+        self.members[a] = _united(self.members.get(a) or {a}, theirs)
+        conflicts = self.conflicts.pop(b, None)
+        if conflicts is not None:
+            self.conflicts[a] = _united(self.conflicts.get(a) or set(), conflicts)
 
 
 def _united(a: set[Reg], b: set[Reg]) -> set[Reg]:
@@ -269,7 +272,8 @@ def _interference(parts: Sequence[_Part], before: Sequence[Sequence[int]]) -> di
                 copied = used if touch.mi.row.id == "mov" else ()
                 for reg in written:
                     others = live.difference((reg,), copied)
-                    conflicts[reg] |= others
+                    if others:
+                        conflicts[reg] |= others
                     for other in others:
                         conflicts[other].add(reg)
                 if touch.mi.guard is None:
