@@ -16,19 +16,23 @@ from isel.llvm.vocabulary import Opcode
 _INSTRUCTION = re.compile(
     r'(?:(%(?:[-\w$.]+|"[^"]*")) = )?(?:(?:tail|musttail|notail) )?([a-z_]+)\b', re.ASCII
 )
+# What most lines are: no label, no comment, no name in quotes.
+_PLAIN = re.compile(r"\s*+(?:%([-\w$.]+) = )?([a-z]+)(?: |$)", re.ASCII)
 _LABEL = re.compile(r'(?:[-\w$.]+|"[^"]*"):[ \t]*(?:;|$)', re.ASCII)
 _HEADER = re.compile(r'define\b[^@"\n]*@([-\w$.]+|"[^"]*")\(.*\{[ \t]*(?:;.*)?$', re.ASCII)
 OPCODES = frozenset(opcode.value for opcode in Opcode)
 _SEVERAL_LINES = frozenset(("invoke", "callbr", "landingpad", "catchswitch"))
+_PLAIN_OPCODES = OPCODES - _SEVERAL_LINES - {"call", "switch"}
 # Calls that LLVM turns into debug records, or drops.
 DEBUG_CALLS = re.compile(r'@"?llvm\.dbg\.(?:value|declare|assign|label|addr)\b')
 
 
 @dataclass(slots=True)
 class Found:
-    """An instruction of the user's text."""
+    """An instruction of the user's text; `place` is its line and column, from 1."""
 
     offset: int
+    place: tuple[int, int]
     result: str | None
     opcode: str
     callee: str = ""
@@ -43,29 +47,36 @@ def scan_lines(text: str) -> dict[str, list[Found]] | None:
     inside: list[Found] | None = None
     in_table = False  # of a switch
     headers = offset = 0
-    for whole in text.split("\n"):
-        line, at = whole.strip(), offset + len(whole) - len(whole.lstrip())
-        offset += len(whole) + 1
-        if inside is None:
-            if not line.startswith("define"):
+    for number, line in enumerate(text.split("\n"), 1):
+        start, offset = offset, offset + len(line) + 1
+        if inside is not None and not in_table:
+            plain = _PLAIN.match(line)
+            if plain is not None and plain[2] in _PLAIN_OPCODES:
+                at = plain.start(1) - 1 if plain[1] else plain.start(2)
+                inside.append(Found(start + at, (number, at + 1), plain[1], plain[2]))
                 continue
-            header = _HEADER.match(line)
+        stripped = line.strip()
+        if inside is None:
+            if not stripped.startswith("define"):
+                continue
+            header = _HEADER.match(stripped)
             if header is None:
                 return None
             headers += 1
             inside = functions.setdefault(_name(header[1]), [])
         elif in_table:
-            in_table = not line.endswith("]")
-        elif line == "}":
+            in_table = not stripped.endswith("]")
+        elif stripped == "}":
             inside = None
-        elif not _is_empty(line):
-            match = _INSTRUCTION.match(line)
+        elif not _is_empty(stripped):
+            match = _INSTRUCTION.match(stripped)
             if match is None or match[2] not in OPCODES or match[2] in _SEVERAL_LINES:
                 return None
-            if match[2] == "call" and DEBUG_CALLS.search(line):
+            if match[2] == "call" and DEBUG_CALLS.search(stripped):
                 continue
-            inside.append(Found(at, _result(match[1]), match[2]))
-            in_table = match[2] == "switch" and line.endswith("[")
+            at = len(line) - len(line.lstrip())
+            inside.append(Found(start + at, (number, at + 1), _result(match[1]), match[2]))
+            in_table = match[2] == "switch" and stripped.endswith("[")
     functions.pop("", None)
     return functions if inside is None and headers == text.count("define") else None
 

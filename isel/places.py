@@ -36,6 +36,7 @@ _OPENING = frozenset("([{<")
 _CLOSING = frozenset(")]}>")
 _TAILS = frozenset(tail.value for tail in TailKind if tail is not TailKind.NONE)
 _STARTS = OPCODES | _TAILS
+_WORDS = {opcode: opcode.value for opcode in Opcode}
 # What may stand between the opcode of a constant expression and its parenthesis.
 _FLAGS = frozenset(word.value for words in (Flag, IntPredicate, FloatPredicate) for word in words)
 
@@ -48,9 +49,8 @@ def map_places(user_text: str) -> dict[str, list[Position]]:
     Lines and columns count from 1, columns in characters.  A function without a name is left out,
     because LLVM may give it another number when it prints.
     """
-    lines = Lines(user_text)
     return {
-        name: [lines.position(found.offset) for found in instructions]
+        name: [found.place for found in instructions]
         for name, instructions in _scan(user_text).items()
     }
 
@@ -63,17 +63,13 @@ def align_places(module: Module, user_text: str) -> dict[str, list[Position]]:
     those get the call's place.  A function is left out when its instructions do not correspond, or
     when it can't be told which of two neighbouring calls an instruction replaces.
     """
-    lines = Lines(user_text)
     aligned = _aligned_lines(module, user_text)
     if aligned is None:
         scanned = _scan(user_text)
         known = {name: module.functions[name] for name in scanned if name in module.functions}
         tried = {n: _align(scanned[n], list(f.instructions())) for n, f in known.items()}
         aligned = {name: found for name, found in tried.items() if found is not None}
-    return {
-        name: [lines.position(found.offset) for found in instructions]
-        for name, instructions in aligned.items()
-    }
+    return {name: [found.place for found in instructions] for name, instructions in aligned.items()}
 
 
 def _aligned_lines(module: Module, text: str) -> dict[str, list[Found]] | None:
@@ -121,6 +117,7 @@ class _Scanner:
     """Tokens of the user's text; a position in them is an index, which every method hands on."""
 
     def __init__(self, text: str) -> None:
+        self._lines = Lines(text)
         self._tokens: list[str] = []
         self._offsets: list[int] = []
         for match in _TOKEN.finditer(_seen(text)):
@@ -216,7 +213,7 @@ class _Scanner:
         index += 1
         if opcode == Opcode.ATOMICRMW.value:
             index += 2 if self._tokens[index] == "volatile" else 1
-        return Found(offset, result, opcode), index
+        return Found(offset, self._lines.position(offset), result, opcode), index
 
 
 def _is_debug_call(found: Found) -> bool:
@@ -247,12 +244,13 @@ def _may_be(found: Found, printed: Instruction) -> bool:
 
 
 def _same(found: Found, printed: Instruction) -> bool:
-    if found.opcode != printed.opcode.value:
+    if found.opcode != _WORDS[printed.opcode]:
         return False
+    if found.result == printed.result and found.result is not None:
+        return True
     # LLVM numbers what has no name, and numbers anew when it has replaced a call.
-    if found.result is None or found.result.isdecimal():
-        return printed.result is None or printed.result.isdecimal()
-    return found.result == printed.result
+    unnamed = found.result is None or found.result.isdecimal()
+    return unnamed and (printed.result is None or printed.result.isdecimal())
 
 
 def _file_of(module: Module, scope: int | None) -> DIFile | None:

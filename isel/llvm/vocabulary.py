@@ -8,7 +8,14 @@ from __future__ import annotations
 from enum import Enum
 
 
-class Opcode(Enum):
+class Word(Enum):
+    """Base of every closed list of words."""
+
+    # Members are single objects and equal to nothing else; Enum's own hash is slow Python code.
+    __hash__ = object.__hash__
+
+
+class Opcode(Word):
     """What an instruction or a constant expression does."""
 
     # Terminators.
@@ -102,7 +109,7 @@ CAST_OPCODES = frozenset(
 )
 
 
-class Flag(Enum):
+class Flag(Word):
     """A promise or a permission on an operation.  `fast` is read as the seven it stands for."""
 
     NUW = "nuw"
@@ -130,7 +137,7 @@ FAST = frozenset(
 )
 
 
-class IntPredicate(Enum):
+class IntPredicate(Word):
     """What `icmp` asks."""
 
     EQ = "eq"
@@ -145,7 +152,7 @@ class IntPredicate(Enum):
     SLE = "sle"
 
 
-class FloatPredicate(Enum):
+class FloatPredicate(Word):
     """What `fcmp` asks; `o` is ordered (false for a NaN), `u` unordered (true for a NaN)."""
 
     FALSE = "false"
@@ -166,7 +173,7 @@ class FloatPredicate(Enum):
     TRUE = "true"
 
 
-class Ordering(Enum):
+class Ordering(Word):
     """An atomic operation's ordering; an access that is not atomic has none."""
 
     UNORDERED = "unordered"
@@ -177,7 +184,7 @@ class Ordering(Enum):
     SEQ_CST = "seq_cst"
 
 
-class RMWOperation(Enum):
+class RMWOperation(Word):
     """What `atomicrmw` does."""
 
     XCHG = "xchg"
@@ -203,7 +210,7 @@ class RMWOperation(Enum):
     USUB_SAT = "usub_sat"
 
 
-class TailKind(Enum):
+class TailKind(Word):
     """What a call says of the caller's frame; NONE is printed as nothing."""
 
     NONE = ""
@@ -212,7 +219,7 @@ class TailKind(Enum):
     NOTAIL = "notail"
 
 
-class AsmFlag(Enum):
+class AsmFlag(Word):
     """A word between `asm` and the template."""
 
     SIDEEFFECT = "sideeffect"
@@ -221,14 +228,14 @@ class AsmFlag(Enum):
     UNWIND = "unwind"
 
 
-class ClauseKind(Enum):
+class ClauseKind(Word):
     """What a clause of `landingpad` does."""
 
     CATCH = "catch"
     FILTER = "filter"
 
 
-class Linkage(Enum):
+class Linkage(Word):
     """How a symbol is linked; EXTERNAL is printed as nothing on definitions."""
 
     EXTERNAL = "external"
@@ -244,7 +251,7 @@ class Linkage(Enum):
     AVAILABLE_EXTERNALLY = "available_externally"
 
 
-class Visibility(Enum):
+class Visibility(Word):
     """Who sees a symbol; DEFAULT is printed as nothing."""
 
     DEFAULT = "default"
@@ -252,7 +259,7 @@ class Visibility(Enum):
     PROTECTED = "protected"
 
 
-class StorageClass(Enum):
+class StorageClass(Word):
     """Windows' import and export; DEFAULT is printed as nothing."""
 
     DEFAULT = ""
@@ -260,7 +267,7 @@ class StorageClass(Enum):
     EXPORT = "dllexport"
 
 
-class UnnamedAddr(Enum):
+class UnnamedAddr(Word):
     """Whether the address matters; NONE (it does) is printed as nothing."""
 
     NONE = ""
