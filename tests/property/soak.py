@@ -1,0 +1,167 @@
+"""Run many random programs, and write down what disagrees, as small as it gets.
+
+    python -m tests.property.soak --examples 2000 --seed 7 --features floats,control
+    python -m tests.property.soak --replay found/01-same_bytes.ll
+
+Each disagreement is shrunk by hypothesis and written as LLVM IR into a folder; `--replay` judges
+such a file again.  A refusal of nvgen's (`SelectionError`) is counted, and with `--refusals` is a
+disagreement too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import re
+import sys
+import time
+from pathlib import Path
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
+
+from intrinsics.findings import NvgenError, SelectionError
+from tests.property import judges
+from tests.property.plans import FEATURES, Plan, plans
+from tests.property.program import Program, build
+
+JUDGES = {
+    "undefined": judges.nothing_is_undefined,
+    "values": judges.same_bytes,
+    "texts": judges.round_trips,
+    "ptxas": lambda program: judges.assembles(program, (0, 2)),
+    "llvm": lambda program: judges.llvm_compiles([program]),
+}
+"""The properties, by the names that `--judge` takes."""
+
+
+def features_of(text: str) -> frozenset[str]:
+    """ "all", "all,-calls" or "floats,memory"."""
+    found: set[str] = set()
+    for word in text.split(","):
+        if word == "all":
+            found |= FEATURES
+        elif word.startswith("-"):
+            found -= {word[1:]}
+        elif word:
+            found |= {word}
+    if found - FEATURES:
+        raise SystemExit(f"no such feature: {found - FEATURES}; there are {sorted(FEATURES)}")
+    return frozenset(found)
+
+
+class Hunt:
+    """One run over many programs."""
+
+    def __init__(self, names: list[str], *, refusals: bool) -> None:
+        self.names = names
+        self.refusals = refusals
+        self.count = 0
+        self.refused: collections.Counter[str] = collections.Counter()
+        self.last: tuple[str, str, Program] | None = None
+
+    def judge(self, program: Program) -> None:
+        """Every property of one program; a failure is kept, so that the smallest is known."""
+        self.count += 1
+        for name in self.names:
+            try:
+                JUDGES[name](program)
+            except SelectionError as error:
+                self.refused[_first_line(error)] += 1
+                if self.refusals:
+                    self._keep(name, error, program)
+                    raise
+                return
+            except (AssertionError, NvgenError, Exception) as error:
+                self._keep(name, error, program)
+                raise
+
+    def _keep(self, name: str, error: Exception, program: Program) -> None:
+        self.last = name, _first_line(error), program
+
+
+def _first_line(error: Exception) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:300]
+
+
+def hunt(options: argparse.Namespace, round_: int) -> Hunt:
+    """Draw programs until one fails, and shrink it."""
+    found = Hunt(options.judge.split(","), refusals=options.refusals)
+
+    @seed(options.seed + round_)
+    @settings(
+        max_examples=options.examples,
+        derandomize=False,
+        deadline=None,
+        database=None,
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate, Phase.shrink],
+    )
+    @given(plans(features_of(options.features)))
+    def body(plan: Plan) -> None:
+        found.judge(build(plan))
+
+    try:
+        body()
+    except Exception as error:
+        if found.last is None:
+            raise
+        del error
+    else:
+        found.last = None
+    return found
+
+
+def replay(path: Path, names: list[str]) -> int:
+    """Judge a file that a soak wrote."""
+    text = path.read_text()
+    numbers = {n: re.search(rf"^; {n}: (\d+)$", text, re.MULTILINE) for n in ("slots", "seed")}
+    slots, start = (int(m[1]) if m else 0 for m in numbers.values())
+    body = "\n".join(line for line in text.splitlines() if not line.startswith(";"))
+    program = Program(body, slots or 64, start)
+    status = 0
+    for name in names:
+        try:
+            JUDGES[name](program)
+        except Exception as error:
+            status = 1
+            print(f"{name}: {_first_line(error)}")
+        else:
+            print(f"{name}: good")
+    return status
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--examples", type=int, default=500)
+    parser.add_argument("--rounds", type=int, default=1, help="go on after a failure, so often")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--features", default="all")
+    parser.add_argument("--judge", default="values")
+    parser.add_argument("--folder", type=Path, default=Path("found"))
+    parser.add_argument("--refusals", action="store_true")
+    parser.add_argument("--replay", type=Path)
+    options = parser.parse_args()
+    if options.replay:
+        return replay(options.replay, options.judge.split(","))
+    failures = 0
+    for round_ in range(options.rounds):
+        began = time.monotonic()
+        found = hunt(options, round_)
+        print(f"{found.count} programs in {time.monotonic() - began:.0f} s", flush=True)
+        for line, count in found.refused.most_common(20):
+            print(f"  refused {count} times: {line}")
+        if found.last is not None:
+            failures += 1
+            name, message, program = found.last
+            options.folder.mkdir(parents=True, exist_ok=True)
+            path = options.folder / f"{options.seed + round_:04}-{name}.ll"
+            path.write_text(program.reproduction(f"{name}: {message}"))
+            print(f"  {path}: {message}", flush=True)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+"""Random programs of everything that ordinary LLVM IR has: host, simulator and GPU agree.
+
+The same LLVM IR runs on the host's processor and on the device under test, and every byte of the
+output is equal.  Runs unchanged on a GPU of sm_90a where `NVGEN_TEST_DEVICE=cuda`.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from tests.property import judges
+from tests.property.plans import Plan, plans
+from tests.property.program import build
+
+AREAS = {
+    "integers": {"division"},
+    "flow": {"division", "control", "switch", "return"},
+}
+"""Features that are tried together."""
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_the_host_and_the_device_agree(area: str):
+    @settings(max_examples=25)
+    @given(plans(frozenset(AREAS[area])))
+    def check(plan: Plan) -> None:
+        judges.same_bytes(build(plan))
+
+    check()
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_text_read_back_runs_the_same(area: str):
+    @settings(max_examples=12)
+    @given(plans(frozenset(AREAS[area])))
+    def check(plan: Plan) -> None:
+        judges.round_trips(build(plan))
+
+    check()
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_ptxas_takes_the_ptx(area: str):
+    @settings(max_examples=6)
+    @given(plans(frozenset(AREAS[area])))
+    def check(plan: Plan) -> None:
+        judges.assembles(build(plan), (0, 2))
+
+    check()
