@@ -109,16 +109,16 @@ def alignment(type_: Type, picks: Picks) -> str:
 
 def natural(base: Object, type_: Type, picks: Picks) -> str:
     """An alignment that a part of this object has: packed structs promise nothing."""
-    return ", align 1" if packed(base.type) else alignment(type_, picks)
+    return ", align 1" if is_packed(base.type) else alignment(type_, picks)
 
 
-def packed(type_: Type) -> bool:
+def is_packed(type_: Type) -> bool:
     """Whether parts may lie at any byte."""
     match type_:
         case Array():
-            return packed(type_.element)
+            return is_packed(type_.element)
         case Struct():
-            return type_.packed or any(packed(e) for e in type_.elements)
+            return type_.packed or any(is_packed(e) for e in type_.elements)
         case _:
             return False
 
@@ -203,7 +203,7 @@ def global_(w: Writer, scope: Scope, type_: Type, picks: Picks) -> list[Value]:
     """A constant in global or constant memory, and a load from it."""
     space = picks.one((1, 4, 1, 4, 0))
     count = picks.one((3, 1, 4, 8))
-    content = Array(count, type_)
+    content = Array(count, initialised(type_))
     name = f"@g{len(w.module.globals)}"
     start = constant_text(
         content, Picks(bytes((picks.below(256) * 37 + 7 * i) & 255 for i in range(64)))
@@ -213,6 +213,22 @@ def global_(w: Writer, scope: Scope, type_: Type, picks: Picks) -> list[Value]:
     w.module.globals.append(f"{name} = {linkage}{where}constant {content} {start}")
     scope.objects.append(Object(name, space, content, mutable=False))
     return load(w, scope, type_, Picks(b"\0" + bytes(picks.below(256) for _ in range(6))))
+
+
+def initialised(type_: Type) -> Type:
+    """The type, or one like it of which LLVM's NVPTX back end prints initialisers.
+
+    It fails an assertion of its own at a vector whose elements are no whole bytes.
+    """
+    match type_:
+        case Vector(count, scalar) if scalar.bits % 8:
+            return Vector(count, I8)
+        case Array(count, part):
+            return Array(count, initialised(part))
+        case Struct(elements, packed):
+            return Struct(tuple(initialised(e) for e in elements), packed)
+        case _:
+            return type_
 
 
 def shared(w: Writer, scope: Scope, type_: Type, picks: Picks, tid: Value | None) -> list[Value]:

@@ -224,13 +224,13 @@ def convert(w: Writer, scope: Scope, type_: Type, picks: Picks) -> Value:
     kind = picks.below(4)
     if kind == 0:
         integer = picks.one([s for s in scalars(w.features) if isinstance(s, Int)])
-        result = like(source, integer)
+        result = like(source, integer if integer.bits <= 64 else Int(64))
         name = picks.one(("fptosi", "fptoui"))
         value = w.operand(scope, source, picks)
         return w.call(f"llvm.{name}.sat.{suffix(result)}.{suffix(source)}", result, value)
     if kind == 1:
         integer = picks.one([s for s in scalars(w.features) if isinstance(s, Int)])
-        if not converts(integer, element(source)):  # type: ignore[arg-type]
+        if not converts(integer, element(source)):
             integer = Int(16)
         value = w.operand(scope, like(source, integer), picks)
         return w.value(source, f"{picks.one(('sitofp', 'uitofp'))} {value} to {source}")

@@ -252,7 +252,7 @@ class Writer:
                 return self.value(new, f"{picks.one(('sitofp', 'uitofp'))} {value} to {new}")
             return self.pattern(self.resize(value, Int(new.bits)), new)
         assert isinstance(new, Int)
-        if picks.below(2):
+        if picks.below(2) and new.bits <= 64:
             name = picks.one(("fptosi", "fptoui"))
             return self.call(f"llvm.{name}.sat.{suffix(new)}.{suffix(old)}", new, value)
         return self.resize(self.exposed(value), new)
@@ -336,12 +336,13 @@ NAN = {
 }
 
 
-def converts(integer: Scalar, to: Float) -> bool:
-    """Whether the host converts an integer with one rounding only.
+def converts(integer: Scalar, to: Scalar) -> bool:
+    """Whether an integer is converted to floating point with one rounding, on host and GPU.
 
-    LLVM for the host goes to bfloat by way of float, which takes 24 bits exactly.
+    LLVM for the host goes to bfloat by way of float, which takes 24 bits exactly; LLVM for the GPU
+    converts no i128.
     """
-    return to != BFLOAT or integer.bits <= 24
+    return integer.bits <= (24 if to == BFLOAT else 64)
 
 
 def bits_of(type_: Simple) -> int:
