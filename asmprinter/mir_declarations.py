@@ -10,14 +10,30 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from asmprinter.mir_tokens import END, BadTextError, Token, Tokens, integer
-from intrinsics.mir import Launch, Location, MachineFunction, Param, Variable
+from intrinsics.mir import (
+    Launch,
+    Linkage,
+    Location,
+    MachineFunction,
+    Param,
+    Prototype,
+    Variable,
+)
 from intrinsics.modifiers import ScalarType, Space
 from intrinsics.targets import PTX_VERSIONS, TARGETS, Ptx, Target
 
 GENERIC = "generic"
 """The space of a pointer that says none."""
 
-LAUNCH = {"reqntid": 3, "maxntid": 3, "cluster": 3, "maxnreg": 1, "minctasm": 1}
+LAUNCH = {
+    "reqntid": 3,
+    "maxntid": 3,
+    "cluster": 3,
+    "maxnreg": 1,
+    "minctasm": 1,
+    "maxclusterrank": 1,
+    **dict.fromkeys(("blocksareclusters", "internal", "weak", "noreturn", "named"), 0),
+}
 """The launch words, and how many numbers at most stand behind each."""
 
 _LARGEST_PARAM = 32_764
@@ -68,8 +84,23 @@ def variable(tokens: Tokens) -> Variable:
     name = tokens.symbol()
     tokens.take("mark", ":")
     size, align = _size_and_align(tokens)
+    cls = register_class(tokens) if tokens.take_if("word", "type") else ScalarType.B8
     data = _bytes(tokens) if tokens.take_if("mark", "=") else None
-    return Variable(name, space, size, align, data, external)
+    return Variable(name, space, size, align, data, external, cls)
+
+
+def prototype(tokens: Tokens) -> Prototype:
+    """A function that is declared, behind the word that says so."""
+    tokens.take()
+    name = tokens.symbol()
+    tokens.take("mark", "(")
+    params: list[Param] = []
+    results: list[Param] = []
+    while not tokens.take_if("mark", ")"):
+        (results if tokens.is_next("word", "result") else params).append(_param(tokens))
+        if not tokens.is_next("mark", ")"):
+            tokens.take("mark", ",")
+    return Prototype(name, tuple(params), tuple(results), tokens.take_if("word", "noreturn"))
 
 
 def _space(tokens: Tokens) -> Space:
@@ -135,7 +166,8 @@ def _params(
             raise tokens.unexpected("')'")
         begin = tokens.at
         try:
-            function.params.append(_param(tokens))
+            found = function.results if tokens.is_next("word", "result") else function.params
+            found.append(_param(tokens))
         except BadTextError as bad:
             report(bad)
             tokens.at = max(tokens.at, begin + 1)
@@ -146,12 +178,13 @@ def _params(
 
 def _ends_param(token: Token) -> bool:
     return token.kind == END or (token.kind, token.text) in (
-        ("word", "param"), ("mark", ","), ("mark", ")"), ("mark", "{"),
+        ("word", "param"), ("word", "result"), ("mark", ","), ("mark", ")"), ("mark", "{"),
     )  # fmt: skip
 
 
 def _param(tokens: Tokens) -> Param:
-    tokens.take("word", "param")
+    if not tokens.take_if("word", "result"):
+        tokens.take("word", "param")
     name = tokens.symbol()
     tokens.take("mark", ":")
     cls = register_class(tokens)
@@ -177,19 +210,26 @@ def _launch(tokens: Tokens, function: MachineFunction) -> None:
     found: dict[str, tuple[int, ...]] = {}
     while not tokens.is_next("mark", "{"):
         token = tokens.next
-        if token.kind != "word" or token.text not in (*LAUNCH, "named"):
+        if token.kind != "word" or token.text not in LAUNCH:
             raise tokens.unexpected("'{' or a launch word")
         word = tokens.take()
         if word in found:
             raise BadTextError(f"{word} is said twice", token, f"{word} once")
-        found[word] = () if word == "named" else _numbers(tokens, LAUNCH[word])
+        found[word] = _numbers(tokens, LAUNCH[word]) if LAUNCH[word] else ()
     function.keep_names = "named" in found
+    function.noreturn = "noreturn" in found
+    if "weak" in found:
+        function.linkage = Linkage.WEAK
+    elif "internal" in found:
+        function.linkage = Linkage.INTERNAL
     function.launch = Launch(
         found.get("reqntid", ()),
         found.get("maxntid", ()),
         found.get("cluster", ()),
         *found.get("maxnreg", (0,)),
         *found.get("minctasm", (0,)),
+        *found.get("maxclusterrank", (0,)),
+        "blocksareclusters" in found,
     )
 
 

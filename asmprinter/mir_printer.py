@@ -18,6 +18,7 @@ from intrinsics.mir import (
     Form,
     Imm,
     Label,
+    Linkage,
     Location,
     MachineFunction,
     MachineInstr,
@@ -26,6 +27,7 @@ from intrinsics.mir import (
     Not,
     Op,
     Param,
+    Prototype,
     Scalar,
     Sink,
     Special,
@@ -55,6 +57,7 @@ def print_mir(module: Module) -> Printed:
     if module.source:
         lines.append(f"source {quoted(module.source)}")
     lines += [_variable(v) for v in module.variables]
+    lines += [f"declare {_signature(f)}" for f in module.externals]
     records: dict[int, MachineInstr] = {}
     for function in module.functions:
         lines.append("")
@@ -79,12 +82,14 @@ def _variable(variable: Variable) -> str:
         f"{linkage}{variable.space.value} {mir_names.symbol(variable.name)} : "
         f"size {variable.size} align {variable.align}"
     )
+    if variable.type is not ScalarType.B8:
+        text += f" type {variable.type.value}"
     return text if variable.data is None else f"{text} = 0x{variable.data.hex()}"
 
 
-def _param(param: Param) -> str:
+def _param(param: Param, word: str = "param") -> str:
     name = mir_names.symbol(param.name)
-    text = f"param {name} : {param.type.value} size {param.size} align {param.align}"
+    text = f"{word} {name} : {param.type.value} size {param.size} align {param.align}"
     if param.is_pointer:
         space = param.pointee.value if param.pointee else "generic"
         text += f" ptr {space} {param.pointee_align}"
@@ -105,6 +110,8 @@ def _function(
         yield line, None
     for variable in function.variables:
         yield f"  {_variable(variable)}", None
+    for table in function.prototypes:
+        yield f"  prototype {_signature(table)}", None
     names = register_names(function)
     before = predecessors(function)
     for i, block in enumerate(function.blocks):
@@ -122,13 +129,24 @@ def _function(
 def _header(function: MachineFunction) -> Iterator[str]:
     kind = "kernel" if function.is_kernel else "func"
     begin, end = f"{kind} {mir_names.symbol(function.name)}(", f"){_launch(function)} {{"
-    if not function.params:
+    shown = _interface(function.params, function.results)
+    if not shown:
         yield begin + end
         return
     yield begin
-    for i, param in enumerate(function.params):
-        yield f"  {_param(param)}" + ("," if i + 1 < len(function.params) else "")
+    for i, param in enumerate(shown):
+        yield f"  {param}" + ("," if i + 1 < len(shown) else "")
     yield end
+
+
+def _interface(params: Sequence[Param], results: Sequence[Param]) -> list[str]:
+    return [*(_param(p, "result") for p in results), *(_param(p) for p in params)]
+
+
+def _signature(function: Prototype) -> str:
+    interface = ", ".join(_interface(function.params, function.results))
+    text = f"{mir_names.symbol(function.name)}({interface})"
+    return text + (" noreturn" if function.noreturn else "")
 
 
 def _launch(function: MachineFunction) -> str:
@@ -139,9 +157,18 @@ def _launch(function: MachineFunction) -> str:
         "cluster": launch.cluster,
         "maxnreg": (launch.maxnreg,) if launch.maxnreg else (),
         "minctasm": (launch.minctasm,) if launch.minctasm else (),
+        "maxclusterrank": (launch.maxclusterrank,) if launch.maxclusterrank else (),
     }
-    words = [f" {name} {' '.join(map(str, given))}" for name, given in numbers.items() if given]
-    return "".join(words) + (" named" if function.keep_names else "")
+    said = [f"{name} {' '.join(map(str, given))}" for name, given in numbers.items() if given]
+    flags = {
+        "blocksareclusters": launch.blocks_are_clusters,
+        "internal": function.linkage is Linkage.INTERNAL,
+        "weak": function.linkage is Linkage.WEAK,
+        "noreturn": function.noreturn,
+        "named": function.keep_names,
+    }
+    said += [word for word, holds in flags.items() if holds]
+    return "".join(f" {words}" for words in said)
 
 
 # ---- records ---------------------------------------------------------------------------------

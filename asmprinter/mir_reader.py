@@ -7,14 +7,19 @@ numbered by first appearance (`intrinsics.mir.renumber`).
 The grammar, line by line; `;` begins a comment, blank lines do not count:
 
     module    = { "target" WORD | "ptx" INT"."INT | "source" STRING | variable | function
-                | location }                    ; a target; no more than one of the first three
-    variable  = ["extern"] SPACE symbol ":" "size" INT "align" INT ["=" HEX]
+                | "declare" prototype | location }
+                                                ; a target; no more than one of the first three
+    variable  = ["extern"] SPACE symbol ":" "size" INT "align" INT ["type" CLASS] ["=" HEX]
+                                                ; a call's parameter has a type, or is bytes
     function  = ("kernel" | "func") symbol "(" { param [","] } ")" { launch } "{"
-                { variable } { block } "}"      ; up to the `{` lines may end anywhere
-    param     = "param" symbol ":" CLASS "size" INT "align" INT
+                { variable | "prototype" prototype } { block } "}"
+                                                ; up to the `{` lines may end anywhere
+    prototype = symbol "(" [param { "," param }] ")" ["noreturn"]
+    param     = ("param" | "result") symbol ":" CLASS "size" INT "align" INT
                 ["ptr" ("generic" | SPACE) INT] ["constant"]
-    launch    = ("reqntid" | "maxntid" | "cluster") INT [INT [INT]] | ("maxnreg" | "minctasm") INT
-              | "named"                         ; each of them once
+    launch    = ("reqntid" | "maxntid" | "cluster") INT [INT [INT]]
+              | ("maxnreg" | "minctasm" | "maxclusterrank") INT | "blocksareclusters"
+              | "internal" | "weak" | "noreturn" | "named"          ; each of them once
     block     = label ":" { record }            ; each label once
     record    = [guard] [results "="] OPCODE [operands] ["!"INT]
                 { WORD ":" operand }            ; one a line: operands by their names
@@ -45,6 +50,13 @@ A register whose name is a number (`%7`) has no name of its own, unless the func
 then registers are called as in PTX, `%r1` with its `%`, and what has none is quoted (`%"acc"`).
 `%x#2` is another register than `%x` with the same name.  Which operands tie to which results, and
 which words are packed, is the opcode's own.
+
+A call names its callee, and the variables that hold its results and parameters: they are stored to
+before it, and loaded from behind it.  `prototype` is that of a callee in a register.
+
+    ST_PARAM_B32 [@call0_param0], %n:b32
+    CALL_UNI @square, results={@call0_result}, params={@call0_param0}
+    %s:b32 = LD_PARAM_B32 [@call0_result]
 """
 
 from __future__ import annotations
@@ -87,7 +99,7 @@ def _locate(module: Module, file: str, begins: list[Token]) -> None:
         mi.loc = len(module.locations) - 1
 
 
-_TOP_LEVEL = ("target", "ptx", "source", "extern", "kernel", "func")
+_TOP_LEVEL = ("target", "ptx", "source", "extern", "declare", "kernel", "func")
 
 
 class _Reader:
@@ -160,6 +172,8 @@ class _Reader:
             self._once(tokens)
         elif declarations.is_variable(token):
             self.module.variables.append(declarations.variable(tokens))
+        elif token.text == "declare":
+            self.module.externals.append(declarations.prototype(tokens))
         else:
             expected = ", ".join(_TOP_LEVEL) + " or a state space"
             raise BadTextError(f"unexpected '{token.shown}'", token, expected)
@@ -247,6 +261,10 @@ class _Reader:
             return
         if not blocks and declarations.is_variable(token):
             body.function.variables.append(declarations.variable(tokens))
+            tokens.end()
+            return
+        if not blocks and token.text == "prototype":
+            body.function.prototypes.append(declarations.prototype(tokens))
             tokens.end()
             return
         if not blocks:

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from asmprinter.ptx_source import NAME
 from asmprinter.ptx_tokens import OperandError, Tokens, read_float
-from intrinsics.mir import FloatImm, Launch, Param, Variable
+from intrinsics.mir import FloatImm, Launch, Linkage, Param, Prototype, Variable
 from intrinsics.modifiers import ScalarType, Space
 
 VARIABLE_SPACES = {
@@ -47,9 +47,14 @@ _HEADER = re.compile(
 _REGISTERS = re.compile(r"\.reg\s+(?:\.v(?P<vector>[24])\s+)?\.(?P<type>\w+)\s+(?P<names>.*)", re.S)
 _REGISTER = re.compile(rf"(?P<name>{NAME})(?:<(?P<count>\d+)>)?")
 _NUMBERS = r"\s+\d+(?:\s*,\s*\d+)*"
+_COUNTED = "reqntid|maxntid|reqnctapercluster|maxnreg|minnctapersm|maxclusterrank"
 _TUNING = re.compile(
-    rf"\.(?P<name>reqntid|maxntid|reqnctapercluster|maxnreg|minnctapersm)(?P<numbers>{_NUMBERS})"
-    r"|\.explicitcluster\b"
+    rf"\.(?P<name>{_COUNTED})(?P<numbers>{_NUMBERS})"
+    r"|\.explicitcluster\b|\.(?P<flag>blocksareclusters|noreturn)\b"
+)
+_PROTOTYPE = re.compile(
+    r"\.callprototype\s*(?P<results>\([^)]*\))?\s*_\s*(?P<params>\([^)]*\))?\s*"
+    r"(?P<noreturn>\.noreturn)?\s*(?:\.abi_preserve\w*\s+\d+\s*)*"
 )
 
 
@@ -104,6 +109,7 @@ def read_variable(text: str) -> VariableRead:
         int(match["align"] or element),
         None if data is None else data.ljust(size, b"\0"),
         external,
+        type_ if match["space"] == Space.PARAM.value and not dims else ScalarType.B8,
     )
     return VariableRead(variable, tree is not None and _has_address(tree))
 
@@ -240,6 +246,14 @@ class HeaderRead:
     params: list[Param]
     launch: Launch
     unknown: list[str]
+    linkage: Linkage
+    is_external: bool
+    noreturn: bool
+
+    @property
+    def signature(self) -> Prototype:
+        """What the function takes and gives."""
+        return Prototype(self.name, tuple(self.params), tuple(self.results), self.noreturn)
 
 
 def read_header(text: str) -> HeaderRead:
@@ -250,7 +264,8 @@ def read_header(text: str) -> HeaderRead:
     match = _HEADER.fullmatch(text.strip())
     if match is None:
         raise DeclarationError("cannot read this function's header", text)
-    launch, unknown = _launch(match["rest"])
+    launch, unknown, noreturn = _launch(match["rest"])
+    linkage = match["linkage"]
     return HeaderRead(
         match["name"],
         match["kind"] == "entry",
@@ -258,7 +273,22 @@ def read_header(text: str) -> HeaderRead:
         list(_params(match["params"])),
         launch,
         unknown,
+        next((x for x in Linkage if x.value and x.value in linkage), Linkage.INTERNAL),
+        "extern" in linkage,
+        noreturn,
     )
+
+
+def read_prototype(name: str, text: str) -> Prototype:
+    """`.callprototype (.param .b32 _) _ (.param .b64 _)`, which the label `name` stands before.
+
+    Raises: DeclarationError.
+    """
+    match = _PROTOTYPE.fullmatch(text.strip())
+    if match is None:
+        raise DeclarationError("cannot read this prototype", text)
+    params, results = tuple(_params(match["params"])), tuple(_params(match["results"]))
+    return Prototype(name, params, results, match["noreturn"] is not None)
 
 
 def _params(text: str | None) -> Iterator[Param]:
@@ -284,9 +314,11 @@ def _param(text: str) -> Param:
     )
 
 
-def _launch(text: str) -> tuple[Launch, list[str]]:
+def _launch(text: str) -> tuple[Launch, list[str], bool]:
     found: dict[str, tuple[int, ...]] = {}
+    flags = set()
     for match in _TUNING.finditer(text):
+        flags.add(match["flag"])
         if match["name"]:
             found[match["name"]] = tuple(int(n) for n in match["numbers"].split(","))
     unknown = re.findall(r"\.\w+", _TUNING.sub("", text))
@@ -300,5 +332,7 @@ def _launch(text: str) -> tuple[Launch, list[str]]:
         found.get("reqnctapercluster", ()),
         one("maxnreg"),
         one("minnctapersm"),
+        one("maxclusterrank"),
+        "blocksareclusters" in flags,
     )
-    return launch, unknown
+    return launch, unknown, "noreturn" in flags

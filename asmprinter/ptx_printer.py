@@ -11,7 +11,7 @@ import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from intrinsics.collector import paused_collector
 from intrinsics.findings import VerificationError
@@ -29,6 +29,7 @@ from intrinsics.mir import (
     Not,
     Op,
     Param,
+    Prototype,
     Scalar,
     Sink,
     Special,
@@ -79,8 +80,10 @@ def print_ptx(module: Module, ptx: Ptx) -> Printed:
         ".address_size 64",
         "",
     ]
+    lines += [f".extern .func {signature(f)};" for f in module.externals]
+    lines += [f"{_linkage(f)}.func {signature(f.signature)};" for f in used_before(module)]
     lines += [_variable(v) for v in module.variables]
-    if module.variables:
+    if lines[-1]:
         lines.append("")
     records: dict[int, MachineInstr] = {}
     symbols = {v.name for v in module.variables} | {f.name for f in module.functions}
@@ -98,6 +101,8 @@ def print_ptx(module: Module, ptx: Ptx) -> Printed:
 
 def _variable(variable: Variable) -> str:
     linkage = ".extern " if variable.external else ""
+    if variable.type is not ScalarType.B8:
+        return f".{variable.space.value} .{variable.type.value} {variable.name};"
     size = str(variable.size) if variable.size else ""
     text = f"{linkage}.{variable.space.value} .align {variable.align} .b8 {variable.name}[{size}]"
     if variable.data is not None:
@@ -119,6 +124,39 @@ def _param(param: Param) -> str:
     return f"{text} {param.name}"
 
 
+def _linkage(function: MachineFunction) -> str:
+    return f".{function.linkage.value} " if function.linkage.value else ""
+
+
+def _results(results: Sequence[Param]) -> str:
+    return f" ({', '.join(map(_param, results))})" if results else ""
+
+
+def signature(function: Prototype, name: str = "") -> str:
+    """What a function takes and gives, as a declaration or a table of prototypes says it.
+
+    A table calls the function and its parameters `_`.
+    """
+    params = [replace(p, name=name or p.name) for p in function.params]
+    results = [replace(p, name=name or p.name) for p in function.results]
+    given = _results(results).strip() + (" " if results else "")
+    text = f"{given}{name or function.name} ({', '.join(map(_param, params))})"
+    return text + (" .noreturn" if function.noreturn else "")
+
+
+def used_before(module: Module) -> list[MachineFunction]:
+    """The device functions that are named above their definition, which PTX wants declared."""
+    place = {f.name: i for i, f in enumerate(module.functions) if not f.is_kernel}
+    early: set[str] = set()
+    for i, function in enumerate(module.functions):
+        early |= {name for name in _named(function) if place.get(name, -1) > i}
+    return [f for f in module.functions if f.name in early]
+
+
+def _named(function: MachineFunction) -> Iterator[str]:
+    return (op.name for mi in function.instructions() for op in mi.ops if type(op) is Sym)
+
+
 def _launch(launch: Launch) -> Iterator[str]:
     def dims(numbers: Sequence[int]) -> str:
         return ", ".join(map(str, numbers))
@@ -127,9 +165,14 @@ def _launch(launch: Launch) -> Iterator[str]:
         yield f".reqntid {dims(launch.reqntid)}"
     if launch.maxntid:
         yield f".maxntid {dims(launch.maxntid)}"
-    if launch.cluster:
+    if launch.cluster or launch.blocks_are_clusters:
         yield ".explicitcluster"
+    if launch.cluster:
         yield f".reqnctapercluster {dims(launch.cluster)}"
+    if launch.blocks_are_clusters:
+        yield ".blocksareclusters"
+    if launch.maxclusterrank:
+        yield f".maxclusterrank {launch.maxclusterrank}"
     if launch.minctasm:
         yield f".minnctapersm {launch.minctasm}"
     if launch.maxnreg:
@@ -139,18 +182,23 @@ def _launch(launch: Launch) -> Iterator[str]:
 def _function(
     function: MachineFunction, symbols: set[str]
 ) -> Iterator[tuple[str, MachineInstr | None]]:
-    kind = ".entry" if function.is_kernel else ".func"
+    kind = ".entry" if function.is_kernel else f".func{_results(function.results)}"
     params = ",\n".join("\t" + _param(p) for p in function.params)
-    head = f".visible {kind} {function.name}(" + (f"\n{params}\n)" if params else ")")
+    head = f"{_linkage(function)}{kind} {function.name}(" + (f"\n{params}\n)" if params else ")")
     for line in head.split("\n"):
         yield line, None
     for line in _launch(function.launch):
         yield line, None
+    if function.noreturn:
+        yield ".noreturn", None
     yield "{", None
     names = _Names(register_names(function), block_labels(function))
     others = {*symbols, *names.labels.values(), *(p.name for p in function.params)}
+    others |= {table.name for table in function.prototypes}
     for variable in function.variables:
         yield "\t" + _variable(variable), None
+    for table in function.prototypes:
+        yield f"\t{table.name}: .callprototype {signature(table, '_')};", None
     for line in _declarations(function, names.registers, others):
         yield "\t" + line, None
     targets = _branch_targets(function)
@@ -292,7 +340,7 @@ def instruction(mi: MachineInstr, registers: Sequence[str]) -> str:
 def _statement(mi: MachineInstr, names: _Names) -> str:
     pattern = _pattern(mi.form)
     if pattern is None:
-        return _without_pattern(mi)
+        return _without_pattern(mi, names)
     ops, registers = mi.ops, names.registers
     shown = [
         registers[op] if type(op) is int else _operand(op, names)
@@ -301,23 +349,45 @@ def _statement(mi: MachineInstr, names: _Names) -> str:
     text = pattern.text % tuple(shown)
     if mi.row.words is not None:
         text = mi.row.spell(mi.facts()) + text
+    return text if mi.guard is None else _guarded(text, mi, names)
+
+
+def _guarded(text: str, mi: MachineInstr, names: _Names) -> str:
     if mi.guard is None:
         return text
     if isinstance(mi.guard, Not):
-        return f"@!{registers[mi.guard.reg]} {text}"
-    return f"@{registers[mi.guard]} {text}"
+        return f"@!{names.registers[mi.guard.reg]} {text}"
+    return f"@{names.registers[mi.guard]} {text}"
 
 
-def _without_pattern(mi: MachineInstr) -> str:
-    """A statement that was kept as it stood.
+def _without_pattern(mi: MachineInstr, names: _Names) -> str:
+    """A call, or a statement that was kept as it stood.
 
     Raises: VerificationError for a pseudo record.
     """
     if mi.row.pseudo:
         raise VerificationError([unexpanded(mi)])
+    if mi.row.id == "call":
+        return _call(mi, names)
     text = mi.ops[0]
     assert isinstance(text, Text)
     return f"{text.text};"
+
+
+def _call(mi: MachineInstr, names: _Names) -> str:
+    """A call, whose lists stand in parentheses; one by pointer says its parameters even if none."""
+
+    def listed(op: Op | None) -> str:
+        return f"({', '.join(_scalar(part, names) for part in op)})" if type(op) is tuple else "()"
+
+    places = [listed(mi["results"])] if mi.get("results") is not None else []
+    places.append(_operand(mi["callee"], names))
+    table = mi.get("prototype")
+    if table is not None or mi.get("params") is not None:
+        places.append(listed(mi.get("params")))
+    if table is not None:
+        places.append(_operand(table, names))
+    return _guarded(f"{mi.row.spell(mi.form.facts)} {', '.join(places)};", mi, names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +404,7 @@ class _Pattern:
 @functools.cache
 def _pattern(form: Form) -> _Pattern | None:
     """The pattern of a form; None for what is no instruction of its own."""
-    if form.row.pseudo or form.row.id == "opaque":
+    if form.row.pseudo or form.row.id in ("opaque", "call"):
         return None
     name = form.row.spell(form.facts) if form.row.words is None else ""
     places = _template(form)

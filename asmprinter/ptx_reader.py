@@ -17,12 +17,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from asmprinter.opcode_reader import Candidate, read_opcode
+from asmprinter.ptx_calls import parse_call
 from asmprinter.ptx_declarations import (
     LINKAGES,
     VARIABLE_SPACES,
     DeclarationError,
     HeaderRead,
     read_header,
+    read_prototype,
     read_registers,
     read_variable,
 )
@@ -61,6 +63,7 @@ _VERSION = re.compile(r"\.version\s+(\d+)\.(\d+)(?!\S)")
 _TARGET = re.compile(r"\.target\s+(\w+)(?:\s*,\s*\w+)*")
 _ADDRESS_SIZE = re.compile(r"\.address_size\s+(\d+)(?!\S)")
 _TO_LINE_END = ("file", "loc")
+_PROTOTYPE = re.compile(r"\s*\.callprototype\b")
 _TABLES = ("branchtargets", "calltargets", "callprototype")
 
 
@@ -119,6 +122,8 @@ class _Reader:
             self._error("ptx/no-version", "the module has no .version", 0, expected=".version")
         self.module.target = self.target or TARGETS["sm_75"]
         self.module.ptx = self.ptx or PTX_VERSIONS[0]
+        defined = {function.name for function in self.module.functions}
+        self.module.externals = [f for f in self.module.externals if f.name not in defined]
 
     def _statement(self, start: int) -> None:
         first = self.text[start]
@@ -130,7 +135,10 @@ class _Reader:
             self._directive(start)
         elif match := _LABEL.match(self.text, start):
             self.at = match.end()
-            self._label(match[1])
+            if self.names is not None and _PROTOTYPE.match(self.text, self.at):
+                self._prototype(match[1])
+            else:
+                self._label(match[1])
         else:
             self._instruction(self._to_semicolon(start), start)
 
@@ -157,6 +165,14 @@ class _Reader:
             raise _BadStatementError("ptx/syntax", "a label outside a function", got=name)
         if not self.names.label(name):
             raise _BadStatementError("ptx/duplicate-label", f"label '{name}' is defined twice")
+
+    def _prototype(self, label: str) -> None:
+        """The table of a call by pointer."""
+        assert self.function is not None
+        assert self.names is not None
+        text = self._to_semicolon(self.source.skip_space(self.at))
+        read = read_prototype(self.names.declare_variable(label), text)
+        self.function.prototypes.append(read)
 
     # ---- directives --------------------------------------------------------------------------
 
@@ -241,9 +257,8 @@ class _Reader:
         read = read_header(header)
         if self.text[stop] == ";":
             self.spaces[read.name] = None
-            self._not_understood(
-                "ptx/not-modelled", f"declaration of {read.name}", start, kept=False
-            )
+            if not any(f.name == read.name for f in self.module.externals):
+                self.module.externals.append(read.signature)
             return
         if self.function is not None:
             self._unclosed(start)
@@ -278,7 +293,14 @@ class _Reader:
 
     def _open_function(self, read: HeaderRead, start: int) -> None:
         function = MachineFunction(
-            read.name, read.is_kernel, read.params, read.launch, keep_names=True
+            read.name,
+            read.is_kernel,
+            read.params,
+            read.launch,
+            keep_names=True,
+            results=read.results,
+            linkage=read.linkage,
+            noreturn=read.noreturn,
         )
         self.spaces[function.name] = None
         params = (*read.params, *read.results)
@@ -287,10 +309,6 @@ class _Reader:
         self.names = Names(function, {*self.spaces, *self.local_spaces})
         for directive in read.unknown:
             self._not_understood("ptx/directive", f"directive {directive}", start, kept=False)
-        if read.results:
-            self._not_understood(
-                "ptx/not-modelled", f"the result of {function.name}", start, kept=False
-            )
 
     def _unclosed(self, at: int) -> None:
         self._error("ptx/syntax", "the function's closing } is missing", at)
@@ -342,6 +360,9 @@ class _Reader:
             self._not_understood("ptx/not-modelled", f"instruction '{name}'", start, op=name)
             return
         guard = self._guard(negated, predicate)
+        if reading.candidates[0].row.id == "call" and not reading.candidates[0].problems:
+            self._call(reading.candidates[0], rest, guard, start)
+            return
         try:
             operands = parse_operands(rest, self._resolver(name, start))
         except OperandError as error:
@@ -350,6 +371,23 @@ class _Reader:
             shown = " ".join(rest.split())
             raise _BadStatementError("ptx/operands", str(error), op=name, got=shown) from None
         self._record(reading.candidates, operands, guard, start)
+
+    def _call(self, candidate: Candidate, rest: str, guard: Reg | Not | None, start: int) -> None:
+        names = self.names
+        assert names is not None
+        try:
+            given = parse_call(rest, names.resolve)
+        except OperandError as error:
+            shown = " ".join(rest.split())
+            raise _BadStatementError("ptx/operands", str(error), op="call", got=shown) from None
+        if given is None:
+            self._opaque(candidate.row.spell(candidate.facts), rest, "", start)
+            self._not_understood("ptx/not-modelled", "this kind of call", start, op="call")
+            return
+        there = {name: name in given for name in candidate.row.optional}
+        form = form_of(candidate.row, **candidate.facts, **there)
+        ops = tuple(given[slot] for slot in form.slots)
+        self._append(MachineInstr(form, ops, guard, self._location(start)))
 
     def _resolver(self, name: str, start: int) -> Callable[[str], Op | None]:
         """How names in an operand list resolve; a branch's target is a label whatever its name."""

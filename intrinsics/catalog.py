@@ -16,7 +16,10 @@ from intrinsics.mir import Form, form_fact_names, form_of, opcode_name
 from intrinsics.modifiers import Modifier
 from intrinsics.row import Axis, Fact, Facts, Literal, Llvm, Residency, Row
 
-_CHAPTERS = ("tcgen05", "tcgen05_mma", "mbarrier", "tma", "sync", "memory", "scalar", "control")
+_CHAPTERS = (
+    *("tcgen05", "tcgen05_mma", "mbarrier", "tma", "sync", "memory", "scalar", "control"),
+    "calls",
+)
 
 
 @functools.cache

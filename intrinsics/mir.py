@@ -381,6 +381,29 @@ class Launch:
     cluster: tuple[int, ...] = ()
     maxnreg: int = 0
     minctasm: int = 0
+    maxclusterrank: int = 0
+    blocks_are_clusters: bool = False
+
+
+class Linkage(Enum):
+    """Who sees a function.  PTX ISA, Linking Directives; the values are the directives."""
+
+    INTERNAL = ""
+    VISIBLE = "visible"
+    WEAK = "weak"
+
+
+@dataclass(frozen=True, slots=True)
+class Prototype:
+    """What a function takes and gives: one that another module defines, or any called by pointer.
+
+    PTX ISA, Kernel and Function Directives: .func; Control Flow Directives: .callprototype.
+    """
+
+    name: str
+    params: tuple[Param, ...] = ()
+    results: tuple[Param, ...] = ()
+    noreturn: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,6 +411,7 @@ class Variable:
     """A module-level variable.
 
     `size` is in bytes, 0 for the unsized array of dynamic shared memory; `data` the initialiser.
+    `type` is that of a call's parameter, where B8 stands for bytes.
     """
 
     name: str
@@ -396,6 +420,7 @@ class Variable:
     align: int
     data: bytes | None = None
     external: bool = False
+    type: ScalarType = ScalarType.B8
 
     @property
     def address_space(self) -> Space:
@@ -407,8 +432,9 @@ class Variable:
 class MachineFunction:
     """A kernel (or device function) as machine records.
 
-    `variables` are those that only this function sees.  `keep_names` says that registers and blocks
-    keep their names in PTX (they were read from PTX).
+    `variables` are those that only this function sees, the parameters of its calls among them, and
+    `prototypes` those of its calls by pointer.  `keep_names` says that registers and blocks keep
+    their names in PTX (they were read from PTX).
     """
 
     name: str
@@ -419,6 +445,15 @@ class MachineFunction:
     blocks: list[Block] = field(default_factory=list)
     keep_names: bool = False
     variables: list[Variable] = field(default_factory=list)
+    results: list[Param] = field(default_factory=list)
+    linkage: Linkage = Linkage.VISIBLE
+    noreturn: bool = False
+    prototypes: list[Prototype] = field(default_factory=list)
+
+    @property
+    def signature(self) -> Prototype:
+        """What it takes and gives."""
+        return Prototype(self.name, tuple(self.params), tuple(self.results), self.noreturn)
 
     @property
     def param_space(self) -> Space:
@@ -447,7 +482,8 @@ class Module:
     """Machine code for one target.
 
     `ptx` is the version asked for, or None to take the lowest that the target and the records need.
-    `locations[0]` is the unknown one; `notes` are what selection and passes tell the user.
+    `externals` are functions that another module defines.  `locations[0]` is the unknown one;
+    `notes` are what selection and passes tell the user.
     """
 
     target: Target
@@ -455,12 +491,20 @@ class Module:
     source: str = ""
     variables: list[Variable] = field(default_factory=list)
     functions: list[MachineFunction] = field(default_factory=list)
+    externals: list[Prototype] = field(default_factory=list)
     locations: list[Location] = field(default_factory=lambda: [Location()])
     notes: list[Finding] = field(default_factory=list, compare=False)
 
     def function(self, name: str) -> MachineFunction | None:
         """The function called `name`."""
         return next((f for f in self.functions if f.name == name), None)
+
+    def signature(self, name: str) -> Prototype | None:
+        """What the function called `name` takes and gives, defined here or elsewhere."""
+        defined = self.function(name)
+        if defined is not None:
+            return defined.signature
+        return next((f for f in self.externals if f.name == name), None)
 
 
 # ---- structure -------------------------------------------------------------------------------

@@ -22,6 +22,8 @@ EXIT = Row("exit", section="exit", effects=_ENDS)
 
 TRAP = Row("trap", section="trap", effects=Effects(Effect.BARRIER))
 
+BRKPT = Row("brkpt", section="brkpt", effects=Effects(Effect.BARRIER))
+
 OPAQUE = Row(
     "?", "", "text{, registers}", name="opaque", opcode="OPAQUE",
     operands=(Operand("text", Kind.TEXT), Operand("registers", Kind.TEXT)),
@@ -44,4 +46,4 @@ PHI = Row(
 """The value that came along the edge from each block; only before SSA form is left."""
 # fmt: on
 
-ROWS = (BRA, RET, EXIT, TRAP, OPAQUE, PHI)
+ROWS = (BRA, RET, EXIT, TRAP, BRKPT, OPAQUE, PHI)

@@ -17,6 +17,7 @@ from isel.llvm.types import ArrayType, PointerType, StructType, Type, VectorType
 from isel.select.accesses import load, store
 from isel.select.casts import cast
 from isel.select.diagnostics import not_yet
+from isel.select.functions import return_value
 from isel.select.integers import binary, compare, extended, register_bits
 from isel.select.state import FunctionState, Values, form
 from isel.select.types import BITS, SIGNED
@@ -212,9 +213,11 @@ def switch(state: FunctionState, i: ir.Switch) -> None:
 
 
 def ret(state: FunctionState, i: ir.Return) -> None:
-    """A return from a kernel."""
+    """A return, with the value that the function gives."""
     if i.value is not None:
-        raise not_yet("a return of a value", "kernels return void")
+        if state.out.is_kernel:
+            raise not_yet("a return of a value", "kernels return void")
+        return_value(state, i.value)
     state.emit(form("ret"))
 
 

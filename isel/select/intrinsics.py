@@ -23,6 +23,7 @@ from isel.llvm.ir import Call
 from isel.llvm.types import IntType, PointerType, Type, VectorType
 from isel.select.diagnostics import Unselectable, nearest
 from isel.select.generic import select_generic
+from isel.select.specials import select_special
 from isel.select.state import FunctionState, form
 
 PREFIX = "llvm.nvvm."
@@ -79,6 +80,8 @@ def select_call(
     Raises: Unselectable.
     """
     if name.startswith(IGNORED) or select_generic(state, call, name):
+        return
+    if select_special(state, call, name):
         return
     short = name.removeprefix(PREFIX)
     register = _special_by_llvm_name().get(short)

@@ -10,38 +10,49 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from intrinsics.findings import Place, SelectionError
+from intrinsics.findings import Finding, Place, SelectionError, Severity
 from intrinsics.mir import (
     Block,
     Launch,
     Location,
     MachineFunction,
     MachineInstr,
-    Mem,
     Module,
-    Param,
     Sym,
     Variable,
 )
-from intrinsics.modifiers import ScalarType, Space
+from intrinsics.modifiers import Space
 from intrinsics.targets import Ptx, Target
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.metadata import TupleNode, read_node
-from isel.llvm.types import FloatType, IntType, PointerType, StructType, Type
+from isel.llvm.types import StructType, Type
 from isel.llvm.vocabulary import Linkage
 from isel.places import place_of_global, resolve_debug
-from isel.select.diagnostics import Diagnostics, Unselectable, nearest
+from isel.select.calls import call_function
+from isel.select.diagnostics import Diagnostics, Unselectable
+from isel.select.functions import (
+    device_interface,
+    is_elsewhere,
+    kernel_interface,
+    linkage_of,
+    needed,
+    prototype_of,
+)
 from isel.select.instructions import fill_phi, select_instruction
 from isel.select.intrinsics import select_call
-from isel.select.state import FunctionState, form
+from isel.select.specials import REFLECT, reflect
+from isel.select.state import FunctionState
 from isel.select.types import SPACES, TENSOR_SPACE, Layout
 from isel.select.walkthrough import Spellings, select_walkthrough
 
 KERNEL = "ptx_kernel"
+RUNTIME = ("vprintf", "malloc", "free", "__assertfail", "cudaDeviceSynchronize")
+"""Functions that CUDA's driver brings."""
+
 _LARGEST = 1 << 40
 _LARGEST_INITIALIZER = 1 << 28
 
@@ -82,7 +93,8 @@ def ptx_name(name: str) -> str:
 
 def _ptx_names(module: ir.Module) -> dict[str, str]:
     """The PTX names of functions and variables; those that PTX allows as they are stay so."""
-    names = [f.name for f in module.definitions()] + list(module.globals)
+    functions = [name for name in module.functions if not name.startswith("llvm.")]
+    names = functions + list(module.globals)
     names.sort(key=lambda name: ptx_name(name) != name)
     found: dict[str, str] = {}
     taken: set[str] = set()
@@ -104,7 +116,7 @@ class _Selector:
         self.diagnostics = Diagnostics()
         self.out = Module(target, ptx, source.file)
         self.names = _ptx_names(module)
-        self.symbols = {name: self.names[name] for name in module.globals}
+        self.symbols = self.names
         self.kernels = {function.name for function in kernels(module)}
         self.locations: dict[tuple[int, int, str, int], int] = {}
 
@@ -112,13 +124,14 @@ class _Selector:
         self._guarded(self._header)
         for name, variable in self.module.globals.items():
             self._guarded(functools.partial(self._variable, variable), name)
-        for function in self.module.definitions():
+        for function in needed(self.module, self.kernels):
             self._function(function)
+        self._externals()
         if not self.out.functions and not self.diagnostics.findings:
             self.diagnostics.report(
                 Unselectable(
                     "no-kernel",
-                    "the module defines no kernel",
+                    "the module defines no kernel and no function",
                     expected="define ptx_kernel void @…",
                 ),
                 Place(self.source.file),
@@ -235,77 +248,48 @@ class _Selector:
     # ---- functions ---------------------------------------------------------------------------
 
     def _function(self, function: ir.Function) -> None:
-        if function.name not in self.kernels:
-            reason = Unselectable(
-                "device-function",
-                f"@{function.name} is no kernel: device functions are not selectable",
-                got=function.calling_convention,
-                expected="define ptx_kernel void",
-                hint="inline it into its kernels",
-            )
-            self.diagnostics.report(reason, self._place_of_global(function.name))
-            return
-        out = MachineFunction(self.names[function.name])
+        out = MachineFunction(self.names[function.name], linkage=linkage_of(function))
         state = FunctionState(out, self.layout, self.symbols)
+        state.start(Block("entry"))
         try:
-            out.launch = _launch(function)
-            self._params(function, state)
+            if function.name in self.kernels:
+                out.launch = _launch(function)
+                kernel_interface(function, state)
+            else:
+                device_interface(function, state)
         except Unselectable as reason:
             self.diagnostics.report(reason, self._place_of_global(function.name))
             return
         _Body(self, function, state).select()
         self.out.functions.append(out)
 
-    def _params(self, function: ir.Function, state: FunctionState) -> None:
-        state.start(Block("entry"))
-        for number, param in enumerate(function.params):
-            name = f"{state.out.name}_param_{number}"
-            lowered = self._param(name, param)
-            state.out.params.append(lowered)
-            if lowered.type is ScalarType.B8:
-                self._aggregate_param(state, param, name)
-                continue
-            (result,) = state.define(param.name, param.type)
-            cls = state.out.regs.classes[result]
-            if cls is ScalarType.PRED:
-                raise Unselectable("param", "an i1 parameter is not selectable", expected="i8")
-            type_ = ScalarType.B8 if lowered.size == 1 else cls
-            state.emit(form("ld", space=Space.PARAM, type=type_), result, Mem(Sym(name)))
+    def _externals(self) -> None:
+        """Declare what another module defines and this one names."""
+        elsewhere = {
+            self.names[f.name]: f
+            for f in self.module.functions.values()
+            if f.name in self.names and is_elsewhere(f)
+        }
+        if not elsewhere:
+            return
+        for name in dict.fromkeys(_named(self.out)):
+            if name in elsewhere:
+                function = elsewhere[name]
+                self._guarded(functools.partial(self._external, function, name), function.name)
 
-    def _aggregate_param(self, state: FunctionState, param: ir.Param, name: str) -> None:
-        """A struct passed by value: its generic address, through the parameter space."""
-        address, result = state.new(ScalarType.B64), state.new(ScalarType.B64, param.name)
-        state.emit(form("mov", type=ScalarType.B64), address, Sym(name))
-        cvta = form("cvta", space=Space.PARAM, size=ScalarType.U64)
-        state.emit(cvta, result, address)
-        state.forward(param.name, (result,))
-
-    def _param(self, name: str, param: ir.Param) -> Param:
-        constant = "nvvm.grid_constant" in param.attributes
-        by_value = param.attributes.type_of("byval")
-        if by_value is not None:
-            align = param.attributes.integer("align") or self.layout.align(by_value)
-            size = self.layout.size(by_value)
-            return Param(name, ScalarType.B8, size, align, constant=constant)
-        match param.type:
-            case PointerType(space):
-                bits = self.layout.pointer_bits(space)
-                pointee_align = param.attributes.integer("align") or 1
-                type_ = ScalarType(f"u{bits}")
-                shown = None if space == TENSOR_SPACE else SPACES.get(space)
-                return Param(name, type_, bits // 8, bits // 8, shown, True, pointee_align)
-            case IntType(bits) if bits in (8, 16, 32, 64):
-                return Param(name, ScalarType(f"u{bits}"), bits // 8, bits // 8)
-            case FloatType(_, bits) if bits in (32, 64):
-                return Param(name, ScalarType(f"f{bits}"), bits // 8, bits // 8)
-            case FloatType(_, 16):
-                return Param(name, ScalarType.B16, 2, 2)
-        raise Unselectable(
-            "param",
-            f"a parameter of type {param.type} is not selectable",
-            got=str(param.type),
-            expected="i8, i16, i32, i64, half, float, double, ptr, or ptr byval(…)",
-        )
+    def _external(self, function: ir.Function, name: str) -> None:
+        state = FunctionState(MachineFunction(name), self.layout, self.symbols)
+        self.out.externals.append(prototype_of(function, name, state))
+        if name not in RUNTIME:
+            self.out.notes.append(
+                Finding(
+                    "select/extern-function",
+                    Severity.NOTE,
+                    f"@{function.name} is declared, not defined: another module must bring it",
+                    self._place_of_global(function.name),
+                    hint="link the modules as LLVM IR, or the cubin by nvJitLink or nvlink",
+                )
+            )
 
     # ---- places ------------------------------------------------------------------------------
 
@@ -396,12 +380,8 @@ class _Body:
     def _call(self, call: ir.Call) -> None:
         name = call.callee_name
         if name is None:
-            what = (
-                "inline assembly"
-                if isinstance(call.callee, llvm.InlineAsm)
-                else "a call by pointer"
-            )
-            raise Unselectable("unsupported-instruction", f"{what} is not selectable", op="call")
+            call_function(self.state, call, None)
+            return
         selector = self.selector
         if self.spellings.see(name, call):
             notes = select_walkthrough(
@@ -409,30 +389,23 @@ class _Body:
             )
             place = selector._place_of(self.function, call)
             selector.out.notes += [note.at(place) for note in notes]
+        elif name in REFLECT:
+            reflect(self.state, call, selector.module, selector.target)
         elif name.startswith("llvm."):
             select_call(self.state, call, name, selector.target, selector.ptx)
         else:
-            self._no_function(name)
+            self._function_call(call, name)
 
-    def _no_function(self, name: str) -> None:
-        function = self.selector.module.functions.get(name)
-        defined = [f.name for f in self.selector.module.definitions()]
-        if function is not None and not function.is_declaration:
+    def _function_call(self, call: ir.Call, name: str) -> None:
+        if name in self.selector.kernels:
             raise Unselectable(
-                "device-function",
-                f"a call of the device function @{name} is not selectable",
+                "kernel-call",
+                f"the kernel @{name} is called: a kernel is launched, not called",
                 op="call",
                 got=f"@{name}",
-                hint="inline it",
+                expected="a function that is no ptx_kernel",
             )
-        raise Unselectable(
-            "undefined-function",
-            f"@{name} is called but not defined",
-            op="call",
-            got=f"@{name}",
-            expected="an intrinsic of LLVM's nvvm family",
-            hint=nearest(name, defined),
-        )
+        call_function(self.state, call, self.selector.module.functions.get(name))
 
     def _report(self, reason: Unselectable, i: ir.Instruction) -> None:
         """Tell why `i` was not selected, and give its result registers, so that all goes on."""
@@ -455,6 +428,13 @@ class _Body:
             except Unselectable as reason:
                 self._report(reason, i)
         self.blocks[block.name].instrs[:0] = records
+
+
+def _named(module: Module) -> Iterator[str]:
+    """The names of functions and variables that records speak of."""
+    for function in module.functions:
+        for mi in function.instructions():
+            yield from (op.name for op in mi.ops if type(op) is Sym)
 
 
 def kernels(module: ir.Module) -> list[ir.Function]:

@@ -30,6 +30,7 @@ from intrinsics.mir import (
 from intrinsics.modifiers import ScalarType
 from intrinsics.row import Fact
 from isel.llvm import values as llvm
+from isel.llvm.attributes import NO_ATTRIBUTES
 from isel.llvm.types import ArrayType, PointerType, StructType, Type, VectorType
 from isel.llvm.vocabulary import Opcode
 from isel.select.diagnostics import Unselectable
@@ -60,6 +61,9 @@ class FunctionState:
         self.block_names: dict[str, str] = {}  # LLVM name -> MIR name, reachable blocks only
         self.block = Block("entry")
         self.loc = 0
+        self.calls = 0
+        self.return_attributes = NO_ATTRIBUTES
+        self._own: set[str] = set(symbols.values())
         self._moved: dict[tuple[Scalar, ScalarType], Reg] = {}
 
     # ---- records -----------------------------------------------------------------------------
@@ -86,6 +90,13 @@ class FunctionState:
     def label(self, block: str) -> Label:
         """The label of the block that LLVM calls `block`."""
         return Label(self.block_names[block])
+
+    def own_name(self, name: str) -> str:
+        """`name`, or with something behind it, as no global and no other of the function has it."""
+        while name in self._own:
+            name += "_"
+        self._own.add(name)
+        return name
 
     def new(self, cls: ScalarType, name: str = "") -> Reg:
         """A fresh register."""
@@ -150,7 +161,7 @@ class FunctionState:
     def symbol(self, name: str) -> str:
         """The PTX name of a global.
 
-        Raises: Unselectable when it names a function or an unknown global.
+        Raises: Unselectable when it names an unknown global.
         """
         found = self.symbols.get(name)
         if found is None:
@@ -158,7 +169,7 @@ class FunctionState:
                 "address-of",
                 f"the address of @{name} is not selectable",
                 got=f"@{name}",
-                expected="a global variable",
+                expected="a global variable or a function",
             )
         return found
 

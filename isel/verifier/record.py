@@ -251,7 +251,8 @@ def place_of(location: Location, function: str) -> Place:
 def symbol_spaces(module: Module, function: MachineFunction) -> dict[str, Space]:
     """State spaces of the names that `function` may use in addresses."""
     spaces = {variable.name: variable.space for variable in module.variables}
-    spaces.update((param.name, function.param_space) for param in function.params)
+    interface = (*function.params, *function.results)
+    spaces.update((param.name, function.param_space) for param in interface)
     spaces.update((variable.name, variable.address_space) for variable in function.variables)
     return spaces
 

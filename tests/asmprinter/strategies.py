@@ -143,7 +143,7 @@ def legal_facts(row: Row, target: Target) -> tuple[dict[str, Fact], ...]:
     return tuple(legal[:: max(1, len(legal) // _KEPT)])
 
 
-_SPECIALLY = ("phi", "opaque", "bra", "ret", "exit")
+_SPECIALLY = ("phi", "opaque", "bra", "ret", "exit", "call")
 
 
 @functools.cache

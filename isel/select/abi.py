@@ -1,0 +1,220 @@
+"""How values travel in parameters: of kernels, of functions, and of the calls that nvgen makes.
+
+Layer: isel.select.  Input: an LLVM type with its attributes.  Output: what PTX calls the parameter,
+and the records that store a value into it or load it from there.  A scalar is one of 32 or 64 bits,
+everything else as many bytes as it has in memory, as LLVM's own back end does it.  PTX ISA,
+Abstracting the ABI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from intrinsics.mir import Imm, Mem, Op, Param, Reg, Scalar, Sym
+from intrinsics.modifiers import ScalarType, Space, Vec
+from isel.llvm import values as llvm
+from isel.llvm.attributes import Attributes
+from isel.llvm.types import (
+    ArrayType,
+    FloatType,
+    IntType,
+    PointerType,
+    StructType,
+    Type,
+    VectorType,
+)
+from isel.select.casts import from_predicate, to_predicate
+from isel.select.diagnostics import Unselectable
+from isel.select.integers import extended
+from isel.select.state import FunctionState, form
+from isel.select.types import BITS, Layout
+
+T = ScalarType
+_UNITS = {1: T.B8, 2: T.B16, 4: T.B32, 8: T.B64}
+_VECTORS = {2: Vec.V2, 4: Vec.V4}
+_WIDEST = 16
+"""Bytes that one load or store of a parameter moves at most."""
+
+
+# ---- what a parameter is ---------------------------------------------------------------------
+
+
+def device_param(layout: Layout, name: str, type_: Type, attributes: Attributes) -> Param:
+    """A parameter or the result of a device function.
+
+    Raises: Unselectable for a type that has no bytes.
+    """
+    by_value = attributes.type_of("byval")
+    if by_value is not None:
+        align = attributes.integer("align") or layout.align(by_value)
+        return _bytes(layout, name, by_value, align)
+    bits = _scalar_bits(layout, type_)
+    if not bits:
+        return _bytes(layout, name, type_, layout.align(type_))
+    return Param(name, BITS[bits], bits // 8, bits // 8)
+
+
+def _scalar_bits(layout: Layout, type_: Type) -> int:
+    """Bits of the parameter that a scalar is, 0 for what is passed as bytes."""
+    match type_:
+        case IntType(bits) if bits <= 64:
+            return 32 if bits <= 32 else 64
+        case FloatType(_, bits) if bits in (32, 64):
+            return bits
+        case PointerType(space):
+            return layout.pointer_bits(space)
+    return 0
+
+
+def _bytes(layout: Layout, name: str, type_: Type, align: int) -> Param:
+    size = layout.size(type_)
+    if not size:
+        raise Unselectable(
+            "param", f"a parameter of type {type_} has no bytes", got=str(type_), expected="a value"
+        )
+    return Param(name, T.B8, size, align)
+
+
+# ---- what a value is made of -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One register of a value, and where it lies: a predicate in a byte of its own."""
+
+    at: int
+    unit: ScalarType
+
+
+def pieces(layout: Layout, type_: Type, at: int = 0) -> Iterator[Piece]:
+    """The pieces of a value, one for each of its registers.
+
+    Raises: Unselectable for vectors of single bits, whose elements have no address.
+    """
+    match type_:
+        case StructType(elements):
+            for offset, element in zip(layout.offsets(type_), elements, strict=True):
+                yield from pieces(layout, element, at + offset)
+        case ArrayType(element, count) | VectorType(element, count):
+            if isinstance(type_, VectorType) and element == IntType(1):
+                raise Unselectable(
+                    "param",
+                    f"a parameter of type {type_} is not selectable",
+                    got=str(type_),
+                    expected="a vector of i8, or an integer",
+                )
+            for number in range(count):
+                yield from pieces(layout, element, at + number * layout.size(element))
+        case IntType(1):
+            yield Piece(at, T.PRED)
+        case _:
+            parts = len(layout.classes(type_))
+            each = layout.size(type_) // parts
+            for part in range(parts):
+                yield Piece(at + part * each, _UNITS[each])
+
+
+def _runs(found: list[Piece], align: int) -> Iterator[list[int]]:
+    """Indices of neighbouring pieces that one access can move."""
+    at = 0
+    while at < len(found):
+        count = next(n for n in (4, 2, 1) if n == 1 or _together(found[at : at + n], n, align))
+        yield list(range(at, at + count))
+        at += count
+
+
+def _together(run: list[Piece], count: int, align: int) -> bool:
+    first = run[0]
+    size = first.unit.bits // 8
+    total = size * count
+    return (
+        len(run) == count
+        and first.unit is not T.PRED
+        and total <= _WIDEST
+        and align % total == 0
+        and first.at % total == 0
+        and all(p.unit is first.unit and p.at == first.at + n * size for n, p in enumerate(run))
+    )
+
+
+# ---- records ---------------------------------------------------------------------------------
+
+
+def load_value(state: FunctionState, param: Param, type_: Type, results: tuple[Reg, ...]) -> None:
+    """Load a value from a parameter into registers."""
+    found = list(pieces(state.layout, type_))
+    for run in _runs(found, param.align):
+        where = Mem(Sym(param.name), found[run[0]].at)
+        regs = [results[n] for n in run]
+        unit = found[run[0]].unit
+        if unit is T.PRED:
+            byte = state.new(T.B16)
+            state.emit(form("ld", space=Space.PARAM, type=T.B8), byte, where)
+            to_predicate(state, regs[0], byte, 16)
+        elif len(run) == 1:
+            state.emit(form("ld", space=Space.PARAM, type=unit), regs[0], where)
+        else:
+            vec = _VECTORS[len(run)]
+            state.emit(form("ld", space=Space.PARAM, vec=vec, type=unit), tuple(regs), where)
+
+
+def store_value(
+    state: FunctionState, param: Param, value: llvm.Value, attributes: Attributes
+) -> None:
+    """Store a value into a parameter or a result."""
+    if param.type is not T.B8:
+        where = Mem(Sym(param.name))
+        _store(state, where, param.type, [_promoted(state, value, attributes, param.type)])
+        return
+    found = list(pieces(state.layout, value.type))
+    classes = state.layout.classes(value.type)
+    values = state.value(value)
+    for run in _runs(found, param.align):
+        where = Mem(Sym(param.name), found[run[0]].at)
+        unit = found[run[0]].unit
+        parts = [_operand(state, values[n], classes[n]) for n in run]
+        if unit is T.PRED:
+            byte = state.new(T.B16)
+            from_predicate(state, byte, state.reg(values[run[0]], T.PRED), 1)
+            unit, parts = T.B8, [byte]
+        _store(state, where, unit, parts)
+
+
+def _store(state: FunctionState, where: Mem, unit: ScalarType, parts: list[Scalar]) -> None:
+    if len(parts) == 1:
+        state.emit(form("st", space=Space.PARAM, type=unit), where, parts[0])
+        return
+    op: Op = tuple(parts)
+    state.emit(form("st", space=Space.PARAM, vec=_VECTORS[len(parts)], type=unit), where, op)
+
+
+def _operand(state: FunctionState, op: Scalar, cls: ScalarType) -> Scalar:
+    """A register or a number."""
+    return op if isinstance(op, (int, Imm)) else state.reg(op, cls)
+
+
+def _promoted(
+    state: FunctionState, value: llvm.Value, attributes: Attributes, to: ScalarType
+) -> Scalar:
+    """A scalar in the width of its parameter; its upper bits count only where an attribute says."""
+    type_ = value.type
+    signed = "signext" in attributes
+    if isinstance(type_, IntType) and type_.bits == 1:
+        word = state.new(to)
+        from_predicate(state, word, state.scalar_reg(value), -1 if signed else 1)
+        return word
+    if isinstance(type_, IntType) and (signed or "zeroext" in attributes):
+        op = extended(state, value, signed=signed)
+    else:
+        (op,) = state.value(value)
+    (cls,) = state.layout.classes(type_)
+    if isinstance(op, Imm):
+        return op
+    reg = state.reg(op, cls)
+    if cls.bits == to.bits:
+        return reg
+    word = state.new(to)
+    dtype, atype = (T.S32, T.S16) if signed else (T.U32, T.U16)
+    state.emit(form("cvt.int", dtype=dtype, atype=atype), word, reg)
+    return word

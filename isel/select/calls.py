@@ -1,0 +1,147 @@
+"""Calls of functions, by name and by pointer.
+
+Layer: isel.select.  Input: a call and the state of the function that makes it.  Output: variables
+for what is passed, stores into them, the call, loads of what comes back.  PTX ISA, call.
+"""
+
+from __future__ import annotations
+
+from intrinsics.mir import Mem, Op, Param, Prototype, Reg, Scalar, Sym, Variable
+from intrinsics.modifiers import ScalarType, Space, Uniform
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
+from isel.llvm.types import VOID, PointerType, StructType, Type
+from isel.llvm.vocabulary import TailKind
+from isel.select.abi import device_param, load_value, store_value
+from isel.select.diagnostics import Unselectable
+from isel.select.state import FunctionState, form
+from isel.select.types import SPACES
+
+T = ScalarType
+_UNITS = ((8, T.B64), (4, T.B32), (2, T.B16), (1, T.B8))
+
+
+def call_function(state: FunctionState, call: ir.Call, callee: ir.Function | None) -> None:
+    """Select a call of a function; `callee` is None for one by pointer.
+
+    Raises: Unselectable.
+    """
+    _check(call, callee)
+    number = state.calls
+    state.calls += 1
+    attributes = [_attributes(call, callee, n) for n in range(len(call.arguments))]
+    params = [
+        device_param(state.layout, state.own_name(f"call{number}_param{n}"), value.type, given)
+        for n, (value, given) in enumerate(zip(call.arguments, attributes, strict=True))
+    ]
+    result = result_param(state, call.type, state.own_name(f"call{number}_result"))
+    _declare(state, (*params, *result))
+    for param, value, given in zip(params, call.arguments, attributes, strict=True):
+        if given.type_of("byval") is not None:
+            _copy(state, param, value)
+        else:
+            store_value(state, param, value, given)
+    _emit(state, call, callee, params, result)
+    if result:
+        load_value(state, result[0], call.type, state.define(call.result, call.type))
+
+
+def _check(call: ir.Call, callee: ir.Function | None) -> None:
+    name = f"@{callee.name}" if callee is not None else "a function"
+    if call.vararg_type is not None or (callee is not None and callee.vararg):
+        raise Unselectable(
+            "varargs",
+            f"a call of {name} with a variable number of arguments is not selectable",
+            op="call",
+            hint="pass the arguments in a struct, as vprintf takes them",
+        )
+    if call.tail is TailKind.MUSTTAIL:
+        raise Unselectable(
+            "musttail",
+            f"a musttail call of {name} is not selectable: PTX has no tail calls",
+            op="call",
+            got="musttail",
+            expected="tail, notail or nothing",
+        )
+
+
+def result_param(state: FunctionState, type_: Type, name: str) -> tuple[Param, ...]:
+    """What a function of this type gives: nothing, or one result."""
+    if type_ == VOID or (isinstance(type_, StructType) and not type_.elements):
+        return ()
+    return (device_param(state.layout, name, type_, NO_ATTRIBUTES),)
+
+
+def _attributes(call: ir.Call, callee: ir.Function | None, number: int) -> Attributes:
+    here = call.argument_attributes.get(number, NO_ATTRIBUTES)
+    if callee is None or number >= len(callee.params):
+        return here
+    return callee.params[number].attributes.merged(here)
+
+
+def _declare(state: FunctionState, params: tuple[Param, ...]) -> None:
+    state.out.variables += [
+        Variable(p.name, Space.PARAM, p.size, p.align, type=p.type) for p in params
+    ]
+
+
+def _emit(
+    state: FunctionState,
+    call: ir.Call,
+    callee: ir.Function | None,
+    params: list[Param],
+    result: tuple[Param, ...],
+) -> None:
+    lists: dict[str, Op] = {}
+    if result:
+        lists["results"] = (Sym(result[0].name),)
+    if params:
+        lists["params"] = tuple(Sym(p.name) for p in params)
+    if callee is not None:
+        lists["callee"] = Sym(state.symbol(callee.name))
+        chosen = form("call", uni=Uniform.UNI, **dict.fromkeys(lists.keys() - {"callee"}, True))
+        state.emit(chosen, *(lists[slot] for slot in chosen.slots))
+        return
+    table = Prototype(
+        state.own_name(f"prototype{len(state.out.prototypes)}"),
+        tuple(_unnamed(p) for p in params),
+        tuple(_unnamed(p) for p in result),
+        "noreturn" in call.attributes,
+    )
+    state.out.prototypes.append(table)
+    lists["callee"] = _address(state, call.callee)
+    lists["prototype"] = Sym(table.name)
+    chosen = form("call", **dict.fromkeys(lists.keys() - {"callee"}, True))
+    state.emit(chosen, *(lists[slot] for slot in chosen.slots))
+
+
+def _unnamed(param: Param) -> Param:
+    return Param("_", param.type, param.size, param.align)
+
+
+def _address(state: FunctionState, callee: llvm.Value) -> Scalar:
+    if isinstance(callee, llvm.InlineAsm):
+        raise Unselectable(
+            "unsupported-instruction", "inline assembly is not selectable", op="call"
+        )
+    return state.scalar_reg(callee)
+
+
+def _copy(state: FunctionState, param: Param, pointer: llvm.Value) -> None:
+    """What a byval argument points to, into the parameter."""
+    assert isinstance(pointer.type, PointerType)
+    space = SPACES.get(pointer.type.address_space)
+    source = state.address(pointer)
+    at = 0
+    while at < param.size:
+        size, unit = next(
+            (size, unit)
+            for size, unit in _UNITS
+            if at + size <= param.size and at % size == 0 and param.align % size == 0
+        )
+        moved: Reg = state.new(T.B16 if size == 1 else unit)
+        where = Mem(source.base, source.offset + at)
+        state.emit(form("ld", space=space, type=unit), moved, where)
+        state.emit(form("st", space=Space.PARAM, type=unit), Mem(Sym(param.name), at), moved)
+        at += size

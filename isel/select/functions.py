@@ -1,0 +1,198 @@
+"""What a function of LLVM IR is to PTX: its parameters, its result, who sees it.
+
+Layer: isel.select.  Input: a function and the state that it will be selected with.  Output: the
+interface of the machine function, and the records that begin it.  PTX ISA, Kernel and Function
+Directives; Linking Directives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from intrinsics.mir import Linkage, Param, Prototype, Sym
+from intrinsics.modifiers import ScalarType, Space
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.llvm.types import FloatType, IntType, PointerType, Type
+from isel.llvm.vocabulary import Linkage as LlvmLinkage
+from isel.select.abi import device_param, load_value, store_value
+from isel.select.calls import result_param
+from isel.select.diagnostics import Unselectable
+from isel.select.state import FunctionState, form
+from isel.select.types import SPACES, TENSOR_SPACE, Layout
+
+T = ScalarType
+RESULT = "func_retval0"
+"""The name of a function's result, which no other function sees."""
+
+_LOCAL = (LlvmLinkage.PRIVATE, LlvmLinkage.INTERNAL)
+_WEAK = (
+    *(LlvmLinkage.LINKONCE, LlvmLinkage.LINKONCE_ODR, LlvmLinkage.WEAK, LlvmLinkage.WEAK_ODR),
+    *(LlvmLinkage.COMMON, LlvmLinkage.EXTERN_WEAK),
+)
+
+
+def linkage_of(function: ir.Function) -> Linkage:
+    """Who sees a function."""
+    if function.linkage in _LOCAL:
+        return Linkage.INTERNAL
+    return Linkage.WEAK if function.linkage in _WEAK else Linkage.VISIBLE
+
+
+def is_elsewhere(function: ir.Function) -> bool:
+    """Whether another module brings the code: a body that is only there to be inlined is none."""
+    return function.is_declaration or function.linkage is LlvmLinkage.AVAILABLE_EXTERNALLY
+
+
+def needed(module: ir.Module, kernels: set[str]) -> list[ir.Function]:
+    """The functions that somebody may call: local ones that nobody names are left out."""
+    defined = [f for f in module.definitions() if not is_elsewhere(f)]
+    local = {f.name for f in defined if f.linkage in _LOCAL and f.name not in kernels}
+    if not local:
+        return defined
+    work = [f.name for f in defined if f.name not in local]
+    for variable in module.globals.values():
+        if variable.initializer is not None:
+            work += _names(variable.initializer)
+    seen: set[str] = set()
+    while work:
+        name = work.pop()
+        function = module.functions.get(name)
+        if name in seen or function is None:
+            continue
+        seen.add(name)
+        for i in function.instructions():
+            for operand in i.operands():
+                work += _names(operand)
+    return [f for f in defined if f.name in seen]
+
+
+def _names(value: llvm.Value) -> Iterator[str]:
+    """The globals that a value speaks of."""
+    if isinstance(value, llvm.GlobalRef):
+        yield value.name
+    elif isinstance(value, llvm.ConstExpr):
+        for operand in value.operands:
+            yield from _names(operand)
+    elif isinstance(value, (llvm.ConstArray, llvm.ConstVector, llvm.ConstStruct, llvm.Splat)):
+        for element in llvm.elements_of(value) or ():
+            yield from _names(element)
+
+
+# ---- device functions ------------------------------------------------------------------------
+
+
+def device_interface(function: ir.Function, state: FunctionState) -> None:
+    """The parameters and the result of a device function, and loads of the parameters.
+
+    Raises: Unselectable.
+    """
+    _refuse(function)
+    out = state.out
+    out.is_kernel = False
+    out.noreturn = "noreturn" in function.attributes
+    out.results += result_param(state, function.return_type, RESULT)
+    state.return_attributes = function.return_attributes
+    for number, param in enumerate(function.params):
+        name = f"{out.name}_param_{number}"
+        lowered = device_param(state.layout, name, param.type, param.attributes)
+        out.params.append(lowered)
+        if param.attributes.type_of("byval") is not None:
+            _address_of(state, param, name, Space.LOCAL)
+        else:
+            load_value(state, lowered, param.type, state.define(param.name, param.type))
+
+
+def prototype_of(function: ir.Function, name: str, state: FunctionState) -> Prototype:
+    """What a function that is only declared takes and gives.
+
+    Raises: Unselectable.
+    """
+    _refuse(function)
+    params = tuple(
+        device_param(state.layout, f"{name}_param_{n}", param.type, param.attributes)
+        for n, param in enumerate(function.params)
+    )
+    results = result_param(state, function.return_type, RESULT)
+    return Prototype(name, params, results, "noreturn" in function.attributes)
+
+
+def _refuse(function: ir.Function) -> None:
+    if function.vararg:
+        raise Unselectable(
+            "varargs",
+            f"@{function.name} takes a variable number of arguments, which is not selectable",
+            got="...",
+            hint="pass the arguments in a struct",
+        )
+
+
+def _address_of(state: FunctionState, param: ir.Param, name: str, space: Space) -> None:
+    """A struct passed by value: its generic address, through the space that it lies in."""
+    address, result = state.new(T.B64), state.new(T.B64, param.name)
+    state.emit(form("mov", type=T.B64), address, Sym(name))
+    state.emit(form("cvta", space=space, size=T.U64), result, address)
+    state.forward(param.name, (result,))
+
+
+def return_value(state: FunctionState, value: llvm.Value) -> None:
+    """Store what a device function gives."""
+    if state.out.results:
+        store_value(state, state.out.results[0], value, state.return_attributes)
+
+
+# ---- kernels ---------------------------------------------------------------------------------
+
+
+def kernel_interface(
+    function: ir.Function, state: FunctionState, constants: frozenset[int] = frozenset()
+) -> None:
+    """The parameters of a kernel, and loads of them; `constants` are those annotated as such.
+
+    Raises: Unselectable.
+    """
+    state.start(state.block)
+    for number, param in enumerate(function.params):
+        name = f"{state.out.name}_param_{number}"
+        lowered = _kernel_param(state.layout, name, param, number in constants)
+        state.out.params.append(lowered)
+        if param.attributes.type_of("byval") is not None:
+            _address_of(state, param, name, Space.PARAM)
+        else:
+            load_value(state, lowered, param.type, state.define(param.name, param.type))
+
+
+def _kernel_param(layout: Layout, name: str, param: ir.Param, constant: bool) -> Param:
+    by_value = param.attributes.type_of("byval")
+    if by_value is not None:
+        align = param.attributes.integer("align") or layout.align(by_value)
+        size = layout.size(by_value)
+        constant = constant or "nvvm.grid_constant" in param.attributes
+        return Param(name, T.B8, size, align, constant=constant)
+    match param.type:
+        case PointerType(space):
+            bits = layout.pointer_bits(space)
+            pointee_align = param.attributes.integer("align") or 1
+            shown = None if space == TENSOR_SPACE else SPACES.get(space)
+            return Param(name, T(f"u{bits}"), bits // 8, bits // 8, shown, True, pointee_align)
+        case IntType(bits) if bits <= 64:
+            return _number(name, "u", layout.size(param.type))
+        case FloatType(_, bits) if bits in (32, 64):
+            return _number(name, "f", bits // 8)
+        case FloatType(_, 16):
+            return Param(name, T.B16, 2, 2)
+    return _whole(layout, name, param.type)
+
+
+def _number(name: str, kind: str, size: int) -> Param:
+    return Param(name, T(f"{kind}{8 * size}"), size, size)
+
+
+def _whole(layout: Layout, name: str, type_: Type) -> Param:
+    """A vector, an array, a struct or a long integer: its bytes."""
+    size = layout.size(type_)
+    if not size:
+        raise Unselectable(
+            "param", f"a parameter of type {type_} has no bytes", got=str(type_), expected="a value"
+        )
+    return Param(name, T.B8, size, layout.align(type_))

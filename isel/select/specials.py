@@ -1,0 +1,133 @@
+"""LLVM's intrinsics about the program itself: traps, ends, clocks, hints, what it is compiled for.
+
+Layer: isel.select.  Input: a call and the state of its function.  Output: records, or a value that
+is known already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from intrinsics.mir import Imm, Special
+from intrinsics.modifiers import ScalarType
+from intrinsics.targets import Target
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.llvm.metadata import module_flag
+from isel.select.diagnostics import Unselectable
+from isel.select.state import FunctionState, form
+
+T = ScalarType
+_WARP_SIZE = 32
+
+
+def _trap(state: FunctionState, call: ir.Call) -> None:
+    state.emit(form("trap"))
+
+
+def _exit(state: FunctionState, call: ir.Call) -> None:
+    state.emit(form("exit"))
+
+
+def _breakpoint(state: FunctionState, call: ir.Call) -> None:
+    state.emit(form("brkpt"))
+
+
+def _clock(register: str) -> Callable[[FunctionState, ir.Call], None]:
+    def read(state: FunctionState, call: ir.Call) -> None:
+        (result,) = state.define(call.result, call.type)
+        state.emit(form("mov", type=T.U64), result, Special(register))
+
+    return read
+
+
+def _first(state: FunctionState, call: ir.Call) -> None:
+    """A hint about a value leaves the value."""
+    state.forward(call.result, state.value(call.arguments[0]))
+
+
+def _not_constant(state: FunctionState, call: ir.Call) -> None:
+    """What the optimiser did not find out is not constant."""
+    state.forward(call.result, (Imm(0),))
+
+
+def _warp_size(state: FunctionState, call: ir.Call) -> None:
+    state.forward(call.result, (Imm(_WARP_SIZE),))
+
+
+def _nothing(state: FunctionState, call: ir.Call) -> None:
+    """What leaves nothing to do."""
+
+
+_TABLE: Mapping[str, Callable[[FunctionState, ir.Call], None]] = {
+    "llvm.trap": _trap,
+    "llvm.ubsantrap": _trap,
+    "llvm.debugtrap": _breakpoint,
+    "llvm.nvvm.exit": _exit,
+    "llvm.readcyclecounter": _clock("clock64"),
+    "llvm.readsteadycounter": _clock("globaltimer"),
+    "llvm.nvvm.read.ptx.sreg.warpsize": _warp_size,
+    "llvm.sideeffect": _nothing,
+    "llvm.pseudoprobe": _nothing,
+    "llvm.var.annotation": _nothing,
+    "llvm.codeview.annotation": _nothing,
+}
+_FAMILIES: Mapping[str, Callable[[FunctionState, ir.Call], None]] = {
+    "llvm.expect.": _first,
+    "llvm.annotation.": _first,
+    "llvm.ptr.annotation.": _first,
+    "llvm.launder.invariant.group": _first,
+    "llvm.strip.invariant.group": _first,
+    "llvm.ssa.copy.": _first,
+    "llvm.is.constant.": _not_constant,
+}
+"""By what the name begins with: the type follows."""
+
+
+def select_special(state: FunctionState, call: ir.Call, name: str) -> bool:
+    """Select a call of the intrinsic `name`, if it is one of these."""
+    select = _TABLE.get(name)
+    if select is None:
+        select = next((s for start, s in _FAMILIES.items() if name.startswith(start)), None)
+    if select is None:
+        return False
+    select(state, call)
+    return True
+
+
+# ---- what the program is compiled for --------------------------------------------------------
+
+REFLECT = ("llvm.nvvm.reflect", "__nvvm_reflect", "__nvvm_reflect_ocl")
+"""Questions that are answered while compiling.  LLVM, NVPTX Usage: libdevice."""
+
+
+def reflect(state: FunctionState, call: ir.Call, module: ir.Module, target: Target) -> None:
+    """The answer to a question by name; 0 for a name that means nothing.
+
+    Raises: Unselectable when the name is not the constant of a global.
+    """
+    match _text(module, call.arguments[0] if call.arguments else None):
+        case "__CUDA_FTZ":
+            answer = module_flag(module, "nvvm-reflect-ftz") or 0
+        case "__CUDA_ARCH":
+            answer = target.number * 10
+        case None:
+            raise Unselectable(
+                "reflect",
+                "the question of llvm.nvvm.reflect is no constant text",
+                op="llvm.nvvm.reflect",
+                expected="the address of a constant global",
+            )
+        case _:
+            answer = 0
+    state.forward(call.result, (Imm(answer),))
+
+
+def _text(module: ir.Module, value: llvm.Value | None) -> str | None:
+    while isinstance(value, llvm.ConstExpr):
+        value = value.operands[0]
+    variable = module.globals.get(value.name) if isinstance(value, llvm.GlobalRef) else None
+    data = variable.initializer if variable is not None else None
+    if not isinstance(data, llvm.ConstString):
+        return None
+    return data.data.rstrip(b"\0").decode("ascii", "replace")
