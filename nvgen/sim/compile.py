@@ -7,6 +7,7 @@ the loads from tensor memory whose registers a record uses.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -32,11 +33,12 @@ from intrinsics.mir import (
     Text,
     registers_of,
 )
-from intrinsics.modifiers import ScalarType
+from intrinsics.modifiers import ScalarType, Space
 from intrinsics.row import Effect
 from nvgen.sim.faults import fault, located, not_simulated
 from nvgen.sim.machine import (
     WARP,
+    Code,
     CodeBlock,
     Fragment,
     Instruction,
@@ -73,9 +75,9 @@ def unsigned(bits: int) -> type[np.generic]:
     return _UNSIGNED[bits]
 
 
-@dataclass(slots=True)
+@dataclass
 class Compiler:
-    """Compiles one kernel."""
+    """Compiles one function."""
 
     module: Module
     function: MachineFunction
@@ -83,8 +85,8 @@ class Compiler:
     positions: dict[str, int] = field(default_factory=dict)
     loaded: frozenset[Reg] = frozenset()
 
-    def compile(self) -> list[CodeBlock]:
-        """The kernel's blocks.
+    def compile(self) -> Code:
+        """The function's code.
 
         Raises: NotSimulatedError for a record that has no semantics.
         """
@@ -95,10 +97,23 @@ class Compiler:
             if mi.row.id == "tcgen05.ld"
             for reg in mi.defs()
         )
-        return [
-            CodeBlock(block.name, [self._located(mi) for mi in block.instrs])
-            for block in self.function.blocks
-        ]
+        function = self.function
+        return Code(
+            function.name,
+            [CodeBlock(b.name, [self._located(mi) for mi in b.instrs]) for b in function.blocks],
+            self.registers,
+            tuple(p.name for p in function.params),
+            tuple(p.name for p in function.results),
+            self.passed,
+        )
+
+    @functools.cached_property
+    def passed(self) -> dict[str, int]:
+        """Bytes of what lies in parameters of functions: its own ones, its result, its calls'."""
+        own = self.function
+        interface = () if own.is_kernel else (*own.params, *own.results)
+        of_calls = (v for v in own.variables if v.space is Space.PARAM)
+        return {p.name: p.size for p in (*interface, *of_calls)}
 
     def registers(self) -> Registers:
         """Fresh registers for one warp; one that no numpy type holds is there, but never used."""
@@ -169,8 +184,7 @@ class Compiler:
                     got=f"lanes {holds:#010x}",
                     expected="all threads of the warp",
                 )
-            part = Fragment(fragment.warp, holds, fragment.block, fragment.at)
-            outcome = run(part)
+            outcome = run(fragment.part(holds))
             if isinstance(outcome, Wait):
                 return outcome
             if outcome is None:
@@ -217,7 +231,7 @@ class Compiler:
         dtype = unsigned(self.function.regs.classes[reg].bits)
 
         def write(fragment: Fragment, values: Values) -> None:
-            target = fragment.warp.registers[reg]
+            target = fragment.frame.values[reg]
             np.copyto(target, values.astype(dtype, copy=False), where=fragment.lanes)
 
         return write

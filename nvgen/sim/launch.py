@@ -15,15 +15,16 @@ from typing import TypeAlias
 import numpy as np
 
 from intrinsics.findings import input_error
-from intrinsics.mir import MachineFunction, Module, Param, Variable
+from intrinsics.mir import MachineFunction, Module, Param, Sym, Variable
 from intrinsics.modifiers import ScalarType, Space
 from nvgen.launches import Dim3, Statistics, check_shape, kernel_of
 from nvgen.parameters import Array, Number, Output, describe, misfit, number_bytes
 from nvgen.sim.compile import Compiler
 from nvgen.sim.engine import Engine, Schedule
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.machine import FULL, WARP, Cta, Fragment, Machine, Warp
+from nvgen.sim.machine import FULL, WARP, Code, Cta, Fragment, Machine, Warp
 from nvgen.sim.memory import BoundMap, Memory, Region
+from nvgen.sim.semantics.calls import addresses
 from nvgen.sim.semantics.table import makers
 from nvgen.sim.shared import round_up, shared_layout
 from nvgen.tensor_map import SIZE, TensorMap
@@ -64,9 +65,10 @@ def simulate(
     binding = _Binding(memory, stores=_stores_tiles(function))
     params, offsets = binding.bind(function, arguments)
     symbols.update(offsets)
-    compiler = Compiler(module, function, makers())
+    functions = _functions(module, function)
+    symbols.update(addresses([f.name for f in module.functions if not f.is_kernel]))
     machine = Machine(
-        compiler.compile(),
+        functions,
         memory,
         Engine(schedule),
         grid,
@@ -76,10 +78,26 @@ def simulate(
         binding.tensor_maps,
         max_steps,
     )
-    _populate(machine, compiler, params, static, smem)
+    _populate(machine, functions[kernel], params, static, smem)
     machine.run()
     binding.deliver()
     return Statistics(machine.steps, machine.engine.issued)
+
+
+def _functions(module: Module, kernel: MachineFunction) -> dict[str, Code]:
+    """The code of a kernel, and of every function that it may come to."""
+    known, table = {f.name: f for f in module.functions}, makers()
+    work, found = [kernel.name], dict[str, Code]()
+    while work:
+        name = work.pop()
+        if name in found or name not in known:
+            continue
+        function = known[name]
+        found[name] = Compiler(module, function, table).compile()
+        work += [op.name for mi in function.instructions() for op in mi.ops if type(op) is Sym]
+        if function.prototypes:  # a pointer may have come through memory
+            work += [f.name for f in module.functions if not f.is_kernel]
+    return found
 
 
 def _check_simulated(function: MachineFunction, grid: Dim3, cluster: Dim3) -> None:
@@ -241,7 +259,7 @@ def _identity(array: Array) -> tuple[object, ...]:
 
 
 def _populate(
-    machine: Machine, compiler: Compiler, params: bytes, static: int, dynamic: int
+    machine: Machine, code: Code, params: bytes, static: int, dynamic: int
 ) -> None:
     threads = machine.block[0] * machine.block[1] * machine.block[2]
     counts = itertools.product(*(range(n) for n in machine.grid[::-1]))
@@ -251,8 +269,8 @@ def _populate(
         cta = Cta(machine, (x, y, z), number, 0, shared, bound, dynamic)
         for first in range(0, threads, WARP):
             mask = (1 << min(WARP, threads - first)) - 1 & FULL
-            registers = compiler.registers()
-            warp = Warp(cta, first // WARP, registers.memory, registers.values, mask, mask)
-            warp.fragments.append(Fragment(warp, mask))
+            frame = code.frame(0)
+            warp = Warp(cta, first // WARP, frame, mask, mask)
+            warp.fragments.append(Fragment(warp, mask, frame))
             cta.warps.append(warp)
         machine.ctas.append(cta)

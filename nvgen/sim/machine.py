@@ -10,7 +10,7 @@ operation take effect; when there is none, that is a deadlock.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -118,20 +118,67 @@ class Polled:
         return f"{self.barrier.name}, {self.phase}"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Code:
+    """A function compiled; `sizes` are the bytes of its parameters, its result and its calls'."""
+
+    name: str
+    blocks: list[CodeBlock]
+    registers: Callable[[], Registers]
+    params: tuple[str, ...] = ()
+    results: tuple[str, ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+    def frame(self, depth: int) -> Frame:
+        """Registers and parameters for one warp."""
+        found = self.registers()
+        passed = {name: np.full((WARP, size), 0xCD, np.uint8) for name, size in self.sizes.items()}
+        return Frame(self, depth, found.memory, found.values, passed)
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """What a warp's threads have of a function at one depth of calls.
+
+    `memory` holds all registers in one piece, `passed` the parameters by name, a row for each lane.
+    """
+
+    code: Code
+    depth: int
+    memory: Bytes
+    values: list[Values]
+    passed: dict[str, Bytes]
+    loads: dict[int, AsyncOp] = field(default_factory=dict)  # register -> tcgen05.ld under way
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Return:
+    """Where threads go on after a call, and what they go back to then."""
+
+    frame: Frame
+    block: int
+    at: int
+    results: tuple[str, ...]
+    outer: Return | None
+
+
 @dataclass(slots=True, eq=False)
 class Fragment:
     """Threads of one warp that are at the same place."""
 
     warp: Warp
     mask: int
+    frame: Frame
     block: int = 0
     at: int = 0
+    back: Return | None = None
     waiting: str = ""
     seen: int = -1  # the machine's version when it began to wait
     loops: dict[int, tuple[int, int]] = field(default_factory=dict)
     polled: Polled | None = None  # the mbarrier that it asked last, in vain
     patient: bool = False  # waits although it could go on
     nudged: bool = False  # and goes on now
+    outer_loops: list[dict[int, tuple[int, int]]] = field(default_factory=list)  # of the callers
 
     @property
     def lanes(self) -> Lanes:
@@ -142,6 +189,17 @@ class Fragment:
         """Go on at the start of a block."""
         self.block, self.at = block, 0
         return JUMPED
+
+    def fork(self, mask: int, at: int) -> Fragment:
+        """Some of the threads as a fragment of their own, at another record of the block."""
+        found = Fragment(self.warp, mask, self.frame, self.block, at, self.back)
+        found.outer_loops = [{} for _ in self.outer_loops]
+        self.warp.fragments.append(found)
+        return found
+
+    def part(self, mask: int) -> Fragment:
+        """Some of the threads, while they do one thing more or less than the others."""
+        return Fragment(self.warp, mask, self.frame, self.block, self.at, self.back)
 
 
 @dataclass(slots=True)
@@ -154,16 +212,51 @@ class Registers:
 
 @dataclass(slots=True, eq=False)
 class Warp:
-    """32 threads with their registers; `state` holds all of these in one piece."""
+    """32 threads with their registers: those of `frame`, while one of its fragments runs."""
 
     cta: Cta
     number: int
-    state: Bytes
-    registers: list[Values]
+    frame: Frame
     launched: int = FULL
     alive: int = FULL
     fragments: list[Fragment] = field(default_factory=list)
-    loads: dict[int, AsyncOp] = field(default_factory=dict)  # register -> tcgen05.ld under way
+    registers: list[Values] = field(init=False)
+    frames: dict[tuple[str, int], Frame] = field(default_factory=dict)
+    returns: dict[tuple[object, ...], Return] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.registers = self.frame.values
+
+    @property
+    def state(self) -> Bytes:
+        """All registers of the function that runs, in one piece."""
+        return self.frame.memory
+
+    @property
+    def loads(self) -> dict[int, AsyncOp]:
+        """Loads from tensor memory under way, by the registers that they write."""
+        return self.frame.loads
+
+    def enter(self, frame: Frame) -> None:
+        """Let the registers be those of `frame`."""
+        self.frame, self.registers = frame, frame.values
+
+    def frame_of(self, code: Code, depth: int) -> Frame:
+        """The frame of a function at a depth: threads that are there at once share it by lanes."""
+        found = self.frames.get((code.name, depth))
+        if found is None:
+            found = self.frames[code.name, depth] = code.frame(depth)
+        return found
+
+    def way_back(self, fragment: Fragment, results: tuple[str, ...]) -> Return:
+        """Where a fragment goes on behind the record that it is at; one object for each place."""
+        at = fragment.at + 1
+        key = (fragment.frame, fragment.block, at, fragment.back)
+        found = self.returns.get(key)
+        if found is None:
+            made = Return(fragment.frame, fragment.block, at, results, fragment.back)
+            found = self.returns[key] = made
+        return found
 
     def settle(self, registers: tuple[int, ...]) -> None:
         """Finish the loads whose registers are used now: a true dependency is respected."""
@@ -176,15 +269,15 @@ class Warp:
         """Make one fragment of those that stand at the same place."""
         if len(self.fragments) < 2:
             return
-        places: dict[tuple[int, int], Fragment] = {}
+        places: dict[tuple[object, ...], Fragment] = {}
         for fragment in self.fragments:
-            other = places.get((fragment.block, fragment.at))
-            if other is None:
-                places[fragment.block, fragment.at] = fragment
-            else:
+            place = (fragment.block, fragment.at, fragment.frame, fragment.back)
+            other = places.setdefault(place, fragment)
+            if other is not fragment:
                 other.mask |= fragment.mask
                 other.seen = -1
                 other.loops.clear()
+                other.outer_loops = [{} for _ in other.outer_loops]
         self.fragments = list(places.values())
 
 
@@ -227,7 +320,7 @@ class Cta:
 class Machine:
     """A launch under way."""
 
-    code: list[CodeBlock]
+    functions: Mapping[str, Code]
     memory: Memory
     engine: Engine
     grid: tuple[int, int, int]
@@ -330,7 +423,8 @@ class Machine:
         """Run a fragment to the end of its block, or until it waits; True if it did anything."""
         start = fragment.block, fragment.at
         before = self.memory.version
-        instructions = self.code[fragment.block].instructions
+        instructions = fragment.frame.code.blocks[fragment.block].instructions
+        fragment.warp.enter(fragment.frame)
         while True:
             if fragment.at >= len(instructions):
                 fragment.goto(fragment.block + 1)
@@ -355,10 +449,11 @@ class Machine:
             fragment.waiting = ""
 
     def _check_end(self, fragment: Fragment) -> None:
-        if fragment.block >= len(self.code):
+        code = fragment.frame.code
+        if fragment.block >= len(code.blocks):
             raise fault(
                 "end-of-code",
-                "control runs past the end of the kernel",
+                f"control runs past the end of {code.name}",
                 hint="end the last block with ret",
             )
 

@@ -40,7 +40,7 @@ def lanes_in_words(mask: int) -> str:
 
 
 def _finding(machine: Machine, fragment: Fragment) -> Finding:
-    block = machine.code[fragment.block]
+    block = fragment.frame.code.blocks[fragment.block]
     instruction = block.instructions[min(fragment.at, len(block.instructions) - 1)]
     warp = fragment.warp
     who = f"CTA {warp.cta.number}, warp {warp.number}, {lanes_in_words(fragment.mask)}"

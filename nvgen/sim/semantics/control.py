@@ -11,6 +11,7 @@ from intrinsics.mir import MachineInstr
 from nvgen.sim.compile import Compiler, Maker, flags
 from nvgen.sim.faults import fault
 from nvgen.sim.machine import JUMPED, Fragment, Outcome, Step, Wait, mask_of
+from nvgen.sim.semantics.calls import come_back
 
 
 def bra(c: Compiler, mi: MachineInstr) -> Step:
@@ -29,9 +30,8 @@ def bra(c: Compiler, mi: MachineInstr) -> Step:
             return wait
         if taken == fragment.mask:
             return fragment.goto(target)
-        others = Fragment(warp, fragment.mask & ~taken, fragment.block, fragment.at + 1)
+        fragment.fork(fragment.mask & ~taken, fragment.at + 1)
         fragment.mask = taken
-        warp.fragments.append(others)
         return fragment.goto(target)
 
     return run
@@ -56,7 +56,12 @@ def _idle(fragment: Fragment) -> Wait | None:
 
 
 def ret(c: Compiler, mi: MachineInstr) -> Step:
-    """The end of a kernel for the threads of the fragment whose guard holds."""
+    """The end of a kernel, or the way back to where a function was called."""
+    return leave(c, mi) if c.function.is_kernel else come_back(c, mi)
+
+
+def leave(c: Compiler, mi: MachineInstr) -> Step:
+    """The end of the kernel for the threads of the fragment whose guard holds."""
     predicate = c.predicate(mi) if mi.guard is not None else None
 
     def run(fragment: Fragment) -> Outcome:
@@ -88,4 +93,15 @@ def trap(c: Compiler, mi: MachineInstr) -> Step:
     return run
 
 
-SEMANTICS: dict[str, Maker] = {"bra": bra, "ret": ret, "exit": ret, "trap": trap}
+def breakpoint(c: Compiler, mi: MachineInstr) -> Step:
+    """Nothing: no debugger is there."""
+    return lambda fragment: None
+
+
+SEMANTICS: dict[str, Maker] = {
+    "bra": bra,
+    "ret": ret,
+    "exit": leave,
+    "trap": trap,
+    "brkpt": breakpoint,
+}

@@ -109,7 +109,7 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
                 unsigned(type_.bits)
             )
             values = np.zeros(32, unsigned(width))
-            values[fragment.lanes] = _extended(raw[:, 0], type_, width)
+            values[fragment.lanes] = extended(raw[:, 0], type_, width)
             write(fragment, values)
         return None
 
@@ -120,7 +120,7 @@ def _width(c: Compiler, reg: int) -> int:
     return c.function.regs.classes[reg].bits
 
 
-def _extended(raw: NDArray[np.generic], type_: ScalarType, width: int) -> NDArray[np.generic]:
+def extended(raw: NDArray[np.generic], type_: ScalarType, width: int) -> NDArray[np.generic]:
     """A value in a register that may be wider: by its sign, if the type has one."""
     if type_.is_signed:
         signed = {8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}

@@ -6,7 +6,7 @@ Layer: nvgen.sim.semantics.
 from __future__ import annotations
 
 from nvgen.sim.compile import Maker
-from nvgen.sim.semantics import control, mbarrier, memory, mma, scalar, sync, tcgen05, tma
+from nvgen.sim.semantics import calls, control, mbarrier, memory, mma, scalar, sync, tcgen05, tma
 
 
 def makers() -> dict[str, Maker]:
@@ -14,4 +14,7 @@ def makers() -> dict[str, Maker]:
     found: dict[str, Maker] = {}
     for chapter in (control, scalar, memory, sync, mbarrier, tma, tcgen05, mma):
         found.update(chapter.SEMANTICS)
+    found.update(calls.SEMANTICS)
+    found["ld"] = calls.or_passed(found["ld"], calls.load)
+    found["st"] = calls.or_passed(found["st"], calls.store)
     return found

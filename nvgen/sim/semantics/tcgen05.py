@@ -162,7 +162,8 @@ def ld(c: Compiler, mi: MachineInstr) -> Step:
         engine = warp.cta.machine.engine
         lanes, columns = cells.at(warp, uniform(address(warp), fragment, "taddr"))
         agent = f"tcgen05.ld of warp {warp.number}"
-        part = Fragment(warp, fragment.mask)
+        part = fragment.part(fragment.mask)
+        loads = fragment.frame.loads
         warp.settle(registers)
 
         def effect() -> None:
@@ -171,13 +172,13 @@ def ld(c: Compiler, mi: MachineInstr) -> Step:
                 if write is not None:
                     write(part, found[:, i])
             for register in registers:
-                warp.loads.pop(register, None)
+                loads.pop(register, None)
             warp.cta.machine.changed()
 
         thread = (warp.cta.number, warp.number, first_lane(fragment.mask))
         op = AsyncOp("tcgen05.ld", thread, "ld", effect, place)
         for register in registers:
-            warp.loads[register] = op
+            loads[register] = op
         engine.issue(op)
         return None
 
