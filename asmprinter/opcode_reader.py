@@ -90,7 +90,8 @@ def _read(row: Row, head: Head, modifiers: list[str]) -> Candidate:
             foreign = foreign or (token if token in row.elsewhere else "")
             problems.append(_unknown(row, token))
         elif axis.name in filled:
-            if token not in TWICE:
+            known = facts[axis.name]
+            if token not in TWICE or not isinstance(known, Modifier) or known.value != token:
                 problems.append(_duplicate(axis.name, token))
         else:
             filled.add(axis.name)

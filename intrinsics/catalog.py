@@ -18,7 +18,7 @@ from intrinsics.row import Axis, Fact, Facts, Literal, Llvm, Residency, Row
 
 _CHAPTERS = (
     *("tcgen05", "tcgen05_mma", "mbarrier", "tma", "sync", "memory", "scalar", "control"),
-    "calls",
+    *("calls", "warp"),
 )
 
 

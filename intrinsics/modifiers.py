@@ -377,6 +377,64 @@ class ReduceOp(Modifier):
     OR = "or"
 
 
+# ---- warp-level instructions -----------------------------------------------------------------
+
+
+class Shuffle(Modifier):
+    """From which lane a shuffle reads: so many up or down, one of a pair, or one by number."""
+
+    UP = "up"
+    DOWN = "down"
+    BFLY = "bfly"
+    IDX = "idx"
+
+
+class Vote(Modifier):
+    """What the threads of a vote agree on; `BALLOT` gives each one's say."""
+
+    ALL = "all"
+    ANY = "any"
+    UNI = "uni"
+    BALLOT = "ballot"
+
+
+class WarpReduce(Modifier):
+    """The reduction of a redux.sync."""
+
+    ADD = "add"
+    MIN = "min"
+    MAX = "max"
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+
+
+class Magnitude(Modifier):
+    """Numbers without their signs."""
+
+    ABS = "abs"
+
+
+class NanResult(Modifier):
+    """A NaN among the inputs is the result."""
+
+    NAN = "NaN"
+
+
+class GridControl(Modifier):
+    """Whether a grid waits for those before it, or lets those behind it start."""
+
+    LAUNCH_DEPENDENTS = "launch_dependents"
+    WAIT = "wait"
+
+
+class Match(Modifier):
+    """Whether a thread looks for those with its value, or whether all have the same."""
+
+    ANY = "any"
+    ALL = "all"
+
+
 # ---- scalar instructions ---------------------------------------------------------------------
 
 

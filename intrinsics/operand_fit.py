@@ -252,7 +252,8 @@ class _Place:
             if not self._is_register(op):
                 yield self._mismatch(op)
         elif isinstance(op, Special):
-            return
+            if self.operand.within is not None:
+                yield self._mismatch(op)
         elif isinstance(op, Sym):
             yield from self._symbol_source(op)
         elif isinstance(op, tuple) or not number_fits(self.type, op):

@@ -222,8 +222,12 @@ def ret(state: FunctionState, i: ir.Return) -> None:
 
 
 def unreachable(state: FunctionState, i: ir.Unreachable) -> None:
-    """What is never reached ends in a trap."""
-    state.emit(form("trap"))
+    """What is never reached ends in a trap, if nothing before it ends the thread."""
+    last = state.block.instrs[-1].row.id if state.block.instrs else ""
+    if last == "exit":
+        return
+    if last != "trap":
+        state.emit(form("trap"))
     state.emit(form("exit"))
 
 

@@ -258,9 +258,7 @@ def _identity(array: Array) -> tuple[object, ...]:
 # ---- threads ---------------------------------------------------------------------------------
 
 
-def _populate(
-    machine: Machine, code: Code, params: bytes, static: int, dynamic: int
-) -> None:
+def _populate(machine: Machine, code: Code, params: bytes, static: int, dynamic: int) -> None:
     threads = machine.block[0] * machine.block[1] * machine.block[2]
     counts = itertools.product(*(range(n) for n in machine.grid[::-1]))
     for number, (z, y, x) in enumerate(counts):

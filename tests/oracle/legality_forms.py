@@ -1407,6 +1407,85 @@ def load_store_branch() -> list[str]:
     return unique(out)
 
 
+# --- 14. warp-level and miscellaneous ------------------------------------------------------------
+
+
+def warp() -> list[str]:
+    """shfl.sync, vote.sync, match.sync, redux.sync, activemask, nanosleep, pmevent, setmaxnreg.
+
+    And griddepcontrol, getctarank, mapa.  Full product of modes x types, with and without the
+    second result; operands spoiled one at a time.
+    """
+    out = []
+    for mode, kind in itertools.product(
+        (".up", ".down", ".bfly", ".idx", ".any", ""), (".b32", ".u32", ".s32", ".f32", ".b64", "")
+    ):
+        out.append(statement(f"shfl.sync{mode}{kind}", "%r1", "%r2", "%r3", "31", "-1"))
+        out.append(statement(f"shfl{mode}{kind}", "%r1", "%r2", "%r3", "31"))
+    out += spoil("shfl.sync.idx.b32", ("%r1", "%r2", "%r3", "%r4", "%r5"))
+    out += spoil("shfl.sync.bfly.b32", ("%r1|%p1", "%f2", "1", "31", "0xffffffff"), SOME)
+    out += [statement("shfl.sync.up.b32", d, "%r2", "%r3", "0", "-1")
+            for d in ("_|%p1", "%r1|_", "_", "%s1|%p1", "%rd1|%p1", "%p1|%r1", "%r1|%r2")]  # fmt: skip
+    out += shuffle("shfl", [".sync", ".down", ".b32"], "%r1", "%r2", "%r3", "31", "-1")
+    for mode, kind, d in itertools.product(
+        (".all", ".any", ".uni", ".ballot", ".none", ""), (".pred", ".b32", ".u32", ""), ("%p1", "%r1")
+    ):  # fmt: skip
+        out.append(statement(f"vote.sync{mode}{kind}", d, "%p2", "-1"))
+        out.append(statement(f"vote{mode}{kind}", d, "%p2"))
+    out += spoil("vote.sync.all.pred", ("%p1", "%p2", "%r1"))
+    out += spoil("vote.sync.ballot.b32", ("%r1", "!%p2", "0xffffffff"))
+    out += shuffle("vote", [".sync", ".any", ".pred"], "%p1", "%p2", "-1")
+    out += shuffle("vote", [".sync", ".ballot", ".b32"], "%r1", "%p2", "-1")
+    for mode, kind, d, a in itertools.product(
+        (".any", ".all", ".none"), (".b32", ".b64", ".u32", ".s64", ".b16", ""),
+        ("%r1", "%r1|%p1", "_|%p1", "%r1|_", "_"), ("%r2", "%rd2", "%f2", "7")
+    ):  # fmt: skip
+        out.append(statement(f"match{mode}.sync{kind}", d, a, "%r3"))
+    out += spoil("match.any.sync.b32", ("%r1", "%r2", "%r3"))
+    out += spoil("match.all.sync.b64", ("%r1|%p1", "%rd2", "-1"), SOME)
+    out += shuffle("match", [".all", ".sync", ".b32"], "%r1|%p1", "%r2", "-1")
+    for op, mods, kind in itertools.product(
+        (".add", ".min", ".max", ".and", ".or", ".xor", ".inc", ""),
+        ("", ".abs", ".NaN", ".abs.NaN", ".NaN.abs"),
+        (".u32", ".s32", ".b32", ".f32", ".u64", ".f16", ""),
+    ):
+        d, a = ("%f1", "%f2") if kind == ".f32" else ("%r1", "%r2")
+        out.append(statement(f"redux.sync{op}{mods}{kind}", d, a, "-1"))
+    out += spoil("redux.sync.add.s32", ("%r1", "%r2", "%r3"))
+    out += spoil("redux.sync.min.f32", ("%f1", "%f2", "%r3"), SOME)
+    out += spoil("redux.sync.xor.b32", ("%r1", "%f2", "-1"), SOME)
+    out += shuffle("redux", [".sync", ".max", ".NaN", ".f32"], "%f1", "%f2", "-1")
+    out += spoil("activemask.b32", ("%r1",))
+    out += [f"{op} %r1;" for op in ("activemask", "activemask.u32", "activemask.sync.b32")]
+    out += spoil("nanosleep.u32", ("%r1",))
+    out += [f"nanosleep.u32 {n};" for n in ("0", "1000000", "1000001", "4294967295", "%u1")]
+    out += [f"{op} 5;" for op in ("nanosleep", "nanosleep.u64", "nanosleep.b32")]
+    out += spoil("pmevent", ("7",))
+    out += spoil("pmevent.mask", ("7",))
+    out += [f"pmevent{m} {n};" for m in ("", ".mask")
+            for n in ("0", "15", "16", "255", "65535", "65536")]  # fmt: skip
+    out += ["griddepcontrol.wait;", "griddepcontrol.launch_dependents;", "griddepcontrol;",
+            "griddepcontrol.wait.sync;", "griddepcontrol.launch;", "griddepcontrol.wait %r1;",
+            "@%p1 griddepcontrol.wait;", "griddepcontrol.wait.launch_dependents;"]  # fmt: skip
+    for change, mods, n in itertools.product(
+        (".inc", ".dec", ".set", ""), (".sync.aligned.u32", ".sync.aligned", ".aligned.u32", ".u32"),
+        ("0", "16", "24", "32", "33", "100", "104", "256", "264", "%r1"),
+    ):  # fmt: skip
+        out.append(statement(f"setmaxnreg{change}{mods}", n))
+    out += shuffle("setmaxnreg", [".dec", ".sync", ".aligned", ".u32"], "64")
+    for space, kind, a in itertools.product(
+        ("", ".shared::cluster", ".shared", ".shared::cta", ".global"),
+        (".u32", ".u64", ".b32", ".s32", ".b64", ""),
+        ("%r2", "%rd2", "smem", "smem+4", "gmem", "16"),
+    ):
+        out.append(statement(f"getctarank{space}{kind}", "%r1", a))
+        out.append(statement(f"mapa{space}{kind}", "%rd1" if "64" in kind else "%r1", a, "%r3"))
+    out += spoil("getctarank.u64", ("%r1", "%rd2"))
+    out += spoil("mapa.shared::cluster.u32", ("%r1", "%r2", "%r3"))
+    out += spoil("mapa.u64", ("%rd1", "%rd2", "1"), SOME)
+    return unique(out)
+
+
 FAMILIES: dict[str, Callable[[], list[str]]] = {
     "tcgen05.alloc": tcgen05_alloc,
     "tcgen05.ld/st": tcgen05_ld_st,
@@ -1422,6 +1501,7 @@ FAMILIES: dict[str, Callable[[], list[str]]] = {
     "integer": integer,
     "compare/convert": compare_convert,
     "ld/st/branch": load_store_branch,
+    "warp": warp,
 }
 
 

@@ -70,6 +70,10 @@ DELIBERATE: tuple[Deliberate, ...] = (
         r"(ld|st)\S*\.v8\.[bsu](8|16) ",
         "a vector of eight small elements: ptxas has no code for it",
     ),
+    Deliberate(r"vote\S*\.pred .*%hx1", "two half floats as a predicate of a vote"),
+    Deliberate(r"match\.any\S* \S+\|_,", "a second result, which match.any does not have"),
+    Deliberate(r"(mapa|getctarank)\S* .*%tid", "the number of a thread as an address"),
+    Deliberate(r"redux\S*\.NaN\S*\.NaN", "a modifier twice"),
 )
 
 NOT_MODELLED = {

@@ -42,6 +42,8 @@ NOT_SIMULATED = {
     "mbarrier.pending_count": "tokens count phases, not arrivals",
     "barrier.cluster.arrive": _PAIR,
     "barrier.cluster.wait": _PAIR,
+    "getctarank": _PAIR,
+    "mapa": _PAIR,
     "opaque": "a statement that was kept without being understood",
     "phi": "gone before code runs: records leave SSA form",
 }

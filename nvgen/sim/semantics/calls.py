@@ -247,4 +247,3 @@ def _span(c: Compiler, mi: MachineInstr, place: Mem, size: int) -> slice:
 
 
 SEMANTICS: dict[str, Maker] = {"call": call}
-

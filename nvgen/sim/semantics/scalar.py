@@ -472,6 +472,11 @@ def special(name: str) -> Getter:
     if base in fixed:
         read = fixed[base]
         return lambda warp: np.full(WARP, read(warp), np.uint32)
+    if base in _CLOCKS:
+        shift, bits = _CLOCKS[base]
+        return lambda warp: np.full(
+            WARP, warp.cta.machine.steps >> shift & ((1 << bits) - 1), unsigned(bits)
+        )
     if base == "tid":
         return lambda warp: _thread_index(warp, at)
     if base == "laneid":
@@ -479,6 +484,17 @@ def special(name: str) -> Getter:
     if base.startswith("lanemask_"):
         return lambda warp: _LANE_MASKS[base.removeprefix("lanemask_")]
     raise not_simulated(f"%{name}")
+
+
+_CLOCKS = {
+    "clock": (0, 32),
+    "clock_hi": (32, 32),
+    "clock64": (0, 64),
+    "globaltimer": (0, 64),
+    "globaltimer_lo": (0, 32),
+    "globaltimer_hi": (32, 32),
+}
+"""Clocks count the records that the launch has executed: which bits each register shows."""
 
 
 def _thread_index(warp: Warp, at: int) -> Values:

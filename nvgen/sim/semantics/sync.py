@@ -111,12 +111,16 @@ def warp_sync(c: Compiler, mi: MachineInstr) -> Step:
     members = c.get(mi["membermask"], ScalarType.B32)
 
     def run(fragment: Fragment) -> Outcome:
-        return _gathered(fragment, uniform(members(fragment.warp), fragment, "a member mask"), mi)
+        return gathered(fragment, uniform(members(fragment.warp), fragment, "a member mask"), mi)
 
     return run
 
 
-def _gathered(fragment: Fragment, members: int, mi: MachineInstr) -> Outcome:
+def gathered(fragment: Fragment, members: int, mi: MachineInstr) -> Wait | None:
+    """Wait until all threads of the mask are at this record.
+
+    Raises: Fault for a thread that the mask does not name.
+    """
     strangers = fragment.mask & ~members
     if strangers:
         raise fault(
@@ -142,7 +146,7 @@ def elect(c: Compiler, mi: MachineInstr) -> Step:
 
     def run(fragment: Fragment) -> Outcome:
         mask = uniform(members(fragment.warp), fragment, "a member mask")
-        waiting = _gathered(fragment, mask, mi)
+        waiting = gathered(fragment, mask, mi)
         if waiting is not None:
             return waiting
         leader = fragment.warp.cta.machine.leader(mask & fragment.mask)

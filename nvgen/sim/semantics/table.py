@@ -6,13 +6,24 @@ Layer: nvgen.sim.semantics.
 from __future__ import annotations
 
 from nvgen.sim.compile import Maker
-from nvgen.sim.semantics import calls, control, mbarrier, memory, mma, scalar, sync, tcgen05, tma
+from nvgen.sim.semantics import (
+    calls,
+    control,
+    mbarrier,
+    memory,
+    mma,
+    scalar,
+    sync,
+    tcgen05,
+    tma,
+    warp,
+)
 
 
 def makers() -> dict[str, Maker]:
     """What makes the closure of each row's records."""
     found: dict[str, Maker] = {}
-    for chapter in (control, scalar, memory, sync, mbarrier, tma, tcgen05, mma):
+    for chapter in (control, scalar, memory, sync, warp, mbarrier, tma, tcgen05, mma):
         found.update(chapter.SEMANTICS)
     found.update(calls.SEMANTICS)
     found["ld"] = calls.or_passed(found["ld"], calls.load)
