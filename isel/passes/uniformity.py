@@ -11,7 +11,17 @@ memory is taken to be the same for all of them.
 
 from __future__ import annotations
 
-from intrinsics.mir import MachineFunction, MachineInstr, Not, Reg, Special, successors
+from intrinsics.mir import (
+    MachineFunction,
+    MachineInstr,
+    Mem,
+    Not,
+    Op,
+    Reg,
+    Special,
+    Sym,
+    successors,
+)
 from intrinsics.modifiers import Space
 from isel.ways import post_dominators, reach
 
@@ -37,6 +47,7 @@ def divergent_blocks(function: MachineFunction) -> dict[int, MachineInstr]:
     meets = _meeting_points(function)
     after = successors(function)
     divergent: set[Reg] = set()
+    own = thread_parameters(function)
     blocks: dict[int, MachineInstr] = {}
     changed = True
     while changed:
@@ -44,7 +55,7 @@ def divergent_blocks(function: MachineFunction) -> dict[int, MachineInstr]:
         for i, block in enumerate(function.blocks):
             for mi in block.instrs:
                 written = set(mi.defs()) - divergent
-                if written and (i in blocks or _is_divergent(mi, divergent)):
+                if written and (i in blocks or _is_divergent(mi, divergent, own)):
                     divergent |= written
                     changed = True
                 if not mi.form.is_terminator or _guard(mi) not in divergent:
@@ -59,15 +70,26 @@ def _guard(mi: MachineInstr) -> Reg | None:
     return mi.guard.reg if isinstance(mi.guard, Not) else mi.guard
 
 
-def _is_divergent(mi: MachineInstr, divergent: set[Reg]) -> bool:
+def thread_parameters(function: MachineFunction) -> frozenset[str]:
+    """Parameters that each thread has of its own: those of calls, and of a device function."""
+    of_calls = (v.name for v in function.variables if v.space is Space.PARAM)
+    interface = () if function.is_kernel else (*function.params, *function.results)
+    return frozenset((*of_calls, *(p.name for p in interface)))
+
+
+def _is_divergent(mi: MachineInstr, divergent: set[Reg], own: frozenset[str]) -> bool:
     """Whether the results of a record may differ between threads, for reasons of its own."""
     if mi.row.id == "walkthrough.alloc":
         return False
     if not mi.form.is_pure or any(reg in divergent for reg in mi.uses()):
         return True
-    if mi.row.id == "ld" and mi.form.facts["space"] not in _COMMON:
+    if mi.row.id == "ld" and (mi.form.facts["space"] not in _COMMON or _names(mi["a"], own)):
         return True
     return any(isinstance(op, Special) and not op.name.startswith(_SAME_FOR_ALL) for op in mi.ops)
+
+
+def _names(op: Op, names: frozenset[str]) -> bool:
+    return isinstance(op, Mem) and isinstance(op.base, Sym) and op.base.name in names
 
 
 def _meeting_points(function: MachineFunction) -> list[int]:

@@ -1425,10 +1425,12 @@ def warp() -> list[str]:
     out += spoil("shfl.sync.idx.b32", ("%r1", "%r2", "%r3", "%r4", "%r5"))
     out += spoil("shfl.sync.bfly.b32", ("%r1|%p1", "%f2", "1", "31", "0xffffffff"), SOME)
     out += [statement("shfl.sync.up.b32", d, "%r2", "%r3", "0", "-1")
-            for d in ("_|%p1", "%r1|_", "_", "%s1|%p1", "%rd1|%p1", "%p1|%r1", "%r1|%r2")]  # fmt: skip
+            for d in ("_|%p1", "%r1|_", "_", "%s1|%p1", "%rd1|%p1", "%p1|%r1",
+                      "%r1|%r2")]  # fmt: skip
     out += shuffle("shfl", [".sync", ".down", ".b32"], "%r1", "%r2", "%r3", "31", "-1")
     for mode, kind, d in itertools.product(
-        (".all", ".any", ".uni", ".ballot", ".none", ""), (".pred", ".b32", ".u32", ""), ("%p1", "%r1")
+        (".all", ".any", ".uni", ".ballot", ".none", ""), (".pred", ".b32", ".u32", ""),
+        ("%p1", "%r1")
     ):  # fmt: skip
         out.append(statement(f"vote.sync{mode}{kind}", d, "%p2", "-1"))
         out.append(statement(f"vote{mode}{kind}", d, "%p2"))
@@ -1468,7 +1470,8 @@ def warp() -> list[str]:
             "griddepcontrol.wait.sync;", "griddepcontrol.launch;", "griddepcontrol.wait %r1;",
             "@%p1 griddepcontrol.wait;", "griddepcontrol.wait.launch_dependents;"]  # fmt: skip
     for change, mods, n in itertools.product(
-        (".inc", ".dec", ".set", ""), (".sync.aligned.u32", ".sync.aligned", ".aligned.u32", ".u32"),
+        (".inc", ".dec", ".set", ""),
+        (".sync.aligned.u32", ".sync.aligned", ".aligned.u32", ".u32"),
         ("0", "16", "24", "32", "33", "100", "104", "256", "264", "%r1"),
     ):  # fmt: skip
         out.append(statement(f"setmaxnreg{change}{mods}", n))

@@ -84,7 +84,7 @@ NOT_MODELLED = {
     "mov": 29,
     "integer": 502,
     "compare/convert": 1789,
-    "ld/st/branch": 511,
+    "ld/st/branch": 503,
 }
 """Statements of instructions, or with modifiers, that nvgen says it does not know."""
 

@@ -6,22 +6,20 @@ The programs run on the simulator under all schedules, and on a GPU where
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 
 import nvgen
+from tests.oracle.gpu import launch, on_gpu
 from tests.oracle.warp_programs import THREADS, WARP, Program, inputs, programs
 
-DEVICE = os.environ.get("NVGEN_TEST_DEVICE", "sim")
 PROGRAMS = list(programs())
 
 
 def targets_of(program: Program) -> str:
     """A target that has what the program needs."""
     if program.since >= 100:
-        if DEVICE == "cuda":
+        if on_gpu():
             pytest.skip("needs a GPU of sm_100a")
         return "sm_100a"
     return "sm_90a"
@@ -35,5 +33,5 @@ def test_a_warp_gives_what_the_manual_says(program: Program):
         expected = np.concatenate([program.model(x[:WARP]), program.model(x[WARP:])])
         schedule = ("early", "late", "random:1", "random:2")[seed]
         out = np.zeros(THREADS, np.uint32)
-        compiled.run(x, out, grid=1, device=DEVICE, schedule=schedule)
+        launch(compiled, x, out, block=(THREADS, 1, 1), schedule=schedule)
         assert out.tolist() == expected.tolist(), schedule

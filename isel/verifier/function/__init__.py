@@ -7,11 +7,6 @@ what travels between them through barriers and mbarriers.
 
 from __future__ import annotations
 
-from intrinsics.mir import MachineFunction
+from isel.verifier.function.callees import concerns
 
-_SUBJECTS = ("tcgen05.", "mbarrier.", "cp.async.bulk")
-
-
-def concerns(function: MachineFunction) -> bool:
-    """Whether a function has instructions that the rules are about."""
-    return any(mi.row.head.startswith(_SUBJECTS) for mi in function.instructions())
+__all__ = ["concerns"]

@@ -13,13 +13,13 @@ from intrinsics.findings import Finding, Place, Severity
 from intrinsics.mir import MachineFunction, Module
 from isel.verifier.function import (
     completion,
-    concerns,
     convergence,
     copies,
     mbarriers,
     proxies,
     tensor_memory,
 )
+from isel.verifier.function.callees import Callees, callee, calls
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis
 
@@ -39,18 +39,22 @@ def verify_functions(module: Module, block: tuple[int, ...] = ()) -> list[Findin
     `block` is the size of the thread block where a function does not say it itself.
     """
     found: list[Finding] = []
+    callees = Callees.of(module)
     for function in module.functions:
-        if concerns(function):
-            found += _verify(module, function, function.launch.reqntid or block)
+        if function.name in callees.concerned:
+            found += _verify(module, function, function.launch.reqntid or block, callees)
     return found
 
 
-def _verify(module: Module, function: MachineFunction, block: tuple[int, ...]) -> list[Finding]:
-    report = Report(module, Analysis(function, block))
+def _verify(
+    module: Module, function: MachineFunction, block: tuple[int, ...], callees: Callees
+) -> list[Finding]:
+    report = Report(module, Analysis(function, block, callees))
     for rule in RULES:
         rule(report)
     found = sorted(report.findings.values(), key=lambda f: (f.place.line, f.place.column))
-    return [*_not_judged(function, report, block), *found]
+    not_judged = [*_not_judged(function, report, block), *_not_followed(function, callees)]
+    return [*not_judged, *found]
 
 
 def _not_judged(function: MachineFunction, report: Report, block: tuple[int, ...]) -> list[Finding]:
@@ -67,13 +71,58 @@ def _not_judged(function: MachineFunction, report: Report, block: tuple[int, ...
                 incomplete=True,
             )
         )
-    if report.analysis.graph.has_opaque:
+    if any(mi.row.id == "opaque" for mi in report.analysis.graph.records):
         found.append(
             Finding(
                 "verify/opaque",
                 Severity.NOTE,
                 "some statements were not understood: what seems to be missing may be among them",
                 place,
+                incomplete=True,
+            )
+        )
+    return found
+
+
+def _not_followed(function: MachineFunction, callees: Callees) -> list[Finding]:
+    """Notes on the functions that are called, or that call, and what nobody knows of them."""
+    place = Place(function=function.name)
+    found = []
+    if not function.is_kernel:
+        found.append(
+            Finding(
+                "verify/device-function",
+                Severity.NOTE,
+                "what the callers of this function do is not known to the rules: what seems to be "
+                "missing may be there",
+                place,
+                hint="inline it into its kernels to have all of it checked",
+                incomplete=True,
+            )
+        )
+    unknown = [f"@{name}" if name else "a pointer" for name in callees.unknown(function)]
+    if unknown:
+        found.append(
+            Finding(
+                "verify/calls",
+                Severity.NOTE,
+                "the rules do not look into functions that are called: what seems to be missing "
+                "may be there",
+                place,
+                got=", ".join(unknown),
+                hint="inline what synchronises or uses tensor memory",
+                incomplete=True,
+            )
+        )
+    writing = [n for n in dict.fromkeys(map(callee, calls(function))) if n in callees.writing]
+    if writing:
+        found.append(
+            Finding(
+                "verify/calls",
+                Severity.NOTE,
+                "what called functions write to shared memory is not seen by the rules",
+                place,
+                got=", ".join(f"@{name}" for name in writing),
                 incomplete=True,
             )
         )

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from intrinsics.mir import Imm, MachineInstr, Mem, Not, Op, Reg, Special, Sym, registers_of
-from intrinsics.modifiers import Compare, ScalarType, Space
+from intrinsics.modifiers import Compare, Match, ScalarType, Shuffle, Space, Vote
 from isel.verifier.function.values import (
     LANES,
     Among,
@@ -92,10 +92,19 @@ class Evaluator:
     """Values of operands and results in one warp; `get` is what is known of a register.
 
     Without `lanes` it does not reckon with a number for each lane: an address keeps its base.
+    `own` are parameters that each thread has of its own: those of calls, and of device functions.
     """
 
-    def __init__(self, warp: Warp, get: Callable[[Reg], Value], *, lanes: bool = True) -> None:
+    def __init__(
+        self,
+        warp: Warp,
+        get: Callable[[Reg], Value],
+        *,
+        lanes: bool = True,
+        own: frozenset[str] = frozenset(),
+    ) -> None:
         self.warp = warp
+        self.own = own
         self.lanes = lanes
         self.get = get if lanes else lambda reg: _without_lanes(get(reg))
 
@@ -451,6 +460,95 @@ def _elect(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Va
     yield from _write(mi, Value(Elected(), 0, Spread.THREAD), "elected")
 
 
+# ---- what a warp's threads tell each other ---------------------------------------------------
+
+
+def _shuffled(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    a = e.slot(mi, "a")
+    b, bounds = e.slot(mi, "b").number, e.slot(mi, "c").number
+    mode = mi.form.facts["mode"]
+    assert isinstance(mode, Shuffle)
+    if b is None or bounds is None or not _all_here(e, mi):
+        yield from _write(mi, a if _same_in_warp(a) else unknown(Spread.THREAD))
+        yield from _write(mi, unknown(Spread.THREAD), "p")
+        return
+    sources = [_source(mode, i, _at(b, i), _at(bounds, i)) for i in range(LANES)]
+    read = [source if reached else i for i, (source, reached) in enumerate(sources)]
+    yield from _write(mi, _from_lanes(e.warp, a, read))
+    yield from _write(mi, known(tuple(int(reached) for _, reached in sources)), "p")
+
+
+def _at(number: int | tuple[int, ...], lane: int) -> int:
+    return number[lane] if isinstance(number, tuple) else number
+
+
+def _source(mode: Shuffle, lane: int, b: int, bounds: int) -> tuple[int, bool]:
+    """The lane that a shuffle reads, and whether it is in reach.  PTX ISA, shfl.sync."""
+    step, clamp, segment = b & 31, bounds & 31, bounds >> 8 & 31
+    first = lane & segment
+    last = first | (clamp & ~segment)
+    match mode:
+        case Shuffle.UP:
+            return lane - step, lane - step >= last
+        case Shuffle.DOWN:
+            return lane + step, lane + step <= last
+        case Shuffle.BFLY:
+            return lane ^ step, lane ^ step <= last
+        case Shuffle.IDX:
+            source = first | (step & ~segment)
+            return source, source <= last
+
+
+def _from_lanes(warp: Warp, a: Value, read: list[int]) -> Value:
+    """What lanes get that read from these lanes: from a constant one, all the same."""
+    there = [i for i in range(LANES) if warp.lanes >> i & 1]
+    if any(not warp.lanes >> read[i] & 1 for i in there):
+        return unknown(Spread.THREAD)
+    if isinstance(a.offset, tuple):
+        number = a.offset
+        return known(tuple(number[lane] for lane in read), a.base)
+    if _same_in_warp(a):
+        return a
+    return unknown(Spread.WARP if len({read[i] for i in there}) == 1 else Spread.THREAD)
+
+
+def _same_in_warp(value: Value) -> bool:
+    return value.spread is not Spread.THREAD and not value.is_predicate
+
+
+def _all_here(e: Evaluator, mi: MachineInstr) -> bool:
+    """Whether the member mask names every thread of the warp."""
+    mask = e.slot(mi, "membermask").number
+    return isinstance(mask, int) and e.warp.lanes & ~mask == 0
+
+
+def _voted(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    if not _all_here(e, mi):
+        yield from _write(mi, unknown(Spread.THREAD))
+        return
+    number, lanes = e.slot(mi, "a").number, e.warp.lanes
+    if number is None:
+        yield from _write(mi, unknown(Spread.WARP))
+        return
+    says = sum(1 << i for i in range(LANES) if lanes >> i & 1 and _at(number, i))
+    answers = {
+        Vote.ALL: says == lanes,
+        Vote.ANY: says != 0,
+        Vote.UNI: says in (0, lanes),
+        Vote.BALLOT: says,
+    }
+    mode = mi.form.facts["mode"]
+    assert isinstance(mode, Vote)
+    yield from _write(mi, known(int(answers[mode])))
+
+
+def _agreed(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    """What all threads of the warp get alike."""
+    alike = _all_here(e, mi) and mi.form.facts.get("mode") is not Match.ANY
+    for slot in ("d", "p"):
+        yield from _write(mi, unknown(Spread.WARP if alike else Spread.THREAD), slot)
+
+
 # ---- moves -----------------------------------------------------------------------------------
 
 
@@ -472,6 +570,9 @@ def _cvt(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Valu
 def _load(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
     address = e.slot(mi, "a")
     space = mi.form.facts.get("space")
+    if isinstance(address.base, Symbol) and address.base.name in e.own:
+        yield from _write(mi, unknown(Spread.THREAD))
+        return
     yield from _write(mi, _loaded(address, space, _type(mi)))
 
 
@@ -509,6 +610,9 @@ _RULES: dict[str, _Rule] = {
     "setp.int": _setp,
     "selp": _selp,
     "elect.sync": _elect,
+    "shfl.sync": _shuffled,
+    **dict.fromkeys(("vote.sync", "vote.sync.ballot"), _voted),
+    **dict.fromkeys(("match.sync", "redux.sync"), _agreed),
     **dict.fromkeys(WAITS, _waits),
 }
 """By row; what is not here gives an unknown number."""

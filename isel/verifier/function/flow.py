@@ -23,6 +23,8 @@ from intrinsics.mir import (
     Reg,
 )
 from intrinsics.row import Effect, Kind
+from isel.passes.uniformity import thread_parameters
+from isel.verifier.function.callees import NOTHING_CALLED, Callees
 from isel.verifier.function.conditions import Conditions
 from isel.verifier.function.evaluate import Evaluator, Warp
 from isel.verifier.function.values import (
@@ -68,8 +70,10 @@ class Node:
 class Graph:
     """The nodes of a function, and what is known of its registers without running it."""
 
-    def __init__(self, function: MachineFunction) -> None:
+    def __init__(self, function: MachineFunction, callees: Callees = NOTHING_CALLED) -> None:
         self.function = function
+        self.has_unknown_calls = bool(callees.unknown(function)) or not function.is_kernel
+        self.own = thread_parameters(function)
         self.records = list(function.instructions())
         self.nodes = _nodes(function)
         self.order = _reverse_postorder(self.nodes)
@@ -86,8 +90,8 @@ class Graph:
 
     @property
     def has_opaque(self) -> bool:
-        """Whether there are statements that were not understood."""
-        return any(mi.row.id == "opaque" for mi in self.records)
+        """Whether there are statements that were not understood, or calls not looked into."""
+        return self.has_unknown_calls or any(mi.row.id == "opaque" for mi in self.records)
 
 
 def _nodes(function: MachineFunction) -> list[Node]:
@@ -258,8 +262,8 @@ class WarpFlow:
         self.edges: list[list[Edge]] = [[] for _ in graph.nodes]
         self._environment: Environment = {}
         self._changed = True
-        self._evaluator = Evaluator(warp, self._get)
-        self._coarse = Evaluator(warp, self._get, lanes=False)
+        self._evaluator = Evaluator(warp, self._get, own=graph.own)
+        self._coarse = Evaluator(warp, self._get, lanes=False, own=graph.own)
         self._run()
 
     def reached(self) -> Iterator[int]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from intrinsics.mir import MachineFunction
+from isel.verifier.function.callees import NOTHING_CALLED, Callees
 from isel.verifier.function.evaluate import Warp
 from isel.verifier.function.events import Event, Kind, events_of
 from isel.verifier.function.flow import Graph, WarpFlow
@@ -51,9 +52,14 @@ class Analysis:
     have unknown numbers.
     """
 
-    def __init__(self, function: MachineFunction, block: tuple[int, ...]) -> None:
+    def __init__(
+        self,
+        function: MachineFunction,
+        block: tuple[int, ...],
+        callees: Callees = NOTHING_CALLED,
+    ) -> None:
         self.function = function
-        self.graph = Graph(function)
+        self.graph = Graph(function, callees)
         self.block = block
         tracked: dict[object, Tracked] = {}
         self.walkers = [self._walk(warp, tracked) for warp in _warps(block)]

@@ -188,11 +188,12 @@ def reduce(c: Compiler, mi: MachineInstr) -> Step:
     assert isinstance(type_, ScalarType)
     assert isinstance(op, WarpReduce)
     a, d = c.get(mi["a"], T.F32 if type_ is T.F32 else T.B32), _setter(c, mi, "d")
+    magnitude, keeps_nan = facts["abs"] is not None, facts["nan"] is not None
 
     def act(fragment: Fragment, members: int) -> None:
         words = a(fragment.warp)[lanes_of(members)].astype(np.uint32, copy=False)
         if type_ is T.F32:
-            found = _extreme(words, op, magnitude=bool(facts["abs"]), keeps_nan=bool(facts["nan"]))
+            found = _extreme(words, op, magnitude=magnitude, keeps_nan=keeps_nan)
         else:
             numbers = words.view(np.int32) if type_.is_signed else words
             with np.errstate(over="ignore"):
@@ -228,8 +229,10 @@ SEMANTICS: dict[str, Maker] = {
     "redux.sync": reduce,
     "activemask": active,
     **dict.fromkeys(
-        ("nanosleep", "pmevent", "pmevent.mask", "griddepcontrol")
-        + ("setmaxnreg.inc", "setmaxnreg.dec"),
+        (
+            *("nanosleep", "pmevent", "pmevent.mask", "griddepcontrol"),
+            *("setmaxnreg.inc", "setmaxnreg.dec"),
+        ),
         nothing,
     ),
 }

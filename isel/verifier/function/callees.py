@@ -1,0 +1,101 @@
+"""What the functions that a kernel calls mean to the rules.
+
+Layer: isel.verifier.function.  Input: a module.  Output: the functions that have nothing inside
+that a rule is about, wherever they lead, and those that write memory which a rule may ask for.
+What is not looked into is said: a rule that misses something there finds no error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from intrinsics.mir import MachineFunction, MachineInstr, Module, Sym
+from intrinsics.modifiers import Space
+from intrinsics.row import Effect
+
+SUBJECTS = ("tcgen05.", "mbarrier.", "cp.async.bulk")
+"""What the heads of instructions begin with that the rules are about."""
+
+_SYNCHRONISE = Effect.CONVERGENT | Effect.ALIGNED | Effect.ASYNC_PROXY
+_FENCES = ("fence", "fence.proxy.async", "fence.mbarrier_init", "opaque")
+_WRITTEN = (None, Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
+
+
+def calls(function: MachineFunction) -> Iterator[MachineInstr]:
+    """The calls in a function."""
+    return (mi for mi in function.instructions() if mi.row.id == "call")
+
+
+def callee(call: MachineInstr) -> str:
+    """The name of the function called; "" for one by pointer."""
+    target = call["callee"]
+    return target.name if isinstance(target, Sym) else ""
+
+
+def concerns(function: MachineFunction) -> bool:
+    """Whether a function itself has instructions that the rules are about."""
+    return any(mi.row.head.startswith(SUBJECTS) for mi in function.instructions())
+
+
+@dataclass(frozen=True, slots=True)
+class Callees:
+    """The functions of a module by what the rules need to know of them."""
+
+    quiet: frozenset[str]  # nothing inside that a rule is about
+    writing: frozenset[str]  # of these, those that write to shared or generic memory
+    concerned: frozenset[str]  # something inside, there or in what they call
+
+    @classmethod
+    def of(cls, module: Module) -> Callees:
+        """Look into every function of a module."""
+        functions = {f.name: f for f in module.functions}
+        loud = _spread(functions, {n for n, f in functions.items() if _is_loud(f, functions)})
+        writing = _spread(functions, {n for n, f in functions.items() if _writes(f)})
+        concerned = _spread(functions, {n for n, f in functions.items() if concerns(f)})
+        quiet = frozenset(functions) - loud
+        return cls(quiet, writing & quiet, concerned)
+
+    def unknown(self, function: MachineFunction) -> list[str]:
+        """The functions that `function` calls and that may do what a rule is about."""
+        names = (callee(mi) for mi in calls(function))
+        return list(dict.fromkeys(name for name in names if name not in self.quiet))
+
+
+NOTHING_CALLED = Callees(frozenset(), frozenset(), frozenset())
+
+
+def _is_loud(function: MachineFunction, functions: dict[str, MachineFunction]) -> bool:
+    return any(_synchronises(mi, functions) for mi in function.instructions())
+
+
+def _synchronises(mi: MachineInstr, functions: dict[str, MachineFunction]) -> bool:
+    if mi.row.id == "call":
+        return callee(mi) not in functions
+    if mi.row.head.startswith(SUBJECTS) or mi.row.id in _FENCES:
+        return True
+    return bool(mi.row.effects.effect & _SYNCHRONISE)
+
+
+def _writes(function: MachineFunction) -> bool:
+    return any(
+        mi.row.effects.effect & Effect.WRITES_MEMORY
+        and mi.row.id != "call"
+        and mi.form.facts.get("space") in _WRITTEN
+        for mi in function.instructions()
+    )
+
+
+def _spread(functions: dict[str, MachineFunction], names: set[str]) -> frozenset[str]:
+    """These functions, and all that come to them by calls."""
+    found = set(names)
+    callers: dict[str, set[str]] = {}
+    for name, function in functions.items():
+        for mi in calls(function):
+            callers.setdefault(callee(mi), set()).add(name)
+    work = list(found)
+    while work:
+        for caller in callers.get(work.pop(), set()) - found:
+            found.add(caller)
+            work.append(caller)
+    return frozenset(found)
