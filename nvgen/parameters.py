@@ -47,6 +47,21 @@ def number_bytes(param: Param, value: Number) -> bytes:
     return (int(value) & ((1 << bits) - 1)).to_bytes(param.size, "little")
 
 
+def is_by_value(param: Param) -> bool:
+    """Whether a parameter takes bytes: a struct, a vector, a long integer, a half."""
+    return param.type is ScalarType.B8 or (param.type.kind == "b" and not param.is_pointer)
+
+
+def bytes_by_value(param: Param, value: Array) -> bytes:
+    """The bytes of an array that is passed itself, not by its address.
+
+    Raises: InputError when it has another size than the parameter.
+    """
+    if value.nbytes != param.size:
+        raise misfit(param, f"{value.nbytes} bytes")
+    return value.tobytes()
+
+
 def describe(param: Param) -> str:
     """What a parameter takes, in words."""
     if param.type is ScalarType.B8:

@@ -47,12 +47,19 @@ def device_param(layout: Layout, name: str, type_: Type, attributes: Attributes)
     """
     by_value = attributes.type_of("byval")
     if by_value is not None:
-        align = attributes.integer("align") or layout.align(by_value)
-        return _bytes(layout, name, by_value, align)
+        return _bytes(layout, name, by_value, alignment(layout, by_value, attributes))
     bits = _scalar_bits(layout, type_)
     if not bits:
-        return _bytes(layout, name, type_, layout.align(type_))
+        return _bytes(layout, name, type_, attributes.integer("alignstack") or layout.align(type_))
     return Param(name, BITS[bits], bits // 8, bits // 8)
+
+
+def alignment(layout: Layout, type_: Type, attributes: Attributes) -> int:
+    """How a parameter of bytes is aligned: as an attribute says, or as its type."""
+    said = attributes.integer("alignstack")
+    if attributes.type_of("byval") is not None:
+        said = said or attributes.integer("align")
+    return said or layout.align(type_)
 
 
 def _scalar_bits(layout: Layout, type_: Type) -> int:

@@ -13,9 +13,9 @@ from intrinsics.mir import Linkage, Param, Prototype, Sym
 from intrinsics.modifiers import ScalarType, Space
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.types import FloatType, IntType, PointerType, Type
+from isel.llvm.types import FloatType, IntType, PointerType
 from isel.llvm.vocabulary import Linkage as LlvmLinkage
-from isel.select.abi import device_param, load_value, store_value
+from isel.select.abi import alignment, device_param, load_value, store_value
 from isel.select.calls import result_param
 from isel.select.diagnostics import Unselectable
 from isel.select.state import FunctionState, form
@@ -144,17 +144,15 @@ def return_value(state: FunctionState, value: llvm.Value) -> None:
 # ---- kernels ---------------------------------------------------------------------------------
 
 
-def kernel_interface(
-    function: ir.Function, state: FunctionState, constants: frozenset[int] = frozenset()
-) -> None:
-    """The parameters of a kernel, and loads of them; `constants` are those annotated as such.
+def kernel_interface(function: ir.Function, state: FunctionState) -> None:
+    """The parameters of a kernel, and loads of them.
 
     Raises: Unselectable.
     """
     state.start(state.block)
     for number, param in enumerate(function.params):
         name = f"{state.out.name}_param_{number}"
-        lowered = _kernel_param(state.layout, name, param, number in constants)
+        lowered = _kernel_param(state.layout, name, param)
         state.out.params.append(lowered)
         if param.attributes.type_of("byval") is not None:
             _address_of(state, param, name, Space.PARAM)
@@ -162,12 +160,11 @@ def kernel_interface(
             load_value(state, lowered, param.type, state.define(param.name, param.type))
 
 
-def _kernel_param(layout: Layout, name: str, param: ir.Param, constant: bool) -> Param:
+def _kernel_param(layout: Layout, name: str, param: ir.Param) -> Param:
     by_value = param.attributes.type_of("byval")
     if by_value is not None:
-        align = param.attributes.integer("align") or layout.align(by_value)
-        size = layout.size(by_value)
-        constant = constant or "nvvm.grid_constant" in param.attributes
+        size, align = layout.size(by_value), alignment(layout, by_value, param.attributes)
+        constant = "nvvm.grid_constant" in param.attributes
         return Param(name, T.B8, size, align, constant=constant)
     match param.type:
         case PointerType(space):
@@ -181,18 +178,19 @@ def _kernel_param(layout: Layout, name: str, param: ir.Param, constant: bool) ->
             return _number(name, "f", bits // 8)
         case FloatType(_, 16):
             return Param(name, T.B16, 2, 2)
-    return _whole(layout, name, param.type)
+    return _whole(layout, name, param)
 
 
 def _number(name: str, kind: str, size: int) -> Param:
     return Param(name, T(f"{kind}{8 * size}"), size, size)
 
 
-def _whole(layout: Layout, name: str, type_: Type) -> Param:
+def _whole(layout: Layout, name: str, param: ir.Param) -> Param:
     """A vector, an array, a struct or a long integer: its bytes."""
+    type_ = param.type
     size = layout.size(type_)
     if not size:
         raise Unselectable(
             "param", f"a parameter of type {type_} has no bytes", got=str(type_), expected="a value"
         )
-    return Param(name, T.B8, size, layout.align(type_))
+    return Param(name, T.B8, size, alignment(layout, type_, param.attributes))

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from intrinsics.findings import Finding, Place, SelectionError, Severity
 from intrinsics.mir import (
     Block,
-    Launch,
     Location,
     MachineFunction,
     MachineInstr,
@@ -33,7 +32,7 @@ from isel.llvm.types import StructType, Type
 from isel.llvm.vocabulary import Linkage
 from isel.places import place_of_global, resolve_debug
 from isel.select.calls import call_function
-from isel.select.diagnostics import Diagnostics, Unselectable
+from isel.select.diagnostics import Diagnostics, Unselectable, nearest
 from isel.select.functions import (
     device_interface,
     is_elsewhere,
@@ -44,6 +43,7 @@ from isel.select.functions import (
 )
 from isel.select.instructions import fill_phi, select_instruction
 from isel.select.intrinsics import select_call
+from isel.select.launch import launch_of
 from isel.select.specials import REFLECT, reflect
 from isel.select.state import FunctionState
 from isel.select.types import SPACES, TENSOR_SPACE, Layout
@@ -253,7 +253,7 @@ class _Selector:
         state.start(Block("entry"))
         try:
             if function.name in self.kernels:
-                out.launch = _launch(function)
+                out.launch = launch_of(function, self.target)
                 kernel_interface(function, state)
             else:
                 device_interface(function, state)
@@ -287,7 +287,8 @@ class _Selector:
                     Severity.NOTE,
                     f"@{function.name} is declared, not defined: another module must bring it",
                     self._place_of_global(function.name),
-                    hint="link the modules as LLVM IR, or the cubin by nvJitLink or nvlink",
+                    hint=nearest(function.name, [f.name for f in self.module.definitions()])
+                    or "link the modules as LLVM IR, or the cubin by nvJitLink or nvlink",
                 )
             )
 
@@ -465,30 +466,6 @@ def _annotated_kernels(module: ir.Module) -> set[str]:
         if isinstance(head.value, llvm.GlobalRef):
             found.add(head.value.name)
     return found
-
-
-def _launch(function: ir.Function) -> Launch:
-    def numbers(name: str) -> tuple[int, ...]:
-        text = function.attributes.string(name)
-        if text is None:
-            return ()
-        try:
-            return tuple(int(part) for part in text.split(","))
-        except ValueError:
-            raise Unselectable(
-                "attribute", f'the attribute "{name}" is not a list of numbers', got=text
-            ) from None
-
-    def one(name: str) -> int:
-        return next(iter(numbers(name)), 0)
-
-    return Launch(
-        numbers("nvvm.reqntid"),
-        numbers("nvvm.maxntid"),
-        numbers("nvvm.cluster_dim"),
-        one("nvvm.maxnreg"),
-        one("nvvm.minctasm"),
-    )
 
 
 def _reverse_post_order(function: ir.Function) -> list[ir.Block]:

@@ -26,6 +26,7 @@ from intrinsics.legality import (
 )
 from intrinsics.mir import (
     Form,
+    Launch,
     Location,
     MachineFunction,
     MachineInstr,
@@ -298,6 +299,13 @@ def verify_records(
     return found
 
 
+def _of_launch(launch: Launch) -> Ptx | None:
+    """The PTX version that has the directives of a launch."""
+    if launch.blocks_are_clusters:
+        return Ptx(9, 0)
+    return Ptx(7, 8) if launch.cluster or launch.maxclusterrank else None
+
+
 def lowest_ptx(module: Module, target: Target) -> Ptx:
     """The lowest PTX version that `target` and the forms in `module` need.
 
@@ -307,6 +315,7 @@ def lowest_ptx(module: Module, target: Target) -> Ptx:
     needed: list[Ptx | None] = [target.first_ptx, PTX_VERSIONS[0]]
     settled: set[Form] = set()
     for function in module.functions:
+        needed.append(_of_launch(function.launch))
         for mi in function.instructions():
             if mi.form in settled:
                 continue

@@ -18,7 +18,16 @@ from intrinsics.findings import input_error
 from intrinsics.mir import MachineFunction, Module, Param, Sym, Variable
 from intrinsics.modifiers import ScalarType, Space
 from nvgen.launches import Dim3, Statistics, check_shape, kernel_of
-from nvgen.parameters import Array, Number, Output, describe, misfit, number_bytes
+from nvgen.parameters import (
+    Array,
+    Number,
+    Output,
+    bytes_by_value,
+    describe,
+    is_by_value,
+    misfit,
+    number_bytes,
+)
 from nvgen.sim.compile import Compiler
 from nvgen.sim.engine import Engine, Schedule
 from nvgen.sim.faults import not_simulated
@@ -180,6 +189,8 @@ class _Binding:
                 return self._tensor_map(param, map_, written=False)
             case Output(np.ndarray() as array):
                 return self._pointer(param, array, written=False)
+            case np.ndarray() if is_by_value(param):
+                return bytes_by_value(param, argument)
             case np.ndarray():
                 return self._pointer(param, argument, written=True)
         if isinstance(argument, (int, float, np.integer, np.floating)):

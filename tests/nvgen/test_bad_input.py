@@ -94,13 +94,13 @@ PROGRAMS = {
         S, 1, "select/unknown-intrinsic", 2, 3,
         ("@llvm.nvvm.tcgen05.wait.dl", "the nearest names are llvm.nvvm.tcgen05.wait.ld"),
     ),
-    "undefined function": Bad(
-        kernel("  call void @ext()", "declare void @ext()"), S, 1, "select/undefined-function",
-        2, 3, ("@ext is called but not defined",),
+    "varargs": Bad(
+        kernel("  call void (...) @ext()", "declare void @ext(...)"), S, 1, "select/varargs",
+        2, 3, ("a call of @ext with a variable number of arguments",),
     ),
-    "device function": Bad(
-        "define void @f() {\n  ret void\n}\n", S, 1, "select/device-function",
-        says=("@f is no kernel", "define ptx_kernel void"),
+    "kernel call": Bad(
+        kernel("  call ptx_kernel void @g()", "define ptx_kernel void @g() { ret void }"),
+        S, 1, "select/kernel-call", 2, 3, ("a kernel is launched, not called",),
     ),
     "no kernel": Bad("; nothing\n", S, 1, "select/no-kernel", says=("define ptx_kernel void",)),
     "wide integer": Bad(

@@ -1,0 +1,59 @@
+"""What a kernel's attributes say about its launch.
+
+Layer: isel.select.  Input: a function and the target.  Output: the launch bounds of the machine
+function.  LLVM turns `!nvvm.annotations` into these attributes when it reads a module.  PTX ISA,
+Performance-Tuning Directives; Cluster Dimension Directives.
+"""
+
+from __future__ import annotations
+
+from intrinsics.mir import Launch
+from intrinsics.targets import Target
+from isel.llvm import ir
+from isel.select.diagnostics import Unselectable
+
+_CLUSTERS = 90
+"""The first targets that have clusters: what is said of them means nothing to others."""
+
+
+def launch_of(function: ir.Function, target: Target) -> Launch:
+    """The launch bounds of a kernel.
+
+    Raises: Unselectable for an attribute that is no list of numbers, or misses another one.
+    """
+    clusters = target.number >= _CLUSTERS
+    cluster = _numbers(function, "nvvm.cluster_dim") if clusters else ()
+    required = _numbers(function, "nvvm.reqntid")
+    whole = clusters and "nvvm.blocksareclusters" in function.attributes
+    if whole and not (cluster and required):
+        raise Unselectable(
+            "attribute",
+            'the attribute "nvvm.blocksareclusters" needs the size of a block and of a cluster',
+            got="nvvm.blocksareclusters",
+            expected="nvvm.reqntid and nvvm.cluster_dim beside it",
+        )
+    return Launch(
+        required,
+        _numbers(function, "nvvm.maxntid"),
+        cluster,
+        _one(function, "nvvm.maxnreg"),
+        _one(function, "nvvm.minctasm"),
+        _one(function, "nvvm.maxclusterrank") if clusters else 0,
+        whole,
+    )
+
+
+def _one(function: ir.Function, name: str) -> int:
+    return next(iter(_numbers(function, name)), 0)
+
+
+def _numbers(function: ir.Function, name: str) -> tuple[int, ...]:
+    text = function.attributes.string(name)
+    if text is None:
+        return ()
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise Unselectable(
+            "attribute", f'the attribute "{name}" is not a list of numbers', got=text
+        ) from None
