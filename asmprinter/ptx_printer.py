@@ -165,7 +165,7 @@ def _launch(launch: Launch) -> Iterator[str]:
         yield f".reqntid {dims(launch.reqntid)}"
     if launch.maxntid:
         yield f".maxntid {dims(launch.maxntid)}"
-    if launch.cluster or launch.blocks_are_clusters:
+    if launch.cluster and not launch.blocks_are_clusters:
         yield ".explicitcluster"
     if launch.cluster:
         yield f".reqnctapercluster {dims(launch.cluster)}"

@@ -32,13 +32,24 @@ def launch_of(function: ir.Function, target: Target) -> Launch:
             got="nvvm.blocksareclusters",
             expected="nvvm.reqntid and nvvm.cluster_dim beside it",
         )
+    rank = _one(function, "nvvm.maxclusterrank") if clusters else 0
+    most = _numbers(function, "nvvm.maxntid")
+    if (required and most) or (cluster and rank):
+        blocks = "reqntid", "maxntid"
+        first, second = blocks if required and most else ("cluster_dim", "maxclusterrank")
+        raise Unselectable(
+            "attribute",
+            f"nvvm.{first} and nvvm.{second} cannot both be said of a kernel",
+            got=f"@{function.name} has both",
+            expected=f"nvvm.{first} alone, which is the stronger one",
+        )
     return Launch(
         required,
-        _numbers(function, "nvvm.maxntid"),
+        most,
         cluster,
         _one(function, "nvvm.maxnreg"),
         _one(function, "nvvm.minctasm"),
-        _one(function, "nvvm.maxclusterrank") if clusters else 0,
+        rank,
         whole,
     )
 

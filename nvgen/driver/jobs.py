@@ -17,7 +17,14 @@ from intrinsics.mir import Param
 from intrinsics.modifiers import ScalarType
 from nvgen.driver.images import Image
 from nvgen.launches import Dim3
-from nvgen.parameters import Array, Output, misfit, number_bytes
+from nvgen.parameters import (
+    Array,
+    Output,
+    bytes_by_value,
+    is_by_value,
+    misfit,
+    number_bytes,
+)
 from nvgen.tensor_map import SIZE, TensorMap
 
 
@@ -166,6 +173,8 @@ def _bound(param: Param, argument: object, memory: HostMemory) -> Value:
         case TensorMap():
             number = memory.number(param.name, given.array, packed=False)
             return map_value(param, given, number)
+        case np.ndarray() if is_by_value(param):
+            return bytes_by_value(param, given)
         case np.ndarray():
             return pointer_value(param, memory.number(param.name, given, packed=True))
     return number_value(param, given)

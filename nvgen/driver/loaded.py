@@ -26,7 +26,7 @@ from nvgen.driver.jobs import (
 )
 from nvgen.driver.views import is_device_array, view_of
 from nvgen.launches import Dim3, dim3
-from nvgen.parameters import Output
+from nvgen.parameters import Output, bytes_by_value, is_by_value
 from nvgen.tensor_map import TensorMap
 
 if TYPE_CHECKING:
@@ -149,6 +149,8 @@ class LoadedKernel:
         if isinstance(given, TensorMap):
             addresses.append(_address(param, given.source, self._code.device, stream))
             return map_value(param, given, len(addresses) - 1)
+        if isinstance(given, np.ndarray) and is_by_value(param):
+            return bytes_by_value(param, given)
         if isinstance(given, np.ndarray) or is_device_array(given):
             addresses.append(_address(param, given, self._code.device, stream))
             return pointer_value(param, len(addresses) - 1)
