@@ -117,3 +117,18 @@ def complaints(ptx: str) -> str:
             cwd=folder, capture_output=True, text=True, errors="replace", timeout=120, check=False,
         )  # fmt: skip
     return "" if done.returncode == 0 else (done.stdout + done.stderr).strip()
+
+
+def llvms_ptx_runs(program: Program) -> None:
+    """LLVM's PTX of the program, read by nvgen and run, computes what the host computes."""
+    (outcome,) = llvm.compile_all([llvm.HEADER + program.text], TARGET, PTX)
+    made = compiled(Program(_EMPTY, program.slots, program.seed))
+    other = dataclasses.replace(made, module=read_ptx(outcome.ptx).module)
+    assert_same(program, on_host(program), on_device(program, other), "LLVM's PTX read back")
+
+
+_EMPTY = """\
+define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
+  ret void
+}
+"""

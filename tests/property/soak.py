@@ -19,7 +19,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from intrinsics.findings import NvgenError, SelectionError
+from intrinsics.findings import SelectionError
 from tests.property import judges
 from tests.property.plans import FEATURES, Plan, plans
 from tests.property.program import Program, build
@@ -29,6 +29,7 @@ JUDGES = {
     "values": judges.same_bytes,
     "texts": judges.round_trips,
     "ptxas": lambda program: judges.assembles(program, (0, 2)),
+    "peer": judges.llvms_ptx_runs,
     "llvm": lambda program: judges.llvm_compiles([program]),
 }
 """The properties, by the names that `--judge` takes."""
@@ -50,33 +51,38 @@ def features_of(text: str) -> frozenset[str]:
 
 
 class Hunt:
-    """One run over many programs."""
+    """One run over many programs, and the file that the smallest failure goes to."""
 
-    def __init__(self, names: list[str], *, refusals: bool) -> None:
+    def __init__(self, names: list[str], path: Path, *, refusals: bool) -> None:
         self.names = names
+        self.path = path
         self.refusals = refusals
         self.count = 0
         self.refused: collections.Counter[str] = collections.Counter()
-        self.last: tuple[str, str, Program] | None = None
+        self.message = ""
+        self._smallest = 0
 
     def judge(self, program: Program) -> None:
-        """Every property of one program; a failure is kept, so that the smallest is known."""
+        """Every property of one program."""
         self.count += 1
         for name in self.names:
             try:
                 JUDGES[name](program)
-            except SelectionError as error:
-                self.refused[_first_line(error)] += 1
-                if self.refusals:
-                    self._keep(name, error, program)
-                    raise
-                return
-            except (AssertionError, NvgenError, Exception) as error:
+            except Exception as error:
+                if isinstance(error, SelectionError) and not self.refusals:
+                    self.refused[_first_line(error)] += 1
+                    return
                 self._keep(name, error, program)
                 raise
 
     def _keep(self, name: str, error: Exception, program: Program) -> None:
-        self.last = name, _first_line(error), program
+        """At once, for shrinking takes long; the smallest stays."""
+        if self._smallest and len(program.text) > self._smallest:
+            return
+        self._smallest = len(program.text)
+        self.message = f"{name}: {_first_line(error)}"
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_text(program.reproduction(self.message))
 
 
 def _first_line(error: Exception) -> str:
@@ -86,7 +92,8 @@ def _first_line(error: Exception) -> str:
 
 def hunt(options: argparse.Namespace, round_: int) -> Hunt:
     """Draw programs until one fails, and shrink it."""
-    found = Hunt(options.judge.split(","), refusals=options.refusals)
+    path = options.folder / f"{options.seed + round_:04}.ll"
+    found = Hunt(options.judge.split(","), path, refusals=options.refusals)
 
     @seed(options.seed + round_)
     @settings(
@@ -104,12 +111,9 @@ def hunt(options: argparse.Namespace, round_: int) -> Hunt:
 
     try:
         body()
-    except Exception as error:
-        if found.last is None:
+    except Exception:
+        if not found.message:
             raise
-        del error
-    else:
-        found.last = None
     return found
 
 
@@ -153,13 +157,9 @@ def main() -> int:
         print(f"{found.count} programs in {time.monotonic() - began:.0f} s", flush=True)
         for line, count in found.refused.most_common(20):
             print(f"  refused {count} times: {line}")
-        if found.last is not None:
+        if found.message:
             failures += 1
-            name, message, program = found.last
-            options.folder.mkdir(parents=True, exist_ok=True)
-            path = options.folder / f"{options.seed + round_:04}-{name}.ll"
-            path.write_text(program.reproduction(f"{name}: {message}"))
-            print(f"  {path}: {message}", flush=True)
+            print(f"  {found.path}: {found.message}", flush=True)
     return 1 if failures else 0
 
 
