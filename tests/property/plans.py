@@ -156,6 +156,9 @@ FLAT = {
 }
 """Steps without steps inside, and the feature that each needs."""
 
+OFTEN = {"arith": 3, "shift": 2, "divide": 2, "intrinsic": 5, "float": 7, "load": 2, "call": 2}
+"""Steps with many forms, or of more use than others, are drawn more often."""
+
 NESTED = {"if": "control", "loop": "control", "switch": "switch"}
 
 
@@ -200,8 +203,9 @@ def any_type(picks: Picks, features: frozenset[str], depth: int = 2) -> Type:
 
 
 def allowed(table: dict[str, str], features: frozenset[str]) -> list[str]:
-    """The kinds of a table whose feature is on."""
-    return [kind for kind, feature in table.items() if not feature or feature in features]
+    """The kinds of a table whose feature is on, the frequent ones several times."""
+    kinds = [kind for kind, feature in table.items() if not feature or feature in features]
+    return kinds + [kind for kind in kinds for _ in range(OFTEN.get(kind, 1) - 1)]
 
 
 _HEAD = 12
