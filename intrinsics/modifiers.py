@@ -543,3 +543,26 @@ class Uniform(Modifier):
     """A branch that all active threads take alike."""
 
     UNI = "uni"
+
+
+# ---- atomics ---------------------------------------------------------------------------------
+
+
+class AtomicOp(Modifier):
+    """What atom and red do with the memory and the value; compare-and-swap is a row of its own."""
+
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+    EXCH = "exch"
+    ADD = "add"
+    INC = "inc"
+    DEC = "dec"
+    MIN = "min"
+    MAX = "max"
+
+
+class NoFtz(Modifier):
+    """Subnormals are kept."""
+
+    NOFTZ = "noftz"

@@ -33,6 +33,7 @@ SpaceOf = Callable[[str], Space | None]
 """Gives the state space of a symbol, or None when it is unknown."""
 
 _PACKED = (ScalarType.U16X2, ScalarType.S16X2, ScalarType.U8X4, ScalarType.S8X4)
+_HALF_PAIRS = (ScalarType.F16X2, ScalarType.BF16X2)
 
 
 def operand_problems(
@@ -127,6 +128,8 @@ def fits(wanted: ScalarType, cls: ScalarType, *, widened: bool = False) -> bool:
         return False
     if cls.bits != wanted.bits and not (widened and cls.bits > wanted.bits):
         return False
+    if wanted in _HALF_PAIRS:
+        return cls in (ScalarType.B32, wanted)
     if cls is ScalarType.F16X2:
         return wanted.kind in "bi"
     if wanted in _PACKED:
@@ -139,7 +142,7 @@ def fits(wanted: ScalarType, cls: ScalarType, *, widened: bool = False) -> bool:
 def number_fits(wanted: ScalarType, op: Scalar) -> bool:
     """Whether a literal may stand for a value of type `wanted`."""
     if isinstance(op, Imm):
-        return wanted.kind != "f" and wanted not in _PACKED
+        return wanted.kind != "f" and wanted not in (*_PACKED, *_HALF_PAIRS)
     if not isinstance(op, FloatImm):
         return False
     if op.type is ScalarType.F32:
@@ -347,6 +350,8 @@ class _Place:
         operand = self.operand
         assert operand.count is not None
         count = operand.count.of(self.facts)
+        if op is Sink.SINK and operand.unused:
+            return
         if not count:
             yield from self._scalar_of_vector(op)
             return

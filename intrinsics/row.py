@@ -182,7 +182,8 @@ class Operand:
     numbers: Numbers | By[Numbers] = Numbers()
     negatable: bool = False  # `!p`
     number_too: bool = False  # a predicate's place that also takes a number
-    sink: bool = False  # `_` discards the result
+    sink: bool = False  # `_` discards the result, or one register of a vector
+    unused: bool = False  # `_` discards a whole vector
     widened: bool = False  # a register wider than the type may hold it (ld, st, cvt)
     untyped: bool = False  # a tensor address whose register must be declared .b32
     symbols: bool = False  # `symbol+4` may stand for a number
@@ -303,6 +304,7 @@ def vector(
     numbers: VectorNumbers = VectorNumbers.NONE,
     widened: bool = False,
     sink: bool = False,
+    unused: bool = False,
     distinct: bool = False,
 ) -> Operand:
     """Registers in braces; a count of 0 is one register without braces."""
@@ -313,6 +315,7 @@ def vector(
         access,
         count=count,
         sink=sink,
+        unused=unused,
         widened=widened,
         vector_numbers=numbers,
         distinct=distinct,

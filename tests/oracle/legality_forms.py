@@ -1489,6 +1489,89 @@ def warp() -> list[str]:
     return unique(out)
 
 
+ATOM_OPS: tuple[str, ...] = (
+    ".and", ".or", ".xor", ".exch", ".add", ".inc", ".dec", ".min", ".max", ".cas", ".sub",
+)  # fmt: skip
+ATOM_TYPES: dict[str, str] = {
+    ".b8": "%c", ".b16": "%h", ".b32": "%r", ".b64": "%rd", ".b128": "%q", ".u16": "%uh",
+    ".u32": "%r", ".u64": "%rd", ".s32": "%s", ".s64": "%sd", ".f16": "%h", ".f16x2": "%r",
+    ".bf16": "%h", ".bf16x2": "%r", ".f32": "%f", ".f64": "%fd",
+}  # fmt: skip
+
+
+def _atomic(head: str, modifiers: str, vector: str, kind: str, op: str, place: str = "") -> str:
+    """An atom or red with registers of the type, a second value for .cas, a policy for a hint."""
+    count = {"": 0, ".v2": 2, ".v4": 4, ".v8": 8}[vector]
+    stem = ATOM_TYPES[kind]
+    wanted = min(count, 4) if stem == "%q" else count
+    values = [registers(wanted, stem) if count else f"{stem}{n}" for n in (1, 2, 3)]
+    place = place or "[%rd9]"
+    given = [values[0], place, values[1]] if head == "atom" else [place, values[1]]
+    if op == ".cas":
+        given.append(values[2])
+    policy = "%rd8" if "cache_hint" in modifiers else ""
+    return statement(f"{head}{modifiers}{vector}{kind}", *given, policy)
+
+
+def atomics() -> list[str]:
+    """atom and red ("Parallel Synchronization and Communication Instructions": atom, red).
+
+    Operation x .noftz x vector x type in full; order x scope x space in full with one operation;
+    everything with everything in pairs; hints by space; perturbations of the commonest forms.
+    """
+    out = []
+    vectors = ("", ".v2", ".v4", ".v8")
+    spaces = ("", ".global", ".shared", ".shared::cta", ".shared::cluster", ".const", ".local")
+    hints = ("", ".L2::cache_hint")
+    for head in ("atom", "red"):
+        for op, flush, vector, kind in itertools.product(
+            ATOM_OPS, ("", ".noftz"), vectors, ATOM_TYPES
+        ):
+            if vector and op not in (".add", ".min", ".max", ".exch"):
+                continue
+            out.append(_atomic(head, f".global{op}{flush}", vector, kind, op))
+        for order, scope, space in itertools.product(
+            ("", ".relaxed", ".acquire", ".release", ".acq_rel", ".sc", ".weak", ".volatile"),
+            SCOPES,
+            spaces,
+        ):
+            out.append(_atomic(head, f"{order}{scope}{space}.add", "", ".u32", ".add"))
+        for op, space, hint, kind in itertools.product(
+            (".add", ".exch", ".min", ".cas"), spaces[:4], hints, (".u32", ".b64", ".b128", ".u64")
+        ):
+            out.append(_atomic(head, f"{space}{op}{hint}", "", kind, op))
+        for order, scope, space, op, flush, hint, vector, kind in pairwise(
+            ("", ".relaxed", ".release", ".acq_rel"), SCOPES, spaces[:5], ATOM_OPS[3:10],
+            ("", ".noftz"), hints, vectors, (".b32", ".u32", ".f16", ".bf16x2", ".f32", ".f64"),
+        ):  # fmt: skip
+            modifiers = f"{order}{scope}{space}{op}{flush}{hint}"
+            out.append(_atomic(head, modifiers, vector, kind, op))
+    out += spoil("atom.global.add.u32", ("%r1", "[%rd1]", "%r2"))
+    out += spoil("atom.shared.add.f32", ("%f1", "[%r1]", "%f2"), SOME)
+    out += spoil("atom.global.add.noftz.f16x2", ("%r1", "[%rd1]", "%r2"), SOME)
+    out += spoil("atom.global.add.noftz.f16", ("%h1", "[%rd1]", "%h2"), SOME)
+    out += spoil("atom.global.add.v2.f32", ("{%f1, %f2}", "[%rd1]", "{%f3, %f4}"), SOME)
+    out += spoil("atom.global.cas.b32", ("%r1", "[%rd1]", "%r2", "%r3"), SOME)
+    out += spoil("atom.global.cas.b16", ("%h1", "[%rd1]", "%h2", "%h3"), SOME)
+    out += spoil("atom.global.exch.b128", ("%q1", "[%rd1]", "%q2"), SOME)
+    out += spoil("atom.global.add.L2::cache_hint.u32", ("%r1", "[%rd1]", "%r2", "%rd2"), SOME)
+    out += spoil("red.global.add.u32", ("[%rd1]", "%r2"))
+    out += spoil("red.global.add.v2.f32", ("[%rd1]", "{%f3, %f4}"), SOME)
+    out += spoil("red.global.add.L2::cache_hint.f32", ("[%rd1]", "%f2", "%rd2"), SOME)
+    out += shuffle("atom", [".acquire", ".gpu", ".global", ".add", ".u32"], "%r1", "[%rd1]", "%r2")
+    out += shuffle("red", [".relaxed", ".cta", ".shared", ".or", ".b32"], "[%r1]", "%r2")
+    out += ["atom.global.add.u32 _, [%rd1], %r2;", "atom.global.cas.b32 _, [%rd1], 0, 1;",
+            "atom.global.add.v2.f32 {_, %f1}, [%rd1], {%f1, %f2};",
+            "atom.global.add.v2.f32 {%f1, %f1}, [%rd1], {%f1, %f2};",
+            "atom.global.add.v2.f32 {%f1, %f2}, [%rd1], {1.0, %f2};",
+            "atom.global.add.v2.f32 _, [%rd1], {1.0, 2.0};",
+            "atom.global.add.f32 %f1, [%rd1], 1;", "atom.global.exch.b128 _, [%rd1], 5;",
+            "atom.add.u32 %r1, [gmem+4], 1;", "atom.shared.add.u32 %r1, [smem+4], 1;",
+            "atom.global.add.u32 %r1, [smem], 1;", "atom.shared.add.u32 %r1, [gmem], 1;",
+            "red.shared.add.u32 [%rd1], -1;", "red.global.min.s32 [gmem], -1;"]  # fmt: skip
+    return unique(out)
+
+
 FAMILIES: dict[str, Callable[[], list[str]]] = {
     "tcgen05.alloc": tcgen05_alloc,
     "tcgen05.ld/st": tcgen05_ld_st,
@@ -1505,6 +1588,7 @@ FAMILIES: dict[str, Callable[[], list[str]]] = {
     "compare/convert": compare_convert,
     "ld/st/branch": load_store_branch,
     "warp": warp,
+    "atomic": atomics,
 }
 
 

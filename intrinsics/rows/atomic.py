@@ -1,0 +1,135 @@
+"""Read-modify-write operations on memory, with and without a result.
+
+PTX ISA, Parallel Synchronization and Communication Instructions: atom; red.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from intrinsics.modifiers import (
+    AtomicOp,
+    CacheHint,
+    Modifier,
+    NoFtz,
+    ScalarType,
+    Scope,
+    Sem,
+    Space,
+    Vec,
+)
+from intrinsics.row import (
+    Access,
+    Effect,
+    Effects,
+    Fact,
+    Row,
+    Rule,
+    VectorNumbers,
+    absent_or,
+    address,
+    per,
+    value,
+    vector,
+    when,
+)
+from intrinsics.targets import at_least, since
+
+T = ScalarType
+
+_SHARED = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
+_SPACES = (Space.GLOBAL, *_SHARED)
+_HALVES = (T.F16, T.BF16)
+_PAIRS = (T.F16X2, T.BF16X2)
+_INTEGERS = (T.U32, T.S32, T.U64, T.S64)
+_TYPES = (T.B32, T.B64, T.B128, *_INTEGERS, *_HALVES, *_PAIRS, T.F32, T.F64)
+_EXTREMES = (AtomicOp.MIN, AtomicOp.MAX)
+_WHOLE = Effects(Effect.READS_MEMORY | Effect.WRITES_MEMORY)
+_VECTOR_TYPES: tuple[tuple[Vec, tuple[Fact, ...]], ...] = (
+    (Vec.V2, (*_HALVES, *_PAIRS, T.F32)),
+    (Vec.V4, (*_HALVES, *_PAIRS, T.F32)),
+    (Vec.V8, _HALVES),
+)
+_COUNT = per(vec={None: 0, **{v: v.count for v in Vec}})
+
+# fmt: off
+_PLACES: tuple[Rule, ...] = (
+    when(scope=Scope.CLUSTER).needs("cluster-scope-target", since("7.8", at_least(90))),
+    when(space=Space.SHARED_CTA).needs("shared-cta-version", since("7.8")),
+    when(space=Space.SHARED_CLUSTER).needs("cluster-target", since("7.8", at_least(90))),
+)
+
+_LONG = when(type=T.B128).needs("b128-version", since("8.3", at_least(90)))
+
+_RULES: tuple[Rule, ...] = (
+    *_PLACES,
+    when(op=(AtomicOp.AND, AtomicOp.OR, AtomicOp.XOR)).must("atom-type", type=(T.B32, T.B64)),
+    when(op=AtomicOp.EXCH).must("atom-type", type=(T.B32, T.B64, T.B128)),
+    when(op=AtomicOp.ADD).must(
+        "atom-type", type=(T.U32, T.S32, T.U64, T.F32, T.F64, *_HALVES, *_PAIRS)),
+    when(op=(AtomicOp.INC, AtomicOp.DEC)).must("atom-type", type=T.U32),
+    when(op=_EXTREMES).must("atom-type", type=(*_INTEGERS, *_HALVES, *_PAIRS)),
+    when(op=_EXTREMES, type=(*_HALVES, *_PAIRS)).must(
+        "atom-vector", "a least or greatest of half floats comes as a vector only", vec=tuple(Vec)),
+    when(type=(*_HALVES, *_PAIRS)).must("atom-noftz", noftz=NoFtz.NOFTZ),
+    when(noftz=NoFtz.NOFTZ).must("atom-noftz", type=(*_HALVES, *_PAIRS, T.F32)),
+    when(noftz=NoFtz.NOFTZ, type=T.F32).must("atom-noftz", op=AtomicOp.ADD),
+    when(noftz=NoFtz.NOFTZ, type=T.F32).needs("atom-noftz-version", since("9.4")),
+    *(when(vec=v).must("atom-vector", type=types) for v, types in _VECTOR_TYPES),
+    when(vec=tuple(Vec)).must("atom-vector", "vectors are for global memory",
+                              space=absent_or(Space.GLOBAL)),
+    when(vec=tuple(Vec)).needs("atom-vector-target", since("8.1", at_least(90))),
+    when(type=(T.BF16, T.BF16X2)).needs("bf16-target", since("7.8", at_least(90))),
+    when(hint=CacheHint.L2).must("cache-hint", "a cache policy is for global memory",
+                                 space=absent_or(Space.GLOBAL)),
+    when(hint=CacheHint.L2).needs("cache-hint-target", since("7.4", at_least(80))),
+    _LONG,
+)
+
+
+def _axes(sems: tuple[Sem, ...], types: tuple[T, ...]) -> dict[str, Iterable[Modifier]]:
+    return {
+        "sem": sems, "scope": Scope, "space": _SPACES, "op": AtomicOp, "noftz": NoFtz,
+        "hint": CacheHint, "vec": Vec, "type": types,
+    }
+
+
+_VALUE = vector("b", "type", _COUNT, numbers=VectorNumbers.ALL)
+_POLICY = value("policy", T.U64, symbols=False)
+_ORDERS = (Sem.RELAXED, Sem.ACQUIRE, Sem.RELEASE, Sem.ACQ_REL)
+
+ATOM = Row(
+    "atom", "{.sem}{.scope}{.space}.op{.noftz}{.hint}{.vec}.type", "d, [a], b {, policy}",
+    axes=_axes(_ORDERS, _TYPES),
+    operands=(
+        vector("d", "type", _COUNT, Access.WRITE, sink=True, unused=True),
+        address("a", "space", stored=True),
+        _VALUE, _POLICY,
+    ),
+    tied={"hint": "policy"}, section="atom", rules=_RULES, effects=_WHOLE,
+)
+
+ATOM_CAS = Row(
+    "atom", "{.sem}{.scope}{.space}.cas.type", "d, [a], b, c", name="atom.cas", opcode="ATOM_CAS",
+    axes={"sem": _ORDERS, "scope": Scope, "space": _SPACES,
+          "type": (T.B16, T.B32, T.B64, T.B128)},
+    operands=(
+        vector("d", "type", _COUNT, Access.WRITE, sink=True, unused=True),
+        address("a", "space", stored=True),
+        value("b", "type"), value("c", "type"),
+    ),
+    section="atom", rules=(*_PLACES, _LONG), effects=_WHOLE,
+)
+
+RED = Row(
+    "red", "{.sem}{.scope}{.space}.op{.noftz}{.hint}{.vec}.type", "[a], b {, policy}",
+    axes={**_axes((Sem.RELAXED, Sem.RELEASE), tuple(t for t in _TYPES if t is not T.B128)),
+          "op": tuple(op for op in AtomicOp if op is not AtomicOp.EXCH)},
+    operands=(address("a", "space", stored=True), _VALUE, _POLICY),
+    tied={"hint": "policy"}, section="red",
+    rules=tuple(rule for rule in _RULES if rule is not _LONG), effects=_WHOLE,
+    elsewhere=("async",),
+)
+# fmt: on
+
+ROWS = (ATOM, ATOM_CAS, RED)
