@@ -17,8 +17,8 @@ from intrinsics.modifiers import Modifier
 from intrinsics.row import Axis, Fact, Facts, Literal, Llvm, Residency, Row
 
 _CHAPTERS = (
-    *("tcgen05", "tcgen05_mma", "mbarrier", "tma", "sync", "memory", "atomic", "scalar", "control"),
-    *("calls", "warp"),
+    *("tcgen05", "tcgen05_mma", "mbarrier", "tma", "sync", "memory", "atomic"),
+    *("scalar", "integers", "control", "calls", "warp"),
 )
 
 

@@ -476,6 +476,29 @@ class FunnelMode(Modifier):
     WRAP = "wrap"
 
 
+class CarryOut(Modifier):
+    """Whether the carry flag is written."""
+
+    CC = "cc"
+
+
+class PermuteMode(Modifier):
+    """How prmt picks bytes, where its third operand is no list of them."""
+
+    F4E = "f4e"
+    B4E = "b4e"
+    RC8 = "rc8"
+    ECL = "ecl"
+    ECR = "ecr"
+    RC16 = "rc16"
+
+
+class ShiftAmount(Modifier):
+    """bfind counts from the top: by how much to shift left to bring the bit there."""
+
+    SHIFTAMT = "shiftamt"
+
+
 class Sat(Modifier):
     """Saturation."""
 

@@ -507,6 +507,7 @@ class Effect(Flag):
     ASYNC_PROXY = auto()  # touches memory through the async proxy
     TERMINATOR = auto()  # ends a block
     BARRIER = auto()  # orders other operations, so nothing moves across it
+    CARRY = auto()  # reads or writes the carry flag, so their order counts
 
 
 class Completion(Enum):

@@ -19,6 +19,7 @@ from intrinsics.row import (
     Count,
     Fact,
     Kind,
+    Llvm,
     Numbers,
     Operand,
     Row,
@@ -56,7 +57,8 @@ ADD = Row(
         when(sat=Sat.SAT).must("sat-type", type=(T.S32, T.U32, *_PAIRS, *_QUADS)),
         when(sat=Sat.SAT, type=(T.U32, *_PAIRS)).needs("sat-target", _QUAD_TARGETS),
     ),
-    elsewhere=(*_FLOATS, *_ROUNDING, "cc"),
+    elsewhere=(*_FLOATS, *_ROUNDING),
+    late={"cc": "add.cc"},
 )
 
 SUB = Row(
@@ -68,22 +70,30 @@ SUB = Row(
         when(type=_QUADS).needs("packed-8-target", _QUAD_TARGETS),
         when(sat=Sat.SAT).must("sat-type", type=(T.S32, *_QUADS)),
     ),
-    elsewhere=(*_FLOATS, *_ROUNDING, "cc"),
+    elsewhere=(*_FLOATS, *_ROUNDING),
+    late={"cc": "sub.cc"},
 )
 
 _NARROW_WORDS = (T.U16, T.U32, T.S16, T.S32)
 _DOUBLE = By("type", {T.U16: T.U32, T.S16: T.S32, T.U32: T.U64, T.S32: T.S64}, T.B64)
 
 
-def _multiply(half: str) -> Row:
+def _multiply(half: str, llvm: tuple[Llvm, ...] = ()) -> Row:
     return Row(
         f"mul.{half}", ".type", "d, a, b", axes={"type": _WORDS},
         operands=(result("d", "type"), value("a", "type"), value("b", "type")), section="mul",
+        llvm=llvm,
     )
 
 
+_LETTERS = {"s": T.S16, "us": T.U16, "i": T.S32, "ui": T.U32, "ll": T.S64, "ull": T.U64}
+"""How LLVM's names spell the types of integers."""
+
 MUL_LO = _multiply("lo")
-MUL_HI = _multiply("hi")
+MUL_HI = _multiply("hi", tuple(
+    Llvm(f"mulhi.{name}", f"i{t.bits}:a, i{t.bits}:b", f"i{t.bits}:d", given={"type": t})
+    for name, t in _LETTERS.items()
+))
 MUL_WIDE = Row(
     "mul.wide", ".type", "d, a, b", axes={"type": _NARROW_WORDS},
     operands=(result("d", _DOUBLE), value("a", "type"), value("b", "type")), section="mul",
@@ -95,7 +105,7 @@ def _multiply_add(half: str, rules: tuple[Rule, ...] = ()) -> Row:
         f"mad.{half}", "{.sat}.type", "d, a, b, c", axes={"sat": Sat, "type": _WORDS},
         operands=(result("d", "type"), value("a", "type"), value("b", "type"),
                   value("c", "type")),
-        section="mad", rules=rules, elsewhere=("cc",),
+        section="mad", rules=rules, late={"cc": f"mad.{half}.cc"},
     )
 
 

@@ -1,19 +1,30 @@
 """Casts to records: integers, pointers, bits.
 
-Layer: isel.select.  An i8 lives in a 16-bit register whose upper half means nothing.
+Layer: isel.select.  Vectors element by element; `isel.select.widths` says how integers lie in
+registers.
 """
 
 from __future__ import annotations
 
-from intrinsics.mir import Imm, Op, Reg
-from intrinsics.modifiers import Compare as Cmp
+from intrinsics.mir import Imm, Reg, Scalar
 from intrinsics.modifiers import ScalarType
 from isel.llvm import ir
-from isel.llvm.types import IntType, PointerType, Type, VectorType
+from isel.llvm.types import IntType, PointerType
 from isel.llvm.vocabulary import Opcode
 from isel.select.diagnostics import not_yet
-from isel.select.state import FunctionState, form
-from isel.select.types import BITS, SIGNED, UNSIGNED
+from isel.select.recut import element_widths, from_predicate, recut, to_predicate
+from isel.select.state import FunctionState, Values, form
+from isel.select.types import BITS, SIGNED, UNSIGNED, container
+from isel.select.widths import (
+    LIMB,
+    elements,
+    extend,
+    extend_into,
+    in_elements,
+    limb_widths,
+    register,
+    resize,
+)
 
 T = ScalarType
 
@@ -34,127 +45,118 @@ def cast(state: FunctionState, i: ir.Cast) -> None:
 
 
 def _integer_cast(state: FunctionState, i: ir.Cast) -> None:
-    source, target = i.operand.type, i.type
-    if not isinstance(source, IntType) or not isinstance(target, IntType):
-        raise not_yet(f"{i.opcode.value} of vectors")
-    operand = state.scalar_reg(i.operand)
-    (result,) = state.define(i.result, target)
-    if source.bits == 1:
-        from_predicate(state, result, operand, -1 if i.opcode is Opcode.SEXT else 1)
-    elif target.bits == 1:
-        to_predicate(state, result, operand, max(source.bits, 16))
+    """trunc, zext and sext; what only leaves off bits of its register needs no record."""
+    source, target = i.operand.type.scalar, i.type.scalar
+    assert isinstance(source, IntType)
+    assert isinstance(target, IntType)
+    operands = elements(state, i.operand)
+    if i.opcode is Opcode.TRUNC and target.bits > 1:
+        low = [op for ops in operands for op in ops[: len(limb_widths(target.bits))]]
+        if target.bits > LIMB or container(target.bits) == container(min(source.bits, LIMB)):
+            state.forward(i.result, tuple(low))
+            return
+    results = state.define(i.result, i.type)
+    each = in_elements(results, len(results) // len(operands))
+    for result, ops in zip(each, operands, strict=True):
+        if i.opcode is Opcode.TRUNC:
+            _truncate(state, result[0], ops[0], min(source.bits, LIMB), target.bits)
+        elif target.bits > LIMB:
+            _extend_wide(state, result, ops, source.bits, signed=i.opcode is Opcode.SEXT)
+        else:
+            extend_to(state, result[0], ops[0], source.bits, signed=i.opcode is Opcode.SEXT)
+
+
+def _truncate(state: FunctionState, result: Reg, op: Scalar, source: int, target: int) -> None:
+    reg = register(state, op, container(source))
+    if target == 1:
+        to_predicate(state, result, reg, container(source))
+        return
+    dtype, atype = UNSIGNED[container(target)], UNSIGNED[container(source)]
+    state.emit(form("cvt.int", dtype=dtype, atype=atype), result, reg)
+
+
+def _extend_wide(
+    state: FunctionState, result: tuple[Reg, ...], ops: Values, width: int, *, signed: bool
+) -> None:
+    """The highest limb of the operand filled up, then limbs of zeros or signs."""
+    last = len(ops) - 1
+    for d, op in zip(result[:last], ops[:last], strict=True):
+        state.emit(form("mov", type=T.B64), d, op)
+    if last:
+        top = extend(state, ops[last], width - LIMB * last, signed=signed, bits=LIMB)
+        state.emit(form("mov", type=T.B64), result[last], top)
     else:
-        signed = i.opcode is Opcode.SEXT
-        types = {8: T.S8, **SIGNED} if signed else {8: T.U8, **UNSIGNED}
-        dtype = types[max(target.bits, 16)]
-        state.emit(form("cvt.int", dtype=dtype, atype=types[source.bits]), result, operand)
+        extend_to(state, result[0], ops[0], width, signed=signed)
+    for d in result[last + 1 :]:
+        if signed:
+            state.emit(form("shr", type=T.S64), d, result[last], Imm(LIMB - 1))
+        else:
+            state.emit(form("mov", type=T.B64), d, Imm(0))
 
 
-def from_predicate(state: FunctionState, result: Reg, predicate: Reg, one: int) -> None:
-    """`one` where a predicate holds, else 0."""
-    cls = state.out.regs.classes[result]
-    state.emit(form("selp", type=cls), result, Imm(one), Imm(0), predicate)
-
-
-def to_predicate(state: FunctionState, result: Reg, reg: Reg, bits: int) -> None:
-    """Whether the lowest bit of a register is set."""
-    low = state.new(BITS[bits])
-    state.emit(form("and", type=BITS[bits]), low, reg, Imm(1))
-    state.emit(form("setp.int", p=True, cmp=Cmp.NE, type=BITS[bits]), result, low, Imm(0))
+def extend_to(state: FunctionState, result: Reg, op: Scalar, width: int, *, signed: bool) -> None:
+    """The `width` bits of an integer, at most 64, in a register as wide or wider."""
+    source, target = container(width), state.out.regs.classes[result].bits
+    if width == 1:
+        from_predicate(state, result, state.reg(op, T.PRED), -1 if signed else 1)
+        return
+    if not signed:
+        state.zero_above[result] = width
+    reg = register(state, op, source)
+    types = {8: T.S8, **SIGNED} if signed else {8: T.U8, **UNSIGNED}
+    if width in types:
+        state.emit(form("cvt.int", dtype=types[target], atype=types[width]), result, reg)
+    elif source == target:
+        extend_into(state, result, reg, width, signed=signed)
+    elif signed:
+        extend_into(state, result, resize(state, reg, source, target), width, signed=True)
+    else:
+        whole = extend(state, reg, width, signed=False)
+        state.emit(form("cvt.int", dtype=UNSIGNED[target], atype=UNSIGNED[source]), result, whole)
 
 
 def _pointer_cast(state: FunctionState, i: ir.Cast) -> None:
-    pointer = i.operand.type if i.opcode is not Opcode.INTTOPTR else i.type
-    integer = i.type if i.opcode is not Opcode.INTTOPTR else i.operand.type
-    if not isinstance(pointer, PointerType) or not isinstance(integer, IntType):
-        raise not_yet(f"{i.opcode.value} of vectors")
-    pointer_bits = state.layout.pointer_bits(pointer.address_space)
-    source = integer.bits if i.opcode is Opcode.INTTOPTR else pointer_bits
-    target = pointer_bits if i.opcode is Opcode.INTTOPTR else integer.bits
-    (op,) = state.value(i.operand)
-    if source == target:
-        state.forward(i.result, (op,))
-    elif not isinstance(op, (int, Imm)) and target in (32, 64):
-        (result,) = state.define(i.result, i.type)
-        state.emit(form("mov", type=BITS[target]), result, op)
+    to_pointer = i.opcode is Opcode.INTTOPTR
+    pointer, integer = (i.type, i.operand.type) if to_pointer else (i.operand.type, i.type)
+    pointer, integer = pointer.scalar, integer.scalar
+    assert isinstance(pointer, PointerType)
+    assert isinstance(integer, IntType)
+    address = state.layout.pointer_bits(pointer.address_space)
+    if integer.bits == address:
+        state.forward(i.result, state.value(i.operand))
+        return
+    if integer.bits > LIMB:
+        raise not_yet(f"{i.opcode.value} of i{integer.bits}", "64 bits hold every address")
+    results = state.define(i.result, i.type)
+    for result, (op,) in zip(results, elements(state, i.operand), strict=True):
+        if not to_pointer:
+            _address_number(state, result, op, address, integer.bits)
+        elif container(integer.bits) <= address and integer.bits < address:
+            extend_to(state, result, op, integer.bits, signed=False)
+        else:
+            _truncate(state, result, op, container(integer.bits), address)
+
+
+def _address_number(state: FunctionState, result: Reg, op: Scalar, address: int, bits: int) -> None:
+    if bits > address:
+        extend_to(state, result, op, address, signed=False)
+    elif bits == 1 or container(bits) != address:
+        _truncate(state, result, op, address, bits)
     else:
-        (result,) = state.define(i.result, i.type)
-        dtype, atype = UNSIGNED[max(target, 16)], UNSIGNED[max(source, 16)]
-        state.emit(form("cvt.int", dtype=dtype, atype=atype), result, state.reg(op, BITS[source]))
+        state.emit(form("mov", type=BITS[address]), result, op)
 
 
 def _address_space_cast(state: FunctionState, i: ir.Cast) -> None:
-    (op,) = state.value(i.operand)
-    state.forward(i.result, (state.convert_address(op, i.operand.type, i.type),))
+    source, target = i.operand.type.scalar, i.type.scalar
+    found = tuple(state.convert_address(op, source, target) for op in state.value(i.operand))
+    state.forward(i.result, found)
 
 
 def _bit_cast(state: FunctionState, i: ir.Cast) -> None:
     """The same bits cut into other elements, the first of them in the lowest bits."""
-    source, target = _element_bits(state, i.operand.type), _element_bits(state, i.type)
+    source, target = element_widths(state, i.operand.type), element_widths(state, i.type)
     values = state.value(i.operand)
     if source == target:
         state.forward(i.result, values)
         return
-    if min(source, target) < 16:
-        raise not_yet(f"bitcast from {i.operand.type} to {i.type}")
-    classes = state.layout.classes(i.operand.type)
-    regs = [state.reg(op, cls) for op, cls in zip(values, classes, strict=True)]
-    results = list(state.define(i.result, i.type))
-    if target > source:
-        each = target // source
-        for at, result in enumerate(results):
-            join(state, result, regs[at * each : (at + 1) * each], source)
-    else:
-        each = source // target
-        for at, reg in enumerate(regs):
-            split(state, results[at * each : (at + 1) * each], reg, target)
-
-
-def _element_bits(state: FunctionState, type_: Type) -> int:
-    element = type_.element if isinstance(type_, VectorType) else type_
-    if isinstance(element, IntType):
-        return element.bits
-    return state.layout.size(element) * 8
-
-
-def join(state: FunctionState, result: Reg, parts: list[Reg], bits: int) -> None:
-    """One register from parts of `bits` bits each, the first one lowest."""
-    wide = state.out.regs.classes[result]
-    if bits == 8:
-        _join_bytes(state, result, parts, wide.bits)
-    else:
-        state.emit(form(f"mov.pack{len(parts)}", type=BITS[wide.bits]), result, tuple(parts))
-
-
-def split(state: FunctionState, results: list[Reg], reg: Reg, bits: int) -> None:
-    """The parts of `bits` bits each of one register, the lowest one first."""
-    wide = state.out.regs.classes[reg]
-    if bits == 8:
-        _split_bytes(state, results, reg, wide.bits)
-    else:
-        state.emit(form(f"mov.unpack{len(results)}", type=BITS[wide.bits]), tuple(results), reg)
-
-
-def _join_bytes(state: FunctionState, result: Reg, parts: list[Reg], bits: int) -> None:
-    joined: Op = Imm(0)
-    for at, part in enumerate(parts):
-        widened = state.new(BITS[bits])
-        state.emit(form("cvt.int", dtype=UNSIGNED[bits], atype=T.U8), widened, part)
-        if at == 0:
-            joined = widened
-            continue
-        shifted = state.new(BITS[bits])
-        state.emit(form("shl", type=BITS[bits]), shifted, widened, Imm(8 * at))
-        last = at + 1 == len(parts)
-        total = result if last else state.new(BITS[bits])
-        state.emit(form("or", type=BITS[bits]), total, joined, shifted)
-        joined = total
-
-
-def _split_bytes(state: FunctionState, results: list[Reg], reg: Reg, bits: int) -> None:
-    for at, result in enumerate(results):
-        shifted = reg
-        if at:
-            shifted = state.new(BITS[bits])
-            state.emit(form("shr", type=UNSIGNED[bits]), shifted, reg, Imm(8 * at))
-        state.emit(form("cvt.int", dtype=T.U16, atype=UNSIGNED[bits]), result, shifted)
+    recut(state, values, source, state.define(i.result, i.type), target)

@@ -13,41 +13,18 @@ from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import ScalarType
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.types import ArrayType, PointerType, StructType, Type, VectorType
+from isel.llvm.types import ArrayType, IntType, PointerType, StructType, Type, VectorType
 from isel.select.accesses import load, store
 from isel.select.casts import cast
 from isel.select.diagnostics import not_yet
 from isel.select.functions import return_value
-from isel.select.integers import binary, compare, extended, register_bits
+from isel.select.integers import binary, compare
 from isel.select.state import FunctionState, Values, form
-from isel.select.types import BITS, SIGNED
+from isel.select.types import BITS, SIGNED, container
+from isel.select.vectors import extract_element, insert_element, select, shuffle
+from isel.select.widths import LIMB, elements, extend, extended, register_bits
 
 T = ScalarType
-
-
-def select(state: FunctionState, i: ir.Select) -> None:
-    """select by a scalar condition."""
-    if isinstance(i.condition.type, VectorType):
-        raise not_yet("select by a vector of conditions")
-    condition = state.scalar_reg(i.condition)
-    results = state.define(i.result, i.type)
-    pairs = zip(state.value(i.if_true), state.value(i.if_false), strict=True)
-    for result, (yes, no) in zip(results, pairs, strict=True):
-        cls = state.out.regs.classes[result]
-        if cls is T.PRED:
-            _select_predicate(state, result, condition, yes, no)
-            continue
-        chosen = [op if isinstance(op, Imm) else state.reg(op, cls) for op in (yes, no)]
-        state.emit(form("selp", type=cls), result, *chosen, condition)
-
-
-def _select_predicate(state: FunctionState, result: Reg, c: Reg, yes: Scalar, no: Scalar) -> None:
-    """(c and yes) or (not c and no): selp has no predicate form."""
-    both, neither, other = state.new(T.PRED), state.new(T.PRED), state.new(T.PRED)
-    state.emit(form("and", type=T.PRED), both, c, state.reg(yes, T.PRED))
-    state.emit(form("not", type=T.PRED), other, c)
-    state.emit(form("and", type=T.PRED), neither, other, state.reg(no, T.PRED))
-    state.emit(form("or", type=T.PRED), result, both, neither)
 
 
 def freeze(state: FunctionState, i: ir.Freeze) -> None:
@@ -56,26 +33,6 @@ def freeze(state: FunctionState, i: ir.Freeze) -> None:
 
 
 # ---- vectors and aggregates ------------------------------------------------------------------
-
-
-def extract_element(state: FunctionState, i: ir.ExtractElement) -> None:
-    """An element at a constant place."""
-    at = state.number(i.index, "extractelement's index")
-    state.forward(i.result, (state.value(i.vector)[at],))
-
-
-def insert_element(state: FunctionState, i: ir.InsertElement) -> None:
-    """A vector with one element replaced, at a constant place."""
-    at = state.number(i.index, "insertelement's index")
-    parts = list(state.value(i.vector))
-    (parts[at],) = state.value(i.element)
-    state.forward(i.result, tuple(parts))
-
-
-def shuffle(state: FunctionState, i: ir.ShuffleVector) -> None:
-    """Elements of two vectors, by a constant mask."""
-    parts = (*state.value(i.first), *state.value(i.second))
-    state.forward(i.result, tuple(Imm(0) if at < 0 else parts[at] for at in i.mask))
 
 
 def extract_value(state: FunctionState, i: ir.ExtractValue) -> None:
@@ -111,8 +68,10 @@ def _member(state: FunctionState, type_: Type, indices: tuple[int, ...]) -> tupl
 
 def get_element_ptr(state: FunctionState, i: ir.GetElementPtr) -> None:
     """Address arithmetic; a constant part is also folded into the addresses that use it."""
-    if not isinstance(i.type, PointerType):
-        raise not_yet("getelementptr of vectors")
+    if isinstance(i.type, VectorType):
+        _vector_of_addresses(state, i, i.type)
+        return
+    assert isinstance(i.type, PointerType)
     bits = state.layout.pointer_bits(i.type.address_space)
     offset = sum(state.field_offsets(i.element_type, i.indices))
     moving: list[tuple[int, llvm.Value]] = []
@@ -129,13 +88,57 @@ def get_element_ptr(state: FunctionState, i: ir.GetElementPtr) -> None:
         return
     base = state.scalar_reg(i.base)
     for size, index in moving:
-        base = _step(state, base, size, index, bits)
+        width = _index_width(index.type)
+        base = _step(state, base, size, elements(state, index)[0][0], width, bits)
     if offset and i.result is not None:
         state.addresses[i.result] = Mem(base, offset)
         (result,) = state.define(i.result, i.type)
         state.emit(form("add.int", type=SIGNED[bits]), result, base, Imm(offset))
         return
     state.forward(i.result, (base,))
+
+
+def _index_width(type_: Type) -> int:
+    element = type_.scalar
+    assert isinstance(element, IntType)
+    return min(element.bits, LIMB)  # what lies above counts for no address
+
+
+def _vector_of_addresses(state: FunctionState, i: ir.GetElementPtr, type_: VectorType) -> None:
+    """The same arithmetic for each element; what is no vector is the same for all."""
+    assert isinstance(type_.element, PointerType)
+    bits = state.layout.pointer_bits(type_.element.address_space)
+    lanes = type_.count
+    scalars = tuple(_lane(index, 0) for index in i.indices)
+    offset = sum(state.field_offsets(i.element_type, scalars))
+    found: list[Scalar] = []
+    columns = [_column(state, index, lanes) for index in i.indices]
+    sizes = state.step_sizes(i.element_type, scalars)
+    for at, op in enumerate(_column(state, i.base, lanes)):
+        constant = offset
+        base = state.reg(op, BITS[bits])
+        for size, column, index in zip(sizes, columns, i.indices, strict=True):
+            step = column[at]
+            if isinstance(step, Imm):
+                constant += size * step.value
+            elif size:
+                base = _step(state, base, size, step, _index_width(index.type), bits)
+        found.append(base)
+        if constant:
+            found[-1] = state.new(BITS[bits])
+            state.emit(form("add.int", type=SIGNED[bits]), found[-1], base, Imm(constant))
+    state.forward(i.result, tuple(found))
+
+
+def _lane(value: llvm.Value, lane: int) -> llvm.Value:
+    """One element of a constant vector: the number of a struct's field."""
+    parts = llvm.elements_of(value) if isinstance(value.type, VectorType) else None
+    return parts[lane] if parts else value
+
+
+def _column(state: FunctionState, value: llvm.Value, lanes: int) -> list[Scalar]:
+    found = [ops[0] for ops in elements(state, value)]
+    return found if isinstance(value.type, VectorType) else found * lanes
 
 
 def _constant_step(state: FunctionState, i: ir.GetElementPtr, offset: int, bits: int) -> None:
@@ -150,10 +153,10 @@ def _constant_step(state: FunctionState, i: ir.GetElementPtr, offset: int, bits:
     state.emit(form("add.int", type=SIGNED[bits]), result, before.base, Imm(address.offset))
 
 
-def _step(state: FunctionState, base: Reg, size: int, index: llvm.Value, bits: int) -> Reg:
+def _step(state: FunctionState, base: Reg, size: int, index: Scalar, width: int, bits: int) -> Reg:
     """base + size * index, in pointer width; the index is sign-extended or truncated to it."""
-    index_bits = register_bits(index.type, "getelementptr's index")
-    reg = state.reg(extended(state, index, signed=True), BITS[index_bits])
+    index_bits = container(width)
+    reg = state.reg(extend(state, index, width, signed=True), BITS[index_bits])
     result = state.new(BITS[bits])
     if index_bits == 32 and bits == 64 and size != 1:
         scaled = state.new(BITS[bits])

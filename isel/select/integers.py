@@ -1,8 +1,7 @@
-"""Integer arithmetic and comparison to records.
+"""Integer arithmetic and comparison to records, element by element.
 
-Layer: isel.select.  PTX computes with 16, 32 and 64 bits.  An i8 lives in a 16-bit register whose
-upper half means nothing: where it would count, the value is extended first.  An i1 is a predicate,
-and arithmetic with it is logic.
+Layer: isel.select.  PTX computes with 16, 32 and 64 bits; `isel.select.widths` says how integers of
+other widths lie in registers.  An i1 is a predicate, and arithmetic with it is logic.
 """
 
 from __future__ import annotations
@@ -11,12 +10,13 @@ from intrinsics.mir import Imm, Reg, Scalar
 from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import ScalarType
 from isel.llvm import ir
-from isel.llvm import values as llvm
-from isel.llvm.types import IntType, PointerType, Type
+from isel.llvm.types import IntType, PointerType
 from isel.llvm.vocabulary import IntPredicate, Opcode
-from isel.select.diagnostics import Unselectable, not_yet
-from isel.select.state import FunctionState, form
-from isel.select.types import BITS, SIGNED, UNSIGNED
+from isel.select import wide
+from isel.select.diagnostics import not_yet
+from isel.select.state import FunctionState, Values, form
+from isel.select.types import BITS, SIGNED, UNSIGNED, container
+from isel.select.widths import LIMB, elements, extend, in_elements, shift_amount
 
 T = ScalarType
 
@@ -37,7 +37,7 @@ _BINARY: dict[Opcode, tuple[str, dict[int, ScalarType]]] = {
     Opcode.ASHR: ("shr", SIGNED),
 }
 _SHIFTS = (Opcode.SHL, Opcode.LSHR, Opcode.ASHR)
-_DIVISIONS = (Opcode.UDIV, Opcode.SDIV, Opcode.UREM, Opcode.SREM)
+_REMAINDERS = (Opcode.UREM, Opcode.SREM)
 _SIGN_COUNTS = {
     Opcode.LSHR: False,
     Opcode.ASHR: True,
@@ -86,86 +86,65 @@ As a signed number a set bit is -1.
 """
 
 
-def register_bits(type_: Type, what: str) -> int:
-    """Bits that PTX computes with for an integer: 16 for an i8.
-
-    Raises: Unselectable for what is not an i8, i16, i32 or i64.
-    """
-    if isinstance(type_, IntType) and type_.bits in (8, 16, 32, 64):
-        return max(type_.bits, 16)
-    raise Unselectable(
-        "type",
-        f"{what} of type {type_} is not selectable",
-        op=what,
-        got=str(type_),
-        expected="i8, i16, i32 or i64",
-    )
-
-
-def extended(state: FunctionState, value: llvm.Value, *, signed: bool) -> Scalar:
-    """An integer whose register has no bits without a meaning."""
-    op = state.scalar(value)
-    if value.type != IntType(8):
-        return op
-    if isinstance(op, Imm):
-        return op if signed else Imm(op.value & 0xFF)
-    assert type(op) is int
-    wide = state.new(T.B16)
-    dtype, atype = (T.S16, T.S8) if signed else (T.U16, T.U8)
-    state.emit(form("cvt.int", dtype=dtype, atype=atype), wide, op)
-    return wide
-
-
-def resize(state: FunctionState, reg: Reg, bits: int, wanted: int) -> Reg:
-    """A register of `bits` bits in one of `wanted`, filled up with zeros."""
-    if bits == wanted:
-        return reg
-    result = state.new(BITS[wanted])
-    state.emit(form("cvt.int", dtype=UNSIGNED[wanted], atype=UNSIGNED[bits]), result, reg)
-    return result
-
-
 # ---- arithmetic ------------------------------------------------------------------------------
 
 
 def binary(state: FunctionState, i: ir.BinaryOp) -> None:
-    """add, sub, mul, div, rem, and, or, xor, shifts."""
-    entry = _BINARY.get(i.opcode)
-    is_bit = isinstance(i.type, IntType) and i.type.bits == 1
-    if entry is None or (is_bit and i.opcode in _DIVISIONS):
+    """add, sub, mul, div, rem, and, or, xor, shifts: of integers, and of vectors of them."""
+    element = i.type.scalar
+    if i.opcode not in _BINARY or not isinstance(element, IntType):
         raise not_yet(i.opcode.value)
-    if is_bit:
-        _predicate_logic(state, i)
-        return
-    row, types = entry
-    bits = register_bits(i.type, i.opcode.value)
-    (result,) = state.define(i.result, i.type)
-    lhs = _operand(state, i, i.lhs)
-    rhs = amount(state, i.rhs, bits) if i.opcode in _SHIFTS else _operand(state, i, i.rhs)
+    results = state.define(i.result, i.type)
+    left, right = elements(state, i.lhs), elements(state, i.rhs)
+    each = in_elements(results, len(results) // len(left))
+    for result, lhs, rhs in zip(each, left, right, strict=True):
+        binary_element(state, i.opcode, element.bits, result, lhs, rhs)
+
+
+def binary_element(
+    state: FunctionState,
+    opcode: Opcode,
+    width: int,
+    result: tuple[Reg, ...],
+    lhs: Values,
+    rhs: Values,
+) -> None:
+    """One operation on integers of `width` bits.
+
+    Raises: Unselectable.
+    """
+    if width > LIMB:
+        wide.binary(state, opcode, width, result, lhs, rhs)
+    elif width > 1:
+        _arithmetic(state, opcode, width, result[0], lhs[0], rhs[0])
+    elif opcode in _LOGIC:
+        _predicate_logic(state, _LOGIC[opcode], result[0], lhs[0], rhs[0])
+    else:
+        _predicate_itself(state, opcode, result[0], lhs[0])
+
+
+def _arithmetic(
+    state: FunctionState, opcode: Opcode, width: int, result: Reg, lhs: Scalar, rhs: Scalar
+) -> None:
+    row, types = _BINARY[opcode]
+    bits = container(width)
+    signed = _SIGN_COUNTS.get(opcode)
+    if signed is not None and width != bits:
+        lhs = extend(state, lhs, width, signed=signed)
+        rhs = rhs if opcode in _SHIFTS else extend(state, rhs, width, signed=signed)
+    if opcode in _SHIFTS:
+        rhs = shift_amount(state, rhs, width)
     if isinstance(lhs, Imm):
         lhs = state.reg(lhs, BITS[bits])
     state.emit(form(row, type=types[bits]), result, lhs, rhs)
+    if opcode is Opcode.LSHR and isinstance(rhs, Imm) and type(lhs) is int:
+        above = state.zero_above.get(lhs, width)
+        state.zero_above[result] = max(above - rhs.value, 0)
 
 
-def _operand(state: FunctionState, i: ir.BinaryOp, value: llvm.Value) -> Scalar:
-    signed = _SIGN_COUNTS.get(i.opcode)
-    return state.scalar(value) if signed is None else extended(state, value, signed=signed)
-
-
-def amount(state: FunctionState, value: llvm.Value, bits: int) -> Scalar:
-    """How far to shift what has `bits` bits: PTX wants 32 for that."""
-    op = extended(state, value, signed=False)
-    return resize(state, op, bits, 32) if type(op) is int else op
-
-
-def _predicate_logic(state: FunctionState, i: ir.BinaryOp) -> None:
-    if i.opcode in _SHIFTS:
-        # By anything but 0 the result is poison.
-        state.forward(i.result, state.value(i.lhs))
-        return
-    row = _LOGIC[i.opcode]
-    (result,) = state.define(i.result, i.type)
-    lhs, rhs = state.scalar(i.lhs), state.scalar(i.rhs)
+def _predicate_logic(state: FunctionState, row: str, result: Reg, lhs: Scalar, rhs: Scalar) -> None:
+    if isinstance(lhs, Imm):
+        lhs, rhs = rhs, lhs
     if row == "xor" and isinstance(rhs, Imm) and rhs.value:
         state.emit(form("not", type=T.PRED), result, state.reg(lhs, T.PRED))
         return
@@ -173,32 +152,60 @@ def _predicate_logic(state: FunctionState, i: ir.BinaryOp) -> None:
     state.emit(form(row, type=T.PRED), result, left, right)
 
 
+def _predicate_itself(state: FunctionState, opcode: Opcode, result: Reg, lhs: Scalar) -> None:
+    """A single bit divides by 1 only, and shifts by 0 only: all else is not defined."""
+    op = Imm(0) if opcode in _REMAINDERS else lhs
+    state.emit(form("mov", type=T.PRED), result, op)
+
+
 # ---- comparison ------------------------------------------------------------------------------
 
 
 def compare(state: FunctionState, i: ir.Compare) -> None:
-    """icmp of integers and pointers."""
+    """icmp of integers and pointers, and of vectors of them."""
     if not isinstance(i.predicate, IntPredicate):
         raise not_yet("fcmp")
-    operand = i.lhs.type
-    if isinstance(operand, IntType) and operand.bits == 1:
-        _compare_predicates(state, i, i.predicate)
-        return
-    if isinstance(operand, PointerType):
-        bits = state.layout.pointer_bits(operand.address_space)
+    element = i.lhs.type.scalar
+    if isinstance(element, PointerType):
+        width = state.layout.pointer_bits(element.address_space)
+    elif isinstance(element, IntType):
+        width = element.bits
     else:
-        bits = register_bits(operand, "icmp")
-    cmp, types = _COMPARISONS[i.predicate]
-    (result,) = state.define(i.result, i.type)
-    lhs, rhs = (extended(state, v, signed=types is SIGNED) for v in (i.lhs, i.rhs))
-    if isinstance(lhs, Imm):
-        lhs = state.reg(lhs, BITS[bits])
-    state.emit(form("setp.int", p=True, cmp=cmp, type=types[bits]), result, lhs, rhs)
+        raise not_yet(f"icmp of {i.lhs.type}")
+    results = state.define(i.result, i.type)
+    sides = zip(results, elements(state, i.lhs), elements(state, i.rhs), strict=True)
+    for result, lhs, rhs in sides:
+        compare_element(state, i.predicate, width, result, lhs, rhs)
 
 
-def _compare_predicates(state: FunctionState, i: ir.Compare, predicate: IntPredicate) -> None:
-    (result,) = state.define(i.result, i.type)
-    left, right = state.scalar_reg(i.lhs), state.scalar_reg(i.rhs)
+def compare_element(
+    state: FunctionState,
+    predicate: IntPredicate,
+    width: int,
+    result: Reg,
+    lhs: Values,
+    rhs: Values,
+) -> None:
+    """One comparison of integers of `width` bits."""
+    if width == 1:
+        left, right = (state.reg(side[0], T.PRED) for side in (lhs, rhs))
+        _compare_predicates(state, predicate, result, left, right)
+        return
+    cmp, types = _COMPARISONS[predicate]
+    signed = types is SIGNED
+    if width > LIMB:
+        wide.compare(state, cmp, width, result, lhs, rhs, signed=signed)
+        return
+    a, b = (extend(state, side[0], width, signed=signed) for side in (lhs, rhs))
+    bits = container(width)
+    if isinstance(a, Imm):
+        a = state.reg(a, BITS[bits])
+    state.emit(form("setp.int", p=True, cmp=cmp, type=types[bits]), result, a, b)
+
+
+def _compare_predicates(
+    state: FunctionState, predicate: IntPredicate, result: Reg, left: Reg, right: Reg
+) -> None:
     if predicate is IntPredicate.NE:
         state.emit(form("xor", type=T.PRED), result, left, right)
         return

@@ -23,6 +23,7 @@ from isel.llvm.ir import Call
 from isel.llvm.types import IntType, PointerType, Type, VectorType
 from isel.select.diagnostics import Unselectable, nearest
 from isel.select.generic import select_generic
+from isel.select.nvvm_integers import select_nvvm_integer
 from isel.select.specials import select_special
 from isel.select.state import FunctionState, form
 
@@ -81,7 +82,7 @@ def select_call(
     """
     if name.startswith(IGNORED) or select_generic(state, call, name):
         return
-    if select_special(state, call, name):
+    if select_special(state, call, name) or select_nvvm_integer(state, call, name):
         return
     short = name.removeprefix(PREFIX)
     register = _special_by_llvm_name().get(short)

@@ -65,6 +65,10 @@ class FunctionState:
         self.return_attributes = NO_ATTRIBUTES
         self._own: set[str] = set(symbols.values())
         self._moved: dict[tuple[Scalar, ScalarType], Reg] = {}
+        # (register, width, signed) -> the register that it is extended to, in this block
+        self.extended: dict[tuple[Reg, int, bool], Reg] = {}
+        # register -> from which bit on it is known to hold zeros
+        self.zero_above: dict[Reg, int] = {}
 
     # ---- records -----------------------------------------------------------------------------
 
@@ -72,6 +76,7 @@ class FunctionState:
         """Emit into `block` from now on."""
         self.block = block
         self._moved = {}
+        self.extended = {}
 
     @contextmanager
     def at_end_of(self, block: Block) -> Iterator[None]:
@@ -137,6 +142,8 @@ class FunctionState:
     def constant(self, value: llvm.Value) -> Values:
         """The operands that hold a constant."""
         match value:
+            case llvm.ConstInt(type_, number) if type_.bits > 64:
+                return _limbs(value.signed, type_.bits)
             case llvm.ConstInt(type_, number):
                 return (Imm(number if type_.bits == 1 else value.signed),)
             case llvm.ConstFloat(_, bits):
@@ -280,6 +287,10 @@ class FunctionState:
         """(bytes, index) for every index of a getelementptr that steps over an array."""
         return [(size, index) for size, index, _ in self._walk(element, indices) if size]
 
+    def step_sizes(self, element: Type, indices: tuple[llvm.Value, ...]) -> list[int]:
+        """For every index the bytes that it steps over, 0 where it names a struct's field."""
+        return [size for size, _, _ in self._walk(element, indices)]
+
     def field_offsets(self, element: Type, indices: tuple[llvm.Value, ...]) -> list[int]:
         """Byte offsets of the struct fields that a getelementptr enters."""
         return [offset for size, _, offset in self._walk(element, indices) if not size]
@@ -332,3 +343,9 @@ class FunctionState:
             cvta = form("cvta.to", space=spaces[1], size=cls)
         self.emit(cvta, register, self.reg(op, from_class))
         return register
+
+
+def _limbs(number: int, bits: int) -> Values:
+    """A wide number in pieces of 64 bits, each as a signed number, the lowest one first."""
+    words = ((number >> at) & (1 << 64) - 1 for at in range(0, bits, 64))
+    return tuple(Imm(word - (1 << 64) if word >> 63 else word) for word in words)

@@ -24,7 +24,7 @@ from isel.select.diagnostics import Unselectable
 BITS = {16: ScalarType.B16, 32: ScalarType.B32, 64: ScalarType.B64}
 SIGNED = {16: ScalarType.S16, 32: ScalarType.S32, 64: ScalarType.S64}
 UNSIGNED = {16: ScalarType.U16, 32: ScalarType.U32, 64: ScalarType.U64}
-_INTEGERS = {1: ScalarType.PRED, 8: ScalarType.B16} | BITS
+_LIMBS = 128  # limbs of the widest integer
 
 SPACES: dict[int, Space | None] = {
     0: None,
@@ -66,8 +66,10 @@ class Layout:
 
     def _lower(self, type_: Type) -> tuple[ScalarType, ...]:
         match type_:
-            case IntType(bits) if bits in _INTEGERS:
-                return (_INTEGERS[bits],)
+            case IntType(bits) if bits <= 64:
+                return (BITS[container(bits)] if bits > 1 else ScalarType.PRED,)
+            case IntType(bits) if bits <= 64 * _LIMBS:
+                return (ScalarType.B64,) * ((bits + 63) // 64)
             case FloatType(_, bits) if bits in BITS:
                 return (BITS[bits],)
             case PointerType(space):
@@ -80,8 +82,8 @@ class Layout:
             "type",
             f"values of type {type_} are not selectable",
             got=str(type_),
-            expected="i1, i8, i16, i32, i64, half, bfloat, float, double, ptr, and vectors, "
-            "arrays and structs of these",
+            expected="integers, half, bfloat, float, double, ptr, and vectors, arrays and structs "
+            "of these",
         )
 
     def align(self, type_: Type) -> int:
@@ -93,19 +95,22 @@ class Layout:
                 return self.align(element)
             case VectorType():
                 return _power_of_two(self.size(type_))
+            case IntType():
+                return min(self.size(type_), 16)
         return max(self.size(type_), 1)
 
     def size(self, type_: Type) -> int:
         """Bytes between two elements of an array of `type_`."""
         match type_:
             case IntType(bits):
-                return _power_of_two((bits + 7) // 8)
+                size = (bits + 7) // 8
+                return _power_of_two(size) if size <= 16 else _round_up(size, 16)
             case FloatType(_, bits):
                 return bits // 8
             case PointerType(space):
                 return self.pointer_bits(space) // 8
-            case VectorType(IntType(1), count):
-                return _power_of_two((count + 7) // 8)
+            case VectorType(IntType(bits), count):
+                return _power_of_two((bits * count + 7) // 8)
             case VectorType(element, count, False):
                 return _power_of_two(self.size(element) * count)
             case ArrayType(element, count):
@@ -126,6 +131,11 @@ class Layout:
             offsets.append(at)
             at += self.size(element)
         return offsets, _round_up(at, self.align(type_))
+
+
+def container(bits: int) -> int:
+    """Bits of the register that holds an integer of 2 to 64 bits."""
+    return 16 if bits <= 16 else 32 if bits <= 32 else 64
 
 
 def _power_of_two(n: int) -> int:

@@ -223,6 +223,7 @@ class Warp:
     registers: list[Values] = field(init=False)
     frames: dict[tuple[str, int], Frame] = field(default_factory=dict)
     returns: dict[tuple[object, ...], Return] = field(default_factory=dict)
+    carry: Values = field(default_factory=lambda: np.zeros(WARP, np.bool_))  # the flag CC.CF
 
     def __post_init__(self) -> None:
         self.registers = self.frame.values

@@ -1169,6 +1169,94 @@ def integer() -> list[str]:
     return unique(out)
 
 
+def carries_and_fields() -> list[str]:
+    """add.cc addc sub.cc subc mad.cc madc mul24 mad24 sad dp4a dp2a prmt bfi bfind fns cnot szext
+    bmsk lop3.
+
+    Chapters 9.7.1, 9.7.2, 9.7.8 and "prmt".
+
+    Operation (with every modifier, left out and wrong) x every type x register and literal; operand
+    perturbations of one form of each operation.
+    """
+    out = []
+    for op, mods, kind in itertools.product(("add", "addc", "sub", "subc"), ("", ".cc"), NUMERIC):
+        if op in ("add", "sub") and not mods:
+            continue
+        reg = OF_TYPE[kind]
+        tails = (f"{reg}3", "5")
+        out += [statement(f"{op}{mods}{kind}", f"{reg}1", f"{reg}2", tail) for tail in tails]
+    halves = (".lo", ".hi", ".wide", "")
+    for op, half, mods, kind in itertools.product(("mad", "madc"), halves, ("", ".cc"), NUMERIC):
+        if op == "mad" and not mods:
+            continue
+        reg = OF_TYPE[kind]
+        operands = (f"{reg}1", f"{reg}2", f"{reg}3")
+        out += [statement(f"{op}{half}{mods}{kind}", *operands, tail) for tail in (f"{reg}4", "5")]
+    for half, sat, kind in itertools.product(halves, ("", ".sat"), NUMERIC):
+        reg = OF_TYPE[kind]
+        out.append(statement(f"mul24{half}{sat}{kind}", f"{reg}1", f"{reg}2", f"{reg}3"))
+        out.append(statement(f"mad24{half}{sat}{kind}", f"{reg}1", f"{reg}2", f"{reg}3", "5"))
+    for op, count in (("sad", 3), ("bfi", 4), ("cnot", 1)):
+        for kind in NUMERIC:
+            reg = OF_TYPE[kind]
+            sources = [f"{reg}{n + 2}" for n in range(count)]
+            out.append(statement(f"{op}{kind}", f"{reg}1", *sources))
+            out.append(statement(f"{op}{kind}", f"{reg}1", *sources[:-1], "5"))
+    for kind in NUMERIC:
+        reg = OF_TYPE[kind]
+        for field in (("%r3", "%r4"), ("%s3", "%u4"), ("4", "14"), ("-1", "300"), ("%h3", "8")):
+            out.append(statement(f"bfi{kind}", f"{reg}1", f"{reg}2", f"{reg}3", *field))
+        out.append(statement(f"bfi{kind}", f"{reg}1", "7", "77", "%r3", "%r4"))
+        for mods in ("", ".shiftamt", ".nosuch"):
+            for result in {"%u1": None, "%r1": None, "%s1": None, f"{reg}1": None}:
+                out.append(statement(f"bfind{mods}{kind}", result, f"{reg}2"))
+                out.append(statement(f"bfind{mods}{kind}", result, "77"))
+    signs = (".u32", ".s32", ".b32", ".u64", "")
+    for a, b, c in itertools.product(signs, signs, ("%r4", "%u4", "%s4", "%f4", "7")):
+        out.append(statement(f"dp4a{a}{b}", "%r1", "%r2", "%r3", c))
+        out += [statement(f"dp2a{h}{a}{b}", "%r1", "%r2", "%r3", c) for h in (".lo", ".hi", "")]
+    for mode in ("", ".f4e", ".b4e", ".rc8", ".ecl", ".ecr", ".rc16", ".nosuch"):
+        for kind in (".b32", ".u32", ".b64", ""):
+            for last in ("%r4", "%u4", "0x3210", "-1", "65536", "%h4"):
+                out.append(statement(f"prmt{kind}{mode}", "%r1", "%r2", "%r3", last))
+    for op, mode, kind in itertools.product(
+        ("szext", "bmsk"), (".clamp", ".wrap", ".nosuch", ""), (".u32", ".s32", ".b32", ".u64", "")
+    ):
+        reg = OF_TYPE.get(kind, "%r")
+        for last in ("%r3", "%u3", "%s3", "%h3", "5", "300", "-1"):
+            out.append(statement(f"{op}{mode}{kind}", f"{reg}1", f"{reg}2", last))
+    for kind in (".b32", ".u32", ".b64", ""):
+        for base, offset in itertools.product(("%r3", "%s3", "%u3", "3"), ("%r4", "%s4", "-1")):
+            out.append(statement(f"fns{kind}", "%r1", "%r2", base, offset))
+    for kind, lut in itertools.product((".b32", ".u32", ".b64"), ("0", "128", "255", "256", "-1")):
+        out.append(statement(f"lop3{kind}", "%r1", "%r2", "%r3", "%r4", lut))
+        out += [
+            statement(f"lop3{op}{kind}", f"{d}|%p1", "%r2", "%r3", "%r4", lut, q)
+            for op in (".or", ".and", ".xor", "")
+            for d in ("%r1", "_")
+            for q in ("%p2", "!%p2", "1", "%r5")
+        ]
+    for op, reg, count in (
+        ("add.cc.u32", "%r", 3), ("addc.u64", "%rd", 3), ("subc.cc.s32", "%r", 3),
+        ("mad.lo.cc.u32", "%r", 4), ("madc.hi.cc.s64", "%rd", 4), ("mul24.lo.u32", "%r", 3),
+        ("mad24.hi.s32", "%r", 4), ("sad.u32", "%r", 4), ("dp4a.u32.s32", "%r", 4),
+        ("dp2a.lo.u32.s32", "%r", 4), ("prmt.b32", "%r", 4), ("prmt.b32.f4e", "%r", 4),
+        ("bfi.b32", "%r", 5), ("bfind.u32", "%r", 2), ("fns.b32", "%r", 4), ("cnot.b32", "%r", 2),
+        ("szext.clamp.s32", "%r", 3), ("bmsk.wrap.b32", "%r", 3),
+    ):  # fmt: skip
+        out += spoil(op, [f"{reg}{n + 1}" for n in range(count)], SOME)
+    out += spoil("lop3.b32", ("%r1", "%r2", "%r3", "%r4", "128"), SOME)
+    out += spoil("lop3.and.b32", ("%r1|%p1", "%r2", "%r3", "%r4", "128", "%p2"), SOME)
+    out += shuffle("add", [".cc", ".s32"], "%r1", "%r2", "%r3")
+    out += shuffle("madc", [".hi", ".cc", ".s32"], "%r1", "%r2", "%r3", "%r4")
+    out += shuffle("mad24", [".hi", ".sat", ".s32"], "%r1", "%r2", "%r3", "%r4")
+    out += shuffle("mul24", [".hi", ".u32"], "%r1", "%r2", "%r3")
+    out += shuffle("dp2a", [".lo", ".s32", ".u32"], "%r1", "%r2", "%r3", "%r4")
+    out += shuffle("prmt", [".b32", ".ecl"], "%r1", "%r2", "%r3", "%r4")
+    out += shuffle("bfind", [".shiftamt", ".s32"], "%r1", "%r2")
+    return unique(out)
+
+
 # --- 12. setp, selp, cvt, cvta -------------------------------------------------------------------
 
 COMPARISONS: tuple[str, ...] = (
@@ -1585,6 +1673,7 @@ FAMILIES: dict[str, Callable[[], list[str]]] = {
     "barrier": barriers,
     "mov": mov,
     "integer": integer,
+    "carries and fields": carries_and_fields,
     "compare/convert": compare_convert,
     "ld/st/branch": load_store_branch,
     "warp": warp,

@@ -67,6 +67,12 @@ DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate(r"(mov|ld|st)\S* .*\{%r1\}", "braces around a single operand"),
     Deliberate(r"(ld|st)\.local\.u32 .*\[16\]", "a number as a local address"),
     Deliberate(
+        r"(addc|subc|madc\.(lo|hi))\.[us]16 ",
+        "a carry into 16 bits: the manual has 32 and 64 only",
+    ),
+    Deliberate(r"\S*\.(cc|shiftamt)(\.s32)?\.\1\b", "a modifier twice"),
+    Deliberate(r"lop3\S* .*, (256|-1)(, \S+)?;", "a table for lop3 of more than a byte"),
+    Deliberate(
         r"(ld|st)\S*\.v8\.[bsu](8|16) ",
         "a vector of eight small elements: ptxas has no code for it",
     ),

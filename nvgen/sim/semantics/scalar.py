@@ -56,13 +56,18 @@ def _binary(compute: Callable[[Integers, Integers], Integers]) -> Maker:
 
     def make(c: Compiler, mi: MachineInstr) -> Step:
         type_ = _type(mi)
-        if _packed(type_) or mi.form.facts.get("sat") is not None:
+        saturates = mi.form.facts.get("sat") is not None
+        if _packed(type_) or (saturates and type_ is not T.S32):
             raise not_simulated(mi.opcode)
         a, b = _inputs(c, mi, "a", "b")
         write = _result(c, mi)
 
         def run(fragment: Fragment) -> Outcome:
             warp = fragment.warp
+            if saturates:
+                x, y = (_as(get(warp), type_).astype(np.int64) for get in (a, b))
+                write(fragment, _saturated(compute(x, y), type_).view(np.uint32))
+                return None
             with np.errstate(over="ignore"):
                 value = compute(_as(a(warp), type_), _as(b(warp), type_))
             write(fragment, value.view(unsigned(type_.bits)))

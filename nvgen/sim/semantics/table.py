@@ -9,6 +9,7 @@ from nvgen.sim.compile import Maker
 from nvgen.sim.semantics import (
     calls,
     control,
+    integers,
     mbarrier,
     memory,
     mma,
@@ -23,7 +24,7 @@ from nvgen.sim.semantics import (
 def makers() -> dict[str, Maker]:
     """What makes the closure of each row's records."""
     found: dict[str, Maker] = {}
-    for chapter in (control, scalar, memory, sync, warp, mbarrier, tma, tcgen05, mma):
+    for chapter in (control, scalar, integers, memory, sync, warp, mbarrier, tma, tcgen05, mma):
         found.update(chapter.SEMANTICS)
     found.update(calls.SEMANTICS)
     found["ld"] = calls.or_passed(found["ld"], calls.load)
