@@ -226,9 +226,9 @@ def _launch(tokens: Tokens, function: MachineFunction) -> None:
         found.get("reqntid", ()),
         found.get("maxntid", ()),
         found.get("cluster", ()),
-        *found.get("maxnreg", (0,)),
-        *found.get("minctasm", (0,)),
-        *found.get("maxclusterrank", (0,)),
+        found.get("maxnreg", (0,))[0],
+        found.get("minctasm", (0,))[0],
+        found.get("maxclusterrank", (0,))[0],
         "blocksareclusters" in found,
     )
 

@@ -24,11 +24,11 @@ from isel.llvm.types import (
     Type,
     VectorType,
 )
-from isel.select.casts import from_predicate, to_predicate
 from isel.select.diagnostics import Unselectable
-from isel.select.integers import extended
+from isel.select.recut import from_predicate, to_predicate
 from isel.select.state import FunctionState, form
 from isel.select.types import BITS, Layout
+from isel.select.widths import extended
 
 T = ScalarType
 _UNITS = {1: T.B8, 2: T.B16, 4: T.B32, 8: T.B64}

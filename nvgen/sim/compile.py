@@ -111,9 +111,10 @@ class Compiler:
     def passed(self) -> dict[str, int]:
         """Bytes of what lies in parameters of functions: its own ones, its result, its calls'."""
         own = self.function
-        interface = () if own.is_kernel else (*own.params, *own.results)
-        of_calls = (v for v in own.variables if v.space is Space.PARAM)
-        return {p.name: p.size for p in (*interface, *of_calls)}
+        found = {v.name: v.size for v in own.variables if v.space is Space.PARAM}
+        if not own.is_kernel:
+            found |= {p.name: p.size for p in (*own.params, *own.results)}
+        return found
 
     def registers(self) -> Registers:
         """Fresh registers for one warp; one that no numpy type holds is there, but never used."""
