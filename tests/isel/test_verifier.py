@@ -491,7 +491,8 @@ class Call:
         elif type_.startswith("p"):
             yield f"ptr addrspace({type_[1:] or 0})", f"%p{type_[1:]}"
         else:
-            yield type_, {"i1": "%c", "i16": "%h", "i32": "%i", "i64": "%l"}[type_]
+            names = {"i1": "%c", "i16": "%h", "i32": "%i", "i64": "%l"}
+            yield type_, names.get(type_, "zeroinitializer")
 
     def _registers(self, name: str) -> int:
         """The length of a vector; PTX ISA, Tables 47 and 48, and tcgen05.mma's lane mask."""
