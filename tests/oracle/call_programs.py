@@ -157,9 +157,7 @@ PROGRAMS = {
         for bits in (1, 8, 16, 32)
         for how in ("signext", "zeroext")
     },
-    "a recursion": kernel(
-        _FACTORIAL, "  %n = and i64 %v, 15\n  %r = call i64 @f(i64 %n)"
-    ),
+    "a recursion": kernel(_FACTORIAL, "  %n = and i64 %v, 15\n  %r = call i64 @f(i64 %n)"),
     "a mutual recursion": kernel(
         _EVEN_ODD,
         "  %n = and i32 %w, 31\n  %e = call i1 @even(i32 %n)\n  %r = zext i1 %e to i64",
