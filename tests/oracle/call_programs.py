@@ -151,10 +151,16 @@ _STORES = """define internal void @put(ptr addrspace(1) %p, i64 %v) noinline {
   ret void
 }"""
 
+_LONG = """define internal i128 @f(i128 %a, i1 %b, i128 %c) noinline {
+  %s = add i128 %a, %c
+  %t = select i1 %b, i128 %s, i128 %a
+  ret i128 %t
+}"""
+
 PROGRAMS = {
     **{
         f"i{bits} {how}": _extended(bits, how)
-        for bits in (1, 8, 16, 32)
+        for bits in (1, 5, 8, 16, 24, 32, 48)
         for how in ("signext", "zeroext")
     },
     "a recursion": kernel(_FACTORIAL, "  %n = and i64 %v, 15\n  %r = call i64 @f(i64 %n)"),
@@ -248,6 +254,17 @@ done:
   call void @put(ptr addrspace(1) %there, i64 %v)
   %back = load i64, ptr addrspace(1) %there
   %r = add i64 %back, 1""",
+    ),
+    "integers of 128 bits": kernel(
+        _LONG,
+        """  %a = zext i64 %v to i128
+  %b = trunc i64 %v to i1
+  %c = shl i128 %a, 77
+  %got = call i128 @f(i128 %a, i1 %b, i128 %c)
+  %high = lshr i128 %got, 64
+  %l = trunc i128 %got to i64
+  %h = trunc i128 %high to i64
+  %r = xor i64 %l, %h""",
     ),
     "a tail call": kernel(
         _FACTORIAL

@@ -18,10 +18,14 @@ from tests.oracle.call_programs import PROGRAMS
 TARGET, PTX = "sm_90a", "8.6"
 
 TYPES = (
-    "i1", "i8", "i16", "i32", "i64", "half", "bfloat", "float", "double", "ptr", "ptr addrspace(3)",
+    "i1", "i8", "i16", "i32", "i64", "i3", "i24", "i48", "i128", "half", "bfloat", "float", "double",
+    "ptr", "ptr addrspace(3)",
     "<2 x half>", "<4 x float>", "<3 x i8>", "<2 x i64>", "<3 x double>", "[3 x i8]", "[2 x float]",
     "{ i8, i64 }", "{ float }", "<{ i8, i32 }>", "{ i8, [3 x i16], { double, i1 } }",
 )  # fmt: skip
+
+_ODD = ("i3", "i24", "i48")
+"""Widths that LLVM's own tables of calls by pointer cannot hold."""
 
 _HEAD = re.compile(r"\.func\s*(\([^)]*\))?\s*(\w+)\s*\(([^)]*)\)\s*(\.noreturn)?")
 _PROTOTYPE = re.compile(r"\.callprototype\s*(\([^)]*\))?\s*_\s*(\([^)]*\))?\s*(\.noreturn)?")
@@ -68,7 +72,7 @@ def test_every_type_is_passed_as_llvm_passes_it():
 declare {t} @there{n}({t})
 define {t} @f{n}({t} %a, ptr %f) {{
   %b = call {t} @there{n}({t} %a)
-  %c = call {t} %f({t} %b)
+  %c = call {t} {"@there" + str(n) if t in _ODD else "%f"}({t} %b)
   ret {t} %c
 }}""")
     theirs, ours = both("\n".join(parts))
