@@ -11,20 +11,21 @@ from intrinsics.mir import MachineFunction, MachineInstr, Reg
 
 def remove_dead_code(function: MachineFunction) -> None:
     """Drop pure records that no kept record needs."""
-    definition: dict[Reg, MachineInstr] = {}
+    unneeded: dict[Reg, MachineInstr] = {}  # results of pure records, until somebody reads them
     work: list[MachineInstr] = []
     for mi in function.instructions():
         if mi.form.is_pure:
             for reg in mi.defs():
-                definition[reg] = mi
+                unneeded[reg] = mi
         else:
             work.append(mi)
-    kept = {id(mi) for mi in work}
     while work:
         for reg in work.pop().uses():
-            maker = definition.get(reg)
-            if maker is not None and id(maker) not in kept:
-                kept.add(id(maker))
+            maker = unneeded.pop(reg, None)
+            if maker is not None:
                 work.append(maker)
-    for block in function.blocks:
-        block.instrs = [mi for mi in block.instrs if id(mi) in kept]
+    makers = {id(mi): mi for mi in unneeded.values()}
+    dead = {n for n, mi in makers.items() if all(reg in unneeded for reg in mi.defs())}
+    if dead:
+        for block in function.blocks:
+            block.instrs = [mi for mi in block.instrs if id(mi) not in dead]

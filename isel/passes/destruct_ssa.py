@@ -38,8 +38,7 @@ def destruct_ssa(function: MachineFunction) -> None:
     if not any(_phis(block) for block in function.blocks):
         return
     before = _split_critical_edges(function)
-    moves = _place_moves(function)
-    _coalesce(function, moves, before)
+    _coalesce(function, _place_moves(function), before)
 
 
 def move(function: MachineFunction, result: Reg, source: Scalar, loc: int) -> MachineInstr:
@@ -112,8 +111,8 @@ def _rename_incoming(block: Block, old: str, new: str) -> None:
 # ---- moves -----------------------------------------------------------------------------------
 
 
-def _place_moves(function: MachineFunction) -> list[MachineInstr]:
-    """Turn PHI records into moves; returns those between two registers."""
+def _place_moves(function: MachineFunction) -> list[tuple[Reg, Reg]]:
+    """Turn PHI records into moves; returns the two registers of each that has two."""
     by_name = {block.name: block for block in function.blocks}
     parallel: dict[str, list[tuple[Reg, Scalar, int]]] = {}
     for block in function.blocks:
@@ -127,13 +126,15 @@ def _place_moves(function: MachineFunction) -> list[MachineInstr]:
                 assert isinstance(label, Label)
                 parallel.setdefault(label.name, []).append((result, value, phi.loc))
         del block.instrs[: len(phis)]
-    found: list[MachineInstr] = []
+    found: list[tuple[Reg, Reg]] = []
     for name, moves in parallel.items():
         ordered = _sequence(function, moves)
         instrs = by_name[name].instrs
         end = next((i for i, mi in enumerate(instrs) if mi.form.is_terminator), len(instrs))
         instrs[end:end] = ordered
-        found += [mi for mi in ordered if type(mi.ops[1]) is int]
+        for result, source in [mi.ops for mi in ordered]:
+            if type(result) is int and type(source) is int:
+                found.append((result, source))
     return found
 
 
@@ -187,15 +188,14 @@ class _Part:
 
 
 def _coalesce(
-    function: MachineFunction, moves: list[MachineInstr], before: Sequence[Sequence[int]]
+    function: MachineFunction, moves: list[tuple[Reg, Reg]], before: Sequence[Sequence[int]]
 ) -> None:
     """Make one register of the two ends of a move wherever they are never live together."""
-    ends = {reg for mi in moves for reg in (*mi.defs(), *mi.uses())}
+    ends = {reg for pair in moves for reg in pair}
     parts = [_part(block, ends) for block in function.blocks]
     union = _Classes(ends, _interference(parts, before))
     classes, names = function.regs.classes, function.regs.names
-    for mi in moves:
-        (result,), (source,) = mi.defs(), mi.uses()
+    for result, source in moves:
         if classes[result] is classes[source]:
             union.join(result, source)
     table = {reg: union.find(reg) for reg in sorted(ends)}
@@ -204,8 +204,9 @@ def _coalesce(
     for block, part in zip(function.blocks, parts, strict=True):
         for touch in part.touches:
             touch.mi.map_registers(table)
-        if part.touches:
-            block.instrs = [mi for mi in block.instrs if not _is_identity(mi)]
+        gone = {id(touch.mi) for touch in part.touches if _is_identity(touch.mi)}
+        if gone:
+            block.instrs = [mi for mi in block.instrs if id(mi) not in gone]
 
 
 def _part(block: Block, ends: set[Reg]) -> _Part:

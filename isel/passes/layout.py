@@ -47,7 +47,10 @@ def _thread_jumps(function: MachineFunction) -> None:
     for block in function.blocks:
         for mi in block.terminators():
             mi.ops = tuple(
-                [Label(onward.get(op.name, op.name)) if type(op) is Label else op for op in mi.ops]
+                [
+                    Label(onward[op.name]) if type(op) is Label and op.name in onward else op
+                    for op in mi.ops
+                ]
             )
 
 

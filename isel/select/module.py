@@ -296,7 +296,9 @@ class _Selector:
 
     def location_of(self, function: ir.Function, i: ir.Instruction) -> int:
         """The index of an instruction's location."""
-        where = *self._line(function, i), *self._debug(function, i)
+        no_debug = i.dbg is None and self.source.debug is None
+        debug = ("", 0) if no_debug else self._debug(function, i)
+        where = *self._line(function, i), *debug
         index = self.locations.get(where)
         if index is None:
             index = self.locations[where] = len(self.out.locations)
