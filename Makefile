@@ -30,8 +30,9 @@ unit: $(READY) ## the tests, on all cores
 gpu-test: $(READY) ## the tests that also run on a GPU, on the GPU that is here
 	$(BIN)/python -m pytest -n auto -m "gpu or nvgen_kernel_test" --device cuda -rs
 
-bench: $(READY) ## speed: ratios of nvgen's stages to LLVM's, in one run
+bench: $(READY) ## speed and machine code: ratios of nvgen's to LLVM's, in one run
 	$(BIN)/python tests/benchmarks/compile_speed.py
+	$(BIN)/python tests/benchmarks/machine_code.py
 
 reference: $(READY) ## write intrinsics/reference anew from the rows
 	$(BIN)/python -m intrinsics.reference_page

@@ -93,10 +93,11 @@ class _PlainPlace:
         self._facts = facts
         self.known: dict[_Shape, bool] = {}
         self._numbers: Numbers | None = None
-        if operand.kind is Kind.NUMBER or (
-            operand.kind is Kind.VALUE and number_fits(operand.type_under(facts), Imm(0))
-        ):
+        fitting = number_fits(operand.type_under(facts), Imm(0))
+        if operand.kind is Kind.NUMBER or (operand.kind is Kind.VALUE and fitting):
             self._numbers = operand.numbers_under(facts)
+        elif operand.kind is Kind.SOURCE and fitting:
+            self._numbers = Numbers()
         self._any_number = self._numbers == Numbers()
 
     def takes(self, op: Imm) -> bool:

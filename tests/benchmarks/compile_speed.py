@@ -2,12 +2,14 @@
 
     python tests/benchmarks/compile_speed.py [--json OUT] [--repeat N] [--size N ...]
 
-Four modules of scalar code are made, of 1,000 and of 10,000 LLVM instructions: one straight line,
-and one of many small blocks with phis, a loop and a diamond after the other.  Every value ends up
-in memory, so that no stage has dead code to skip.
+Six modules of scalar code are made, of 1,000, 10,000 and 50,000 LLVM instructions: one straight
+line, and one of many small blocks with phis, a loop and a diamond after the other.  Every value
+ends up in memory, so that no stage has dead code to skip.
 
-Each stage of nvgen runs several times on the same input; the table shows the median of the
-processor's time, in microseconds per LLVM instruction:
+Each stage of nvgen runs several times on the same input, a large one three times; the table shows
+the median of the processor's time, in microseconds per LLVM instruction.  What a stage learns once
+in a process (the forms of instructions) it has learned before the clock starts, as LLVM has its
+tables; no stage keeps anything of a module.  The stages:
 
     parse     llvmlite parses, verifies and reprints the text (the guard against aborts included)
     read      the reprint becomes nvgen's view of the module, with the user's line numbers
@@ -16,12 +18,15 @@ processor's time, in microseconds per LLVM instruction:
     print     PTX
 
 LLVM's figures are `TargetMachine.emit_assembly` at -O0 and -O3 on the same module, parsed before
-the clock starts, in a process of its own because LLVM may end the process that it runs in.  The
-ratios compare read + select + verify + print with it: a ratio below 1 says that nvgen is faster.
+the clock starts, in a process of its own because LLVM may end the process that it runs in.  It
+is stopped after LIMIT seconds of the processor's time, and the table then says what it took at
+least.  The ratios compare read + select + verify + print with it: a ratio below 1 says that nvgen
+is faster.  The growth of a module is the time for an instruction of the largest size by that of
+the smallest: 1 is linear.
 
-The cold start is the wall time of `python -m nvgen check` on a file of a few lines, next to that of
-an interpreter that only imports llvmlite's binding; each runs once before, so that Python has the
-modules' bytecode.  Nothing is asserted: other programs run here.
+The cold start is the wall time of `python -m nvgen check` and `compile` on a file of a few lines,
+next to that of an interpreter that only imports llvmlite's binding; each runs once before, so that
+Python has the modules' bytecode.  Nothing is asserted: other programs run here.
 """
 
 from __future__ import annotations
@@ -30,7 +35,10 @@ import argparse
 import functools
 import gc
 import json
+import math
 import os
+import resource
+import signal
 import statistics
 import subprocess
 import sys
@@ -48,7 +56,13 @@ if str(ROOT) not in sys.path:  # run as a script: the folder of this file comes 
 TARGET = "sm_100a"
 LLVM_PTX = "+ptx86"
 STAGES = ("parse", "read", "select", "verify", "print")
-SIZES = (1_000, 10_000)
+SIZES = (1_000, 10_000, 50_000)
+LARGE = 20_000
+"""From here on a module is measured three times at most by nvgen, and once by LLVM."""
+
+LIMIT = 25
+"""Seconds of the processor's time after which LLVM is stopped."""
+
 HEADER = (
     'target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"\n'
     'target triple = "nvptx64-nvidia-cuda"\n'
@@ -201,6 +215,8 @@ def serve() -> None:
     times = []
     for _ in range(job["repeat"]):
         module = binding.parse_assembly(job["text"], context=binding.create_context())
+        ends = math.ceil(time.process_time()) + LIMIT
+        resource.setrlimit(resource.RLIMIT_CPU, (ends, resource.RLIM_INFINITY))
         start = time.process_time()
         machine.emit_assembly(module)
         times.append(time.process_time() - start)
@@ -208,7 +224,7 @@ def serve() -> None:
 
 
 def llvm_seconds(text: str, opt: int, repeat: int) -> float | None:
-    """The median seconds of emit_assembly; None when LLVM ended its process."""
+    """The median seconds of emit_assembly; LIMIT when it took more, None when LLVM gave up."""
     job: Job = {"text": text, "opt": opt, "repeat": repeat}
     child = subprocess.run(
         [sys.executable, __file__, "--serve"],
@@ -217,6 +233,8 @@ def llvm_seconds(text: str, opt: int, repeat: int) -> float | None:
         text=True,
         check=False,
     )
+    if child.returncode == -signal.SIGXCPU:
+        return LIMIT
     return float(json.loads(child.stdout)) if child.returncode == 0 else None
 
 
@@ -230,10 +248,12 @@ def cold_start(repeat: int) -> dict[str, float]:
         file.write_text("define ptx_kernel void @k() {\n  ret void\n}\n")
         bytecode = Path(folder, "bytecode")
         check = ["-m", "nvgen", "check", str(file), "--target", TARGET]
+        compile_ = ["-m", "nvgen", "compile", str(file), "-o", "-", "--target", TARGET]
         commands = {
             "python -c pass": ["-c", "pass"],
             "python -c 'import llvmlite.binding'": ["-c", "import llvmlite.binding"],
             "python -m nvgen check small.ll": check,
+            "python -m nvgen compile small.ll -o -": compile_,
         }
         times = {}
         for name, arguments in commands.items():
@@ -276,7 +296,8 @@ def measure(name: str, size: int, repeat: int) -> Case:
     text = MODULES[name](size)
     count = instructions(text)
     scale = 1e6 / count
-    llvm = [llvm_seconds(text, opt, min(repeat, 3)) for opt in (0, 3)]
+    repeat = repeat if size < LARGE else min(repeat, 3)
+    llvm = [llvm_seconds(text, opt, min(repeat, 3) if size < LARGE else 1) for opt in (0, 3)]
     o0, o3 = (None if seconds is None else seconds * scale for seconds in llvm)
     stages = {stage: s * scale for stage, s in stages_of(text, repeat).items()}
     return Case(name, count, stages, o0, o3)
@@ -288,19 +309,34 @@ def table(cases: list[Case]) -> Iterator[str]:
     yield "µs per LLVM instruction; ratios are (read + select + verify + print) / LLVM"
     yield f"{'module':<22}" + "".join(f"{head:>10}" for head in heads)
     for case in cases:
-        figures = [case.nvgen[stage] for stage in STAGES]
-        figures += [sum(figures), case.llvm_o0, case.llvm_o3]
-        figures += [_ratio(case.work, llvm) for llvm in (case.llvm_o0, case.llvm_o3)]
+        stages = [case.nvgen[stage] for stage in STAGES]
+        shown = [f"{figure:.2f}" for figure in (*stages, sum(stages))]
+        theirs = (case.llvm_o0, case.llvm_o3)
+        shown += [_taken(case, figure) for figure in theirs]
+        shown += [_ratio(case, figure) for figure in theirs]
         name = f"{case.module} {case.instructions:,}"
-        yield f"{name:<22}" + "".join(f"{_figure(figure):>10}" for figure in figures)
+        yield f"{name:<22}" + "".join(f"{text:>10}" for text in shown)
+    for name in dict.fromkeys(case.module for case in cases):
+        sizes = [case for case in cases if case.module == name]
+        if len(sizes) > 1:
+            yield f"growth of {name}: {sizes[-1].work / sizes[0].work:.2f}"
 
 
-def _ratio(ours: float, theirs: float | None) -> float | None:
-    return None if theirs is None else ours / theirs
+def _stopped(case: Case, llvm: float) -> bool:
+    """Whether LLVM was stopped before it was ready."""
+    return llvm * case.instructions >= LIMIT * 1e6 * 0.999
 
 
-def _figure(value: float | None) -> str:
-    return "aborted" if value is None else f"{value:.2f}"
+def _taken(case: Case, llvm: float | None) -> str:
+    if llvm is None:
+        return "aborted"
+    return f"> {llvm:.0f}" if _stopped(case, llvm) else f"{llvm:.2f}"
+
+
+def _ratio(case: Case, llvm: float | None) -> str:
+    if llvm is None:
+        return "-"
+    return f"{'< ' if _stopped(case, llvm) else ''}{case.work / llvm:.2f}"
 
 
 def main() -> None:
