@@ -92,12 +92,7 @@ class _PlainPlace:
         self._operand = operand
         self._facts = facts
         self.known: dict[_Shape, bool] = {}
-        self._numbers: Numbers | None = None
-        fitting = number_fits(operand.type_under(facts), Imm(0))
-        if operand.kind is Kind.NUMBER or (operand.kind is Kind.VALUE and fitting):
-            self._numbers = operand.numbers_under(facts)
-        elif operand.kind is Kind.SOURCE and fitting:
-            self._numbers = Numbers()
+        self._numbers = _literals(operand, facts)
         self._any_number = self._numbers == Numbers()
 
     def takes(self, op: Imm) -> bool:
@@ -108,6 +103,20 @@ class _PlainPlace:
         place = _Place(self._facts, self._operand, classes, lambda _: None)
         found = self.known[shape] = not any(True for _ in place.problems(op))
         return found
+
+
+def _literals(operand: Operand, facts: Facts) -> Numbers | None:
+    """The integers that a place takes, where only their range counts; None for no integer."""
+    match operand.kind:
+        case Kind.NUMBER:
+            return operand.numbers_under(facts)
+        case Kind.VALUE if number_fits(operand.type_under(facts), Imm(0)):
+            return operand.numbers_under(facts)
+        case Kind.SOURCE if number_fits(operand.type_under(facts), Imm(0)):
+            return Numbers()
+        case Kind.PREDICATE if operand.number_too:
+            return Numbers()
+    return None
 
 
 @functools.cache
