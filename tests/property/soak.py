@@ -15,6 +15,7 @@ import collections
 import re
 import sys
 import time
+import warnings
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -53,9 +54,10 @@ def features_of(text: str) -> frozenset[str]:
 class Hunt:
     """One run over many programs, and the file that the smallest failure goes to."""
 
-    def __init__(self, names: list[str], path: Path, *, refusals: bool) -> None:
+    def __init__(self, names: list[str], path: Path, end: float, *, refusals: bool) -> None:
         self.names = names
         self.path = path
+        self.end = end
         self.refusals = refusals
         self.count = 0
         self.refused: collections.Counter[str] = collections.Counter()
@@ -63,7 +65,9 @@ class Hunt:
         self._smallest = 0
 
     def judge(self, program: Program) -> None:
-        """Every property of one program."""
+        """Every property of one program; none when the time is over."""
+        if time.monotonic() > self.end and not self.message:
+            return
         self.count += 1
         for name in self.names:
             try:
@@ -93,7 +97,8 @@ def _first_line(error: Exception) -> str:
 def hunt(options: argparse.Namespace, round_: int) -> Hunt:
     """Draw programs until one fails, and shrink it."""
     path = options.folder / f"{options.seed + round_:04}.ll"
-    found = Hunt(options.judge.split(","), path, refusals=options.refusals)
+    end = time.monotonic() + 60 * options.minutes
+    found = Hunt(options.judge.split(","), path, end, refusals=options.refusals)
 
     @seed(options.seed + round_)
     @settings(
@@ -141,6 +146,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--examples", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=1, help="go on after a failure, so often")
+    parser.add_argument("--minutes", type=float, default=60.0, help="of one round")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--features", default="all")
     parser.add_argument("--judge", default="values")
@@ -148,6 +154,7 @@ def main() -> int:
     parser.add_argument("--refusals", action="store_true")
     parser.add_argument("--replay", type=Path)
     options = parser.parse_args()
+    warnings.simplefilter("error")
     if options.replay:
         return replay(options.replay, options.judge.split(","))
     failures = 0
