@@ -144,13 +144,11 @@ SATURATING = dict.fromkeys(("sadd.sat", "ssub.sat", "ushl.sat", "sshl.sat"), 2)
 
 
 def intrinsic(w: Writer, scope: Scope, type_: Type, picks: Picks) -> Value:
-    found = integers_of(type_)
+    found = wide(integers_of(type_))
     known = INTEGER_INTRINSICS | (SATURATING if "saturation" in w.features else {})
     name = picks.one([*known])
     if name == "bswap" and bits_of(found) % 16:
         found = like(found, Int(16))
-    if name in ("ucmp", "scmp"):
-        found = wide(found)
     given = [w.operand(scope, found, picks) for _ in range(known[name])]
     if name in ("ushl.sat", "sshl.sat"):
         given[1] = amount(w, given[1])

@@ -13,16 +13,21 @@ from tests.property import judges
 from tests.property.plans import Plan, plans
 from tests.property.program import build
 
+INTEGERS = {"division", "intrinsics", "saturation", "overflow", "odd", "i128"}
+FLOW = {"control", "switch", "return", "division"}
+
 AREAS = {
-    "integers": {"division"},
-    "flow": {"division", "control", "switch", "return"},
+    "integers": INTEGERS,
+    "vectors": INTEGERS | {"vectors", "dynamic"},
+    "flow": FLOW,
+    "vectors in loops": FLOW | {"vectors", "odd"},
 }
 """Features that are tried together."""
 
 
 @pytest.mark.parametrize("area", AREAS)
 def test_the_host_and_the_device_agree(area: str):
-    @settings(max_examples=25)
+    @settings(max_examples=14)
     @given(plans(frozenset(AREAS[area])))
     def check(plan: Plan) -> None:
         judges.same_bytes(build(plan))
@@ -32,7 +37,7 @@ def test_the_host_and_the_device_agree(area: str):
 
 @pytest.mark.parametrize("area", AREAS)
 def test_text_read_back_runs_the_same(area: str):
-    @settings(max_examples=12)
+    @settings(max_examples=6)
     @given(plans(frozenset(AREAS[area])))
     def check(plan: Plan) -> None:
         judges.round_trips(build(plan))
