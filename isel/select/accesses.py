@@ -9,22 +9,15 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-from intrinsics.mir import Form, Imm, Mem, Op, Reg
+from intrinsics.mir import Form, Mem, Op, Reg
 from intrinsics.modifiers import ScalarType, Sem, Space, Vec
 from isel.llvm import ir
 from isel.llvm.types import FloatType, IntType, PointerType, Type, VectorType
 from isel.select.diagnostics import Unselectable, not_yet
-from isel.select.recut import (
-    element_widths,
-    from_predicate,
-    join,
-    recut,
-    split,
-    to_predicate,
-)
+from isel.select.odd_accesses import is_odd, load_odd, store_odd
+from isel.select.recut import from_predicate, join, split, to_predicate
 from isel.select.state import FunctionState, form
 from isel.select.types import BITS, SPACES, TENSOR_SPACE
-from isel.select.widths import elements
 
 T = ScalarType
 
@@ -55,7 +48,7 @@ def load(state: FunctionState, i: ir.Load) -> None:
     space = _space(i.pointer.type, "load")
     mem = state.address(i.pointer)
     if is_odd(i.type):
-        _load_odd(state, i, mem, space)
+        load_odd(state, i, mem, lambda unit, n: _access("ld", space, unit, n, i.volatile))
         return
     results = state.define(i.result, i.type)
     for piece in _pieces(state, i.type, i.alignment):
@@ -105,7 +98,7 @@ def store(state: FunctionState, i: ir.Store) -> None:
     space = _space(i.pointer.type, "store")
     mem = state.address(i.pointer)
     if is_odd(i.value.type):
-        _store_odd(state, i, mem, space)
+        store_odd(state, i, mem, lambda unit, n: _access("st", space, unit, n, i.volatile))
         return
     classes = state.layout.classes(i.value.type)
     values = state.value(i.value)
@@ -127,80 +120,6 @@ def store(state: FunctionState, i: ir.Store) -> None:
                 elements = part[at * piece.packed : (at + 1) * piece.packed]
                 join(state, unit, elements, piece.unit.bits // piece.packed)
         state.emit(_access("st", space, piece.unit, len(moved), i.volatile), where, _vector(moved))
-
-
-def is_odd(type_: Type) -> bool:
-    """Whether the bits of a value lie in memory in other pieces than in registers.
-
-    A vector of such elements has no gaps between them.
-    """
-    element = type_.scalar
-    if not isinstance(element, IntType):
-        return False
-    if element.bits == 1:
-        return isinstance(type_, VectorType)
-    return element.bits not in (8, 16, 32, 64)
-
-
-def _odd_units(bits: int, alignment: int) -> list[tuple[int, int]]:
-    """(offset, bytes) of the whole bytes that hold `bits` bits, each at most 8 bytes."""
-    found, at, size = [], 0, (bits + 7) // 8
-    while at < size:
-        unit = next(n for n in (8, 4, 2, 1) if n <= size - at and (at | alignment) % n == 0)
-        found.append((at, unit))
-        at += unit
-    return found
-
-
-def _runs(units: list[tuple[int, int]], alignment: int) -> list[tuple[int, int, int]]:
-    """(offset, bytes, count): pairs of 8 bytes that lie on 16 move together."""
-    found: list[tuple[int, int, int]] = []
-    for at, size in units:
-        before = found[-1] if found else (0, 0, 0)
-        if size == 8 and before == (at - 8, 8, 1) and ((at - 8) | alignment) % 16 == 0:
-            found[-1] = (at - 8, 8, 2)
-        else:
-            found.append((at, size, 1))
-    return found
-
-
-def _load_odd(state: FunctionState, i: ir.Load, mem: Mem, space: Space | None) -> None:
-    """Bytes, then the value out of them."""
-    widths = element_widths(state, i.type)
-    alignment = i.alignment or 1
-    units = _odd_units(sum(widths), alignment)
-    moved = [state.new(_class(_UNITS[size])) for _, size in units]
-    first = 0
-    for at, size, count in _runs(units, alignment):
-        where = Mem(mem.base, mem.offset + at)
-        regs = moved[first : first + count]
-        state.emit(_access("ld", space, _UNITS[size], count, i.volatile), _vector(regs), where)
-        first += count
-    state.zero_above.update(
-        {reg: 8 for reg, (_, size) in zip(moved, units, strict=True) if size == 1}
-    )
-    loaded = [8 * size for _, size in units]
-    recut(state, moved, loaded, state.define(i.result, i.type), widths)
-
-
-def _store_odd(state: FunctionState, i: ir.Store, mem: Mem, space: Space | None) -> None:
-    """Whole bytes out of the value; the bits above it are stored as zeros."""
-    widths = element_widths(state, i.value.type)
-    alignment = i.alignment or 1
-    units = _odd_units(sum(widths), alignment)
-    stored = [8 * size for _, size in units]
-    moved = [state.new(_class(_UNITS[size])) for _, size in units]
-    ops = [op for ops in elements(state, i.value) for op in ops]
-    spare = sum(stored) - sum(widths)
-    if spare:
-        ops, widths = [*ops, Imm(0)], [*widths, spare]
-    recut(state, ops, widths, moved, stored)
-    first = 0
-    for at, size, count in _runs(units, alignment):
-        where = Mem(mem.base, mem.offset + at)
-        regs = moved[first : first + count]
-        state.emit(_access("st", space, _UNITS[size], count, i.volatile), where, _vector(regs))
-        first += count
 
 
 def _store_parts(

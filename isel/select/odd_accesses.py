@@ -1,0 +1,101 @@
+"""Loads and stores of integers of odd widths, of wide ones, and of vectors of them.
+
+Layer: isel.select.  In memory such a value is a row of bytes, with zeros above its highest bit; a
+vector of such elements has no gaps between them.  Whole bytes move, and the value is put together
+out of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from intrinsics.mir import Form, Imm, Mem
+from intrinsics.modifiers import ScalarType
+from isel.llvm import ir
+from isel.llvm.types import IntType, Type, VectorType
+from isel.select.recut import element_widths, recut
+from isel.select.state import FunctionState
+from isel.select.types import BITS
+from isel.select.widths import elements
+
+T = ScalarType
+
+Access: TypeAlias = Callable[[ScalarType, int], Form]
+"""Gives the form of ld or st that moves so many units of a type."""
+
+_UNITS = {1: T.B8, 2: T.B16, 4: T.B32, 8: T.B64}
+
+
+def is_odd(type_: Type) -> bool:
+    """Whether the bits of a value lie in memory in other pieces than in registers.
+
+    A vector of such elements has no gaps between them.
+    """
+    element = type_.scalar
+    if not isinstance(element, IntType):
+        return False
+    if element.bits == 1:
+        return isinstance(type_, VectorType)
+    return element.bits not in (8, 16, 32, 64)
+
+
+def _odd_units(bits: int, alignment: int) -> list[tuple[int, int]]:
+    """(offset, bytes) of the whole bytes that hold `bits` bits, each at most 8 bytes."""
+    found, at, size = [], 0, (bits + 7) // 8
+    while at < size:
+        unit = next(n for n in (8, 4, 2, 1) if n <= size - at and (at | alignment) % n == 0)
+        found.append((at, unit))
+        at += unit
+    return found
+
+
+def _runs(units: list[tuple[int, int]], alignment: int) -> list[tuple[int, int, int]]:
+    """(offset, bytes, count): pairs of 8 bytes that lie on 16 move together."""
+    found: list[tuple[int, int, int]] = []
+    for at, size in units:
+        before = found[-1] if found else (0, 0, 0)
+        if size == 8 and before == (at - 8, 8, 1) and ((at - 8) | alignment) % 16 == 0:
+            found[-1] = (at - 8, 8, 2)
+        else:
+            found.append((at, size, 1))
+    return found
+
+
+def load_odd(state: FunctionState, i: ir.Load, mem: Mem, access: Access) -> None:
+    """Bytes, then the value out of them."""
+    widths = element_widths(state, i.type)
+    alignment = i.alignment or 1
+    units = _odd_units(sum(widths), alignment)
+    moved = [state.new(BITS[max(8 * size, 16)]) for _, size in units]
+    first = 0
+    for at, size, count in _runs(units, alignment):
+        where = Mem(mem.base, mem.offset + at)
+        regs = moved[first : first + count]
+        state.emit(access(_UNITS[size], count), regs[0] if count == 1 else tuple(regs), where)
+        first += count
+    state.zero_above.update(
+        {reg: 8 for reg, (_, size) in zip(moved, units, strict=True) if size == 1}
+    )
+    loaded = [8 * size for _, size in units]
+    recut(state, moved, loaded, state.define(i.result, i.type), widths)
+
+
+def store_odd(state: FunctionState, i: ir.Store, mem: Mem, access: Access) -> None:
+    """Whole bytes out of the value; the bits above it are stored as zeros."""
+    widths = element_widths(state, i.value.type)
+    alignment = i.alignment or 1
+    units = _odd_units(sum(widths), alignment)
+    stored = [8 * size for _, size in units]
+    moved = [state.new(BITS[max(8 * size, 16)]) for _, size in units]
+    ops = [op for ops in elements(state, i.value) for op in ops]
+    spare = sum(stored) - sum(widths)
+    if spare:
+        ops, widths = [*ops, Imm(0)], [*widths, spare]
+    recut(state, ops, widths, moved, stored)
+    first = 0
+    for at, size, count in _runs(units, alignment):
+        where = Mem(mem.base, mem.offset + at)
+        regs = moved[first : first + count]
+        state.emit(access(_UNITS[size], count), where, regs[0] if count == 1 else tuple(regs))
+        first += count
