@@ -106,6 +106,8 @@ def extend_to(state: FunctionState, result: Reg, op: Scalar, width: int, *, sign
     types = {8: T.S8, **SIGNED} if signed else {8: T.U8, **UNSIGNED}
     if width in types:
         state.emit(form("cvt.int", dtype=types[target], atype=types[width]), result, reg)
+        if target == 2 * width and width > 8:
+            state.halves[result] = (reg, signed)
     elif source == target:
         extend_into(state, result, reg, width, signed=signed)
     elif signed:

@@ -16,9 +16,11 @@ from intrinsics.modifiers import FunnelMode, ScalarType
 from isel.llvm import values as llvm
 from isel.llvm.ir import Call
 from isel.llvm.types import IntType, StructType, VectorType
+from isel.llvm.vocabulary import Opcode
 from isel.select.diagnostics import Unselectable
 from isel.select.element import Work
 from isel.select.generic_wide import WIDE
+from isel.select.integers import binary_element
 from isel.select.overflow import OVERFLOWS, SATURATES
 from isel.select.recut import permute
 from isel.select.reductions import select_reduction
@@ -206,7 +208,9 @@ def _distance(work: Work) -> Scalar:
     op = work.operand(2, signed=False)
     if isinstance(op, Imm):
         return Imm(op.value % work.width)
-    return work.narrow_amount(work.emit("rem.int", UNSIGNED[work.bits], op, Imm(work.width)))
+    left = work.state.new(BITS[work.bits])
+    binary_element(work.state, Opcode.UREM, work.width, (left,), (op,), (Imm(work.width),))
+    return work.narrow_amount(left)
 
 
 def _funnel_word(work: Work, low: Scalar, high: Scalar, distance: Scalar, *, left: bool) -> Reg:

@@ -14,6 +14,7 @@ from isel.llvm.types import IntType, PointerType
 from isel.llvm.vocabulary import IntPredicate, Opcode
 from isel.select import wide
 from isel.select.diagnostics import not_yet
+from isel.select.division import divide_by_number
 from isel.select.state import FunctionState, Values, form
 from isel.select.types import BITS, SIGNED, UNSIGNED, container
 from isel.select.widths import LIMB, elements, extend, in_elements, shift_amount
@@ -38,6 +39,7 @@ _BINARY: dict[Opcode, tuple[str, dict[int, ScalarType]]] = {
 }
 _SHIFTS = (Opcode.SHL, Opcode.LSHR, Opcode.ASHR)
 _REMAINDERS = (Opcode.UREM, Opcode.SREM)
+_DIVISIONS = (Opcode.UDIV, Opcode.SDIV, *_REMAINDERS)
 _SIGN_COUNTS = {
     Opcode.LSHR: False,
     Opcode.ASHR: True,
@@ -136,10 +138,40 @@ def _arithmetic(
         rhs = shift_amount(state, rhs, width)
     if isinstance(lhs, Imm):
         lhs = state.reg(lhs, BITS[bits])
+    assert isinstance(lhs, int)
+    if (
+        opcode in _DIVISIONS
+        and isinstance(rhs, Imm)
+        and divide_by_number(state, opcode, width, result, lhs, rhs.value)
+    ):
+        return
+    if opcode is Opcode.MUL and _multiply_wide(state, bits, result, lhs, rhs):
+        return
     state.emit(form(row, type=types[bits]), result, lhs, rhs)
-    if opcode is Opcode.LSHR and isinstance(rhs, Imm) and type(lhs) is int:
+    if opcode is Opcode.LSHR and isinstance(rhs, Imm):
         above = state.zero_above.get(lhs, width)
         state.zero_above[result] = max(above - rhs.value, 0)
+
+
+def _multiply_wide(state: FunctionState, bits: int, result: Reg, lhs: Reg, rhs: Scalar) -> bool:
+    """A product of two numbers that were extended from half as many bits, by mul.wide."""
+    half = state.halves.get(lhs)
+    if half is None:
+        return False
+    source, signed = half
+    other: Scalar
+    if isinstance(rhs, Imm):
+        low, high = (-1 << (bits // 2 - 1), 1 << (bits // 2 - 1)) if signed else (0, 1 << bits // 2)
+        if not low <= rhs.value < high:
+            return False
+        other = rhs
+    elif type(rhs) is int and state.halves.get(rhs, (0, not signed))[1] is signed:
+        other = state.halves[rhs][0]
+    else:
+        return False
+    type_ = (SIGNED if signed else UNSIGNED)[bits // 2]
+    state.emit(form("mul.wide", type=type_), result, source, other)
+    return True
 
 
 def _predicate_logic(state: FunctionState, row: str, result: Reg, lhs: Scalar, rhs: Scalar) -> None:

@@ -8,7 +8,7 @@ Integer Arithmetic Instructions.
 from __future__ import annotations
 
 from intrinsics.mir import Imm, Op, Reg, Scalar
-from intrinsics.modifiers import BoolOp, CarryOut, ScalarType
+from intrinsics.modifiers import BoolOp, CarryOut, FunnelMode, ScalarType
 from intrinsics.modifiers import Compare as Cmp
 from isel.llvm.vocabulary import Opcode
 from isel.select.diagnostics import Unselectable
@@ -151,6 +151,9 @@ def shift(
     distance = state.new(T.B32)
     state.emit(form("cvt.int", dtype=T.U32, atype=T.U64), distance, by)
     regs = [state.reg(op, T.B64) for op in source]
+    if opcode is Opcode.ASHR and len(regs) == 2:
+        _shift_two_by_sign(state, result, regs, distance)
+        return
     fill = _signs(state, regs[-1]) if opcode is Opcode.ASHR else None
     for at, d in enumerate(result):
         _shifted_limb(state, opcode is Opcode.SHL, d, regs, fill, distance, at)
@@ -161,6 +164,22 @@ def _signs(state: FunctionState, reg: Reg) -> Reg:
     found = state.new(T.B64)
     state.emit(form("shr", type=T.S64), found, reg, Imm(LIMB - 1))
     return found
+
+
+def _shift_two_by_sign(
+    state: FunctionState, result: tuple[Reg, ...], source: list[Reg], distance: Reg
+) -> None:
+    """Two limbs: the lower one comes from both, or from the upper one alone."""
+    low, high = source
+    kept = _step(state, "shr", T.U64, low, distance)
+    moved = _step(state, "shl", T.B64, high, _rest(state, LIMB, distance))
+    near = _step(state, "or", T.B64, kept, moved)
+    far = _step(state, "shr", T.S64, high, _less(state, distance, LIMB))
+    beyond = state.new(T.PRED)
+    test = form("setp.int", p=True, cmp=Cmp.GE, type=T.U32)
+    state.emit(test, beyond, distance, Imm(LIMB))
+    state.emit(form("selp", type=T.B64), result[0], far, near, beyond)
+    state.emit(form("shr", type=T.S64), result[1], high, distance)
 
 
 def _shift_by_number(
@@ -197,9 +216,25 @@ def _funnel(
     if lower == Imm(0):
         state.emit(form("shl", type=T.B64), d, state.reg(upper, T.B64), Imm(up))
         return
-    high = _step(state, "shl", T.B64, state.reg(upper, T.B64), Imm(up))
-    low = _step(state, "shr", T.U64, state.reg(lower, T.B64), Imm(down))
-    state.emit(form("or", type=T.B64), d, high, low)
+    words = [*_words(state, lower), *_words(state, upper)]
+    first, by = divmod(down, 32)
+    parts = words[first : first + 2]
+    if by:
+        parts = [_right(state, words[first + n], words[first + n + 1], by) for n in (0, 1)]
+    state.emit(form("mov.pack2", type=T.B64), d, tuple(parts))
+
+
+def _words(state: FunctionState, limb: Scalar) -> tuple[Reg, Reg]:
+    """The two words of a limb, the lower one first."""
+    words = (state.new(T.B32), state.new(T.B32))
+    state.emit(form("mov.unpack2", type=T.B64), words, state.reg(limb, T.B64))
+    return words
+
+
+def _right(state: FunctionState, low: Reg, high: Reg, by: int) -> Reg:
+    found = state.new(T.B32)
+    state.emit(form("shf.r", mode=FunnelMode.WRAP), found, low, high, Imm(by))
+    return found
 
 
 def _step(state: FunctionState, row: str, type_: ScalarType, a: Reg, b: Op) -> Reg:

@@ -106,6 +106,14 @@ def extend_into(state: FunctionState, result: Reg, reg: Reg, width: int, *, sign
         state.emit(form("cvt.int", dtype=dtype, atype=atype), result, reg)
     elif not signed:
         state.emit(form("and", type=BITS[bits]), result, reg, Imm((1 << width) - 1))
+    elif 32 < width < bits:
+        low, high, extended = (state.new(T.B32) for _ in range(3))
+        state.emit(form("mov.unpack2", type=T.B64), (low, high), reg)
+        if width == 48:
+            state.emit(form("cvt.int", dtype=T.S32, atype=T.S16), extended, high)
+        else:
+            extend_into(state, extended, high, width - 32, signed=True)
+        state.emit(form("mov.pack2", type=T.B64), result, (low, extended))
     else:
         high = state.new(BITS[bits])
         state.emit(form("shl", type=BITS[bits]), high, reg, Imm(bits - width))

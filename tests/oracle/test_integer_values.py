@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import nvgen
+from tests.oracle.gpu import launch
 from tests.oracle.scalar_programs import PREDICATES
-from tests.oracle.test_scalar_values import assert_equal, blank, both
+from tests.oracle.test_scalar_values import TARGET, assert_equal, blank, both
 
 SLOT = 64
 """Bytes for each result."""
@@ -298,3 +300,131 @@ def test_intrinsics_of_vectors(count: int, width: int):
         calls.append((t, f"{call}\nextractvalue {pair} %s#, 0"))
         calls.append((bits, f"{call}\nextractvalue {pair} %s#, 1"))
     check(1, calls, vectors(count, width))
+
+
+# ---- division by a constant, products of halves ------------------------------------------------
+
+
+@pytest.mark.parametrize("width", [5, 8, 16, 24, 32, 48, 64])
+def test_division_by_constants(width: int):
+    t, bound = f"i{width}", 1 << (width - 1)
+    divisors = {2, 3, 5, 6, 7, 10, 12, 100, 641, 48271, 6700417, bound - 1, bound // 3, bound // 2}
+    divisors = {d for d in divisors if 1 < d < bound}
+    found = [
+        (t, f"{op} {t} %a, {d}")
+        for op in ("udiv", "urem", "sdiv", "srem")
+        for d in sorted({*divisors, *(-d for d in divisors), -bound})
+    ]
+    check(width, found)
+
+
+@pytest.mark.parametrize("width", [16, 32])
+def test_products_of_extended_numbers(width: int):
+    t, w = f"i{2 * width}", f"i{width}"
+    found = []
+    for left in ("sext", "zext"):
+        head = f"%x# = {left} {w} %a to {t}\n"
+        rights = [f"%y# = {right} {w} %b to {t}\nmul {t} %x#, %y#" for right in ("sext", "zext")]
+        numbers = (3, -3, (1 << (width - 1)) - 1, 1 << (width - 1), (1 << width) - 1)
+        rights += [f"mul {t} %x#, {number}" for number in numbers]
+        found += [(t, head + right) for right in rights]
+    check(width, found)
+
+
+# ---- nvvm intrinsics, by what the manual says of them -------------------------------------------
+
+NVVM = {
+    "mulhi.i(i32 %a, i32 %b)": lambda a, b: s(a) * s(b) >> 32,
+    "mulhi.ui(i32 %a, i32 %b)": lambda a, b: a * b >> 32,
+    "mul24.i(i32 %a, i32 %b)": lambda a, b: s(a, 24) * s(b, 24),
+    "mul24.ui(i32 %a, i32 %b)": lambda a, b: (a & 0xFFFFFF) * (b & 0xFFFFFF),
+    "sad.i(i32 %a, i32 %b, i32 7)": lambda a, b: 7 + abs(s(a) - s(b)),
+    "sad.ui(i32 %a, i32 %b, i32 %a)": lambda a, b: a + abs(a - b),
+    "prmt(i32 %a, i32 %b, i32 -12345)": lambda a, b: bytes_of(
+        [byte(b << 32 | a, n) if n < 8 else s(byte(b << 32 | a, n - 8), 8) >> 7
+         for n in nibbles(-12345)]
+    ),
+    "prmt.f4e(i32 %a, i32 %b, i32 1)": lambda a, b: (b << 32 | a) >> 8,
+    "prmt.b4e(i32 %a, i32 %b, i32 1)": lambda a, b: bytes_of(
+        [a >> 8, a, b >> 24, b >> 16]
+    ),
+    "prmt.rc8(i32 %a, i32 2)": lambda a, b: (a >> 16 & 255) * 0x01010101,
+    "prmt.ecl(i32 %a, i32 2)": lambda a, b: bytes_of([a >> 16 & 255] * 3 + [a >> 24]),
+    "prmt.ecr(i32 %a, i32 1)": lambda a, b: bytes_of([a & 255] + [a >> 8 & 255] * 3),
+    "prmt.rc16(i32 %a, i32 1)": lambda a, b: (a >> 16) * 0x10001,
+    "idp4a.s.u(i32 %a, i32 %b, i32 %a)": lambda a, b: a + sum(
+        s(a >> 8 * n, 8) * (b >> 8 * n & 255) for n in range(4)
+    ),
+    "idp2a.u.s(i32 %a, i32 %b, i1 true, i32 9)": lambda a, b: 9 + sum(
+        (a >> 16 * n & 65535) * s(b >> (16 + 8 * n), 8) for n in range(2)
+    ),
+    "bmsk.wrap(i32 %a, i32 %b)": lambda a, b: ((1 << (b & 31)) - 1) << (a & 31),
+    "bmsk.clamp(i32 %a, i32 %b)": lambda a, b: ((1 << min(b, 32)) - 1) << min(a, 32),
+    "zext.wrap(i32 %a, i32 %b)": lambda a, b: a & ((1 << (b & 31)) - 1),
+    "sext.clamp(i32 %a, i32 %b)": lambda a, b: s(a, min(b, 32)) if b else 0,
+    "flo.u.i32(i32 %a, i1 false)": lambda a, b: a.bit_length() - 1,
+    "flo.s.i32(i32 %a, i1 true)": lambda a, b: (
+        32 - n if (n := (a ^ (M if a >> 31 else 0)).bit_length()) else -1
+    ),
+}  # fmt: skip
+M = 0xFFFF_FFFF
+
+
+def s(value: int, bits: int = 32) -> int:
+    """The lower bits as a signed number."""
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if bits and value >> (bits - 1) else value
+
+
+def byte(value: int, number: int) -> int:
+    """One byte, numbered from the lowest."""
+    return value >> 8 * number & 255
+
+
+def nibbles(value: int) -> list[int]:
+    """The lower four nibbles, the lowest first."""
+    return [value >> 4 * n & 15 for n in range(4)]
+
+
+def bytes_of(values: list[int]) -> int:
+    """Bytes put together, the lowest first."""
+    return sum((v & 255) << 8 * n for n, v in enumerate(values))
+
+
+def test_nvvm_intrinsics():
+    """One kernel with all of them; what each should give is written beside it."""
+    lines, declares = [], set()
+    for n, call in enumerate(NVVM):
+        name, _, given = call.partition("(")
+        types = ", ".join(a.split()[0] for a in given.rstrip(")").split(", "))
+        declares.add(f"declare i32 @llvm.nvvm.{name}({types})")
+        lines += [
+            f"%r{n} = call i32 @llvm.nvvm.{call}",
+            f"%q{n} = getelementptr i32, ptr addrspace(1) %o, i32 {n}",
+            f"store i32 %r{n}, ptr addrspace(1) %q{n}",
+        ]
+    body, declared = "\n  ".join(lines), "\n".join(sorted(declares))
+    text = f"""
+define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %pa = getelementptr [2 x i32], ptr addrspace(1) %in, i32 %tid
+  %pb = getelementptr i32, ptr addrspace(1) %pa, i32 1
+  %a = load i32, ptr addrspace(1) %pa
+  %b = load i32, ptr addrspace(1) %pb
+  %o = getelementptr [{len(NVVM)} x i32], ptr addrspace(1) %out, i32 %tid
+  {body}
+  ret void
+}}
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+{declared}
+"""
+    rng = np.random.default_rng(5)
+    pairs = rng.integers(0, 1 << 32, (64, 2), np.uint32)
+    pairs[:16, 1] = [0, 1, 2, 5, 8, 15, 16, 24, 31, 32, 33, 40, 63, 64, 255, M]
+    pairs[16:28, 0] = [0, 1, 2, 5, 8, 31, 32, 33, M, M - 1, M >> 1, (M >> 1) + 1]
+    out = np.zeros((64, len(NVVM)), np.uint32)
+    launch(nvgen.compile(text, target=TARGET), pairs, out, grid=(1, 1, 1), block=(64, 1, 1))
+    for n, (call, expected) in enumerate(NVVM.items()):
+        wanted = [expected(int(a), int(b)) & M for a, b in pairs]
+        wrong = [row for row in range(64) if out[row, n] != wanted[row]]
+        assert not wrong, (call, pairs[wrong[0]], out[wrong[0], n], wanted[wrong[0]])
