@@ -509,6 +509,8 @@ class Call:
         if text.startswith("{"):
             return "{ " + ", ".join(p.split(":")[0].strip() for p in text[1:-1].split(",")) + " }"
         type_, _, name = text.partition(":")
+        if type_.startswith("p"):
+            return f"ptr addrspace({type_[1:] or 0})"
         if not type_.startswith("v"):
             return type_
         return "i32" if self._registers(name) == 1 else f"<{self._registers(name)} x i32>"
