@@ -25,6 +25,11 @@ def divide_by_number(
     """Divide `n`, extended to its register, by a number; False where there is no short way."""
     if divisor in (0, 1, -1):
         return False
+    size = divisor & ((1 << width) - 1)
+    if opcode is Opcode.UREM and size & (size - 1) == 0:
+        cls = BITS[state.out.regs.classes[result].bits]
+        state.emit(form("and", type=cls), result, n, Imm(size - 1))
+        return True
     work = _Steps(state, state.out.regs.classes[result].bits)
     signed = opcode in _SIGNED
     if work.bits == 16:

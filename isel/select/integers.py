@@ -15,6 +15,7 @@ from isel.llvm.vocabulary import IntPredicate, Opcode
 from isel.select import wide
 from isel.select.diagnostics import not_yet
 from isel.select.division import divide_by_number
+from isel.select.packed import logic_by_words
 from isel.select.state import FunctionState, Values, form
 from isel.select.types import BITS, SIGNED, UNSIGNED, container
 from isel.select.widths import LIMB, elements, extend, in_elements, shift_amount
@@ -98,6 +99,10 @@ def binary(state: FunctionState, i: ir.BinaryOp) -> None:
         raise not_yet(i.opcode.value)
     results = state.define(i.result, i.type)
     left, right = elements(state, i.lhs), elements(state, i.rhs)
+    if element.bits in (8, 16) and logic_by_words(
+        state, i.opcode, element.bits, results, state.value(i.lhs), state.value(i.rhs)
+    ):
+        return
     each = in_elements(results, len(results) // len(left))
     for result, lhs, rhs in zip(each, left, right, strict=True):
         binary_element(state, i.opcode, element.bits, result, lhs, rhs)

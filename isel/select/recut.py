@@ -174,6 +174,10 @@ def to_predicate(state: FunctionState, result: Reg, reg: Reg, bits: int, place: 
 def join(state: FunctionState, result: Reg, parts: list[Reg], bits: int) -> None:
     """One register from parts of `bits` bits each, the first one lowest."""
     wide = state.out.regs.classes[result]
+    whole = state.words.get(tuple(parts))
+    if whole is not None:
+        state.emit(form("mov", type=BITS[wide.bits]), result, whole)
+        return
     if bits == 8:
         _join_bytes(state, result, parts, wide.bits)
     else:
@@ -183,6 +187,7 @@ def join(state: FunctionState, result: Reg, parts: list[Reg], bits: int) -> None
 def split(state: FunctionState, results: list[Reg], reg: Reg, bits: int) -> None:
     """The parts of `bits` bits each of one register, the lowest one first."""
     wide = state.out.regs.classes[reg]
+    state.words[tuple(results)] = reg
     if bits == 8:
         _split_bytes(state, results, reg, wide.bits)
     else:
@@ -193,8 +198,8 @@ def _join_bytes(state: FunctionState, result: Reg, parts: list[Reg], bits: int) 
     """Two bytes by a shift, four by permutations, eight as twice four."""
     if bits == 64:
         halves = [state.new(T.B32), state.new(T.B32)]
-        _join_bytes(state, halves[0], parts[:4], 32)
-        _join_bytes(state, halves[1], parts[4:], 32)
+        join(state, halves[0], parts[:4], 8)
+        join(state, halves[1], parts[4:], 8)
         state.emit(form("mov.pack2", type=T.B64), result, tuple(halves))
         return
     if bits == 16:
@@ -217,7 +222,7 @@ def _split_bytes(state: FunctionState, results: list[Reg], reg: Reg, bits: int) 
         halves = (state.new(T.B32), state.new(T.B32))
         state.emit(form("mov.unpack2", type=T.B64), halves, reg)
         for n, half in enumerate(halves):
-            _split_bytes(state, results[4 * n : 4 * n + 4], half, 32)
+            split(state, results[4 * n : 4 * n + 4], half, 8)
         return
     for at, result in enumerate(results):
         shifted = _shifted(state, "shr", UNSIGNED[bits], reg, 8 * at) if at else reg

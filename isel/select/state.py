@@ -69,6 +69,8 @@ class FunctionState:
         self.extended: dict[tuple[Reg, int, bool], Reg] = {}
         # register -> from which bit on it is known to hold zeros
         self.zero_above: dict[Reg, int] = {}
+        # registers -> the word that they are the parts of
+        self.words: dict[tuple[Reg, ...], Reg] = {}
         # register -> the one half as wide that it was extended from, and whether by its sign
         self.halves: dict[Reg, tuple[Reg, bool]] = {}
 

@@ -270,6 +270,12 @@ def _multiply(*, wide: bool, add: bool) -> _Rule:
     return rule
 
 
+def _multiply_high(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    type_ = _type(mi)
+    a, b = (_read(v, type_) for v in _pair(e, mi))
+    yield from _write(mi, _calculate(lambda x, y: x * y >> type_.bits, a, b, type_.bits))
+
+
 # ---- bits ------------------------------------------------------------------------------------
 
 
@@ -597,6 +603,7 @@ _RULES: dict[str, _Rule] = {
     "add.int": _add,
     "sub.int": _sub,
     "mul.lo": _multiply(wide=False, add=False),
+    "mul.hi": _multiply_high,
     "mul.wide": _multiply(wide=True, add=False),
     "mad.lo": _multiply(wide=False, add=True),
     "mad.wide": _multiply(wide=True, add=True),
