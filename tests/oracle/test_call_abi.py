@@ -18,8 +18,8 @@ from tests.oracle.call_programs import PROGRAMS
 TARGET, PTX = "sm_90a", "8.6"
 
 TYPES = (
-    "i1", "i8", "i16", "i32", "i64", "i3", "i24", "i48", "i128", "half", "bfloat", "float", "double",
-    "ptr", "ptr addrspace(3)",
+    "i1", "i8", "i16", "i32", "i64", "i3", "i24", "i48", "i128", "half", "bfloat", "float",
+    "double", "ptr", "ptr addrspace(3)",
     "<2 x half>", "<4 x float>", "<3 x i8>", "<2 x i64>", "<3 x double>", "[3 x i8]", "[2 x float]",
     "{ i8, i64 }", "{ float }", "<{ i8, i32 }>", "{ i8, [3 x i16], { double, i1 } }",
 )  # fmt: skip
