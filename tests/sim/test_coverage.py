@@ -92,6 +92,12 @@ IGNORED = {
     "type of barrier.red": "the operation says it as well",
     "dst_space": "a copy to the own CTA is the same through either window",
     "mode": "there is one mode",
+    "t of nanosleep": "threads that sleep let the others go on, however long",
+    "a of pmevent": "events that nobody counts",
+    "a of pmevent.mask": "events that nobody counts",
+    "count of setmaxnreg.inc": "a warp's registers are not counted",
+    "count of setmaxnreg.dec": "a warp's registers are not counted",
+    "action": "there is one grid",
 }
 """What semantics need not ask for, with the reason: a name, or `NAME of ROW`."""
 
