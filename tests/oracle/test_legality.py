@@ -77,8 +77,6 @@ DELIBERATE: tuple[Deliberate, ...] = (
         "a vector of eight small elements: ptxas has no code for it",
     ),
     Deliberate(r"vote\S*\.pred .*%hx1", "two half floats as a predicate of a vote"),
-    Deliberate(r"match\.any\S* \S+\|_,", "a second result, which match.any does not have"),
-    Deliberate(r"(mapa|getctarank)\S* .*%tid", "the number of a thread as an address"),
     Deliberate(r"redux\S*\.NaN\S*\.NaN", "a modifier twice"),
     Deliberate(r"atom\.global\.exch\.b128 .*, %q2, %q2;", "a second value for an exchange"),
 )
