@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from asmprinter.mir_printer import print_mir
 from asmprinter.ptx_printer import print_ptx
-from intrinsics.collector import paused_collector
 from intrinsics.findings import Finding, VerificationError, errors, input_error
 from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
@@ -285,7 +284,6 @@ def compile_text(
     return result
 
 
-@paused_collector()
 def check_text(
     text: str,
     *,
