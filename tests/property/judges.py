@@ -20,6 +20,7 @@ import nvgen
 from asmprinter.mir_printer import print_mir
 from asmprinter.mir_reader import read_mir
 from asmprinter.ptx_reader import read_ptx
+from intrinsics.findings import InputError
 from tests.oracle import llvm
 from tests.oracle.gpu import launch
 from tests.oracle.ptxas import find_ptxas
@@ -97,8 +98,14 @@ def same_bytes(program: Program, opts: Sequence[int] = (0, 2)) -> None:
     """nvgen's code, at each level, computes what the host computes."""
     expected = on_host(program)
     for opt in opts:
-        found = on_device(program, compiled(program, opt))
-        assert_same(program, expected, found, f"nvgen at opt={opt}")
+        try:
+            made = compiled(program, opt)
+        except InputError as error:
+            # LLVM's optimiser fails an assertion of its own: nvgen says so, and that is right
+            if opt and all(f.rule == "llvm/crash" for f in error.findings):
+                continue
+            raise
+        assert_same(program, expected, on_device(program, made), f"nvgen at opt={opt}")
 
 
 def round_trips(program: Program) -> None:

@@ -252,7 +252,7 @@ class Writer:
                 return self.value(new, f"{picks.one(('sitofp', 'uitofp'))} {value} to {new}")
             return self.pattern(self.resize(value, Int(new.bits)), new)
         assert isinstance(new, Int)
-        if picks.below(2) and new.bits <= 64:
+        if picks.below(2) and 1 < new.bits <= 64:
             name = picks.one(("fptosi", "fptoui"))
             return self.call(f"llvm.{name}.sat.{suffix(new)}.{suffix(old)}", new, value)
         return self.resize(self.exposed(value), new)
