@@ -282,6 +282,8 @@ def choose(w: Writer, scope: Scope, type_: Type, picks: Picks) -> list[Value]:
 def copy(w: Writer, scope: Scope, type_: Type, picks: Picks) -> list[Value]:
     """memcpy of equal objects, or memmove between places in bytes."""
     known = [o for o in scope.objects if o.type != BYTES]
+    if "padding" not in w.features:
+        known = [o for o in known if not has_padding(o.type)]
     if known and picks.below(2) == 0:
         source = known[-1 - picks.below(len(known))]
         others = [o for o in known if o.mutable and o.type == source.type and o != source]
@@ -297,6 +299,18 @@ def copy(w: Writer, scope: Scope, type_: Type, picks: Picks) -> list[Value]:
         target = at(w, scope, target, count, picks)
     transfer(w, "memmove", target, source, count)
     return []
+
+
+def has_padding(type_: Type) -> bool:
+    """Whether there are bytes or bits that a store of the type does not write."""
+    match type_:
+        case Array():
+            return has_padding(type_.element)
+        case Struct(elements):
+            inner = sum(size(e) for e in elements)
+            return inner < size(type_) or any(has_padding(e) for e in elements)
+        case _:
+            return bit_count(type_) < 8 * size(type_)
 
 
 def at(w: Writer, scope: Scope, base: Object, count: int, picks: Picks) -> Object:

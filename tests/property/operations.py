@@ -111,6 +111,8 @@ def select(w: Writer, scope: Scope, type_: Type, picks: Picks) -> Value:
 def divide(w: Writer, scope: Scope, type_: Type, picks: Picks) -> Value:
     """A division whose divisor is neither 0 nor -1."""
     found = wide(integers_of(type_))
+    if bits_of(found) > 64 and "wide division" not in w.features:
+        found = like(found, Int(64))
     name = picks.one(("udiv", "urem", "sdiv", "srem"))
     a = w.operand(scope, found, picks)
     if picks.below(3) == 0:

@@ -45,6 +45,7 @@ FEATURES = frozenset(
         "overflow",
         "odd",  # i7, i24, i33, i48
         "i128",
+        "wide division",  # of i128
         "floats",  # float and double
         "half",
         "bfloat",
@@ -57,6 +58,7 @@ FEATURES = frozenset(
         "shared",
         "generic",  # addrspacecast
         "copies",  # memcpy, memmove, memset
+        "padding",  # copied
         "control",  # branches, loops, phis
         "switch",
         "return",  # in the middle, and unreachable blocks

@@ -21,13 +21,14 @@ AREAS = {
     "vectors": INTEGERS | {"vectors", "dynamic"},
     "flow": FLOW,
     "vectors in loops": FLOW | {"vectors", "odd"},
+    "calls": FLOW | {"calls", "recursion", "aggregates", "vectors"},
 }
 """Features that are tried together."""
 
 
 @pytest.mark.parametrize("area", AREAS)
 def test_the_host_and_the_device_agree(area: str):
-    @settings(max_examples=14)
+    @settings(max_examples=10)
     @given(plans(frozenset(AREAS[area])))
     def check(plan: Plan) -> None:
         judges.same_bytes(build(plan))
@@ -37,7 +38,7 @@ def test_the_host_and_the_device_agree(area: str):
 
 @pytest.mark.parametrize("area", AREAS)
 def test_text_read_back_runs_the_same(area: str):
-    @settings(max_examples=6)
+    @settings(max_examples=4)
     @given(plans(frozenset(AREAS[area])))
     def check(plan: Plan) -> None:
         judges.round_trips(build(plan))
@@ -47,7 +48,7 @@ def test_text_read_back_runs_the_same(area: str):
 
 @pytest.mark.parametrize("area", AREAS)
 def test_ptxas_takes_the_ptx(area: str):
-    @settings(max_examples=6)
+    @settings(max_examples=4)
     @given(plans(frozenset(AREAS[area])))
     def check(plan: Plan) -> None:
         judges.assembles(build(plan), (0, 2))
