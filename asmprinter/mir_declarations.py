@@ -11,6 +11,8 @@ from collections.abc import Callable
 
 from asmprinter.mir_tokens import END, BadTextError, Token, Tokens, integer
 from intrinsics.mir import (
+    Address,
+    Export,
     Launch,
     Linkage,
     Location,
@@ -39,6 +41,7 @@ LAUNCH = {
 _LARGEST_PARAM = 32_764
 """PTX ISA, Kernel Function Parameters: bytes of all of them together."""
 
+_LINKAGES = ("extern", *(export.value for export in Export if export.value))
 _SPACES = {space.value: space for space in Space if " " not in space.value}
 _CLASSES = {cls.value: cls for cls in ScalarType}
 
@@ -74,19 +77,29 @@ def register_class(tokens: Tokens) -> ScalarType:
 
 def is_variable(token: Token) -> bool:
     """Whether a variable's line begins here."""
-    return token.kind == "word" and (token.text == "extern" or token.text in _SPACES)
+    return token.kind == "word" and (token.text in _LINKAGES or token.text in _SPACES)
 
 
 def variable(tokens: Tokens) -> Variable:
     """A variable's line."""
-    external = tokens.take_if("word", "extern")
+    linkage = next((word for word in _LINKAGES if tokens.take_if("word", word)), "")
     space = _space(tokens)
     name = tokens.symbol()
     tokens.take("mark", ":")
     size, align = _size_and_align(tokens)
     cls = register_class(tokens) if tokens.take_if("word", "type") else ScalarType.B8
     data = _bytes(tokens) if tokens.take_if("mark", "=") else None
-    return Variable(name, space, size, align, data, external, cls)
+    addresses = []
+    while tokens.take_if("word", "at"):
+        at = tokens.integer()
+        generic = tokens.take_if("word", GENERIC)
+        name_there, negative = tokens.symbol(), tokens.take_if("mark", "-")
+        offset = tokens.integer()
+        addresses.append(Address(at, name_there, -offset if negative else offset, generic))
+    export = Export.NONE if linkage == "extern" else Export(linkage)
+    return Variable(
+        name, space, size, align, data, linkage == "extern", cls, export, tuple(addresses)
+    )
 
 
 def prototype(tokens: Tokens) -> Prototype:

@@ -77,14 +77,20 @@ def print_function(function: MachineFunction, locations: list[Location]) -> str:
 
 
 def _variable(variable: Variable) -> str:
-    linkage = "extern " if variable.external else ""
+    linkage = "extern" if variable.external else variable.export.value
     text = (
-        f"{linkage}{variable.space.value} {mir_names.symbol(variable.name)} : "
+        f"{linkage + ' ' if linkage else ''}"
+        f"{variable.space.value} {mir_names.symbol(variable.name)} : "
         f"size {variable.size} align {variable.align}"
     )
     if variable.type is not ScalarType.B8:
         text += f" type {variable.type.value}"
-    return text if variable.data is None else f"{text} = 0x{variable.data.hex()}"
+    if variable.data is not None:
+        text += f" = 0x{variable.data.hex()}"
+    for address in variable.addresses:
+        generic = "generic " if address.generic else ""
+        text += f" at {address.at} {generic}{mir_names.symbol(address.name)} {address.offset}"
+    return text
 
 
 def _param(param: Param, word: str = "param") -> str:

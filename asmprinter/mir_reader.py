@@ -9,8 +9,9 @@ The grammar, line by line; `;` begins a comment, blank lines do not count:
     module    = { "target" WORD | "ptx" INT"."INT | "source" STRING | variable | function
                 | "declare" prototype | location }
                                                 ; a target; no more than one of the first three
-    variable  = ["extern"] SPACE symbol ":" "size" INT "align" INT ["type" CLASS] ["=" HEX]
-                                                ; a call's parameter has a type, or is bytes
+    variable  = [LINKAGE] SPACE symbol ":" "size" INT "align" INT ["type" CLASS]
+                ["=" HEX { initial }]           ; a call's parameter has a type, or is bytes
+    initial   = "at" INT ["generic"] symbol ["-"] INT           ; an address among the bytes
     function  = ("kernel" | "func") symbol "(" { param [","] } ")" { launch } "{"
                 { variable | "prototype" prototype } { block } "}"
                                                 ; up to the `{` lines may end anywhere

@@ -6,6 +6,7 @@ Layer: asmprinter.  Input: the text of one declaration.  Output: what it declare
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 import re
@@ -16,7 +17,16 @@ from typing import TypeAlias
 
 from asmprinter.ptx_source import NAME
 from asmprinter.ptx_tokens import OperandError, Tokens, read_float
-from intrinsics.mir import FloatImm, Launch, Linkage, Param, Prototype, Variable
+from intrinsics.mir import (
+    Address,
+    Export,
+    FloatImm,
+    Launch,
+    Linkage,
+    Param,
+    Prototype,
+    Variable,
+)
 from intrinsics.modifiers import ScalarType, Space
 
 VARIABLE_SPACES = {
@@ -71,7 +81,7 @@ class DeclarationError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class VariableRead:
-    """A variable, and whether its initial value holds addresses, which are left out."""
+    """A variable, and whether its initial value holds addresses that were left out."""
 
     variable: Variable
     holds_address: bool
@@ -97,11 +107,13 @@ def read_variable(text: str) -> VariableRead:
     if dims and not dims[0] and tree is not None:
         dims[0] = len(tree) if isinstance(tree, list) else 1
     size = element * math.prod(dims)
+    found: list[tuple[int, Symbol]] = []
     if size > _LARGEST or any(dim < 0 for dim in dims):
         raise DeclarationError("no variable has such a size", text)
-    data = None if tree is None else b"".join(_laid_out(tree, dims, element))
+    data = None if tree is None else b"".join(_laid_out(tree, dims, element, 0, found))
     if data is not None and len(data) > size:
         raise DeclarationError("more initial values than elements", text)
+    addresses = _addresses(found, element)
     variable = Variable(
         match["name"],
         VARIABLE_SPACES[match["space"]],
@@ -110,14 +122,31 @@ def read_variable(text: str) -> VariableRead:
         None if data is None else data.ljust(size, b"\0"),
         external,
         type_ if match["space"] == Space.PARAM.value and not dims else ScalarType.B8,
+        _export(match["linkage"]),
+        addresses or (),
     )
-    return VariableRead(variable, tree is not None and _has_address(tree))
+    return VariableRead(variable, addresses is None)
+
+
+def _export(linkage: str) -> Export:
+    return next((e for e in Export if e.value and e.value in linkage), Export.NONE)
 
 
 _LARGEST = 1 << 40
 
-Tree: TypeAlias = "bytes | str | list[Tree]"
-"""Initial values: the bytes of one, the name of an address, or what stands in braces."""
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """An address among initial values; `mask` says which of its bits are meant, 0 all of them."""
+
+    name: str
+    offset: int = 0
+    generic: bool = False
+    mask: int = 0
+
+
+Tree: TypeAlias = "bytes | Symbol | list[Tree]"
+"""Initial values: the bytes of one, an address, or what stands in braces."""
 
 
 def _number(text: str) -> int:
@@ -144,22 +173,35 @@ def _value(tokens: Tokens, type_: ScalarType) -> Tree:
                 tokens.take(",")
         tokens.take("}")
         return found
-    if tokens.peek_kind() == "name" and tokens.peek() != "WARP_SZ":
+    masked = tokens.peek().startswith("0x") and tokens.peek(1) == "("
+    if masked or (tokens.peek_kind() == "name" and tokens.peek() != "WARP_SZ"):
         return _address(tokens)
     return _bytes(tokens, type_)
 
 
-def _address(tokens: Tokens) -> str:
-    """`x`, `x+8`, `generic(x)` or `0xFF(x)`'s inner part."""
+def _address(tokens: Tokens) -> Symbol:
+    """`x`, `x+8`, `generic(x)+-8` or `0xFF(x)`."""
+    mask = 0
+    if tokens.peek_kind() != "name":
+        mask = _number(tokens.take()[1])
+        tokens.take("(")
+    found = _unmasked(tokens)
+    if mask:
+        tokens.take(")")
+    return dataclasses.replace(found, mask=mask)
+
+
+def _unmasked(tokens: Tokens) -> Symbol:
     _, name = tokens.take()
+    found = Symbol(name)
     if tokens.peek() == "(":
         tokens.take("(")
-        name = _address(tokens)
+        found = dataclasses.replace(_unmasked(tokens), generic=name == "generic")
         tokens.take(")")
-    if tokens.peek() == "+":
-        tokens.take("+")
-        tokens.expression()
-    return name
+    if tokens.peek() != "+":
+        return found
+    tokens.take("+")
+    return dataclasses.replace(found, offset=found.offset + tokens.expression())
 
 
 def _bytes(tokens: Tokens, type_: ScalarType) -> bytes:
@@ -182,23 +224,40 @@ def _float_bytes(literal: FloatImm, type_: ScalarType) -> bytes:
     return literal.bits_as(type_).to_bytes(type_.bits // 8, "little")
 
 
-def _laid_out(tree: Tree, dims: list[int], element: int) -> Iterator[bytes]:
-    """The bytes in order; an inner brace that says less than its dimension is filled with zeros."""
-    if isinstance(tree, str):
+def _laid_out(
+    tree: Tree, dims: list[int], element: int, at: int, found: list[tuple[int, Symbol]]
+) -> Iterator[bytes]:
+    """The bytes in order; an inner brace that says less than its dimension is filled with zeros.
+
+    Addresses are zeros, and noted in `found` with the bytes that they stand at.
+    """
+    if isinstance(tree, Symbol):
+        found.append((at, tree))
         yield bytes(element)
     elif isinstance(tree, bytes):
         yield tree
     else:
         inner = math.prod(dims[1:]) * element
         for part in tree:
-            data = b"".join(_laid_out(part, dims[1:], element))
-            yield data.ljust(inner, b"\0") if isinstance(part, list) else data
+            data = b"".join(_laid_out(part, dims[1:], element, at, found))
+            data = data.ljust(inner, b"\0") if isinstance(part, list) else data
+            at += len(data)
+            yield data
 
 
-def _has_address(tree: Tree) -> bool:
-    if isinstance(tree, list):
-        return any(map(_has_address, tree))
-    return isinstance(tree, str)
+def _addresses(found: list[tuple[int, Symbol]], element: int) -> tuple[Address, ...] | None:
+    """The addresses in an initial value; None where parts of one are missing."""
+    whole: list[Address] = []
+    step = 1 if element == 8 else 8
+    for first in range(0, len(found), step):
+        group = found[first : first + step]
+        at, symbol = group[0]
+        parts = [dataclasses.replace(symbol, mask=0xFF << 8 * n) for n in range(8)]
+        right = [(at + n, part) for n, part in enumerate(parts)] if step == 8 else None
+        if (group if step == 8 else symbol.mask or None) != right:
+            return None
+        whole.append(Address(at, symbol.name, symbol.offset, symbol.generic))
+    return tuple(whole)
 
 
 # ---- registers -------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from intrinsics.collector import paused_collector
 from intrinsics.findings import VerificationError
 from intrinsics.mir import (
     UNNAMED,
+    Address,
     FloatImm,
     Form,
     Imm,
@@ -100,14 +101,42 @@ def print_ptx(module: Module, ptx: Ptx) -> Printed:
 
 
 def _variable(variable: Variable) -> str:
-    linkage = ".extern " if variable.external else ""
     if variable.type is not ScalarType.B8:
         return f".{variable.space.value} .{variable.type.value} {variable.name};"
+    linkage = "extern" if variable.external else variable.export.value
+    head = f"{'.' + linkage + ' ' if linkage else ''}.{variable.space.value}"
+    head += f" .align {variable.align}"
+    if variable.addresses and variable.data is not None:
+        return f"{head} {_with_addresses(variable, variable.data)};"
     size = str(variable.size) if variable.size else ""
-    text = f"{linkage}.{variable.space.value} .align {variable.align} .b8 {variable.name}[{size}]"
+    text = f"{head} .b8 {variable.name}[{size}]"
     if variable.data is not None:
         text += " = {" + ", ".join(map(str, variable.data)) + "}"
     return text + ";"
+
+
+def _with_addresses(variable: Variable, data: bytes) -> str:
+    """Words where every address is one, else bytes, of which an address has eight.
+
+    PTX ISA, Initializers: the mask operator.
+    """
+    known = {address.at: address for address in variable.addresses}
+    if not any(n % 8 for n in (variable.size, variable.align, *known)):
+        shown = [
+            _address(known[at]) if at in known else str(int.from_bytes(data[at : at + 8], "little"))
+            for at in range(0, variable.size, 8)
+        ]
+        return f".u64 {variable.name}[{len(shown)}] = {{{', '.join(shown)}}}"
+    texts = [str(byte) for byte in data]
+    for at, address in known.items():
+        texts[at : at + 8] = [f"{0xFF << 8 * n:#X}({_address(address)})" for n in range(8)]
+    shown = [text.replace("0X", "0x") for text in texts]
+    return f".u8 {variable.name}[{variable.size}] = {{{', '.join(shown)}}}"
+
+
+def _address(address: Address) -> str:
+    text = f"generic({address.name})" if address.generic else address.name
+    return f"{text}+{address.offset}" if address.offset else text
 
 
 _POINTEES = (Space.CONST, Space.GLOBAL, Space.LOCAL, Space.SHARED)

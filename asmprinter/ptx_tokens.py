@@ -56,9 +56,10 @@ class Tokens:
         self.tokens = tokenize(text)
         self.at = 0
 
-    def peek(self) -> str:
-        """The next token's text, "" at the end."""
-        return self.tokens[self.at][1] if self.at < len(self.tokens) else ""
+    def peek(self, ahead: int = 0) -> str:
+        """The text of the next token, or of one further on; "" at the end."""
+        at = self.at + ahead
+        return self.tokens[at][1] if at < len(self.tokens) else ""
 
     def peek_kind(self, ahead: int = 0) -> str:
         """The kind of the next token, or of one further on; "" at the end."""

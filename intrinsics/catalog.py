@@ -17,7 +17,7 @@ from intrinsics.modifiers import Modifier
 from intrinsics.row import Axis, Fact, Facts, Literal, Llvm, Residency, Row
 
 _CHAPTERS = (
-    *("tcgen05", "tcgen05_mma", "mbarrier", "tma", "sync", "memory", "atomic"),
+    *("tcgen05", "tcgen05_mma", "mbarrier", "tma", "sync", "memory", "atomic", "caches"),
     *("scalar", "integers", "control", "calls", "warp"),
 )
 

@@ -407,11 +407,34 @@ class Prototype:
 
 
 @dataclass(frozen=True, slots=True)
+class Address:
+    """An address among initial values: 8 bytes at byte `at` of the variable.
+
+    `offset` is added to the address of `name`, which is `generic` or one in the variable's space.
+    """
+
+    at: int
+    name: str
+    offset: int = 0
+    generic: bool = False
+
+
+class Export(Enum):
+    """Who else sees a variable.  PTX ISA, Linking Directives; the values are the directives."""
+
+    NONE = ""
+    VISIBLE = "visible"
+    WEAK = "weak"
+    COMMON = "common"
+
+
+@dataclass(frozen=True, slots=True)
 class Variable:
     """A module-level variable.
 
-    `size` is in bytes, 0 for the unsized array of dynamic shared memory; `data` the initialiser.
-    `type` is that of a call's parameter, where B8 stands for bytes.
+    `size` is in bytes, 0 for the unsized array of dynamic shared memory; `data` the initialiser,
+    with zeros in the place of `addresses`.  `type` is that of a call's parameter, where B8 stands
+    for bytes.
     """
 
     name: str
@@ -421,6 +444,8 @@ class Variable:
     data: bytes | None = None
     external: bool = False
     type: ScalarType = ScalarType.B8
+    export: Export = Export.NONE
+    addresses: tuple[Address, ...] = ()
 
     @property
     def address_space(self) -> Space:

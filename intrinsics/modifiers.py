@@ -589,3 +589,46 @@ class NoFtz(Modifier):
     """Subnormals are kept."""
 
     NOFTZ = "noftz"
+
+
+class L1Eviction(Modifier):
+    """How long L1 keeps a line."""
+
+    NORMAL = "L1::evict_normal"
+    UNCHANGED = "L1::evict_unchanged"
+    FIRST = "L1::evict_first"
+    LAST = "L1::evict_last"
+    NO_ALLOCATE = "L1::no_allocate"
+
+
+class L2Eviction(Modifier):
+    """How long L2 keeps a line."""
+
+    NORMAL = "L2::evict_normal"
+    FIRST = "L2::evict_first"
+    LAST = "L2::evict_last"
+
+
+class PrefetchSize(Modifier):
+    """How much L2 reads at once."""
+
+    B64 = "L2::64B"
+    B128 = "L2::128B"
+    B256 = "L2::256B"
+
+
+class CacheLevel(Modifier):
+    """Where a prefetch brings a line to."""
+
+    L1 = "L1"
+    L2 = "L2"
+    L2_NORMAL = "L2::evict_normal"
+    L2_LAST = "L2::evict_last"
+
+
+class MembarLevel(Modifier):
+    """How far a membar reaches."""
+
+    CTA = "cta"
+    GL = "gl"
+    SYS = "sys"

@@ -52,6 +52,9 @@ _VECTOR_TYPES: tuple[tuple[Vec, tuple[Fact, ...]], ...] = (
 )
 _COUNT = per(vec={None: 0, **{v: v.count for v in Vec}})
 
+BFLOAT_ATOMICS = since("7.8", at_least(90))
+"""Who adds bfloats in memory."""
+
 # fmt: off
 _PLACES: tuple[Rule, ...] = (
     when(scope=Scope.CLUSTER).needs("cluster-scope-target", since("7.8", at_least(90))),
@@ -79,10 +82,10 @@ _RULES: tuple[Rule, ...] = (
     when(vec=tuple(Vec)).must("atom-vector", "vectors are for global memory",
                               space=absent_or(Space.GLOBAL)),
     when(vec=tuple(Vec)).needs("atom-vector-target", since("8.1", at_least(90))),
-    when(type=(T.BF16, T.BF16X2)).needs("bf16-target", since("7.8", at_least(90))),
-    when(hint=CacheHint.L2).must("cache-hint", "a cache policy is for global memory",
+    when(type=(T.BF16, T.BF16X2)).needs("bf16-target", BFLOAT_ATOMICS),
+    when(cache_hint=CacheHint.L2).must("cache-hint", "a cache policy is for global memory",
                                  space=absent_or(Space.GLOBAL)),
-    when(hint=CacheHint.L2).needs("cache-hint-target", since("7.4", at_least(80))),
+    when(cache_hint=CacheHint.L2).needs("cache-hint-target", since("7.4", at_least(80))),
     _LONG,
 )
 
@@ -90,7 +93,7 @@ _RULES: tuple[Rule, ...] = (
 def _axes(sems: tuple[Sem, ...], types: tuple[T, ...]) -> dict[str, Iterable[Modifier]]:
     return {
         "sem": sems, "scope": Scope, "space": _SPACES, "op": AtomicOp, "noftz": NoFtz,
-        "hint": CacheHint, "vec": Vec, "type": types,
+        "cache_hint": CacheHint, "vec": Vec, "type": types,
     }
 
 
@@ -99,14 +102,14 @@ _POLICY = value("policy", T.U64, symbols=False)
 _ORDERS = (Sem.RELAXED, Sem.ACQUIRE, Sem.RELEASE, Sem.ACQ_REL)
 
 ATOM = Row(
-    "atom", "{.sem}{.scope}{.space}.op{.noftz}{.hint}{.vec}.type", "d, [a], b {, policy}",
+    "atom", "{.sem}{.scope}{.space}.op{.noftz}{.cache_hint}{.vec}.type", "d, [a], b {, policy}",
     axes=_axes(_ORDERS, _TYPES),
     operands=(
         vector("d", "type", _COUNT, Access.WRITE, sink=True, unused=True),
         address("a", "space", stored=True),
         _VALUE, _POLICY,
     ),
-    tied={"hint": "policy"}, section="atom", rules=_RULES, effects=_WHOLE,
+    tied={"cache_hint": "policy"}, section="atom", rules=_RULES, effects=_WHOLE,
 )
 
 ATOM_CAS = Row(
@@ -122,11 +125,11 @@ ATOM_CAS = Row(
 )
 
 RED = Row(
-    "red", "{.sem}{.scope}{.space}.op{.noftz}{.hint}{.vec}.type", "[a], b {, policy}",
+    "red", "{.sem}{.scope}{.space}.op{.noftz}{.cache_hint}{.vec}.type", "[a], b {, policy}",
     axes={**_axes((Sem.RELAXED, Sem.RELEASE), tuple(t for t in _TYPES if t is not T.B128)),
           "op": tuple(op for op in AtomicOp if op is not AtomicOp.EXCH)},
     operands=(address("a", "space", stored=True), _VALUE, _POLICY),
-    tied={"hint": "policy"}, section="red",
+    tied={"cache_hint": "policy"}, section="red",
     rules=tuple(rule for rule in _RULES if rule is not _LONG), effects=_WHOLE,
     elsewhere=("async",),
 )

@@ -7,7 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from intrinsics.modifiers import CacheOp, Modifier, ScalarType, Scope, Sem, Space, Vec
+from intrinsics.modifiers import (
+    CacheHint,
+    CacheOp,
+    L1Eviction,
+    L2Eviction,
+    Modifier,
+    NonCoherent,
+    PrefetchSize,
+    ScalarType,
+    Scope,
+    Sem,
+    Space,
+    Vec,
+)
 from intrinsics.row import (
     Access,
     Effect,
@@ -22,6 +35,7 @@ from intrinsics.row import (
     address,
     per,
     result,
+    value,
     vector,
     when,
 )
@@ -36,11 +50,15 @@ DATA_TYPES = tuple(
 """Types that memory holds."""
 
 _COUNT = per(vec={None: 0, **{v: v.count for v in Vec}})
-_NARROW: tuple[Fact, ...] = tuple(t for t in DATA_TYPES if t.bits <= 16)
-_UP_TO_32: tuple[Fact, ...] = tuple(t for t in DATA_TYPES if t.bits <= 32)
-_UP_TO_64: tuple[Fact, ...] = tuple(t for t in DATA_TYPES if t.bits <= 64)
+_OF_32: tuple[Fact, ...] = tuple(t for t in DATA_TYPES if t.bits == 32)
+_OF_64: tuple[Fact, ...] = tuple(t for t in DATA_TYPES if t.bits == 64)
 _SHARED = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
-_WIDE = since("8.8", at_least(100))
+
+WIDE_ACCESS = since("8.8", at_least(100))
+"""Who moves 256 bits at once."""
+
+MMIO = since("8.2")
+"""Who has accesses of memory-mapped devices."""
 
 _SPACES = (
     when(space=Space.SHARED_CTA).needs("shared-cta-version", since("7.8")),
@@ -65,9 +83,9 @@ _VECTORS: tuple[Rule, ...] = (
         "vector-size", "only global memory moves 256 bits at once",
         space=absent_or(Space.GLOBAL)),
     when(vec=Vec.V8, type=tuple(t for t in DATA_TYPES if t.bits == 32)).needs(
-        "vector-256-target", _WIDE),
+        "vector-256-target", WIDE_ACCESS),
     when(vec=Vec.V4, type=tuple(t for t in DATA_TYPES if t.bits == 64)).needs(
-        "vector-256-target", _WIDE),
+        "vector-256-target", WIDE_ACCESS),
 )
 
 def _order(ordered: tuple[Sem, ...]) -> tuple[Rule, ...]:
@@ -88,56 +106,98 @@ def _order(ordered: tuple[Sem, ...]) -> tuple[Rule, ...]:
     )
 # fmt: on
 
-_OTHER_MODIFIERS = (
-    "mmio",
-    "nc",
-    "unified",
-    "L1::evict_normal",
-    "L1::evict_unchanged",
-    "L1::evict_first",
-    "L1::evict_last",
-    "L1::no_allocate",
-    "L2::evict_normal",
-    "L2::evict_first",
-    "L2::evict_last",
-    "L2::cache_hint",
-    "L2::64B",
-    "L2::128B",
-    "L2::256B",
+# fmt: off
+_EVICTIONS: tuple[Rule, ...] = (
+    when(l1=tuple(L1Eviction)).must("cache-op", "an eviction priority comes without a cache "
+                                    "operator", cop=None),
+    when(l2=tuple(L2Eviction)).must("cache-op", "an eviction priority comes without a cache "
+                                    "operator", cop=None),
+    when(l1=tuple(L1Eviction)).must("cache-space", "a cache hint is for global memory",
+                                    space=absent_or(Space.GLOBAL)),
+    when(l2=tuple(L2Eviction)).must("cache-space", "a cache hint is for global memory",
+                                    space=absent_or(Space.GLOBAL)),
+    when(cache_hint=CacheHint.L2).must("cache-space", "a cache hint is for global memory",
+                                 space=absent_or(Space.GLOBAL)),
+    when(sem=Sem.VOLATILE).must("cache-op", "a cache hint does not go with volatile accesses",
+                                l1=None, l2=None, cache_hint=None),
+    when(l1=tuple(L1Eviction)).needs("eviction-version", since("7.4")),
+    when(l2=tuple(L2Eviction)).needs("eviction-target", WIDE_ACCESS),
+    when(cache_hint=CacheHint.L2).needs("cache-hint-target", since("7.4", at_least(80))),
+    when(l2=tuple(L2Eviction)).must("eviction-size", "an L2 eviction priority goes with 256 bits",
+                                    vec=(Vec.V8, Vec.V4)),
+    when(l2=tuple(L2Eviction), vec=Vec.V8).must("eviction-size", type=_OF_32),
+    when(l2=tuple(L2Eviction), vec=Vec.V4).must("eviction-size", type=_OF_64),
 )
 
-# fmt: off
+
+def _mmio(order: Sem) -> tuple[Rule, ...]:
+    return (
+        when(io=Sem.MMIO).must("mmio", "a .mmio access is ordered, for the system",
+                               sem=(Sem.RELAXED, order), scope=Scope.SYS),
+        when(io=Sem.MMIO).must("mmio", "a .mmio access has no cache hints, and no vector",
+                               cop=None, l1=None, l2=None, cache_hint=None, vec=None),
+        when(io=Sem.MMIO).must("mmio", "a .mmio access goes to global or generic memory",
+                               space=absent_or(Space.GLOBAL)),
+        when(io=Sem.MMIO).needs("mmio-version", MMIO),
+        when(io=Sem.MMIO, sem=order).needs("mmio-order-version", since("9.3")),
+    )
+
+
+_PREFETCHES: tuple[Rule, ...] = (
+    when(prefetch=tuple(PrefetchSize)).must(
+        "cache-space", "a prefetch size is for global memory", space=absent_or(Space.GLOBAL)),
+    when(prefetch=tuple(PrefetchSize)).needs("prefetch-version", since("7.4")),
+    when(prefetch=PrefetchSize.B256).needs("prefetch-target", since("7.4", at_least(80))),
+    when(prefetch=tuple(PrefetchSize)).must("mmio", io=None),
+)
+
+_NON_COHERENT: tuple[Rule, ...] = (
+    when(nc=NonCoherent.NC).must("nc", "a non-coherent load is a weak one from global memory",
+                                 space=Space.GLOBAL, sem=None, scope=None, io=None),
+    when(nc=NonCoherent.NC).must("nc", cop=absent_or(CacheOp.CA, CacheOp.CG, CacheOp.CS)),
+)
+
 LD = Row(
-    "ld", "{.sem}{.scope}{.space}{.cop}{.vec}.type", "d, [a]",
+    "ld", "{.io}{.sem}{.scope}{.space}{.cop}{.nc}{.l1}{.l2}{.cache_hint}{.prefetch}{.vec}.type",
+    "d, [a] {, policy}",
     axes={
+        "io": (Sem.MMIO,),
         "sem": (Sem.WEAK, Sem.VOLATILE, Sem.RELAXED, Sem.ACQUIRE), "scope": Scope,
         "space": (Space.GLOBAL, *_SHARED, Space.CONST, Space.LOCAL, Space.PARAM,
                   Space.PARAM_ENTRY, Space.PARAM_FUNC),
         "cop": (CacheOp.CA, CacheOp.CG, CacheOp.CS, CacheOp.LU, CacheOp.CV),
-        "vec": Vec, "type": DATA_TYPES,
+        "nc": NonCoherent, "l1": L1Eviction, "l2": L2Eviction, "cache_hint": CacheHint,
+        "prefetch": PrefetchSize, "vec": Vec, "type": DATA_TYPES,
     },
     operands=(
         vector("d", "type", _COUNT, Access.WRITE, widened=True, sink=True),
-        address("a", "space"),
+        address("a", "space"), value("policy", ScalarType.U64, symbols=False),
     ),
-    section="ld", rules=(*_SPACES, *_VECTORS, *_order((Sem.RELAXED, Sem.ACQUIRE))),
-    effects=Effects(Effect.READS_MEMORY), elsewhere=_OTHER_MODIFIERS,
+    tied={"cache_hint": "policy"}, section="ld",
+    rules=(*_SPACES, *_VECTORS, *_order((Sem.RELAXED, Sem.ACQUIRE)), *_EVICTIONS,
+           *_mmio(Sem.ACQUIRE), *_PREFETCHES, *_NON_COHERENT),
+    effects=Effects(Effect.READS_MEMORY), elsewhere=("unified",),
 )
 
 ST = Row(
-    "st", "{.sem}{.scope}{.space}{.cop}{.vec}.type", "[a], b",
+    "st", "{.io}{.sem}{.scope}{.space}{.cop}{.l1}{.l2}{.cache_hint}{.vec}.type",
+    "[a], b {, policy}",
     axes={
+        "io": (Sem.MMIO,),
         "sem": (Sem.WEAK, Sem.VOLATILE, Sem.RELAXED, Sem.RELEASE), "scope": Scope,
         "space": (Space.GLOBAL, *_SHARED, Space.LOCAL, Space.PARAM, Space.PARAM_FUNC),
         "cop": (CacheOp.WB, CacheOp.CG, CacheOp.CS, CacheOp.WT),
-        "vec": Vec, "type": DATA_TYPES,
+        "l1": L1Eviction, "l2": L2Eviction, "cache_hint": CacheHint, "vec": Vec, "type": DATA_TYPES,
     },
     operands=(
         address("a", "space", stored=True),
         vector("b", "type", _COUNT, widened=True, numbers=VectorNumbers.ALL),
+        value("policy", ScalarType.U64, symbols=False),
     ),
-    section="st", rules=(*_SPACES, *_VECTORS, *_order((Sem.RELAXED, Sem.RELEASE))),
-    effects=Effects(Effect.WRITES_MEMORY), elsewhere=("async", "bulk", *_OTHER_MODIFIERS),
+    tied={"cache_hint": "policy"}, section="st",
+    rules=(*_SPACES, *_VECTORS, *_order((Sem.RELAXED, Sem.RELEASE)), *_EVICTIONS,
+           *_mmio(Sem.RELEASE)),
+    effects=Effects(Effect.WRITES_MEMORY), elsewhere=("async", "bulk", "unified"),
 )
 
 _CVTA_AXES: dict[str, Iterable[Modifier]] = {

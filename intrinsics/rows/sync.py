@@ -36,13 +36,16 @@ THREADS = Numbers(0, multiple=32)
 _ID = value("barrier", ScalarType.U32, BARRIER_ID)
 _COUNT = value("count", ScalarType.U32, THREADS)
 
+ONE_WAY_FENCE = since("8.6", at_least(90))
+"""Who has fences that only acquire or release."""
+
 # fmt: off
 FENCE = Row(
     "fence", "{.sem}.scope",
     axes={"sem": (Sem.SC, Sem.ACQ_REL, Sem.ACQUIRE, Sem.RELEASE), "scope": Scope},
     section="membar / fence", effects=_FENCES,
     rules=(
-        when(sem=(Sem.ACQUIRE, Sem.RELEASE)).needs("one-way-target", since("8.6", at_least(90))),
+        when(sem=(Sem.ACQUIRE, Sem.RELEASE)).needs("one-way-target", ONE_WAY_FENCE),
         when(scope=Scope.CLUSTER).needs("cluster-target", since("7.8", at_least(90))),
     ),
     llvm=(Llvm("fence.sc.cluster", given={"sem": Sem.SC, "scope": Scope.CLUSTER}),),

@@ -1,164 +1,257 @@
 """Loads and stores to records.
 
-Layer: isel.select.  An access is cut into pieces that PTX can do at once: vectors of 2 or 4, at
-most 16 bytes, naturally aligned.  PTX ISA, ld; st.
+Layer: isel.select.  A value of any type that memory holds, atomic or not, in every state space.
+PTX ISA, ld; st; ld.global.nc.
 """
 
 from __future__ import annotations
 
-import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from intrinsics.mir import Form, Mem, Op, Reg
-from intrinsics.modifiers import ScalarType, Sem, Space, Vec
+from intrinsics.mir import Form, Imm, Mem, Op, Reg
+from intrinsics.modifiers import NonCoherent, ScalarType, Scope, Sem, Space, Vec
 from isel.llvm import ir
-from isel.llvm.types import FloatType, IntType, PointerType, Type, VectorType
-from isel.select.diagnostics import Unselectable, not_yet
+from isel.llvm import values as llvm
+from isel.llvm.types import PointerType, Type
+from isel.select.atomics import access_order, check_atomic
+from isel.select.diagnostics import Unselectable
 from isel.select.odd_accesses import is_odd, load_odd, store_odd
+from isel.select.pieces import Piece, pieces
 from isel.select.recut import from_predicate, join, split, to_predicate
 from isel.select.state import FunctionState, form
-from isel.select.types import BITS, SPACES, TENSOR_SPACE
+from isel.select.types import BITS, SPACES, TENSOR_SPACE, UNSIGNED
 
 T = ScalarType
+
+_VECTORS = {1: None, 2: Vec.V2, 4: Vec.V4, 8: Vec.V8}
+
+Facts: TypeAlias = dict[str, Sem | Scope | NonCoherent | None]
+"""Modifiers that all pieces of an access have."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """What all the pieces of one access have in common."""
+
+    op: str
+    space: Space | None
+    facts: Facts = field(default_factory=dict)
+
+    def form(self, unit: ScalarType, count: int) -> Form:
+        """The form that moves `count` units."""
+        return form(self.op, space=self.space, vec=_VECTORS[count], type=unit, **self.facts)
+
+
+def load(state: FunctionState, i: ir.Load) -> None:
+    """A load of any type."""
+    check_space(i.pointer.type, "load")
+    space, mem = state.place(i.pointer)
+    alignment = i.alignment or state.layout.align(i.type)
+    if i.ordering is not None:
+        check_atomic(state.layout, i.type, alignment)
+    facts: Facts = {**access_order(state, i, space)}
+    if space is Space.GLOBAL and _is_constant(state, i):
+        facts = {"nc": NonCoherent.NC}
+    access = _Access("ld", space, facts)
+    if is_odd(i.type):
+        load_odd(state, i, mem, access.form)
+        return
+    results = state.define(i.result, i.type)
+    for piece in pieces(state.layout, i.type, alignment, wide=_wide(state, access)):
+        there = list(results[piece.first : piece.first + piece.count])
+        _load_piece(state, access, piece, there, Mem(mem.base, mem.offset + piece.at))
+
+
+def _is_constant(state: FunctionState, i: ir.Load) -> bool:
+    """Whether nobody writes what is loaded while the kernel runs."""
+    if i.ordering is not None or i.volatile:
+        return False
+    pointer = i.pointer
+    unwritten = isinstance(pointer, llvm.Local) and pointer.name in state.unwritten
+    return unwritten or i.attachment("invariant.load") is not None
+
+
+def _load_piece(
+    state: FunctionState, access: _Access, piece: Piece, results: list[Reg], where: Mem
+) -> None:
+    if piece.parts:
+        _load_parts(state, access, piece, results[0], where)
+        return
+    if piece.packed == 1 and not piece.bits:
+        state.emit(access.form(piece.unit, piece.units), _vector(results), where)
+        if piece.unit is T.B8:
+            state.zero_above.update(dict.fromkeys(results, 8))  # ld fills its register up
+        return
+    moved = [state.new(_class(piece.unit)) for _ in range(piece.units)]
+    state.emit(access.form(piece.unit, piece.units), _vector(moved), where)
+    if piece.bits:
+        _spread_bits(state, results, moved[0])
+        return
+    for at, unit in enumerate(moved):
+        elements = results[at * piece.packed : (at + 1) * piece.packed]
+        state.packed[tuple(elements)] = unit
+        split(state, elements, unit, piece.unit.bits // piece.packed)
+
+
+def _spread_bits(state: FunctionState, results: list[Reg], unit: Reg) -> None:
+    bits = state.out.regs.classes[unit].bits
+    for at, result in enumerate(results):
+        shifted = unit
+        if at:
+            shifted = state.new(BITS[bits])
+            state.emit(form("shr", type=UNSIGNED[bits]), shifted, unit, Imm(at))
+        to_predicate(state, result, shifted, bits)
+
+
+def _load_parts(
+    state: FunctionState, access: _Access, piece: Piece, result: Reg, where: Mem
+) -> None:
+    """One register from parts of memory."""
+    parts, at = [], 0
+    for size in piece.parts:
+        part = state.new(_class(_UNITS[size]))
+        state.emit(access.form(_UNITS[size], 1), part, Mem(where.base, where.offset + at))
+        parts.append(part)
+        at += size
+    state.parts[result] = piece.parts, parts
+    if len(set(piece.parts)) == 1 and at * 8 == state.out.regs.classes[result].bits:
+        join(state, result, parts, piece.parts[0] * 8)
+    else:
+        _join_unequal(state, result, parts, piece.parts)
+
 
 _UNITS = {1: T.B8, 2: T.B16, 4: T.B32, 8: T.B64}
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """Part of an access.
-
-    `first` and `count` are elements of the value, `at` is a byte offset, `unit` the type that
-    moves.  `packed` elements share one unit; where `parts` is more than 1, a unit is that part of
-    one element, because the access is not aligned enough to move it whole.
-    """
-
-    first: int
-    count: int
-    at: int
-    unit: ScalarType
-    packed: int = 1
-    parts: int = 1
-
-
-def load(state: FunctionState, i: ir.Load) -> None:
-    """A load that is not atomic."""
-    if i.ordering is not None:
-        raise not_yet("an atomic load")
-    space = _space(i.pointer.type, "load")
-    mem = state.address(i.pointer)
-    if is_odd(i.type):
-        load_odd(state, i, mem, lambda unit, n: _access("ld", space, unit, n, i.volatile))
-        return
-    results = state.define(i.result, i.type)
-    for piece in _pieces(state, i.type, i.alignment):
-        where = Mem(mem.base, mem.offset + piece.at)
-        part = list(results[piece.first : piece.first + piece.count])
-        if piece.unit is T.PRED:
-            byte = state.new(T.B16)
-            state.emit(_access("ld", space, T.B8, 1, i.volatile), byte, where)
-            to_predicate(state, part[0], byte, 16)
-            continue
-        moved = _units(state, piece, part)
-        state.emit(_access("ld", space, piece.unit, len(moved), i.volatile), _vector(moved), where)
-        if piece.unit is T.B8:
-            state.zero_above.update(dict.fromkeys(moved, 8))  # ld fills its register up
-        if piece.parts > 1:
-            _load_rest(state, piece, part[0], moved[0], where, space, i.volatile)
-        elif piece.packed > 1:
-            for at, unit in enumerate(moved):
-                elements = part[at * piece.packed : (at + 1) * piece.packed]
-                split(state, elements, unit, piece.unit.bits // piece.packed)
-
-
-def _load_rest(
-    state: FunctionState,
-    piece: _Piece,
-    result: Reg,
-    first: Reg,
-    where: Mem,
-    space: Space | None,
-    volatile: bool,
+def _join_unequal(
+    state: FunctionState, result: Reg, parts: list[Reg], sizes: tuple[int, ...]
 ) -> None:
-    """The other parts of an element, and the element from all of them."""
-    size = piece.unit.bits // 8
-    parts = [first]
-    for k in range(1, piece.parts):
-        part = state.new(_class(piece.unit))
-        there = Mem(where.base, where.offset + k * size)
-        state.emit(_access("ld", space, piece.unit, 1, volatile), part, there)
-        parts.append(part)
-    join(state, result, parts, piece.unit.bits)
+    """Parts of several sizes, or fewer than the register holds: each shifted to its place."""
+    bits = state.out.regs.classes[result].bits
+    total: Reg | None = None
+    at = 0
+    for number, (part, size) in enumerate(zip(parts, sizes, strict=True)):
+        last = number + 1 == len(parts)
+        wide = state.new(BITS[bits]) if total is not None or not last else result
+        source = T.U8 if size == 1 else UNSIGNED[8 * size]
+        state.emit(form("cvt.int", dtype=UNSIGNED[bits], atype=source), wide, part)
+        if total is not None:
+            shifted = state.new(BITS[bits])
+            state.emit(form("shl", type=BITS[bits]), shifted, wide, Imm(8 * at))
+            wide = result if last else state.new(BITS[bits])
+            state.emit(form("or", type=BITS[bits]), wide, total, shifted)
+        total = wide
+        at += size
 
 
 def store(state: FunctionState, i: ir.Store) -> None:
-    """A store that is not atomic."""
+    """A store of any type."""
+    check_space(i.pointer.type, "store")
+    space, mem = state.place(i.pointer)
+    type_ = i.value.type
+    alignment = i.alignment or state.layout.align(type_)
     if i.ordering is not None:
-        raise not_yet("an atomic store")
-    space = _space(i.pointer.type, "store")
-    mem = state.address(i.pointer)
-    if is_odd(i.value.type):
-        store_odd(state, i, mem, lambda unit, n: _access("st", space, unit, n, i.volatile))
-        return
-    classes = state.layout.classes(i.value.type)
+        check_atomic(state.layout, type_, alignment)
+    classes = state.layout.classes(type_)
     values = state.value(i.value)
-    for piece in _pieces(state, i.value.type, i.alignment):
-        where = Mem(mem.base, mem.offset + piece.at)
+    access = _Access("st", space, {**access_order(state, i, space)})
+    if is_odd(type_):
+        store_odd(state, i, mem, access.form)
+        return
+    for piece in pieces(state.layout, type_, alignment, wide=_wide(state, access)):
         chosen = range(piece.first, piece.first + piece.count)
-        part = [state.reg(values[k], classes[k]) for k in chosen]
-        if piece.unit is T.PRED:
-            byte = state.new(T.B16)
-            from_predicate(state, byte, part[0], 1)
-            state.emit(_access("st", space, T.B8, 1, i.volatile), where, byte)
-            continue
-        if piece.parts > 1:
-            _store_parts(state, piece, part[0], where, space, i.volatile)
-            continue
-        moved = _units(state, piece, part)
-        if piece.packed > 1:
-            for at, unit in enumerate(moved):
-                elements = part[at * piece.packed : (at + 1) * piece.packed]
-                join(state, unit, elements, piece.unit.bits // piece.packed)
-        state.emit(_access("st", space, piece.unit, len(moved), i.volatile), where, _vector(moved))
+        plain = piece.packed == 1 and not piece.bits and not piece.parts
+        there = [
+            op if plain and isinstance(op := values[k], Imm) else state.reg(values[k], classes[k])
+            for k in chosen
+        ]
+        _store_piece(state, access, piece, there, Mem(mem.base, mem.offset + piece.at))
+
+
+def _store_piece(
+    state: FunctionState, access: _Access, piece: Piece, values: list[Reg | Imm], where: Mem
+) -> None:
+    if piece.packed == 1 and not piece.bits and not piece.parts:
+        state.emit(access.form(piece.unit, piece.units), where, _vector(values))
+        return
+    regs = [value for value in values if isinstance(value, int)]
+    if piece.parts:
+        _store_parts(state, access, piece, regs[0], where)
+        return
+    if piece.bits:
+        moved = [_gathered_bits(state, regs, _class(piece.unit))]
+    else:
+        groups = [regs[n : n + piece.packed] for n in range(0, len(regs), piece.packed)]
+        moved = [_joined(state, elements, piece) for elements in groups]
+    state.emit(access.form(piece.unit, piece.units), where, _vector(moved))
+
+
+def _joined(state: FunctionState, elements: list[Reg], piece: Piece) -> Reg:
+    """One unit of several elements: the one that they came from, if they came from one."""
+    known = state.packed.get(tuple(elements))
+    if known is not None:
+        return known
+    unit = state.new(_class(piece.unit))
+    join(state, unit, elements, piece.unit.bits // piece.packed)
+    return unit
+
+
+def _gathered_bits(state: FunctionState, bits: list[Reg], cls: ScalarType) -> Reg:
+    total = state.new(cls)
+    from_predicate(state, total, bits[0], 1)
+    for at, bit in enumerate(bits[1:], 1):
+        one, both = state.new(cls), state.new(cls)
+        from_predicate(state, one, bit, 1 << at)
+        state.emit(form("or", type=cls), both, total, one)
+        total = both
+    return total
 
 
 def _store_parts(
-    state: FunctionState, piece: _Piece, value: Reg, where: Mem, space: Space | None, volatile: bool
+    state: FunctionState, access: _Access, piece: Piece, value: Reg, where: Mem
 ) -> None:
-    parts = [state.new(_class(piece.unit)) for _ in range(piece.parts)]
-    split(state, parts, value, piece.unit.bits)
-    for k, part in enumerate(parts):
-        there = Mem(where.base, where.offset + k * piece.unit.bits // 8)
-        state.emit(_access("st", space, piece.unit, 1, volatile), there, part)
-
-
-def _units(state: FunctionState, piece: _Piece, elements: list[Reg]) -> list[Reg]:
-    """The registers that move: the elements themselves, or fresh ones."""
-    if piece.parts > 1:
-        return [state.new(_class(piece.unit))]
-    if piece.packed == 1:
-        return elements
-    return [state.new(_class(piece.unit)) for _ in range(piece.count // piece.packed)]
+    """Parts of one register, each shifted down from its place."""
+    bits = state.out.regs.classes[value].bits
+    sizes, known = state.parts.get(value, ((), []))
+    at = 0
+    for number, size in enumerate(piece.parts):
+        part = known[number] if sizes == piece.parts else value
+        if at and part == value:
+            part = state.new(BITS[bits])
+            state.emit(form("shr", type=UNSIGNED[bits]), part, value, Imm(8 * at))
+        state.emit(access.form(_UNITS[size], 1), Mem(where.base, where.offset + at), part)
+        at += size
 
 
 def _class(unit: ScalarType) -> ScalarType:
     return BITS[max(unit.bits, 16)]
 
 
-def _vector(regs: list[Reg]) -> Op:
-    return regs[0] if len(regs) == 1 else tuple(regs)
+def _vector(ops: list[Reg] | list[Reg | Imm]) -> Op:
+    return ops[0] if len(ops) == 1 else tuple(ops)
 
 
-def _space(pointer: Type, what: str) -> Space | None:
+def _wide(state: FunctionState, access: _Access) -> bool:
+    """Whether 256 bits move at once."""
+    return access.space is Space.GLOBAL and state.can_move_256_bits
+
+
+def check_space(pointer: Type, what: str) -> None:
+    """Whether loads and stores reach what a pointer points to.
+
+    Raises: Unselectable for tensor memory, and for a space that PTX does not have.
+    """
     assert isinstance(pointer, PointerType)
     if pointer.address_space == TENSOR_SPACE:
+        tool = {"load": "ld", "store": "st"}.get(what)
         raise Unselectable(
             "tensor-memory",
             f"a plain {what} cannot reach tensor memory",
             op=what,
             got="ptr addrspace(6)",
             expected="global, shared, const, local or generic memory",
-            hint=f"use llvm.nvvm.tcgen05.{'ld' if what == 'load' else 'st'}",
+            hint=f"use llvm.nvvm.tcgen05.{tool}" if tool else "",
             section="PTX ISA, Tensor Memory and Register Load/Store Instructions",
         )
     if pointer.address_space not in SPACES:
@@ -168,49 +261,3 @@ def _space(pointer: Type, what: str) -> Space | None:
             op=what,
             got=str(pointer),
         )
-    return SPACES[pointer.address_space]
-
-
-@functools.cache
-def _access(op: str, space: Space | None, type_: ScalarType, count: int, volatile: bool) -> Form:
-    """A form of ld or st; volatile means something only where other threads can look."""
-    shared = (None, Space.GLOBAL, Space.SHARED, Space.SHARED_CLUSTER)
-    sem = Sem.VOLATILE if volatile and space in shared else None
-    vec = {1: None, 2: Vec.V2, 4: Vec.V4}[count]
-    return form(op, sem=sem, space=space, vec=vec, type=type_)
-
-
-def _pieces(state: FunctionState, type_: Type, alignment: int | None) -> list[_Piece]:
-    """Cut an access into pieces.  Only scalars and vectors are cut; memory types are untyped."""
-    classes = state.layout.classes(type_)
-    element = type_.element if isinstance(type_, VectorType) else type_
-    if not isinstance(element, (IntType, FloatType, PointerType)):
-        raise not_yet(f"a load or store of type {type_}")
-    if classes[0] is T.PRED:
-        return [_Piece(0, 1, 0, T.PRED)]
-    size = state.layout.size(element)
-    aligned = alignment or size
-    if aligned < size:
-        return [
-            _Piece(k, 1, k * size, _UNITS[aligned], parts=size // aligned)
-            for k in range(len(classes))
-        ]
-    found, first = [], 0
-    while first < len(classes):
-        piece = _widest(first, len(classes) - first, size, aligned)
-        found.append(piece)
-        first += piece.count
-    return found
-
-
-def _widest(first: int, left: int, size: int, aligned: int) -> _Piece:
-    """The widest piece that begins at an element: 16-bit elements travel in pairs."""
-    most = min(16, aligned) // size
-    packed = 2 if size == 2 else 1
-    for vector in (4, 2, 1):
-        if packed > 1 and packed * vector <= min(left, most):
-            return _Piece(first, packed * vector, first * size, T.B32, packed=packed)
-        if packed == 1 and vector <= min(left, most):
-            return _Piece(first, vector, first * size, _UNITS[size])
-    count = next(c for c in (4, 2, 1) if c <= max(min(left, most), 1))
-    return _Piece(first, count, first * size, _UNITS[size])

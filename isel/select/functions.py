@@ -18,6 +18,7 @@ from isel.llvm.vocabulary import Linkage as LlvmLinkage
 from isel.select.abi import alignment, device_param, load_value, store_value
 from isel.select.calls import result_param
 from isel.select.diagnostics import Unselectable
+from isel.select.parameters import know_pointer, struct_by_value
 from isel.select.state import FunctionState, form
 from isel.select.types import SPACES, TENSOR_SPACE, Layout
 
@@ -155,9 +156,12 @@ def kernel_interface(function: ir.Function, state: FunctionState) -> None:
         lowered = _kernel_param(state.layout, name, param)
         state.out.params.append(lowered)
         if param.attributes.type_of("byval") is not None:
-            _address_of(state, param, name, Space.PARAM)
-        else:
-            load_value(state, lowered, param.type, state.define(param.name, param.type))
+            struct_by_value(state, function, param, lowered)
+            continue
+        results = state.define(param.name, param.type)
+        load_value(state, lowered, param.type, results)
+        if lowered.is_pointer:
+            know_pointer(state, param, results[0])
 
 
 def _kernel_param(layout: Layout, name: str, param: ir.Param) -> Param:

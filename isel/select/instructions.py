@@ -10,15 +10,17 @@ from collections.abc import Mapping
 
 from intrinsics.mir import Block, Imm, Label, MachineInstr, Mem, Reg, Scalar, Sym
 from intrinsics.modifiers import Compare as Cmp
-from intrinsics.modifiers import ScalarType
+from intrinsics.modifiers import ScalarType, Space
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import ArrayType, IntType, PointerType, StructType, Type, VectorType
-from isel.select.accesses import load, store
+from isel.select.accesses import check_space, load, store
+from isel.select.atomics import compare_exchange, fence, read_modify_write
 from isel.select.casts import cast
 from isel.select.diagnostics import not_yet
 from isel.select.functions import return_value
 from isel.select.integers import binary, compare
+from isel.select.stack import alloca
 from isel.select.state import FunctionState, Values, form
 from isel.select.types import BITS, SIGNED, container
 from isel.select.vectors import extract_element, insert_element, select, shuffle
@@ -80,6 +82,17 @@ def get_element_ptr(state: FunctionState, i: ir.GetElementPtr) -> None:
             offset += size * index.signed
         elif size:
             moving.append((size, index))
+    _compute(state, i, moving, offset, bits)
+    _follow(state, i, moving, offset, bits)
+
+
+def _compute(
+    state: FunctionState,
+    i: ir.GetElementPtr,
+    moving: list[tuple[int, llvm.Value]],
+    offset: int,
+    bits: int,
+) -> None:
     if not moving and not offset:
         state.forward(i.result, state.value(i.base))
         return
@@ -139,6 +152,39 @@ def _lane(value: llvm.Value, lane: int) -> llvm.Value:
 def _column(state: FunctionState, value: llvm.Value, lanes: int) -> list[Scalar]:
     found = [ops[0] for ops in elements(state, value)]
     return found if isinstance(value.type, VectorType) else found * lanes
+
+
+def _follow(
+    state: FunctionState,
+    i: ir.GetElementPtr,
+    moving: list[tuple[int, llvm.Value]],
+    offset: int,
+    bits: int,
+) -> None:
+    """Where the result really points, if that is known of the base.
+
+    Addresses in global memory are the same in the generic space, so nothing is computed for them
+    but the generic one.  PTX ISA, Generic Addressing.
+    """
+    if not isinstance(i.base, llvm.Local) or i.result is None:
+        return
+    if i.base.name in state.unwritten:
+        state.unwritten.add(i.result)
+    found = state.known.get(i.base.name)
+    if found is None:
+        return
+    space, mem = found
+    if not moving:
+        state.known[i.result] = space, Mem(mem.base, mem.offset + offset)
+        return
+    if space is Space.GLOBAL:
+        state.known[i.result] = space, state.address(llvm.Local(i.result, i.type))
+        return
+    base = mem.base if isinstance(mem.base, int) else state.reg(mem.base, BITS[bits])
+    for size, index in moving:
+        width = _index_width(index.type)
+        base = _step(state, base, size, elements(state, index)[0][0], width, bits)
+    state.known[i.result] = space, Mem(base, mem.offset + offset)
 
 
 def _constant_step(state: FunctionState, i: ir.GetElementPtr, offset: int, bits: int) -> None:
@@ -308,5 +354,15 @@ def select_instruction(state: FunctionState, i: ir.Instruction) -> None:
             freeze(state, i)
         case ir.Unreachable():
             unreachable(state, i)
+        case ir.AtomicRMW():
+            check_space(i.pointer.type, "atomicrmw")
+            read_modify_write(state, i)
+        case ir.CompareExchange():
+            check_space(i.pointer.type, "cmpxchg")
+            compare_exchange(state, i)
+        case ir.Alloca():
+            alloca(state, i)
+        case ir.Fence():
+            fence(state, i)
         case _:
             raise not_yet(i.opcode.value)

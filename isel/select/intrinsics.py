@@ -34,6 +34,7 @@ IGNORED = (
     "llvm.lifetime.",
     "llvm.assume",
     "llvm.donothing",
+    "llvm.prefetch.",
     "llvm.invariant.",
     "llvm.experimental.noalias.scope.decl",
 )

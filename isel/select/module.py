@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from intrinsics.findings import Finding, Place, SelectionError, Severity
 from intrinsics.mir import (
     Block,
+    Export,
     Location,
     MachineFunction,
     MachineInstr,
@@ -24,12 +25,13 @@ from intrinsics.mir import (
     Variable,
 )
 from intrinsics.modifiers import Space
+from intrinsics.rows.atomic import BFLOAT_ATOMICS
 from intrinsics.targets import Ptx, Target
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.metadata import TupleNode, read_node
-from isel.llvm.types import StructType, Type
 from isel.llvm.vocabulary import Linkage
+from isel.lower.function import lower
 from isel.places import place_of_global, resolve_debug
 from isel.select.calls import call_function
 from isel.select.diagnostics import Diagnostics, Unselectable, nearest
@@ -41,6 +43,7 @@ from isel.select.functions import (
     needed,
     prototype_of,
 )
+from isel.select.initializers import Initializers
 from isel.select.instructions import fill_phi, select_instruction
 from isel.select.intrinsics import select_call
 from isel.select.launch import launch_of
@@ -54,7 +57,13 @@ RUNTIME = ("vprintf", "malloc", "free", "__assertfail", "cudaDeviceSynchronize")
 """Functions that CUDA's driver brings."""
 
 _LARGEST = 1 << 40
-_LARGEST_INITIALIZER = 1 << 28
+_DECLARED = (Linkage.EXTERNAL, Linkage.EXTERN_WEAK, Linkage.AVAILABLE_EXTERNALLY)
+_WEAK = (Linkage.WEAK, Linkage.WEAK_ODR, Linkage.LINKONCE, Linkage.LINKONCE_ODR)
+_EXPORTS = {
+    Linkage.EXTERNAL: Export.VISIBLE,
+    Linkage.COMMON: Export.COMMON,
+    **dict.fromkeys(_WEAK, Export.WEAK),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +126,7 @@ class _Selector:
         self.out = Module(target, ptx, source.file)
         self.names = _ptx_names(module)
         self.symbols = self.names
+        self.initializers = Initializers(self.layout, module.globals, self.symbols)
         self.kernels = {function.name for function in kernels(module)}
         self.locations: dict[tuple[int, int, str, int], int] = {}
 
@@ -124,6 +134,7 @@ class _Selector:
         self._guarded(self._header)
         for name, variable in self.module.globals.items():
             self._guarded(functools.partial(self._variable, variable), name)
+        self.out.variables = self._in_order(self.out.variables)
         for function in needed(self.module, self.kernels):
             self._function(function)
         self._externals()
@@ -188,68 +199,53 @@ class _Selector:
                 got=f"{size} bytes",
                 expected=f"at most {_LARGEST} bytes",
             )
-        data = self._data(variable)
-        external = variable.is_declaration and variable.linkage is Linkage.EXTERNAL
+        image = self.initializers.image(variable)
+        external = variable.is_declaration and variable.linkage in _DECLARED
         self.out.variables.append(
             Variable(
-                self.symbols[variable.name], space or Space.GLOBAL, size, align, data, external
+                self.symbols[variable.name],
+                space or Space.GLOBAL,
+                size,
+                align,
+                None if image is None else bytes(image.data),
+                external,
+                export=Export.NONE if external else _EXPORTS.get(variable.linkage, Export.NONE),
+                addresses=() if image is None else tuple(image.addresses),
             )
         )
 
-    def _data(self, variable: ir.GlobalVariable) -> bytes | None:
-        initializer = variable.initializer
-        if initializer is None or isinstance(initializer, (llvm.Undef, llvm.Poison)):
-            return None
-        if isinstance(initializer, (llvm.Zero, llvm.Null)) and variable.address_space != 3:
-            return None  # memory of a module is zero from the start
-        if variable.address_space == 3:
-            raise Unselectable(
-                "initializer",
-                f"@{variable.name}: shared memory has no initialiser",
-                expected="undef",
-            )
-        size = self.layout.size(initializer.type)
-        if size > _LARGEST_INITIALIZER:
-            raise Unselectable(
-                "initializer",
-                f"the initialiser of @{variable.name} is too large to be written out",
-                got=f"{size} bytes",
-                expected=f"at most {_LARGEST_INITIALIZER} bytes",
-            )
-        data = self._bytes(initializer, initializer.type)
-        return data if any(data) else None
+    def _in_order(self, variables: list[Variable]) -> list[Variable]:
+        """Variables behind those whose addresses they hold: PTX knows no name before that."""
+        known = {variable.name: variable for variable in variables}
+        placed: dict[str, bool] = {}
+        found: list[Variable] = []
 
-    def _bytes(self, value: llvm.Value, type_: Type) -> bytes:
-        size = self.layout.size(type_)
-        match value:
-            case llvm.ConstInt(_, number):
-                return number.to_bytes(size, "little")
-            case llvm.ConstFloat(_, bits):
-                return bits.to_bytes(size, "little")
-            case llvm.Zero() | llvm.Null() | llvm.Undef() | llvm.Poison():
-                return bytes(size)
-        elements = llvm.elements_of(value)
-        if elements is None:
-            raise Unselectable(
-                "initializer",
-                "an initialiser that is no plain data is not selectable",
-                got=type(value).__name__,
-            )
-        if isinstance(type_, StructType):
-            data = bytearray(size)
-            for offset, element in zip(self.layout.offsets(type_), elements, strict=True):
-                part = self._bytes(element, element.type)
-                data[offset : offset + len(part)] = part
-            return bytes(data)
-        return b"".join(self._bytes(element, element.type) for element in elements).ljust(
-            size, b"\0"
-        )
+        def place(variable: Variable) -> None:
+            if placed.get(variable.name):
+                return
+            if variable.name in placed:
+                raise Unselectable(
+                    "initializer",
+                    f"the initialisers of {variable.name} and others hold each other's addresses",
+                    expected="variables that can be ordered",
+                )
+            placed[variable.name] = False
+            for address in variable.addresses:
+                if address.name in known and address.name != variable.name:
+                    place(known[address.name])
+            placed[variable.name] = True
+            found.append(variable)
+
+        for variable in variables:
+            self._guarded(functools.partial(place, variable))
+        return found
 
     # ---- functions ---------------------------------------------------------------------------
 
     def _function(self, function: ir.Function) -> None:
         out = MachineFunction(self.names[function.name], linkage=linkage_of(function))
-        state = FunctionState(out, self.layout, self.symbols)
+        state = FunctionState(out, self.layout, self.symbols, self.target, self.ptx)
+        function = lower(function, self.layout, bfloats=state.can(BFLOAT_ATOMICS))
         state.start(Block("entry"))
         try:
             if function.name in self.kernels:
@@ -350,6 +346,8 @@ class _Body:
         names = _block_names([b.name for b in function.blocks])
         reachable = {block.name for block in self.order}
         state.block_names = {n: m for n, m in names.items() if n in reachable}
+        if any(isinstance(i, ir.Alloca) for b in self.order[1:] for i in b.instructions):
+            state.cyclic = _cyclic(self.order)
 
     def select(self) -> None:
         state = self.state
@@ -358,6 +356,7 @@ class _Body:
             out = Block(state.block_names[block.name])
             self.blocks[block.name] = out
             state.start(out)
+            state.block_name = block.name
             if block is self.order[0]:
                 out.instrs.extend(prologue)
             for i in block.instructions:
@@ -487,6 +486,23 @@ def _reverse_post_order(function: ir.Function) -> list[ir.Block]:
             finished.append(block)
             stack.pop()
     return finished[::-1]
+
+
+def _cyclic(blocks: list[ir.Block]) -> frozenset[str]:
+    """The blocks that control may come back to."""
+    following = {block.name: _successors(block) for block in blocks}
+
+    def comes_back(name: str) -> bool:
+        seen: set[str] = set()
+        left = list(following[name])
+        while left:
+            other = left.pop()
+            if other not in seen:
+                seen.add(other)
+                left.extend(following[other])
+        return name in seen
+
+    return frozenset(filter(comes_back, following))
 
 
 def _successors(block: ir.Block) -> Sequence[str]:

@@ -27,14 +27,24 @@ from intrinsics.mir import (
     Sym,
     form_of,
 )
-from intrinsics.modifiers import ScalarType
+from intrinsics.modifiers import ScalarType, Space
 from intrinsics.row import Fact
+from intrinsics.rows.memory import WIDE_ACCESS
+from intrinsics.targets import Capability, Ptx, Target
 from isel.llvm import values as llvm
 from isel.llvm.attributes import NO_ATTRIBUTES
-from isel.llvm.types import ArrayType, PointerType, StructType, Type, VectorType
+from isel.llvm.types import PointerType, Type
 from isel.llvm.vocabulary import Opcode
 from isel.select.diagnostics import Unselectable
-from isel.select.types import BITS, SIGNED, SPACES, TENSOR_SPACE, UNSIGNED, Layout
+from isel.select.types import (
+    BITS,
+    SIGNED,
+    SPACES,
+    TENSOR_SPACE,
+    UNSIGNED,
+    Layout,
+    walk_indices,
+)
 
 Values: TypeAlias = tuple[Scalar, ...]
 
@@ -52,14 +62,29 @@ def _form(row: str, **facts: Fact) -> Form:
 class FunctionState:
     """Registers, values and records of one function."""
 
-    def __init__(self, out: MachineFunction, layout: Layout, symbols: dict[str, str]) -> None:
+    def __init__(
+        self,
+        out: MachineFunction,
+        layout: Layout,
+        symbols: dict[str, str],
+        target: Target | None = None,
+        ptx: Ptx | None = None,
+    ) -> None:
         self.out = out
+        self.target = target
+        self.ptx = ptx
         self.layout = layout
         self.symbols = symbols  # LLVM name -> PTX name
         self.values: dict[str, Values] = {}
         self.addresses: dict[str, Mem] = {}
+        self.known: dict[str, tuple[Space, Mem]] = {}  # where generic pointers really point
+        self.packed: dict[tuple[Reg, ...], Reg] = {}  # elements -> the unit that they came from
+        self.parts: dict[Reg, tuple[tuple[int, ...], list[Reg]]] = {}  # a value -> its loaded parts
+        self.unwritten: set[str] = set()  # pointers to what nobody writes
         self.block_names: dict[str, str] = {}  # LLVM name -> MIR name, reachable blocks only
         self.block = Block("entry")
+        self.block_name = ""  # LLVM's name of the block that is being selected
+        self.cyclic: frozenset[str] = frozenset()  # blocks that control comes back to
         self.loc = 0
         self.calls = 0
         self.return_attributes = NO_ATTRIBUTES
@@ -73,6 +98,19 @@ class FunctionState:
         self.words: dict[tuple[Reg, ...], Reg] = {}
         # register -> the one half as wide that it was extended from, and whether by its sign
         self.halves: dict[Reg, tuple[Reg, bool]] = {}
+
+    def can(self, capability: Capability) -> bool:
+        """Whether the target has something, at the PTX version asked for if there is one."""
+        if self.target is None:
+            return False
+        if self.ptx is not None:
+            return capability.holds(self.target, self.ptx)
+        return self.target in capability.targets
+
+    @functools.cached_property
+    def can_move_256_bits(self) -> bool:
+        """Whether a load or store moves 256 bits at once."""
+        return self.can(WIDE_ACCESS)
 
     # ---- records -----------------------------------------------------------------------------
 
@@ -287,38 +325,31 @@ class FunctionState:
                 return Mem(op)
         return Mem(self.scalar_reg(pointer))
 
+    def place(self, pointer: llvm.Value) -> tuple[Space | None, Mem]:
+        """Where a pointer to memory points: the state space (None: generic) and the address."""
+        if isinstance(pointer, llvm.Local) and pointer.name in self.known:
+            return self.known[pointer.name]
+        assert isinstance(pointer.type, PointerType)
+        space, mem = SPACES[pointer.type.address_space], self.address(pointer)
+        if space is None and isinstance(mem.base, Sym):
+            return Space.GLOBAL, mem  # where variables of no other space are
+        return space, mem
+
     def steps(self, element: Type, indices: tuple[llvm.Value, ...]) -> list[tuple[int, llvm.Value]]:
         """(bytes, index) for every index of a getelementptr that steps over an array."""
-        return [(size, index) for size, index, _ in self._walk(element, indices) if size]
+        return [
+            (size, index) for size, index, _ in walk_indices(self.layout, element, indices) if size
+        ]
 
     def step_sizes(self, element: Type, indices: tuple[llvm.Value, ...]) -> list[int]:
         """For every index the bytes that it steps over, 0 where it names a struct's field."""
-        return [size for size, _, _ in self._walk(element, indices)]
+        return [size for size, _, _ in walk_indices(self.layout, element, indices)]
 
     def field_offsets(self, element: Type, indices: tuple[llvm.Value, ...]) -> list[int]:
         """Byte offsets of the struct fields that a getelementptr enters."""
-        return [offset for size, _, offset in self._walk(element, indices) if not size]
-
-    def _walk(
-        self, element: Type, indices: tuple[llvm.Value, ...]
-    ) -> list[tuple[int, llvm.Value, int]]:
-        found = []
-        current: Type | None = None
-        for index in indices:
-            match current:
-                case None:
-                    found.append((self.layout.size(element), index, 0))
-                    current = element
-                case StructType(elements):
-                    assert isinstance(index, llvm.ConstInt)
-                    found.append((0, index, self.layout.offsets(current)[index.value]))
-                    current = elements[index.value]
-                case ArrayType(inner) | VectorType(inner):
-                    found.append((self.layout.size(inner), index, 0))
-                    current = inner
-                case _:
-                    raise Unselectable("getelementptr", f"cannot index into {current}")
-        return found
+        return [
+            offset for size, _, offset in walk_indices(self.layout, element, indices) if not size
+        ]
 
     def convert_address(self, op: Scalar, source: Type, target: Type) -> Scalar:
         """An address in another address space (`addrspacecast`).

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from intrinsics.modifiers import ScalarType, Space
+from isel.llvm import values as llvm
 from isel.llvm.types import (
     ArrayType,
     FloatType,
@@ -144,3 +145,29 @@ def _power_of_two(n: int) -> int:
 
 def _round_up(n: int, align: int) -> int:
     return (n + align - 1) // align * align
+
+
+def walk_indices(
+    layout: Layout, element: Type, indices: tuple[llvm.Value, ...]
+) -> list[tuple[int, llvm.Value, int]]:
+    """What each index of a getelementptr does: (bytes, index, 0), or (0, index, field's offset).
+
+    Raises: Unselectable for an index into what has no elements.
+    """
+    found = []
+    current: Type | None = None
+    for index in indices:
+        match current:
+            case None:
+                found.append((layout.size(element), index, 0))
+                current = element
+            case StructType(elements):
+                assert isinstance(index, llvm.ConstInt)
+                found.append((0, index, layout.offsets(current)[index.value]))
+                current = elements[index.value]
+            case ArrayType(inner) | VectorType(inner):
+                found.append((layout.size(inner), index, 0))
+                current = inner
+            case _:
+                raise Unselectable("getelementptr", f"cannot index into {current}")
+    return found

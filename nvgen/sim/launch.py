@@ -35,7 +35,7 @@ from nvgen.sim.machine import FULL, WARP, Code, Cta, Fragment, Machine, Warp
 from nvgen.sim.memory import BoundMap, Memory, Region
 from nvgen.sim.semantics.calls import addresses
 from nvgen.sim.semantics.table import makers
-from nvgen.sim.shared import round_up, shared_layout
+from nvgen.sim.shared import local_layout, round_up, shared_layout
 from nvgen.tensor_map import SIZE, TensorMap
 
 Argument: TypeAlias = Array | TensorMap | Number
@@ -70,6 +70,8 @@ def simulate(
     memory = Memory()
     symbols, static = shared_layout(module, function)
     _check_shared(static, smem)
+    places, local = local_layout(module)
+    symbols.update(places)
     _globals((*module.variables, *function.variables), memory, symbols)
     binding = _Binding(memory, stores=_stores_tiles(function))
     params, offsets = binding.bind(function, arguments)
@@ -87,7 +89,7 @@ def simulate(
         binding.tensor_maps,
         max_steps,
     )
-    _populate(machine, functions[kernel], params, static, smem)
+    _populate(machine, functions[kernel], params, static, smem, local)
     machine.run()
     binding.deliver()
     return Statistics(machine.steps, machine.engine.issued)
@@ -134,16 +136,25 @@ _MOST_BYTES = 1 << 32
 
 
 def _globals(variables: Sequence[Variable], memory: Memory, symbols: dict[str, int]) -> None:
-    # Local variables and parameters of calls are said to be not simulated where they are used.
+    # Parameters of calls are said to be not simulated where they are used.
     elsewhere = (Space.SHARED, Space.LOCAL, Space.PARAM)
     kept = [v for v in variables if v.space not in elsewhere]
     if sum(v.size for v in kept) > _MOST_BYTES:
         raise not_simulated(f"more than {_MOST_BYTES} bytes of variables")
+    regions: dict[str, Region] = {}
     for variable in kept:
         data = np.zeros(variable.size, np.uint8)
         if variable.data:
             data[: len(variable.data)] = np.frombuffer(variable.data, np.uint8)
-        symbols[variable.name] = memory.allocate(variable.name, variable.size, data).base
+        regions[variable.name] = memory.allocate(variable.name, variable.size, data)
+        symbols[variable.name] = regions[variable.name].base
+    for variable in kept:
+        for address in variable.addresses:
+            if address.name not in regions:
+                raise not_simulated(f"the address of {address.name} in {variable.name}")
+            value = regions[address.name].base + address.offset & (1 << 64) - 1
+            there = regions[variable.name].data[address.at : address.at + 8]
+            there[:] = np.frombuffer(value.to_bytes(8, "little"), np.uint8)
 
 
 # ---- arguments -------------------------------------------------------------------------------
@@ -269,17 +280,20 @@ def _identity(array: Array) -> tuple[object, ...]:
 # ---- threads ---------------------------------------------------------------------------------
 
 
-def _populate(machine: Machine, code: Code, params: bytes, static: int, dynamic: int) -> None:
+def _populate(
+    machine: Machine, code: Code, params: bytes, static: int, dynamic: int, local: int
+) -> None:
     threads = machine.block[0] * machine.block[1] * machine.block[2]
     counts = itertools.product(*(range(n) for n in machine.grid[::-1]))
     for number, (z, y, x) in enumerate(counts):
         shared = Region.shared(static + dynamic)
-        bound = Region.of("kernel parameters", 0, np.frombuffer(params, np.uint8).copy())
+        bound = Region.params(np.frombuffer(params, np.uint8).copy())
         cta = Cta(machine, (x, y, z), number, 0, shared, bound, dynamic)
         for first in range(0, threads, WARP):
             mask = (1 << min(WARP, threads - first)) - 1 & FULL
             frame = code.frame(0)
-            warp = Warp(cta, first // WARP, frame, mask, mask)
+            own = Region.local(WARP * local)
+            warp = Warp(cta, first // WARP, frame, own, mask, mask)
             warp.fragments.append(Fragment(warp, mask, frame))
             cta.warps.append(warp)
         machine.ctas.append(cta)

@@ -212,11 +212,14 @@ class Registers:
 
 @dataclass(slots=True, eq=False)
 class Warp:
-    """32 threads with their registers: those of `frame`, while one of its fragments runs."""
+    """32 threads with their local memories and registers: those of `frame`, while one of its
+    fragments runs.
+    """
 
     cta: Cta
     number: int
     frame: Frame
+    local: Region
     launched: int = FULL
     alive: int = FULL
     fragments: list[Fragment] = field(default_factory=list)

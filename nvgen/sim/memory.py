@@ -26,6 +26,7 @@ Addresses = NDArray[np.int64]
 # same offset plus (rank + 1) << 24 names the memory of a CTA of the cluster.
 SHARED_WINDOW = 0x0100_0000_0000
 PARAM_WINDOW = 0x0200_0000_0000
+LOCAL_WINDOW = 0x0300_0000_0000
 GLOBAL_BASE = 0x7F00_0000_0000
 _WINDOW = 0x0001_0000_0000
 _GAP = 4096
@@ -55,6 +56,8 @@ class Region:
     data: Bytes
     written: Flags
     unfenced: Flags | None = None  # written by threads, with no proxy fence since (shared memory)
+    private: bool = False  # no other thread, or no thread at all, writes it
+    padded: bool = False  # what is read may have gaps that nobody wrote
 
     @classmethod
     def blank(cls, name: str, base: int, size: int) -> Region:
@@ -67,10 +70,27 @@ class Region:
         return cls(name, base, data, np.ones(data.size, np.bool_))
 
     @classmethod
+    def params(cls, data: Bytes) -> Region:
+        """A kernel's parameters."""
+        found = cls.of("kernel parameters", 0, data)
+        found.private = True
+        return found
+
+    @classmethod
     def shared(cls, size: int) -> Region:
         """The shared memory of a CTA, where both proxies meet."""
         found = cls.blank("shared memory", 0, size)
         found.unfenced = np.zeros(size, np.bool_)
+        return found
+
+    @classmethod
+    def local(cls, size: int) -> Region:
+        """The local memories of a warp's threads, one behind the other.
+
+        Structs live there, and are copied with their padding.
+        """
+        found = cls.blank("local memory", 0, size)
+        found.private = found.padded = True
         return found
 
     @property
@@ -198,6 +218,8 @@ def _check_written(
         return
     index = offsets[..., None] + np.arange(size)
     unwritten = ~region.written[index]
+    if region.padded:
+        unwritten &= unwritten.all(axis=-1, keepdims=True)
     if unwritten.any():
         offset = int(index[unwritten][0])
         raise fault(
@@ -257,6 +279,8 @@ def window_of(address: int) -> Space:
     """The state space that a generic address lies in."""
     if SHARED_WINDOW <= address < SHARED_WINDOW + _WINDOW:
         return Space.SHARED
+    if LOCAL_WINDOW <= address < LOCAL_WINDOW + _WINDOW:
+        return Space.LOCAL
     if PARAM_WINDOW <= address < PARAM_WINDOW + _WINDOW:
         return Space.PARAM
     return Space.GLOBAL

@@ -1,4 +1,4 @@
-"""Where the shared variables of a kernel lie.
+"""Where the shared and the local variables of a kernel lie.
 
 Layer: nvgen.sim.
 """
@@ -28,6 +28,25 @@ def shared_layout(module: Module, function: MachineFunction) -> tuple[dict[str, 
     at = round_up(at, max((v.align for v in dynamic), default=1)) if dynamic else at
     offsets.update((v.name, at) for v in dynamic)
     return offsets, at
+
+
+def local_layout(module: Module) -> tuple[dict[str, int], int]:
+    """Offsets of local variables, and the bytes of local memory that each thread has.
+
+    Every function has its own place: nothing here calls itself.  No variable is at address 0.
+    """
+    offsets: dict[str, int] = {}
+    own = [v for f in module.functions for v in f.variables]
+    variables = [v for v in (*module.variables, *own) if v.space is Space.LOCAL]
+    at = _FIRST if variables else 0
+    for variable in variables:
+        at = round_up(at, variable.align)
+        offsets[variable.name] = at
+        at += variable.size
+    return offsets, round_up(at, max((v.align for v in variables), default=1))
+
+
+_FIRST = 16
 
 
 def round_up(n: int, align: int) -> int:

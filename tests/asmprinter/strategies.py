@@ -27,7 +27,9 @@ from intrinsics import catalog
 from intrinsics.legality import Judgement, judge
 from intrinsics.mir import (
     SINK,
+    Address,
     Block,
+    Export,
     FloatImm,
     Imm,
     Label,
@@ -476,7 +478,14 @@ def _variables(draw: st.DrawFn) -> list[Variable]:
         data = None
         if space is not Space.SHARED and draw(st.booleans()):
             data = draw(st.binary(min_size=size, max_size=size))
-        found.append(Variable(f"var{number}", space, size, align, data))
+        export = draw(st.sampled_from((Export.NONE, Export.VISIBLE)))
+        addresses: tuple[Address, ...] = ()
+        if found and data is not None and size >= 8:
+            at = draw(st.integers(0, (size - 8) // 8)) * 8 + draw(st.integers(0, size % 8))
+            offset, generic = draw(st.integers(-9, 9)), draw(st.booleans())
+            addresses = (Address(at, found[0].name, offset, generic),)
+            data = data[:at] + bytes(8) + data[at + 8 :]
+        found.append(Variable(f"var{number}", space, size, align, data, False, export, addresses))
     if draw(st.integers(0, 3)) == 0:
         found.append(Variable("dynamic_smem", Space.SHARED, 0, 16, external=True))
     return found

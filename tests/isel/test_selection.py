@@ -541,11 +541,11 @@ def test_loads_move_no_more_at_once_than_their_alignment_allows(
 
 
 @pytest.mark.parametrize(
-    ("space", "ptx"), [("", ""), (" addrspace(1)", ".global"), (" addrspace(3)", ".shared")]
+    ("space", "ptx"), [("", ".global"), (" addrspace(1)", ".global"), (" addrspace(3)", ".shared")]
 )
 def test_address_spaces(space: str, ptx: str):
     name = {"": "%g", " addrspace(1)": "%p", " addrspace(3)": "%s"}[space]
-    (_, store) = statements(f"  store i32 1, ptr{space} {name}")
+    (store,) = statements(f"  store i32 1, ptr{space} {name}")
     assert store.startswith(f"st{ptx}.b32 [")
 
 

@@ -1408,6 +1408,60 @@ def _access(op: str, modifiers: str, vector: str, kind: str, place: str, policy:
     return statement(f"{op}{modifiers}{vector}{kind}", *operands, policy)
 
 
+L1_PRIORITIES: tuple[str, ...] = (
+    "", ".L1::evict_normal", ".L1::evict_unchanged", ".L1::evict_first", ".L1::evict_last",
+    ".L1::no_allocate",
+)  # fmt: skip
+L2_PRIORITIES: tuple[str, ...] = ("", ".L2::evict_normal", ".L2::evict_first", ".L2::evict_last")
+
+
+def _cached_accesses() -> list[str]:
+    """ld and st with .mmio, .nc, eviction priorities, cache policies and prefetch sizes.
+
+    .mmio x order x scope x space x vector in full; .nc x cache operator, x order, x space, x vector
+    and type; eviction priorities, policies, prefetch sizes, order, space, vector and type in pairs.
+    """
+    out = []
+    for op in ("ld", "st"):
+        for order, scope, space in itertools.product(
+            ("", ".relaxed", ".acquire", ".release", ".weak", ".volatile"),
+            ("", ".cta", ".sys"),
+            ("", ".global", ".shared", ".local"),
+        ):
+            out.append(_access(op, f".mmio{order}{scope}{space}", "", ".b32", "[%rd9]"))
+        for rest in ("", ".cg", ".L1::evict_last", ".L2::128B"):
+            for vector, kind in (("", ".u8"), (".v2", ".u32"), (".v4", ".f32"), ("", ".b128")):
+                modifiers = f".mmio.relaxed.sys.global{rest}"
+                out.append(_access(op, modifiers, vector, kind, "[%rd9]"))
+        for order, space, l1, l2, hint, size, (vector, kind) in pairwise(
+            ("", ".weak", ".relaxed.gpu", ".acquire.sys", ".release.cta"),
+            ("", ".global", ".shared", ".const"),
+            L1_PRIORITIES, L2_PRIORITIES, ("", ".L2::cache_hint"),
+            ("", ".L2::64B", ".L2::128B", ".L2::256B"),
+            (("", ".b32"), (".v2", ".f32"), (".v8", ".b32"), (".v8", ".f32"), (".v4", ".b64")),
+        ):  # fmt: skip
+            policy = "%rd8" if hint else ""
+            modifiers = f"{order}{space}{l1}{l2}{hint}{size}"
+            out.append(_access(op, modifiers, vector, kind, "[%rd9]", policy))
+    for cop, rest in itertools.product(
+        ("", ".ca", ".cg", ".cs", ".lu", ".cv"), ("", ".L1::evict_first", ".L2::128B")
+    ):
+        out.append(_access("ld", f".global{cop}.nc{rest}", "", ".b32", "[%rd9]"))
+    for order, space in itertools.product(
+        ("", ".weak", ".volatile", ".relaxed.gpu", ".acquire.cta"),
+        ("", ".global", ".shared", ".const", ".param", ".local"),
+    ):
+        out.append(_access("ld", f"{order}{space}.nc", "", ".b32", "[%rd9]"))
+    for vector, kind, rest in itertools.product(
+        ("", ".v2", ".v4", ".v8"),
+        (".u8", ".b16", ".f32", ".b64", ".b128"),
+        ("", ".L2::evict_last", ".L2::cache_hint"),
+    ):
+        policy = "%rd8" if "hint" in rest else ""
+        out.append(_access("ld", f".global.nc{rest}", vector, kind, "[%rd9]", policy))
+    return out
+
+
 def load_store_branch() -> list[str]:
     """ld and st ("Data Movement: ld, st"), bra, ret, exit, trap ("Control Flow Instructions").
 
@@ -1477,6 +1531,7 @@ def load_store_branch() -> list[str]:
         out += shuffle(op, [".volatile", ".shared", ".u32"], *base)
         out += shuffle(op, [".global", ".cg", ".v2", ".f32"], *pair)
         out += [*garble(f"{op}.global.u32", base), statement(f"{op}.u32", *base).replace("]", "")]
+    out += _cached_accesses()
     for kind, value in itertools.product(
         (".u32", ".f32", ".b64", ".f64", ".u8", ".v2.b32"),
         ("5", "1.5", "-1", "smem", "gmem", "{1, 2}", "0f3F800000"),
@@ -1660,6 +1715,32 @@ def atomics() -> list[str]:
     return unique(out)
 
 
+def caches() -> list[str]:
+    """prefetch, prefetchu, isspacep ("Data Movement and Conversion Instructions").
+
+    Every space x level in full; every space of isspacep; perturbations of each.
+    """
+    out = []
+    spaces = ("", ".global", ".local", ".shared", ".const", ".param")
+    levels = (
+        "", ".L1", ".L2", ".L3", ".L2::evict_last", ".L2::evict_normal", ".L2::evict_first",
+        ".L1::evict_last",
+    )  # fmt: skip
+    for head, space, level in itertools.product(("prefetch", "prefetchu"), spaces, levels):
+        out.append(f"{head}{space}{level} [%rd1];")
+    shared = (".shared::cta", ".shared::cluster")
+    windows = (*spaces, *shared, ".param::entry", ".param::func")
+    out += [f"isspacep{space} %p1, %rd1;" for space in windows]
+    out += spoil("prefetch.global.L2", ("[%rd1]",))
+    out += spoil("prefetch.L1", ("[%rd1]",))
+    out += spoil("prefetchu.L1", ("[%rd1]",))
+    out += spoil("isspacep.global", ("%p1", "%rd1"))
+    out += spoil("isspacep.shared", ("%p1", "%rd1"), SOME)
+    out += shuffle("prefetch", [".global", ".L2"], "[%rd1]")
+    out += shuffle("isspacep", [".local"], "%p1", "%rd1")
+    return unique(out)
+
+
 FAMILIES: dict[str, Callable[[], list[str]]] = {
     "tcgen05.alloc": tcgen05_alloc,
     "tcgen05.ld/st": tcgen05_ld_st,
@@ -1678,6 +1759,7 @@ FAMILIES: dict[str, Callable[[], list[str]]] = {
     "ld/st/branch": load_store_branch,
     "warp": warp,
     "atomic": atomics,
+    "caches": caches,
 }
 
 

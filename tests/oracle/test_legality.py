@@ -78,6 +78,10 @@ DELIBERATE: tuple[Deliberate, ...] = (
     ),
     Deliberate(r"vote\S*\.pred .*%hx1", "two half floats as a predicate of a vote"),
     Deliberate(r"redux\S*\.NaN\S*\.NaN", "a modifier twice"),
+    Deliberate(
+        r"isspacep\S* %p1, (%[rus]1|WARP_SZ|smem\+4|[-\dx+U]+);",
+        "an address that is no 64-bit register",
+    ),
     Deliberate(r"atom\.global\.exch\.b128 .*, %q2, %q2;", "a second value for an exchange"),
 )
 
@@ -85,11 +89,11 @@ NOT_MODELLED = {
     "tcgen05.mma": 48,
     "tensor load": 65,
     "tensor store": 4,
-    "fence": 177,
+    "fence": 141,
     "mov": 29,
     "integer": 502,
     "compare/convert": 1789,
-    "ld/st/branch": 503,
+    "ld/st/branch": 10,
 }
 """Statements of instructions, or with modifiers, that nvgen says it does not know."""
 

@@ -805,17 +805,7 @@ NOT_YET = {
     "fptosi": "%r = fptosi float %f to i32",
     "sitofp": "%r = sitofp i32 %i to float",
     "fpext": "%r = fpext float %f to double",
-    "alloca": "%r = alloca i32",
-    "fence": "fence seq_cst",
-    "atomicrmw": "%r = atomicrmw add ptr addrspace(1) %out, i32 1 monotonic",
-    "cmpxchg": "%r = cmpxchg ptr addrspace(1) %out, i32 0, i32 1 monotonic monotonic",
-    "atomic load": "%r = load atomic i32, ptr addrspace(1) %in acquire, align 4",
-    "a struct in memory": "%r = load { i32, i64 }, ptr addrspace(1) %in",
     "a division of i128": "%r = udiv i128 zeroinitializer, 3",
-    "memcpy": (
-        "call void @llvm.memcpy.p1.p1.i64(ptr addrspace(1) %out, ptr addrspace(1) %in, i64 16,"
-        " i1 false)"
-    ),
 }
 
 

@@ -573,6 +573,14 @@ def _cvt(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Valu
     yield from _write(mi, value)
 
 
+def _cvta(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    """A generic address of local memory is one number for all threads, but not one place."""
+    if mi.form.facts.get("space") is Space.LOCAL:
+        yield from _write(mi, unknown(Spread.THREAD))
+    else:
+        yield from _mov(e, mi, index)
+
+
 def _load(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
     address = e.slot(mi, "a")
     space = mi.form.facts.get("space")
@@ -589,6 +597,8 @@ def _loaded(address: Value, space: object, type_: ScalarType) -> Value:
             return Value(Parameter(f"{name}+{offset}" if offset else name), 0, Spread.CTA)
         if (space in _SHARED or space is None) and type_.bits == 32:
             return Value(Loaded(name, offset), 0, Spread.CTA)
+    if space is Space.LOCAL:
+        return unknown(Spread.THREAD)  # each thread has its own
     if space in (*PARAMS, Space.CONST):
         return unknown(address.spread)
     return unknown(max(address.spread, Spread.WARP))
@@ -597,7 +607,7 @@ def _loaded(address: Value, space: object, type_: ScalarType) -> Value:
 _RULES: dict[str, _Rule] = {
     "mov": _mov,
     "cvt.int": _cvt,
-    "cvta": _mov,
+    "cvta": _cvta,
     "cvta.to": _mov,
     "ld": _load,
     "add.int": _add,

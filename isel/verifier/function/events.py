@@ -200,6 +200,15 @@ def _access(kind: Kind) -> Maker:
     return make
 
 
+def _read_modify_write(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
+    """It writes shared memory; elsewhere it is what threads tell each other something with."""
+    if mi.form.facts.get("space") in (*_SHARED, Space.SHARED_CLUSTER):
+        place = where(e.slot(mi, "a"))
+        if place is not None:
+            return Event(Kind.SHARED_STORE, index, mi, threads, place)
+    return Event(Kind.STRONG_LOAD, index, mi, threads)
+
+
 def _copy(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
     """A bulk copy: to shared memory when it names a destination there, else from it."""
     if mi.get("mbar") is not None:
@@ -248,6 +257,7 @@ _MAKERS: dict[str, Maker] = {
     "bar.warp.sync": _simple(Kind.WARP_SYNC),
     "ld": _access(Kind.SHARED_LOAD),
     "st": _access(Kind.SHARED_STORE),
+    **dict.fromkeys(("atom", "atom.cas", "red"), _read_modify_write),
 }
 
 

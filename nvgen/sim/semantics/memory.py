@@ -6,6 +6,7 @@ Layer: nvgen.sim.semantics.  PTX ISA, ld; st; cvta.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +15,9 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Space
 from nvgen.sim.compile import Compiler, Maker, unsigned
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Warp
+from nvgen.sim.machine import WARP, Cta, Fragment, Outcome, Step, Warp
 from nvgen.sim.memory import (
+    LOCAL_WINDOW,
     PARAM_WINDOW,
     SHARED_WINDOW,
     Access,
@@ -33,10 +35,17 @@ _PARAM = (Space.PARAM, Space.PARAM_ENTRY)
 
 
 def find(
-    cta: Cta, addresses: Addresses, space: Space | None, agent: str, kind: Access
+    cta: Cta,
+    addresses: Addresses,
+    space: Space | None,
+    agent: str,
+    kind: Access,
+    owners: Owners | None = None,
 ) -> Iterator[tuple[Region, Addresses, NDArray[np.intp]]]:
     """The memories that addresses of a state space lie in: each with the addresses in it, as it
     counts them, and which of them all these are.
+
+    `owners` are the threads whose addresses these are, which tells their local memories apart.
     """
     every = np.arange(addresses.size)
     if space is None:
@@ -45,7 +54,8 @@ def find(
             chosen = every[windows == number]
             if chosen.size:
                 moved = addresses[chosen] - _BASES[window]
-                for region, where, part in find(cta, moved, window, agent, kind):
+                part_owners = owners.some(chosen) if owners is not None else None
+                for region, where, part in find(cta, moved, window, agent, kind, part_owners):
                     yield region, where, chosen[part]
     elif space in _SHARED:
         yield cta.shared, addresses, every
@@ -54,23 +64,59 @@ def find(
     elif space in (Space.GLOBAL, Space.CONST):
         for region, chosen in cta.machine.memory.regions_at(addresses, agent, kind):
             yield region, addresses[chosen], chosen
+    elif space is Space.LOCAL and owners is not None:
+        yield owners.warp.local, owners.places(addresses, agent, kind), every
     else:
         raise not_simulated(f"memory of state space .{space.value}")
 
 
-_BASES = {Space.GLOBAL: 0, Space.SHARED: SHARED_WINDOW, Space.PARAM: PARAM_WINDOW}
+_BASES = {
+    Space.GLOBAL: 0,
+    Space.SHARED: SHARED_WINDOW,
+    Space.PARAM: PARAM_WINDOW,
+    Space.LOCAL: LOCAL_WINDOW,
+}
 _WINDOWS = list(_BASES)
 """The windows of the generic address space."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """The lanes of a warp that make an access, in order, and its bytes in each."""
+
+    warp: Warp
+    lanes: NDArray[np.intp]
+    size: int
+
+    @classmethod
+    def of(cls, fragment: Fragment, size: int) -> Owners:
+        """All threads of a fragment."""
+        return cls(fragment.warp, np.flatnonzero(fragment.lanes), size)
+
+    def some(self, chosen: NDArray[np.intp]) -> Owners:
+        """Some of them."""
+        return Owners(self.warp, self.lanes[chosen], self.size)
+
+    def places(self, addresses: Addresses, agent: str, kind: Access) -> Addresses:
+        """Where in the warp's local memory these addresses of its threads' own ones lie.
+
+        Raises: Fault for what lies outside of a thread's own.
+        """
+        each = self.warp.local.data.size // WARP
+        outside = (addresses < 0) | (addresses + self.size > each)
+        if outside.any():
+            raise fault(
+                "out-of-bounds",
+                f"{agent} {kind.value}s outside of local memory",
+                got=f"{self.size} bytes at {int(addresses[outside][0]):#x}",
+                expected=f"0x0 to {each:#x} ({each} bytes)",
+            )
+        return addresses + self.lanes * each
 
 
 def _space(mi: MachineInstr) -> Space | None:
     found = mi.form.facts["space"]
     return found if isinstance(found, Space) else None
-
-
-def _unordered(mi: MachineInstr) -> None:
-    if mi.form.facts.get("scope") is not None:
-        raise not_simulated(f"{mi.opcode}: accesses with a scope")
 
 
 def _agent(warp: Warp, mi: MachineInstr) -> str:
@@ -79,7 +125,6 @@ def _agent(warp: Warp, mi: MachineInstr) -> str:
 
 def load(c: Compiler, mi: MachineInstr) -> Step:
     """A load of one or several elements into each lane."""
-    _unordered(mi)
     type_ = mi.form.facts["type"]
     assert isinstance(type_, ScalarType)
     space, address = _space(mi), c.address(mi["a"])
@@ -95,8 +140,9 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
         agent = _agent(warp, mi)
         chosen = address(warp)[fragment.lanes]
         total = size * len(writers)
+        owners = Owners.of(fragment, total)
         data = np.empty((chosen.size, total), np.uint8)
-        for region, where, part in find(warp.cta, chosen, space, agent, Access.READ):
+        for region, where, part in find(warp.cta, chosen, space, agent, Access.READ, owners):
             offsets = warp.cta.machine.memory.access(
                 region, where, total, Access.READ, Proxy.GENERIC, agent, align=total
             )
@@ -130,7 +176,6 @@ def extended(raw: NDArray[np.generic], type_: ScalarType, width: int) -> NDArray
 
 def store(c: Compiler, mi: MachineInstr) -> Step:
     """A store of one or several elements from each lane."""
-    _unordered(mi)
     type_ = mi.form.facts["type"]
     assert isinstance(type_, ScalarType)
     space, address = _space(mi), c.address(mi["a"])
@@ -148,7 +193,8 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
         total = size * len(getters)
         parts = [get(warp)[fragment.lanes].astype(unsigned(type_.bits)) for get in getters]
         data = np.ascontiguousarray(np.stack(parts, axis=1)).view(np.uint8)
-        for region, where, part in find(warp.cta, chosen, space, agent, Access.WRITE):
+        owners = Owners.of(fragment, total)
+        for region, where, part in find(warp.cta, chosen, space, agent, Access.WRITE, owners):
             if region is warp.cta.params:
                 raise fault("param-store", "kernel parameters cannot be written", section="st")
             offsets = warp.cta.machine.memory.access(
@@ -160,7 +206,11 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
     return run
 
 
-_GENERIC = dict.fromkeys(_SHARED, SHARED_WINDOW) | dict.fromkeys(_PARAM, PARAM_WINDOW)
+_GENERIC = (
+    dict.fromkeys(_SHARED, SHARED_WINDOW)
+    | dict.fromkeys(_PARAM, PARAM_WINDOW)
+    | {Space.LOCAL: LOCAL_WINDOW}
+)
 
 
 def cvta(c: Compiler, mi: MachineInstr) -> Step:
@@ -168,8 +218,6 @@ def cvta(c: Compiler, mi: MachineInstr) -> Step:
     space = mi.form.facts["space"]
     assert isinstance(space, Space)
     base = _GENERIC.get(space, 0)
-    if space is Space.LOCAL:
-        raise not_simulated(f"cvta of .{space.value}")
     size = mi.form.facts["size"]
     assert isinstance(size, ScalarType)
     source = c.get(mi["a"], size)

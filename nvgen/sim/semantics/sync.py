@@ -161,6 +161,7 @@ def elect(c: Compiler, mi: MachineInstr) -> Step:
 
 SEMANTICS: dict[str, Maker] = {
     "fence": fence,
+    "membar": fence,
     "fence.proxy.async": fence_proxy_async,
     "fence.mbarrier_init": fence,
     "elect.sync": elect,

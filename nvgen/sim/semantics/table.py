@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from nvgen.sim.compile import Maker
 from nvgen.sim.semantics import (
+    atomic,
+    caches,
     calls,
     control,
     integers,
@@ -24,7 +26,11 @@ from nvgen.sim.semantics import (
 def makers() -> dict[str, Maker]:
     """What makes the closure of each row's records."""
     found: dict[str, Maker] = {}
-    for chapter in (control, scalar, integers, memory, sync, warp, mbarrier, tma, tcgen05, mma):
+    chapters = (
+        *(control, scalar, integers, memory, atomic, caches, sync, warp, mbarrier, tma),
+        *(tcgen05, mma),
+    )
+    for chapter in chapters:
         found.update(chapter.SEMANTICS)
     found.update(calls.SEMANTICS)
     found["ld"] = calls.or_passed(found["ld"], calls.load)

@@ -1,0 +1,76 @@
+"""Prefetches, questions about addresses, and the old names of fences.
+
+PTX ISA, Data Movement and Conversion Instructions: prefetch, prefetchu; isspacep; membar / fence.
+"""
+
+from __future__ import annotations
+
+from intrinsics.modifiers import CacheLevel, MembarLevel, ScalarType, Space
+from intrinsics.row import (
+    Effect,
+    Effects,
+    Fact,
+    Llvm,
+    Row,
+    absent_or,
+    address,
+    predicate_result,
+    register,
+    when,
+)
+from intrinsics.targets import at_least, since
+
+_TOUCHES = Effects(Effect.READS_MEMORY | Effect.WRITES_MEMORY)
+_EVICTIONS: tuple[Fact, ...] = (CacheLevel.L2_NORMAL, CacheLevel.L2_LAST)
+
+# fmt: off
+MEMBAR = Row(
+    "membar", ".level", axes={"level": MembarLevel}, section="membar / fence",
+    effects=Effects(Effect.BARRIER), elsewhere=("proxy", "alias"),
+    llvm=(Llvm("membar.{level}"),),
+)
+
+PREFETCH = Row(
+    "prefetch", "{.space}.level", "[a]",
+    axes={"space": (Space.GLOBAL, Space.LOCAL), "level": CacheLevel},
+    operands=(address("a", "space"),), section="prefetch, prefetchu", effects=_TOUCHES,
+    rules=(
+        when(level=_EVICTIONS).must("prefetch-space", space=absent_or(Space.GLOBAL)),
+        when(level=_EVICTIONS).needs("prefetch-target", since("7.4", at_least(80))),
+    ),
+    llvm=(
+        Llvm("prefetch.{level}", "p:a"),
+        Llvm("prefetch.global.{level}", "p1:a", given={"space": Space.GLOBAL}),
+        Llvm("prefetch.local.{level}", "p5:a", given={"space": Space.LOCAL}),
+        Llvm("prefetch.global.L2.evict.{level}", "p1:a", given={"space": Space.GLOBAL},
+             holes={"level": {"normal": CacheLevel.L2_NORMAL, "last": CacheLevel.L2_LAST}}),
+    ),
+    elsewhere=("tensormap",),
+)
+
+PREFETCHU = Row(
+    "prefetchu", ".L1", "[a]", operands=(address("a", within=Space.GLOBAL),),
+    section="prefetch, prefetchu", effects=_TOUCHES, llvm=(Llvm("prefetchu.L1", "p:a"),),
+)
+
+_WINDOWS = (Space.CONST, Space.GLOBAL, Space.LOCAL, Space.SHARED, Space.SHARED_CTA,
+            Space.SHARED_CLUSTER, Space.PARAM, Space.PARAM_ENTRY)
+
+ISSPACEP = Row(
+    "isspacep", ".space", "p, a", axes={"space": _WINDOWS},
+    operands=(predicate_result("p"), register("a", ScalarType.U64)), section="isspacep",
+    rules=(
+        when(space=Space.PARAM).needs("param-version", since("7.7")),
+        when(space=Space.PARAM_ENTRY).needs("param-version", since("8.3")),
+        when(space=Space.SHARED_CTA).needs("shared-cta-version", since("7.8")),
+        when(space=Space.SHARED_CLUSTER).needs("cluster-target", since("7.8", at_least(90))),
+    ),
+    llvm=(
+        Llvm("isspacep.{space}", "p:a", "i1:p", holes={"space": {
+            "const": Space.CONST, "global": Space.GLOBAL, "local": Space.LOCAL,
+            "shared": Space.SHARED, "shared.cluster": Space.SHARED_CLUSTER}}),
+    ),
+)
+# fmt: on
+
+ROWS = (MEMBAR, PREFETCH, PREFETCHU, ISSPACEP)

@@ -1,0 +1,63 @@
+"""NVVM's intrinsics that say what LLVM IR says with instructions of its own.
+
+Layer: isel.lower.  llvm.nvvm.atomic.* are relaxed atomics of a CTA or the system; llvm.nvvm.ldu.*
+are loads of what nobody writes.  LLVM, User Guide for NVPTX Back-end.
+"""
+
+from __future__ import annotations
+
+import re
+
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.llvm.vocabulary import Opcode, Ordering
+from isel.llvm.vocabulary import RMWOperation as Rmw
+from isel.lower.rewriter import Replacement, Rewriter
+
+_ATOMIC = re.compile(r"llvm\.nvvm\.atomic\.(\w+)\.gen\.([if])\.(cta|sys)\.")
+_SCOPES = {"cta": "block", "sys": ""}
+_OPERATIONS = {
+    "add": Rmw.ADD, "and": Rmw.AND, "or": Rmw.OR, "xor": Rmw.XOR, "exch": Rmw.XCHG,
+    "max": Rmw.MAX, "min": Rmw.MIN, "inc": Rmw.UINC_WRAP, "dec": Rmw.UDEC_WRAP,
+}  # fmt: skip
+_LOAD = "llvm.nvvm.ldu.global."
+
+
+def lowered(i: ir.Instruction) -> Replacement | None:
+    """What stands for one of them; None for all else."""
+    name = i.callee_name if isinstance(i, ir.Call) else None
+    if name is None or not isinstance(i, ir.Call) or not name.startswith("llvm.nvvm."):
+        return None
+    if name.startswith(_LOAD):
+        return lambda out: _load(out, i)
+    match = _ATOMIC.match(name)
+    if match is None:
+        return None
+    word, kind, scope = match[1], match[2], _SCOPES[match[3]]
+    if word == "cas":
+        return lambda out: _compare_and_swap(out, i, scope)
+    operation = Rmw.FADD if kind == "f" else _OPERATIONS.get(word)
+    if operation is None:
+        return None
+    return lambda out: _atomic(out, i, operation, scope)
+
+
+def _load(out: Rewriter, call: ir.Call) -> None:
+    pointer, align = call.arguments
+    alignment = align.value if isinstance(align, llvm.ConstInt) else None
+    common = (*out.common(Opcode.LOAD, call.result)[:5], (("invariant.load", ""),))
+    out.add(ir.Load(*common, call.type, pointer, alignment, False, None, ""))
+
+
+def _atomic(out: Rewriter, call: ir.Call, operation: Rmw, scope: str) -> None:
+    pointer, value = call.arguments
+    common = out.common(Opcode.ATOMICRMW, call.result)
+    order = Ordering.MONOTONIC
+    out.add(ir.AtomicRMW(*common, call.type, operation, pointer, value, order, scope, None, False))
+
+
+def _compare_and_swap(out: Rewriter, call: ir.Call, scope: str) -> None:
+    pointer, expected, new = call.arguments
+    size = {16: 2, 32: 4, 64: 8}.get(getattr(expected.type, "bits", 0), 4)
+    pair = out.exchange(pointer, expected, new, Ordering.MONOTONIC, scope, size)
+    out.extract(pair, 0, call.result or "")

@@ -1,0 +1,226 @@
+"""A function's instructions replaced by others, with new blocks where that needs loops.
+
+Layer: isel.lower.  Input: a function, and for some of its instructions what makes the new ones.
+Output: a function with the same names; the given one stays as it is.  New instructions have the
+place of the one that they stand for.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable
+
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.llvm.attributes import NO_ATTRIBUTES
+from isel.llvm.types import (
+    I1,
+    VOID,
+    IntType,
+    PointerType,
+    StructType,
+    Type,
+)
+from isel.llvm.vocabulary import Flag, IntPredicate, Opcode, Ordering, RMWOperation, TailKind
+
+NONE: frozenset[Flag] = frozenset()
+
+Replacement = Callable[["Rewriter"], None]
+"""Emits what stands for an instruction."""
+
+
+class Rewriter:
+    """Emits instructions in the place of one."""
+
+    def __init__(self, function: ir.Function) -> None:
+        self.function = function
+        self.taken = {i.result for i in function.instructions() if i.result is not None}
+        self.taken |= {block.name for block in function.blocks}
+        self.taken |= {param.name for param in function.params}
+        self.blocks: list[ir.Block] = []
+        self.tails: dict[str, str] = {}
+        self.phis = {id(i) for i in function.instructions() if isinstance(i, ir.Phi)}
+        self.at: ir.Instruction = function.blocks[0].instructions[0]
+
+    def run(self, choose: Callable[[ir.Instruction], Replacement | None]) -> ir.Function:
+        """The function with every instruction that `choose` has something for replaced."""
+        for block in self.function.blocks:
+            self.open(block.name)
+            for i in block.instructions:
+                replacement = choose(i)
+                if replacement is None:
+                    self.blocks[-1].instructions.append(i)
+                    continue
+                self.at = i
+                replacement(self)
+            self.tails[block.name] = self.blocks[-1].name
+        blocks = [ir.Block(b.name, [self._phi(i) for i in b.instructions]) for b in self.blocks]
+        return dataclasses.replace(self.function, blocks=blocks)
+
+    def _phi(self, i: ir.Instruction) -> ir.Instruction:
+        """A phi with the blocks that values come from now; those of new blocks are right."""
+        if not isinstance(i, ir.Phi) or id(i) not in self.phis:
+            return i
+        incoming = tuple((value, self.tails.get(block, block)) for value, block in i.incoming)
+        return dataclasses.replace(i, incoming=incoming)
+
+    # ---- blocks and names --------------------------------------------------------------------
+
+    def open(self, name: str) -> None:
+        """Go on in a new block."""
+        self.blocks.append(ir.Block(name, []))
+
+    @property
+    def here(self) -> str:
+        """The block that is being filled."""
+        return self.blocks[-1].name
+
+    def name(self, hint: str) -> str:
+        """A name that nothing has."""
+        count = 0
+        while f"{hint}.{count}" in self.taken:
+            count += 1
+        self.taken.add(f"{hint}.{count}")
+        return f"{hint}.{count}"
+
+    # ---- instructions ------------------------------------------------------------------------
+
+    def common(self, opcode: Opcode, result: str | None) -> ir.Common:
+        """What an instruction begins with: the place of the one that it stands for."""
+        at = self.at
+        return (opcode, result, at.line, at.ordinal, at.dbg, ())
+
+    def add(self, i: ir.Instruction) -> llvm.Value:
+        """Append an instruction; gives its result."""
+        self.blocks[-1].instructions.append(i)
+        return llvm.Local(i.result or "", i.type)
+
+    def binary(
+        self, opcode: Opcode, lhs: llvm.Value, rhs: llvm.Value, result: str | None = None
+    ) -> llvm.Value:
+        """`opcode lhs, rhs`."""
+        common = self.common(opcode, result or self.name("t"))
+        return self.add(ir.BinaryOp(*common, lhs.type, lhs, rhs, NONE))
+
+    def cast(self, opcode: Opcode, value: llvm.Value, type_: Type, result: str = "") -> llvm.Value:
+        """`opcode value to type`, or the value if it has the type already."""
+        if value.type == type_ and not result:
+            return value
+        common = self.common(opcode, result or self.name("t"))
+        return self.add(ir.Cast(*common, type_, value, NONE))
+
+    def resize(self, value: llvm.Value, type_: IntType, result: str = "") -> llvm.Value:
+        """An integer in another width, filled up with zeros."""
+        assert isinstance(value.type, IntType)
+        if value.type.bits == type_.bits:
+            return value
+        wider = type_.bits > value.type.bits
+        return self.cast(Opcode.ZEXT if wider else Opcode.TRUNC, value, type_, result)
+
+    def compare(self, predicate: IntPredicate, lhs: llvm.Value, rhs: llvm.Value) -> llvm.Value:
+        """`icmp predicate lhs, rhs`."""
+        common = self.common(Opcode.ICMP, self.name("t"))
+        return self.add(ir.Compare(*common, I1, predicate, lhs, rhs, NONE))
+
+    def select(self, condition: llvm.Value, yes: llvm.Value, no: llvm.Value) -> llvm.Value:
+        """`select condition, yes, no`."""
+        common = self.common(Opcode.SELECT, self.name("t"))
+        return self.add(ir.Select(*common, yes.type, condition, yes, no, NONE))
+
+    def call(self, name: str, type_: Type, arguments: Iterable[llvm.Value]) -> llvm.Value:
+        """A call of an intrinsic."""
+        given = tuple(arguments)
+        callee = llvm.GlobalRef(name, PointerType(0))
+        common = self.common(Opcode.CALL, self.name("t") if type_ is not VOID else None)
+        return self.add(_call(common, type_, callee, given))
+
+    def load(
+        self, type_: Type, pointer: llvm.Value, alignment: int, *, volatile: bool = False,
+        ordering: Ordering | None = None, scope: str = "", result: str = "",
+    ) -> llvm.Value:  # fmt: skip
+        """`load type, pointer`."""
+        common = self.common(Opcode.LOAD, result or self.name("t"))
+        return self.add(ir.Load(*common, type_, pointer, alignment, volatile, ordering, scope))
+
+    def store(
+        self, value: llvm.Value, pointer: llvm.Value, alignment: int, *, volatile: bool = False
+    ) -> None:
+        """`store value, pointer`."""
+        common = self.common(Opcode.STORE, None)
+        self.add(ir.Store(*common, VOID, value, pointer, alignment, volatile, None, ""))
+
+    def offset(self, pointer: llvm.Value, bytes_: llvm.Value) -> llvm.Value:
+        """`getelementptr i8, pointer, bytes`."""
+        common = self.common(Opcode.GETELEMENTPTR, self.name("t"))
+        byte = IntType(8)
+        return self.add(ir.GetElementPtr(*common, pointer.type, byte, pointer, (bytes_,), NONE))
+
+    def extract(self, value: llvm.Value, index: int, result: str = "") -> llvm.Value:
+        """`extractvalue value, index`."""
+        assert isinstance(value.type, StructType)
+        common = self.common(Opcode.EXTRACTVALUE, result or self.name("t"))
+        return self.add(ir.ExtractValue(*common, value.type.elements[index], value, (index,)))
+
+    def pair(self, first: llvm.Value, second: llvm.Value, result: str) -> llvm.Value:
+        """`{first, second}`."""
+        type_ = StructType((first.type, second.type), False)
+        common = self.common(Opcode.INSERTVALUE, self.name("t"))
+        half = self.add(ir.InsertValue(*common, type_, llvm.Undef(type_), first, (0,)))
+        common = self.common(Opcode.INSERTVALUE, result)
+        return self.add(ir.InsertValue(*common, type_, half, second, (1,)))
+
+    def fence(self, ordering: Ordering, scope: str) -> None:
+        """`fence ordering`."""
+        self.add(ir.Fence(*self.common(Opcode.FENCE, None), VOID, ordering, scope))
+
+    def exchange(
+        self, pointer: llvm.Value, expected: llvm.Value, new: llvm.Value, ordering: Ordering,
+        scope: str, alignment: int,
+    ) -> llvm.Value:  # fmt: skip
+        """`cmpxchg pointer, expected, new`."""
+        type_ = StructType((expected.type, I1), False)
+        common = self.common(Opcode.CMPXCHG, self.name("t"))
+        return self.add(
+            ir.CompareExchange(
+                *common, type_, pointer, expected, new, ordering, Ordering.MONOTONIC, scope,
+                alignment, False, False,
+            )
+        )  # fmt: skip
+
+    def atomic(
+        self, operation: RMWOperation, pointer: llvm.Value, value: llvm.Value, like: ir.AtomicRMW
+    ) -> llvm.Value:
+        """`atomicrmw operation pointer, value`, ordered as another one."""
+        common = self.common(Opcode.ATOMICRMW, self.name("t"))
+        return self.add(
+            ir.AtomicRMW(
+                *common, value.type, operation, pointer, value, like.ordering, like.scope, 4, False
+            )
+        )
+
+    def branch(self, target: str) -> None:
+        """`br label target`."""
+        self.add(ir.Branch(*self.common(Opcode.BR, None), VOID, target))
+
+    def branch_if(self, condition: llvm.Value, yes: str, no: str) -> None:
+        """`br condition, label yes, label no`."""
+        self.add(ir.CondBranch(*self.common(Opcode.BR, None), VOID, condition, yes, no))
+
+    def phi(self, type_: Type, *incoming: tuple[llvm.Value, str]) -> llvm.Value:
+        """`phi type [value, block], …`."""
+        common = self.common(Opcode.PHI, self.name("t"))
+        return self.add(ir.Phi(*common, type_, incoming, NONE))
+
+
+def number(type_: IntType, value: int) -> llvm.ConstInt:
+    """An integer constant, modulo its width."""
+    return llvm.ConstInt(type_, value & ((1 << type_.bits) - 1))
+
+
+def _call(
+    common: ir.Common, type_: Type, callee: llvm.Value, arguments: tuple[llvm.Value, ...]
+) -> ir.Call:
+    return ir.Call(
+        *common, type_, callee, arguments, "ccc", NO_ATTRIBUTES, NO_ATTRIBUTES,
+        {}, (), None, TailKind.NONE, NONE,
+    )  # fmt: skip

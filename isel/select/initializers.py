@@ -1,0 +1,180 @@
+"""Initial values of variables: bytes, and the addresses of other variables among them.
+
+Layer: isel.select.  Input: a constant of LLVM IR.  Output: an `Image`.  PTX ISA, Initializers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from intrinsics.mir import Address
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.llvm.types import IntType, PointerType, StructType, Type, VectorType
+from isel.llvm.vocabulary import Opcode
+from isel.select.diagnostics import Unselectable
+from isel.select.types import SHARED_SPACE, Layout, walk_indices
+
+_LARGEST = 1 << 28
+_CASTS = (Opcode.BITCAST, Opcode.PTRTOINT, Opcode.INTTOPTR, Opcode.PTRTOADDR)
+
+
+@dataclass(slots=True)
+class Image:
+    """The bytes of a variable, zeros where an address stands, and those addresses."""
+
+    data: bytearray
+    addresses: list[Address] = field(default_factory=list)
+
+
+class Initializers:
+    """Lays out the initial values of a module's variables."""
+
+    def __init__(
+        self, layout: Layout, variables: Mapping[str, ir.GlobalVariable], symbols: Mapping[str, str]
+    ) -> None:
+        self.layout = layout
+        self.variables = variables
+        self.symbols = symbols
+
+    def image(self, variable: ir.GlobalVariable) -> Image | None:
+        """What a variable holds at first; None for zeros, and for what is not said.
+
+        Raises: Unselectable.
+        """
+        initializer = variable.initializer
+        if initializer is None or isinstance(initializer, (llvm.Undef, llvm.Poison)):
+            return None
+        if isinstance(initializer, (llvm.Zero, llvm.Null)) and variable.address_space != 3:
+            return None  # memory of a module is zero from the start
+        if variable.address_space == SHARED_SPACE:
+            raise Unselectable(
+                "initializer",
+                f"@{variable.name}: shared memory has no initialiser",
+                expected="undef",
+            )
+        size = self.layout.size(initializer.type)
+        if size > _LARGEST:
+            raise Unselectable(
+                "initializer",
+                f"the initialiser of @{variable.name} is too large to be written out",
+                got=f"{size} bytes",
+                expected=f"at most {_LARGEST} bytes",
+            )
+        image = Image(bytearray(size))
+        self._fill(image, 0, initializer, initializer.type)
+        return image if image.addresses or any(image.data) else None
+
+    def _fill(self, image: Image, at: int, value: llvm.Value, type_: Type) -> None:
+        size = self.layout.size(type_)
+        match value:
+            case llvm.ConstInt(_, number):
+                image.data[at : at + size] = number.to_bytes(size, "little")
+                return
+            case llvm.ConstFloat(_, bits):
+                image.data[at : at + size] = bits.to_bytes(size, "little")
+                return
+            case llvm.ConstString(_, data):
+                image.data[at : at + len(data)] = data
+                return
+            case llvm.Zero() | llvm.Null() | llvm.Undef() | llvm.Poison():
+                return
+            case llvm.GlobalRef() | llvm.ConstExpr():
+                self._address(image, at, value, size)
+                return
+        elements = llvm.elements_of(value)
+        if elements is None:
+            raise _no_data(value)
+        match type_:
+            case StructType():
+                places = self.layout.offsets(type_)
+            case VectorType(IntType(1)):
+                self._bits(image, at, elements)
+                return
+            case _:
+                each = self.layout.size(elements[0].type) if elements else 0
+                places = [n * each for n in range(len(elements))]
+        for offset, element in zip(places, elements, strict=True):
+            self._fill(image, at + offset, element, element.type)
+
+    def _bits(self, image: Image, at: int, elements: tuple[llvm.Value, ...]) -> None:
+        for n, element in enumerate(elements):
+            if isinstance(element, llvm.ConstInt) and element.value:
+                image.data[at + n // 8] |= 1 << n % 8
+
+    # ---- addresses ---------------------------------------------------------------------------
+
+    def _address(self, image: Image, at: int, value: llvm.Value, size: int) -> None:
+        name, offset, generic = self._resolve(value)
+        if size != 8:
+            raise Unselectable(
+                "initializer",
+                "an address in an initialiser is a whole one",
+                got=f"{size} bytes of the address of @{name}",
+                expected="8 bytes",
+            )
+        if name is None:
+            image.data[at : at + size] = (offset & (1 << 64) - 1).to_bytes(size, "little")
+            return
+        image.addresses.append(Address(at, self.symbols[name], offset, generic))
+
+    def _resolve(self, value: llvm.Value) -> tuple[str | None, int, bool]:
+        """The variable (None: none), the distance from it, and whether the address is generic."""
+        match value:
+            case llvm.ConstInt():
+                return None, value.signed, False
+            case llvm.Null():
+                return None, 0, False
+            case llvm.GlobalRef(variable):
+                return self._variable(variable)
+            case llvm.ConstExpr(opcode=Opcode.GETELEMENTPTR, element_type=element):
+                assert element is not None
+                name, offset, generic = self._resolve(value.operands[0])
+                return name, offset + self._distance(element, value.operands[1:]), generic
+            case llvm.ConstExpr(opcode=Opcode.ADDRSPACECAST):
+                name, offset, _ = self._resolve(value.operands[0])
+                target = value.type
+                assert isinstance(target, PointerType)
+                return name, offset, target.address_space == 0
+            case llvm.ConstExpr(opcode=Opcode.ADD | Opcode.SUB as opcode, operands=(left, right)):
+                name, offset, generic = self._resolve(left)
+                if isinstance(right, llvm.ConstInt):
+                    sign = 1 if opcode is Opcode.ADD else -1
+                    return name, offset + sign * right.signed, generic
+            case llvm.ConstExpr(opcode=opcode) if opcode in _CASTS:
+                return self._resolve(value.operands[0])
+        raise _no_data(value)
+
+    def _variable(self, name: str) -> tuple[str, int, bool]:
+        variable = self.variables.get(name)
+        if variable is None:
+            raise Unselectable(
+                "initializer",
+                f"the address of @{name} in an initialiser is not selectable",
+                got=f"@{name}",
+                expected="a global variable",
+            )
+        if variable.address_space == SHARED_SPACE:
+            raise Unselectable(
+                "initializer",
+                f"@{name} is in shared memory: its address is not known before the kernel runs",
+                got=f"@{name}",
+                expected="a variable in global or constant memory",
+            )
+        return name, 0, variable.address_space == 0
+
+    def _distance(self, element: Type, indices: tuple[llvm.Value, ...]) -> int:
+        total = 0
+        for size, index, offset in walk_indices(self.layout, element, indices):
+            if not isinstance(index, llvm.ConstInt):
+                raise _no_data(index)
+            total += size * index.signed + offset
+        return total
+
+
+def _no_data(value: llvm.Value) -> Unselectable:
+    shown = value.opcode.value if isinstance(value, llvm.ConstExpr) else type(value).__name__
+    return Unselectable(
+        "initializer", "an initialiser that is no plain data is not selectable", got=shown
+    )

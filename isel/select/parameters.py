@@ -1,0 +1,103 @@
+"""Structs that a kernel takes by value, and what its pointers point to.
+
+Layer: isel.select.  What is only read is read in the parameter space.  What may be written is
+copied into local memory first: parameters cannot be written.  A pointer that a kernel takes points
+to global memory, whatever its type says.  PTX ISA, Kernel Function Parameters; ld.param.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from intrinsics.mir import Mem, Param, Reg, Sym, Variable
+from intrinsics.modifiers import ScalarType, Space
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.llvm.types import PointerType
+from isel.select.pieces import UNITS
+from isel.select.state import FunctionState, form
+from isel.select.types import BITS
+
+T = ScalarType
+
+_WRITERS = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
+
+
+def know_pointer(state: FunctionState, param: ir.Param, register: Reg) -> None:
+    """What the parameters of a kernel say about what a pointer points to."""
+    assert isinstance(param.type, PointerType)
+    if param.type.address_space == 0:
+        state.known[param.name] = (Space.GLOBAL, Mem(register))
+    enums = param.attributes.enums
+    if "noalias" in enums and "readonly" in enums and param.type.address_space in (0, 1):
+        state.unwritten.add(param.name)
+
+
+def struct_by_value(
+    state: FunctionState, function: ir.Function, param: ir.Param, lowered: Param
+) -> None:
+    """The generic address of a struct that a kernel takes by value, and where it really stands."""
+    if not lowered.constant and _may_be_written(function, param.name):
+        _copy(state, param.name, lowered.name, lowered.size, lowered.align)
+        return
+    state.known[param.name] = (Space.PARAM, Mem(Sym(lowered.name)))
+    _generic(state, param.name, Sym(lowered.name), Space.PARAM)
+
+
+def _generic(state: FunctionState, result: str, symbol: Sym, space: Space) -> None:
+    address, generic = state.new(T.B64), state.new(T.B64, result)
+    state.emit(form("mov", type=T.B64), address, symbol)
+    state.emit(form("cvta", space=space, size=T.U64), generic, address)
+    state.forward(result, (generic,))
+
+
+def _copy(state: FunctionState, result: str, name: str, size: int, align: int) -> None:
+    """A copy of its own for each thread, as the parameter may be written."""
+    copy = Sym(f"__local_{name}")
+    state.out.variables.append(Variable(copy.name, Space.LOCAL, size, align))
+    at = 0
+    while at < size:
+        width = min(8, at & -at or 8, align, 1 << (size - at).bit_length() - 1)
+        unit = UNITS[width]
+        word = state.new(BITS[max(unit.bits, 16)])
+        state.emit(form("ld", space=Space.PARAM, type=unit), word, Mem(Sym(name), at))
+        state.emit(form("st", space=Space.LOCAL, type=unit), Mem(copy, at), word)
+        at += width
+    state.known[result] = (Space.LOCAL, Mem(copy))
+    _generic(state, result, copy, Space.LOCAL)
+
+
+# ---- who writes ------------------------------------------------------------------------------
+
+
+def _may_be_written(function: ir.Function, name: str) -> bool:
+    """Whether anything may be stored through a pointer, or through what is computed from it."""
+    derived = {name}
+    for i in _in_order(function):
+        uses = [v for v in i.operands() if isinstance(v, llvm.Local) and v.name in derived]
+        if not uses:
+            continue
+        match i:
+            case ir.GetElementPtr() | ir.Cast() | ir.Phi() | ir.Select() | ir.Freeze():
+                if i.result is not None:
+                    derived.add(i.result)
+            case ir.Load() | ir.Compare():
+                pass
+            case ir.Call() if not _call_writes(i, derived):
+                pass
+            case _:
+                return True
+    return False
+
+
+def _in_order(function: ir.Function) -> Iterable[ir.Instruction]:
+    """Every instruction twice: what a phi takes from a later block is known the second time."""
+    return (*function.instructions(), *function.instructions())
+
+
+def _call_writes(call: ir.Call, derived: set[str]) -> bool:
+    name = call.callee_name or ""
+    if name.startswith(_WRITERS):
+        target = call.arguments[0]
+        return isinstance(target, llvm.Local) and target.name in derived
+    return not name.startswith("llvm.")
