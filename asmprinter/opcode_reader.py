@@ -16,7 +16,7 @@ from intrinsics.catalog import OTHER_HEADS, Head, find_head, other_instructions
 from intrinsics.modifiers import Modifier, ScalarType, Space
 from intrinsics.row import Axis, Fact, Literal, Problem, Row
 
-TWICE = ("sync", "sat", "relu", "uni")
+TWICE = ("sync", "sat", "relu", "uni", "approx", "satfinite", "NaN")
 """Modifiers that ptxas lets stand twice, in the head and after it."""
 
 

@@ -18,7 +18,7 @@ from intrinsics.row import Axis, Fact, Facts, Literal, Llvm, Residency, Row
 
 _CHAPTERS = (
     *("tcgen05", "tcgen05_mma", "mbarrier", "tma", "sync", "memory", "atomic", "caches"),
-    *("scalar", "integers", "control", "calls", "warp"),
+    *("scalar", "integers", "floats", "float_conversions", "control", "calls", "warp"),
 )
 
 
@@ -118,11 +118,7 @@ def other_instructions() -> frozenset[str]:
 
 
 # Longer names that begin with a row's head and are instructions of their own.
-OTHER_HEADS = (
-    *("cp.async", "cp.reduce", "tcgen05.cp", "tcgen05.shift", "st.async", "st.bulk"),
-    *(f"mul.{t}" for t in ("f16", "f16x2", "bf16", "bf16x2", "f32", "f32x2", "f64")),
-    *(f"mul.{m}" for m in ("rn", "rz", "rm", "rp", "ftz", "sat")),
-)
+OTHER_HEADS = (*("cp.async", "cp.reduce", "tcgen05.cp", "tcgen05.shift", "st.async", "st.bulk"),)
 
 
 # ---- opcodes ---------------------------------------------------------------------------------

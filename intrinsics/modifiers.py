@@ -66,6 +66,12 @@ class ScalarType(Modifier):
     S16X2 = "s16x2"
     U8X4 = "u8x4"
     S8X4 = "s8x4"
+    E4M3X2 = "e4m3x2"
+    E5M2X2 = "e5m2x2"
+    E2M3X2 = "e2m3x2"
+    E3M2X2 = "e3m2x2"
+    E2M1X2 = "e2m1x2"
+    UE8M0X2 = "ue8m0x2"
 
     @property
     def bits(self) -> int:
@@ -84,16 +90,21 @@ class ScalarType(Modifier):
 
 
 def _width(name: str) -> int:
+    if re.match(r"u?e\d", name):
+        return 8 if name == "e2m1x2" else 16  # formats of 6 bits are padded to 8
     match = re.fullmatch(r"[a-z]+(\d+)(?:x(\d))?", name)
     assert match is not None
     return int(match[1]) * int(match[2] or 1)
 
 
 _BITS = {t: 1 if t is ScalarType.PRED else _width(t.value) for t in ScalarType}
-_KIND = {t: {"u": "i", "s": "i", "t": "f"}.get(t.value[0], t.value[0]) for t in ScalarType} | {
+_KIND = {
+    t: {"u": "i", "s": "i", "t": "f", "e": "b"}.get(t.value[0], t.value[0]) for t in ScalarType
+} | {
     ScalarType.PRED: "p",
     ScalarType.BF16: "f",
     ScalarType.BF16X2: "f",
+    ScalarType.UE8M0X2: "b",
     ScalarType.F16X2: "b",  # ptxas takes such a register wherever it takes .b32
 }
 
@@ -512,13 +523,54 @@ class Ftz(Modifier):
 
 
 class Relu(Modifier):
-    """Negative results clamped to zero."""
+    """Negative results clamped to zero, and NaN made canonical."""
 
     RELU = "relu"
 
 
+class SatFinite(Modifier):
+    """What is too large for the result's type becomes its largest finite number."""
+
+    SATFINITE = "satfinite"
+
+
+class NaN(Modifier):
+    """min and max give NaN when an operand is one."""
+
+    NAN = "NaN"
+
+
+class XorSign(Modifier):
+    """min and max whose result has the operands' signs combined."""
+
+    XORSIGN = "xorsign"
+
+
+class Abs(Modifier):
+    """min and max of absolute values."""
+
+    ABS = "abs"
+
+
+class Oob(Modifier):
+    """fma that takes an operand out of bounds, a certain NaN, for zero."""
+
+    OOB = "oob"
+
+
+class TestOp(Modifier):
+    """What testp asks of a number."""
+
+    FINITE = "finite"
+    INFINITE = "infinite"
+    NUMBER = "number"
+    NOTANUMBER = "notanumber"
+    NORMAL = "normal"
+    SUBNORMAL = "subnormal"
+
+
 class Rounding(Modifier):
-    """Rounding of conversions: to an integer value (`i`) or in the last place."""
+    """Rounding: to an integer value (`i`) or in the last place; or how good an approximation is."""
 
     RNI = "rni"
     RZI = "rzi"
@@ -529,6 +581,9 @@ class Rounding(Modifier):
     RM = "rm"
     RP = "rp"
     RNA = "rna"
+    RS = "rs"
+    APPROX = "approx"
+    FULL = "full"
 
 
 class Vec(Modifier):

@@ -33,7 +33,13 @@ SpaceOf = Callable[[str], Space | None]
 """Gives the state space of a symbol, or None when it is unknown."""
 
 _PACKED = (ScalarType.U16X2, ScalarType.S16X2, ScalarType.U8X4, ScalarType.S8X4)
-_HALF_PAIRS = (ScalarType.F16X2, ScalarType.BF16X2)
+_UNTYPED = (
+    *_PACKED,
+    *(ScalarType.F16X2, ScalarType.BF16, ScalarType.BF16X2, ScalarType.F32X2, ScalarType.TF32),
+    *(ScalarType.E4M3X2, ScalarType.E5M2X2, ScalarType.E2M3X2, ScalarType.E3M2X2),
+    *(ScalarType.E2M1X2, ScalarType.UE8M0X2),
+)
+"""Types without registers of their own: untyped bits hold them (and .f16x2 itself)."""
 
 
 def operand_problems(
@@ -129,7 +135,7 @@ def plain_fit(form: Form) -> PlainFit:
 def fits(wanted: ScalarType, cls: ScalarType, *, widened: bool = False) -> bool:
     """Whether a register of class `cls` may stand where an instruction wants type `wanted`.
 
-    Untyped bits agree with everything of their width, and packed integers with nothing else;
+    Untyped bits agree with everything of their width, and packed types with nothing else;
     signedness never matters.  Where `widened` holds a wider register may stand, but a
     floating-point type takes its own width only.
     PTX ISA, Instruction Statements: Type Information for Instructions and Operands.
@@ -138,11 +144,9 @@ def fits(wanted: ScalarType, cls: ScalarType, *, widened: bool = False) -> bool:
         return False
     if cls.bits != wanted.bits and not (widened and cls.bits > wanted.bits):
         return False
-    if wanted in _HALF_PAIRS:
-        return cls in (ScalarType.B32, wanted)
     if cls is ScalarType.F16X2:
         return wanted.kind in "bi"
-    if wanted in _PACKED:
+    if wanted in _UNTYPED:
         return cls.kind == "b"
     if wanted.kind == "f" and cls.kind == "f":
         return cls.bits == wanted.bits
@@ -152,7 +156,7 @@ def fits(wanted: ScalarType, cls: ScalarType, *, widened: bool = False) -> bool:
 def number_fits(wanted: ScalarType, op: Scalar) -> bool:
     """Whether a literal may stand for a value of type `wanted`."""
     if isinstance(op, Imm):
-        return wanted.kind != "f" and wanted not in (*_PACKED, *_HALF_PAIRS)
+        return wanted.kind != "f" and wanted not in _UNTYPED
     if not isinstance(op, FloatImm):
         return False
     if op.type is ScalarType.F32:

@@ -1,7 +1,7 @@
 """Moves, integer arithmetic, logic, comparison and conversion.
 
 PTX ISA, Integer Arithmetic, Comparison and Selection, Logic and Shift, Data Movement and Conversion
-Instructions.  Floating-point arithmetic is not here yet: its types are listed as known elsewhere.
+Instructions.  Floating point is in `floats` and `float_conversions`.
 """
 
 from __future__ import annotations
@@ -40,8 +40,6 @@ _WORDS = (T.U16, T.U32, T.U64, T.S16, T.S32, T.S64)
 _PAIRS = (T.U16X2, T.S16X2)
 _QUADS = (T.U8X4, T.S8X4)
 _BITS = (T.B16, T.B32, T.B64)
-_FLOATS = ("f16", "bf16", "f32", "f64", "f16x2", "bf16x2", "f32x2", "tf32")
-_ROUNDING = ("rn", "rz", "rm", "rp", "ftz")
 _QUAD_TARGETS = since("9.2", named("107af 120af 121af"))
 
 
@@ -57,7 +55,6 @@ ADD = Row(
         when(sat=Sat.SAT).must("sat-type", type=(T.S32, T.U32, *_PAIRS, *_QUADS)),
         when(sat=Sat.SAT, type=(T.U32, *_PAIRS)).needs("sat-target", _QUAD_TARGETS),
     ),
-    elsewhere=(*_FLOATS, *_ROUNDING),
     late={"cc": "add.cc"},
 )
 
@@ -70,7 +67,6 @@ SUB = Row(
         when(type=_QUADS).needs("packed-8-target", _QUAD_TARGETS),
         when(sat=Sat.SAT).must("sat-type", type=(T.S32, *_QUADS)),
     ),
-    elsewhere=(*_FLOATS, *_ROUNDING),
     late={"cc": "sub.cc"},
 )
 
@@ -123,7 +119,6 @@ def _division(head: str) -> Row:
     return Row(
         head, ".type", "d, a, b", name=f"{head}.int", axes={"type": _WORDS},
         operands=(result("d", "type"), value("a", "type"), value("b", "type")), section=head,
-        elsewhere=(*_FLOATS, *_ROUNDING, "approx", "full") if head == "div" else (),
     )
 
 
@@ -169,7 +164,7 @@ def _extreme(head: str) -> Row:
             when(type=_PAIRS).needs("packed-target", since("8.0", at_least(90))),
             when(type=_QUADS).needs("packed-8-target", _QUAD_TARGETS),
         ),
-        elsewhere=(*_FLOATS, "relu", "NaN", "xorsign", "abs", "ftz"),
+        elsewhere=("relu",),
     )
 
 
@@ -179,7 +174,6 @@ _SIGNED = (T.S16, T.S32, T.S64)
 ABS = Row(
     "abs", ".type", "d, a", name="abs.int", axes={"type": _SIGNED},
     operands=(result("d", "type"), value("a", "type")), section="abs",
-    elsewhere=(*_FLOATS, "ftz"),
 )
 
 
@@ -222,7 +216,6 @@ SETP = Row(
         when(type=_BITS).must("compare-type", cmp=(Compare.EQ, Compare.NE)),
         when(cmp=_UNSIGNED_ORDERINGS).must("compare-type", type=(T.U16, T.U32, T.U64)),
     ),
-    elsewhere=(*_FLOATS, "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan", "ftz"),
 )
 
 SELP = Row(
@@ -256,9 +249,7 @@ CVT = Row(
     axes={"sat": Sat, "dtype": _INTEGERS, "atype": _INTEGERS},
     operands=(result("d", "dtype", widened=True), value("a", "atype", widened=True, specials=True)),
     section="cvt", rules=_SATURATES,
-    elsewhere=(*_FLOATS, *_ROUNDING, "rni", "rzi", "rmi", "rpi", "rna", "rs", "relu", "satfinite",
-               "scaled::n2::ue8m0", "pack", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2",
-               "ue8m0x2", "e4m3x4", "e5m2x4", "e2m1x4", "e2m3x4", "e3m2x4", "f16x2", "bf16x2"),
+    elsewhere=("scaled::n2::ue8m0", "pack", "e4m3x4", "e5m2x4", "e2m1x4", "e2m3x4", "e3m2x4"),
 )
 
 MOV = Row(

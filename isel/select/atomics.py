@@ -18,9 +18,9 @@ from isel.llvm import values as llvm
 from isel.llvm.types import FloatType, IntType, PointerType, Type, VectorType
 from isel.llvm.vocabulary import Ordering
 from isel.llvm.vocabulary import RMWOperation as Rmw
-from isel.select.recut import join, split
 from isel.select.diagnostics import Unselectable, not_yet
 from isel.select.orders import SINGLE_THREAD, scope_of, semantics_of
+from isel.select.recut import join, split
 from isel.select.state import FunctionState, form
 from isel.select.types import BITS, SIGNED, UNSIGNED, Layout
 

@@ -14,10 +14,13 @@ from intrinsics.modifiers import ScalarType, Space
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import ArrayType, IntType, PointerType, StructType, Type, VectorType
+from isel.llvm.vocabulary import FloatPredicate
 from isel.select.accesses import check_space, load, store
 from isel.select.atomics import compare_exchange, fence, read_modify_write
 from isel.select.casts import cast
 from isel.select.diagnostics import not_yet
+from isel.select.float_casts import FLOAT_CASTS, float_cast
+from isel.select.floats import float_binary, float_compare, float_negate, is_float
 from isel.select.functions import return_value
 from isel.select.integers import binary, compare
 from isel.select.stack import alloca
@@ -317,7 +320,9 @@ def select_instruction(state: FunctionState, i: ir.Instruction) -> None:
     """
     match i:
         case ir.BinaryOp():
-            binary(state, i)
+            float_binary(state, i) if is_float(i.type) else binary(state, i)
+        case ir.UnaryOp():
+            float_negate(state, i)
         case ir.GetElementPtr():
             get_element_ptr(state, i)
         case ir.ExtractElement():
@@ -327,7 +332,7 @@ def select_instruction(state: FunctionState, i: ir.Instruction) -> None:
         case ir.InsertElement():
             insert_element(state, i)
         case ir.Cast():
-            cast(state, i)
+            float_cast(state, i) if i.opcode in FLOAT_CASTS else cast(state, i)
         case ir.Load():
             load(state, i)
         case ir.Store():
@@ -335,7 +340,10 @@ def select_instruction(state: FunctionState, i: ir.Instruction) -> None:
         case ir.Phi():
             phi(state, i)
         case ir.Compare():
-            compare(state, i)
+            if isinstance(i.predicate, FloatPredicate):
+                float_compare(state, i, i.predicate)
+            else:
+                compare(state, i)
         case ir.CondBranch():
             cond_branch(state, i)
         case ir.Branch():

@@ -22,6 +22,8 @@ from isel.llvm import values as llvm
 from isel.llvm.ir import Call
 from isel.llvm.types import IntType, PointerType, Type, VectorType
 from isel.select.diagnostics import Unselectable, nearest
+from isel.select.float_intrinsics import select_float_intrinsic
+from isel.select.float_nvvm import select_float_nvvm
 from isel.select.generic import select_generic
 from isel.select.nvvm_integers import select_nvvm_integer
 from isel.select.specials import select_special
@@ -84,6 +86,8 @@ def select_call(
     if name.startswith(IGNORED) or select_generic(state, call, name):
         return
     if select_special(state, call, name) or select_nvvm_integer(state, call, name):
+        return
+    if select_float_intrinsic(state, call, name) or select_float_nvvm(state, call, name):
         return
     short = name.removeprefix(PREFIX)
     register = _special_by_llvm_name().get(short)

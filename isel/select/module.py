@@ -35,6 +35,7 @@ from isel.lower.function import lower
 from isel.places import place_of_global, resolve_debug
 from isel.select.calls import call_function
 from isel.select.diagnostics import Diagnostics, Unselectable, nearest
+from isel.select.float_casts import flushes_subnormals
 from isel.select.functions import (
     device_interface,
     is_elsewhere,
@@ -246,6 +247,7 @@ class _Selector:
         out = MachineFunction(self.names[function.name], linkage=linkage_of(function))
         state = FunctionState(out, self.layout, self.symbols, self.target, self.ptx)
         function = lower(function, self.layout, bfloats=state.can(BFLOAT_ATOMICS))
+        state.flushes = flushes_subnormals(function)
         state.start(Block("entry"))
         try:
             if function.name in self.kernels:

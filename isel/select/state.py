@@ -73,6 +73,7 @@ class FunctionState:
         self.out = out
         self.target = target
         self.ptx = ptx
+        self.flushes = False  # whether operations on floats flush subnormals
         self.layout = layout
         self.symbols = symbols  # LLVM name -> PTX name
         self.values: dict[str, Values] = {}
@@ -98,6 +99,12 @@ class FunctionState:
         self.words: dict[tuple[Reg, ...], Reg] = {}
         # register -> the one half as wide that it was extended from, and whether by its sign
         self.halves: dict[Reg, tuple[Reg, bool]] = {}
+        # Of floating point: elements and the register that holds both, in this function and in
+        # this block; factors of products of this block; roots and what they are roots of.
+        self.pairs: dict[tuple[Scalar, Scalar], Reg] = {}
+        self.packed: dict[tuple[Scalar, Scalar], Reg] = {}
+        self.products: dict[str, tuple[Values, Values]] = {}
+        self.roots: dict[Reg, Reg] = {}
 
     def can(self, capability: Capability) -> bool:
         """Whether the target has something, at the PTX version asked for if there is one."""
@@ -119,6 +126,8 @@ class FunctionState:
         self.block = block
         self._moved = {}
         self.extended = {}
+        self.packed = {}
+        self.products = {}
 
     @contextmanager
     def at_end_of(self, block: Block) -> Iterator[None]:

@@ -238,7 +238,7 @@ def fitting(
     if wanted is ScalarType.PRED:
         return [ScalarType.PRED]
     plain = [c for c in classes if re.fullmatch(r"[busf]\d+", c.value)]
-    packed = "x" in wanted.value
+    packed = "x" in wanted.value or wanted in (ScalarType.BF16, ScalarType.TF32)
     kinds = "b" if packed else {"b": "bif", "i": "bi", "f": "bf"}[wanted.kind]
     exact = [c for c in plain if c.bits == wanted.bits and c.kind in kinds]
     wider = [c for c in plain if wanted.bits < c.bits <= 64 and c.kind == "b"]

@@ -134,6 +134,8 @@ def test_a_modifier_that_the_row_does_not_have(drawn: Record, data: st.DataObjec
     known = {value.value for axis in row.axis.values() for value in axis.values}
     known |= {item.text for item in row.items if isinstance(item, Literal)}
     known |= {word for r in catalog.rows() if r.head == row.head for word in r.elsewhere}
+    others = (r for r in catalog.rows() if r.head == row.head)
+    known |= {value.value for r in others for axis in r.axis.values() for value in axis.values}
     known |= {*row.late}
     word = data.draw(st.sampled_from([w for w in vocabulary() if w not in known]))
     place = data.draw(st.integers(0, len(modifiers)))

@@ -19,8 +19,9 @@ from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Module
 from intrinsics.targets import TARGETS, Ptx
 from isel.verifier.record import verify_records
-from tests.oracle import ptxas
-from tests.oracle.legality_forms import FAMILIES
+from tests.oracle import float_forms, legality_forms, ptxas
+
+FAMILIES = legality_forms.FAMILIES | float_forms.FAMILIES
 
 
 class Deliberate(NamedTuple):
@@ -83,6 +84,12 @@ DELIBERATE: tuple[Deliberate, ...] = (
         "an address that is no 64-bit register",
     ),
     Deliberate(r"atom\.global\.exch\.b128 .*, %q2, %q2;", "a second value for an exchange"),
+    Deliberate(r"testp\.f(32|64) ", "a testp that asks nothing"),
+    Deliberate(r"cvt\.\S+\.tf32\.f32 %r1, (0f|1\b)", "a number in tf32's only conversion"),
+    Deliberate(
+        r"cvt\.rn(\.relu)?\.f16x2\.f32 .*%(rd|q)\d",
+        "a wide register in a packed conversion, where .bf16x2 has none",
+    ),
 )
 
 NOT_MODELLED = {

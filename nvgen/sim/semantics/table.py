@@ -11,6 +11,8 @@ from nvgen.sim.semantics import (
     caches,
     calls,
     control,
+    float_conversions,
+    floats,
     integers,
     mbarrier,
     memory,
@@ -27,8 +29,8 @@ def makers() -> dict[str, Maker]:
     """What makes the closure of each row's records."""
     found: dict[str, Maker] = {}
     chapters = (
-        *(control, scalar, integers, memory, atomic, caches, sync, warp, mbarrier, tma),
-        *(tcgen05, mma),
+        *(control, scalar, integers, floats, float_conversions, memory, atomic, caches),
+        *(sync, warp, mbarrier, tma, tcgen05, mma),
     )
     for chapter in chapters:
         found.update(chapter.SEMANTICS)
