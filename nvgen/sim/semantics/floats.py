@@ -59,7 +59,8 @@ def joined(bits: Bits, type_: ScalarType) -> Bits:
     if type_ not in _PACKED:
         return bits
     low, high = np.split(bits.astype(unsigned(type_.bits)), 2)
-    return low | high << low.dtype.type(type_.bits // 2)
+    found: Bits = low | high << low.dtype.type(type_.bits // 2)
+    return found
 
 
 def doubles(bits: Bits, kind: ScalarType) -> Doubles:
