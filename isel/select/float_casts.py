@@ -13,12 +13,11 @@ from intrinsics.modifiers import Rounding, ScalarType
 from isel.llvm import ir
 from isel.llvm.types import IntType, Type, VectorType
 from isel.llvm.vocabulary import Opcode
-from isel.select.casts import to_predicate
-from isel.select.diagnostics import not_yet
 from isel.select.floats import Floats, kind_of
-from isel.select.integers import register_bits
+from isel.select.recut import to_predicate
 from isel.select.state import FunctionState, form
 from isel.select.types import BITS, SIGNED, UNSIGNED
+from isel.select.widths import extend, register_bits
 
 T = ScalarType
 
@@ -136,28 +135,27 @@ def from_integer(
         return _from_bit(floats, op, to, signed=signed)
     bits = register_bits(element, "a conversion to floating point")
     width = element.bits if isinstance(element, IntType) else bits
-    types = {8: T.S8, **SIGNED} if signed else {8: T.U8, **UNSIGNED}
-    if width not in types:
-        raise not_yet(f"a conversion of {element} to floating point")
-    atype = types[width]
-    if to is T.BF16 and width == 8:
-        # no conversion from 8 bits gives a bfloat, but every one of them is exact in a float
-        return floats.narrowed(from_integer(floats, op, source, T.F32, signed=signed), to)
+    if width == 8 and to is not T.BF16:
+        atype = T.S8 if signed else T.U8
+    else:
+        op = extend(floats.state, op, width, signed=signed)
+        atype = (SIGNED if signed else UNSIGNED)[bits]
     source_reg = floats.state.reg(op, BITS[bits])
     row = "cvt.bf16_from_int" if to is T.BF16 else "cvt.from_int"
     chosen = form(row, rnd=Rounding.RN, dtype=to, atype=atype)
     if floats.has(chosen):
         return floats.emit(chosen, source_reg, cls=BITS[to.bits])
     if width <= _LONG_SIGNIFICAND:
-        return floats.narrowed(from_integer(floats, op, source, T.F32, signed=signed), to)
+        near = form("cvt.from_int", rnd=Rounding.RN, dtype=T.F32, atype=atype)
+        return floats.narrowed(floats.emit(near, source_reg, cls=T.B32), to)
     cut = form("cvt.from_int", rnd=Rounding.RZ, dtype=T.F32, atype=atype)
-    near = floats.emit(cut, source_reg, cls=T.B32)
+    rough = floats.emit(cut, source_reg, cls=T.B32)
     whole = form("cvt.to_int", rnd=Rounding.RZI, dtype=atype, atype=T.F32)
-    back = floats.emit(whole, near, cls=BITS[bits])
+    back = floats.emit(whole, rough, cls=BITS[bits])
     inexact = floats.state.new(T.PRED)
     differ = form("setp.int", p=True, cmp=Cmp.NE, type=BITS[bits])
     floats.state.emit(differ, inexact, back, source_reg)
-    return floats.narrowed(_odd(floats, near, inexact), to)
+    return floats.narrowed(_odd(floats, rough, inexact), to)
 
 
 _ONES = {T.F16: 0x3C00, T.BF16: 0x3F80, T.F32: 0x3F800000, T.F64: 0x3FF0000000000000}

@@ -18,9 +18,9 @@ from isel.llvm.vocabulary import Flag
 from isel.select.diagnostics import Unselectable, not_yet
 from isel.select.float_casts import whole_number
 from isel.select.floats import PAIRS, Floats, float_test, fused, kind_of, pair_sign
-from isel.select.integers import register_bits
 from isel.select.state import FunctionState, form
 from isel.select.types import BITS, SIGNED, UNSIGNED
+from isel.select.widths import register_bits
 
 T = ScalarType
 RN = Rounding.RN
