@@ -5,7 +5,7 @@ bfloats, rounding modes and conversions are held against `tests.oracle.exact_flo
 with fractions.  Every pair of edge values is tried.  NaNs are one class: which one comes out is not
 asked, but where PTX says that it is canonical.  The approximations are held to the manual's bounds.
 
-`NVGEN_TEST_DEVICE=cuda` runs all of it on a GPU of sm_90a.
+With pytest's `--device cuda` all of it runs on a GPU of sm_90a.
 """
 
 from __future__ import annotations
@@ -23,10 +23,11 @@ import nvgen
 from intrinsics.findings import SelectionError
 from tests.oracle import exact_floats as exact
 from tests.oracle.exact_floats import KINDS, Kind, Number, read, write
-from tests.oracle.gpu import launch
+from tests.oracle.gpu import launch, on_gpu
 from tests.oracle.jit import HostKernel
 
 TARGET = "sm_90a"
+pytestmark = pytest.mark.gpu
 Words = NDArray[np.uint64]
 INTEGER = {"half": "i16", "bfloat": "i16", "float": "i32", "double": "i64"}
 SUFFIX = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
@@ -256,9 +257,7 @@ def test_an_integer_as_a_number(cast: str, source: str, to: str, target: str):
 
 
 def _only_simulated() -> None:
-    from tests.oracle.gpu import ON_GPU
-
-    if ON_GPU:
+    if on_gpu():
         pytest.skip("code for another GPU")
 
 
