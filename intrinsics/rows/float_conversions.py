@@ -24,7 +24,6 @@ R = Rounding
 
 _FLOATS = (T.F16, T.F32, T.F64)
 _INTEGERS = (T.U8, T.U16, T.U32, T.U64, T.S8, T.S16, T.S32, T.S64)
-_LONG_INTEGERS = tuple(t for t in _INTEGERS if t.bits > 8)
 _PLACES = (R.RN, R.RZ, R.RM, R.RP)
 _INTEGRAL = (R.RNI, R.RZI, R.RMI, R.RPI)
 _BRAIN = since("7.8", at_least(90))
@@ -110,12 +109,12 @@ FROM_INTEGER = Row(
 )
 BRAIN_TO_INTEGER = Row(
     "cvt", ".rnd.dtype.atype", "d, a", name="cvt.bf16_to_int",
-    axes={"rnd": _INTEGRAL, "dtype": _LONG_INTEGERS, "atype": (T.BF16,)},
+    axes={"rnd": _INTEGRAL, "dtype": _INTEGERS, "atype": (T.BF16,)},
     operands=_operands(widened=False), section="cvt", needs=_BRAIN,
 )
 BRAIN_FROM_INTEGER = Row(
     "cvt", ".rnd.dtype.atype", "d, a", name="cvt.bf16_from_int",
-    axes={"rnd": _PLACES, "dtype": (T.BF16,), "atype": _LONG_INTEGERS},
+    axes={"rnd": _PLACES, "dtype": (T.BF16,), "atype": _INTEGERS},
     operands=_operands(widened=False), section="cvt", needs=_BRAIN,
 )
 

@@ -90,7 +90,6 @@ def _load_piece(
         return
     for at, unit in enumerate(moved):
         elements = results[at * piece.packed : (at + 1) * piece.packed]
-        state.packed[tuple(elements)] = unit
         split(state, elements, unit, piece.unit.bits // piece.packed)
 
 
@@ -189,7 +188,7 @@ def _store_piece(
 
 def _joined(state: FunctionState, elements: list[Reg], piece: Piece) -> Reg:
     """One unit of several elements: the one that they came from, if they came from one."""
-    known = state.packed.get(tuple(elements))
+    known = state.words.get(tuple(elements))
     if known is not None:
         return known
     unit = state.new(_class(piece.unit))

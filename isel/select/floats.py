@@ -248,7 +248,7 @@ class Floats:
     def packed(self, kind: ScalarType, low: Scalar, high: Scalar) -> Reg:
         """Two elements in one register."""
         state, bits = self.state, kind.bits
-        known = state.pairs.get((low, high))
+        known = state.words.get((low, high))
         if known is not None:
             return known
         cls = BITS[2 * bits]
@@ -265,7 +265,7 @@ class Floats:
         """The two elements of a register, which is remembered to hold them."""
         low, high = self.state.new(BITS[kind.bits]), self.state.new(BITS[kind.bits])
         self.state.emit(form("mov.unpack2", type=BITS[2 * kind.bits]), (low, high), pair)
-        self.state.pairs[low, high] = pair
+        self.state.words[low, high] = pair
         return low, high
 
     def elementwise(

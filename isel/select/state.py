@@ -79,7 +79,6 @@ class FunctionState:
         self.values: dict[str, Values] = {}
         self.addresses: dict[str, Mem] = {}
         self.known: dict[str, tuple[Space, Mem]] = {}  # where generic pointers really point
-        self.packed: dict[tuple[Reg, ...], Reg] = {}  # elements -> the unit that they came from
         self.parts: dict[Reg, tuple[tuple[int, ...], list[Reg]]] = {}  # a value -> its loaded parts
         self.unwritten: set[str] = set()  # pointers to what nobody writes
         self.block_names: dict[str, str] = {}  # LLVM name -> MIR name, reachable blocks only
@@ -96,12 +95,11 @@ class FunctionState:
         # register -> from which bit on it is known to hold zeros
         self.zero_above: dict[Reg, int] = {}
         # registers -> the word that they are the parts of
-        self.words: dict[tuple[Reg, ...], Reg] = {}
+        self.words: dict[tuple[Scalar, ...], Reg] = {}
         # register -> the one half as wide that it was extended from, and whether by its sign
         self.halves: dict[Reg, tuple[Reg, bool]] = {}
-        # Of floating point: elements and the register that holds both, in this function and in
-        # this block; factors of products of this block; roots and what they are roots of.
-        self.pairs: dict[tuple[Scalar, Scalar], Reg] = {}
+        # Of floating point, in this block: elements and the register that both were put in, factors
+        # of products; in this function: roots and what they are roots of.
         self.packed: dict[tuple[Scalar, Scalar], Reg] = {}
         self.products: dict[str, tuple[Values, Values]] = {}
         self.roots: dict[Reg, Reg] = {}
