@@ -155,7 +155,7 @@ def test_a_call_by_pointer_goes_where_each_thread_says(schedule: str):
 """
     out = np.zeros(32, np.uint32)
     run(SQUARE + other + ENTRY + body + END, out, schedule=schedule)
-    assert out.tolist() == [t * t if t % 2 == 0 else t + 50 for t in range(32)]
+    assert out.tolist() == [t * t if t % 2 == 0 else t + 100 for t in range(32)]
 
 
 def test_an_exit_in_a_function_ends_the_thread():
