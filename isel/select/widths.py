@@ -46,6 +46,8 @@ def limb_widths(bits: int) -> list[int]:
 
 def in_elements(regs: Sequence[Reg], count: int) -> list[tuple[Reg, ...]]:
     """Registers by the elements that they belong to."""
+    if len(regs) == count:
+        return [tuple(regs)]
     return [tuple(regs[at : at + count]) for at in range(0, len(regs), count)]
 
 
@@ -53,6 +55,8 @@ def elements(state: FunctionState, value: llvm.Value) -> list[Values]:
     """The operands of each element of a vector, or of a scalar: registers and numbers."""
     ops = state.value(value)
     type_ = value.type
+    if len(ops) == 1 and isinstance(ops[0], (int, Imm)):
+        return [ops]  # what most operands are
     classes = state.layout.classes(type_)
     if not all(isinstance(op, (int, Imm)) for op in ops):
         pairs = zip(ops, classes, strict=True)
