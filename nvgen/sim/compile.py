@@ -105,6 +105,7 @@ class Compiler:
             tuple(p.name for p in function.params),
             tuple(p.name for p in function.results),
             self.passed,
+            any(v.space is Space.LOCAL for v in function.variables),
         )
 
     @functools.cached_property

@@ -128,6 +128,7 @@ class Code:
     params: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
+    has_local: bool = False  # local variables, of which a thread has one each
 
     def frame(self, depth: int) -> Frame:
         """Registers and parameters for one warp."""

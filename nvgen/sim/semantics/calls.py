@@ -112,6 +112,8 @@ def _go(
             section="call",
         )
     _check(frame, code, passed, results)
+    if code.has_local and _is_under_way(fragment, code):
+        raise not_simulated(f"a recursion of {code.name}, which has local variables")
     below = warp.frame_of(code, frame.depth + 1)
     lanes = fragment.lanes
     for name, formal in zip(passed, code.params, strict=True):
@@ -121,6 +123,16 @@ def _go(
     fragment.outer_loops.append(fragment.loops)
     fragment.loops = {}
     return fragment.goto(0)
+
+
+def _is_under_way(fragment: Fragment, code: Code) -> bool:
+    """Whether the fragment is in a call of this function already."""
+    frame, back = fragment.frame, fragment.back
+    while frame.code is not code:
+        if back is None:
+            return False
+        frame, back = back.frame, back.outer
+    return True
 
 
 def _check(frame: Frame, code: Code, passed: tuple[str, ...], results: tuple[str, ...]) -> None:
