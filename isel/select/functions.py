@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from intrinsics.mir import Linkage, Param, Prototype, Sym
-from intrinsics.modifiers import ScalarType, Space
+from intrinsics.mir import Linkage, Param, Prototype
+from intrinsics.modifiers import ScalarType
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import FloatType, IntType, PointerType
@@ -18,8 +18,8 @@ from isel.llvm.vocabulary import Linkage as LlvmLinkage
 from isel.select.abi import alignment, device_param, load_value, store_value
 from isel.select.calls import result_param
 from isel.select.diagnostics import Unselectable
-from isel.select.parameters import know_pointer, struct_by_value
-from isel.select.state import FunctionState, form
+from isel.select.parameters import copy_of_param, know_pointer, struct_by_value
+from isel.select.state import FunctionState
 from isel.select.types import SPACES, TENSOR_SPACE, Layout
 
 T = ScalarType
@@ -99,7 +99,7 @@ def device_interface(function: ir.Function, state: FunctionState) -> None:
         lowered = device_param(state.layout, name, param.type, param.attributes)
         out.params.append(lowered)
         if param.attributes.type_of("byval") is not None:
-            _address_of(state, param, name, Space.LOCAL)
+            copy_of_param(state, param.name, name, lowered.size, lowered.align)
         else:
             load_value(state, lowered, param.type, state.define(param.name, param.type))
 
@@ -126,14 +126,6 @@ def _refuse(function: ir.Function) -> None:
             got="...",
             hint="pass the arguments in a struct",
         )
-
-
-def _address_of(state: FunctionState, param: ir.Param, name: str, space: Space) -> None:
-    """A struct passed by value: its generic address, through the space that it lies in."""
-    address, result = state.new(T.B64), state.new(T.B64, param.name)
-    state.emit(form("mov", type=T.B64), address, Sym(name))
-    state.emit(form("cvta", space=space, size=T.U64), result, address)
-    state.forward(param.name, (result,))
 
 
 def return_value(state: FunctionState, value: llvm.Value) -> None:

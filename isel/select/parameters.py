@@ -38,7 +38,7 @@ def struct_by_value(
 ) -> None:
     """The generic address of a struct that a kernel takes by value, and where it really stands."""
     if not lowered.constant and _may_be_written(function, param.name):
-        _copy(state, param.name, lowered.name, lowered.size, lowered.align)
+        copy_of_param(state, param.name, lowered.name, lowered.size, lowered.align)
         return
     state.known[param.name] = (Space.PARAM, Mem(Sym(lowered.name)))
     _generic(state, param.name, Sym(lowered.name), Space.PARAM)
@@ -51,7 +51,7 @@ def _generic(state: FunctionState, result: str, symbol: Sym, space: Space) -> No
     state.forward(result, (generic,))
 
 
-def _copy(state: FunctionState, result: str, name: str, size: int, align: int) -> None:
+def copy_of_param(state: FunctionState, result: str, name: str, size: int, align: int) -> None:
     """A copy of its own for each thread, as the parameter may be written."""
     copy = Sym(f"__local_{name}")
     state.out.variables.append(Variable(copy.name, Space.LOCAL, size, align))

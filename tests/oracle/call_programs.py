@@ -266,6 +266,32 @@ done:
   %h = trunc i128 %high to i64
   %r = xor i64 %l, %h""",
     ),
+    "a struct by its address": kernel(
+        """%S = type { i32, i64, i8 }
+define internal i64 @f(ptr byval(%S) align 8 %s, i64 %i) noinline {
+  %p = getelementptr %S, ptr %s, i32 0, i32 1
+  %a = load i64, ptr %p
+  store i64 %i, ptr %p
+  %b = load i64, ptr %p
+  %q = getelementptr %S, ptr %s, i32 0, i32 2
+  %c = load i8, ptr %q
+  %d = zext i8 %c to i64
+  %x = add i64 %a, %b
+  %y = add i64 %x, %d
+  ret i64 %y
+}""",
+        """  %s = alloca %S, align 8
+  %p0 = getelementptr %S, ptr %s, i32 0, i32 0
+  store i32 %t, ptr %p0
+  %p = getelementptr %S, ptr %s, i32 0, i32 1
+  store i64 %v, ptr %p
+  %q = getelementptr %S, ptr %s, i32 0, i32 2
+  %b = trunc i64 %v to i8
+  store i8 %b, ptr %q
+  %got = call i64 @f(ptr byval(%S) align 8 %s, i64 77)
+  %m = load i64, ptr %p
+  %r = xor i64 %got, %m""",
+    ),
     "a tail call": kernel(
         _FACTORIAL
         + """
