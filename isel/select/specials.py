@@ -18,7 +18,6 @@ from isel.select.diagnostics import Unselectable
 from isel.select.state import FunctionState, form
 
 T = ScalarType
-_WARP_SIZE = 32
 
 
 def _trap(state: FunctionState, call: ir.Call) -> None:
@@ -51,10 +50,6 @@ def _not_constant(state: FunctionState, call: ir.Call) -> None:
     state.forward(call.result, (Imm(0),))
 
 
-def _warp_size(state: FunctionState, call: ir.Call) -> None:
-    state.forward(call.result, (Imm(_WARP_SIZE),))
-
-
 def _nothing(state: FunctionState, call: ir.Call) -> None:
     """What leaves nothing to do."""
 
@@ -66,7 +61,6 @@ _TABLE: Mapping[str, Callable[[FunctionState, ir.Call], None]] = {
     "llvm.nvvm.exit": _exit,
     "llvm.readcyclecounter": _clock("clock64"),
     "llvm.readsteadycounter": _clock("globaltimer"),
-    "llvm.nvvm.read.ptx.sreg.warpsize": _warp_size,
     "llvm.sideeffect": _nothing,
     "llvm.pseudoprobe": _nothing,
     "llvm.var.annotation": _nothing,
