@@ -33,7 +33,7 @@ def shared_layout(module: Module, function: MachineFunction) -> tuple[dict[str, 
 def local_layout(module: Module) -> tuple[dict[str, int], int]:
     """Offsets of local variables, and the bytes of local memory that each thread has.
 
-    Every function has its own place: nothing here calls itself.  No variable is at address 0.
+    Every function has its own place, whatever calls it.  No variable is at address 0.
     """
     offsets: dict[str, int] = {}
     own = [v for f in module.functions for v in f.variables]

@@ -588,7 +588,7 @@ def test_the_constant_part_behind_a_variable_one():
     (store,) = stores(body)
     assert store["a"].offset == 4 + 12
     found = [line.split()[0] for line in statements(body)]
-    assert found == ["mul.wide.s32", "add.s64", "mov.b32", "st.global.b32"]
+    assert found == ["mul.wide.s32", "add.s64", "st.global.b32"]
 
 
 def test_an_index_into_a_variable():

@@ -101,7 +101,7 @@ NOT_MODELLED = {
     "integer": 103,
     "float min/max/setp": 2,
     "float conversions": 93,
-    "ld/st/branch": 10,
+    "ld/st/branch": 2,
 }
 """Statements of instructions, or with modifiers, that nvgen says it does not know."""
 
