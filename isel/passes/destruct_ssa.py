@@ -37,8 +37,10 @@ def destruct_ssa(function: MachineFunction) -> None:
     """Replace PHI records by moves, then coalesce."""
     if not any(_phis(block) for block in function.blocks):
         return
-    before = _split_critical_edges(function)
-    _coalesce(function, _place_moves(function), before)
+    after = successors(function)
+    before = inverted(after)
+    moves = _isolate(function, before, [len(ways) > 1 for ways in after])
+    _coalesce(function, moves + _place_moves(function), before)
 
 
 def move(function: MachineFunction, result: Reg, source: Scalar, loc: int) -> MachineInstr:
@@ -60,52 +62,32 @@ def _phis(block: Block) -> list[MachineInstr]:
     return found
 
 
-# ---- edges -----------------------------------------------------------------------------------
+# ---- forks -----------------------------------------------------------------------------------
 
 
-def _split_critical_edges(function: MachineFunction) -> list[list[int]]:
-    """Give those edges blocks of their own, at the end; returns all blocks' predecessors."""
-    blocks = function.blocks
-    names = {block.name for block in blocks}
-    after = successors(function)
-    before = inverted(after)
-    bra = form_of(catalog.row("bra"))
-    for i, block in enumerate(blocks[:]):
-        if not any(len(after[p]) > 1 for p in before[i]) or not _phis(block):
-            continue
-        for at, p in enumerate(before[i]):
-            if len(after[p]) < 2:
-                continue
-            source = blocks[p]
-            name = _fresh(f"{source.name}_to_{block.name}", names)
-            _retarget(source, block.name, name)
-            _rename_incoming(block, source.name, name)
-            before[i][at] = len(blocks)
-            before.append([p])
-            blocks.append(Block(name, [MachineInstr(bra, (Label(block.name),))]))
-    return before
+def _isolate(
+    function: MachineFunction, before: Sequence[Sequence[int]], forks: Sequence[bool]
+) -> list[tuple[Reg, Reg]]:
+    """Let each PHI that comes from a fork write a register that only its block's beginning reads.
 
-
-def _fresh(wanted: str, names: set[str]) -> str:
-    name, n = wanted, 1
-    while name in names:
-        n += 1
-        name = f"{wanted}_{n}"
-    names.add(name)
-    return name
-
-
-def _retarget(block: Block, old: str, new: str) -> None:
-    for mi in block.terminators():
-        mi.ops = tuple([Label(new) if op == Label(old) else op for op in mi.ops])
-
-
-def _rename_incoming(block: Block, old: str, new: str) -> None:
-    for phi in _phis(block):
-        result, values, blocks = phi.ops
-        assert isinstance(blocks, tuple)
-        renamed = tuple(Label(new) if b == Label(old) else b for b in blocks)
-        phi.ops = (result, values, renamed)
+    Its moves happen on the other ways of the fork too, where the PHI's last result may be needed
+    still.  Coalescing takes the register away again where it is not.  Returns the two registers of
+    each move.
+    """
+    regs = function.regs
+    found: list[tuple[Reg, Reg]] = []
+    for i, block in enumerate(function.blocks):
+        phis = _phis(block) if any(forks[p] for p in before[i]) else []
+        copies = []
+        for phi in phis:
+            result = phi.ops[0]
+            assert isinstance(result, int)
+            own = regs.new(regs.classes[result])
+            phi.ops = (own, *phi.ops[1:])
+            copies.append(move(function, result, own, phi.loc))
+            found.append((result, own))
+        block.instrs[len(phis) : len(phis)] = copies
+    return found
 
 
 # ---- moves -----------------------------------------------------------------------------------

@@ -287,8 +287,8 @@ def test_a_phi_of_one_number_for_each_way():
     assert run(b.function) == [7]
 
 
-def test_a_critical_edge_gets_a_block_of_its_own():
-    """entry has two successors and join two predecessors: the move belongs on the edge."""
+def test_a_move_stands_before_a_fork():
+    """entry has two successors and join two predecessors: no block is made between them."""
     b = Builder()
     entry, other, join = b.block("entry"), b.block("other"), b.block("join")
     c, x, y = b.reg("c", PRED), b.reg("x"), b.reg("y")
@@ -303,8 +303,88 @@ def test_a_critical_edge_gets_a_block_of_its_own():
     b.ret(join)
     assert run(b.function) == [5, 5]
     destruct_ssa(b.function)
-    assert len(b.function.blocks) == 4
+    assert len(b.function.blocks) == 3
     assert run(b.function) == [5, 5]
+
+
+def euclid(a: int, b: int) -> MachineFunction:
+    """While y is not 0, x, y = y, the rest of x: both ways of the fork begin with PHIs."""
+    f = Builder()
+    entry, loop, end = f.block("entry"), f.block("loop"), f.block("end")
+    x, y, rest, result = f.reg("x"), f.reg("y"), f.reg("rest"), f.reg("result")
+    first, done = f.reg("first", PRED), f.reg("done", PRED)
+    f.compare(entry, first, Compare.EQ, Imm(b), Imm(0))
+    f.branch(entry, "end", first)
+    f.branch(entry, "loop")
+    f.phi(loop, x, {"entry": Imm(a), "loop": y})
+    f.phi(loop, y, {"entry": Imm(b), "loop": rest})
+    f.add(loop, rest, y, Imm(-1))
+    f.compare(loop, done, Compare.EQ, rest, Imm(0))
+    f.branch(loop, "end", done)
+    f.branch(loop, "loop")
+    f.phi(end, result, {"entry": Imm(a), "loop": y})
+    f.store(end, result)
+    f.ret(end)
+    return f.function
+
+
+@pytest.mark.parametrize(("a", "b", "expected"), [(9, 0, 9), (9, 1, 1), (9, 4, 1)])
+def test_both_ways_of_a_fork_may_begin_with_phis(a: int, b: int, expected: int):
+    function = euclid(a, b)
+    assert run(function) == [expected]
+    destruct_ssa(function)
+    assert [block.name for block in function.blocks] == ["entry", "loop", "end"]
+    assert run(function) == [expected]
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 5])
+def test_a_swap_whose_values_are_needed_by_the_fork_and_after_it(rounds: int):
+    """The registers that the moves before the fork write are read by nobody else."""
+    b = Builder()
+    entry, loop, end = b.block("entry"), b.block("loop"), b.block("end")
+    x, y, i, j = (b.reg(name) for name in "xyij")
+    p, q, last, out = (b.reg(name, PRED) for name in ("p", "q", "last", "out"))
+    b.compare(entry, last, Compare.EQ, Imm(rounds), Imm(1))
+    b.compare(entry, out, Compare.NE, Imm(0), Imm(0))
+    b.branch(entry, "loop")
+    b.phi(loop, x, {"entry": Imm(1), "loop": y})
+    b.phi(loop, y, {"entry": Imm(2), "loop": x})
+    b.phi(loop, i, {"entry": Imm(1), "loop": j})
+    b.emit(loop, "phi", p, (last, q), (Label("entry"), Label("loop")), type=PRED)
+    b.add(loop, j, i, Imm(1))
+    b.compare(loop, q, Compare.GE, j, Imm(rounds))
+    b.branch(loop, "end", p)
+    b.branch(loop, "loop")
+    for reg in (x, y, i):
+        b.store(end, reg)
+    b.ret(end)
+    expected = [1, 2, rounds] if rounds % 2 else [2, 1, rounds]
+    assert run(b.function) == expected
+    destruct_ssa(b.function)
+    assert len(b.function.blocks) == 3
+    assert run(b.function) == expected
+
+
+def test_a_fork_guarded_by_a_value_that_its_moves_replace():
+    """A switch's later comparisons stand behind its first branch, and so behind the moves."""
+    b = Builder()
+    entry, loop, one, end = (b.block(name) for name in ("entry", "loop", "one", "end"))
+    x, following = b.reg("x"), b.reg("next")
+    first, second = b.reg("first", PRED), b.reg("second", PRED)
+    b.branch(entry, "loop")
+    b.phi(loop, x, {"entry": Imm(0), "loop": following})
+    b.add(loop, following, x, Imm(1))
+    b.compare(loop, first, Compare.EQ, x, Imm(7))
+    b.branch(loop, "one", first)
+    b.compare(loop, second, Compare.GE, x, Imm(3))
+    b.branch(loop, "end", second)
+    b.branch(loop, "loop")
+    b.ret(one)
+    b.store(end, x)
+    b.ret(end)
+    assert run(b.function) == [3]
+    destruct_ssa(b.function)
+    assert run(b.function) == [3]
 
 
 def test_a_function_without_phis_is_left_alone():
