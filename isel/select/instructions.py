@@ -206,19 +206,28 @@ def _step(state: FunctionState, base: Reg, size: int, index: Scalar, width: int,
     """base + size * index, in pointer width; the index is sign-extended or truncated to it."""
     index_bits = container(width)
     reg = state.reg(extend(state, index, width, signed=True), BITS[index_bits])
+    scaled = state.scaled.get((reg, size, bits))
+    if scaled is None:
+        scaled = _scaled(state, reg, size, index_bits, bits)
+        state.scaled[reg, size, bits] = scaled
     result = state.new(BITS[bits])
-    if index_bits == 32 and bits == 64 and size != 1:
-        scaled = state.new(BITS[bits])
-        state.emit(form("mul.wide", type=T.S32), scaled, reg, Imm(size))
-    else:
-        if index_bits != bits:
-            wide = state.new(BITS[bits])
-            widen = form("cvt.int", dtype=SIGNED[bits], atype=SIGNED[index_bits])
-            state.emit(widen, wide, reg)
-            reg = wide
-        scaled = _scale(state, reg, size, bits)
     state.emit(form("add.int", type=SIGNED[bits]), result, base, scaled)
     return result
+
+
+def _scaled(state: FunctionState, reg: Reg, size: int, index_bits: int, bits: int) -> Reg:
+    """size * index, in pointer width; of half a register in one instruction."""
+    half, signed = state.halves.get(reg, (reg, True)) if index_bits == 64 else (reg, True)
+    if bits == 64 and 1 < size < 1 << 31 and state.out.regs.classes[half].bits == 32:
+        scaled = state.new(BITS[bits])
+        state.emit(form("mul.wide", type=T.S32 if signed else T.U32), scaled, half, Imm(size))
+        return scaled
+    if index_bits != bits:
+        wide = state.new(BITS[bits])
+        widen = form("cvt.int", dtype=SIGNED[bits], atype=SIGNED[index_bits])
+        state.emit(widen, wide, reg)
+        reg = wide
+    return _scale(state, reg, size, bits)
 
 
 def _scale(state: FunctionState, reg: Reg, size: int, bits: int) -> Reg:

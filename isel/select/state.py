@@ -92,6 +92,8 @@ class FunctionState:
         self._moved: dict[tuple[Scalar, ScalarType], Reg] = {}
         # (register, width, signed) -> the register that it is extended to, in this block
         self.extended: dict[tuple[Reg, int, bool], Reg] = {}
+        # (index, bytes, width) -> the bytes that the index steps over, in this block
+        self.scaled: dict[tuple[Reg, int, int], Reg] = {}
         # register -> from which bit on it is known to hold zeros
         self.zero_above: dict[Reg, int] = {}
         # registers -> the word that they are the parts of
@@ -124,6 +126,7 @@ class FunctionState:
         self.block = block
         self._moved = {}
         self.extended = {}
+        self.scaled = {}
         self.packed = {}
         self.products = {}
 
