@@ -93,6 +93,21 @@ def write(number: Number, kind: Kind, mode: str = "rn") -> int:
     return sign | _size_bits(rounded, kind)
 
 
+def write_flushed(number: Number, kind: Kind) -> int:
+    """The pattern of the nearest number, a zero of its sign in place of a subnormal one.
+
+    What is subnormal is told by the number rounded to the significand's bits whatever its exponent,
+    as an H200 does: a product just below the least normal number is not rounded up to it.
+    """
+    if number.size:
+        quantum = Fraction(2) ** (_exponent(number.size) - kind.precision + 1)
+        if whole(number.size / quantum, "rn", negative=number.negative) * quantum < (
+            Fraction(2) ** kind.least
+        ):
+            return number.negative << kind.width - 1
+    return write(number, kind)
+
+
 def _exponent(size: Fraction) -> int:
     """The power of two at or just below a positive size."""
     guess = size.numerator.bit_length() - size.denominator.bit_length()

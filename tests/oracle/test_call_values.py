@@ -11,6 +11,8 @@ import pytest
 from tests.oracle.call_programs import PROGRAMS
 from tests.oracle.test_scalar_values import assert_equal, both
 
+pytestmark = pytest.mark.gpu
+
 THREADS = 48
 """One whole warp and a half."""
 

@@ -16,6 +16,8 @@ from tests.oracle.gpu import launch
 from tests.oracle.scalar_programs import PREDICATES
 from tests.oracle.test_scalar_values import TARGET, assert_equal, blank, both
 
+pytestmark = pytest.mark.gpu
+
 SLOT = 64
 """Bytes for each result."""
 

@@ -14,6 +14,8 @@ import nvgen
 from tests.oracle.gpu import launch
 from tests.oracle.test_scalar_values import TARGET, assert_equal, blank, both
 
+pytestmark = pytest.mark.gpu
+
 THREADS = 8
 SIZE = 256
 """Bytes of memory of each thread."""

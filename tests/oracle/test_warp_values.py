@@ -13,6 +13,8 @@ import nvgen
 from tests.oracle.gpu import launch, on_gpu
 from tests.oracle.warp_programs import THREADS, WARP, Program, inputs, programs
 
+pytestmark = pytest.mark.gpu
+
 PROGRAMS = list(programs())
 
 

@@ -181,6 +181,40 @@ def _mode(facts: Facts) -> Rounding:
 # ---- sums, products, quotients ---------------------------------------------------------------
 
 
+def _tiny(numbers: Doubles, mode: Rounding) -> NDArray[np.bool_]:
+    """Which results `.ftz` turns into zeros: those below the least normal number of a float, once
+    rounded to its bits whatever their exponent.  So does an H200.
+    """
+    size, least, place = np.abs(numbers), 2.0**-126, 2.0**-150
+    match mode:
+        case R.RM:
+            outward = numbers < 0
+        case R.RP:
+            outward = numbers > 0
+        case R.RZ:
+            outward = np.zeros(numbers.shape, np.bool_)
+        case _:
+            return size < least - place / 2
+    return np.where(outward, size <= least - place, size < least)
+
+
+def _flushing(
+    kind: ScalarType, facts: Facts, exact: Callable[..., Doubles], compute: Compute
+) -> Compute:
+    """A computation whose tiny results are zeros of their sign, under `.ftz`."""
+    if facts.get("ftz") is None or kind is not T.F32:
+        return compute
+    mode, sign = _mode(facts), np.uint32(FORMATS[kind].sign)
+
+    def run(*operands: Bits) -> Bits:
+        found = compute(*operands)
+        with np.errstate(all="ignore"):
+            tiny = _tiny(exact(*(doubles(o, kind) for o in operands)), mode)
+        return np.where(tiny, found & sign, found)
+
+    return run
+
+
 def _nearest(kind: ScalarType, compute: Callable[..., Doubles]) -> Compute:
     """In doubles, then rounded: one rounding's worth for a sum, product, quotient or root.
 
@@ -209,8 +243,10 @@ def _subtract(kind: ScalarType, facts: Facts) -> Compute:
 def _multiply(kind: ScalarType, facts: Facts) -> Compute:
     mode, f = _mode(facts), FORMATS[kind]
     if mode is R.RN:
-        return _nearest(kind, np.multiply)
-    return one_by_one(lambda a, b: ieee.multiply_add(a, b, 0, f, mode, product_only=True))
+        product = _nearest(kind, np.multiply)
+    else:
+        product = one_by_one(lambda a, b: ieee.multiply_add(a, b, 0, f, mode, product_only=True))
+    return _flushing(kind, facts, np.multiply, product)
 
 
 def _fma(kind: ScalarType, facts: Facts) -> Compute:
@@ -218,8 +254,10 @@ def _fma(kind: ScalarType, facts: Facts) -> Compute:
     if facts.get("oob") is not None:
         raise not_simulated("fma.oob")
     if mode is R.RN and kind is not T.F64:
-        return _nearest(kind, _fused)
-    return one_by_one(lambda a, b, c: ieee.multiply_add(a, b, c, f, mode))
+        fused = _nearest(kind, _fused)
+    else:
+        fused = one_by_one(lambda a, b, c: ieee.multiply_add(a, b, c, f, mode))
+    return _flushing(kind, facts, _fused, fused)
 
 
 def _fused(a: Doubles, b: Doubles, c: Doubles) -> Doubles:
@@ -238,8 +276,10 @@ def _fused(a: Doubles, b: Doubles, c: Doubles) -> Doubles:
 def _divide(kind: ScalarType, facts: Facts) -> Compute:
     mode, f = _mode(facts), FORMATS[kind]
     if mode in (R.RN, R.APPROX, R.FULL):
-        return _nearest(kind, np.divide)
-    return one_by_one(lambda a, b: ieee.divide(a, b, f, mode))
+        quotient = _nearest(kind, np.divide)
+    else:
+        quotient = one_by_one(lambda a, b: ieee.divide(a, b, f, mode))
+    return _flushing(kind, facts, np.divide, quotient)
 
 
 def _reciprocal(kind: ScalarType, facts: Facts) -> Compute:
