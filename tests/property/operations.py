@@ -111,7 +111,7 @@ def select(w: Writer, scope: Scope, type_: Type, picks: Picks) -> Value:
 def divide(w: Writer, scope: Scope, type_: Type, picks: Picks) -> Value:
     """A division whose divisor is neither 0 nor -1."""
     found = wide(integers_of(type_))
-    if bits_of(found) > 64 and "wide division" not in w.features:
+    if bits_of(found) > 64 and "wide" not in w.features:
         found = like(found, Int(64))
     name = picks.one(("udiv", "urem", "sdiv", "srem"))
     a = w.operand(scope, found, picks)
@@ -149,6 +149,8 @@ def intrinsic(w: Writer, scope: Scope, type_: Type, picks: Picks) -> Value:
     found = wide(integers_of(type_))
     known = INTEGER_INTRINSICS | (SATURATING if "saturation" in w.features else {})
     name = picks.one([*known])
+    if name in SATURATING and bits_of(found) > 64 and "wide" not in w.features:
+        found = like(found, Int(64))
     if name == "bswap" and bits_of(found) % 16:
         found = like(found, Int(16))
     given = [w.operand(scope, found, picks) for _ in range(known[name])]
@@ -225,7 +227,7 @@ def convert(w: Writer, scope: Scope, type_: Type, picks: Picks) -> Value:
     kind = picks.below(4)
     if kind == 0:
         integer = picks.one([s for s in scalars(w.features) if isinstance(s, Int)])
-        result = wide(like(source, integer if integer.bits <= 64 else Int(64)))
+        result = wide(like(source, w.saturable(integer)))
         name = picks.one(("fptosi", "fptoui"))
         value = w.operand(scope, source, picks)
         return w.call(f"llvm.{name}.sat.{suffix(result)}.{suffix(source)}", result, value)

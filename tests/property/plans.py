@@ -45,7 +45,7 @@ FEATURES = frozenset(
         "overflow",
         "odd",  # i7, i24, i33, i48
         "i128",
-        "wide division",  # of i128
+        "wide",  # division and saturation of i128, saturating conversions to odd widths
         "floats",  # float and double
         "half",
         "bfloat",

@@ -10,17 +10,24 @@ import pytest
 from hypothesis import given, settings
 
 from tests.property import judges
-from tests.property.plans import Plan, plans
+from tests.property.plans import FEATURES, Plan, plans
 from tests.property.program import build
 
 INTEGERS = {"division", "intrinsics", "saturation", "overflow", "odd", "i128"}
 FLOW = {"control", "switch", "return", "division"}
+MEMORY = {"memory", "bytes", "globals", "shared", "generic", "copies", "aggregates", "control"}
+FLOATS = {"floats", "half"}
 
 AREAS = {
     "integers": INTEGERS,
     "vectors": INTEGERS | {"vectors", "dynamic"},
     "flow": FLOW,
     "vectors in loops": FLOW | {"vectors", "odd"},
+    "floats": FLOATS | {"control"},
+    "vectors of floats": FLOATS | {"vectors", "dynamic", "intrinsics"},
+    "memory": MEMORY,
+    "memory and calls": MEMORY | FLOW | {"calls", "pointers"},
+    "everything": set(FEATURES) - {"bfloat", "padding", "wide", "recursion"},
     "calls": FLOW | {"calls", "recursion", "aggregates", "vectors"},
 }
 """Features that are tried together."""
@@ -28,7 +35,7 @@ AREAS = {
 
 @pytest.mark.parametrize("area", AREAS)
 def test_the_host_and_the_device_agree(area: str):
-    @settings(max_examples=10)
+    @settings(max_examples=6)
     @given(plans(frozenset(AREAS[area])))
     def check(plan: Plan) -> None:
         judges.same_bytes(build(plan))
@@ -38,7 +45,7 @@ def test_the_host_and_the_device_agree(area: str):
 
 @pytest.mark.parametrize("area", AREAS)
 def test_text_read_back_runs_the_same(area: str):
-    @settings(max_examples=4)
+    @settings(max_examples=3)
     @given(plans(frozenset(AREAS[area])))
     def check(plan: Plan) -> None:
         judges.round_trips(build(plan))
@@ -48,7 +55,7 @@ def test_text_read_back_runs_the_same(area: str):
 
 @pytest.mark.parametrize("area", AREAS)
 def test_ptxas_takes_the_ptx(area: str):
-    @settings(max_examples=4)
+    @settings(max_examples=3)
     @given(plans(frozenset(AREAS[area])))
     def check(plan: Plan) -> None:
         judges.assembles(build(plan), (0, 2))

@@ -253,8 +253,9 @@ class Writer:
             return self.pattern(self.resize(value, Int(new.bits)), new)
         assert isinstance(new, Int)
         if picks.below(2) and 1 < new.bits <= 64:
-            name = picks.one(("fptosi", "fptoui"))
-            return self.call(f"llvm.{name}.sat.{suffix(new)}.{suffix(old)}", new, value)
+            name, to = picks.one(("fptosi", "fptoui")), self.saturable(new)
+            found = self.call(f"llvm.{name}.sat.{suffix(to)}.{suffix(old)}", to, value)
+            return self.resize(found, new)
         return self.resize(self.exposed(value), new)
 
     def resize(self, value: Value, type_: Simple, *, signed: bool = False) -> Value:
@@ -265,6 +266,11 @@ class Writer:
             return value
         cast = "trunc" if new < old else "sext" if signed else "zext"
         return self.value(type_, f"{cast} {value} to {type_}")
+
+    def saturable(self, type_: Int) -> Int:
+        """The width, or one that LLVM, or without "wide" every compiler, converts numbers to."""
+        odd = type_.bits not in (1, 8, 16, 32, 64) and "wide" not in self.features
+        return Int(64) if type_.bits > 64 or odd else type_
 
     def refloat(self, value: Value, type_: Simple) -> Value:
         """Floating point in another format; half and bfloat meet in float."""
