@@ -12,16 +12,18 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from intrinsics import catalog
 from intrinsics.mir import (
     Block,
     Form,
+    Imm,
     Label,
     MachineFunction,
     MachineInstr,
+    Op,
     Reg,
     Scalar,
     form_of,
@@ -150,11 +152,15 @@ def _sequence(
 
 @dataclass(slots=True)
 class _Touch:
-    """A record, with the ends of moves that it writes and reads."""
+    """A record, with the ends of moves that it writes and reads.
+
+    `same` are those that moves next to this one give the same value.
+    """
 
     mi: MachineInstr
     written: set[Reg]
     used: set[Reg]
+    same: set[Reg]
 
 
 @dataclass(slots=True)
@@ -186,26 +192,58 @@ def _coalesce(
     for block, part in zip(function.blocks, parts, strict=True):
         for touch in part.touches:
             touch.mi.map_registers(table)
-        gone = {id(touch.mi) for touch in part.touches if _is_identity(touch.mi)}
+        gone = {id(mi) for mi in _needless(part.touches)}
         if gone:
             block.instrs = [mi for mi in block.instrs if id(mi) not in gone]
 
 
 def _part(block: Block, ends: set[Reg]) -> _Part:
     part = _Part()
+    run = _Run()
     for mi in block.instrs:
         written, used = ends.intersection(mi.defs()), ends.intersection(mi.uses())
         if written or used:
-            part.touches.append(_Touch(mi, written, used))
+            same = run.add(mi) if mi.row.id == "mov" else set()
+            if not same:
+                run = _Run()
+            part.touches.append(_Touch(mi, written, used, same))
             part.awaited |= used - part.written
             if mi.guard is None:
                 part.written |= written
     return part
 
 
-def _is_identity(mi: MachineInstr) -> bool:
-    ops = mi.ops
-    return len(ops) == 2 and type(ops[1]) is int and ops[0] == ops[1] and mi.row.id == "mov"
+@dataclass(slots=True)
+class _Run:
+    """Moves one after the other: who has got which value, as long as none overwrites another."""
+
+    given: dict[Reg | Imm, set[Reg]] = field(default_factory=dict)
+    written: set[Reg] = field(default_factory=set)
+
+    def add(self, mi: MachineInstr) -> set[Reg]:
+        """Who has the same value as the result of `mi`, itself too; empty if it ends the run."""
+        result, source = mi.ops
+        if mi.guard is not None or result in self.given or result in self.written:
+            return set()
+        if not isinstance(result, int) or not isinstance(source, (int, Imm)):
+            return set()
+        self.written.add(result)
+        same = self.given.setdefault(source, set())
+        same.add(result)
+        return same
+
+
+def _needless(touches: Iterable[_Touch]) -> Iterator[MachineInstr]:
+    """Moves of a register to itself, and a second move of the same."""
+    last: tuple[Op, ...] = ()
+    for touch in touches:
+        mi = touch.mi
+        if mi.row.id != "mov" or mi.guard is not None:
+            last = ()
+        elif mi.ops[0] == mi.ops[1] or (mi.ops == last and touch.same):
+            yield mi
+        else:
+            last = mi.ops
 
 
 class _Classes:
@@ -254,7 +292,7 @@ def _interference(parts: Sequence[_Part], before: Sequence[Sequence[int]]) -> di
             if written:
                 copied = used if touch.mi.row.id == "mov" else ()
                 for reg in written:
-                    others = live.difference((reg,), copied)
+                    others = live.difference((reg,), copied, touch.same)
                     if others:
                         conflicts[reg] |= others
                     for other in others:

@@ -387,6 +387,48 @@ def test_a_fork_guarded_by_a_value_that_its_moves_replace():
     assert run(b.function) == [3]
 
 
+def test_registers_that_get_the_same_value_at_the_same_time_may_be_one():
+    """Both ways of both forks begin with the same value: one register is enough for it."""
+    b = Builder()
+    entry, loop, end = b.block("entry"), b.block("loop"), b.block("end")
+    x, following, result = b.reg("x"), b.reg("next"), b.reg("result")
+    none, again = b.reg("none", PRED), b.reg("again", PRED)
+    b.compare(entry, none, Compare.NE, Imm(0), Imm(0))
+    b.branch(entry, "end", none)
+    b.branch(entry, "loop")
+    b.phi(loop, x, {"entry": Imm(3), "loop": following})
+    b.add(loop, following, x, Imm(1))
+    b.compare(loop, again, Compare.LT, following, Imm(8))
+    b.branch(loop, "loop", again)
+    b.branch(loop, "end")
+    b.phi(end, result, {"entry": Imm(3), "loop": following})
+    b.store(end, result)
+    b.ret(end)
+    assert run(b.function) == [8]
+    destruct_ssa(b.function)
+    assert [mi.ops[1] for mi in b.function.instructions() if mi.row.id == "mov"] == [Imm(3)]
+    assert run(b.function) == [8]
+
+
+def test_registers_that_get_the_same_value_and_then_part_stay_two():
+    b = Builder()
+    entry, loop, end = b.block("entry"), b.block("loop"), b.block("end")
+    x, y, up, again = b.reg("x"), b.reg("y"), b.reg("up"), b.reg("again", PRED)
+    b.branch(entry, "loop")
+    b.phi(loop, x, {"entry": Imm(3), "loop": up})
+    b.phi(loop, y, {"entry": Imm(3), "loop": y})
+    b.add(loop, up, x, Imm(1))
+    b.compare(loop, again, Compare.LT, up, Imm(8))
+    b.branch(loop, "loop", again)
+    b.branch(loop, "end")
+    b.store(end, up)
+    b.store(end, y)
+    b.ret(end)
+    assert run(b.function) == [8, 3]
+    destruct_ssa(b.function)
+    assert run(b.function) == [8, 3]
+
+
 def test_a_function_without_phis_is_left_alone():
     b = Builder()
     entry = b.block("entry")
