@@ -47,10 +47,12 @@ def device_param(layout: Layout, name: str, type_: Type, attributes: Attributes)
     """
     by_value = attributes.type_of("byval")
     if by_value is not None:
-        return _bytes(layout, name, by_value, alignment(layout, by_value, attributes))
+        align = alignment(layout, by_value, attributes)
+        return _bytes(name, by_value, layout.size(by_value), align)
     bits = _scalar_bits(layout, type_)
     if not bits:
-        return _bytes(layout, name, type_, attributes.integer("alignstack") or layout.align(type_))
+        align = attributes.integer("alignstack") or layout.align(type_)
+        return _bytes(name, type_, _slots(layout, type_), align)
     return Param(name, BITS[bits], bits // 8, bits // 8)
 
 
@@ -74,8 +76,13 @@ def _scalar_bits(layout: Layout, type_: Type) -> int:
     return 0
 
 
-def _bytes(layout: Layout, name: str, type_: Type, align: int) -> Param:
-    size = layout.size(type_)
+def _slots(layout: Layout, type_: Type) -> int:
+    """Bytes of a value; elements of odd widths, packed in memory, have slots of their own here."""
+    ends = (p.at + p.unit.bits // 8 for p in pieces(layout, type_) if p.unit is not T.PRED)
+    return max(layout.size(type_), *ends, 0)
+
+
+def _bytes(name: str, type_: Type, size: int, align: int) -> Param:
     if not size:
         raise Unselectable(
             "param", f"a parameter of type {type_} has no bytes", got=str(type_), expected="a value"
