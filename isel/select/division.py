@@ -43,7 +43,8 @@ def divide_by_number(
         quotient = work.emit("sub.int", SIGNED, n, product)
     wanted = state.out.regs.classes[result].bits
     if wanted == work.bits:
-        state.emit(form("mov", type=BITS[wanted]), result, quotient)
+        last = state.block.instrs[-1]  # which made the quotient
+        last.ops = (result, *last.ops[1:])
     else:
         state.emit(form("cvt.int", dtype=T.U16, atype=T.U32), result, quotient)
     return True
@@ -93,7 +94,7 @@ def _signed(work: _Steps, n: Reg, divisor: int) -> Reg:
 def _by_power(work: _Steps, n: Reg, size: int) -> Reg:
     """What is negative is rounded up."""
     log = size.bit_length() - 1
-    sign = work.emit("shr", SIGNED, n, Imm(work.bits - 1))
+    sign = n if log == 1 else work.emit("shr", SIGNED, n, Imm(work.bits - 1))
     bias = work.emit("shr", UNSIGNED, sign, Imm(work.bits - log))
     return work.emit("shr", SIGNED, work.emit("add.int", SIGNED, n, bias), Imm(log))
 
