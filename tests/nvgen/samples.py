@@ -10,7 +10,10 @@ from types import ModuleType
 FOLDER = Path(__file__).resolve().parents[2] / "samples"
 FILES = tuple(sorted(FOLDER.glob("[0-9][0-9]_*.py")))
 WALKTHROUGH = FOLDER / "03_walkthrough.ll"
-"""The sample that is LLVM IR itself."""
+"""The sample of tcgen05 that is LLVM IR itself."""
+
+SOFTMAX = FOLDER / "04_softmax.ll"
+"""The sample of ordinary LLVM IR."""
 
 
 @functools.cache

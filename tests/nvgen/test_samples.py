@@ -17,7 +17,7 @@ from intrinsics.findings import Verdict, verdict
 from nvgen.api import compile_text
 from nvgen.assembler import assemble
 from nvgen.testing import Launch, assert_exact, kernel_test
-from tests.nvgen.samples import FILES, WALKTHROUGH, gemm_tile, sample, warp_specialized
+from tests.nvgen.samples import FILES, SOFTMAX, WALKTHROUGH, gemm_tile, sample, warp_specialized
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -56,6 +56,25 @@ def test_the_walkthrough_is_exact(launch: Launch) -> None:
     d = np.full((64, 128), np.nan, np.float32)
     launch(WALKTHROUGH, a, b, d)
     assert_exact(d, a.astype(np.float32).T @ b.astype(np.float32).T)
+
+
+@kernel_test(targets=("sm_75", "sm_90a"), opt=LEVELS)
+def test_the_softmax_is_within_its_bound(launch: Launch) -> None:
+    """Also where rows are shorter than a warp, so that whole warps have nothing.
+
+    In units of 2**-24, for exponents of at most `span`: three roundings of the exponent weigh
+    3 * span, ex2.approx errs by 4 (2**-22), numerator and sum alike; ten additions, one division
+    and one product follow.
+    """
+    rng = np.random.default_rng(4)
+    for rows, columns in ((3, 300), (2, 5), (1, 128)):
+        x = (4 * rng.standard_normal((rows, columns))).astype(np.float32)
+        y = np.full_like(x, np.nan)
+        launch(SOFTMAX, x, y, columns, grid=rows)
+        below = x.astype(np.float64) - x.max(1, keepdims=True)
+        expected = np.exp(below) / np.exp(below).sum(1, keepdims=True)
+        units = 2 * (3 * np.abs(below).max() + 4) + 12
+        assert_exact(y, expected.astype(np.float32), bound=(units + 1) * 2.0**-24 * expected)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -129,6 +148,15 @@ def test_ptxas_takes_the_walkthrough(target: str) -> None:
     assert verdict(compiled.findings) is Verdict.CLEAN
     done = assemble(compiled.ptx, compiled.target)
     assert done.cubin[:4] == b"\x7fELF"
+    assert "warning" not in done.log
+
+
+@pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120"])
+def test_ptxas_takes_the_softmax(target: str) -> None:
+    compiled = compile_text(SOFTMAX.read_text(), target=target, level="function")
+    assert verdict(compiled.findings) is Verdict.CLEAN
+    done = assemble(compiled.ptx, compiled.target)
+    assert "0 bytes spill stores, 0 bytes spill loads" in done.log
     assert "warning" not in done.log
 
 
