@@ -102,10 +102,7 @@ def _compute(
     if not moving:
         _constant_step(state, i, offset, bits)
         return
-    base = state.scalar_reg(i.base)
-    for size, index in moving:
-        width = _index_width(index.type)
-        base = _step(state, base, size, elements(state, index)[0][0], width, bits)
+    base = _moved_on(state, state.scalar_reg(i.base), moving, bits)
     if offset and i.result is not None:
         state.addresses[i.result] = Mem(base, offset)
         (result,) = state.define(i.result, i.type)
@@ -184,9 +181,7 @@ def _follow(
         state.known[i.result] = space, state.address(llvm.Local(i.result, i.type))
         return
     base = mem.base if isinstance(mem.base, int) else state.reg(mem.base, BITS[bits])
-    for size, index in moving:
-        width = _index_width(index.type)
-        base = _step(state, base, size, elements(state, index)[0][0], width, bits)
+    base = _moved_on(state, base, moving, bits)
     state.known[i.result] = space, Mem(base, mem.offset + offset)
 
 
@@ -202,15 +197,31 @@ def _constant_step(state: FunctionState, i: ir.GetElementPtr, offset: int, bits:
     state.emit(form("add.int", type=SIGNED[bits]), result, before.base, Imm(address.offset))
 
 
+def _moved_on(
+    state: FunctionState, base: Reg, moving: list[tuple[int, llvm.Value]], bits: int
+) -> Reg:
+    """base + the steps; the one that the entry block has added to this base already comes first."""
+    steps = [(size, elements(state, v)[0][0], _index_width(v.type)) for size, v in moving]
+    if len(steps) > 1:
+        steps.sort(key=lambda step: (base, *step, bits) not in state.kept)
+    for size, index, width in steps:
+        base = _step(state, base, size, index, width, bits)
+    return base
+
+
 def _step(state: FunctionState, base: Reg, size: int, index: Scalar, width: int, bits: int) -> Reg:
     """base + size * index, in pointer width; the index is sign-extended or truncated to it."""
+    step = base, size, index, width, bits
+    found = state.scaled.get(step) or state.kept.get(step)
+    if found is not None:
+        return found
     index_bits = container(width)
     reg = state.reg(extend(state, index, width, signed=True), BITS[index_bits])
-    scaled = state.scaled.get((reg, size, bits))
+    scaled = state.scaled.get((reg, size, bits)) or state.kept.get((reg, size, bits))
     if scaled is None:
         scaled = _scaled(state, reg, size, index_bits, bits)
         state.scaled[reg, size, bits] = scaled
-    result = state.new(BITS[bits])
+    result = state.scaled[step] = state.new(BITS[bits])
     state.emit(form("add.int", type=SIGNED[bits]), result, base, scaled)
     return result
 

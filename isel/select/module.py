@@ -363,6 +363,8 @@ class _Body:
                 out.instrs.extend(prologue)
             for i in block.instructions:
                 self._instruction(i)
+            if block is self.order[0]:
+                state.keep()
         for block in self.order:
             self._phis(block)
         for reason, call in self.spellings.problems():

@@ -90,10 +90,14 @@ class FunctionState:
         self.return_attributes = NO_ATTRIBUTES
         self._own: set[str] = set(symbols.values())
         self._moved: dict[tuple[Scalar, ScalarType], Reg] = {}
+        self._symbols: dict[tuple[Scalar, ScalarType], Reg] = {}  # moved in the entry block
         # (register, width, signed) -> the register that it is extended to, in this block
         self.extended: dict[tuple[Reg, int, bool], Reg] = {}
-        # (index, bytes, width) -> the bytes that the index steps over, in this block
-        self.scaled: dict[tuple[Reg, int, int], Reg] = {}
+        # (index, bytes, bits) -> the bytes that the index steps over, and
+        # (base, bytes, index, width, bits) -> the address that it leads to:
+        # those of this block, and those of the entry block, which comes before all
+        self.scaled: dict[tuple[Scalar, ...], Reg] = {}
+        self.kept: dict[tuple[Scalar, ...], Reg] = {}
         # register -> from which bit on it is known to hold zeros
         self.zero_above: dict[Reg, int] = {}
         # registers -> the word that they are the parts of
@@ -129,6 +133,11 @@ class FunctionState:
         self.scaled = {}
         self.packed = {}
         self.products = {}
+
+    def keep(self) -> None:
+        """Let the addresses of the entry block, which is the current one, be known from now on."""
+        self.kept = self.scaled
+        self._symbols = {key: reg for key, reg in self._moved.items() if type(key[0]) is Sym}
 
     @contextmanager
     def at_end_of(self, block: Block) -> Iterator[None]:
@@ -295,7 +304,7 @@ class FunctionState:
         """A register that holds `op`."""
         if type(op) is int:
             return op
-        moved = self._moved.get((op, cls))
+        moved = self._moved.get((op, cls)) or self._symbols.get((op, cls))
         if moved is None:
             moved = self.new(cls)
             self.emit(form("mov", type=cls), moved, op)

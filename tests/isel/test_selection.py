@@ -591,6 +591,56 @@ def test_the_constant_part_behind_a_variable_one():
     assert found == ["mul.wide.s32", "add.s64", "st.global.b32"]
 
 
+@pytest.mark.parametrize(("cast", "product"), [("sext", "s32"), ("zext", "u32")])
+def test_an_index_that_was_widened_is_widened_and_scaled_at_once(cast: str, product: str):
+    body = f"""  %w = {cast} i32 %i to i64
+      %q = getelementptr i64, ptr addrspace(1) %p, i64 %w
+      store i32 1, ptr addrspace(1) %q"""
+    found = [line.split()[0] for line in statements(body)]
+    assert found == [f"mul.wide.{product}", "add.s64", "st.global.b32"]
+
+
+def test_an_index_is_scaled_once_for_two_arrays():
+    body = """  %q = getelementptr i32, ptr addrspace(1) %p, i32 %i
+      %r = getelementptr i8, ptr addrspace(1) %p, i64 64
+      %u = getelementptr i32, ptr addrspace(1) %r, i32 %i
+      store i32 1, ptr addrspace(1) %q
+      store i32 2, ptr addrspace(1) %u"""
+    found = [line.split()[0] for line in statements(body)]
+    assert found.count("mul.wide.s32") == 1
+
+
+def test_bits_of_an_index_that_were_cut_off_count_for_the_other_index():
+    """A truncation to 24 bits leaves the register as it is: only the width tells the two apart."""
+    body = """  %w = trunc i32 %i to i24
+      %q = getelementptr i32, ptr addrspace(1) %p, i32 %i
+      %r = getelementptr i32, ptr addrspace(1) %p, i24 %w
+      store i32 1, ptr addrspace(1) %q
+      store i32 2, ptr addrspace(1) %r"""
+    first, second = stores(body)
+    assert first["a"].base != second["a"].base
+
+
+def test_an_address_of_the_entry_block_is_the_beginning_of_others():
+    """Rows of 64 bytes: the column is added to the array first, as the entry block has done it."""
+    text = "@table = addrspace(3) global [4 x [16 x i32]] undef"
+    cell = "getelementptr [4 x [16 x i32]], ptr addrspace(3) @table"
+    body = f"""  %first = {cell}, i32 0, i32 0, i32 %i
+      store i32 1, ptr addrspace(3) %first
+      %n = load i32, ptr addrspace(1) %p
+      %some = icmp sgt i32 %n, 0
+      br i1 %some, label %then, label %end
+    then:
+      %other = {cell}, i32 0, i32 %n, i32 %i
+      store i32 2, ptr addrspace(3) %other
+      br label %end
+    end:"""
+    found = [line.split()[0] for line in statements(body, globals=text)]
+    assert found.count("mov.b64") == 1  # of the array's address
+    assert found.count("mul.wide.s32") == 2
+    assert found.count("add.s64") == 2
+
+
 def test_an_index_into_a_variable():
     text = "@table = addrspace(1) global [16 x i32] zeroinitializer"
     body = """  store i32 1, ptr addrspace(1) getelementptr ([16 x i32], ptr addrspace(1) @table, i64 0, i64 5)
