@@ -169,6 +169,8 @@ def overflow(w: Writer, scope: Scope, type_: Type, picks: Picks) -> list[Value]:
     """The result and the flag, each a value."""
     found = wide(integers_of(type_))
     name = picks.one(("uadd", "sadd", "usub", "ssub", "umul", "smul"))
+    if name.endswith("mul") and bits_of(found) > 64 and "wide" not in w.features:
+        found = like(found, Int(64))
     given = [w.operand(scope, found, picks) for _ in range(2)]
     pair = Struct((found, like(found, I1)))
     both = w.call(f"llvm.{name}.with.overflow.{suffix(found)}", pair, *given)
