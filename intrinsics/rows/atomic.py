@@ -62,12 +62,12 @@ _PLACES: tuple[Rule, ...] = (
     when(space=Space.SHARED_CLUSTER).needs("cluster-target", since("7.8", at_least(90))),
 )
 
+_EXCHANGE = when(op=AtomicOp.EXCH).must("atom-type", type=(T.B32, T.B64, T.B128))
 _LONG = when(type=T.B128).needs("b128-version", since("8.3", at_least(90)))
 
 _RULES: tuple[Rule, ...] = (
     *_PLACES,
     when(op=(AtomicOp.AND, AtomicOp.OR, AtomicOp.XOR)).must("atom-type", type=(T.B32, T.B64)),
-    when(op=AtomicOp.EXCH).must("atom-type", type=(T.B32, T.B64, T.B128)),
     when(op=AtomicOp.ADD).must(
         "atom-type", type=(T.U32, T.S32, T.U64, T.F32, T.F64, *_HALVES, *_PAIRS)),
     when(op=(AtomicOp.INC, AtomicOp.DEC)).must("atom-type", type=T.U32),
@@ -76,7 +76,6 @@ _RULES: tuple[Rule, ...] = (
         "atom-vector", "a least or greatest of half floats comes as a vector only", vec=tuple(Vec)),
     when(type=(*_HALVES, *_PAIRS)).must("atom-noftz", noftz=NoFtz.NOFTZ),
     when(noftz=NoFtz.NOFTZ).must("atom-noftz", type=(*_HALVES, *_PAIRS, T.F32)),
-    when(noftz=NoFtz.NOFTZ, type=T.F32).must("atom-noftz", op=AtomicOp.ADD),
     when(noftz=NoFtz.NOFTZ, type=T.F32).needs("atom-noftz-version", since("9.4")),
     *(when(vec=v).must("atom-vector", type=types) for v, types in _VECTOR_TYPES),
     when(vec=tuple(Vec)).must("atom-vector", "vectors are for global memory",
@@ -86,7 +85,6 @@ _RULES: tuple[Rule, ...] = (
     when(cache_hint=CacheHint.L2).must("cache-hint", "a cache policy is for global memory",
                                  space=absent_or(Space.GLOBAL)),
     when(cache_hint=CacheHint.L2).needs("cache-hint-target", since("7.4", at_least(80))),
-    _LONG,
 )
 
 
@@ -109,15 +107,18 @@ ATOM = Row(
         address("a", "space", stored=True),
         _VALUE, _POLICY,
     ),
-    tied={"cache_hint": "policy"}, section="atom", rules=_RULES, effects=_WHOLE,
+    tied={"cache_hint": "policy"}, section="atom", rules=(*_RULES, _EXCHANGE, _LONG),
+    effects=_WHOLE,
 )
+
+_WORDS = (T.B16, T.B32, T.B64, T.B128)
+_ONE = per(type=dict.fromkeys(_WORDS, 0))
 
 ATOM_CAS = Row(
     "atom", "{.sem}{.scope}{.space}.cas.type", "d, [a], b, c", name="atom.cas", opcode="ATOM_CAS",
-    axes={"sem": _ORDERS, "scope": Scope, "space": _SPACES,
-          "type": (T.B16, T.B32, T.B64, T.B128)},
+    axes={"sem": _ORDERS, "scope": Scope, "space": _SPACES, "type": _WORDS},
     operands=(
-        vector("d", "type", _COUNT, Access.WRITE, sink=True, unused=True),
+        vector("d", "type", _ONE, Access.WRITE, sink=True, unused=True),
         address("a", "space", stored=True),
         value("b", "type"), value("c", "type"),
     ),
@@ -129,8 +130,7 @@ RED = Row(
     axes={**_axes((Sem.RELAXED, Sem.RELEASE), tuple(t for t in _TYPES if t is not T.B128)),
           "op": tuple(op for op in AtomicOp if op is not AtomicOp.EXCH)},
     operands=(address("a", "space", stored=True), _VALUE, _POLICY),
-    tied={"cache_hint": "policy"}, section="red",
-    rules=tuple(rule for rule in _RULES if rule is not _LONG), effects=_WHOLE,
+    tied={"cache_hint": "policy"}, section="red", rules=_RULES, effects=_WHOLE,
     elsewhere=("async",),
 )
 # fmt: on

@@ -22,6 +22,7 @@ from intrinsics.targets import at_least, since
 
 _TOUCHES = Effects(Effect.READS_MEMORY | Effect.WRITES_MEMORY)
 _EVICTIONS: tuple[Fact, ...] = (CacheLevel.L2_NORMAL, CacheLevel.L2_LAST)
+_LEVELS = {"level": {"L1": CacheLevel.L1, "L2": CacheLevel.L2}}
 
 # fmt: off
 MEMBAR = Row(
@@ -39,9 +40,9 @@ PREFETCH = Row(
         when(level=_EVICTIONS).needs("prefetch-target", since("7.4", at_least(80))),
     ),
     llvm=(
-        Llvm("prefetch.{level}", "p:a"),
-        Llvm("prefetch.global.{level}", "p1:a", given={"space": Space.GLOBAL}),
-        Llvm("prefetch.local.{level}", "p5:a", given={"space": Space.LOCAL}),
+        Llvm("prefetch.{level}", "p:a", holes=_LEVELS),
+        Llvm("prefetch.global.{level}", "p1:a", given={"space": Space.GLOBAL}, holes=_LEVELS),
+        Llvm("prefetch.local.{level}", "p5:a", given={"space": Space.LOCAL}, holes=_LEVELS),
         Llvm("prefetch.global.L2.evict.{level}", "p1:a", given={"space": Space.GLOBAL},
              holes={"level": {"normal": CacheLevel.L2_NORMAL, "last": CacheLevel.L2_LAST}}),
     ),

@@ -50,7 +50,6 @@ DATA_TYPES = tuple(
 """Types that memory holds."""
 
 _COUNT = per(vec={None: 0, **{v: v.count for v in Vec}})
-_OF_32: tuple[Fact, ...] = tuple(t for t in DATA_TYPES if t.bits == 32)
 _OF_64: tuple[Fact, ...] = tuple(t for t in DATA_TYPES if t.bits == 64)
 _SHARED = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
 
@@ -114,8 +113,6 @@ _EVICTIONS: tuple[Rule, ...] = (
                                     "operator", cop=None),
     when(l1=tuple(L1Eviction)).must("cache-space", "a cache hint is for global memory",
                                     space=absent_or(Space.GLOBAL)),
-    when(l2=tuple(L2Eviction)).must("cache-space", "a cache hint is for global memory",
-                                    space=absent_or(Space.GLOBAL)),
     when(cache_hint=CacheHint.L2).must("cache-space", "a cache hint is for global memory",
                                  space=absent_or(Space.GLOBAL)),
     when(sem=Sem.VOLATILE).must("cache-op", "a cache hint does not go with volatile accesses",
@@ -125,7 +122,6 @@ _EVICTIONS: tuple[Rule, ...] = (
     when(cache_hint=CacheHint.L2).needs("cache-hint-target", since("7.4", at_least(80))),
     when(l2=tuple(L2Eviction)).must("eviction-size", "an L2 eviction priority goes with 256 bits",
                                     vec=(Vec.V8, Vec.V4)),
-    when(l2=tuple(L2Eviction), vec=Vec.V8).must("eviction-size", type=_OF_32),
     when(l2=tuple(L2Eviction), vec=Vec.V4).must("eviction-size", type=_OF_64),
 )
 

@@ -11,6 +11,7 @@ from intrinsics.modifiers import (
     LdStNum,
     LdStShape,
     MmaKind,
+    NonCoherent,
     ScalarType,
     Scope,
     Sem,
@@ -33,6 +34,8 @@ def best(name: str) -> Candidate:
         ("ld.acquire.gpu.global.v2.f32", "ld",
          {"sem": Sem.ACQUIRE, "scope": Scope.GPU, "space": Space.GLOBAL, "vec": Vec.V2,
           "type": ScalarType.F32}),
+        ("ld.global.nc.b32", "ld",
+         {"space": Space.GLOBAL, "nc": NonCoherent.NC, "vec": None, "type": ScalarType.B32}),
         ("setp.le.s32", "setp.int", {"cmp": Compare.LE, "combine": None, "type": ScalarType.S32}),
         ("cvt.u64.u16", "cvt.int", {"dtype": ScalarType.U64, "atype": ScalarType.U16}),
     ],
@@ -96,7 +99,9 @@ def test_what_is_no_instruction(name: str):
     assert reading.candidates == ()
 
 
-@pytest.mark.parametrize("name", ["neg.s32", "ld.global.nc.b32", "cvt.rs.f16x2.f32"])
+@pytest.mark.parametrize(
+    "name", ["neg.s32", "red.async.relaxed.cluster.inc.u32", "cvt.rs.f16x2.f32"]
+)
 def test_forms_that_nvgen_does_not_know_yet(name: str):
     """The head is known, the modifier is PTX's: foreign, not wrong."""
     assert best(name).foreign

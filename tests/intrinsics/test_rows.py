@@ -10,7 +10,7 @@ import itertools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -300,31 +300,52 @@ def is_broken(rule: Rule, facts: dict[str, Fact]) -> bool:
     return not (isinstance(rule.demand, Guard) and rule.demand.holds(facts))
 
 
-def completions(row: Row, fixed: dict[str, Fact]) -> Iterator[dict[str, Fact]]:
-    """All facts of a row that go with the given ones, and whose tied operands are there."""
-    names = [name for name in row.fact_names if name not in fixed]
-    for values in itertools.product(*(values_of(row, name) for name in names)):
-        facts = {**fixed, **dict(zip(names, values, strict=True))}
-        tied = all((facts[a] is not None) is facts[o] for a, o in row.tied.items())
-        grouped = all(len({facts[name] for name in group}) == 1 for group in row.groups)
-        if tied and grouped:
-            yield facts
+def implied(row: Row) -> Iterator[tuple[set[str], Callable[[dict[str, Fact]], bool]]]:
+    """What the syntax asks for, as the facts that are looked at and a test of them."""
+    for axis, operand in row.tied.items():
+        yield {axis, operand}, lambda facts, a=axis, o=operand: (facts[a] is not None) is facts[o]
+    for group in row.groups:
+        yield set(group), lambda facts, g=group: len({facts[name] for name in g}) == 1
 
 
-PATIENCE = 50_000
+def completions(row: Row, fixed: dict[str, Fact], kept: list[Rule]) -> Iterator[dict[str, Fact]]:
+    """All facts of a row that go with the given ones, suit the syntax and break none of `kept`.
+
+    A search that looks at each condition as soon as the last fact that it asks for is settled, so
+    that rows with many axes take no longer than others.
+    """
+    conditions = list(implied(row))
+    for rule in kept:
+        names = {name for name, _ in terms(rule)}
+        conditions.append((names, lambda facts, rule=rule: not is_broken(rule, facts)))
+    free = [name for name in row.fact_names if name not in fixed]
+    order = [*fixed, *sorted(free, key=lambda name: -sum(name in c for c, _ in conditions))]
+    due: dict[str, list[Callable[[dict[str, Fact]], bool]]] = {name: [] for name in order}
+    for names, condition in conditions:
+        due[max(names, key=order.index)].append(condition)
+    chosen: dict[str, Fact] = {}
+
+    def search(depth: int) -> Iterator[dict[str, Fact]]:
+        if depth == len(order):
+            yield dict(chosen)
+            return
+        name = order[depth]
+        for value in (fixed[name],) if name in fixed else values_of(row, name):
+            chosen[name] = value
+            if all(condition(chosen) for condition in due[name]):
+                yield from search(depth + 1)
+        chosen.pop(name, None)
+
+    return search(0)
 
 
 def under_its_guard(row: Row, rule: Rule) -> Iterator[dict[str, Fact]]:
-    """Facts under which a rule has something to say; varied first where the rule looks."""
+    """The facts that a rule looks at, wherever it has something to say."""
     names = list(dict.fromkeys(name for name, _ in terms(rule) if name in row.fact_names))
     for values in itertools.product(*(values_of(row, name) for name in names)):
         fixed = dict(zip(names, values, strict=True))
         if rule.guard.holds(fixed):
-            yield from itertools.islice(completions(row, fixed), PATIENCE)
-
-
-def others_broken(row: Row, rule: Rule, facts: dict[str, Fact]) -> bool:
-    return any(is_broken(other, facts) for other in row.rules if other.id != rule.id)
+            yield fixed
 
 
 def gates(row: Row, facts: dict[str, Fact]) -> list[Capability]:
@@ -357,15 +378,11 @@ def test_rules_demand_what_the_row_can_have(row: Row):
 def test_every_rule_can_be_broken(row: Row):
     """By facts that break no other rule of facts; a gate, by some target and version."""
     for rule in row.rules:
-        for facts in under_its_guard(row, rule):
-            if others_broken(row, rule, facts):
-                continue
-            if isinstance(rule.demand, Capability):
-                if any(not rule.demand.holds(t, v) for t, v in MACHINES):
-                    break
-            elif is_broken(rule, facts):
-                break
-        else:
+        others = [other for other in row.rules if other.id != rule.id]
+        gate = rule.demand if isinstance(rule.demand, Capability) else None
+        assert gate is None or any(not gate.holds(t, v) for t, v in MACHINES)
+        tried = [fixed for fixed in under_its_guard(row, rule) if gate or is_broken(rule, fixed)]
+        if not any(any(True for _ in completions(row, fixed, others)) for fixed in tried):
             pytest.fail(f"{row.id}/{rule.id} can never be broken alone")
 
 
@@ -375,13 +392,16 @@ def test_every_rule_can_be_satisfied(row: Row):
     for rule in row.rules:
         if _is_prohibition(rule):
             continue
-        for facts in under_its_guard(row, rule):
-            if any(is_broken(other, facts) for other in row.rules):
-                continue
-            if any(all(g.holds(t, v) for g in gates(row, facts)) for t, v in MACHINES):
-                break
-        else:
+        found = (completions(row, fixed, list(row.rules)) for fixed in under_its_guard(row, rule))
+        legal = itertools.chain.from_iterable(found)
+        if not any(_some_machine(tuple(gates(row, facts))) for facts in legal):
             pytest.fail(f"{row.id}/{rule.id} speaks of no legal form")
+
+
+@functools.cache
+def _some_machine(needs: tuple[Capability, ...]) -> bool:
+    """Whether a target and a version meet all demands."""
+    return any(all(gate.holds(t, v) for gate in needs) for t, v in MACHINES)
 
 
 def _is_prohibition(rule: Rule) -> bool:
