@@ -485,7 +485,8 @@ def _variables(draw: st.DrawFn) -> list[Variable]:
             offset, generic = draw(st.integers(-9, 9)), draw(st.booleans())
             addresses = (Address(at, found[0].name, offset, generic),)
             data = data[:at] + bytes(8) + data[at + 8 :]
-        found.append(Variable(f"var{number}", space, size, align, data, False, export, addresses))
+        name = f"var{number}"
+        found.append(Variable(name, space, size, align, data, export=export, addresses=addresses))
     if draw(st.integers(0, 3)) == 0:
         found.append(Variable("dynamic_smem", Space.SHARED, 0, 16, external=True))
     return found
