@@ -480,10 +480,11 @@ def _variables(draw: st.DrawFn) -> list[Variable]:
             data = draw(st.binary(min_size=size, max_size=size))
         export = draw(st.sampled_from((Export.NONE, Export.VISIBLE)))
         addresses: tuple[Address, ...] = ()
-        if found and data is not None and size >= 8:
+        named = [v.name for v in found if v.space is not Space.SHARED]
+        if named and data is not None and size >= 8:
             at = draw(st.integers(0, (size - 8) // 8)) * 8 + draw(st.integers(0, size % 8))
             offset, generic = draw(st.integers(-9, 9)), draw(st.booleans())
-            addresses = (Address(at, found[0].name, offset, generic),)
+            addresses = (Address(at, named[0], offset, generic),)
             data = data[:at] + bytes(8) + data[at + 8 :]
         name = f"var{number}"
         found.append(Variable(name, space, size, align, data, export=export, addresses=addresses))
