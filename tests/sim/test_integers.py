@@ -97,3 +97,15 @@ def test_the_absolute_value_of_the_lowest_number_is_itself(bits: int):
     values = sorted({value & mask for value in LONGS})
     found = computed(f"abs.s{bits} {{d}}, {{a}}", [values], bits, bits)
     assert found == [abs(signed(value, bits)) & mask for value in values]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("type_", ["u16", "s16", "u32", "s32", "u64", "s64"])
+@pytest.mark.parametrize("name", ["div", "rem"])
+def test_by_zero_every_bit_of_a_quotient_or_a_remainder_is_set(name: str, type_: str):
+    """PTX ISA, div and rem: the result is the machine's, no fault; ptxas's code selects ~0."""
+    bits = int(type_[1:])
+    mask = (1 << bits) - 1
+    columns = [[v & mask for v in LONGS], [0] * len(LONGS)]
+    wanted = [mask] * len(LONGS)
+    assert computed(f"{name}.{type_} {{d}}, {{a}}, {{b}}", columns, bits, bits) == wanted
