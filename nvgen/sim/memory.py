@@ -1,8 +1,8 @@
 """The memories of a simulated GPU, and the one way to reach them.
 
-Layer: nvgen.sim.  Every byte of shared and global memory knows whether it was written; every access
-goes through `Memory.access`, which checks bounds, alignment and initialisation, so that further
-checks have one place to stand.  PTX ISA, State Spaces.
+Layer: nvgen.sim.  Every byte of shared and global memory knows whether it was written; local memory
+begins as zeros.  Every access goes through `Memory.access`, which checks bounds, alignment and
+initialisation, so that further checks have one place to stand.  PTX ISA, State Spaces.
 """
 
 from __future__ import annotations
@@ -57,7 +57,6 @@ class Region:
     written: Flags
     unfenced: Flags | None = None  # written by threads, with no proxy fence since (shared memory)
     private: bool = False  # no other thread, or no thread at all, writes it
-    padded: bool = False  # what is read may have gaps that nobody wrote
 
     @classmethod
     def blank(cls, name: str, base: int, size: int) -> Region:
@@ -85,12 +84,12 @@ class Region:
 
     @classmethod
     def local(cls, size: int) -> Region:
-        """The local memories of a warp's threads, one behind the other.
+        """The local memories of a warp's threads, one behind the other: zeros at first.
 
-        Structs live there, and are copied with their padding.
+        What nobody wrote may be read here, as compilers copy structs with their padding.
         """
-        found = cls.blank("local memory", 0, size)
-        found.private = found.padded = True
+        found = cls.of("local memory", 0, np.zeros(size, np.uint8))
+        found.private = True
         return found
 
     @property
@@ -218,8 +217,6 @@ def _check_written(
         return
     index = offsets[..., None] + np.arange(size)
     unwritten = ~region.written[index]
-    if region.padded:
-        unwritten &= unwritten.all(axis=-1, keepdims=True)
     if unwritten.any():
         offset = int(index[unwritten][0])
         raise fault(

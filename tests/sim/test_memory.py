@@ -274,6 +274,18 @@ def test_module_variables_are_initialised_and_outputs_are_not():
     assert seen.tolist() == [0x04030201, 0, 0x08070605, 0]
 
 
+def test_local_memory_that_nobody_wrote_is_zero():
+    """A copy of a struct takes its padding along, which no program writes."""
+    seen = np.full((32, 2), 9, np.uint32)
+    body = """
+    st.local.u8 [l+8], 255;
+    ld.local.v2.u32 {%r1, %r2}, [l+8];
+    mad.wide.u32 %rd1, %lane, 8, %a0;
+    st.global.v2.u32 [%rd1], {%r1, %r2};"""
+    run(body, seen, variables=".local .align 16 .b8 l[16];")
+    assert seen.tolist() == [[255, 0]] * 32
+
+
 def test_only_what_was_written_comes_back():
     """The rest of an output keeps what it held on the host."""
     out = np.arange(4, dtype=np.uint32)
