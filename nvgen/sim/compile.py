@@ -52,6 +52,7 @@ from nvgen.sim.machine import (
     lanes_of,
     mask_of,
 )
+from nvgen.sim.shared import LocalLayout, local_layout
 
 Getter: TypeAlias = Callable[[Warp], Values]
 """Gives an operand's value in each of the 32 lanes."""
@@ -105,7 +106,7 @@ class Compiler:
             tuple(p.name for p in function.params),
             tuple(p.name for p in function.results),
             self.passed,
-            any(v.space is Space.LOCAL for v in function.variables),
+            self.local,
         )
 
     @functools.cached_property
@@ -116,6 +117,11 @@ class Compiler:
         if not own.is_kernel:
             found |= {p.name: p.size for p in (*own.params, *own.results)}
         return found
+
+    @functools.cached_property
+    def local(self) -> LocalLayout:
+        """Where its own local variables lie in a frame."""
+        return local_layout(self.function.variables)
 
     def registers(self) -> Registers:
         """Fresh registers for one warp; one that no numpy type holds is there, but never used."""
@@ -221,9 +227,18 @@ class Compiler:
                 raise not_simulated(f"%{op.name} here")
         raise not_simulated(f"an operand of kind {type(op).__name__}")
 
+    def _start(self, name: str) -> Callable[[Warp], int]:
+        """The address of a symbol, which for the function's local variables is the frame's."""
+        place = self.local.offsets.get(name)
+        if place is None:
+            return lambda warp: warp.cta.machine.symbol(name)
+        return lambda warp: warp.frame.local + place
+
     def _symbol(self, name: str, offset: int, bits: int) -> Getter:
+        start = self._start(name)
+
         def value(warp: Warp) -> Values:
-            address = warp.cta.machine.symbol(name) + offset
+            address = start(warp) + offset
             return np.full(WARP, address & ((1 << bits) - 1), unsigned(bits))
 
         return value
@@ -244,10 +259,10 @@ class Compiler:
         base, offset = mem.base, mem.offset
         if isinstance(base, int):
             return lambda warp: warp.registers[base].astype(np.int64) + offset
-        name = base.name
+        start = self._start(base.name)
 
         def constant(warp: Warp) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-            return np.full(WARP, warp.cta.machine.symbol(name) + offset, np.int64)
+            return np.full(WARP, start(warp) + offset, np.int64)
 
         return constant
 

@@ -32,10 +32,11 @@ from nvgen.sim.compile import Compiler
 from nvgen.sim.engine import Engine, Schedule
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.machine import FULL, WARP, Code, Cta, Fragment, Machine, Warp
+from nvgen.sim.local import LocalMemory, first_places
 from nvgen.sim.memory import BoundMap, Memory, Region
 from nvgen.sim.semantics.calls import addresses
 from nvgen.sim.semantics.table import makers
-from nvgen.sim.shared import local_layout, round_up, shared_layout
+from nvgen.sim.shared import LocalLayout, local_layout, round_up, shared_layout
 from nvgen.tensor_map import SIZE, TensorMap
 
 Argument: TypeAlias = Array | TensorMap | Number
@@ -70,12 +71,11 @@ def simulate(
     memory = Memory()
     symbols, static = shared_layout(module, function)
     _check_shared(static, smem)
-    places, local = local_layout(module)
-    symbols.update(places)
     _globals((*module.variables, *function.variables), memory, symbols)
     binding = _Binding(memory, stores=_stores_tiles(function))
     params, offsets = binding.bind(function, arguments)
     symbols.update(offsets)
+    symbols.update(first_places(local_layout(module.variables)))
     functions = _functions(module, function)
     symbols.update(addresses([f.name for f in module.functions if not f.is_kernel]))
     machine = Machine(
@@ -89,7 +89,7 @@ def simulate(
         binding.tensor_maps,
         max_steps,
     )
-    _populate(machine, functions[kernel], params, static, smem, local)
+    _populate(machine, functions[kernel], params, static, smem, local_layout(module.variables))
     machine.run()
     binding.deliver()
     return Statistics(machine.steps, machine.engine.issued)
@@ -281,7 +281,7 @@ def _identity(array: Array) -> tuple[object, ...]:
 
 
 def _populate(
-    machine: Machine, code: Code, params: bytes, static: int, dynamic: int, local: int
+    machine: Machine, code: Code, params: bytes, static: int, dynamic: int, everywhere: LocalLayout
 ) -> None:
     threads = machine.block[0] * machine.block[1] * machine.block[2]
     counts = itertools.product(*(range(n) for n in machine.grid[::-1]))
@@ -291,8 +291,9 @@ def _populate(
         cta = Cta(machine, (x, y, z), number, 0, shared, bound, dynamic)
         for first in range(0, threads, WARP):
             mask = (1 << min(WARP, threads - first)) - 1 & FULL
-            frame = code.frame(0)
-            own = Region.local(WARP * local)
+            own = LocalMemory(WARP)
+            own.place(everywhere)
+            frame = code.frame(0, own)
             warp = Warp(cta, first // WARP, frame, own, mask, mask)
             warp.fragments.append(Fragment(warp, mask, frame))
             cta.warps.append(warp)

@@ -21,7 +21,9 @@ from intrinsics.mir import MachineInstr
 from nvgen.sim.barriers import CtaBarrier, MBarrier
 from nvgen.sim.engine import AsyncOp, BulkGroups, Engine, Mode
 from nvgen.sim.faults import fault, located, not_simulated
+from nvgen.sim.local import LocalMemory
 from nvgen.sim.memory import BoundMap, Bytes, Memory, Region
+from nvgen.sim.shared import LocalLayout
 from nvgen.sim.tensor_memory import TensorMemory
 
 WARP = 32
@@ -128,20 +130,24 @@ class Code:
     params: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
     sizes: Mapping[str, int] = field(default_factory=dict)
-    has_local: bool = False  # local variables, of which a thread has one each
+    local: LocalLayout = field(default_factory=LocalLayout)
 
-    def frame(self, depth: int) -> Frame:
-        """Registers and parameters for one warp."""
+    def frame(self, depth: int, local: LocalMemory) -> Frame:
+        """Registers, parameters and local variables for one warp.
+
+        Raises: Fault when the local variables find no place any more.
+        """
         found = self.registers()
         passed = {name: np.full((WARP, size), 0xCD, np.uint8) for name, size in self.sizes.items()}
-        return Frame(self, depth, found.memory, found.values, passed)
+        return Frame(self, depth, found.memory, found.values, passed, local.place(self.local))
 
 
 @dataclass(slots=True, eq=False)
 class Frame:
     """What a warp's threads have of a function at one depth of calls.
 
-    `memory` holds all registers in one piece, `passed` the parameters by name, a row for each lane.
+    `memory` holds all registers in one piece, `passed` the parameters by name, a row for each lane;
+    the local variables begin at `local`.
     """
 
     code: Code
@@ -149,6 +155,7 @@ class Frame:
     memory: Bytes
     values: list[Values]
     passed: dict[str, Bytes]
+    local: int
     loads: dict[int, AsyncOp] = field(default_factory=dict)  # register -> tcgen05.ld under way
 
 
@@ -220,7 +227,7 @@ class Warp:
     cta: Cta
     number: int
     frame: Frame
-    local: Region
+    local: LocalMemory
     launched: int = FULL
     alive: int = FULL
     fragments: list[Fragment] = field(default_factory=list)
@@ -250,7 +257,7 @@ class Warp:
         """The frame of a function at a depth: threads that are there at once share it by lanes."""
         found = self.frames.get((code.name, depth))
         if found is None:
-            found = self.frames[code.name, depth] = code.frame(depth)
+            found = self.frames[code.name, depth] = code.frame(depth, self.local)
         return found
 
     def way_back(self, fragment: Fragment, results: tuple[str, ...]) -> Return:

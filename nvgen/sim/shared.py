@@ -1,11 +1,14 @@
-"""Where the shared and the local variables of a kernel lie.
+"""Where the shared variables of a kernel and the local ones of a function lie.
 
 Layer: nvgen.sim.
 """
 
 from __future__ import annotations
 
-from intrinsics.mir import MachineFunction, Module
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from intrinsics.mir import MachineFunction, Module, Variable
 from intrinsics.modifiers import Space
 
 
@@ -30,23 +33,27 @@ def shared_layout(module: Module, function: MachineFunction) -> tuple[dict[str, 
     return offsets, at
 
 
-def local_layout(module: Module) -> tuple[dict[str, int], int]:
-    """Offsets of local variables, and the bytes of local memory that each thread has.
+@dataclass(frozen=True, slots=True)
+class LocalLayout:
+    """Where local variables lie, from an address that is a multiple of `align`: bytes each."""
 
-    Every function has its own place, whatever calls it.  No variable is at address 0.
-    """
+    offsets: Mapping[str, int] = field(default_factory=dict)
+    size: int = 0
+    align: int = 1
+
+
+def local_layout(variables: Iterable[Variable]) -> LocalLayout:
+    """The local ones of some variables, one behind the other."""
     offsets: dict[str, int] = {}
-    own = [v for f in module.functions for v in f.variables]
-    variables = [v for v in (*module.variables, *own) if v.space is Space.LOCAL]
-    at = _FIRST if variables else 0
+    at, widest = 0, 1
     for variable in variables:
+        if variable.space is not Space.LOCAL:
+            continue
         at = round_up(at, variable.align)
+        widest = max(widest, variable.align)
         offsets[variable.name] = at
         at += variable.size
-    return offsets, round_up(at, max((v.align for v in variables), default=1))
-
-
-_FIRST = 16
+    return LocalLayout(offsets, round_up(at, widest), widest)
 
 
 def round_up(n: int, align: int) -> int:

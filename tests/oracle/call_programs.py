@@ -91,6 +91,30 @@ more:
   ret i64 %c
 }"""
 
+_CHAIN = """define internal i64 @f(i64 %n, ptr %above) noinline {
+  %own = alloca [3 x i64], align 8
+  %mine = getelementptr i64, ptr %own, i64 1
+  store i64 %n, ptr %mine
+  %end = icmp eq i64 %n, 0
+  br i1 %end, label %leaf, label %more
+leaf:
+  br label %done
+more:
+  %less = sub i64 %n, 1
+  %rest = call i64 @f(i64 %less, ptr %mine)
+  br label %done
+done:
+  %sum = phi i64 [ 1, %leaf ], [ %rest, %more ]
+  %left = load i64, ptr %mine
+  %before = load i64, ptr %above
+  %new = add i64 %before, %left
+  store i64 %new, ptr %above
+  %tripled = mul i64 %sum, 3
+  %r = add i64 %tripled, %left
+  ret i64 %r
+}"""
+"""Each call has an array, and adds what it holds in the end to its caller's."""
+
 _STRUCT = """%S = type { i32, i64, i8, i16 }
 define internal %S @f(%S %s, i64 %add) noinline {
   %a = extractvalue %S %s, 1
@@ -170,6 +194,16 @@ PROGRAMS = {
     ),
     "a recursion that forks": kernel(
         _FIBONACCI, "  %n = and i64 %v, 7\n  %r = call i64 @fib(i64 %n)"
+    ),
+    "a recursion with arrays": kernel(
+        _CHAIN,
+        """  %top = alloca i64
+  store i64 5, ptr %top
+  %n = and i64 %v, 15
+  %sum = call i64 @f(i64 %n, ptr %top)
+  %end = load i64, ptr %top
+  %high = shl i64 %end, 32
+  %r = xor i64 %sum, %high""",
     ),
     "a struct by value": kernel(
         _STRUCT,

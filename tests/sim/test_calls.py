@@ -190,6 +190,60 @@ def test_a_recursion_without_an_end():
     assert "nested more than 1024 deep" in fault_of(endless + ENTRY + CALL + END)
 
 
+DIGITS = """.func (.param .b32 result) f(.param .b32 n)
+{
+    .local .align 8 .b8 own[SIZE];
+    .reg .pred %p<2>;
+    .reg .b32 %r<8>;
+    .param .b32 less;
+    .param .b32 rest;
+    ld.param.b32 %r1, [n];
+    ld.local.b32 %r2, [own+8];
+    add.s32 %r2, %r2, %r1;
+    st.local.b32 [own+8], %r2;
+    mov.b32 %r3, 0;
+    setp.eq.u32 %p1, %r1, 0;
+    @%p1 bra DONE;
+    sub.s32 %r4, %r1, 1;
+    st.param.b32 [less], %r4;
+    call.uni (rest), f, (less);
+    ld.param.b32 %r3, [rest];
+DONE:
+    ld.local.b32 %r5, [own+8];
+    mad.lo.s32 %r3, %r3, 3, %r5;
+    st.param.b32 [result], %r3;
+    ret;
+}
+"""
+"""f(n) = 3 f(n - 1) + n, with each n in local memory that was zero."""
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_every_call_under_way_has_local_variables_of_its_own(schedule: str):
+    out = np.zeros(32, np.uint32)
+    twice = CALL + CALL  # the second finds what the first one left: nothing
+    run(DIGITS.replace("SIZE", "16") + ENTRY + twice + END, out, schedule=schedule)
+    wanted = [0]
+    for n in range(1, 32):
+        wanted.append((3 * wanted[-1] + n) % (1 << 32))
+    assert out.tolist() == wanted
+
+
+def test_local_variables_of_the_same_name_are_each_functions_own():
+    text = ENTRY.replace("{\n", "{\n    .local .align 8 .b8 own[16];\n", 1)
+    body = "    st.local.b32 [own+8], 1000;\n" + CALL + "    ld.local.b32 %r2, [own+8];"
+    out = np.zeros(32, np.uint32)
+    run(DIGITS.replace("SIZE", "16") + text + body + END, out)
+    assert out.tolist() == [1000] * 32
+
+
+def test_a_recursion_whose_local_variables_have_no_place():
+    """A thread has 512 KB at most: CUDA C++ Programming Guide, Technical Specifications."""
+    said = fault_of(DIGITS.replace("SIZE", "32768") + ENTRY + CALL + END)
+    assert "sim/local-memory" in said
+    assert "at most 524288" in said
+
+
 def test_a_call_of_what_is_no_function():
     body = """
     table: .callprototype (.param .b32 _) _ (.param .b32 _);

@@ -1,9 +1,9 @@
 """Calls of functions, what they pass, and the way back.
 
-Layer: nvgen.sim.semantics.  A function's registers and parameters are a frame, one for each depth
-of calls and function; threads of the warp that are there at the same time use their own lanes of
-it.  A call by pointer takes the threads with the same target together.  PTX ISA, call; ret;
-Abstracting the ABI.
+Layer: nvgen.sim.semantics.  A function's registers, parameters and local variables are a frame,
+one for each depth of calls and function; threads of the warp that are there at the same time use
+their own lanes of it.  A call by pointer takes the threads with the same target together.  PTX ISA,
+call; ret; Abstracting the ABI.
 """
 
 from __future__ import annotations
@@ -112,10 +112,10 @@ def _go(
             section="call",
         )
     _check(frame, code, passed, results)
-    if code.has_local and _is_under_way(fragment, code):
-        raise not_simulated(f"a recursion of {code.name}, which has local variables")
     below = warp.frame_of(code, frame.depth + 1)
     lanes = fragment.lanes
+    if code.local.size:
+        warp.local.clear(lanes, below.local, code.local.size)
     for name, formal in zip(passed, code.params, strict=True):
         below.passed[formal][lanes] = frame.passed[name][lanes]
     fragment.back = warp.way_back(fragment, results)
@@ -123,16 +123,6 @@ def _go(
     fragment.outer_loops.append(fragment.loops)
     fragment.loops = {}
     return fragment.goto(0)
-
-
-def _is_under_way(fragment: Fragment, code: Code) -> bool:
-    """Whether the fragment is in a call of this function already."""
-    frame, back = fragment.frame, fragment.back
-    while frame.code is not code:
-        if back is None:
-            return False
-        frame, back = back.frame, back.outer
-    return True
 
 
 def _check(frame: Frame, code: Code, passed: tuple[str, ...], results: tuple[str, ...]) -> None:

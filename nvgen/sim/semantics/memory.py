@@ -15,7 +15,7 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Space
 from nvgen.sim.compile import Compiler, Maker, unsigned
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import WARP, Cta, Fragment, Outcome, Step, Warp
+from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Warp
 from nvgen.sim.memory import (
     LOCAL_WINDOW,
     PARAM_WINDOW,
@@ -65,7 +65,7 @@ def find(
         for region, chosen in cta.machine.memory.regions_at(addresses, agent, kind):
             yield region, addresses[chosen], chosen
     elif space is Space.LOCAL and owners is not None:
-        yield owners.warp.local, owners.places(addresses, agent, kind), every
+        yield owners.warp.local.region, owners.places(addresses, agent, kind), every
     else:
         raise not_simulated(f"memory of state space .{space.value}")
 
@@ -102,7 +102,8 @@ class Owners:
 
         Raises: Fault for what lies outside of a thread's own.
         """
-        each = self.warp.local.data.size // WARP
+        local = self.warp.local
+        each = local.size
         outside = (addresses < 0) | (addresses + self.size > each)
         if outside.any():
             raise fault(
@@ -111,7 +112,7 @@ class Owners:
                 got=f"{self.size} bytes at {int(addresses[outside][0]):#x}",
                 expected=f"0x0 to {each:#x} ({each} bytes)",
             )
-        return addresses + self.lanes * each
+        return addresses + self.lanes * local.stride
 
 
 def _space(mi: MachineInstr) -> Space | None:
