@@ -31,8 +31,8 @@ from nvgen.parameters import (
 from nvgen.sim.compile import Compiler
 from nvgen.sim.engine import Engine, Schedule
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.machine import FULL, WARP, Code, Cta, Fragment, Machine, Warp
 from nvgen.sim.local import LocalMemory, first_places
+from nvgen.sim.machine import FULL, WARP, Code, Cta, Fragment, Machine, Warp
 from nvgen.sim.memory import BoundMap, Memory, Region
 from nvgen.sim.semantics.calls import addresses
 from nvgen.sim.semantics.table import makers
