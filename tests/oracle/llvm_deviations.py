@@ -1,4 +1,4 @@
-"""Where nvgen's PTX differs from LLVM's on purpose, row by row, and what nvgen cannot select yet.
+"""Where nvgen's PTX differs from LLVM's on purpose, and which intrinsics it cannot select yet.
 
 A deviation names the cases it covers, one example with what either compiler prints (in the normal
 form of :mod:`tests.oracle.llvm_forms`), and why both are right.  The proof is one of two, or both:
@@ -190,7 +190,7 @@ SCALAR = (
         name="conversion in a load or store",
         cases=(
             r"zext i\d+ to i\d+, loaded|[sz]ext i8 to i\d+, parameter|sext i32 to i64, loaded"
-            r"|trunc i\d+ to i(8|16|32), \w+|ptrtoint as[^6] to i32|inttoptr i64 to as6"
+            r"|trunc i(32|64) to i8, \w+|trunc i\d+ to i(16|32), \w+|ptrtoint as[^6] to i32|inttoptr i64 to as6"
         ),
         example="trunc i64 to i32, computed",
         llvm=("st.global.b32 [p2:b64], mul.lo.s64(p0:b64, p1:b64)", "ret"),
@@ -248,43 +248,6 @@ SCALAR = (
         why="Two bytes, aligned to two, at the same place among the parameters, either way.",
         rewrite=(r"\.param \.align 2 \.b8 (\w+)\[2\]", r".param .b16 \1"),
         same_sass=True,
-    ),
-    Deviation(
-        name="struct as a parameter",
-        cases=r"param byval",
-        example="param byval",
-        llvm=(
-            ".entry k( .param .align 8 .b8 k_param_0[16], .param .u64 .ptr .global .align 1 "
-            "k_param_1 )",
-            "st.global.b64 [p1:b64], p0+8:b64",
-            "ret",
-        ),
-        nvgen=(
-            ".entry k( .param .align 8 .b8 k_param_0[16], .param .u64 .ptr .global .align 1 "
-            "k_param_1 )",
-            "copy .global[p1:b64], [cvta.param.u64(k_param_0)+8]",
-            *(
-                f"copy .global[p1:b64+{n}], [cvta.param.u64(k_param_0)+{8 + n}]"
-                for n in range(1, 8)
-            ),
-            "ret",
-        ),
-        why=(
-            "PTX ISA, cvta: .param gives the generic address of a kernel's parameter (PTX 7.7); "
-            "LLVM sees that every use is a load and loads from the parameter itself."
-        ),
-        rewrite=(
-            r"^st\.global\.b64 \[p1:b64\], p0\+8:b64$",
-            "\n".join(
-                [
-                    "copy .global[p1:b64], [cvta.param.u64(k_param_0)+8]",
-                    *(
-                        f"copy .global[p1:b64+{n}], [cvta.param.u64(k_param_0)+{8 + n}]"
-                        for n in range(1, 8)
-                    ),
-                ]
-            ),
-        ),
     ),
     Deviation(
         name="branch on the opposite condition",
@@ -351,10 +314,3 @@ INTRINSICS_NOT_YET: dict[str, str] = {
     r"read\.ptx\.sreg\.warpsize": "a constant, WARP_SZ in PTX, and no special register",
 }
 """Intrinsics of the families that nvgen does not select, by name, with what is missing."""
-
-SCALAR_NOT_YET: dict[str, str] = {
-    r"([us]div|[us]rem) i1 .*": "division of single bits",
-    r"bitcast (i32|i64) to <\d x i8>|bitcast <\d x i8> to (i32|i64)": "bytes of a word",
-    r"param (i1|<.*|\[.*)": "parameters that are predicates, vectors or arrays",
-}
-"""Kernels of ordinary instructions that nvgen does not select, by label."""

@@ -78,7 +78,6 @@ DELIBERATE: tuple[Deliberate, ...] = (
         "a vector of eight small elements: ptxas has no code for it",
     ),
     Deliberate(r"vote\S*\.pred .*%hx1", "two half floats as a predicate of a vote"),
-    Deliberate(r"redux\S*\.NaN\S*\.NaN", "a modifier twice"),
     Deliberate(
         r"isspacep\S* %p1, (%[rus]1|WARP_SZ|smem\+4|[-\dx+U]+);",
         "an address that is no 64-bit register",

@@ -37,7 +37,6 @@ from tests.oracle.llvm_deviations import (
     INTRINSICS_NOT_YET,
     REFUSALS,
     SCALAR,
-    SCALAR_NOT_YET,
     Deviation,
     Refusal,
     matches,
@@ -310,7 +309,7 @@ def test_ordinary_instructions_have_llvms_text(family: str):
     """nvgen prints what LLVM prints at -O0 or at -O3, or a named deviation from either."""
     wrong = []
     for kernel in kernels(family):
-        if is_listed(kernel.label, SCALAR_NOT_YET) or llvm_scalar.alignment(kernel.label):
+        if llvm_scalar.alignment(kernel.label):
             continue  # LLVM puts bytes together by arithmetic: see the test of accesses
         if not kernel.ours:
             wrong.append(shown(kernel.label, "selects it", kernel.refusal))
@@ -327,19 +326,6 @@ def test_ordinary_instructions_have_llvms_text(family: str):
         if ours not in theirs:
             wrong.append(shown(kernel.label, theirs[0], ours))
     report(wrong)
-
-
-@pytest.mark.parametrize("pattern", SCALAR_NOT_YET)
-def test_an_instruction_is_listed_as_missing_only_while_it_is(pattern: str):
-    found = [
-        kernel
-        for family in llvm_scalar.FAMILIES
-        for kernel in kernels(family)
-        if matches(pattern, kernel.label)
-    ]
-    assert found, "the entry names nothing"
-    selected = [kernel.label for kernel in found if kernel.ours]
-    assert not selected, f"nvgen selects {selected}: take them from the list"
 
 
 def test_no_access_is_wider_than_its_alignment():

@@ -2,8 +2,9 @@
 
 Every row has semantics, or stands in a table here with the reason why it has none; so has every
 modifier that a semantics function does not ask for.  What is not simulated ends with an error that
-says so, before a single thread has run.  The statements come from `tests.oracle.legality_forms`,
-which knows nothing of nvgen's rows: every one that is legal either runs, or ends in a finding.
+says so, before a single thread has run.  The statements come from `tests.oracle.legality_forms` and
+`float_forms`, which know nothing of nvgen's rows: every one that is legal either runs, or ends in a
+finding.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ from nvgen.sim.faults import NotSimulatedError
 from nvgen.sim.launch import simulate
 from nvgen.sim.semantics.table import makers
 from nvgen.tensor_map import tensor_map
-from tests.oracle.legality_forms import FAMILIES
+from tests.oracle import float_forms, legality_forms
 from tests.oracle.ptxas import line_of, module_text
 
+FAMILIES = legality_forms.FAMILIES | float_forms.FAMILIES
 ROWS = {row.id: row for row in catalog.rows()}
 
 _PAIR = "clusters of more than one CTA are not simulated"
@@ -38,6 +40,8 @@ NOT_SIMULATED = {
     "tcgen05.mma.sp": "sparse matrices: the metadata's layout in tensor memory is not modelled",
     "tcgen05.mma.ws": "weight-stationary multiplies: other layouts of D, and masks of columns",
     "tcgen05.mma.ws.sp": "weight-stationary, and sparse",
+    "cvt.to_scale": "scale factors of narrow numbers: nothing else uses them here",
+    "cvt.from_scale": "scale factors of narrow numbers: nothing else uses them here",
     "mbarrier.check_layout": "mbarriers of another layout, which new machines have",
     "mbarrier.pending_count": "tokens count phases, not arrivals",
     "barrier.cluster.arrive": _PAIR,
@@ -101,6 +105,7 @@ IGNORED = {
     "type of barrier.red": "the operation says it as well",
     "dst_space": "a copy to the own CTA is the same through either window",
     "mode": "there is one mode",
+    "sat of cvt.to_int": "a number out of an integer's range becomes its bound anyway",
     "t of nanosleep": "threads that sleep let the others go on, however long",
     "a of pmevent": "events that nobody counts",
     "a of pmevent.mask": "events that nobody counts",
@@ -254,7 +259,7 @@ def test_every_other_row_is_simulated_in_some_form():
 
 
 def test_a_statement_that_was_not_understood_says_which():
-    text = ".version 9.0\n.target sm_100a\n.address_size 64\n.entry k()\n{\n\tmembar.gl;\n\tret;\n}"
+    text = ".version 9.0\n.target sm_100a\n.address_size 64\n.entry k()\n{\n\tcp.async.wait_all;\n\tret;\n}"
     reading = read_ptx(text)
     with pytest.raises(NotSimulatedError) as caught:
         simulate(
@@ -266,7 +271,7 @@ def test_a_statement_that_was_not_understood_says_which():
             schedule=parse_schedule("early"),
         )
     (finding,) = caught.value.findings
-    assert "membar.gl" in finding.message
+    assert "cp.async.wait_all" in finding.message
     assert finding.place.line == 6
 
 

@@ -27,7 +27,7 @@ from nvgen.sim.semantics.floats import (
     doubles,
     element_of,
     elements,
-    finished,
+    finishing,
     flushed,
     joined,
     rounded,
@@ -74,6 +74,8 @@ def _between(source: ScalarType, to: ScalarType, facts: Facts) -> Callable[[Valu
     mode = _mode(facts)
     finite = facts.get("satfinite") is not None
     flushes_source = facts.get("ftz") is not None and source is T.F32
+    names = ("ftz", "sat", "relu") if to is T.F32 else ("sat", "relu")
+    finish = finishing(to, {name: facts.get(name) for name in names})
 
     def run(values: Values) -> Bits:
         bits = elements(values, source)
@@ -90,8 +92,7 @@ def _between(source: ScalarType, to: ScalarType, facts: Facts) -> Callable[[Valu
             found = np.array(lanes, unsigned(to.bits))
         if finite:
             found = _finite(found, to)
-        only = {k: v for k, v in facts.items() if k != "ftz" or to is T.F32}
-        return finished(found, to, only)
+        return finish(found)
 
     return run
 
@@ -123,6 +124,7 @@ def to_tf32(c: Compiler, mi: MachineInstr) -> Step:
     facts = mi.form.facts
     mode, finite = _mode(facts), facts.get("satfinite") is not None
     write, _ = _result(c, mi)
+    finish = finishing(T.F32, {"relu": facts.get("relu")})
 
     def lane(bits: int) -> int:
         if ieee.is_nan(bits, ieee.F32):
@@ -134,7 +136,7 @@ def to_tf32(c: Compiler, mi: MachineInstr) -> Step:
 
     def compute(values: Values) -> Bits:
         found = np.array([lane(b) for b in elements(values, T.F32).tolist()], np.uint32)
-        return finished(found, T.F32, {"relu": facts.get("relu")})
+        return finish(found)
 
     return _step(c.get(mi["a"], T.F32), write, compute)
 
@@ -181,7 +183,7 @@ def from_integer(c: Compiler, mi: MachineInstr) -> Step:
     facts = mi.form.facts
     write, _ = _result(c, mi)
     convert = functools.partial(ieee.from_integer, to=FORMATS[to], mode=_mode(facts))
-    signed = source.is_signed
+    signed, finish = source.is_signed, finishing(to, facts)
     top = 1 << source.bits - 1
 
     def compute(values: Values) -> Bits:
@@ -189,7 +191,7 @@ def from_integer(c: Compiler, mi: MachineInstr) -> Step:
         if signed:
             numbers = [(n ^ top) - top for n in numbers]
         found = np.array([convert(n) for n in numbers], unsigned(to.bits))
-        return finished(found, to, facts)
+        return finish(found)
 
     return _step(c.get(mi["a"], source), write, compute)
 
@@ -284,11 +286,12 @@ def from_narrow(c: Compiler, mi: MachineInstr) -> Step:
     facts = mi.form.facts
     if facts.get("satfinite") is not None:
         raise not_simulated(mi.opcode)
+    finish = finishing(kind, facts)
 
     def grown(values: Bits) -> Bits:
         kept = (values & values.dtype.type((1 << f.bits) - 1)).tolist()
         found = [ieee.convert(b, f, FORMATS[kind], R.RN) for b in kept]
-        return finished(np.array(found, np.uint16), kind, facts)
+        return finish(np.array(found, np.uint16))
 
     def run(values: Values) -> Bits:
         whole = values.astype(np.uint16)

@@ -127,21 +127,28 @@ def one_by_one(compute: Callable[..., int]) -> Compute:
     return run
 
 
-def finished(bits: Bits, kind: ScalarType, facts: Facts) -> Bits:
+def finishing(kind: ScalarType, facts: Facts) -> Callable[[Bits], Bits]:
     """What .ftz, .sat and .relu make of a result."""
     f = FORMATS[kind]
-    number = bits.dtype.type
-    if facts.get("ftz") is not None:
-        bits = flushed(bits, kind)
-    if facts.get("sat") is not None:
-        one = number(f.bias << f.fraction)
-        bits = np.where(is_nan(bits, kind) | (bits & number(f.sign) != 0), number(0), bits)
-        bits = np.minimum(bits, one)
-    if facts.get("relu") is not None:
-        nan = is_nan(bits, kind)
-        negative = bits & number(f.sign) != 0
-        bits = np.where(nan, number(f.nan), np.where(negative, number(0), bits))
-    return bits
+    flushes, saturates, keeps_positive = (
+        facts.get(name) is not None for name in ("ftz", "sat", "relu")
+    )
+
+    def finish(bits: Bits) -> Bits:
+        number = bits.dtype.type
+        if flushes:
+            bits = flushed(bits, kind)
+        if saturates:
+            one = number(f.bias << f.fraction)
+            bits = np.where(is_nan(bits, kind) | (bits & number(f.sign) != 0), number(0), bits)
+            bits = np.minimum(bits, one)
+        if keeps_positive:
+            nan = is_nan(bits, kind)
+            negative = bits & number(f.sign) != 0
+            bits = np.where(nan, number(f.nan), np.where(negative, number(0), bits))
+        return bits
+
+    return finish
 
 
 def operation(factory: Callable[[ScalarType, Facts], Compute], *slots: str) -> Maker:
@@ -159,12 +166,13 @@ def operation(factory: Callable[[ScalarType, Facts], Compute], *slots: str) -> M
         kind = element_of(type_)
         compute = factory(kind, facts)
         flush = facts.get("ftz") is not None
+        finish = finishing(kind, facts)
 
         def run(fragment: Fragment) -> Outcome:
             operands = [elements(get(fragment.warp), type_) for get in getters]
             if flush:
                 operands = [flushed(o, kind) for o in operands]
-            found = finished(compute(*operands), kind, facts)
+            found = finish(compute(*operands))
             write(fragment, joined(found, type_))
             return None
 
@@ -330,13 +338,13 @@ def _mixed(head: str, narrow: str) -> Maker:
         assert type(result) is int
         write = c.set(result)
         factory = {"add": _add, "sub": _subtract, "fma": _fma}[head]
-        compute = factory(T.F32, facts)
+        compute, finish = factory(T.F32, facts), finishing(T.F32, facts)
 
         def run(fragment: Fragment) -> Outcome:
             warp = fragment.warp
             wide = [rounded(doubles(elements(get(warp), kind), kind), T.F32) for get in getters]
             found = compute(*wide, elements(last(warp), T.F32))
-            write(fragment, finished(found, T.F32, facts))
+            write(fragment, finish(found))
             return None
 
         return run
@@ -376,6 +384,7 @@ def ordered(bits: Bits, kind: ScalarType) -> NDArray[np.signedinteger]:
 def _extreme(*, greatest: bool) -> Callable[[ScalarType, Facts], Compute]:
     def factory(kind: ScalarType, facts: Facts) -> Compute:
         absolute, propagates = facts.get("abs") is not None, facts.get("nan") is not None
+        signs = facts.get("xorsign") is not None
         f = FORMATS[kind]
 
         def two(a: Bits, b: Bits) -> Bits:
@@ -393,7 +402,7 @@ def _extreme(*, greatest: bool) -> Callable[[ScalarType, Facts], Compute]:
             found = sizes[0]
             for other in sizes[1:]:
                 found = two(found, other)
-            if facts.get("xorsign") is None:
+            if not signs:
                 return found
             sign = (operands[0] ^ operands[1]) & number(f.sign)
             return np.where(is_nan(found, kind), found, found | sign)
