@@ -81,6 +81,11 @@ _EXTENDED = (
     "they load; nvgen extends a register of eight bits wherever the upper half counts."
 )
 
+_ELEMENTS = (
+    "LLVM moves pairs of 32-bit elements through 64-bit registers; nvgen moves each element, with "
+    "one load and one store of a vector (.v2.b32, .v4.b32).  The bytes are the same."
+)
+
 SCALAR = (
     Deviation(
         name="a constant predicate",
@@ -190,7 +195,8 @@ SCALAR = (
         name="conversion in a load or store",
         cases=(
             r"zext i\d+ to i\d+, loaded|[sz]ext i8 to i\d+, parameter|sext i32 to i64, loaded"
-            r"|trunc i(32|64) to i8, \w+|trunc i\d+ to i(16|32), \w+|ptrtoint as[^6] to i32|inttoptr i64 to as6"
+            r"|trunc i(32|64) to i8, \w+|trunc i\d+ to i(16|32), \w+"
+            r"|ptrtoint as[^6] to i32|inttoptr i64 to as6"
         ),
         example="trunc i64 to i32, computed",
         llvm=("st.global.b32 [p2:b64], mul.lo.s64(p0:b64, p1:b64)", "ret"),
@@ -247,6 +253,86 @@ SCALAR = (
         ),
         why="Two bytes, aligned to two, at the same place among the parameters, either way.",
         rewrite=(r"\.param \.align 2 \.b8 (\w+)\[2\]", r".param .b16 \1"),
+        same_sass=True,
+    ),
+    Deviation(
+        name="remainder of one bit",
+        cases=r"[us]rem i1 .*",
+        example="urem i1 r,r",
+        llvm=("st.global.b32 [p2:b64], 0", "ret"),
+        nvgen=("st.global.b32 [p2:b64], selp.b32(1, 0, 0)", "ret"),
+        why="The only divisor is 1: nothing is left, which is a false predicate in nvgen.",
+        rewrite=(r"^st\.global\.b32 \[p2:b64\], 0$", "st.global.b32 [p2:b64], selp.b32(1, 0, 0)"),
+    ),
+    Deviation(
+        name="one bit as a parameter",
+        cases=r"param i1",
+        example="param i1",
+        llvm=(
+            ".entry k( .param .u8 k_param_0, .param .u64 .ptr .global .align 1 k_param_1 )",
+            "st.global.b8 [p1:b64], and.b16(p0:b8, 1)",
+            "ret",
+        ),
+        nvgen=(
+            ".entry k( .param .u8 k_param_0, .param .u64 .ptr .global .align 1 k_param_1 )",
+            "st.global.b8 [p1:b64], selp.b16(1, 0, setp.ne.b16(and.b16(p0:b8, 1), 0))",
+            "ret",
+        ),
+        why="A bit that is loaded is a predicate in nvgen, and is stored as what that selects.",
+        rewrite=(r"(and\.b16\(p0:b8, 1\))", r"selp.b16(1, 0, setp.ne.b16(\1, 0))"),
+    ),
+    Deviation(
+        name="two numbers as a parameter",
+        cases=r"param <2 x i32>",
+        example="param <2 x i32>",
+        llvm=(
+            ".entry k( .param .align 8 .b8 k_param_0[8], .param .u64 .ptr .global .align 1 "
+            "k_param_1 )",
+            "st.global.b64 [p1:b64], p0:b64",
+            "ret",
+        ),
+        nvgen=(
+            ".entry k( .param .align 8 .b8 k_param_0[8], .param .u64 .ptr .global .align 1 "
+            "k_param_1 )",
+            "st.global.b32 [p1:b64], p0:b32",
+            "st.global.b32 [p1:b64+4], p0+4:b32",
+            "ret",
+        ),
+        why=_ELEMENTS,
+        rewrite=(
+            r"^st\.global\.b64 \[p1:b64\], p0:b64$",
+            "st.global.b32 [p1:b64], p0:b32\nst.global.b32 [p1:b64+4], p0+4:b32",
+        ),
+        same_sass=True,
+    ),
+    Deviation(
+        name="four numbers as a parameter",
+        cases=r"param <4 x i32>",
+        example="param <4 x i32>",
+        llvm=(
+            ".entry k( .param .align 16 .b8 k_param_0[16], .param .u64 .ptr .global .align 1 "
+            "k_param_1 )",
+            "st.global.b64 [p1:b64], p0:b64",
+            "st.global.b64 [p1:b64+8], p0+8:b64",
+            "ret",
+        ),
+        nvgen=(
+            ".entry k( .param .align 16 .b8 k_param_0[16], .param .u64 .ptr .global .align 1 "
+            "k_param_1 )",
+            "st.global.b32 [p1:b64], p0:b32",
+            *(f"st.global.b32 [p1:b64+{n}], p0+{n}:b32" for n in (4, 8, 12)),
+            "ret",
+        ),
+        why=_ELEMENTS,
+        rewrite=(
+            r"^st\.global\.b64 \[p1:b64\], p0:b64\nst\.global\.b64 \[p1:b64\+8\], p0\+8:b64$",
+            "\n".join(
+                [
+                    "st.global.b32 [p1:b64], p0:b32",
+                    *(f"st.global.b32 [p1:b64+{n}], p0+{n}:b32" for n in (4, 8, 12)),
+                ]
+            ),
+        ),
         same_sass=True,
     ),
     Deviation(

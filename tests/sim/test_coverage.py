@@ -259,7 +259,8 @@ def test_every_other_row_is_simulated_in_some_form():
 
 
 def test_a_statement_that_was_not_understood_says_which():
-    text = ".version 9.0\n.target sm_100a\n.address_size 64\n.entry k()\n{\n\tcp.async.wait_all;\n\tret;\n}"
+    head = ".version 9.0\n.target sm_100a\n.address_size 64\n.entry k()\n"
+    text = head + "{\n\tcp.async.wait_all;\n\tret;\n}"
     reading = read_ptx(text)
     with pytest.raises(NotSimulatedError) as caught:
         simulate(
