@@ -228,12 +228,13 @@ _NARROW = {
 def _shrink(source: ScalarType, to: ScalarType, facts: Facts) -> Callable[[Bits], Bits]:
     """Numbers in a narrow format, what is too large as the largest."""
     f, g, mode = FORMATS[source], _NARROW[to], _mode(facts)
+    keeps_positive = facts.get("relu") is not None
     nan = 0x7F if to in (T.E4M3X2, T.E5M2X2) else g.largest
 
     def lane(bits: int) -> int:
         if ieee.is_nan(bits, f):
             return nan
-        if facts.get("relu") is not None and bits & f.sign:
+        if keeps_positive and bits & f.sign:
             return 0
         found = ieee.convert(bits, f, g, mode)
         infinite = ieee.is_infinite(found, g)
