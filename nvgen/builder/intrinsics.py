@@ -51,6 +51,8 @@ def llvm_type(text: str, count: int = 1) -> ir.Type:
         return element if count == 1 else ir.VectorType(element, count)
     if text.startswith("p"):
         return ir.PointerType(addrspace=int(text[1:] or 0))
+    if text == "float":
+        return ir.FloatType()
     return ir.IntType(int(text[1:]))
 
 

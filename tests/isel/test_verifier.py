@@ -436,6 +436,14 @@ def test_each_record_is_judged_alone_and_at_its_place():
 # ---- closure: a gate of the verifier is a gate of the whole way ------------------------------
 
 
+IMMEDIATES = {
+    "setmaxnreg.inc.sync.aligned.u32": "64",
+    "setmaxnreg.dec.sync.aligned.u32": "64",
+    "pm.event.mask": "5",
+}
+"""Intrinsics whose one operand is a number to LLVM's verifier, which has a range for it."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Call:
     """One call of an intrinsic, with the codes of the immediates that encode axes."""
@@ -482,6 +490,8 @@ class Call:
             yield type_, "true"
         elif type_.endswith("*"):
             yield from [("i32", "0")] * int(self.facts["dim"].value[0])
+        elif self.spelling.name in IMMEDIATES:
+            yield type_, IMMEDIATES[self.spelling.name]
         elif name in ("half_split", "scale_d", "n"):
             yield type_, "2"
         elif type_.startswith("v"):
@@ -491,7 +501,7 @@ class Call:
         elif type_.startswith("p"):
             yield f"ptr addrspace({type_[1:] or 0})", f"%p{type_[1:]}"
         else:
-            names = {"i1": "%c", "i16": "%h", "i32": "%i", "i64": "%l"}
+            names = {"i1": "%c", "i16": "%h", "i32": "%i", "i64": "%l", "float": "%f"}
             yield type_, names.get(type_, "zeroinitializer")
 
     def _registers(self, name: str) -> int:
@@ -530,9 +540,13 @@ def calls() -> Iterator[Call]:
             yield Call(spelling, tuple(zip(axes, choice, strict=True)))
 
 
-PARAMETERS = "i16 %h, i32 %i, i64 %l, ptr %p, ptr addrspace(3) %p3, ptr addrspace(6) %p6"
+PARAMETERS = (
+    "i16 %h, i32 %i, i64 %l, float %f, ptr %p, ptr addrspace(1) %p1, ptr addrspace(3) %p3, "
+    "ptr addrspace(6) %p6"
+)
 MADE = """\
   %c = icmp eq i32 %i, 0
+  %p5 = addrspacecast ptr %p to ptr addrspace(5)
   %p7 = addrspacecast ptr addrspace(3) %p3 to ptr addrspace(7)
 """
 """What the calls use besides parameters."""

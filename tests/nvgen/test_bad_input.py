@@ -104,7 +104,7 @@ PROGRAMS = {
     ),
     "no kernel": Bad("; nothing\n", S, 1, "select/no-kernel", says=("define ptx_kernel void",)),
     "wide integer": Bad(
-        kernel("  %x = add i1000 1, 2"), S, 1, "select/type", 2, 3, ("got: i1000", "i32 or i64")
+        kernel("  %x = add i100000 1, 2"), S, 1, "select/type", 2, 3, ("got: i100000", "integers")
     ),
     "tensor memory without a suffix": Bad(
         BAD_ALLOC.replace("48", "64"), "--target sm_100", 1, "select/target", 3, 3,
