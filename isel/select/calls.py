@@ -123,7 +123,10 @@ def _unnamed(param: Param) -> Param:
 def _address(state: FunctionState, callee: llvm.Value) -> Scalar:
     if isinstance(callee, llvm.InlineAsm):
         raise Unselectable(
-            "unsupported-instruction", "inline assembly is not selectable", op="call"
+            "unsupported-instruction",
+            "inline assembly is not selectable",
+            op="call",
+            hint="call the intrinsic of the instruction: llvm.nvvm.…",
         )
     return state.scalar_reg(callee)
 

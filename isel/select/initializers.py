@@ -53,6 +53,7 @@ class Initializers:
                 "initializer",
                 f"@{variable.name}: shared memory has no initialiser",
                 expected="undef",
+                hint="store to it when the kernel begins, before a barrier",
             )
         size = self.layout.size(initializer.type)
         if size > _LARGEST:

@@ -14,7 +14,7 @@ from intrinsics.modifiers import ScalarType, Space
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import ArrayType, IntType, PointerType, StructType, Type, VectorType
-from isel.llvm.vocabulary import FloatPredicate
+from isel.llvm.vocabulary import FloatPredicate, Opcode
 from isel.select.accesses import check_space, load, store
 from isel.select.atomics import compare_exchange, fence, read_modify_write
 from isel.select.casts import cast
@@ -333,6 +333,22 @@ def fill_phi(state: FunctionState, i: ir.Phi, blocks: Mapping[str, Block]) -> li
     return found
 
 
+_NO_EXCEPTIONS = "PTX has no exceptions: compile without them (-fno-exceptions)"
+_INSTEAD = {
+    Opcode.INDIRECTBR: "number the blocks and use switch",
+    Opcode.CALLBR: "call the intrinsic of the instruction, and branch on what it gives",
+    Opcode.VA_ARG: "pass the arguments in a struct",
+    **dict.fromkeys(
+        (
+            *(Opcode.INVOKE, Opcode.LANDINGPAD, Opcode.RESUME, Opcode.CATCHSWITCH),
+            *(Opcode.CATCHPAD, Opcode.CATCHRET, Opcode.CLEANUPPAD, Opcode.CLEANUPRET),
+        ),
+        _NO_EXCEPTIONS,
+    ),
+}
+"""What to write instead of an instruction that PTX has nothing for."""
+
+
 def select_instruction(state: FunctionState, i: ir.Instruction) -> None:
     """Select one instruction that is not a call.
 
@@ -393,4 +409,4 @@ def select_instruction(state: FunctionState, i: ir.Instruction) -> None:
         case ir.Fence():
             fence(state, i)
         case _:
-            raise not_yet(i.opcode.value)
+            raise not_yet(i.opcode.value, _INSTEAD.get(i.opcode, ""))

@@ -101,7 +101,18 @@ def select_call(
     select_row(state, call, name, spelling)
 
 
+_TEXTURES = ("tex.", "tld4.", "txq.", "suld.", "sust.", "suq.", "texsurf.")
+
+
 def _unknown(name: str) -> Unselectable:
+    if name.removeprefix(PREFIX).startswith(_TEXTURES):
+        return Unselectable(
+            "texture",
+            f"textures and surfaces are not selectable: @{name}",
+            op=name,
+            got=f"@{name}",
+            hint="load from and store to global memory, or copy tiles with cp.async.bulk.tensor",
+        )
     names = [PREFIX + short for short in (*catalog.spellings(), *_special_by_llvm_name())]
     return Unselectable(
         "unknown-intrinsic",

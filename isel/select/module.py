@@ -30,6 +30,7 @@ from intrinsics.targets import Ptx, Target
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.metadata import TupleNode, read_node
+from isel.llvm.types import ArrayType
 from isel.llvm.vocabulary import Linkage
 from isel.lower.function import lower
 from isel.places import place_of_global, resolve_debug
@@ -57,6 +58,10 @@ KERNEL = "ptx_kernel"
 RUNTIME = ("vprintf", "malloc", "free", "__assertfail", "cudaDeviceSynchronize")
 """Functions that CUDA's driver brings."""
 
+_LINK_LIBDEVICE = (
+    "it is libdevice's: link CUDA's libdevice.10.bc to the module as LLVM IR, and internalize it"
+)
+_CONSTRUCTORS = ("llvm.global_ctors", "llvm.global_dtors")
 _LARGEST = 1 << 40
 _DECLARED = (Linkage.EXTERNAL, Linkage.EXTERN_WEAK, Linkage.AVAILABLE_EXTERNALLY)
 _WEAK = (Linkage.WEAK, Linkage.WEAK_ODR, Linkage.LINKONCE, Linkage.LINKONCE_ODR)
@@ -169,19 +174,23 @@ class _Selector:
                 expected="nvptx64-nvidia-cuda, or no target triple",
             )
         if self.module.module_asm:
-            raise Unselectable(
+            reason = Unselectable(
                 "module-asm",
                 "module-level assembly is not selectable",
                 got=self.module.module_asm[0],
+                hint="define variables and functions in LLVM IR",
             )
+            self.diagnostics.report(reason, self._place_of_assembly())
 
     # ---- variables ---------------------------------------------------------------------------
 
     def _variable(self, variable: ir.GlobalVariable) -> None:
+        _check_kind(variable)
         if variable.name.startswith("llvm."):
             return  # llvm.used and its like are the optimiser's
         space = SPACES.get(variable.address_space)
-        if space is None and variable.address_space != 0:
+        # ptxas: "Module-scoped variables in .local state space are not allowed with ABI".
+        if (space is None and variable.address_space != 0) or space is Space.LOCAL:
             raise Unselectable(
                 "address-space",
                 f"@{variable.name} cannot live in address space {variable.address_space}",
@@ -285,7 +294,9 @@ class _Selector:
                     Severity.NOTE,
                     f"@{function.name} is declared, not defined: another module must bring it",
                     self._place_of_global(function.name),
-                    hint=nearest(function.name, [f.name for f in self.module.definitions()])
+                    hint=_LINK_LIBDEVICE
+                    if function.name.startswith("__nv_")
+                    else nearest(function.name, [f.name for f in self.module.definitions()])
                     or "link the modules as LLVM IR, or the cubin by nvJitLink or nvlink",
                 )
             )
@@ -323,6 +334,14 @@ class _Selector:
         line, column = found or (0, 0)
         return Place(self.source.file, line, column, name if function else "")
 
+    def _place_of_assembly(self) -> Place:
+        """The first line of module-level assembly, where the user's text shows it."""
+        found = re.search(r"^[ \t]*(?=module\s+asm\b)", self.source.text, re.MULTILINE)
+        if found is None:
+            return Place(self.source.file)
+        line = self.source.text.count("\n", 0, found.start()) + 1
+        return Place(self.source.file, line, len(found[0]) + 1)
+
     def _place_of(self, function: ir.Function, i: ir.Instruction) -> Place:
         location = self.out.locations[self.location_of(function, i)]
         return Place(
@@ -332,6 +351,30 @@ class _Selector:
             function.name,
             location.python_file,
             location.python_line,
+        )
+
+
+def _check_kind(variable: ir.GlobalVariable) -> None:
+    """Refuse a variable that would have to be one for each thread, or to run code at the start.
+
+    Raises: Unselectable.
+    """
+    if variable.thread_local:
+        raise Unselectable(
+            "thread-local",
+            f"@{variable.name} is thread_local, which no variable of PTX is",
+            got="thread_local",
+            expected="a variable that all threads share",
+            hint="what each thread has of its own is an alloca",
+        )
+    listed = variable.value_type
+    if variable.name in _CONSTRUCTORS and isinstance(listed, ArrayType) and listed.count:
+        raise Unselectable(
+            "constructors",
+            f"@{variable.name} is not selectable: nothing runs before or after the kernels",
+            got=f"{listed.count} functions",
+            expected="an empty list",
+            hint="call the functions from a kernel that is launched first or last",
         )
 
 

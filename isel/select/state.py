@@ -238,6 +238,9 @@ class FunctionState:
                 f"the address of @{name} is not selectable",
                 got=f"@{name}",
                 expected="a global variable or a function",
+                hint=""
+                if name.startswith("llvm.")
+                else "name what an alias or ifunc stands for: nvgen selects neither",
             )
         return found
 

@@ -1,0 +1,217 @@
+"""What of LLVM IR is not selected: each is named, at its line, with what to write instead.
+
+The programs are ones that LLVM's own verifier accepts.  That PTX has nothing for them is the
+manual's word: no exceptions, no tail calls, no floating point beyond 64 bits, no plain access to
+tensor memory, no variable of one thread, no initialiser of shared memory.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import pytest
+
+import nvgen
+from intrinsics.findings import SelectionError, Severity
+
+
+class Refused(NamedTuple):
+    """A program; the line, rule, and what the first finding says and hints."""
+
+    text: str
+    line: int
+    rule: str
+    names: str
+    hint: str = ""
+
+
+HEAD = "define ptx_kernel void @k(ptr addrspace(1) %out, i32 %n) {\n"
+
+
+def body(instructions: str, declarations: str = "", before: str = "") -> str:
+    """A kernel, behind `before`."""
+    return f"{before}{HEAD}{instructions}\n  ret void\n}}\n{declarations}"
+
+
+def call(name: str, result: str, arguments: str, types: str) -> str:
+    """A kernel that calls `name` in line 2."""
+    assign = "" if result == "void" else "%x = "
+    return body(
+        f"  {assign}call {result} @{name}({arguments})", f"declare {result} @{name}({types})\n"
+    )
+
+
+INVOKE = """\
+define ptx_kernel void @k() personality ptr @p {
+  invoke void @g() to label %a unwind label %b
+a:
+  ret void
+b:
+  %l = landingpad { ptr, i32 } cleanup
+  resume { ptr, i32 } %l
+}
+declare void @g()
+declare i32 @p(...)
+"""
+TENSOR = "  %p = inttoptr i32 %n to ptr addrspace(6)\n"
+CONSTRUCTOR = (
+    "@llvm.global_ctors = appending global [1 x {i32, ptr, ptr}] "
+    "[{i32, ptr, ptr} {i32 1, ptr @c, ptr null}]\ndefine void @c() {\n  ret void\n}\n"
+)
+IFUNC = "@f = ifunc void (), ptr @r\ndefine ptr @r() {\n  ret ptr @g\n}\n"
+GLOBAL = "define void @g() {\n  ret void\n}\n"
+ALIAS = "@v = addrspace(1) global i32 0\n@f = alias i32, ptr addrspace(1) @v\n"
+
+INSTRUCTIONS = "select/unsupported-instruction"
+REFUSED = {
+    "inline assembly": Refused(
+        body('  call void asm sideeffect "nop;", ""()'), 2, INSTRUCTIONS, "inline assembly",
+        "intrinsic",
+    ),
+    "indirectbr": Refused(
+        f"{HEAD}  %p = inttoptr i32 %n to ptr\n  indirectbr ptr %p, [label %a]\n"
+        "a:\n  ret void\n}\n",
+        3, INSTRUCTIONS, "indirectbr", "switch",
+    ),
+    "callbr": Refused(
+        f'{HEAD}  callbr void asm sideeffect "", "!i"() to label %a [label %b]\n'
+        "a:\n  ret void\nb:\n  ret void\n}\n",
+        2, INSTRUCTIONS, "callbr", "branch",
+    ),
+    "invoke": Refused(INVOKE, 2, INSTRUCTIONS, "invoke", "-fno-exceptions"),
+    "va_arg": Refused(
+        body("  %a = alloca ptr\n  %x = va_arg ptr %a, i32"), 3, INSTRUCTIONS, "va_arg", "struct"
+    ),
+    "a variadic function": Refused(
+        "define void @f(i32 %n, ...) {\n  ret void\n}\n", 1, "select/varargs", "@f", "struct"
+    ),
+    "a variadic call": Refused(
+        body("  call void (...) @g()", "declare void @g(...)\n"), 2, "select/varargs", "@g",
+        "struct",
+    ),
+    "musttail": Refused(
+        "declare void @g(i32)\ndefine void @f(i32 %n) {\n  musttail call void @g(i32 %n)\n"
+        "  ret void\n}\n",
+        3, "select/musttail", "@g",
+    ),
+    "a dynamic alloca": Refused(
+        body("  %a = alloca i32, i32 %n\n  store i32 1, ptr %a"), 2, "select/dynamic-alloca",
+        "alloca", "the most that is needed",
+    ),
+    "a scalable vector": Refused(
+        body("  %x = load <vscale x 4 x i32>, ptr addrspace(1) %out"), 2, "select/type", "vscale"
+    ),
+    **{
+        type_: Refused(
+            body(f"  %x = load {type_}, ptr addrspace(1) %out"), 2, "select/type", type_
+        )
+        for type_ in ("x86_fp80", "fp128", "ppc_fp128")
+    },
+    "a parameter of fp128": Refused(
+        "define ptx_kernel void @k(fp128 %x) {\n  ret void\n}\n", 1, "select/type", "fp128"
+    ),
+    "a load of tensor memory": Refused(
+        body(f"{TENSOR}  %x = load i32, ptr addrspace(6) %p"), 3, "select/tensor-memory", "load",
+        "llvm.nvvm.tcgen05.ld",
+    ),
+    "a store to tensor memory": Refused(
+        body(f"{TENSOR}  store i32 1, ptr addrspace(6) %p"), 3, "select/tensor-memory", "store",
+        "llvm.nvvm.tcgen05.st",
+    ),
+    "an atomic of tensor memory": Refused(
+        body(f"{TENSOR}  %x = atomicrmw add ptr addrspace(6) %p, i32 1 monotonic"), 3,
+        "select/tensor-memory", "atomicrmw",
+    ),
+    **{
+        f"{name} of i128": Refused(
+            body(
+                f"  %w = zext i32 %n to i128\n  %x = {name} i128 7, %w\n"
+                "  store i128 %x, ptr addrspace(1) %out"
+            ),
+            3, "select/wide-division", f"{name} of i128", "64 bits",
+        )
+        for name in ("udiv", "sdiv", "urem", "srem")
+    },
+    "a target's type": Refused(
+        body('  %x = freeze target("nv.thing") poison'), 2, "select/type", 'target("nv.thing")'
+    ),
+    "a token": Refused(
+        call("llvm.experimental.convergence.anchor", "token", "", ""), 2,
+        "select/unknown-intrinsic", "convergence.anchor",
+    ),
+    "module assembly": Refused(
+        "; first\nmodule asm \".global x\"\n" + body(""), 2, "select/module-asm", "assembly",
+        "LLVM IR",
+    ),
+    "an ifunc": Refused(
+        body("  call void @f()", before=IFUNC + GLOBAL), 9, "select/address-of", "@f", "ifunc"
+    ),
+    "an alias": Refused(
+        body("  store i32 1, ptr addrspace(1) @f", before=ALIAS), 4, "select/address-of", "@f",
+        "alias",
+    ),
+    "an unknown intrinsic": Refused(
+        call("llvm.nvvm.shfl.sync.bffly.i32", "i32", "i32 -1, i32 %n, i32 1, i32 31",
+             "i32, i32, i32, i32"),
+        2, "select/unknown-intrinsic", "@llvm.nvvm.shfl.sync.bffly.i32",
+        "llvm.nvvm.shfl.sync.bfly.i32",
+    ),
+    "another machine's intrinsic": Refused(
+        call("llvm.x86.sse2.pause", "void", "", ""), 2, "select/unknown-intrinsic", "x86.sse2.pause"
+    ),
+    "a texture": Refused(
+        call("llvm.nvvm.tex.unified.1d.v4s32.s32", "{i32, i32, i32, i32}", "i64 0, i32 %n",
+             "i64, i32"),
+        2, "select/texture", "tex.unified.1d", "global memory",
+    ),
+    "a surface": Refused(
+        call("llvm.nvvm.suld.1d.i32.trap", "i32", "i64 0, i32 %n", "i64, i32"), 2,
+        "select/texture", "suld.1d", "global memory",
+    ),
+    "a variable of a thread": Refused(
+        body("", before="@t = thread_local addrspace(1) global i32 0\n"), 1, "select/thread-local",
+        "@t", "alloca",
+    ),
+    "a shared initialiser": Refused(
+        body("", before="@s = addrspace(3) global i32 7\n"), 1, "select/initializer", "@s", "store"
+    ),
+    "a variable in local memory": Refused(
+        body("", before="@q = addrspace(5) global i32 0\n"), 1, "select/address-space", "@q"
+    ),
+    "a variable in tensor memory": Refused(
+        body("", before="@q = addrspace(6) global i32 0\n"), 1, "select/address-space", "@q",
+        "llvm.nvvm.tcgen05.alloc",
+    ),
+    "a constructor": Refused(
+        CONSTRUCTOR + body(""), 1, "select/constructors", "@llvm.global_ctors", "kernel"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("refused", REFUSED.values(), ids=REFUSED)
+def test_what_is_not_selected_is_named_at_its_line(refused: Refused) -> None:
+    with pytest.raises(SelectionError) as caught:
+        nvgen.compile(refused.text, target="sm_100a")
+    first = caught.value.findings[0]
+    assert (first.rule, first.place.line) == (refused.rule, refused.line)
+    assert refused.names in f"{first.message} {first.op}"
+    assert refused.hint in first.hint
+
+
+def test_every_part_of_an_exception_is_told() -> None:
+    with pytest.raises(SelectionError) as caught:
+        nvgen.compile(INVOKE, target="sm_100a")
+    assert [(f.op, f.place.line) for f in caught.value.findings] == [
+        ("invoke", 2), ("landingpad", 6), ("resume", 7),
+    ]  # fmt: skip
+
+
+def test_a_function_of_libdevice_that_is_declared_is_told_how_to_link() -> None:
+    """Another module may bring it: a note, no error."""
+    module = nvgen.compile(
+        call("__nv_expf", "float", "float 1.0", "float"), target="sm_100a"
+    ).module
+    (note,) = module.notes
+    assert (note.rule, note.severity) == ("select/extern-function", Severity.NOTE)
+    assert "@__nv_expf" in note.message
+    assert "libdevice" in note.hint
