@@ -15,8 +15,8 @@ from tests.property.program import build
 
 INTEGERS = {"division", "intrinsics", "saturation", "overflow", "odd", "i128"}
 FLOW = {"control", "switch", "return", "division"}
-MEMORY = {"memory", "bytes", "globals", "shared", "generic", "copies", "aggregates", "control"}
-FLOATS = {"floats", "half"}
+MEMORY = {"memory", "padding", "bytes", "globals", "shared", "generic", "copies", "aggregates", "control"}
+FLOATS = {"floats", "half", "bfloat"}
 
 AREAS = {
     "integers": INTEGERS,
@@ -27,7 +27,7 @@ AREAS = {
     "vectors of floats": FLOATS | {"vectors", "dynamic", "intrinsics"},
     "memory": MEMORY,
     "memory and calls": MEMORY | FLOW | {"calls", "pointers"},
-    "everything": set(FEATURES) - {"bfloat", "padding", "wide", "recursion"},
+    "everything": set(FEATURES) - {"wide"},
     "calls": FLOW | {"calls", "recursion", "aggregates", "vectors"},
 }
 """Features that are tried together."""

@@ -66,9 +66,9 @@ def joined(bits: Bits, type_: ScalarType) -> Bits:
 def doubles(bits: Bits, kind: ScalarType) -> Doubles:
     """Numbers as doubles, which hold each of them."""
     if kind is T.BF16:
-        return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32).astype(np.float64)
+        bits, kind = bits.astype(np.uint32) << np.uint32(16), T.F32
     native = {T.F16: np.float16, T.F32: np.float32, T.F64: np.float64}[kind]
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore"):  # a NaN that signals
         found: Doubles = np.ascontiguousarray(bits).view(native).astype(np.float64)
         return found
 
