@@ -38,6 +38,7 @@ def optimize(job: Job) -> str:
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
     module = binding.parse_assembly(job["text"])
+    _mark_convergent(module)
     machine = binding.Target.from_triple(job["triple"]).create_target_machine(
         cpu=job["processor"], opt=job["level"]
     )
@@ -50,6 +51,16 @@ def optimize(job: Job) -> str:
     builder.getModulePassManager().run(module, builder)
     module.verify()
     return str(module)
+
+
+def _mark_convergent(module: binding.ModuleRef) -> None:
+    """Let no call move under another condition: what it calls may wait for the threads beside it.
+
+    LLVM's passes take the mark away again from functions in which nothing does.
+    """
+    for function in module.functions:
+        if not function.name.startswith("llvm."):
+            function.add_function_attribute("convergent")
 
 
 def _layout(given: str, machines: str) -> str:

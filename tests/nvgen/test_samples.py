@@ -151,6 +151,13 @@ def test_ptxas_takes_the_walkthrough(target: str) -> None:
     assert "warning" not in done.log
 
 
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_no_call_that_waits_for_a_whole_block_is_made_twice(level: int) -> None:
+    """Threads that have nothing to do would else come to a barrier by a call of their own."""
+    optimised = compile_text(SOFTMAX.read_text(), target="sm_90a", opt=level).llvm
+    assert optimised.count("call float @across(") == 2
+
+
 @pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120"])
 def test_ptxas_takes_the_softmax(target: str) -> None:
     compiled = compile_text(SOFTMAX.read_text(), target=target, level="function")
