@@ -15,8 +15,7 @@ from nvgen.cli import main
 from nvgen.render import print_findings
 from tests.nvgen.samples import gemm_tile
 from tests.nvgen.test_testing import guide_example
-from tests.oracle import ptxas
-from tests.oracle.legality_forms import FAMILIES
+from tests.oracle import float_forms, legality_forms, ptxas
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -112,7 +111,8 @@ def test_the_links_lead_somewhere(path: str):
 
 
 def test_the_numbers_of_the_legality_oracle():
-    statements = sum(len(statements()) for statements in FAMILIES.values())
+    families = legality_forms.FAMILIES | float_forms.FAMILIES
+    statements = sum(len(statements()) for statements in families.values())
     assert f"{statements:,} statements" in README
     assert f"on {len(ptxas.TARGETS)} targets in PTX {ptxas.PTX[0]} to {ptxas.PTX[-1]}" in README
     verdicts = statements * len(ptxas.TARGETS) * len(ptxas.PTX)

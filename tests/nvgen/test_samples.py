@@ -7,6 +7,7 @@ has a `kernel_test` of its own; the rest is the same for all.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import ml_dtypes
@@ -155,7 +156,7 @@ def test_ptxas_takes_the_walkthrough(target: str) -> None:
 def test_no_call_that_waits_for_a_whole_block_is_made_twice(level: int) -> None:
     """Threads that have nothing to do would else come to a barrier by a call of their own."""
     optimised = compile_text(SOFTMAX.read_text(), target="sm_90a", opt=level).llvm
-    assert optimised.count("call float @across(") == 2
+    assert len(re.findall(r" call .*float @across\(", optimised)) == 2
 
 
 @pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120"])
