@@ -17,6 +17,9 @@ from isel.select.diagnostics import Unselectable
 from isel.select.types import SHARED_SPACE, Layout, walk_indices
 
 _LARGEST = 1 << 28
+_WHOLE = (8, 16, 32, 64)
+"""Bits of integers that stand side by side in a vector; others leave no gaps between them."""
+
 _CASTS = (Opcode.BITCAST, Opcode.PTRTOINT, Opcode.INTTOPTR, Opcode.PTRTOADDR)
 
 
@@ -90,19 +93,14 @@ class Initializers:
         match type_:
             case StructType():
                 places = self.layout.offsets(type_)
-            case VectorType(IntType(1)):
-                self._bits(image, at, elements)
+            case VectorType(IntType(bits)) if bits not in _WHOLE:
+                _pack(image, at, elements, bits)
                 return
             case _:
                 each = self.layout.size(elements[0].type) if elements else 0
                 places = [n * each for n in range(len(elements))]
         for offset, element in zip(places, elements, strict=True):
             self._fill(image, at + offset, element, element.type)
-
-    def _bits(self, image: Image, at: int, elements: tuple[llvm.Value, ...]) -> None:
-        for n, element in enumerate(elements):
-            if isinstance(element, llvm.ConstInt) and element.value:
-                image.data[at + n // 8] |= 1 << n % 8
 
     # ---- addresses ---------------------------------------------------------------------------
 
@@ -172,6 +170,14 @@ class Initializers:
                 raise _no_data(index)
             total += size * index.signed + offset
         return total
+
+
+def _pack(image: Image, at: int, elements: tuple[llvm.Value, ...], bits: int) -> None:
+    """Elements of an odd width, bit by bit; what is undefined is 0."""
+    numbers = (e.value if isinstance(e, llvm.ConstInt) else 0 for e in elements)
+    total = sum(number << bits * n for n, number in enumerate(numbers))
+    data = total.to_bytes((bits * len(elements) + 7) // 8, "little")
+    image.data[at : at + len(data)] = data
 
 
 def _no_data(value: llvm.Value) -> Unselectable:

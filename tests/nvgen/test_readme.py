@@ -100,7 +100,7 @@ def test_the_commands_print_what_is_shown(capsys: pytest.CaptureFixture[str]):
         assert capsys.readouterr().out.rstrip() == output.rstrip()
 
 
-@pytest.mark.parametrize("task", re.findall(r"`?make (\w+)`?", README))
+@pytest.mark.parametrize("task", re.findall(r"`?make ([\w-]+)`?", README))
 def test_the_tasks_exist(task: str):
     assert re.search(rf"^{task}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 

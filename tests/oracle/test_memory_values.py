@@ -335,6 +335,8 @@ VARIABLES = """
 @inside = internal addrspace(1) global { i32, ptr }
   { i32 1, ptr getelementptr ([2 x i32], ptr @plain, i64 0, i64 1) }
 @odd = internal addrspace(1) global <{ i8, ptr }> <{ i8 9, ptr @plain }>
+@packed = internal addrspace(1) constant [2 x <2 x i24>]
+  [<2 x i24> <i24 7, i24 -2>, <2 x i24> <i24 2047, i24 4194304>]
 """
 
 
@@ -362,5 +364,9 @@ def test_variables_hold_their_initial_values_and_addresses() -> None:
   store i64 %f, ptr addrspace(1) %p5
   %g = load i32, ptr @plain
   %p6 = getelementptr i8, ptr addrspace(1) %out, i64 40
-  store i32 %g, ptr addrspace(1) %p6"""
+  store i32 %g, ptr addrspace(1) %p6
+  %h = load <2 x i24>, ptr addrspace(1) getelementptr (<2 x i24>, ptr addrspace(1) @packed, i64 1)
+  %i = zext <2 x i24> %h to <2 x i32>
+  %p7 = getelementptr i8, ptr addrspace(1) %out, i64 48
+  store <2 x i32> %i, ptr addrspace(1) %p7"""
     check(kernel(body, VARIABLES))

@@ -15,7 +15,17 @@ from tests.property.program import build
 
 INTEGERS = {"division", "intrinsics", "saturation", "overflow", "odd", "i128"}
 FLOW = {"control", "switch", "return", "division"}
-MEMORY = {"memory", "padding", "bytes", "globals", "shared", "generic", "copies", "aggregates", "control"}
+MEMORY = {
+    "memory",
+    "padding",
+    "bytes",
+    "globals",
+    "shared",
+    "generic",
+    "copies",
+    "aggregates",
+    "control",
+}
 FLOATS = {"floats", "half", "bfloat"}
 
 AREAS = {
