@@ -447,6 +447,7 @@ def test_a_gpu_of_another_kind_skips_what_the_test_compiles_itself(
     project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("nvgen.testing.devices.gpu", lambda: (90, ""))
+    monkeypatch.setattr("nvgen.testing.devices._installed", lambda: True)
     body = """
     @kernel_test
     def test_compiled(launch):
