@@ -22,8 +22,9 @@ from isel.verifier.function import (
 from isel.verifier.function.callees import Callees, callee, calls
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis
+from isel.verifier.function.rule import FunctionRule
 
-RULES: tuple[Callable[[Report], None], ...] = (
+CHECKS: tuple[Callable[[Report], None], ...] = (
     convergence.check,
     tensor_memory.check,
     completion.check,
@@ -31,6 +32,16 @@ RULES: tuple[Callable[[Report], None], ...] = (
     proxies.check,
     mbarriers.check,
 )
+
+RULES: tuple[FunctionRule, ...] = (
+    *convergence.RULES,
+    *tensor_memory.RULES,
+    *completion.RULES,
+    *copies.RULES,
+    *proxies.RULES,
+    *mbarriers.RULES,
+)
+"""Every rule about whole functions."""
 
 
 def verify_functions(module: Module, block: tuple[int, ...] = ()) -> list[Finding]:
@@ -50,8 +61,8 @@ def _verify(
     module: Module, function: MachineFunction, block: tuple[int, ...], callees: Callees
 ) -> list[Finding]:
     report = Report(module, Analysis(function, block, callees))
-    for rule in RULES:
-        rule(report)
+    for check in CHECKS:
+        check(report)
     found = sorted(report.findings.values(), key=lambda f: (f.place.line, f.place.column))
     not_judged = [*_not_judged(function, report, block), *_not_followed(function, callees)]
     return [*not_judged, *found]

@@ -9,10 +9,43 @@ from __future__ import annotations
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.order import Order, before_all
 from isel.verifier.function.report import Report
+from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import Loaded, Where
 
 _PATTERNS = "tcgen05, Canonical synchronization patterns"
 _READS = (Kind.TENSOR_LOAD, Kind.TENSOR_STORE, Kind.DEALLOC)
+
+
+NO_COMMIT = FunctionRule(
+    "tcgen05.mma/no-commit",
+    "the MMA is not committed on every way to the end",
+    _PATTERNS,
+    expected="tcgen05.commit in the same thread, and a wait on its mbarrier",
+)
+_WAIT_HINT = (
+    "mbarrier.try_wait.parity until it succeeds, then tcgen05.fence::after_thread_sync, "
+    "then the access"
+)
+BEFORE_COMPLETION = FunctionRule(
+    "{op}/before-completion",
+    "the accumulator is accessed before the MMA is known to be complete",
+    _PATTERNS,
+    hint=_WAIT_HINT,
+)
+FREED_BEFORE_COMPLETION = FunctionRule(
+    "{op}/before-completion",
+    "tensor memory is freed while an MMA may still write it",
+    _PATTERNS,
+    hint=_WAIT_HINT,
+)
+BEFORE_FENCE = FunctionRule(
+    "{op}/before-fence",
+    "the accumulator is accessed before the MMA is known to be complete",
+    _PATTERNS,
+    expected="tcgen05.fence::after_thread_sync after the wait",
+    hint=_WAIT_HINT,
+)
+RULES = (NO_COMMIT, BEFORE_COMPLETION, FREED_BEFORE_COMPLETION, BEFORE_FENCE)
 
 
 def check(report: Report) -> None:
@@ -59,12 +92,9 @@ def _committed(report: Report, accumulator: Where) -> frozenset[Where] | None:
 
 def _not_committed(report: Report, index: int) -> None:
     report.add(
-        "tcgen05.mma/no-commit",
+        NO_COMMIT,
         index,
-        "the MMA is not committed on every way to the end",
         got="a way on which no tcgen05.commit follows in the thread that issues it",
-        expected="tcgen05.commit in the same thread, and a wait on its mbarrier",
-        section=_PATTERNS,
     )
 
 
@@ -88,22 +118,15 @@ def _read_after_completion(
             continue
         if not known.knows and event.index in early:
             continue
-        missing = (
-            "tcgen05.fence::after_thread_sync after the wait"
-            if known.knows
-            else f"a wait on mbarrier {names}, to which the MMA is committed"
-        )
+        got = f"{role} can come here without it"
+        if known.knows:
+            report.add(BEFORE_FENCE, event.index, got=got)
+            continue
         report.add(
-            f"{event.mi.row.head}/{'before-fence' if known.knows else 'before-completion'}",
+            FREED_BEFORE_COMPLETION if frees else BEFORE_COMPLETION,
             event.index,
-            "tensor memory is freed while an MMA may still write it"
-            if frees
-            else "the accumulator is accessed before the MMA is known to be complete",
-            got=f"{role} can come here without it",
-            expected=missing,
-            hint="mbarrier.try_wait.parity until it succeeds, then "
-            "tcgen05.fence::after_thread_sync, then the access",
-            section=_PATTERNS,
+            got=got,
+            expected=f"a wait on mbarrier {names}, to which the MMA is committed",
         )
 
 

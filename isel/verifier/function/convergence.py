@@ -10,12 +10,42 @@ from intrinsics.modifiers import LdStShape
 from intrinsics.row import Effect
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.report import Report
+from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import LANES, Loaded, Spread, Value
 
 _SINGLE = (Kind.MULTIPLY, Kind.COMMIT)
 """What one thread of the CTA issues for all."""
 
-_GRANULARITY = "tcgen05, Issue Granularity"
+ALIGNED = FunctionRule(
+    "{op}/aligned",
+    "an .aligned instruction is executed by a part of the warp",
+    expected="all threads of the warp",
+    hint="branch on a condition that all threads of the warp agree on, as tid.x / 32 == 0",
+    misses=False,
+)
+THREADS = FunctionRule(
+    "{op}/threads",
+    "{op} is issued by more than one thread",
+    "tcgen05, Issue Granularity",
+    expected="one thread, which issues it for the CTA",
+    hint="put it under elect.sync, or under a comparison of tid.x with one number",
+    misses=False,
+)
+UNIFORM_ADDRESS = FunctionRule(
+    "{op}/uniform-address",
+    "the threads of a warp give different addresses of tensor memory",
+    expected="one address, that of the first lane of the warp",
+    hint="the lane of a thread is implied: add the warp's first lane << 16 only",
+    misses=False,
+)
+LANE_QUARTER = FunctionRule(
+    "{op}/lane-quarter",
+    "a warp can access only the quarter of the lanes that its number has in its warpgroup",
+    "tcgen05, Access restrictions",
+    hint="add (warp % 4) << 21 to the address",
+    misses=False,
+)
+RULES = (ALIGNED, THREADS, UNIFORM_ADDRESS, LANE_QUARTER)
 
 
 def check(report: Report) -> None:
@@ -39,16 +69,10 @@ def _aligned(report: Report) -> None:
             if not certain and (not threads.part or report.analysis.graph.has_opaque):
                 continue
             report.add(
-                f"{event.mi.row.head}/aligned",
+                ALIGNED,
                 event.index,
-                "an .aligned instruction is executed by a part of the warp",
                 severity=Severity.ERROR if certain else Severity.REVIEW,
                 got=f"warp {walker.flow.warp.number}: {threads}",
-                expected="all threads of the warp",
-                hint="branch on a condition that all threads of the warp agree on, "
-                "as tid.x / 32 == 0",
-                section=event.mi.row.section,
-                absent=False,
             )
 
 
@@ -58,18 +82,8 @@ def _single_thread(report: Report) -> None:
         count = event.threads.count
         if count == 1 or (count is None and report.analysis.graph.has_opaque):
             continue
-        head = event.mi.row.head
-        report.add(
-            f"{head}/threads",
-            event.index,
-            f"{head} is issued by more than one thread",
-            severity=Severity.REVIEW if count is None else Severity.ERROR,
-            got=str(event.threads),
-            expected="one thread, which issues it for the CTA",
-            hint="put it under elect.sync, or under a comparison of tid.x with one number",
-            section=_GRANULARITY,
-            absent=False,
-        )
+        severity = Severity.REVIEW if count is None else Severity.ERROR
+        report.add(THREADS, event.index, severity=severity, got=str(event.threads))
 
 
 def _several_warps(report: Report) -> None:
@@ -80,16 +94,11 @@ def _several_warps(report: Report) -> None:
         events = [event for _, event in certain]
         if not events or events[0].kind not in _SINGLE or len(warps) < 2 or not _all_same(events):
             continue
-        head = events[0].mi.row.head
         report.add(
-            f"{head}/threads",
+            THREADS,
             index,
-            f"{head} is issued by more than one thread",
             got=f"a thread in each of {len(warps)} warps, with the same operands",
-            expected="one thread, which issues it for the CTA",
             hint="branch to it in one warp only, as with tid.x / 32 == 0",
-            section=_GRANULARITY,
-            absent=False,
         )
 
 
@@ -119,16 +128,7 @@ def _lane_quarters(report: Report) -> None:
 
 
 def _not_uniform(report: Report, event: Event, lanes: tuple[int, ...]) -> None:
-    report.add(
-        f"{event.mi.row.head}/uniform-address",
-        event.index,
-        "the threads of a warp give different addresses of tensor memory",
-        got=f"offsets {lanes[0]:#x}, {lanes[1]:#x}, …",
-        expected="one address, that of the first lane of the warp",
-        hint="the lane of a thread is implied: add the warp's first lane << 16 only",
-        section=event.mi.row.section,
-        absent=False,
-    )
+    report.add(UNIFORM_ADDRESS, event.index, got=f"offsets {lanes[0]:#x}, {lanes[1]:#x}, …")
 
 
 def _check_quarter(report: Report, event: Event, warp: int, offset: int | None) -> None:
@@ -140,12 +140,9 @@ def _check_quarter(report: Report, event: Event, warp: int, offset: int | None) 
     if lane in starts:
         return
     report.add(
-        f"{event.mi.row.head}/lane-quarter",
+        LANE_QUARTER,
         event.index,
-        f"warp {warp} can access lanes {own} to {own + LANES - 1} only",
-        got=f"lane {lane}",
-        expected=" or ".join(f"lane {s}" for s in starts),
-        hint="add (warp % 4) << 21 to the address",
-        section="tcgen05, Access restrictions",
-        absent=False,
+        got=f"lane {lane}, in warp {warp}",
+        expected=" or ".join(f"lane {s}" for s in starts)
+        + f", of lanes {own} to {own + LANES - 1}",
     )

@@ -11,7 +11,16 @@ from isel.verifier.function.mbarriers import signalled
 from isel.verifier.function.order import Order
 from isel.verifier.function.regions import overlap, variable_of
 from isel.verifier.function.report import Report
+from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import Where
+
+BEFORE_COPY = FunctionRule(
+    "{op}/before-copy",
+    "the MMA reads shared memory that a copy may not have filled yet",
+    "cp.async.bulk.tensor",
+    hint="mbarrier.try_wait.parity until it succeeds, before the MMA",
+)
+RULES = (BEFORE_COPY,)
 
 
 def check(report: Report) -> None:
@@ -35,13 +44,10 @@ def _read_before_copied(
         if known.knows:
             continue
         report.add(
-            f"{event.mi.row.head}/before-copy",
+            BEFORE_COPY,
             event.index,
-            "the MMA reads shared memory that a copy may not have filled yet",
             got=f"{role} can come here without a wait on mbarrier {names}",
             expected=f"a wait on mbarrier {names}, which the copy to {name} signals",
-            hint="mbarrier.try_wait.parity until it succeeds, before the MMA",
-            section="cp.async.bulk.tensor",
         )
 
 

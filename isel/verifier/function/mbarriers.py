@@ -9,10 +9,32 @@ from intrinsics.findings import Severity
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.order import Order
 from isel.verifier.function.report import Report
+from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import Symbol, Where, where
 
 _ARRIVALS = (Kind.ARRIVE, Kind.COMMIT)
 _USES = (Kind.ASK, *_ARRIVALS)
+
+
+UNINITIALIZED = FunctionRule(
+    "mbarrier/uninitialized",
+    "{op} on what is no mbarrier",
+    "mbarrier.init",
+    hint="mbarrier.init by one thread, then a barrier",
+)
+PUBLISHED = FunctionRule(
+    "mbarrier/published",
+    "an mbarrier is used before its initialisation is known",
+    "mbarrier.init",
+    expected="a barrier between mbarrier.init and the first use by another thread",
+    hint="mbarrier.init; fence.mbarrier_init.release.cluster; bar.sync",
+)
+ARRIVALS = FunctionRule(
+    "mbarrier/arrivals",
+    "an mbarrier waits for more arrivals than there are",
+    "mbarrier.init",
+)
+RULES = (UNINITIALIZED, PUBLISHED, ARRIVALS)
 
 
 def check(report: Report) -> None:
@@ -46,13 +68,10 @@ def _initialised(
         if place is None or not _is_own(report, place) or any(place.meets(i) for i in inits):
             continue
         report.add(
-            "mbarrier/uninitialized",
+            UNINITIALIZED,
             event.index,
-            f"{event.mi.row.head} on what is no mbarrier",
             got=f"{place}, which no mbarrier.init makes one",
             expected=_made(inits),
-            hint="mbarrier.init by one thread, then a barrier",
-            section="mbarrier.init",
         )
 
 
@@ -85,13 +104,9 @@ def _published(report: Report, places: frozenset[Where]) -> None:
         if known.knows:
             continue
         report.add(
-            "mbarrier/published",
+            PUBLISHED,
             event.index,
-            "an mbarrier is used before its initialisation is known",
             got=f"{role} can come to it without a barrier after mbarrier.init of {_used(event)}",
-            expected="a barrier between mbarrier.init and the first use by another thread",
-            hint="mbarrier.init; fence.mbarrier_init.release.cluster; bar.sync",
-            section="mbarrier.init",
         )
 
 
@@ -119,13 +134,11 @@ def _counts(report: Report, inits: list[Event], uses: list[tuple[Event, Where | 
             continue
         total, repeats = arrivals
         report.add(
-            "mbarrier/arrivals",
+            ARRIVALS,
             init.index,
-            "an mbarrier waits for more arrivals than there are",
             severity=Severity.REVIEW if repeats else Severity.ERROR,
             got=f"{place} expects {count}; " + _said(total, repeats),
             expected=f"{count} arrivals in a phase, or mbarrier.init with {total or 'their count'}",
-            section="mbarrier.init",
         )
 
 

@@ -11,10 +11,22 @@ from intrinsics.findings import Severity
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.regions import overlap
 from isel.verifier.function.report import Report
+from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import Where
 
 _READERS = (Kind.MULTIPLY, Kind.COPY_OUT)
 _SYNCS = (Kind.BARRIER, Kind.BARRIER_ARRIVE, Kind.ARRIVE, Kind.DONE, Kind.WARP_SYNC)
+
+
+PROXY_FENCE = FunctionRule(
+    "shared/proxy-fence",
+    "shared memory is written by threads and read through the async proxy without a fence",
+    "tcgen05, Shared Memory Accesses",
+    expected="fence.proxy.async between the store and the read",
+    hint="fence.proxy.async.shared::cta after the stores, before the barrier or the arrival that "
+    "tells the reader",
+)
+RULES = (PROXY_FENCE,)
 
 
 def check(report: Report) -> None:
@@ -71,13 +83,8 @@ def _report(report: Report, reader: Event, read: Where | None, stores: list[Even
         if certain is None:
             continue
         report.add(
-            "shared/proxy-fence",
+            PROXY_FENCE,
             store.index,
-            "shared memory is written by threads and read through the async proxy without a fence",
             severity=Severity.ERROR if certain else Severity.REVIEW,
             got=f"{store.place}, which {report.line(reader.index)} reads",
-            expected="fence.proxy.async between the store and the read",
-            hint="fence.proxy.async.shared::cta after the stores, before the barrier or the "
-            "arrival that tells the reader",
-            section="tcgen05, Shared Memory Accesses",
         )

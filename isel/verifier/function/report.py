@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import MachineInstr, Module
 from isel.verifier.function.roles import Analysis
+from isel.verifier.function.rule import FunctionRule
 from isel.verifier.record import place_of
 
 
@@ -17,8 +18,8 @@ from isel.verifier.record import place_of
 class Report:
     """What the rules found in a function.
 
-    A rule that misses something says so with `absent`: where statements were not understood, what
-    it misses may be among them, and the finding is no error.
+    Where statements were not understood, what a rule misses may be among them: it reports a review
+    instead of an error.
     """
 
     module: Module
@@ -27,34 +28,35 @@ class Report:
 
     def add(
         self,
-        rule: str,
+        rule: FunctionRule,
         index: int,
-        message: str,
         *,
-        severity: Severity = Severity.ERROR,
-        got: str = "",
+        got: str,
         expected: str = "",
         hint: str = "",
-        section: str = "",
-        absent: bool = True,
+        severity: Severity | None = None,
     ) -> None:
-        """Report something about a record; a second finding of the same rule on it says no more."""
-        if (rule, index) in self.findings:
-            return
+        """Report something about a record; a second finding of the same rule on it says no more.
+
+        `expected`, `hint` and `severity` are the rule's own unless they are given.
+        """
         mi = self.record(index)
-        if absent and severity is Severity.ERROR and self.analysis.graph.has_opaque:
+        name = rule.id.format(op=mi.row.head)
+        if (name, index) in self.findings:
+            return
+        severity = severity or rule.severity
+        if rule.misses and severity is Severity.ERROR and self.analysis.graph.has_opaque:
             severity = Severity.REVIEW
-        place = place_of(self.module.locations[mi.loc], self.analysis.function.name)
-        self.findings[rule, index] = Finding(
-            rule,
+        self.findings[name, index] = Finding(
+            name,
             severity,
-            message,
-            place,
+            rule.text.format(op=mi.row.head),
+            place_of(self.module.locations[mi.loc], self.analysis.function.name),
             op=mi.row.spell(mi.facts()),
             got=got,
-            expected=expected,
-            hint=hint,
-            section=f"PTX ISA, {section}" if section else "",
+            expected=expected or rule.expected,
+            hint=hint or rule.hint,
+            section=f"PTX ISA, {rule.section or mi.row.section}",
         )
 
     def record(self, index: int) -> MachineInstr:

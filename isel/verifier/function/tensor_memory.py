@@ -16,10 +16,116 @@ from isel.verifier.function.order import Order, before_all
 from isel.verifier.function.paths import Walk
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
+from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import Loaded, Parameter, Symbol, Where
 
 _USES = (Kind.MULTIPLY, Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
 _ALLOC, _DEALLOC = "tcgen05.alloc", "tcgen05.dealloc"
+
+CTA_GROUPS = FunctionRule(
+    "tcgen05/cta-groups",
+    "a kernel uses cta_group::1 and cta_group::2",
+    _ALLOC,
+    expected="the same .cta_group in all its tcgen05 instructions",
+    misses=False,
+    ptxas="refuses, as it generates code",
+)
+UNALLOCATED = FunctionRule(
+    "tcgen05/unallocated",
+    "tensor memory is used, and nothing allocates it",
+    "Tensor Memory Allocation",
+    expected="tcgen05.alloc before the first use",
+)
+MAYBE_UNALLOCATED = FunctionRule(
+    "tcgen05/unallocated",
+    "tensor memory is used, and was not allocated on every way here",
+    "Tensor Memory Allocation",
+    expected="tcgen05.alloc before the first use",
+)
+WARPS = FunctionRule(
+    "{op}/warps",
+    "{op} is executed by more than one warp",
+    "tcgen05, Issue Granularity",
+    expected="one warp",
+    hint="branch to it in one warp only, as with tid.x / 32 == 0",
+    misses=False,
+)
+AGAIN = FunctionRule(
+    "tcgen05.alloc/again",
+    "tensor memory is allocated again before it was freed",
+    _ALLOC,
+    expected="tcgen05.dealloc first, or another slot",
+    hint="the earlier address is lost, and the columns with it",
+)
+ADDRESS = FunctionRule(
+    "tcgen05.dealloc/address",
+    "what is freed is not an address that an allocation gave",
+    _DEALLOC,
+    misses=False,
+)
+COUNT = FunctionRule(
+    "tcgen05.dealloc/count",
+    "other columns are freed than were allocated",
+    _DEALLOC,
+    misses=False,
+)
+FREED_TWICE = FunctionRule(
+    "tcgen05.dealloc/twice",
+    "tensor memory is freed twice",
+    _DEALLOC,
+    expected="one tcgen05.dealloc for each tcgen05.alloc",
+)
+FREED_UNALLOCATED = FunctionRule(
+    "tcgen05.dealloc/unallocated",
+    "tensor memory is freed before it is allocated",
+    _DEALLOC,
+    expected="one tcgen05.dealloc for each tcgen05.alloc",
+)
+FREED = FunctionRule(
+    "tcgen05/freed",
+    "tensor memory is used after it was freed",
+    _DEALLOC,
+    expected="tcgen05.dealloc after the last use",
+    misses=False,
+)
+NEVER_FREED = FunctionRule(
+    "tcgen05.alloc/never-freed",
+    "tensor memory is not freed on every way to the end",
+    _ALLOC,
+    expected="tcgen05.dealloc before the kernel exits",
+)
+AFTER_RELINQUISH = FunctionRule(
+    "tcgen05.alloc/after-relinquish",
+    "tensor memory is allocated after the permit to do so was given up",
+    "tcgen05.relinquish_alloc_permit",
+    expected="all allocations before it",
+    misses=False,
+)
+PUBLISHED = FunctionRule(
+    "tcgen05.alloc/published",
+    "the address of tensor memory is read before it is there",
+    _ALLOC,
+    expected="a barrier between tcgen05.alloc and the load",
+    hint="tcgen05.alloc; tcgen05.fence::before_thread_sync; bar.sync; "
+    "tcgen05.fence::after_thread_sync; ld.shared",
+)
+FENCE = FunctionRule(
+    "tcgen05.alloc/fence",
+    "tensor memory of another warp's allocation is used without a fence",
+    "tcgen05.fence",
+    Severity.REVIEW,
+    expected="tcgen05.fence::after_thread_sync between the barrier and the first use",
+)
+UNUSED = FunctionRule(
+    "tcgen05.alloc/unused",
+    "tensor memory is allocated, and nothing uses it",
+    _ALLOC,
+    Severity.WARNING,
+)
+RULES = (
+    CTA_GROUPS, UNALLOCATED, MAYBE_UNALLOCATED, WARPS, AGAIN, ADDRESS, COUNT, FREED_TWICE,
+    FREED_UNALLOCATED, FREED, NEVER_FREED, AFTER_RELINQUISH, PUBLISHED, FENCE, UNUSED,
+)  # fmt: skip
 
 Slot: TypeAlias = Loaded
 """Where an allocation's address stands in shared memory."""
@@ -64,13 +170,9 @@ def _one_group(report: Report) -> None:
             first = index, group
         elif group is not first[1]:
             report.add(
-                "tcgen05/cta-groups",
+                CTA_GROUPS,
                 index,
-                "a kernel uses cta_group::1 and cta_group::2",
                 got=f".{_spelled(group)}, after {report.line(first[0])} with .{_spelled(first[1])}",
-                expected="the same .cta_group in all its tcgen05 instructions",
-                section="tcgen05.alloc",
-                absent=False,
             )
 
 
@@ -85,13 +187,10 @@ def _allocated_at_all(report: Report) -> None:
     for event in report.analysis.events(*_USES):
         given = [v for _, v in tensor_operands(event) if isinstance(v.base, Parameter)]
         report.add(
-            "tcgen05/unallocated",
+            UNALLOCATED,
             event.index,
-            "tensor memory is used, and nothing allocates it",
             severity=Severity.REVIEW if given else Severity.ERROR,
             got="no tcgen05.alloc in the module",
-            expected="tcgen05.alloc before the first use",
-            section="Tensor Memory Allocation",
         )
 
 
@@ -114,17 +213,7 @@ def _one_warp_allocates(report: Report) -> None:
             continue
         if len({e.place for _, e in found}) > 1 or event.place is None:
             continue  # each warp at a place of its own
-        head = event.mi.row.head
-        report.add(
-            f"{head}/warps",
-            index,
-            f"{head} is executed by more than one warp",
-            got=", ".join(f"warp {warp}" for warp, _ in found),
-            expected="one warp",
-            hint="branch to it in one warp only, as with tid.x / 32 == 0",
-            section="tcgen05, Issue Granularity",
-            absent=False,
-        )
+        report.add(WARPS, index, got=", ".join(f"warp {warp}" for warp, _ in found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,13 +264,9 @@ def _allocate(report: Report, life: _Life, event: Event) -> _Life:
         return replace(life, unclear=True)
     if any(s == slot for s, _, _ in life.live) and not life.unclear:
         report.add(
-            f"{_ALLOC}/again",
+            AGAIN,
             event.index,
-            "tensor memory is allocated again before it was freed",
             got=f"{slot.variable} still holds the address of an allocation",
-            expected="tcgen05.dealloc first, or another slot",
-            hint="the earlier address is lost, and the columns with it",
-            section=_ALLOC,
         )
     live = {entry for entry in life.live if entry[0] != slot}
     return replace(
@@ -195,27 +280,16 @@ def _free(report: Report, life: _Life, event: Event, own: set[Slot | None]) -> _
     assert isinstance(place.base, Loaded)
     slot = place.base
     if place.offset:
-        report.add(
-            f"{_DEALLOC}/address",
-            event.index,
-            "what is freed is not an address that an allocation gave",
-            got=str(place),
-            expected=f"[{slot.variable}], unchanged",
-            section=_DEALLOC,
-            absent=False,
-        )
+        report.add(ADDRESS, event.index, got=str(place), expected=f"[{slot.variable}], unchanged")
     entry = next((e for e in life.live if e[0] == slot), None)
     if entry is None:
         _check_free_of_nothing(report, life, event, slot, own)
     elif None not in (entry[1], event.count) and entry[1] != event.count:
         report.add(
-            f"{_DEALLOC}/count",
+            COUNT,
             event.index,
-            "other columns are freed than were allocated",
             got=f"{event.count} columns",
             expected=f"{entry[1]} columns, as {report.line(entry[2])}",
-            section=_DEALLOC,
-            absent=False,
         )
     return replace(
         life, live=life.live - {entry} if entry else life.live, freed=life.freed | {slot}
@@ -229,14 +303,9 @@ def _check_free_of_nothing(
         return
     twice = slot in life.freed
     report.add(
-        f"{_DEALLOC}/{'twice' if twice else 'unallocated'}",
+        FREED_TWICE if twice else FREED_UNALLOCATED,
         event.index,
-        "tensor memory is freed twice"
-        if twice
-        else "tensor memory is freed before it is allocated",
         got=f"a way on which [{slot.variable}] " + ("was freed" if twice else "is not allocated"),
-        expected="one tcgen05.dealloc for each tcgen05.alloc",
-        section=_DEALLOC,
     )
 
 
@@ -247,24 +316,9 @@ def _check_use(report: Report, life: _Life, event: Event, own: set[Slot | None])
         if not isinstance(slot, Loaded) or slot in live:
             continue
         if slot in own and slot not in life.freed and not life.unclear:
-            report.add(
-                "tcgen05/unallocated",
-                event.index,
-                "tensor memory is used, and was not allocated on every way here",
-                got=f"{name} in [{slot.variable}]",
-                expected="tcgen05.alloc before the first use",
-                section="Tensor Memory Allocation",
-            )
+            report.add(MAYBE_UNALLOCATED, event.index, got=f"{name} in [{slot.variable}]")
         if slot in life.freed:
-            report.add(
-                "tcgen05/freed",
-                event.index,
-                "tensor memory is used after it was freed",
-                got=f"{name} in [{slot.variable}]",
-                expected="tcgen05.dealloc after the last use",
-                section=_DEALLOC,
-                absent=False,
-            )
+            report.add(FREED, event.index, got=f"{name} in [{slot.variable}]")
 
 
 def _check_end(report: Report, role: Role, walk: Walk[_Life]) -> None:
@@ -274,12 +328,7 @@ def _check_end(report: Report, role: Role, walk: Walk[_Life]) -> None:
             if life.unclear or slot in elsewhere:
                 continue
             report.add(
-                f"{_ALLOC}/never-freed",
-                index,
-                "tensor memory is not freed on every way to the end",
-                got="a way through " + " → ".join(_short(walk.way(point))),
-                expected="tcgen05.dealloc before the kernel exits",
-                section=_ALLOC,
+                NEVER_FREED, index, got="a way through " + " → ".join(_short(walk.way(point)))
             )
 
 
@@ -317,15 +366,7 @@ def _is(event: Event, other: Event) -> bool:
 
 
 def _after_relinquish(report: Report, event: Event, got: str) -> None:
-    report.add(
-        f"{_ALLOC}/after-relinquish",
-        event.index,
-        "tensor memory is allocated after the permit to do so was given up",
-        got=got,
-        expected="all allocations before it",
-        section="tcgen05.relinquish_alloc_permit",
-        absent=False,
-    )
+    report.add(AFTER_RELINQUISH, event.index, got=got)
 
 
 def _published(report: Report, slot: Slot) -> None:
@@ -335,25 +376,16 @@ def _published(report: Report, slot: Slot) -> None:
     for role, event, known in order.unaware(lambda e: _is_read(e, reads)):
         if not known.knows:
             report.add(
-                f"{_ALLOC}/published",
+                PUBLISHED,
                 event.index,
-                "the address of tensor memory is read before it is there",
                 got=f"{role} reads {slot.variable}, and no barrier after the allocation orders it",
-                expected="a barrier between tcgen05.alloc and the load",
-                hint="tcgen05.alloc; tcgen05.fence::before_thread_sync; bar.sync; "
-                "tcgen05.fence::after_thread_sync; ld.shared",
-                section=_ALLOC,
             )
     for role, event, known in order.unaware(lambda e: _uses(e, slot)):
         if known.knows and not known.fenced:
             report.add(
-                f"{_ALLOC}/fence",
+                FENCE,
                 event.index,
-                "tensor memory of another warp's allocation is used without a fence",
-                severity=Severity.REVIEW,
                 got=f"{role}: a barrier, and no tcgen05.fence::after_thread_sync after it",
-                expected="tcgen05.fence::after_thread_sync between the barrier and the first use",
-                section="tcgen05.fence",
             )
 
 
@@ -372,12 +404,9 @@ def _used(report: Report, slot: Slot) -> None:
     for event in report.analysis.events(Kind.ALLOC):
         if slot_of(event) == slot:
             report.add(
-                f"{_ALLOC}/unused",
+                UNUSED,
                 event.index,
-                "tensor memory is allocated, and nothing uses it",
-                severity=Severity.WARNING,
                 got=f"no tcgen05.mma, ld or st at an address from [{slot.variable}]",
-                section=_ALLOC,
             )
 
 
