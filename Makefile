@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit gpu-test bench reference clean
+.PHONY: help demo test lint types unit gpu-test bench docs clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,8 +34,8 @@ bench: $(READY) ## speed and machine code: ratios of nvgen's to LLVM's, in one r
 	$(BIN)/python tests/benchmarks/compile_speed.py
 	$(BIN)/python tests/benchmarks/machine_code.py
 
-reference: $(READY) ## write intrinsics/reference anew from the rows
-	$(BIN)/python -m intrinsics.reference_page
+docs: $(READY) ## write intrinsics/reference anew from the rows and rules
+	$(BIN)/python -m isel.reference
 
 clean: ## remove .venv and what the tools left behind
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks build *.egg-info

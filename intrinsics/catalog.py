@@ -23,12 +23,18 @@ _CHAPTERS = (
 
 
 @functools.cache
+def chapters() -> dict[str, tuple[Row, ...]]:
+    """The rows of the machine by chapter, which is the name of their module."""
+    return {
+        chapter: tuple(importlib.import_module(f"intrinsics.rows.{chapter}").ROWS)
+        for chapter in _CHAPTERS
+    }
+
+
+@functools.cache
 def rows() -> tuple[Row, ...]:
     """Every row of the machine, chapter by chapter."""
-    found: list[Row] = []
-    for chapter in _CHAPTERS:
-        found += importlib.import_module(f"intrinsics.rows.{chapter}").ROWS
-    return tuple(found)
+    return tuple(itertools.chain.from_iterable(chapters().values()))
 
 
 @functools.cache

@@ -1,131 +1,37 @@
-"""The reference pages, derived from the rows.
+"""The reference pages that are made from the rows.
 
-Instructions, coverage, opcode numbers, fixes, and the walkthrough's spelling.
+Instructions by chapter, coverage, opcode numbers, fixes, and the walkthrough's spelling.
 
-Layer: intrinsics.  `python -m intrinsics.reference_page` writes them to `intrinsics/reference`; a
-test holds them up to date.
+Layer: intrinsics.  Input: rows and tables.  Output: pages of Markdown, which `isel.reference`
+writes together with the table of rules.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
-from intrinsics.catalog import rows, spellings_of, walkthrough_spellings
+from intrinsics.catalog import chapters, rows, spellings_of, walkthrough_spellings
 from intrinsics.fixes import FIXES
-from intrinsics.legality import expected, in_order, text_of
-from intrinsics.modifiers import Modifier
-from intrinsics.row import Axis, By, Fact, Guard, Literal, Operand, Row, Rule
-from intrinsics.targets import Capability, spell
+from intrinsics.reference_row import MADE, anchor, chapter_page, simulated
+from intrinsics.row import Row
+from intrinsics.targets import EVERY_TARGET, spell
 from intrinsics.walkthrough_forms import FORMS
-
-FOLDER = Path(__file__).parent / "reference"
 
 
 def pages() -> dict[str, str]:
     """Every page, by file name."""
     return {
-        "instructions.md": "\n".join(_instructions()) + "\n",
-        "coverage.md": "\n".join(_coverage()) + "\n",
-        "opcodes.md": "\n".join(_opcodes()) + "\n",
-        "fixes.md": "\n".join(_fixes()) + "\n",
-        "walkthrough.md": "\n".join(_walkthrough()) + "\n",
+        **{f"{name}.md": _text(chapter_page(name, found)) for name, found in chapters().items()},
+        "coverage.md": _text(_coverage()),
+        "opcodes.md": _text(_opcodes()),
+        "fixes.md": _text(_fixes()),
+        "walkthrough.md": _text(_walkthrough()),
     }
 
 
-def main() -> None:
-    """Write the pages."""
-    FOLDER.mkdir(exist_ok=True)
-    for name, text in pages().items():
-        (FOLDER / name).write_text(text)
-
-
-_MADE = "Made from the rows by `make reference`; do not edit.\n"
-
-
-# ---- instructions ----------------------------------------------------------------------------
-
-
-def _instructions() -> Iterator[str]:
-    yield "# Instructions\n"
-    yield _MADE
-    for row in rows():
-        if row.section:
-            yield from _instruction(row)
-
-
-def _instruction(row: Row) -> Iterator[str]:
-    yield f"## {row.id}\n"
-    yield f"    {_name(row)}  {row.syntax}".rstrip()
-    yield ""
-    yield f"PTX ISA, {row.section}. {_capability(row.needs)}"
-    yield ""
-    for axis in row.axis.values():
-        optional = " (optional)" if axis.optional else ""
-        yield f"- `.{axis.name}`{optional}: " + ", ".join(f"`{v.ptx}`" for v in axis.values)
-    for operand in row.operands:
-        yield f"- {operand.name}: {_operand(operand)}"
-    if row.axis or row.operands:
-        yield ""
-    if row.rules:
-        yield "| rule | when | must | message |"
-        yield "|---|---|---|---|"
-        for rule in row.rules:
-            yield f"| {rule.id} | {_guard(rule.guard)} | {_demand(rule)} | {text_of(rule)} |"
-        yield ""
-
-
-def _name(row: Row) -> str:
-    parts = [row.head]
-    for item in row.items:
-        text = item.ptx if isinstance(item, Literal) else _axis_text(item)
-        parts.append(text)
-    return "".join(parts)
-
-
-def _axis_text(axis: Axis) -> str:
-    if len(axis.values) == 1:
-        text = axis.values[0].ptx
-    else:
-        glued = axis.values[0].ptx.startswith("::")
-        text = ("::" if glued else ".") + axis.name
-    return f"{{{text}}}" if axis.optional else text
-
-
-def _capability(capability: Capability) -> str:
-    return f"Targets: {spell(capability.targets)}, PTX {capability.since} or later."
-
-
-def _operand(operand: Operand) -> str:
-    type_ = operand.type
-    if isinstance(type_, By):
-        named = f"a type that .{type_.axis} decides"
-    elif isinstance(type_, str):
-        named = f"of type .{type_}"
-    else:
-        named = f"of type {type_.ptx}"
-    numbers = operand.numbers
-    limits = "" if isinstance(numbers, By) or str(numbers) == "any integer" else f"; {numbers}"
-    return f"{operand.access.value}s, {operand.kind.value}, {named}{limits}"
-
-
-def _guard(guard: Guard) -> str:
-    return "; ".join(
-        f"{name}: " + ", ".join(map(_fact, in_order(allowed))) for name, allowed in guard.terms
-    )
-
-
-def _fact(fact: Fact) -> str:
-    if isinstance(fact, Modifier):
-        return f"`{fact.ptx}`" if fact.ptx.startswith((".", ":")) else fact.value
-    return {True: "given", False: "absent", None: "absent"}[fact]
-
-
-def _demand(rule: Rule) -> str:
-    if isinstance(rule.demand, Guard):
-        return _guard(rule.demand)
-    return expected(rule) if isinstance(rule.demand, Capability) else "never"
+def _text(lines: Iterable[str]) -> str:
+    return "\n".join(lines) + "\n"
 
 
 # ---- coverage --------------------------------------------------------------------------------
@@ -133,18 +39,27 @@ def _demand(rule: Rule) -> str:
 
 def _coverage() -> Iterator[str]:
     yield "# Coverage\n"
-    yield _MADE
-    yield "| instruction | LLVM intrinsics | CPU simulator |"
-    yield "|---|---|---|"
-    for row in rows():
-        if row.section:
-            yield f"| {row.id} | {len(spellings_of(row)) or ''} | {_simulated(row)} |"
+    yield MADE
+    yield "| instruction | targets | since PTX | LLVM intrinsics | rules | CPU simulator |"
+    yield "|---|---|---|---|---|---|"
+    for chapter, found in chapters().items():
+        for row in found:
+            if row.section:
+                yield _covered(chapter, row)
 
 
-def _simulated(row: Row) -> str:
-    if not row.simulated:
-        return "no"
-    return "yes" + (f", but for {', '.join(row.unsimulated)}" if row.unsimulated else "")
+def _covered(chapter: str, row: Row) -> str:
+    link = f"[{row.id}]({chapter}.md#{anchor(row.id)})"
+    needs = row.needs
+    cells = (
+        link,
+        "all" if needs.targets == EVERY_TARGET else spell(needs.targets),
+        str(needs.since),
+        str(len(spellings_of(row)) or ""),
+        str(len(row.rules) or ""),
+        simulated(row),
+    )
+    return "| " + " | ".join(cells) + " |"
 
 
 # ---- opcodes ---------------------------------------------------------------------------------
@@ -152,7 +67,7 @@ def _simulated(row: Row) -> str:
 
 def _opcodes() -> Iterator[str]:
     yield "# Opcode numbers\n"
-    yield _MADE
+    yield MADE
     yield "| number | opcode |"
     yield "|---|---|"
     numbered = {number: name for row in rows() for name, number in row.numbers.items()}
@@ -162,7 +77,7 @@ def _opcodes() -> Iterator[str]:
 
 def _fixes() -> Iterator[str]:
     yield "# Where the manual, LLVM or ptxas is wrong or unclear\n"
-    yield _MADE
+    yield MADE
     yield "| subject | source | says | holds | shown by | found |"
     yield "|---|---|---|---|---|---|"
     for fix in FIXES:
@@ -177,7 +92,7 @@ def _fixes() -> Iterator[str]:
 
 def _walkthrough() -> Iterator[str]:
     yield "# The walkthrough's spelling of tcgen05\n"
-    yield _MADE
+    yield MADE
     yield "Intrinsics that a whole CTA calls together; the pass `expand-walkthrough` makes the"
     yield "machine's instructions of their records. The multiply carries its atom as metadata:"
     yield '`!nvgen.atom !{!"sm100_umma_m64n128k16_f32_bf16_bf16", !"MN", !"K"}`.\n'
@@ -196,7 +111,3 @@ def _walkthrough() -> Iterator[str]:
         yield (
             f"| {form.text} | {form.judge.value} | {form.why} | {form.instead} | {form.section} |"
         )
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,71 @@
+"""The reference: the pages made from the rows, and the table of all rules.
+
+Layer: isel.  `python -m isel.reference` (`make docs`) writes the pages to `intrinsics/reference`; a
+test holds them up to date.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from intrinsics import reference_page
+from intrinsics.catalog import chapters
+from intrinsics.legality import text_of
+from intrinsics.reference_row import MADE, anchor, ptxas_says
+from intrinsics.row import Row, Rule
+from isel.verifier.function.check import RULES
+from isel.verifier.function.rule import FunctionRule
+
+FOLDER = Path(reference_page.__file__).parent / "reference"
+
+
+def pages() -> dict[str, str]:
+    """Every page, by file name."""
+    return {**reference_page.pages(), "rules.md": "\n".join(_rules()) + "\n"}
+
+
+def main() -> None:
+    """Write the pages."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text)
+
+
+def _rules() -> Iterator[str]:
+    yield "# Rules\n"
+    yield MADE
+    yield "What the verifier says, and what ptxas says of the same. A rule of an instruction is"
+    yield "judged at every level; the others from the level on that the heading names.\n"
+    yield "## Functions\n"
+    yield "`{op}` stands for the instruction that is blamed.\n"
+    yield "| rule | severity | message | PTX ISA | ptxas |"
+    yield "|---|---|---|---|---|"
+    yield from map(_function_rule, RULES)
+    for chapter, rows in chapters().items():
+        yield from _chapter(chapter, rows)
+
+
+def _function_rule(rule: FunctionRule) -> str:
+    section = rule.section or "the instruction's own section"
+    cells = (rule.id, rule.severity.value, rule.text, section, rule.ptxas)
+    return "| " + " | ".join(cells) + " |"
+
+
+def _chapter(chapter: str, rows: tuple[Row, ...]) -> Iterator[str]:
+    rules = [(row, rule) for row in rows for rule in row.rules]
+    if not rules:
+        return
+    yield f"\n## {chapter}\n"
+    yield "| rule | message | PTX ISA | ptxas |"
+    yield "|---|---|---|---|"
+    yield from dict.fromkeys(_row_rule(chapter, row, rule) for row, rule in rules)
+
+
+def _row_rule(chapter: str, row: Row, rule: Rule) -> str:
+    link = f"[{row.head}/{rule.id}]({chapter}.md#{anchor(row.id)})"
+    return f"| {link} | {text_of(rule)} | {row.section} | {ptxas_says(rule)} |"
+
+
+if __name__ == "__main__":
+    main()
