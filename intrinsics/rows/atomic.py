@@ -63,7 +63,10 @@ _PLACES: tuple[Rule, ...] = (
 )
 
 _EXCHANGE = when(op=AtomicOp.EXCH).must("atom-type", type=(T.B32, T.B64, T.B128))
-_LONG = when(type=T.B128).needs("b128-version", since("8.3", at_least(90)))
+_LONG = (
+    when(type=T.B128).needs("b128-version", since("8.3", at_least(90))),
+    when(type=T.B128, scope=Scope.SYS).needs("b128-sys-version", since("8.4", at_least(90))),
+)
 
 _RULES: tuple[Rule, ...] = (
     *_PLACES,
@@ -76,7 +79,7 @@ _RULES: tuple[Rule, ...] = (
         "atom-vector", "a least or greatest of half floats comes as a vector only", vec=tuple(Vec)),
     when(type=(*_HALVES, *_PAIRS)).must("atom-noftz", noftz=NoFtz.NOFTZ),
     when(noftz=NoFtz.NOFTZ).must("atom-noftz", type=(*_HALVES, *_PAIRS, T.F32)),
-    when(noftz=NoFtz.NOFTZ, type=T.F32).needs("atom-noftz-version", since("9.4")),
+    when(noftz=NoFtz.NOFTZ, type=T.F32).needs("atom-noftz-target", since("9.4", at_least(90))),
     *(when(vec=v).must("atom-vector", type=types) for v, types in _VECTOR_TYPES),
     when(vec=tuple(Vec)).must("atom-vector", "vectors are for global memory",
                               space=absent_or(Space.GLOBAL)),
@@ -107,7 +110,7 @@ ATOM = Row(
         address("a", "space", stored=True),
         _VALUE, _POLICY,
     ),
-    tied={"cache_hint": "policy"}, section="atom", rules=(*_RULES, _EXCHANGE, _LONG),
+    tied={"cache_hint": "policy"}, section="atom", rules=(*_RULES, _EXCHANGE, *_LONG),
     effects=_WHOLE,
 )
 
@@ -122,7 +125,7 @@ ATOM_CAS = Row(
         address("a", "space", stored=True),
         value("b", "type"), value("c", "type"),
     ),
-    section="atom", rules=(*_PLACES, _LONG), effects=_WHOLE,
+    section="atom", rules=(*_PLACES, *_LONG), effects=_WHOLE,
 )
 
 RED = Row(

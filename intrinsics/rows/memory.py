@@ -68,6 +68,7 @@ _SPACES = (
 # fmt: off
 _VECTORS: tuple[Rule, ...] = (
     when(type=ScalarType.B128).needs("b128-version", since("8.3")),
+    when(type=ScalarType.B128, scope=Scope.SYS).needs("b128-sys-version", since("8.4")),
     when(type=ScalarType.B128).must("vector-size", "a .b128 stands alone", vec=None),
     when(vec=Vec.V8, type=tuple(t for t in DATA_TYPES if t.bits == 64)).is_wrong(
         "vector-size", "a vector access moves at most 256 bits"),

@@ -84,6 +84,9 @@ L0:
 """
 """The text in front of the first statement, with ``{ptx}`` and ``{target}`` to be filled in."""
 
+_WIDE_REGISTERS = (8, 3)
+"""The first PTX version with registers of 128 bits; in older ones the preamble declares none."""
+
 _FIRST_LINE = PREAMBLE.count("\n") + 1
 _FILE = "m.ptx"
 _MESSAGE = re.compile(rf"ptxas {re.escape(_FILE)}, line (\d+); (\w+)\s*: (.*)")
@@ -143,7 +146,10 @@ def find_ptxas() -> str:
 
 def module_text(statements: Sequence[str], target: str, ptx: str) -> str:
     """The module that ptxas is given for these statements: the preamble and one line for each."""
-    return PREAMBLE.format(target=target, ptx=ptx) + "".join(s + "\n" for s in statements) + "}\n"
+    preamble = PREAMBLE.format(target=target, ptx=ptx)
+    if tuple(map(int, ptx.split("."))) < _WIDE_REGISTERS:
+        preamble = preamble.replace(".reg .b128 %q<4>;", "")
+    return preamble + "".join(s + "\n" for s in statements) + "}\n"
 
 
 def line_of(index: int) -> int:
