@@ -2,8 +2,8 @@
 
 Layer: asmprinter.  Input: `tcgen05.ld.sync.aligned.32x32b.x8.b32`.  Output: the rows that the name
 may belong to, with their axes filled and everything that does not fit.  The longest head wins;
-after it modifiers may stand in any order, but for types and state spaces, whose order tells them
-apart. PTX ISA, Instruction Statements.
+after it modifiers may stand in any order, but for types, state spaces and formats, whose order
+tells them apart. PTX ISA, Instruction Statements.
 """
 
 from __future__ import annotations
@@ -13,11 +13,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from intrinsics.catalog import OTHER_HEADS, Head, find_head, other_instructions
-from intrinsics.modifiers import Modifier, ScalarType, Space
+from intrinsics.modifiers import CopyFormat, Modifier, ScalarType, Space
 from intrinsics.row import Axis, Fact, Literal, Problem, Row
 
 TWICE = ("sync", "sat", "relu", "uni", "approx", "satfinite", "NaN")
 """Modifiers that ptxas lets stand twice, in the head and after it."""
+
+_ORDERED: dict[type[Modifier], str] = {
+    ScalarType: "types",
+    Space: "state spaces",
+    CopyFormat: "formats",
+}
+"""Modifiers whose order counts, and what a message calls them."""
+
+_PAIRS_OF_BITS = "b2"
+"""A type among the others that no register has, so it is none of `ScalarType`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +106,7 @@ def _read(row: Row, head: Head, modifiers: list[str]) -> Candidate:
         else:
             filled.add(axis.name)
             facts[axis.name] = next(v for v in axis.values if v.value == token)
-    for cls in (ScalarType, Space):
+    for cls in _ORDERED:
         items = _ordered_items(row, cls)
         tokens = ordered.get(cls, [])
         if items and not _align(items, tokens, facts, filled):
@@ -107,7 +117,9 @@ def _read(row: Row, head: Head, modifiers: list[str]) -> Candidate:
 
 
 def _ordered_class(token: str) -> type[Modifier] | None:
-    for cls in (ScalarType, Space):
+    if token == _PAIRS_OF_BITS:
+        return ScalarType
+    for cls in _ORDERED:
         if token in cls._value2member_map_:
             return cls
     return None
@@ -115,12 +127,12 @@ def _ordered_class(token: str) -> type[Modifier] | None:
 
 @functools.cache
 def _ordered_items(row: Row, cls: type[Modifier]) -> tuple[Axis | Literal, ...]:
-    """The types or the state spaces among a row's modifiers, in order."""
+    """The modifiers of a class whose order counts, in order."""
     return tuple(
         item
         for item in row.items
         if (isinstance(item, Axis) and isinstance(item.values[0], cls))
-        or (isinstance(item, Literal) and item.text in cls._value2member_map_)
+        or (isinstance(item, Literal) and _ordered_class(item.text) is cls)
     )
 
 
@@ -176,7 +188,7 @@ def _unknown(row: Row, token: str) -> Problem:
 def _disordered(
     cls: type[Modifier], items: Sequence[Axis | Literal], tokens: Sequence[str]
 ) -> Problem:
-    what = "types" if cls is ScalarType else "state spaces"
+    what = _ORDERED[cls]
     wanted = [item.ptx if isinstance(item, Literal) else _choices(item) for item in items]
     shown = " ".join("." + t for t in tokens) or "none"
     return Problem(
@@ -188,7 +200,7 @@ def _missing(row: Row, filled: set[str]) -> list[Problem]:
     problems = []
     for item in row.items:
         if isinstance(item, Axis):
-            ordered = isinstance(item.values[0], (ScalarType, Space))
+            ordered = type(item.values[0]) in _ORDERED
             if item.optional or item.name in filled or ordered:
                 continue
             problems.append(

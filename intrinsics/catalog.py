@@ -17,7 +17,8 @@ from intrinsics.modifiers import Modifier
 from intrinsics.row import Axis, Fact, Facts, Literal, Llvm, Residency, Row
 
 _CHAPTERS = (
-    *("tcgen05", "tcgen05_mma", "mbarrier", "tma", "sync", "memory", "atomic", "caches"),
+    *("tcgen05", "tcgen05_copy", "tcgen05_reduce", "tcgen05_mma", "mbarrier", "tma", "sync"),
+    *("memory", "atomic", "caches"),
     *("scalar", "integers", "floats", "float_conversions", "control", "calls", "warp"),
 )
 
@@ -124,7 +125,7 @@ def other_instructions() -> frozenset[str]:
 
 
 # Longer names that begin with a row's head and are instructions of their own.
-OTHER_HEADS = (*("cp.async", "cp.reduce", "tcgen05.cp", "tcgen05.shift", "st.async", "st.bulk"),)
+OTHER_HEADS = (*("cp.async", "cp.reduce", "st.async", "st.bulk"),)
 
 
 # ---- opcodes ---------------------------------------------------------------------------------

@@ -278,6 +278,49 @@ class Unpack(Modifier):
     UNPACK_16B = "unpack::16b"
 
 
+class Compress(Modifier):
+    """How many elements of a group a compressing tcgen05.ld keeps: two of four."""
+
+    TWO_OF_FOUR = "sp::2:4"
+
+
+class CopyShape(Modifier):
+    """Lanes × bits that one tcgen05.cp copies."""
+
+    S128X256B = "128x256b"
+    S4X256B = "4x256b"
+    S128X128B = "128x128b"
+    S64X128B = "64x128b"
+    S32X128B = "32x128b"
+
+
+class CopyMulticast(Modifier):
+    """To which warps' lanes a tcgen05.cp of fewer than 128 lanes copies the same data."""
+
+    WARPX2_02_13 = "warpx2::02_13"
+    WARPX2_01_23 = "warpx2::01_23"
+    WARPX4 = "warpx4"
+
+    @property
+    def opcode(self) -> str:
+        """The spelling in an opcode."""
+        return self.name
+
+
+class CopyFormat(Modifier):
+    """What a tcgen05.cp makes of narrow elements: bytes, of 4 bits or 6 bits with padding."""
+
+    B8X16 = "b8x16"
+    B6X16_P32 = "b6x16_p32"
+    B4X16_P64 = "b4x16_p64"
+
+
+class Decompress(Modifier):
+    """B is compressed: a look-up table in tensor memory says what its numbers are (sm_107)."""
+
+    LUT_B = "decompress::lut::b"
+
+
 class Exclusive(Modifier):
     """The exclusive form of tensor memory allocation."""
 

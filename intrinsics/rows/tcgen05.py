@@ -48,6 +48,11 @@ from intrinsics.targets import Feature, named, since, with_feature
 TCGEN05 = since("8.6", with_feature(Feature.HAS_TMEM))
 """Where the family exists."""
 
+ARCH_CONDITIONAL = named("100a 101a 103a 107a 110a")
+"""Targets for what only exactly one architecture has."""
+
+SM_107 = since("9.4", named("107af"))
+
 
 def conditional(op: str) -> str:
     """What back-end verifiers say about a target without tensor memory."""
@@ -127,15 +132,20 @@ REGISTERS: Count = per(
 
 _UP_TO_X64 = tuple(n for n in LdStNum if n.times <= 64)
 _UP_TO_X32 = tuple(n for n in LdStNum if n.times <= 32)
-_SHAPE_RULES = (
-    when(shape=LdStShape.S16X128B).must("shape-num", num=_UP_TO_X64),
-    when(shape=LdStShape.S16X256B).must("shape-num", num=_UP_TO_X32),
+HALF_SPLIT = (
     when(shape=LdStShape.S16X32BX2).must(
         "half-split", ".16x32bx2 takes the offset of its second half", half_split=True
     ),
     when(half_split=True).must(
         "half-split", "only .16x32bx2 takes a half-split offset", shape=LdStShape.S16X32BX2
     ),
+)
+"""The offset of the second half of a load or store of two blocks."""
+
+_SHAPE_RULES = (
+    when(shape=LdStShape.S16X128B).must("shape-num", num=_UP_TO_X64),
+    when(shape=LdStShape.S16X256B).must("shape-num", num=_UP_TO_X32),
+    *HALF_SPLIT,
 )
 
 
@@ -181,7 +191,6 @@ LD = Row(
         Llvm("tcgen05.ld.16x32bx2.{num}", "p6:taddr, i64:half_split, i1#pack", "v*i32:r",
              given={"shape": LdStShape.S16X32BX2}, codes=_PACK),
     ),
-    elsewhere=("red",),
 )
 
 ST = Row(
@@ -244,10 +253,8 @@ COMMIT = Row(
     tied={"multicast": "cta_mask"},
     rules=(
         when(multicast=Multicast.CLUSTER_16B).needs("multicast-16b-version", since("9.4")),
-        when(multicast=Multicast.CLUSTER_32B).needs("multicast-32b-target",
-                                                    since("9.4", named("107af"))),
-        when(restrict=SyncRestrict.READ_A).needs("sync-restrict-target",
-                                                 since("9.4", named("107af"))),
+        when(multicast=Multicast.CLUSTER_32B).needs("multicast-32b-target", SM_107),
+        when(restrict=SyncRestrict.READ_A).needs("sync-restrict-target", SM_107),
     ),
     effects=Effects(Effect.WRITES_MEMORY | Effect.CONVERGENT | Effect.BARRIER),
     llvm=(

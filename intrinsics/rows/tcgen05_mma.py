@@ -44,7 +44,7 @@ from intrinsics.row import (
     vector,
     when,
 )
-from intrinsics.rows.tcgen05 import CG, TCGEN05, conditional
+from intrinsics.rows.tcgen05 import ARCH_CONDITIONAL, CG, SM_107, TCGEN05, conditional
 from intrinsics.targets import Feature, named, since, with_feature
 from intrinsics.words import MmaWords
 
@@ -52,8 +52,6 @@ SCALED = (MmaKind.MXF8F6F4, MmaKind.MXF4, MmaKind.MXF4NVF4)
 PLAIN = tuple(kind for kind in MmaKind if kind not in SCALED)
 FP4 = (MmaKind.MXF4, MmaKind.MXF4NVF4)
 
-ARCH_CONDITIONAL = named("100a 101a 103a 107a 110a")
-SM_107 = since("9.4", named("107af"))
 
 OPCODE_NUMBERS = {
     "TCGEN05_MMA_CTA_GROUP1_BLOCK_SCALED_DENSE": 10521,

@@ -171,6 +171,7 @@ def select_row(state: FunctionState, call: Call, name: str, spelling: Spelling) 
     formal = arguments(pattern.args)
     actual = group(call, name, formal)
     _read_immediates(state, name, spelling, formal, actual, facts)
+    _check_result(call, name, spelling, facts)
     operands = {a.name: v for a, v in zip(formal, actual, strict=True) if a.sign == ":"}
     for flag, values in zip(formal, actual, strict=True):
         if flag.sign == "?" and not state.number(values[0], flag.name):
@@ -185,7 +186,7 @@ def select_row(state: FunctionState, call: Call, name: str, spelling: Spelling) 
     ops: dict[str, Op] = {slot: Imm(word) for slot, word in words.items()}
     for operand_name, values in operands.items():
         ops[operand_name] = _operand(state, row.operand[operand_name], values, facts)
-    produced = _results(state, call, pattern.result)
+    produced = _results(state, call, row, pattern.result, facts)
     ops.update(produced)
     state.emit(chosen, *(ops[slot] for slot in chosen.slots))
 
@@ -332,7 +333,33 @@ def _define_results(
         state.define(call.result, call.type)
 
 
-def _results(state: FunctionState, call: Call, text: str) -> dict[str, Op]:
+def _check_result(call: Call, name: str, spelling: Spelling, facts: dict[str, Fact]) -> None:
+    """LLVM checks the results of its own intrinsics, and nvgen those that LLVM does not have.
+
+    Raises: Unselectable.
+    """
+    text = spelling.pattern.result
+    if not text.startswith("{v*"):
+        return
+    parts = (_result_text(spelling.row.operand[a.name], a.type, facts) for a in results(text))
+    wanted = f"{{ {', '.join(parts)} }}"
+    if str(call.type) != wanted:
+        raise Unselectable(
+            "signature", f"@{name} gives {wanted}", op=name, got=str(call.type), expected=wanted
+        )
+
+
+def _result_text(operand: Operand, text: str, facts: dict[str, Fact]) -> str:
+    """A result's type as LLVM prints it; a vector of one element is that element."""
+    if not text.startswith("v*") or operand.count is None:
+        return text
+    count = operand.count.of(facts)
+    return f"<{count} x {text[2:]}>" if count > 1 else text[2:]
+
+
+def _results(
+    state: FunctionState, call: Call, row: Row, text: str, facts: dict[str, Fact]
+) -> dict[str, Op]:
     found = results(text)
     if not found:
         return {}
@@ -342,4 +369,10 @@ def _results(state: FunctionState, call: Call, text: str) -> dict[str, Op]:
     if len(found) == 1:
         vector = found[0].type.startswith("v")
         return {found[0].name: tuple(regs) if vector else regs[0]}
-    return {argument.name: reg for argument, reg in zip(found, regs, strict=True)}
+    produced: dict[str, Op] = {}
+    for argument in found:
+        count = row.operand[argument.name].count if argument.type.startswith("v*") else None
+        taken = count.of(facts) if count else 1
+        produced[argument.name] = tuple(regs[:taken]) if count else regs[0]
+        regs = regs[taken:]
+    return produced

@@ -47,7 +47,7 @@ Operand: TypeAlias = Int | int | Pointer | Vector | Sequence[IntLike]
 def llvm_type(text: str, count: int = 1) -> ir.Type:
     """The llvmlite type of an argument in a pattern; `count` is the length of `v*i32`."""
     if text.startswith("v*"):
-        element = ir.IntType(int(text[3:]))
+        element = llvm_type(text[2:])
         return element if count == 1 else ir.VectorType(element, count)
     if text.startswith("p"):
         return ir.PointerType(addrspace=int(text[1:] or 0))

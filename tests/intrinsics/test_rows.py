@@ -529,7 +529,9 @@ def test_spellings_are_unique():
     assert set(names) == set(spellings())
 
 
-ARGUMENT = re.compile(r"(i1|i8|i16|i32|i64|float|p\d?|v\*i32|i32\*)([:#?])(\w+)(?:([/%])(\d+))?")
+ARGUMENT = re.compile(
+    r"(i1|i8|i16|i32|i64|float|p\d?|v\*(?:i32|float)|i32\*)([:#?])(\w+)(?:([/%])(\d+))?"
+)
 
 
 def _arguments(text: str) -> list[tuple[str, str, str]]:

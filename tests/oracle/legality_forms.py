@@ -68,7 +68,7 @@ ALIENS: tuple[str, ...] = (
 
 RECENT: tuple[str, ...] = (
     ".exclusive", "::cluster::16b", "::cluster::32b", ".sync_restrict::shared::read::mma::a",
-    ".kind::ti16", ".collector::b::", ".decompress::lut::b", ".layout::", ".phase_type::",
+    ".kind::ti16", ".spcompress", ".collector::b::", ".decompress::lut::b", ".layout::", ".phase_type::",
     ".mbarrier::report::", ".override::",
 )  # fmt: skip
 """Parts of statements that came with PTX 9.3 and 9.4 and that older tables will not know."""
@@ -305,6 +305,135 @@ def _tmem(op: str, modifiers: str, vector: str, offset: str) -> str:
     if op == "ld":
         return statement(f"tcgen05.ld.sync.aligned{modifiers}.b32", vector, "[%r130]", offset)
     return statement(f"tcgen05.st.sync.aligned{modifiers}.b32", "[%r130]", offset, vector)
+
+
+def tcgen05_ld_red() -> list[str]:
+    """tcgen05.ld.red, .ld.spcompress and .ld.red.spcompress (the sections of tcgen05.ld).
+
+    ld.red: full product of shape x repetition x operation x modifiers of floats x type, with right
+    operands; wrong vectors and split offsets.  The compressing loads: repetition x operation x
+    modifiers of floats, the shapes, types and kinds of sparsity one at a time, wrong vectors.
+    """
+    out = []
+    shapes, floats = (*SHAPES, ".64x32b"), ("", ".abs", ".NaN", ".abs.NaN", ".NaN.abs")
+    for shape, repeat, op, more, kind in itertools.product(
+        shapes, (1, 2, 4, 64, 128), (".min", ".max"), floats, (".f32", ".u32", ".s32", ".b32")
+    ):
+        regular = shape in (".32x32b", ".16x32bx2")
+        if not regular and (more or repeat != 4):
+            continue
+        vector = registers(SHAPES.get(shape, 1) * repeat, "%f" if kind == ".f32" and repeat < 8
+                           else "%r")  # fmt: skip
+        split = "16" if shape == ".16x32bx2" else ""
+        name = f"tcgen05.ld.red.sync.aligned{shape}.x{repeat}{op}{more}{kind}"
+        out.append(statement(name, vector, "%r200", "[%r130]", split))
+    head = "tcgen05.ld.red.sync.aligned"
+    for op in ("", ".add", ".and", ".MIN", ".min.max"):
+        out += [f"{head}.32x32b.x2{op}{kind} {{%r1, %r2}}, %r3, [%r4];" for kind in (".f32", "")]
+    for kind, register in itertools.product((".f32", ".u32", ".s32"), REGISTERS):
+        out.append(f"{head}.32x32b.x2.min{kind} {{{register}, %r2}}, %r3, [%r4];")
+        out.append(f"{head}.32x32b.x2.min{kind} {{%r1, %r2}}, {register}, [%r4];")
+    for offset in ("", "0", "-1", "100000", "1.0", "%r9"):
+        out.append(f"{head}.16x32bx2.x2.max.u32 {{%r1, %r2}}, %r3, [%r4], {offset or 'L0'};")
+        out.append(statement(f"{head}.32x32b.x2.max.u32", "{%r1, %r2}", "%r3", "[%r4]", offset))
+        out.append(statement(f"{head}.16x32bx2.x2.max.u32", "{%r1, %r2}", "%r3", "[%r4]", offset))
+    place = ("{%r1, %r2}", "%r3", "[%r4]")
+    out += spoil(f"{head}.32x32b.x2.min.f32", place)
+    out += spoil(f"{head}.32x32b.x2.max.u32", place, SOME)
+    out += garble(f"{head}.32x32b.x2.min.f32", place)
+    mods = [".sync", ".aligned", ".32x32b", ".x2", ".min", ".abs", ".NaN", ".f32"]
+    out += shuffle("tcgen05.ld.red", mods, *place)
+    out += shuffle("tcgen05.ld.red", [*mods[:5], ".u32"], *place)
+    out += [
+        "tcgen05.ld.sync.aligned.red.32x32b.x2.min.f32 {%r1, %r2}, %r3, [%r4];",
+        "tcgen05.ld.sync.aligned.32x32b.x2.min.f32 {%r1, %r2}, %r3, [%r4];",
+        f"{head}.32x32b.x2.pack::16b.min.u32 {{%r1, %r2}}, %r3, [%r4];",
+    ]
+    return unique([*out, *_compressing_loads("", ()), *_compressing_loads(".red", ("%r210",))])
+
+
+def _compressing_loads(red: str, result: tuple[str, ...]) -> list[str]:
+    out = []
+    head = f"tcgen05.ld{red}.spcompress.sync.aligned"
+    end = (*result, "[%r130]")
+
+    def load(modifiers: str, words: int, kept: int) -> str:
+        return statement(f"{head}{modifiers}", registers(words, first=200), registers(kept), *end)
+
+    for repeat, op, more in itertools.product(
+        REPEATS, (".min", ".max", ""), ("", ".abs", ".NaN", ".abs.NaN")
+    ):
+        sizes = (-(-repeat // 32), max(repeat // 2, 1))
+        out.append(load(f".32x32b.x{repeat}{op}.sp::2:4{more}.f32.b2", *sizes))
+    for words, kept in itertools.product((1, 2, 4), (8, 16, 32, 64)):
+        for repeat in (32, 64, 128):
+            out.append(load(f".32x32b.x{repeat}.max.sp::2:4.f32.b2", words, kept))
+    for shape in (*SHAPES, ".64x32b", ""):
+        out.append(load(f"{shape}.x4.max.sp::2:4.f32.b2", 1, 2))
+    for sparsity in ("", ".sp", ".sp::1:2", ".sp::4:8", ".sp::2:8"):
+        out.append(load(f".32x32b.x4.max{sparsity}.f32.b2", 1, 2))
+    for types in (".f32", ".b2", "", ".b2.f32", ".u32.b2", ".f32.b4", ".f32.b32", ".b32.b2"):
+        out.append(load(f".32x32b.x4.max.sp::2:4{types}", 1, 2))
+    place = ("{%r1}", "{%r2, %r3}", *result, "[%r4]")
+    right = f"{head}.32x32b.x4.max.sp::2:4.f32.b2"
+    out += spoil(right, place, SOME if red else EVERY)
+    for register in REGISTERS:
+        out.append(statement(right, f"{{{register}}}", *place[1:]))
+        out.append(statement(right, place[0], f"{{{register}, %r2}}", *place[2:]))
+    out += garble(right, place)
+    mods = [".sync", ".aligned", ".32x32b", ".x4", ".max", ".sp::2:4", ".abs", ".f32", ".b2"]
+    return [*out, *shuffle(f"tcgen05.ld{red}.spcompress", mods, *place)]
+
+
+# --- 2b. tcgen05.cp, tcgen05.shift ---------------------------------------------------------------
+
+COPY_SHAPES: tuple[str, ...] = (
+    ".128x256b", ".4x256b", ".128x128b", ".64x128b", ".32x128b", ".32x32b", ".m64x128b", "",
+)  # fmt: skip
+COPY_MULTICASTS: tuple[str, ...] = (
+    "", ".warpx2::02_13", ".warpx2::01_23", ".warpx4", ".warpx2_02_13", ".multicast::cluster",
+)  # fmt: skip
+COPY_FORMATS: tuple[str, ...] = (
+    "", ".b8x16.b6x16_p32", ".b8x16.b4x16_p64", ".b8x16", ".b6x16_p32", ".b4x16_p64",
+    ".b6x16_p32.b8x16", ".b8x16.b8x16", ".b6x16_p32.b4x16_p64", ".b8x16.b6x16_p32.b4x16_p64",
+    ".b4x16.b6x16_p32", ".b8x16.b32x2",
+)  # fmt: skip
+
+
+def tcgen05_copy() -> list[str]:
+    """tcgen05.cp and tcgen05.shift ("Tensor Memory Data Movement Instructions").
+
+    cp: full product of cta_group x shape x multicast x formats; operands and modifiers perturbed.
+    shift: full product of cta_group x direction.
+    """
+    out = [
+        f"tcgen05.cp{''.join(mods)} [%r1], %rd1;"
+        for mods in itertools.product(
+            ("", ".cta_group::1", ".cta_group::2", ".cta_group::3"),
+            COPY_SHAPES, COPY_MULTICASTS, COPY_FORMATS,
+        )
+    ]  # fmt: skip
+    right = "tcgen05.cp.cta_group::1.128x256b"
+    out += spoil(right, ("[%r1]", "%rd1"))
+    out += spoil("tcgen05.cp.cta_group::2.64x128b.warpx2::02_13", ("[%r1]", "%rd1"), SOME)
+    out += garble(right, ("[%r1]", "%rd1"))
+    for mods in (
+        [".cta_group::1", ".128x256b"],
+        [".cta_group::2", ".64x128b", ".warpx2::01_23"],
+        [".cta_group::1", ".32x128b", ".warpx4", ".b8x16", ".b4x16_p64"],
+    ):
+        out += shuffle("tcgen05.cp", mods, "[%r1]", "%rd1")
+    for group, way, operands in itertools.product(
+        ("", ".cta_group::1", ".cta_group::2", ".cta_group::3"),
+        ("", ".down", ".up"),
+        (["[%r1]"], ["[%r1+65536]"], [], ["%r1"]),
+    ):
+        out.append(statement(f"tcgen05.shift{group}{way}", *operands))
+        out.append(statement(f"tcgen05.shift{way}{group}", *operands))
+    out += spoil("tcgen05.shift.cta_group::1.down", ("[%r1]",))
+    out += garble("tcgen05.shift.cta_group::1.down", ("[%r1]",))
+    out += shuffle("tcgen05.shift", [".cta_group::1", ".down"], "[%r1]")
+    return unique(out)
 
 
 # --- 3. tcgen05.wait, fence, commit --------------------------------------------------------------
@@ -1744,6 +1873,8 @@ def caches() -> list[str]:
 FAMILIES: dict[str, Callable[[], list[str]]] = {
     "tcgen05.alloc": tcgen05_alloc,
     "tcgen05.ld/st": tcgen05_ld_st,
+    "tcgen05.ld.red": tcgen05_ld_red,
+    "tcgen05.cp/shift": tcgen05_copy,
     "tcgen05.sync": tcgen05_sync,
     "tcgen05.mma": tcgen05_mma,
     "tcgen05.mma.sp/ws": tcgen05_mma_sparse_and_ws,

@@ -391,8 +391,6 @@ REFUSALS = (
 """Disagreements about which target and version has an instruction, settled by ptxas."""
 
 INTRINSICS_NOT_YET: dict[str, str] = {
-    r"tcgen05\.cp\..*": "copies from shared to tensor memory have no row",
-    r"tcgen05\.shift\..*": "shifts of rows have no row",
     r"cp\.async\.bulk\.tensor\.g2s\.(cta\.)?tile\.gather4\.2d": "the gather mode of tensor copies",
     r"cp\.async\.bulk\.tensor\.s2g\.tile\.scatter4\.2d": "the scatter mode of tensor copies",
     r"fence\.proxy\.(alias|tensormap_generic\..*|async_generic\..*)": "fences of other proxies",

@@ -53,6 +53,9 @@ DELIBERATE: tuple[Deliberate, ...] = (
         "a small number as a zero-column mask: a scale for D, which .ws does not have",
     ),
     Deliberate(
+        r"tcgen05\.ld\.red\S* \{[^}]*\}, %hx1,", "two half floats as what a reduction gives"
+    ),
+    Deliberate(
         r"tcgen05\.ld\S* \{%r1, %r1\}", "a register twice: refused by ptxas as it generates code"
     ),
     Deliberate(r"mbarrier\.\S+ %rd1, \[%rd2\], \{%r1(, %r2)?\};", "a vector as a count"),
