@@ -12,12 +12,14 @@ from collections.abc import Callable
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.mir import MachineFunction, Module
 from isel.verifier.function import (
+    allocation,
     completion,
     convergence,
     copies,
+    lifetime,
     mbarriers,
     proxies,
-    tensor_memory,
+    publication,
 )
 from isel.verifier.function.callees import Callees, callee, calls
 from isel.verifier.function.report import Report
@@ -26,7 +28,9 @@ from isel.verifier.function.rule import FunctionRule
 
 CHECKS: tuple[Callable[[Report], None], ...] = (
     convergence.check,
-    tensor_memory.check,
+    allocation.check,
+    lifetime.check,
+    publication.check,
     completion.check,
     copies.check,
     proxies.check,
@@ -35,7 +39,9 @@ CHECKS: tuple[Callable[[Report], None], ...] = (
 
 RULES: tuple[FunctionRule, ...] = (
     *convergence.RULES,
-    *tensor_memory.RULES,
+    *allocation.RULES,
+    *lifetime.RULES,
+    *publication.RULES,
     *completion.RULES,
     *copies.RULES,
     *proxies.RULES,

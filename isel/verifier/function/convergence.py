@@ -13,7 +13,7 @@ from isel.verifier.function.report import Report
 from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import LANES, Loaded, Spread, Value
 
-_SINGLE = (Kind.MULTIPLY, Kind.COMMIT)
+_SINGLE = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT, Kind.COMMIT)
 """What one thread of the CTA issues for all."""
 
 ALIGNED = FunctionRule(

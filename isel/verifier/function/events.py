@@ -33,6 +33,8 @@ class Kind(Enum):
     RELINQUISH = auto()
     TENSOR_LOAD = auto()
     TENSOR_STORE = auto()
+    TENSOR_COPY = auto()  # from shared to tensor memory
+    SHIFT = auto()
     WAIT_LOADS = auto()
     WAIT_STORES = auto()
     MULTIPLY = auto()
@@ -54,6 +56,16 @@ class Kind(Enum):
     COPY_IN = auto()  # to shared memory through the async proxy
     COPY_OUT = auto()  # from shared memory through the async proxy
     OTHER = auto()
+
+
+TENSOR_USES = (
+    Kind.MULTIPLY,
+    Kind.TENSOR_LOAD,
+    Kind.TENSOR_STORE,
+    Kind.TENSOR_COPY,
+    Kind.SHIFT,
+)
+"""What reads or writes tensor memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +187,16 @@ def _is_descriptor(mi: MachineInstr) -> bool:
     return mi.form.facts.get("a") is not Residency.TENSOR
 
 
+def _to_tensor(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
+    """tcgen05.cp: to `taddr`, from the shared memory that its other operand describes."""
+    names = [o.name for o in mi.form.operands if o is not None and o.name != "taddr"]
+    values = tuple((name, e.slot(mi, name)) for name in ("taddr", *names))
+    reads = tuple(where(value) for name, value in values[1:])
+    return Event(
+        Kind.TENSOR_COPY, index, mi, threads, where(e.slot(mi, "taddr")), reads, None, values
+    )
+
+
 def _fence(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
     before = mi.form.facts.get("side") is ThreadSync.BEFORE
     return Event(Kind.FENCE_BEFORE if before else Kind.FENCE_AFTER, index, mi, threads)
@@ -226,7 +248,10 @@ _MAKERS: dict[str, Maker] = {
     "tcgen05.dealloc": _simple(Kind.DEALLOC, "taddr", count="ncols"),
     "tcgen05.relinquish_alloc_permit": _simple(Kind.RELINQUISH),
     "tcgen05.ld": _simple(Kind.TENSOR_LOAD, "taddr"),
+    "tcgen05.ld.red": _simple(Kind.TENSOR_LOAD, "taddr"),
     "tcgen05.st": _simple(Kind.TENSOR_STORE, "taddr"),
+    "tcgen05.cp": _to_tensor,
+    "tcgen05.shift": _simple(Kind.SHIFT, "taddr"),
     "tcgen05.wait": _wait,
     "tcgen05.fence": _fence,
     "tcgen05.commit": _simple(Kind.COMMIT, "mbar", otherwise=1),
