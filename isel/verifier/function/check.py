@@ -13,6 +13,7 @@ from intrinsics.findings import Finding, Place, Severity
 from intrinsics.mir import MachineFunction, Module
 from isel.verifier.function import (
     allocation,
+    collectors,
     completion,
     convergence,
     copies,
@@ -31,6 +32,7 @@ CHECKS: tuple[Callable[[Report], None], ...] = (
     allocation.check,
     lifetime.check,
     publication.check,
+    collectors.check,
     completion.check,
     copies.check,
     proxies.check,
@@ -42,6 +44,7 @@ RULES: tuple[FunctionRule, ...] = (
     *allocation.RULES,
     *lifetime.RULES,
     *publication.RULES,
+    *collectors.RULES,
     *completion.RULES,
     *copies.RULES,
     *proxies.RULES,

@@ -55,6 +55,7 @@ class Kind(Enum):
     SHARED_STORE = auto()
     COPY_IN = auto()  # to shared memory through the async proxy
     COPY_OUT = auto()  # from shared memory through the async proxy
+    DOUBT = auto()  # no record: a mark that a rule sets for its walk
     OTHER = auto()
 
 
@@ -167,7 +168,7 @@ def _simple(kind: Kind, place: str = "", *, count: str = "", otherwise: int | No
 
 
 def _multiply(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
-    names = [n for n in ("d", "a", "b", "sp_meta", "sfa", "sfb") if mi.get(n) is not None]
+    names = [n for n in ("d", "a", "b", "sp_meta", "sfa", "sfb", "idesc") if mi.get(n) is not None]
     values = tuple((name, e.slot(mi, name)) for name in names)
     shared = (where(v) for n, v in values if n == "b" or (n == "a" and _is_descriptor(mi)))
     idesc = _number(e.slot(mi, "idesc"))

@@ -1,0 +1,175 @@
+"""Collector buffers: a use has its fill before it on every way, of the same matrix.
+
+PTX ISA, tcgen05.mma: `.collector::a::use` "requires a previous fill to the collector buffer to be
+still valid", and a missing qualifier is `.collector::a::discard`.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from intrinsics.findings import Severity
+from tests.isel.function_kernels import EPILOGUE, PROLOGUE, kernel
+from tests.isel.tensor_kernels import issuing, line_of, said
+
+IDESC = 134742032
+"""M = 128, N = 32, f16 x f16 in f32."""
+
+
+def mma(
+    collector: str = "", a: str = "%rd1", b: str = "%rd2", *, guard: str = "", n: int = 0
+) -> str:
+    """An MMA that names a collector, as `a::fill` or, when weight-stationary, `b0::fill`."""
+    ws = ".ws" if collector.startswith("b") else ""
+    spelled = f".collector::{collector}" if collector else ""
+    return (
+        f"    {guard}tcgen05.mma{ws}.cta_group::1.kind::f16{spelled} [%r3], {a}, {b}, "
+        f"{IDESC + (n << 14)}, 0;\n"
+    )
+
+
+def ws(collector: str, b: str = "%rd2") -> str:
+    """A weight-stationary one, N = 64."""
+    return mma(collector, b=b, n=32)
+
+
+LOOP = "    mov.u32 %r40, 0;\nLOOP:\n"
+NEXT = "    add.u32 %r40, %r40, 1;\n    setp.lt.u32 %p9, %r40, %r9;\n    @%p9 bra LOOP;\n"
+FIRST = "    setp.eq.u32 %p10, %r40, 0;\n"
+LAST = "    sub.u32 %r41, %r9, 1;\n    setp.eq.u32 %p11, %r40, %r41;\n"
+
+
+def either(predicate: str, one: str, other: str, name: str = "") -> str:
+    """One or the other, with branches."""
+    return (
+        f"    @{predicate} bra ONE{name};\n{other}    bra BOTH{name};\nONE{name}:\n{one}"
+        f"BOTH{name}:\n"
+    )
+
+
+RIGHT = {
+    "a chain": mma("a::fill") + mma("a::use") + mma("a::use") + mma("a::lastuse"),
+    "a chain without its last use": mma("a::fill") + mma("a::use"),
+    "filled again": mma("a::fill") + mma("a::fill", "%rd3") + mma("a::use", "%rd3"),
+    "filled before a loop": mma("a::fill") + LOOP + mma("a::use") + NEXT,
+    "filled and used up in a loop": LOOP + mma("a::fill") + mma("a::lastuse") + NEXT,
+    "filled by the first pass": LOOP + FIRST
+    + either("%p10", mma("a::fill"), mma("a::use")) + NEXT,
+    "filled by the first pass, predicated": LOOP + FIRST
+    + mma("a::fill", guard="@%p10 ") + mma("a::use", guard="@!%p10 ") + NEXT,
+    "filled by the first pass, then used by all": LOOP + FIRST
+    + mma("a::fill", guard="@%p10 ") + mma("a::use") + NEXT,
+    "used up by the last pass": mma("a::fill") + LOOP + LAST
+    + either("%p11", mma("a::lastuse"), mma("a::use")) + NEXT,
+    "used up by the last pass, predicated": mma("a::fill") + LOOP + LAST
+    + mma("a::lastuse", guard="@%p11 ") + mma("a::use", guard="@!%p11 ") + NEXT,
+    "first, middle and last": LOOP + FIRST + LAST
+    + either("%p10", mma("a::fill"),
+             either("%p11", mma("a::lastuse"), mma("a::use"), "2"), "1") + NEXT,
+    "the next one is filled ahead": mma("a::fill") + LOOP + mma("a::use") + LAST
+    + "    add.s64 %rd1, %rd1, 2;\n"
+    + either("%p11", mma("a::lastuse"), mma("a::fill")) + NEXT,
+    "a loop that may have no pass": "    setp.eq.u32 %p9, %r9, 0;\n    @%p9 bra NONE;\n"
+    + mma("a::fill") + "NONE:\n" + LOOP + "    setp.ge.u32 %p9, %r40, %r9;\n    @%p9 bra OUT;\n"
+    + mma("a::use") + "    add.u32 %r40, %r40, 1;\n    bra LOOP;\nOUT:\n",
+    "each buffer for itself": ws("b0::fill") + ws("b3::fill", "%rd4") + ws("b0::use")
+    + ws("b3::lastuse", "%rd4") + ws("b0::lastuse"),
+    "b0 is discarded by default, b1 is not": ws("b1::fill") + mma(n=32).replace("mma.", "mma.ws.")
+    + ws("b1::use"),
+    "another buffer is discarded": ws("b2::fill") + ws("b1::discard") + ws("b2::use"),
+    "A's buffer and B's are two": mma("a::fill") + ws("b0::fill") + mma("a::use")
+    + ws("b0::use"),
+    "a new A for each pass": LOOP + mma("a::fill") + mma("a::use", b="%rd4")
+    + "    add.s64 %rd1, %rd1, 2;\n" + NEXT,
+    "in tensor memory": mma("a::fill", "[%r3+64]") + mma("a::use", "[%r3+64]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_right(name: str):
+    assert [f for f in said(issuing(RIGHT[name])) if "collector" in f.rule] == []
+
+
+UNFILLED = {
+    "never filled": (mma() + mma("a::use"), "a", "a::use"),
+    "never filled, last use": (mma("a::lastuse"), "a", "a::lastuse"),
+    "discarded by default": (mma("a::fill") + mma(b="%rd4") + mma("a::use"), "a", "a::use"),
+    "discarded": (mma("a::fill") + mma("a::discard") + mma("a::use"), "a", "a::use"),
+    "used up": (mma("a::fill") + mma("a::lastuse") + mma("a::use"), "a", "a::use"),
+    "used up by each pass": (mma("a::fill") + LOOP + mma("a::lastuse") + NEXT, "a", "a::lastuse"),
+    "used before it is filled": (LOOP + mma("a::use") + mma("a::fill") + NEXT, "a", "a::use"),
+    "used up on one of two ways": (
+        "    setp.eq.u32 %p9, %r9, 0;\n" + mma("a::fill")
+        + either("%p9", mma("a::lastuse"), mma("a::use", "%rd1", "%rd4"))
+        + mma("a::use", b="%rd2"), "a", "a::use [%r3], %rd1, %rd2"),
+    "in another buffer": (ws("b1::fill") + ws("b2::use"), "b2", "b2::use"),
+    "in A's buffer": (mma("a::fill") + ws("b0::use"), "b0", "b0::use"),
+    "b0 discarded by default": (
+        ws("b0::fill") + mma(n=32).replace("mma.", "mma.ws.") + ws("b0::use"), "b0", "b0::use"),
+    "after the loop has used it up": (
+        LOOP + mma("a::fill") + mma("a::lastuse") + NEXT + mma("a::use"), "a", "a::use"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNFILLED)
+def test_without_preceding_fill(name: str):
+    body, buffer, at = UNFILLED[name]
+    text = issuing(body)
+    (found,) = [f for f in said(text) if "collector" in f.rule]
+    assert found.rule.endswith("/collector-fill")
+    assert found.message == f"collector::{buffer}::use without preceding fill"
+    assert found.severity is Severity.ERROR
+    assert found.place.line == line_of(text, at)
+
+
+def test_what_ended_the_buffer_is_named():
+    text = issuing(UNFILLED["used up"][0])
+    (found,) = [f for f in said(text) if "collector" in f.rule]
+    assert f"line {line_of(text, 'a::lastuse')}" in found.got
+
+
+ANOTHER = {
+    "another descriptor": mma("a::fill") + mma("a::use", "%rd3"),
+    "another variable": mma("a::fill") + mma("a::use", "%rd2"),
+    "another column": mma("a::fill", "[%r3+64]") + mma("a::use", "[%r3+72]"),
+    "another memory": mma("a::fill") + mma("a::use", "[%r3+64]"),
+    "another kind": mma("a::fill") + mma("a::use").replace("f16", "f8f6f4"),
+    "another M": mma("a::fill")
+    + mma("a::use").replace(str(IDESC), str(IDESC - (128 >> 4 << 24) + (64 >> 4 << 24))),
+    "another B": ws("b0::fill") + ws("b0::use", "%rd4"),
+    "another A in the next pass": mma("a::fill") + LOOP + mma("a::use")
+    + mma("a::fill", "%rd3") + NEXT,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ANOTHER)
+def test_another_matrix(name: str):
+    text = issuing(ANOTHER[name])
+    (found,) = [f for f in said(text) if "collector" in f.rule]
+    assert found.rule.endswith("/collector-matrix")
+    assert found.place.line == line_of(text, "::use")
+    assert found.got
+    assert found.expected != found.got
+
+
+def test_a_buffer_that_another_warp_fills_is_not_judged():
+    body = (
+        PROLOGUE
+        + "    setp.ne.u32 %p3, %r1, 32;\n    @%p2 bra SECOND;\n"
+        + mma("a::fill")
+        + "    $commit [done];\n    $before;\n    $arrive [full];\n    bra JOIN;\nSECOND:\n"
+        + "    @%p3 bra JOIN;\nTURN:\n    $try %p4, [full], 0;\n    @!%p4 bra TURN;\n    $after;\n"
+        + mma("a::use")
+        + "    $commit [back];\nJOIN:\n    $try %p5, [done], 0;\n    @!%p5 bra JOIN;\n"
+        + "WAIT:\n    $try %p6, [back], 0;\n    @!%p6 bra WAIT;\n    $after;\n"
+        + "    $load {%r22, %r23}, [%r5];\n    $loaded;\n"
+        + EPILOGUE
+    ).replace("[back], 128", "[back], 1")
+    assert [f for f in said(kernel(body)) if "collector" in f.rule] == []
+
+
+def test_the_block_need_not_be_known():
+    text = issuing(UNFILLED["never filled"][0]).replace(".reqntid 32", "")
+    assert [f.rule for f in said(text) if "collector" in f.rule] == ["tcgen05.mma/collector-fill"]
+    text = issuing(RIGHT["filled by the first pass"]).replace(".reqntid 32", "")
+    assert [f.rule for f in said(text) if "collector" in f.rule] == []
