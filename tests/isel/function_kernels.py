@@ -1574,7 +1574,8 @@ SOFTMAX:
     $after;
     $load {%r15, %r16}, [%r13];
     $loaded;
-    $store [%r13], {%r16, %r15};
+    add.s32 %r6, %r13, 32;
+    $store [%r6], {%r16, %r15};
     $stored;
     $before;
     $arrive [back];
@@ -1603,7 +1604,8 @@ PROBABILITIES:
     @!%p8 bra PROBABILITIES;
     $after;
     setp.ne.u32 %p9, %r20, 0;
-    $mma [%r4], [%r3], %rd2, $idesc, %p9;
+    add.s32 %r7, %r3, 32;
+    $mma [%r4], [%r7], %rd2, $idesc, %p9;
     xor.b32 %r21, %r21, 1;
     add.s32 %r20, %r20, 1;
     setp.lt.u32 %p10, %r20, %r9;
@@ -1618,7 +1620,7 @@ EXIT:
 """,
     ".reqntid 160",
 )
-"""Two products: what the first gives is rewritten in place and is an operand of the second."""
+"""Two products: what the first gives is an operand of the second, in columns of its own."""
 
 
 CLEAN = {

@@ -49,6 +49,13 @@ WAIT:
     ret;
 """
 
+WARP_TAIL = """
+    $loaded;
+    $stored;
+    $dealloc %r3, 512;
+    ret;
+"""
+
 
 def issuing(body: str) -> str:
     """A kernel of one warp whose thread 0 executes `body`."""
@@ -64,3 +71,10 @@ def said(text: str, block: tuple[int, ...] = ()) -> list[Finding]:
 def line_of(text: str, piece: str, nth: int = 0) -> int:
     """The number of the line that has `piece` in it."""
     return [i for i, line in enumerate(text.splitlines(), 1) if piece in line][nth]
+
+
+def whole_warp(body: str) -> str:
+    """A kernel of one warp that executes `body` with all its threads, on a chip with ld.red."""
+    head = HEAD.replace("    @%p1 bra WAIT;\n", "")
+    text = kernel(head + body.strip("\n") + WARP_TAIL, ".reqntid 32")
+    return text.replace("sm_100a", "sm_103a")
