@@ -325,7 +325,8 @@ MISTAKES = {
         "@%p9 bar.sync"),
     "a lane does not wait for its load": Mistake(
         "tcgen05.wait/aligned", k.STORE_LOAD, "    $loaded;",
-        "    setp.ne.u32 %p9, %r1, 31; @%p9 $loaded;", "@%p9 $loaded"),
+        "    setp.ne.u32 %p9, %r1, 31; @%p9 $loaded;", "@%p9 $loaded",
+        also=("tcgen05.ld/no-wait",)),
     "a lane has left": Mistake(
         "tcgen05.ld/aligned", k.STORE_LOAD, "    $load {%r5",
         "    setp.eq.u32 %p9, %r1, 31; @%p9 ret; $load {%r5", "$load",
@@ -334,7 +335,8 @@ MISTAKES = {
         "tcgen05.st/aligned", k.STORE_LOAD, "    mov.u32 %r4, 7;",
         "    ld.param.u64 %rd9, [out]; mul.wide.u32 %rd8, %r1, 4; add.s64 %rd9, %rd9, %rd8;"
         " ld.global.u32 %r4, [%rd9]; setp.eq.u32 %p9, %r4, 0; @%p9 bra NO;"
-        " $store [%r3], {%r1, %r4}; NO: mov.u32 %r4, 7;", "%p9 bra NO", perhaps=True),
+        " $store [%r3], {%r1, %r4}; $stored; NO: mov.u32 %r4, 7;", "%p9 bra NO", perhaps=True,
+        also=("tcgen05.wait/aligned",)),
     # ---- addresses ---------------------------------------------------------------------------
     "all warps load lanes 0 to 31": Mistake(
         "tcgen05.ld/lane-quarter", k.TILE, "add.s32 %r21, %r3, %r20", "mov.b32 %r21, %r3", "$load"),

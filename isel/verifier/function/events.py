@@ -51,6 +51,7 @@ class Kind(Enum):
     BARRIER_ARRIVE = auto()
     WARP_SYNC = auto()
     STRONG_LOAD = auto()  # reads a flag that another thread may have set
+    STRONG_STORE = auto()  # sets one, outside shared memory
     SHARED_LOAD = auto()
     SHARED_STORE = auto()
     COPY_IN = auto()  # to shared memory through the async proxy
@@ -210,15 +211,19 @@ def _wait(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event
 
 _SHARED = (None, Space.SHARED, Space.SHARED_CTA)
 _WEAK = (None, Sem.WEAK)
+_ATOMICS = ("atom", "atom.cas", "red")
 
 
 def _access(kind: Kind) -> Maker:
     def make(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event | None:
-        if kind is Kind.SHARED_LOAD and mi.form.facts.get("sem") not in _WEAK:
-            return Event(Kind.STRONG_LOAD, index, mi, threads)
-        if mi.form.facts.get("space") not in _SHARED:
-            return None
-        return Event(kind, index, mi, threads, where(e.slot(mi, "a")))
+        strong = mi.form.facts.get("sem") not in _WEAK
+        if kind is Kind.SHARED_LOAD and strong:
+            return Event(Kind.STRONG_LOAD, index, mi, threads, where(e.slot(mi, "a")))
+        if mi.form.facts.get("space") in _SHARED:
+            return Event(kind, index, mi, threads, where(e.slot(mi, "a")))
+        if strong and kind is Kind.SHARED_STORE:
+            return Event(Kind.STRONG_STORE, index, mi, threads, where(e.slot(mi, "a")))
+        return None
 
     return make
 
@@ -229,7 +234,21 @@ def _read_modify_write(index: int, mi: MachineInstr, e: Evaluator, threads: Thre
         place = where(e.slot(mi, "a"))
         if place is not None:
             return Event(Kind.SHARED_STORE, index, mi, threads, place)
-    return Event(Kind.STRONG_LOAD, index, mi, threads)
+    return Event(Kind.STRONG_LOAD, index, mi, threads, where(e.slot(mi, "a")))
+
+
+def sets_flag(event: Event) -> bool:
+    """Whether an event writes memory strongly, as one does to tell other threads something."""
+    if event.kind in (Kind.STRONG_LOAD, Kind.SHARED_STORE) and event.mi.row.id in _ATOMICS:
+        return True
+    strong = event.mi.form.facts.get("sem") not in _WEAK
+    return event.kind is Kind.STRONG_STORE or (event.kind is Kind.SHARED_STORE and strong)
+
+
+def reads_flag(event: Event) -> bool:
+    """Whether an event reads memory strongly, as one does to be told something."""
+    atomic = event.kind is Kind.SHARED_STORE and event.mi.row.id in _ATOMICS
+    return event.kind is Kind.STRONG_LOAD or atomic
 
 
 def _copy(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
@@ -283,7 +302,7 @@ _MAKERS: dict[str, Maker] = {
     "bar.warp.sync": _simple(Kind.WARP_SYNC),
     "ld": _access(Kind.SHARED_LOAD),
     "st": _access(Kind.SHARED_STORE),
-    **dict.fromkeys(("atom", "atom.cas", "red"), _read_modify_write),
+    **dict.fromkeys(_ATOMICS, _read_modify_write),
 }
 
 

@@ -71,8 +71,8 @@ class Order:
         self.learns = learns
         self.forgets = forgets
         self.carriers = Carriers(mbarriers=set(mbarriers))
-        self._by_site = _barriers_by_site(analysis)
-        self._idle = [_idle_waits(role) for role in analysis.roles]
+        self._by_site = barriers_by_site(analysis)
+        self._idle = [idle_waits(role) for role in analysis.roles]
         self._settled = False
         self._settle()
         self._settled = True
@@ -163,7 +163,7 @@ def before_all(
     nobody comes to one of the others without having waited there.  A wait for the odd phase does
     not count: the first one succeeds at once.
     """
-    sites = _barriers_by_site(analysis)
+    sites = barriers_by_site(analysis)
     gates: set[_Gate] = set()
     for event in analysis.events(Kind.BARRIER, Kind.ASK):
         if event.kind is Kind.BARRIER:
@@ -239,7 +239,7 @@ _ARRIVED = -1
 """Among the numbers of records: the thread has arrived on its way."""
 
 
-def _idle_waits(role: Role) -> set[int]:
+def idle_waits(role: Role) -> set[int]:
     """Waits of a role that do not wait: for the odd phase, on an mbarrier that nobody of it asks
     for the even one.  The phase before an mbarrier's first one counts as complete."""
     asked = [e for e in role.events() if e.kind is Kind.ASK]
@@ -254,7 +254,7 @@ def _idle_waits(role: Role) -> set[int]:
     }
 
 
-def _barriers_by_site(analysis: Analysis) -> set[int]:
+def barriers_by_site(analysis: Analysis) -> set[int]:
     """Barriers that all warps come to at the same record: there they meet, and nowhere else."""
     everyone = len(analysis.walkers)
     met: dict[int | None, list[bool]] = {}

@@ -1,0 +1,202 @@
+"""Rules about columns that are handed on: tcgen05.ld and tcgen05.st have ended, and are fenced.
+
+Layer: isel.verifier.function.  Both are asynchronous: tcgen05.wait in the same thread says that
+they are complete, and until then nobody may overwrite what is loaded, nor read what is stored.  A
+register that a load writes may be used at once; that orders nothing else.  PTX ISA, tcgen05: Memory
+Consistency Model, Canonical synchronization patterns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from intrinsics.findings import Severity
+from intrinsics.modifiers import Sem
+from isel.verifier.function.events import Event, Kind, sets_flag
+from isel.verifier.function.pending import Operation, Pending, Status
+from isel.verifier.function.report import Report
+from isel.verifier.function.roles import Role
+from isel.verifier.function.rule import FunctionRule
+from isel.verifier.function.touches import same_lanes, touch
+
+_PATTERNS = "tcgen05, Canonical synchronization patterns"
+_WAITS = {Kind.TENSOR_LOAD: Kind.WAIT_LOADS, Kind.TENSOR_STORE: Kind.WAIT_STORES}
+_TOUCHES = (*_WAITS, Kind.MULTIPLY, Kind.DEALLOC)
+_ARRIVALS = (Kind.ARRIVE, Kind.COMMIT, Kind.BARRIER, Kind.BARRIER_ARRIVE)
+
+LOAD_RUNNING = FunctionRule(
+    "tcgen05.ld/no-wait",
+    "columns are handed on while a load may still read them",
+    _PATTERNS,
+    expected="tcgen05.wait::ld between the load and what hands its columns on",
+    hint="the loaded registers may be used at once, but that orders nothing else: "
+    "tcgen05.wait::ld comes before an arrival, and before an access that overwrites the columns",
+)
+STORE_RUNNING = FunctionRule(
+    "tcgen05.st/no-wait",
+    "columns are handed on while a store may still write them",
+    _PATTERNS,
+    expected="tcgen05.wait::st between the store and what hands its columns on",
+    hint="tcgen05.wait::st comes before an arrival, and before an access to the columns",
+)
+BEFORE_SYNC = FunctionRule(
+    "tcgen05/fence-before",
+    "columns are handed to another thread without a fence before the arrival",
+    _PATTERNS,
+    Severity.REVIEW,
+    expected="tcgen05.fence::before_thread_sync between the access and the arrival",
+    hint="tcgen05.wait::ld or ::st; tcgen05.fence::before_thread_sync; the arrival",
+)
+AFTER_SYNC = FunctionRule(
+    "tcgen05/fence-after",
+    "columns of another thread are used without a fence after the wait",
+    _PATTERNS,
+    Severity.REVIEW,
+    expected="tcgen05.fence::after_thread_sync between the wait and the access",
+    hint="the wait; tcgen05.fence::after_thread_sync; the access",
+)
+RULES = (LOAD_RUNNING, STORE_RUNNING, BEFORE_SYNC, AFTER_SYNC)
+
+
+def check(report: Report) -> None:
+    """Run the rules."""
+    if not report.analysis.block:
+        return
+    issued = {e.index: e for e in report.analysis.events(*_WAITS)}
+    if not issued:
+        return
+    handed_on = _own(report, issued)
+    for group in _together(handed_on):
+        _told_too_early(report, [issued[index] for index in group])
+    for kind in _WAITS:
+        events = [e for e in issued.values() if e.kind is kind]
+        if events:
+            _fenced(report, events)
+
+
+# ---- in the thread that issues ---------------------------------------------------------------
+
+
+def _own(report: Report, issued: dict[int, Event]) -> dict[int, set[int]]:
+    """What a thread does itself while its load or store runs; by record, where it arrives then."""
+    arrived: dict[int, set[int]] = {}
+
+    def step(running: frozenset[int], event: Event) -> frozenset[int]:
+        if event.kind in _ARRIVALS or sets_flag(event):
+            for index in running:
+                arrived.setdefault(index, set()).add(event.index)
+        if event.kind in _TOUCHES:
+            for index in running:
+                if touch(issued[index], event):
+                    _running(report, issued[index], event)
+        match event.kind:
+            case Kind.TENSOR_LOAD | Kind.TENSOR_STORE:
+                return running | {event.index}
+            case Kind.WAIT_LOADS | Kind.WAIT_STORES if running:
+                ended = (i for i in running if _WAITS[issued[i].kind] is event.kind)
+                return running.difference(ended)
+        return running
+
+    for role in report.analysis.roles:
+        role.walker.gather(step)
+    return arrived
+
+
+def _running(
+    report: Report, event: Event, taken: Event, *, at: int = -1, certain: bool = True
+) -> None:
+    """Report that `taken` comes while `event` may be running, handed on by the record `at`."""
+    load = event.kind is Kind.TENSOR_LOAD
+    doubt = load and _is_used(report, event, at if at >= 0 else taken.index)
+    by = f", told by {report.line(at)}" if at >= 0 else ""
+    report.add(
+        LOAD_RUNNING if load else STORE_RUNNING,
+        event.index,
+        severity=Severity.REVIEW if doubt or not certain else Severity.ERROR,
+        got=f"{report.line(taken.index)} can come before it has ended{by}"
+        + ("; all its results were used by then" if doubt else ""),
+    )
+
+
+def _is_used(report: Report, load: Event, before: int) -> bool:
+    """Whether all that a load gives is used before a record, as the text of the kernel runs."""
+    results = set(load.mi.defs())
+    records = report.analysis.graph.records
+    for mi in records[load.index + 1 : before if before > load.index else len(records)]:
+        results.difference_update(mi.uses())
+    return not results
+
+
+# ---- between threads -------------------------------------------------------------------------
+
+
+def _together(arrived: dict[int, set[int]]) -> list[list[int]]:
+    """The records that run while their threads arrive at the same places."""
+    groups: dict[frozenset[int], list[int]] = {}
+    for index, places in arrived.items():
+        groups.setdefault(frozenset(places), []).append(index)
+    return list(groups.values())
+
+
+def _operation(events: list[Event]) -> Operation:
+    issues, waits = {e.index for e in events}, {_WAITS[e.kind] for e in events}
+    return Operation(
+        starts=lambda e: e.index in issues and e.kind in _WAITS,
+        ends=lambda e: e.kind in waits,
+    )
+
+
+def _told_too_early(report: Report, events: list[Event]) -> None:
+    """Who comes to the columns was told of an arrival, and not of the end."""
+    pending = Pending(report.analysis, _operation(events))
+    for role, taken, state in pending.met(_concerns(events)):
+        if state.news not in (Status.RUNNING, Status.ORDERED) or state.source < 0:
+            continue
+        for event in _met(report, events, taken, role):
+            certain = touch(event, taken) is True
+            _running(report, event, taken, at=state.source, certain=certain)
+
+
+def _concerns(events: list[Event]) -> Callable[[Event], bool]:
+    return lambda e: e.kind in _TOUCHES and any(touch(one, e) is not None for one in events)
+
+
+def _met(report: Report, events: list[Event], taken: Event, role: Role) -> Iterator[Event]:
+    """Those of the events that an access has to do with, and that are another warp's too."""
+    for event in events:
+        warps = [warp for warp, _ in report.analysis.sites[event.index]]
+        if touch(event, taken) is None or (len(warps) == 1 and warps == role.warps):
+            continue
+        if taken.kind not in _WAITS or same_lanes(warps, role.warps):
+            yield event
+
+
+def _fenced(report: Report, events: list[Event]) -> None:
+    """Who comes to columns of another thread does so between two fences."""
+    pending = Pending(report.analysis, _operation(events))
+    for role, taken, state in pending.met(_concerns(events)):
+        if taken.kind is Kind.DEALLOC or state.source < 0:
+            continue  # dealloc is no asynchronous operation
+        if not any(_met(report, events, taken, role)):
+            continue
+        if state.news is Status.ENDED:
+            relaxed = _is_relaxed(report, state.source)
+            report.add(
+                BEFORE_SYNC,
+                state.source,
+                severity=Severity.ERROR if relaxed else None,
+                got=f"{report.line(taken.index)} uses the columns, and relies on this",
+            )
+        elif state.news is Status.HANDED_ON and not state.fenced:
+            relaxed = _is_relaxed(report, state.told)
+            report.add(
+                AFTER_SYNC,
+                taken.index,
+                severity=Severity.ERROR if relaxed else None,
+                got=f"{role} heard of it at {report.line(state.told)}, and no fence follows",
+            )
+
+
+def _is_relaxed(report: Report, index: int) -> bool:
+    """Whether an arrival or a wait orders nothing by itself."""
+    return report.record(index).form.facts.get("sem") in (Sem.RELAXED, Sem.VOLATILE)

@@ -1,0 +1,218 @@
+"""What other threads know of an asynchronous operation: running, complete, and fenced.
+
+Layer: isel.verifier.function.  Input: the roles of a kernel, and the records that issue an
+operation.  Output: for events that conflict with it, what the thread that comes to them was told.
+
+`Order` asks whether somebody may have heard of something; this asks what exactly was said when a
+thread arrived where another one waits.  A thread that was told at one place that an operation runs
+still, and nowhere that it has ended, was told too early.  Where two threads say different things at
+one place, the better one counts: what is reported is so whatever the others do.
+
+PTX ISA, tcgen05: Memory Consistency Model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from enum import IntEnum
+from functools import partial
+
+from isel.verifier.function.events import Event, Kind, reads_flag, sets_flag
+from isel.verifier.function.order import barriers_by_site, idle_waits
+from isel.verifier.function.roles import Analysis, Role
+from isel.verifier.function.values import Where
+
+
+class Status(IntEnum):
+    """What is said of an operation, from worse to better."""
+
+    NOTHING = 0
+    RUNNING = 1
+    ORDERED = 2  # still running, behind tcgen05.fence::before_thread_sync
+    ENDED = 3
+    HANDED_ON = 4  # ended, and fenced; or by tcgen05.commit, which does both
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a thread knows: of what it issued itself, and what it was told.
+
+    `fenced` says that tcgen05.fence::after_thread_sync came after the news, `told` is the record
+    where they were heard, `source` the one where they were said.
+    """
+
+    own: Status = Status.NOTHING
+    news: Status = Status.NOTHING
+    fenced: bool = False
+    told: int = -1
+    source: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The place where threads say something: a barrier by key, an mbarrier or a flag."""
+
+    what: str
+    number: int = 0
+    place: Where | None = None
+
+    def meets(self, other: Said) -> bool:
+        """Whether who waits here may hear what is said there."""
+        if self.place is None or other.place is None:
+            return self == other
+        return self.what == other.what and self.place.meets(other.place)
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An asynchronous operation: what issues it, what completes it in its own thread.
+
+    `commits` says that tcgen05.commit tracks it.
+    """
+
+    starts: Callable[[Event], bool]
+    ends: Callable[[Event], bool]
+    commits: bool = False
+
+
+class Pending:
+    """What threads are told of one operation."""
+
+    def __init__(self, analysis: Analysis, operation: Operation) -> None:
+        self.analysis = analysis
+        self.operation = operation
+        self.said: dict[Said, dict[Status, int]] = {}
+        self._sites = barriers_by_site(analysis)
+        self._idle = [idle_waits(role) for role in analysis.roles]
+        self._grown = True
+        while self._grown:
+            self._grown = False
+            for number, role in enumerate(analysis.roles):
+                role.walker.walk(State(), partial(self._step, number))
+
+    def met(self, concerns: Callable[[Event], bool]) -> Iterator[tuple[Role, Event, State]]:
+        """The events that concern the operation, with what a thread may know there."""
+        for number, role in enumerate(self.analysis.roles):
+            if not any(concerns(e) for e in role.events()):
+                continue
+            found: dict[tuple[int, State], Event] = {}
+
+            def step(
+                state: State,
+                event: Event,
+                number: int = number,
+                found: dict[tuple[int, State], Event] = found,
+            ) -> State:
+                if concerns(event):
+                    found[event.index, state] = event
+                    state = State(state.own)
+                return self._step(number, state, event)
+
+            role.walker.walk(State(), step)
+            for (_, state), event in found.items():
+                yield role, event, state
+
+    def _step(self, role: int, state: State, event: Event) -> State:
+        if self.operation.starts(event):
+            return State(Status.RUNNING)
+        if self.operation.ends(event):
+            return replace(state, own=_ended(state.own))
+        match event.kind:
+            case Kind.FENCE_BEFORE:
+                return replace(state, own=_fenced(state.own))
+            case Kind.FENCE_AFTER:
+                return replace(state, fenced=state.news is not Status.NOTHING)
+            case Kind.COMMIT:
+                self._tell(_place("mbarrier", event), self._committed(state), event)
+            case Kind.ARRIVE:
+                self._tell(_place("mbarrier", event), _says(state), event)
+            case Kind.DONE if event.index not in self._idle[role]:
+                return self._hear(state, _place("mbarrier", event), event)
+            case Kind.BARRIER | Kind.BARRIER_ARRIVE | Kind.WARP_SYNC:
+                key = self._barrier(role, event)
+                self._tell(key, _says(state), event)
+                if event.kind is not Kind.BARRIER_ARRIVE:
+                    return self._hear(state, key, event)
+            case _:
+                return self._flag(state, event)
+        return state
+
+    def _flag(self, state: State, event: Event) -> State:
+        if sets_flag(event):
+            self._tell(_place("flag", event), _says(state), event)
+        if reads_flag(event):
+            return self._hear(state, _place("flag", event), event)
+        return state
+
+    def _committed(self, state: State) -> Status:
+        runs = state.own in (Status.RUNNING, Status.ORDERED)
+        return Status.HANDED_ON if runs and self.operation.commits else _says(state)
+
+    def _barrier(self, role: int, event: Event) -> Said:
+        if event.kind is Kind.WARP_SYNC:
+            return Said("warp", role)
+        if event.index in self._sites:
+            return Said("record", event.index)
+        return Said("barrier", event.count if event.count is not None else -2)
+
+    def _tell(self, key: Said, status: Status, event: Event) -> None:
+        if status is Status.NOTHING:
+            return
+        said = self.said.setdefault(key, {})
+        if status not in said:
+            said[status] = event.index
+            self._grown = True
+
+    def _hear(self, state: State, key: Said, event: Event) -> State:
+        status, source = self._best(key)
+        runs = state.own in (Status.RUNNING, Status.ORDERED)
+        if self.operation.commits and runs and status >= Status.ENDED:
+            return State(Status.NOTHING, status, False, event.index, source)
+        if status <= state.news:
+            return state
+        return State(state.own, status, False, event.index, source)
+
+    def _best(self, key: Said) -> tuple[Status, int]:
+        """The best that is said at a place; of an unknown place, the best there is."""
+        best = Status.NOTHING, -1
+        for place, said in self.said.items():
+            if key.what == place.what and (_is_unknown(key) or _is_unknown(place)):
+                return Status.HANDED_ON, -1
+            if key.meets(place):
+                status = max(said)
+                best = max(best, (status, said[status]))
+        return best
+
+
+def _is_unknown(key: Said) -> bool:
+    return key.what in ("mbarrier", "flag") and key.place is None
+
+
+def _place(what: str, event: Event) -> Said:
+    return Said(what, place=event.place)
+
+
+def _says(state: State) -> Status:
+    """What a thread says of an operation as it arrives somewhere."""
+    if state.own is not Status.NOTHING:
+        return state.own
+    return Status.HANDED_ON if state.news >= Status.ENDED else Status.NOTHING
+
+
+def _ended(own: Status) -> Status:
+    match own:
+        case Status.RUNNING:
+            return Status.ENDED
+        case Status.ORDERED:
+            return Status.HANDED_ON
+    return own
+
+
+def _fenced(own: Status) -> Status:
+    match own:
+        case Status.RUNNING:
+            return Status.ORDERED
+        case Status.ENDED:
+            return Status.HANDED_ON
+    return own

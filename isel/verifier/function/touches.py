@@ -1,0 +1,99 @@
+"""Which columns of tensor memory a record surely reads or writes.
+
+Layer: isel.verifier.function.  Input: events.  Output: spans of columns, and whether two of them
+meet.  What is not known to be touched is left out: rules that ask here blame what is certain.
+PTX ISA, tcgen05: Tensor Memory Addressing, Matrix and Data Movement Shapes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from intrinsics.modifiers import LdStNum, LdStShape
+from isel.verifier.function.events import Event, Kind, tensor_operands
+from isel.verifier.function.values import Place, Value, Where, where
+
+_COLUMNS = {
+    LdStShape.S16X64B: 2,
+    LdStShape.S16X128B: 4,
+    LdStShape.S16X256B: 8,
+    LdStShape.S32X32B: 1,
+    LdStShape.S16X32BX2: 1,
+}
+"""Columns of 32 bits in a shape that is not repeated."""
+
+_ALL = 512
+_QUARTERS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """`width` columns from `first`, None where that is not known."""
+
+    base: Place
+    first: int | None
+    width: int
+    writes: bool
+
+    def meets(self, other: Span) -> bool | None:
+        """Whether both have a column in common: True, False for perhaps, None for no."""
+        if self.base != other.base or not (self.writes or other.writes):
+            return None
+        if self.first is None or other.first is None:
+            return False
+        apart = self.first >= other.first + other.width or other.first >= self.first + self.width
+        return None if apart else True
+
+
+def spans(event: Event) -> list[Span]:
+    """What an event touches of tensor memory."""
+    match event.kind:
+        case Kind.DEALLOC:
+            place = event.place
+            return [] if place is None else [Span(place.base, 0, _ALL, True)]
+        case Kind.TENSOR_LOAD | Kind.TENSOR_STORE:
+            return _span(event.place, _width(event), writes=event.kind is Kind.TENSOR_STORE)
+        case Kind.MULTIPLY:
+            found = _span(event.place, _half(event.count), writes=True)
+            for name, value in tensor_operands(event):
+                if name != "d":
+                    found += _operand(value)
+            return found
+    return []
+
+
+def touch(one: Event, other: Event) -> bool | None:
+    """Whether two events, one of which writes, have columns in common: True, False perhaps."""
+    found = [a.meets(b) for a in spans(one) for b in spans(other)]
+    if True in found:
+        return True
+    return False if False in found else None
+
+
+def same_lanes(one: list[int], other: list[int]) -> bool:
+    """Whether two different warps, one of each list, have the same lanes of tensor memory."""
+    return any(a != b and a % _QUARTERS == b % _QUARTERS for a in one for b in other)
+
+
+def _span(place: Where | None, width: int, *, writes: bool) -> list[Span]:
+    if place is None:
+        return []
+    first = None if place.offset is None else place.offset & 0xFFFF
+    return [Span(place.base, first, width, writes)]
+
+
+def _operand(value: Value) -> list[Span]:
+    return _span(where(value), 1, writes=False)
+
+
+def _half(count: int | None) -> int:
+    """Columns of an accumulator with `count` columns, should they be packed in pairs."""
+    return max(1, (count or 0) // 2)
+
+
+def _width(event: Event) -> int:
+    facts = event.mi.form.facts
+    shape, number = facts.get("shape"), facts.get("num")
+    if not isinstance(shape, LdStShape) or not isinstance(number, LdStNum):
+        return 1
+    return _COLUMNS[shape] * number.times

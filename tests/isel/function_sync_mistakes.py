@@ -1,0 +1,65 @@
+"""Mistakes of synchronisation, each one edit of a right kernel; see `function_mistakes`."""
+
+from __future__ import annotations
+
+from tests.isel import function_kernels as k
+from tests.isel import function_sync_kernels as s
+from tests.isel.function_mistakes import Mistake
+
+_BEFORE, _AFTER = "tcgen05/fence-before", "tcgen05/fence-after"
+
+HANDOVER = {
+    # ---- tcgen05.wait ------------------------------------------------------------------------
+    "a store is loaded at once": Mistake(
+        "tcgen05.st/no-wait", k.STORE_LOAD, "    $stored;", "", "$store"),
+    "wait::ld where wait::st belongs": Mistake(
+        "tcgen05.st/no-wait", k.STORE_LOAD, "    $stored;", "    $loaded;", "$store"),
+    "A is stored and not waited for": Mistake(
+        "tcgen05.st/no-wait", k.A_IN_TENSOR_MEMORY, "    $stored;", "", "$store"),
+    "the first sum is stored and not waited for": Mistake(
+        "tcgen05.st/no-wait", k.ZEROED, "    $stored;\n    $before;\n    bar.sync 0;",
+        "    $before;\n    bar.sync 0;\n    $stored;", "$store"),
+    "freed while it is loaded": Mistake(
+        "tcgen05.ld/no-wait", k.STORE_LOAD, "    $loaded;", "", "$load"),
+    "given back while it is loaded": Mistake(
+        "tcgen05.ld/no-wait", k.LOAD_THEN_MMA, "    $loaded;\n    $before;\n    $arrive [back];",
+        "    $before;\n    $arrive [back];\n    $loaded;", "$load"),
+    "given back and never waited for": Mistake(
+        "tcgen05.ld/no-wait", k.EARLY_EXIT, "    $loaded;", "", "$load"),
+    "waited for behind the barrier": Mistake(
+        "tcgen05.ld/no-wait", k.TWO_PHASES,
+        "    $loaded;\n    $before;\n    bar.sync 0;\n    $after;\n    @%p2 bra WAIT2;",
+        "    $before;\n    bar.sync 0;\n    $loaded;\n    $after;\n    @%p2 bra WAIT2;", "$load"),
+    "the second load is not waited for": Mistake(
+        "tcgen05.ld/no-wait", s.PREFETCH, "    bar.sync 1, 128;\n    $loaded;",
+        "    bar.sync 1, 128;\n", "$load", at_nth=1),
+    "stored over its own load": Mistake(
+        "tcgen05.ld/no-wait", s.OWN_QUARTERS, "    bar.sync 1, 128;\n    $loaded;",
+        "    bar.sync 1, 128;\n", "$load"),
+    "some accumulator is given back": Mistake(
+        "tcgen05.ld/no-wait", k.PERSISTENT, "    $loaded;", "", "$load", perhaps=True),
+    "all results are used": Mistake(
+        "tcgen05.ld/no-wait", s.USED_AT_ONCE, "    $loaded;", "", "$load", perhaps=True),
+    # ---- tcgen05.fence -----------------------------------------------------------------------
+    "no fence before the arrival": Mistake(
+        _BEFORE, k.LOAD_THEN_MMA, "    $before;\n    $arrive [back];", "\n    $arrive [back];",
+        "$arrive [back]", perhaps=True),
+    "no fence before a relaxed arrival": Mistake(
+        _BEFORE, k.LOAD_THEN_MMA, "    $before;\n    $arrive [back];",
+        "\n    mbarrier.arrive.relaxed.cluster.shared::cta.b64 _, [back];", "arrive.relaxed"),
+    "no fence before the barrier": Mistake(
+        _BEFORE, k.ZEROED, "    $before;\n    bar.sync 0;\n    $after;\n    @%p2 bra WAIT;",
+        "\n    bar.sync 0;\n    $after;\n    @%p2 bra WAIT;", "bar.sync 0", at_nth=1, perhaps=True),
+    "no fence after a relaxed wait": Mistake(
+        _AFTER, k.LOAD_THEN_MMA, "    $after;\n    $mma", "\n    $mma", "$mma"),
+    "no fence after the barrier": Mistake(
+        _AFTER, k.ZEROED, "    bar.sync 0;\n    $after;\n    @%p2 bra WAIT;",
+        "    bar.sync 0;\n\n    @%p2 bra WAIT;", "$mma", perhaps=True),
+    "the fence before the wait": Mistake(
+        _AFTER, s.PREFETCH,
+        "BACK:\n    $try %p6, [back], 0;\n    @!%p6 bra BACK;\n    $after;",
+        "    $after;\nBACK:\n    $try %p6, [back], 0;\n    @!%p6 bra BACK;", "$mma", at_nth=1,
+        perhaps=True),
+}  # fmt: skip
+
+MISTAKES = {**HANDOVER}

@@ -1,0 +1,35 @@
+"""The rules about synchronisation: right kernels are clean, one mistake gives one rule."""
+
+from __future__ import annotations
+
+import pytest
+
+from intrinsics.findings import Severity
+from isel.verifier.function.check import verify_functions
+from tests.isel.function_mistakes import Mistake
+from tests.isel.function_sync_kernels import CLEAN
+from tests.isel.function_sync_mistakes import MISTAKES
+from tests.isel.test_function_rules import module_of, said
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_a_right_kernel_is_clean(name: str):
+    assert verify_functions(module_of(CLEAN[name])) == []
+
+
+@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
+def test_a_mistake_breaks_its_rule_where_it_is(mistake: Mistake):
+    found = said(mistake.broken())
+    (hit,) = (f for f in found if f.rule == mistake.rule and f.place.line == mistake.line())
+    assert hit.severity is (Severity.REVIEW if mistake.perhaps else Severity.ERROR)
+    assert {f.rule for f in found if f is not hit} == set(mistake.also)
+
+
+@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
+def test_the_kernel_without_the_mistake_is_clean(mistake: Mistake):
+    assert said(mistake.text) == []
+
+
+def test_each_rule_has_two_mistakes():
+    rules = [m.rule for m in MISTAKES.values()]
+    assert {r for r in rules if rules.count(r) < 2} == set()
