@@ -84,6 +84,94 @@ USED_AT_ONCE = kernel(
 )
 """Pattern 5: the registers of a load are used before wait::ld."""
 
+SINGLE_WARP = kernel(
+    """
+    mov.u32 %r1, %tid.x;
+    setp.eq.u32 %p1, %r1, 0;
+    ld.param.u64 %rd1, [desc_a];
+    ld.param.u64 %rd2, [desc_b];
+    ld.param.u32 %r9, [steps];
+    @%p1 $init [done], 1;
+    $alloc [slot], 64;
+    $relinquish;
+    $before;
+    bar.warp.sync -1;
+    $after;
+    ld.shared.b32 %r3, [slot];
+    mov.u32 %r4, 0;
+    mov.u32 %r5, 0;
+TILE:
+    $store [%r3], {%r4, %r4};
+    $stored;
+    @%p1 $mma [%r3], %rd1, %rd2, $idesc, 1;
+    @%p1 $commit [done];
+WAIT:
+    mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 %p5, [done], %r5;
+    @!%p5 bra WAIT;
+    $after;
+    $load {%r22, %r23}, [%r3];
+    $loaded;
+    xor.b32 %r5, %r5, 1;
+    add.u32 %r4, %r4, 1;
+    setp.lt.u32 %p6, %r4, %r9;
+    @%p6 bra TILE;
+    $dealloc %r3, 64;
+    ret;
+""",
+    ".reqntid 32",
+)
+"""Tile after tile in one warp: the first store comes before any MMA, the next behind a wait."""
+
+COUNTER = kernel(
+    PROLOGUE.replace("$init [full], 1;", "st.shared.b32 [slot2], 0;")
+    + """
+    mov.u32 %r6, 0;
+    $store [%r5], {%r6, %r6};
+    $stored;
+    $before;
+    bar.warp.sync -1;
+    and.b32 %r7, %r1, 31;
+    setp.eq.u32 %p3, %r7, 0;
+    @%p3 red.release.cta.shared.add.u32 [slot2], 1;
+    @%p2 bra WAIT;
+TURN:
+    ld.relaxed.cta.shared.u32 %r8, [slot2];
+    setp.ne.u32 %p4, %r8, 4;
+    @%p4 bra TURN;
+    $after;
+    $mma [%r3], %rd1, %rd2, $idesc, 1;
+    $commit [done];
+WAIT:
+    $try %p5, [done], 0;
+    @!%p5 bra WAIT;
+    $after;
+    $load {%r22, %r23}, [%r5];
+    $loaded;
+"""
+    + EPILOGUE
+)
+"""Four warps count themselves in shared memory; thread 0 multiplies when all have stored."""
+
+COPIED = kernel(
+    PROLOGUE
+    + """
+    setp.eq.and.u32 %p3, %r1, 0, 1;
+    @!%p3 bra WAIT;
+    add.s32 %r6, %r3, 32;
+    tcgen05.cp.cta_group::1.128x256b [%r6], %rd1;
+    $commit [done];
+WAIT:
+    mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 %p5, [done], 0;
+    @!%p5 bra WAIT;
+    $after;
+    add.s32 %r7, %r5, 32;
+    $load {%r22, %r23}, [%r7];
+    $loaded;
+"""
+    + EPILOGUE
+)
+"""What is copied into tensor memory is committed, waited for and read."""
+
 CLEAN = {
     name.lower(): text
     for name, text in list(globals().items())

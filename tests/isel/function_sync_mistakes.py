@@ -62,4 +62,41 @@ HANDOVER = {
         perhaps=True),
 }  # fmt: skip
 
-MISTAKES = {**HANDOVER}
+_WAIT = (
+    "WAIT:\n    mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 %p5, [done], 0;\n"
+    "    @!%p5 bra WAIT;\n"
+)
+
+COMPLETION = {
+    "no fence behind a relaxed wait": Mistake(
+        "tcgen05.ld/before-fence", k.LOAD_THEN_MMA, "    $after;\n    $load {%r24",
+        "\n    $load {%r24", "$load", at_nth=1),
+    "no fence in the one warp": Mistake(
+        "tcgen05.ld/before-fence", s.SINGLE_WARP, "    $after;\n    $load", "\n    $load", "$load"),
+    "the next tile is stored at once": Mistake(
+        "tcgen05.st/before-completion", s.SINGLE_WARP,
+        "    $load {%r22, %r23}, [%r3];\n    $loaded;\n    xor",
+        "    $load {%r22, %r23}, [%r3];\n    $loaded; @%p1 $mma [%r3], %rd1, %rd2, $idesc, 1;"
+        " @%p1 $commit [done];\n    xor", "$store",
+        also=("tcgen05.dealloc/before-completion",)),
+    "stored when the counter is full": Mistake(
+        "tcgen05.st/before-completion", s.COUNTER,
+        "    mov.u32 %r6, 0;\n    $store [%r5], {%r6, %r6};\n    $stored;\n    $before;\n"
+        "    bar.warp.sync -1;\n    and.b32 %r7, %r1, 31;\n    setp.eq.u32 %p3, %r7, 0;\n"
+        "    @%p3 red.release.cta.shared.add.u32 [slot2], 1;\n",
+        "    mov.u32 %r6, 0;\n    and.b32 %r7, %r1, 31;\n    setp.eq.u32 %p3, %r7, 0;\n"
+        "    @%p3 red.release.cta.shared.add.u32 [slot2], 1;\n"
+        "    $store [%r5], {%r6, %r6};\n    $stored;\n    $before;\n    bar.warp.sync -1;\n",
+        "$store"),
+    "a copy is not waited for": Mistake(
+        "tcgen05.ld/before-completion", s.COPIED, _WAIT, "WAIT:\n\n\n", "$load"),
+    "a copy is not committed": Mistake(
+        "tcgen05.cp/no-commit", s.COPIED, "    $commit [done];", "    $arrive [done];",
+        "tcgen05.cp"),
+    "the commit before the copy": Mistake(
+        "tcgen05.cp/no-commit", s.COPIED,
+        "    tcgen05.cp.cta_group::1.128x256b [%r6], %rd1;\n    $commit [done];",
+        "    $commit [done];\n    tcgen05.cp.cta_group::1.128x256b [%r6], %rd1;", "tcgen05.cp"),
+}  # fmt: skip
+
+MISTAKES = {**HANDOVER, **COMPLETION}

@@ -6,6 +6,7 @@ import pytest
 
 from intrinsics.findings import Severity
 from isel.verifier.function.check import verify_functions
+from tests.isel import function_mistakes
 from tests.isel.function_mistakes import Mistake
 from tests.isel.function_sync_kernels import CLEAN
 from tests.isel.function_sync_mistakes import MISTAKES
@@ -31,5 +32,5 @@ def test_the_kernel_without_the_mistake_is_clean(mistake: Mistake):
 
 
 def test_each_rule_has_two_mistakes():
-    rules = [m.rule for m in MISTAKES.values()]
-    assert {r for r in rules if rules.count(r) < 2} == set()
+    rules = [m.rule for m in (*MISTAKES.values(), *function_mistakes.MISTAKES.values())]
+    assert {m.rule for m in MISTAKES.values() if rules.count(m.rule) < 2} == set()

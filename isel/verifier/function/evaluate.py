@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from intrinsics.mir import Imm, MachineInstr, Mem, Not, Op, Reg, Special, Sym, registers_of
-from intrinsics.modifiers import Compare, Match, ScalarType, Shuffle, Space, Vote
+from intrinsics.modifiers import BoolOp, Compare, Match, ScalarType, Shuffle, Space, Vote
 from isel.verifier.function.values import (
     LANES,
     Among,
@@ -421,10 +421,22 @@ def _setp(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Val
     compare = mi.form.facts["cmp"]
     assert isinstance(compare, Compare)
     found = _compared(compare, a, b, _type(mi))
-    if mi.get("c") is not None:
-        found = unknown(max(found.spread, e.slot(mi, "c").spread))
-    yield from _write(mi, found, "p")
-    yield from _write(mi, _negated(found), "q")
+    for slot, value in (("p", found), ("q", _negated(found))):
+        yield from _write(mi, _combined(e, mi, value), slot)
+
+
+def _combined(e: Evaluator, mi: MachineInstr, value: Value) -> Value:
+    """The outcome of a comparison, combined with a third predicate where there is one."""
+    how, third = mi.form.facts.get("combine"), e.slot(mi, "c")
+    a, b = (third, value) if third.number is None else (value, third)
+    match how:
+        case BoolOp.AND:
+            return _conjunction(a, b, ScalarType.PRED.bits)
+        case BoolOp.OR:
+            return _disjunction(a, b, ScalarType.PRED.bits)
+        case BoolOp.XOR:
+            return unknown(max(a.spread, b.spread))
+    return value
 
 
 def _compared(compare: Compare, a: Value, b: Value, type_: ScalarType) -> Value:

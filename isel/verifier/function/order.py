@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
-from isel.verifier.function.events import Event, Kind
+from isel.verifier.function.events import Event, Kind, reads_flag, sets_flag
 from isel.verifier.function.roles import Analysis, Role
 from isel.verifier.function.values import Where
 
@@ -155,35 +155,68 @@ class Order:
 
 
 def before_all(
-    analysis: Analysis, events: Iterable[Event], others: Callable[[Event], bool]
+    analysis: Analysis,
+    events: Iterable[Event],
+    others: Callable[[Event], bool],
+    told: Callable[[Event], bool] = lambda _: False,
 ) -> set[int]:
     """The records among `events` that come before all `others`, whatever way the threads take.
 
     That is so when threads do not come to the record again after they have arrived somewhere, and
     nobody comes to one of the others without having waited there.  A wait for the odd phase does
-    not count: the first one succeeds at once.
+    not count: the first one succeeds at once.  Behind an event that tells a thread of the others
+    (`told`) it may come to the record again.
     """
     sites = barriers_by_site(analysis)
     gates: set[_Gate] = set()
-    for event in analysis.events(Kind.BARRIER, Kind.ASK):
+    for event in analysis.events(Kind.BARRIER, Kind.ASK, Kind.STRONG_LOAD, Kind.SHARED_STORE):
         if event.kind is Kind.BARRIER:
             site = event.index if event.index in sites else None
             gates.add(_Gate(barrier=event.count, site=site))
-        elif event.place is not None and event.count != 1:
+        elif event.place is None:
+            continue
+        elif event.kind is Kind.ASK and event.count != 1:
             gates.add(_Gate(event.place))
-    before: set[int] = set()
+        elif reads_flag(event):
+            gates.add(_Gate(flag=event.place))
+    indices = {e.index for e in events}
+    before = _in_one_warp(analysis, indices, others, told)
     for gate in gates:
-        passed = gate.passed(analysis, {e.index for e in events})
+        passed = gate.passed(analysis, indices, told)
         if passed and not gate.is_skipped(analysis, others):
             before |= passed
     return before
 
 
+def _in_one_warp(
+    analysis: Analysis,
+    among: set[int],
+    others: Callable[[Event], bool],
+    told: Callable[[Event], bool],
+) -> set[int]:
+    """The records of one warp that come before all the others, which are its own too."""
+    warps = {warp for found in analysis.sites.values() for warp, e in found if others(e)}
+    if len(warps) != 1:
+        return set()
+    (role,) = (role for role in analysis.roles if warps <= set(role.warps))
+    behind: set[int] = set()
+
+    def step(after: bool, event: Event) -> bool:
+        if after and event.index in among:
+            behind.add(event.index)
+        return (after or others(event)) and not told(event)
+
+    role.walker.walk(False, step)
+    own = {i for i in among if {warp for warp, _ in analysis.sites[i]} == warps}
+    return own - behind
+
+
 @dataclass(frozen=True, slots=True)
 class _Gate:
-    """An mbarrier, or a barrier (at one record, if it has one of its own) to come through."""
+    """An mbarrier, a flag or a barrier (at one record, if it has one of its own) to pass."""
 
     mbarrier: Where | None = None
+    flag: Where | None = None
     barrier: int | None = None
     site: int | None = None
 
@@ -191,12 +224,16 @@ class _Gate:
         """Whether a thread says here that it has come so far."""
         if self.mbarrier is not None:
             return event.kind is Kind.ARRIVE and event.place == self.mbarrier
+        if self.flag is not None:
+            return sets_flag(event) and event.place == self.flag
         return (event.kind is Kind.BARRIER_ARRIVE and self._is_barrier(event)) or self.waits(event)
 
     def waits(self, event: Event) -> bool:
         """Whether a thread goes on here only when the others have come so far."""
         if self.mbarrier is not None:
             return event.kind is Kind.DONE and event.place == self.mbarrier
+        if self.flag is not None:
+            return reads_flag(event) and event.place == self.flag
         return event.kind is Kind.BARRIER and self._is_barrier(event)
 
     def _is_barrier(self, event: Event) -> bool:
@@ -215,7 +252,9 @@ class _Gate:
             role.walker.walk(False, step)
         return bool(skipped)
 
-    def passed(self, analysis: Analysis, among: set[int]) -> set[int]:
+    def passed(
+        self, analysis: Analysis, among: set[int], told: Callable[[Event], bool]
+    ) -> set[int]:
         """The records that threads arrive after, and never come to once they have arrived."""
         ahead: set[int] = set()
         behind: set[int] = set()
@@ -224,6 +263,8 @@ class _Gate:
             if self.arrives(event):
                 ahead.update(done)
                 return frozenset({_ARRIVED})
+            if told(event):
+                return done - {_ARRIVED}
             if event.index not in among:
                 return done
             if _ARRIVED in done:

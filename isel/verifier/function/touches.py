@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from intrinsics.modifiers import LdStNum, LdStShape
+from intrinsics.modifiers import CopyShape, LdStNum, LdStShape
 from isel.verifier.function.events import Event, Kind, tensor_operands
 from isel.verifier.function.values import Place, Value, Where, where
 
@@ -22,6 +22,10 @@ _COLUMNS = {
 }
 """Columns of 32 bits in a shape that is not repeated."""
 
+_COPIED = {CopyShape.S128X256B: 8, CopyShape.S4X256B: 8}
+"""Columns that a copy writes, where they are not 4."""
+
+_SHIFTED = 8
 _ALL = 512
 _QUARTERS = 4
 
@@ -53,6 +57,10 @@ def spans(event: Event) -> list[Span]:
             return [] if place is None else [Span(place.base, 0, _ALL, True)]
         case Kind.TENSOR_LOAD | Kind.TENSOR_STORE:
             return _span(event.place, _width(event), writes=event.kind is Kind.TENSOR_STORE)
+        case Kind.TENSOR_COPY:
+            return _span(event.place, _copied(event), writes=True)
+        case Kind.SHIFT:
+            return _span(event.place, _SHIFTED, writes=True)
         case Kind.MULTIPLY:
             found = _span(event.place, _half(event.count), writes=True)
             for name, value in tensor_operands(event):
@@ -97,3 +105,8 @@ def _width(event: Event) -> int:
     if not isinstance(shape, LdStShape) or not isinstance(number, LdStNum):
         return 1
     return _COLUMNS[shape] * number.times
+
+
+def _copied(event: Event) -> int:
+    shape = event.mi.form.facts.get("shape")
+    return _COPIED.get(shape, 4) if isinstance(shape, CopyShape) else 1
