@@ -24,6 +24,8 @@ from isel.verifier.function import (
     overlaps,
     proxies,
     publication,
+    registers,
+    tensor_memory,
 )
 from isel.verifier.function.callees import Callees, callee, calls
 from isel.verifier.function.report import Report
@@ -43,6 +45,7 @@ CHECKS: tuple[Callable[[Report], None], ...] = (
     copies.check,
     proxies.check,
     mbarriers.check,
+    registers.check,
 )
 
 RULES: tuple[FunctionRule, ...] = (
@@ -58,6 +61,7 @@ RULES: tuple[FunctionRule, ...] = (
     *copies.RULES,
     *proxies.RULES,
     *mbarriers.RULES,
+    *registers.RULES,
 )
 """Every rule about whole functions."""
 

@@ -1,0 +1,247 @@
+"""Rules about registers that warpgroups give back and ask for: setmaxnreg.
+
+Layer: isel.verifier.function.  A CTA gets the registers of all its threads when it starts: what one
+warpgroup gives back is what another can get, and setmaxnreg.inc waits until there is enough.  PTX
+ISA, setmaxnreg; Performance-Tuning Directives.
+"""
+
+from __future__ import annotations
+
+import math
+
+from intrinsics.findings import Severity
+from intrinsics.mir import Imm, Launch
+from isel.verifier.function.events import Event, Kind
+from isel.verifier.function.order import before_all
+from isel.verifier.function.report import Report
+from isel.verifier.function.roles import Role
+from isel.verifier.function.rule import FunctionRule
+from isel.verifier.function.values import LANES
+
+_INC, _DEC = "setmaxnreg.inc", "setmaxnreg.dec"
+_WARPGROUP = 4
+"""Warps of a warpgroup; the number of its first is a multiple of it."""
+
+REGISTERS = 1 << 16
+"""Registers of 32 bits of a multiprocessor, for all of its CTAs."""
+
+_PARTS = 4
+"""Parts of a multiprocessor, each with a quarter of its registers."""
+
+_MOST, _GRAIN = 255, 8
+
+_SECTION = "setmaxnreg"
+_BOUNDS = ".maxnreg, or .minnctapersm beside .reqntid or .maxntid"
+
+IGNORED = FunctionRule(
+    "{op}/ignored",
+    "setmaxnreg is ignored: the registers of a thread at entry are not known",
+    _SECTION,
+    Severity.WARNING,
+    expected=_BOUNDS,
+    hint='in LLVM IR: "nvvm.maxnreg", or "nvvm.minctasm" beside "nvvm.reqntid"',
+    misses=False,
+    ptxas="accepts, with the remark C7508, and leaves it out",
+)
+DIRECTION = FunctionRule(
+    "{op}/direction",
+    "setmaxnreg.inc asks for fewer registers than the warp has, or .dec keeps more",
+    _SECTION,
+    misses=False,
+    ptxas="refuses .dec, as it generates code (C7406)",
+)
+WARPGROUP = FunctionRule(
+    "{op}/warpgroup",
+    "setmaxnreg is executed by a part of a warpgroup",
+    _SECTION,
+    expected="all four warps of a warpgroup, at the same instruction",
+    hint="branch on the warpgroup, as with tid.x / 128, not on a warp",
+    misses=False,
+)
+AGAIN = FunctionRule(
+    "{op}/again",
+    "a warpgroup changes its registers again without a barrier in between",
+    _SECTION,
+    Severity.REVIEW,
+    expected="a barrier of the warpgroup's threads between two setmaxnreg",
+)
+BUDGET = FunctionRule(
+    "setmaxnreg.inc/budget",
+    "the warps ask for more registers than the CTA has: setmaxnreg.inc waits forever",
+    _SECTION,
+    hint="let the other warpgroups give more back with setmaxnreg.dec, or ask for less",
+    misses=False,
+)
+ORDER = FunctionRule(
+    "setmaxnreg.inc/order",
+    "registers are asked for before another warpgroup can give some back: setmaxnreg.inc waits "
+    "for them, and setmaxnreg.dec stands behind a barrier that waits for this warp",
+    _SECTION,
+    expected="setmaxnreg.dec of the other warpgroups before that barrier",
+)
+RULES = (IGNORED, DIRECTION, WARPGROUP, AGAIN, BUDGET, ORDER)
+
+
+def check(report: Report) -> None:
+    """Run the rules."""
+    changes = [e for role in report.analysis.roles for e in role.events() if _count(e) is not None]
+    if not changes:
+        return
+    if report.analysis.block:
+        _whole_warpgroups(report)
+    for role in report.analysis.roles:
+        _synchronised(report, role)
+    first = at_entry(report.analysis.function.launch, report.analysis.block)
+    if first is None:
+        report.add(IGNORED, min(e.index for e in changes), got="none of them")
+        return
+    for role in report.analysis.roles:
+        _directions(report, role, first)
+    if report.analysis.block:
+        _budget(report, first)
+        _in_order(report, [e for e in changes if _asks(e)])
+
+
+def at_entry(launch: Launch, block: tuple[int, ...]) -> int | None:
+    """The registers that a thread has as a kernel starts, None when nothing says it.
+
+    As ptxas reckons: a warp's share of the multiprocessor's registers, where the warps of all its
+    CTAs fill its four parts evenly.
+    """
+    size = launch.reqntid or launch.maxntid
+    share = None
+    if size and launch.minctasm:
+        warps = -(-math.prod(size) // LANES) * launch.minctasm
+        threads = -(-warps // _PARTS) * _PARTS * LANES
+        share = min(REGISTERS // threads // _GRAIN * _GRAIN, _MOST)
+    given = [n for n in (share, launch.maxnreg) if n]
+    return min(given) if given else None
+
+
+def _count(event: Event) -> int | None:
+    """The registers that a setmaxnreg leaves each thread with, None for anything else."""
+    if event.mi.row.id not in (_INC, _DEC):
+        return None
+    count = event.mi.get("count")
+    return count.value if isinstance(count, Imm) else None
+
+
+def _asks(event: Event) -> bool:
+    return event.mi.row.id == _INC
+
+
+def _gives(event: Event) -> bool:
+    return event.mi.row.id == _DEC
+
+
+# ---- one warpgroup ---------------------------------------------------------------------------
+
+
+def _whole_warpgroups(report: Report) -> None:
+    everyone = [walker.flow.warp.number for walker in report.analysis.walkers]
+    for index, found in report.analysis.sites.items():
+        if _count(found[0][1]) is None or any(e.threads.perhaps for _, e in found):
+            continue
+        here = {warp for warp, _ in found}
+        for group in sorted({warp // _WARPGROUP for warp in here}):
+            members = [w for w in everyone if w // _WARPGROUP == group]
+            come = [w for w in members if w in here]
+            if len(come) == len(members):
+                continue
+            report.add(
+                WARPGROUP,
+                index,
+                got=f"{_warps(come)} of warps {members[0]} to {members[-1]}",
+            )
+
+
+def _warps(numbers: list[int]) -> str:
+    if len(numbers) == 1:
+        return f"warp {numbers[0]}"
+    return "warps " + ", ".join(map(str, numbers))
+
+
+_SYNCS = (Kind.BARRIER, Kind.DONE)
+
+
+def _synchronised(report: Report, role: Role) -> None:
+    def step(changed: bool, event: Event) -> bool:
+        if _count(event) is not None:
+            if changed:
+                report.add(AGAIN, event.index, got=f"{role}: a way on which there is none")
+            return True
+        return changed and event.kind not in _SYNCS
+
+    role.walker.walk(False, step)
+
+
+def _directions(report: Report, role: Role, first: int) -> None:
+    """What each setmaxnreg finds, whatever way the warp came."""
+    found: dict[int, set[int]] = {}
+    events: dict[int, Event] = {}
+
+    def step(now: int, event: Event) -> int:
+        count = _count(event)
+        if count is None:
+            return now
+        found.setdefault(event.index, set()).add(now)
+        events[event.index] = event
+        return count
+
+    role.walker.walk(first, step)
+    for index, before in found.items():
+        count = _count(events[index])
+        assert count is not None
+        wrong = [n for n in before if (n > count if _asks(events[index]) else n < count)]
+        if len(wrong) < len(before) or (count > _MOST and max(before) == _MOST):
+            continue
+        report.add(
+            DIRECTION,
+            index,
+            got=f"{count}, where a thread has {wrong[0]}",
+            expected=f"at {'least' if _asks(events[index]) else 'most'} {wrong[0]}",
+        )
+
+
+# ---- the whole CTA ---------------------------------------------------------------------------
+
+
+def _budget(report: Report, first: int) -> None:
+    """All that the warps have in the end is not more than what the CTA began with."""
+    wanted = [(role, _in_the_end(role, first)) for role in report.analysis.roles]
+    warps = len(report.analysis.walkers)
+    total = sum(count * len(role.warps) for role, count in wanted) * LANES
+    pool = _rounded(first) * warps * LANES
+    if total <= pool:
+        return
+    shown = ", ".join(f"{role} {count} a thread" for role, count in wanted)
+    for event in report.analysis.events(Kind.OTHER):
+        if _asks(event):
+            report.add(
+                BUDGET,
+                event.index,
+                got=f"{shown}: {total} registers",
+                expected=f"at most {pool}: {warps * LANES} threads start with {_rounded(first)}",
+            )
+
+
+def _rounded(count: int) -> int:
+    return -(-count // _GRAIN) * _GRAIN
+
+
+def _in_the_end(role: Role, first: int) -> int:
+    """The registers that a thread comes to: the most that it asks for, else the least it keeps."""
+    asked = [n for e in role.events() if _asks(e) and (n := _count(e)) is not None]
+    kept = [n for e in role.events() if _gives(e) and (n := _count(e)) is not None]
+    if asked:
+        return max(asked)
+    return min(kept, default=_rounded(first))
+
+
+def _in_order(report: Report, asking: list[Event]) -> None:
+    """Nobody gives registers back before the warps that ask have come on."""
+    if not any(_gives(e) for e in report.analysis.events(Kind.OTHER)):
+        return
+    for index in sorted(before_all(report.analysis, asking, _gives)):
+        mi = report.record(index)
+        report.add(ORDER, index, got=f"{mi.row.head}, and every setmaxnreg.dec after a barrier")

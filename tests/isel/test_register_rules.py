@@ -1,0 +1,219 @@
+"""Registers that warpgroups hand each other: setmaxnreg, against the PTX ISA and ptxas.
+
+A right kernel is clean; each mistake is one edit of it, and breaks one rule at one line.  What a
+thread has at entry is what ptxas says of the same kernel.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from asmprinter.ptx_reader import read_ptx
+from intrinsics.findings import Finding, Severity
+from intrinsics.mir import Launch
+from isel.verifier.function.check import verify_functions
+from isel.verifier.function.registers import at_entry
+from tests.isel.function_kernels import kernel
+from tests.oracle.ptxas_modules import report
+
+THREE = ".reqntid 384\n.minnctapersm 1"
+
+SPECIALISED = kernel(
+    """
+    mov.u32 %r1, %tid.x;
+    shr.u32 %r2, %r1, 7;
+    setp.ne.u32 %p1, %r2, 0;
+    @%p1 bra CONSUMER;
+    setmaxnreg.dec.sync.aligned.u32 24;
+    bar.sync 1, 384;
+    ret;
+CONSUMER:
+    setmaxnreg.inc.sync.aligned.u32 240;
+    bar.sync 1, 384;
+    ret;
+""",
+    THREE,
+)
+"""One warpgroup that loads, two that calculate: 128 * 24 + 256 * 240 = 64512 registers."""
+
+
+def said(text: str, block: tuple[int, ...] = ()) -> list[Finding]:
+    reading = read_ptx(text, "k.ptx")
+    assert reading.findings == []
+    found = verify_functions(reading.module, block)
+    return [f for f in found if f.severity is not Severity.NOTE]
+
+
+def edited(old: str, new: str) -> str:
+    assert SPECIALISED.count(old) == 1, old
+    return SPECIALISED.replace(old, new)
+
+
+def line_of(text: str, piece: str) -> int:
+    return next(i for i, line in enumerate(text.splitlines(), 1) if piece in line)
+
+
+INC, DEC = "setmaxnreg.inc.sync.aligned.u32 240;", "setmaxnreg.dec.sync.aligned.u32 24;"
+
+CLEAN = {
+    "specialised": SPECIALISED,
+    "four warpgroups": edited("shr.u32 %r2, %r1, 7;", "shr.u32 %r2, %r1, 8;")
+    .replace("384", "512")
+    .replace(".u32 240;", ".u32 224;"),
+    "the registers are said": edited(THREE, ".reqntid 384\n.maxnreg 168"),
+    "only given back": edited(INC, ""),
+    "twice, with a barrier in between": edited(
+        INC, "setmaxnreg.dec.sync.aligned.u32 40; bar.sync 2, 256; " + INC
+    ),
+    "all registers there are": edited(INC, "setmaxnreg.inc.sync.aligned.u32 240;"),
+}
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_a_right_kernel_is_clean(name: str) -> None:
+    assert said(CLEAN[name]) == []
+
+
+MISTAKES = {
+    "more than there is": (
+        "setmaxnreg.inc/budget", edited(DEC, DEC.replace("24", "40")), "setmaxnreg.inc",
+    ),
+    "two warpgroups that load": (
+        "setmaxnreg.inc/budget",
+        CLEAN["four warpgroups"].replace(".u32 224;", ".u32 240;"),
+        "setmaxnreg.inc",
+    ),
+    "nobody gives back": ("setmaxnreg.inc/budget", edited(DEC, ""), "setmaxnreg.inc"),
+    "two CTAs a multiprocessor": (
+        "setmaxnreg.inc/budget",
+        edited(".minnctapersm 1", ".minnctapersm 2"),
+        "setmaxnreg.inc",
+    ),
+    "one warp asks": (
+        "setmaxnreg.dec/warpgroup",
+        edited("@%p1 bra CONSUMER;", "@%p1 bra CONSUMER; setp.ge.u32 %p2, %r1, 32; @%p2 ret;")
+        .replace("bar.sync 1, 384", "bar.sync 1, 288"),
+        "setmaxnreg.dec",
+    ),
+    "each half at its own instruction": (
+        "setmaxnreg.inc/warpgroup",
+        edited(
+            INC,
+            "setp.ge.u32 %p3, %r1, 192; @%p3 bra SECOND; setmaxnreg.inc.sync.aligned.u32 240;"
+            " bra ON; SECOND: setmaxnreg.inc.sync.aligned.u32 240; ON:",
+        ),
+        "setmaxnreg.inc",
+    ),
+    "no barrier in between": (
+        "setmaxnreg.inc/again",
+        edited(INC, "setmaxnreg.dec.sync.aligned.u32 40;\n " + INC),
+        "setmaxnreg.inc",
+    ),
+    "again in a loop": (
+        "setmaxnreg.dec/again",
+        edited(
+            DEC,
+            f"mov.u32 %r3, 0; LOOP: {DEC} add.u32 %r3, %r3, 1; setp.lt.u32 %p4, %r3, 9;"
+            " @%p4 bra LOOP;",
+        ),
+        "setmaxnreg.dec",
+    ),
+    "keeps more than it has": (
+        "setmaxnreg.dec/direction", edited(DEC, DEC.replace("24", "176")), "setmaxnreg.dec",
+    ),
+    "asks for less than it has": (
+        "setmaxnreg.inc/direction", edited(INC, INC.replace("240", "160")), "setmaxnreg.inc",
+    ),
+    "given back behind the barrier": (
+        "setmaxnreg.inc/order",
+        edited(DEC + "\n    bar.sync 1, 384;", "bar.sync 1, 384;\n    " + DEC),
+        "setmaxnreg.inc",
+    ),
+    "waited for by an mbarrier": (
+        "setmaxnreg.inc/order",
+        edited(DEC + "\n    bar.sync 1, 384;", "W: $try %p5, [full], 0; @!%p5 bra W; " + DEC)
+        .replace("bar.sync 1, 384;", "$arrive [full];")
+        .replace("$try", "mbarrier.try_wait.parity.shared::cta.b64")
+        .replace("$arrive", "mbarrier.arrive.shared::cta.b64 _,")
+        .replace(
+            "@%p1 bra CONSUMER;",
+            "setp.eq.u32 %p6, %r1, 0; @%p6 mbarrier.init.shared::cta.b64 [full], 256;"
+            " bar.sync 0; @%p1 bra CONSUMER;",
+        ),
+        "setmaxnreg.inc",
+    ),
+    "nothing says what a thread has": (
+        "setmaxnreg.dec/ignored", edited(THREE, ".reqntid 384"), "setmaxnreg.dec",
+    ),
+    "only how many threads there may be": (
+        "setmaxnreg.dec/ignored", edited(THREE, ".maxntid 384"), "setmaxnreg.dec",
+    ),
+}  # fmt: skip
+
+ALSO = {
+    "one warp asks": {"setmaxnreg.inc/budget"},  # the others keep theirs
+    "keeps more than it has": {"setmaxnreg.inc/budget"},
+    "only how many threads there may be": {  # nobody knows the warps
+        "setmaxnreg.dec/aligned", "setmaxnreg.inc/aligned", "bar.sync/aligned",
+    },
+}  # fmt: skip
+SEVERITY = {"again": Severity.REVIEW, "ignored": Severity.WARNING}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_breaks_its_rule_where_it_is(name: str) -> None:
+    rule, text, at = MISTAKES[name]
+    found = said(text)
+    hit = [f for f in found if f.rule == rule and f.place.line == line_of(text, at)]
+    assert hit, found
+    assert hit[0].severity is SEVERITY.get(rule.rpartition("/")[2], Severity.ERROR)
+    assert hit[0].section == "PTX ISA, setmaxnreg"
+    assert {f.rule for f in found} - {rule} == ALSO.get(name, set())
+
+
+def test_the_budget_is_reckoned_aloud() -> None:
+    """240 for 256 threads and 40 for 128 are 66560; 384 threads that start with 168 have 64512."""
+    (finding,) = said(edited(DEC, DEC.replace("24", "40")))
+    assert "66560" in finding.got
+    assert "64512" in finding.expected
+    assert "waits forever" in finding.message
+
+
+@pytest.mark.parametrize("name", CLEAN)
+def test_without_the_block_nothing_is_claimed(name: str) -> None:
+    text = re.sub(r"\.reqntid \d+", ".maxntid 1024", CLEAN[name])
+    text = text.replace(".minnctapersm 1", ".maxnreg 168")
+    found = verify_functions(read_ptx(text).module)
+    claimed = [f for f in found if f.rule.startswith("setmaxnreg") and "/aligned" not in f.rule]
+    assert claimed == []
+    assert "verify/block" in {f.rule for f in found}
+
+
+@pytest.mark.parametrize(
+    ("bounds", "launch"),
+    [
+        *(
+            (f".reqntid {n}\n.minnctapersm {m}", Launch(reqntid=(n,), minctasm=m))
+            for n in (128, 160, 256, 288, 384, 416, 512, 640, 768, 1024)
+            for m in (1, 2)
+        ),
+        (".maxntid 16, 24\n.minnctapersm 1", Launch(maxntid=(16, 24), minctasm=1)),
+        (".maxnreg 168", Launch(maxnreg=168)),
+        (".reqntid 384\n.maxnreg 128", Launch(reqntid=(384,), maxnreg=128)),
+        (".reqntid 384", Launch(reqntid=(384,))),
+        (".maxntid 384", Launch(maxntid=(384,))),
+        ("", Launch()),
+    ],
+)
+def test_the_registers_at_entry_are_those_of_ptxas(bounds: str, launch: Launch) -> None:
+    """ptxas reports how many registers a kernel with setmaxnreg starts with, or ignores it."""
+    said = report(kernel(DEC + "\n ret;", bounds, ""), "sm_100a")
+    used = re.search(r"Used (\d+) registers", said)
+    assert used is not None, said
+    ours = at_entry(launch, ())
+    if "C7508" in said:
+        assert ours is None
+    else:
+        assert ours == int(used[1])
