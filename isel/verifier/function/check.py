@@ -15,6 +15,7 @@ from isel.verifier.function import (
     allocation,
     collectors,
     columns,
+    clusters,
     completion,
     convergence,
     copies,
@@ -46,6 +47,7 @@ CHECKS: tuple[Callable[[Report], None], ...] = (
     proxies.check,
     mbarriers.check,
     registers.check,
+    clusters.check,
 )
 
 RULES: tuple[FunctionRule, ...] = (
@@ -62,38 +64,42 @@ RULES: tuple[FunctionRule, ...] = (
     *proxies.RULES,
     *mbarriers.RULES,
     *registers.RULES,
+    *clusters.RULES,
 )
 """Every rule about whole functions."""
 
 
-def verify_functions(module: Module, block: tuple[int, ...] = ()) -> list[Finding]:
+def verify_functions(
+    module: Module, block: tuple[int, ...] = (), cluster: tuple[int, ...] = ()
+) -> list[Finding]:
     """Judge every function of `module` as a whole.
 
-    `block` is the size of the thread block where a function does not say it itself.
+    `block` and `cluster` are the sizes of the thread block and of the cluster where a function does
+    not say them itself.
     """
     found: list[Finding] = []
     callees = Callees.of(module)
     for function in module.functions:
         if function.name in callees.concerned:
-            found += _verify(module, function, function.launch.reqntid or block, callees)
+            size = function.launch.reqntid or block
+            report = Report(module, Analysis(function, size, callees), cluster)
+            found += _verify(report, callees)
     return found
 
 
-def _verify(
-    module: Module, function: MachineFunction, block: tuple[int, ...], callees: Callees
-) -> list[Finding]:
-    report = Report(module, Analysis(function, block, callees))
+def _verify(report: Report, callees: Callees) -> list[Finding]:
+    function = report.analysis.function
     for check in CHECKS:
         check(report)
     found = sorted(report.findings.values(), key=lambda f: (f.place.line, f.place.column))
-    not_judged = [*_not_judged(function, report, block), *_not_followed(function, callees)]
+    not_judged = [*_not_judged(function, report), *_not_followed(function, callees)]
     return [*not_judged, *found]
 
 
-def _not_judged(function: MachineFunction, report: Report, block: tuple[int, ...]) -> list[Finding]:
+def _not_judged(function: MachineFunction, report: Report) -> list[Finding]:
     place = Place(function=function.name)
     found = []
-    if not block:
+    if not report.analysis.block:
         found.append(
             Finding(
                 "verify/block",
@@ -101,6 +107,17 @@ def _not_judged(function: MachineFunction, report: Report, block: tuple[int, ...
                 "the size of the block is not known: what warps do together is not checked",
                 place,
                 expected="nvvm.reqntid (.reqntid in PTX), or --block",
+                incomplete=True,
+            )
+        )
+    if function.is_kernel and _size_matters(function, report):
+        found.append(
+            Finding(
+                "verify/cluster",
+                Severity.NOTE,
+                "the size of the cluster is not known: whether each CTA has a peer is not checked",
+                place,
+                expected="nvvm.cluster_dim (.reqnctapercluster in PTX), or --cluster",
                 incomplete=True,
             )
         )
@@ -115,6 +132,12 @@ def _not_judged(function: MachineFunction, report: Report, block: tuple[int, ...
             )
         )
     return found
+
+
+def _size_matters(function: MachineFunction, report: Report) -> bool:
+    """Whether a function is for pairs of CTAs, and nothing says how many there are."""
+    unknown = clusters.cluster_size(function, report.cluster) is None
+    return unknown and any(clusters.pair_records(function))
 
 
 def _not_followed(function: MachineFunction, callees: Callees) -> list[Finding]:

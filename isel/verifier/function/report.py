@@ -18,12 +18,14 @@ from isel.verifier.record import place_of
 class Report:
     """What the rules found in a function.
 
+    `cluster` is the size of the cluster that it is launched with, where that is known.
     Where statements were not understood, what a rule misses may be among them: it reports a review
     instead of an error.
     """
 
     module: Module
     analysis: Analysis
+    cluster: tuple[int, ...] = ()
     findings: dict[tuple[str, int], Finding] = field(default_factory=dict)
 
     def add(
