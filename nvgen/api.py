@@ -18,10 +18,11 @@ from isel.llvm.reader import read_module
 from isel.pipeline import Observer, lower
 from isel.places import align_places
 from isel.select.module import Source
+from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import LEVELS, advice, verify
 from isel.verifier.record import check_target, lowest_ptx
 from nvgen.assembler import assemble_module
-from nvgen.launches import DEVICES, Dim3, check_shape, dim3, kernel_of, three
+from nvgen.launches import DEVICES, Dim3, check_launch, check_shape, dim3, kernel_of, three
 from nvgen.llvm import parse
 from nvgen.llvm_guard import nesting_limit
 
@@ -106,8 +107,10 @@ class Compiled:
         function = kernel_of(self.module, name)
         chosen = dim3(block if block is not None else self._block(name))
         check_shape(function, dim3(grid), chosen)
-        arguments = self.kernel.arguments(args, dict(named)) if self.kernel else [*args]
         dynamic = self._dynamic_shared() if smem is None else smem
+        shape = LaunchShape(dim3(grid), chosen, dim3(cluster), dynamic)
+        check_launch(self.module, function, self.target, shape)
+        arguments = self.kernel.arguments(args, dict(named)) if self.kernel else [*args]
         if device == "cuda":
             from nvgen.driver.jobs import Shape
 
@@ -293,11 +296,11 @@ def check_text(
     level: str = "record",
     file: str = "",
     keep_stages: bool = False,
-    block: tuple[int, ...] = (),
+    shape: LaunchShape = UNKNOWN_SHAPE,
 ) -> Compiled:
     """Compile, but leave the verifier's errors among what it judged.
 
-    `block` is the size of the thread block where a kernel does not say it itself.
+    `shape` is how the kernels are launched, where that is known.
 
     Raises: InputError, SelectionError.
     """
@@ -324,7 +327,7 @@ def check_text(
             printed, module, source = optimize(printed, module, source, opt, chosen)
         lowered = lower(module, chosen, version, source, observe)
     final = version or lowest_ptx(lowered, chosen)
-    judged = [*lowered.notes, *verify(lowered, chosen, final, level, block)]
+    judged = [*lowered.notes, *verify(lowered, chosen, final, level, shape)]
     return Compiled(chosen, final, printed, lowered, judged, stages, file, level=level)
 
 

@@ -165,6 +165,7 @@ def _check(parser: argparse.ArgumentParser) -> None:
     _program(parser, levels=True)
     parser.set_defaults(level="all")
     _shape(parser)
+    parser.add_argument("--smem", type=int, metavar="BYTES", help="dynamic shared memory")
     parser.add_argument(
         "--allow", metavar="RULE", action="append", default=[],
         help="leave out findings of a rule (* stands for anything)",

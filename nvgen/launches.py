@@ -6,11 +6,13 @@ Layer: nvgen.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from intrinsics.findings import input_error
+from intrinsics.findings import InputError, errors, input_error
 from intrinsics.mir import MachineFunction, Module
+from intrinsics.targets import Target
+from isel.verifier.launch import LaunchShape, judge_launch, without_peers
 
 Dim3: TypeAlias = tuple[int, int, int]
 
@@ -73,3 +75,18 @@ def check_shape(function: MachineFunction, grid: Dim3, block: Dim3) -> None:
             got=str(tuple(block)),
             expected=str(wanted),
         )
+
+
+def check_launch(
+    module: Module, function: MachineFunction, target: Target, shape: LaunchShape
+) -> None:
+    """Whether a machine of `target` can launch a kernel so, by the rules of launch level.
+
+    Raises: InputError.
+    """
+    cluster = () if shape.cluster == (1, 1, 1) and function.launch.cluster else shape.cluster
+    meant = replace(shape, cluster=cluster)
+    wrong = errors(judge_launch(module, function, target, meant))
+    wrong += without_peers(module, function, cluster)
+    if wrong:
+        raise InputError(wrong)

@@ -18,6 +18,7 @@ from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, InputError, Place, VerificationError, errors, input_error
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
+from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import verify
 from isel.verifier.record import lowest_ptx
 from nvgen.files import printable
@@ -97,19 +98,19 @@ def load(
     opt: int = 0,
     level: str = "record",
     keep_stages: bool = False,
-    block: tuple[int, ...] = (),
+    shape: LaunchShape = UNKNOWN_SHAPE,
 ) -> Program:
     """Read `text`, lower it if it is LLVM IR, and judge its records.
 
-    Target and version default to what the text says; LLVM IR says none.  `block` is the size of the
-    thread block where a kernel does not say it itself.
+    Target and version default to what the text says; LLVM IR says none.  `shape` is how the
+    kernels are launched, where that is known.
 
     Raises: InputError for what cannot be read, SelectionError for what cannot be selected.
     """
     language = language_of(path, text)
     path = printable(path)
     if language == "llvm":
-        return _from_llvm(path, text, target, ptx, opt, level, keep_stages, block)
+        return _from_llvm(path, text, target, ptx, opt, level, keep_stages, shape)
     if opt:
         raise input_error(
             "compile/opt",
@@ -119,7 +120,7 @@ def load(
             expected="-O0",
         )
     with nesting_limit(path):
-        return _from_records(path, text, language, target, ptx, level, block)
+        return _from_records(path, text, language, target, ptx, level, shape)
 
 
 def _from_records(
@@ -129,7 +130,7 @@ def _from_records(
     target: str | None,
     ptx: str | None,
     level: str,
-    block: tuple[int, ...],
+    shape: LaunchShape,
 ) -> Program:
     wanted = parse_target(target) if target is not None else None
     found: list[Finding] = []
@@ -142,7 +143,7 @@ def _from_records(
     version = parse_ptx(ptx) if ptx is not None else module.ptx or lowest_ptx(module, module.target)
     module.ptx = version
     if not any(f.rule in ("target/unknown", "ptx/version-unknown") for f in found):
-        found += verify(module, module.target, version, level, block)
+        found += verify(module, module.target, version, level, shape)
     return Program(path, language, text, module, module.target, version, _in_order(found))
 
 
@@ -154,7 +155,7 @@ def _from_llvm(
     opt: int,
     level: str,
     keep_stages: bool,
-    block: tuple[int, ...],
+    shape: LaunchShape,
 ) -> Program:
     from nvgen.api import check_text
 
@@ -168,7 +169,7 @@ def _from_llvm(
         level=level,
         file=path,
         keep_stages=keep_stages,
-        block=block,
+        shape=shape,
     )
     return Program(
         path,

@@ -1,4 +1,4 @@
-"""Verification by level: records alone, functions as a whole, and what is not checked yet.
+"""Verification by level: records alone, functions as a whole, kernels as they are launched.
 
 Layer: isel.verifier.  Input: a module and a level's name.  Output: the findings of that level, with
 those that keep the verdict from being better than what was looked at.
@@ -12,25 +12,28 @@ from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target
 from isel.verifier.function import concerns
+from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape, verify_launch
 from isel.verifier.record import verify_records
 
 LEVELS = ("record", "function", "launch", "all")
-"""Verification levels; each includes those before it.  Launch level has no rules yet."""
+"""Verification levels; each includes those before it."""
 
-_WITHOUT_RULES = ("launch", "all")
+_LAUNCH = ("launch", "all")
 
 
 def verify(
-    module: Module, target: Target, ptx: Ptx, level: str, block: tuple[int, ...] = ()
+    module: Module, target: Target, ptx: Ptx, level: str, shape: LaunchShape = UNKNOWN_SHAPE
 ) -> list[Finding]:
-    """What the rules of `level` say of a module.
+    """What the rules of `level` say of a module that is launched in this shape.
 
-    `block` is the size of the thread block where a kernel does not say it itself.
+    The sizes of block and cluster count where a kernel does not say them itself.
     """
     found = verify_records(module, target, ptx)
     if level != "record":
-        found += _verify_functions(module, block)
-    return [*found, *_not_checked(level)]
+        found += _verify_functions(module, shape)
+    if level in _LAUNCH:
+        found += verify_launch(module, target, shape)
+    return found
 
 
 def advice(module: Module, level: str) -> list[Finding]:
@@ -47,25 +50,10 @@ def advice(module: Module, level: str) -> list[Finding]:
     ]
 
 
-def _verify_functions(module: Module, block: tuple[int, ...] = ()) -> list[Finding]:
+def _verify_functions(module: Module, shape: LaunchShape = UNKNOWN_SHAPE) -> list[Finding]:
     """The function level; its rules are imported where there is something for them to look at."""
     if not any(concerns(function) for function in module.functions):
         return []
     from isel.verifier.function.check import verify_functions
 
-    return verify_functions(module, block)
-
-
-def _not_checked(level: str) -> list[Finding]:
-    """A note on the rules that `level` asks for and that are not there."""
-    if level not in _WITHOUT_RULES:
-        return []
-    return [
-        Finding(
-            "verify/level",
-            Severity.NOTE,
-            "not checked: rules of launch level",
-            hint="this version has rules of record and function level",
-            incomplete=True,
-        )
-    ]
+    return verify_functions(module, shape.block, shape.cluster)

@@ -20,6 +20,7 @@ from intrinsics.findings import (
     Verdict,
     verdict,
 )
+from isel.verifier.launch import LaunchShape
 from nvgen.files import read_text
 from nvgen.loading import load
 from nvgen.render import Printer, as_json, print_findings, summary
@@ -49,7 +50,7 @@ def _judge(arguments: argparse.Namespace) -> tuple[str, str, list[Finding], bool
     """The last stage reached, the text, what was found, and whether the input could be read."""
     stage, text = "read", ""
     try:
-        block = _shape(arguments)
+        shape = _shape(arguments)
         text = read_text(arguments.file)
         program = load(
             arguments.file,
@@ -57,7 +58,7 @@ def _judge(arguments: argparse.Namespace) -> tuple[str, str, list[Finding], bool
             target=arguments.target,
             ptx=arguments.ptx,
             level=arguments.level,
-            block=block,
+            shape=shape,
         )
     except InputError as error:
         return stage, text, list(error.findings), False
@@ -77,8 +78,8 @@ def _fails(findings: Sequence[Finding], *, strict: bool) -> bool:
     return strict and any(f.severity is Severity.REVIEW for f in findings)
 
 
-def _shape(arguments: argparse.Namespace) -> tuple[int, ...]:
-    """The size of the block, () where the command does not say it; the others must be sizes too."""
+def _shape(arguments: argparse.Namespace) -> LaunchShape:
+    """How the kernels are launched, as far as the command says it."""
     from nvgen.commands.shape import parse_dim3
 
     sizes = {
@@ -86,4 +87,4 @@ def _shape(arguments: argparse.Namespace) -> tuple[int, ...]:
         for name in ("grid", "block", "cluster")
         if getattr(arguments, name) is not None
     }
-    return sizes.get("block", ())
+    return LaunchShape(**sizes, smem=arguments.smem)

@@ -158,10 +158,14 @@ ENDS = {
     "no IR": ("nonsense", ("out:i32[32]:C.npy",), (), 2, "not run", "llvm/syntax"),
     "arguments": (ADD, ("out:i32[32]:C.npy",), (), 2, "not run", "run/arguments"),
     "deadlock": (WAITS, ("out:i32[32]:C.npy",), (), 3, "deadlock", "sim/deadlock"),
-    "cluster": (ADD, ("out:i32[32]:C.npy", "i32:1"), ("--cluster", "2"), 4, "not simulated",
-                "sim/not-simulated"),
-    "grid": (ADD, ("out:i32[32]:C.npy", "i32:1"), ("--grid", "9999999999"), 4, "not simulated",
-             "sim/not-simulated"),
+    "cluster": (ADD, ("out:i32[32]:C.npy", "i32:1"), ("--grid", "2", "--cluster", "2"), 4,
+                "not simulated", "sim/not-simulated"),
+    "half a cluster": (ADD, ("out:i32[32]:C.npy", "i32:1"), ("--grid", "3", "--cluster", "2"), 2,
+                       "not run", "launch/cluster-grid"),
+    "large grid": (ADD, ("out:i32[32]:C.npy", "i32:1"), ("--grid", "99999"), 4, "not simulated",
+                   "sim/not-simulated"),
+    "no such grid": (ADD, ("out:i32[32]:C.npy", "i32:1"), ("--grid", "9999999999"), 2, "not run",
+                     "launch/grid-size"),
 }  # fmt: skip
 
 

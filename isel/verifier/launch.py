@@ -1,0 +1,307 @@
+"""The backend verifier at launch level: whether a kernel can be launched as it is meant to be.
+
+Layer: isel.verifier.  Input: a module, its target, and what is known of the launch.  Output:
+findings; what is not known is not judged, and a note says so.  PTX ISA, Cluster Dimension
+Directives, Performance-Tuning Directives; the limits are those of the CUDA Programming Guide,
+Compute Capabilities, and of ptxas.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from intrinsics.findings import Finding, Place, Severity
+from intrinsics.mir import MachineFunction, Mem, Module, Sym, Variable
+from intrinsics.modifiers import Space
+from intrinsics.targets import Target
+from isel.verifier.function.rule import FunctionRule
+from isel.verifier.record import place_of
+
+Size = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchShape:
+    """How a kernel is launched: CTAs, threads of one, CTAs of a cluster, dynamic shared bytes.
+
+    () and None say that it is not known.
+    """
+
+    grid: Size = ()
+    block: Size = ()
+    cluster: Size = ()
+    smem: int | None = None
+
+
+UNKNOWN_SHAPE = LaunchShape()
+
+MOST_THREADS = 1024
+_MOST_BLOCK = (1024, 1024, 64)
+_MOST_GRID = ((1 << 31) - 1, 65535, 65535)
+_PORTABLE, _MOST_CLUSTER = 8, 16
+_CLUSTERS = 90
+"""The first target that has clusters."""
+
+_CLUSTER, _LIMITS = "Cluster Dimension Directives", "Performance-Tuning Directives"
+
+GRID_SIZE = FunctionRule(
+    "launch/grid-size",
+    "no GPU has such a grid",
+    "Cooperative Thread Arrays",
+    expected=f"1 to {_MOST_GRID[0]} CTAs in x, 1 to 65535 in y and z",
+)
+BLOCK_SIZE = FunctionRule(
+    "launch/block-size",
+    "no GPU has such a CTA",
+    "Cooperative Thread Arrays",
+    expected=f"1 to {MOST_THREADS} threads, and no more than 64 in z",
+)
+BLOCK = FunctionRule("launch/block", "the kernel is made for another block", _LIMITS)
+CLUSTER_TARGET = FunctionRule(
+    "launch/cluster-target",
+    "the target has no clusters",
+    _CLUSTER,
+    expected="sm_90 and later, or a cluster of 1",
+)
+CLUSTER_SIZE = FunctionRule(
+    "launch/cluster-size",
+    "no GPU has such a cluster",
+    _CLUSTER,
+    expected=f"1 to {_PORTABLE} CTAs, on some GPUs to {_MOST_CLUSTER}",
+)
+NOT_PORTABLE = FunctionRule(
+    "launch/cluster-portable",
+    "not every GPU with clusters has one of this size",
+    _CLUSTER,
+    Severity.REVIEW,
+    expected=f"up to {_PORTABLE} CTAs",
+    hint="the launch must allow it: cudaFuncAttributeNonPortableClusterSizeAllowed",
+)
+CLUSTER = FunctionRule("launch/cluster", "the kernel is made for another cluster", _CLUSTER)
+CLUSTER_GRID = FunctionRule(
+    "launch/cluster-grid",
+    "the grid is not made of whole clusters",
+    _CLUSTER,
+    expected="a multiple of the cluster in every dimension",
+    hint="round the grid up, and let the CTAs that have nothing to do leave together",
+)
+SHARED = FunctionRule(
+    "launch/shared-memory",
+    "no CTA of the target can have this much shared memory",
+    "Shared State Space",
+)
+RULES = (
+    GRID_SIZE, BLOCK_SIZE, BLOCK, CLUSTER_TARGET, CLUSTER_SIZE, NOT_PORTABLE, CLUSTER,
+    CLUSTER_GRID, SHARED,
+)  # fmt: skip
+
+
+def verify_launch(module: Module, target: Target, shape: LaunchShape) -> list[Finding]:
+    """What the rules of launch level say of every kernel of `module`, and what they cannot say.
+
+    With several kernels, a size that one of them says itself is not held against the others.
+    """
+    kernels = [f for f in module.functions if f.is_kernel]
+    found: list[Finding] = []
+    for kernel in kernels:
+        own = kernel.launch
+        meant = shape
+        if len(kernels) > 1:
+            meant = LaunchShape(
+                shape.grid,
+                () if own.reqntid or own.maxntid else shape.block,
+                () if own.cluster else shape.cluster,
+                shape.smem,
+            )
+        found += [*judge_launch(module, kernel, target, meant), *_unknown(module, kernel, shape)]
+    return found
+
+
+def judge_launch(
+    module: Module, kernel: MachineFunction, target: Target, shape: LaunchShape
+) -> list[Finding]:
+    """Whether `kernel` can be launched so."""
+    return [
+        *_grid(kernel, shape.grid),
+        *_block(kernel, shape.block),
+        *_cluster(kernel, target, shape),
+        *_shared(module, kernel, target, shape.smem or 0),
+    ]
+
+
+def without_peers(module: Module, kernel: MachineFunction, cluster: Size) -> list[Finding]:
+    """The finding that a kernel for pairs of CTAs is launched in clusters without pairs.
+
+    At function level it is a rule of its own; this is for a launch that was not judged there.
+    """
+    from isel.verifier.function.clusters import PAIR, cluster_size, pair_records
+
+    size = cluster_size(kernel, cluster)
+    first = next(pair_records(kernel), None)
+    if first is None or size is None or size % 2 == 0:
+        return []
+    found = _finding(PAIR, kernel, f"a cluster of {size} CTA{'s' if size > 1 else ''}")
+    return [found.at(place_of(module.locations[first.loc], kernel.name))]
+
+
+def _finding(rule: FunctionRule, kernel: MachineFunction, got: str, expected: str = "") -> Finding:
+    return Finding(
+        rule.id,
+        rule.severity,
+        rule.text,
+        Place(function=kernel.name),
+        got=got,
+        expected=expected or rule.expected,
+        hint=rule.hint,
+        section=f"PTX ISA, {rule.section}",
+    )
+
+
+def _text(size: Size) -> str:
+    return " x ".join(map(str, size)) or "nothing"
+
+
+def _three(size: Size) -> Size:
+    return (*size, 1, 1)[:3]
+
+
+# ---- the grid and the block ------------------------------------------------------------------
+
+
+def _grid(kernel: MachineFunction, grid: Size) -> Iterator[Finding]:
+    if not all(1 <= n <= most for n, most in zip(grid, _MOST_GRID, strict=False)):
+        yield _finding(GRID_SIZE, kernel, f"a grid of {_text(grid)}")
+
+
+def _block(kernel: MachineFunction, block: Size) -> Iterator[Finding]:
+    own = kernel.launch
+    for size in dict.fromkeys((block, own.reqntid, own.maxntid)):
+        fits = all(1 <= n <= most for n, most in zip(size, _MOST_BLOCK, strict=False))
+        if size and not (fits and math.prod(size) <= MOST_THREADS):
+            yield _finding(BLOCK_SIZE, kernel, f"a block of {_text(size)}")
+    if not block:
+        return
+    if own.reqntid and _three(block) != _three(own.reqntid):
+        yield _finding(
+            BLOCK, kernel, f"a block of {_text(block)}", f".reqntid {_text(own.reqntid)}"
+        )
+    if own.maxntid and math.prod(block) > math.prod(own.maxntid):
+        yield _finding(
+            BLOCK,
+            kernel,
+            f"{math.prod(block)} threads",
+            f"at most {math.prod(own.maxntid)}, as .maxntid says",
+        )
+
+
+# ---- clusters --------------------------------------------------------------------------------
+
+
+def _cluster(kernel: MachineFunction, target: Target, shape: LaunchShape) -> Iterator[Finding]:
+    own = kernel.launch
+    size = shape.cluster or own.cluster
+    if not size:
+        return
+    count = math.prod(size)
+    said = f"a cluster of {_text(size)}"
+    if target.number < _CLUSTERS:
+        if count > 1:
+            yield _finding(CLUSTER_TARGET, kernel, f"{said} on {target}")
+        return
+    if not 1 <= count <= _MOST_CLUSTER or min(size) < 1:
+        yield _finding(CLUSTER_SIZE, kernel, f"{said}, of {count} CTAs")
+    elif count > _PORTABLE:
+        yield _finding(NOT_PORTABLE, kernel, f"{said}, of {count} CTAs")
+    if own.cluster and _three(size) != _three(own.cluster):
+        yield _finding(CLUSTER, kernel, said, f".reqnctapercluster {_text(own.cluster)}")
+    if own.maxclusterrank and count > own.maxclusterrank:
+        yield _finding(CLUSTER, kernel, said, f".maxclusterrank {own.maxclusterrank}")
+    if not shape.grid or own.blocks_are_clusters:
+        return
+    if any(n % m for n, m in zip(_three(shape.grid), _three(size), strict=True) if m):
+        yield _finding(CLUSTER_GRID, kernel, f"a grid of {_text(shape.grid)}, {said}")
+
+
+# ---- shared memory ---------------------------------------------------------------------------
+
+_SHARED_LIMITS = {75: 64, 80: 163, 86: 99, 87: 163, 88: 163, 89: 99, 120: 99, 121: 99}
+"""KiB of shared memory that a CTA can have, where it is not that of sm_90 and sm_100."""
+
+_STATIC_LIMIT = 48
+"""KiB of it that variables can take before sm_90."""
+
+
+def shared_limit(target: Target) -> int:
+    """Bytes of shared memory, static and dynamic, that a CTA can have."""
+    return _SHARED_LIMITS.get(target.number, 227) * 1024
+
+
+def static_limit(target: Target) -> int:
+    """Bytes of shared memory that the variables of a kernel can take."""
+    return _STATIC_LIMIT * 1024 if target.number < _CLUSTERS else shared_limit(target)
+
+
+def _shared(
+    module: Module, kernel: MachineFunction, target: Target, dynamic: int
+) -> Iterator[Finding]:
+    static = static_bytes(module, kernel)
+    if static > static_limit(target):
+        yield _finding(
+            SHARED,
+            kernel,
+            f"{static} bytes of variables",
+            f"at most {static_limit(target)} on {target}"
+            + (", the rest as dynamic shared memory" if target.number < _CLUSTERS else ""),
+        )
+    elif dynamic < 0 or static + dynamic > shared_limit(target):
+        yield _finding(
+            SHARED,
+            kernel,
+            f"{static} bytes of variables and {dynamic} dynamic ones",
+            f"at most {shared_limit(target)} in all on {target}",
+        )
+
+
+def static_bytes(module: Module, kernel: MachineFunction) -> int:
+    """The bytes of the shared variables that a kernel, or what it may call, names."""
+    at = 0
+    for variable in _named(module, kernel):
+        at = -(-at // variable.align) * variable.align + variable.size
+    return at
+
+
+def _named(module: Module, kernel: MachineFunction) -> Iterator[Variable]:
+    functions = [kernel, *(f for f in module.functions if not f.is_kernel)]
+    names: set[str] = set()
+    for function in functions:
+        for mi in function.instructions():
+            for op in mi.ops:
+                place = op.base if isinstance(op, Mem) else op
+                if isinstance(place, Sym):
+                    names.add(place.name)
+    known = (*module.variables, *(v for f in functions for v in f.variables))
+    return (v for v in known if v.space is Space.SHARED and v.name in names)
+
+
+# ---- what is not known -----------------------------------------------------------------------
+
+
+def _unknown(module: Module, kernel: MachineFunction, shape: LaunchShape) -> Iterator[Finding]:
+    """A note on what the rules would need, in one."""
+    missing = [] if shape.grid else ["--grid"]
+    if not (shape.block or kernel.launch.reqntid):
+        missing.append("--block")
+    if shape.smem is None and any(not v.size for v in _named(module, kernel)):
+        missing.append("--smem")
+    if missing:
+        yield Finding(
+            "verify/level",
+            Severity.NOTE,
+            "not checked: whether the kernel can be launched as it is meant to be",
+            Place(function=kernel.name),
+            got="no " + ", no ".join(missing),
+            expected=", ".join(f"{word} …" for word in missing),
+            incomplete=True,
+        )
