@@ -178,7 +178,7 @@ class InstructionDescriptor:
         columns = n_values(self.kind, group, sparse=self.sparse, ws=ws)
         if self.n not in columns:
             found.append(
-                Problem("shape-n", "N does not exist for this kind", str(self.n), _series(columns))
+                Problem("shape-n", "N does not exist for this kind", str(self.n), series(columns))
             )
         if self.d is E.F16 and E.BF16 in (self.a, self.b):
             found.append(Problem("types", "D of f16 takes f16 inputs", "bf16", "f16"))
@@ -274,7 +274,8 @@ def m_values(
     return (64, 128) if group == 1 else (128, 256)
 
 
-def _series(values: list[int]) -> str:
+def series(values: list[int]) -> str:
+    """Numbers as text: a range where they have equal steps."""
     steps = {b - a for a, b in itertools.pairwise(values)}
     if len(values) > 4 and len(steps) == 1:
         return f"{values[0]}..{values[-1]} in steps of {steps.pop()}"

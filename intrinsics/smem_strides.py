@@ -29,6 +29,9 @@ class Tile:
     bits: int
     major: Major
 
+    def __str__(self) -> str:
+        return f"{self.rows}x{self.k} {self.major.value}-major tile of {self.bits}-bit elements"
+
     def grid(self, swizzle: Swizzle) -> tuple[int, int]:
         """How many atoms it has along and across the spans."""
         inner, outer = (self.k, self.rows) if self.major is Major.K else (self.rows, self.k)

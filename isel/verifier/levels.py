@@ -2,6 +2,12 @@
 
 Layer: isel.verifier.  Input: a module and a level's name.  Output: the findings of that level, with
 those that keep the verdict from being better than what was looked at.
+
+    record    each record alone, as a form: operands, words, target, PTX version; ptxas's verdict
+    function  what stands in descriptors, masks and counts (literals, and what comes to an
+              instruction through registers); what the warps of a kernel do together
+
+A wrong descriptor is certain, and yet no error at record level: ptxas takes it.
 """
 
 from __future__ import annotations
@@ -30,6 +36,7 @@ def verify(
     """
     found = verify_records(module, target, ptx)
     if level != "record":
+        found += _verify_descriptors(module)
         found += _verify_functions(module, shape)
     if level in _LAUNCH:
         found += verify_launch(module, target, shape)
@@ -39,15 +46,25 @@ def verify(
 def advice(module: Module, level: str) -> list[Finding]:
     """What rules beyond `level` say of a module: they stop nobody who did not ask for them.
 
-    Errors are warnings; notes on what could not be checked are left out.
+    Errors are warnings, those about descriptors too; notes on what could not be checked are left
+    out.
     """
     if level != "record":
         return []
     return [
         replace(f, severity=Severity.WARNING) if f.severity is Severity.ERROR else f
-        for f in _verify_functions(module)
+        for f in (*_verify_descriptors(module), *_verify_functions(module))
         if f.severity is not Severity.NOTE
     ]
+
+
+def _verify_descriptors(module: Module) -> list[Finding]:
+    """What stands in descriptors; the rules are imported where there are some."""
+    if not any(concerns(function) for function in module.functions):
+        return []
+    from isel.verifier.descriptors.check import verify_descriptors
+
+    return verify_descriptors(module)
 
 
 def _verify_functions(module: Module, shape: LaunchShape = UNKNOWN_SHAPE) -> list[Finding]:

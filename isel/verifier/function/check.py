@@ -13,20 +13,19 @@ from intrinsics.findings import Finding, Place, Severity
 from intrinsics.mir import MachineFunction, Module
 from isel.verifier.function import (
     allocation,
+    clusters,
     collectors,
     columns,
-    clusters,
     completion,
     convergence,
     copies,
-    lifetime,
     handover,
+    lifetime,
     mbarriers,
     overlaps,
     proxies,
     publication,
     registers,
-    tensor_memory,
 )
 from isel.verifier.function.callees import Callees, callee, calls
 from isel.verifier.function.report import Report

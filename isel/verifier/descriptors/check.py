@@ -1,0 +1,156 @@
+"""The rules about descriptors, run over a module.
+
+Layer: isel.verifier.descriptors.  Input: a module.  Output: findings.  Each instruction is judged
+alone, by what is known of its operands: literals, and what comes to them through registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from intrinsics.findings import Finding
+from intrinsics.known_bits import KnownBits
+from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Module, Op
+from intrinsics.modifiers import AShift, CtaGroup, MmaKind, ScalarType, ScaleVec
+from intrinsics.row import Fact, Residency
+from isel.verifier.descriptors import instruction, operands, shared
+from isel.verifier.descriptors.constants import Constants
+from isel.verifier.descriptors.instruction import Use, Word
+from isel.verifier.descriptors.rule import Breach, DescriptorRule
+from isel.verifier.record import place_of
+
+RULES: tuple[DescriptorRule, ...] = (*instruction.RULES, *shared.RULES, *operands.RULES)
+
+_Found = Iterator[tuple[str, Breach]]
+"""Operands, and what is wrong with them."""
+
+
+def verify_descriptors(module: Module) -> list[Finding]:
+    """Judge the descriptors, masks and counts of every record of `module`."""
+    found: list[Finding] = []
+    for function in module.functions:
+        if any(_judge_of(mi) is not None for mi in function.instructions()):
+            found += _Judge(module, function).findings()
+    return found
+
+
+class _Judge:
+    def __init__(self, module: Module, function: MachineFunction) -> None:
+        self.module = module
+        self.function = function
+        variables = (*module.variables, *function.variables)
+        aligns = {variable.name: variable.align for variable in variables}
+        self.constants = Constants(function, lambda name: aligns.get(name, 1))
+        self.here = (0, 0)
+
+    def findings(self) -> Iterator[Finding]:
+        """Everything that is wrong with the function's records, in their order."""
+        for i, block in enumerate(self.function.blocks):
+            for at, mi in enumerate(block.instrs):
+                judge = _judge_of(mi)
+                if judge is None:
+                    continue
+                self.here = i, at
+                place = place_of(self.module.locations[mi.loc], self.function.name)
+                for name, breach in judge(self, mi):
+                    yield breach.finding(mi, name).at(place)
+
+    def known(self, op: Op | None) -> KnownBits:
+        """The known bits of an operand of the record that is being judged."""
+        if isinstance(op, Mem):
+            return self.constants.address(op, *self.here)
+        return self.constants.operand(op, *self.here)
+
+    # ---- instructions ------------------------------------------------------------------------
+
+    def multiply(self, mi: MachineInstr) -> _Found:
+        """A tcgen05.mma: its instruction descriptor, its matrices, its addresses."""
+        use = self._use(mi)
+        if use is None:
+            return
+        bits = self.known(mi["idesc"])
+        word = Word(bits, use)
+        for breach in instruction.judge(bits, use):
+            yield "idesc", breach
+        for name in ("b",) if use.a_in_tensor else ("a", "b"):
+            descriptor = shared.Descriptor(self.known(mi[name]), name, self.module.target)
+            for breach in shared.judge(descriptor):
+                yield name, breach
+            for breach in shared.judge_matrix(descriptor, word):
+                yield name, breach
+        for name in ("d", "a") if use.a_in_tensor else ("d",):
+            for breach in operands.judge_matrix_address(self.known(mi[name]), word, name):
+                yield name, breach
+        if mi.get("zero_mask") is not None:
+            for breach in operands.judge_zero_mask(self.known(mi["zero_mask"]), word):
+                yield "zero_mask", breach
+
+    def _use(self, mi: MachineInstr) -> Use | None:
+        """What the record says beside its descriptors; None where its words say nothing."""
+        facts = mi.facts()
+        kind, group, scale = facts.get("kind"), facts.get("cta_group"), facts.get("scale_vec")
+        if not isinstance(kind, MmaKind) or not isinstance(group, CtaGroup):
+            return None
+        return Use(
+            kind,
+            2 if group is CtaGroup.TWO else 1,
+            self.module.target,
+            ws=".ws" in mi.row.head,
+            sparse=mi.row.head.endswith(".sp"),
+            ashift=facts.get("ashift") is AShift.ASHIFT,
+            a_in_tensor=facts.get("a") is Residency.TENSOR,
+            scale_vec=scale if isinstance(scale, ScaleVec) else None,
+        )
+
+    def copy(self, mi: MachineInstr) -> _Found:
+        """A tcgen05.cp: the descriptor of what it copies."""
+        slot = mi.form.slots[-1]
+        descriptor = shared.Descriptor(self.known(mi[slot]), slot, self.module.target)
+        for breach in shared.judge(descriptor):
+            yield slot, breach
+
+    def allocate(self, mi: MachineInstr) -> _Found:
+        """A tcgen05.alloc or .dealloc: its count, where a register holds it."""
+        ncols = mi["ncols"]
+        operand = mi.row.operand["ncols"]
+        if not isinstance(ncols, Imm):
+            for breach in operands.judge_columns(
+                self.known(ncols), operand.numbers_under(mi.form.facts)
+            ):
+                yield "ncols", breach
+
+    def access(self, mi: MachineInstr) -> _Found:
+        """A tcgen05.ld or .st: its address."""
+        for breach in operands.judge_access(mi, self.known(mi["taddr"])):
+            yield "taddr", breach
+
+    def multicast(self, mi: MachineInstr) -> _Found:
+        """What goes to several CTAs of the cluster."""
+        ctas = 1
+        for size in self.function.launch.cluster:
+            ctas *= size
+        type_: Fact | ScalarType = mi.row.operand["cta_mask"].type_under(mi.form.facts)
+        assert isinstance(type_, ScalarType)
+        known = self.function.launch.cluster and ctas
+        for breach in operands.judge_mask(self.known(mi["cta_mask"]), type_.bits, known or 0):
+            yield "cta_mask", breach
+
+
+_Rule = Callable[[_Judge, MachineInstr], _Found]
+
+_JUDGES: dict[str, _Rule] = {
+    **dict.fromkeys(
+        ("tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp"), _Judge.multiply
+    ),
+    "tcgen05.cp": _Judge.copy,
+    **dict.fromkeys(("tcgen05.alloc", "tcgen05.dealloc"), _Judge.allocate),
+    **dict.fromkeys(("tcgen05.ld", "tcgen05.st"), _Judge.access),
+}
+"""By row; whatever has an operand `cta_mask` is judged for that."""
+
+
+def _judge_of(mi: MachineInstr) -> _Rule | None:
+    found = _JUDGES.get(mi.row.id)
+    if found is None and "cta_mask" in mi.form.index:
+        return _Judge.multicast
+    return found

@@ -1,0 +1,195 @@
+"""Which bits of an operand are known: a walk backwards from where it is read.
+
+Layer: isel.verifier.descriptors.  Input: a function, in SSA form or out of it.  Output: the known
+bits of a register at a record.  Only what a question asks for is evaluated, and answers are kept.
+A register that is written in several places has, at a record, what all writes that reach it agree
+on; loops are evaluated until nothing changes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+from typing import TypeAlias
+
+from intrinsics.known_bits import UNKNOWN, KnownBits, exactly, meet, multiple_of, total
+from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Op, Reg, Sym, successors
+from isel.verifier.descriptors.transfer import written
+
+_Node: TypeAlias = tuple[Reg, int, int]
+"""What record number `[2]` of block `[1]` writes to register `[0]`; -1: what it has at the entry of
+the block.
+"""
+
+_ENTRY = -1
+
+
+class Constants:
+    """Known bits of the registers of one function; `align_of` gives the alignment of a symbol."""
+
+    def __init__(self, function: MachineFunction, align_of: Callable[[str], int]) -> None:
+        self.function = function
+        self.align_of = align_of
+        self._writes: dict[Reg, dict[int, list[int]]] = {}
+        self._known: dict[_Node, KnownBits] = {}
+        self._before: list[list[int]] | None = None
+        self._has_opaque = False
+        for i, block in enumerate(function.blocks):
+            for at, mi in enumerate(block.instrs):
+                opaque = mi.row.id == "opaque"
+                self._has_opaque |= opaque
+                for reg in mi.uses() if opaque else mi.defs():
+                    self._writes.setdefault(reg, {}).setdefault(i, []).append(at)
+
+    def operand(self, op: Op | None, block: int, at: int) -> KnownBits:
+        """The known bits of an operand of record number `at` of block number `block`."""
+        if type(op) is not int:
+            return self._constant(op)
+        node = self._reaching(op, block, at)
+        if node is None:
+            return UNKNOWN
+        if node not in self._known:
+            self._solve(node)
+        return self._known[node]
+
+    def address(self, mem: Mem, block: int, at: int) -> KnownBits:
+        """The known bits of an address."""
+        return total(self.operand(mem.base, block, at), exactly(mem.offset)).low(32)
+
+    def _constant(self, op: Op | None) -> KnownBits:
+        match op:
+            case Imm(value):
+                return exactly(value)
+            case Sym(name, offset):
+                return multiple_of(self.align_of(name), offset)
+        return UNKNOWN
+
+    # ---- which writes reach a place ----------------------------------------------------------
+
+    def _reaching(self, reg: Reg, block: int, at: int) -> _Node | None:
+        """The write whose value a register has ahead of a record; None where nothing writes it."""
+        writes = self._writes.get(reg)
+        if writes is None:
+            return None
+        here = writes.get(block)
+        if here is not None and (n := bisect_left(here, at)):
+            return reg, block, here[n - 1]
+        if len(writes) == 1:
+            ((only, places),) = writes.items()
+            if len(places) == 1 and self.function.blocks[only].instrs[places[0]].guard is None:
+                return reg, only, places[0]
+        return reg, block, _ENTRY
+
+    def _predecessors(self, block: int) -> list[int]:
+        if self._before is None:
+            self._before = [[] for _ in self.function.blocks]
+            for i, after in enumerate(successors(self.function)):
+                for target in after:
+                    self._before[target].append(i)
+        return self._before[block]
+
+    def _sources(self, node: _Node) -> dict[Reg, _Node | None] | list[_Node | None]:
+        """What a node is made from: of a record by register, of a block's entry by way."""
+        reg, block, at = node
+        if at == _ENTRY and self._has_opaque:  # which may branch anywhere
+            return [(reg, i, n) for i, places in self._writes[reg].items() for n in places]
+        if at == _ENTRY:
+            blocks = self.function.blocks
+            found = [
+                self._reaching(reg, i, len(blocks[i].instrs)) for i in self._predecessors(block)
+            ]
+            return [*found, None] if block == 0 else found
+        mi = self.function.blocks[block].instrs[at]
+        read = {r: self._reaching(r, block, at) for r in mi.uses()}
+        if mi.guard is not None:
+            read[reg] = self._reaching(reg, block, at)
+        return read
+
+    # ---- evaluation --------------------------------------------------------------------------
+
+    def _solve(self, start: _Node) -> None:
+        """Evaluate a node and all that it depends on, until nothing changes any more."""
+        order, sources = self._needed(start)
+        users: dict[_Node, list[_Node]] = {}
+        for node in order:
+            found = sources[node]
+            for source in found.values() if isinstance(found, dict) else found:
+                if source is not None and source not in self._known:
+                    users.setdefault(source, []).append(node)
+        values: dict[_Node, KnownBits] = {}
+        work = order[::-1]
+        while work:
+            node = work.pop()
+            new = self._evaluate(node, sources[node], values)
+            old = values.get(node)
+            if new is None or (old is not None and (new := meet(old, new)) == old):
+                continue
+            values[node] = new
+            work += users.get(node, ())
+        for node in order:
+            self._known[node] = values.get(node, UNKNOWN)
+
+    def _needed(
+        self, start: _Node
+    ) -> tuple[list[_Node], dict[_Node, dict[Reg, _Node | None] | list[_Node | None]]]:
+        """The nodes that are not yet known, what they depend on first."""
+        order: list[_Node] = []
+        sources = {start: self._sources(start)}
+        stack = [(start, self._waiting(sources[start]))]
+        while stack:
+            node, waiting = stack[-1]
+            while waiting:
+                source = waiting.pop()
+                if source not in sources and source not in self._known:
+                    sources[source] = self._sources(source)
+                    stack.append((source, self._waiting(sources[source])))
+                    break
+            else:
+                order.append(node)
+                stack.pop()
+        return order, sources
+
+    @staticmethod
+    def _waiting(sources: dict[Reg, _Node | None] | list[_Node | None]) -> list[_Node]:
+        nodes = sources.values() if isinstance(sources, dict) else sources
+        return [node for node in nodes if node is not None]
+
+    def _evaluate(
+        self,
+        node: _Node,
+        sources: dict[Reg, _Node | None] | list[_Node | None],
+        values: dict[_Node, KnownBits],
+    ) -> KnownBits | None:
+        """What is known of a node; None while too little of its sources was evaluated."""
+
+        def value(source: _Node | None) -> KnownBits | None:
+            if source is None:
+                return UNKNOWN
+            return values.get(source) or self._known.get(source)
+
+        if isinstance(sources, list):
+            return _met([v for v in map(value, sources) if v is not None])
+        reg, block, at = node
+        mi = self.function.blocks[block].instrs[at]
+        given = {r: v for r, source in sources.items() if (v := value(source)) is not None}
+        if any(r not in given for r in _inputs(mi)):
+            return None
+        found = written(mi, reg, lambda op: given[op] if type(op) is int else self._constant(op))
+        found = found.low(self.function.regs.classes[reg].bits)
+        if mi.guard is None:
+            return found
+        before = given.get(reg)
+        return found if before is None else meet(found, before)
+
+
+def _inputs(mi: MachineInstr) -> list[Reg]:
+    """The registers that a record computes with; its guard, the last one that it uses, is none."""
+    used = mi.uses()
+    return used if mi.guard is None else used[:-1]
+
+
+def _met(values: list[KnownBits]) -> KnownBits | None:
+    found = None
+    for value in values:
+        found = value if found is None else meet(found, value)
+    return found

@@ -1,0 +1,146 @@
+"""Rules about counts, masks and tensor memory addresses that come through registers.
+
+Layer: isel.verifier.descriptors.  Input: the known bits of an operand.  Output: what breaks a rule.
+Literal counts are judged with the record's form; here are those that ptxas cannot see.  PTX ISA,
+tcgen05.alloc; tcgen05.commit; tcgen05.ld, Access restrictions; Data Path Layout Organization;
+Zero-Column Mask Descriptor (Table 45).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from intrinsics.findings import Severity
+from intrinsics.known_bits import KnownBits
+from intrinsics.mir import MachineInstr
+from intrinsics.modifiers import LdStNum, LdStShape
+from intrinsics.row import Numbers
+from intrinsics.tensor_address import COLUMNS, LANES, TensorAddress, ZeroColumnMask
+from isel.verifier.descriptors.instruction import Word
+from isel.verifier.descriptors.rule import Breach, DescriptorRule
+
+_LANES = "Tensor Memory Addressing"
+
+COLUMN_COUNT = DescriptorRule("{op}/columns", "a number of columns that cannot be allocated")
+CTA_MASK = DescriptorRule(
+    "{op}/cta-mask",
+    "the mask names CTAs that the cluster does not have",
+)
+CTA_MASK_EMPTY = DescriptorRule(
+    "{op}/cta-mask-empty",
+    "the mask names no CTA",
+    severity=Severity.REVIEW,
+    expected="a bit for each CTA that is meant",
+)
+LANE = DescriptorRule(
+    "{op}/lane",
+    "the address begins at a lane where this access cannot begin",
+    "Tensor Memory and Register Load/Store Instructions, Access restrictions",
+)
+MATRIX_LANE = DescriptorRule(
+    "{op}/matrix-lane",
+    "the matrix begins at a lane that its layout does not allow",
+    "Data Path Layout Organization",
+)
+BOUNDS = DescriptorRule("{op}/tensor-bounds", "the access leaves tensor memory", _LANES)
+ZERO_MASK = DescriptorRule(
+    "{op}/zero-mask-shift",
+    "a zero-column mask shifts further than it can",
+    "Zero-Column Mask Descriptor (Table 45)",
+)
+ZERO_MASK_RESERVED = DescriptorRule(
+    "{op}/zero-mask-reserved", "reserved bits of the zero-column mask are set",
+    "Zero-Column Mask Descriptor (Table 45)", Severity.REVIEW, expected="0",
+)  # fmt: skip
+
+_SPLIT = 16
+"""Lanes of the shapes that are not 32 lanes high."""
+
+
+def judge_columns(bits: KnownBits, numbers: Numbers) -> Iterator[Breach]:
+    """A count of columns that a register holds."""
+    count = bits.field(0, 32)
+    if count is None or numbers.accepts(count):
+        return
+    near = numbers.nearest(count)
+    hint = f"the nearest one is {near}" if near is not None else ""
+    yield Breach(COLUMN_COUNT, f"{count} columns", str(numbers), hint=hint)
+
+
+def judge_mask(bits: KnownBits, width: int, ctas: int) -> Iterator[Breach]:
+    """A mask of CTAs in a cluster of `ctas`; 0: the size is not known."""
+    if bits.field(0, width) == 0:
+        yield Breach(CTA_MASK_EMPTY, "0")
+    named = bits.low(width).value
+    if ctas and named >> ctas:
+        places = ", ".join(str(i) for i in range(ctas, width) if named >> i & 1)
+        yield Breach(CTA_MASK, f"CTA {places}", f"CTAs 0..{ctas - 1}")
+
+
+def judge_access(mi: MachineInstr, bits: KnownBits) -> Iterator[Breach]:
+    """The address of a tcgen05.ld or .st."""
+    shape, num = mi.form.facts["shape"], mi.form.facts["num"]
+    assert isinstance(shape, LdStShape)
+    assert isinstance(num, LdStNum)
+    lane, column = bits.field(16, 16), bits.field(0, 16)
+    step = 32 if shape is LdStShape.S32X32B else _SPLIT
+    if lane is not None and lane % step and lane < LANES:
+        yield Breach(LANE, f"lane {lane} with .{shape.value}", f"a multiple of {step}")
+    if lane is not None and lane >= LANES:
+        yield Breach(BOUNDS, f"lane {lane}", f"lanes 0..{LANES - 1}")
+    width = _WIDTHS[shape] * num.times
+    if column is not None and column + width > COLUMNS:
+        yield Breach(BOUNDS, f"columns {column}..{column + width - 1}", f"columns 0..{COLUMNS - 1}")
+
+
+_WIDTHS = {
+    LdStShape.S32X32B: 1,
+    LdStShape.S16X64B: 2,
+    LdStShape.S16X128B: 4,
+    LdStShape.S16X256B: 8,
+    LdStShape.S16X32BX2: 1,
+}
+"""Columns of one repetition of a shape."""
+
+
+def judge_matrix_address(bits: KnownBits, word: Word, name: str) -> Iterator[Breach]:
+    """The address of D, or of an A in tensor memory."""
+    number, m = bits.field(0, 32), word.m
+    if number is None or m is None:
+        return
+    where = TensorAddress.decode(number)
+    if not where.in_bounds:
+        yield Breach(BOUNDS, f"{name}: {where}", f"lanes 0..{LANES - 1}, columns 0..{COLUMNS - 1}")
+    elif where.lane not in (allowed := _lanes(word, m)):
+        wanted = " or ".join(f"lane {lane}" for lane in allowed)
+        yield Breach(MATRIX_LANE, f"{name}: {where}, M={m}", wanted)
+    elif name == "d" and word.n is not None and not word.use.ws:
+        last = where.column + word.n - 1
+        if last >= COLUMNS:
+            yield Breach(BOUNDS, f"d: columns {where.column}..{last}", f"columns 0..{COLUMNS - 1}")
+
+
+def _lanes(word: Word, m: int) -> tuple[int, ...]:
+    """Where layouts may begin: those of half the lanes (C and F) at 16 too."""
+    use = word.use
+    half = (m == 64 and not use.ws) if use.group == 1 else (m == 128 and use.sparse)
+    return (0, 16) if half else (0,)
+
+
+def judge_zero_mask(bits: KnownBits, word: Word) -> Iterator[Breach]:
+    """The zero-column mask of a weight-stationary MMA."""
+    number = bits.number
+    if number is None:
+        return
+    mask, m = ZeroColumnMask.decode(number), word.m
+    most = 16 if m == 32 else 32
+    if m is not None and mask.nonzero and mask.shift > most:
+        yield Breach(ZERO_MASK, f"shift {mask.shift}, M={m}", f"at most {most}")
+    if reserved := number & (7 << 36 | 3 << 62):
+        yield Breach(ZERO_MASK_RESERVED, f"{reserved:#x}")
+
+
+RULES = (
+    COLUMN_COUNT, CTA_MASK, CTA_MASK_EMPTY, LANE, MATRIX_LANE, BOUNDS, ZERO_MASK,
+    ZERO_MASK_RESERVED,
+)  # fmt: skip

@@ -1,0 +1,199 @@
+"""Which bits of a result are known, from those of the operands.
+
+Layer: isel.verifier.descriptors.  Input: a record and what is known of its operands.  Output: what
+is known of a register that it writes.  PTX ISA, Integer Arithmetic, Logic and Shift, Comparison and
+Selection, Data Movement and Conversion Instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from intrinsics import known_bits as bits
+from intrinsics.known_bits import UNKNOWN, KnownBits
+from intrinsics.mir import MachineInstr, Op, Reg
+from intrinsics.modifiers import ScalarType
+
+Get: TypeAlias = Callable[[Op], KnownBits]
+
+
+def written(mi: MachineInstr, reg: Reg, get: Get) -> KnownBits:
+    """What is known of `reg` behind `mi`, which writes it."""
+    rule = _RULES.get(mi.row.id)
+    if rule is None or mi.form.facts.get("sat") is not None or _is_packed(mi):
+        return UNKNOWN
+    d = mi.get("d")
+    if isinstance(d, tuple):
+        return _part(mi, d.index(reg), len(d), get) if mi.row.id == "mov" else UNKNOWN
+    return rule(mi, get) if d == reg else UNKNOWN
+
+
+def _type(mi: MachineInstr, axis: str = "type") -> ScalarType:
+    found = mi.form.facts[axis]
+    assert isinstance(found, ScalarType)
+    return found
+
+
+def _is_packed(mi: MachineInstr) -> bool:
+    type_ = mi.form.facts.get("type")
+    return isinstance(type_, ScalarType) and "x" in type_.value
+
+
+def _read(value: KnownBits, type_: ScalarType) -> KnownBits:
+    """A number as its type has it: signed or not."""
+    return value.signed(type_.bits) if type_.is_signed else value.low(type_.bits)
+
+
+# ---- moves -----------------------------------------------------------------------------------
+
+
+def _mov(mi: MachineInstr, get: Get) -> KnownBits:
+    a = mi["a"]
+    if not isinstance(a, tuple):
+        return get(a)
+    width = _type(mi).bits // len(a)
+    if width * len(a) > bits.WIDTH:
+        return UNKNOWN
+    found = bits.exactly(0)
+    for i, part in enumerate(a):
+        found = bits.disjunction(found, bits.shifted_left(get(part).low(width), i * width))
+    return found
+
+
+def _part(mi: MachineInstr, number: int, count: int, get: Get) -> KnownBits:
+    """One of the registers that a number is cut into."""
+    width, a = _type(mi).bits // count, mi["a"]
+    if width * count > bits.WIDTH or isinstance(a, tuple):
+        return UNKNOWN
+    return bits.shifted_right(get(a), number * width).low(width)
+
+
+def _cvt(mi: MachineInstr, get: Get) -> KnownBits:
+    return _read(get(mi["a"]), _type(mi, "atype")).low(_type(mi, "dtype").bits)
+
+
+def _copy(mi: MachineInstr, get: Get) -> KnownBits:
+    """A shuffle: what is known of every thread's value is known of another thread's."""
+    return get(mi["a"])
+
+
+def _selp(mi: MachineInstr, get: Get) -> KnownBits:
+    chosen = get(mi["c"]).field(0, 1)
+    if chosen is None:
+        return bits.meet(get(mi["a"]), get(mi["b"]))
+    return get(mi["a"]) if chosen else get(mi["b"])
+
+
+# ---- arithmetic ------------------------------------------------------------------------------
+
+
+def _add(mi: MachineInstr, get: Get) -> KnownBits:
+    return bits.total(get(mi["a"]), get(mi["b"]))
+
+
+def _sub(mi: MachineInstr, get: Get) -> KnownBits:
+    return bits.difference(get(mi["a"]), get(mi["b"]))
+
+
+def _multiply(mi: MachineInstr, get: Get) -> KnownBits:
+    """mul.lo: the low bits do not care for signs."""
+    width = _type(mi).bits
+    return bits.product(get(mi["a"]).low(width), get(mi["b"]).low(width))
+
+
+def _multiply_wide(mi: MachineInstr, get: Get) -> KnownBits:
+    type_ = _type(mi)
+    a, b = _read(get(mi["a"]), type_), _read(get(mi["b"]), type_)
+    return bits.product(a, b).low(2 * type_.bits)
+
+
+def _multiply_add(mi: MachineInstr, get: Get) -> KnownBits:
+    return bits.total(_multiply(mi, get), get(mi["c"]))
+
+
+def _multiply_wide_add(mi: MachineInstr, get: Get) -> KnownBits:
+    return bits.total(_multiply_wide(mi, get), get(mi["c"]))
+
+
+# ---- bits ------------------------------------------------------------------------------------
+
+
+def _and(mi: MachineInstr, get: Get) -> KnownBits:
+    return bits.conjunction(get(mi["a"]), get(mi["b"]))
+
+
+def _or(mi: MachineInstr, get: Get) -> KnownBits:
+    return bits.disjunction(get(mi["a"]), get(mi["b"]))
+
+
+def _xor(mi: MachineInstr, get: Get) -> KnownBits:
+    return bits.difference_of_bits(get(mi["a"]), get(mi["b"]))
+
+
+def _not(mi: MachineInstr, get: Get) -> KnownBits:
+    return bits.inverse(get(mi["a"]))
+
+
+def _shl(mi: MachineInstr, get: Get) -> KnownBits:
+    count = get(mi["b"]).field(0, 32)
+    return UNKNOWN if count is None else bits.shifted_left(get(mi["a"]), count)
+
+
+def _shr(mi: MachineInstr, get: Get) -> KnownBits:
+    type_, count = _type(mi), get(mi["b"]).field(0, 32)
+    a = get(mi["a"]).low(type_.bits)
+    if count is None or (type_.is_signed and a.field(type_.bits - 1, 1) != 0):
+        return UNKNOWN
+    return bits.shifted_right(a, count)
+
+
+def _bfe(mi: MachineInstr, get: Get) -> KnownBits:
+    type_ = _type(mi)
+    first, count = get(mi["b"]).field(0, 8), get(mi["c"]).field(0, 8)
+    if type_.is_signed or first is None or count is None:
+        return UNKNOWN
+    return bits.shifted_right(get(mi["a"]).low(type_.bits), first).low(min(count, type_.bits))
+
+
+def _bfi(mi: MachineInstr, get: Get) -> KnownBits:
+    """`a` stands in the place of `e` bits of `b`, from bit `c` on."""
+    first, count = get(mi["c"]).field(0, 8), get(mi["e"]).field(0, 8)
+    if first is None or count is None or first + count > _type(mi).bits:
+        return UNKNOWN
+    hole = ((1 << count) - 1) << first
+    around = bits.conjunction(get(mi["b"]), bits.exactly(~hole))
+    return bits.disjunction(around, bits.shifted_left(get(mi["a"]).low(count), first))
+
+
+def _lop3(mi: MachineInstr, get: Get) -> KnownBits:
+    table = get(mi["lut"]).field(0, 8)
+    if table is None:
+        return UNKNOWN
+    return bits.by_table(table, [get(mi[slot]) for slot in ("a", "b", "c")])
+
+
+_Rule: TypeAlias = Callable[[MachineInstr, Get], KnownBits]
+
+_RULES: dict[str, _Rule] = {
+    "mov": _mov,
+    "cvt.int": _cvt,
+    "shfl.sync": _copy,
+    "selp": _selp,
+    "add.int": _add,
+    "sub.int": _sub,
+    "mul.lo": _multiply,
+    "mul.wide": _multiply_wide,
+    "mad.lo": _multiply_add,
+    "mad.wide": _multiply_wide_add,
+    "and": _and,
+    "or": _or,
+    "xor": _xor,
+    "not": _not,
+    "shl": _shl,
+    "shr": _shr,
+    "bfe": _bfe,
+    "bfi": _bfi,
+    "lop3": _lop3,
+}
+"""By row; of what is not here no bit is known."""
