@@ -25,7 +25,7 @@ def written(mi: MachineInstr, reg: Reg, get: Get) -> KnownBits:
         return UNKNOWN
     d = mi.get("d")
     if isinstance(d, tuple):
-        return _part(mi, d.index(reg), len(d), get) if mi.row.id == "mov" else UNKNOWN
+        return _part(mi, d.index(reg), len(d), get)
     return rule(mi, get) if d == reg else UNKNOWN
 
 
@@ -48,13 +48,16 @@ def _read(value: KnownBits, type_: ScalarType) -> KnownBits:
 # ---- moves -----------------------------------------------------------------------------------
 
 
-def _mov(mi: MachineInstr, get: Get) -> KnownBits:
-    a = mi["a"]
-    if not isinstance(a, tuple):
-        return get(a)
-    width = _type(mi).bits // len(a)
-    if width * len(a) > bits.WIDTH:
+def _copy(mi: MachineInstr, get: Get) -> KnownBits:
+    """Also a shuffle: what is known of every thread's value is known of another thread's."""
+    return get(mi["a"])
+
+
+def _pack(mi: MachineInstr, get: Get) -> KnownBits:
+    a, width = mi["a"], _type(mi).bits
+    if not isinstance(a, tuple) or width > bits.WIDTH:
         return UNKNOWN
+    width //= len(a)
     found = bits.exactly(0)
     for i, part in enumerate(a):
         found = bits.disjunction(found, bits.shifted_left(get(part).low(width), i * width))
@@ -63,19 +66,15 @@ def _mov(mi: MachineInstr, get: Get) -> KnownBits:
 
 def _part(mi: MachineInstr, number: int, count: int, get: Get) -> KnownBits:
     """One of the registers that a number is cut into."""
-    width, a = _type(mi).bits // count, mi["a"]
-    if width * count > bits.WIDTH or isinstance(a, tuple):
+    width = _type(mi).bits
+    if mi.row.id not in _UNPACKS or width > bits.WIDTH:
         return UNKNOWN
-    return bits.shifted_right(get(a), number * width).low(width)
+    width //= count
+    return bits.shifted_right(get(mi["a"]), number * width).low(width)
 
 
 def _cvt(mi: MachineInstr, get: Get) -> KnownBits:
     return _read(get(mi["a"]), _type(mi, "atype")).low(_type(mi, "dtype").bits)
-
-
-def _copy(mi: MachineInstr, get: Get) -> KnownBits:
-    """A shuffle: what is known of every thread's value is known of another thread's."""
-    return get(mi["a"])
 
 
 def _selp(mi: MachineInstr, get: Get) -> KnownBits:
@@ -175,8 +174,12 @@ def _lop3(mi: MachineInstr, get: Get) -> KnownBits:
 
 _Rule: TypeAlias = Callable[[MachineInstr, Get], KnownBits]
 
+_UNPACKS = ("mov.unpack2", "mov.unpack4")
+
 _RULES: dict[str, _Rule] = {
-    "mov": _mov,
+    "mov": _copy,
+    **dict.fromkeys(("mov.pack2", "mov.pack4"), _pack),
+    **dict.fromkeys(_UNPACKS, _copy),
     "cvt.int": _cvt,
     "shfl.sync": _copy,
     "selp": _selp,
