@@ -6,7 +6,7 @@ test holds them up to date.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from intrinsics import reference_page
@@ -14,6 +14,8 @@ from intrinsics.catalog import chapters
 from intrinsics.legality import text_of
 from intrinsics.reference_row import MADE, anchor, ptxas_says
 from intrinsics.row import Row, Rule
+from isel.verifier.descriptors.check import RULES as DESCRIPTOR_RULES
+from isel.verifier.descriptors.rule import DescriptorRule
 from isel.verifier.function.check import RULES
 from isel.verifier.function.rule import FunctionRule
 
@@ -37,16 +39,22 @@ def _rules() -> Iterator[str]:
     yield MADE
     yield "What the verifier says, and what ptxas says of the same. A rule of an instruction is"
     yield "judged at every level; the others from the level on that the heading names.\n"
-    yield "## Functions\n"
     yield "`{op}` stands for the instruction that is blamed.\n"
-    yield "| rule | severity | message | PTX ISA | ptxas |"
-    yield "|---|---|---|---|---|"
-    yield from map(_function_rule, RULES)
+    yield "## Function level: what stands in descriptors, masks and counts\n"
+    yield from _table(DESCRIPTOR_RULES)
+    yield "\n## Function level: what warps do together\n"
+    yield from _table(RULES)
     for chapter, rows in chapters().items():
         yield from _chapter(chapter, rows)
 
 
-def _function_rule(rule: FunctionRule) -> str:
+def _table(rules: Sequence[FunctionRule | DescriptorRule]) -> Iterator[str]:
+    yield "| rule | severity | message | PTX ISA | ptxas |"
+    yield "|---|---|---|---|---|"
+    yield from map(_free_rule, rules)
+
+
+def _free_rule(rule: FunctionRule | DescriptorRule) -> str:
     section = rule.section or "the instruction's own section"
     cells = (rule.id, rule.severity.value, rule.text, section, rule.ptxas)
     return "| " + " | ".join(cells) + " |"

@@ -56,12 +56,10 @@ from intrinsics.row import Fact
 from intrinsics.rows.walkthrough import HARDWARE_COLUMNS, SWIZZLE_CODES, VALUES_OF_LD
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.smem_strides import Strides, right_strides
+from intrinsics.umma_layout import check_umma_layout
 from isel.passes import walkthrough_facts as facts
 from isel.passes.uniformity import reaches
 from isel.verifier.record import place_of
-
-SLOTS = 8
-"""Bytes of the mbarrier, behind which the slots of the allocations lie."""
 
 _WARP = 32
 _LANES_OF_WARPS = 0x60
@@ -131,7 +129,7 @@ class _Expansion:
                     self.blocks[-1].instrs.append(mi)
                 else:
                     step(mi)
-        size = SLOTS + 4 * self.slots
+        size = facts.SLOTS + 4 * self.slots
         self.function.blocks = self.blocks
         self.function.variables.append(Variable(self.scratch, Space.SHARED, size, 8))
 
@@ -216,7 +214,7 @@ class _Expansion:
     def _alloc(self, mi: MachineInstr) -> None:
         columns = self.known.columns[id(mi)]
         self._say_columns(mi, columns)
-        slot = Mem(Sym(self.scratch), SLOTS + 4 * self.slots)
+        slot = Mem(Sym(self.scratch), facts.SLOTS + 4 * self.slots)
         self.slots += 1
         alloc = _form("tcgen05.alloc", cta_group=CtaGroup.ONE, space=Space.SHARED_CTA)
         self._emit(alloc, slot, Imm(columns), guard=self.warp)
@@ -300,18 +298,18 @@ class _Expansion:
     def _say_strides(
         self, mi: MachineInstr, given: Strides, strides: Strides, swizzle: Swizzle
     ) -> None:
-        tile = self.known.tiles[id(mi)][0]
+        tiles = self.known.tiles[id(mi)]
+        (problem, *_) = (p for tile in tiles for p in check_umma_layout(tile, swizzle, given))
         self._note(
             mi,
             Finding(
                 "walkthrough/strides",
                 Severity.NOTE,
-                f"these strides let parts of the {tile.rows}x{tile.k} {tile.major.value}-major "
-                f"tile overlap: with {swizzle.words} a part has {8 * swizzle.span} bytes",
+                problem.text,
                 op=mi.opcode,
                 got=f"sbo {given.sbo}, lbo {given.lbo}",
                 expected=f"sbo {strides.sbo}, lbo {strides.lbo} are used",
-                hint="lay the tile out in shared memory for the strides that are used",
+                hint=f"{problem.hint}; lay the tile out for the strides that are used",
                 section="PTX ISA, Canonical Layouts",
                 subject="sbo" if strides.sbo != given.sbo else "lbo",
             ),

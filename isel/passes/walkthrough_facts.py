@@ -20,13 +20,16 @@ from intrinsics.mir import (
     Mem,
     Module,
     Reg,
+    Sym,
     successors,
 )
-from intrinsics.modifiers import MmaKind
+from intrinsics.modifiers import MmaKind, Space
 from intrinsics.operand_fit import operand_problems
-from intrinsics.rows.walkthrough import HARDWARE_COLUMNS
+from intrinsics.rows.walkthrough import HARDWARE_COLUMNS, SWIZZLE_CODES
+from intrinsics.smem_desc import Swizzle
 from intrinsics.smem_strides import Tile
 from intrinsics.tensor_address import COLUMNS
+from intrinsics.umma_layout import check_umma_layout
 from isel.passes.uniformity import divergent_blocks, reaches
 from isel.verifier.record import place_of
 
@@ -35,8 +38,15 @@ ALLOC, ENCODE, WAIT, LD, DEALLOC, RELINQUISH = (
 )
 MMA = "tcgen05.mma"
 
+SLOTS = 8
+"""Bytes of the expansion's mbarrier, behind which the slots of the allocations lie."""
+
 _LEAST = 32
 """Columns of the smallest allocation.  PTX ISA, tcgen05.alloc."""
+
+_WARP = 32
+_STATIC_SHARED = 48 * 1024
+"""Bytes of shared memory that ptxas lets a kernel declare."""
 
 
 @dataclass(slots=True)
@@ -79,6 +89,7 @@ class _Gatherer:
             self._allocations(mi, mi["handle"])
         for mi in self._records(DEALLOC):
             self._deallocate(mi)
+        self._check_scratch()
         self._check_room()
         return self.facts
 
@@ -122,7 +133,15 @@ class _Gatherer:
         threads = 1
         for size in sizes:
             threads *= size
-        loads = self._records(LD)
+        loads, allocs = self._records(LD), self._records(ALLOC)
+        if sizes and threads < _WARP and allocs:
+            self._error(
+                allocs[0],
+                "init",
+                "failed to init tmem: a whole warp allocates it",
+                got=f"{threads} threads",
+                expected="32 threads or more",
+            )
         if sizes and threads < 128 and loads:
             self._error(
                 loads[0],
@@ -266,6 +285,23 @@ class _Gatherer:
             for origin in self._origins(desc, _computed) if isinstance(desc, int) else ():
                 if origin.row.id == ENCODE:
                     self.facts.tiles.setdefault(id(origin), []).append(tile)
+                    self._check_size(mi, slot, tile, origin)
+
+    def _check_size(self, mi: MachineInstr, slot: str, tile: Tile, encode: MachineInstr) -> None:
+        """Whether the tile is one of whole atoms; wrong strides are put right, and told."""
+        code = _number(encode, "swizzle")
+        if code not in SWIZZLE_CODES:
+            return  # told with the operands
+        for problem in check_umma_layout(tile, Swizzle(SWIZZLE_CODES[code])):
+            self._error(
+                mi,
+                "layout",
+                problem.text,
+                got=problem.got,
+                expected=problem.expected,
+                section="Canonical Layouts",
+                subject=slot,
+            )
 
     def _allocate(self, mi: MachineInstr) -> None:
         asked = _number(mi, "columns") * HARDWARE_COLUMNS
@@ -288,14 +324,43 @@ class _Gatherer:
                     expected="a dealloc for each",
                 )  # fmt: skip
 
+    def _check_scratch(self) -> None:
+        """The address of an allocation goes through shared memory, which may be full."""
+        allocs = self._records(ALLOC)
+        size = SLOTS + 4 * len(allocs)
+        used = self._shared_bytes()
+        if allocs and used + size > _STATIC_SHARED:
+            self._error(
+                allocs[0],
+                "scratch",
+                "failed to find scratch smem to allocate tmem",
+                got=f"{used} bytes of shared memory in use",
+                expected=f"at most {_STATIC_SHARED - size}: {size} are needed here",
+                hint="dynamic shared memory (an external array of no size) has more room",
+            )
+
+    def _shared_bytes(self) -> int:
+        """What the variables that the function names take of static shared memory."""
+        named = set()
+        for mi in self.function.instructions():
+            for op in mi.ops:
+                base = op.base if isinstance(op, Mem) else op
+                if isinstance(base, Sym):
+                    named.add(base.name)
+        variables = (*self.module.variables, *self.function.variables)
+        return sum(v.size for v in variables if v.space is Space.SHARED and v.name in named)
+
     def _check_room(self) -> None:
         allocs = self._records(ALLOC)
         total = sum(self.facts.columns[id(mi)] for mi in allocs)
         if total > COLUMNS and not self._records(DEALLOC) and not self.facts.findings:
             self._error(
-                allocs[-1], "room", "the allocations do not fit into tensor memory",
-                got=f"{total} columns", expected=f"{COLUMNS} columns in all",
-            )  # fmt: skip
+                allocs[-1],
+                "room",
+                f"allocated tmem out of resource: {total} columns of {COLUMNS}",
+                got=f"{total} columns",
+                expected=f"{COLUMNS} columns in all",
+            )
 
 
 def _number(mi: MachineInstr, slot: str) -> int:

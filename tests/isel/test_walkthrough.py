@@ -310,6 +310,7 @@ def test_strides_that_overlap_are_told():
     """Eight rows of 128 bytes are 1024 bytes: 512 would put the second eight into the first."""
     note = notes(WHOLE)["walkthrough/strides"]
     assert note.severity is Severity.NOTE
+    assert note.message == "Not a canonical UMMA_MN Layout: Expected stride failure."
     assert note.got == "sbo 512, lbo 16"
     assert note.expected == "sbo 1024, lbo 16 are used"
     assert note.section == "PTX ISA, Canonical Layouts"
@@ -557,7 +558,35 @@ def test_other_columns_are_given_back_than_were_allocated():
 
 def test_allocations_that_do_not_fit():
     text = straight(*(f"%h{i} = {ALLOC} 64)" for i in range(2)))
-    assert only(text, "walkthrough/room").got == "576 columns"  # 64 and twice 256
+    finding = only(text, "walkthrough/room")
+    assert finding.got == "576 columns"  # 64 and twice 256
+    assert finding.message == "allocated tmem out of resource: 576 columns of 512"
+
+
+def test_no_shared_memory_is_left_for_the_address():
+    """48 KiB are all that a kernel may declare: 8192 bytes for A, and the rest for B."""
+    full = WHOLE.replace("32768 x i8", f"{40 * 1024} x i8")
+    finding = only(full, "walkthrough/scratch")
+    assert finding.message == "failed to find scratch smem to allocate tmem"
+    assert finding.got == "49152 bytes of shared memory in use"
+    compiled(WHOLE.replace("32768 x i8", f"{40 * 1024 - 16} x i8"))
+
+
+def test_no_warp_can_allocate():
+    found = {f.rule: f for f in refused(WHOLE.replace('"="128"', '"="16"'))}
+    assert found["walkthrough/init"].message.startswith("failed to init tmem")
+    assert found["walkthrough/init"].got == "16 threads"
+
+
+def test_a_tile_that_is_no_whole_number_of_atoms():
+    """64 rows of 8 bits are half of a span of 128 bytes, and a whole one of 64 bytes."""
+    atom = '!{!"sm100_umma_m64n128k32_f32_e4m3_e4m3", !"MN", !"K"}'
+    text = WHOLE.replace("i32 193", "i32 321")  # kind::f8f6f4
+    text = re.sub(r"^!0 = .*$", lambda _: f"!0 = {atom}", text, flags=re.MULTILINE)
+    finding = only(text, "walkthrough/layout")
+    assert finding.message == "Not a canonical UMMA_MN Layout: Expected MN-size multiple of 128."
+    assert finding.subject == "a"
+    compiled(text.replace("i32 512, i32 16, i32 0, i32 1", "i32 512, i32 16, i32 0, i32 2"))
 
 
 @pytest.mark.parametrize("columns", [0, -1, 129])
