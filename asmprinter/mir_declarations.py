@@ -7,12 +7,13 @@ named after.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from asmprinter.mir_tokens import END, BadTextError, Token, Tokens, integer
 from intrinsics.mir import (
     Address,
     Export,
+    Kept,
     Launch,
     Linkage,
     Location,
@@ -20,6 +21,7 @@ from intrinsics.mir import (
     Param,
     Prototype,
     Variable,
+    Where,
 )
 from intrinsics.modifiers import ScalarType, Space
 from intrinsics.targets import PTX_VERSIONS, TARGETS, Ptx, Target
@@ -34,7 +36,8 @@ LAUNCH = {
     "maxnreg": 1,
     "minctasm": 1,
     "maxclusterrank": 1,
-    **dict.fromkeys(("blocksareclusters", "internal", "weak", "noreturn", "named"), 0),
+    **dict.fromkeys(("blocksareclusters", "implicitcluster"), 0),
+    **dict.fromkeys(("internal", "weak", "noreturn", "named"), 0),
 }
 """The launch words, and how many numbers at most stand behind each."""
 
@@ -53,6 +56,12 @@ def target(tokens: Tokens) -> Target:
     if found is None:
         raise BadTextError(f"unknown target '{token.shown}'", token, "one of `nvgen targets`")
     return found
+
+
+def options(tokens: Tokens) -> Iterator[str]:
+    """What `.target` says beside the target."""
+    while tokens.next.kind == "word":
+        yield tokens.take()
 
 
 def version(tokens: Tokens) -> Ptx:
@@ -96,9 +105,19 @@ def variable(tokens: Tokens) -> Variable:
         name_there, negative = tokens.symbol(), tokens.take_if("mark", "-")
         offset = tokens.integer()
         addresses.append(Address(at, name_there, -offset if negative else offset, generic))
+    attribute = tokens.string() if tokens.take_if("word", "attribute") else ""
     export = Export.NONE if linkage == "extern" else Export(linkage)
     return Variable(
-        name, space, size, align, data, linkage == "extern", cls, export, tuple(addresses)
+        name,
+        space,
+        size,
+        align,
+        data,
+        linkage == "extern",
+        cls,
+        export,
+        tuple(addresses),
+        attribute,
     )
 
 
@@ -113,7 +132,24 @@ def prototype(tokens: Tokens) -> Prototype:
         (results if tokens.is_next("word", "result") else params).append(_param(tokens))
         if not tokens.is_next("mark", ")"):
             tokens.take("mark", ",")
-    return Prototype(name, tuple(params), tuple(results), tokens.take_if("word", "noreturn"))
+    noreturn = tokens.take_if("word", "noreturn")
+    return Prototype(name, tuple(params), tuple(results), noreturn, tuple(_attributes(tokens)))
+
+
+def _attributes(tokens: Tokens) -> Iterator[str]:
+    while tokens.take_if("word", "attribute"):
+        yield tokens.string()
+
+
+def kept(tokens: Tokens) -> Kept:
+    """A directive of PTX, behind the word that says so."""
+    tokens.take()
+    token = tokens.next
+    places = {where.value: where for where in Where}
+    found = places.get(tokens.take("word"))
+    if found is None:
+        raise BadTextError(f"no place '{token.shown}'", token, ", ".join(places))
+    return Kept(tokens.string(), found)
 
 
 def _space(tokens: Tokens) -> Space:
@@ -146,11 +182,14 @@ def location(tokens: Tokens) -> Location:
     line = tokens.integer()
     tokens.take("mark", ":")
     column = tokens.integer()
-    if not tokens.take_if("word", "from"):
-        return Location(file, line, column)
-    python_file = tokens.string()
-    tokens.take("mark", ":")
-    return Location(file, line, column, python_file, tokens.integer())
+    found = Location(file, line, column)
+    if tokens.take_if("word", "from"):
+        found.python_file = tokens.string()
+        tokens.take("mark", ":")
+        found.python_line = tokens.integer()
+    if tokens.take_if("word", "behind"):
+        found.directives = tokens.string()
+    return found
 
 
 # ---- a function's header ---------------------------------------------------------------------
@@ -221,8 +260,12 @@ def _param(tokens: Tokens) -> Param:
 
 def _launch(tokens: Tokens, function: MachineFunction) -> None:
     found: dict[str, tuple[int, ...]] = {}
+    attributes: list[str] = []
     while not tokens.is_next("mark", "{"):
         token = tokens.next
+        if tokens.take_if("word", "attribute"):
+            attributes.append(tokens.string())
+            continue
         if token.kind != "word" or token.text not in LAUNCH:
             raise tokens.unexpected("'{' or a launch word")
         word = tokens.take()
@@ -231,6 +274,7 @@ def _launch(tokens: Tokens, function: MachineFunction) -> None:
         found[word] = _numbers(tokens, LAUNCH[word]) if LAUNCH[word] else ()
     function.keep_names = "named" in found
     function.noreturn = "noreturn" in found
+    function.attributes = tuple(attributes)
     if "weak" in found:
         function.linkage = Linkage.WEAK
     elif "internal" in found:
@@ -243,6 +287,7 @@ def _launch(tokens: Tokens, function: MachineFunction) -> None:
         found.get("minctasm", (0,))[0],
         found.get("maxclusterrank", (0,))[0],
         "blocksareclusters" in found,
+        "implicitcluster" in found,
     )
 
 

@@ -51,13 +51,14 @@ _COMMENT_COLUMN = 48
 
 def print_mir(module: Module) -> Printed:
     """Print `module` as MIR."""
-    lines = ["; nvgen MIR", f"target {module.target}"]
+    lines = ["; nvgen MIR", " ".join(["target", str(module.target), *module.options])]
     if module.ptx is not None:
         lines.append(f"ptx {module.ptx}")
     if module.source:
         lines.append(f"source {quoted(module.source)}")
     lines += [_variable(v) for v in module.variables]
     lines += [f"declare {_signature(f)}" for f in module.externals]
+    lines += [f"kept {kept.where.value} {quoted(kept.text)}" for kept in module.kept]
     records: dict[int, MachineInstr] = {}
     for function in module.functions:
         lines.append("")
@@ -90,7 +91,7 @@ def _variable(variable: Variable) -> str:
     for address in variable.addresses:
         generic = "generic " if address.generic else ""
         text += f" at {address.at} {generic}{mir_names.symbol(address.name)} {address.offset}"
-    return text
+    return text + (f" attribute {quoted(variable.attribute)}" if variable.attribute else "")
 
 
 def _param(param: Param, word: str = "param") -> str:
@@ -106,7 +107,7 @@ def _location(location: Location) -> str:
     text = f"{quoted(location.file)}:{location.line}:{location.column}"
     if location.python_file or location.python_line:
         text += f" from {quoted(location.python_file)}:{location.python_line}"
-    return text
+    return text + (f" behind {quoted(location.directives)}" if location.directives else "")
 
 
 def _function(
@@ -152,7 +153,11 @@ def _interface(params: Sequence[Param], results: Sequence[Param]) -> list[str]:
 def _signature(function: Prototype) -> str:
     interface = ", ".join(_interface(function.params, function.results))
     text = f"{mir_names.symbol(function.name)}({interface})"
-    return text + (" noreturn" if function.noreturn else "")
+    return text + (" noreturn" if function.noreturn else "") + _attributes(function.attributes)
+
+
+def _attributes(attributes: Sequence[str]) -> str:
+    return "".join(f" attribute {quoted(text)}" for text in attributes)
 
 
 def _launch(function: MachineFunction) -> str:
@@ -168,13 +173,14 @@ def _launch(function: MachineFunction) -> str:
     said = [f"{name} {' '.join(map(str, given))}" for name, given in numbers.items() if given]
     flags = {
         "blocksareclusters": launch.blocks_are_clusters,
+        "implicitcluster": launch.implicit_cluster,
         "internal": function.linkage is Linkage.INTERNAL,
         "weak": function.linkage is Linkage.WEAK,
         "noreturn": function.noreturn,
         "named": function.keep_names,
     }
     said += [word for word, holds in flags.items() if holds]
-    return "".join(f" {words}" for words in said)
+    return "".join(f" {words}" for words in said) + _attributes(function.attributes)
 
 
 # ---- records ---------------------------------------------------------------------------------

@@ -6,21 +6,25 @@ numbered by first appearance (`intrinsics.mir.renumber`).
 
 The grammar, line by line; `;` begins a comment, blank lines do not count:
 
-    module    = { "target" WORD | "ptx" INT"."INT | "source" STRING | variable | function
-                | "declare" prototype | location }
-                                                ; a target; no more than one of the first three
+    module    = { "target" WORD { WORD } | "ptx" INT"."INT | "source" STRING | variable | function
+                | "declare" prototype | "kept" ("top" | "middle" | "bottom") STRING | location }
+                                                ; a target with what .target says beside it; no
+                                                ; more than one of the first three
     variable  = [LINKAGE] SPACE symbol ":" "size" INT "align" INT ["type" CLASS]
-                ["=" HEX { initial }]           ; a call's parameter has a type, or is bytes
+                ["=" HEX { initial }] ["attribute" STRING]
+                                                ; a call's parameter has a type, or is bytes
     initial   = "at" INT ["generic"] symbol ["-"] INT           ; an address among the bytes
     function  = ("kernel" | "func") symbol "(" { param [","] } ")" { launch } "{"
                 { variable | "prototype" prototype } { block } "}"
                                                 ; up to the `{` lines may end anywhere
-    prototype = symbol "(" [param { "," param }] ")" ["noreturn"]
+    prototype = symbol "(" [param { "," param }] ")" ["noreturn"] { "attribute" STRING }
     param     = ("param" | "result") symbol ":" CLASS "size" INT "align" INT
                 ["ptr" ("generic" | SPACE) INT] ["constant"]
     launch    = ("reqntid" | "maxntid" | "cluster") INT [INT [INT]]
-              | ("maxnreg" | "minctasm" | "maxclusterrank") INT | "blocksareclusters"
+              | ("maxnreg" | "minctasm" | "maxclusterrank") INT
+              | "blocksareclusters" | "implicitcluster"
               | "internal" | "weak" | "noreturn" | "named"          ; each of them once
+              | "attribute" STRING              ; a directive of PTX; so are those of "behind"
     block     = label ":" { record }            ; each label once
     record    = [guard] [results "="] OPCODE [operands] ["!"INT]
                 { WORD ":" operand }            ; one a line: operands by their names
@@ -38,7 +42,8 @@ The grammar, line by line; `;` begins a comment, blank lines do not count:
     register  = "%"NAME["#"INT] [":" CLASS]     ; the class may be left out once it is known
     symbol    = "@"NAME
     label     = "bb."(["%"]PLAIN | STRING)
-    location  = "!"INT "=" STRING ":" INT ":" INT ["from" STRING ":" INT] ; from !1 on, each once
+    location  = "!"INT "=" STRING ":" INT ":" INT ["from" STRING ":" INT] ["behind" STRING]
+                                                ; from !1 on, each once
 
     NAME      = PLAIN | STRING
     PLAIN     = ["."] LETTERS { "." LETTERS }   ; LETTERS: letters and digits, `_` and `$`
@@ -96,11 +101,13 @@ def _locate(module: Module, file: str, begins: list[Token]) -> None:
     records = (mi for function in module.functions for mi in function.instructions())
     for mi, begin in zip(records, begins, strict=True):
         origin = old[mi.loc]
-        module.locations.append(Location(file, begin.line, begin.column, origin.file, origin.line))
+        module.locations.append(
+            Location(file, begin.line, begin.column, origin.file, origin.line, origin.directives)
+        )
         mi.loc = len(module.locations) - 1
 
 
-_TOP_LEVEL = ("target", "ptx", "source", "extern", "declare", "kernel", "func")
+_TOP_LEVEL = ("target", "ptx", "source", "extern", "declare", "kept", "kernel", "func")
 
 
 class _Reader:
@@ -175,6 +182,8 @@ class _Reader:
             self.module.variables.append(declarations.variable(tokens))
         elif token.text == "declare":
             self.module.externals.append(declarations.prototype(tokens))
+        elif token.text == "kept":
+            self.module.kept.append(declarations.kept(tokens))
         else:
             expected = ", ".join(_TOP_LEVEL) + " or a state space"
             raise BadTextError(f"unexpected '{token.shown}'", token, expected)
@@ -188,6 +197,7 @@ class _Reader:
         self.said.add(word)
         if word == "target":
             self.module.target = declarations.target(tokens)
+            self.module.options = tuple(declarations.options(tokens))
         elif word == "ptx":
             self.module.ptx = declarations.version(tokens)
         else:

@@ -37,35 +37,44 @@ VARIABLE_SPACES = {
 LINKAGES = ("visible", "extern", "weak", "common")
 
 _TYPES = {t.value: t for t in ScalarType}
+_ATTRIBUTE = r"\.attribute\s*\((?:[^()]|\([^()]*\))*\)"
 _VARIABLE = re.compile(
-    rf"(?P<linkage>(?:\.(?:{'|'.join(LINKAGES)})\s+)*)\.(?P<space>\w+)\s+"
-    r"(?:\.attribute\([^)]*\)\s*)?(?:\.align\s+(?P<align>\d+)\s+)?\.(?P<type>\w+)\s+"
-    rf"(?P<name>{NAME})(?P<dims>(?:\s*\[[^]]*\])*)\s*(?:=\s*(?P<init>.*))?",
+    rf"(?P<linkage>(?:(?:\.(?:{'|'.join(LINKAGES)})|(?P<early>{_ATTRIBUTE}))\s*)*)"
+    rf"\.(?P<space>\w+)\s*(?:(?P<late>{_ATTRIBUTE})\s*|\.align\s+(?P<align>\d+)\s*)*"
+    r"(?:\.v(?P<vector>[248])\s*)?\.(?P<type>\w+)\s+(?P<rest>.*)",
     re.DOTALL,
 )
+_DECLARATOR = re.compile(
+    rf"\s*(?P<name>{NAME})(?P<dims>(?:\s*\[[^]]*\])*)\s*(?:=\s*(?P<init>\{{.*\}}|[^{{,]*))?\s*",
+    re.DOTALL,
+)
+_OPAQUE_TYPES = ("texref", "samplerref", "surfref")
 _PARAM = re.compile(
-    r"\.param\s+(?:\.align\s+(?P<align0>\d+)\s+)?\.(?P<type>\w+)\s+"
+    r"\.param\s*(?:\.align\s+(?P<align0>\d+)\s*)?\.(?P<type>\w+)\s+"
     r"(?:(?P<ptr>\.ptr)\s*(?:\.(?P<space>global|shared|const|local)\s*)?"
     r"(?:\.align\s+(?P<align>\d+)\s+)?)?"
-    rf"(?P<name>{NAME})\s*(?:\[\s*(?P<size>\d+)\s*\])?"
+    rf"(?P<name>{NAME})\s*(?P<dims>(?:\[\s*\d+\s*\]\s*)*)"
 )
 _HEADER = re.compile(
-    rf"(?P<linkage>(?:\.(?:{'|'.join(LINKAGES)})\s+)*)\.(?P<kind>entry|func)\s*"
-    rf"(?P<results>\([^)]*\))?\s*(?P<name>{NAME})\s*(?P<params>\([^)]*\))?(?P<rest>.*)",
+    rf"(?P<linkage>(?:\.(?:{'|'.join(LINKAGES)})\s*)*)\.(?P<kind>entry|func)\b\s*"
+    rf"(?P<attribute>{_ATTRIBUTE})?\s*(?P<results>\([^)]*\))?\s*(?P<name>{NAME})\s*"
+    r"(?P<params>\([^)]*\))?(?P<rest>.*)",
     re.DOTALL,
 )
-_REGISTERS = re.compile(r"\.reg\s+(?:\.v(?P<vector>[24])\s+)?\.(?P<type>\w+)\s+(?P<names>.*)", re.S)
+_REGISTERS = re.compile(r"\.reg\s*(?:\.v(?P<vector>[24])\s*)?\.(?P<type>\w+)\s+(?P<names>.*)", re.S)
 _REGISTER = re.compile(rf"(?P<name>{NAME})(?:<(?P<count>\d+)>)?")
 _NUMBERS = r"\s+\d+(?:\s*,\s*\d+)*"
 _COUNTED = "reqntid|maxntid|reqnctapercluster|maxnreg|minnctapersm|maxclusterrank"
 _TUNING = re.compile(
     rf"\.(?P<name>{_COUNTED})(?P<numbers>{_NUMBERS})"
-    r"|\.explicitcluster\b|\.(?P<flag>blocksareclusters|noreturn)\b"
+    r"|\.(?P<flag>explicitcluster|blocksareclusters|noreturn)\b"
 )
 _PROTOTYPE = re.compile(
     r"\.callprototype\s*(?P<results>\([^)]*\))?\s*_\s*(?P<params>\([^)]*\))?\s*"
-    r"(?P<noreturn>\.noreturn)?\s*(?:\.abi_preserve\w*\s+\d+\s*)*"
+    r"(?P<rest>.*)",
+    re.DOTALL,
 )
+_DIRECTIVE = re.compile(r'\.\w+(?:"[^"]*"|[^."])*')
 
 
 class DeclarationError(Exception):
@@ -79,33 +88,70 @@ class DeclarationError(Exception):
 # ---- variables -------------------------------------------------------------------------------
 
 
+class OpaqueTypeError(DeclarationError):
+    """A variable of a type that nvgen has no place for; `names` are what is declared."""
+
+    def __init__(self, what: str, space: Space, names: tuple[str, ...]) -> None:
+        super().__init__("a type that is not known to nvgen", what)
+        self.space = space
+        self.names = names
+
+
 @dataclass(frozen=True, slots=True)
 class VariableRead:
     """A variable, and whether its initial value holds addresses that were left out."""
 
     variable: Variable
-    holds_address: bool
+    lost_address: bool
 
 
-def read_variable(text: str) -> VariableRead:
-    """`.global .align 8 .b8 x[4] = {1, 2}`.
+def read_variables(text: str) -> list[VariableRead]:
+    """`.global .align 8 .b8 x[4] = {1, 2}, y`.
 
-    Raises: DeclarationError.
+    Raises: OpaqueTypeError for textures and their like, DeclarationError.
     """
     match = _VARIABLE.fullmatch(text.strip())
-    type_ = _TYPES.get(match["type"]) if match else None
-    if match is None or type_ is None or match["space"] not in VARIABLE_SPACES:
+    if match is None or match["space"] not in VARIABLE_SPACES:
         raise DeclarationError("cannot read this declaration", text)
+    declarators = [_DECLARATOR.fullmatch(part) for part in _parts(match["rest"])]
+    if None in declarators:
+        raise DeclarationError("cannot read this declaration", text)
+    found = [one for one in declarators if one is not None]
+    if match["type"] in _OPAQUE_TYPES:
+        names = tuple(one["name"] for one in found)
+        raise OpaqueTypeError(text, VARIABLE_SPACES[match["space"]], names)
+    type_ = _TYPES.get(match["type"])
+    if type_ is None:
+        raise DeclarationError("cannot read this declaration", text)
+    return [_variable(text, match, one, type_) for one in found]
+
+
+def _parts(text: str) -> Iterator[str]:
+    """What stands between the commas that stand in no braces."""
+    depth, begin = 0, 0
+    for match in re.finditer(r"[{},()]", text):
+        mark = match[0]
+        depth += (mark in "{(") - (mark in "})")
+        if mark == "," and not depth:
+            yield text[begin : match.start()]
+            begin = match.end()
+    yield text[begin:]
+
+
+def _variable(
+    text: str, head: re.Match[str], one: re.Match[str], type_: ScalarType
+) -> VariableRead:
     element = max(type_.bits // 8, 1)
-    external = "extern" in match["linkage"]
-    init = match["init"]
+    init = one["init"]
     try:
-        dims = [_number(d) if d.strip() else 0 for d in re.findall(r"\[([^]]*)\]", match["dims"])]
+        dims = [_number(d) if d.strip() else 0 for d in re.findall(r"\[([^]]*)\]", one["dims"])]
         tree = _tree(init, type_) if init else None
     except (OperandError, OverflowError, RecursionError) as error:
         raise DeclarationError(f"cannot read this declaration: {error}", text) from None
     if dims and not dims[0] and tree is not None:
         dims[0] = len(tree) if isinstance(tree, list) else 1
+    if head["vector"]:
+        dims.append(int(head["vector"]))
     size = element * math.prod(dims)
     found: list[tuple[int, Symbol]] = []
     if size > _LARGEST or any(dim < 0 for dim in dims):
@@ -115,15 +161,16 @@ def read_variable(text: str) -> VariableRead:
         raise DeclarationError("more initial values than elements", text)
     addresses = _addresses(found, element)
     variable = Variable(
-        match["name"],
-        VARIABLE_SPACES[match["space"]],
+        one["name"],
+        VARIABLE_SPACES[head["space"]],
         size,
-        int(match["align"] or element),
+        int(head["align"] or element * int(head["vector"] or 1)),
         None if data is None else data.ljust(size, b"\0"),
-        external,
-        type_ if match["space"] == Space.PARAM.value and not dims else ScalarType.B8,
-        _export(match["linkage"]),
+        "extern" in head["linkage"],
+        type_ if head["space"] == Space.PARAM.value and not dims else ScalarType.B8,
+        _export(head["linkage"]),
         addresses or (),
+        " ".join((head["early"] or head["late"] or "").split()),
     )
     return VariableRead(variable, addresses is None)
 
@@ -297,22 +344,22 @@ def read_registers(text: str) -> list[RegistersRead]:
 
 @dataclass(frozen=True, slots=True)
 class HeaderRead:
-    """A function's header; `unknown` are directives that nvgen has no place for."""
+    """A function's header; `attributes` are directives that nvgen has no other place for."""
 
     name: str
     is_kernel: bool
     results: list[Param]
     params: list[Param]
     launch: Launch
-    unknown: list[str]
+    attributes: tuple[str, ...]
     linkage: Linkage
-    is_external: bool
     noreturn: bool
 
     @property
     def signature(self) -> Prototype:
         """What the function takes and gives."""
-        return Prototype(self.name, tuple(self.params), tuple(self.results), self.noreturn)
+        params, results = tuple(self.params), tuple(self.results)
+        return Prototype(self.name, params, results, self.noreturn, self.attributes)
 
 
 def read_header(text: str) -> HeaderRead:
@@ -323,17 +370,17 @@ def read_header(text: str) -> HeaderRead:
     match = _HEADER.fullmatch(text.strip())
     if match is None:
         raise DeclarationError("cannot read this function's header", text)
-    launch, unknown, noreturn = _launch(match["rest"])
+    launch, others, noreturn = _launch(match["rest"], text)
     linkage = match["linkage"]
+    before = [" ".join(match["attribute"].split())] if match["attribute"] else []
     return HeaderRead(
         match["name"],
         match["kind"] == "entry",
         list(_params(match["results"])),
         list(_params(match["params"])),
         launch,
-        unknown,
+        (*before, *others),
         next((x for x in Linkage if x.value and x.value in linkage), Linkage.INTERNAL),
-        "extern" in linkage,
         noreturn,
     )
 
@@ -347,7 +394,8 @@ def read_prototype(name: str, text: str) -> Prototype:
     if match is None:
         raise DeclarationError("cannot read this prototype", text)
     params, results = tuple(_params(match["params"])), tuple(_params(match["results"]))
-    return Prototype(name, params, results, match["noreturn"] is not None)
+    _, others, noreturn = _launch(match["rest"], text)
+    return Prototype(name, params, results, noreturn, tuple(others))
 
 
 def _params(text: str | None) -> Iterator[Param]:
@@ -362,10 +410,11 @@ def _param(text: str) -> Param:
     if match is None or type_ is None:
         raise DeclarationError("cannot read this parameter", text)
     element = max(type_.bits // 8, 1)
+    dims = [int(n) for n in re.findall(r"\d+", match["dims"])]
     return Param(
         match["name"],
-        type_,
-        element * int(match["size"] or 1),
+        ScalarType.B8 if dims else type_,
+        element * math.prod(dims),
         int(match["align0"] or element),
         VARIABLE_SPACES[match["space"]] if match["space"] else None,
         match["ptr"] is not None,
@@ -373,14 +422,17 @@ def _param(text: str) -> Param:
     )
 
 
-def _launch(text: str) -> tuple[Launch, list[str], bool]:
+def _launch(text: str, whole: str) -> tuple[Launch, list[str], bool]:
+    """What stands behind a function's parameters: what is known, the other directives as texts."""
     found: dict[str, tuple[int, ...]] = {}
     flags = set()
     for match in _TUNING.finditer(text):
         flags.add(match["flag"])
         if match["name"]:
             found[match["name"]] = tuple(int(n) for n in match["numbers"].split(","))
-    unknown = re.findall(r"\.\w+", _TUNING.sub("", text))
+    others = _TUNING.sub("", text)
+    if _DIRECTIVE.sub("", others).strip():
+        raise DeclarationError("cannot read this function's header", whole)
 
     def one(name: str) -> int:
         return next(itertools.chain(found.get(name, ()), (0,)))
@@ -393,5 +445,9 @@ def _launch(text: str) -> tuple[Launch, list[str], bool]:
         one("minnctapersm"),
         one("maxclusterrank"),
         "blocksareclusters" in flags,
+        "reqnctapercluster" in found and not flags & {"explicitcluster", "blocksareclusters"},
     )
-    return launch, unknown, "noreturn" in flags
+    if "explicitcluster" in flags and not launch.cluster:
+        others += ".explicitcluster"
+    kept = [" ".join(match[0].split()) for match in _DIRECTIVE.finditer(others)]
+    return launch, kept, "noreturn" in flags

@@ -281,3 +281,17 @@ def operand_facts(row: Row, placed: dict[str, Op]) -> dict[str, Fact]:
             in_tensor_memory = isinstance(placed.get(operand.name), Mem)
             facts[operand.name] = Residency.TENSOR if in_tensor_memory else Residency.SHARED
     return facts
+
+
+def unbrace(row: Row, facts: dict[str, Fact], placed: dict[str, Op]) -> None:
+    """Take the braces from a vector of one where memory holds one value.
+
+    ptxas takes `ld.b32 {%r1}, [%rd1]` for `ld.b32 %r1, [%rd1]`.
+    """
+    for name, op in placed.items():
+        if not isinstance(op, tuple) or len(op) != 1:
+            continue
+        operand = row.operand[name]
+        count = operand.count.of(facts) if operand.count is not None else 1
+        if operand.kind is Kind.VECTOR and not count:
+            placed[name] = op[0]

@@ -37,6 +37,7 @@ from intrinsics.mir import (
     Sym,
     Text,
     Variable,
+    Where,
 )
 from intrinsics.modifiers import ScalarType, Space
 from intrinsics.pseudo import unexpanded
@@ -77,24 +78,46 @@ def print_ptx(module: Module, ptx: Ptx) -> Printed:
         "//",
         "",
         f".version {ptx}",
-        f".target {module.target}",
+        ", ".join([f".target {module.target}", *module.options]),
         ".address_size 64",
         "",
     ]
+    lines += _kept(module, Where.TOP)
     lines += [f".extern .func {signature(f)};" for f in module.externals]
-    lines += [f"{_linkage(f)}.func {signature(f.signature)};" for f in used_before(module)]
+    lines += [_declaration(f) for f in used_before(module)]
     lines += [_variable(v) for v in module.variables]
+    lines += _kept(module, Where.MIDDLE)
     if lines[-1]:
         lines.append("")
     records: dict[int, MachineInstr] = {}
     symbols = {v.name for v in module.variables} | {f.name for f in module.functions}
     for function in module.functions:
         for line, mi in _function(function, symbols):
+            if mi is not None and (above := _above(mi, module)):
+                lines += above.split("\n")
             lines.append(line)
             if mi is not None:
                 records[len(lines)] = mi
         lines.append("")
+    lines += _kept(module, Where.BOTTOM)
     return Printed("\n".join(lines), records)
+
+
+def _kept(module: Module, where: Where) -> Iterator[str]:
+    """Directives that were kept as text, a line each: lines are counted."""
+    for kept in module.kept:
+        if kept.where is where:
+            yield from kept.text.split("\n")
+
+
+def _above(mi: MachineInstr, module: Module) -> str:
+    """The directives that stand before a record that was read from PTX."""
+    return module.locations[mi.loc].directives if mi.loc < len(module.locations) else ""
+
+
+def _declaration(function: MachineFunction) -> str:
+    kind = "entry" if function.is_kernel else "func"
+    return f"{_linkage(function)}.{kind} {signature(function.signature)};"
 
 
 # ---- module level ----------------------------------------------------------------------------
@@ -105,6 +128,7 @@ def _variable(variable: Variable) -> str:
         return f".{variable.space.value} .{variable.type.value} {variable.name};"
     linkage = "extern" if variable.external else variable.export.value
     head = f"{'.' + linkage + ' ' if linkage else ''}.{variable.space.value}"
+    head += f" {variable.attribute}" if variable.attribute else ""
     head += f" .align {variable.align}"
     if variable.addresses and variable.data is not None:
         return f"{head} {_with_addresses(variable, variable.data)};"
@@ -170,20 +194,38 @@ def signature(function: Prototype, name: str = "") -> str:
     results = [replace(p, name=name or p.name) for p in function.results]
     given = _results(results).strip() + (" " if results else "")
     text = f"{given}{name or function.name} ({', '.join(map(_param, params))})"
-    return text + (" .noreturn" if function.noreturn else "")
+    words = [*function.attributes, *([".noreturn"] if function.noreturn else [])]
+    before = [word for word in words if word.startswith(_BEFORE_NAME)]
+    behind = [word for word in words if word not in before]
+    return " ".join([*before, text, *behind])
+
+
+_BEFORE_NAME = ".attribute"
+"""The directive that stands before a function's results and name."""
 
 
 def used_before(module: Module) -> list[MachineFunction]:
-    """The device functions that are named above their definition, which PTX wants declared."""
-    place = {f.name: i for i, f in enumerate(module.functions) if not f.is_kernel}
-    early: set[str] = set()
+    """The functions that are named above their definition, which PTX wants declared."""
+    place = {f.name: i for i, f in enumerate(module.functions)}
+    early = {address.name for variable in module.variables for address in variable.addresses}
+    for kept in module.kept:
+        early |= set(_WORD.findall(kept.text)) if kept.where is Where.MIDDLE else set()
     for i, function in enumerate(module.functions):
         early |= {name for name in _named(function) if place.get(name, -1) > i}
     return [f for f in module.functions if f.name in early]
 
 
 def _named(function: MachineFunction) -> Iterator[str]:
-    return (op.name for mi in function.instructions() for op in mi.ops if type(op) is Sym)
+    """The symbols that a function's records name, those of kept statements among them."""
+    for mi in function.instructions():
+        for op in mi.ops:
+            if type(op) is Sym:
+                yield op.name
+            elif type(op) is Text:
+                yield from _WORD.findall(op.text)
+
+
+_WORD = re.compile(r"[A-Za-z_$%][\w$]*")
 
 
 def _launch(launch: Launch) -> Iterator[str]:
@@ -194,7 +236,7 @@ def _launch(launch: Launch) -> Iterator[str]:
         yield f".reqntid {dims(launch.reqntid)}"
     if launch.maxntid:
         yield f".maxntid {dims(launch.maxntid)}"
-    if launch.cluster and not launch.blocks_are_clusters:
+    if launch.cluster and not (launch.blocks_are_clusters or launch.implicit_cluster):
         yield ".explicitcluster"
     if launch.cluster:
         yield f".reqnctapercluster {dims(launch.cluster)}"
@@ -211,7 +253,9 @@ def _launch(launch: Launch) -> Iterator[str]:
 def _function(
     function: MachineFunction, symbols: set[str]
 ) -> Iterator[tuple[str, MachineInstr | None]]:
-    kind = ".entry" if function.is_kernel else f".func{_results(function.results)}"
+    before = [f" {text}" for text in function.attributes if text.startswith(_BEFORE_NAME)]
+    kind = ".entry" if function.is_kernel else ".func"
+    kind += "".join(before) + _results(function.results)
     params = ",\n".join("\t" + _param(p) for p in function.params)
     head = f"{_linkage(function)}{kind} {function.name}(" + (f"\n{params}\n)" if params else ")")
     for line in head.split("\n"):
@@ -220,6 +264,9 @@ def _function(
         yield line, None
     if function.noreturn:
         yield ".noreturn", None
+    for text in function.attributes:
+        if not text.startswith(_BEFORE_NAME):
+            yield text, None
     yield "{", None
     names = _Names(register_names(function), block_labels(function))
     others = {*symbols, *names.labels.values(), *(p.name for p in function.params)}

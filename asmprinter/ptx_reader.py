@@ -6,7 +6,8 @@ has and nvgen does not know becomes an opaque record and a finding that says so.
 
 Understood: .version .target .address_size, variables with initial values, .entry and .func with
 parameters and performance directives, .reg, labels, nested scopes, predicates, instructions.
-.file, .loc, .section and .pragma are skipped.
+.file, .section, .alias and .pragma are kept as they stand, .loc and the .pragma of a function with
+the record that they stand before.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ from asmprinter.ptx_declarations import (
     VARIABLE_SPACES,
     DeclarationError,
     HeaderRead,
+    OpaqueTypeError,
+    VariableRead,
     read_header,
     read_prototype,
     read_registers,
-    read_variable,
+    read_variables,
 )
-from asmprinter.ptx_operands import Syntax, operand_facts, parse_operands, place
+from asmprinter.ptx_operands import Syntax, operand_facts, parse_operands, place, unbrace
 from asmprinter.ptx_scopes import Names
 from asmprinter.ptx_source import NAME, Source
 from asmprinter.ptx_tokens import OperandError
@@ -38,6 +41,7 @@ from intrinsics.legality import expected, got, judge, text_of
 from intrinsics.mir import (
     UNNAMED,
     Imm,
+    Kept,
     Label,
     Location,
     MachineFunction,
@@ -47,6 +51,7 @@ from intrinsics.mir import (
     Op,
     Reg,
     Text,
+    Where,
     form_of,
 )
 from intrinsics.modifiers import ScalarType, Space
@@ -60,11 +65,21 @@ _INSTRUCTION = re.compile(
     rf"(?:@\s*(!?)\s*({NAME})\s+)?([A-Za-z][\w.:]*(?:\s+\.[\w.:]+)*)\s*(.*)", re.DOTALL
 )
 _VERSION = re.compile(r"\.version\s+(\d+)\.(\d+)(?!\S)")
-_TARGET = re.compile(r"\.target\s+(\w+)(?:\s*,\s*\w+)*")
+_TARGET = re.compile(r"\.target\s+(\w+)((?:\s*,\s*\w+)*)")
 _ADDRESS_SIZE = re.compile(r"\.address_size\s+(\d+)(?!\S)")
-_TO_LINE_END = ("file", "loc")
-_PROTOTYPE = re.compile(r"\s*\.callprototype\b")
-_TABLES = ("branchtargets", "calltargets", "callprototype")
+_FILE = re.compile(r'\.file\s+(\d+)\s+"((?:\\.|[^"\\])*)"(?:\s*,\s*\d+\s*,\s*\d+)?')
+_LOC = re.compile(
+    r"\.loc\s+(\d+)\s+(\d+)(?:\s+\d+)?"
+    rf"(?:\s*,\s*function_name\s+{NAME}(?:\s*\+\s*\d+)?\s*,\s*inlined_at(?:\s+\d+){{3}})?"
+)
+_SECTION = re.compile(r"\.section\s+[.\w$]+\s*\{")
+_DEFINES = re.compile(r"\.(entry|func)\b")
+_PRAGMA_AT_END = re.compile(r'\.pragma\s+"[^;{]*$')
+_REGISTER_PARAM = re.compile(r"\(\s*\.reg\b")
+_TABLE = re.compile(r"\s*\.(branchtargets|calltargets|callprototype)\b")
+_HARMLESS = (".pragma", ".explicitcluster", ".abi_preserve", ".abi_preserve_control")
+"""Directives of a function's header that nvgen keeps, and that change no verdict."""
+_MODIFIERS_OF_VARIABLES = (*LINKAGES, "attribute")
 
 
 @dataclass(slots=True)
@@ -98,6 +113,11 @@ class _Reader:
         self.function: MachineFunction | None = None
         self.names: Names | None = None
         self.at = 0
+        self.above: list[str] = []  # directives about the next record
+        self.files: dict[int, str] = {}  # of .file
+        self.debug: tuple[int, int] | None = None  # file and line of the last .loc
+        self.located: list[tuple[Location, tuple[int, int]]] = []
+        self.reported: list[tuple[int, tuple[int, int]]] = []
 
     # ---- statements --------------------------------------------------------------------------
 
@@ -113,6 +133,7 @@ class _Reader:
         if self.function is not None:
             self._unclosed(len(self.source) - 1)
         self._settle_header()
+        self._settle_lines()
         return PtxReading(self.module, self.findings)
 
     def _settle_header(self) -> None:
@@ -125,6 +146,16 @@ class _Reader:
         defined = {function.name for function in self.module.functions}
         self.module.externals = [f for f in self.module.externals if f.name not in defined]
 
+    def _settle_lines(self) -> None:
+        """Say where the user's source is: .file may stand behind its .loc."""
+        for location, (file, line) in self.located:
+            location.python_file, location.python_line = self.files.get(file, ""), line
+        for at, (file, line) in self.reported:
+            place = dataclasses.replace(
+                self.findings[at].place, python_file=self.files.get(file, ""), python_line=line
+            )
+            self.findings[at] = self.findings[at].at(place)
+
     def _statement(self, start: int) -> None:
         first = self.text[start]
         if first in ";{}":
@@ -135,10 +166,13 @@ class _Reader:
             self._directive(start)
         elif match := _LABEL.match(self.text, start):
             self.at = match.end()
-            if self.names is not None and _PROTOTYPE.match(self.text, self.at):
+            table = _TABLE.match(self.text, self.at) if self.names is not None else None
+            if table is None:
+                self._label(match[1])
+            elif table[1] == "callprototype":
                 self._prototype(match[1])
             else:
-                self._label(match[1])
+                self._table(match[1], table[1], start)
         else:
             self._instruction(self._to_semicolon(start), start)
 
@@ -174,6 +208,14 @@ class _Reader:
         read = read_prototype(self.names.declare_variable(label), text)
         self.function.prototypes.append(read)
 
+    def _table(self, label: str, directive: str, start: int) -> None:
+        """The labels of an indirect branch, or the functions of an indirect call: kept as text."""
+        assert self.names is not None
+        name = self.names.declare_variable(label)
+        text = self._to_semicolon(self.source.skip_space(self.at))
+        self._opaque(f"{name}: .{directive}", text[len(directive) + 1 :], "", start)
+        self._not_understood("ptx/directive", f"directive .{directive}", start, op="." + directive)
+
     # ---- directives --------------------------------------------------------------------------
 
     def _directive(self, start: int) -> None:
@@ -181,23 +223,67 @@ class _Reader:
         name = match[1] if match else ""
         if name in ("version", "target", "address_size"):
             self._header(name, start)
-        elif name in _TO_LINE_END:
-            self.at = self.source.line_end(start)
+        elif name == "loc":
+            self._loc(start)
+        elif name == "file":
+            self._file(start)
         elif name == "section":
-            self._skip_section(start)
-        elif name in (*LINKAGES, "entry", "func"):
+            self._section(start)
+        elif name in (*_MODIFIERS_OF_VARIABLES, "entry", "func"):
             self._definition(start)
         elif name == "reg":
             self._registers(self._to_semicolon(start))
         elif name in VARIABLE_SPACES:
-            self._variable(self._to_semicolon(start), start)
-        elif name in _TABLES and self.function is not None:
-            self._opaque("." + name, self._to_semicolon(start)[len(name) + 1 :], "", start)
-            self._not_understood("ptx/directive", f"directive .{name}", start)
+            self._variables(self._to_semicolon(start), start)
         else:
-            self._to_semicolon(start)
-            if name != "pragma":
-                self._not_understood("ptx/directive", f"directive .{name}", start, kept=False)
+            self._other_directive(name, self._to_semicolon(start), start)
+
+    def _other_directive(self, name: str, text: str, start: int) -> None:
+        """A directive that ends at `;`, kept as text."""
+        shown = _flat(text) + ";"
+        if self.function is None:
+            where = Where.TOP if name == "pragma" and not self._has_begun() else Where.BOTTOM
+            self.module.kept.append(Kept(shown, where))
+            if name not in ("pragma", "alias"):
+                self._not_understood("ptx/directive", f"directive .{name}", start, op="." + name)
+        elif name == "pragma":
+            self.above.append(shown)
+        else:
+            self._opaque("." + name, text[len(name) + 1 :], "", start)
+            self._not_understood("ptx/directive", f"directive .{name}", start, op="." + name)
+
+    def _has_begun(self) -> bool:
+        """Whether a function or a variable has been read."""
+        return bool(self.module.functions or self.module.variables or self.module.externals)
+
+    def _loc(self, start: int) -> None:
+        """A line of the user's source, which the records up to the next one come from."""
+        match = _LOC.match(self.text, start)
+        self.at = match.end() if match else self.source.line_end(start)
+        if match is None:
+            raise _BadStatementError("ptx/syntax", "cannot read this directive", op=".loc")
+        self.debug = int(match[1]), int(match[2])
+        self.above.append(_flat(match[0]))
+
+    def _file(self, start: int) -> None:
+        match = _FILE.match(self.text, start)
+        self.at = match.end() if match else self.source.line_end(start)
+        if match is None:
+            raise _BadStatementError("ptx/syntax", "cannot read this directive", op=".file")
+        self.files[int(match[1])] = match[2]
+        if self.function is not None:
+            raise _BadStatementError("ptx/syntax", "a .file inside a function", op=".file")
+        where = Where.BOTTOM if self.module.functions else Where.TOP
+        self.module.kept.append(Kept(_flat(match[0]), where))
+
+    def _section(self, start: int) -> None:
+        """Debug information, kept line by line."""
+        match = _SECTION.match(self.text, start)
+        end = self.source.closing_brace(start) if match else -1
+        self.at = self.source.line_end(start) if end < 0 else end
+        if end < 0:
+            raise _BadStatementError("ptx/syntax", "unterminated .section", op=".section")
+        self.module.kept.append(Kept(_lines(self.text[start:end]), Where.BOTTOM))
 
     def _header(self, name: str, start: int) -> None:
         pattern = {"version": _VERSION, "target": _TARGET, "address_size": _ADDRESS_SIZE}[name]
@@ -216,18 +302,24 @@ class _Reader:
                     got=shown,
                     expected="64",
                 )
-        elif self.wanted_target is None:
-            self.target = TARGETS.get(match[1]) if match else None
-            if self.target is None:
-                self.target = TARGETS["sm_75"]
-                word = match[1] if match else shown
-                self._error(
-                    "target/unknown",
-                    f"unknown target '{word}'",
-                    start,
-                    got=word,
-                    expected="one that `nvgen targets` lists",
-                )
+        else:
+            self._target(match, shown, start)
+
+    def _target(self, match: re.Match[str] | None, shown: str, start: int) -> None:
+        self.module.options = tuple(re.findall(r"\w+", match[2])) if match else ()
+        if self.wanted_target is not None:
+            return
+        self.target = TARGETS.get(match[1]) if match else None
+        if self.target is None:
+            self.target = TARGETS["sm_75"]
+            word = match[1] if match else shown
+            self._error(
+                "target/unknown",
+                f"unknown target '{word}'",
+                start,
+                got=word,
+                expected="one that `nvgen targets` lists",
+            )
 
     def _version(self, match: re.Match[str] | None, shown: str, start: int) -> None:
         self.ptx = Ptx(int(match[1]), int(match[2])) if match else None
@@ -240,18 +332,20 @@ class _Reader:
                 expected=f"{PTX_VERSIONS[0]} to {PTX_VERSIONS[-1]}",
             )
 
-    def _skip_section(self, start: int) -> None:
-        end = self.source.closing_brace(start)
-        self.at = len(self.source) if end < 0 else end
-        if end < 0:
-            raise _BadStatementError("ptx/syntax", "unterminated .section")
-
     def _definition(self, start: int) -> None:
         """A function, or a variable with its linkage."""
         stop = self.source.find(";{", start)
         header = self.text[start:stop] if stop >= 0 else ""
-        if not re.search(r"\.(entry|func)\b", header):
-            self._variable(self._to_semicolon(start), start)
+        if not _DEFINES.search(header):
+            self._variables(self._to_semicolon(start), start)
+            return
+        while self.text[stop] == ";" and _PRAGMA_AT_END.search(header):
+            stop = self.source.find(";{", stop + 1)
+            header = self.text[start:stop]
+            if stop < 0:
+                raise _BadStatementError("ptx/syntax", "expected '{'")
+        if _REGISTER_PARAM.search(header):
+            self._foreign_function(start, stop)
             return
         self.at = stop + 1
         read = read_header(header)
@@ -264,6 +358,20 @@ class _Reader:
             self._unclosed(start)
         self._open_function(read, start)
 
+    def _foreign_function(self, start: int, stop: int) -> None:
+        """A function whose parameters are registers, kept whole: it needs no calling convention."""
+        end = self.source.closing_brace(stop) if self.text[stop] == "{" else stop + 1
+        self.at = len(self.source) if end < 0 else end
+        if end < 0:
+            raise _BadStatementError("ptx/syntax", "the function's closing } is missing")
+        if self.function is not None:
+            self._unclosed(start)
+        name = re.search(rf"({NAME})\s*\(", self.text[start:stop])
+        if name is not None:
+            self.spaces[name[1]] = None
+        self.module.kept.append(Kept(_lines(self.text[start : self.at]), Where.MIDDLE))
+        self._not_understood("ptx/not-modelled", "a function of registers", start, op=".func")
+
     def _registers(self, text: str) -> None:
         read = read_registers(text)
         if self.names is None:
@@ -271,16 +379,24 @@ class _Reader:
         for one in read:
             self.names.declare(one)
 
-    def _variable(self, text: str, start: int) -> None:
-        read = read_variable(text)
+    def _variables(self, text: str, start: int) -> None:
+        try:
+            read = read_variables(text)
+        except OpaqueTypeError as error:
+            self._foreign_variables(error, text, start)
+            return
+        for one in read:
+            if one.lost_address:
+                self._not_understood(
+                    "ptx/not-modelled",
+                    f"an address in the initial value of {one.variable.name}",
+                    start,
+                    kept=False,
+                )
+            self._variable(one)
+
+    def _variable(self, read: VariableRead) -> None:
         variable = read.variable
-        if read.holds_address:
-            self._not_understood(
-                "ptx/not-modelled",
-                f"an address in the initial value of {variable.name}",
-                start,
-                kept=False,
-            )
         if self.function is None or self.names is None:
             self.spaces[variable.name] = variable.space
             self.module.variables.append(variable)
@@ -288,6 +404,14 @@ class _Reader:
         name = self.names.declare_variable(variable.name)
         self.local_spaces[name] = variable.address_space
         self.function.variables.append(dataclasses.replace(variable, name=name))
+
+    def _foreign_variables(self, error: OpaqueTypeError, text: str, start: int) -> None:
+        """Textures, samplers and surfaces: kept as text, their names are known."""
+        if self.function is not None:
+            raise error
+        self.spaces.update(dict.fromkeys(error.names, error.space))
+        self.module.kept.append(Kept(_flat(text) + ";", Where.MIDDLE))
+        self._not_understood("ptx/not-modelled", "a variable of an opaque type", start)
 
     # ---- functions ---------------------------------------------------------------------------
 
@@ -301,14 +425,18 @@ class _Reader:
             results=read.results,
             linkage=read.linkage,
             noreturn=read.noreturn,
+            attributes=read.attributes,
         )
         self.spaces[function.name] = None
         params = (*read.params, *read.results)
         self.local_spaces = {param.name: function.param_space for param in params}
         self.function = function
         self.names = Names(function, {*self.spaces, *self.local_spaces})
-        for directive in read.unknown:
-            self._not_understood("ptx/directive", f"directive {directive}", start, kept=False)
+        self.above, self.debug = [], None
+        for directive in read.attributes:
+            name = directive.split(maxsplit=1)[0]
+            if name not in _HARMLESS:
+                self._not_understood("ptx/directive", f"directive {name}", start, op=name)
 
     def _unclosed(self, at: int) -> None:
         self._error("ptx/syntax", "the function's closing } is missing", at)
@@ -330,8 +458,8 @@ class _Reader:
         if len(function.blocks) > 1 and not last.instrs and last.name.startswith(UNNAMED):
             function.blocks.pop()  # what follows the last ret
         self.module.functions.append(function)
-        self.function = self.names = None
-        self.local_spaces = {}
+        self.function = self.names = self.debug = None
+        self.local_spaces, self.above = {}, []
 
     def _space_of(self, name: str) -> Space | None:
         return self.local_spaces.get(name) or self.spaces.get(name)
@@ -438,6 +566,7 @@ class _Reader:
             )
         facts = {**best.facts, **operand_facts(best.row, placed)}
         row = best.row
+        unbrace(row, facts, placed)
         words = row.words.pack(facts) if row.words else {}
         form = form_of(row, **facts)
         packed, _ = row.words.unpack(words, form.facts) if row.words else ({}, ())
@@ -463,6 +592,7 @@ class _Reader:
             if placed is None:
                 continue
             facts = {**candidate.facts, **operand_facts(candidate.row, placed)}
+            unbrace(candidate.row, facts, placed)
             form = form_of(candidate.row, **facts)
             if candidate.row.words is None and not any(
                 operand_problems(
@@ -496,12 +626,19 @@ class _Reader:
 
     def _location(self, start: int) -> int:
         line, column = self.source.line_column(start)
-        self.module.locations.append(Location(self.file, line, column))
+        location = Location(self.file, line, column)
+        if self.above:
+            location.directives, self.above = "\n".join(self.above), []
+        if self.debug is not None:
+            self.located.append((location, self.debug))
+        self.module.locations.append(location)
         return len(self.module.locations) - 1
 
     def _report(self, finding: Finding, start: int) -> None:
         line, column = self.source.line_column(start)
         function = self.function.name if self.function else ""
+        if self.debug is not None:
+            self.reported.append((len(self.findings), self.debug))
         self.findings.append(finding.at(Place(self.file, line, column, function)))
 
     def _report_problems(self, candidate: Candidate, start: int) -> None:
@@ -552,6 +689,19 @@ class _Reader:
             ),
             start,
         )
+
+
+def _flat(text: str) -> str:
+    """A statement on one line; strings stay as they are."""
+    parts = re.split(r'("(?:\\.|[^"\\])*")', text.strip())
+    flat = [p if p[:1] == '"' else re.sub(r"\s+", " ", p) for p in parts]
+    return "".join(flat)
+
+
+def _lines(text: str) -> str:
+    """Text without empty lines, and without what stands at the ends of lines."""
+    lines = (line.rstrip() for line in text.split("\n"))
+    return "\n".join(line for line in lines if line)
 
 
 class _BadStatementError(Exception):

@@ -33,9 +33,10 @@ class Reference:
 class _Scope:
     """Names of one `{ … }`."""
 
-    registers: dict[str, Reg] = field(default_factory=dict)
+    registers: dict[str, Reg] = field(default_factory=dict)  # those that something uses
+    single: dict[str, ScalarType] = field(default_factory=dict)
     ranges: dict[str, tuple[int, ScalarType]] = field(default_factory=dict)
-    vectors: dict[str, tuple[Reg, ...]] = field(default_factory=dict)
+    vectors: dict[str, tuple[str, ...]] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
     labels: dict[str, str] = field(default_factory=dict)
     references: list[Reference] = field(default_factory=list)
@@ -99,14 +100,13 @@ class Names:
         """A name of a `.reg`."""
         scope = self._scopes[-1]
         if read.width:
-            parts = [f"{read.name}.{c}" for c in _COMPONENTS[: read.width]]
-            for part in parts:
-                scope.registers[part] = self._new(read.type, part.replace(".", "_"))
-            scope.vectors[read.name] = tuple(scope.registers[part] for part in parts)
+            parts = tuple(f"{read.name}.{c}" for c in _COMPONENTS[: read.width])
+            scope.single.update(dict.fromkeys(parts, read.type))
+            scope.vectors[read.name] = parts
         elif read.count is not None:
             scope.ranges[read.name] = read.count, read.type
         else:
-            scope.registers[read.name] = self._new(read.type, read.name)
+            scope.single[read.name] = read.type
 
     def declare_variable(self, name: str) -> str:
         """A variable of the scope; gives the name that it has in the function."""
@@ -114,16 +114,22 @@ class Names:
         self._scopes[-1].variables[name] = unique
         return unique
 
-    def _new(self, cls: ScalarType, name: str) -> Reg:
-        return self.function.regs.new(cls, self._unique(name))
+    def _new(self, scope: _Scope, cls: ScalarType, name: str) -> Reg:
+        """A register that something uses for the first time."""
+        unique = self._unique(name.replace(".", "_"))
+        found = scope.registers[name] = self.function.regs.new(cls, unique)
+        return found
 
     def resolve(self, name: str) -> Op | None:
         """The register, vector of registers or symbol that `name` stands for here."""
         for scope in reversed(self._scopes):
             if (reg := scope.registers.get(name)) is not None:
                 return reg
+            if (cls := scope.single.get(name)) is not None:
+                return self._new(scope, cls, name)
             if name in scope.vectors:
-                return scope.vectors[name]
+                parts = [self.resolve(part) for part in scope.vectors[name]]
+                return tuple([part for part in parts if type(part) is int])
             if name in scope.variables:
                 return Sym(scope.variables[name])
             if (reg := self._from_range(scope, name)) is not None:
@@ -137,8 +143,7 @@ class Names:
         count, cls = scope.ranges[match[1]]
         if len(match[2]) > len(str(count)) or int(match[2]) >= count:
             return None
-        scope.registers[name] = self._new(cls, name)
-        return scope.registers[name]
+        return self._new(scope, cls, name)
 
     # ---- blocks ------------------------------------------------------------------------------
 

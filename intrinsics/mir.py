@@ -383,6 +383,7 @@ class Launch:
     minctasm: int = 0
     maxclusterrank: int = 0
     blocks_are_clusters: bool = False
+    implicit_cluster: bool = False  # a launch need not say the cluster: no .explicitcluster
 
 
 class Linkage(Enum):
@@ -398,12 +399,14 @@ class Prototype:
     """What a function takes and gives: one that another module defines, or any called by pointer.
 
     PTX ISA, Kernel and Function Directives: .func; Control Flow Directives: .callprototype.
+    `attributes` are directives that nvgen has no other place for, as they stood.
     """
 
     name: str
     params: tuple[Param, ...] = ()
     results: tuple[Param, ...] = ()
     noreturn: bool = False
+    attributes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,7 +437,7 @@ class Variable:
 
     `size` is in bytes, 0 for the unsized array of dynamic shared memory; `data` the initialiser,
     with zeros in the place of `addresses`.  `type` is that of a call's parameter, where B8 stands
-    for bytes.
+    for bytes.  `attribute` is a directive such as `.attribute(.managed)`, as it stood.
     """
 
     name: str
@@ -446,6 +449,7 @@ class Variable:
     type: ScalarType = ScalarType.B8
     export: Export = Export.NONE
     addresses: tuple[Address, ...] = ()
+    attribute: str = ""
 
     @property
     def address_space(self) -> Space:
@@ -459,7 +463,8 @@ class MachineFunction:
 
     `variables` are those that only this function sees, the parameters of its calls among them, and
     `prototypes` those of its calls by pointer.  `keep_names` says that registers and blocks keep
-    their names in PTX (they were read from PTX).
+    their names in PTX (they were read from PTX).  `attributes` are directives of its header that
+    nvgen has no other place for, as they stood.
     """
 
     name: str
@@ -474,11 +479,13 @@ class MachineFunction:
     linkage: Linkage = Linkage.VISIBLE
     noreturn: bool = False
     prototypes: list[Prototype] = field(default_factory=list)
+    attributes: tuple[str, ...] = ()
 
     @property
     def signature(self) -> Prototype:
         """What it takes and gives."""
-        return Prototype(self.name, tuple(self.params), tuple(self.results), self.noreturn)
+        params, results = tuple(self.params), tuple(self.results)
+        return Prototype(self.name, params, results, self.noreturn, self.attributes)
 
     @property
     def param_space(self) -> Space:
@@ -493,13 +500,33 @@ class MachineFunction:
 
 @dataclass(slots=True, unsafe_hash=True)
 class Location:
-    """Where a record comes from; lines count from 1, 0 says unknown."""
+    """Where a record comes from; lines count from 1, 0 says unknown.
+
+    `directives` are those of PTX that stood before the record and are about it: `.loc`, `.pragma`.
+    """
 
     file: str = ""
     line: int = 0
     column: int = 0
     python_file: str = ""
     python_line: int = 0
+    directives: str = ""
+
+
+class Where(Enum):
+    """Where in a PTX module a directive stands that nvgen keeps as text."""
+
+    TOP = "top"  # before every declaration
+    MIDDLE = "middle"  # behind the variables, before the functions
+    BOTTOM = "bottom"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A module's directive kept as it stood: `.file`, `.section`, `.alias`, what is not known."""
+
+    text: str
+    where: Where
 
 
 @dataclass(slots=True)
@@ -508,7 +535,8 @@ class Module:
 
     `ptx` is the version asked for, or None to take the lowest that the target and the records need.
     `externals` are functions that another module defines.  `locations[0]` is the unknown one;
-    `notes` are what selection and passes tell the user.
+    `notes` are what selection and passes tell the user.  `options` are what `.target` says beside
+    the target (`debug`), and `kept` are directives of PTX as they stood.
     """
 
     target: Target
@@ -519,6 +547,8 @@ class Module:
     externals: list[Prototype] = field(default_factory=list)
     locations: list[Location] = field(default_factory=lambda: [Location()])
     notes: list[Finding] = field(default_factory=list, compare=False)
+    options: tuple[str, ...] = ()
+    kept: list[Kept] = field(default_factory=list)
 
     def function(self, name: str) -> MachineFunction | None:
         """The function called `name`."""

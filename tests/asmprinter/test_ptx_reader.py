@@ -383,14 +383,22 @@ def test_functions_of_other_modules_may_be_named():
     read(text)
 
 
-def test_debug_information_is_skipped():
+def test_debug_information_is_kept_beside_the_records():
     text = (
         HEADER + '.file 1 "/src/k.cu"\n.entry k()\n{\n.loc 1 3 0\n.pragma "nounroll";\nret;\n}\n'
         ".section .debug_str\n{\n.b8 1, 2\n}\n"
     )
     reading = read_ptx(text)
     assert reading.findings == []
-    assert [mi.opcode for mi in reading.module.functions[0].instructions()] == ["RET"]
+    module = reading.module
+    (ret,) = module.functions[0].instructions()
+    assert ret.opcode == "RET"
+    location = module.locations[ret.loc]
+    assert location.directives == '.loc 1 3 0\n.pragma "nounroll";'
+    assert (location.python_file, location.python_line) == ("/src/k.cu", 3)
+    assert [kept.text for kept in module.kept] == [
+        '.file 1 "/src/k.cu"', ".section .debug_str\n{\n.b8 1, 2\n}",
+    ]  # fmt: skip
 
 
 def test_vector_registers():
