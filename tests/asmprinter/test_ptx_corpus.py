@@ -28,8 +28,8 @@ TABLES = (".branchtargets", "brx")
 TEXTURES = ("tex", "suld", "sust")
 
 UNKNOWN = {
-    "llvm_device_sm100a": TABLES,
-    "llvm_device_sm80": TABLES,
+    "llvm_device_sm100a": (*TABLES, "neg"),
+    "llvm_device_sm80": (*TABLES, "neg"),
     "nvcc_arithmetic_sm100f": ("neg",),
     "nvcc_hopper_sm90a": MATRIX,
     "nvcc_memory_sm90": TEXTURES,
