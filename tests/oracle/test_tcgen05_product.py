@@ -1,0 +1,164 @@
+"""nvgen against ptxas on every combination of the fields of every tcgen05 instruction.
+
+Each statement of `tests.oracle.tcgen05_product` is judged by both for 14 targets and 9 PTX
+versions.  nvgen never accepts what ptxas refuses.  Where it refuses what ptxas accepts,
+`DELIBERATE` has the statement, the rule that refuses it, and the reason.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+import pytest
+
+from tests.oracle import ptxas, tcgen05_mma_product
+from tests.oracle import tcgen05_product as product
+from tests.oracle.agreement import Deliberate, Reading, compare, summary
+
+STATIONARY = [
+    9 * 2 * 6 * 2 * 2,  # kind, block_scale, vector, scales, metadata
+    9 * 2 * 2 * 25,  # kind, A, ashift, buffer
+    2 * 9 * 2 * 3 * 6 + 9 * 3 * 6,  # group, kind, A, lanes, tail; with ashift
+    2 * 25 * 3 * 3,  # group and kind, buffer, lanes, tail
+    9 * 6 * 2 * 2,  # kind, vector, A, metadata
+    4 * 9 * 5,  # group, kind, enable
+]
+"""The products of the two weight stationary instructions."""
+
+SIZES: dict[str, list[int]] = {
+    "alloc": [
+        2 * 4 * 5 * 2 * 4,  # exclusive, group, space, type, address
+        2 * 4 * 22,  # exclusive, group, columns
+        2 * 4 * 2 * 22,  # exclusive, group, address, columns
+        2 * 4 * 2 * 2 * 2,  # exclusive, group, sync, aligned, type
+    ],
+    "ld/st": [
+        5 * 8 * 3 * 2 * 3,  # shape, num, packing, offset, size
+        5 * 8 * 3 * 2 * 3,
+        2 * 2 * 2 * 3 * 3 * 5,  # ld or st, sync, aligned, shape, num, type
+    ],
+    "ld.red": [
+        5 * 8 * 2 * 2 * 2 * 3,  # shape, num, operation, abs, NaN, type
+        5 * 8 * 3 * 2 * 2 + 5 * 8,  # shape, num, size, offset, value; packed
+        2 * 2 * 3 * 2 * 2 * 5,  # sync, aligned, operation, abs, NaN, type
+        2 * 4 * 3 * 2,  # operation, orders of four modifiers
+        2 * 8 * 3 * 2 * 2 * 3,  # red, num, operation, abs, NaN, sparsity
+        2 * 5 * 8 * 3 * 2,  # red, shape, num, words, elements
+    ],
+    "sync": [
+        4 * 4 * 2 * 2 * 2,  # what, group, sync, aligned, type
+        4 * 2 * 4 * 2,  # side, group, modifiers, operand
+        4 * 3 * 5 * 4 * 4 + 2 * 3 * 3 * 3 * 3,  # group, restriction, space, multicast, mask; ...
+        2 * 2 * 3 * 10,  # group, restriction, width, mask
+    ],
+    "cp/shift": [
+        4 * 7 * 4 * 7 + 7 * 6 * 3,  # group, shape, multicast, formats; the other order
+        2 * 5 * 3 * 4,  # group, shape, address, descriptor
+        4 * 3 * 5 + 3 * 2 * 5,  # group, direction, address; the other order
+    ],
+    "tcgen05.mma": [
+        2 * 9 * 2 * 2 * 6 * 2 * 2,  # group, kind, A, block_scale, vector, scales, metadata
+        9 * 2 * 2 * (25 + 16),  # kind, A, ashift, buffers: one or none, A's and B's
+        2 * 9 * 2 * 3 * 6 + 9 * 3 * 6,  # group, kind, A, lanes, tail; with ashift
+        2 * 25 * 3 * 3,  # group and kind, buffer, lanes, tail
+        9 * 6 * 2 * 2,  # kind, vector, A, metadata
+        4 * 9 * 5,  # group, kind, enable
+        3 * 6 * 2 * 25,  # kind, vector, ashift, buffer
+        9 * 3 * 6 + 9 * 2 * 10,  # kind, lanes, tail; kind, ashift, buffer
+    ],
+    "tcgen05.mma.sp": [
+        2 * 9 * 2 * 2 * 6 * 2 * 2 - 2 * 9 * 2 * 6,  # less those that crash ptxas
+        9 * 2 * 2 * (25 + 16),
+        2 * 9 * 2 * 3 * 6 + 9 * 3 * 6,
+        2 * 25 * 3 * 3,
+        9 * 6 * 2 * 2,
+        4 * 9 * 5,
+        3 * 6 * 2 * 25,
+        9 * 3 * 6 + 9 * 2 * 10,
+    ],
+    "tcgen05.mma.ws": STATIONARY,
+    "tcgen05.mma.ws.sp": STATIONARY,
+}
+"""The number of statements in each product of each family, from the lengths of its axes."""
+
+DISTINCT = 25_000
+"""At least so many statements are left when those that two products share are counted once."""
+
+DELIBERATE: tuple[Deliberate, ...] = (
+    *(
+        Deliberate(
+            rf"^{head.replace('.', '[.]')}\.cta_group::\d\.kind::i8\S* .*, %p1, \d+;",
+            f"{head}/{rule}",
+            "a scale for D with kind::i8: ptxas takes any and drops it without a word",
+        )
+        for head in ("tcgen05.mma", "tcgen05.mma.sp")
+        for rule in ("scale-d-i8", "scale-d-target")
+    ),
+    *(
+        Deliberate(
+            rf"^{head.replace('.', '[.]')}\.cta_group::1\.kind\S* .*, %p1, (15|16);",
+            f"{head}/immediate-range",
+            "a small number as a zero-column mask: a scale for D, which .ws does not have",
+        )
+        for head in ("tcgen05.mma.ws", "tcgen05.mma.ws.sp")
+    ),
+    Deliberate(
+        r"^tcgen05\.commit\S*\.sync_restrict::shared::cta\b",
+        "ptx/unknown-modifier",
+        "a modifier of fence.proxy.async, which ptxas takes and the manual does not have here",
+    ),
+)
+
+
+@functools.cache
+def reading(family: str) -> Reading:
+    return Reading.of(product.statements(family))
+
+
+@pytest.mark.parametrize("family", product.PRODUCTS)
+def test_every_product_is_whole(family: str) -> None:
+    """Each product has as many statements as its axes say, and none twice."""
+    assert product.sizes(family) == SIZES[family]
+    for one in product.PRODUCTS[family]:
+        listed = list(one())
+        assert len(set(listed)) == len(listed)
+
+
+def test_few_statements_are_in_two_products() -> None:
+    assert sum(len(product.statements(family)) for family in product.PRODUCTS) >= DISTINCT
+
+
+@pytest.mark.parametrize("target", ptxas.TARGETS)
+@pytest.mark.parametrize("family", product.PRODUCTS)
+def test_every_verdict_agrees(family: str, target: str) -> None:
+    """On all PTX versions.  What was compared is printed: see it with -rA."""
+    read = reading(family)
+    tally = compare(read, target, deliberate=DELIBERATE)
+    print(f"{family} on {target}: {tally}")
+    assert tally.compared + tally.unknown == len(read.statements) * len(ptxas.PTX)
+    lines = list(summary(tally.differences))
+    assert not lines, f"{len(lines)} statements differ\n" + "\n".join(lines[:40])
+
+
+@pytest.mark.parametrize("entry", DELIBERATE, ids=lambda entry: f"{entry.rule}: {entry.reason}")
+def test_every_deliberate_difference_occurs(entry: Deliberate) -> None:
+    """ptxas accepts, and nvgen refuses by this rule, a statement that the entry describes."""
+    texts = (text for family in product.PRODUCTS for text in product.statements(family))
+    read = Reading.of(text for text in texts if re.search(entry.statements, text))
+    rules: set[str] = set()
+    for target in ("sm_107a", "sm_110a", "sm_100a"):
+        for difference in compare(read, target, ("9.5",)).differences:
+            rules.update(difference.ours)
+    assert entry.rule in rules
+
+
+def test_what_crashes_ptxas_is_refused() -> None:
+    """A sparse product with .block_scale and too few operands ends ptxas with signal 11."""
+    crashing = list(tcgen05_mma_product.mma_crashes())
+    assert len(crashing) == 2 * 9 * 2
+    read = Reading.of(crashing)
+    for target in ("sm_100a", "sm_107a"):
+        assert set(read.refusals(target, "9.5")) == set(range(len(crashing)))
+    for statement in crashing[::9]:
+        assert ptxas.judge([statement], "sm_100a", "9.5") != [[]]
