@@ -554,7 +554,7 @@ PAIR_TWO_ROUNDS = story(
     after #first_after
     ld 0 #first_ld
     wait_ld #first_wait_ld
-    out
+    out #first_out
     before #give_before
     bar #give_bar
     if t0

@@ -5,9 +5,9 @@ a finding are the same thing.  A line is a verb with operands (`mma 0 A B new`),
 (it ends in `;`), and may end in a tag (`#mma`) by which an edit or an expectation names it.
 
 Numbers are columns of tensor memory behind the address that `address` reads; `ld` and `st` add the
-lanes of the warp.  `A`, `B`, `S` and `T` are descriptors from parameters, other operands of an mma are
-descriptors of the shared buffers of that name.  Predicates: `t7` is thread 7, `w2` warp 2, `e` the
-thread that `elect` chose, `lead` thread 0 of the even CTA, `odd` the odd CTA.
+lanes of the warp.  `A`, `B`, `S` and `T` are descriptors from parameters, other operands of an mma
+are descriptors of the shared buffers of that name.  Predicates: `t7` is thread 7, `w2` warp 2, `e`
+the thread that `elect` chose, `lead` thread 0 of the even CTA, `odd` the odd CTA.
 """
 
 from __future__ import annotations
