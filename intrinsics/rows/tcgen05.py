@@ -90,6 +90,10 @@ ALLOC = Row(
         Llvm("tcgen05.alloc.{cta_group}", "p:dst, i32:ncols", holes=CG),
         Llvm("tcgen05.alloc.shared.{cta_group}", "p3:dst, i32:ncols", holes=CG,
              given={"space": Space.SHARED_CTA}),
+        Llvm("tcgen05.alloc.exclusive.{cta_group}", "p:dst, i32:ncols", holes=CG,
+             given={"exclusive": Exclusive.EXCLUSIVE}),
+        Llvm("tcgen05.alloc.exclusive.shared.{cta_group}", "p3:dst, i32:ncols", holes=CG,
+             given={"space": Space.SHARED_CTA, "exclusive": Exclusive.EXCLUSIVE}),
     ),
 )
 
@@ -102,7 +106,11 @@ DEALLOC = Row(
     rules=(_EXCLUSIVE,),
     unsimulated=("exclusive",),
     effects=_ALLOCATES,
-    llvm=(Llvm("tcgen05.dealloc.{cta_group}", "p6:taddr, i32:ncols", holes=CG),),
+    llvm=(
+        Llvm("tcgen05.dealloc.{cta_group}", "p6:taddr, i32:ncols", holes=CG),
+        Llvm("tcgen05.dealloc.exclusive.{cta_group}", "p6:taddr, i32:ncols", holes=CG,
+             given={"exclusive": Exclusive.EXCLUSIVE}),
+    ),
 )
 
 RELINQUISH = Row(
@@ -238,6 +246,26 @@ FENCE = Row(
     ),
 )
 
+_MASKS = (
+    ("", "", None),
+    (".mc", ", i16:cta_mask", Multicast.CLUSTER),
+    (".mc.16b", ", i16:cta_mask", Multicast.CLUSTER_16B),
+    (".mc.32b", ", i32:cta_mask", Multicast.CLUSTER_32B),
+)
+_RESTRICTIONS = (("", None), (".sync_restrict.shared.read.mma.a", SyncRestrict.READ_A))
+
+
+def _commits() -> tuple[Llvm, ...]:
+    """`tcgen05.commit[.mc][.shared].cgN`; LLVM 22 has no restriction and no width of the mask."""
+    return tuple(
+        Llvm(f"tcgen05.commit{limit}{mc}{shared}.{{cta_group}}", f"{mbar}:mbar{mask}", holes=CG,
+             given={"restrict": restrict, "multicast": multicast, "space": space})
+        for limit, restrict in _RESTRICTIONS
+        for mc, mask, multicast in _MASKS
+        for shared, mbar, space in (("", "p", None), (".shared", "p3", Space.SHARED_CLUSTER))
+    )
+
+
 COMMIT = Row(
     "tcgen05.commit",
     ".cta_group.mbarrier::arrive::one{.restrict}{.space}{.multicast}.b64",
@@ -257,14 +285,7 @@ COMMIT = Row(
         when(restrict=SyncRestrict.READ_A).needs("sync-restrict-target", SM_107),
     ),
     effects=Effects(Effect.WRITES_MEMORY | Effect.CONVERGENT | Effect.BARRIER),
-    llvm=(
-        Llvm("tcgen05.commit.{cta_group}", "p:mbar", holes=CG),
-        Llvm("tcgen05.commit.shared.{cta_group}", "p3:mbar", holes=CG,
-             given={"space": Space.SHARED_CLUSTER}),
-        Llvm("tcgen05.commit.mc.{cta_group}", "p:mbar, i16:cta_mask", holes=CG),
-        Llvm("tcgen05.commit.mc.shared.{cta_group}", "p3:mbar, i16:cta_mask", holes=CG,
-             given={"space": Space.SHARED_CLUSTER}),
-    ),
+    llvm=_commits(),
 )
 # fmt: on
 

@@ -17,17 +17,16 @@ from intrinsics.modifiers import (
     CollectorB,
     CollectorWs,
     CtaGroup,
+    Decompress,
     MmaKind,
     ScalarType,
     ScaleVec,
 )
 from intrinsics.row import (
     By,
-    Code,
     Completion,
     Effect,
     Effects,
-    Llvm,
     Numbers,
     Operand,
     Residency,
@@ -44,12 +43,16 @@ from intrinsics.row import (
     vector,
     when,
 )
-from intrinsics.rows.tcgen05 import ARCH_CONDITIONAL, CG, SM_107, TCGEN05, conditional
+from intrinsics.rows.tcgen05 import ARCH_CONDITIONAL, SM_107, TCGEN05, conditional
+from intrinsics.rows.tcgen05_mma_names import (
+    plain_spellings,
+    scaled_spellings,
+    stationary_spellings,
+)
 from intrinsics.targets import Feature, named, since, with_feature
 from intrinsics.words import MmaWords
 
 SCALED = (MmaKind.MXF8F6F4, MmaKind.MXF4, MmaKind.MXF4NVF4)
-PLAIN = tuple(kind for kind in MmaKind if kind not in SCALED)
 FP4 = (MmaKind.MXF4, MmaKind.MXF4NVF4)
 
 
@@ -112,15 +115,15 @@ _ACCUMULATOR: tuple[Rule, ...] = (
         "scale-d-target", since("8.6", with_feature(Feature.HAS_SCALE_INPUT_ACCUMULATOR)),
         "Scale input accumulator is not supported on this architecture.",
         "scale D in the epilogue instead"),
-    when(scale_d=True, kind=tuple(k for k in PLAIN if k is not MmaKind.I8)).must(
-        "scale-d-kind", "Scale input accumulator can only be used with f16 and tf32 types",
-        kind=(MmaKind.F16, MmaKind.TF32, MmaKind.TI16)),
-    when(scale_d=True, kind=SCALED).must(
+    when(scale_d=True, kind=(MmaKind.F8F6F4, *SCALED)).must(
         "scale-d-kind", "Scale input accumulator can only be used with f16 and tf32 types",
         kind=(MmaKind.F16, MmaKind.TF32)),
     when(scale_d=True, kind=MmaKind.I8).is_wrong(
         "scale-d-i8", "Scale input accumulator can only be used with f16 and tf32 types",
         "ptxas takes the operand and drops it without a word", ptxas_accepts=True),
+    when(scale_d=True, kind=MmaKind.TI16).is_wrong(
+        "scale-d-ti16", "Scale input accumulator can only be used with f16 and tf32 types",
+        "ptxas takes the operand, and then has no code for it", ptxas_accepts=True),
 )
 
 _COLLECTOR: tuple[Rule, ...] = (
@@ -135,6 +138,15 @@ _COLLECTOR: tuple[Rule, ...] = (
     when(collector_b=tuple(CollectorB)).needs("collector-b-target", SM_107),
 )
 
+_DECOMPRESS: tuple[Rule, ...] = (
+    when(decompress=Decompress.LUT_B).needs("decompress-target", SM_107),
+    when(decompress=Decompress.LUT_B).must(
+        "decompress-kind", "only f8f6f4 and mxf8f6f4 look the numbers of B up in a table",
+        kind=(MmaKind.F8F6F4, MmaKind.MXF8F6F4)),
+    when(decompress=Decompress.LUT_B).must(
+        "decompress-ashift", "ashift and decompress::lut::b exclude each other", ashift=None),
+)
+
 _LANES: tuple[Rule, ...] = (
     when(mask=True).must(
         "lane-mask-block-scale", "a lane mask has no place in a block-scaled MMA",
@@ -145,9 +157,6 @@ _SPARSE: tuple[Rule, ...] = (
     when(kind=FP4).needs(
         "sparse-fp4-target", since("8.6", ARCH_CONDITIONAL),
         "MXF4 and MXF4NVF4 types with Sparsity are supported only on arch-conditional variants."),
-    when(scale_d=True, kind=MmaKind.TI16).must(
-        "scale-d-mask", "a sparse kind::ti16 takes a lane mask or a scale for D, not both",
-        mask=False),
 )
 
 _STATIONARY: tuple[Rule, ...] = (
@@ -174,6 +183,7 @@ _MASK = vector(
     numbers=VectorNumbers.SOME,
 )
 _D = tensor_address("d", untyped=True)
+_LUT = tensor_address("lut", untyped=True)
 _SP_META = tensor_address("sp_meta", untyped=True)
 _SFA = tensor_address("sfa", untyped=True)
 _SFB = tensor_address("sfb", untyped=True)
@@ -183,117 +193,6 @@ _ZERO_MASK = value("zero_mask", ScalarType.U64, Numbers(marker=1 << 39))
 _EFFECTS = Effects(
     Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.ASYNC_PROXY, completion=Completion.COMMIT
 )
-
-# ---- LLVM's intrinsics -----------------------------------------------------------------------
-
-_LLVM_KIND: Code = {0: MmaKind.F16, 1: MmaKind.TF32, 2: MmaKind.F8F6F4, 3: MmaKind.I8}
-_LLVM_OP: Code = {
-    0: CollectorA.DISCARD,
-    1: CollectorA.LASTUSE,
-    2: CollectorA.FILL,
-    3: CollectorA.USE,
-}
-_CODES: dict[str, Code] = {
-    "kind": _LLVM_KIND,
-    "collector_a": _LLVM_OP,
-    "cta_group": {1: CtaGroup.ONE, 2: CtaGroup.TWO},
-}
-_RESIDENCIES = (("shared", "i64:a", Residency.SHARED), ("tensor", "p6:a", Residency.TENSOR))
-_WS_CODES: dict[str, Code] = {
-    "kind": _LLVM_KIND,
-    "collector_ws": {
-        buffer << 2 | op: CollectorWs(f"collector::b{buffer}::{name}")
-        for buffer in range(4)
-        for op, name in enumerate(("discard", "lastuse", "fill", "use"))
-    },
-}
-
-
-def _plain_codes(*, scaled: bool, shifted: bool) -> dict[str, Code]:
-    """LLVM's verifier takes f16 and tf32 only beside scale_d, discard and lastuse beside ashift."""
-    kinds = {code: kind for code, kind in _LLVM_KIND.items() if code < 2 or not scaled}
-    ops = {code: op for code, op in _LLVM_OP.items() if code < 2 or not shifted}
-    return {**_CODES, "kind": kinds, "collector_a": ops}
-
-
-def _plain_spellings(sparse: bool) -> list[Llvm]:
-    """`tcgen05.mma[.sp].{shared,tensor}[.scale_d][.disable_output_lane.cgN][.ashift]`."""
-    head, meta = ("tcgen05.mma.sp", ", p6:sp_meta") if sparse else ("tcgen05.mma", "")
-    found = []
-    for name, a, residency in _RESIDENCIES:
-        shifts = (None, AShift.ASHIFT) if residency is Residency.TENSOR else (None,)
-        for scale, scale_arg in (("", ""), (".scale_d", ", i64:scale_d")):
-            args = f"p6:d, {a}, i64:b, i32:idesc, i1:enable_d{meta}{scale_arg}"
-            for shift in shifts:
-                codes = _plain_codes(scaled=bool(scale), shifted=shift is not None)
-                given = {"a": residency, "ashift": shift}
-                tail = ".ashift" if shift else ""
-                found.append(
-                    Llvm(
-                        f"{head}.{name}{scale}{tail}",
-                        f"{args}, i32#kind, i32#cta_group, i32#collector_a",
-                        given=given,
-                        codes=codes,
-                    )
-                )
-                found.append(
-                    Llvm(
-                        f"{head}.{name}{scale}.disable_output_lane.{{cta_group}}{tail}",
-                        f"{args}, v*i32:mask, i32#kind, i32#collector_a",
-                        given=given,
-                        holes=CG,
-                        codes=codes,
-                    )
-                )
-    return found
-
-
-_SCALE_NAMES = (
-    ("mxf8f6f4.block_scale", MmaKind.MXF8F6F4, None),
-    ("mxf8f6f4.block_scale.block32", MmaKind.MXF8F6F4, ScaleVec.BLOCK32),
-    ("mxf4.block_scale", MmaKind.MXF4, None),
-    ("mxf4.block_scale.block32", MmaKind.MXF4, ScaleVec.BLOCK32),
-    ("mxf4nvf4.block_scale.block16", MmaKind.MXF4NVF4, ScaleVec.BLOCK16),
-    ("mxf4nvf4.block_scale.block32", MmaKind.MXF4NVF4, ScaleVec.BLOCK32),
-)
-
-
-def _scaled_spellings(sparse: bool) -> list[Llvm]:
-    """`tcgen05.mma[.sp].{shared,tensor}.<kind>.block_scale[.blockN]`."""
-    head, meta = ("tcgen05.mma.sp", ", p6:sp_meta") if sparse else ("tcgen05.mma", "")
-    return [
-        Llvm(
-            f"{head}.{name}.{scaled}",
-            f"p6:d, {a}, i64:b, i32:idesc, i1:enable_d{meta}, p6:sfa, p6:sfb, "
-            "i32#cta_group, i32#collector_a",
-            given={
-                "a": residency,
-                "kind": kind,
-                "scale_vec": size,
-                "block_scale": BlockScale.BLOCK_SCALE,
-            },
-            codes=_CODES,
-        )
-        for name, a, residency in _RESIDENCIES
-        for scaled, kind, size in _SCALE_NAMES
-    ]
-
-
-def _stationary_spellings(sparse: bool) -> list[Llvm]:
-    """`tcgen05.mma.ws[.sp].{shared,tensor}[.zero_col_mask]`; two numbers give the collector."""
-    head, meta = ("tcgen05.mma.ws.sp", ", p6:sp_meta") if sparse else ("tcgen05.mma.ws", "")
-    return [
-        Llvm(
-            f"{head}.{name}{tail}",
-            f"p6:d, {a}, i64:b, i32:idesc, i1:enable_d{meta}{zero}, i32#kind, "
-            "i32#collector_ws/4, i32#collector_ws%4",
-            given={"a": residency, "cta_group": CtaGroup.ONE},
-            codes=_WS_CODES,
-        )
-        for name, a, residency in _RESIDENCIES
-        for tail, zero in (("", ""), (".zero_col_mask", ", i64:zero_mask"))
-    ]
-
 
 # ---- the rows --------------------------------------------------------------------------------
 
@@ -310,9 +209,6 @@ _WS_AXES = {"cta_group": CtaGroup, "kind": MmaKind, "collector_ws": CollectorWs}
 _MODIFIERS = ".cta_group.kind{.block_scale}{.scale_vec}{.ashift}{.collector_a}{.collector_b}"
 
 
-_ELSEWHERE = ("decompress::lut::b",)
-
-
 def _operands(*more: Operand) -> tuple[Operand, ...]:
     return (_D, matrix("a"), _B, _IDESC, _ENABLE_D, *more)
 
@@ -327,19 +223,21 @@ def _numbers(begin: str, end: str) -> dict[str, int]:
 
 # fmt: off
 MMA = Row(
-    "tcgen05.mma", _MODIFIERS,
-    "[d], a, b, idesc {, [sfa], [sfb]} {, mask}, enable_d {, scale_d}",
-    axes=_AXES, operands=_operands(_SFA, _SFB, _MASK, _SCALE_D),
+    "tcgen05.mma",
+    ".cta_group.kind{.block_scale}{.scale_vec}{.ashift}{.decompress}{.collector_a}{.collector_b}",
+    "[d], a, b {, [lut]}, idesc {, [sfa], [sfb]} {, mask}, enable_d {, scale_d}",
+    axes={**_AXES, "decompress": Decompress},
+    operands=_operands(_LUT, _SFA, _SFB, _MASK, _SCALE_D),
     section="tcgen05.mma",
     needs=TCGEN05, needs_text=conditional("tcgen05.mma"),
-    rules=(*_KINDS, *_SCALES, *_ACCUMULATOR, *_COLLECTOR, *_LANES),
-    tied={"block_scale": "sfa"},
+    rules=(*_KINDS, *_SCALES, *_ACCUMULATOR, *_COLLECTOR, *_DECOMPRESS, *_LANES),
+    tied={"block_scale": "sfa", "decompress": "lut"},
     effects=_EFFECTS,
-    llvm=(*_plain_spellings(sparse=False), *_scaled_spellings(sparse=False)),
+    llvm=(*plain_spellings(sparse=False), *scaled_spellings(sparse=False)),
     words=MmaWords(), opcode="TCGEN05_MMA_*_DENSE", numbers=_numbers("CTA", "_DENSE"),
-    slots="d a b idesc sfa sfb mask ctrl collector scale_spelling enable_d scale_d",
-    late={"sp": "tcgen05.mma.sp"}, elsewhere=_ELSEWHERE,
-    unsimulated=("block_scale", "ashift", "collector_b", "mask"),
+    slots="d a b lut idesc sfa sfb mask ctrl collector scale_spelling enable_d scale_d",
+    late={"sp": "tcgen05.mma.sp"},
+    unsimulated=("block_scale", "ashift", "decompress", "collector_b", "mask"),
 )
 
 MMA_SP = Row(
@@ -351,7 +249,7 @@ MMA_SP = Row(
     rules=(*_KINDS, *_SPARSE, *_SCALES, *_ACCUMULATOR, *_COLLECTOR, *_LANES),
     tied={"block_scale": "sfa"},
     effects=_EFFECTS,
-    llvm=(*_plain_spellings(sparse=True), *_scaled_spellings(sparse=True)),
+    llvm=(*plain_spellings(sparse=True), *scaled_spellings(sparse=True)),
     words=MmaWords(), opcode="TCGEN05_MMA_*_SPARSE", numbers=_numbers("CTA", "_SPARSE"),
     slots="d a b sp_meta idesc sfa sfb mask ctrl collector scale_spelling enable_d scale_d",
     simulated=False,
@@ -365,7 +263,7 @@ MMA_WS = Row(
     needs=TCGEN05, needs_text=conditional("tcgen05.mma"),
     rules=(*_KINDS, *_STATIONARY),
     effects=_EFFECTS,
-    llvm=tuple(_stationary_spellings(sparse=False)),
+    llvm=tuple(stationary_spellings(sparse=False)),
     words=MmaWords(weight_stationary=True), opcode="TCGEN05_MMA_WS_DENSE",
     numbers=_numbers("WS", "_DENSE"),
     slots="d a b idesc ctrl collector enable_d zero_mask",
@@ -380,7 +278,7 @@ MMA_WS_SP = Row(
     needs=TCGEN05, needs_text=conditional("tcgen05.mma"),
     rules=(*_KINDS, *_STATIONARY),
     effects=_EFFECTS,
-    llvm=tuple(_stationary_spellings(sparse=True)),
+    llvm=tuple(stationary_spellings(sparse=True)),
     words=MmaWords(weight_stationary=True), opcode="TCGEN05_MMA_WS_SPARSE",
     numbers=_numbers("WS", "_SPARSE"),
     slots="d a b sp_meta idesc ctrl collector enable_d zero_mask",

@@ -12,7 +12,7 @@ from enum import Enum
 
 from llvmlite import ir
 
-from nvgen.builder.intrinsics import IntrinsicCalls
+from nvgen.builder.tcgen05 import TensorCoreCalls
 from nvgen.builder.values import Barrier, Int, IntLike, refuse
 
 
@@ -75,7 +75,7 @@ class Ring:
         self._parity.set(self.parity ^ self.builder.zext(wraps, 32))
 
 
-class ControlFlow(IntrinsicCalls):
+class ControlFlow(TensorCoreCalls):
     """Branches and loops."""
 
     def __init__(self, name: str) -> None:

@@ -16,27 +16,8 @@ from intrinsics import catalog
 from intrinsics.catalog import Spelling
 from intrinsics.findings import Finding, InputError, Severity
 from intrinsics.legality import describe
-from intrinsics.modifiers import (
-    AShift,
-    BlockScale,
-    CollectorA,
-    CtaGroup,
-    Dim,
-    LdStNum,
-    LdStShape,
-    LoadMode,
-    MmaKind,
-    Pack,
-    ReadOnly,
-    ScaleVec,
-    Scope,
-    Sem,
-    Space,
-    ThreadSync,
-    Unpack,
-    WaitOp,
-)
-from intrinsics.row import Code, Fact, Residency
+from intrinsics.modifiers import CtaGroup, Dim, LoadMode, ReadOnly, Scope, Sem, Space
+from intrinsics.row import Code, Fact
 from isel.select.intrinsics import PREFIX, Argument, arguments, results
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.values import Barrier, Int, IntLike, Pointer, Vector, refuse
@@ -64,8 +45,6 @@ class IntrinsicCalls(BuilderBase):
         row_id: str,
         facts: Mapping[str, Fact],
         operands: Mapping[str, Operand],
-        *,
-        result_count: int = 1,
     ) -> ir.Value:
         """Emit the intrinsic of a row that has `facts` and takes `operands`."""
         wanted = {name: fact for name, fact in facts.items() if fact is not None}
@@ -77,7 +56,7 @@ class IntrinsicCalls(BuilderBase):
             for type_, value in self._arguments(spelling, argument, facts, operands):
                 types.append(type_)
                 values.append(value)
-        result = _result_type(spelling.pattern.result, result_count)
+        result = _result_type(spelling, facts)
         function = self.declare(PREFIX + spelling.name, ir.FunctionType(result, types))
         produced = results(spelling.pattern.result)
         name = produced[0].name if len(produced) == 1 else spelling.row.head.split(".")[0]
@@ -111,142 +90,6 @@ class IntrinsicCalls(BuilderBase):
             return [(type_, ir.Constant(type_, 0))]
         assert isinstance(operand, (Int, int, Pointer))
         return [(type_, self.raw(operand, type_))]
-
-    # ---- tcgen05 -----------------------------------------------------------------------------
-
-    def tcgen05_alloc(
-        self, dst: Pointer, ncols: IntLike, *, cta_group: CtaGroup = CtaGroup.ONE
-    ) -> None:
-        """Allocate columns of tensor memory; their address is written to shared `dst`."""
-        facts = {"cta_group": cta_group, "space": Space.SHARED_CTA}
-        self._call("tcgen05.alloc", facts, {"dst": dst, "ncols": ncols})
-
-    def tcgen05_dealloc(
-        self, taddr: Pointer, ncols: IntLike, *, cta_group: CtaGroup = CtaGroup.ONE
-    ) -> None:
-        """Give columns of tensor memory back."""
-        facts = {"cta_group": cta_group}
-        self._call("tcgen05.dealloc", facts, {"taddr": taddr, "ncols": ncols})
-
-    def tcgen05_relinq_alloc_permit(self, *, cta_group: CtaGroup = CtaGroup.ONE) -> None:
-        """Give up the right to allocate tensor memory."""
-        self._call("tcgen05.relinquish_alloc_permit", {"cta_group": cta_group}, {})
-
-    def tcgen05_mma(
-        self,
-        d: Pointer,
-        a: Int | Pointer,
-        b: Int,
-        idesc: IntLike,
-        enable_d: IntLike,
-        *,
-        kind: MmaKind,
-        cta_group: CtaGroup = CtaGroup.ONE,
-        collector_a: CollectorA = CollectorA.DISCARD,
-        ashift: bool = False,
-        mask: Vector | None = None,
-        scale_d: int | None = None,
-        scale_vec: ScaleVec | None = None,
-        sfa: Pointer | None = None,
-        sfb: Pointer | None = None,
-    ) -> None:
-        """D = A·B (+ D): `a` a descriptor or a tensor memory address, `b` a descriptor.
-
-        With `sfa` and `sfb` the matrices are block-scaled; `mask` disables lanes of D, `scale_d`
-        divides it by a power of two.
-        """
-        facts: dict[str, Fact] = {
-            "kind": kind,
-            "cta_group": cta_group,
-            "collector_a": collector_a,
-            "ashift": AShift.ASHIFT if ashift else None,
-            "scale_vec": scale_vec,
-            "block_scale": BlockScale.BLOCK_SCALE if sfa is not None else None,
-            "a": Residency.TENSOR if isinstance(a, Pointer) else Residency.SHARED,
-        }
-        optional = {"mask": mask, "scale_d": scale_d, "sfa": sfa, "sfb": sfb}
-        operands: dict[str, Operand] = {
-            "d": d,
-            "a": a,
-            "b": b,
-            "idesc": idesc,
-            "enable_d": enable_d,
-            **{name: value for name, value in optional.items() if value is not None},
-        }
-        self._call("tcgen05.mma", facts, operands)
-
-    def tcgen05_commit(
-        self,
-        mbar: Barrier,
-        *,
-        cta_group: CtaGroup = CtaGroup.ONE,
-        cta_mask: IntLike | None = None,
-    ) -> None:
-        """Arrive on `mbar` once this thread's earlier MMAs are complete."""
-        facts = {"cta_group": cta_group, "space": Space.SHARED_CLUSTER}
-        operands: dict[str, Operand] = {"mbar": mbar.pointer}
-        if cta_mask is not None:
-            operands["cta_mask"] = cta_mask
-        self._call("tcgen05.commit", facts, operands)
-
-    def tcgen05_ld(
-        self,
-        taddr: Pointer,
-        *,
-        num: LdStNum,
-        shape: LdStShape = LdStShape.S32X32B,
-        pack: bool = False,
-        half_split: int | None = None,
-    ) -> Vector:
-        """Load registers from tensor memory; they may be used after `tcgen05_wait_ld`."""
-        facts: dict[str, Fact] = {
-            "shape": shape,
-            "num": num,
-            "pack": Pack.PACK_16B if pack else None,
-        }
-        operands: dict[str, Operand] = {"taddr": taddr}
-        if half_split is not None:
-            operands["half_split"] = half_split
-        count = _register_count(shape, num)
-        value = self._call("tcgen05.ld", facts, operands, result_count=count)
-        return Vector(self, value, count)
-
-    def tcgen05_st(
-        self,
-        taddr: Pointer,
-        r: Vector,
-        *,
-        num: LdStNum,
-        shape: LdStShape = LdStShape.S32X32B,
-        unpack: bool = False,
-        half_split: int | None = None,
-    ) -> None:
-        """Store registers to tensor memory; they are there after `tcgen05_wait_st`."""
-        facts: dict[str, Fact] = {
-            "shape": shape,
-            "num": num,
-            "unpack": Unpack.UNPACK_16B if unpack else None,
-        }
-        operands: dict[str, Operand] = {"taddr": taddr, "r": r}
-        if half_split is not None:
-            operands["half_split"] = half_split
-        self._call("tcgen05.st", facts, operands)
-
-    def tcgen05_wait_ld(self) -> None:
-        """Wait for this thread's tensor memory loads."""
-        self._call("tcgen05.wait", {"op": WaitOp.LD}, {})
-
-    def tcgen05_wait_st(self) -> None:
-        """Wait for this thread's tensor memory stores."""
-        self._call("tcgen05.wait", {"op": WaitOp.ST}, {})
-
-    def tcgen05_fence_before_thread_sync(self) -> None:
-        """Order earlier tcgen05 operations before a following synchronisation."""
-        self._call("tcgen05.fence", {"side": ThreadSync.BEFORE}, {})
-
-    def tcgen05_fence_after_thread_sync(self) -> None:
-        """Order later tcgen05 operations after a preceding synchronisation."""
-        self._call("tcgen05.fence", {"side": ThreadSync.AFTER}, {})
 
     # ---- mbarrier ----------------------------------------------------------------------------
 
@@ -463,25 +306,16 @@ def _dim(coords: Sequence[IntLike]) -> Dim:
     return Dim(f"{len(coords)}d")
 
 
-def _register_count(shape: LdStShape, num: LdStNum) -> int:
-    from intrinsics.rows.tcgen05 import REGISTERS
-
-    count = REGISTERS.of({"shape": shape, "num": num})
-    if count > 128:
-        raise refuse(
-            f".{shape.value} repeated {num.times} times takes more than 128 registers",
-            got=f"{count} registers",
-            expected="at most 128",
-        )
-    return count
-
-
-def _result_type(text: str, count: int) -> ir.Type:
+def _result_type(spelling: Spelling, facts: Mapping[str, Fact]) -> ir.Type:
+    """What the intrinsic gives: a structure where there are several results."""
+    text = spelling.pattern.result
     if not text:
         return ir.VoidType()
-    parts = arguments(text.strip("{}"))
-    types = [llvm_type(part.type, count) for part in parts]
-    return types[0] if not text.startswith("{") else ir.LiteralStructType(types)
+    types = []
+    for part in results(text):
+        count = spelling.row.operand[part.name].count
+        types.append(llvm_type(part.type, count.of(facts) if count is not None else 1))
+    return ir.LiteralStructType(types) if text.startswith("{") else types[0]
 
 
 def _code(table: Code, fact: Fact, axis: str) -> int:
@@ -500,9 +334,12 @@ def find_spelling(
     Raises: InputError when LLVM has none.
     """
     row = catalog.row(row_id)
-    for spelling in catalog.spellings_of(row):
-        if _fits(spelling, wanted, operands):
+    fitting = [s for s in catalog.spellings_of(row) if _fits(s, wanted, operands)]
+    for spelling in fitting:
+        if _has_codes(spelling, wanted):
             return spelling
+    if fitting:
+        return fitting[0]
     shown = row.spell(wanted)
     names = ", ".join(s.name for s in catalog.spellings_of(row)[:6])
     finding = Finding(
@@ -531,6 +368,15 @@ def _fits(spelling: Spelling, wanted: Mapping[str, Fact], operands: Mapping[str,
     return all(
         name in stated or name in immediates or _implied(spelling, name, fact)
         for name, fact in wanted.items()
+    )
+
+
+def _has_codes(spelling: Spelling, wanted: Mapping[str, Fact]) -> bool:
+    """Whether the numbers that the intrinsic takes can say all that is wanted."""
+    return all(
+        any(known is wanted.get(axis) for known in table.values())
+        for axis, table in spelling.pattern.codes.items()
+        if axis not in spelling.facts
     )
 
 

@@ -14,12 +14,22 @@ from intrinsics.element import ElementType
 from intrinsics.findings import InputError
 from intrinsics.modifiers import (
     CollectorA,
+    CollectorB,
+    CollectorWs,
+    CopyFormat,
+    CopyMulticast,
+    CopyShape,
     CtaGroup,
     LdStNum,
     LdStShape,
     MmaKind,
+    Multicast,
+    ScalarType,
+    ScaleVec,
     Scope,
     Space,
+    SyncRestrict,
+    WarpReduce,
 )
 from intrinsics.row import Kind
 from isel.select.intrinsics import arguments
@@ -79,6 +89,62 @@ VERBS: dict[str, Callable[[KernelBuilder, dict], object]] = {
     ),
     "tcgen05.mma.tensor.ashift": lambda b, a: b.tcgen05_mma(
         taddr(b), taddr(b), b.const(2, 64), 3, 1, kind=MmaKind.F16, ashift=True
+    ),
+    "tcgen05.mma.shared.scale_d.collector_b": lambda b, a: b.tcgen05_mma(
+        taddr(b), b.const(1, 64), b.const(2, 64), 3, 1, kind=MmaKind.F16, scale_d=2,
+        collector_b=CollectorB.USE,
+    ),
+    "tcgen05.mma.shared.ti16": lambda b, a: b.tcgen05_mma(
+        taddr(b), b.const(1, 64), b.const(2, 64), 3, 1, kind=MmaKind.TI16
+    ),
+    "tcgen05.mma.tensor.f8f6f4.decompress_lut_b": lambda b, a: b.tcgen05_mma(
+        taddr(b), taddr(b), b.const(2, 64), 3, 1, kind=MmaKind.F8F6F4, lut=taddr(b)
+    ),
+    "tcgen05.mma.shared.mxf4nvf4.block_scale.scale_vec_4x": lambda b, a: b.tcgen05_mma(
+        taddr(b), b.const(1, 64), b.const(2, 64), 3, 1, kind=MmaKind.MXF4NVF4,
+        scale_vec=ScaleVec.X4, sfa=taddr(b), sfb=taddr(b),
+    ),
+    "tcgen05.mma.sp.shared": lambda b, a: b.tcgen05_mma(
+        taddr(b), b.const(1, 64), b.const(2, 64), 3, 1, kind=MmaKind.F16, sp_meta=taddr(b)
+    ),
+    "tcgen05.mma.ws.shared.zero_col_mask": lambda b, a: b.tcgen05_mma_ws(
+        taddr(b), b.const(1, 64), b.const(2, 64), 3, 1, kind=MmaKind.F16,
+        collector=CollectorWs.B2_FILL, zero_mask=b.const(0, 64),
+    ),
+    "tcgen05.mma.ws.sp.tensor": lambda b, a: b.tcgen05_mma_ws(
+        taddr(b), taddr(b), b.const(2, 64), 3, 1, kind=MmaKind.TF32, sp_meta=taddr(b)
+    ),
+    "tcgen05.alloc.exclusive.shared.cg1": lambda b, a: b.tcgen05_alloc(
+        b.shared_word("s"), 96, exclusive=True
+    ),
+    "tcgen05.dealloc.exclusive.cg1": lambda b, a: b.tcgen05_dealloc(taddr(b), 96, exclusive=True),
+    "tcgen05.commit.mc.32b.shared.cg1": lambda b, a: b.tcgen05_commit(
+        b.mbarrier("m"), cta_mask=3, multicast=Multicast.CLUSTER_32B
+    ),
+    "tcgen05.commit.sync_restrict.shared.read.mma.a.shared.cg1": lambda b, a: b.tcgen05_commit(
+        b.mbarrier("m"), restrict=SyncRestrict.READ_A
+    ),
+    "tcgen05.cp.128x256b.cg1": lambda b, a: b.tcgen05_cp(
+        taddr(b), b.const(1, 64), shape=CopyShape.S128X256B
+    ),
+    "tcgen05.cp.64x128b_warpx2_01_23.b4x16_p64.cg2": lambda b, a: b.tcgen05_cp(
+        taddr(b), b.const(1, 64), shape=CopyShape.S64X128B,
+        multicast=CopyMulticast.WARPX2_01_23, source=CopyFormat.B4X16_P64,
+        cta_group=CtaGroup.TWO,
+    ),
+    "tcgen05.shift.down.cg1": lambda b, a: b.tcgen05_shift(taddr(b)),
+    "tcgen05.ld.red.32x32b.x4.f32": lambda b, a: b.tcgen05_ld_red(
+        taddr(b), op=WarpReduce.MIN, type=ScalarType.F32, num=LdStNum.X4, abs=True, nan=True
+    ),
+    "tcgen05.ld.red.16x32bx2.x2.s32": lambda b, a: b.tcgen05_ld_red(
+        taddr(b), op=WarpReduce.MAX, type=ScalarType.S32, num=LdStNum.X2,
+        shape=LdStShape.S16X32BX2, half_split=8,
+    ),
+    "tcgen05.ld.spcompress.32x32b.x64.f32": lambda b, a: b.tcgen05_ld_spcompress(
+        taddr(b), op=WarpReduce.MAX, num=LdStNum.X64
+    ),
+    "tcgen05.ld.red.spcompress.32x32b.x4.f32": lambda b, a: b.tcgen05_ld_red_spcompress(
+        taddr(b), op=WarpReduce.MAX, num=LdStNum.X4, nan=True
     ),
     "mbarrier.init.shared": lambda b, a: b.mbarrier_init(b.mbarrier("m"), 1),
     "mbarrier.inval.shared": lambda b, a: b.mbarrier_inval(b.mbarrier("m")),

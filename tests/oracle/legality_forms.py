@@ -68,8 +68,8 @@ ALIENS: tuple[str, ...] = (
 
 RECENT: tuple[str, ...] = (
     ".exclusive", "::cluster::16b", "::cluster::32b", ".sync_restrict::shared::read::mma::a",
-    ".kind::ti16", ".spcompress", ".collector::b::", ".decompress::lut::b", ".layout::", ".phase_type::",
-    ".mbarrier::report::", ".override::",
+    ".kind::ti16", ".spcompress", ".collector::b::", ".decompress::lut::b", ".layout::",
+    ".phase_type::", ".mbarrier::report::", ".override::",
 )  # fmt: skip
 """Parts of statements that came with PTX 9.3 and 9.4 and that older tables will not know."""
 
@@ -365,15 +365,15 @@ def _compressing_loads(red: str, result: tuple[str, ...]) -> list[str]:
     ):
         sizes = (-(-repeat // 32), max(repeat // 2, 1))
         out.append(load(f".32x32b.x{repeat}{op}.sp::2:4{more}.f32.b2", *sizes))
-    for words, kept in itertools.product((1, 2, 4), (8, 16, 32, 64)):
-        for repeat in (32, 64, 128):
-            out.append(load(f".32x32b.x{repeat}.max.sp::2:4.f32.b2", words, kept))
-    for shape in (*SHAPES, ".64x32b", ""):
-        out.append(load(f"{shape}.x4.max.sp::2:4.f32.b2", 1, 2))
-    for sparsity in ("", ".sp", ".sp::1:2", ".sp::4:8", ".sp::2:8"):
-        out.append(load(f".32x32b.x4.max{sparsity}.f32.b2", 1, 2))
-    for types in (".f32", ".b2", "", ".b2.f32", ".u32.b2", ".f32.b4", ".f32.b32", ".b32.b2"):
-        out.append(load(f".32x32b.x4.max.sp::2:4{types}", 1, 2))
+    out += [
+        load(f".32x32b.x{repeat}.max.sp::2:4.f32.b2", words, kept)
+        for words, kept, repeat in itertools.product((1, 2, 4), (8, 16, 32, 64), (32, 64, 128))
+    ]
+    out += [load(f"{shape}.x4.max.sp::2:4.f32.b2", 1, 2) for shape in (*SHAPES, ".64x32b", "")]
+    kinds = ("", ".sp", ".sp::1:2", ".sp::4:8", ".sp::2:8")
+    out += [load(f".32x32b.x4.max{kind}.f32.b2", 1, 2) for kind in kinds]
+    types = (".f32", ".b2", "", ".b2.f32", ".u32.b2", ".f32.b4", ".f32.b32", ".b32.b2")
+    out += [load(f".32x32b.x4.max.sp::2:4{type_}", 1, 2) for type_ in types]
     place = ("{%r1}", "{%r2, %r3}", *result, "[%r4]")
     right = f"{head}.32x32b.x4.max.sp::2:4.f32.b2"
     out += spoil(right, place, SOME if red else EVERY)
@@ -580,19 +580,7 @@ def _mma_forms(sparse: bool) -> list[str]:
         out.append(_mma(op, a, wrong_meta))
         for enable in ("!%p1", "1", "0", "-1", "2", "1.0", "%r1", "_"):
             out.append(_mma(op, a, meta, enable=enable))
-    for kind, lut, vector, a, collector in itertools.product(
-        ("f8f6f4", "mxf8f6f4", "f16", "mxf4"),
-        (".decompress::lut::b", ".decompress::lut::a"),
-        ("", ".block32"),
-        places,
-        ("", ".collector::b::fill"),
-    ):
-        scaled = kind.startswith("mx")
-        if scaled or not vector:
-            scale = ".block_scale" if scaled else ""
-            op = f"{head}.cta_group::1.kind::{kind}{scale}{vector}{lut}{collector}"
-            out.append(_mma(op, a, "[%r6]", scales=scaled))
-            out.append(_mma(op, a, "", scales=scaled))
+    out += _decompressions(head)
     for group in ("", ".cta_group::0", ".cta_group::3", ".cta_group::4"):
         out.append(_mma(f"{head}{group}.kind::f16", "%rd1", meta))
     for kind in ("", ".kind::bf16", ".kind::e4m3", ".kind::f4"):
@@ -611,13 +599,40 @@ def _mma_forms(sparse: bool) -> list[str]:
     return out
 
 
+def _decompressions(head: str) -> list[str]:
+    """B through a look-up table in tensor memory: the table stands where sparse metadata does."""
+    out = []
+    for kind, lut, scaling, a, collector in itertools.product(
+        MMA_KINDS,
+        (".decompress::lut::b", ".decompress::lut::a"),
+        ("", ".block_scale", ".block_scale.block32", ".block_scale.scale_vec::1X"),
+        ("%rd1", "[%r2]"),
+        ("", ".ashift", ".collector::a::use", ".collector::b::fill"),
+    ):
+        if kind.startswith("mx") == bool(scaling):
+            op = f"{head}.cta_group::1.kind::{kind}{scaling}{lut}{collector}"
+            out += [_mma(op, a, meta, scales=bool(scaling)) for meta in ("[%r6]", "")]
+    for group, kind, lanes, scale_d in itertools.product(
+        (".cta_group::1", ".cta_group::2"), ("f16", "f8f6f4", "mxf8f6f4"), (0, 4, 8), ("", "2")
+    ):
+        scaling = ".block_scale" if kind.startswith("mx") else ""
+        op = f"{head}{group}.kind::{kind}{scaling}.decompress::lut::b"
+        mask = registers(lanes, first=10) if lanes else ""
+        out.append(_mma(op, "%rd1", "[%r6]", mask, scale_d, scales=bool(scaling)))
+    op = f"{head}.cta_group::1.kind::f8f6f4.decompress::lut::b"
+    out += spoil(op, ("[%r0]", "%rd1", "%rd2", "[%r6]", "%r3", "%p1"), SOME)
+    mods = [".cta_group::1", ".kind::f8f6f4", ".decompress::lut::b"]
+    return out + shuffle(head, mods, "[%r0]", "%rd1", "%rd2", "[%r6]", "%r3", "%p1")
+
+
 def tcgen05_mma() -> list[str]:
     """tcgen05.mma, dense ("TensorCore 5th Generation Instructions: tcgen05.mma").
 
     Products: cta_group x kind x scaling x place of A (scale operands that do not fit: for one
     cta_group and A in shared memory); kind x place of A x ashift x collector (the cta_group turns
     with the collector); cta_group x kind x lane mask x scale-input-d (the place of A turns);
-    decompression of B; enable-input-d literals; operand and modifier perturbations.
+    decompression of B (``_decompressions``); enable-input-d literals; operands and modifiers
+    perturbed.
     """
     return unique(_mma_forms(sparse=False))
 

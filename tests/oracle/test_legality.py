@@ -49,6 +49,10 @@ DELIBERATE: tuple[Deliberate, ...] = (
         "a scale for D with kind::i8, which ptxas drops without a word",
     ),
     Deliberate(
+        r"tcgen05\.mma\S*\.kind::ti16\S* .*, (%p1|1|0|!%p1), -?\d+;",
+        "a scale for D with kind::ti16, of which ptxas cannot make code",
+    ),
+    Deliberate(
         r"tcgen05\.mma\.ws\S* .*, %p1, (0x20U|4294967296|WARP_SZ|1\+2|7);",
         "a small number as a zero-column mask: a scale for D, which .ws does not have",
     ),
@@ -95,7 +99,6 @@ DELIBERATE: tuple[Deliberate, ...] = (
 )
 
 NOT_MODELLED = {
-    "tcgen05.mma": 48,
     "tensor load": 65,
     "tensor store": 4,
     "fence": 141,
