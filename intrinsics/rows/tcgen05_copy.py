@@ -11,6 +11,7 @@ from intrinsics.row import (
     Completion,
     Effect,
     Effects,
+    Facts,
     Llvm,
     Row,
     absent_or,
@@ -25,7 +26,7 @@ _WHOLE = (CopyShape.S128X256B, CopyShape.S4X256B, CopyShape.S128X128B)
 _NARROW = (CopyFormat.B6X16_P32, CopyFormat.B4X16_P64)
 _ASYNC = Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.ASYNC_PROXY
 
-_PLACES = {
+_PLACES: dict[str, Facts] = {
     "128x256b": {"shape": CopyShape.S128X256B},
     "4x256b": {"shape": CopyShape.S4X256B},
     "128x128b": {"shape": CopyShape.S128X128B},
@@ -41,7 +42,7 @@ _PLACES = {
 }
 """How LLVM's names spell the shape and the multicast of a copy."""
 
-_FORMATS = {
+_FORMATS: dict[str, Facts] = {
     f".{source.value}": {"dst_fmt": CopyFormat.B8X16, "src_fmt": source} for source in _NARROW
 }
 """How LLVM's names spell a decompression; the format of what is written is always the same."""
