@@ -173,6 +173,11 @@ def text_of(rule: Rule) -> str:
     return rule.text or f"expected {expected(rule)}"
 
 
+def section_of(row: Row, rule: Rule | None) -> str:
+    """Where the manual says it: the rule's own section, or the row's."""
+    return (rule.section if rule else "") or row.section
+
+
 # ---- what would be legal ---------------------------------------------------------------------
 
 

@@ -350,9 +350,13 @@ class Multicast(Modifier):
 
 
 class SyncRestrict(Modifier):
-    """A commit that tracks the reads of A from shared memory alone (sm_107)."""
+    """A commit that tracks the reads of A from shared memory alone (sm_107).
+
+    `SHARED_CTA` belongs to fences; ptxas takes it here too.
+    """
 
     READ_A = "sync_restrict::shared::read::mma::a"
+    SHARED_CTA = "sync_restrict::shared::cta"
 
 
 # ---- mbarrier, TMA, barriers -----------------------------------------------------------------

@@ -261,7 +261,7 @@ class _Place:
             text = f"{self.operand.name} is out of range"
             near = numbers.nearest(op.value)
             hint = f"the nearest one is {near}" if near is not None else ""
-            yield Problem("immediate-range", text, str(op.value), str(numbers), hint=hint)
+            yield Problem(numbers.rule, text, str(op.value), str(numbers), hint=hint)
 
     def _source(self, op: Op) -> Iterator[Problem]:
         """What mov and cvta read."""

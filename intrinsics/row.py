@@ -102,7 +102,8 @@ class Numbers:
     """Which numbers an operand takes when it is a literal.
 
     `wraps` says that ptxas looks at the lower 32 bits only; `marker` are bits that every number but
-    0 has.
+    0 has.  `rule` is what a number breaks that is none of them; `ptxas_accepts` marks where ptxas
+    lets it pass.
     """
 
     low: int | None = None
@@ -112,6 +113,8 @@ class Numbers:
     nonzero: bool = False
     wraps: bool = False
     marker: int = 0
+    rule: str = "immediate-range"
+    ptxas_accepts: bool = False
 
     def accepts(self, value: int) -> bool:
         """Whether `value` is one of them."""
@@ -427,20 +430,40 @@ class Guard:
         return all(facts.get(name) in allowed for name, allowed in self.terms)
 
     def must(
-        self, rule_id: str, text: str = "", hint: str = "", **facts: Fact | Iterable[Fact]
+        self,
+        rule_id: str,
+        text: str = "",
+        hint: str = "",
+        *,
+        section: str = "",
+        **facts: Fact | Iterable[Fact],
     ) -> Rule:
         """A rule: under this guard, `facts` must hold."""
-        return Rule(rule_id, self, when(**facts), text, hint)
+        return Rule(rule_id, self, when(**facts), text, hint, section)
 
-    def needs(self, rule_id: str, capability: Capability, text: str = "", hint: str = "") -> Rule:
+    def needs(
+        self,
+        rule_id: str,
+        capability: Capability,
+        text: str = "",
+        hint: str = "",
+        *,
+        section: str = "",
+    ) -> Rule:
         """A rule: under this guard, the target must have `capability`."""
-        return Rule(rule_id, self, capability, text, hint)
+        return Rule(rule_id, self, capability, text, hint, section)
 
     def is_wrong(
-        self, rule_id: str, text: str, hint: str = "", *, ptxas_accepts: bool = False
+        self,
+        rule_id: str,
+        text: str,
+        hint: str = "",
+        *,
+        section: str = "",
+        ptxas_accepts: bool = False,
     ) -> Rule:
         """A rule: this guard must never hold."""
-        return Rule(rule_id, self, Never.NEVER, text, hint, ptxas_accepts=ptxas_accepts)
+        return Rule(rule_id, self, Never.NEVER, text, hint, section, ptxas_accepts)
 
 
 class Never(Enum):
@@ -453,7 +476,8 @@ class Never(Enum):
 class Rule:
     """Under `guard`, `demand` must hold: other facts, or a capability of the target.
 
-    `ptxas_accepts` marks what nvgen rejects on purpose although ptxas lets it pass.
+    `section` names the manual's section where it is not the row's; `ptxas_accepts` marks what nvgen
+    rejects on purpose although ptxas lets it pass.
     """
 
     id: str
@@ -461,6 +485,7 @@ class Rule:
     demand: Guard | Capability | Never
     text: str = ""
     hint: str = ""
+    section: str = ""
     ptxas_accepts: bool = False
 
 

@@ -283,6 +283,9 @@ COMMIT = Row(
         when(multicast=Multicast.CLUSTER_16B).needs("multicast-16b-version", since("9.4")),
         when(multicast=Multicast.CLUSTER_32B).needs("multicast-32b-target", SM_107),
         when(restrict=SyncRestrict.READ_A).needs("sync-restrict-target", SM_107),
+        when(restrict=SyncRestrict.SHARED_CTA).is_wrong(
+            "sync-restrict-fence", ".sync_restrict::shared::cta restricts fences, not commits",
+            "ptxas takes it without saying what it would mean", ptxas_accepts=True),
     ),
     effects=Effects(Effect.WRITES_MEMORY | Effect.CONVERGENT | Effect.BARRIER),
     llvm=_commits(),

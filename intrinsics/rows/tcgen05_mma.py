@@ -72,6 +72,7 @@ OPCODE_NUMBERS = {
 # ---- the ladder ------------------------------------------------------------------------------
 
 _SCALE_SIZE = "scale vector size is not legal for this input family"
+_SCALING = "tcgen05, Valid combinations of scale_vectorsize with types and MMA-Kind"
 _SINGLE = when(scale_vec=(ScaleVec.X1, ScaleVec.X2, ScaleVec.X4))
 _BLOCK = when(scale_vec=(ScaleVec.BLOCK16, ScaleVec.BLOCK32))
 _USE_OR_FILL = (CollectorA.USE, CollectorA.FILL)
@@ -94,20 +95,23 @@ _SCALES: tuple[Rule, ...] = (
     _BLOCK.needs("block-version", since("8.8")),
     when(block_scale=BlockScale.BLOCK_SCALE).must(
         "block-scale-kind", "Block scale is not supported for f16, tf32, f8f6f4, and i8 types",
-        kind=SCALED),
+        section="tcgen05, Block Scaling", kind=SCALED),
     when(kind=SCALED).must(
         "block-scale-required", ".block_scale and its scale operands are required for this kind",
+        section="tcgen05, Block Scaling",
         block_scale=BlockScale.BLOCK_SCALE),
     when(scale_vec=tuple(ScaleVec)).must(
         "scale-vec-block-scale", "a scale vector size needs .block_scale",
         block_scale=BlockScale.BLOCK_SCALE),
     when(kind=MmaKind.MXF8F6F4).must(
-        "mxf8f6f4-scale-vec", _SCALE_SIZE, scale_vec=absent_or(ScaleVec.X1, ScaleVec.BLOCK32)),
+        "mxf8f6f4-scale-vec", _SCALE_SIZE, section=_SCALING,
+        scale_vec=absent_or(ScaleVec.X1, ScaleVec.BLOCK32)),
     when(kind=MmaKind.MXF4NVF4).must(
-        "mxf4nvf4-scale-vec", _SCALE_SIZE,
+        "mxf4nvf4-scale-vec", _SCALE_SIZE, section=_SCALING,
         scale_vec=(ScaleVec.X2, ScaleVec.X4, ScaleVec.BLOCK16, ScaleVec.BLOCK32)),
     when(kind=MmaKind.MXF4).must(
-        "mxf4-scale-vec", _SCALE_SIZE, scale_vec=absent_or(ScaleVec.X2, ScaleVec.BLOCK32)),
+        "mxf4-scale-vec", _SCALE_SIZE, section=_SCALING,
+        scale_vec=absent_or(ScaleVec.X2, ScaleVec.BLOCK32)),
 )
 
 _ACCUMULATOR: tuple[Rule, ...] = (
@@ -187,7 +191,11 @@ _LUT = tensor_address("lut", untyped=True)
 _SP_META = tensor_address("sp_meta", untyped=True)
 _SFA = tensor_address("sfa", untyped=True)
 _SFB = tensor_address("sfb", untyped=True)
-_ZERO_MASK = value("zero_mask", ScalarType.U64, Numbers(marker=1 << 39))
+_ZERO_MASK = value(
+    "zero_mask",
+    ScalarType.U64,
+    Numbers(marker=1 << 39, rule="zero-mask-number", ptxas_accepts=True),
+)
 """A literal without the descriptor's nonzero-mask bit is no mask: ptxas takes a scale for D so."""
 
 _EFFECTS = Effects(

@@ -21,6 +21,7 @@ from intrinsics.legality import (
     got,
     judge,
     nearest_legal,
+    section_of,
     subject_of,
     text_of,
 )
@@ -124,7 +125,7 @@ class RecordVerifier:
                 got=got(rule, facts),
                 expected=expected(rule),
                 hint=rule.hint or self._nearest(row, facts),
-                section=f"PTX ISA, {row.section}",
+                section=f"PTX ISA, {section_of(row, rule)}",
                 subject=subject_of(rule),
                 label=_label(facts.get(subject_of(rule))),
             )
@@ -155,7 +156,7 @@ class RecordVerifier:
             got=f"target {self.target}, PTX {self.ptx}",
             expected=_where(capability),
             hint=(rule.hint if rule else "") or _elsewhere(judgement, self.target),
-            section=f"PTX ISA, {row.section}, Target ISA Notes",
+            section=f"PTX ISA, {section_of(row, rule)}, Target ISA Notes",
             subject=subject_of(rule) if rule else "",
             label=_label(facts.get(subject_of(rule))) if rule else "",
         )
