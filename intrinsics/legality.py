@@ -51,6 +51,11 @@ class Judgement:
             return None
         return max(known, default=max(target.first_ptx, PTX_VERSIONS[0]))
 
+    def newest_need(self, target: Target) -> Ptx | None:
+        """The highest of the versions in which `target` gets what it can have of the demands."""
+        versions = [d.capability.first_ptx(target) for d in self.demands]
+        return max((v for v in versions if v is not None), default=None)
+
     def missing(self, target: Target, ptx: Ptx) -> tuple[Demand, ...]:
         """The demands that `target` at `ptx` does not meet."""
         return _missing(self.demands, target, ptx)

@@ -17,7 +17,7 @@ from intrinsics.mir import Imm, Mem, Op, Special, form_of
 from intrinsics.modifiers import ScalarType
 from intrinsics.row import Fact, Kind, Operand, Residency, Row, VectorNumbers
 from intrinsics.special import SpecialRegister, special_registers
-from intrinsics.targets import Ptx, Target, spell
+from intrinsics.targets import Capability, Ptx, Target, spell
 from isel.llvm import values as llvm
 from isel.llvm.ir import Call
 from isel.llvm.types import IntType, PointerType, Type, VectorType
@@ -92,6 +92,9 @@ def select_call(
     short = name.removeprefix(PREFIX)
     register = _special_by_llvm_name().get(short)
     if register is not None:
+        _check_capability(
+            register.needs, f"%{register.name}", target, ptx, section="Special Registers"
+        )
         _read_special(state, call, register)
         return
     spelling = catalog.spellings().get(short)
@@ -128,21 +131,41 @@ def check_available(row: Row, target: Target, ptx: Ptx | None) -> None:
 
     Raises: Unselectable.
     """
-    capability = row.needs
+    _check_capability(
+        row.needs,
+        row.head,
+        target,
+        ptx,
+        text=row.needs_text,
+        section=f"{row.section}, Target ISA Notes",
+    )
+
+
+def _check_capability(
+    capability: Capability,
+    subject: str,
+    target: Target,
+    ptx: Ptx | None,
+    *,
+    text: str = "",
+    section: str,
+) -> None:
+    """Whether `target` (at `ptx`, if it is given) has what `subject` names.
+
+    Raises: Unselectable.
+    """
     if capability.holds(target, ptx) if ptx is not None else target in capability.targets:
         return
     if target in capability.targets:
-        text = f"{row.head} requires PTX ISA {capability.first_ptx(target)} or later"
-    else:
-        text = row.needs_text or f"{row.head} is not supported on {target}"
+        text = f"{subject} requires PTX ISA {capability.first_ptx(target)} or later"
     raise Unselectable(
         "target",
-        text,
-        op=row.head,
+        text or f"{subject} is not supported on {target}",
+        op=subject,
         got=f"target {target}" + (f", PTX {ptx}" if ptx else ""),
         expected=f"{spell(capability.targets)}, PTX {capability.since} or later",
         hint=f"the targets that have it: {spell(capability.targets)}",
-        section=f"PTX ISA, {row.section}, Target ISA Notes",
+        section=f"PTX ISA, {section}",
     )
 
 

@@ -320,7 +320,7 @@ def lowest_ptx(module: Module, target: Target) -> Ptx:
         for mi in function.instructions():
             if mi.form in settled:
                 continue
-            needed.append(verifier.known(mi).judgement.first_ptx(target))
+            needed.append(verifier.known(mi).judgement.newest_need(target))
             needed += [
                 special_registers()[op.name].needs.first_ptx(target)
                 for op in mi.ops
