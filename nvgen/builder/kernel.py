@@ -17,19 +17,14 @@ from llvmlite import ir
 
 from intrinsics.element import ElementType
 from intrinsics.findings import input_error
+from nvgen.builder.gemm import TileOperations
 from nvgen.builder.llvm_ext import (
     TENSOR_MAP_ATTRIBUTES,
     DebugLines,
     TextAttributes,
     make_kernel,
 )
-from nvgen.builder.tiles import (
-    SharedTile,
-    SharedTiles,
-    TensorTile,
-    TileOperations,
-    swizzle_mode,
-)
+from nvgen.builder.tiles import SharedTile, SharedTiles, TensorTile, swizzle_mode
 from nvgen.builder.values import Barrier, Barriers, Int, Pointer, Vector, refuse
 from nvgen.driver.views import is_device_array
 from nvgen.tensor_map import TensorMap, tensor_map

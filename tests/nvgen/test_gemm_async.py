@@ -14,7 +14,7 @@ from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from nvgen import KernelBuilder
 from nvgen.assembler import assemble
 from nvgen.builder.control import Scope
-from nvgen.builder.tiles import REQUIREMENTS
+from nvgen.builder.gemm_requirements import REQUIREMENTS
 
 
 def build(
@@ -28,6 +28,7 @@ def build(
     group: CtaGroup = CtaGroup.ONE,
     accumulate: bool = False,
     scales: int = 0,
+    **scaling: object,
 ):
     """A kernel with one gemm_async."""
     builder = KernelBuilder("k", block=128)
@@ -46,6 +47,7 @@ def build(
         accumulate=accumulate,
         cta_group=group,
         **dict(zip(("sfa", "sfb"), places, strict=False)),
+        **scaling,
     )
     builder.scope = Scope.CTA
     return builder.finish()
@@ -167,6 +169,39 @@ def test_scaled_fp4_takes_two_scale_factors_a_step() -> None:
     assert assemble(compiled.ptx, compiled.target).cubin
 
 
+def test_factors_of_sixteen_elements_fill_a_word_a_step() -> None:
+    """NVFP4: K = 64 a step are four factors of UE4M3, that is a word, whose id is 0."""
+    kernel = build(
+        a=(128, 256), b=(64, 256), dtypes=(E.E2M1, E.E2M1), scales=2,
+        scale_type=E.UE4M3, scale_size=16,
+    )  # fmt: skip
+    shapes = [InstructionDescriptor.decode(s["idesc"], MmaKind.MXF4NVF4) for s in mmas(kernel)]
+    assert [(s.sfa_id, s.sfb_id, s.scale) for s in shapes] == [(0, 0, E.UE4M3)] * 4
+    compiled = kernel.compile(target="sm_100a")
+    assert compiled.ptx.count(".kind::mxf4nvf4.block_scale.block16") == 4
+    places = re.findall(r"\[%r\d+\+(\d+)\], \[%r\d+\+(\d+)\], [01];", compiled.ptx)
+    assert places == [("256", "320"), ("260", "322"), ("264", "324"), ("268", "326")]
+    assert assemble(compiled.ptx, compiled.target).cubin
+
+
+@pytest.mark.parametrize(
+    ("dtype", "type_", "size", "message"),
+    [
+        (E.E2M1, E.UE4M3, 32, "expects A/B element types to be Float4E2M1FNType and sfa/sfb "
+         "element types to be Float8E8M0FNUType when (atom_K=64 && vecSize=32)"),
+        (E.E2M1, E.F32, 16, "expects sfa/sfb element types to be Float8E8M0FNUType or "
+         "Float8E4M3FNType when (atom_K=64 && vecSize=16)"),
+        (E.E4M3, E.UE8M0, 16, "expects (atom_K, vecSize) to be a block scaling that the tensor "
+         "core has"),
+    ],
+)  # fmt: skip
+def test_scale_factors_that_there_are_not(dtype: E, type_: E, size: int, message: str) -> None:
+    shapes = {"a": (128, 256), "b": (64, 256), "dtypes": (dtype, dtype), "scales": 2}
+    with pytest.raises(InputError) as caught:
+        build(**shapes, scale_type=type_, scale_size=size)
+    assert [f.message for f in caught.value.findings] == [message]
+
+
 # ---- what it requires ------------------------------------------------------------------------
 
 BROKEN = {
@@ -200,8 +235,17 @@ def test_every_requirement_can_be_broken() -> None:
 def test_all_broken_requirements_are_told_at_once() -> None:
     with pytest.raises(InputError) as caught:
         build(a=(96, 64), b=(12, 64), scope=Scope.CTA)
-    rules = [f.rule for f in caught.value.findings]
-    assert rules == ["gemm_async/scope", "gemm_async/m", "gemm_async/n"]
+    rules = [f.rule.removeprefix("gemm_async/") for f in caught.value.findings]
+    assert rules == ["scope", "m", "n", "umma-mn-size"]
+
+
+def test_sizes_are_also_told_in_the_words_of_tile_compilers() -> None:
+    with pytest.raises(InputError) as caught:
+        build(a=(128, 24), b=(12, 24), swizzle=32)
+    messages = [f.message for f in caught.value.findings]
+    k = "Not a canonical UMMA_K Layout: Expected K-size multiple of 16."
+    assert messages.count(k) == 2
+    assert "Not a canonical UMMA_K Layout: Expected MN-size multiple of 8." in messages
 
 
 @pytest.mark.parametrize(
