@@ -48,11 +48,13 @@ class TileOperations(ControlFlow):
         Raises: InputError when a requirement is not met.
         """
         group = 2 if cta_group is CtaGroup.TWO else 1
-        given = [s for s in (sfa, sfb) if s is not None]
-        scales = Scales(*given, scale_type, scale_size) if len(given) == 2 else None
+        given = (sfa is not None) + (sfb is not None)
+        scales = None
+        if sfa is not None and sfb is not None:
+            scales = Scales(sfa, sfb, scale_type, scale_size)
         family = family_of(a.dtype, b.dtype, scale_size if given else 0)
         m, n = a.rows * group, b.rows * group
-        check(Request(self.scope, m, n, a.k, a, b, d, group, family, len(given), scales))
+        check(Request(self.scope, m, n, a.k, a, b, d, group, family, given, scales))
         assert family is not None
         if self.scope is Scope.WARP:
             with self.elect():

@@ -33,9 +33,6 @@ PLAIN_8 = plain(m=128, n=64, d=1)
 TF32_WORD = {"a": 2, "b": 2, "n": 32}
 ATOM32 = smem(swizzle=1)
 ZERO = ".ws.cta_group::1.kind::f16"
-MULTICAST = (
-    "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64"
-)
 LD = "tcgen05.ld.sync.aligned"
 
 
@@ -165,13 +162,6 @@ CASES = [
     Case("columns", "mov.b32 %r7, 16; tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, %r7;",
          "mov.b32 %r7, 512; tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, %r7;",
          "16 columns"),
-    Case("cta-mask", f"{MULTICAST} [%rd1], 0x5;", f"{MULTICAST} [%rd1], 3;", "CTA 2",
-         directives=".reqnctapercluster 2, 1, 1"),
-    Case("cta-mask", f"mov.b16 %rs1, 24; {MULTICAST} [%rd1], %rs1;",
-         f"mov.b16 %rs1, 2; {MULTICAST} [%rd1], %rs1;", "CTA 3, 4",
-         directives=".reqnctapercluster 2, 1, 1"),
-    Case("cta-mask-empty", f"{MULTICAST} [%rd1], 0;", f"{MULTICAST} [%rd1], 1;", "0",
-         Severity.REVIEW),
     Case("lane", f"mov.b32 %r7, 0x100000; {LD}.32x32b.x1.b32 {{%r8}}, [%r7];",
          f"mov.b32 %r7, 0x200000; {LD}.32x32b.x1.b32 {{%r8}}, [%r7];", "lane 16 with .32x32b"),
     Case("lane", f"mov.b32 %r7, 0x80000; {LD}.16x64b.x1.b32 {{%r8}}, [%r7];",
@@ -277,6 +267,22 @@ def test_each_cta_of_a_pair_has_half_of_the_rows() -> None:
     """N = 16 of a pair is one group of eight rows for each CTA: no stride is used."""
     assert found_in(mma(plain(m=256, n=16), modifiers=PAIR, b=smem(sbo=0))) == []
     assert of_rule(found_in(mma(plain(n=16), b=smem(sbo=0))), "smem-desc-layout") != []
+
+
+def test_the_descriptor_of_a_copy() -> None:
+    copy = "tcgen05.cp.cta_group::1.128x256b [%r1],"
+    assert found_in(f"{copy} {smem()};") == []
+    (found,) = found_in(f"mov.b64 %rd9, {smem(swizzle=5)}; {copy} %rd9;")
+    assert found.rule == "tcgen05.cp/smem-desc-swizzle"
+    assert found.got.startswith("s_desc: swizzling mode 5")
+
+
+def test_lanes_of_a_known_block_are_judged_by_warp() -> None:
+    """Each warp has lanes of its own: another rule, which says more."""
+    statements = f"mov.b32 %r7, 0x100000; {LD}.32x32b.x1.b32 {{%r8}}, [%r7];"
+    module = module_of(statements, directives=".reqntid 32, 1, 1")
+    heads = [f.rule for f in verify(module, module.target, module.ptx, "function")]
+    assert [r for r in heads if "lane" in r] == ["tcgen05.ld/lane-quarter"]
 
 
 def test_what_is_not_known_is_not_judged() -> None:

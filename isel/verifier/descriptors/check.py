@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from intrinsics.findings import Finding
 from intrinsics.known_bits import KnownBits
 from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Module, Op
-from intrinsics.modifiers import AShift, CtaGroup, MmaKind, ScalarType, ScaleVec
-from intrinsics.row import Fact, Residency
+from intrinsics.modifiers import AShift, CtaGroup, MmaKind, ScaleVec
+from intrinsics.row import Residency
 from isel.verifier.descriptors import instruction, operands, shared
 from isel.verifier.descriptors.constants import Constants
 from isel.verifier.descriptors.instruction import Use, Word
@@ -29,7 +29,7 @@ def verify_descriptors(module: Module) -> list[Finding]:
     """Judge the descriptors, masks and counts of every record of `module`."""
     found: list[Finding] = []
     for function in module.functions:
-        if any(_judge_of(mi) is not None for mi in function.instructions()):
+        if any(mi.row.id in _JUDGES for mi in function.instructions()):
             found += _Judge(module, function).findings()
     return found
 
@@ -47,7 +47,7 @@ class _Judge:
         """Everything that is wrong with the function's records, in their order."""
         for i, block in enumerate(self.function.blocks):
             for at, mi in enumerate(block.instrs):
-                judge = _judge_of(mi)
+                judge = _JUDGES.get(mi.row.id)
                 if judge is None:
                     continue
                 self.here = i, at
@@ -104,10 +104,9 @@ class _Judge:
 
     def copy(self, mi: MachineInstr) -> _Found:
         """A tcgen05.cp: the descriptor of what it copies."""
-        slot = mi.form.slots[-1]
-        descriptor = shared.Descriptor(self.known(mi[slot]), slot, self.module.target)
+        descriptor = shared.Descriptor(self.known(mi["s_desc"]), "s_desc", self.module.target)
         for breach in shared.judge(descriptor):
-            yield slot, breach
+            yield "s_desc", breach
 
     def allocate(self, mi: MachineInstr) -> _Found:
         """A tcgen05.alloc or .dealloc: its count, where a register holds it."""
@@ -120,20 +119,11 @@ class _Judge:
                 yield "ncols", breach
 
     def access(self, mi: MachineInstr) -> _Found:
-        """A tcgen05.ld or .st: its address."""
+        """A tcgen05.ld or .st: its address, where no rule knows which warp is there."""
+        if self.function.launch.reqntid:
+            return
         for breach in operands.judge_access(mi, self.known(mi["taddr"])):
             yield "taddr", breach
-
-    def multicast(self, mi: MachineInstr) -> _Found:
-        """What goes to several CTAs of the cluster."""
-        ctas = 1
-        for size in self.function.launch.cluster:
-            ctas *= size
-        type_: Fact | ScalarType = mi.row.operand["cta_mask"].type_under(mi.form.facts)
-        assert isinstance(type_, ScalarType)
-        known = self.function.launch.cluster and ctas
-        for breach in operands.judge_mask(self.known(mi["cta_mask"]), type_.bits, known or 0):
-            yield "cta_mask", breach
 
 
 _Rule = Callable[[_Judge, MachineInstr], _Found]
@@ -146,11 +136,3 @@ _JUDGES: dict[str, _Rule] = {
     **dict.fromkeys(("tcgen05.alloc", "tcgen05.dealloc"), _Judge.allocate),
     **dict.fromkeys(("tcgen05.ld", "tcgen05.st"), _Judge.access),
 }
-"""By row; whatever has an operand `cta_mask` is judged for that."""
-
-
-def _judge_of(mi: MachineInstr) -> _Rule | None:
-    found = _JUDGES.get(mi.row.id)
-    if found is None and "cta_mask" in mi.form.index:
-        return _Judge.multicast
-    return found

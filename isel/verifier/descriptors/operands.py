@@ -1,8 +1,8 @@
-"""Rules about counts, masks and tensor memory addresses that come through registers.
+"""Rules about counts, column masks and tensor memory addresses that come through registers.
 
 Layer: isel.verifier.descriptors.  Input: the known bits of an operand.  Output: what breaks a rule.
 Literal counts are judged with the record's form; here are those that ptxas cannot see.  PTX ISA,
-tcgen05.alloc; tcgen05.commit; tcgen05.ld, Access restrictions; Data Path Layout Organization;
+tcgen05.alloc; tcgen05.ld, Access restrictions; Data Path Layout Organization;
 Zero-Column Mask Descriptor (Table 45).
 """
 
@@ -22,16 +22,6 @@ from isel.verifier.descriptors.rule import Breach, DescriptorRule
 _LANES = "Tensor Memory Addressing"
 
 COLUMN_COUNT = DescriptorRule("{op}/columns", "a number of columns that cannot be allocated")
-CTA_MASK = DescriptorRule(
-    "{op}/cta-mask",
-    "the mask names CTAs that the cluster does not have",
-)
-CTA_MASK_EMPTY = DescriptorRule(
-    "{op}/cta-mask-empty",
-    "the mask names no CTA",
-    severity=Severity.REVIEW,
-    expected="a bit for each CTA that is meant",
-)
 LANE = DescriptorRule(
     "{op}/lane",
     "the address begins at a lane where this access cannot begin",
@@ -65,16 +55,6 @@ def judge_columns(bits: KnownBits, numbers: Numbers) -> Iterator[Breach]:
     near = numbers.nearest(count)
     hint = f"the nearest one is {near}" if near is not None else ""
     yield Breach(COLUMN_COUNT, f"{count} columns", str(numbers), hint=hint)
-
-
-def judge_mask(bits: KnownBits, width: int, ctas: int) -> Iterator[Breach]:
-    """A mask of CTAs in a cluster of `ctas`; 0: the size is not known."""
-    if bits.field(0, width) == 0:
-        yield Breach(CTA_MASK_EMPTY, "0")
-    named = bits.low(width).value
-    if ctas and named >> ctas:
-        places = ", ".join(str(i) for i in range(ctas, width) if named >> i & 1)
-        yield Breach(CTA_MASK, f"CTA {places}", f"CTAs 0..{ctas - 1}")
 
 
 def judge_access(mi: MachineInstr, bits: KnownBits) -> Iterator[Breach]:
@@ -141,6 +121,6 @@ def judge_zero_mask(bits: KnownBits, word: Word) -> Iterator[Breach]:
 
 
 RULES = (
-    COLUMN_COUNT, CTA_MASK, CTA_MASK_EMPTY, LANE, MATRIX_LANE, BOUNDS, ZERO_MASK,
+    COLUMN_COUNT, LANE, MATRIX_LANE, BOUNDS, ZERO_MASK,
     ZERO_MASK_RESERVED,
 )  # fmt: skip
