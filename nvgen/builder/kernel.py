@@ -24,6 +24,7 @@ from nvgen.builder.llvm_ext import (
     TextAttributes,
     make_kernel,
 )
+from nvgen.builder.tensor_memory import TensorMemory, allocate
 from nvgen.builder.tiles import SharedTile, SharedTiles, TensorTile, swizzle_mode
 from nvgen.builder.values import Barrier, Barriers, Int, Pointer, Vector, refuse
 from nvgen.driver.views import is_device_array
@@ -155,6 +156,7 @@ class KernelBuilder(TileOperations):
         self.block = (block, 1, 1) if isinstance(block, int) else block
         self._parameters: list[tuple[Parameter, ir.Type]] = []
         self._shared = 0
+        self._tensor_columns = 0
 
     # ---- parameters --------------------------------------------------------------------------
 
@@ -302,6 +304,17 @@ class KernelBuilder(TileOperations):
     def store(self, value: Vector | Int, pointer: Pointer, *, align: int | None = None) -> None:
         """Store a value; `align` in bytes says how much may go at once."""
         self.at_caller().store(value.value, pointer.value, align=align)
+
+    def tensor_memory(self, name: str, columns: int, *, warp: int = 0) -> TensorMemory:
+        """Columns of tensor memory, allocated by one warp; all threads of the CTA come here.
+
+        `name` is that of the slot in shared memory through which the address goes.
+
+        Raises: InputError when there are not so many, or nobody can allocate them.
+        """
+        address = allocate(self, name, columns, self._tensor_columns, warp)
+        self._tensor_columns += columns
+        return TensorMemory(self, address, columns)
 
     def tensor_tile(self, taddr: Int, m: int, n: int) -> TensorTile:
         """The accumulator tile that begins at a tensor memory address."""
