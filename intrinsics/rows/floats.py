@@ -177,7 +177,6 @@ def _sign(head: str) -> Row:
         axes={"ftz": Ftz, "type": (*_HALF, *_BRAIN, *_WIDE)},
         operands=(result("d", "type"), value("a", "type")), section=f"{head}, floating point",
         rules=(_flushes(*_HALF, T.F32), when(type=_BRAIN).needs("bf16-target", _SM80)),
-        elsewhere=("s16", "s32", "s64", "s8x4") if head == "neg" else (),
     )
 
 

@@ -171,10 +171,17 @@ def _extreme(head: str) -> Row:
 MIN, MAX = _extreme("min"), _extreme("max")
 
 _SIGNED = (T.S16, T.S32, T.S64)
-ABS = Row(
-    "abs", ".type", "d, a", name="abs.int", axes={"type": _SIGNED},
-    operands=(result("d", "type"), value("a", "type")), section="abs",
-)
+
+
+def _of_sign(head: str) -> Row:
+    return Row(
+        head, ".type", "d, a", name=f"{head}.int", axes={"type": _SIGNED},
+        operands=(result("d", "type"), value("a", "type")), section=head,
+        elsewhere=("s8x4",) if head == "neg" else (),
+    )
+
+
+ABS, NEG = _of_sign("abs"), _of_sign("neg")
 
 
 def _count(head: str) -> Row:
@@ -324,6 +331,7 @@ ROWS = (
     MIN,
     MAX,
     ABS,
+    NEG,
     POPC,
     CLZ,
     BREV,

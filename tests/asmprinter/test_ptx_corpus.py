@@ -28,19 +28,17 @@ TABLES = (".branchtargets", "brx")
 TEXTURES = ("tex", "suld", "sust")
 
 UNKNOWN = {
-    "llvm_device_sm100a": (*TABLES, "neg"),
-    "llvm_device_sm80": (*TABLES, "neg"),
-    "nvcc_arithmetic_sm100f": ("neg",),
+    "llvm_device_sm100a": TABLES,
+    "llvm_device_sm80": TABLES,
     "nvcc_hopper_sm90a": MATRIX,
     "nvcc_memory_sm90": TEXTURES,
-    "nvcc_reduce_sm90": ("neg",),
     "nvcc_wmma_sm80": MATRIX,
     "triton_matmul_fp8_sm120a": MATRIX,
-    "triton_matmul_sm100a": (*MATRIX, "neg"),
+    "triton_matmul_sm100a": MATRIX,
     "triton_matmul_sm80": MATRIX,
     "triton_tma_sm90a": (*MATRIX, *TENSOR_MAPS),
-    "triton_tma_special_sm90a": (*MATRIX, *TENSOR_MAPS, "neg"),
-    "triton_tma_special_sm100a": (*TENSOR_MAPS, *TABLES, "neg"),
+    "triton_tma_special_sm90a": (*MATRIX, *TENSOR_MAPS),
+    "triton_tma_special_sm100a": (*TENSOR_MAPS, *TABLES),
 }
 """What nvgen has no rows for, by file; every statement of the other files is understood."""
 

@@ -161,7 +161,7 @@ def test_what_ptx_has_and_nvgen_does_not_is_kept_as_it_stands():
 
 
 def test_registers_of_kept_statements_stay_declared():
-    printed = back_and_forth(kernel("abs.s32 %r7, %r8;\nneg.s32 %r6, %r7;"))
+    printed = back_and_forth(kernel("abs.s32 %r7, %r8;\nfns.b32 %r6, %r7, 0, 1;"))
     assert "abs.s32 %r7, %r8;" in printed
 
 

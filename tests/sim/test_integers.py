@@ -76,6 +76,15 @@ def test_bits_are_counted_and_reversed(name: str, bits: int):
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("bits", [16, 32, 64])
+def test_a_sign_is_changed(bits: int):
+    """PTX ISA, neg: 0 - a; the lowest number stays what it is."""
+    values = [value & ((1 << bits) - 1) for value in LONGS]
+    found = computed(f"neg.s{bits} {{d}}, {{a}}", [values], bits, bits)
+    assert found == [-value & ((1 << bits) - 1) for value in values]
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("type_", ["u16", "s16", "u32", "s32", "u64", "s64"])
 @pytest.mark.parametrize("name", ["min", "max"])
 def test_the_least_and_the_greatest(name: str, type_: str):

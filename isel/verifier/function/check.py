@@ -7,10 +7,11 @@ for a thread of any number is checked, and a finding says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 
 from intrinsics.findings import Finding, Place, Severity
-from intrinsics.mir import MachineFunction, Module
+from intrinsics.mir import MachineFunction, Module, Text
 from isel.verifier.function import (
     allocation,
     clusters,
@@ -68,6 +69,9 @@ RULES: tuple[FunctionRule, ...] = (
 """Every rule about whole functions."""
 
 
+_INDIRECT = re.compile(r"(@!?\S+ )?brx\.")
+
+
 def verify_functions(
     module: Module, block: tuple[int, ...] = (), cluster: tuple[int, ...] = ()
 ) -> list[Finding]:
@@ -88,11 +92,30 @@ def verify_functions(
 
 def _verify(report: Report, callees: Callees) -> list[Finding]:
     function = report.analysis.function
+    unknown = list(_unknown_branches(function))
+    if unknown:
+        return unknown
     for check in CHECKS:
         check(report)
     found = sorted(report.findings.values(), key=lambda f: (f.place.line, f.place.column))
     not_judged = [*_not_judged(function, report), *_not_followed(function, callees)]
     return [*not_judged, *found]
+
+
+def _unknown_branches(function: MachineFunction) -> Iterator[Finding]:
+    """A note where an indirect branch goes to a table of labels: the rules follow no such way."""
+    for mi in function.instructions():
+        text = mi.ops[0] if mi.row.id == "opaque" else None
+        if isinstance(text, Text) and _INDIRECT.match(text.text):
+            yield Finding(
+                "verify/branches",
+                Severity.NOTE,
+                "indirect branches are not followed: rules about whole functions are not checked",
+                Place(function=function.name),
+                got=text.text.split(";")[0],
+                incomplete=True,
+            )
+            return
 
 
 def _not_judged(function: MachineFunction, report: Report) -> list[Finding]:

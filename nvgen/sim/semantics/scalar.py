@@ -266,6 +266,12 @@ def _absolute(values: Integers, bits: int) -> Integers:
     return found.view(unsigned(bits))
 
 
+def _negated(values: Integers, bits: int) -> Integers:
+    with np.errstate(over="ignore"):
+        found: Integers = -values  # the lowest number stays what it is
+    return found.view(unsigned(bits))
+
+
 def _ones(values: Integers, bits: int) -> Integers:
     return np.array([int(v).bit_count() for v in values], np.uint32)
 
@@ -592,6 +598,7 @@ SEMANTICS: dict[str, Maker] = {
     "min": _binary(np.minimum),
     "max": _binary(np.maximum),
     "abs.int": _unary(_absolute),
+    "neg.int": _unary(_negated),
     "popc": _unary(_ones),
     "clz": _unary(_leading_zeros),
     "brev": _unary(_reversed),
