@@ -158,6 +158,13 @@ RING = story(
     tma %f_a %f_full #tma_a
     tma %f_b %f_full #tma_b
     end
+    stage f i
+    of f empty
+    wait %f_empty %f_n #drained
+    add.s32 %i, %i, 1;
+    stage f i
+    of f empty
+    wait %f_empty %f_n #drained2
     end
     end
     if w1
@@ -181,7 +188,10 @@ RING = story(
     READ,
     finish(),
 )
-"""A warp copies, a warp multiplies, all store: two stages, each with a barrier both ways."""
+"""A warp copies, a warp multiplies, all store: two stages, each with a barrier both ways.
+
+The producer stays until the last stages are released: their mbarriers are shared memory of its CTA.
+"""
 
 SCALED_RING = story(
     begin("full:1", "full+8:1", "empty:1", "empty+8:1", "done:1"),

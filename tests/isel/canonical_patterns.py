@@ -431,7 +431,7 @@ ST_MMA = story(
     st 0 32 #st
     wait_st #wait_st
     if t0
-    mma 0 A B acc #mma
+    mma 0 A B new #mma
     commit done #commit
     end
     """,
@@ -439,7 +439,7 @@ ST_MMA = story(
     finish(),
     threads=32,
 )
-"""Example 2 of tcgen05.wait: the accumulator starts with what was stored."""
+"""Example 2 of tcgen05.wait: the MMA overwrites what was stored."""
 
 OTHER_SHAPE = story(
     begin("full:1", "done:1"),

@@ -138,7 +138,7 @@ def _commits() -> Iterator[Mutant]:
             first = "mma"
         yield Mutant(f"{name}: commit before everything", kernel, move("commit", before=first),
             "a commit tracks what the thread has issued before it", COMMIT,
-            (READERS[name.upper()], "ld", "commit"))
+            (READERS[name.upper()], first, "ld", "commit"))
     for name, kernel in _kernels("MMA_MMA", "TWO_ACCUMULATORS", "PAIR_MMA_MMA", "TILE"):
         yield Mutant(f"{name}: commit between the two", kernel, move("commit", before="mma2"),
             "a commit tracks what the thread has issued before it", COMMIT,

@@ -32,8 +32,8 @@ HEAD = """\
 .shared .align 4 .b32 flag2;
 {variables}
 .visible .entry k(
-    .param .align 64 .b8 map[128], .param .u64 out, .param .u32 steps,
-    .param .u64 A, .param .u64 B, .param .u64 S, .param .u64 T)
+    .param .align 64 .b8 map_a[128], .param .align 64 .b8 map_b[128], .param .u64 out,
+    .param .u32 steps, .param .u64 A, .param .u64 B, .param .u64 S, .param .u64 T)
 {shape}
 {{
 """
@@ -213,8 +213,9 @@ def _accumulator(lines: Lines, words: list[str]) -> str:
 
 
 def _tma(lines: Lines, words: list[str]) -> str:
+    """`tma BUFFER BARRIER`: one box of the tensor map that belongs to the buffer."""
     copy = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-    return f"{copy} [{words[0]}], [%map, {{0, 0}}], [{words[1]}];"
+    return f"{copy} [{words[0]}], [%map_{words[0][-1]}, {{0, 0}}], [{words[1]}];"
 
 
 def _out(lines: Lines, words: list[str]) -> str:
@@ -401,8 +402,8 @@ def _derived(body: str) -> Iterator[str]:
     if "%lead" in used or "%odd" in used:
         yield "mov.u32 %rank, %cluster_ctarank; setp.ne.u32 %odd, %rank, 0;"
         yield "setp.eq.u32 %lead, %rank, 0; setp.eq.and.u32 %lead, %thread, 0, %lead;"
-    if "%map" in used:
-        yield "mov.b64 %map_param, map; cvta.param.u64 %map, %map_param;"
+    for name in sorted(used & {"%map_a", "%map_b"}):
+        yield f"mov.b64 {name}, {name[1:]}; cvta.param.u64 {name}, {name};"
     if "%global" in used:
         yield "ld.param.u64 %global, [out]; mul.wide.u32 %wide, %thread, 8;"
         yield "add.s64 %global, %global, %wide;"
