@@ -36,10 +36,12 @@ _MISSED: dict[str, dict[str, tuple[str, ...]]] = {
         "freed_early": ("no barrier before freeing",),
         "freed_by_another_warp": ("not waited for",),
         "allocated_again": ("freed while others read", "the old address"),
+        "other_owner": ("freed while others read",),
     },
     "no rule about columns": {
         "two_allocations": ("more than before", "more than there are"),
         "allocated_again": ("more than before",),
+        "two_committers": ("accumulators that overlap",),
     },
     "no rule about the hand-over of tensor memory": {
         "freed_by_another_warp": ("half of the threads",),
@@ -74,6 +76,14 @@ _MISSED: dict[str, dict[str, tuple[str, ...]]] = {
         "two_buffers_unrolled": (
             "overwritten too soon", "the second not waited for", "the third not waited for",
             "the third where the second is"),
+        "one_warp_waits": ("another barrier for each half",),
+        "state": ("not waited for", "half the arrivals"),
+        "released_flag": ("the issuer does not wait", "told before the wait"),
+        "fenced_flag": ("the issuer does not wait", "told before the wait"),
+        "exchanged_flag": ("the issuer does not wait", "told before the wait"),
+        "tile_after_tile": (
+            "overwritten too soon", "waits for the first reader first", "half the arrivals"),
+        "tile_after_tile_barrier": ("overwritten too soon",),
     },
     "phases are not counted": {
         "freed_by_another_warp": ("the phase before",),
@@ -96,6 +106,9 @@ _MISSED: dict[str, dict[str, tuple[str, ...]]] = {
         "scores": ("the phase before",),
         "two_buffers": ("the phase before",),
         "two_buffers_unrolled": ("the phase before", "the first phase again"),
+        "two_committers": ("one commit is enough",),
+        "tile_after_tile": ("always the first phase",),
+        "tile_after_tile_barrier": ("always the first phase",),
     },
     "found, but as a review": {
         "mma_mma": ("another shape",),
@@ -106,6 +119,8 @@ _MISSED: dict[str, dict[str, tuple[str, ...]]] = {
         "scores": ("the issuer counted too",),
         "two_buffers": (
             "load not waited for", "load waited for too late", "the second counted for all"),
+        "loads_in_a_loop": ("never waited for",),
+        "tile_after_tile": ("load not waited for",),
     },
     "no rule about what is pipelined": {
         "cp_mma": ("copied behind the MMA",),
@@ -158,6 +173,7 @@ _MISSED: dict[str, dict[str, tuple[str, ...]]] = {
         "refilled_by_tma": ("the second copies not waited for",),
         "cp_from_threads": ("no barrier",),
         "scores": ("half the threads",),
+        "stored_by_tma": ("no barrier",),
     },
     "no rule about operands that are overwritten": {
         "tile": ("A overwritten under the MMA",),

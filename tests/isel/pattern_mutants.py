@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests.isel import canonical_compositions as c
+from tests.isel import canonical_idioms as i
 from tests.isel import canonical_patterns as p
 from tests.isel.pattern_edits import Doubt, Edit, Mutant, both, drop, insert, move, put, swap
 from tests.isel.pattern_ptx import Kernel
@@ -44,7 +45,8 @@ Named = tuple[str, Kernel]
 
 def _kernels(*names: str) -> Iterator[Named]:
     for name in names:
-        yield name.lower(), vars(c).get(name) or vars(p)[name]
+        of = next(vars(module)[name] for module in (p, c, i) if name in vars(module))
+        yield name.lower(), of
 
 
 def _has(kernel: Kernel, tag: str) -> bool:

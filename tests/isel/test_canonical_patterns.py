@@ -19,8 +19,10 @@ from nvgen.assembler import find_ptxas
 from nvgen.loading import load
 from tests.isel import (
     canonical_compositions,
+    canonical_idioms,
     canonical_patterns,
     pattern_mutants,
+    pattern_mutants_idioms,
     pattern_mutants_threads,
 )
 from tests.isel.pattern_edits import Doubt, Mutant
@@ -29,7 +31,7 @@ from tests.isel.pattern_ptx import Kernel
 
 CLEAN = {
     name.lower(): kernel
-    for module in (canonical_patterns, canonical_compositions)
+    for module in (canonical_patterns, canonical_compositions, canonical_idioms)
     for name, kernel in vars(module).items()
     if isinstance(kernel, Kernel)
 }
@@ -74,7 +76,12 @@ def test_each_pattern_has_kernels():
 
 # ---- what is wrong ---------------------------------------------------------------------------
 
-ALL = {m.name: m for m in (*pattern_mutants.MUTANTS, *pattern_mutants_threads.MUTANTS)}
+MUTANTS = (
+    *pattern_mutants.MUTANTS,
+    *pattern_mutants_threads.MUTANTS,
+    *pattern_mutants_idioms.MUTANTS,
+)
+ALL = {m.name: m for m in MUTANTS}
 
 
 def blamed(mutant: Mutant) -> list[Finding]:
@@ -108,8 +115,7 @@ def test_a_mistake_is_found_where_it_is(mutant: Mutant):
 
 
 def test_each_mutant_has_a_name_of_its_own():
-    made = len(pattern_mutants.MUTANTS) + len(pattern_mutants_threads.MUTANTS)
-    assert len(ALL) == made > 400
+    assert len(ALL) == len(MUTANTS) > 500
     assert MISSED.keys() <= ALL.keys()
 
 

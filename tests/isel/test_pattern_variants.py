@@ -83,12 +83,17 @@ def copied(text: str) -> str:
     )
 
 
-VARIANTS: tuple[Callable[[str], str], ...] = (
-    acquiring, asking, fenced, addressed, inverted, counted, copied,
-)  # fmt: skip
+def other_words(text: str) -> str:
+    """All variants that order no more than the kernel does."""
+    for variant in (asking, addressed, inverted, counted, copied):
+        text = variant(text)
+    return text
 
 
-@pytest.mark.parametrize("variant", VARIANTS, ids=lambda v: v.__name__)
+VARIANTS = (acquiring, asking, fenced, addressed, inverted, counted, copied, other_words)
+
+
+@pytest.mark.parametrize("variant", (acquiring, fenced, other_words), ids=lambda v: v.__name__)
 def test_a_right_kernel_stays_right(variant: Callable[[str], str]):
     said = {}
     for name, kernel in CLEAN.items():
@@ -112,13 +117,6 @@ def test_ptxas_takes_a_variant(variant: Callable[[str], str], tmp_path: Path):
     command = [str(ptxas), "-arch", "sm_100a", str(source), "-o", str(tmp_path / "k.cubin")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
-
-
-def other_words(text: str) -> str:
-    """All variants that order no more than the kernel does."""
-    for variant in (asking, addressed, inverted, counted, copied):
-        text = variant(text)
-    return text
 
 
 SOME = [mutant for name, mutant in ALL.items() if name not in MISSED][::5]
