@@ -172,6 +172,83 @@ WAIT:
 )
 """What is copied into tensor memory is committed, waited for and read."""
 
+SECOND_SHAPE = kernel(
+    PROLOGUE
+    + """
+    @%p2 bra WAIT;
+    $mma [%r3], %rd1, %rd2, $idesc, 0;
+    $commit [full];
+TURN:
+    mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 %p4, [full], 0;
+    @!%p4 bra TURN;
+    $after;
+    $mma [%r3], %rd1, %rd2, 134479888, 1;
+    $commit [done];
+WAIT:
+    $try %p5, [done], 0;
+    @!%p5 bra WAIT;
+    $after;
+    $load {%r22, %r23}, [%r5];
+    $loaded;
+"""
+    + EPILOGUE
+)
+"""N = 32, then N = 16 on the same accumulator, which is no pipeline and so is waited for."""
+
+COPIED_AGAIN = kernel(
+    PROLOGUE
+    + """
+    @%p2 bra WAIT;
+    add.s32 %r6, %r3, 32;
+    tcgen05.cp.cta_group::1.128x256b [%r6], %rd1;
+    $mma [%r3], [%r6], %rd2, $idesc, 0;
+    $commit [full];
+TURN:
+    $try %p4, [full], 0;
+    @!%p4 bra TURN;
+    $after;
+    tcgen05.cp.cta_group::1.128x256b [%r6], %rd2;
+    $mma [%r3], [%r6], %rd2, $idesc, 1;
+    $commit [done];
+WAIT:
+    $try %p5, [done], 0;
+    @!%p5 bra WAIT;
+    $after;
+    $load {%r22, %r23}, [%r5];
+    $loaded;
+"""
+    + EPILOGUE
+)
+"""The next A is copied over the last one when the MMA that reads it is complete."""
+
+IN_TURN = kernel(
+    PROLOGUE
+    + """
+    add.s32 %r6, %r3, 32;
+    @%p2 bra SECOND;
+    tcgen05.cp.cta_group::1.128x256b [%r6], %rd1;
+    $before;
+    mbarrier.arrive.relaxed.cluster.shared::cta.b64 _, [full];
+SECOND:
+    setp.ne.u32 %p3, %r1, 32;
+    @%p3 bra WAIT;
+TURN:
+    mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 %p4, [full], 0;
+    @!%p4 bra TURN;
+    $after;
+    $mma [%r3], [%r6], %rd2, $idesc, 0;
+    $commit [done];
+WAIT:
+    $try %p5, [done], 0;
+    @!%p5 bra WAIT;
+    $after;
+    $load {%r22, %r23}, [%r5];
+    $loaded;
+"""
+    + EPILOGUE
+)
+"""Pattern 3 to the letter: one thread copies, another one multiplies."""
+
 CLEAN = {
     name.lower(): text
     for name, text in list(globals().items())

@@ -99,4 +99,47 @@ COMPLETION = {
         "    $commit [done];\n    tcgen05.cp.cta_group::1.128x256b [%r6], %rd1;", "tcgen05.cp"),
 }  # fmt: skip
 
-MISTAKES = {**HANDOVER, **COMPLETION}
+_RELAXED = "mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64"
+
+PIPELINES = {
+    "another shape at once": Mistake(
+        "tcgen05.mma/not-pipelined", s.SECOND_SHAPE,
+        f"TURN:\n    {_RELAXED} %p4, [full], 0;\n    @!%p4 bra TURN;\n    $after;",
+        "TURN:\n\n\n", "$mma", at_nth=1),
+    "another shape behind the wrong wait": Mistake(
+        "tcgen05.mma/not-pipelined", s.SECOND_SHAPE, "%p4, [full], 0;", "%p4, [full], 1;", "$mma",
+        at_nth=1),
+    "another shape without a fence": Mistake(
+        _AFTER, s.SECOND_SHAPE, "    bra TURN;\n    $after;".replace("    bra", "bra"),
+        "bra TURN;\n", "$mma", at_nth=1),
+    "copied while it is read": Mistake(
+        "tcgen05.cp/not-pipelined", s.COPIED_AGAIN,
+        "TURN:\n    $try %p4, [full], 0;\n    @!%p4 bra TURN;\n    $after;", "TURN:\n\n\n",
+        "tcgen05.cp", at_nth=1),
+    "copied behind the MMA": Mistake(
+        "tcgen05.cp/not-pipelined", s.IN_TURN, "    $mma [%r3], [%r6], %rd2, $idesc, 0;",
+        "    $mma [%r3], [%r6], %rd2, $idesc, 0;"
+        " tcgen05.cp.cta_group::1.128x256b [%r6], %rd1;", "$mma"),
+    "copied by one, multiplied by another, at once": Mistake(
+        "tcgen05.mma/unordered", s.IN_TURN,
+        f"TURN:\n    {_RELAXED} %p4, [full], 0;\n    @!%p4 bra TURN;\n    $after;",
+        "TURN:\n\n\n    $after;", "$mma"),
+    "two issuers at once": Mistake(
+        "tcgen05.mma/unordered", k.TWO_ISSUERS,
+        "TURN:\n    $try %p4, [full], 0;\n    @!%p4 bra TURN;", "TURN:\n\n", "$mma",
+        at_nth=1),
+    "two issuers without a fence before": Mistake(
+        _BEFORE, k.TWO_ISSUERS, "    $before;\n    $arrive [full];", "\n    $arrive [full];",
+        "$arrive [full]"),
+    "a flag without a fence before": Mistake(
+        _BEFORE, k.FLAG, "    $before;\n    st.relaxed", "\n    st.relaxed", "st.relaxed"),
+    "a flag without a fence after": Mistake(
+        _AFTER, k.FLAG, "bra TURN;\n    $after;", "bra TURN;\n", "$mma", at_nth=1),
+    "a copy without a fence after": Mistake(
+        _AFTER, s.IN_TURN, "bra TURN;\n    $after;", "bra TURN;\n", "$mma"),
+    "A is stored while it is multiplied": Mistake(
+        "tcgen05.st/before-completion", k.A_IN_TENSOR_MEMORY, "WAIT:\n",
+        "WAIT: $store [%r6], {%r2, %r1}; $stored; AGAIN:\n", "WAIT: "),
+}  # fmt: skip
+
+MISTAKES = {**HANDOVER, **COMPLETION, **PIPELINES}

@@ -180,7 +180,7 @@ def _fenced(report: Report, events: list[Event]) -> None:
         if not any(_met(report, events, taken, role)):
             continue
         if state.news is Status.ENDED:
-            relaxed = _is_relaxed(report, state.source)
+            relaxed = is_relaxed(report, state.source)
             report.add(
                 BEFORE_SYNC,
                 state.source,
@@ -188,7 +188,7 @@ def _fenced(report: Report, events: list[Event]) -> None:
                 got=f"{report.line(taken.index)} uses the columns, and relies on this",
             )
         elif state.news is Status.HANDED_ON and not state.fenced:
-            relaxed = _is_relaxed(report, state.told)
+            relaxed = is_relaxed(report, state.told)
             report.add(
                 AFTER_SYNC,
                 taken.index,
@@ -197,6 +197,6 @@ def _fenced(report: Report, events: list[Event]) -> None:
             )
 
 
-def _is_relaxed(report: Report, index: int) -> bool:
+def is_relaxed(report: Report, index: int) -> bool:
     """Whether an arrival or a wait orders nothing by itself."""
     return report.record(index).form.facts.get("sem") in (Sem.RELAXED, Sem.VOLATILE)

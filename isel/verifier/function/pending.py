@@ -168,10 +168,17 @@ class Pending:
         status, source = self._best(key)
         runs = state.own in (Status.RUNNING, Status.ORDERED)
         if self.operation.commits and runs and status >= Status.ENDED:
-            return State(Status.NOTHING, status, False, event.index, source)
-        if status <= state.news:
+            return State(Status.HANDED_ON, status, False, event.index, source)
+        if status <= state.news or self._is_ambiguous(status, key):
             return state
         return State(state.own, status, False, event.index, source)
+
+    def _is_ambiguous(self, status: Status, key: Said) -> bool:
+        """Whether threads may be told of what is to come, at a barrier that is used again."""
+        if key.what != "barrier" or status >= Status.ENDED:
+            return False
+        waits = (e for e in self.analysis.events(Kind.BARRIER) if e.count == key.number)
+        return len({e.index for e in waits}) > 1
 
     def _best(self, key: Said) -> tuple[Status, int]:
         """The best that is said at a place; of an unknown place, the best there is."""

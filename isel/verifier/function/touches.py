@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from intrinsics.idesc import SCALED_KINDS
 from intrinsics.modifiers import CopyShape, LdStNum, LdStShape
 from isel.verifier.function.events import Event, Kind, tensor_operands
-from isel.verifier.function.values import Place, Value, Where, where
+from isel.verifier.function.matrices import Shape, shape_of
+from isel.verifier.function.values import Place, Where, where
 
 _COLUMNS = {
     LdStShape.S16X64B: 2,
@@ -62,17 +64,18 @@ def spans(event: Event) -> list[Span]:
         case Kind.SHIFT:
             return _span(event.place, _SHIFTED, writes=True)
         case Kind.MULTIPLY:
-            found = _span(event.place, _half(event.count), writes=True)
-            for name, value in tensor_operands(event):
-                if name != "d":
-                    found += _operand(value)
-            return found
+            return [*written_by(event), *read_by(event)]
     return []
 
 
 def touch(one: Event, other: Event) -> bool | None:
     """Whether two events, one of which writes, have columns in common: True, False perhaps."""
-    found = [a.meets(b) for a in spans(one) for b in spans(other)]
+    return meet(spans(one), spans(other))
+
+
+def meet(one: list[Span], other: list[Span]) -> bool | None:
+    """Whether two lists of spans meet."""
+    found = [a.meets(b) for a in one for b in other]
     if True in found:
         return True
     return False if False in found else None
@@ -90,13 +93,33 @@ def _span(place: Where | None, width: int, *, writes: bool) -> list[Span]:
     return [Span(place.base, first, width, writes)]
 
 
-def _operand(value: Value) -> list[Span]:
-    return _span(where(value), 1, writes=False)
+def written_by(event: Event) -> list[Span]:
+    """The accumulator of an MMA."""
+    return _span(event.place, _accumulator(shape_of(event)), writes=True)
 
 
-def _half(count: int | None) -> int:
-    """Columns of an accumulator with `count` columns, should they be packed in pairs."""
-    return max(1, (count or 0) // 2)
+def read_by(event: Event) -> list[Span]:
+    """What an MMA reads in tensor memory beside its accumulator."""
+    shape = shape_of(event)
+    widths = {"a": 12 if shape is not None and shape.k96 else 8}
+    if shape is not None and shape.kind in SCALED_KINDS:
+        widths["sfa"] = max(shape.m // shape.ctas // 32, 1)
+        widths["sfb"] = -(-shape.n // 32)
+    return [
+        span
+        for name, value in tensor_operands(event)
+        if name != "d"
+        for span in _span(where(value), widths.get(name, 1), writes=False)
+    ]
+
+
+def _accumulator(shape: Shape | None) -> int:
+    """Columns of an accumulator; some layouts put halves or quarters of it side by side."""
+    if shape is None:
+        return 1
+    if shape.stationary:
+        return shape.n // {32: 4, 64: 2}.get(shape.m, 1)
+    return shape.n // 2 if shape.m // shape.ctas == 64 and shape.ctas == 2 else shape.n
 
 
 def _width(event: Event) -> int:
