@@ -142,4 +142,12 @@ PIPELINES = {
         "WAIT: $store [%r6], {%r2, %r1}; $stored; AGAIN:\n", "WAIT: "),
 }  # fmt: skip
 
-MISTAKES = {**HANDOVER, **COMPLETION, **PIPELINES}
+FREEING = {
+    "no barrier before freeing": Mistake(
+        "tcgen05.dealloc/in-use", k.TILE, "    bar.sync 0;\n    @%p1 bra END;",
+        "\n    @%p1 bra END;", "$dealloc"),
+    "no named barrier before freeing": Mistake(
+        "tcgen05.dealloc/in-use", k.NAMED_BARRIERS, "    bar.sync 3, 160;", "", "$dealloc"),
+}  # fmt: skip
+
+MISTAKES = {**HANDOVER, **COMPLETION, **PIPELINES, **FREEING}

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from intrinsics.findings import Severity
 from intrinsics.modifiers import Sem
 from isel.verifier.function.events import Event, Kind, sets_flag
-from isel.verifier.function.pending import Operation, Pending, Status
+from isel.verifier.function.pending import RUNS, Operation, Pending, Status
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
 from isel.verifier.function.rule import FunctionRule
@@ -150,7 +150,7 @@ def _told_too_early(report: Report, events: list[Event]) -> None:
     """Who comes to the columns was told of an arrival, and not of the end."""
     pending = Pending(report.analysis, _operation(events))
     for role, taken, state in pending.met(_concerns(events)):
-        if state.news not in (Status.RUNNING, Status.ORDERED) or state.source < 0:
+        if state.news not in RUNS or state.source < 0:
             continue
         for event in _met(report, events, taken, role):
             certain = touch(event, taken) is True

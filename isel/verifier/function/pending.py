@@ -22,6 +22,7 @@ from isel.verifier.function.events import Event, Kind, reads_flag, sets_flag
 from isel.verifier.function.order import barriers_by_site, idle_waits
 from isel.verifier.function.roles import Analysis, Role
 from isel.verifier.function.values import Where
+from isel.ways import reach
 
 
 class Status(IntEnum):
@@ -32,6 +33,10 @@ class Status(IntEnum):
     ORDERED = 2  # still running, behind tcgen05.fence::before_thread_sync
     ENDED = 3
     HANDED_ON = 4  # ended, and fenced; or by tcgen05.commit, which does both
+
+
+RUNS = (Status.RUNNING, Status.ORDERED)
+"""Not complete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,10 @@ class Said:
         return self.what == other.what and self.place.meets(other.place)
 
 
+_ANY_BARRIER = Said("barrier", -2)
+"""A barrier whose number is not known."""
+
+
 @dataclass(frozen=True, slots=True)
 class Operation:
     """An asynchronous operation: what issues it, what completes it in its own thread.
@@ -84,7 +93,7 @@ class Pending:
         self.operation = operation
         self.said: dict[Said, dict[Status, int]] = {}
         self._sites = barriers_by_site(analysis)
-        self._idle = [idle_waits(role) for role in analysis.roles]
+        self._deaf = [idle_waits(role) | _before(role, operation) for role in analysis.roles]
         self._grown = True
         while self._grown:
             self._grown = False
@@ -127,26 +136,26 @@ class Pending:
                 self._tell(_place("mbarrier", event), self._committed(state), event)
             case Kind.ARRIVE:
                 self._tell(_place("mbarrier", event), _says(state), event)
-            case Kind.DONE if event.index not in self._idle[role]:
-                return self._hear(state, _place("mbarrier", event), event)
+            case Kind.DONE:
+                return self._hear(role, state, _place("mbarrier", event), event)
             case Kind.BARRIER | Kind.BARRIER_ARRIVE | Kind.WARP_SYNC:
                 key = self._barrier(role, event)
                 self._tell(key, _says(state), event)
                 if event.kind is not Kind.BARRIER_ARRIVE:
-                    return self._hear(state, key, event)
+                    return self._hear(role, state, key, event)
             case _:
-                return self._flag(state, event)
+                return self._flag(role, state, event)
         return state
 
-    def _flag(self, state: State, event: Event) -> State:
+    def _flag(self, role: int, state: State, event: Event) -> State:
         if sets_flag(event):
             self._tell(_place("flag", event), _says(state), event)
         if reads_flag(event):
-            return self._hear(state, _place("flag", event), event)
+            return self._hear(role, state, _place("flag", event), event)
         return state
 
     def _committed(self, state: State) -> Status:
-        runs = state.own in (Status.RUNNING, Status.ORDERED)
+        runs = state.own in RUNS
         return Status.HANDED_ON if runs and self.operation.commits else _says(state)
 
     def _barrier(self, role: int, event: Event) -> Said:
@@ -154,7 +163,7 @@ class Pending:
             return Said("warp", role)
         if event.index in self._sites:
             return Said("record", event.index)
-        return Said("barrier", event.count if event.count is not None else -2)
+        return Said("barrier", event.count) if event.count is not None else _ANY_BARRIER
 
     def _tell(self, key: Said, status: Status, event: Event) -> None:
         if status is Status.NOTHING:
@@ -164,9 +173,11 @@ class Pending:
             said[status] = event.index
             self._grown = True
 
-    def _hear(self, state: State, key: Said, event: Event) -> State:
+    def _hear(self, role: int, state: State, key: Said, event: Event) -> State:
+        if event.index in self._deaf[role]:
+            return state
         status, source = self._best(key)
-        runs = state.own in (Status.RUNNING, Status.ORDERED)
+        runs = state.own in RUNS
         if self.operation.commits and runs and status >= Status.ENDED:
             return State(Status.HANDED_ON, status, False, event.index, source)
         if status <= state.news or self._is_ambiguous(status, key):
@@ -192,8 +203,33 @@ class Pending:
         return best
 
 
+def _before(role: Role, operation: Operation) -> set[int]:
+    """Records of a warp that it comes to before it issues the operation, and never behind it:
+    what is heard there is about something else."""
+    first: dict[int, int] = {}
+    for node, events in role.walker.events.items():
+        issues = [e.index for e in events if operation.starts(e)]
+        if issues:
+            first[node] = min(issues)
+    if not first or len(role.warps) > 1:
+        return set()
+    ways = role.walker.flow.ways()
+    back: list[list[int]] = [[] for _ in ways]
+    for node, targets in enumerate(ways):
+        for target in targets:
+            back[target].append(node)
+    behind = reach(ways, [to for node in first for to in ways[node]])
+    ahead = reach(back, first) - behind
+    return {
+        e.index
+        for node in ahead
+        for e in role.walker.events.get(node, ())
+        if e.index < first.get(node, e.index + 1)
+    }
+
+
 def _is_unknown(key: Said) -> bool:
-    return key.what in ("mbarrier", "flag") and key.place is None
+    return key.place is None if key.what in ("mbarrier", "flag") else key == _ANY_BARRIER
 
 
 def _place(what: str, event: Event) -> Said:

@@ -16,7 +16,7 @@ from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.handover import AFTER_SYNC, BEFORE_SYNC, is_relaxed
 from isel.verifier.function.matrices import shape_of
 from isel.verifier.function.order import before_all
-from isel.verifier.function.pending import Operation, Pending, State, Status
+from isel.verifier.function.pending import RUNS, Operation, Pending, State, Status
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
 from isel.verifier.function.rule import FunctionRule
@@ -26,7 +26,6 @@ _SECTION = "tcgen05, Pipelined tcgen05 Instructions"
 _TRACKED = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT)
 _MOVES = (Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
 _TOUCHES = (*_TRACKED, *_MOVES)
-_RUNS = (Status.RUNNING, Status.ORDERED)
 
 NOT_PIPELINED = FunctionRule(
     "{op}/not-pipelined",
@@ -157,7 +156,7 @@ def _follow(
     pending = _pending(report, group, ends)
     for role, event, state in pending.met(lambda e: e.index in concerned and e.kind in _TOUCHES):
         own = set(role.warps) <= {warp for warp, _ in report.analysis.sites[group[0].index]}
-        if state.own in _RUNS or (state.news in _RUNS and not own):
+        if state.own in RUNS or (state.news in RUNS and not own):
             report.add(
                 OPERAND_RUNNING if event.kind in _MOVES else NOT_PIPELINED,
                 event.index,
@@ -175,7 +174,7 @@ def _turn(report: Report, group: list[Event], other: list[Event]) -> None:
     for role, event, state in pending.met(lambda e: e.index in concerned and e.kind in _TRACKED):
         if state.news is Status.NOTHING:
             _unordered(report, group, other, event)
-        elif state.news in _RUNS and not pipelined:
+        elif state.news in RUNS and not pipelined:
             report.add(
                 NOT_PIPELINED,
                 event.index,
