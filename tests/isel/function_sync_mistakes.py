@@ -40,6 +40,19 @@ HANDOVER = {
         "tcgen05.ld/no-wait", k.PERSISTENT, "    $loaded;", "", "$load", perhaps=True),
     "all results are used": Mistake(
         "tcgen05.ld/no-wait", s.USED_AT_ONCE, "    $loaded;", "", "$load", perhaps=True),
+    # ---- order -------------------------------------------------------------------------------
+    "multiplied while it is loaded": Mistake(
+        "tcgen05.mma/unordered", k.LOAD_THEN_MMA,
+        "BACK:\n    mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 %p4, [back], 0;\n"
+        "    @!%p4 bra BACK;", "BACK:\n\n", "$mma", also=("tcgen05.st/before-completion",)),
+    "multiplied while it is stored": Mistake(
+        "tcgen05.mma/unordered", k.A_IN_TENSOR_MEMORY,
+        "    bar.sync 0;\n    $after;\n    @%p2 bra WAIT;",
+        "\n    $after;\n    @%p2 bra WAIT;", "$mma"),
+    "nobody waits for the accumulator": Mistake(
+        "tcgen05.mma/unordered", k.PERSISTENT,
+        "TAKEN:\n    $try %p13, [%r37], %r32;\n    @!%p13 bra TAKEN;", "TAKEN:\n\n", "$mma",
+        also=("tcgen05.mma/unordered",)),
     # ---- tcgen05.fence -----------------------------------------------------------------------
     "no fence before the arrival": Mistake(
         _BEFORE, k.LOAD_THEN_MMA, "    $before;\n    $arrive [back];", "\n    $arrive [back];",

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from intrinsics.findings import Severity
 from intrinsics.modifiers import Sem
 from isel.verifier.function.events import Event, Kind, sets_flag
+from isel.verifier.function.order import may_be_before
 from isel.verifier.function.pending import RUNS, Operation, Pending, Status
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
@@ -55,7 +56,15 @@ AFTER_SYNC = FunctionRule(
     expected="tcgen05.fence::after_thread_sync between the wait and the access",
     hint="the wait; tcgen05.fence::after_thread_sync; the access",
 )
-RULES = (LOAD_RUNNING, STORE_RUNNING, BEFORE_SYNC, AFTER_SYNC)
+UNORDERED = FunctionRule(
+    "{op}/unordered",
+    "columns that other warps load or store are used, and nothing orders the threads",
+    _PATTERNS,
+    expected="a barrier or an mbarrier that the other warps arrive at, with fences around it",
+    hint="tcgen05.wait::ld or ::st; tcgen05.fence::before_thread_sync; the arrival; the wait; "
+    "tcgen05.fence::after_thread_sync; the access",
+)
+RULES = (LOAD_RUNNING, STORE_RUNNING, BEFORE_SYNC, AFTER_SYNC, UNORDERED)
 
 
 def check(report: Report) -> None:
@@ -175,10 +184,11 @@ def _fenced(report: Report, events: list[Event]) -> None:
     """Who comes to columns of another thread does so between two fences."""
     pending = Pending(report.analysis, _operation(events))
     for role, taken, state in pending.met(_concerns(events)):
-        if taken.kind is Kind.DEALLOC or state.source < 0:
+        met = list(_met(report, events, taken, role))
+        if met and state.news is Status.NOTHING and not state.old:
+            _unordered(report, pending, role, taken, met, state.own)
+        if not met or taken.kind is Kind.DEALLOC or state.source < 0:
             continue  # dealloc is no asynchronous operation
-        if not any(_met(report, events, taken, role)):
-            continue
         if state.news is Status.ENDED:
             relaxed = is_relaxed(report, state.source)
             report.add(
@@ -195,6 +205,37 @@ def _fenced(report: Report, events: list[Event]) -> None:
                 severity=Severity.ERROR if relaxed else None,
                 got=f"{role} heard of it at {report.line(state.told)}, and no fence follows",
             )
+
+
+def _unordered(
+    report: Report, pending: Pending, role: Role, taken: Event, met: list[Event], own: Status
+) -> None:
+    """Nobody told who comes to the columns that the other warps are through."""
+    if taken.kind is Kind.DEALLOC or _is_known(report, taken, met):
+        return  # rules of their own
+    certain = {e.index for e in met if touch(e, taken)}
+    if certain and not may_be_before(
+        report.analysis, taken, lambda e: e.index in certain and e.kind in _WAITS, mine=role
+    ):
+        got = f"{role} can come here at any time; {report.line(min(certain))} touches them too"
+        report.add(UNORDERED, taken.index, got=got)
+    elif _comes_again(report, role, taken) or (certain and own is not Status.NOTHING):
+        for unheard in pending.never_heard(role)[:1]:
+            got = f"nobody waits for mbarrier {unheard}, where the others say that they are through"
+            report.add(UNORDERED, taken.index, got=got)
+
+
+def _is_known(report: Report, taken: Event, met: list[Event]) -> bool:
+    """Whether what is wrong was found where the MMA is to be complete."""
+    indices = {e.index for e in (taken, *met)}
+    return any(
+        index in indices and name.endswith(("/before-completion", "/no-commit"))
+        for name, index in report.findings
+    )
+
+
+def _comes_again(report: Report, role: Role, event: Event) -> bool:
+    return event.index in report.analysis.repeated[role.warps[0]]
 
 
 def is_relaxed(report: Report, index: int) -> bool:

@@ -188,6 +188,30 @@ def before_all(
     return before
 
 
+def may_be_before(
+    analysis: Analysis, event: Event, others: Callable[[Event], bool], *, mine: Role
+) -> bool:
+    """Whether something might make an event of a role come before all `others`, in some phase.
+
+    That is so where a thread arrives or commits somewhere behind the event, and nobody comes to one
+    of the others without having waited there.
+    """
+    gates = {_Gate(e.place, commits=True) for e in analysis.events(Kind.ASK) if e.place is not None}
+    sites = barriers_by_site(analysis)
+    gates |= {
+        _Gate(barrier=e.count, site=e.index if e.index in sites else None)
+        for e in analysis.events(Kind.BARRIER)
+    }
+    gates |= {
+        _Gate(flag=e.place)
+        for e in analysis.events(Kind.STRONG_LOAD, Kind.SHARED_STORE)
+        if reads_flag(e) and e.place is not None
+    }
+    return any(
+        gate.is_behind(mine, event) and not gate.is_skipped(analysis, others) for gate in gates
+    )
+
+
 def _in_one_warp(
     analysis: Analysis,
     among: set[int],
@@ -219,11 +243,13 @@ class _Gate:
     flag: Where | None = None
     barrier: int | None = None
     site: int | None = None
+    commits: bool = False
 
     def arrives(self, event: Event) -> bool:
         """Whether a thread says here that it has come so far."""
         if self.mbarrier is not None:
-            return event.kind is Kind.ARRIVE and event.place == self.mbarrier
+            kinds = (Kind.ARRIVE, Kind.COMMIT) if self.commits else (Kind.ARRIVE,)
+            return event.kind in kinds and event.place == self.mbarrier
         if self.flag is not None:
             return sets_flag(event) and event.place == self.flag
         return (event.kind is Kind.BARRIER_ARRIVE and self._is_barrier(event)) or self.waits(event)
@@ -238,6 +264,18 @@ class _Gate:
 
     def _is_barrier(self, event: Event) -> bool:
         return event.index == self.site if self.site is not None else event.count == self.barrier
+
+    def is_behind(self, role: Role, event: Event) -> bool:
+        """Whether threads of a role come to arrive here after an event."""
+        found: set[int] = set()
+
+        def step(behind: bool, other: Event) -> bool:
+            if behind and self.arrives(other):
+                found.add(other.index)
+            return behind or other.index == event.index
+
+        role.walker.walk(False, step)
+        return bool(found)
 
     def is_skipped(self, analysis: Analysis, others: Callable[[Event], bool]) -> bool:
         """Whether a thread comes to one of the others without having waited."""

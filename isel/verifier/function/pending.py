@@ -44,7 +44,8 @@ class State:
     """What a thread knows: of what it issued itself, and what it was told.
 
     `fenced` says that tcgen05.fence::after_thread_sync came after the news, `told` is the record
-    where they were heard, `source` the one where they were said.
+    where they were heard, `source` the one where they were said; `old` says that there were news
+    before the last access, which are no news any more.
     """
 
     own: Status = Status.NOTHING
@@ -52,6 +53,11 @@ class State:
     fenced: bool = False
     told: int = -1
     source: int = -1
+    old: bool = False
+
+    def used(self) -> State:
+        """As it is behind an access that relied on it."""
+        return State(self.own, old=self.old or self.news is not Status.NOTHING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +121,39 @@ class Pending:
             ) -> State:
                 if concerns(event):
                     found[event.index, state] = event
-                    state = State(state.own)
+                    state = state.used()
                 return self._step(number, state, event)
 
             role.walker.walk(State(), step)
             for (_, state), event in found.items():
                 yield role, event, state
+
+    def tells(self, role: int, event: Event) -> bool:
+        """Whether a thread of a role hears at an event that the operation has ended."""
+        if event.kind in (Kind.ASK, Kind.DONE):
+            key = _place("mbarrier", event)
+        elif event.kind is Kind.BARRIER:
+            key = self._barrier(role, event)
+        elif reads_flag(event):
+            key = _place("flag", event)
+        else:
+            return False
+        return event.index not in self._deaf[role] and self._best(key)[0] >= Status.ENDED
+
+    def never_heard(self, role: Role) -> list[Where]:
+        """The mbarriers that tell of the end and that nobody waits for, if a role hears of it in
+        none of its loops."""
+        number = self.analysis.roles.index(role)
+        repeated = self.analysis.repeated[role.warps[0]]
+        if any(e.index in repeated and self.tells(number, e) for e in role.events()):
+            return []
+        asked = [e.place for e in self.analysis.events(Kind.ASK)]
+        return [
+            key.place
+            for key, said in self.said.items()
+            if key.place is not None and key.what == "mbarrier" and max(said) >= Status.ENDED
+            if not any(place is None or place.meets(key.place) for place in asked)
+        ]
 
     def _step(self, role: int, state: State, event: Event) -> State:
         if self.operation.starts(event):
