@@ -322,7 +322,7 @@ MISTAKES = {
     "a barrier for odd threads": Mistake(
         "bar.sync/aligned", k.WARPGROUPS, "    bar.sync 0;\n    @%p1",
         "    and.b32 %r40, %r1, 1; setp.eq.u32 %p9, %r40, 0; @%p9 bar.sync 0;\n    @%p1",
-        "@%p9 bar.sync"),
+        "@%p9 bar.sync", also=("tcgen05.dealloc/in-use",)),
     "a lane does not wait for its load": Mistake(
         "tcgen05.wait/aligned", k.STORE_LOAD, "    $loaded;",
         "    setp.ne.u32 %p9, %r1, 31; @%p9 $loaded;", "@%p9 $loaded",

@@ -31,6 +31,7 @@ from isel.verifier.function import (
     proxies,
     publication,
     registers,
+    scales,
 )
 from isel.verifier.function.callees import Callees, callee, calls
 from isel.verifier.function.report import Report
@@ -47,6 +48,8 @@ CHECKS: tuple[Callable[[Report], None], ...] = (
     collectors.check,
     columns.check,
     overlaps.check,
+    pipelines.check,
+    scales.check,
     completion.check,
     handover.check,
     pipelines.check,
@@ -67,6 +70,8 @@ RULES: tuple[FunctionRule, ...] = (
     *collectors.RULES,
     *columns.RULES,
     *overlaps.RULES,
+    *pipelines.RULES,
+    *scales.RULES,
     *completion.RULES,
     *handover.RULES,
     *pipelines.RULES,

@@ -77,7 +77,7 @@ def _at(
     if place is None:
         return []
     base, lane, column = place
-    if name in _SCALES:
+    if name in SCALES:
         lane &= 0x3FFF  # programs keep the scale factor's id in the upper two bits
     shifted = lanes << max(lane, 0) & ALL_LANES if lanes != ALL_LANES else lanes
     return [Region(name, base, lane, shifted, column, count, writes)]
@@ -150,7 +150,8 @@ def _shape_name(event: Event) -> str:
 
 # ---- mma -------------------------------------------------------------------------------------
 
-_SCALES = ("scale A", "scale B")
+SCALES = ("scale A", "scale B")
+"""Names of the regions of scale factors."""
 
 
 def _multiplied(event: Event) -> Iterator[Region]:
