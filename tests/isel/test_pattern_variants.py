@@ -93,7 +93,7 @@ def other_words(text: str) -> str:
 VARIANTS = (acquiring, asking, fenced, addressed, inverted, counted, copied, other_words)
 
 
-@pytest.mark.parametrize("variant", (acquiring, fenced, other_words), ids=lambda v: v.__name__)
+@pytest.mark.parametrize("variant", [acquiring, fenced, other_words], ids=lambda v: v.__name__)
 def test_a_right_kernel_stays_right(variant: Callable[[str], str]):
     said = {}
     for name, kernel in CLEAN.items():
