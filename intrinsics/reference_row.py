@@ -20,6 +20,7 @@ from intrinsics.row import (
     Guard,
     Literal,
     Llvm,
+    Numbers,
     Operand,
     Row,
     Rule,
@@ -114,6 +115,10 @@ def _operand(operand: Operand) -> str:
         named = f"of type {type_.ptx}"
     numbers = operand.numbers
     limits = "" if isinstance(numbers, By) or str(numbers) == "any integer" else f"; {numbers}"
+    if isinstance(numbers, Numbers) and numbers.ptxas_accepts:
+        limits += f" (rule {numbers.rule}; ptxas accepts others)"
+    if operand.distinct:
+        limits += "; no register twice (rule repeated-register; ptxas refuses it late)"
     return f"{operand.access.value}s, {operand.kind.value}, {named}{limits}"
 
 
@@ -126,7 +131,7 @@ def _intrinsics(row: Row) -> Iterator[str]:
     yield "| LLVM intrinsic | arguments | result |"
     yield "|---|---|---|"
     for pattern in row.llvm:
-        name = f"`llvm.nvvm.{_pattern_name(row, pattern)}`"
+        name = f"`llvm.nvvm.{_pattern_name(row, pattern)}`" + " (nvgen's own)" * pattern.own
         yield f"| {name} | {_arguments(pattern)} | {_result(pattern)} |"
     yield ""
     yield from _codes(row)

@@ -578,7 +578,8 @@ class Llvm:
     (where one text may stand for several facts).  `args` lists, in order, `type:operand`,
     `type#axis` (an immediate that encodes an axis), `type?operand` (an i1 that says whether the
     operand counts) and `type=number` (ignored).  Types are i1…i64, `p` and `pN` for pointers to
-    address space N, `vNi32` and `v*i32` for vectors as long as the operand.
+    address space N, `vNi32` and `v*i32` for vectors as long as the operand.  `own` names are
+    nvgen's, for forms that LLVM 22 does not have.
     """
 
     name: str
@@ -587,6 +588,7 @@ class Llvm:
     given: Facts = field(default_factory=dict)
     holes: Mapping[str, Mapping[str, Fact | Facts]] = field(default_factory=dict)
     codes: Mapping[str, Code] = field(default_factory=dict)
+    own: bool = False
 
 
 class Words(Protocol):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from intrinsics import reference_page
 from intrinsics.catalog import chapters
-from intrinsics.legality import text_of
+from intrinsics.legality import section_of, text_of
 from intrinsics.reference_row import MADE, anchor, ptxas_says
 from intrinsics.row import Row, Rule
 from isel.verifier.descriptors.check import RULES as DESCRIPTOR_RULES
@@ -72,7 +72,7 @@ def _chapter(chapter: str, rows: tuple[Row, ...]) -> Iterator[str]:
 
 def _row_rule(chapter: str, row: Row, rule: Rule) -> str:
     link = f"[{row.head}/{rule.id}]({chapter}.md#{anchor(row.id)})"
-    return f"| {link} | {text_of(rule)} | {row.section} | {ptxas_says(rule)} |"
+    return f"| {link} | {text_of(rule)} | {section_of(row, rule)} | {ptxas_says(rule)} |"
 
 
 if __name__ == "__main__":

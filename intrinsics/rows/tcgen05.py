@@ -91,9 +91,9 @@ ALLOC = Row(
         Llvm("tcgen05.alloc.shared.{cta_group}", "p3:dst, i32:ncols", holes=CG,
              given={"space": Space.SHARED_CTA}),
         Llvm("tcgen05.alloc.exclusive.{cta_group}", "p:dst, i32:ncols", holes=CG,
-             given={"exclusive": Exclusive.EXCLUSIVE}),
+             given={"exclusive": Exclusive.EXCLUSIVE}, own=True),
         Llvm("tcgen05.alloc.exclusive.shared.{cta_group}", "p3:dst, i32:ncols", holes=CG,
-             given={"space": Space.SHARED_CTA, "exclusive": Exclusive.EXCLUSIVE}),
+             given={"space": Space.SHARED_CTA, "exclusive": Exclusive.EXCLUSIVE}, own=True),
     ),
 )
 
@@ -109,7 +109,7 @@ DEALLOC = Row(
     llvm=(
         Llvm("tcgen05.dealloc.{cta_group}", "p6:taddr, i32:ncols", holes=CG),
         Llvm("tcgen05.dealloc.exclusive.{cta_group}", "p6:taddr, i32:ncols", holes=CG,
-             given={"exclusive": Exclusive.EXCLUSIVE}),
+             given={"exclusive": Exclusive.EXCLUSIVE}, own=True),
     ),
 )
 
@@ -259,7 +259,8 @@ def _commits() -> tuple[Llvm, ...]:
     """`tcgen05.commit[.mc][.shared].cgN`; LLVM 22 has no restriction and no width of the mask."""
     return tuple(
         Llvm(f"tcgen05.commit{limit}{mc}{shared}.{{cta_group}}", f"{mbar}:mbar{mask}", holes=CG,
-             given={"restrict": restrict, "multicast": multicast, "space": space})
+             given={"restrict": restrict, "multicast": multicast, "space": space},
+             own=restrict is not None or multicast not in (None, Multicast.CLUSTER))
         for limit, restrict in _RESTRICTIONS
         for mc, mask, multicast in _MASKS
         for shared, mbar, space in (("", "p", None), (".shared", "p3", Space.SHARED_CLUSTER))

@@ -96,10 +96,13 @@ def _with_lanes(
 ) -> list[Llvm]:
     """A multiply of all lanes, and one with a mask: then the name says the CTA group."""
     kind, collectors = numbers
+    own = not kind or tail.endswith(_COLLECTORS[1][0])
     lanes = f"{name}.disable_output_lane.{{cta_group}}{tail}"
+    whole = f"{args}, {kind}i32#cta_group, {collectors}"
+    masked = f"{args}, v*i32:mask, {kind}{collectors}"
     return [
-        Llvm(name + tail, f"{args}, {kind}i32#cta_group, {collectors}", given=given, codes=codes),
-        Llvm(lanes, f"{args}, v*i32:mask, {kind}{collectors}", given=given, holes=CG, codes=codes),
+        Llvm(name + tail, whole, given=given, codes=codes, own=own),
+        Llvm(lanes, masked, given=given, holes=CG, codes=codes, own=own),
     ]
 
 
@@ -134,6 +137,8 @@ _SCALE_NAMES: tuple[tuple[MmaKind, ScaleVec | None, str], ...] = (
     (MmaKind.MXF4NVF4, ScaleVec.X4, ".scale_vec_4x"),
 )
 
+_OWN_SIZES = (ScaleVec.X1, ScaleVec.X2, ScaleVec.X4)
+
 
 def scaled_spellings(sparse: bool) -> list[Llvm]:
     """`tcgen05.mma[.sp].{shared,tensor}.<kind>.block_scale[.blockN]`, and ours."""
@@ -161,6 +166,7 @@ def scaled_spellings(sparse: bool) -> list[Llvm]:
                 f"p6:sfa, p6:sfb, i32#cta_group, {numbers}",
                 given=given,
                 codes=_CODES,
+                own=table or bool(tail) or size in _OWN_SIZES,
             )
         )
     return found
@@ -177,6 +183,7 @@ def stationary_spellings(sparse: bool) -> list[Llvm]:
             given={"a": residency, "cta_group": CtaGroup.ONE}
             | ({} if kind[0] is None else {"kind": kind[0]}),
             codes=_WS_CODES,
+            own=kind[0] is not None,
         )
         for name, a, residency in _RESIDENCIES
         for kind in _KIND_NAMES

@@ -73,6 +73,7 @@ def _spellings() -> tuple[Llvm, ...]:
             f"{{v*{llvm}:r, {llvm}:redval}}",
             given={"shape": shape, "type": type_},
             codes=_CODES,
+            own=True,
         )
         for shape in _SHAPES
         for name, llvm, type_ in _NAMED_TYPES
@@ -122,7 +123,8 @@ LD_SPCOMPRESS = Row(
     llvm=(
         Llvm("tcgen05.ld.spcompress.32x32b.{num}.f32", "p6:taddr, i32#op, i1#abs",
              "{v*i32:mdata, v*float:cdata}",
-             given={"shape": LdStShape.S32X32B, "keep": Compress.TWO_OF_FOUR}, codes=_CODES),
+             given={"shape": LdStShape.S32X32B, "keep": Compress.TWO_OF_FOUR}, codes=_CODES,
+             own=True),
     ),
     simulated=False,
 )
@@ -145,7 +147,8 @@ LD_RED_SPCOMPRESS = Row(
     llvm=(
         Llvm("tcgen05.ld.red.spcompress.32x32b.{num}.f32", "p6:taddr, i32#op, i1#abs, i1#nan",
              "{v*i32:mdata, v*float:cdata, float:redval}",
-             given={"shape": LdStShape.S32X32B, "keep": Compress.TWO_OF_FOUR}, codes=_CODES),
+             given={"shape": LdStShape.S32X32B, "keep": Compress.TWO_OF_FOUR}, codes=_CODES,
+             own=True),
     ),
     simulated=False,
 )

@@ -374,9 +374,9 @@ def _fits(spelling: Spelling, wanted: Mapping[str, Fact], operands: Mapping[str,
 def _has_codes(spelling: Spelling, wanted: Mapping[str, Fact]) -> bool:
     """Whether the numbers that the intrinsic takes can say all that is wanted."""
     return all(
-        any(known is wanted.get(axis) for known in table.values())
-        for axis, table in spelling.pattern.codes.items()
-        if axis not in spelling.facts
+        any(known is wanted.get(a.name) for known in spelling.pattern.codes[a.name].values())
+        for a in arguments(spelling.pattern.args)
+        if a.sign == "#"
     )
 
 

@@ -195,6 +195,11 @@ def test_the_names_of_nvgens_own_are_counted(pattern: str) -> None:
     assert len([name for name in OURS if re.match(pattern, name)]) == COUNTED[pattern]
 
 
+def test_the_rows_say_which_names_are_nvgens_own() -> None:
+    marked = {name for name, s in spellings().items() if s.pattern.own}
+    assert marked == set(OURS)
+
+
 def test_every_name_of_nvgens_own_is_counted() -> None:
     assert sum(COUNTED.values()) == len(OURS)
 

@@ -88,7 +88,7 @@ DISTINCT = 25_000
 DELIBERATE: tuple[Deliberate, ...] = (
     *(
         Deliberate(
-            rf"^{head.replace('.', '[.]')}\.cta_group::\d\.kind::i8\S* .*, %p1, \d+;",
+            rf"^{head.replace('.', '[.]')}\.cta_group::\d\.kind::i8\S* .*, %p1, \w+;",
             f"{head}/{rule}",
             "a scale for D with kind::i8: ptxas takes any and drops it without a word",
         )
@@ -97,15 +97,23 @@ DELIBERATE: tuple[Deliberate, ...] = (
     ),
     *(
         Deliberate(
+            rf"^{head.replace('.', '[.]')}\.cta_group::\d\.kind::ti16\S* .*, %p1, \w+;",
+            f"{head}/scale-d-ti16",
+            "a scale for D with kind::ti16: ptxas takes any and then cannot make code of it",
+        )
+        for head in ("tcgen05.mma", "tcgen05.mma.sp")
+    ),
+    *(
+        Deliberate(
             rf"^{head.replace('.', '[.]')}\.cta_group::1\.kind\S* .*, %p1, (15|16);",
-            f"{head}/immediate-range",
+            f"{head}/zero-mask-number",
             "a small number as a zero-column mask: a scale for D, which .ws does not have",
         )
         for head in ("tcgen05.mma.ws", "tcgen05.mma.ws.sp")
     ),
     Deliberate(
         r"^tcgen05\.commit\S*\.sync_restrict::shared::cta\b",
-        "ptx/unknown-modifier",
+        "tcgen05.commit/sync-restrict-fence",
         "a modifier of fence.proxy.async, which ptxas takes and the manual does not have here",
     ),
 )

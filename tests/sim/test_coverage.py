@@ -63,6 +63,7 @@ NOT_SIMULATED_PARTS = {
     ("tcgen05.dealloc", "exclusive"): "sizes and competition of exclusive allocations",
     ("tcgen05.mma", "block_scale"): "scale factors: their layout in tensor memory",
     ("tcgen05.mma", "ashift"): "rows of A shifted",
+    ("tcgen05.mma", "decompress"): "B through a look-up table",
     ("tcgen05.mma", "collector_b"): "B kept in a collector",
     ("tcgen05.mma", "mask"): "lanes of D that are not written",
     ("mbarrier.init", "layout"): "mbarriers of another layout, which new machines have",
