@@ -50,6 +50,20 @@ def operand_problems(
         if operand is not None:
             for problem in _Place(facts, operand, classes, space_of).problems(op):
                 yield replace(problem, subject=operand.name)
+    yield from _shared_registers(form, ops)
+
+
+def _shared_registers(form: Form, ops: Sequence[Op]) -> Iterator[Problem]:
+    """Registers that stand in two operands whose registers must all differ."""
+    seen: dict[int, str] = {}
+    for operand, op in zip(form.operands, ops, strict=True):
+        if operand is None or not operand.distinct:
+            continue
+        registers = {part for part in (op if isinstance(op, tuple) else (op,)) if type(part) is int}
+        for first in sorted({seen[reg] for reg in registers if reg in seen}):
+            text = f"a register stands in {first} and in {operand.name}"
+            yield Problem("repeated-register", text, text, "a register once", operand.name)
+        seen.update(dict.fromkeys(registers, operand.name))
 
 
 class PlainFit:

@@ -192,7 +192,7 @@ class Operand:
     symbols: bool = False  # `symbol+4` may stand for a number
     specials: bool = False  # a special register may stand here
     wide: bool = False  # an address whose register has 32 or 64 bits
-    distinct: bool = False  # no register twice in a vector
+    distinct: bool = False  # no register twice, in a vector and among all such operands
     within: Space | None = None  # the space of a symbol where the address is generic
     stored: bool = False  # an address that is written
     bare: bool = False  # an address without an offset
@@ -213,9 +213,18 @@ class Operand:
         return self.numbers.of(facts) if isinstance(self.numbers, By) else self.numbers
 
 
-def result(name: str, type: OperandType, *, sink: bool = False, widened: bool = False) -> Operand:
+def result(
+    name: str,
+    type: OperandType,
+    *,
+    sink: bool = False,
+    widened: bool = False,
+    distinct: bool = False,
+) -> Operand:
     """A register that the instruction writes."""
-    return Operand(name, Kind.REGISTER, type, Access.WRITE, sink=sink, widened=widened)
+    return Operand(
+        name, Kind.REGISTER, type, Access.WRITE, sink=sink, widened=widened, distinct=distinct
+    )
 
 
 def predicate_result(name: str, *, sink: bool = False) -> Operand:

@@ -68,7 +68,8 @@ CG = {"cta_group": {"cg1": CtaGroup.ONE, "cg2": CtaGroup.TWO}}
 COLUMNS = Numbers(32, 512, multiple=32, power_of_two=True)
 """Columns of an allocation: a power of 2 in 32..512."""
 
-_NCOLS = By("exclusive", {Exclusive.EXCLUSIVE: Numbers(multiple=32, nonzero=True)}, COLUMNS)
+_EXCLUSIVE_COLUMNS = Numbers(high=(1 << 32) - 1, multiple=32, nonzero=True)
+_NCOLS = By("exclusive", {Exclusive.EXCLUSIVE: _EXCLUSIVE_COLUMNS}, COLUMNS)
 
 _WARP = Effect.CONVERGENT | Effect.ALIGNED
 _ALLOCATES = Effects(_WARP | Effect.WRITES_MEMORY | Effect.BARRIER, IssueScope.WARP)

@@ -89,7 +89,7 @@ LD_RED = Row(
           "type": (ScalarType.F32, ScalarType.U32, ScalarType.S32)},
     operands=(
         vector("r", ScalarType.B32, per(num=_TIMES), Access.WRITE, distinct=True),
-        result("redval", ScalarType.B32),
+        result("redval", ScalarType.B32, distinct=True),
         tensor_address("taddr"),
         number("half_split"),
     ),
@@ -137,7 +137,7 @@ LD_RED_SPCOMPRESS = Row(
     operands=(
         vector("mdata", ScalarType.B32, per(num=_INDEX_WORDS), Access.WRITE, distinct=True),
         vector("cdata", ScalarType.B32, per(num=_HALVES), Access.WRITE, distinct=True),
-        result("redval", ScalarType.B32),
+        result("redval", ScalarType.B32, distinct=True),
         tensor_address("taddr"),
     ),
     section="tcgen05.ld",

@@ -67,6 +67,29 @@ def messages(statements: str, target: str = "sm_100a", ptx: str = NEWEST) -> lis
     return [f.message for f in verdicts(statements, target, ptx)]
 
 
+REPEATED = [
+    "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r1, %r1}, [%r4];",
+    "tcgen05.ld.red.sync.aligned.32x32b.x2.min.f32 {%r1, %r2}, %r2, [%r4];",
+    "tcgen05.ld.spcompress.sync.aligned.32x32b.x4.max.sp::2:4.f32.b2 {%r1}, {%r1, %r2}, [%r4];",
+    "tcgen05.ld.red.spcompress.sync.aligned.32x32b.x4.max.sp::2:4.f32.b2 "
+    "{%r1}, {%r2, %r3}, %r3, [%r4];",
+]
+
+
+@pytest.mark.parametrize("statement", REPEATED)
+def test_no_register_gets_two_results(statement: str):
+    """ptxas refuses it too, as it generates code; the address may be one of the results."""
+    assert [f.rule.partition("/")[2] for f in verdicts(statement, "sm_107a")] == [
+        "repeated-register"
+    ]
+    _need_ptxas()
+    assert "C7308" in "".join(ptxas.assemble(statement, "sm_107a", NEWEST))
+    apart = re.sub(r"\{%r1, %r1\}", "{%r1, %r7}", statement)
+    apart = re.sub(r"\}, %r\d,", "}, %r7,", apart).replace("{%r1}, {%r1", "{%r7}, {%r1")
+    assert verdicts(apart, "sm_107a") == []
+    assert verdicts(apart.replace("[%r4]", "[%r1]"), "sm_107a") == []
+
+
 # ---- the ladder ------------------------------------------------------------------------------
 
 
@@ -181,6 +204,93 @@ LADDER: list[tuple[str, str, str]] = [
         "sm_100a",
     ),
     (
+        "Shape 64x128b requires multicast warpx2_01_23 or warpx2_02_13 for tcgen05.cp Op",
+        "tcgen05.cp.cta_group::1.64x128b [%r1], %rd1;",
+        "sm_100a",
+    ),
+    (
+        "Shape 64x128b requires multicast warpx2_01_23 or warpx2_02_13 for tcgen05.cp Op",
+        "tcgen05.cp.cta_group::2.64x128b.warpx4 [%r1], %rd1;",
+        "sm_103f",
+    ),
+    (
+        "Shape 32x128b requires multicast warpx4 for tcgen05.cp Op",
+        "tcgen05.cp.cta_group::1.32x128b [%r1], %rd1;",
+        "sm_110a",
+    ),
+    (
+        "Shape 32x128b requires multicast warpx4 for tcgen05.cp Op",
+        "tcgen05.cp.cta_group::1.32x128b.warpx2::02_13.b8x16.b4x16_p64 [%r1], %rd1;",
+        "sm_100a",
+    ),
+    (
+        "only shapes 64x128b and 32x128b are multicast to warps",
+        "tcgen05.cp.cta_group::1.128x128b.warpx4 [%r1], %rd1;",
+        "sm_100a",
+    ),
+    (
+        "the formats of a decompression come together",
+        "tcgen05.cp.cta_group::1.128x128b.b8x16 [%r1], %rd1;",
+        "sm_100a",
+    ),
+    (
+        "tcgen05.cp supported only on arch-conditional or family-conditional variants from SM100 "
+        "onwards.",
+        "tcgen05.cp.cta_group::1.128x256b [%r1], %rd1;",
+        "sm_120a",
+    ),
+    (
+        "tcgen05.shift supported only on arch-conditional variants from SM100 onwards.",
+        "tcgen05.shift.cta_group::1.down [%r1];",
+        "sm_100f",
+    ),
+    (
+        "tcgen05.ld.red is not supported on this architecture",
+        "tcgen05.ld.red.sync.aligned.32x32b.x2.min.f32 {%r1, %r2}, %r3, [%r4];",
+        "sm_100a",
+    ),
+    (
+        ".abs is for floating point",
+        "tcgen05.ld.red.sync.aligned.32x32b.x2.min.abs.u32 {%r1, %r2}, %r3, [%r4];",
+        "sm_103a",
+    ),
+    (
+        ".NaN is for floating point",
+        "tcgen05.ld.red.sync.aligned.16x32bx2.x2.max.NaN.s32 {%r1, %r2}, %r3, [%r4], 8;",
+        "sm_110f",
+    ),
+    (
+        "tcgen05.ld.spcompress is not supported on this architecture",
+        "tcgen05.ld.spcompress.sync.aligned.32x32b.x4.max.sp::2:4.f32.b2 {%r1}, {%r2, %r3}, [%r4];",
+        "sm_107f",
+    ),
+    (
+        "tcgen05.ld.red.spcompress is not supported on this architecture",
+        "tcgen05.ld.red.spcompress.sync.aligned.32x32b.x4.max.sp::2:4.f32.b2 "
+        "{%r1}, {%r2, %r3}, %r5, [%r4];",
+        "sm_103a",
+    ),
+    (
+        "only f8f6f4 and mxf8f6f4 look the numbers of B up in a table",
+        mma(".cta_group::1.kind::tf32.decompress::lut::b", sp=SPARSE),
+        "sm_107a",
+    ),
+    (
+        "ashift and decompress::lut::b exclude each other",
+        mma(".cta_group::1.kind::f8f6f4.ashift.decompress::lut::b", a="[%r6]", sp=SPARSE),
+        "sm_107f",
+    ),
+    (
+        ".decompress::lut::b is not supported on sm_110a",
+        mma(".cta_group::1.kind::f8f6f4.decompress::lut::b", sp=SPARSE),
+        "sm_110a",
+    ),
+    (
+        ".collector::b::use is not supported on sm_100a",
+        mma(".cta_group::1.kind::f16.collector::b::use"),
+        "sm_100a",
+    ),
+    (
         "tcgen05.mma supported only on arch-conditional or family-conditional variants from SM100 "
         "onwards.",
         mma(".cta_group::1.kind::f16"),
@@ -229,6 +339,26 @@ LEGAL_NEIGHBOURS = [
     (mma(".ws.cta_group::1.kind::f8f6f4.collector::b3::use"), "sm_100a"),
     (mma(".ws.cta_group::1.kind::f16", a="[%r6]"), "sm_110f"),
     (mma(".sp.cta_group::2.kind::f16", sp=SPARSE), "sm_100a"),
+    (mma(".cta_group::1.kind::f16.collector::a::fill.collector::b::use"), "sm_107a"),
+    (mma(".cta_group::1.kind::f8f6f4.decompress::lut::b", sp=SPARSE), "sm_107f"),
+    (
+        mma(
+            ".cta_group::2.kind::mxf8f6f4.block_scale.decompress::lut::b", sp=SPARSE, scales=SCALES
+        ),
+        "sm_107a",
+    ),
+    ("tcgen05.cp.cta_group::1.64x128b.warpx2::02_13 [%r1], %rd1;", "sm_100a"),
+    ("tcgen05.cp.cta_group::2.64x128b.warpx2::01_23.b8x16.b6x16_p32 [%r1], %rd1;", "sm_110f"),
+    ("tcgen05.cp.cta_group::1.32x128b.warpx4 [%r1], %rd1;", "sm_107f"),
+    ("tcgen05.cp.cta_group::1.4x256b [%r1], %rd1;", "sm_103f"),
+    ("tcgen05.shift.cta_group::2.down [%r1];", "sm_103a"),
+    ("tcgen05.ld.red.sync.aligned.32x32b.x2.min.abs.NaN.f32 {%f1, %f2}, %f3, [%r4];", "sm_103f"),
+    ("tcgen05.ld.red.sync.aligned.16x32bx2.x2.max.s32 {%r1, %r2}, %r3, [%r4], 8;", "sm_101a"),
+    (
+        "tcgen05.ld.spcompress.sync.aligned.32x32b.x4.min.sp::2:4.abs.f32.b2 "
+        "{%r1}, {%r2, %r3}, [%r4];",
+        "sm_107a",
+    ),
     (mma(".cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X", scales=SCALES), "sm_100a"),
 ]
 
