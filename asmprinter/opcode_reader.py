@@ -12,7 +12,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from intrinsics.catalog import OTHER_HEADS, Head, find_head, other_instructions
+from intrinsics.catalog import OTHER_HEADS, Head, find_head, other_instructions, rows
 from intrinsics.modifiers import CopyFormat, Modifier, ScalarType, Space
 from intrinsics.row import Axis, Fact, Literal, Problem, Row
 
@@ -177,11 +177,27 @@ def _unknown(row: Row, token: str) -> Problem:
     legal = [v.ptx for axis in row.axis.values() for v in axis.values]
     legal += [item.ptx for item in row.items if isinstance(item, Literal)]
     shown = ", ".join(legal[:12]) + (" …" if len(legal) > 12 else "")
+    relatives = _relatives_with(row, token)
     return Problem(
         "unknown-modifier",
         f"{row.head} has no modifier .{token}",
         "." + token,
         shown or "no modifier",
+        hint=f".{token} goes with {' and '.join(relatives)}" if relatives else "",
+    )
+
+
+@functools.cache
+def _relatives_with(row: Row, token: str) -> tuple[str, ...]:
+    """Instructions whose names begin alike (`tcgen05.mma`) and that have a modifier."""
+    family = row.head.split(".")[:2]
+    return tuple(
+        other.head
+        for other in rows()
+        if len(family) > 1
+        and other.head.split(".")[:2] == family
+        and other.head != row.head
+        and _axis_of(other, token)
     )
 
 

@@ -286,8 +286,10 @@ def operand_facts(row: Row, placed: dict[str, Op]) -> dict[str, Fact]:
 def unbrace(row: Row, facts: dict[str, Fact], placed: dict[str, Op]) -> None:
     """Take the braces from a vector of one where memory holds one value.
 
-    ptxas takes `ld.b32 {%r1}, [%rd1]` for `ld.b32 %r1, [%rd1]`.
+    ptxas takes `ld.b32 {%r1}, [%rd1]` for `ld.b32 %r1, [%rd1]`, but not so with atom and red.
     """
+    if row.head not in ("ld", "st"):
+        return
     for name, op in placed.items():
         if not isinstance(op, tuple) or len(op) != 1:
             continue

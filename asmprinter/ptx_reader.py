@@ -650,6 +650,7 @@ class _Reader:
                     op=candidate.row.head,
                     got=problem.got,
                     expected=problem.expected,
+                    hint=problem.hint,
                     section=candidate.row.section,
                 ),
                 start,
@@ -722,7 +723,16 @@ class _BadStatementError(Exception):
 
 
 def _finding(
-    rule: str, message: str, *, op: str = "", got: str = "", expected: str = "", section: str = ""
+    rule: str,
+    message: str,
+    *,
+    op: str = "",
+    got: str = "",
+    expected: str = "",
+    section: str = "",
+    hint: str = "",
 ) -> Finding:
     see = f"PTX ISA, {section}" if section else ""
-    return Finding(rule, Severity.ERROR, message, op=op, got=got, expected=expected, section=see)
+    return Finding(
+        rule, Severity.ERROR, message, op=op, got=got, expected=expected, section=see, hint=hint
+    )

@@ -8,6 +8,7 @@ state spaces.  PTX ISA, Instruction Operands; Type Information for Instructions 
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
@@ -396,11 +397,36 @@ class _Place:
                 yield self._mismatch(part)
         if len({self.classes[reg].bits for reg in registers}) > 1:
             yield self._problem(f"{operand.name} has registers of several widths", op)
+        yield from self._neighbours(op)
         if operand.distinct and len(set(registers)) < len(registers):
             text = f"a register stands twice in {operand.name}"
             yield Problem("repeated-register", text, self._shown(op), "a register once")
-        if not registers and operand.vector_numbers is not VectorNumbers.ALL:
+        floats = any(isinstance(part, FloatImm) for part in op)
+        if not (registers or floats) and operand.vector_numbers is not VectorNumbers.ALL:
             yield self._problem(f"{operand.name} needs at least one register", op)
+
+    def _neighbours(self, parts: Sequence[Scalar]) -> Iterator[Problem]:
+        """Integers, floats and pairs of halves: none stands beside another; bits go with all."""
+        kinds = [self._element_kind(part) for part in parts if part is not Sink.SINK]
+        for one, other in itertools.pairwise(kinds):
+            if one and other and one != other:
+                text = f"elements of different types side by side in {self.operand.name}"
+                wanted = "registers of untyped bits, or of one type"
+                yield Problem("vector-types", text, f"{one} beside {other}", wanted)
+                return
+
+    def _element_kind(self, part: Scalar) -> str:
+        match part:
+            case Imm():
+                return "an integer"
+            case FloatImm():
+                return "a floating-point number"
+            case int():
+                cls = self.classes[part]
+                if cls is ScalarType.F16X2:
+                    return "a pair of halves"
+                return {"i": "an integer", "f": "a floating-point number"}.get(cls.kind, "")
+        return ""
 
     def _scalar_of_vector(self, op: Op) -> Iterator[Problem]:
         """A count of 0: one operand without braces."""

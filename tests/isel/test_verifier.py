@@ -90,6 +90,27 @@ def test_no_register_gets_two_results(statement: str):
     assert verdicts(apart.replace("[%r4]", "[%r1]"), "sm_107a") == []
 
 
+ELEMENTS = {"%r4": "bits", "%u5": "integer", "%s6": "integer", "%f7": "float", "%hx8": "halves",
+            "1": "integer", "0f3F800000": "float"}  # fmt: skip
+"""Elements of a vector, and what they are to ptxas."""
+
+
+@pytest.mark.parametrize("pair", list(itertools.product(ELEMENTS, ELEMENTS)), ids=", ".join)
+def test_elements_side_by_side_are_of_one_type(pair: tuple[str, str]):
+    """Untyped bits go with all; PTX ISA, Vectors as Operands; ptxas says which others differ."""
+    kinds = {ELEMENTS[element] for element in pair} - {"bits"}
+    statement = f"tcgen05.st.sync.aligned.32x32b.x4.b32 [%r1], {{%r2, {pair[0]}, {pair[1]}, %r3}};"
+    text = in_kernel(statement, "sm_100a", NEWEST).replace(
+        ".reg .pred", ".reg .u32 %u<9>; .reg .s32 %s<9>; .reg .f16x2 %hx<9>; .reg .pred"
+    )
+    module = read_ptx(text, "k.ptx").module
+    found = {f.rule for f in verify_records(module, module.target, parse_ptx(NEWEST))}
+    assert found == ({"tcgen05.st/vector-types"} if len(kinds) > 1 else set())
+    _need_ptxas()
+    _, errors, _ = _assemble(text, "sm_100a")
+    assert bool(errors) is (len(kinds) > 1)
+
+
 # ---- the ladder ------------------------------------------------------------------------------
 
 

@@ -60,7 +60,8 @@ DELIBERATE: tuple[Deliberate, ...] = (
         r"tcgen05\.ld\.red\S* \{[^}]*\}, %hx1,", "two half floats as what a reduction gives"
     ),
     Deliberate(
-        r"tcgen05\.ld\S* \{%r1, %r1\}", "a register twice: refused by ptxas as it generates code"
+        r"tcgen05\.ld\S* \{%r1, (%r1\}|%r2\}, %r1,)",
+        "a register twice: refused by ptxas as it generates code",
     ),
     Deliberate(r"mbarrier\.\S+ %rd1, \[%rd2\], \{%r1(, %r2)?\};", "a vector as a count"),
     Deliberate(
@@ -103,7 +104,7 @@ NOT_MODELLED = {
     "tensor store": 4,
     "fence": 141,
     "mov": 29,
-    "integer": 103,
+    "integer": 58,
     "float min/max/setp": 2,
     "float conversions": 93,
     "ld/st/branch": 2,
