@@ -19,7 +19,7 @@ from intrinsics.row import Axis, Fact, Facts, Literal, Llvm, Residency, Row
 _CHAPTERS = (
     *("tcgen05", "tcgen05_copy", "tcgen05_reduce", "tcgen05_mma", "mbarrier", "tma", "sync"),
     *("memory", "atomic", "caches"),
-    *("scalar", "integers", "floats", "float_conversions", "control", "calls", "warp"),
+    *("scalar", "integers", "floats", "float_conversions", "control", "calls", "warp", "cluster"),
 )
 
 

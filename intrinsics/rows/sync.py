@@ -49,9 +49,7 @@ FENCE = Row(
         when(scope=Scope.CLUSTER).needs("cluster-target", since("7.8", at_least(90))),
     ),
     llvm=(Llvm("fence.sc.cluster", given={"sem": Sem.SC, "scope": Scope.CLUSTER}),),
-    late={"mbarrier_init": "fence.mbarrier_init"},
-    elsewhere=("proxy", "async", "sync_restrict::shared::cta",
-               "sync_restrict::shared::cluster"),
+    late={"mbarrier_init": "fence.mbarrier_init"}, elsewhere=("proxy", "async"),
 )
 
 _PROXY_NAMES: dict[str, Facts] = {

@@ -17,6 +17,7 @@ from llvmlite import ir
 
 from intrinsics.element import ElementType
 from intrinsics.findings import input_error
+from nvgen.builder.clusters import ClusterVerbs
 from nvgen.builder.gemm import TileOperations
 from nvgen.builder.llvm_ext import (
     TENSOR_MAP_ATTRIBUTES,
@@ -138,7 +139,7 @@ def _tensor_map(parameter: Parameter, value: object) -> TensorMap:
     return tensor_map(value, parameter.box, parameter.swizzle)
 
 
-class KernelBuilder(TileOperations):
+class KernelBuilder(ClusterVerbs, TileOperations):
     """Builds one kernel.
 
     Parameters are declared first (`pointer`, `integer`, `tensor_map`), then `begin` opens the body;

@@ -393,8 +393,6 @@ REFUSALS = (
 INTRINSICS_NOT_YET: dict[str, str] = {
     r"cp\.async\.bulk\.tensor\.g2s\.(cta\.)?tile\.gather4\.2d": "the gather mode of tensor copies",
     r"cp\.async\.bulk\.tensor\.s2g\.tile\.scatter4\.2d": "the scatter mode of tensor copies",
-    r"fence\.proxy\.(alias|tensormap_generic\..*|async_generic\..*)": "fences of other proxies",
-    r"fence\.(acquire|release)\.sync_restrict\..*": "one-way fences of one state space",
     r"read\.ptx\.sreg\.warpsize": "a constant, WARP_SZ in PTX, and no special register",
 }
 """Intrinsics of the families that nvgen does not select, by name, with what is missing."""

@@ -19,9 +19,9 @@ from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Module
 from intrinsics.targets import TARGETS, Ptx
 from isel.verifier.record import verify_records
-from tests.oracle import float_forms, legality_forms, ptxas
+from tests.oracle import cluster_forms, float_forms, legality_forms, ptxas
 
-FAMILIES = legality_forms.FAMILIES | float_forms.FAMILIES
+FAMILIES = legality_forms.FAMILIES | float_forms.FAMILIES | cluster_forms.FAMILIES
 
 
 class Deliberate(NamedTuple):
@@ -32,6 +32,26 @@ class Deliberate(NamedTuple):
 
 
 DELIBERATE: tuple[Deliberate, ...] = (
+    Deliberate(
+        r"fence\.proxy\.async::generic\.acq_rel\b",
+        "the manual's fences of async::generic acquire or release",
+    ),
+    Deliberate(
+        r"fence\.proxy\.async::generic\S*\.cluster\.global;",
+        "a state space behind a fence of async::generic, which has none",
+    ),
+    Deliberate(
+        r"fence\.proxy\.(acquire|release|gpu)\S*\.(async|tensormap)::generic\b",
+        "a modifier between the words of the name of a fence",
+    ),
+    Deliberate(
+        r"fence\.proxy\.tensormap::generic\.acq_rel\b",
+        "the manual's fences of tensormap::generic acquire or release",
+    ),
+    Deliberate(
+        r"fence\.proxy\.tensormap::generic\.acquire\.gpu \[(kparam|16|%f1)\], 128;",
+        "a tensor map at what is no generic address",
+    ),
     Deliberate(
         r"cp\.async\.bulk\.tensor\S* (?!\[)|cp\.async\.bulk\.tensor\S* .*\}\], (?!\[)",
         "ptxas takes anything without brackets for the addresses of a tensor copy, even 1.5",
@@ -102,7 +122,8 @@ DELIBERATE: tuple[Deliberate, ...] = (
 NOT_MODELLED = {
     "tensor load": 65,
     "tensor store": 4,
-    "fence": 141,
+    "fence": 76,
+    "cluster fences": 25,
     "mov": 29,
     "integer": 58,
     "float min/max/setp": 2,

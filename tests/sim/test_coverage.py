@@ -29,10 +29,10 @@ from nvgen.sim.faults import NotSimulatedError
 from nvgen.sim.launch import simulate
 from nvgen.sim.semantics.table import makers
 from nvgen.tensor_map import tensor_map
-from tests.oracle import float_forms, legality_forms
+from tests.oracle import cluster_forms, float_forms, legality_forms
 from tests.oracle.ptxas import line_of, module_text
 
-FAMILIES = legality_forms.FAMILIES | float_forms.FAMILIES
+FAMILIES = legality_forms.FAMILIES | float_forms.FAMILIES | cluster_forms.FAMILIES
 ROWS = {row.id: row for row in catalog.rows()}
 
 _PAIR = "clusters of more than one CTA are not simulated"
@@ -51,6 +51,8 @@ NOT_SIMULATED = {
     "mbarrier.pending_count": "tokens count phases, not arrivals",
     "barrier.cluster.arrive": _PAIR,
     "barrier.cluster.wait": _PAIR,
+    "fence.proxy.tensormap.acquire": "tensor maps that kernels write",
+    "fence.proxy.tensormap.release": "tensor maps that kernels write",
     "getctarank": _PAIR,
     "mapa": _PAIR,
     "opaque": "a statement that was kept without being understood",
@@ -118,6 +120,7 @@ IGNORED = {
     "count of setmaxnreg.inc": "a warp's registers are not counted",
     "count of setmaxnreg.dec": "a warp's registers are not counted",
     "action": "there is one grid",
+    "restrict": "there is one CTA, and all its memory is in order",
 }
 """What semantics need not ask for, with the reason: a name, or `NAME of ROW`."""
 

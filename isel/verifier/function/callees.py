@@ -18,7 +18,10 @@ SUBJECTS = ("tcgen05.", "mbarrier.", "cp.async.bulk", "barrier.cluster.", "setma
 """What the heads of instructions begin with that the rules are about."""
 
 _SYNCHRONISE = Effect.CONVERGENT | Effect.ALIGNED | Effect.ASYNC_PROXY
-_FENCES = ("fence", "fence.proxy.async", "fence.mbarrier_init", "opaque")
+_FENCES = (
+    *("fence", "fence.proxy.async", "fence.mbarrier_init", "opaque"),
+    *("fence.sync_restrict", "fence.proxy.async::generic"),
+)
 _WRITTEN = (None, Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
 
 

@@ -278,7 +278,7 @@ _MAKERS: dict[str, Maker] = {
     **dict.fromkeys(
         ("tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp"), _multiply
     ),
-    "fence.proxy.async": _simple(Kind.PROXY_FENCE),
+    **dict.fromkeys(("fence.proxy.async", "fence.proxy.async::generic"), _simple(Kind.PROXY_FENCE)),
     "mbarrier.init": _simple(Kind.INIT, "mbar", count="count"),
     "mbarrier.inval": _simple(Kind.INVAL, "mbar"),
     **dict.fromkeys(

@@ -23,7 +23,7 @@ def fence(c: Compiler, mi: MachineInstr) -> Step:
 
 def fence_proxy_async(c: Compiler, mi: MachineInstr) -> Step:
     """What threads have written to shared memory, the async proxy may read now."""
-    if mi.form.facts["space"] is Space.GLOBAL:
+    if mi.form.facts.get("space") is Space.GLOBAL:
         return lambda fragment: None
 
     def run(fragment: Fragment) -> Outcome:
@@ -164,6 +164,9 @@ SEMANTICS: dict[str, Maker] = {
     "membar": fence,
     "fence.proxy.async": fence_proxy_async,
     "fence.mbarrier_init": fence,
+    "fence.sync_restrict": fence,
+    "fence.proxy.alias": fence,
+    "fence.proxy.async::generic": fence_proxy_async,
     "elect.sync": elect,
     "bar.sync": barrier,
     "barrier.sync": barrier,

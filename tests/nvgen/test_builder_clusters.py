@@ -1,0 +1,96 @@
+"""The builder's verbs for clusters: each calls LLVM's intrinsic of its name, for the right PTX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TypeAlias
+
+import pytest
+
+from intrinsics.element import ElementType
+from intrinsics.findings import InputError, Severity
+from intrinsics.modifiers import Scope
+from nvgen import KernelBuilder
+from nvgen.builder.kernel import Kernel
+from nvgen.builder.values import Int, Pointer
+
+Verb: TypeAlias = Callable[[KernelBuilder, dict[str, Pointer | Int]], object]
+
+
+def _pointer(value: Pointer | Int) -> Pointer:
+    assert isinstance(value, Pointer)
+    return value
+
+
+VERBS: dict[str, tuple[Verb, str]] = {
+    "barrier.cluster.arrive.aligned": (
+        lambda b, a: b.barrier_cluster_arrive(), "barrier.cluster.arrive.aligned;"),
+    "barrier.cluster.arrive.relaxed": (
+        lambda b, a: b.barrier_cluster_arrive(relaxed=True, aligned=False),
+        "barrier.cluster.arrive.relaxed;"),
+    "barrier.cluster.wait": (
+        lambda b, a: b.barrier_cluster_wait(aligned=False), "barrier.cluster.wait;"),
+    "barrier.cluster.wait.aligned": (
+        lambda b, a: b.barrier_cluster_sync(), "barrier.cluster.wait.aligned;"),
+    "mapa.shared.cluster": (
+        lambda b, a: b.mapa_shared_cluster(b.shared_word("s"), b.tid_x), ""),
+    "getctarank.shared.cluster": (
+        lambda b, a: b.getctarank_shared_cluster(b.shared_word("s")), ""),
+    "fence.acquire.sync_restrict.space.cluster.scope.cluster": (
+        lambda b, a: b.fence_acquire_sync_restrict(),
+        "fence.acquire.sync_restrict::shared::cluster.cluster;"),
+    "fence.release.sync_restrict.space.cta.scope.cluster": (
+        lambda b, a: b.fence_release_sync_restrict(),
+        "fence.release.sync_restrict::shared::cta.cluster;"),
+    "fence.proxy.async_generic.acquire.sync_restrict.space.cluster.scope.cluster": (
+        lambda b, a: b.fence_proxy_async_generic_acquire(),
+        "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster;"),
+    "fence.proxy.async_generic.release.sync_restrict.space.cta.scope.cluster": (
+        lambda b, a: b.fence_proxy_async_generic_release(),
+        "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster;"),
+    "fence.proxy.alias": (lambda b, a: b.fence_proxy_alias(), "fence.proxy.alias;"),
+    "fence.proxy.tensormap_generic.release.cta": (
+        lambda b, a: b.fence_proxy_tensormap_release(Scope.CTA),
+        "fence.proxy.tensormap::generic.release.cta;"),
+    "fence.proxy.tensormap_generic.acquire.gpu": (
+        lambda b, a: b.fence_proxy_tensormap_acquire(_pointer(a["map"])),
+        "fence.proxy.tensormap::generic.acquire.gpu"),
+    "setmaxnreg.inc.sync.aligned.u32": (
+        lambda b, a: b.setmaxnreg_inc(232), "setmaxnreg.inc.sync.aligned.u32 232;"),
+    "setmaxnreg.dec.sync.aligned.u32": (
+        lambda b, a: b.setmaxnreg_dec(40), "setmaxnreg.dec.sync.aligned.u32 40;"),
+    "griddepcontrol.wait": (lambda b, a: b.griddepcontrol_wait(), "griddepcontrol.wait;"),
+    "griddepcontrol.launch.dependents": (
+        lambda b, a: b.griddepcontrol_launch_dependents(), "griddepcontrol.launch_dependents;"),
+}  # fmt: skip
+
+
+def kernel(verb: Verb) -> Kernel:
+    b = KernelBuilder("k", block=128)
+    b.tensor_map("map", dtype=ElementType.F16, box=(8, 64), swizzle=128)
+    verb(b, b.begin())
+    return b.finish()
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_a_verb_calls_the_intrinsic_of_its_name(name: str) -> None:
+    """LLVM's own name, which LLVM's verifier has accepted; the PTX is the manual's."""
+    verb, ptx = VERBS[name]
+    built = kernel(verb)
+    assert name in re.findall(r"call .*?@llvm\.nvvm\.([\w.]+)\(", built.llvm)
+    assert ptx in built.compile(target="sm_100a").ptx
+
+
+@pytest.mark.parametrize("count", [16, 100, 264])
+def test_a_number_of_registers_that_is_none(count: int) -> None:
+    """LLVM's verifier has the manual's range, and says so first."""
+    with pytest.raises(InputError, match="setmaxnreg"):
+        kernel(lambda b, a: b.setmaxnreg_inc(count)).compile(target="sm_100a")
+
+
+def test_a_warpgroup_is_told_that_nobody_knows_its_registers() -> None:
+    """setmaxnreg needs to know what a thread starts with; ptxas ignores it otherwise."""
+    compiled = kernel(lambda b, a: b.setmaxnreg_dec(40)).compile(target="sm_90a")
+    (finding,) = compiled.findings
+    assert (finding.rule, finding.severity) == ("setmaxnreg.dec/ignored", Severity.WARNING)
