@@ -9,11 +9,13 @@ from dataclasses import dataclass
 
 import pytest
 
+from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Severity
 from isel.verifier.descriptors.check import RULES, verify_descriptors
 from isel.verifier.levels import advice, verify
 from isel.verifier.record import verify_records
 from tests.isel.descriptor_words import F16, found_in, mma, module_of, plain, scaled, smem
+from tests.ptx_corpus import FILES
 
 WS = ".ws.cta_group::1.kind::f16"
 SP = ".sp.cta_group::1.kind::f16"
@@ -33,6 +35,9 @@ PLAIN_8 = plain(m=128, n=64, d=1)
 TF32_WORD = {"a": 2, "b": 2, "n": 32}
 ATOM32 = smem(swizzle=1)
 ZERO = ".ws.cta_group::1.kind::f16"
+ENCODE = "and.b32 %r8, %r7, 0x3FFFF; shr.u32 %r9, %r8, 4; cvt.u64.u32 %rd8, %r9; "
+ENCODE += f"or.b64 %rd9, %rd8, {smem(address=0)};"
+PACK = f"bfe.u32 %r8, %r7, 4, 14; mov.b64 %rd9, {{%r8, {smem(address=0) >> 32}}};"
 LD = "tcgen05.ld.sync.aligned"
 
 
@@ -156,6 +161,14 @@ CASES = [
     desc("layout", smem(sbo=512), smem(sbo=2048), "b: lbo 16, sbo 512", severity=Severity.REVIEW),
     desc("layout", smem(lbo=0), smem(lbo=2048), "b: lbo 0, sbo 1024", severity=Severity.REVIEW,
          idesc=plain(transpose_b=1)),
+    Case("smem-desc-alignment", f"mov.b32 %r7, tile+72; {ENCODE}" + mma(plain(), b="%rd9"),
+         f"mov.b32 %r7, tile+64; {ENCODE}" + mma(plain(), b="%rd9"),
+         "b: an address 8 bytes behind one"),
+    Case("smem-desc-alignment",
+         f"mov.b32 %r6, tile; add.u32 %r7, %r6, 4; {PACK} add.s64 %rd9, %rd9, 2;"
+         + mma(plain(), b="%rd9"),
+         f"mov.b32 %r6, tile; add.u32 %r7, %r6, 32; {PACK}" + mma(plain(), b="%rd9"),
+         "b: an address 4 bytes behind one"),
     Case("columns", "mov.b32 %r7, 48; tcgen05.alloc.cta_group::1.sync.aligned.b32 [%rd1], %r7;",
          "mov.b32 %r7, 64; tcgen05.alloc.cta_group::1.sync.aligned.b32 [%rd1], %r7;",
          "48 columns"),
@@ -212,6 +225,22 @@ def test_every_rule_has_a_case() -> None:
     ids = [rule.id.removeprefix("{op}/") for rule in RULES]
     assert len(set(ids)) == len(ids)
     assert set(ids) == {case.rule for case in CASES}
+
+
+def test_what_compilers_write_is_understood_and_right() -> None:
+    """The constant parts of all their descriptors are known, and nothing is wrong with them."""
+    multiplies = 0
+    for path in FILES:
+        module = read_ptx(path.read_text(), path.name).module
+        assert verify_descriptors(module) == []
+        multiplies += sum(
+            mi.row.id == "tcgen05.mma" for f in module.functions for mi in f.instructions()
+        )
+        broken = path.read_text().replace("1073758272", "1073741888")  # without the constant
+        if broken != path.read_text():
+            found = verify_descriptors(read_ptx(broken, path.name).module)
+            assert of_rule(found, "smem-desc-constant") != []
+    assert multiplies > 10
 
 
 # ---- what is reported where ------------------------------------------------------------------

@@ -74,8 +74,7 @@ class _Judge:
             yield "idesc", breach
         for name in ("b",) if use.a_in_tensor else ("a", "b"):
             descriptor = shared.Descriptor(self.known(mi[name]), name, self.module.target)
-            for breach in shared.judge(descriptor):
-                yield name, breach
+            yield from self._shared(mi, descriptor)
             for breach in shared.judge_matrix(descriptor, word):
                 yield name, breach
         for name in ("d", "a") if use.a_in_tensor else ("d",):
@@ -105,8 +104,15 @@ class _Judge:
     def copy(self, mi: MachineInstr) -> _Found:
         """A tcgen05.cp: the descriptor of what it copies."""
         descriptor = shared.Descriptor(self.known(mi["s_desc"]), "s_desc", self.module.target)
+        yield from self._shared(mi, descriptor)
+
+    def _shared(self, mi: MachineInstr, descriptor: shared.Descriptor) -> _Found:
+        """A shared memory descriptor by itself, and the address that it was made from."""
         for breach in shared.judge(descriptor):
-            yield "s_desc", breach
+            yield descriptor.name, breach
+        for address in self.constants.behind(mi[descriptor.name], *self.here):
+            for breach in shared.judge_address(descriptor, address):
+                yield descriptor.name, breach
 
     def allocate(self, mi: MachineInstr) -> _Found:
         """A tcgen05.alloc or .dealloc: its count, where a register holds it."""

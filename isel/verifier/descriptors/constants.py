@@ -9,12 +9,12 @@ on; loops are evaluated until nothing changes.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from intrinsics.known_bits import UNKNOWN, KnownBits, exactly, meet, multiple_of, total
 from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Op, Reg, Sym, successors
-from isel.verifier.descriptors.transfer import written
+from isel.verifier.descriptors.transfer import handed_on, written
 
 _Node: TypeAlias = tuple[Reg, int, int]
 """What record number `[2]` of block `[1]` writes to register `[0]`; -1: what it has at the entry of
@@ -22,6 +22,8 @@ the block.
 """
 
 _ENTRY = -1
+_BY_16 = 4
+"""The shift from bytes to the units of a descriptor."""
 
 
 class Constants:
@@ -63,6 +65,27 @@ class Constants:
             case Sym(name, offset):
                 return multiple_of(self.align_of(name), offset)
         return UNKNOWN
+
+    def behind(self, op: Op | None, block: int, at: int) -> Iterator[KnownBits]:
+        """What was shifted right by four, the way a descriptor takes an address, to make `op`.
+
+        Only what hands the lowest bits on unchanged, or a constant away, is followed.
+        """
+        seen: set[_Node] = set()
+        work = [(op, block, at)]
+        while work:
+            op, block, at = work.pop()
+            node = self._reaching(op, block, at) if type(op) is int else None
+            if node is None or node[2] == _ENTRY or node in seen:
+                continue
+            seen.add(node)
+            _, block, at = node
+            mi = self.function.blocks[block].instrs[at]
+            if mi.row.id in ("shr", "bfe"):
+                if self.operand(mi["b"], block, at).field(0, 8) == _BY_16:
+                    yield self.operand(mi["a"], block, at)
+            else:
+                work += [(source, block, at) for source in handed_on(mi)]
 
     # ---- which writes reach a place ----------------------------------------------------------
 

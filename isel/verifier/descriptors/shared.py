@@ -54,6 +54,12 @@ SWIZZLE = DescriptorRule(
     _TABLE,
     expected="0 (none), 1 (128 bytes, 32-byte atoms), 2 (128 bytes), 4 (64 bytes) or 6 (32 bytes)",
 )
+ALIGNMENT = DescriptorRule(
+    "{op}/smem-desc-alignment",
+    "the matrix begins at an address that is no multiple of 16",
+    _TABLE,
+    expected="a multiple of 16 bytes: a descriptor does not hold the rest",
+)
 BASE_OFFSET = DescriptorRule(
     "{op}/smem-desc-base-offset",
     "a base offset, and nothing is swizzled",
@@ -147,6 +153,13 @@ def judge(descriptor: Descriptor) -> Iterator[Breach]:
         yield Breach(LBO_MODE_BASE, descriptor.shown(f"base offset {base}"))
 
 
+def judge_address(descriptor: Descriptor, address: KnownBits) -> Iterator[Breach]:
+    """Whether an address that became a descriptor's start loses bits by it."""
+    if rest := address.value & 15:
+        behind = f"{rest} bytes" if address.field(0, 4) else "some bytes"
+        yield Breach(ALIGNMENT, descriptor.shown(f"an address {behind} behind one"))
+
+
 def _fixed(descriptor: Descriptor) -> Iterator[Breach]:
     bits = descriptor.bits
     constant, code = bits.field(46, 3), bits.field(61, 3)
@@ -215,6 +228,6 @@ def container_bits(kind: MmaKind, type_: ElementType) -> int:
 
 
 RULES = (
-    CONSTANT, RESERVED, UNUSED, SWIZZLE, BASE_OFFSET, LBO_MODE_TARGET, LBO_MODE_SWIZZLE,
+    CONSTANT, RESERVED, UNUSED, SWIZZLE, ALIGNMENT, BASE_OFFSET, LBO_MODE_TARGET, LBO_MODE_SWIZZLE,
     LBO_MODE_MAJOR, LBO_MODE_BASE, TRANSPOSED_SWIZZLE, LAYOUT,
 )  # fmt: skip

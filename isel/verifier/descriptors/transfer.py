@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from intrinsics import known_bits as bits
 from intrinsics.known_bits import UNKNOWN, KnownBits
-from intrinsics.mir import MachineInstr, Op, Reg
+from intrinsics.mir import Imm, MachineInstr, Op, Reg
 from intrinsics.modifiers import ScalarType
 
 Get: TypeAlias = Callable[[Op], KnownBits]
@@ -27,6 +27,21 @@ def written(mi: MachineInstr, reg: Reg, get: Get) -> KnownBits:
     if isinstance(d, tuple):
         return _part(mi, d.index(reg), len(d), get)
     return rule(mi, get) if d == reg else UNKNOWN
+
+
+def handed_on(mi: MachineInstr) -> list[Op]:
+    """The operands whose lowest bits a record hands on, or puts together with others' bits."""
+    match mi.row.id:
+        case "mov" | "cvt.int" | "shfl.sync":
+            return [mi["a"]]
+        case "or" | "and":
+            return [mi["a"], mi["b"]]
+        case "add.int" if isinstance(mi["b"], Imm):
+            return [mi["a"]]
+        case "mov.pack2":
+            low = mi["a"]
+            return [low[0]] if isinstance(low, tuple) else []
+    return []
 
 
 def _type(mi: MachineInstr, axis: str = "type") -> ScalarType:
