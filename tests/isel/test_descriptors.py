@@ -306,6 +306,18 @@ def test_the_descriptor_of_a_copy() -> None:
     assert found.got.startswith("s_desc: swizzling mode 5")
 
 
+@pytest.mark.parametrize(
+    "multiply",
+    [
+        mma(0xFFFF_FFFF, modifiers=".cta_group::1.kind::ti16", b=7),
+        mma(0xFFFF_FFFF, modifiers=".cta_group::1.kind::f8f6f4.decompress::lut::b", b="%rd2, 7"),
+    ],
+)
+def test_what_the_manual_does_not_describe_is_not_judged(multiply: str) -> None:
+    module = module_of(multiply, "sm_107a")
+    assert verify_descriptors(module) == []
+
+
 def test_lanes_of_a_known_block_are_judged_by_warp() -> None:
     """Each warp has lanes of its own: another rule, which says more."""
     statements = f"mov.b32 %r7, 0x100000; {LD}.32x32b.x1.b32 {{%r8}}, [%r7];"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from intrinsics.findings import Finding
+from intrinsics.idesc import DENSE_K
 from intrinsics.known_bits import KnownBits
 from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Module, Op
 from intrinsics.modifiers import AShift, CtaGroup, MmaKind, ScaleVec
@@ -85,10 +86,12 @@ class _Judge:
                 yield "zero_mask", breach
 
     def _use(self, mi: MachineInstr) -> Use | None:
-        """What the record says beside its descriptors; None where its words say nothing."""
+        """What the record says beside its descriptors; None for what is not documented."""
         facts = mi.facts()
         kind, group, scale = facts.get("kind"), facts.get("cta_group"), facts.get("scale_vec")
         if not isinstance(kind, MmaKind) or not isinstance(group, CtaGroup):
+            return None
+        if kind not in DENSE_K or "lut" in mi.form.index:
             return None
         return Use(
             kind,
@@ -140,5 +143,5 @@ _JUDGES: dict[str, _Rule] = {
     ),
     "tcgen05.cp": _Judge.copy,
     **dict.fromkeys(("tcgen05.alloc", "tcgen05.dealloc"), _Judge.allocate),
-    **dict.fromkeys(("tcgen05.ld", "tcgen05.st"), _Judge.access),
+    **dict.fromkeys(("tcgen05.ld", "tcgen05.ld.red", "tcgen05.st"), _Judge.access),
 }

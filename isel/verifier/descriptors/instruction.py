@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from intrinsics.element import ElementType
 from intrinsics.findings import Severity
 from intrinsics.idesc import (
-    DENSE_K,
     FP4_KINDS,
     INPUT_CODES,
     OUTPUT_CODES,
@@ -217,8 +216,6 @@ class Word:
 
 def judge(bits: KnownBits, use: Use) -> Iterator[Breach]:
     """What is wrong with the instruction descriptor of an MMA."""
-    if use.kind not in DENSE_K:
-        return  # its descriptor is not documented
     word = Word(bits, use)
     for check in _CHECKS:
         yield from check(word)
