@@ -326,6 +326,20 @@ def test_lanes_of_a_known_block_are_judged_by_warp() -> None:
     assert [r for r in heads if "lane" in r] == ["tcgen05.ld/lane-quarter"]
 
 
+def test_columns_of_a_pair_with_128_rows_are_folded() -> None:
+    """Layout B: 64 rows for each CTA, in 128 lanes and half of the columns."""
+    word = plain(m=128, n=256)
+    assert found_in("mov.b32 %r1, 384; " + mma(word, modifiers=PAIR)) == []
+    (found,) = found_in("mov.b32 %r1, 416; " + mma(word, modifiers=PAIR))
+    assert found.got == "d: columns 416..543"
+
+
+def test_rows_longer_than_a_span_are_not_judged() -> None:
+    """B of a sparse MMA has rows of 64 bytes, here in spans of 32."""
+    word = plain(sparse=1)
+    assert found_in(mma(word, modifiers=SP, b=smem(swizzle=6, sbo=256), **META)) == []
+
+
 def test_what_is_not_known_is_not_judged() -> None:
     statements = "ld.param.u64 %rd9, [given]; cvt.u32.u64 %r9, %rd9;"
     unknown = mma("%r9", a="%rd9", b="%rd9", d="[%r9]")

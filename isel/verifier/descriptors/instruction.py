@@ -309,8 +309,7 @@ def _shape(word: Word) -> Iterator[Breach]:
 
 
 def _is_transposed_bytes(word: Word) -> bool:
-    kinds = (MmaKind.F8F6F4, MmaKind.I8, MmaKind.MXF8F6F4)
-    return word.use.kind in kinds and word.is_set(16)
+    return word.b is not None and word.b.bits == 8 and word.is_set(16)
 
 
 def _transpose(word: Word) -> Iterator[Breach]:

@@ -86,24 +86,29 @@ _WIDTHS = {
 def judge_matrix_address(bits: KnownBits, word: Word, name: str) -> Iterator[Breach]:
     """The address of D, or of an A in tensor memory."""
     number, m = bits.field(0, 32), word.m
-    if number is None or m is None:
-        return
+    if number is None or m is None or word.use.ws:
+        return  # layouts of .ws fold columns over the lanes
     where = TensorAddress.decode(number)
     if not where.in_bounds:
         yield Breach(BOUNDS, f"{name}: {where}", f"lanes 0..{LANES - 1}, columns 0..{COLUMNS - 1}")
     elif where.lane not in (allowed := _lanes(word, m)):
         wanted = " or ".join(f"lane {lane}" for lane in allowed)
         yield Breach(MATRIX_LANE, f"{name}: {where}, M={m}", wanted)
-    elif name == "d" and word.n is not None and not word.use.ws:
-        last = where.column + word.n - 1
+    elif name == "d" and word.n is not None:
+        last = where.column + _width(word, m, word.n) - 1
         if last >= COLUMNS:
             yield Breach(BOUNDS, f"d: columns {where.column}..{last}", f"columns 0..{COLUMNS - 1}")
+
+
+def _width(word: Word, m: int, n: int) -> int:
+    """Columns of D: layout B has the second half of them in the upper lanes."""
+    return n // 2 if word.use.group == 2 and m == 128 and not word.use.sparse else n
 
 
 def _lanes(word: Word, m: int) -> tuple[int, ...]:
     """Where layouts may begin: those of half the lanes (C and F) at 16 too."""
     use = word.use
-    half = (m == 64 and not use.ws) if use.group == 1 else (m == 128 and use.sparse)
+    half = m == 64 if use.group == 1 else (m == 128 and use.sparse)
     return (0, 16) if half else (0,)
 
 
