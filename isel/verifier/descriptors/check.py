@@ -43,6 +43,7 @@ class _Judge:
         aligns = {variable.name: variable.align for variable in variables}
         self.constants = Constants(function, lambda name: aligns.get(name, 1))
         self.here = (0, 0)
+        self._judged: dict[Word, tuple[Breach, ...]] = {}
 
     def findings(self) -> Iterator[Finding]:
         """Everything that is wrong with the function's records, in their order."""
@@ -71,7 +72,10 @@ class _Judge:
             return
         bits = self.known(mi["idesc"])
         word = Word(bits, use)
-        for breach in instruction.judge(bits, use):
+        breaches = self._judged.get(word)
+        if breaches is None:  # most multiplies of a kernel have the same
+            breaches = self._judged[word] = tuple(instruction.judge(bits, use))
+        for breach in breaches:
             yield "idesc", breach
         for name in ("b",) if use.a_in_tensor else ("a", "b"):
             descriptor = shared.Descriptor(self.known(mi[name]), name, self.module.target)
