@@ -558,7 +558,7 @@ def _scalar(op: Scalar, names: _Names) -> str:
         case Special(name):
             return f"%{name}"
         case Label(name):
-            return names.labels.get(name, "$L_" + name)
+            return names.labels.get(name) or (name if name[:1] == "$" else "$L_" + name)
         case Not(reg):
             return f"!{names.registers[reg]}"
         case FloatImm():

@@ -73,6 +73,7 @@ _LOC = re.compile(
     rf"(?:\s*,\s*function_name\s+{NAME}(?:\s*\+\s*\d+)?\s*,\s*inlined_at(?:\s+\d+){{3}})?"
 )
 _SECTION = re.compile(r"\.section\s+[.\w$]+\s*\{")
+_NO_DIRECTIVES = ("", "align", "v2", "v4", *(t.value for t in ScalarType))
 _DEFINES = re.compile(r"\.(entry|func)\b")
 _PRAGMA_AT_END = re.compile(r'\.pragma\s+"[^;{]*$')
 _REGISTER_PARAM = re.compile(r"\(\s*\.reg\b")
@@ -240,6 +241,8 @@ class _Reader:
 
     def _other_directive(self, name: str, text: str, start: int) -> None:
         """A directive that ends at `;`, kept as text."""
+        if name in _NO_DIRECTIVES:
+            raise _BadStatementError("ptx/syntax", f"'.{name}' begins no statement", got="." + name)
         shown = _flat(text) + ";"
         if self.function is None:
             where = Where.TOP if name == "pragma" and not self._has_begun() else Where.BOTTOM

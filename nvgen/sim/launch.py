@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -71,13 +71,14 @@ def simulate(
     memory = Memory()
     symbols, static = shared_layout(module, function)
     _check_shared(static, smem)
-    _globals((*module.variables, *function.variables), memory, symbols)
+    entries = addresses([f.name for f in module.functions if not f.is_kernel])
+    _globals((*module.variables, *function.variables), memory, symbols, entries)
     binding = _Binding(memory, stores=_stores_tiles(function))
     params, offsets = binding.bind(function, arguments)
     symbols.update(offsets)
     symbols.update(first_places(local_layout(module.variables)))
     functions = _functions(module, function)
-    symbols.update(addresses([f.name for f in module.functions if not f.is_kernel]))
+    symbols.update(entries)
     machine = Machine(
         functions,
         memory,
@@ -135,7 +136,12 @@ def _stores_tiles(function: MachineFunction) -> bool:
 _MOST_BYTES = 1 << 32
 
 
-def _globals(variables: Sequence[Variable], memory: Memory, symbols: dict[str, int]) -> None:
+def _globals(
+    variables: Sequence[Variable],
+    memory: Memory,
+    symbols: dict[str, int],
+    entries: Mapping[str, int],
+) -> None:
     # Parameters of calls are said to be not simulated where they are used.
     elsewhere = (Space.SHARED, Space.LOCAL, Space.PARAM)
     kept = [v for v in variables if v.space not in elsewhere]
@@ -150,9 +156,11 @@ def _globals(variables: Sequence[Variable], memory: Memory, symbols: dict[str, i
         symbols[variable.name] = regions[variable.name].base
     for variable in kept:
         for address in variable.addresses:
-            if address.name not in regions:
+            if address.name not in regions and address.name not in entries:
                 raise not_simulated(f"the address of {address.name} in {variable.name}")
-            value = regions[address.name].base + address.offset & (1 << 64) - 1
+            region = regions.get(address.name)
+            base = region.base if region is not None else entries[address.name]
+            value = base + address.offset & (1 << 64) - 1
             there = regions[variable.name].data[address.at : address.at + 8]
             there[:] = np.frombuffer(value.to_bytes(8, "little"), np.uint8)
 
