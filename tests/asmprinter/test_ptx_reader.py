@@ -64,7 +64,7 @@ def assembles(text: str) -> None:
     assert found is not None
     with tempfile.TemporaryDirectory(prefix="nvgen-") as folder:
         Path(folder, "m.ptx").write_text(text)
-        command = [path, f"-arch={ptxas.arch_of(found[1])}", "m.ptx"]
+        command = [path, f"-arch={ptxas.arch_of(found[1])}", "--compile-only", "m.ptx"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, text + done.stdout + done.stderr
 
