@@ -174,7 +174,7 @@ class _Reader:
             elif table[1] == "callprototype":
                 self._prototype(match[1])
             else:
-                self._table(match[1], table[1], start)
+                self._table(match[1], table[1])
         else:
             self._instruction(self._to_semicolon(start), start)
 
@@ -210,11 +210,12 @@ class _Reader:
         read = read_prototype(self.names.declare_variable(label), text)
         self.function.prototypes.append(read)
 
-    def _table(self, label: str, directive: str, start: int) -> None:
+    def _table(self, label: str, directive: str) -> None:
         """The labels of an indirect branch, or the functions of an indirect call: kept as text."""
         assert self.names is not None
         name = self.names.declare_variable(label)
-        text = self._to_semicolon(self.source.skip_space(self.at))
+        start = self.source.skip_space(self.at)
+        text = self._to_semicolon(start)
         self._opaque(f"{name}: .{directive}", text[len(directive) + 1 :], "", start)
         self._not_understood("ptx/directive", f"directive .{directive}", start, op="." + directive)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ from intrinsics.findings import Finding, Place, Severity
 from nvgen.commands import check
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.programs import ADD, BAD_ALLOC
+from tests.ptx_corpus import FILES, FOLDER
 
 TARGET = ("--target", "sm_100a")
 KEYS = (
@@ -229,3 +231,83 @@ def test_a_finding_for_machines_says_all_that_one_for_people_does(nvgen: Nvgen, 
     assert finding["hint"] == "the nearest one is 64"
     assert finding["section"] == "PTX ISA, tcgen05.alloc"
     assert "tcgen05.alloc" in finding["op"].lower().replace("_", ".")
+
+
+# ---- PTX of other compilers ------------------------------------------------------------------
+
+
+def rules_of(report: dict[str, list[dict[str, str]]]) -> dict[str, int]:
+    return Counter(finding["rule"] for finding in report["findings"])
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_ptx_of_other_compilers_is_right_at_its_own_target(nvgen: Nvgen, path: Path) -> None:
+    """At record level nothing but what nvgen does not know is said of it, where it stands."""
+    found = nvgen("check", path, "--level", "record", "--format", "json")
+    assert found.status == 0
+    report = found.json()
+    assert set(rules_of(report)) <= {"ptx/not-modelled", "ptx/directive"}
+    assert report["verdict"] == ("incomplete" if report["findings"] else "clean")
+    lines = path.read_text().split("\n")
+    for finding in report["findings"]:
+        assert finding["op"] in lines[finding["line"] - 1]
+
+
+def test_what_is_not_known_is_no_error_unless_it_must_be(nvgen: Nvgen) -> None:
+    path = FOLDER / "nvcc_wmma_sm80.ptx"
+    level = ("--level", "record")
+    assert nvgen("check", path, *level).out.endswith(f"{path}: incomplete (9 review)\n")
+    assert nvgen("check", path, *level, "--strict").status == 1
+    allowed = nvgen("check", path, *level, "--strict", "--allow", "ptx/not-modelled")
+    assert (allowed.status, allowed.out) == (0, f"{path}: clean\n")
+
+
+def test_a_branch_table_is_not_taken_for_a_straight_line(nvgen: Nvgen) -> None:
+    """Triton sends warps to their work by brx.idx; whole functions with one are not judged."""
+    path = FOLDER / "triton_tma_special_sm100a.ptx"
+    found = nvgen("check", path, "--level", "function", "--format", "json")
+    assert (found.status, found.json()["verdict"]) == (0, "incomplete")
+    assert rules_of(found.json())["verify/branches"] == 1
+
+
+def test_a_wrong_function_hides_no_other(nvgen: Nvgen, write) -> None:
+    """One kernel with a mistake that cannot be read, one with an illegal form, one right."""
+    kernel = ".visible .entry {}() .reqntid 32\n{{\n.reg .b32 %r<4>;\n{}\nret;\n}}\n"
+    header = ".version 8.6\n.target sm_90a\n.address_size 64\n"
+    text = header + kernel.format("a", "add.s32 %r1, %r2;\nadd.s32 %r1, %r2, {};")
+    text += kernel.format("b", "tcgen05.wait::ld.sync.aligned;") + kernel.format("c", "bar.sync 0;")
+    path = write(".ptx", text)
+    found = nvgen("check", path, "--level", "record", "--format", "json")
+    assert found.status == 1
+    told = [(f["rule"], f["line"]) for f in found.json()["findings"]]
+    assert told == [("ptx/operands", 7), ("ptx/operands", 8), ("tcgen05.wait/target", 14)]
+
+
+def test_the_target_and_version_are_the_files_own(nvgen: Nvgen, write) -> None:
+    """sm_120a has no tensor memory, and PTX 8.5 knows no sm_100a."""
+    path = FOLDER / "nvcc_blackwell_sm100a.ptx"
+    assert nvgen("check", path, "--level", "record").status == 0
+    elsewhere = nvgen("check", path, "--level", "record", "--target", "sm_120a")
+    assert elsewhere.status == 1
+    assert "error[tcgen05.alloc/target]" in elsewhere.out
+    older = nvgen("check", path, "--level", "record", "--ptx", "8.5")
+    assert older.status == 1
+    assert "error[target/ptx-version]" in older.out
+
+
+def test_a_finding_points_at_the_source_that_was_compiled(nvgen: Nvgen, write) -> None:
+    """With -lineinfo PTX says which line of softmax.cu an instruction comes from."""
+    text = (FOLDER / "nvcc_softmax_sm90a.ptx").read_text()
+    assert "ld.global.f32" in text
+    path = write(".ptx", text.replace("ld.global.f32", "ld.global.pred", 1))
+    found = nvgen("check", path, "--level", "record")
+    assert found.status == 1
+    place = rf"--> {re.escape(str(path))}:\d+:\d+, in @softmax, from \S*softmax\.cu:\d+"
+    assert re.search(place, found.out)
+
+
+def test_registers_contents_are_no_matter_of_single_records(nvgen: Nvgen, write) -> None:
+    """An allocation of 48 columns is wrong as a literal; from a register it is a form like any."""
+    text = GOOD_PTX.replace("\ttcgen05", "\t.reg .b32 %r<2>;\n\tmov.b32 %r1, 48;\n\ttcgen05")
+    path = write(".ptx", text.replace("64;\n\tret", "%r1;\n\tret"))
+    assert nvgen("check", path, "--level", "record").out == f"{path}: clean\n"
