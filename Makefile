@@ -33,6 +33,7 @@ gpu-test: $(READY) ## the tests that also run on a GPU, on the GPU that is here
 bench: $(READY) ## speed and machine code: ratios of nvgen's to LLVM's, in one run
 	$(BIN)/python tests/benchmarks/compile_speed.py
 	$(BIN)/python tests/benchmarks/machine_code.py
+	$(BIN)/python tests/benchmarks/ptx_check.py
 
 docs: $(READY) ## write intrinsics/reference anew from the rows and rules
 	$(BIN)/python -m isel.reference
