@@ -14,11 +14,8 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from asmprinter.opcode_reader import Candidate, read_opcode
-from asmprinter.ptx_calls import parse_call
 from asmprinter.ptx_declarations import (
     LINKAGES,
     VARIABLE_SPACES,
@@ -31,39 +28,23 @@ from asmprinter.ptx_declarations import (
     read_registers,
     read_variables,
 )
-from asmprinter.ptx_operands import Syntax, operand_facts, parse_operands, place, unbrace
+from asmprinter.ptx_instructions import InstructionReader
+from asmprinter.ptx_report import BadStatementError, finding_of
 from asmprinter.ptx_scopes import Names
-from asmprinter.ptx_source import NAME, Source
-from asmprinter.ptx_tokens import OperandError
-from intrinsics import catalog
-from intrinsics.findings import Finding, Place, Severity
-from intrinsics.legality import expected, got, judge, text_of
+from asmprinter.ptx_source import NAME
+from intrinsics.findings import Finding
 from intrinsics.mir import (
     UNNAMED,
-    Imm,
     Kept,
-    Label,
-    Location,
     MachineFunction,
-    MachineInstr,
     Module,
-    Not,
-    Op,
-    Reg,
-    Text,
     Where,
-    form_of,
 )
-from intrinsics.modifiers import ScalarType, Space
-from intrinsics.operand_fit import operand_problems
-from intrinsics.row import Fact, Row
+from intrinsics.modifiers import ScalarType
 from intrinsics.targets import PTX_VERSIONS, TARGETS, Ptx, Target
 
 _LABEL = re.compile(rf"({NAME})\s*:(?!:)")
 _DIRECTIVE = re.compile(r"\.(\w+)")
-_INSTRUCTION = re.compile(
-    rf"(?:@\s*(!?)\s*({NAME})\s+)?([A-Za-z][\w.:]*(?:\s+\.[\w.:]+)*)\s*(.*)", re.DOTALL
-)
 _VERSION = re.compile(r"\.version\s+(\d+)\.(\d+)(?!\S)")
 _TARGET = re.compile(r"\.target\s+(\w+)((?:\s*,\s*\w+)*)")
 _ADDRESS_SIZE = re.compile(r"\.address_size\s+(\d+)(?!\S)")
@@ -100,26 +81,15 @@ def read_ptx(text: str, file: str = "", *, target: Target | None = None) -> PtxR
     return _Reader(text, file, target).read()
 
 
-class _Reader:
+class _Reader(InstructionReader):
+    """A position in the text: reads declarations and directives, and leaves out nothing."""
+
     def __init__(self, text: str, file: str, target: Target | None) -> None:
-        self.source = Source(text)
-        self.text = self.source.text
-        self.file = file
+        super().__init__(text, file)
         self.wanted_target = target
         self.target: Target | None = target
         self.ptx: Ptx | None = None
-        self.findings: list[Finding] = []
-        self.module = Module(TARGETS["sm_75"], source=file)
-        self.spaces: dict[str, Space | None] = {}  # of the module's names
-        self.local_spaces: dict[str, Space | None] = {}  # of the function's
-        self.function: MachineFunction | None = None
-        self.names: Names | None = None
         self.at = 0
-        self.above: list[str] = []  # directives about the next record
-        self.files: dict[int, str] = {}  # of .file
-        self.debug: tuple[int, int] | None = None  # file and line of the last .loc
-        self.located: list[tuple[Location, tuple[int, int]]] = []
-        self.reported: list[tuple[int, tuple[int, int]]] = []
 
     # ---- statements --------------------------------------------------------------------------
 
@@ -128,35 +98,25 @@ class _Reader:
             self.at = start
             try:
                 self._statement(start)
-            except _BadStatementError as bad:
-                self._report(bad.finding, start)
+            except BadStatementError as bad:
+                self.report(bad.finding, start)
             except DeclarationError as bad:
-                self._report(_finding("ptx/declaration", str(bad), got=bad.what), start)
+                self.report(finding_of("ptx/declaration", str(bad), got=bad.what), start)
         if self.function is not None:
             self._unclosed(len(self.source) - 1)
         self._settle_header()
-        self._settle_lines()
+        self.settle_lines()
         return PtxReading(self.module, self.findings)
 
     def _settle_header(self) -> None:
         if self.target is None:
-            self._error("ptx/no-target", "the module has no .target", 0, expected=".target sm_…")
+            self.error("ptx/no-target", "the module has no .target", 0, expected=".target sm_…")
         if self.ptx is None:
-            self._error("ptx/no-version", "the module has no .version", 0, expected=".version")
+            self.error("ptx/no-version", "the module has no .version", 0, expected=".version")
         self.module.target = self.target or TARGETS["sm_75"]
         self.module.ptx = self.ptx or PTX_VERSIONS[0]
         defined = {function.name for function in self.module.functions}
         self.module.externals = [f for f in self.module.externals if f.name not in defined]
-
-    def _settle_lines(self) -> None:
-        """Say where the user's source is: .file may stand behind its .loc."""
-        for location, (file, line) in self.located:
-            location.python_file, location.python_line = self.files.get(file, ""), line
-        for at, (file, line) in self.reported:
-            place = dataclasses.replace(
-                self.findings[at].place, python_file=self.files.get(file, ""), python_line=line
-            )
-            self.findings[at] = self.findings[at].at(place)
 
     def _statement(self, start: int) -> None:
         first = self.text[start]
@@ -176,19 +136,19 @@ class _Reader:
             else:
                 self._table(match[1], table[1])
         else:
-            self._instruction(self._to_semicolon(start), start)
+            self.read_instruction(self._to_semicolon(start), start)
 
     def _to_semicolon(self, start: int) -> str:
         """The statement up to its `;`, behind which reading goes on."""
         end = self.source.find(";", start)
         self.at = len(self.source) if end < 0 else end + 1
         if end < 0:
-            raise _BadStatementError("ptx/syntax", "expected ';'")
+            raise BadStatementError("ptx/syntax", "expected ';'")
         return self.text[start:end]
 
     def _brace(self, brace: str) -> None:
         if self.names is None:
-            raise _BadStatementError("ptx/syntax", f"unexpected '{brace}' outside a function")
+            raise BadStatementError("ptx/syntax", f"unexpected '{brace}' outside a function")
         if brace == "{":
             self.names.open()
         elif self.names.depth > 1:
@@ -198,9 +158,9 @@ class _Reader:
 
     def _label(self, name: str) -> None:
         if self.names is None:
-            raise _BadStatementError("ptx/syntax", "a label outside a function", got=name)
+            raise BadStatementError("ptx/syntax", "a label outside a function", got=name)
         if not self.names.label(name):
-            raise _BadStatementError("ptx/duplicate-label", f"label '{name}' is defined twice")
+            raise BadStatementError("ptx/duplicate-label", f"label '{name}' is defined twice")
 
     def _prototype(self, label: str) -> None:
         """The table of a call by pointer."""
@@ -216,8 +176,8 @@ class _Reader:
         name = self.names.declare_variable(label)
         start = self.source.skip_space(self.at)
         text = self._to_semicolon(start)
-        self._opaque(f"{name}: .{directive}", text[len(directive) + 1 :], "", start)
-        self._not_understood("ptx/directive", f"directive .{directive}", start, op="." + directive)
+        self.keep_statement(f"{name}: .{directive}", text[len(directive) + 1 :], "", start)
+        self.not_understood("ptx/directive", f"directive .{directive}", start, op="." + directive)
 
     # ---- directives --------------------------------------------------------------------------
 
@@ -244,18 +204,18 @@ class _Reader:
     def _other_directive(self, name: str, text: str, start: int) -> None:
         """A directive that ends at `;`, kept as text."""
         if name in _NO_DIRECTIVES:
-            raise _BadStatementError("ptx/syntax", f"'.{name}' begins no statement", got="." + name)
+            raise BadStatementError("ptx/syntax", f"'.{name}' begins no statement", got="." + name)
         shown = _flat(text) + ";"
         if self.function is None:
             where = Where.TOP if name == "pragma" and not self._has_begun() else Where.BOTTOM
             self.module.kept.append(Kept(shown, where))
             if name not in ("pragma", "alias"):
-                self._not_understood("ptx/directive", f"directive .{name}", start, op="." + name)
+                self.not_understood("ptx/directive", f"directive .{name}", start, op="." + name)
         elif name == "pragma":
             self.above.append(shown)
         else:
-            self._opaque("." + name, text[len(name) + 1 :], "", start)
-            self._not_understood("ptx/directive", f"directive .{name}", start, op="." + name)
+            self.keep_statement("." + name, text[len(name) + 1 :], "", start)
+            self.not_understood("ptx/directive", f"directive .{name}", start, op="." + name)
 
     def _has_begun(self) -> bool:
         """Whether a function or a variable has been read."""
@@ -266,7 +226,7 @@ class _Reader:
         match = _LOC.match(self.text, start)
         self.at = match.end() if match else self.source.line_end(start)
         if match is None:
-            raise _BadStatementError("ptx/syntax", "cannot read this directive", op=".loc")
+            raise BadStatementError("ptx/syntax", "cannot read this directive", op=".loc")
         self.debug = int(match[1]), int(match[2])
         self.above.append(_flat(match[0]))
 
@@ -274,10 +234,10 @@ class _Reader:
         match = _FILE.match(self.text, start)
         self.at = match.end() if match else self.source.line_end(start)
         if match is None:
-            raise _BadStatementError("ptx/syntax", "cannot read this directive", op=".file")
+            raise BadStatementError("ptx/syntax", "cannot read this directive", op=".file")
         self.files[int(match[1])] = match[2]
         if self.function is not None:
-            raise _BadStatementError("ptx/syntax", "a .file inside a function", op=".file")
+            raise BadStatementError("ptx/syntax", "a .file inside a function", op=".file")
         where = Where.BOTTOM if self.module.functions else Where.TOP
         self.module.kept.append(Kept(_flat(match[0]), where))
 
@@ -287,7 +247,7 @@ class _Reader:
         end = self.source.closing_brace(start) if match else -1
         self.at = self.source.line_end(start) if end < 0 else end
         if end < 0:
-            raise _BadStatementError("ptx/syntax", "unterminated .section", op=".section")
+            raise BadStatementError("ptx/syntax", "unterminated .section", op=".section")
         self.module.kept.append(Kept(_lines(self.text[start:end]), Where.BOTTOM))
 
     def _header(self, name: str, start: int) -> None:
@@ -300,7 +260,7 @@ class _Reader:
             self._version(match, shown, start)
         elif name == "address_size":
             if match is None or match[1] != "64":
-                self._error(
+                self.error(
                     "ptx/address-size",
                     "nvgen reads 64-bit modules",
                     start,
@@ -318,7 +278,7 @@ class _Reader:
         if self.target is None:
             self.target = TARGETS["sm_75"]
             word = match[1] if match else shown
-            self._error(
+            self.error(
                 "target/unknown",
                 f"unknown target '{word}'",
                 start,
@@ -329,7 +289,7 @@ class _Reader:
     def _version(self, match: re.Match[str] | None, shown: str, start: int) -> None:
         self.ptx = Ptx(int(match[1]), int(match[2])) if match else None
         if self.ptx not in PTX_VERSIONS:
-            self._error(
+            self.error(
                 "ptx/version-unknown",
                 f"unknown PTX version '{shown}'",
                 start,
@@ -348,7 +308,7 @@ class _Reader:
             stop = self.source.find(";{", stop + 1)
             header = self.text[start:stop]
             if stop < 0:
-                raise _BadStatementError("ptx/syntax", "expected '{'")
+                raise BadStatementError("ptx/syntax", "expected '{'")
         if _REGISTER_PARAM.search(header):
             self._foreign_function(start, stop)
             return
@@ -368,14 +328,14 @@ class _Reader:
         end = self.source.closing_brace(stop) if self.text[stop] == "{" else stop + 1
         self.at = len(self.source) if end < 0 else end
         if end < 0:
-            raise _BadStatementError("ptx/syntax", "the function's closing } is missing")
+            raise BadStatementError("ptx/syntax", "the function's closing } is missing")
         if self.function is not None:
             self._unclosed(start)
         name = re.search(rf"({NAME})\s*\(", self.text[start:stop])
         if name is not None:
             self.spaces[name[1]] = None
         self.module.kept.append(Kept(_lines(self.text[start : self.at]), Where.MIDDLE))
-        self._not_understood("ptx/not-modelled", "a function of registers", start, op=".func")
+        self.not_understood("ptx/not-modelled", "a function of registers", start, op=".func")
 
     def _registers(self, text: str) -> None:
         read = read_registers(text)
@@ -392,7 +352,7 @@ class _Reader:
             return
         for one in read:
             if one.lost_address:
-                self._not_understood(
+                self.not_understood(
                     "ptx/not-modelled",
                     f"an address in the initial value of {one.variable.name}",
                     start,
@@ -416,7 +376,7 @@ class _Reader:
             raise error
         self.spaces.update(dict.fromkeys(error.names, error.space))
         self.module.kept.append(Kept(_flat(text) + ";", Where.MIDDLE))
-        self._not_understood("ptx/not-modelled", "a variable of an opaque type", start)
+        self.not_understood("ptx/not-modelled", "a variable of an opaque type", start)
 
     # ---- functions ---------------------------------------------------------------------------
 
@@ -441,10 +401,10 @@ class _Reader:
         for directive in read.attributes:
             name = directive.split(maxsplit=1)[0]
             if name not in _HARMLESS:
-                self._not_understood("ptx/directive", f"directive {name}", start, op=name)
+                self.not_understood("ptx/directive", f"directive {name}", start, op=name)
 
     def _unclosed(self, at: int) -> None:
-        self._error("ptx/syntax", "the function's closing } is missing", at)
+        self.error("ptx/syntax", "the function's closing } is missing", at)
         while self.function is not None:
             self._brace("}")
 
@@ -453,7 +413,7 @@ class _Reader:
         assert function is not None
         assert names is not None
         for reference in names.close():
-            self._error(
+            self.error(
                 "ptx/undeclared",
                 f"label '{reference.name}' is not defined",
                 reference.at,
@@ -465,236 +425,6 @@ class _Reader:
         self.module.functions.append(function)
         self.function = self.names = self.debug = None
         self.local_spaces, self.above = {}, []
-
-    def _space_of(self, name: str) -> Space | None:
-        return self.local_spaces.get(name) or self.spaces.get(name)
-
-    # ---- instructions ------------------------------------------------------------------------
-
-    def _instruction(self, text: str, start: int) -> None:
-        match = _INSTRUCTION.fullmatch(text)
-        if match is None:
-            shown = " ".join(text.split())[:60]
-            raise _BadStatementError("ptx/syntax", "cannot read this statement", got=shown)
-        if self.function is None:
-            raise _BadStatementError("ptx/syntax", "an instruction outside a function")
-        negated, predicate, name, rest = match.groups()
-        name = "".join(name.split())
-        reading = read_opcode(name)
-        if not reading.candidates and not reading.known_elsewhere:
-            raise _BadStatementError(
-                "ptx/unknown-instruction",
-                f"no instruction '{name}'",
-                got=name,
-                section="Instruction Set",
-            )
-        if not reading.candidates or reading.candidates[0].foreign:
-            self._opaque(name, rest, f"@{negated}{predicate} " if predicate else "", start)
-            self._not_understood("ptx/not-modelled", f"instruction '{name}'", start, op=name)
-            return
-        guard = self._guard(negated, predicate)
-        if reading.candidates[0].row.id == "call" and not reading.candidates[0].problems:
-            self._call(reading.candidates[0], rest, guard, start)
-            return
-        try:
-            operands = parse_operands(rest, self._resolver(name, start))
-        except OperandError as error:
-            if reading.candidates[0].problems:
-                self._report_problems(reading.candidates[0], start)
-            shown = " ".join(rest.split())
-            raise _BadStatementError("ptx/operands", str(error), op=name, got=shown) from None
-        self._record(reading.candidates, operands, guard, start)
-
-    def _call(self, candidate: Candidate, rest: str, guard: Reg | Not | None, start: int) -> None:
-        names = self.names
-        assert names is not None
-        try:
-            given = parse_call(rest, names.resolve)
-        except OperandError as error:
-            shown = " ".join(rest.split())
-            raise _BadStatementError("ptx/operands", str(error), op="call", got=shown) from None
-        if given is None:
-            self._opaque(candidate.row.spell(candidate.facts), rest, "", start)
-            self._not_understood("ptx/not-modelled", "this kind of call", start, op="call")
-            return
-        there = {name: name in given for name in candidate.row.optional}
-        form = form_of(candidate.row, **candidate.facts, **there)
-        ops = tuple(given[slot] for slot in form.slots)
-        self._append(MachineInstr(form, ops, guard, self._location(start)))
-
-    def _resolver(self, name: str, start: int) -> Callable[[str], Op | None]:
-        """How names in an operand list resolve; a branch's target is a label whatever its name."""
-        names = self.names
-        assert names is not None
-        if name.split(".")[0] != "bra":
-            return names.resolve
-
-        def target(label: str) -> Op:
-            found = Label(label)
-            names.refer(found, label, start)
-            return found
-
-        return target
-
-    def _guard(self, negated: str, predicate: str | None) -> Reg | Not | None:
-        if predicate is None:
-            return None
-        assert self.function is not None
-        assert self.names is not None
-        reg = self.names.resolve(predicate)
-        if type(reg) is not int or self.function.regs.classes[reg] is not ScalarType.PRED:
-            raise _BadStatementError(
-                "ptx/guard", "a guard is a predicate register", got="@" + negated + predicate
-            )
-        return Not(reg) if negated else reg
-
-    def _record(
-        self,
-        candidates: tuple[Candidate, ...],
-        operands: list[Syntax],
-        guard: Reg | Not | None,
-        start: int,
-    ) -> None:
-        best = self._best(candidates, operands)
-        if best.problems:
-            self._report_problems(best, start)
-            return
-        placed = place(best.row, best.facts, operands)
-        if placed is None:
-            raise _BadStatementError(
-                "ptx/operands",
-                f"operands do not fit {best.row.head}",
-                op=best.row.head,
-                got=f"{len(operands)} operands",
-                expected=best.row.syntax or "no operand",
-                section=best.row.section,
-            )
-        facts = {**best.facts, **operand_facts(best.row, placed)}
-        row = best.row
-        unbrace(row, facts, placed)
-        words = row.words.pack(facts) if row.words else {}
-        form = form_of(row, **facts)
-        packed, _ = row.words.unpack(words, form.facts) if row.words else ({}, ())
-        if row.words and any(
-            fact is not None and packed.get(axis) is not fact
-            for axis, fact in best.facts.items()
-            if axis in row.words.axes
-        ):
-            self._report_broken(row, facts, start)
-            return
-        ops = tuple(placed[s] if s in placed else Imm(words[s]) for s in form.slots)
-        self._append(MachineInstr(form, ops, guard, self._location(start)))
-
-    def _best(self, candidates: tuple[Candidate, ...], operands: list[Syntax]) -> Candidate:
-        """Of the rows that share a head, the first whose operands fit."""
-        clean = [c for c in candidates if not c.problems]
-        if len(clean) < 2:
-            return candidates[0]
-        assert self.function is not None
-        classes = self.function.regs.classes
-        for candidate in clean:
-            placed = place(candidate.row, candidate.facts, operands)
-            if placed is None:
-                continue
-            facts = {**candidate.facts, **operand_facts(candidate.row, placed)}
-            unbrace(candidate.row, facts, placed)
-            form = form_of(candidate.row, **facts)
-            if candidate.row.words is None and not any(
-                operand_problems(
-                    form, facts, tuple(placed[s] for s in form.slots), classes, self._space_of
-                )
-            ):
-                return candidate
-        return clean[0]
-
-    def _append(self, mi: MachineInstr) -> None:
-        assert self.function is not None
-        assert self.names is not None
-        self.function.blocks[-1].instrs.append(mi)
-        if mi.form.is_terminator:
-            self.names.begin_block()
-
-    def _opaque(self, name: str, rest: str, guard: str, start: int) -> None:
-        """Keep a statement as text, its registers beside it."""
-        names = self.names
-        assert names is not None
-        shown, regs, unknown = names.keep(f"{guard}\0{rest}")
-        text = " ".join(shown.replace("\0", name + " ").split())
-        form = form_of(catalog.row("opaque"), registers=bool(regs))
-        ops: tuple[Op, ...] = (Text(text), regs) if regs else (Text(text),)
-        mi = MachineInstr(form, ops, None, self._location(start))
-        self._append(mi)
-        for label in unknown:
-            names.refer(mi, label, start)
-
-    # ---- reporting ---------------------------------------------------------------------------
-
-    def _location(self, start: int) -> int:
-        line, column = self.source.line_column(start)
-        location = Location(self.file, line, column)
-        if self.above:
-            location.directives, self.above = "\n".join(self.above), []
-        if self.debug is not None:
-            self.located.append((location, self.debug))
-        self.module.locations.append(location)
-        return len(self.module.locations) - 1
-
-    def _report(self, finding: Finding, start: int) -> None:
-        line, column = self.source.line_column(start)
-        function = self.function.name if self.function else ""
-        if self.debug is not None:
-            self.reported.append((len(self.findings), self.debug))
-        self.findings.append(finding.at(Place(self.file, line, column, function)))
-
-    def _report_problems(self, candidate: Candidate, start: int) -> None:
-        for problem in candidate.problems:
-            self._report(
-                _finding(
-                    "ptx/" + problem.rule,
-                    problem.text,
-                    op=candidate.row.head,
-                    got=problem.got,
-                    expected=problem.expected,
-                    hint=problem.hint,
-                    section=candidate.row.section,
-                ),
-                start,
-            )
-
-    def _report_broken(self, row: Row, facts: dict[str, Fact], start: int) -> None:
-        """What is wrong with a form that no record can hold."""
-        for rule in judge(row, facts).broken:
-            self._report(
-                _finding(
-                    f"{row.head}/{rule.id}",
-                    text_of(rule),
-                    op=row.spell(facts),
-                    got=got(rule, facts),
-                    expected=expected(rule),
-                    section=row.section,
-                ),
-                start,
-            )
-
-    def _error(
-        self, rule: str, text: str, start: int, *, got: str = "", expected: str = ""
-    ) -> None:
-        self._report(_finding(rule, text, got=got, expected=expected), start)
-
-    def _not_understood(
-        self, rule: str, what: str, start: int, op: str = "", *, kept: bool = True
-    ) -> None:
-        text = "kept as it stands, not judged" if kept else "left out"
-        self._report(
-            Finding(
-                rule,
-                Severity.REVIEW,
-                f"{what} is not known to nvgen: {text}",
-                op=op,
-                incomplete=True,
-            ),
-            start,
-        )
 
 
 def _flat(text: str) -> str:
@@ -708,36 +438,3 @@ def _lines(text: str) -> str:
     """Text without empty lines, and without what stands at the ends of lines."""
     lines = (line.rstrip() for line in text.split("\n"))
     return "\n".join(line for line in lines if line)
-
-
-class _BadStatementError(Exception):
-    """A statement that cannot be read; the reader reports it and goes on after the next `;`."""
-
-    def __init__(
-        self,
-        rule: str,
-        message: str,
-        *,
-        op: str = "",
-        got: str = "",
-        expected: str = "",
-        section: str = "",
-    ) -> None:
-        self.finding = _finding(rule, message, op=op, got=got, expected=expected, section=section)
-        super().__init__(message)
-
-
-def _finding(
-    rule: str,
-    message: str,
-    *,
-    op: str = "",
-    got: str = "",
-    expected: str = "",
-    section: str = "",
-    hint: str = "",
-) -> Finding:
-    see = f"PTX ISA, {section}" if section else ""
-    return Finding(
-        rule, Severity.ERROR, message, op=op, got=got, expected=expected, section=see, hint=hint
-    )

@@ -126,6 +126,15 @@ def test_calls_by_tables():
     assert "fs: .calltargets f;" in printed_of(module)
 
 
+def test_a_kept_call_keeps_its_guard():
+    """A call whose parameters are registers is kept as it stands."""
+    registers = ".reg .b32 %r<3>; .reg .pred %p<3>;"
+    call = "@!%p1 call (%r1), f, (%r2);"
+    function = ".func (.reg .b32 o) f(.reg .b32 i) { mov.b32 o, i; ret; }"
+    module, _ = read(f"{HEADER}{function}\n.entry k() {{ {registers} {call} ret; }}\n")
+    assert call in printed_of(module)
+
+
 def test_debug_lines_of_what_was_inlined():
     loc = ".loc 1 7 3, function_name $L_name, inlined_at 1 20 5"
     text = (

@@ -1,0 +1,235 @@
+"""Instructions of PTX to machine records.
+
+Layer: asmprinter.  Input: a statement's text, and the names of its function.  Output: a record, an
+opaque one for what PTX has and nvgen does not know, or a `BadStatementError`.  PTX ISA, Instruction
+Statements.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from asmprinter.opcode_reader import Candidate, read_opcode
+from asmprinter.ptx_calls import parse_call
+from asmprinter.ptx_operands import Syntax, operand_facts, parse_operands, place, unbrace
+from asmprinter.ptx_report import BadStatementError, Reporter, finding_of
+from asmprinter.ptx_scopes import Names
+from asmprinter.ptx_source import NAME
+from asmprinter.ptx_tokens import OperandError
+from intrinsics import catalog
+from intrinsics.legality import expected, got, judge, text_of
+from intrinsics.mir import Imm, Label, MachineInstr, Not, Op, Reg, Text, form_of
+from intrinsics.modifiers import ScalarType, Space
+from intrinsics.operand_fit import operand_problems
+from intrinsics.row import Fact, Row
+
+_INSTRUCTION = re.compile(
+    rf"(?:@\s*(!?)\s*({NAME})\s+)?([A-Za-z][\w.:]*(?:\s+\.[\w.:]+)*)\s*(.*)", re.DOTALL
+)
+
+
+class InstructionReader(Reporter):
+    """Reads the instructions of the function that is open."""
+
+    def __init__(self, text: str, file: str) -> None:
+        super().__init__(text, file)
+        self.spaces: dict[str, Space | None] = {}  # of the module's names
+        self.local_spaces: dict[str, Space | None] = {}  # of the function's
+        self.names: Names | None = None
+
+    def _space_of(self, name: str) -> Space | None:
+        return self.local_spaces.get(name) or self.spaces.get(name)
+
+    def read_instruction(self, text: str, start: int) -> None:
+        """Read one statement, which begins at `start`.
+
+        Raises: BadStatementError.
+        """
+        match = _INSTRUCTION.fullmatch(text)
+        if match is None:
+            shown = " ".join(text.split())[:60]
+            raise BadStatementError("ptx/syntax", "cannot read this statement", got=shown)
+        if self.function is None:
+            raise BadStatementError("ptx/syntax", "an instruction outside a function")
+        negated, predicate, name, rest = match.groups()
+        name = "".join(name.split())
+        reading = read_opcode(name)
+        if not reading.candidates and not reading.known_elsewhere:
+            raise BadStatementError(
+                "ptx/unknown-instruction",
+                f"no instruction '{name}'",
+                got=name,
+                section="Instruction Set",
+            )
+        written = f"@{negated}{predicate} " if predicate else ""
+        if not reading.candidates or reading.candidates[0].foreign:
+            self.keep_statement(name, rest, written, start)
+            self.not_understood("ptx/not-modelled", f"instruction '{name}'", start, op=name)
+            return
+        guard = self._guard(negated, predicate)
+        if reading.candidates[0].row.id == "call" and not reading.candidates[0].problems:
+            self._call(reading.candidates[0], rest, guard, written, start)
+            return
+        try:
+            operands = parse_operands(rest, self._resolver(name, start))
+        except OperandError as error:
+            if reading.candidates[0].problems:
+                self._report_problems(reading.candidates[0], start)
+            shown = " ".join(rest.split())
+            raise BadStatementError("ptx/operands", str(error), op=name, got=shown) from None
+        self._record(reading.candidates, operands, guard, start)
+
+    def _call(
+        self, candidate: Candidate, rest: str, guard: Reg | Not | None, written: str, start: int
+    ) -> None:
+        names = self.names
+        assert names is not None
+        try:
+            given = parse_call(rest, names.resolve)
+        except OperandError as error:
+            shown = " ".join(rest.split())
+            raise BadStatementError("ptx/operands", str(error), op="call", got=shown) from None
+        if given is None:
+            self.keep_statement(candidate.row.spell(candidate.facts), rest, written, start)
+            self.not_understood("ptx/not-modelled", "this kind of call", start, op="call")
+            return
+        there = {name: name in given for name in candidate.row.optional}
+        form = form_of(candidate.row, **candidate.facts, **there)
+        ops = tuple(given[slot] for slot in form.slots)
+        self._append(MachineInstr(form, ops, guard, self.location_at(start)))
+
+    def _resolver(self, name: str, start: int) -> Callable[[str], Op | None]:
+        """How names in an operand list resolve; a branch's target is a label whatever its name."""
+        names = self.names
+        assert names is not None
+        if name.split(".")[0] != "bra":
+            return names.resolve
+
+        def target(label: str) -> Op:
+            found = Label(label)
+            names.refer(found, label, start)
+            return found
+
+        return target
+
+    def _guard(self, negated: str, predicate: str | None) -> Reg | Not | None:
+        if predicate is None:
+            return None
+        assert self.function is not None
+        assert self.names is not None
+        reg = self.names.resolve(predicate)
+        if type(reg) is not int or self.function.regs.classes[reg] is not ScalarType.PRED:
+            raise BadStatementError(
+                "ptx/guard", "a guard is a predicate register", got="@" + negated + predicate
+            )
+        return Not(reg) if negated else reg
+
+    def _record(
+        self,
+        candidates: tuple[Candidate, ...],
+        operands: list[Syntax],
+        guard: Reg | Not | None,
+        start: int,
+    ) -> None:
+        best = self._best(candidates, operands)
+        if best.problems:
+            self._report_problems(best, start)
+            return
+        placed = place(best.row, best.facts, operands)
+        if placed is None:
+            raise BadStatementError(
+                "ptx/operands",
+                f"operands do not fit {best.row.head}",
+                op=best.row.head,
+                got=f"{len(operands)} operands",
+                expected=best.row.syntax or "no operand",
+                section=best.row.section,
+            )
+        facts = {**best.facts, **operand_facts(best.row, placed)}
+        row = best.row
+        unbrace(row, facts, placed)
+        words = row.words.pack(facts) if row.words else {}
+        form = form_of(row, **facts)
+        packed, _ = row.words.unpack(words, form.facts) if row.words else ({}, ())
+        if row.words and any(
+            fact is not None and packed.get(axis) is not fact
+            for axis, fact in best.facts.items()
+            if axis in row.words.axes
+        ):
+            self._report_broken(row, facts, start)
+            return
+        ops = tuple(placed[s] if s in placed else Imm(words[s]) for s in form.slots)
+        self._append(MachineInstr(form, ops, guard, self.location_at(start)))
+
+    def _best(self, candidates: tuple[Candidate, ...], operands: list[Syntax]) -> Candidate:
+        """Of the rows that share a head, the first whose operands fit."""
+        clean = [c for c in candidates if not c.problems]
+        if len(clean) < 2:
+            return candidates[0]
+        assert self.function is not None
+        classes = self.function.regs.classes
+        for candidate in clean:
+            placed = place(candidate.row, candidate.facts, operands)
+            if placed is None:
+                continue
+            facts = {**candidate.facts, **operand_facts(candidate.row, placed)}
+            unbrace(candidate.row, facts, placed)
+            form = form_of(candidate.row, **facts)
+            if candidate.row.words is None and not any(
+                operand_problems(
+                    form, facts, tuple(placed[s] for s in form.slots), classes, self._space_of
+                )
+            ):
+                return candidate
+        return clean[0]
+
+    def _append(self, mi: MachineInstr) -> None:
+        assert self.function is not None
+        assert self.names is not None
+        self.function.blocks[-1].instrs.append(mi)
+        if mi.form.is_terminator:
+            self.names.begin_block()
+
+    def keep_statement(self, name: str, rest: str, guard: str, start: int) -> None:
+        """Keep a statement as text, its registers beside it."""
+        names = self.names
+        assert names is not None
+        shown, regs, unknown = names.keep(f"{guard}\0{rest}")
+        text = " ".join(shown.replace("\0", name + " ").split())
+        form = form_of(catalog.row("opaque"), registers=bool(regs))
+        ops: tuple[Op, ...] = (Text(text), regs) if regs else (Text(text),)
+        mi = MachineInstr(form, ops, None, self.location_at(start))
+        self._append(mi)
+        for label in unknown:
+            names.refer(mi, label, start)
+
+    def _report_problems(self, candidate: Candidate, start: int) -> None:
+        for problem in candidate.problems:
+            self.report(
+                finding_of(
+                    "ptx/" + problem.rule,
+                    problem.text,
+                    op=candidate.row.head,
+                    got=problem.got,
+                    expected=problem.expected,
+                    hint=problem.hint,
+                    section=candidate.row.section,
+                ),
+                start,
+            )
+
+    def _report_broken(self, row: Row, facts: dict[str, Fact], start: int) -> None:
+        """What is wrong with a form that no record can hold."""
+        for rule in judge(row, facts).broken:
+            self.report(
+                finding_of(
+                    f"{row.head}/{rule.id}",
+                    text_of(rule),
+                    op=row.spell(facts),
+                    got=got(rule, facts),
+                    expected=expected(rule),
+                    section=row.section,
+                ),
+                start,
+            )
