@@ -19,8 +19,9 @@ from intrinsics.modifiers import ScalarType, Space
 from tests.asmprinter.ptx_texts import TENSOR_CORE, TEXTS
 from tests.asmprinter.strategies import NEWEST, Drawn, Record, examples, modules, records
 
-ORDERED = {t.value for t in (*ScalarType, *Space)}
-"""Types and state spaces, whose order tells operands apart: `cvt.u32.u16`."""
+ORDERED = {"b2", *(t.value for t in (*ScalarType, *Space))}
+"""Types and state spaces, whose order tells operands apart: `cvt.u32.u16`; `.b2` of what is kept of
+numbers has no registers of its own."""
 
 
 def without_places(module: Module) -> Module:
