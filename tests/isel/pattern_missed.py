@@ -125,3 +125,26 @@ MISSED = {
     for what in whats
 }
 """Mutants of which nothing is said where the mistake is, or less than the manual says."""
+
+# fmt: on
+
+SEQUENCES: tuple[str, ...] = (
+    "copied and read, then multiplied",
+    "copied and read by one thread, then by two",
+    "copied by one, multiplied by another, in a loop",
+    "copied and multiplied in turn, in a loop",
+    "handed over, then multiplied by the first",
+    "multiplied, then handed over",
+    "copied and read, copied and handed over",
+    "given back by leaders, then multiplied",
+)
+"""Examples of sequences of which something is said."""
+
+SEQUENCES_RULES: tuple[str, ...] = (
+    "tcgen05.cp/no-commit",
+    "tcgen05.cp/not-pipelined",
+    "tcgen05.mma/no-commit",
+    "tcgen05.mma/unordered",
+    "tcgen05.st/before-completion",
+)
+"""The rules that say it."""

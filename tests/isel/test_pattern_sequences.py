@@ -1,0 +1,33 @@
+"""Random sequences of right steps: no finding."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from intrinsics.findings import Finding, Severity
+from nvgen.loading import load
+from tests.isel.pattern_missed import SEQUENCES, SEQUENCES_RULES
+from tests.isel.pattern_sequences import EXAMPLES, STEPS, Step, kernel
+
+
+def said(steps: list[Step]) -> list[Finding]:
+    """What is said of the kernel that takes these steps, but for notes."""
+    program = load("k.ptx", kernel(steps).ptx(), target="sm_100a", level="all")
+    return [f for f in program.findings if f.severity is not Severity.NOTE]
+
+
+def _example(name: str) -> object:
+    marks = [pytest.mark.xfail(reason="a false alarm")] if name in SEQUENCES else []
+    return pytest.param(EXAMPLES[name], id=name, marks=marks)
+
+
+@pytest.mark.parametrize("steps", [_example(name) for name in EXAMPLES])
+def test_an_example_is_right(steps: list[Step]):
+    assert said(steps) == []
+
+
+@given(STEPS)
+@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+def test_a_sequence_of_right_steps_is_right(steps: list[Step]):
+    assert {f.rule for f in said(steps)} <= set(SEQUENCES_RULES)
