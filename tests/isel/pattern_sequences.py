@@ -206,6 +206,26 @@ EXAMPLES: dict[str, list[Step]] = {
         give_back(0, 32, "leaders"),
         multiply(0, 96, 0, "wait"),
     ],
+    "told, then copied and multiplied": [
+        tell(32, 0, "mbarrier"),
+        copy_multiply((64, 32), 64, 96, "released"),
+    ],
+    "given back by threads, then by leaders": [
+        give_back(64, 96, "back"),
+        give_back(64, 0, "leaders"),
+    ],
+    "told by a barrier, then by an mbarrier": [tell(32, 96, "bar"), tell(32, 32, "mbarrier")],
+    "multiplied from where the last result was": [
+        copy_multiply((0, 96), 96, 32, "released"),
+        copy_multiply((96, 32), 32, 96, "relaxed"),
+    ],
+    "told, then multiplied, in a loop": [
+        twice([tell(96, 96, "mbarrier"), multiply(96, 0, 2, "wait")])
+    ],
+    "handed over, then copied and read": [
+        copy_multiply((0, 96), 32, 96, "released"),
+        copy_read(0, 0),
+    ],
     "stored, told, given back, in a loop": [
         twice([store_multiply((0, 32), 64, "back"), tell(96, 32, "mbarrier")]),
         give_back(32, 0, "bar"),

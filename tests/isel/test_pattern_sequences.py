@@ -28,6 +28,6 @@ def test_an_example_is_right(steps: list[Step]):
 
 
 @given(STEPS)
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=25, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_sequence_of_right_steps_is_right(steps: list[Step]):
     assert {f.rule for f in said(steps)} <= set(SEQUENCES_RULES)
