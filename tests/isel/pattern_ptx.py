@@ -348,8 +348,8 @@ class Kernel:
         body = body.replace("cta_group::G", f"cta_group::{self.group}")
         body = body.replace(" COLUMNS", "".join(f" {x}" for x in _named_columns(body)))
         assert not state.blocks, "a block is left open"
-        variables = [f".shared .align 8 .b64 {x}[2];" for x in self.barriers]
-        variables += [f".shared .align 1024 .b8 {x}[32768];" for x in self.buffers]
+        variables = [f".shared .align 8 .b64 {x}[4];" for x in self.barriers]
+        variables += [f".shared .align 1024 .b8 {x}[65536];" for x in self.buffers]
         cluster = "\n.reqnctapercluster 2" if self.group == 2 else ""
         head = HEAD.format(
             variables="\n".join(variables), shape=f".reqntid {self.threads}{cluster}"

@@ -21,8 +21,10 @@ from tests.isel import (
     canonical_compositions,
     canonical_idioms,
     canonical_patterns,
+    canonical_rings,
     pattern_mutants,
     pattern_mutants_idioms,
+    pattern_mutants_rings,
     pattern_mutants_threads,
 )
 from tests.isel.pattern_edits import Doubt, Mutant
@@ -31,7 +33,7 @@ from tests.isel.pattern_ptx import Kernel
 
 CLEAN = {
     name.lower(): kernel
-    for module in (canonical_patterns, canonical_compositions, canonical_idioms)
+    for module in (canonical_patterns, canonical_compositions, canonical_idioms, canonical_rings)
     for name, kernel in vars(module).items()
     if isinstance(kernel, Kernel)
 }
@@ -80,6 +82,7 @@ MUTANTS = (
     *pattern_mutants.MUTANTS,
     *pattern_mutants_threads.MUTANTS,
     *pattern_mutants_idioms.MUTANTS,
+    *pattern_mutants_rings.MUTANTS,
 )
 ALL = {m.name: m for m in MUTANTS}
 
