@@ -164,4 +164,24 @@ FREEING = {
         "tcgen05.dealloc/in-use", k.NAMED_BARRIERS, "    bar.sync 3, 160;", "", "$dealloc"),
 }  # fmt: skip
 
-MISTAKES = {**HANDOVER, **COMPLETION, **PIPELINES, **FREEING}
+OPERANDS = {
+    "A is copied again at once": Mistake(
+        "cp.async.bulk.tensor/operand-modified", k.TILE, "    $commit [done];",
+        "    $commit [done]; $copy [a_tile], [%rd2, {0, 0}], [full];", "$commit"),
+    "A is stored over at once": Mistake(
+        "st/operand-modified", k.TILE, "    $commit [done];",
+        "    $commit [done]; st.shared.b32 [a_tile], 0; fence.proxy.async.shared::cta;", "$commit"),
+    "B is stored over when one thread has been told too early": Mistake(
+        "st/operand-modified", k.TILE, "    $commit [done];\nWAIT:\n    $try %p4, [done], 0;",
+        "    $commit [done]; $arrive [full]; \nWAIT: st.shared.b32 [b_tile], 0;"
+        " fence.proxy.async.shared::cta; AGAIN:\n    $try %p4, [done], 0;", "WAIT: "),
+    "nobody waits for empty stages": Mistake(
+        "cp.async.bulk.tensor/operand-modified", k.RING_PIPELINE,
+        "EMPTY:\n    $try %p7, [%r15], %r11;\n    @!%p7 bra EMPTY;", "EMPTY:\n\n", "$copy",
+        also=("cp.async.bulk.tensor/operand-modified",)),
+    "an arrival where the commit belongs": Mistake(
+        "cp.async.bulk.tensor/operand-modified", k.RING_PIPELINE, "    $commit [%r44];",
+        "    $arrive [%r44];", "$copy", also=("cp.async.bulk.tensor/operand-modified",)),
+}  # fmt: skip
+
+MISTAKES = {**HANDOVER, **COMPLETION, **PIPELINES, **FREEING, **OPERANDS}

@@ -220,7 +220,7 @@ def _unordered(
         got = f"{role} can come here at any time; {report.line(min(certain))} touches them too"
         report.add(UNORDERED, taken.index, got=got)
     elif _comes_again(report, role, taken) or (certain and own is not Status.NOTHING):
-        for unheard in pending.never_heard(role)[:1]:
+        for unheard in pending.never_heard(role, taken)[:1]:
             got = f"nobody waits for mbarrier {unheard}, where the others say that they are through"
             report.add(UNORDERED, taken.index, got=got)
 

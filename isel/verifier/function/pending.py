@@ -140,12 +140,11 @@ class Pending:
             return False
         return event.index not in self._deaf[role] and self._best(key)[0] >= Status.ENDED
 
-    def never_heard(self, role: Role) -> list[Where]:
-        """The mbarriers that tell of the end and that nobody waits for, if a role hears of it in
-        none of its loops."""
+    def never_heard(self, role: Role, event: Event) -> list[Where]:
+        """The mbarriers that tell of the end and that nobody waits for, if a role hears of it
+        nowhere between an event and the next time that it comes to it."""
         number = self.analysis.roles.index(role)
-        repeated = self.analysis.repeated[role.warps[0]]
-        if any(e.index in repeated and self.tells(number, e) for e in role.events()):
+        if any(self.tells(number, e) for e in _between(role, event)):
             return []
         asked = [e.place for e in self.analysis.events(Kind.ASK)]
         return [
@@ -236,6 +235,22 @@ class Pending:
         return best
 
 
+def _between(role: Role, event: Event) -> Iterator[Event]:
+    """The events on ways from an event to itself."""
+    (node,) = (n for n, events in role.walker.events.items() if event in events)
+    ways = role.walker.flow.ways()
+    for n in reach(ways, ways[node]) & reach(_reversed(ways), [node]):
+        yield from role.walker.events.get(n, ())
+
+
+def _reversed(ways: list[list[int]]) -> list[list[int]]:
+    back: list[list[int]] = [[] for _ in ways]
+    for node, targets in enumerate(ways):
+        for target in targets:
+            back[target].append(node)
+    return back
+
+
 def _before(role: Role, operation: Operation) -> set[int]:
     """Records of a warp that it comes to before it issues the operation, and never behind it:
     what is heard there is about something else."""
@@ -247,12 +262,8 @@ def _before(role: Role, operation: Operation) -> set[int]:
     if not first or len(role.warps) > 1:
         return set()
     ways = role.walker.flow.ways()
-    back: list[list[int]] = [[] for _ in ways]
-    for node, targets in enumerate(ways):
-        for target in targets:
-            back[target].append(node)
     behind = reach(ways, [to for node in first for to in ways[node]])
-    ahead = reach(back, first) - behind
+    ahead = reach(_reversed(ways), first) - behind
     return {
         e.index
         for node in ahead
