@@ -117,12 +117,32 @@ def events_of(flow: WarpFlow) -> dict[int, list[Event]]:
             if make is None:
                 continue
             event = make(index, mi, evaluator, threads[node])
+            if event is not None and index in flow.first:
+                event = _as_first(event, *flow.first[index])
             event = _guarded(flow, node, event, evaluator) if event is not None else None
             if event is not None:
                 events.append(event)
         if events:
             found[node] = events
     return found
+
+
+def _as_first(event: Event, mbar: Value, phase: Value) -> Event:
+    """A wait with what it asks the first time."""
+    return replace(event, values=(*event.values, ("first_mbar", mbar), ("first_phase", phase)))
+
+
+def first_parity(event: Event) -> int | None:
+    """The parity that a wait asks for the first time, where it is known."""
+    value = event.value("first_phase")
+    number = value.number if value is not None else None
+    return number & 1 if isinstance(number, int) else None
+
+
+def first_place(event: Event) -> Where | None:
+    """The mbarrier that a wait asks the first time."""
+    value = event.value("first_mbar")
+    return where(value) if value is not None else None
 
 
 def _guarded(flow: WarpFlow, node: int, event: Event, evaluator: Evaluator) -> Event | None:

@@ -26,7 +26,7 @@ from intrinsics.row import Effect, Kind
 from isel.passes.uniformity import thread_parameters
 from isel.verifier.function.callees import NOTHING_CALLED, Callees
 from isel.verifier.function.conditions import Conditions
-from isel.verifier.function.evaluate import Evaluator, Warp
+from isel.verifier.function.evaluate import WAITS, Evaluator, Warp
 from isel.verifier.function.values import (
     LANES,
     Among,
@@ -251,7 +251,10 @@ Environment: TypeAlias = dict[Reg, Value]
 
 
 class WarpFlow:
-    """A function as one warp executes it."""
+    """A function as one warp executes it.
+
+    `first` has, for each wait, the mbarrier and the parity that it asks for the first time.
+    """
 
     def __init__(self, graph: Graph, warp: Warp) -> None:
         self.graph = graph
@@ -260,6 +263,7 @@ class WarpFlow:
         self.environments: list[Environment | None] = [None] * len(graph.nodes)
         self.lanes = [0] * len(graph.nodes)
         self.edges: list[list[Edge]] = [[] for _ in graph.nodes]
+        self.first: dict[int, tuple[Value, Value]] = {}
         self._environment: Environment = {}
         self._changed = True
         self._evaluator = Evaluator(warp, self._get, own=graph.own)
@@ -321,8 +325,15 @@ class WarpFlow:
                 if found is not None:
                     self._environment = dict(found)
                     for index, mi in self.graph.nodes[node].wanted:
+                        self._note_first(index, mi)
                         self._execute(index, mi)
                     self._leave(node)
+
+    def _note_first(self, index: int, mi: MachineInstr) -> None:
+        """Keep what a wait asks the first time, before ways that come back are known of."""
+        if mi.row.id in WAITS and index not in self.first:
+            slot = self._evaluator.slot
+            self.first[index] = slot(mi, "mbar"), slot(mi, "phase")
 
     def _leave(self, node: int) -> None:
         self.edges[node] = list(self._edges(node))

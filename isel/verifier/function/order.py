@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
-from isel.verifier.function.events import Event, Kind, reads_flag, sets_flag
+from isel.verifier.function.events import Event, Kind, first_parity, reads_flag, sets_flag
 from isel.verifier.function.roles import Analysis, Role
 from isel.verifier.function.values import Where
 
@@ -72,7 +72,7 @@ class Order:
         self.forgets = forgets
         self.carriers = Carriers(mbarriers=set(mbarriers))
         self._by_site = barriers_by_site(analysis)
-        self._idle = [idle_waits(role) for role in analysis.roles]
+        self._idle = [idle_at_first(role) for role in analysis.roles]
         self._settled = False
         self._settle()
         self._settled = True
@@ -334,14 +334,28 @@ _ARRIVED = -1
 def idle_waits(role: Role) -> set[int]:
     """Waits of a role that do not wait: for the odd phase, on an mbarrier that nobody of it asks
     for the even one.  The phase before an mbarrier's first one counts as complete."""
-    asked = [e for e in role.events() if e.kind is Kind.ASK]
-    even = [e.place for e in asked if e.count != 1]
+    return _never_even(role, {e.index: e.count for e in _asked(role)})
+
+
+def idle_at_first(role: Role) -> set[int]:
+    """Waits that begin with the odd phase, and tell of a phase too early ever after: for who is to
+    be told that something has come, and not that something may go."""
+    return _never_even(role, {e.index: first_parity(e) for e in _asked(role)})
+
+
+def _asked(role: Role) -> list[Event]:
+    return [e for e in role.events() if e.kind is Kind.ASK]
+
+
+def _never_even(role: Role, parities: dict[int, int | None]) -> set[int]:
+    asked = _asked(role)
+    even = [e.place for e in asked if parities[e.index] != 1]
     if None in even:
         return set()
     return {
         e.index
         for e in asked
-        if e.count == 1 and e.place is not None
+        if parities[e.index] == 1 and e.place is not None
         if not any(e.place.meets(place) for place in even if place is not None)
     }
 
