@@ -249,6 +249,31 @@ WAIT:
 )
 """Pattern 3 to the letter: one thread copies, another one multiplies."""
 
+TWO_COMMITS = kernel(
+    PROLOGUE.replace("$init [done], 1", "$init [done], 2")
+    + """
+    @%p2 bra SECOND;
+    $mma [%r3], %rd1, %rd2, $idesc, 0;
+    $commit [done];
+SECOND:
+    setp.ne.u32 %p3, %r1, 32;
+    @%p3 bra WAIT;
+    add.s32 %r6, %r3, 32;
+    $mma [%r6], %rd1, %rd2, $idesc, 0;
+    $commit [done];
+WAIT:
+    $try %p5, [done], 0;
+    @!%p5 bra WAIT;
+    $after;
+    $load {%r22, %r23}, [%r5];
+    add.s32 %r7, %r5, 32;
+    $load {%r24, %r25}, [%r7];
+    $loaded;
+"""
+    + EPILOGUE
+)
+"""Two threads with an accumulator each; the phase ends when both have committed."""
+
 CLEAN = {
     name.lower(): text
     for name, text in list(globals().items())

@@ -184,4 +184,53 @@ OPERANDS = {
         "    $arrive [%r44];", "$copy", also=("cp.async.bulk.tensor/operand-modified",)),
 }  # fmt: skip
 
-MISTAKES = {**HANDOVER, **COMPLETION, **PIPELINES, **FREEING, **OPERANDS}
+PHASES = {
+    "the producer begins with parity 0": Mistake(
+        "mbarrier/deadlock", k.RING_PIPELINE, "    mov.u32 %r11, 1;", "    mov.u32 %r11, 0;",
+        "$try %p7", also=("mbarrier/deadlock",)),
+    "waited for before it is copied": Mistake(
+        "mbarrier/deadlock", k.TILE,
+        "    $expect [full], 32768;\n    $copy [a_tile], [%rd2, {0, 0}], [full];\n"
+        "    $copy [b_tile], [%rd4, {0, 0}], [full];\nFULL:\n    $try %p3, [full], 0;\n"
+        "    @!%p3 bra FULL;\n",
+        "FULL:\n    $try %p3, [full], 0;\n    @!%p3 bra FULL;\n    $expect [full], 32768;\n"
+        "    $copy [a_tile], [%rd2, {0, 0}], [full];\n"
+        "    $copy [b_tile], [%rd4, {0, 0}], [full];\n", "$try %p3",
+        also=("mbarrier/deadlock",)),
+    "half of the threads counted": Mistake(
+        "mbarrier/too-many-arrivals", k.EARLY_EXIT, "$init [back], 128", "$init [back], 64",
+        "$init [back]"),
+    "a warp counted as one": Mistake(
+        "mbarrier/too-many-arrivals", k.LOAD_THEN_MMA, "$init [back], 128", "$init [back], 4",
+        "$init [back]"),
+    "all threads arrive in some stage": Mistake(
+        "mbarrier/too-many-arrivals", k.PERSISTENT, "    @%p6 bra TOLD;", "", "$init [%r71], 4",
+        also=("mbarrier/too-many-arrivals",)),
+    "an arrival beside the commit": Mistake(
+        "mbarrier/ends-early", k.LOAD_THEN_MMA, "    @%p2 bra WAIT;",
+        "    setp.eq.u32 %p9, %r1, 32; @%p9 $arrive [done]; @%p2 bra WAIT;", "$init [done]"),
+    "two commits counted as one": Mistake(
+        "mbarrier/ends-early", s.TWO_COMMITS, "$init [done], 2", "$init [done], 1",
+        "$init [done]"),
+    "bytes that no copy brings": Mistake(
+        "mbarrier/no-bytes", k.LOAD_THEN_MMA, "    $arrive [back];",
+        "    $arrive [back]; @!%p2 $expect [full], 1024;", "$arrive [back]"),
+    "bytes expected elsewhere": Mistake(
+        "mbarrier/no-bytes", k.TILE, "    $expect [full], 32768;",
+        "    $arrive [full]; $expect [done], 32768;", "mbarrier.arrive", also=(
+            "mbarrier/not-expected",)),
+    "bytes that nobody expects": Mistake(
+        "mbarrier/not-expected", k.THREAD0, "    $expect [full], 16384;", "    $arrive [full];",
+        "$copy"),
+    "bytes of a stage that nobody expects": Mistake(
+        "mbarrier/not-expected", k.RING_PIPELINE, "    $expect [%r17], 32768;",
+        "    $arrive [%r17];", "$copy", also=("mbarrier/not-expected",)),
+    "the first phase again": Mistake(
+        "tcgen05.ld/before-completion", k.TWO_PHASES, "$try %p6, [done], 1", "$try %p6, [done], 0",
+        "$load", at_nth=1),
+    "the consumer begins with parity 1": Mistake(
+        "tcgen05.mma/before-copy", k.RING_PIPELINE, "    mov.u32 %r31, 0;", "    mov.u32 %r31, 1;",
+        "$mma"),
+}  # fmt: skip
+
+MISTAKES = {**HANDOVER, **COMPLETION, **PIPELINES, **FREEING, **OPERANDS, **PHASES}

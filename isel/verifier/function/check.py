@@ -28,6 +28,7 @@ from isel.verifier.function import (
     mbarriers,
     operands,
     overlaps,
+    phases,
     pipelines,
     proxies,
     publication,
@@ -59,6 +60,7 @@ CHECKS: tuple[Callable[[Report], None], ...] = (
     operands.check,
     proxies.check,
     mbarriers.check,
+    phases.check,
     registers.check,
     clusters.check,
 )
@@ -82,6 +84,7 @@ RULES: tuple[FunctionRule, ...] = (
     *operands.RULES,
     *proxies.RULES,
     *mbarriers.RULES,
+    *phases.RULES,
     *registers.RULES,
     *clusters.RULES,
 )

@@ -333,14 +333,46 @@ _ARRIVED = -1
 
 def idle_waits(role: Role) -> set[int]:
     """Waits of a role that do not wait: for the odd phase, on an mbarrier that nobody of it asks
-    for the even one.  The phase before an mbarrier's first one counts as complete."""
-    return _never_even(role, {e.index: e.count for e in _asked(role)})
+    for the even one, or for a phase that it has waited for.  The phase before an mbarrier's first
+    one counts as complete."""
+    return _never_even(role, {e.index: e.count for e in _asked(role)}) | stale_waits(role)
+
+
+_MOST_ASKED = 12
+"""mbarriers whose last parity a walk keeps at most."""
+
+
+def stale_waits(role: Role) -> set[int]:
+    """Waits of a role for a phase that it has waited for on every way there."""
+    constant = {e.place for e in _asked(role) if e.count is not None and e.place is not None}
+    places = {
+        p
+        for p in constant
+        if not any(e.place is None or (e.count is None and e.place.meets(p)) for e in _asked(role))
+    }
+    if not places or len(places) > _MOST_ASKED:
+        return set()
+    fresh: set[int] = set()
+    seen: set[int] = set()
+
+    def step(last: frozenset[tuple[Where, int]], event: Event) -> frozenset[tuple[Where, int]]:
+        if event.kind is not Kind.DONE or event.place not in places or event.count is None:
+            return last
+        now = event.place, event.count & 1
+        seen.add(event.index)
+        if now not in last:
+            fresh.add(event.index)
+        return frozenset({*(x for x in last if x[0] != event.place), now})
+
+    role.walker.walk(frozenset[tuple[Where, int]](), step)
+    return seen - fresh
 
 
 def idle_at_first(role: Role) -> set[int]:
     """Waits that begin with the odd phase, and tell of a phase too early ever after: for who is to
     be told that something has come, and not that something may go."""
-    return _never_even(role, {e.index: first_parity(e) for e in _asked(role)})
+    parities = {e.index: first_parity(e) for e in _asked(role)}
+    return _never_even(role, parities) | stale_waits(role)
 
 
 def _asked(role: Role) -> list[Event]:

@@ -1,0 +1,258 @@
+"""Rules about the phases of mbarriers: they are completed, once each, by whom they wait for.
+
+Layer: isel.verifier.function.  A phase is complete when as many arrivals came as mbarrier.init said
+and as many bytes as were expected.  What is counted is what is constant; a wait is taken to end
+where anything may end it.  PTX ISA, mbarrier: Phase of the mbarrier object.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from isel.verifier.function.events import Event, Kind, first_parity, first_place
+from isel.verifier.function.mbarriers import signalled
+from isel.verifier.function.report import Report
+from isel.verifier.function.rule import FunctionRule
+from isel.verifier.function.values import Spread, Symbol, Where
+
+_SECTION = "mbarrier, Phase of the mbarrier object"
+_ARRIVALS = (Kind.ARRIVE, Kind.COMMIT)
+
+DEADLOCK = FunctionRule(
+    "mbarrier/deadlock",
+    "the first wait on an mbarrier never ends",
+    _SECTION,
+    expected="an arrival that comes before the wait, or in another thread that can come to it",
+    hint="who waits for a stage to be empty begins with parity 1: the phase before the first "
+    "counts as complete",
+)
+TOO_MANY = FunctionRule(
+    "mbarrier/too-many-arrivals",
+    "more threads arrive on an mbarrier than it expects",
+    _SECTION,
+    hint="the phase ends before all of them have arrived, and the others count for the next one",
+    misses=False,
+)
+ENDS_EARLY = FunctionRule(
+    "mbarrier/ends-early",
+    "a phase ends before all that it is waited for has arrived",
+    _SECTION,
+    hint="mbarrier.init counts every arrival and every commit of a phase",
+)
+NO_BYTES = FunctionRule(
+    "mbarrier/no-bytes",
+    "an mbarrier expects bytes, and no copy brings any",
+    _SECTION,
+    expected="a bulk copy that names the mbarrier",
+)
+NOT_EXPECTED = FunctionRule(
+    "mbarrier/not-expected",
+    "a copy signals an mbarrier that expects no bytes",
+    _SECTION,
+    expected="mbarrier.arrive.expect_tx with the bytes of the copies",
+)
+RULES = (DEADLOCK, TOO_MANY, ENDS_EARLY, NO_BYTES, NOT_EXPECTED)
+
+
+def check(report: Report) -> None:
+    """Run the rules."""
+    if not report.analysis.block or not report.analysis.events(Kind.INIT):
+        return
+    _deadlocks(report)
+    _bytes(report)
+    for init in report.analysis.events(Kind.INIT):
+        if init.place is not None and init.count is not None and init.place.offset is not None:
+            _too_many(report, init, init.place, init.count)
+            _ends_early(report, init, init.place, init.count)
+
+
+# ---- waits that never end --------------------------------------------------------------------
+
+
+def _deadlocks(report: Report) -> None:
+    """Waits for the first phase whose arrivals all come behind such waits."""
+    places = {
+        e.index: first_place(e) or e.place
+        for e in report.analysis.events(Kind.ASK)
+        if first_parity(e) == 0
+    }
+    blocked = {index: place for index, place in places.items() if place is not None}
+    while blocked:
+        arrived, asked = _come_to(report, set(blocked))
+        still = {i: place for i, place in blocked.items() if not _is_met(place, arrived)}
+        if len(still) == len(blocked):
+            for index in sorted(asked & blocked.keys()):
+                _report_deadlock(report, index, blocked[index])
+            return
+        blocked = still
+
+
+def _is_met(place: Where, arrived: list[Where | None]) -> bool:
+    return any(where is None or where.meets(place) for where in arrived)
+
+
+def _come_to(report: Report, blocked: set[int]) -> tuple[list[Where | None], set[int]]:
+    """Where threads arrive, and which waits they come to, if some waits never end."""
+    arrived: dict[int, Where | None] = {}
+    asked: set[int] = set()
+
+    def step(goes_on: bool, event: Event) -> bool:
+        if not goes_on:
+            return False
+        if event.kind in _ARRIVALS:
+            arrived[event.index] = event.place
+        elif event.kind is Kind.COPY_IN:
+            arrived[event.index] = signalled(event)
+        elif event.kind is Kind.ASK:
+            asked.add(event.index)
+        return not (event.kind is Kind.DONE and event.index in blocked)
+
+    for role in report.analysis.roles:
+        role.walker.walk(True, step)
+    return list(arrived.values()), asked
+
+
+def _report_deadlock(report: Report, index: int, place: Where) -> None:
+    arrivals = [
+        e.index
+        for e in report.analysis.events(*_ARRIVALS)
+        if e.place is None or e.place.meets(place)
+    ]
+    if not arrivals:
+        return  # a rule of its own, about the count
+    lines = ", ".join(report.line(i) for i in sorted(set(arrivals))[:3])
+    report.add(DEADLOCK, index, got=f"{place}: nobody can come to {lines} before a wait has ended")
+
+
+# ---- counts ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """A record that arrives: in how many threads at once, and whether all of them at one place."""
+
+    threads: int
+    together: bool
+
+
+def _too_many(report: Report, init: Event, place: Where, count: int) -> None:
+    """One record at which more threads arrive than there are arrivals in a phase."""
+    for index, found in report.analysis.sites.items():
+        event = found[0][1]
+        if event.kind not in _ARRIVALS or event.place is None or not event.place.meets(place):
+            continue
+        record = _arriving([e for _, e in found if e.place is not None and e.place.meets(place)])
+        if record is None or record.threads <= count or not record.together:
+            continue
+        if (f"{event.mi.row.head}/threads", index) in report.findings:
+            continue  # they should not be so many at all
+        if _expects_more(report, event.place, record.threads):
+            continue  # another mbarrier of the same array may be meant
+        report.add(
+            TOO_MANY,
+            init.index,
+            got=f"{place} expects {count}; {record.threads} threads at {report.line(index)}",
+            expected=f"mbarrier.init with {record.threads}, or an arrival by {count} only",
+        )
+
+
+def _arriving(events: list[Event]) -> _Record | None:
+    threads, same = 0, True
+    for event in events:
+        count = event.threads.count
+        if count is None or event.count is None or event.threads.perhaps:
+            return None
+        threads += count * event.count
+        value = event.value("mbar")
+        same &= value is not None and (value.offset is not None or value.spread is Spread.CTA)
+    return _Record(threads, same or len(events) == 1)
+
+
+def _expects_more(report: Report, place: Where, threads: int) -> bool:
+    """Whether some mbarrier that may be meant expects so many."""
+    return any(
+        init.count is None or init.count >= threads
+        for init in report.analysis.events(Kind.INIT)
+        if init.place is None or init.place.meets(place)
+    )
+
+
+def _ends_early(report: Report, init: Event, place: Where, count: int) -> None:
+    """Every thread arrives once, nobody waits for a second phase, and they are too many."""
+    asks = [e for e in report.analysis.events(Kind.ASK) if _may_be(e.place, place)]
+    if not asks or any(e.place != place or e.count != 0 for e in asks):
+        return
+    if (TOO_MANY.id, init.index) in report.findings:
+        return
+    total = 0
+    for walker in report.analysis.walkers:
+        most = _most(report, walker.flow.warp.number, place)
+        if most is None:
+            return
+        total += most
+    if total > count:
+        report.add(
+            ENDS_EARLY,
+            init.index,
+            got=f"{place} expects {count}, waits are for its first phase only, and {total} arrive",
+            expected=f"mbarrier.init with {total}",
+        )
+
+
+def _most(report: Report, warp: int, place: Where) -> int | None:
+    """The most arrivals on a way of a warp; None where they are not known, or come again."""
+    walker = report.analysis.walkers[warp]
+    concerned = [e for e in walker.each() if e.kind in _ARRIVALS and _may_be(e.place, place)]
+    for event in concerned:
+        known = event.place == place and event.threads.count is not None
+        known &= (f"{event.mi.row.head}/threads", event.index) not in report.findings
+        if not known or event.count is None or event.index in report.analysis.repeated[warp]:
+            return None
+    if not concerned:
+        return 0
+
+    def step(arrived: tuple[int, ...], event: Event) -> tuple[int, ...]:
+        if event.kind in _ARRIVALS and event.place == place:
+            return (*arrived, (event.threads.count or 0) * (event.count or 0))
+        return arrived
+
+    nothing: tuple[int, ...] = ()
+    ways = [state for _, state in walker.walk(nothing, step).at_exit()]
+    if any(len(arrived) > 1 for arrived in ways):
+        return None
+    return max(map(sum, ways), default=0)
+
+
+def _may_be(one: Where | None, place: Where) -> bool:
+    return one is None or one.meets(place)
+
+
+# ---- bytes -----------------------------------------------------------------------------------
+
+
+def _bytes(report: Report) -> None:
+    """Bytes are expected where copies bring some, and only there."""
+    expects = [e for e in report.analysis.events(Kind.ARRIVE) if e.mi.get("tx_count") is not None]
+    copies = report.analysis.events(Kind.COPY_IN)
+    signals = [signalled(e) for e in copies]
+    for event in expects:
+        if _is_own(event.place) and not _is_met_by(event.place, signals):
+            report.add(NO_BYTES, event.index, got=f"no copy signals {event.place}")
+    if _may_be_told_apart(report):
+        return
+    for event, place in zip(copies, signals, strict=True):
+        if _is_own(place) and not _is_met_by(place, [e.place for e in expects]):
+            report.add(NOT_EXPECTED, event.index, got=f"nobody expects bytes on {place}")
+
+
+def _is_own(place: Where | None) -> bool:
+    return place is not None and isinstance(place.base, Symbol)
+
+
+def _is_met_by(place: Where | None, others: list[Where | None]) -> bool:
+    return place is None or any(other is None or other.meets(place) for other in others)
+
+
+def _may_be_told_apart(report: Report) -> bool:
+    """Whether bytes may be expected by an instruction that is no arrival."""
+    return any(mi.row.id.startswith("mbarrier.expect_tx") for mi in report.analysis.graph.records)
