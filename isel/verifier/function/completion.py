@@ -15,7 +15,7 @@ from isel.verifier.function.order import Order, before_all, idle_at_first
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
 from isel.verifier.function.rule import FunctionRule
-from isel.verifier.function.touches import spans
+from isel.verifier.function.touches import Span, meet, spans
 from isel.verifier.function.values import Loaded, Where
 
 _PATTERNS = "tcgen05, Canonical synchronization patterns"
@@ -123,8 +123,12 @@ _SOME = -1
 
 
 def _committed(report: Report, target: Target) -> frozenset[Where] | None:
-    """The mbarriers that tell of the end; None when an unknown one may be."""
+    """The mbarriers that tell of the end; None when an unknown one may be.
+
+    A copy or a shift that is handed on behind a fence is tracked by who multiplies next.
+    """
     found: set[Where | None] = set()
+    handed_on = any(_reads(e, target) for e in report.analysis.events(Kind.MULTIPLY))
 
     def step(issued: frozenset[int], event: Event) -> frozenset[int]:
         if target.is_written(event):
@@ -132,18 +136,32 @@ def _committed(report: Report, target: Target) -> frozenset[Where] | None:
         if event.kind is Kind.COMMIT and issued:
             found.add(event.place)  # a later commit tells of all that was issued before it
             return frozenset({_SOME})
+        if event.kind is Kind.FENCE_BEFORE and handed_on and issued:
+            return frozenset(i for i in issued if i == _SOME or _is_mma(report, i))
         return issued
 
     for role in report.analysis.roles:
         for index in sorted(role.walker.gather(step) - {_SOME}):
-            if not target.is_accumulator and not _is_loaded(report, target):
+            if not _is_mma(report, index) and not _is_loaded(report, target):
                 continue  # an MMA of another thread may be pipelined behind it
             report.add(
-                NO_COMMIT if target.is_accumulator else NO_COMMIT_OF_COPY,
+                NO_COMMIT if _is_mma(report, index) else NO_COMMIT_OF_COPY,
                 index,
                 got="a way on which no tcgen05.commit follows in the thread that issues it",
             )
     return None if None in found else frozenset(p for p in found if p is not None)
+
+
+def _reads(event: Event, target: Target) -> bool:
+    """Whether an MMA reads or writes what is written."""
+    there = target.place.offset
+    first = None if there is None else there & 0xFFFF
+    found = Span(target.place.base, first, target.width, True)
+    return meet(spans(event), [found]) is not None
+
+
+def _is_mma(report: Report, index: int) -> bool:
+    return report.record(index).row.id.startswith("tcgen05.mma")
 
 
 def _is_loaded(report: Report, target: Target) -> bool:

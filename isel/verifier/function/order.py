@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
-from isel.verifier.function.events import Event, Kind, first_parity, reads_flag, sets_flag
+from isel.verifier.function.events import CLUSTER, Event, Kind, first_parity, reads_flag, sets_flag
 from isel.verifier.function.roles import Analysis, Role
 from isel.verifier.function.values import Where
 
@@ -193,12 +193,40 @@ def before_all(
         elif reads_flag(event):
             gates.add(_Gate(flag=event.place))
     indices = {e.index for e in events}
-    before = _in_one_warp(analysis, indices, others, told)
+    later = {e.index for found in analysis.sites.values() for _, e in found if others(e)}
+    unsure = {index: set(later) for index in indices}
     for gate in gates:
         passed = gate.passed(analysis, indices, told)
-        if passed and not gate.is_skipped(analysis, others):
-            before |= passed
-    return before
+        skipped = gate.skipped(analysis, others) if passed else set()
+        for index in passed:
+            unsure[index] &= skipped
+    for warp in range(len(analysis.walkers)):
+        _in_one_warp(analysis, warp, unsure, told)
+    return {index for index, left in unsure.items() if not left}
+
+
+def _in_one_warp(
+    analysis: Analysis, warp: int, unsure: dict[int, set[int]], told: Callable[[Event], bool]
+) -> None:
+    """Take away what comes later in one warp, of what is that warp's alone."""
+
+    def alone(index: int) -> bool:
+        return {w for w, _ in analysis.sites[index]} == {warp}
+
+    first = {index for index, left in unsure.items() if left and alone(index)}
+    later = {i for i in set[int]().union(*(unsure[index] for index in first)) if alone(i)}
+    if not later:
+        return
+    behind: set[int] = set()
+
+    def step(after: bool, event: Event) -> bool:
+        if after and event.index in first:
+            behind.add(event.index)
+        return (after or event.index in later) and not told(event)
+
+    analysis.walkers[warp].walk(False, step)
+    for index in first - behind:
+        unsure[index] -= later
 
 
 def may_be_before(
@@ -206,8 +234,8 @@ def may_be_before(
 ) -> bool:
     """Whether something might make an event of a role come before all `others`, in some phase.
 
-    That is so where a thread arrives or commits somewhere behind the event, and nobody comes to one
-    of the others without having waited there.
+    That is so where a thread arrives or commits somewhere behind the event, and whoever comes to
+    one of the others may have waited there.
     """
     gates = {_Gate(e.place, commits=True) for e in analysis.events(Kind.ASK) if e.place is not None}
     sites = barriers_by_site(analysis)
@@ -221,31 +249,8 @@ def may_be_before(
         if reads_flag(e) and e.place is not None
     }
     return any(
-        gate.is_behind(mine, event) and not gate.is_skipped(analysis, others) for gate in gates
+        gate.is_behind(mine, event) and gate.may_be_passed(analysis, others) for gate in gates
     )
-
-
-def _in_one_warp(
-    analysis: Analysis,
-    among: set[int],
-    others: Callable[[Event], bool],
-    told: Callable[[Event], bool],
-) -> set[int]:
-    """The records of one warp that come before all the others, which are its own too."""
-    warps = {warp for found in analysis.sites.values() for warp, e in found if others(e)}
-    if len(warps) != 1:
-        return set()
-    (role,) = (role for role in analysis.roles if warps <= set(role.warps))
-    behind: set[int] = set()
-
-    def step(after: bool, event: Event) -> bool:
-        if after and event.index in among:
-            behind.add(event.index)
-        return (after or others(event)) and not told(event)
-
-    role.walker.walk(False, step)
-    own = {i for i in among if {warp for warp, _ in analysis.sites[i]} == warps}
-    return own - behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,8 +295,8 @@ class _Gate:
         role.walker.walk(False, step)
         return bool(found)
 
-    def is_skipped(self, analysis: Analysis, others: Callable[[Event], bool]) -> bool:
-        """Whether a thread comes to one of the others without having waited."""
+    def skipped(self, analysis: Analysis, others: Callable[[Event], bool]) -> set[int]:
+        """Those of the others that a thread comes to without having waited."""
         skipped: set[int] = set()
 
         def step(waited: bool, event: Event) -> bool:
@@ -301,7 +306,27 @@ class _Gate:
 
         for role in analysis.roles:
             role.walker.walk(False, step)
-        return bool(skipped)
+        return skipped
+
+    def may_be_passed(self, analysis: Analysis, others: Callable[[Event], bool]) -> bool:
+        """Whether some thread of each warp comes to each of the others behind a wait."""
+        waited: set[int] = set()
+        met: set[int] = set()
+
+        def step(behind: bool, event: Event) -> bool:
+            if others(event):
+                met.add(event.index)
+                if behind:
+                    waited.add(event.index)
+            return behind or self.waits(event)
+
+        for role in analysis.roles:
+            waited.clear()
+            met.clear()
+            role.walker.walk(False, step)
+            if met - waited:
+                return False
+        return True
 
     def passed(
         self, analysis: Analysis, among: set[int], told: Callable[[Event], bool]
@@ -404,3 +429,18 @@ def barriers_by_site(analysis: Analysis) -> set[int]:
             met.setdefault(event.count, []).append(all_come)
             sites[index] = event.count
     return {index for index, number in sites.items() if number is not None and all(met[number])}
+
+
+def cluster_barriers(analysis: Analysis) -> dict[int, int]:
+    """For each arrival and each wait at the cluster's barrier, the wait that it belongs to; nothing
+    where not all warps come to them."""
+    everyone = len(analysis.walkers)
+    met = {
+        index: found
+        for index, found in sorted(analysis.sites.items())
+        if found[0][1].kind in (Kind.BARRIER, Kind.BARRIER_ARRIVE) and found[0][1].count == CLUSTER
+    }
+    if any(len(found) != everyone for found in met.values()):
+        return {}
+    waits = [index for index, found in met.items() if found[0][1].kind is Kind.BARRIER]
+    return {index: next((wait for wait in waits if wait >= index), index) for index in met}

@@ -19,7 +19,7 @@ from enum import IntEnum
 from functools import partial
 
 from isel.verifier.function.events import Event, Kind, reads_flag, sets_flag
-from isel.verifier.function.order import barriers_by_site, idle_waits
+from isel.verifier.function.order import barriers_by_site, cluster_barriers, idle_waits
 from isel.verifier.function.roles import Analysis, Role
 from isel.verifier.function.values import Where
 from isel.ways import reach
@@ -98,7 +98,8 @@ class Pending:
         self.analysis = analysis
         self.operation = operation
         self.said: dict[Said, dict[Status, int]] = {}
-        self._sites = barriers_by_site(analysis)
+        self._sites = {index: index for index in barriers_by_site(analysis)}
+        self._sites |= cluster_barriers(analysis)
         self._deaf = [idle_waits(role) | _before(role, operation) for role in analysis.roles]
         self._grown = True
         while self._grown:
@@ -187,14 +188,16 @@ class Pending:
         return state
 
     def _committed(self, state: State) -> Status:
-        runs = state.own in RUNS
+        """What a commit says: that the thread's operations have ended, and those pipelined before
+        them, of which it was told in time."""
+        runs = state.own in RUNS or state.news is Status.ORDERED
         return Status.HANDED_ON if runs and self.operation.commits else _says(state)
 
     def _barrier(self, role: int, event: Event) -> Said:
         if event.kind is Kind.WARP_SYNC:
             return Said("warp", role)
         if event.index in self._sites:
-            return Said("record", event.index)
+            return Said("record", self._sites[event.index])
         return Said("barrier", event.count) if event.count is not None else _ANY_BARRIER
 
     def _tell(self, key: Said, status: Status, event: Event) -> None:

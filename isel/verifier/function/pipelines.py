@@ -173,6 +173,8 @@ def _turn(report: Report, group: list[Event], other: list[Event]) -> None:
     pending = _pending(report, group)
     for role, event, state in pending.met(lambda e: e.index in concerned and e.kind in _TRACKED):
         if state.news is Status.NOTHING:
+            if state.old:
+                continue
             _unordered(report, group, other, event)
         elif state.news in RUNS and not pipelined:
             report.add(
