@@ -190,7 +190,8 @@ def _read_after_completion(report: Report, target: Target, committed: frozenset[
 def _early(
     report: Report, first: list[Event], target: Target, committed: frozenset[Where]
 ) -> set[int]:
-    idle = set[int]().union(*map(idle_at_first, report.analysis.roles))
+    roles = report.analysis.roles
+    idle = set[int]().union(*(idle_at_first(report.analysis, role) for role in roles))
 
     def told(event: Event) -> bool:
         return event.kind is Kind.DONE and event.index not in idle and _is_told(event, committed)

@@ -72,7 +72,7 @@ class Order:
         self.forgets = forgets
         self.carriers = Carriers(mbarriers=set(mbarriers))
         self._by_site = barriers_by_site(analysis)
-        self._idle = [idle_at_first(role) for role in analysis.roles]
+        self._idle = [idle_at_first(analysis, role) for role in analysis.roles]
         self._settled = False
         self._settle()
         self._settled = True
@@ -356,65 +356,66 @@ _ARRIVED = -1
 """Among the numbers of records: the thread has arrived on its way."""
 
 
-def idle_waits(role: Role) -> set[int]:
-    """Waits of a role that do not wait: for the odd phase, on an mbarrier that nobody of it asks
-    for the even one, or for a phase that it has waited for.  The phase before an mbarrier's first
-    one counts as complete."""
-    return _never_even(role, {e.index: e.count for e in _asked(role)}) | stale_waits(role)
+def idle_waits(analysis: Analysis, role: Role) -> set[int]:
+    """Waits of a role that do not wait: for the odd phase, on an mbarrier that nobody asks for the
+    even one, or for a phase that it has waited for.  The phase before an mbarrier's first one
+    counts as complete."""
+    parities = {e.index: e.count for e in analysis.events(Kind.ASK)}
+    return _never_even(analysis, role, parities) | _stale(analysis, role)
 
 
-_MOST_ASKED = 12
-"""mbarriers whose last parity a walk keeps at most."""
-
-
-def stale_waits(role: Role) -> set[int]:
-    """Waits of a role for a phase that it has waited for on every way there."""
-    constant = {e.place for e in _asked(role) if e.count is not None and e.place is not None}
-    places = {
-        p
-        for p in constant
-        if not any(e.place is None or (e.count is None and e.place.meets(p)) for e in _asked(role))
-    }
-    if not places or len(places) > _MOST_ASKED:
-        return set()
-    fresh: set[int] = set()
-    seen: set[int] = set()
-
-    def step(last: frozenset[tuple[Where, int]], event: Event) -> frozenset[tuple[Where, int]]:
-        if event.kind is not Kind.DONE or event.place not in places or event.count is None:
-            return last
-        now = event.place, event.count & 1
-        seen.add(event.index)
-        if now not in last:
-            fresh.add(event.index)
-        return frozenset({*(x for x in last if x[0] != event.place), now})
-
-    role.walker.walk(frozenset[tuple[Where, int]](), step)
-    return seen - fresh
-
-
-def idle_at_first(role: Role) -> set[int]:
+def idle_at_first(analysis: Analysis, role: Role) -> set[int]:
     """Waits that begin with the odd phase, and tell of a phase too early ever after: for who is to
     be told that something has come, and not that something may go."""
-    parities = {e.index: first_parity(e) for e in _asked(role)}
-    return _never_even(role, parities) | stale_waits(role)
+    parities = {e.index: first_parity(e) for e in analysis.events(Kind.ASK)}
+    return _never_even(analysis, role, parities) | _stale(analysis, role)
 
 
 def _asked(role: Role) -> list[Event]:
     return [e for e in role.events() if e.kind is Kind.ASK]
 
 
-def _never_even(role: Role, parities: dict[int, int | None]) -> set[int]:
-    asked = _asked(role)
-    even = [e.place for e in asked if parities[e.index] != 1]
+def _never_even(analysis: Analysis, role: Role, parities: dict[int, int | None]) -> set[int]:
+    even = [e.place for e in analysis.events(Kind.ASK) if parities[e.index] != 1]
     if None in even:
         return set()
     return {
         e.index
-        for e in asked
+        for e in _asked(role)
         if parities[e.index] == 1 and e.place is not None
         if not any(e.place.meets(place) for place in even if place is not None)
     }
+
+
+_MOST_ASKED = 12
+"""mbarriers whose last parity a walk keeps at most."""
+
+
+def _stale(analysis: Analysis, role: Role) -> set[int]:
+    """Waits of a role for a phase that it has waited for on every way there, while nobody waits for
+    the next one."""
+    asked = analysis.events(Kind.ASK)
+    places = {e.place for e in _asked(role) if e.place is not None and e.count is not None}
+    places = {p for p in places if len(_parities(asked, p)) == 1}
+    if not places or len(places) > _MOST_ASKED:
+        return set()
+    fresh: set[int] = set()
+    seen: set[int] = set()
+
+    def step(known: frozenset[Where], event: Event) -> frozenset[Where]:
+        if event.kind is not Kind.DONE or event.place is None or event.place not in places:
+            return known
+        seen.add(event.index)
+        if event.place not in known:
+            fresh.add(event.index)
+        return known | {event.place}
+
+    role.walker.walk(frozenset[Where](), step)
+    return seen - fresh
+
+
+def _parities(asked: list[Event], place: Where) -> set[int | None]:
+    return {e.count for e in asked if e.place is None or e.place.meets(place)}
 
 
 def barriers_by_site(analysis: Analysis) -> set[int]:

@@ -100,7 +100,9 @@ class Pending:
         self.said: dict[Said, dict[Status, int]] = {}
         self._sites = {index: index for index in barriers_by_site(analysis)}
         self._sites |= cluster_barriers(analysis)
-        self._deaf = [idle_waits(role) | _before(role, operation) for role in analysis.roles]
+        self._deaf = [
+            idle_waits(analysis, role) | _before(role, operation) for role in analysis.roles
+        ]
         self._grown = True
         while self._grown:
             self._grown = False
