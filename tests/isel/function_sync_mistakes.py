@@ -118,8 +118,7 @@ PIPELINES = {
     "another shape at once": Mistake(
         "tcgen05.mma/not-pipelined", s.SECOND_SHAPE,
         f"TURN:\n    {_RELAXED} %p4, [full], 0;\n    @!%p4 bra TURN;\n    $after;",
-        "TURN:\n\n\n", "$mma", at_nth=1,
-        also=("tcgen05.mma/pipeline-shape",)),
+        "TURN:\n\n\n", "$mma", at_nth=1),
     "another shape behind the wrong wait": Mistake(
         "tcgen05.mma/not-pipelined", s.SECOND_SHAPE, "%p4, [full], 0;", "%p4, [full], 1;", "$mma",
         at_nth=1),

@@ -47,6 +47,11 @@ def copy(shape: str, address: str) -> str:
     return f"    tcgen05.cp.cta_group::1.{shape} [{address}], %rd1;\n"
 
 
+def shift(address: str) -> str:
+    """A shift."""
+    return f"    tcgen05.shift.cta_group::1.down [{address}];\n"
+
+
 def registers(count: int) -> str:
     """A vector of registers."""
     return "{" + ", ".join(f"%r{i}" for i in range(20, 20 + count)) + "}"
@@ -196,7 +201,7 @@ def test_lanes_that_a_layout_does_not_allow(name: str):
 
 def overlapping(body: str) -> list[tuple[str, Severity]]:
     """What is said of overlaps."""
-    rules = ("overlap", "accumulators-overlap", "pipeline-shape", "overwrites-operand")
+    rules = ("overlap", "not-pipelined", "overwrites-operand")
     found = [f for f in said(issuing(body)) if f.rule.split("/")[1] in rules]
     return [(f.rule.split("/")[1], f.severity) for f in found]
 
@@ -208,6 +213,8 @@ AGAIN:
     @!%p12 bra AGAIN;
     $after;
 """
+RELAXED = WAITED.replace("$try", "mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64")
+RELAXED = RELAXED.replace("    $after;\n", "")
 D32 = idesc(128, 32)
 APART = {
     "A beside D": mma(D32, "%r3", "[%r3+32]"),
@@ -218,6 +225,17 @@ APART = {
     "one accumulator twice": mma(D32) + mma(D32),
     "interleaved in the lanes": mma(idesc(64, 32)) + mma(idesc(64, 32), f"%r3+{_HALF}"),
     "another shape after a wait": mma(D32) + WAITED + mma(idesc(128, 64)),
+    "D an operand after a wait": mma(D32) + WAITED + mma(D32, "%r3+64", "[%r3]"),
+    "a relaxed wait and a fence": mma(D32)
+    + RELAXED
+    + "    $after;\n"
+    + mma(D32, "%r3+64", "[%r3]"),
+    "copies beside each other": copy("128x128b", "%r3") + copy("128x128b", "%r3+4"),
+    "a copy, then the MMA": copy("128x256b", "%r3+64") + mma(D32, "%r3", "[%r3+64]"),
+    "a shift, then the MMA": shift("%r3+64") + mma(D32, "%r3", "[%r3+64]"),
+    "the MMA, then a shift": mma(D32, "%r3", "[%r3+64]") + shift("%r3+64"),
+    "a shift, then a copy of its row": shift("%r3+64") + copy("4x256b", "%r3+64"),
+    "a copy over a copy after a wait": copy("128x128b", "%r3") + WAITED + copy("128x128b", "%r3"),
     "A overwritten after a wait": mma(D32, "%r3", "[%r3+32]") + WAITED + mma(D32, "%r3+32"),
 }
 OVER = {
@@ -228,11 +246,27 @@ OVER = {
     "metadata in D": (
         sparse(idesc(128, 32, sparse=True), "%r3+31"), "overlap", Severity.ERROR),
     "accumulators": (
-        mma(idesc(128, 64)) + mma(D32, "%r3+32"), "accumulators-overlap", Severity.ERROR),
-    "another N": (mma(D32) + mma(idesc(128, 64)), "pipeline-shape", Severity.REVIEW),
-    "another M": (mma(D32) + mma(idesc(64, 32)), "pipeline-shape", Severity.REVIEW),
+        mma(idesc(128, 64)) + mma(D32, "%r3+32"), "not-pipelined", Severity.ERROR),
+    "another N": (mma(D32) + mma(idesc(128, 64)), "not-pipelined", Severity.ERROR),
+    "another M": (mma(D32) + mma(idesc(64, 32)), "not-pipelined", Severity.ERROR),
     "A of an MMA in flight": (
         mma(D32, "%r3", "[%r3+64]") + mma(D32, "%r3+64"), "overwrites-operand", Severity.REVIEW),
+    "D is an operand": (
+        mma(D32) + mma(D32, "%r3+64", "[%r3]"), "not-pipelined", Severity.ERROR),
+    "a copy over a copy": (
+        copy("128x128b", "%r3") + copy("32x128b.warpx4", "%r3+3"), "not-pipelined",
+        Severity.ERROR),
+    "a copy over D": (mma(D32) + copy("128x128b", "%r3+8"), "not-pipelined", Severity.ERROR),
+    "a copy over A": (
+        mma(D32, "%r3", "[%r3+64]") + copy("128x256b", "%r3+64"), "not-pipelined",
+        Severity.ERROR),
+    "a copy, then a shift": (
+        copy("128x256b", "%r3+64") + shift("%r3+64"), "not-pipelined", Severity.ERROR),
+    "a shift, then a whole copy": (
+        shift("%r3+64") + copy("128x256b", "%r3+64"), "not-pipelined", Severity.ERROR),
+    "a wait for the phase before": (
+        mma(D32) + WAITED.replace("[done], 0", "[full], 1") + mma(D32, "%r3+64", "[%r3]"),
+        "not-pipelined", Severity.ERROR),
     "scales of an MMA in flight": (
         block(scaled(128, 32), "%r3+64", "%r3+68") + mma(D32, "%r3+64"), "overwrites-operand",
         Severity.REVIEW),

@@ -60,7 +60,7 @@ def regions(event: Event) -> list[Region]:
         case Kind.TENSOR_LOAD | Kind.TENSOR_STORE:
             return list(_moved(event))
         case Kind.TENSOR_COPY:
-            count, lanes = _COPIES.get(_shape_name(event), (0, 0))
+            count, lanes = _COPIES.get(shape_name(event), (0, 0))
             return _at(event, "taddr", "the copy", count, lanes, writes=True) if count else []
         case Kind.SHIFT:
             return _at(event, "taddr", "the rows", _SHIFTED, ALL_LANES, writes=True)
@@ -143,7 +143,8 @@ _SHIFTED = 8
 """Columns of the 32-byte elements that a shift moves."""
 
 
-def _shape_name(event: Event) -> str:
+def shape_name(event: Event) -> str:
+    """The shape of a copy, as it is spelled."""
     shape = event.mi.form.facts.get("shape")
     return str(getattr(shape, "value", shape)).lstrip(".")
 
@@ -188,6 +189,12 @@ def _accumulator(shape: Shape) -> tuple[int, int]:
 def _metadata(event: Event, shape: Shape) -> int:
     """Columns of metadata: 4 bits for each chunk of A, of which there are 8 or 16 in a row."""
     return 1 if shape.kind in (MmaKind.F16, MmaKind.TF32) else 2
+
+
+def lanes_of(shape: Shape | None) -> int:
+    """The lanes of D, as a mask, where it begins at lane 0; all where that is not known."""
+    parts, lanes = _accumulator(shape) if shape is not None else (0, ALL_LANES)
+    return lanes if parts else ALL_LANES
 
 
 def lane_alignment(shape: Shape) -> tuple[int, ...]:

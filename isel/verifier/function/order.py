@@ -88,19 +88,6 @@ class Order:
             for (_, state), event in met.items():
                 yield role, event, state
 
-    def states(self, concerns: Callable[[Event], bool]) -> list[tuple[Role, Event, Knowledge]]:
-        """What threads may know when they come to events, on all their ways."""
-        found: dict[tuple[int, int, Knowledge], tuple[Role, Event, Knowledge]] = {}
-        for number, role in enumerate(self.analysis.roles):
-
-            def step(state: Knowledge, event: Event, number: int = number) -> Knowledge:
-                if concerns(event):
-                    found[number, event.index, state] = self.analysis.roles[number], event, state
-                return self._step(number, state, event)
-
-            role.walker.walk(Knowledge(), step)
-        return list(found.values())
-
     def _watch(
         self,
         role: int,

@@ -1,23 +1,17 @@
-"""Rules about overlaps: an MMA writes no cells that it, or another one in flight, reads or writes.
+"""Rules about MMAs that overwrite operands in tensor memory: their own, or those of one in flight.
 
-Layer: isel.verifier.function.  MMAs are in order only where they have the same accumulator and
-shape; others may take effect in any order until one of them is known to be complete.  PTX ISA,
-Pipelined tcgen05 Instructions.
+Layer: isel.verifier.function.  PTX ISA, tcgen05.mma, Pipelined tcgen05 Instructions.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from intrinsics.findings import Severity
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.extents import Region, regions
-from isel.verifier.function.matrices import shape_of
+from isel.verifier.function.order import idle_waits
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
 from isel.verifier.function.rule import FunctionRule
-
-_PIPELINES = "tcgen05, Pipelined tcgen05 Instructions"
 
 OVERLAP = FunctionRule(
     "{op}/overlap",
@@ -26,57 +20,26 @@ OVERLAP = FunctionRule(
     expected="columns of its own for each of D, A, metadata and scales",
     misses=False,
 )
-ACCUMULATORS = FunctionRule(
-    "{op}/accumulators-overlap",
-    "the accumulator overlaps that of an MMA that may still be in flight",
-    _PIPELINES,
-    expected="columns of its own for each accumulator, or a wait for the first MMA's commit",
-    hint="an MMA without input D overwrites all N columns, those of its neighbours among them",
-)
-SHAPES = FunctionRule(
-    "{op}/pipeline-shape",
-    "MMAs on one accumulator are in order only with the same shape",
-    _PIPELINES,
-    Severity.REVIEW,
-    hint="commit the first and wait for its mbarrier, or give both the same M and N",
-)
 OVERWRITES = FunctionRule(
     "{op}/overwrites-operand",
     "an MMA writes columns that an MMA in flight may still read",
-    _PIPELINES,
+    "tcgen05, Pipelined tcgen05 Instructions",
     Severity.REVIEW,
     expected="a wait for the first MMA's commit before the second",
-    hint="MMAs are in order only on the same accumulator and with the same shape",
+    hint="MMAs are in order only with the same accumulator and shape, though kernels count on more",
 )
-RULES = (OVERLAP, ACCUMULATORS, SHAPES, OVERWRITES)
+RULES = (OVERLAP, OVERWRITES)
 
 _WAITS = (Kind.DONE, Kind.BARRIER, Kind.STRONG_LOAD)
-"""What may tell a thread that its MMAs are complete."""
+"""What may tell a thread that what it has committed is complete."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Operands:
-    """Where an MMA's D is, where its operands in tensor memory are, and its M and N."""
-
-    d: Region | None
-    read: tuple[Region, ...]
-    shape: tuple[int, int] | None
-
-    @classmethod
-    def of(cls, event: Event) -> _Operands:
-        """Those of an event, as far as they are known."""
-        found, shape = regions(event), shape_of(event)
-        return cls(
-            next((r for r in found if r.writes), None),
-            tuple(r for r in found if not r.writes),
-            (shape.m, shape.n) if shape is not None else None,
-        )
+_Operands = tuple[Region, ...]
 
 
 def check(report: Report) -> None:
     """Run the rules."""
     for role in report.analysis.roles:
-        known = {e.index: _Operands.of(e) for e in role.events() if e.kind is Kind.MULTIPLY}
+        known = {e.index: tuple(regions(e)) for e in role.events() if e.kind is Kind.MULTIPLY}
         for index, operands in known.items():
             _itself(report, index, operands)
         if report.analysis.block and len(set(known.values())) > 1:
@@ -84,46 +47,48 @@ def check(report: Report) -> None:
 
 
 def _itself(report: Report, index: int, operands: _Operands) -> None:
-    for region in operands.read:
-        if operands.d is not None and operands.d.overlaps(region):
-            report.add(OVERLAP, index, got=f"{operands.d}; {region}")
+    found = _meeting(operands, operands)
+    if found is not None:
+        report.add(OVERLAP, index, got=f"{found[0]}; {found[1]}")
+
+
+def _meeting(written: _Operands, read: _Operands) -> tuple[Region, Region] | None:
+    """The first region written by one MMA that has cells of one that another reads."""
+    for d in (r for r in written if r.writes):
+        for operand in (r for r in read if not r.writes):
+            if d.overlaps(operand):
+                return d, operand
+    return None
 
 
 def _in_flight(report: Report, role: Role, known: dict[int, _Operands]) -> None:
-    """Two MMAs of one thread, with nothing between them that could have waited for the first."""
-    alike: dict[_Operands, int] = {}
+    """Two MMAs of one thread, and nothing between them that waits for the first."""
+    idle = idle_waits(role)
+    first: dict[_Operands, int] = {}
     for index, operands in known.items():
-        alike.setdefault(operands, index)
+        first.setdefault(operands, index)
+    pairs = {
+        (one, other): found
+        for one in first
+        for other in first
+        if one != other and (found := _meeting(other, one)) is not None
+    }
+    if not pairs:
+        return
 
-    def step(flying: frozenset[int], event: Event) -> frozenset[int]:
-        if event.kind in _WAITS:
-            return frozenset()
+    def step(flying: frozenset[tuple[int, bool]], event: Event) -> frozenset[tuple[int, bool]]:
+        if event.kind is Kind.COMMIT:
+            return frozenset((index, True) for index, _ in flying)
+        if event.kind in _WAITS and event.index not in idle:
+            return frozenset(x for x in flying if not x[1])
         if event.kind is not Kind.MULTIPLY:
             return flying
         operands = known[event.index]
-        for index in flying:
-            if index != alike[operands]:
-                _pair(report, index, known[index], event.index, operands)
-        return flying | {alike[operands]}
+        for index, _ in flying:
+            found = pairs.get((known[index], operands))
+            if found is not None:
+                got = f"{found[0]}; {found[1]}, read by {report.line(index)}"
+                report.add(OVERWRITES, event.index, got=got)
+        return flying | {(first[operands], False)}
 
     role.walker.gather(step)
-
-
-def _pair(report: Report, first: int, one: _Operands, second: int, other: _Operands) -> None:
-    new, by = other.d, report.line(first)
-    if new is None:
-        return
-    for region in one.read:
-        if new.overlaps(region):
-            report.add(OVERWRITES, second, got=f"{new}; {region}, read by {by}")
-    if one.d is None or not new.overlaps(one.d):
-        return
-    if (one.d.lane, one.d.column) != (new.lane, new.column):
-        report.add(ACCUMULATORS, second, got=f"{new}; {one.d} of {by}")
-    elif one.shape != other.shape:
-        report.add(
-            SHAPES,
-            second,
-            got="M = {}, N = {}".format(*other.shape or ()),
-            expected="M = {}, N = {}, as {}".format(*one.shape or (), by),
-        )

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from intrinsics.idesc import SCALED_KINDS
 from intrinsics.modifiers import CopyShape, LdStNum, LdStShape
 from isel.verifier.function.events import Event, Kind, tensor_operands
+from isel.verifier.function.extents import ALL_LANES, lanes_of
 from isel.verifier.function.matrices import Shape, shape_of
 from isel.verifier.function.values import Place, Where, where
 
@@ -34,16 +35,19 @@ _QUARTERS = 4
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """`width` columns from `first`, None where that is not known."""
+    """`width` columns from `first`, None where that is not known, in the lanes of a mask."""
 
     base: Place
     first: int | None
     width: int
     writes: bool
+    lanes: int = ALL_LANES
 
     def meets(self, other: Span) -> bool | None:
         """Whether both have a column in common: True, False for perhaps, None for no."""
         if self.base != other.base or not (self.writes or other.writes):
+            return None
+        if not self.lanes & other.lanes:
             return None
         if self.first is None or other.first is None:
             return False
@@ -86,16 +90,21 @@ def same_lanes(one: list[int], other: list[int]) -> bool:
     return any(a != b and a % _QUARTERS == b % _QUARTERS for a in one for b in other)
 
 
-def _span(place: Where | None, width: int, *, writes: bool) -> list[Span]:
+def _span(place: Where | None, width: int, *, writes: bool, lanes: int = ALL_LANES) -> list[Span]:
+    """A span at a place, whose own lane moves the `lanes` of a layout that has not all."""
     if place is None:
         return []
-    first = None if place.offset is None else place.offset & 0xFFFF
-    return [Span(place.base, first, width, writes)]
+    if place.offset is None:
+        return [Span(place.base, None, width, writes)]
+    if lanes != ALL_LANES:
+        lanes = lanes << (place.offset >> 16 & 0x7F) & ALL_LANES
+    return [Span(place.base, place.offset & 0xFFFF, width, writes, lanes)]
 
 
 def written_by(event: Event) -> list[Span]:
     """The accumulator of an MMA."""
-    return _span(event.place, _accumulator(shape_of(event)), writes=True)
+    shape = shape_of(event)
+    return _span(event.place, _accumulator(shape), writes=True, lanes=lanes_of(shape))
 
 
 def read_by(event: Event) -> list[Span]:
@@ -109,7 +118,12 @@ def read_by(event: Event) -> list[Span]:
         span
         for name, value in tensor_operands(event)
         if name != "d"
-        for span in _span(where(value), widths.get(name, 1), writes=False)
+        for span in _span(
+            where(value),
+            widths.get(name, 1),
+            writes=False,
+            lanes=ALL_LANES if name in ("sfa", "sfb") else lanes_of(shape),
+        )
     ]
 
 
