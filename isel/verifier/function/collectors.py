@@ -7,7 +7,7 @@ weight-stationary ones.  PTX ISA, tcgen05.mma and tcgen05.mma.ws: collector_usag
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
@@ -79,11 +79,12 @@ def usages(mi: MachineInstr) -> list[Usage]:
 
 def check(report: Report) -> None:
     """Run the rules, for each buffer that somebody wants to reuse."""
-    wanted = {u.buffer for e in report.analysis.events(Kind.MULTIPLY) for u in usages(e.mi)
-              if u.reads}  # fmt: skip
+    known = {e.index: usages(e.mi) for e in report.analysis.events(Kind.MULTIPLY)}
+    wanted = {u.buffer for found in known.values() for u in found if u.reads}
     for buffer in sorted(wanted):
+        used = {i: u for i, found in known.items() for u in found if u.buffer == buffer}
         for role in report.analysis.roles:
-            _Buffer(report, role, buffer).check()
+            _Buffer(report, role, buffer, used).check()
 
 
 class _Status(Enum):
@@ -94,84 +95,110 @@ class _Status(Enum):
 
 
 _State: TypeAlias = tuple[_Status, int]
-"""What a buffer holds, and the record that made it so."""
+"""What a buffer holds, and the record that made it so, or one that did the same."""
+
+_NO_RECORD = -1
+_FEWEST, _STATES = 3, 4000
+"""Records that states tell apart at least, and how many states a walk may come to with more."""
 
 
-@dataclass(slots=True)
 class _Buffer:
-    """One buffer, as the warps of one role use it."""
+    """One buffer, as the warps of one role use it; `used` says by record what is done with it."""
 
-    report: Report
-    role: Role
-    buffer: str
+    def __init__(self, report: Report, role: Role, buffer: str, used: dict[int, Usage]) -> None:
+        self.report = report
+        self.role = role
+        self.buffer = buffer
+        self.used = used
+        self.operand = "a" if buffer == "a" else "b"
+        self.events = {e.index: e for e in role.events() if e.kind is Kind.MULTIPLY}
+        self.names = self._names()
+        self.judged: set[tuple[_State, int]] = set()
 
     def check(self) -> None:
         """Walk every way, and judge each use by what the buffer holds there."""
-        if not any(u.reads for e in self.role.events() for u in self._usages(e)):
+        own = [self.used[i] for i in self.events if i in self.used]
+        if not any(usage.reads for usage in own):
             return
-        elsewhere = any(self._fills(other) for other in self.report.analysis.roles
-                        if other is not self.role)  # fmt: skip
+        elsewhere = {
+            e.index
+            for role in self.report.analysis.roles
+            for e in role.events()
+            if role is not self.role and e.kind is Kind.MULTIPLY
+        }
+        filled = any(i in elsewhere for i, usage in self.used.items() if usage.op == "fill")
         walker, doubts = marked(self.role.walker, self._effect)
-        first = (_Status.PERHAPS if elsewhere else _Status.EMPTY, -1)
+        first = (_Status.PERHAPS if filled else _Status.EMPTY, _NO_RECORD)
         walker.walk(first, self._step(doubts))
 
-    def _usages(self, event: Event) -> Iterator[Usage]:
-        if event.kind is Kind.MULTIPLY:
-            yield from (u for u in usages(event.mi) if u.buffer == self.buffer)
-
-    def _fills(self, role: Role) -> bool:
-        return any(u.op == "fill" for e in role.events() for u in self._usages(e))
+    def _names(self) -> dict[int, int]:
+        """For each record that changes what the buffer holds, one that does the same."""
+        first: dict[object, int] = {}
+        names: dict[int, int] = {}
+        for index, event in self.events.items():
+            usage = self.used.get(index)
+            if usage is not None and usage.op == "fill":
+                values = event.value(self.operand), event.value("idesc")
+                key = (event.mi.form, event.mi.facts().get("kind"), *values)
+                names[index] = first.setdefault(key, index)
+            elif usage is not None and usage.ends:
+                names[index] = first.setdefault(index, index)
+        nodes = len(self.role.walker.flow.graph.nodes)
+        kept = set(list(first.values())[: max(_FEWEST, _STATES // nodes)])
+        return {index: name if name in kept else _NO_RECORD for index, name in names.items()}
 
     def _effect(self, event: Event) -> bool | None:
         """Whether the buffer holds something after an event; None where that does not change."""
-        for usage in self._usages(event):
-            if usage.op == "fill" or usage.ends:
-                return usage.op == "fill"
-        return None
+        usage = self.used.get(event.index) if event.kind is Kind.MULTIPLY else None
+        if usage is None or usage.op == "use":
+            return None
+        return usage.op == "fill"
 
     def _step(self, doubts: dict[int, Doubt]) -> Callable[[_State, Event], _State]:
-        events = {e.index: e for e in self.role.events() if e.kind is Kind.MULTIPLY}
-
         def step(state: _State, event: Event) -> _State:
             if event.kind is Kind.DOUBT:
-                return _doubted(state, doubts[event.index])
-            for usage in self._usages(event):
-                if usage.reads:
-                    self._judge(state, event, usage, events)
-                if usage.op == "fill":
-                    return _Status.FILLED, event.index
-                if usage.ends:
-                    return _Status.GONE, event.index
-            return state
+                return self._doubted(state, doubts[event.index])
+            usage = self.used.get(event.index) if event.kind is Kind.MULTIPLY else None
+            if usage is None:
+                return state
+            if usage.reads and (state, event.index) not in self.judged:
+                self.judged.add((state, event.index))
+                self._judge(state, event, usage)
+            if usage.op == "fill":
+                return _Status.FILLED, self.names[event.index]
+            return (_Status.GONE, self.names[event.index]) if usage.ends else state
 
         return step
 
-    def _judge(self, state: _State, event: Event, usage: Usage, events: dict[int, Event]) -> None:
+    def _judge(self, state: _State, event: Event, usage: Usage) -> None:
         status, index = state
-        if status is _Status.PERHAPS:
-            return
-        if status is not _Status.FILLED:
-            by = f" {self.report.line(index)}" if status is _Status.GONE else ""
+        if status is _Status.FILLED and index != _NO_RECORD:
+            self._compare(index, event)
+        if status in (_Status.EMPTY, _Status.GONE):
+            by = self.report.line(index) if index != _NO_RECORD else "an MMA before it"
             self.report.add(
                 NOT_FILLED[self.buffer],
                 event.index,
-                got=f"{usage}: {self.role} can come here, and {status.value}{by}",
+                got=f"{usage}: {self.role} can come here, and {status.value}"
+                + (f" {by}" if status is _Status.GONE else ""),
             )
+
+    def _compare(self, filled: int, event: Event) -> None:
+        found = different(self.events[filled], event, self.operand)
+        if found is None:
             return
-        found = different(events[index], event, "a" if self.buffer == "a" else "b")
-        if found is not None:
-            what, filled, used = found
-            self.report.add(
-                ANOTHER,
-                event.index,
-                got=f"{what} {used}",
-                expected=f"{what} {filled}, as {self.report.line(index)} filled it",
-            )
+        what, first, second = found
+        self.report.add(
+            ANOTHER,
+            event.index,
+            got=f"{what} {second}",
+            expected=f"{what} {first}, as {self.report.line(filled)} filled it",
+        )
 
-
-def _doubted(state: _State, doubt: Doubt) -> _State:
-    """What is known behind a place where ways meet that may exclude each other."""
-    status, index = state
-    if status is _Status.FILLED or not (doubt.skipped or index in doubt.undone):
-        return state
-    return _Status.PERHAPS, -1
+    def _doubted(self, state: _State, doubt: Doubt) -> _State:
+        """What is known behind a place where ways meet that may exclude each other."""
+        status, index = state
+        undone = index in {self.names[i] for i in doubt.undone}
+        if status is _Status.FILLED or not (doubt.skipped or undone):
+            return state
+        return _Status.PERHAPS, _NO_RECORD
