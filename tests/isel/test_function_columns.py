@@ -97,6 +97,12 @@ BY_WARP = {
         f"    tcgen05.ld.sync.aligned.16x32bx2.x4.b32 {registers(4)}, [{AT}], 16;\n", 20),
     "load with reduction": (
         f"    tcgen05.ld.red.sync.aligned.32x32b.x4.min.u32 {registers(4)}, %r40, [{AT}];\n", 4),
+    "load that keeps two of four": (
+        "    tcgen05.ld.spcompress.sync.aligned.32x32b.x8.max.sp::2:4.f32.b2 {%r40}, "
+        f"{registers(4)}, [{AT}];\n", 8),
+    "load that keeps two of four, with reduction": (
+        "    tcgen05.ld.red.spcompress.sync.aligned.32x32b.x8.max.sp::2:4.f32.b2 {%r40}, "
+        f"{registers(4)}, %r41, [{AT}];\n", 8),
     "store 32x32b.x8": (
         f"    tcgen05.st.sync.aligned.32x32b.x8.b32 [{AT}], {registers(8)};\n", 8),
     "store that unpacks": (
@@ -121,11 +127,18 @@ def test_how_far_an_operation_of_one_thread_reaches(name: str):
     assert beyond(outside) == [line_of(outside, statement.strip().split()[0])]
 
 
+def newest(text: str) -> str:
+    """For sm_107a, which has loads that keep two of four, where the text has one."""
+    if "spcompress" not in text:
+        return text
+    return text.replace(".version 9.0", ".version 9.4").replace("sm_103a", "sm_107a")
+
+
 @pytest.mark.parametrize("name", BY_WARP)
 def test_how_far_an_operation_of_a_warp_reaches(name: str):
     statement, width = BY_WARP[name]
-    assert beyond(whole_warp(statement.replace("{c}", str(512 - width)))) == []
-    outside = whole_warp(statement.replace("{c}", str(512 - width + 1)))
+    assert beyond(newest(whole_warp(statement.replace("{c}", str(512 - width))))) == []
+    outside = newest(whole_warp(statement.replace("{c}", str(512 - width + 1))))
     assert beyond(outside) == [line_of(outside, statement.strip().split()[0])]
 
 

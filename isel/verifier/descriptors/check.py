@@ -147,5 +147,11 @@ _JUDGES: dict[str, _Rule] = {
     ),
     "tcgen05.cp": _Judge.copy,
     **dict.fromkeys(("tcgen05.alloc", "tcgen05.dealloc"), _Judge.allocate),
-    **dict.fromkeys(("tcgen05.ld", "tcgen05.ld.red", "tcgen05.st"), _Judge.access),
+    **dict.fromkeys(
+        (
+            *("tcgen05.ld", "tcgen05.ld.red", "tcgen05.ld.spcompress"),
+            *("tcgen05.ld.red.spcompress", "tcgen05.st"),
+        ),
+        _Judge.access,
+    ),
 }

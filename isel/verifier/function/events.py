@@ -287,8 +287,10 @@ _MAKERS: dict[str, Maker] = {
     "tcgen05.alloc": _simple(Kind.ALLOC, "dst", count="ncols"),
     "tcgen05.dealloc": _simple(Kind.DEALLOC, "taddr", count="ncols"),
     "tcgen05.relinquish_alloc_permit": _simple(Kind.RELINQUISH),
-    "tcgen05.ld": _simple(Kind.TENSOR_LOAD, "taddr"),
-    "tcgen05.ld.red": _simple(Kind.TENSOR_LOAD, "taddr"),
+    **dict.fromkeys(
+        ("tcgen05.ld", "tcgen05.ld.red", "tcgen05.ld.spcompress", "tcgen05.ld.red.spcompress"),
+        _simple(Kind.TENSOR_LOAD, "taddr"),
+    ),
     "tcgen05.st": _simple(Kind.TENSOR_STORE, "taddr"),
     "tcgen05.cp": _to_tensor,
     "tcgen05.shift": _simple(Kind.SHIFT, "taddr"),
