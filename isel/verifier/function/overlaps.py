@@ -63,7 +63,7 @@ def _meeting(written: _Operands, read: _Operands) -> tuple[Region, Region] | Non
 
 def _in_flight(report: Report, role: Role, known: dict[int, _Operands]) -> None:
     """Two MMAs of one thread, and nothing between them that waits for the first."""
-    idle = idle_waits(role)
+    idle = idle_waits(report.analysis, role)
     first: dict[_Operands, int] = {}
     for index, operands in known.items():
         first.setdefault(operands, index)
