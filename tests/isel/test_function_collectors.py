@@ -90,6 +90,42 @@ def test_right(name: str):
     assert [f for f in said(issuing(RIGHT[name])) if "collector" in f.rule] == []
 
 
+ELECTED = """\
+    elect.sync %r50|%p12, -1;
+    @!%p12 bra SKIP{n};
+{body}SKIP{n}:
+"""
+
+
+def elected(body: str, n: int) -> str:
+    """By the elected thread."""
+    return ELECTED.format(body=body, n=n)
+
+
+THREADS = {
+    "elected twice": elected(mma("a::fill"), 1) + elected(mma("a::use"), 2),
+    "elected again in a loop": elected(mma("a::fill"), 1) + LOOP
+    + elected(mma("a::use"), 2) + NEXT,
+    "thread 0, then the elected one": "    @%p1 bra SKIP1;\n" + mma("a::fill") + "SKIP1:\n"
+    + elected(mma("a::use"), 2),
+    "thread 0 by a predicate, then the elected one": mma("a::fill", guard="@!%p1 ")
+    + elected(mma("a::use"), 2),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", THREADS)
+def test_threads_of_one_warp(name: str):
+    text = issuing(THREADS[name]).replace("    @%p1 bra WAIT;\n", "")
+    assert [f for f in said(text) if "collector" in f.rule] == []
+
+
+def test_an_elected_thread_that_uses_what_it_has_used_up():
+    body = elected(mma("a::fill"), 1) + LOOP + elected(mma("a::lastuse"), 2) + NEXT
+    text = issuing(body).replace("    @%p1 bra WAIT;\n", "")
+    (found,) = [f for f in said(text) if "collector" in f.rule]
+    assert found.place.line == line_of(text, "a::lastuse")
+
+
 UNFILLED = {
     "never filled": (mma() + mma("a::use"), "a", "a::use"),
     "never filled, last use": (mma("a::lastuse"), "a", "a::lastuse"),

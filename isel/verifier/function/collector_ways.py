@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from isel.verifier.function.events import Event, Kind
-from isel.verifier.function.flow import EXIT, Assumed, Edge
+from isel.verifier.function.flow import EXIT, Assumed, Edge, Lanes, Leader
 from isel.verifier.function.paths import Tracked, Walker
 from isel.ways import post_dominators, reach
 
@@ -30,9 +30,12 @@ class Doubt:
     undone: set[int] = field(default_factory=set)
 
 
-def marked(walker: Walker, effect: Effect) -> tuple[Walker, dict[int, Doubt]]:
-    """The walker with events `DOUBT` at the doubtful places, and the doubts by their index."""
-    doubts = _Doubts(walker, effect).found()
+def marked(walker: Walker, effect: Effect, *, one_thread: bool) -> tuple[Walker, dict[int, Doubt]]:
+    """The walker with events `DOUBT` at the doubtful places, and the doubts by their index.
+
+    `one_thread` says that one thread does it all: what another one leaves out is no doubt.
+    """
+    doubts = _Doubts(walker, effect, one_thread).found()
     if not doubts:
         return walker, doubts
     events = {n: list(_with_marks(walker, n, doubts)) for n in walker.flow.reached()}
@@ -59,10 +62,11 @@ def _mark(walker: Walker, index: int) -> Event:
 class _Doubts:
     """The doubtful places in the flow of one warp."""
 
-    def __init__(self, walker: Walker, effect: Effect) -> None:
+    def __init__(self, walker: Walker, effect: Effect, one_thread: bool) -> None:
         self.walker = walker
         self.effect = effect
         self.flow = walker.flow
+        self.unknown = (Assumed,) if one_thread else (Assumed, Lanes, Leader)
         self.doubts: dict[int, Doubt] = {}
         self.nodes = {
             n for n, es in walker.events.items() if any(effect(e) is not None for e in es)
@@ -72,10 +76,10 @@ class _Doubts:
         """All of them, by the index of the record that they stand before."""
         for events in self.walker.events.values():
             for event in events:
-                if isinstance(getattr(event.guard, "executed", None), Assumed):
+                if isinstance(getattr(event.guard, "executed", None), self.unknown):
                     self._at(event.index).skipped |= self.effect(event) is True
         for split in self.flow.reached():
-            if any(isinstance(e.condition, Assumed) for e in self.flow.edges[split]):
+            if any(isinstance(e.condition, self.unknown) for e in self.flow.edges[split]):
                 self._left_out(split)
         for head in self._heads:
             self._left_open(head)

@@ -127,7 +127,8 @@ class _Buffer:
             if role is not self.role and e.kind is Kind.MULTIPLY
         }
         filled = any(i in elsewhere for i, usage in self.used.items() if usage.op == "fill")
-        walker, doubts = marked(self.role.walker, self._effect)
+        threads = {e.threads for i, e in self.events.items() if i in self.used}
+        walker, doubts = marked(self.role.walker, self._effect, one_thread=len(threads) == 1)
         first = (_Status.PERHAPS if filled else _Status.EMPTY, _NO_RECORD)
         walker.walk(first, self._step(doubts))
 

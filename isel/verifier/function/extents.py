@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from intrinsics.idesc import SCALED_KINDS
+from intrinsics.idesc import DENSE_K, SCALED_KINDS
 from intrinsics.mir import Imm
 from intrinsics.modifiers import LdStNum, LdStShape, MmaKind
 from isel.verifier.function.events import Event, Kind
@@ -162,8 +162,9 @@ def _multiplied(event: Event) -> Iterator[Region]:
     parts, lanes = _accumulator(shape)
     if parts:
         yield from _at(event, "d", "D", shape.n // parts, lanes, writes=True)
+    if parts and shape.kind in DENSE_K:
         yield from _at(event, "a", "A", 12 if shape.k96 else 8, lanes)
-        yield from _at(event, "sp_meta", "the metadata", _metadata(event, shape), lanes)
+        yield from _at(event, "sp_meta", "the metadata", _metadata(shape), lanes)
     if shape.kind in SCALED_KINDS:
         rows = shape.m // shape.ctas
         yield from _at(event, "sfa", "scale A", max(rows // 32, 1), ALL_LANES)
@@ -186,7 +187,7 @@ def _accumulator(shape: Shape) -> tuple[int, int]:
     return (2, ALL_LANES) if shape.ctas == 2 and not shape.sparse else (1, _HALF_LANES)
 
 
-def _metadata(event: Event, shape: Shape) -> int:
+def _metadata(shape: Shape) -> int:
     """Columns of metadata: 4 bits for each chunk of A, of which there are 8 or 16 in a row."""
     return 1 if shape.kind in (MmaKind.F16, MmaKind.TF32) else 2
 
