@@ -5,9 +5,11 @@ Layer: isel.verifier.function.  PTX ISA, Instruction descriptor.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from intrinsics.idesc import FP4_KINDS, SCALED_KINDS, n_of
+from intrinsics.mir import Form
 from intrinsics.modifiers import CtaGroup, MmaKind
 from intrinsics.row import Residency
 from isel.verifier.function.events import Event
@@ -29,9 +31,19 @@ class Shape:
 
 def shape_of(event: Event) -> Shape | None:
     """The shape of an MMA, None where its instruction descriptor is not known."""
-    facts = event.mi.facts()
-    kind, word = facts.get("kind"), _number(event.value("idesc"))
-    if not isinstance(kind, MmaKind) or word is None:
+    word = _number(event.value("idesc"))
+    if word is None:
+        return None
+    return _shape(event.mi.form, tuple(event.mi.words().items()), word)
+
+
+@functools.lru_cache(maxsize=256)
+def _shape(form: Form, words: tuple[tuple[str, int], ...], word: int) -> Shape | None:
+    facts = form.facts
+    if form.row.words is not None:
+        facts = {**facts, **form.row.words.unpack(dict(words), facts)[0]}
+    kind = facts.get("kind")
+    if not isinstance(kind, MmaKind):
         return None
     scaled = kind in SCALED_KINDS
     return Shape(
@@ -39,8 +51,8 @@ def shape_of(event: Event) -> Shape | None:
         m=(word >> 27 & 3) << 7 if scaled else (word >> 24 & 31) << 4,
         n=n_of(word),
         ctas=2 if facts.get("cta_group") is CtaGroup.TWO else 1,
-        sparse=event.mi.row.id.endswith(".sp"),
-        stationary=event.mi.row.id.startswith("tcgen05.mma.ws"),
+        sparse=form.row.id.endswith(".sp"),
+        stationary=form.row.id.startswith("tcgen05.mma.ws"),
         k96=kind in FP4_KINDS and bool(word >> 31 & 1),
     )
 
