@@ -221,3 +221,41 @@ def test_a_use_behind_the_barrier_that_the_freeing_warp_came_to():
 def test_a_new_allocation_in_the_same_slot_is_another_one():
     text = CLEAN["alloc_in_loop"]
     assert said(text) == []
+
+
+# ---- published in a cluster ------------------------------------------------------------------
+
+PAIR = """
+    mov.u32 %r1, %tid.x;
+    shr.u32 %r2, %r1, 5;
+    setp.ne.u32 %p1, %r2, 0;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    @%p1 bra ALLOCATED;
+    tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [slot], 64;
+    tcgen05.relinquish_alloc_permit.cta_group::2.sync.aligned;
+ALLOCATED:
+    $before;
+    bar.sync 0;
+    $after;
+    ld.shared.b32 %r3, [slot];
+    shl.b32 %r5, %r2, 21;
+    add.s32 %r6, %r3, %r5;
+    $store [%r6], {%r1, %r1};
+    $stored;
+    $before;
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;
+    @%p1 bra END;
+    tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r3, 64;
+END:
+    ret;
+"""
+
+
+def test_the_cluster_barriers_of_a_kernel_are_not_one():
+    shape = ".reqntid 128\n.reqnctapercluster 2"
+    assert [f for f in said(kernel(PAIR, shape)) if f.rule == "tcgen05.alloc/published"] == []
+    text = kernel(PAIR.replace("    bar.sync 0;\n", ""), shape)
+    (found,) = [f for f in said(text) if f.rule == "tcgen05.alloc/published"]
+    assert found.place.line == line_of(text, "ld.shared.b32 %r3")

@@ -71,7 +71,8 @@ class Order:
         self.learns = learns
         self.forgets = forgets
         self.carriers = Carriers(mbarriers=set(mbarriers))
-        self._by_site = barriers_by_site(analysis)
+        self._by_site = {index: index for index in barriers_by_site(analysis)}
+        self._by_site |= cluster_barriers(analysis)
         self._idle = [idle_at_first(analysis, role) for role in analysis.roles]
         self._settled = False
         self._settle()
@@ -150,7 +151,7 @@ class Order:
         if event.kind is Kind.WARP_SYNC:
             return "warp", role
         if event.index in self._by_site:
-            return "record", event.index
+            return "record", self._by_site[event.index]
         return "barrier", event.count if event.count is not None else -2
 
 
