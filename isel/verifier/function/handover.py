@@ -9,16 +9,17 @@ Consistency Model, Canonical synchronization patterns.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from intrinsics.findings import Severity
 from intrinsics.modifiers import Sem
 from isel.verifier.function.events import Event, Kind, sets_flag
 from isel.verifier.function.order import may_be_before
-from isel.verifier.function.pending import RUNS, Operation, Pending, Status
+from isel.verifier.function.pending import RUNS, Operation, Pending, State, Status
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
 from isel.verifier.function.rule import FunctionRule
-from isel.verifier.function.touches import same_lanes, touch
+from isel.verifier.function.touches import same_lanes, spans, touch
 
 _PATTERNS = "tcgen05, Canonical synchronization patterns"
 _WAITS = {Kind.TENSOR_LOAD: Kind.WAIT_LOADS, Kind.TENSOR_STORE: Kind.WAIT_STORES}
@@ -158,7 +159,7 @@ def _operation(events: list[Event]) -> Operation:
 def _told_too_early(report: Report, events: list[Event]) -> None:
     """Who comes to the columns was told of an arrival, and not of the end."""
     pending = Pending(report.analysis, _operation(events))
-    for role, taken, state in pending.met(_concerns(events)):
+    for role, taken, state in pending.met(_concerns(report, events)):
         if state.news not in RUNS or state.source < 0:
             continue
         for event in _met(report, events, taken, role):
@@ -166,8 +167,24 @@ def _told_too_early(report: Report, events: list[Event]) -> None:
             _running(report, event, taken, at=state.source, certain=certain)
 
 
-def _concerns(events: list[Event]) -> Callable[[Event], bool]:
-    return lambda e: e.kind in _TOUCHES and any(touch(one, e) is not None for one in events)
+def _concerns(report: Report, events: list[Event]) -> Callable[[Event], bool]:
+    """Whether an event has to do with the columns of one of the others."""
+    different = _different(report, events)
+    concerned = {
+        e.index
+        for e in report.analysis.events(*_TOUCHES)
+        if any(touch(one, e) is not None for one in different)
+    }
+    return lambda e: e.index in concerned and e.kind in _TOUCHES
+
+
+def _different(report: Report, events: list[Event]) -> list[Event]:
+    """One of each kind of events that touch the same columns in the same warps."""
+    found: dict[object, Event] = {}
+    for event in events:
+        warps = tuple(warp for warp, _ in report.analysis.sites[event.index])
+        found.setdefault((event.kind, tuple(spans(event)), warps), event)
+    return list(found.values())
 
 
 def _met(report: Report, events: list[Event], taken: Event, role: Role) -> Iterator[Event]:
@@ -182,50 +199,83 @@ def _met(report: Report, events: list[Event], taken: Event, role: Role) -> Itera
 
 def _fenced(report: Report, events: list[Event]) -> None:
     """Who comes to columns of another thread does so between two fences."""
+    different = _different(report, events)
     pending = Pending(report.analysis, _operation(events))
-    for role, taken, state in pending.met(_concerns(events)):
-        met = list(_met(report, events, taken, role))
-        if met and state.news is Status.NOTHING and not state.old:
-            _unordered(report, pending, role, taken, met, state.own)
-        if not met or taken.kind is Kind.DEALLOC or state.source < 0:
-            continue  # dealloc is no asynchronous operation
-        if state.news is Status.ENDED:
-            relaxed = is_relaxed(report, state.source)
-            report.add(
-                BEFORE_SYNC,
-                state.source,
-                severity=Severity.ERROR if relaxed else None,
-                got=f"{report.line(taken.index)} uses the columns, and relies on this",
-            )
-        elif state.news is Status.HANDED_ON and not state.fenced:
-            relaxed = is_relaxed(report, state.told)
-            report.add(
-                AFTER_SYNC,
-                taken.index,
-                severity=Severity.ERROR if relaxed else None,
-                got=f"{role} heard of it at {report.line(state.told)}, and no fence follows",
-            )
+    untold: list[_Untold] = []
+    for role, taken, state in pending.met(_concerns(report, events)):
+        met = tuple(_met(report, different, taken, role))
+        if not met or taken.kind is Kind.DEALLOC:
+            continue  # dealloc is no asynchronous operation; and its order is a rule of its own
+        if state.news is Status.NOTHING and not state.old and not _is_known(report, taken, met):
+            untold.append(_Untold(role, taken, met, state.own))
+        if state.source >= 0:
+            _between_fences(report, role, taken, state)
+    _unordered(report, pending, untold)
 
 
-def _unordered(
-    report: Report, pending: Pending, role: Role, taken: Event, met: list[Event], own: Status
-) -> None:
+def _between_fences(report: Report, role: Role, taken: Event, state: State) -> None:
+    if state.news is Status.ENDED:
+        relaxed = is_relaxed(report, state.source)
+        report.add(
+            BEFORE_SYNC,
+            state.source,
+            severity=Severity.ERROR if relaxed else None,
+            got=f"{report.line(taken.index)} uses the columns, and relies on this",
+        )
+    elif state.news is Status.HANDED_ON and not state.fenced:
+        relaxed = is_relaxed(report, state.told)
+        report.add(
+            AFTER_SYNC,
+            taken.index,
+            severity=Severity.ERROR if relaxed else None,
+            got=f"{role} heard of it at {report.line(state.told)}, and no fence follows",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Untold:
+    """An access by a thread that was told nothing of those who touch the same columns."""
+
+    role: Role
+    taken: Event
+    met: tuple[Event, ...]
+    own: Status
+
+    @property
+    def certain(self) -> frozenset[int]:
+        """Those that certainly touch the same columns."""
+        return frozenset(e.index for e in self.met if touch(e, self.taken))
+
+
+def _unordered(report: Report, pending: Pending, untold: list[_Untold]) -> None:
     """Nobody told who comes to the columns that the other warps are through."""
-    if taken.kind is Kind.DEALLOC or _is_known(report, taken, met):
-        return  # rules of their own
-    certain = {e.index for e in met if touch(e, taken)}
-    if certain and not may_be_before(
-        report.analysis, taken, lambda e: e.index in certain and e.kind in _WAITS, mine=role
-    ):
-        got = f"{role} can come here at any time; {report.line(min(certain))} touches them too"
-        report.add(UNORDERED, taken.index, got=got)
-    elif _comes_again(report, role, taken) or (certain and own is not Status.NOTHING):
-        for unheard in pending.never_heard(role, taken)[:1]:
-            got = f"nobody waits for mbarrier {unheard}, where the others say that they are through"
-            report.add(UNORDERED, taken.index, got=got)
+    groups: dict[tuple[int, frozenset[int]], list[_Untold]] = {}
+    for case in untold:
+        groups.setdefault((case.role.warps[0], case.certain), []).append(case)
+    for (_, certain), cases in groups.items():
+        before = _before(report, certain, cases)
+        for case in cases:
+            if case.taken.index not in before:
+                got = f"{case.role} can come here at any time; {report.line(min(certain))} touches"
+                report.add(UNORDERED, case.taken.index, got=f"{got} them too")
+            elif _comes_again(report, case) or (certain and case.own is not Status.NOTHING):
+                for unheard in pending.never_heard(case.role, case.taken)[:1]:
+                    got = f"nobody waits for mbarrier {unheard}, where the others say that they"
+                    report.add(UNORDERED, case.taken.index, got=f"{got} are through")
 
 
-def _is_known(report: Report, taken: Event, met: list[Event]) -> bool:
+def _before(report: Report, certain: frozenset[int], cases: list[_Untold]) -> set[int]:
+    """Those that may come before what certainly touches the same columns, if anything does."""
+    taken = {case.taken.index for case in cases}
+    if not certain:
+        return taken
+    return may_be_before(
+        report.analysis, taken, lambda e: e.index in certain and e.kind in _WAITS,
+        mine=cases[0].role,
+    )  # fmt: skip
+
+
+def _is_known(report: Report, taken: Event, met: tuple[Event, ...]) -> bool:
     """Whether what is wrong was found where the MMA is to be complete."""
     indices = {e.index for e in (taken, *met)}
     return any(
@@ -234,8 +284,8 @@ def _is_known(report: Report, taken: Event, met: list[Event]) -> bool:
     )
 
 
-def _comes_again(report: Report, role: Role, event: Event) -> bool:
-    return event.index in report.analysis.repeated[role.warps[0]]
+def _comes_again(report: Report, case: _Untold) -> bool:
+    return case.taken.index in report.analysis.repeated[case.role.warps[0]]
 
 
 def is_relaxed(report: Report, index: int) -> bool:

@@ -218,11 +218,11 @@ def _in_one_warp(
 
 
 def may_be_before(
-    analysis: Analysis, event: Event, others: Callable[[Event], bool], *, mine: Role
-) -> bool:
-    """Whether something might make an event of a role come before all `others`, in some phase.
+    analysis: Analysis, events: set[int], others: Callable[[Event], bool], *, mine: Role
+) -> set[int]:
+    """The records of a role that something might make come before all `others`, in some phase.
 
-    That is so where a thread arrives or commits somewhere behind the event, and whoever comes to
+    That is so where a thread arrives or commits somewhere behind the record, and whoever comes to
     one of the others may have waited there.
     """
     gates = {_Gate(e.place, commits=True) for e in analysis.events(Kind.ASK) if e.place is not None}
@@ -236,9 +236,11 @@ def may_be_before(
         for e in analysis.events(Kind.STRONG_LOAD, Kind.SHARED_STORE)
         if reads_flag(e) and e.place is not None
     }
-    return any(
-        gate.is_behind(mine, event) and gate.may_be_passed(analysis, others) for gate in gates
-    )
+    before: set[int] = set()
+    for gate in gates:
+        if not events <= before and gate.may_be_passed(analysis, others):
+            before |= gate.behind(mine, events)
+    return before
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,17 +273,17 @@ class _Gate:
     def _is_barrier(self, event: Event) -> bool:
         return event.index == self.site if self.site is not None else event.count == self.barrier
 
-    def is_behind(self, role: Role, event: Event) -> bool:
-        """Whether threads of a role come to arrive here after an event."""
+    def behind(self, role: Role, events: set[int]) -> set[int]:
+        """The records of a role behind which its threads come to arrive here."""
         found: set[int] = set()
 
-        def step(behind: bool, other: Event) -> bool:
-            if behind and self.arrives(other):
-                found.add(other.index)
-            return behind or other.index == event.index
+        def step(passed: frozenset[int], event: Event) -> frozenset[int]:
+            if self.arrives(event):
+                found.update(passed)
+            return passed | {event.index} if event.index in events else passed
 
-        role.walker.walk(False, step)
-        return bool(found)
+        role.walker.gather(step)
+        return found
 
     def skipped(self, analysis: Analysis, others: Callable[[Event], bool]) -> set[int]:
         """Those of the others that a thread comes to without having waited."""
