@@ -208,7 +208,7 @@ def _fenced(report: Report, events: list[Event]) -> None:
             continue  # dealloc is no asynchronous operation; and its order is a rule of its own
         if state.news is Status.NOTHING and not state.old and not _is_known(report, taken, met):
             untold.append(_Untold(role, taken, met, state.own))
-        if state.source >= 0:
+        if state.source >= 0 and not state.old:
             _between_fences(report, role, taken, state)
     _unordered(report, pending, untold)
 

@@ -199,7 +199,7 @@ def _by(report: Report, state: State) -> str:
 
 def _check_after(report: Report, role: Role, event: Event, state: State) -> None:
     """An asynchronous operation behind a wait has a fence between the two."""
-    if state.news is Status.NOTHING or state.fenced or state.told < 0:
+    if state.news is Status.NOTHING or state.fenced or state.old or state.told < 0:
         return
     sure = is_relaxed(report, state.told) or state.news is Status.ORDERED
     report.add(
