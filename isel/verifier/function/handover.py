@@ -163,7 +163,7 @@ def _told_too_early(report: Report, events: list[Event]) -> None:
         if state.news not in RUNS or state.source < 0:
             continue
         for event in _met(report, events, taken, role):
-            certain = touch(event, taken) is True
+            certain = touch(event, taken) is True or _is_repeated(report, role, taken)
             _running(report, event, taken, at=state.source, certain=certain)
 
 
@@ -258,7 +258,9 @@ def _unordered(report: Report, pending: Pending, untold: list[_Untold]) -> None:
             if case.taken.index not in before:
                 got = f"{case.role} can come here at any time; {report.line(min(certain))} touches"
                 report.add(UNORDERED, case.taken.index, got=f"{got} them too")
-            elif _comes_again(report, case) or (certain and case.own is not Status.NOTHING):
+            elif _is_repeated(report, case.role, case.taken) or (
+                certain and case.own is not Status.NOTHING
+            ):
                 for unheard in pending.never_heard(case.role, case.taken)[:1]:
                     got = f"nobody waits for mbarrier {unheard}, where the others say that they"
                     report.add(UNORDERED, case.taken.index, got=f"{got} are through")
@@ -284,8 +286,9 @@ def _is_known(report: Report, taken: Event, met: tuple[Event, ...]) -> bool:
     )
 
 
-def _comes_again(report: Report, case: _Untold) -> bool:
-    return case.taken.index in report.analysis.repeated[case.role.warps[0]]
+def _is_repeated(report: Report, role: Role, event: Event) -> bool:
+    """Whether a role may come to an event again, and so to every stage of a ring."""
+    return event.index in report.analysis.repeated[role.warps[0]]
 
 
 def is_relaxed(report: Report, index: int) -> bool:

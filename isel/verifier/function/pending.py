@@ -145,11 +145,23 @@ class Pending:
 
     def never_heard(self, role: Role, event: Event) -> list[Where]:
         """The mbarriers that tell of the end and that nobody waits for, if a role hears of it
-        nowhere between an event and the next time that it comes to it."""
+        nowhere between an event and the next time that it comes to it.
+
+        That the role waits behind its loop is no wait, unless it goes on with the same there.
+        """
         number = self.analysis.roles.index(role)
-        if any(self.tells(number, e) for e in _between(role, event)):
+        cycle = {e.index: e for e in _between(role, event)}
+        if any(self.tells(number, e) for e in cycle.values()):
             return []
-        asked = [e.place for e in self.analysis.events(Kind.ASK)]
+        goes_on = not cycle or any(
+            e.kind is event.kind and e.index not in cycle for e in role.events()
+        )
+        asked = [
+            e.place
+            for other in self.analysis.roles
+            for e in other.events()
+            if e.kind is Kind.ASK and (goes_on or other is not role or e.index in cycle)
+        ]
         return [
             key.place
             for key, said in self.said.items()
@@ -216,10 +228,10 @@ class Pending:
         status, source = self._best(key)
         runs = state.own in RUNS
         if self.operation.commits and runs and status >= Status.ENDED:
-            return State(Status.HANDED_ON, status, False, event.index, source)
+            return State(Status.HANDED_ON, status, False, event.index, source, state.old)
         if status <= state.news or self._is_ambiguous(status, key):
             return state
-        return State(state.own, status, False, event.index, source)
+        return State(state.own, status, False, event.index, source, state.old)
 
     def _is_ambiguous(self, status: Status, key: Said) -> bool:
         """Whether threads may be told of what is to come, at a barrier that is used again."""
