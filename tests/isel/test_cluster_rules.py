@@ -229,6 +229,12 @@ MISTAKES = {
         "mapa/rank", UNWAITED, "%r33, %r32, 0;", "%r33, %r32, 2;", "mapa"),
     "the first behind the cluster": Mistake(
         "mapa/rank", SECOND, ".reqnctapercluster 2", ".reqnctapercluster 1", "mapa"),
+    "a commit for one CTA": Mistake(
+        "mbarrier/peer-unheard", PAIR,
+        ".shared::cluster.multicast::cluster.b64 [done], %rs1;", ".shared::cluster.b64 [done];",
+        "[done], 0"),
+    "all tell the first": Mistake(
+        "mbarrier/peer-unheard", REMOTE, "%r33, %r32, %r31;", "%r33, %r32, 0;", "[full], 0"),
     # ---- the cluster's barrier ---------------------------------------------------------------
     "arrived twice": Mistake(
         "barrier.cluster.arrive/again", WHOLE, "    barrier.cluster.wait;\n",

@@ -32,6 +32,7 @@ from isel.verifier.function import (
     pipelines,
     proxies,
     publication,
+    ranks,
     registers,
     scales,
 )
@@ -62,6 +63,7 @@ CHECKS: tuple[Callable[[Report], None], ...] = (
     phases.check,
     registers.check,
     clusters.check,
+    ranks.check,
 )
 
 RULES: tuple[FunctionRule, ...] = (
@@ -85,6 +87,7 @@ RULES: tuple[FunctionRule, ...] = (
     *phases.RULES,
     *registers.RULES,
     *clusters.RULES,
+    *ranks.RULES,
 )
 """Every rule about whole functions."""
 

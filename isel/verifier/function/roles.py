@@ -16,7 +16,7 @@ from isel.verifier.function.evaluate import Warp
 from isel.verifier.function.events import Event, Kind, events_of
 from isel.verifier.function.flow import Graph, WarpFlow
 from isel.verifier.function.paths import Tracked, Walker
-from isel.verifier.function.values import LANES
+from isel.verifier.function.values import LANES, constant
 from isel.ways import reach
 
 Block = tuple[int, int, int]
@@ -49,7 +49,7 @@ class Analysis:
     """A function, and what each warp of its block does.
 
     `block` is () when it is not known: then there is one warp that stands for all, whose threads
-    have unknown numbers.
+    have unknown numbers.  `rank` is that of the CTA in its cluster, where it is that of one.
     """
 
     def __init__(
@@ -57,13 +57,19 @@ class Analysis:
         function: MachineFunction,
         block: tuple[int, ...],
         callees: Callees = NOTHING_CALLED,
+        rank: int | None = None,
     ) -> None:
         self.function = function
+        self.callees = callees
         self.graph = Graph(function, callees)
         self.block = block
         tracked: dict[object, Tracked] = {}
-        self.walkers = [self._walk(warp, tracked) for warp in _warps(block)]
+        self.walkers = [self._walk(warp, tracked) for warp in _warps(block, rank)]
         self.roles = _group(self.walkers)
+
+    def of_rank(self, rank: int) -> Analysis:
+        """The same function, as the CTA of this rank in the cluster executes it."""
+        return Analysis(self.function, self.block, self.callees, rank)
 
     def _walk(self, warp: Warp, tracked: dict[object, Tracked]) -> Walker:
         flow = WarpFlow(self.graph, warp)
@@ -88,11 +94,12 @@ class Analysis:
         return [e for role in self.roles for e in role.events() if e.kind in kinds]
 
 
-def _warps(block: tuple[int, ...]) -> list[Warp]:
+def _warps(block: tuple[int, ...], rank: int | None) -> list[Warp]:
     if not block:
         return [Warp(0, ())]
     x, y, z = (*block, 1, 1)[:3]
-    return [Warp(n, (x, y, z)) for n in range(-(-x * y * z // LANES))]
+    known = {} if rank is None else {"cluster_ctarank": constant(rank)}
+    return [Warp(n, (x, y, z), dict(known)) for n in range(-(-x * y * z // LANES))]
 
 
 def _group(walkers: list[Walker]) -> list[Role]:
