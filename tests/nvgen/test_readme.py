@@ -15,7 +15,7 @@ from nvgen.cli import main
 from nvgen.render import print_findings
 from tests.nvgen.samples import gemm_tile
 from tests.nvgen.test_testing import guide_example
-from tests.oracle import float_forms, legality_forms, ptxas
+from tests.oracle import cluster_forms, float_forms, legality_forms, ptxas
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -111,7 +111,7 @@ def test_the_links_lead_somewhere(path: str):
 
 
 def test_the_numbers_of_the_legality_oracle():
-    families = legality_forms.FAMILIES | float_forms.FAMILIES
+    families = legality_forms.FAMILIES | float_forms.FAMILIES | cluster_forms.FAMILIES
     statements = sum(len(statements()) for statements in families.values())
     assert f"{statements:,} statements" in README
     assert f"on {len(ptxas.TARGETS)} targets in PTX {ptxas.PTX[0]} to {ptxas.PTX[-1]}" in README
