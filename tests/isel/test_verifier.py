@@ -645,6 +645,8 @@ class Call:
             yield type_, IMMEDIATES[self.spelling.name]
         elif name in ("half_split", "scale_d", "n"):
             yield type_, "2"
+        elif name == "size":  # bytes of a tensor map
+            yield type_, "128"
         elif type_.startswith("v"):
             yield ("i32", "%i") if self._registers(name) == 1 else (
                 f"<{self._registers(name)} x i32>", "zeroinitializer",
