@@ -57,8 +57,36 @@ def line_of(text: str, piece: str) -> int:
 
 INC, DEC = "setmaxnreg.inc.sync.aligned.u32 240;", "setmaxnreg.dec.sync.aligned.u32 24;"
 
+TURNS = kernel(
+    """
+    mov.u32 %r1, %tid.x;
+    shr.u32 %r2, %r1, 7;
+    setp.ne.u32 %p1, %r2, 0;
+    mov.u32 %r3, 0;
+    @%p1 bra WORKER;
+    setmaxnreg.dec.sync.aligned.u32 40;
+    barrier.sync 1;
+    barrier.sync 1;
+    setmaxnreg.inc.sync.aligned.u32 256;
+    ret;
+WORKER:
+    setmaxnreg.dec.sync.aligned.u32 120;
+    bar.sync 2, 256;
+    setmaxnreg.inc.sync.aligned.u32 232;
+    barrier.sync 1;
+    setmaxnreg.dec.sync.aligned.u32 120;
+    barrier.sync 1;
+    setmaxnreg.dec.sync.aligned.u32 120;
+    setmaxnreg.dec.sync.aligned.u32 120;
+    ret;
+""",
+    ".reqntid 384\n.maxnreg 168",
+)
+"""Registers go to the workers and come back: first 40 + 2 * 232 = 504, then 256 + 2 * 120 = 496."""
+
 CLEAN = {
     "specialised": SPECIALISED,
+    "in turns": TURNS,
     "four warpgroups": edited("shr.u32 %r2, %r1, 7;", "shr.u32 %r2, %r1, 8;")
     .replace("384", "512")
     .replace(".u32 240;", ".u32 224;"),
@@ -91,6 +119,20 @@ MISTAKES = {
         edited(".minnctapersm 1", ".minnctapersm 2"),
         "setmaxnreg.inc",
     ),
+    "the workers keep theirs": (
+        "setmaxnreg.inc/budget",
+        TURNS.replace(
+            "barrier.sync 1;\n    setmaxnreg.dec.sync.aligned.u32 120;\n    barrier.sync 1;\n"
+            "    setmaxnreg.dec.sync.aligned.u32 120;\n    setmaxnreg.dec.sync.aligned.u32 120;\n",
+            "barrier.sync 1;\n    barrier.sync 1;\n",
+        ),
+        "setmaxnreg.inc",
+    ),
+    "one asks for more than the others can give": (
+        "setmaxnreg.inc/budget",
+        TURNS.replace("u32 40;", "u32 160;").replace("u32 120;", "u32 136;"),
+        "setmaxnreg.inc",
+    ),
     "one warp asks": (
         "setmaxnreg.dec/warpgroup",
         edited("@%p1 bra CONSUMER;", "@%p1 bra CONSUMER; setp.ge.u32 %p2, %r1, 32; @%p2 ret;")
@@ -111,14 +153,10 @@ MISTAKES = {
         edited(INC, "setmaxnreg.dec.sync.aligned.u32 40;\n " + INC),
         "setmaxnreg.inc",
     ),
-    "again in a loop": (
+    "given back in two steps": (
         "setmaxnreg.dec/again",
-        edited(
-            DEC,
-            f"mov.u32 %r3, 0; LOOP: {DEC} add.u32 %r3, %r3, 1; setp.lt.u32 %p4, %r3, 9;"
-            " @%p4 bra LOOP;",
-        ),
-        "setmaxnreg.dec",
+        edited(DEC, f"{DEC.replace('24', '40')}\n    {DEC}"),
+        "aligned.u32 24;",
     ),
     "keeps more than it has": (
         "setmaxnreg.dec/direction", edited(DEC, DEC.replace("24", "176")), "setmaxnreg.dec",

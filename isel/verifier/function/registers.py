@@ -8,6 +8,7 @@ ISA, setmaxnreg; Performance-Tuning Directives.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 from intrinsics.findings import Severity
 from intrinsics.mir import Imm, Launch
@@ -165,14 +166,17 @@ _SYNCS = (Kind.BARRIER, Kind.DONE)
 
 
 def _synchronised(report: Report, role: Role) -> None:
-    def step(changed: bool, event: Event) -> bool:
-        if _count(event) is not None:
-            if changed:
-                report.add(AGAIN, event.index, got=f"{role}: a way on which there is none")
-            return True
-        return changed and event.kind not in _SYNCS
+    """Between two changes stands a barrier; what changes nothing needs none."""
 
-    role.walker.walk(False, step)
+    def step(changed: int, event: Event) -> int:
+        count = _count(event)
+        if count is not None:
+            if changed not in (0, count):
+                report.add(AGAIN, event.index, got=f"{role}: a way on which there is none")
+            return count
+        return 0 if event.kind in _SYNCS else changed
+
+    role.walker.walk(0, step)
 
 
 def _directions(report: Report, role: Role, first: int) -> None:
@@ -207,45 +211,75 @@ def _directions(report: Report, role: Role, first: int) -> None:
 
 
 def _budget(report: Report, first: int) -> None:
-    """All that the warps have in the end is not more than what the CTA began with.
-
-    Nothing is said where warps both ask and give back, as those that work in turns do: what all of
-    them have at one time is not known then.
-    """
-    if any(_works_in_turns(role) for role in report.analysis.roles):
-        return
-    wanted = [(role, _in_the_end(role, first)) for role in report.analysis.roles]
+    """What a warpgroup asks for is there when the others have as few registers as they come to,
+    and when all have come to what they end with."""
+    roles = report.analysis.roles
     warps = len(report.analysis.walkers)
-    total = sum(count * len(role.warps) for role, count in wanted) * LANES
-    pool = _rounded(first) * warps * LANES
-    if total <= pool:
-        return
-    shown = ", ".join(f"{role} {count} a thread" for role, count in wanted)
-    for event in report.analysis.events(Kind.OTHER):
-        if _asks(event):
+    pool = _rounded(first) * warps
+    held = [_Held.of(role, first) for role in roles]
+    in_the_end = sum(h.last * len(role.warps) for role, h in zip(roles, held, strict=True))
+    for index, sites in report.analysis.sites.items():
+        count = _count(sites[0][1])
+        if count is None or not _asks(sites[0][1]):
+            continue
+        group = {warp // _WARPGROUP for warp, _ in sites}
+        least = _least(roles, held, {min(group)})
+        asked = count * _WARPGROUP + least
+        last = any(h.last == count for role, h in zip(roles, held, strict=True)
+                   if any(e.index == index for e in role.events()))  # fmt: skip
+        wanted = asked if asked > pool else in_the_end if last else 0
+        if wanted > pool:
             report.add(
                 BUDGET,
-                event.index,
-                got=f"{shown}: {total} registers",
-                expected=f"at most {pool}: {warps * LANES} threads start with {_rounded(first)}",
+                index,
+                got=f"{_told(roles, held)}: {wanted * LANES} registers",
+                expected=f"at most {pool * LANES}: {warps * LANES} threads start with "
+                f"{_rounded(first)}",
             )
 
 
-def _works_in_turns(role: Role) -> bool:
-    return any(_asks(e) for e in role.events()) and any(_gives(e) for e in role.events())
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """Registers of a thread: the fewest that it ever has, and those that it ends with."""
+
+    least: int
+    last: int
+
+    @classmethod
+    def of(cls, role: Role, first: int) -> _Held:
+        """What the warps of a role hold; where ways differ, the fewer."""
+        seen = {_rounded(first)}
+
+        def step(now: int, event: Event) -> int:
+            count = _count(event)
+            if count is not None:
+                seen.add(count)
+            return now if count is None else count
+
+        walk = role.walker.walk(_rounded(first), step)
+        ends = [state for _, state in walk.at_exit()]
+        return cls(min(seen), min(ends, default=min(seen)))
+
+
+def _least(roles: list[Role], held: list[_Held], but: set[int]) -> int:
+    """The fewest registers, for each lane, of all warps that are not in these warpgroups."""
+    return sum(
+        h.least
+        for role, h in zip(roles, held, strict=True)
+        for warp in role.warps
+        if warp // _WARPGROUP not in but
+    )
+
+
+def _told(roles: list[Role], held: list[_Held]) -> str:
+    return ", ".join(
+        f"{role} {h.last}" if h.least == h.last else f"{role} {h.least} to {h.last}"
+        for role, h in zip(roles, held, strict=True)
+    )
 
 
 def _rounded(count: int) -> int:
     return -(-count // _GRAIN) * _GRAIN
-
-
-def _in_the_end(role: Role, first: int) -> int:
-    """The registers that a thread comes to: the most that it asks for, else the least it keeps."""
-    asked = [n for e in role.events() if _asks(e) and (n := _count(e)) is not None]
-    kept = [n for e in role.events() if _gives(e) and (n := _count(e)) is not None]
-    if asked:
-        return max(asked)
-    return min(kept, default=_rounded(first))
 
 
 def _in_order(report: Report, asking: list[Event]) -> None:
