@@ -48,22 +48,30 @@ def mma(
     return f"tcgen05.mma{modifiers} {d}, {a}, {b}{meta}, {idesc}{scales}, %p1{more};"
 
 
-def module_of(statements: str, target: str = "sm_100a", directives: str = "") -> Module:
-    """A kernel of PTX statements that the reader understands."""
-    text = f"""\
+HEAD = """\
 .version 9.4
 .target {target}
 .address_size 64
 .shared .align 1024 .b8 tile[65536];
 .shared .align 8 .b64 mbar;
-.visible .entry k(.param .u64 given) {directives}
+"""
+
+
+def kernel(statements: str, directives: str = "", name: str = "k") -> str:
+    """A kernel of PTX statements."""
+    return f"""\
+.visible .entry {name}(.param .u64 given) {directives}
 {{
 .reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<30>; .reg .b64 %rd<30>;
 {statements}
 ret;
 }}
 """
-    reading = read_ptx(text, "k.ptx")
+
+
+def module_of(statements: str, target: str = "sm_100a", directives: str = "") -> Module:
+    """A kernel of PTX statements that the reader understands."""
+    reading = read_ptx(HEAD.format(target=target) + kernel(statements, directives), "k.ptx")
     assert reading.findings == []
     return reading.module
 
