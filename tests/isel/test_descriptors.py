@@ -272,6 +272,7 @@ def test_the_kind_decides_what_the_bits_mean() -> None:
     """kind::f16 and kind::tf32 share an opcode; the type of tf32 has code 2."""
     word = plain(a=2, b=2)
     assert found_in(mma(word, modifiers=TF32)) == []
+    assert {f.hint for f in found_in(mma(word))} == {"type 2 is tf32 in kind::tf32"}
     assert {f.got.partition(" in ")[0] for f in found_in(mma(word))} == {
         "A type 2 with kind::f16",
         "B type 2 with kind::f16",

@@ -19,6 +19,7 @@ from intrinsics.idesc import (
     OUTPUT_CODES,
     SCALE_CODES,
     SCALED_KINDS,
+    format_of,
     m_values,
     n_values,
     reserved_bits,
@@ -283,7 +284,15 @@ def _type(
     if code is None or code in codes:
         return
     known = " or ".join(f"{number} ({type_.value})" for number, type_ in codes.items())
-    yield Breach(rule, word.shown(f"{name} type {code} with {word.use.kind.value}"), known)
+    tables = OUTPUT_CODES if rule is OUTPUT_TYPE else INPUT_CODES
+    elsewhere = [
+        f"{table[code].value} in {kind.value}"
+        for kind, table in tables.items()
+        if code in table and format_of(kind) is format_of(word.use.kind)
+    ]
+    hint = f"type {code} is {' and '.join(elsewhere)}" if elsewhere else ""
+    got = word.shown(f"{name} type {code} with {word.use.kind.value}")
+    yield Breach(rule, got, known, hint=hint)
 
 
 # ---- shape -----------------------------------------------------------------------------------
