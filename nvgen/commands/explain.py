@@ -11,10 +11,12 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from intrinsics.findings import input_error
-from intrinsics.idesc import InstructionDescriptor, reserved_bits
+from intrinsics.findings import Severity, input_error
+from intrinsics.idesc import SCALED_KINDS, InstructionDescriptor, reserved_bits
+from intrinsics.known_bits import exactly
 from intrinsics.modifiers import MmaKind
 from intrinsics.smem_desc import SharedMemoryDescriptor, problems
+from intrinsics.targets import TARGETS
 from intrinsics.tensor_address import TensorAddress, ZeroColumnMask
 from intrinsics.words import CollectorWord, ControlWord
 from nvgen.render import Printer
@@ -34,7 +36,27 @@ class _Subject:
 def _idesc(word: int, name: str) -> Fields:
     kind = _kind(name)
     fields = InstructionDescriptor.decode(word, kind).explain()
-    return fields + _wrong(reserved_bits(word, kind))
+    return fields + _wrong(reserved_bits(word, kind)) + _nowhere(word, kind)
+
+
+def _nowhere(word: int, kind: MmaKind) -> Fields:
+    """What is wrong with an instruction descriptor for every MMA of its kind."""
+    from isel.verifier.descriptors.instruction import RESERVED, Use, judge
+
+    sparse, target = bool(word >> 2 & 1), TARGETS["sm_103a"]
+    forms = (
+        ((1, False), (2, False)) if kind in SCALED_KINDS else ((1, False), (2, False), (1, True))
+    )
+    found = [
+        {
+            breach.rule: breach
+            for breach in judge(exactly(word), Use(kind, group, target, ws=ws, sparse=sparse))
+            if breach.rule is not RESERVED and breach.rule.severity is Severity.ERROR
+        }
+        for group, ws in forms
+    ]
+    shared = [breach for rule, breach in found[0].items() if all(rule in f for f in found)]
+    return [("", "wrong", f"{b.rule.text}: {b.got.partition(' in ')[0]}") for b in shared]
 
 
 def _smem_desc(word: int) -> Fields:

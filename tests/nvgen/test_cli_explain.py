@@ -47,6 +47,13 @@ MEANINGS = {
     ("idesc", hex(1 << 4 | 32 << 17 | 8 << 24)): {"A type": "f16", "N": "256", "M": "128"},
     # a control word taken for a descriptor: reserved bit 6 is set
     ("idesc", "0xc1"): {"N": "0", "M": "0", "wrong": "reserved bits are set: 0x40"},
+    # M = 48 is no M of any kind::f16; 32 is one of .ws, 256 one of a CTA pair
+    ("idesc", hex(1 << 4 | 32 << 17 | 3 << 24)): {
+        "M": "48",
+        "wrong": "M does not exist for this kind: M=48",
+    },
+    ("idesc", hex(1 << 4 | 32 << 17 | 2 << 24)): {"M": "32"},
+    ("idesc", hex(1 << 4 | 32 << 17 | 16 << 24)): {"M": "256"},
     ("smem-desc", hex(SMEM_DESC)): {
         "start address": "0x1000",
         "leading dimension": "16 bytes",
@@ -83,7 +90,9 @@ def test_what_a_value_says(nvgen: Nvgen, asked: tuple[str, str], meanings: dict[
     report = found.json()
     assert set(report) == {"what", "value", "fields"}
     assert (report["what"], report["value"]) == (asked[0], int(asked[1], 0))
-    fields = {row["field"]: row["meaning"] for row in report["fields"]}
+    fields = {
+        row["field"]: row["meaning"] for row in reversed(report["fields"])
+    }  # the first counts
     assert {name: fields.get(name) for name in meanings} == meanings
     assert ("wrong" in fields) == ("wrong" in meanings)
 
