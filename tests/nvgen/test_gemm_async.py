@@ -6,11 +6,13 @@ import re
 
 import pytest
 
+import nvgen
 from intrinsics.element import ElementType as E
 from intrinsics.findings import InputError
 from intrinsics.idesc import InstructionDescriptor
 from intrinsics.modifiers import CtaGroup, MmaKind
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
+from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import KernelBuilder
 from nvgen.assembler import assemble
 from nvgen.builder.control import Scope
@@ -200,6 +202,37 @@ def test_scale_factors_that_there_are_not(dtype: E, type_: E, size: int, message
     with pytest.raises(InputError) as caught:
         build(**shapes, scale_type=type_, scale_size=size)
     assert [f.message for f in caught.value.findings] == [message]
+
+
+FAMILIES = {
+    "f16": {"dtypes": (E.F16, E.F16)},
+    "bf16, 32-byte swizzle": {"dtypes": (E.BF16, E.BF16), "swizzle": 32},
+    "tf32": {"dtypes": (E.TF32, E.TF32), "a": (64, 32), "b": (24, 32)},
+    "f8": {"dtypes": (E.E4M3, E.E5M2), "a": (64, 128), "b": (264, 128)},
+    "a pair": {"group": CtaGroup.TWO, "b": (64, 64)},
+    "a pair of 128 rows": {"group": CtaGroup.TWO, "a": (64, 64), "b": (8, 64)},
+    "mxf8": {"dtypes": (E.E5M2, E.E4M3), "a": (128, 128), "b": (64, 128), "scales": 2},
+    "mxf4": {"dtypes": (E.E2M1, E.E2M1), "a": (128, 256), "b": (64, 256), "scales": 2},
+    "nvf4": {
+        "dtypes": (E.E2M1, E.E2M1), "a": (128, 256), "b": (64, 256), "scales": 2,
+        "scale_type": E.UE4M3, "scale_size": 16,
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("opt", [0, 3])
+def test_its_descriptors_pass_the_rules_about_them(family: str, opt: int) -> None:
+    """All of their constant parts are known: with a bit of it changed there is something wrong."""
+    kernel = build(**FAMILIES[family])
+    assert verify_descriptors(kernel.compile(target="sm_100a", opt=opt).module) == []
+    constant = 1 << 46
+    broken, n = re.subn(
+        r"(or i64 %\S+, )(-?\d+)", lambda m: m[1] + str(int(m[2]) ^ constant), kernel.llvm
+    )
+    assert n == 2
+    found = verify_descriptors(nvgen.compile(broken, target="sm_100a", opt=opt).module)
+    assert {f.rule for f in found} == {"tcgen05.mma/smem-desc-constant"}
 
 
 # ---- what it requires ------------------------------------------------------------------------
