@@ -28,6 +28,9 @@ _INSTRUCTION = re.compile(
     rf"(?:@\s*(!?)\s*({NAME})\s+)?([A-Za-z][\w.:]*(?:\s+\.[\w.:]+)*)\s*(.*)", re.DOTALL
 )
 
+_SUBSCRIPT = re.compile(r"(?:^|[\s,])[A-Za-z_$][\w$]*\[")
+"""`x[4]` in the place of an address."""
+
 
 class InstructionReader(Reporter):
     """Reads the instructions of the function that is open."""
@@ -64,8 +67,7 @@ class InstructionReader(Reporter):
             )
         written = f"@{negated}{predicate} " if predicate else ""
         if not reading.candidates or reading.candidates[0].foreign:
-            self.keep_statement(name, rest, written, start)
-            self.not_understood("ptx/not-modelled", f"instruction '{name}'", start, op=name)
+            self._keep(name, rest, written, f"instruction '{name}'", start)
             return
         guard = self._guard(negated, predicate)
         if reading.candidates[0].row.id == "call" and not reading.candidates[0].problems:
@@ -74,11 +76,22 @@ class InstructionReader(Reporter):
         try:
             operands = parse_operands(rest, self._resolver(name, start))
         except OperandError as error:
+            if not reading.candidates[0].problems and _SUBSCRIPT.search(rest):
+                self._keep(name, rest, written, "an element of an array", start)
+                return
             if reading.candidates[0].problems:
                 self._report_problems(reading.candidates[0], start)
             shown = " ".join(rest.split())
             raise BadStatementError("ptx/operands", str(error), op=name, got=shown) from None
+        if name == "mov.pred" and any(isinstance(op, Not) for op in operands):
+            self._keep(name, rest, written, "a negated predicate here", start)
+            return
         self._record(reading.candidates, operands, guard, start)
+
+    def _keep(self, name: str, rest: str, guard: str, what: str, start: int) -> None:
+        """Keep an instruction that PTX has, and say why."""
+        self.keep_statement(name, rest, guard, start)
+        self.not_understood("ptx/not-modelled", what, start, op=name)
 
     def _call(
         self, candidate: Candidate, rest: str, guard: Reg | Not | None, written: str, start: int
@@ -91,8 +104,8 @@ class InstructionReader(Reporter):
             shown = " ".join(rest.split())
             raise BadStatementError("ptx/operands", str(error), op="call", got=shown) from None
         if given is None:
-            self.keep_statement(candidate.row.spell(candidate.facts), rest, written, start)
-            self.not_understood("ptx/not-modelled", "this kind of call", start, op="call")
+            name = candidate.row.spell(candidate.facts)
+            self._keep(name, rest, written, "this kind of call", start)
             return
         there = {name: name in given for name in candidate.row.optional}
         form = form_of(candidate.row, **candidate.facts, **there)

@@ -58,6 +58,7 @@ _NO_DIRECTIVES = ("", "align", "v2", "v4", *(t.value for t in ScalarType))
 _DEFINES = re.compile(r"\.(entry|func)\b")
 _STRING = r'"(?:\\.|[^"\\])*"'
 _PRAGMA_AT_END = re.compile(rf"\.pragma\s+{_STRING}(?:\s*,\s*{_STRING})*\s*$")
+_FUNCTION_NAME = re.compile(rf"\.func\s*(?:\([^)]*\))?\s*({NAME})")
 _REGISTER_PARAM = re.compile(r"\(\s*\.reg\b")
 _TABLE = re.compile(r"\s*\.(branchtargets|calltargets|callprototype)\b")
 _HARMLESS = (".pragma", ".explicitcluster", ".abi_preserve", ".abi_preserve_control")
@@ -331,7 +332,7 @@ class _Reader(InstructionReader):
             raise BadStatementError("ptx/syntax", "the function's closing } is missing")
         if self.function is not None:
             self._unclosed(start)
-        name = re.search(rf"({NAME})\s*\(", self.text[start:stop])
+        name = _FUNCTION_NAME.search(self.text, start, stop)
         if name is not None:
             self.spaces[name[1]] = None
         self.module.kept.append(Kept(_lines(self.text[start : self.at]), Where.MIDDLE))

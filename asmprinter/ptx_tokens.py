@@ -19,10 +19,11 @@ WARP_SZ = 32
 
 _TOKEN = re.compile(
     r"\s*(?:"
-    r"(?P<float>0[fF][0-9a-fA-F]{8}\b|0[dD][0-9a-fA-F]{16}\b|\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)"
+    r"(?P<float>0[fF][0-9a-fA-F]{8}\b|0[dD][0-9a-fA-F]{16}\b|\d+\.\d*(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?)"
+    r"|(?P<cast>\.[su]64\b)"
     r"|(?P<int>0[xX][0-9a-fA-F]+U?|0[bB][01]+U?|\d+U?)"
     r"|(?P<name>[A-Za-z_$%][\w$]*(?:\.[A-Za-z]\w*)?)"
-    r"|(?P<mark><<|>>|<=|>=|==|!=|&&|\|\||[][{}(),|!+*/%&^~<>-])"
+    r"|(?P<mark><<|>>|<=|>=|==|!=|&&|\|\||[][{}(),|!+*/%&^~<>?:-])"
     r")"
 )
 
@@ -101,7 +102,15 @@ class Tokens:
             if sign in ("/", "%") and right == 0:
                 raise OperandError("division by zero in a constant expression")
             value = int(function(value, right))
-        return value
+        return self._chosen(value) if level == 0 and self.peek() == "?" else value
+
+    def _chosen(self, condition: int) -> int:
+        """`condition ? this : that`."""
+        self.take("?")
+        this = self.expression()
+        self.take(":")
+        that = self.expression()
+        return this if condition else that
 
     def _unary(self) -> int:
         kind, text = self.take()
@@ -109,6 +118,10 @@ class Tokens:
             return _integer(text)
         if text == "WARP_SZ":
             return WARP_SZ
+        if text == "(" and self.peek_kind() == "cast":
+            _, cast = self.take()
+            self.take(")")
+            return _wrapped(self._unary(), signed=cast == ".s64")
         if text == "(":
             value = self.expression()
             self.take(")")
@@ -116,6 +129,11 @@ class Tokens:
         if text in _UNARY:
             return _UNARY[text](self._unary())
         raise OperandError(f"unexpected '{text}'")
+
+
+def _wrapped(value: int, *, signed: bool) -> int:
+    value &= (1 << 64) - 1
+    return value - (1 << 64) if signed and value >> 63 else value
 
 
 def read_float(text: str, *, negative: bool = False) -> FloatImm:

@@ -126,6 +126,41 @@ def test_calls_by_tables():
     assert "fs: .calltargets f;" in printed_of(module)
 
 
+@pytest.mark.parametrize(
+    ("number", "value"),
+    [
+        ("1 ? 2 : 3", 2),
+        ("(0 ? 2 : 4-1) + 1", 4),
+        ("(.s64)5", 5),
+        ("(.u64)(-1) >> 32", 0xFFFF_FFFF),
+        ("(.s64)0xFFFFFFFFFFFFFFFF", -1),
+    ],
+)
+def test_rare_constant_expressions(number: str, value: int):
+    text = f"{HEADER}.entry k() {{ .reg .b64 %rd<3>; mov.b64 %rd1, {number}; ret; }}\n"
+    module, findings = read(text)
+    assert findings == []
+    assert f"mov.b64 %rd1, {value};" in printed_of(module)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["ld.shared.b32 %r1, s[4];", "mov.pred %p1, !%p2;", "vadd.s32.s32.s32 %r1, %r2.b0, %r1.h1;"],
+)
+def test_operands_that_are_kept(statement: str):
+    registers = ".reg .b32 %r<3>; .reg .pred %p<3>; .shared .b32 s[8];"
+    text = f"{HEADER}.entry k() {{ {registers} {statement} ret; }}\n"
+    module, (finding,) = read(text)
+    assert finding.rule == "ptx/not-modelled"
+    assert statement in printed_of(module)
+
+
+def test_a_comma_that_is_missing_is_no_element_of_an_array():
+    text = f"{HEADER}.entry k(.param .b64 p) {{ .reg .b64 %rd<3>; ld.param.b64 %rd1 [p]; ret; }}\n"
+    (finding,) = read_ptx(text).findings
+    assert (finding.rule, finding.severity) == ("ptx/operands", Severity.ERROR)
+
+
 def test_a_kept_call_keeps_its_guard():
     """A call whose parameters are registers is kept as it stands."""
     registers = ".reg .b32 %r<3>; .reg .pred %p<3>;"
