@@ -47,35 +47,53 @@ class Reading:
     """Statements as nvgen read them: what does not depend on the target."""
 
     statements: tuple[str, ...]
-    module: Module
-    findings: tuple[Finding, ...]
+    refused: dict[int, frozenset[str]]
+    """The rules that a statement breaks on every target, by its place."""
+
     unknown: frozenset[int]
     """The places of statements of which nvgen says that it does not know them."""
 
+    module: Module
+    """The statements that are not refused on every target."""
+
+    places: tuple[int, ...]
+    """Where the statements of the module stand among all."""
+
     @classmethod
     def of(cls, statements: Iterable[str]) -> Reading:
-        """Let nvgen read the statements."""
+        """Let nvgen read the statements, and once more those that can be right somewhere."""
         texts = tuple(statements)
-        read = read_ptx(ptxas.module_text(texts, "sm_107a", "9.5"))
-        first = ptxas.line_of(0)
-        unknown = frozenset(f.place.line - first for f in read.findings if f.incomplete)
-        return cls(texts, read.module, tuple(read.findings), unknown)
+        findings = _read(texts)[1]
+        unknown = frozenset(f.place.line - _FIRST for f in findings if f.incomplete)
+        refused = _errors(findings)
+        places = tuple(place for place in range(len(texts)) if place not in refused)
+        return cls(texts, refused, unknown, _read([texts[p] for p in places])[0], places)
 
-    def refusals(self, target: str, ptx: str) -> dict[int, set[str]]:
+    def refusals(self, target: str, ptx: str) -> dict[int, frozenset[str]]:
         """The rules that each statement breaks, by its place; legal ones are not in it."""
-        first = ptxas.line_of(0)
-        found = verify_records(
-            self.module, TARGETS[target], Ptx(*map(int, ptx.split("."))), hints=False
-        )
-        refused: dict[int, set[str]] = {}
-        for finding in (*self.findings, *found):
-            if finding.severity is Severity.ERROR:
-                refused.setdefault(finding.place.line - first, set()).add(finding.rule)
-        whole = {rule for place, rules in refused.items() if place < 0 for rule in rules}
+        version = Ptx(*map(int, ptx.split(".")))
+        found = _errors(verify_records(self.module, TARGETS[target], version, hints=False))
+        whole = frozenset(rule for place, rules in found.items() if place < 0 for rule in rules)
         if whole:
-            for place in range(len(self.statements)):
-                refused.setdefault(place, set()).update(whole)
-        return refused
+            return dict.fromkeys(range(len(self.statements)), whole)
+        return self.refused | {self.places[place]: rules for place, rules in found.items()}
+
+
+_FIRST = ptxas.line_of(0)
+
+
+def _read(statements: Sequence[str]) -> tuple[Module, list[Finding]]:
+    read = read_ptx(ptxas.module_text(statements, "sm_107a", "9.5"))
+    return read.module, list(read.findings)
+
+
+def _errors(findings: Iterable[Finding]) -> dict[int, frozenset[str]]:
+    """The rules of the errors, by the place of the statement; below 0 is the preamble."""
+    rules: dict[int, set[str]] = {}
+    for finding in findings:
+        if finding.severity is Severity.ERROR:
+            rules.setdefault(finding.place.line - _FIRST, set()).add(finding.rule)
+    return {place: frozenset(broken) for place, broken in rules.items()}
 
 
 @dataclass(slots=True)
@@ -104,7 +122,7 @@ class Tally:
         )
 
 
-def is_deliberate(statement: str, rules: set[str], entries: Sequence[Deliberate]) -> bool:
+def is_deliberate(statement: str, rules: frozenset[str], entries: Sequence[Deliberate]) -> bool:
     """Whether every rule that the statement breaks is one that it may break."""
     allowed = {e.rule for e in entries if re.search(e.statements, statement)}
     return bool(rules) and rules <= allowed
@@ -125,7 +143,7 @@ def compare(
         ours = reading.refusals(target, ptx)
         theirs = ptxas.judge(reading.statements, target, ptx)
         for place, (statement, messages) in enumerate(zip(reading.statements, theirs, strict=True)):
-            rules = ours.get(place, set())
+            rules = ours.get(place, frozenset())
             tally.accepted += not messages
             if place in reading.unknown:
                 tally.unknown += 1
@@ -154,4 +172,9 @@ def summary(differences: Iterable[Difference]) -> Iterator[str]:
         targets = " ".join(dict.fromkeys(d.target.removeprefix("sm_") for d in group))
         versions = " ".join(dict.fromkeys(d.ptx for d in group))
         verdict = f"nvgen {', '.join(ours)}" if ours else f"ptxas {group[0].theirs[0]}"
-        yield f"{statement}\n    {verdict} [{targets}; {versions}]"
+        yield f"{_shortened(statement)}\n    {verdict} [{targets}; {versions}]"
+
+
+def _shortened(statement: str) -> str:
+    """A statement without the middle of its long vectors."""
+    return re.sub(r"\{([^,}]+)(?:, [^,}]+){9,}, ([^,}]+)\}", r"{\1 ... \2}", statement)

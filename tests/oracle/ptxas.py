@@ -206,6 +206,7 @@ def assemble(statement: str, target: str, ptx: str, timeout: float = 60.0) -> li
     return lines or [f"ptxas ended with {done.returncode}"]
 
 
+@functools.lru_cache(maxsize=1 << 17)
 def _check_shape(statement: str) -> None:
     """Only one complete statement a line keeps messages with the statement that caused them."""
     good = statement.isprintable() and statement.endswith(";") and statement.count(";") == 1

@@ -84,16 +84,18 @@ def is_stationary(head: str) -> bool:
 
 
 def mma_scaling(head: str) -> Iterator[str]:
-    """cta_group x kind x A x block_scale x scale vector x scale operands x metadata.
+    """kind x A x block_scale x scale vector x scale operands x metadata; the cta_group turns.
 
-    .ws with one cta_group and A in shared memory only.  Without what ``mma_crashes`` has.
+    .ws with A in shared memory only.  Without what ``mma_crashes`` has.
     """
-    groups, places = (GROUPS, PLACES) if not is_stationary(head) else (GROUPS[:1], PLACES[:1])
-    for group, kind, a, scaled, vector, scales, meta in itertools.product(
-        groups, KINDS, places, ("", ".block_scale"), VECTOR_SIZES, (False, True), (False, True)
-    ):
+    places = PLACES[:1] if is_stationary(head) else PLACES
+    forms = itertools.product(
+        KINDS, places, ("", ".block_scale"), VECTOR_SIZES, (False, True), (False, True)
+    )
+    for number, (kind, a, scaled, vector, scales, meta) in enumerate(forms):
         if head == "tcgen05.mma.sp" and scaled and not scales and not meta:
             continue
+        group = GROUPS[0] if is_stationary(head) else GROUPS[number // 4 % 2]
         yield mma(f"{head}{group}.kind::{kind}{scaled}{vector}", a, meta=meta, scales=scales)
 
 

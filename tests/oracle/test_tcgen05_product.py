@@ -2,19 +2,23 @@
 
 Each statement of `tests.oracle.tcgen05_product` is judged by both for 14 targets and 9 PTX
 versions.  nvgen never accepts what ptxas refuses.  Where it refuses what ptxas accepts,
-`DELIBERATE` has the statement, the rule that refuses it, and the reason.
+`DELIBERATE` has the statement, the rule that refuses it, and the reason.  The same holds for
+statements that chance makes from the legal ones (`tests.oracle.tcgen05_mutations`).
 """
 
 from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable
 
 import pytest
 
 from tests.oracle import ptxas, tcgen05_mma_product
 from tests.oracle import tcgen05_product as product
 from tests.oracle.agreement import Deliberate, Reading, compare, summary
+from tests.oracle.tcgen05_differences import DELIBERATE, IN_MUTANTS, WITNESSES
+from tests.oracle.tcgen05_mutations import Mutator, Parts, legal
 
 STATIONARY = [
     9 * 2 * 6 * 2 * 2,  # kind, block_scale, vector, scales, metadata
@@ -29,14 +33,15 @@ STATIONARY = [
 SIZES: dict[str, list[int]] = {
     "alloc": [
         2 * 4 * 5 * 2 * 4,  # exclusive, group, space, type, address
-        2 * 4 * 22,  # exclusive, group, columns
-        2 * 4 * 2 * 22,  # exclusive, group, address, columns
+        2 * 4 * 24,  # exclusive, group, columns
+        2 * 4 * 2 * 24,  # exclusive, group, address, columns
         2 * 4 * 2 * 2 * 2,  # exclusive, group, sync, aligned, type
     ],
     "ld/st": [
         5 * 8 * 3 * 2 * 3,  # shape, num, packing, offset, size
         5 * 8 * 3 * 2 * 3,
         2 * 2 * 2 * 3 * 3 * 5,  # ld or st, sync, aligned, shape, num, type
+        4 * 10 * 10,  # instruction, kinds of two elements
     ],
     "ld.red": [
         5 * 8 * 2 * 2 * 2 * 3,  # shape, num, operation, abs, NaN, type
@@ -58,7 +63,7 @@ SIZES: dict[str, list[int]] = {
         4 * 3 * 5 + 3 * 2 * 5,  # group, direction, address; the other order
     ],
     "tcgen05.mma": [
-        2 * 9 * 2 * 2 * 6 * 2 * 2,  # group, kind, A, block_scale, vector, scales, metadata
+        9 * 2 * 2 * 6 * 2 * 2,  # kind, A, block_scale, vector, scales, metadata
         9 * 2 * 2 * (25 + 16),  # kind, A, ashift, buffers: one or none, A's and B's
         2 * 9 * 2 * 3 * 6 + 9 * 3 * 6,  # group, kind, A, lanes, tail; with ashift
         2 * 25 * 3 * 3,  # group and kind, buffer, lanes, tail
@@ -68,7 +73,7 @@ SIZES: dict[str, list[int]] = {
         9 * 3 * 6 + 9 * 2 * 10,  # kind, lanes, tail; kind, ashift, buffer
     ],
     "tcgen05.mma.sp": [
-        2 * 9 * 2 * 2 * 6 * 2 * 2 - 2 * 9 * 2 * 6,  # less those that crash ptxas
+        9 * 2 * 2 * 6 * 2 * 2 - 9 * 2 * 6,  # less those that crash ptxas
         9 * 2 * 2 * (25 + 16),
         2 * 9 * 2 * 3 * 6 + 9 * 3 * 6,
         2 * 25 * 3 * 3,
@@ -82,46 +87,17 @@ SIZES: dict[str, list[int]] = {
 }
 """The number of statements in each product of each family, from the lengths of its axes."""
 
-DISTINCT = 25_000
+DISTINCT = 23_000
 """At least so many statements are left when those that two products share are counted once."""
 
-DELIBERATE: tuple[Deliberate, ...] = (
-    *(
-        Deliberate(
-            rf"^{head.replace('.', '[.]')}\.cta_group::\d\.kind::i8\S* .*, %p1, \w+;",
-            f"{head}/{rule}",
-            "a scale for D with kind::i8: ptxas takes any and drops it without a word",
-        )
-        for head in ("tcgen05.mma", "tcgen05.mma.sp")
-        for rule in ("scale-d-i8", "scale-d-target")
-    ),
-    *(
-        Deliberate(
-            rf"^{head.replace('.', '[.]')}\.cta_group::\d\.kind::ti16\S* .*, %p1, \w+;",
-            f"{head}/scale-d-ti16",
-            "a scale for D with kind::ti16: ptxas takes any and then cannot make code of it",
-        )
-        for head in ("tcgen05.mma", "tcgen05.mma.sp")
-    ),
-    *(
-        Deliberate(
-            rf"^{head.replace('.', '[.]')}\.cta_group::1\.kind\S* .*, %p1, (15|16);",
-            f"{head}/zero-mask-number",
-            "a small number as a zero-column mask: a scale for D, which .ws does not have",
-        )
-        for head in ("tcgen05.mma.ws", "tcgen05.mma.ws.sp")
-    ),
-    Deliberate(
-        r"^tcgen05\.commit\S*\.sync_restrict::shared::cta\b",
-        "tcgen05.commit/sync-restrict-fence",
-        "a modifier of fence.proxy.async, which ptxas takes and the manual does not have here",
-    ),
-)
+MUTANTS = 3000
+"""Statements that chance makes, in each run the same."""
 
 
 @functools.cache
-def reading(family: str) -> Reading:
-    return Reading.of(product.statements(family))
+def reading() -> Reading:
+    listed = (text for family in product.PRODUCTS for text in product.statements(family))
+    return Reading.of(dict.fromkeys(listed))
 
 
 @pytest.mark.parametrize("family", product.PRODUCTS)
@@ -138,12 +114,11 @@ def test_few_statements_are_in_two_products() -> None:
 
 
 @pytest.mark.parametrize("target", ptxas.TARGETS)
-@pytest.mark.parametrize("family", product.PRODUCTS)
-def test_every_verdict_agrees(family: str, target: str) -> None:
+def test_every_verdict_agrees(target: str) -> None:
     """On all PTX versions.  What was compared is printed: see it with -rA."""
-    read = reading(family)
+    read = reading()
     tally = compare(read, target, deliberate=DELIBERATE)
-    print(f"{family} on {target}: {tally}")
+    print(f"{target}: {len(read.statements)} statements, {tally}")
     assert tally.compared + tally.unknown == len(read.statements) * len(ptxas.PTX)
     lines = list(summary(tally.differences))
     assert not lines, f"{len(lines)} statements differ\n" + "\n".join(lines[:40])
@@ -152,13 +127,23 @@ def test_every_verdict_agrees(family: str, target: str) -> None:
 @pytest.mark.parametrize("entry", DELIBERATE, ids=lambda entry: f"{entry.rule}: {entry.reason}")
 def test_every_deliberate_difference_occurs(entry: Deliberate) -> None:
     """ptxas accepts, and nvgen refuses by this rule, a statement that the entry describes."""
-    texts = (text for family in product.PRODUCTS for text in product.statements(family))
-    read = Reading.of(text for text in texts if re.search(entry.statements, text))
+    texts = [text for family in product.PRODUCTS for text in product.statements(family)]
+    assert entry.rule in rules_that_differ(texts, entry)
+
+
+@pytest.mark.parametrize("entry", IN_MUTANTS, ids=lambda entry: f"{entry.rule}: {entry.reason}")
+def test_every_difference_in_mutants_is_one(entry: Deliberate) -> None:
+    assert entry.rule in rules_that_differ(WITNESSES, entry)
+
+
+def rules_that_differ(statements: Iterable[str], entry: Deliberate) -> set[str]:
+    """nvgen's rules against what ptxas accepts, in statements that the entry describes."""
+    read = Reading.of(text for text in statements if re.search(entry.statements, text))
     rules: set[str] = set()
     for target in ("sm_107a", "sm_110a", "sm_100a"):
         for difference in compare(read, target, ("9.5",)).differences:
             rules.update(difference.ours)
-    assert entry.rule in rules
+    return rules
 
 
 def test_what_crashes_ptxas_is_refused() -> None:
@@ -170,3 +155,28 @@ def test_what_crashes_ptxas_is_refused() -> None:
         assert set(read.refusals(target, "9.5")) == set(range(len(crashing)))
     for statement in crashing[::9]:
         assert ptxas.judge([statement], "sm_100a", "9.5") != [[]]
+
+
+@functools.cache
+def mutants() -> Reading:
+    seeds = [text for family in product.PRODUCTS for text in legal(product.statements(family))]
+    return Reading.of(Mutator(seeds, seed=1).mutants(MUTANTS))
+
+
+@pytest.mark.parametrize("target", ptxas.TARGETS)
+def test_verdicts_on_mutants_agree(target: str) -> None:
+    read = mutants()
+    tally = compare(read, target, deliberate=(*DELIBERATE, *IN_MUTANTS))
+    print(f"mutants on {target}: {tally}")
+    assert tally.compared + tally.unknown == MUTANTS * len(ptxas.PTX)
+    lines = list(summary(tally.differences))
+    assert not lines, f"{len(lines)} statements differ\n" + "\n".join(lines[:40])
+
+
+def test_mutants_are_near_what_is_legal() -> None:
+    """Some of them are legal, most are not, and a statement is put together as it was."""
+    verdicts = ptxas.judge(mutants().statements, "sm_107a", "9.5")
+    accepted = sum(not messages for messages in verdicts)
+    assert MUTANTS // 20 < accepted < MUTANTS // 2
+    for statement in product.statements("sync"):
+        assert str(Parts.of(statement)) == statement
