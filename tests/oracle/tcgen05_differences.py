@@ -30,7 +30,7 @@ DELIBERATE: tuple[Deliberate, ...] = (
     ),
     *(
         Deliberate(
-            rf"^tcgen05\.{head}\.\S* .*, 4294967328;",
+            rf"^(@!?%p1 )?tcgen05\.{head}\.\S* .*, 4294967328;",
             f"tcgen05.{head}/immediate-range",
             "a number of columns of more than 32 bits, of which ptxas looks at the low 32",
         )
@@ -78,7 +78,7 @@ IN_MUTANTS: tuple[Deliberate, ...] = (
     ),
     *(
         Deliberate(
-            r"tcgen05\.ld\S* .*\{[^}]*(%\w+)(?=[,}])[^}]* \1[,}]",
+            r"tcgen05\.ld\S* .*[{ ](%\w+)[,}].*[{ ]\1[,}]",
             f"{head}/repeated-register",
             "a register twice: refused by ptxas as it generates code",
         )
