@@ -14,10 +14,13 @@ DELIBERATE: tuple[Deliberate, ...] = (
         Deliberate(
             rf"{_PLAIN}\.kind::{kind}\b\S* .*, {_ENABLE}, {_NUMBER};",
             f"{head}/{rule}",
-            f"a scale for D with kind::{kind}: ptxas takes any and drops it without a word",
+            f"a scale for D with kind::{kind}: ptxas takes any and {then}",
         )
-        for kind, rules in (("i8", ("scale-d-i8", "scale-d-target")), ("ti16", ("scale-d-ti16",)))
-        for rule in rules
+        for kind, rule, then in (
+            ("i8", "scale-d-i8", "drops it without a word"),
+            ("i8", "scale-d-target", "drops it without a word"),
+            ("ti16", "scale-d-ti16", "then cannot make code of it"),
+        )
         for head in ("tcgen05.mma", "tcgen05.mma.sp")
     ),
     *(

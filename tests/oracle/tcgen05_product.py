@@ -26,6 +26,7 @@ What ptxas 13.5 does and the manual does not say:
 * With ``.exclusive`` any number of columns but 0 passes, even -32, 31 or 1024.
 * Numbers of columns and scales of D are cut to 32 bits before they are looked at: 4294967328 is 32
   columns, 4294967296 is none.  Masks of commit are not cut.
+* A scale of D passes with i8, which drops it, and with ti16, where code generation then fails.
 * ``.decompress::lut::b``: dense products without .ws and .ashift, f8f6f4 and mxf8f6f4 (without
   scale vector, 1X or block32), with the table's address in tensor memory after b-desc.
 * ``.sync_restrict::shared::cta`` and ``::cluster``, of fence.proxy.async, pass on commit from PTX
