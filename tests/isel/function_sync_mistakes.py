@@ -37,7 +37,7 @@ HANDOVER = {
         "tcgen05.ld/no-wait", s.OWN_QUARTERS, "    bar.sync 1, 128;\n    $loaded;",
         "    bar.sync 1, 128;\n", "$load"),
     "some accumulator is given back": Mistake(
-        "tcgen05.ld/no-wait", k.PERSISTENT, "    $loaded;", "", "$load", perhaps=True),
+        "tcgen05.ld/no-wait", k.PERSISTENT, "    $loaded;", "", "$load"),
     "all results are used": Mistake(
         "tcgen05.ld/no-wait", s.USED_AT_ONCE, "    $loaded;", "", "$load", perhaps=True),
     # ---- order -------------------------------------------------------------------------------

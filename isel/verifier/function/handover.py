@@ -119,8 +119,11 @@ def _running(
     load = event.kind is Kind.TENSOR_LOAD
     doubt = load and _is_used(report, event, at if at >= 0 else taken.index)
     by = f", told by {report.line(at)}" if at >= 0 else ""
+    rule = LOAD_RUNNING if load else STORE_RUNNING
+    if certain and not doubt:
+        report.findings.pop((rule.id, event.index), None)  # a doubt about it, as it may be
     report.add(
-        LOAD_RUNNING if load else STORE_RUNNING,
+        rule,
         event.index,
         severity=Severity.REVIEW if doubt or not certain else Severity.ERROR,
         got=f"{report.line(taken.index)} can come before it has ended{by}"

@@ -9,6 +9,7 @@ from intrinsics.findings import Severity
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.order import Order
 from isel.verifier.function.report import Report
+from isel.verifier.function.roles import Role
 from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import Symbol, Where, where
 
@@ -34,7 +35,13 @@ ARRIVALS = FunctionRule(
     "an mbarrier waits for more arrivals than there are",
     "mbarrier.init",
 )
-RULES = (UNINITIALIZED, PUBLISHED, ARRIVALS)
+MAYBE_UNINITIALIZED = FunctionRule(
+    "mbarrier/uninitialized",
+    "{op} on an mbarrier that is not initialised on every way here",
+    "mbarrier.init",
+    hint="mbarrier.init under no other condition than its use, then a barrier",
+)
+RULES = (UNINITIALIZED, MAYBE_UNINITIALIZED, PUBLISHED, ARRIVALS)
 
 
 def check(report: Report) -> None:
@@ -46,6 +53,8 @@ def check(report: Report) -> None:
     if report.analysis.block:
         for places in _made_together(report):
             _published(report, places)
+        for role in report.analysis.roles:
+            _made_on_all_ways(report, role)
         _counts(report, inits, uses)
 
 
@@ -95,6 +104,41 @@ def _made_together(report: Report) -> set[frozenset[Where]]:
         for role in report.analysis.roles
         for events in role.walker.events.values()
     } - {frozenset()}
+
+
+def _made_on_all_ways(report: Report, role: Role) -> None:
+    """Who initialises an mbarrier, and uses it later, has initialised it on every way."""
+    repeated = report.analysis.repeated[role.warps[0]]
+    inits = [
+        e
+        for e in role.events()
+        if e.kind is Kind.INIT and e.place is not None and e.place.offset is not None
+        if e.threads.lanes.bit_count() == 1 and e.index not in repeated
+    ]
+    if not any(e.guard is not None or e.threads.perhaps for e in inits):
+        return
+    if not role.walker.remembers_all():
+        return
+    lanes = inits[0].threads.lanes
+    own = {e.place for e in inits if e.threads.lanes == lanes}
+    missed: dict[Where, int] = {}
+
+    def step(made: frozenset[Where], event: Event) -> frozenset[Where]:
+        place = event.place
+        if place is None or place not in own or event.kind not in (Kind.INIT, *_USES):
+            return made
+        if event.kind is not Kind.INIT and place not in made:
+            missed[place] = min(missed.get(place, event.index), event.index)
+        return made | {place}
+
+    role.walker.walk(frozenset[Where](), step, lanes)
+    for place, index in missed.items():
+        report.add(
+            MAYBE_UNINITIALIZED,
+            index,
+            got=f"{role} can come here with {place} as it was",
+            expected="mbarrier.init on every way to it",
+        )
 
 
 def _published(report: Report, places: frozenset[Where]) -> None:

@@ -71,10 +71,10 @@ def _modified(report: Report, name: str, first: int | None, group: list[Event]) 
     )
     pending = Pending(report.analysis, operation)
     for role, event, state in pending.met(lambda e: _writes(e, name) and _offset(e) == first):
-        if first is None:
-            _check_stage(report, pending, group, role, event, state)
-        elif state.own in RUNS or state.news in RUNS:
+        if first is not None and (state.own in RUNS or state.news in RUNS):
             report.add(MODIFIED, event.index, got=_said(report, group, state))
+        else:
+            _check_stage(report, pending, group, role, event, state)
 
 
 def _writes(event: Event, name: str) -> bool:

@@ -216,26 +216,30 @@ class Walker:
         """The events of the warp, node by node."""
         return itertools.chain.from_iterable(self.events.values())
 
+    def remembers_all(self) -> bool:
+        """Whether walks remember every decision that is made more than once."""
+        return set(candidates_of(self.flow, self.events)) <= self.tracked.registers
+
     def is_affordable(self) -> bool:
         """Whether walks with what is tracked come to a sensible number of points."""
         limit = _POINTS + _POINTS_PER_NODE * len(self.flow.graph.nodes)
         points = self._points(None, lambda state, _: state)
         return sum(1 for _ in itertools.islice(points, limit)) < limit
 
-    def walk(self, start: S, step: Callable[[S, Event], S]) -> Walk[S]:
-        """Every state that a thread can have at every node."""
+    def walk(self, start: S, step: Callable[[S, Event], S], lanes: int | None = None) -> Walk[S]:
+        """Every state that a thread can have at every node; of all threads, or of these lanes."""
         walk = Walk[S](self)
-        for point, before in self._points(start, step):
+        for point, before in self._points(start, step, lanes):
             walk.came_from[point] = before
         return walk
 
     def _points(
-        self, start: S, step: Callable[[S, Event], S]
+        self, start: S, step: Callable[[S, Event], S], lanes: int | None = None
     ) -> Iterator[tuple[Point[S], Point[S] | None]]:
         """Every node, threads and state, each once, and what came before it."""
         if not self.flow.graph.nodes:
             return
-        first = 0, Thread(self.flow.warp.lanes), start
+        first = 0, Thread(self.flow.warp.lanes if lanes is None else lanes), start
         seen = {first}
         pending = deque([first])
         yield first, None
