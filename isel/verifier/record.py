@@ -8,8 +8,9 @@ have; the verdict is ptxas's, but for rules that say that ptxas accepts what the
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from intrinsics.collector import paused_collector
 from intrinsics.findings import Finding, Place, Severity
@@ -259,6 +260,20 @@ def symbol_spaces(module: Module, function: MachineFunction) -> dict[str, Space]
     return spaces
 
 
+_REGISTER = re.compile(r"%([0-9]+)(?![\w.])")
+
+
+def _named(finding: Finding, function: MachineFunction) -> Finding:
+    """The finding with the names of registers where they have those that PTX gave them."""
+    if not function.keep_names or "%" not in finding.got:
+        return finding
+    names = function.regs.names
+    shown = _REGISTER.sub(
+        lambda m: names[int(m[1])] if int(m[1]) < len(names) else m[0], finding.got
+    )
+    return replace(finding, got=shown)
+
+
 def check_target(target: Target, ptx: Ptx) -> list[Finding]:
     """Whether `ptx` knows `target` at all."""
     if ptx >= target.first_ptx:
@@ -296,7 +311,7 @@ def verify_records(
                 continue
             for finding in verifier.findings(mi, classes, spaces.get):
                 location = module.locations[mi.loc]
-                found.append(finding.at(place_of(location, function.name)))
+                found.append(_named(finding, function).at(place_of(location, function.name)))
     return found
 
 

@@ -307,11 +307,12 @@ def test_a_finding_points_at_the_source_that_was_compiled(nvgen: Nvgen, write) -
     """With -lineinfo PTX says which line of softmax.cu an instruction comes from."""
     text = (FOLDER / "nvcc_softmax_sm90a.ptx").read_text()
     assert "ld.global.f32" in text
-    path = write(".ptx", text.replace("ld.global.f32", "ld.global.pred", 1))
+    path = write(".ptx", text.replace("ld.global.f32", "ld.global.f64", 1))
     found = nvgen("check", path, "--level", "record")
     assert found.status == 1
     place = rf"--> {re.escape(str(path))}:\d+:\d+, in @softmax, from \S*softmax\.cu:\d+"
     assert re.search(place, found.out)
+    assert re.search(r"got: %f\d+ of type \.f32", found.out), "registers have PTX's names"
 
 
 def test_registers_contents_are_no_matter_of_single_records(nvgen: Nvgen, write) -> None:
