@@ -50,7 +50,7 @@ def test_the_kernel_of_the_first_screen_is_the_sample():
 
 
 def test_the_error_of_the_first_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    shown, _ = blocks("text")
+    shown, *_ = blocks("text")
     arguments = "ptr addrspace(6) %d, i64 %a, i64 %b, i32 %idesc"
     name = "@llvm.nvvm.tcgen05.mma.shared"
     file = tmp_path / "i8.ll"
@@ -66,7 +66,7 @@ def test_the_error_of_the_first_screen(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_the_forgotten_wait_of_the_first_screen(capsys: pytest.CaptureFixture[str]):
     """The first sample without its second wait, as its author would see it."""
-    _, shown = blocks("text")
+    _, shown, *_ = blocks("text")
     source = (ROOT / "samples/01_gemm_tile.py").read_text(encoding="utf-8")
     wait = "    b.wait(multiplied, 0)\n"
     assert source.count(wait) == 1
