@@ -16,6 +16,7 @@ from intrinsics.mir import (
     SINK,
     FloatImm,
     Imm,
+    Kept,
     Label,
     Launch,
     Location,
@@ -28,6 +29,7 @@ from intrinsics.mir import (
     Sym,
     Text,
     Variable,
+    Where,
 )
 from intrinsics.modifiers import ScalarType, Space
 from intrinsics.targets import PTX_VERSIONS, TARGETS
@@ -667,3 +669,22 @@ def test_a_module_says_its_target():
 
 def test_a_function_ends():
     assert complaints(GOOD.replace("}\n", ""))
+
+
+# ---- what was kept of PTX --------------------------------------------------------------------
+
+
+def test_directives_of_ptx_stand_in_mir():
+    text = 'target sm_90a debug\nkept bottom ".alias f, g;"\n'
+    module = read_mir(text)
+    assert module.options == ("debug",)
+    assert module.kept == [Kept(".alias f, g;", Where.BOTTOM)]
+    assert read_mir(print_mir(module).text) == module
+
+
+def test_a_directive_that_is_kept_nowhere():
+    with pytest.raises(InputError) as caught:
+        read_mir('target sm_90a\nkept aside ".alias f, g;"\n', "k.mir")
+    (finding,) = caught.value.findings
+    assert finding.place.line == 2
+    assert finding.expected == "top, middle, bottom"
