@@ -80,13 +80,21 @@ class Graph:
         self.single = _written_once(function)
         self.conditions = Conditions.of(self.records, self.single)
         wanted = _wanted(self.records, _decisive)
-        self.by_lane = _wanted(self.records, _synchronising)
+        by_lane = _wanted(self.records, _synchronising)
         for node in self.nodes:
             node.wanted = [
                 (node.first + i, mi)
                 for i, mi in enumerate(node.records)
                 if any(reg in wanted for reg in mi.defs())
             ]
+        self.readers = _readers(self.nodes)
+        found = [record for node in self.nodes for record in node.wanted]
+        self.lane_records = {
+            index for index, mi in found if any(reg in by_lane for reg in mi.defs())
+        }
+        self.rewriting = {
+            index for index, mi in found if any(reg not in self.single for reg in mi.defs())
+        }
 
     @property
     def has_opaque(self) -> bool:
@@ -114,6 +122,18 @@ def _nodes(function: MachineFunction) -> list[Node]:
         if last is None or not last.form.is_terminator or last.guard is not None:
             node.next = i + 1 if i + 1 < len(nodes) else EXIT
     return nodes
+
+
+def _readers(nodes: list[Node]) -> dict[Reg, list[int]]:
+    """The nodes whose wanted records, or whose branch, read a register."""
+    found: dict[Reg, list[int]] = {}
+    for number, node in enumerate(nodes):
+        records = [mi for _, mi in node.wanted]
+        if node.branch is not None:
+            records.append(node.branch)
+        for reg in {reg for mi in records for reg in mi.uses()}:
+            found.setdefault(reg, []).append(number)
+    return found
 
 
 def _reverse_postorder(nodes: list[Node]) -> list[int]:
@@ -265,7 +285,7 @@ class WarpFlow:
         self.edges: list[list[Edge]] = [[] for _ in graph.nodes]
         self.first: dict[int, tuple[Value, Value]] = {}
         self._environment: Environment = {}
-        self._changed = True
+        self._stale: set[int] = set()
         self._evaluator = Evaluator(warp, self._get, own=graph.own)
         self._coarse = Evaluator(warp, self._get, lanes=False, own=graph.own)
         self._run()
@@ -287,11 +307,10 @@ class WarpFlow:
         found = self.environments[node]
         assert found is not None
         self._environment = dict(found)
-        wanted = dict(self.graph.nodes[node].wanted)
-        for i, mi in enumerate(self.graph.nodes[node].records):
-            index = self.graph.nodes[node].first + i
+        first, rewriting = self.graph.nodes[node].first, self.graph.rewriting
+        for index, mi in enumerate(self.graph.nodes[node].records, first):
             yield index, mi, self._evaluator
-            if index in wanted:
+            if index in rewriting:
                 self._execute(index, mi)
 
     # ---- values --------------------------------------------------------------------------------
@@ -301,7 +320,7 @@ class WarpFlow:
         return unknown(Spread.THREAD) if found is None else found
 
     def _execute(self, index: int, mi: MachineInstr) -> None:
-        by_lane = any(reg in self.graph.by_lane for reg in mi.defs())
+        by_lane = index in self.graph.lane_records
         evaluator = self._evaluator if by_lane else self._coarse
         for reg, value in evaluator.results(mi, index):
             if reg not in self.graph.single:
@@ -311,18 +330,20 @@ class WarpFlow:
             new = value if old is None else join(old, value)
             if new != old:
                 self.values[reg] = new
-                self._changed = True
+                readers = self.graph.readers.get(reg, ())
+                self._stale.update(n for n in readers if self.environments[n] is not None)
 
     def _run(self) -> None:
         if not self.graph.nodes:
             return
         self.environments[0] = {}
         self.lanes[0] = self.warp.lanes
-        while self._changed:
-            self._changed = False
+        self._stale.add(0)
+        while self._stale:
             for node in self.graph.order:
                 found = self.environments[node]
-                if found is not None:
+                if found is not None and node in self._stale:
+                    self._stale.remove(node)
                     self._environment = dict(found)
                     for index, mi in self.graph.nodes[node].wanted:
                         self._note_first(index, mi)
@@ -350,17 +371,17 @@ class WarpFlow:
         old = self.environments[node]
         if old is None:
             self.environments[node] = dict(self._environment)
-            self._changed = True
+            self._stale.add(node)
         else:
             for reg, value in self._environment.items():
                 before = old.get(reg)
                 after = value if before is None else join(before, value)
                 if after != before:
                     old[reg] = after
-                    self._changed = True
+                    self._stale.add(node)
         if self.lanes[node] | lanes != self.lanes[node]:
             self.lanes[node] |= lanes
-            self._changed = True
+            self._stale.add(node)
 
     # ---- edges ---------------------------------------------------------------------------------
 

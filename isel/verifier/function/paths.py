@@ -182,17 +182,29 @@ def _as_they_are(found: Iterable[tuple[Thread, S]]) -> Iterable[tuple[Thread, S]
     return found
 
 
+_MOST_RUNS = 8
+"""Ways through the predicated events of one node that are kept."""
+
+_End: TypeAlias = tuple[tuple[Event, ...], int, Thread]
+"""A way out of a node: waits that are over on it, the node behind it, and who goes there."""
+
+_Run: TypeAlias = tuple[list[Event], list[_End]]
+"""A way through a node: the events that are executed on it, and the ways out."""
+
+
 @dataclass(slots=True)
 class Walker:
     """The flow of one warp, ready to be walked with any automaton.
 
     `events` are by node, `waits` by record, `tracked` the registers whose decisions are remembered.
+    The ways of threads do not depend on the automaton: `runs` keeps them for all walks.
     """
 
     flow: WarpFlow
     events: Mapping[int, list[Event]]
     waits: Mapping[int, Event]
     tracked: Tracked
+    runs: dict[tuple[int, Thread], list[_Run] | None] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -278,17 +290,68 @@ class Walker:
     ) -> Iterator[Point[S]]:
         if point[0] == EXIT:
             return
-        node = point[0]
-        for here, reached in self._execute(point, step, unite):
-            for edge in self.flow.edges[node]:
-                going = here.takes(edge.condition, self.tracked.registers)
-                if going is None:
-                    continue
-                after = reached
-                if isinstance(edge.condition, Done) and edge.condition.complete:
-                    for record in sorted(edge.condition.records & self.waits.keys()):
-                        after = step(after, self.waits[record].as_done())
-                yield edge.target, going.remembers(self.tracked.kept[node]), after
+        runs = self._runs(point[0], point[1])
+        if runs is None:
+            for here, reached in self._execute(point, step, unite):
+                yield from _leave(reached, self._ends(point[0], here), step)
+            return
+        for events, ends in runs:
+            after = point[2]
+            for event in events:
+                after = step(after, event)
+            yield from _leave(after, ends, step)
+
+    def _ends(self, node: int, here: Thread) -> list[_End]:
+        """The ways out of a node for threads that are behind its last event."""
+        ends = []
+        for edge in self.flow.edges[node]:
+            going = here.takes(edge.condition, self.tracked.registers)
+            if going is None:
+                continue
+            done: tuple[Event, ...] = ()
+            if isinstance(edge.condition, Done) and edge.condition.complete:
+                records = sorted(edge.condition.records & self.waits.keys())
+                done = tuple(self.waits[record].as_done() for record in records)
+            ends.append((done, edge.target, going.remembers(self.tracked.kept[node])))
+        return ends
+
+    def _runs(self, node: int, thread: Thread) -> list[_Run] | None:
+        """The ways of threads through a node; None when there are too many."""
+        key = node, thread
+        if key not in self.runs:
+            found = self._paths(node, thread)
+            behind = self.tracked.written[node][-1]
+            self.runs[key] = (
+                None
+                if found is None
+                else [(events, self._ends(node, here.forgets(behind))) for events, here in found]
+            )
+        return self.runs[key]
+
+    def _paths(self, node: int, thread: Thread) -> list[tuple[list[Event], Thread]] | None:
+        """The events of a node by who executes which; None when there are too many ways."""
+        found: list[tuple[list[Event], Thread]] = [([], thread)]
+        for event, written in zip(
+            self.events.get(node, ()), self.tracked.written[node], strict=False
+        ):
+            if event.guard is None:
+                for events, _ in found:
+                    events.append(event)
+                found = [(events, t.forgets(written)) for events, t in found]
+                continue
+            after = []
+            for events, before in found:
+                t = before.forgets(written)
+                executing = t.takes(event.guard.executed, self.tracked.registers)
+                if executing is not None:
+                    after.append(([*events, event], executing))
+                skipping = t.takes(event.guard.skipped, self.tracked.registers)
+                if skipping is not None:
+                    after.append((events, skipping))
+            found = after
+            if len(found) > _MOST_RUNS:
+                return None
+        return found
 
     def _execute(
         self, point: Point[S], step: Callable[[S, Event], S], unite: Unite[S]
@@ -312,6 +375,17 @@ class Walker:
                     after[skipping, s] = None
             found = unite(after)
         return {(t.forgets(behind), s): None for t, s in found}
+
+
+def _leave(
+    state: S, ends: list[_End], step: Callable[[S, Event], S]
+) -> Iterator[tuple[int, Thread, S]]:
+    """The points behind a node."""
+    for done, target, going in ends:
+        after = state
+        for event in done:
+            after = step(after, event)
+        yield target, going, after
 
 
 def _united(
