@@ -15,9 +15,9 @@ from intrinsics.legality import section_of, text_of
 from intrinsics.reference_row import MADE, anchor, ptxas_says
 from intrinsics.row import Row, Rule
 from isel.verifier.descriptors.check import RULES as DESCRIPTOR_RULES
-from isel.verifier.descriptors.rule import DescriptorRule
 from isel.verifier.function.check import RULES
-from isel.verifier.function.rule import FunctionRule
+from isel.verifier.launch import RULES as LAUNCH_RULES
+from isel.verifier.rule import VerifierRule
 
 FOLDER = Path(reference_page.__file__).parent / "reference"
 
@@ -44,17 +44,19 @@ def _rules() -> Iterator[str]:
     yield from _table(DESCRIPTOR_RULES)
     yield "\n## Function level: what warps do together\n"
     yield from _table(RULES)
+    yield "\n## Launch level\n"
+    yield from _table(LAUNCH_RULES)
     for chapter, rows in chapters().items():
         yield from _chapter(chapter, rows)
 
 
-def _table(rules: Sequence[FunctionRule | DescriptorRule]) -> Iterator[str]:
+def _table(rules: Sequence[VerifierRule]) -> Iterator[str]:
     yield "| rule | severity | message | PTX ISA | ptxas |"
     yield "|---|---|---|---|---|"
     yield from map(_free_rule, rules)
 
 
-def _free_rule(rule: FunctionRule | DescriptorRule) -> str:
+def _free_rule(rule: VerifierRule) -> str:
     section = rule.section or "the instruction's own section"
     cells = (rule.id, rule.severity.value, rule.text, section, rule.ptxas)
     return "| " + " | ".join(cells) + " |"

@@ -16,8 +16,8 @@ from intrinsics.findings import Finding, Place, Severity
 from intrinsics.mir import MachineFunction, Mem, Module, Sym, Variable
 from intrinsics.modifiers import Space
 from intrinsics.targets import Target
-from isel.verifier.function.rule import FunctionRule
 from isel.verifier.record import place_of
+from isel.verifier.rule import VerifierRule
 
 Size = tuple[int, ...]
 
@@ -46,32 +46,32 @@ _CLUSTERS = 90
 
 _CLUSTER, _LIMITS = "Cluster Dimension Directives", "Performance-Tuning Directives"
 
-GRID_SIZE = FunctionRule(
+GRID_SIZE = VerifierRule(
     "launch/grid-size",
     "no GPU has such a grid",
     "Cooperative Thread Arrays",
     expected=f"1 to {_MOST_GRID[0]} CTAs in x, 1 to 65535 in y and z",
 )
-BLOCK_SIZE = FunctionRule(
+BLOCK_SIZE = VerifierRule(
     "launch/block-size",
     "no GPU has such a CTA",
     "Cooperative Thread Arrays",
     expected=f"1 to {MOST_THREADS} threads, and no more than 64 in z",
 )
-BLOCK = FunctionRule("launch/block", "the kernel is made for another block", _LIMITS)
-CLUSTER_TARGET = FunctionRule(
+BLOCK = VerifierRule("launch/block", "the kernel is made for another block", _LIMITS)
+CLUSTER_TARGET = VerifierRule(
     "launch/cluster-target",
     "the target has no clusters",
     _CLUSTER,
     expected="sm_90 and later, or a cluster of 1",
 )
-CLUSTER_SIZE = FunctionRule(
+CLUSTER_SIZE = VerifierRule(
     "launch/cluster-size",
     "no GPU has such a cluster",
     _CLUSTER,
     expected=f"1 to {_PORTABLE} CTAs, on some GPUs to {_MOST_CLUSTER}",
 )
-NOT_PORTABLE = FunctionRule(
+NOT_PORTABLE = VerifierRule(
     "launch/cluster-portable",
     "not every GPU with clusters has one of this size",
     _CLUSTER,
@@ -79,15 +79,15 @@ NOT_PORTABLE = FunctionRule(
     expected=f"up to {_PORTABLE} CTAs",
     hint="the launch must allow it: cudaFuncAttributeNonPortableClusterSizeAllowed",
 )
-CLUSTER = FunctionRule("launch/cluster", "the kernel is made for another cluster", _CLUSTER)
-CLUSTER_GRID = FunctionRule(
+CLUSTER = VerifierRule("launch/cluster", "the kernel is made for another cluster", _CLUSTER)
+CLUSTER_GRID = VerifierRule(
     "launch/cluster-grid",
     "the grid is not made of whole clusters",
     _CLUSTER,
     expected="a multiple of the cluster in every dimension",
     hint="round the grid up, and let the CTAs that have nothing to do leave together",
 )
-SHARED = FunctionRule(
+SHARED = VerifierRule(
     "launch/shared-memory",
     "no CTA of the target can have this much shared memory",
     "Shared State Space",
@@ -146,7 +146,7 @@ def without_peers(module: Module, kernel: MachineFunction, cluster: Size) -> lis
     return [found.at(place_of(module.locations[first.loc], kernel.name))]
 
 
-def _finding(rule: FunctionRule, kernel: MachineFunction, got: str, expected: str = "") -> Finding:
+def _finding(rule: VerifierRule, kernel: MachineFunction, got: str, expected: str = "") -> Finding:
     return Finding(
         rule.id,
         rule.severity,

@@ -14,7 +14,9 @@ import pytest
 
 from intrinsics import catalog
 from isel.reference import FOLDER, pages
-from isel.verifier.function.check import RULES
+from isel.verifier.descriptors.check import RULES as DESCRIPTOR_RULES
+from isel.verifier.function.check import RULES as FUNCTION_RULES
+from isel.verifier.launch import RULES as LAUNCH_RULES
 
 COMMAND = "make docs"
 PAGES = pages()
@@ -67,7 +69,7 @@ def test_every_intrinsic_is_on_the_page_of_its_row():
 def test_every_rule_is_in_the_table():
     """Once for each message that it has, with what ptxas does."""
     lines = PAGES["rules.md"].splitlines()
-    for rule in RULES:
+    for rule in (*DESCRIPTOR_RULES, *FUNCTION_RULES, *LAUNCH_RULES):
         found = [line for line in lines if line.startswith(f"| {rule.id} |") and rule.text in line]
         assert len(found) == 1, rule
         assert found[0].endswith(f"| {rule.ptxas} |")

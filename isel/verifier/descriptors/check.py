@@ -15,12 +15,13 @@ from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Module, Op
 from intrinsics.modifiers import AShift, CtaGroup, MmaKind, ScaleVec
 from intrinsics.row import Residency
 from isel.verifier.descriptors import instruction, operands, shared
+from isel.verifier.descriptors.breach import Breach
 from isel.verifier.descriptors.constants import Constants
 from isel.verifier.descriptors.instruction import Use, Word
-from isel.verifier.descriptors.rule import Breach, DescriptorRule
 from isel.verifier.record import place_of
+from isel.verifier.rule import VerifierRule
 
-RULES: tuple[DescriptorRule, ...] = (*instruction.RULES, *shared.RULES, *operands.RULES)
+RULES: tuple[VerifierRule, ...] = (*instruction.RULES, *shared.RULES, *operands.RULES)
 
 _Found = Iterator[tuple[str, Breach]]
 """Operands, and what is wrong with them."""

@@ -28,7 +28,8 @@ from intrinsics.idesc import (
 from intrinsics.known_bits import KnownBits
 from intrinsics.modifiers import MmaKind, ScaleVec
 from intrinsics.targets import Target
-from isel.verifier.descriptors.rule import Breach, DescriptorRule
+from isel.verifier.descriptors.breach import Breach
+from isel.verifier.rule import VerifierRule
 
 E = ElementType
 _TABLES = "Instruction descriptor (Tables 42 to 44)"
@@ -37,108 +38,108 @@ _TRANSPOSE = "Transpose and Negate operations (Table 49)"
 _SCALING = "Block Scaling (Tables 54 and 55)"
 _REVIEW = Severity.REVIEW
 
-RESERVED = DescriptorRule(
+RESERVED = VerifierRule(
     "{op}/idesc-reserved",
     "reserved bits of the instruction descriptor are set",
     _TABLES,
     expected="0",
     hint="the control word of the record is another word; `nvgen explain idesc` reads this one",
 )
-SPARSITY = DescriptorRule(
+SPARSITY = VerifierRule(
     "{op}/idesc-sparsity",
     "the instruction descriptor and the instruction do not agree about sparsity",
     _TABLES,
 )
-INPUT_TYPE = DescriptorRule(
+INPUT_TYPE = VerifierRule(
     "{op}/idesc-input-type",
     "the type of an input is none that this kind multiplies",
     _TABLES,
     hint="the types stand in the descriptor: another kind reads other types from the same bits",
 )
-OUTPUT_TYPE = DescriptorRule(
+OUTPUT_TYPE = VerifierRule(
     "{op}/idesc-output-type", "the type of D is none that this kind gives", _TABLES
 )
-TYPES = DescriptorRule(
+TYPES = VerifierRule(
     "{op}/idesc-types", "D of f16 takes f16 inputs only", _SHAPES, expected="D f32, or A and B f16"
 )
-M = DescriptorRule("{op}/idesc-m", "M does not exist for this kind", _SHAPES)
-N = DescriptorRule("{op}/idesc-n", "N does not exist for this kind", _SHAPES)
-N_TRANSPOSED = DescriptorRule(
+M = VerifierRule("{op}/idesc-m", "M does not exist for this kind", _SHAPES)
+N = VerifierRule("{op}/idesc-n", "N does not exist for this kind", _SHAPES)
+N_TRANSPOSED = VerifierRule(
     "{op}/idesc-n-transpose",
     "N does not exist for an 8-bit B that is transposed",
     "Transpose and Negate operations (Table 50)",
 )
-K96 = DescriptorRule(
+K96 = VerifierRule(
     "{op}/idesc-k96",
     "K = 96 exists for a dense CTA pair with M = 256 only",
     _SHAPES,
     expected="M=256, cta_group::2, dense",
 )
-K96_TARGET = DescriptorRule(
+K96_TARGET = VerifierRule(
     "{op}/idesc-k96-target",
     "K = 96 is only supported on sm_103a",
     "Matrix Shape, Target ISA Note",
     expected="sm_103a",
 )
-K96_SCALES = DescriptorRule(
+K96_SCALES = VerifierRule(
     "{op}/idesc-k96-scales",
     "K = 96 takes as many scale factors as .block32 and .block16 say",
     _SCALING,
     _REVIEW,
     expected=".block32 or .block16",
 )
-TRANSPOSE = DescriptorRule(
+TRANSPOSE = VerifierRule(
     "{op}/idesc-transpose", "this kind has no transposed matrices", _TRANSPOSE, expected="K-major"
 )
-TRANSPOSE_NARROW = DescriptorRule(
+TRANSPOSE_NARROW = VerifierRule(
     "{op}/idesc-transpose-narrow",
     "the manual lists transposed matrices of 8, 16 and 32 bits only",
     "Valid Combinations of Type-Size, Major-ness and Swizzling (Table 52)",
     _REVIEW,
     expected="K-major",
 )
-TRANSPOSE_TENSOR = DescriptorRule(
+TRANSPOSE_TENSOR = VerifierRule(
     "{op}/idesc-transpose-tensor",
     "A in tensor memory lies in rows, and is marked transposed",
     "Matrix Layout Organization (Table 51)",
     _REVIEW,
     expected="K-major",
 )
-NEGATE = DescriptorRule(
+NEGATE = VerifierRule(
     "{op}/idesc-negate", "kind::i8 has no negate", _TRANSPOSE, expected="no negate"
 )
-SATURATE = DescriptorRule(
+SATURATE = VerifierRule(
     "{op}/idesc-saturate", "only kind::i8 saturates", _TABLES, expected="bit 3 zero"
 )
-MAX_SHIFT = DescriptorRule(
+MAX_SHIFT = VerifierRule(
     "{op}/idesc-max-shift",
     "a maximum shift is for the reuse of B in .ws",
     _TABLES,
     _REVIEW,
     expected="bits 30-31 zero",
 )
-ASHIFT = DescriptorRule(
+ASHIFT = VerifierRule(
     "{op}/idesc-ashift", "ashift is only allowed with M = 128 or M = 256", expected="M=128 or M=256"
 )
-SELECTOR = DescriptorRule(
+SELECTOR = VerifierRule(
     "{op}/idesc-selector",
     "the sparsity selector must be 0 for this kind",
     "Sparsity selector",
     expected="selector 0",
 )
-SELECTOR_DENSE = DescriptorRule(
+SELECTOR_DENSE = VerifierRule(
     "{op}/idesc-selector-dense",
     "a dense MMA has a sparsity selector",
     _TABLES,
     _REVIEW,
     expected="selector 0",
 )
-SCALE_TYPE = DescriptorRule(
+SCALE_TYPE = VerifierRule(
     "{op}/idesc-scale-type",
     "the type of the scale factors is none for this kind and vector size",
     _SCALING,
 )
-SCALE_ID = DescriptorRule(
+SCALE_ID = VerifierRule(
     "{op}/idesc-scale-id", "the id of the scale factors does not exist for this vector size",
     "Scale Factor A ID; Scale Factor B ID",
 )  # fmt: skip
@@ -277,7 +278,7 @@ def _types(word: Word) -> Iterator[Breach]:
 
 
 def _type(
-    word: Word, rule: DescriptorRule, name: str, codes: dict[int, ElementType], first: int,
+    word: Word, rule: VerifierRule, name: str, codes: dict[int, ElementType], first: int,
     width: int,
 ) -> Iterator[Breach]:  # fmt: skip
     code = word.bits.field(first, width)

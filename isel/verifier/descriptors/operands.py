@@ -16,29 +16,30 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import LdStNum, LdStShape
 from intrinsics.row import Numbers
 from intrinsics.tensor_address import COLUMNS, LANES, TensorAddress, ZeroColumnMask
+from isel.verifier.descriptors.breach import Breach
 from isel.verifier.descriptors.instruction import Word
-from isel.verifier.descriptors.rule import Breach, DescriptorRule
+from isel.verifier.rule import VerifierRule
 
 _LANES = "Tensor Memory Addressing"
 
-COLUMN_COUNT = DescriptorRule("{op}/columns", "a number of columns that cannot be allocated")
-LANE = DescriptorRule(
+COLUMN_COUNT = VerifierRule("{op}/columns", "a number of columns that cannot be allocated")
+LANE = VerifierRule(
     "{op}/lane",
     "the address begins at a lane where this access cannot begin",
     "Tensor Memory and Register Load/Store Instructions, Access restrictions",
 )
-MATRIX_LANE = DescriptorRule(
+MATRIX_LANE = VerifierRule(
     "{op}/matrix-lane",
     "the matrix begins at a lane that its layout does not allow",
     "Data Path Layout Organization",
 )
-BOUNDS = DescriptorRule("{op}/tensor-bounds", "the access leaves tensor memory", _LANES)
-ZERO_MASK = DescriptorRule(
+BOUNDS = VerifierRule("{op}/tensor-bounds", "the access leaves tensor memory", _LANES)
+ZERO_MASK = VerifierRule(
     "{op}/zero-mask-shift",
     "a zero-column mask shifts further than it can",
     "Zero-Column Mask Descriptor (Table 45)",
 )
-ZERO_MASK_RESERVED = DescriptorRule(
+ZERO_MASK_RESERVED = VerifierRule(
     "{op}/zero-mask-reserved", "reserved bits of the zero-column mask are set",
     "Zero-Column Mask Descriptor (Table 45)", Severity.REVIEW, expected="0",
 )  # fmt: skip

@@ -20,27 +20,28 @@ from intrinsics.smem_desc import Swizzle
 from intrinsics.smem_strides import Strides, Tile
 from intrinsics.targets import Target
 from intrinsics.umma_layout import STRIDE_FAILURE, check_umma_layout
+from isel.verifier.descriptors.breach import Breach
 from isel.verifier.descriptors.instruction import Word
-from isel.verifier.descriptors.rule import Breach, DescriptorRule
+from isel.verifier.rule import VerifierRule
 
 _TABLE = "Shared memory descriptor (Table 40)"
 _COMBINATIONS = "Valid Combinations of Type-Size, Major-ness and Swizzling (Table 52)"
 _ABSOLUTE = "Restrictions on the Leading Dimension Absolute Address Stride"
 _REVIEW = Severity.REVIEW
 
-CONSTANT = DescriptorRule(
+CONSTANT = VerifierRule(
     "{op}/smem-desc-constant",
     "bits 46..48 of a shared memory descriptor must be 0b001",
     _TABLE,
     expected="0b001",
 )
-RESERVED = DescriptorRule(
+RESERVED = VerifierRule(
     "{op}/smem-desc-reserved",
     "bits 53..60 of a shared memory descriptor must be 0",
     _TABLE,
     expected="0",
 )
-UNUSED = DescriptorRule(
+UNUSED = VerifierRule(
     "{op}/smem-desc-unused",
     "bits of a shared memory descriptor are set that are no field of it",
     _TABLE,
@@ -48,55 +49,55 @@ UNUSED = DescriptorRule(
     expected="bits 14-15 and 30-31 zero",
     hint="an address or offset that is not cut to 18 bits before it is shifted",
 )
-SWIZZLE = DescriptorRule(
+SWIZZLE = VerifierRule(
     "{op}/smem-desc-swizzle",
     "invalid swizzling mode",
     _TABLE,
     expected="0 (none), 1 (128 bytes, 32-byte atoms), 2 (128 bytes), 4 (64 bytes) or 6 (32 bytes)",
 )
-ALIGNMENT = DescriptorRule(
+ALIGNMENT = VerifierRule(
     "{op}/smem-desc-alignment",
     "the matrix begins at an address that is no multiple of 16",
     _TABLE,
     expected="a multiple of 16 bytes: a descriptor does not hold the rest",
 )
-BASE_OFFSET = DescriptorRule(
+BASE_OFFSET = VerifierRule(
     "{op}/smem-desc-base-offset",
     "a base offset, and nothing is swizzled",
     _TABLE,
     _REVIEW,
     expected="base offset 0",
 )
-LBO_MODE_TARGET = DescriptorRule(
+LBO_MODE_TARGET = VerifierRule(
     "{op}/smem-desc-lbo-mode-target",
     "an absolute address as leading dimension is only supported on sm_103a",
     "Shared memory descriptor, Target ISA Note",
     expected="sm_103a, or bit 52 zero",
 )
-LBO_MODE_SWIZZLE = DescriptorRule(
+LBO_MODE_SWIZZLE = VerifierRule(
     "{op}/smem-desc-lbo-mode-swizzle",
     "an absolute address as leading dimension needs 128-byte swizzling with 16-byte atoms",
     _ABSOLUTE,
     expected="swizzling mode 2, or bit 52 zero",
 )
-LBO_MODE_MAJOR = DescriptorRule(
+LBO_MODE_MAJOR = VerifierRule(
     "{op}/smem-desc-lbo-mode-major",
     "an absolute address as leading dimension is for K-major matrices",
     _ABSOLUTE,
     expected="K-major, or bit 52 zero",
 )
-LBO_MODE_BASE = DescriptorRule(
+LBO_MODE_BASE = VerifierRule(
     "{op}/smem-desc-lbo-mode-base",
     "an absolute address as leading dimension needs a base offset of 0",
     _ABSOLUTE,
     expected="base offset 0, or bit 52 zero",
 )
-TRANSPOSED_SWIZZLE = DescriptorRule(
+TRANSPOSED_SWIZZLE = VerifierRule(
     "{op}/smem-desc-transposed-swizzle",
     "a transposed matrix of this kind cannot have this swizzling",
     _COMBINATIONS,
 )
-LAYOUT = DescriptorRule(
+LAYOUT = VerifierRule(
     "{op}/smem-desc-layout", "the matrix does not lie as a canonical layout",
     "Canonical Layouts", _REVIEW,
 )  # fmt: skip

@@ -11,12 +11,12 @@ from typing import TypeAlias
 from intrinsics.findings import Severity
 from isel.verifier.function.events import TENSOR_USES, Event, Kind, tensor_operands
 from isel.verifier.function.report import Report
-from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import Loaded, Parameter, Symbol
+from isel.verifier.rule import VerifierRule
 
 _ALLOC = "tcgen05.alloc"
 
-CTA_GROUPS = FunctionRule(
+CTA_GROUPS = VerifierRule(
     "tcgen05/cta-groups",
     "a kernel uses cta_group::1 and cta_group::2",
     _ALLOC,
@@ -24,13 +24,13 @@ CTA_GROUPS = FunctionRule(
     misses=False,
     ptxas="refuses, as it generates code",
 )
-UNALLOCATED = FunctionRule(
+UNALLOCATED = VerifierRule(
     "tcgen05/unallocated",
     "tensor memory is used, and nothing allocates it",
     "Tensor Memory Allocation",
     expected="tcgen05.alloc before the first use",
 )
-WARPS = FunctionRule(
+WARPS = VerifierRule(
     "{op}/warps",
     "{op} is executed by more than one warp",
     "tcgen05, Issue Granularity",
@@ -38,7 +38,7 @@ WARPS = FunctionRule(
     hint="branch to it in one warp only, as with tid.x / 32 == 0",
     misses=False,
 )
-UNUSED = FunctionRule(
+UNUSED = VerifierRule(
     "tcgen05.alloc/unused",
     "tensor memory is allocated, and nothing uses it",
     _ALLOC,

@@ -16,12 +16,12 @@ from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.order import before_all
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
-from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import Loaded
+from isel.verifier.rule import VerifierRule
 
 _ALLOC = "tcgen05.alloc"
 
-CAPACITY = FunctionRule(
+CAPACITY = VerifierRule(
     "tcgen05.alloc/capacity",
     "a CTA holds more columns than its tensor memory has: the allocation never returns",
     _ALLOC,
@@ -29,7 +29,7 @@ CAPACITY = FunctionRule(
     hint="tcgen05.alloc waits until the columns are free: free others first, or allocate fewer",
     misses=False,
 )
-GROWING = FunctionRule(
+GROWING = VerifierRule(
     "tcgen05.alloc/growing",
     "an allocation is larger than an earlier one",
     _ALLOC,

@@ -39,7 +39,7 @@ from isel.verifier.function import (
 from isel.verifier.function.callees import Callees, callee, calls
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis
-from isel.verifier.function.rule import FunctionRule
+from isel.verifier.rule import VerifierRule
 
 CHECKS: tuple[Callable[[Report], None], ...] = (
     convergence.check,
@@ -66,7 +66,7 @@ CHECKS: tuple[Callable[[Report], None], ...] = (
     ranks.check,
 )
 
-RULES: tuple[FunctionRule, ...] = (
+RULES: tuple[VerifierRule, ...] = (
     *convergence.RULES,
     *allocation.RULES,
     *lifetime.RULES,

@@ -19,14 +19,14 @@ from isel.verifier.function.order import Order
 from isel.verifier.function.paths import Point, Walk
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
-from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import Where
+from isel.verifier.rule import VerifierRule
 
 _PAIR, _BARRIER = "tcgen05, CTA Pair", "barrier.cluster"
 _ARRIVE, _WAIT = "barrier.cluster.arrive", "barrier.cluster.wait"
 _CLUSTER_SYNC = "barrier.cluster.arrive, barrier.cluster.wait"
 
-PAIR = FunctionRule(
+PAIR = VerifierRule(
     "tcgen05/pair-cluster",
     ".cta_group::2 works on two CTAs of a cluster, and this one has no peer for each",
     _PAIR,
@@ -34,58 +34,58 @@ PAIR = FunctionRule(
     hint='.reqnctapercluster 2 in PTX, "nvvm.cluster_dim"="2" in LLVM IR, or --cluster 2',
     misses=False,
 )
-PEER_RUNS = FunctionRule(
+PEER_RUNS = VerifierRule(
     "tcgen05.alloc/peer",
     "tensor memory of two CTAs is allocated before the peer CTA is known to run",
     "tcgen05.alloc",
     expected=f"{_CLUSTER_SYNC} before it",
     hint="both CTAs allocate together: the one that has started waits for the other here",
 )
-PEER_FREED = FunctionRule(
+PEER_FREED = VerifierRule(
     "tcgen05.dealloc/peer",
     "tensor memory of two CTAs is freed before the peer CTA is known to have finished with it",
     "tcgen05.dealloc",
     expected=f"{_CLUSTER_SYNC} between tcgen05.alloc and it",
     hint="put the cluster barrier behind the last use in both CTAs",
 )
-PEER_EXIT = FunctionRule(
+PEER_EXIT = VerifierRule(
     "tcgen05/peer-exit",
     "the peer CTA may have exited while its shared and tensor memory are still used",
     "tcgen05, Issue Granularity",
     expected=f"{_CLUSTER_SYNC} before every exit",
     hint="the MMA of a pair reads both CTAs' memory, which is gone once all threads of one exited",
 )
-REMOTE_EXIT = FunctionRule(
+REMOTE_EXIT = VerifierRule(
     "{op}/peer-exit",
     "the CTA that this arrives at may have exited",
     _BARRIER,
     expected=f"{_CLUSTER_SYNC} before every exit, or a wait for the arrival",
     hint="shared memory of another CTA is there only as long as that CTA runs",
 )
-MASK = FunctionRule(
+MASK = VerifierRule(
     "{op}/multicast-mask",
     "a multicast goes to CTAs that the cluster does not have",
     misses=False,
 )
-RANK = FunctionRule(
+RANK = VerifierRule(
     "mapa/rank",
     "mapa names a CTA that the cluster does not have",
     misses=False,
 )
-TWICE = FunctionRule(
+TWICE = VerifierRule(
     "barrier.cluster.arrive/again",
     "a thread arrives at the cluster's barrier again before it has waited there",
     _BARRIER,
     expected="barrier.cluster.wait between two arrivals",
 )
-NO_ARRIVE = FunctionRule(
+NO_ARRIVE = VerifierRule(
     "barrier.cluster.wait/no-arrive",
     "a thread waits at the cluster's barrier and has not arrived there",
     _BARRIER,
     expected="barrier.cluster.arrive on every way to it",
     hint="the barrier waits for this thread too, so that it would never open",
 )
-NO_WAIT = FunctionRule(
+NO_WAIT = VerifierRule(
     "barrier.cluster.arrive/no-wait",
     "a thread arrives at the cluster's barrier and exits without waiting there",
     _BARRIER,
@@ -93,7 +93,7 @@ NO_WAIT = FunctionRule(
     expected="barrier.cluster.wait on every way to the end",
     hint="without the wait, its CTA may be gone before the others have come",
 )
-PART = FunctionRule(
+PART = VerifierRule(
     "barrier.cluster.wait/part",
     "a part of the threads waits at the cluster's barrier, and the others wait for them elsewhere",
     _BARRIER,

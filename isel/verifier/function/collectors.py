@@ -18,13 +18,13 @@ from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.matrices import different
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
-from isel.verifier.function.rule import FunctionRule
+from isel.verifier.rule import VerifierRule
 
 _BUFFERS = ("a", "b", "b0", "b1", "b2", "b3")
 _SECTION = "tcgen05.mma, .collector_usage"
 
 NOT_FILLED = {
-    buffer: FunctionRule(
+    buffer: VerifierRule(
         "{op}/collector-fill",
         f"collector::{buffer}::use without preceding fill",
         _SECTION,
@@ -34,7 +34,7 @@ NOT_FILLED = {
     )
     for buffer in _BUFFERS
 }
-ANOTHER = FunctionRule(
+ANOTHER = VerifierRule(
     "{op}/collector-matrix",
     "a collector buffer is used for another matrix than it was filled with",
     _SECTION,

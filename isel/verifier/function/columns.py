@@ -13,33 +13,33 @@ from isel.verifier.function.events import TENSOR_USES, Event, Kind
 from isel.verifier.function.extents import Region, lane_alignment, place_of, regions
 from isel.verifier.function.matrices import shape_of
 from isel.verifier.function.report import Report
-from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import Loaded, Symbol, Where
+from isel.verifier.rule import VerifierRule
 
 _LAYOUTS = "tcgen05, Data Path Layout Organization"
 
-BEYOND = FunctionRule(
+BEYOND = VerifierRule(
     "{op}/beyond-allocation",
     "columns outside the allocation are accessed",
     "Tensor Memory Allocation",
     hint="allocate more columns, a power of 2 from 32 to 512, or begin at a lower one",
     misses=False,
 )
-LANES = FunctionRule(
+LANES = VerifierRule(
     "{op}/lane-alignment",
     "an operand begins at a lane that its layout does not allow",
     _LAYOUTS,
     hint="the lane stands in bits 16 to 31 of the address",
     misses=False,
 )
-SAME_LANES = FunctionRule(
+SAME_LANES = VerifierRule(
     "{op}/same-lanes",
     "operands of a layout of half the lanes begin at different lanes",
     _LAYOUTS,
     hint="A, D and the sparsity metadata all begin at lane 0, or all at lane 16",
     misses=False,
 )
-SHIFTED_LANE = FunctionRule(
+SHIFTED_LANE = VerifierRule(
     "tcgen05.shift/lane",
     "the lane of a shift is not aligned to 32",
     "tcgen05.shift",

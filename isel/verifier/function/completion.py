@@ -14,22 +14,22 @@ from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.order import Order, before_all, idle_at_first
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
-from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.touches import Span, meet, spans
 from isel.verifier.function.values import Loaded, Where
+from isel.verifier.rule import VerifierRule
 
 _PATTERNS = "tcgen05, Canonical synchronization patterns"
 _READS = (Kind.TENSOR_LOAD, Kind.TENSOR_STORE, Kind.DEALLOC)
 _WRITERS = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT)
 
 
-NO_COMMIT = FunctionRule(
+NO_COMMIT = VerifierRule(
     "tcgen05.mma/no-commit",
     "the MMA is not committed on every way to the end",
     _PATTERNS,
     expected="tcgen05.commit in the same thread, and a wait on its mbarrier",
 )
-NO_COMMIT_OF_COPY = FunctionRule(
+NO_COMMIT_OF_COPY = VerifierRule(
     "{op}/no-commit",
     "{op} is not committed on every way to the end",
     _PATTERNS,
@@ -39,25 +39,25 @@ _WAIT_HINT = (
     "mbarrier.try_wait.parity until it succeeds, then tcgen05.fence::after_thread_sync, "
     "then the access"
 )
-BEFORE_COMPLETION = FunctionRule(
+BEFORE_COMPLETION = VerifierRule(
     "{op}/before-completion",
     "the accumulator is accessed before the MMA is known to be complete",
     _PATTERNS,
     hint=_WAIT_HINT,
 )
-COPY_BEFORE_COMPLETION = FunctionRule(
+COPY_BEFORE_COMPLETION = VerifierRule(
     "{op}/before-completion",
     "columns are accessed before what writes them is known to be complete",
     _PATTERNS,
     hint=_WAIT_HINT,
 )
-FREED_BEFORE_COMPLETION = FunctionRule(
+FREED_BEFORE_COMPLETION = VerifierRule(
     "{op}/before-completion",
     "tensor memory is freed while an MMA may still write it",
     _PATTERNS,
     hint=_WAIT_HINT,
 )
-BEFORE_FENCE = FunctionRule(
+BEFORE_FENCE = VerifierRule(
     "{op}/before-fence",
     "the accumulator is accessed before the MMA is known to be complete",
     _PATTERNS,

@@ -10,20 +10,20 @@ from intrinsics.modifiers import LdStShape
 from intrinsics.row import Effect
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.report import Report
-from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import LANES, Loaded, Spread, Value
+from isel.verifier.rule import VerifierRule
 
 _SINGLE = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT, Kind.COMMIT)
 """What one thread of the CTA issues for all."""
 
-ALIGNED = FunctionRule(
+ALIGNED = VerifierRule(
     "{op}/aligned",
     "an .aligned instruction is executed by a part of the warp",
     expected="all threads of the warp",
     hint="branch on a condition that all threads of the warp agree on, as tid.x / 32 == 0",
     misses=False,
 )
-THREADS = FunctionRule(
+THREADS = VerifierRule(
     "{op}/threads",
     "{op} is issued by more than one thread",
     "tcgen05, Issue Granularity",
@@ -31,14 +31,14 @@ THREADS = FunctionRule(
     hint="put it under elect.sync, or under a comparison of tid.x with one number",
     misses=False,
 )
-UNIFORM_ADDRESS = FunctionRule(
+UNIFORM_ADDRESS = VerifierRule(
     "{op}/uniform-address",
     "the threads of a warp give different addresses of tensor memory",
     expected="one address, that of the first lane of the warp",
     hint="the lane of a thread is implied: add the warp's first lane << 16 only",
     misses=False,
 )
-LANE_QUARTER = FunctionRule(
+LANE_QUARTER = VerifierRule(
     "{op}/lane-quarter",
     "a warp can access only the quarter of the lanes that its number has in its warpgroup",
     "tcgen05, Access restrictions",

@@ -11,10 +11,10 @@ from isel.verifier.function.mbarriers import signalled
 from isel.verifier.function.order import Order
 from isel.verifier.function.regions import overlap, variable_of
 from isel.verifier.function.report import Report
-from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import Where
+from isel.verifier.rule import VerifierRule
 
-BEFORE_COPY = FunctionRule(
+BEFORE_COPY = VerifierRule(
     "{op}/before-copy",
     "the MMA reads shared memory that a copy may not have filled yet",
     "cp.async.bulk.tensor",

@@ -10,15 +10,15 @@ from isel.verifier.function.completion import FREED_BEFORE_COMPLETION
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.pending import RUNS, Operation, Pending, Status
 from isel.verifier.function.report import Report
-from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import Loaded, Place
+from isel.verifier.rule import VerifierRule
 
 _MOVES = (Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
 _WAITS = (Kind.WAIT_LOADS, Kind.WAIT_STORES)
 _MOST = 16
 """Groups of MMAs that are looked at one by one."""
 
-IN_USE = FunctionRule(
+IN_USE = VerifierRule(
     "tcgen05.dealloc/in-use",
     "tensor memory is freed while another warp may still use it",
     "tcgen05.dealloc",

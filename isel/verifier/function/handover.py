@@ -18,15 +18,15 @@ from isel.verifier.function.order import may_be_before
 from isel.verifier.function.pending import RUNS, Operation, Pending, State, Status
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
-from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.touches import same_lanes, spans, touch
+from isel.verifier.rule import VerifierRule
 
 _PATTERNS = "tcgen05, Canonical synchronization patterns"
 _WAITS = {Kind.TENSOR_LOAD: Kind.WAIT_LOADS, Kind.TENSOR_STORE: Kind.WAIT_STORES}
 _TOUCHES = (*_WAITS, Kind.MULTIPLY, Kind.DEALLOC)
 _ARRIVALS = (Kind.ARRIVE, Kind.COMMIT, Kind.BARRIER, Kind.BARRIER_ARRIVE)
 
-LOAD_RUNNING = FunctionRule(
+LOAD_RUNNING = VerifierRule(
     "tcgen05.ld/no-wait",
     "columns are handed on while a load may still read them",
     _PATTERNS,
@@ -34,14 +34,14 @@ LOAD_RUNNING = FunctionRule(
     hint="the loaded registers may be used at once, but that orders nothing else: "
     "tcgen05.wait::ld comes before an arrival, and before an access that overwrites the columns",
 )
-STORE_RUNNING = FunctionRule(
+STORE_RUNNING = VerifierRule(
     "tcgen05.st/no-wait",
     "columns are handed on while a store may still write them",
     _PATTERNS,
     expected="tcgen05.wait::st between the store and what hands its columns on",
     hint="tcgen05.wait::st comes before an arrival, and before an access to the columns",
 )
-BEFORE_SYNC = FunctionRule(
+BEFORE_SYNC = VerifierRule(
     "tcgen05/fence-before",
     "columns are handed to another thread without a fence before the arrival",
     _PATTERNS,
@@ -49,7 +49,7 @@ BEFORE_SYNC = FunctionRule(
     expected="tcgen05.fence::before_thread_sync between the access and the arrival",
     hint="tcgen05.wait::ld or ::st; tcgen05.fence::before_thread_sync; the arrival",
 )
-AFTER_SYNC = FunctionRule(
+AFTER_SYNC = VerifierRule(
     "tcgen05/fence-after",
     "columns of another thread are used without a fence after the wait",
     _PATTERNS,
@@ -57,7 +57,7 @@ AFTER_SYNC = FunctionRule(
     expected="tcgen05.fence::after_thread_sync between the wait and the access",
     hint="the wait; tcgen05.fence::after_thread_sync; the access",
 )
-UNORDERED = FunctionRule(
+UNORDERED = VerifierRule(
     "{op}/unordered",
     "columns that other warps load or store are used, and nothing orders the threads",
     _PATTERNS,

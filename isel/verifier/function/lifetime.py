@@ -13,62 +13,62 @@ from isel.verifier.function.events import TENSOR_USES, Event, Kind, tensor_opera
 from isel.verifier.function.paths import Walk
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
-from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import Loaded
+from isel.verifier.rule import VerifierRule
 
 _ALLOC, _DEALLOC = "tcgen05.alloc", "tcgen05.dealloc"
 
-MAYBE_UNALLOCATED = FunctionRule(
+MAYBE_UNALLOCATED = VerifierRule(
     "tcgen05/unallocated",
     "tensor memory is used, and was not allocated on every way here",
     "Tensor Memory Allocation",
     expected="tcgen05.alloc before the first use",
 )
-AGAIN = FunctionRule(
+AGAIN = VerifierRule(
     "tcgen05.alloc/again",
     "tensor memory is allocated again before it was freed",
     _ALLOC,
     expected="tcgen05.dealloc first, or another slot",
     hint="the earlier address is lost, and the columns with it",
 )
-ADDRESS = FunctionRule(
+ADDRESS = VerifierRule(
     "tcgen05.dealloc/address",
     "what is freed is not an address that an allocation gave",
     _DEALLOC,
     misses=False,
 )
-COUNT = FunctionRule(
+COUNT = VerifierRule(
     "tcgen05.dealloc/count",
     "other columns are freed than were allocated",
     _DEALLOC,
     misses=False,
 )
-FREED_TWICE = FunctionRule(
+FREED_TWICE = VerifierRule(
     "tcgen05.dealloc/twice",
     "tensor memory is freed twice",
     _DEALLOC,
     expected="one tcgen05.dealloc for each tcgen05.alloc",
 )
-FREED_UNALLOCATED = FunctionRule(
+FREED_UNALLOCATED = VerifierRule(
     "tcgen05.dealloc/unallocated",
     "tensor memory is freed before it is allocated",
     _DEALLOC,
     expected="one tcgen05.dealloc for each tcgen05.alloc",
 )
-FREED = FunctionRule(
+FREED = VerifierRule(
     "tcgen05/freed",
     "tensor memory is used after it was freed",
     _DEALLOC,
     expected="tcgen05.dealloc after the last use",
     misses=False,
 )
-NEVER_FREED = FunctionRule(
+NEVER_FREED = VerifierRule(
     "tcgen05.alloc/never-freed",
     "tensor memory is not freed on every way to the end",
     _ALLOC,
     expected="tcgen05.dealloc before the kernel exits",
 )
-AFTER_RELINQUISH = FunctionRule(
+AFTER_RELINQUISH = VerifierRule(
     "tcgen05.alloc/after-relinquish",
     "tensor memory is allocated after the permit to do so was given up",
     "tcgen05.relinquish_alloc_permit",

@@ -10,32 +10,32 @@ from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.order import Order
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
-from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import Symbol, Where, where
+from isel.verifier.rule import VerifierRule
 
 _ARRIVALS = (Kind.ARRIVE, Kind.COMMIT)
 _USES = (Kind.ASK, *_ARRIVALS)
 
 
-UNINITIALIZED = FunctionRule(
+UNINITIALIZED = VerifierRule(
     "mbarrier/uninitialized",
     "{op} on what is no mbarrier",
     "mbarrier.init",
     hint="mbarrier.init by one thread, then a barrier",
 )
-PUBLISHED = FunctionRule(
+PUBLISHED = VerifierRule(
     "mbarrier/published",
     "an mbarrier is used before its initialisation is known",
     "mbarrier.init",
     expected="a barrier between mbarrier.init and the first use by another thread",
     hint="mbarrier.init; fence.mbarrier_init.release.cluster; bar.sync",
 )
-ARRIVALS = FunctionRule(
+ARRIVALS = VerifierRule(
     "mbarrier/arrivals",
     "an mbarrier waits for more arrivals than there are",
     "mbarrier.init",
 )
-MAYBE_UNINITIALIZED = FunctionRule(
+MAYBE_UNINITIALIZED = VerifierRule(
     "mbarrier/uninitialized",
     "{op} on an mbarrier that is not initialised on every way here",
     "mbarrier.init",

@@ -12,13 +12,13 @@ from isel.verifier.function.pending import RUNS, Operation, Pending, State, Stat
 from isel.verifier.function.regions import variable_of
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
-from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import Sixteenth, Symbol, Where
+from isel.verifier.rule import VerifierRule
 
 _READERS = (Kind.MULTIPLY, Kind.TENSOR_COPY)
 _WRITERS = (Kind.COPY_IN, Kind.SHARED_STORE)
 
-MODIFIED = FunctionRule(
+MODIFIED = VerifierRule(
     "{op}/operand-modified",
     "shared memory is overwritten while an operation may still read it",
     "tcgen05, Matrix Multiply and Accumulate Operations",

@@ -11,16 +11,16 @@ from isel.verifier.function.extents import Region, regions
 from isel.verifier.function.order import idle_waits
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
-from isel.verifier.function.rule import FunctionRule
+from isel.verifier.rule import VerifierRule
 
-OVERLAP = FunctionRule(
+OVERLAP = VerifierRule(
     "{op}/overlap",
     "an MMA writes columns that it reads as another operand",
     "tcgen05.mma",
     expected="columns of its own for each of D, A, metadata and scales",
     misses=False,
 )
-OVERWRITES = FunctionRule(
+OVERWRITES = VerifierRule(
     "{op}/overwrites-operand",
     "an MMA writes columns that an MMA in flight may still read",
     "tcgen05, Pipelined tcgen05 Instructions",

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from isel.verifier.function.events import Event, Kind, first_parity, first_place
 from isel.verifier.function.mbarriers import signalled
 from isel.verifier.function.report import Report
-from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import Spread, Symbol, Where
+from isel.verifier.rule import VerifierRule
 
 _SECTION = "mbarrier, Phase of the mbarrier object"
 _ARRIVALS = (Kind.ARRIVE, Kind.COMMIT)
 
-DEADLOCK = FunctionRule(
+DEADLOCK = VerifierRule(
     "mbarrier/deadlock",
     "the first wait on an mbarrier never ends",
     _SECTION,
@@ -26,26 +26,26 @@ DEADLOCK = FunctionRule(
     hint="who waits for a stage to be empty begins with parity 1: the phase before the first "
     "counts as complete",
 )
-TOO_MANY = FunctionRule(
+TOO_MANY = VerifierRule(
     "mbarrier/too-many-arrivals",
     "more threads arrive on an mbarrier than it expects",
     _SECTION,
     hint="the phase ends before all of them have arrived, and the others count for the next one",
     misses=False,
 )
-ENDS_EARLY = FunctionRule(
+ENDS_EARLY = VerifierRule(
     "mbarrier/ends-early",
     "a phase ends before all that it is waited for has arrived",
     _SECTION,
     hint="mbarrier.init counts every arrival and every commit of a phase",
 )
-NO_BYTES = FunctionRule(
+NO_BYTES = VerifierRule(
     "mbarrier/no-bytes",
     "an mbarrier expects bytes, and no copy brings any",
     _SECTION,
     expected="a bulk copy that names the mbarrier",
 )
-NOT_EXPECTED = FunctionRule(
+NOT_EXPECTED = VerifierRule(
     "mbarrier/not-expected",
     "a copy signals an mbarrier that expects no bytes",
     _SECTION,

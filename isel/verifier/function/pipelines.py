@@ -19,15 +19,15 @@ from isel.verifier.function.order import before_all
 from isel.verifier.function.pending import RUNS, Operation, Pending, State, Status
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
-from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.touches import meet, read_by, spans, touch, written_by
+from isel.verifier.rule import VerifierRule
 
 _SECTION = "tcgen05, Pipelined tcgen05 Instructions"
 _TRACKED = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT)
 _MOVES = (Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
 _TOUCHES = (*_TRACKED, *_MOVES)
 
-NOT_PIPELINED = FunctionRule(
+NOT_PIPELINED = VerifierRule(
     "{op}/not-pipelined",
     "an operation on the same columns may still run, and is not pipelined with this one",
     _SECTION,
@@ -35,13 +35,13 @@ NOT_PIPELINED = FunctionRule(
     hint="pipelined are mma behind mma with the same accumulator and shape, mma behind cp or "
     "shift, shift behind mma, and cp.4x256b behind shift",
 )
-OPERAND_RUNNING = FunctionRule(
+OPERAND_RUNNING = VerifierRule(
     "{op}/before-completion",
     "columns are accessed before what uses them is known to be complete",
     _SECTION,
     expected="a wait for the commit behind it",
 )
-UNORDERED = FunctionRule(
+UNORDERED = VerifierRule(
     "{op}/unordered",
     "two threads issue operations on the same columns, and nothing orders them",
     _SECTION,

@@ -11,14 +11,14 @@ from intrinsics.findings import Severity
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.regions import overlap
 from isel.verifier.function.report import Report
-from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import Where
+from isel.verifier.rule import VerifierRule
 
 _READERS = (Kind.MULTIPLY, Kind.COPY_OUT)
 _SYNCS = (Kind.BARRIER, Kind.BARRIER_ARRIVE, Kind.ARRIVE, Kind.DONE, Kind.WARP_SYNC)
 
 
-PROXY_FENCE = FunctionRule(
+PROXY_FENCE = VerifierRule(
     "shared/proxy-fence",
     "shared memory is written by threads and read through the async proxy without a fence",
     "tcgen05, Shared Memory Accesses",

@@ -14,12 +14,12 @@ from isel.verifier.function.events import TENSOR_USES, Event, Kind, tensor_opera
 from isel.verifier.function.lifetime import after_relinquish
 from isel.verifier.function.order import Order, before_all
 from isel.verifier.function.report import Report
-from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import Symbol, Where
+from isel.verifier.rule import VerifierRule
 
 _ALLOC = "tcgen05.alloc"
 
-PUBLISHED = FunctionRule(
+PUBLISHED = VerifierRule(
     "tcgen05.alloc/published",
     "the address of tensor memory is read before it is there",
     _ALLOC,
@@ -27,7 +27,7 @@ PUBLISHED = FunctionRule(
     hint="tcgen05.alloc; tcgen05.fence::before_thread_sync; bar.sync; "
     "tcgen05.fence::after_thread_sync; ld.shared",
 )
-FENCE = FunctionRule(
+FENCE = VerifierRule(
     "tcgen05.alloc/fence",
     "tensor memory of another warp's allocation is used without a fence",
     "tcgen05.fence",

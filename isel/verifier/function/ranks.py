@@ -15,10 +15,10 @@ from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.mbarriers import signalled
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis
-from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import Symbol, Where
+from isel.verifier.rule import VerifierRule
 
-UNHEARD = FunctionRule(
+UNHEARD = VerifierRule(
     "mbarrier/peer-unheard",
     "a CTA waits at an mbarrier of its own, and nobody arrives there: neither it nor its peers",
     "tcgen05.commit",

@@ -16,8 +16,8 @@ from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.order import before_all
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
-from isel.verifier.function.rule import FunctionRule
 from isel.verifier.function.values import LANES
+from isel.verifier.rule import VerifierRule
 
 _INC, _DEC = "setmaxnreg.inc", "setmaxnreg.dec"
 _WARPGROUP = 4
@@ -34,7 +34,7 @@ _MOST, _GRAIN = 255, 8
 _SECTION = "setmaxnreg"
 _BOUNDS = ".maxnreg, or .minnctapersm beside .reqntid or .maxntid"
 
-IGNORED = FunctionRule(
+IGNORED = VerifierRule(
     "{op}/ignored",
     "setmaxnreg is ignored: the registers of a thread at entry are not known",
     _SECTION,
@@ -44,14 +44,14 @@ IGNORED = FunctionRule(
     misses=False,
     ptxas="accepts, with the remark C7508, and leaves it out",
 )
-DIRECTION = FunctionRule(
+DIRECTION = VerifierRule(
     "{op}/direction",
     "setmaxnreg.inc asks for fewer registers than the warp has, or .dec keeps more",
     _SECTION,
     misses=False,
     ptxas="refuses .dec, as it generates code (C7406)",
 )
-WARPGROUP = FunctionRule(
+WARPGROUP = VerifierRule(
     "{op}/warpgroup",
     "setmaxnreg is executed by a part of a warpgroup",
     _SECTION,
@@ -59,21 +59,21 @@ WARPGROUP = FunctionRule(
     hint="branch on the warpgroup, as with tid.x / 128, not on a warp",
     misses=False,
 )
-AGAIN = FunctionRule(
+AGAIN = VerifierRule(
     "{op}/again",
     "a warpgroup changes its registers again without a barrier in between",
     _SECTION,
     Severity.REVIEW,
     expected="a barrier of the warpgroup's threads between two setmaxnreg",
 )
-BUDGET = FunctionRule(
+BUDGET = VerifierRule(
     "setmaxnreg.inc/budget",
     "the warps ask for more registers than the CTA has: setmaxnreg.inc waits forever",
     _SECTION,
     hint="let the other warpgroups give more back with setmaxnreg.dec, or ask for less",
     misses=False,
 )
-ORDER = FunctionRule(
+ORDER = VerifierRule(
     "setmaxnreg.inc/order",
     "registers are asked for before another warpgroup can give some back: setmaxnreg.inc waits "
     "for them, and setmaxnreg.dec stands behind a barrier that waits for this warp",

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import MachineInstr, Module
 from isel.verifier.function.roles import Analysis
-from isel.verifier.function.rule import FunctionRule
 from isel.verifier.record import place_of
+from isel.verifier.rule import VerifierRule
 
 
 @dataclass(slots=True)
@@ -30,7 +30,7 @@ class Report:
 
     def add(
         self,
-        rule: FunctionRule,
+        rule: VerifierRule,
         index: int,
         *,
         got: str,

@@ -15,11 +15,11 @@ from intrinsics.modifiers import LdStShape, MmaKind
 from isel.verifier.function.events import Event, Kind, tensor_operands
 from isel.verifier.function.extents import SCALES, Region, regions
 from isel.verifier.function.report import Report
-from isel.verifier.function.rule import FunctionRule
+from isel.verifier.rule import VerifierRule
 
 _QUARTER = (1 << 32) - 1
 
-SCALE_LANES = FunctionRule(
+SCALE_LANES = VerifierRule(
     "{op}/scale-lanes",
     "scale factors are not written to all four quarters of the lanes",
     "tcgen05, Block Scaling",
@@ -27,7 +27,7 @@ SCALE_LANES = FunctionRule(
     expected="the same scale factors in lanes 0, 32, 64 and 96 on",
     hint="tcgen05.cp with .32x128b.warpx4 writes all four; of stores, four warps have one each",
 )
-METADATA = FunctionRule(
+METADATA = VerifierRule(
     "{op}/metadata",
     "the metadata of a sparse matrix has an index that means nothing",
     "tcgen05, Sparse Matrices",

@@ -1,6 +1,6 @@
-"""A rule about what stands in an operand, as a row; and what breaks it.
+"""What breaks a rule about what stands in an operand.
 
-Layer: isel.verifier.descriptors.  The modules that check rules hold their rows.
+Layer: isel.verifier.descriptors.
 """
 
 from __future__ import annotations
@@ -9,29 +9,14 @@ from dataclasses import dataclass
 
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import MachineInstr
-
-
-@dataclass(frozen=True, slots=True)
-class DescriptorRule:
-    """One rule.  In `id` and `text`, `{op}` stands for the instruction that is blamed.
-
-    `section` is the manual's, "" the instruction's own.
-    """
-
-    id: str
-    text: str
-    section: str = ""
-    severity: Severity = Severity.ERROR
-    expected: str = ""
-    hint: str = ""
-    ptxas: str = "accepts"
+from isel.verifier.rule import VerifierRule
 
 
 @dataclass(frozen=True, slots=True)
 class Breach:
     """Something that breaks a rule; `severity` is the rule's own unless it is given."""
 
-    rule: DescriptorRule
+    rule: VerifierRule
     got: str
     expected: str = ""
     severity: Severity | None = None

@@ -1,7 +1,8 @@
-"""A rule about whole functions, as a row: its id, what it says, and where the manual says so.
+"""A rule beyond those of single instructions, as a row: its id, what it says, and where the manual
+says so.
 
-Layer: isel.verifier.function.  The modules that check rules hold their rows; the reference page of
-rules is made from them.
+Layer: isel.verifier.  The modules that check rules, about descriptors, functions and launches, hold
+their rows; the reference page of rules is made from them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from intrinsics.findings import Severity
 
 
 @dataclass(frozen=True, slots=True)
-class FunctionRule:
+class VerifierRule:
     """One rule.  In `id` and `text`, `{op}` stands for the instruction that is blamed.
 
     `section` is the manual's section, "" the instruction's own.  A rule that `misses` something is
