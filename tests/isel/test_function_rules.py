@@ -104,6 +104,12 @@ def test_a_mistake_breaks_its_rule_where_it_is(mistake: Mistake):
     assert others == set(mistake.also)
 
 
+def test_a_fence_that_is_missing_behind_a_wait_is_named():
+    (found,) = said(MISTAKES["no fence"].broken())
+    assert "tcgen05.fence::after_thread_sync" in found.message
+    assert "complete" not in found.message  # that it is, the wait has told
+
+
 @pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_one_edit_of_a_clean_kernel(mistake: Mistake):
     assert mistake.text in CLEAN.values()

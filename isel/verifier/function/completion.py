@@ -59,7 +59,7 @@ FREED_BEFORE_COMPLETION = VerifierRule(
 )
 BEFORE_FENCE = VerifierRule(
     "{op}/before-fence",
-    "the accumulator is accessed before the MMA is known to be complete",
+    "the wait for the MMA is not followed by tcgen05.fence::after_thread_sync",
     _PATTERNS,
     Severity.REVIEW,
     expected="tcgen05.fence::after_thread_sync after the wait",
