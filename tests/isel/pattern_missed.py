@@ -25,7 +25,7 @@ _MISSED: dict[str, dict[str, tuple[str, ...]]] = {
         "allocated_again": ("more than before",),
         "ld_mma_counter": ("no fence behind the hand-over",),
         "ring": ("the second stage needs two arrivals",),
-        "scaled_ring": ("the second stage needs two arrivals", "scale factors overwritten"),
+        "scaled_ring": ("the second stage needs two arrivals",),
         "scores": ("the issuer counted too",),
         "two_buffers": ("the second counted for all",),
         "loads_in_a_loop": ("never waited for",),

@@ -273,6 +273,12 @@ OVER = {
     "a copy over A": (
         mma(D32, "%r3", "[%r3+64]") + copy("128x256b", "%r3+64"), "not-pipelined",
         Severity.ERROR),
+    "a copy over scale factors": (
+        block(scaled(128, 32), "%r3+64", "%r3+68") + copy("32x128b.warpx4", "%r3+64"),
+        "not-pipelined", Severity.REVIEW),
+    "a copy over scale factors and D": (
+        block(scaled(128, 32), "%r3+32", "%r3+36") + copy("128x256b", "%r3+28"),
+        "not-pipelined", Severity.ERROR),
     "a copy, then a shift": (
         copy("128x256b", "%r3+64") + shift("%r3+64"), "not-pipelined", Severity.ERROR),
     "a shift, then a whole copy": (

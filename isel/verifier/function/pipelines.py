@@ -19,7 +19,15 @@ from isel.verifier.function.order import before_all
 from isel.verifier.function.pending import RUNS, Operation, Pending, State, Status
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
-from isel.verifier.function.touches import meet, read_by, spans, touch, written_by
+from isel.verifier.function.touches import (
+    beside_scales,
+    meet,
+    read_by,
+    scales_of,
+    spans,
+    touch,
+    written_by,
+)
 from isel.verifier.rule import VerifierRule
 
 _SECTION = "tcgen05, Pipelined tcgen05 Instructions"
@@ -123,6 +131,21 @@ def _is_behind_mma(group: list[Event], other: list[Event]) -> bool:
     return group[0].kind is Kind.TENSOR_COPY and other[0].kind is Kind.SHIFT
 
 
+def _refills_scales(first: Event, second: Event, state: State) -> bool:
+    """Whether a copy writes the scale factors of an MMA of the same thread, and nothing else of it.
+
+    The manual does not list a copy behind an MMA as pipelined, but kernels in wide use keep one set
+    of columns for the scale factors of all steps, and do not wait: in doubt, not wrong for sure.
+    """
+    if first.kind is not Kind.MULTIPLY or second.kind is not Kind.TENSOR_COPY:
+        return False
+    groups = {e.mi.form.facts.get("cta_group") for e in (first, second)}
+    if state.own not in RUNS or len(groups) > 1:
+        return False
+    copied = spans(second)
+    return meet(copied, scales_of(first)) is True and not meet(copied, beside_scales(first))
+
+
 def _same_accumulator(first: Event, second: Event) -> bool:
     if first.place != second.place:
         return False
@@ -160,6 +183,7 @@ def _follow(
             report.add(
                 OPERAND_RUNNING if event.kind in _MOVES else NOT_PIPELINED,
                 event.index,
+                severity=Severity.REVIEW if _refills_scales(group[0], event, state) else None,
                 got=f"{report.line(group[0].index)} may still run" + _by(report, state),
             )
         elif state.own is Status.HANDED_ON or not own:

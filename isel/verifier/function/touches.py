@@ -29,6 +29,7 @@ _COPIED = {CopyShape.S128X256B: 8, CopyShape.S4X256B: 8}
 """Columns that a copy writes, where they are not 4."""
 
 _SHIFTED = 8
+_SCALES = ("sfa", "sfb")
 _ALL = 512
 _QUARTERS = 4
 
@@ -109,20 +110,36 @@ def written_by(event: Event) -> list[Span]:
 
 def read_by(event: Event) -> list[Span]:
     """What an MMA reads in tensor memory beside its accumulator."""
+    return [span for _, span in _operands(event)]
+
+
+def scales_of(event: Event) -> list[Span]:
+    """The scale factors that an MMA reads."""
+    return [span for name, span in _operands(event) if name in _SCALES]
+
+
+def beside_scales(event: Event) -> list[Span]:
+    """What an MMA touches that is no scale factors: D, A and metadata."""
+    others = [span for name, span in _operands(event) if name not in _SCALES]
+    return [*written_by(event), *others]
+
+
+def _operands(event: Event) -> list[tuple[str, Span]]:
+    """The operands of an MMA in tensor memory, by name, without its accumulator."""
     shape = shape_of(event)
     widths = {"a": 12 if shape is not None and shape.k96 else 8}
     if shape is not None and shape.kind in SCALED_KINDS:
         widths["sfa"] = max(shape.m // shape.ctas // 32, 1)
         widths["sfb"] = -(-shape.n // 32)
     return [
-        span
+        (name, span)
         for name, value in tensor_operands(event)
         if name != "d"
         for span in _span(
             where(value),
             widths.get(name, 1),
             writes=False,
-            lanes=ALL_LANES if name in ("sfa", "sfb") else lanes_of(shape),
+            lanes=ALL_LANES if name in _SCALES else lanes_of(shape),
         )
     ]
 
