@@ -72,6 +72,23 @@ OWN_QUARTERS = kernel(
 )
 """Each warp loads and stores its own lanes: what other warps have not loaded yet is no matter."""
 
+OWN_HALVES = kernel(
+    PROLOGUE
+    + """
+    and.b32 %r6, %r2, 3;
+    shl.b32 %r6, %r6, 21;
+    shr.u32 %r7, %r2, 2;
+    shl.b32 %r7, %r7, 5;
+    add.s32 %r5, %r3, %r6;
+    add.s32 %r5, %r5, %r7;
+    $store [%r5], {%r1, %r2};
+    $stored;
+"""
+    + EPILOGUE,
+    ".reqntid 256",
+)
+"""Of two warps that have the same lanes, each stores to its own half of the columns."""
+
 USED_AT_ONCE = kernel(
     PROLOGUE
     + """

@@ -125,6 +125,11 @@ PIPELINES = {
     "another shape without a fence": Mistake(
         _AFTER, s.SECOND_SHAPE, "    bra TURN;\n    $after;".replace("    bra", "bra"),
         "bra TURN;\n", "$mma", at_nth=1),
+    "two warps store to the same half": Mistake(
+        "tcgen05.st/unordered", s.OWN_HALVES, "shl.b32 %r7, %r7, 5;", "and.b32 %r7, %r7, 0;",
+        "$store"),
+    "two warps store to halves that overlap": Mistake(
+        "tcgen05.st/unordered", s.OWN_HALVES, "    shl.b32 %r7, %r7, 5;", "", "$store"),
     "copied while it is read": Mistake(
         "tcgen05.cp/not-pipelined", s.COPIED_AGAIN,
         "TURN:\n    $try %p4, [full], 0;\n    @!%p4 bra TURN;\n    $after;", "TURN:\n\n\n",

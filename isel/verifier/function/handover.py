@@ -165,8 +165,8 @@ def _told_too_early(report: Report, events: list[Event]) -> None:
     for role, taken, state in pending.met(_concerns(report, events)):
         if state.news not in RUNS or state.source < 0:
             continue
-        for event in _met(report, events, taken, role):
-            certain = touch(event, taken) is True or _is_repeated(report, role, taken)
+        for event, sure in _met(report, events, taken, role):
+            certain = sure or _is_repeated(report, role, taken)
             _running(report, event, taken, at=state.source, certain=certain)
 
 
@@ -185,19 +185,31 @@ def _different(report: Report, events: list[Event]) -> list[Event]:
     """One of each kind of events that touch the same columns in the same warps."""
     found: dict[object, Event] = {}
     for event in events:
-        warps = tuple(warp for warp, _ in report.analysis.sites[event.index])
-        found.setdefault((event.kind, tuple(spans(event)), warps), event)
+        where = tuple((warp, *spans(own)) for warp, own in report.analysis.sites[event.index])
+        found.setdefault((event.kind, where), event)
     return list(found.values())
 
 
-def _met(report: Report, events: list[Event], taken: Event, role: Role) -> Iterator[Event]:
-    """Those of the events that an access has to do with, and that are another warp's too."""
+def _met(
+    report: Report, events: list[Event], taken: Event, role: Role
+) -> Iterator[tuple[Event, bool]]:
+    """Those of the events that an access has to do with, and that are another warp's too; and
+    whether they surely have columns in common.
+
+    Warps of one role may have columns of their own, so that each warp is asked for its own.
+    """
+    sites = report.analysis.sites
+    mine = [site for site in sites[taken.index] if site[0] in role.warps]
+    by_lanes = taken.kind in _WAITS
     for event in events:
-        warps = [warp for warp, _ in report.analysis.sites[event.index]]
-        if touch(event, taken) is None or (len(warps) == 1 and warps == role.warps):
-            continue
-        if taken.kind not in _WAITS or same_lanes(warps, role.warps):
-            yield event
+        found = {
+            touch(one, other)
+            for a, one in sites[event.index]
+            for b, other in mine
+            if (same_lanes([a], [b]) if by_lanes else a != b)
+        }
+        if found - {None}:
+            yield event, True in found
 
 
 def _fenced(report: Report, events: list[Event]) -> None:
@@ -210,7 +222,8 @@ def _fenced(report: Report, events: list[Event]) -> None:
         if not met or taken.kind is Kind.DEALLOC:
             continue  # dealloc is no asynchronous operation; and its order is a rule of its own
         if state.news is Status.NOTHING and not state.old and not _is_known(report, taken, met):
-            untold.append(_Untold(role, taken, met, state.own))
+            certain = frozenset(e.index for e, sure in met if sure)
+            untold.append(_Untold(role, taken, certain, state.own))
         if state.source >= 0 and not state.old:
             _between_fences(report, role, taken, state)
     _unordered(report, pending, untold)
@@ -237,17 +250,15 @@ def _between_fences(report: Report, role: Role, taken: Event, state: State) -> N
 
 @dataclass(frozen=True, slots=True)
 class _Untold:
-    """An access by a thread that was told nothing of those who touch the same columns."""
+    """An access by a thread that was told nothing of those who touch the same columns.
+
+    `certain` are the records that certainly do.
+    """
 
     role: Role
     taken: Event
-    met: tuple[Event, ...]
+    certain: frozenset[int]
     own: Status
-
-    @property
-    def certain(self) -> frozenset[int]:
-        """Those that certainly touch the same columns."""
-        return frozenset(e.index for e in self.met if touch(e, self.taken))
 
 
 def _unordered(report: Report, pending: Pending, untold: list[_Untold]) -> None:
@@ -280,9 +291,9 @@ def _before(report: Report, certain: frozenset[int], cases: list[_Untold]) -> se
     )  # fmt: skip
 
 
-def _is_known(report: Report, taken: Event, met: tuple[Event, ...]) -> bool:
+def _is_known(report: Report, taken: Event, met: tuple[tuple[Event, bool], ...]) -> bool:
     """Whether what is wrong was found where the MMA is to be complete."""
-    indices = {e.index for e in (taken, *met)}
+    indices = {taken.index, *(e.index for e, _ in met)}
     return any(
         index in indices and name.endswith(("/before-completion", "/no-commit"))
         for name, index in report.findings

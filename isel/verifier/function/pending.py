@@ -98,6 +98,7 @@ class Pending:
         self.analysis = analysis
         self.operation = operation
         self.said: dict[Said, dict[Status, int]] = {}
+        self._heard: dict[Said, tuple[Status, int]] = {}
         self._sites = {index: index for index in barriers_by_site(analysis)}
         self._sites |= cluster_barriers(analysis)
         self._deaf = [
@@ -220,6 +221,7 @@ class Pending:
         said = self.said.setdefault(key, {})
         if status not in said:
             said[status] = event.index
+            self._heard.clear()
             self._grown = True
 
     def _hear(self, role: int, state: State, key: Said, event: Event) -> State:
@@ -242,6 +244,11 @@ class Pending:
 
     def _best(self, key: Said) -> tuple[Status, int]:
         """The best that is said at a place; of an unknown place, the best there is."""
+        if key not in self._heard:
+            self._heard[key] = self._find_best(key)
+        return self._heard[key]
+
+    def _find_best(self, key: Said) -> tuple[Status, int]:
         best = Status.NOTHING, -1
         for place, said in self.said.items():
             if key.what == place.what and (_is_unknown(key) or _is_unknown(place)):
