@@ -86,6 +86,11 @@ WORKER:
 
 CLEAN = {
     "specialised": SPECIALISED,
+    "as many as there are, before the others give": edited(
+        DEC + "\n    bar.sync 1, 384;", "bar.sync 1, 384;\n    " + DEC
+    )
+    .replace(INC, "setmaxnreg.inc.sync.aligned.u32 168;")
+    .replace(THREE, ".reqntid 384\n.maxnreg 168"),
     "in turns": TURNS,
     "four warpgroups": edited("shr.u32 %r2, %r1, 7;", "shr.u32 %r2, %r1, 8;")
     .replace("384", "512")

@@ -8,6 +8,7 @@ ISA, setmaxnreg; Performance-Tuning Directives.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from intrinsics.findings import Severity
@@ -100,7 +101,8 @@ def check(report: Report) -> None:
         _directions(report, role, first)
     if report.analysis.block:
         _budget(report, first)
-        _in_order(report, [e for e in changes if _asks(e)])
+        rising = {e.index for role in report.analysis.roles for e in _rising(role, first)}
+        _in_order(report, [e for e in changes if e.index in rising])
 
 
 def at_entry(launch: Launch, block: tuple[int, ...]) -> int | None:
@@ -205,6 +207,22 @@ def _directions(report: Report, role: Role, first: int) -> None:
             got=f"{count}, where a thread has {wrong[0]}",
             expected=f"at {'least' if _asks(events[index]) else 'most'} {wrong[0]}",
         )
+
+
+def _rising(role: Role, first: int) -> Iterator[Event]:
+    """Each setmaxnreg.inc that asks for more than a thread has: any other one waits for nothing."""
+    found: dict[int, Event] = {}
+
+    def step(now: int, event: Event) -> int:
+        count = _count(event)
+        if count is None:
+            return now
+        if _asks(event) and now < count:
+            found[event.index] = event
+        return count
+
+    role.walker.walk(_rounded(first), step)
+    yield from found.values()
 
 
 # ---- the whole CTA ---------------------------------------------------------------------------
