@@ -110,6 +110,26 @@ def test_a_fence_that_is_missing_behind_a_wait_is_named():
     assert "complete" not in found.message  # that it is, the wait has told
 
 
+@pytest.mark.parametrize(
+    ("variable", "severity"), [("a_tile", Severity.ERROR), ("dynamic", Severity.REVIEW)]
+)
+def test_a_store_behind_the_proxy_fence_may_be_beside_the_matrix(variable: str, severity: Severity):
+    """In memory that a kernel divides by itself nothing says how far a matrix goes."""
+    text = CLEAN["generic_stores"].replace(
+        ".shared .align 4 .b32 slot;",
+        """\
+.shared .align 4 .b32 slot;
+.extern .shared .align 1024 .b8 dynamic[];""",
+    )
+    late = f"    st.shared.b32 [{variable}+12288], %r1;\n"
+    text = text.replace("a_tile;\n    add", f"{variable};\n    add")
+    text = text.replace(
+        "    fence.proxy.async.shared::cta;\n", "    fence.proxy.async.shared::cta;\n" + late
+    )
+    (found,) = said(text)
+    assert (found.rule, found.severity) == ("shared/proxy-fence", severity)
+
+
 @pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_one_edit_of_a_clean_kernel(mistake: Mistake):
     assert mistake.text in CLEAN.values()

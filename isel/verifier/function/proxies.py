@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from intrinsics.findings import Severity
 from isel.verifier.function.events import Event, Kind
-from isel.verifier.function.regions import overlap
+from isel.verifier.function.regions import holds_other_things, overlap, variable_of
 from isel.verifier.function.report import Report
 from isel.verifier.function.values import Where
 from isel.verifier.rule import VerifierRule
@@ -77,6 +77,10 @@ def _unfenced_stores(report: Report) -> list[Event]:
 def _report(report: Report, reader: Event, read: Where | None, stores: list[Event]) -> None:
     if read is None:
         return
+    # how far a matrix goes is not known, and who lays out shared memory gives bytes to one thing
+    # after another: what is stored may be no part of the matrix, or not any more
+    name = variable_of(read)
+    shared = name is not None and holds_other_things(report, name)
     for store in stores:
         assert store.place is not None
         certain = overlap(report, store.place, read)
@@ -85,6 +89,6 @@ def _report(report: Report, reader: Event, read: Where | None, stores: list[Even
         report.add(
             PROXY_FENCE,
             store.index,
-            severity=Severity.ERROR if certain else Severity.REVIEW,
+            severity=Severity.ERROR if certain and not shared else Severity.REVIEW,
             got=f"{store.place}, which {report.line(reader.index)} reads",
         )

@@ -22,7 +22,7 @@ def overlap(report: Report, written: Where, read: Where) -> bool | None:
     start = _start(read)
     if written.offset is not None and start is not None:
         return True if start <= written.offset < start + _LARGEST_TILE else None
-    return not _holds_other_things(report, name)
+    return not holds_other_things(report, name)
 
 
 def variable_of(place: Where) -> str | None:
@@ -38,7 +38,7 @@ def _start(place: Where) -> int | None:
     return place.offset * 16 if isinstance(place.base, Sixteenth) else place.offset
 
 
-def _holds_other_things(report: Report, name: str) -> bool:
+def holds_other_things(report: Report, name: str) -> bool:
     """Whether a variable has mbarriers or slots in it, so that a store may be to those."""
     places = (e.place for e in report.analysis.events(Kind.INIT, Kind.ALLOC))
     unsized = any(v.name == name and not v.size for v in report.module.variables)
