@@ -62,7 +62,7 @@ def read_opcode(name: str) -> OpcodeReading:
         return OpcodeReading((), known_elsewhere=name.split(".")[0] in other_instructions())
     head, modifiers = _late_head(head, modifiers)
     found = [_read(row, head, modifiers) for row in head.rows]
-    found.sort(key=lambda c: (bool(c.problems), not c.foreign, len(c.problems)))
+    found.sort(key=lambda c: (len(c.problems), not c.foreign))
     return OpcodeReading(tuple(found))
 
 

@@ -84,6 +84,13 @@ def check_launch(
 
     Raises: InputError.
     """
+    if shape.smem is not None and shape.smem < 0:
+        raise input_error(
+            "run/shared-memory",
+            "there is no less than no shared memory",
+            got=f"{shape.smem} dynamic bytes",
+            expected="0 or more",
+        )
     cluster = () if shape.cluster == (1, 1, 1) and function.launch.cluster else shape.cluster
     meant = replace(shape, cluster=cluster)
     wrong = errors(judge_launch(module, function, target, meant))

@@ -63,6 +63,7 @@ FLOAT = Row(
         when(relu=Relu.RELU).needs("relu-target", _SM80),
         when(satfinite=SatFinite.SATFINITE).needs("satfinite-version", _SATFINITE),
     ),
+    elsewhere=("e4m3x4", "e5m2x4", "e2m1x4", "e2m3x4", "e3m2x4"),
 )
 FROM_BRAIN = Row(
     "cvt", "{.rnd}{.ftz}.dtype.atype", "d, a", name="cvt.from_bf16",

@@ -433,7 +433,7 @@ def targets() -> st.SearchStrategy[Target]:
     return st.sampled_from([TARGETS[name] for name in REPRESENTATIVES])
 
 
-UNKNOWN_TO_NVGEN = ("fence.proxy.alias", "cp.async.commit_group", "cp.async.wait_all")
+UNKNOWN_TO_NVGEN = ("cp.async.wait_group 0", "cp.async.commit_group", "cp.async.wait_all")
 """Instructions of PTX that no row describes; they are kept as text."""
 
 _PARAM_TYPES = tuple(

@@ -361,7 +361,7 @@ def test_two_outputs_do_not_go_to_one_file(nvgen: Nvgen, arrays: Path) -> None:
         (("--block", "32", "--grid", "1.5"), "run/grid"),
         (("--block", "32", "--cluster", "a"), "run/cluster"),
         (("--block", "32", "--smem", "-1"), "run/shared-memory"),
-        (("--block", "32", "--smem", "1000000"), "run/shared-memory"),
+        (("--block", "32", "--smem", "1000000"), "launch/shared-memory"),
         (("--block", "32", "--schedule", "soon"), "run/schedule"),
         (("--block", "32", "--schedule", "random:x"), "run/schedule"),
         (("--block", "32", "--kernel", "sub"), "run/kernel"),

@@ -490,6 +490,7 @@ def tcgen05_sync() -> list[str]:
     ):  # fmt: skip
         op = f"tcgen05.commit.cta_group::2{arrive}.shared::cluster.multicast::cluster{width}.b64"
         out.append(statement(op, "[%r1]", mask))
+    out.append(f"tcgen05.commit.cta_group::1{arrive}.sync_restrict::shared::cta.b64 [%rd1];")
     out += spoil(f"tcgen05.commit.cta_group::1{arrive}.b64", ("[%rd1]",))
     multi = f"tcgen05.commit.cta_group::1{arrive}.shared::cluster.multicast::cluster.b64"
     out += spoil(multi, ("[%r1]", "%h1"))

@@ -494,12 +494,12 @@ FORMS = {
     ),
     "CTA pair": f"{MMA}.shared({D}, i64 0, i64 0, i32 0, i1 0, i32 0, i32 2, i32 0)",
     "allocation by a CTA pair": f"call void @llvm.nvvm.tcgen05.alloc.shared.cg2({SHARED}, i32 32)",
+    "copy to tensor memory": f"call void @llvm.nvvm.tcgen05.cp.128x256b.cg1({D}, i64 0)",
+    "shift": f"call void @llvm.nvvm.tcgen05.shift.down.cg1({D})",
     "commit to several CTAs": f"call void @llvm.nvvm.tcgen05.commit.mc.shared.cg1({SHARED}, i16 1)",
     "cluster barrier": "call void @llvm.nvvm.barrier.cluster.arrive.aligned()",
 }
 NOT_SELECTED = {
-    "copy to tensor memory": f"call void @llvm.nvvm.tcgen05.cp.128x256b.cg1({D}, i64 0)",
-    "shift": f"call void @llvm.nvvm.tcgen05.shift.down.cg1({D})",
     "TMA reduction": (
         "call void @llvm.nvvm.cp.async.bulk.tensor.reduce.add.tile.1d"
         f"({SHARED}, ptr %map, i32 0, i64 0, i1 0)"
@@ -528,8 +528,9 @@ define ptx_kernel void @k(ptr byval([128 x i8]) align 64 "nvvm.grid_constant" %m
 def test_this_instruction_is_not_simulated_yet(name: str):
     compiled = nvgen.compile(one_call(FORMS[name]), target="sm_100a")
     source = tensor_map(np.zeros(64, np.uint8), (16,))
+    ctas = 2 if "CTA pair" in name else 1
     with pytest.raises(NotSimulatedError):
-        compiled.run(source, np.zeros(16, np.uint8), 0)
+        compiled.run(source, np.zeros(16, np.uint8), 0, grid=ctas, cluster=ctas)
 
 
 @pytest.mark.parametrize("name", NOT_SELECTED)

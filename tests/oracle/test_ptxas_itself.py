@@ -161,4 +161,5 @@ def test_every_family_has_legal_and_illegal_statements(name: str):
     statements = legality_forms.FAMILIES[name]()
     verdicts = ptxas.judge(statements, "sm_107a", "9.5")
     legal = sum(not errors for errors in verdicts)
-    assert 0.1 * len(statements) < legal < 0.6 * len(statements)
+    least = 0.02 if name == "tcgen05.cp/shift" else 0.1  # each shape has one multicast or none
+    assert least * len(statements) < legal < 0.6 * len(statements)

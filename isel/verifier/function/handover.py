@@ -215,6 +215,7 @@ def _met(
 def _fenced(report: Report, events: list[Event]) -> None:
     """Who comes to columns of another thread does so between two fences."""
     different = _different(report, events)
+    issues = {e.index for e in events}
     pending = Pending(report.analysis, _operation(events))
     untold: list[_Untold] = []
     for role, taken, state in pending.met(_concerns(report, events)):
@@ -224,12 +225,14 @@ def _fenced(report: Report, events: list[Event]) -> None:
         if state.news is Status.NOTHING and not state.old and not _is_known(report, taken, met):
             certain = frozenset(e.index for e, sure in met if sure)
             untold.append(_Untold(role, taken, certain, state.own))
+        first = state.own is Status.NOTHING and any(e.index in issues for e in role.events())
         if state.source >= 0 and not state.old:
-            _between_fences(report, role, taken, state)
+            _between_fences(report, role, taken, state, first)
     _unordered(report, pending, untold)
 
 
-def _between_fences(report: Report, role: Role, taken: Event, state: State) -> None:
+def _between_fences(report: Report, role: Role, taken: Event, state: State, first: bool) -> None:
+    """`first`: the thread has not come to its own such operation; what it heard may be of later."""
     if state.news is Status.ENDED:
         relaxed = is_relaxed(report, state.source)
         report.add(
@@ -240,6 +243,8 @@ def _between_fences(report: Report, role: Role, taken: Event, state: State) -> N
         )
     elif state.news is Status.HANDED_ON and not state.fenced:
         relaxed = is_relaxed(report, state.told)
+        if first and not relaxed:
+            return
         report.add(
             AFTER_SYNC,
             taken.index,

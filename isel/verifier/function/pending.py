@@ -233,7 +233,8 @@ class Pending:
             return State(Status.HANDED_ON, status, False, event.index, source, state.old)
         if status <= state.news or self._is_ambiguous(status, key):
             return state
-        return State(state.own, status, False, event.index, source, state.old)
+        fenced = state.fenced and state.news >= Status.ENDED  # that it has ended is no news
+        return State(state.own, status, fenced, event.index, source, state.old)
 
     def _is_ambiguous(self, status: Status, key: Said) -> bool:
         """Whether threads may be told of what is to come, at a barrier that is used again."""
