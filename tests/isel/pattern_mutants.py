@@ -277,7 +277,7 @@ def _same_thread() -> Iterator[Mutant]:
     yield _row("CP_MMA", "the accumulator over A", put("mma", "mma 16 [32] B new"),
         "D is written while A is read from the same columns", MMA, "mma", doubt=REVIEW)
     yield _row("BLOCK_SCALED", "scale factors behind the MMA", move("cp_b", behind="mma"),
-        "an MMA and a copy are no pipeline", PIPELINED, "cp_b", "mma")
+        "no pipeline of an MMA and a copy is listed", PIPELINED, "cp_b", "mma", doubt=REVIEW)
     yield _row("BLOCK_SCALED", "scale factors over each other", swap("cp_b", "36", "34"),
         "two copies are not ordered", PIPELINED, "cp_b", "cp_a", "mma")
     yield _row("BLOCK_SCALED", "scale factors in the accumulator",
