@@ -143,7 +143,7 @@ def test_ctas_of_a_cluster_have_ranks() -> None:
 
 def test_a_grid_that_is_no_multiple_of_the_cluster_is_refused() -> None:
     ranks = nvgen.compile(RANKS, target=TARGET)
-    with pytest.raises(DriverError, match="the kernel was not launched"):
+    with pytest.raises(InputError, match="the grid is not made of whole clusters"):
         ranks.run(np.zeros(8, np.int32), grid=7, block=32, cluster=4, device="cuda")
 
 
@@ -153,7 +153,7 @@ def test_more_dynamic_shared_memory_than_is_allowed_at_first() -> None:
     compiled = nvgen.compile(DYNAMIC, target=TARGET)
     compiled.run(out, size // 4 - 1, block=1, smem=size, device="cuda")
     assert out[0] == 77
-    with pytest.raises(DriverError):
+    with pytest.raises(InputError, match="no CTA of the target can have this much"):
         compiled.run(out, 0, block=1, smem=1 << 20, device="cuda")
 
 
