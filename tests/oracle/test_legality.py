@@ -33,6 +33,10 @@ class Deliberate(NamedTuple):
 
 DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate(
+        r"tcgen05\.commit\S*\.sync_restrict::shared::cta\.b64",
+        "a restriction of fences on a commit",
+    ),
+    Deliberate(
         r"fence\.proxy\.async::generic\.acq_rel\b",
         "the manual's fences of async::generic acquire or release",
     ),

@@ -204,7 +204,7 @@ class Walker:
     events: Mapping[int, list[Event]]
     waits: Mapping[int, Event]
     tracked: Tracked
-    runs: dict[tuple[int, Thread], list[_Run] | None] = field(default_factory=dict)
+    runs: dict[tuple[int, Thread], list[_Run] | None] = field(default_factory=dict, init=False)
 
     @classmethod
     def of(
