@@ -8,7 +8,8 @@ for a thread of any number is checked, and a finding says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from typing import Protocol
 
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.mir import MachineFunction, Module, Text
@@ -41,54 +42,25 @@ from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis
 from isel.verifier.rule import VerifierRule
 
-CHECKS: tuple[Callable[[Report], None], ...] = (
-    convergence.check,
-    allocation.check,
-    lifetime.check,
-    capacity.check,
-    freed_elsewhere.check,
-    publication.check,
-    collectors.check,
-    columns.check,
-    overlaps.check,
-    scales.check,
-    completion.check,
-    handover.check,
-    pipelines.check,
-    freeing.check,
-    copies.check,
-    operands.check,
-    proxies.check,
-    mbarriers.check,
-    phases.check,
-    registers.check,
-    clusters.check,
-    ranks.check,
+
+class _Chapter(Protocol):
+    """A module of rules: their rows, and what looks for breaches."""
+
+    @property
+    def RULES(self) -> tuple[VerifierRule, ...]: ...  # noqa: N802 - the name in the modules
+
+    def check(self, report: Report, /) -> None: ...
+
+
+_CHAPTERS: tuple[_Chapter, ...] = (
+    convergence,
+    *(allocation, lifetime, capacity, freed_elsewhere, publication),
+    *(collectors, columns, overlaps, scales),
+    *(completion, handover, pipelines, freeing, copies, operands, proxies),
+    *(mbarriers, phases, registers, clusters, ranks),
 )
 
-RULES: tuple[VerifierRule, ...] = (
-    *convergence.RULES,
-    *allocation.RULES,
-    *lifetime.RULES,
-    *capacity.RULES,
-    *publication.RULES,
-    *collectors.RULES,
-    *columns.RULES,
-    *overlaps.RULES,
-    *scales.RULES,
-    *completion.RULES,
-    *handover.RULES,
-    *pipelines.RULES,
-    *freeing.RULES,
-    *copies.RULES,
-    *operands.RULES,
-    *proxies.RULES,
-    *mbarriers.RULES,
-    *phases.RULES,
-    *registers.RULES,
-    *clusters.RULES,
-    *ranks.RULES,
-)
+RULES: tuple[VerifierRule, ...] = tuple(rule for chapter in _CHAPTERS for rule in chapter.RULES)
 """Every rule about whole functions."""
 
 
@@ -118,8 +90,8 @@ def _verify(report: Report, callees: Callees) -> list[Finding]:
     unknown = list(_unknown_branches(function))
     if unknown:
         return unknown
-    for check in CHECKS:
-        check(report)
+    for chapter in _CHAPTERS:
+        chapter.check(report)
     found = sorted(report.findings.values(), key=lambda f: (f.place.line, f.place.column))
     not_judged = [*_not_judged(function, report), *_not_followed(function, callees)]
     return [*not_judged, *found]

@@ -13,8 +13,12 @@ from isel.verifier.function.lifetime import FREED
 from isel.verifier.function.order import before_all
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
+from isel.verifier.rule import VerifierRule
 
 _ARRIVALS = (Kind.ARRIVE, Kind.BARRIER, Kind.BARRIER_ARRIVE)
+
+RULES: tuple[VerifierRule, ...] = ()
+"""None of its own: what it finds is a breach of `lifetime.FREED`."""
 
 
 def check(report: Report) -> None:
