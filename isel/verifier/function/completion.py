@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from intrinsics.findings import Severity
 from intrinsics.modifiers import Sem
 from isel.verifier.function.events import Event, Kind
-from isel.verifier.function.order import Order, before_all, idle_at_first
+from isel.verifier.function.order import Order, before_all
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
 from isel.verifier.function.touches import Span, meet, spans
@@ -190,8 +190,7 @@ def _read_after_completion(report: Report, target: Target, committed: frozenset[
 def _early(
     report: Report, first: list[Event], target: Target, committed: frozenset[Where]
 ) -> set[int]:
-    roles = report.analysis.roles
-    idle = set[int]().union(*(idle_at_first(report.analysis, role) for role in roles))
+    idle = set[int]().union(*report.analysis.idle_at_first)
 
     def told(event: Event) -> bool:
         return event.kind is Kind.DONE and event.index not in idle and _is_told(event, committed)

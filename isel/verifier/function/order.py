@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
-from isel.verifier.function.events import CLUSTER, Event, Kind, first_parity, reads_flag, sets_flag
+from isel.verifier.function.events import Event, Kind, reads_flag, sets_flag
 from isel.verifier.function.roles import Analysis, Role
 from isel.verifier.function.values import Where
 
@@ -71,9 +71,8 @@ class Order:
         self.learns = learns
         self.forgets = forgets
         self.carriers = Carriers(mbarriers=set(mbarriers))
-        self._by_site = {index: index for index in barriers_by_site(analysis)}
-        self._by_site |= cluster_barriers(analysis)
-        self._idle = [idle_at_first(analysis, role) for role in analysis.roles]
+        self._by_site = analysis.meetings
+        self._idle = analysis.idle_at_first
         self._settled = False
         self._settle()
         self._settled = True
@@ -168,7 +167,7 @@ def before_all(
     not count: the first one succeeds at once.  Behind an event that tells a thread of the others
     (`told`) it may come to the record again.
     """
-    sites = barriers_by_site(analysis)
+    sites = analysis.barriers_by_site
     gates: set[_Gate] = set()
     for event in analysis.events(Kind.BARRIER, Kind.ASK, Kind.STRONG_LOAD, Kind.SHARED_STORE):
         if event.kind is Kind.BARRIER:
@@ -226,7 +225,7 @@ def may_be_before(
     one of the others may have waited there.
     """
     gates = {_Gate(e.place, commits=True) for e in analysis.events(Kind.ASK) if e.place is not None}
-    sites = barriers_by_site(analysis)
+    sites = analysis.barriers_by_site
     gates |= {
         _Gate(barrier=e.count, site=e.index if e.index in sites else None)
         for e in analysis.events(Kind.BARRIER)
@@ -344,94 +343,3 @@ class _Gate:
 
 _ARRIVED = -1
 """Among the numbers of records: the thread has arrived on its way."""
-
-
-def idle_waits(analysis: Analysis, role: Role) -> set[int]:
-    """Waits of a role that do not wait: for the odd phase, on an mbarrier that nobody asks for the
-    even one, or for a phase that it has waited for.  The phase before an mbarrier's first one
-    counts as complete."""
-    parities = {e.index: e.count for e in analysis.events(Kind.ASK)}
-    return _never_even(analysis, role, parities) | _stale(analysis, role)
-
-
-def idle_at_first(analysis: Analysis, role: Role) -> set[int]:
-    """Waits that begin with the odd phase, and tell of a phase too early ever after: for who is to
-    be told that something has come, and not that something may go."""
-    parities = {e.index: first_parity(e) for e in analysis.events(Kind.ASK)}
-    return _never_even(analysis, role, parities) | _stale(analysis, role)
-
-
-def _asked(role: Role) -> list[Event]:
-    return [e for e in role.events() if e.kind is Kind.ASK]
-
-
-def _never_even(analysis: Analysis, role: Role, parities: dict[int, int | None]) -> set[int]:
-    even = [e.place for e in analysis.events(Kind.ASK) if parities[e.index] != 1]
-    if None in even:
-        return set()
-    return {
-        e.index
-        for e in _asked(role)
-        if parities[e.index] == 1 and e.place is not None
-        if not any(e.place.meets(place) for place in even if place is not None)
-    }
-
-
-_MOST_ASKED = 12
-"""mbarriers whose last parity a walk keeps at most."""
-
-
-def _stale(analysis: Analysis, role: Role) -> set[int]:
-    """Waits of a role for a phase that it has waited for on every way there, while nobody waits for
-    the next one."""
-    asked = analysis.events(Kind.ASK)
-    places = {e.place for e in _asked(role) if e.place is not None and e.count is not None}
-    places = {p for p in places if len(_parities(asked, p)) == 1}
-    if not places or len(places) > _MOST_ASKED:
-        return set()
-    fresh: set[int] = set()
-    seen: set[int] = set()
-
-    def step(known: frozenset[Where], event: Event) -> frozenset[Where]:
-        if event.kind is not Kind.DONE or event.place is None or event.place not in places:
-            return known
-        seen.add(event.index)
-        if event.place not in known:
-            fresh.add(event.index)
-        return known | {event.place}
-
-    role.walker.walk(frozenset[Where](), step)
-    return seen - fresh
-
-
-def _parities(asked: list[Event], place: Where) -> set[int | None]:
-    return {e.count for e in asked if e.place is None or e.place.meets(place)}
-
-
-def barriers_by_site(analysis: Analysis) -> set[int]:
-    """Barriers that all warps come to at the same record: there they meet, and nowhere else."""
-    everyone = len(analysis.walkers)
-    met: dict[int | None, list[bool]] = {}
-    sites: dict[int, int | None] = {}
-    for index, found in analysis.sites.items():
-        event = found[0][1]
-        if event.kind in (Kind.BARRIER, Kind.BARRIER_ARRIVE):
-            all_come = len(found) == everyone and event.kind is Kind.BARRIER
-            met.setdefault(event.count, []).append(all_come)
-            sites[index] = event.count
-    return {index for index, number in sites.items() if number is not None and all(met[number])}
-
-
-def cluster_barriers(analysis: Analysis) -> dict[int, int]:
-    """For each arrival and each wait at the cluster's barrier, the wait that it belongs to; nothing
-    where not all warps come to them."""
-    everyone = len(analysis.walkers)
-    met = {
-        index: found
-        for index, found in sorted(analysis.sites.items())
-        if found[0][1].kind in (Kind.BARRIER, Kind.BARRIER_ARRIVE) and found[0][1].count == CLUSTER
-    }
-    if any(len(found) != everyone for found in met.values()):
-        return {}
-    waits = [index for index, found in met.items() if found[0][1].kind is Kind.BARRIER]
-    return {index: next((wait for wait in waits if wait >= index), index) for index in met}

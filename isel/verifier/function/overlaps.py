@@ -8,7 +8,6 @@ from __future__ import annotations
 from intrinsics.findings import Severity
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.extents import Region, regions
-from isel.verifier.function.order import idle_waits
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
 from isel.verifier.rule import VerifierRule
@@ -38,12 +37,12 @@ _Operands = tuple[Region, ...]
 
 def check(report: Report) -> None:
     """Run the rules."""
-    for role in report.analysis.roles:
+    for role, idle in zip(report.analysis.roles, report.analysis.idle_waits, strict=True):
         known = {e.index: tuple(regions(e)) for e in role.events() if e.kind is Kind.MULTIPLY}
         for index, operands in known.items():
             _itself(report, index, operands)
         if report.analysis.block and len(set(known.values())) > 1:
-            _in_flight(report, role, known)
+            _in_flight(report, role, idle, known)
 
 
 def _itself(report: Report, index: int, operands: _Operands) -> None:
@@ -61,9 +60,10 @@ def _meeting(written: _Operands, read: _Operands) -> tuple[Region, Region] | Non
     return None
 
 
-def _in_flight(report: Report, role: Role, known: dict[int, _Operands]) -> None:
-    """Two MMAs of one thread, and nothing between them that waits for the first."""
-    idle = idle_waits(report.analysis, role)
+def _in_flight(report: Report, role: Role, idle: set[int], known: dict[int, _Operands]) -> None:
+    """Two MMAs of one thread, and nothing between them that waits for the first; `idle` are waits
+    that do not wait.
+    """
     first: dict[_Operands, int] = {}
     for index, operands in known.items():
         first.setdefault(operands, index)

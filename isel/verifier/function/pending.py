@@ -19,7 +19,6 @@ from enum import IntEnum
 from functools import partial
 
 from isel.verifier.function.events import Event, Kind, reads_flag, sets_flag
-from isel.verifier.function.order import barriers_by_site, cluster_barriers, idle_waits
 from isel.verifier.function.roles import Analysis, Role
 from isel.verifier.function.values import Where
 from isel.ways import reach
@@ -99,10 +98,10 @@ class Pending:
         self.operation = operation
         self.said: dict[Said, dict[Status, int]] = {}
         self._heard: dict[Said, tuple[Status, int]] = {}
-        self._sites = {index: index for index in barriers_by_site(analysis)}
-        self._sites |= cluster_barriers(analysis)
+        self._sites = analysis.meetings
         self._deaf = [
-            idle_waits(analysis, role) | _before(role, operation) for role in analysis.roles
+            idle | _before(role, operation)
+            for role, idle in zip(analysis.roles, analysis.idle_waits, strict=True)
         ]
         self._grown = True
         while self._grown:
