@@ -147,16 +147,7 @@ def without_peers(module: Module, kernel: MachineFunction, cluster: Size) -> lis
 
 
 def _finding(rule: VerifierRule, kernel: MachineFunction, got: str, expected: str = "") -> Finding:
-    return Finding(
-        rule.id,
-        rule.severity,
-        rule.text,
-        Place(function=kernel.name),
-        got=got,
-        expected=expected or rule.expected,
-        hint=rule.hint,
-        section=f"PTX ISA, {rule.section}",
-    )
+    return rule.finding(Place(function=kernel.name), got=got, expected=expected)
 
 
 def _text(size: Size) -> str:

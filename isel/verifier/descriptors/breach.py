@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from intrinsics.findings import Finding, Severity
+from intrinsics.findings import NOWHERE, Finding, Severity
 from intrinsics.mir import MachineInstr
 from isel.verifier.rule import VerifierRule
 
@@ -26,15 +26,14 @@ class Breach:
 
     def finding(self, mi: MachineInstr, subject: str) -> Finding:
         """The finding about operand `subject` of a record; its place is left to the caller."""
-        rule = self.rule
-        return Finding(
-            rule.id.format(op=mi.row.head),
-            self.severity or rule.severity,
-            self.text or rule.text.format(op=mi.row.head, name=subject),
-            op=mi.row.spell(mi.facts()),
+        return self.rule.finding(
+            NOWHERE,
+            mi,
             got=self.got,
-            expected=self.expected or rule.expected,
-            hint=self.hint or rule.hint,
-            section=f"PTX ISA, {self.section or rule.section or mi.row.section}",
+            text=self.text,
+            expected=self.expected,
+            hint=self.hint,
+            section=self.section,
+            severity=self.severity,
             subject=subject,
         )

@@ -49,16 +49,9 @@ class Report:
         severity = severity or rule.severity
         if rule.misses and severity is Severity.ERROR and self.analysis.graph.has_opaque:
             severity = Severity.REVIEW
-        self.findings[name, index] = Finding(
-            name,
-            severity,
-            rule.text.format(op=mi.row.head),
-            place_of(self.module.locations[mi.loc], self.analysis.function.name),
-            op=mi.row.spell(mi.facts()),
-            got=got,
-            expected=expected or rule.expected,
-            hint=hint or rule.hint,
-            section=f"PTX ISA, {rule.section or mi.row.section}",
+        place = place_of(self.module.locations[mi.loc], self.analysis.function.name)
+        self.findings[name, index] = rule.finding(
+            place, mi, got=got, expected=expected, hint=hint, severity=severity
         )
 
     def record(self, index: int) -> MachineInstr:
