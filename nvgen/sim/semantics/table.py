@@ -20,6 +20,7 @@ from nvgen.sim.semantics import (
     scalar,
     sync,
     tcgen05,
+    tensor_registers,
     tma,
     warp,
 )
@@ -30,7 +31,7 @@ def makers() -> dict[str, Maker]:
     found: dict[str, Maker] = {}
     chapters = (
         *(control, scalar, integers, floats, float_conversions, memory, atomic, caches),
-        *(sync, warp, mbarrier, tma, tcgen05, mma),
+        *(sync, warp, mbarrier, tma, tcgen05, tensor_registers, mma),
     )
     for chapter in chapters:
         found.update(chapter.SEMANTICS)
