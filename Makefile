@@ -30,10 +30,11 @@ unit: $(READY) ## the tests, on all cores
 gpu-test: $(READY) ## the tests that also run on a GPU, on the GPU that is here
 	$(BIN)/python -m pytest -n auto -m "gpu or nvgen_kernel_test" --device cuda -rs
 
-bench: $(READY) ## speed and machine code: ratios of nvgen's to LLVM's, in one run
+bench: $(READY) ## speed of compiler, checker and simulator, and machine code: ratios in one run
 	$(BIN)/python tests/benchmarks/compile_speed.py
 	$(BIN)/python tests/benchmarks/machine_code.py
 	$(BIN)/python tests/benchmarks/ptx_check.py
+	$(BIN)/python tests/benchmarks/simulator_speed.py
 
 docs: $(READY) ## write intrinsics/reference anew from the rows and rules
 	$(BIN)/python -m isel.reference
