@@ -11,12 +11,11 @@ from functools import partial
 
 from intrinsics.findings import Severity
 from intrinsics.tensor_address import COLUMNS
-from isel.verifier.function.allocation import Slot, slot_of
+from isel.verifier.function.allocation import Slot, freed_by_others, slot_of
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.order import before_all
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
-from isel.verifier.function.values import Loaded
 from isel.verifier.rule import VerifierRule
 
 _ALLOC = "tcgen05.alloc"
@@ -81,7 +80,7 @@ def check(report: Report) -> None:
 
 def _walk(report: Report, role: Role, meetings: set[int]) -> dict[int, dict[Slot, int]]:
     """Judge the allocations of one warp; what it holds at least at each meeting of all warps."""
-    others = _freed_by_others(report, role)
+    others = freed_by_others(report, role)
     held: dict[int, frozenset[tuple[Slot, int]]] = {}
 
     def step(state: _Held, event: Event) -> _Held:
@@ -121,16 +120,6 @@ def _grows(report: Report, event: Event, columns: int, earlier: int) -> None:
         event.index,
         got=f"{event.count} columns, after {columns} by {report.line(earlier)}",
     )
-
-
-def _freed_by_others(report: Report, role: Role) -> set[Slot]:
-    return {
-        e.place.base
-        for other in report.analysis.roles
-        if other is not role
-        for e in other.events()
-        if e.kind is Kind.DEALLOC and e.place is not None and isinstance(e.place.base, Loaded)
-    }
 
 
 def _together(report: Report, held: dict[int, dict[Slot, int]]) -> None:

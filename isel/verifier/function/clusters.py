@@ -16,7 +16,6 @@ from intrinsics.modifiers import Aligned, CtaGroup, Space
 from isel.verifier.function.convergence import ALIGNED
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.order import Order
-from isel.verifier.function.paths import Point, Walk
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
 from isel.verifier.function.values import Where
@@ -242,12 +241,7 @@ def _in_turn(report: Report, role: Role) -> None:
     for point, arrived in walk.at_exit():
         if arrived and arrived not in last:
             last.add(arrived)
-            report.add(NO_WAIT, arrived - 1, got=f"{role}: {_way(walk, point)}")
-
-
-def _way(walk: Walk[int], point: Point[int]) -> str:
-    way = walk.way(point)
-    return "a way through " + " → ".join(way if len(way) <= 6 else [*way[:2], "…", *way[-3:]])
+            report.add(NO_WAIT, arrived - 1, got=f"{role}: {walk.way(point)}")
 
 
 def _part_of_a_warp(report: Report) -> None:
@@ -433,7 +427,7 @@ class _Watch:
         walk = role.walker.walk(_OUTSIDE, self._step)
         ends = dict[int, str]()
         for point, state in walk.at_exit():
-            ends.setdefault(state, _way(walk, point))
+            ends.setdefault(state, walk.way(point))
         if _INSIDE in ends:
             return f"{role}: {ends[_INSIDE]}"
         return "" if _SAFE in ends else f"{role}: no cluster barrier at all"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from isel.verifier.function.allocation import Slot, slot_of
+from isel.verifier.function.allocation import Slot, freed_by_others, slot_of
 from isel.verifier.function.events import TENSOR_USES, Event, Kind, tensor_operands
 from isel.verifier.function.paths import Walk
 from isel.verifier.function.report import Report
@@ -194,28 +194,12 @@ def _check_use(report: Report, life: _Life, event: Event, own: set[Slot | None])
 
 
 def _check_end(report: Report, role: Role, walk: Walk[_Life]) -> None:
-    elsewhere = _freed_by_others(report, role)
+    elsewhere = freed_by_others(report, role)
     for point, life in walk.at_exit():
         for slot, _, index in life.live:
             if life.unclear or slot in elsewhere:
                 continue
-            report.add(
-                NEVER_FREED, index, got="a way through " + " → ".join(_short(walk.way(point)))
-            )
-
-
-def _freed_by_others(report: Report, role: Role) -> set[Slot]:
-    return {
-        e.place.base
-        for other in report.analysis.roles
-        if other is not role
-        for e in other.events()
-        if e.kind is Kind.DEALLOC and e.place is not None and isinstance(e.place.base, Loaded)
-    }
-
-
-def _short(way: list[str]) -> list[str]:
-    return way if len(way) <= 6 else [*way[:2], "…", *way[-3:]]
+            report.add(NEVER_FREED, index, got=walk.way(point))
 
 
 def after_relinquish(report: Report, event: Event, got: str) -> None:

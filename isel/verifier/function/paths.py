@@ -411,8 +411,8 @@ class Walk(Generic[S]):
         """The points behind the end, and their states."""
         return ((point, point[2]) for point in self.came_from if point[0] == EXIT)
 
-    def way(self, point: tuple[int, Thread, S]) -> list[str]:
-        """The names of the blocks on a way to a point."""
+    def way(self, point: tuple[int, Thread, S]) -> str:
+        """A way to a point in words: the names of its blocks, the middle of a long one left out."""
         names: list[str] = []
         walking: tuple[int, Thread, S] | None = point
         while walking is not None:
@@ -421,4 +421,5 @@ class Walk(Generic[S]):
                 if not names or names[-1] != name:
                     names.append(name)
             walking = self.came_from[walking]
-        return names[::-1]
+        shown = names[::-1] if len(names) <= 6 else [*names[:-3:-1], "…", *names[2::-1]]
+        return "a way through " + " → ".join(shown)
