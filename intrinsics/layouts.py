@@ -1,9 +1,11 @@
 """Where matrix elements lie: swizzled shared memory, and the lanes of tensor memory.
 
-Layer: intrinsics (numpy).  PTX ISA, Canonical Layouts, Shared Memory Layout and Swizzling (Table
-53), Data Path Layout Organization, Matrix Fragments.  The manual draws the data-path layouts and
-the fragments; the lanes of layouts D and F agree with CuTe's tensor-memory fragments for M = 128
-and M = 64, and the fragments with its traits of tensor-memory copies.
+Layer: intrinsics (numpy).  A matrix in shared memory is made of *pieces*, 16 bytes along K
+(K-major) or along M or N (MN-major), which no layout splits.  PTX ISA, Canonical Layouts; Strides;
+Shared Memory Layout and Swizzling (Table 53); Data Path Layout Organization; Matrix Fragments.  The
+canonical layouts are CuTe's too (CUTLASS, `mma_traits_sm100.hpp`); the one with 32-byte atoms,
+which the manual only draws, is taken from there.  The fragments agree with CuTe's traits of
+tensor-memory copies.
 """
 
 from __future__ import annotations
@@ -15,49 +17,91 @@ from numpy.typing import NDArray
 
 from intrinsics.element import Major
 from intrinsics.modifiers import LdStShape
+from intrinsics.packing import PIECE
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
+from intrinsics.swizzling import Addresses, swizzle
 
-Addresses = NDArray[np.int64]
+_CORE_ROWS = 8
+"""Rows of a swizzle atom, and of a core matrix without swizzling."""
 
-_XOR = {Swizzle.NONE: 0, Swizzle.B32: 0x10, Swizzle.B64: 0x30, Swizzle.B128: 0x70}
+_ATOM32_ROWS = 4
+"""The same with 32-byte atoms."""
 
 
-def swizzle(addresses: Addresses, mode: Swizzle) -> Addresses:
-    """The addresses where bytes really lie: bits 4.. are XORed with bits 7.. of the address.
+def piece_addresses(
+    descriptor: SharedMemoryDescriptor, rows: int, k: int, per_piece: int, major: Major
+) -> Addresses:
+    """The byte address of each 16-byte piece of a rows x k matrix.
 
-    Raises: NotImplementedError for 128-byte swizzling with 32-byte atoms.
+    `per_piece` is elements a piece; the shape is (rows, k / per_piece) for K-major, and
+    (rows / per_piece, k) for MN-major, where pieces run along the rows; a last piece may be filled
+    in part.  In bytes: a K-major swizzled matrix has rows of the swizzle span, 8 of them in a
+    group, groups SBO apart; an MN-major one has the same with rows and k exchanged, its spans LBO
+    apart (and 4 in a group with 32-byte atoms); without swizzling pieces take the place of spans.
+
+    With an absolute leading dimension (K of 48 bytes, sm_103) the pieces of a row that would lie
+    beyond its 128 bytes lie at the beginning of a second buffer, whose address LBO is.  This is the
+    manual's text and how CUTLASS uses it (`sm103_blockscaled_mma_warpspecialized.hpp`).
+
+    Raises: NotImplementedError for K-major with 32-byte atoms, which has no documented layout;
+    ValueError for an absolute leading dimension in another layout than K-major, 128-byte swizzling
+    and no base offset.
     """
-    mask = _XOR.get(mode)
-    if mask is None:
-        raise NotImplementedError("128-byte swizzling with 32-byte atoms")
-    return addresses ^ (addresses >> 3 & mask)
+    if major is Major.K:
+        pieces = np.arange(-(-k // per_piece), dtype=np.int64)[None, :]
+        return _k_major(descriptor, np.arange(rows, dtype=np.int64)[:, None], pieces)
+    pieces = np.arange(-(-rows // per_piece), dtype=np.int64)[:, None]
+    return _mn_major(descriptor, pieces, np.arange(k, dtype=np.int64)[None, :])
 
 
 def matrix_addresses(
     descriptor: SharedMemoryDescriptor, rows: int, k: int, size: int, major: Major
 ) -> Addresses:
-    """Byte addresses of the elements of a rows × k matrix, as an array of that shape.
+    """Byte addresses of the elements of a rows x k matrix, as an array of that shape.
 
-    `size` is bytes an element.  The canonical layouts of the manual, in bytes: a K-major swizzled
-    matrix has rows of the swizzle span, 8 of them in a group, groups SBO apart; an MN-major one has
-    the same with rows and k exchanged, its spans LBO apart; without swizzling 16-byte pieces take
-    the place of spans.
+    `size` is bytes an element; see `piece_addresses`, also for what is raised.
     """
-    row = np.arange(rows, dtype=np.int64)[:, None]
-    column = np.arange(k, dtype=np.int64)[None, :]
-    span, swizzled = descriptor.swizzle.span, descriptor.swizzle is not Swizzle.NONE
-    if major is Major.K:
-        along, across = column * size, row
-        far = 0 if swizzled else descriptor.lbo
-        near_step, group_step = span, descriptor.sbo
-    else:
-        along, across = row * size, column
-        far = descriptor.lbo if swizzled else descriptor.sbo
-        near_step, group_step = span, descriptor.sbo if swizzled else descriptor.lbo
-    in_one_span = major is Major.K and swizzled  # a whole row
-    within = along if in_one_span else along % span + along // span * far
-    offset = within + across % 8 * near_step + across // 8 * group_step
-    return swizzle(descriptor.address + offset, descriptor.swizzle)
+    per_piece = PIECE // size
+    pieces = piece_addresses(descriptor, rows, k, per_piece, major)
+    axis, length = (1, k) if major is Major.K else (0, rows)
+    index = np.arange(length, dtype=np.int64)
+    within = index % per_piece * size
+    starts = np.take(pieces, index // per_piece, axis=axis)
+    return starts + (within[None, :] if axis else within[:, None])
+
+
+def _k_major(d: SharedMemoryDescriptor, row: Addresses, piece: Addresses) -> Addresses:
+    if d.swizzle is Swizzle.B128_ATOM32:
+        raise NotImplementedError(f"a K-major matrix with {d.swizzle.words}")
+    if d.absolute_lbo:
+        return _two_buffers(d, row, piece)
+    along = piece * (d.lbo if d.swizzle is Swizzle.NONE else PIECE)
+    offset = along + row % _CORE_ROWS * d.swizzle.span + row // _CORE_ROWS * d.sbo
+    return swizzle(d.address + offset, d.swizzle, d.base_offset)
+
+
+def _mn_major(d: SharedMemoryDescriptor, piece: Addresses, column: Addresses) -> Addresses:
+    if d.absolute_lbo:
+        raise ValueError("an absolute leading dimension of an MN-major matrix")
+    plain = d.swizzle is Swizzle.NONE
+    group = _ATOM32_ROWS if d.swizzle is Swizzle.B128_ATOM32 else _CORE_ROWS
+    far, group_step = (d.sbo, d.lbo) if plain else (d.lbo, d.sbo)
+    span, within = np.divmod(piece * PIECE, d.swizzle.span)
+    offset = within + span * far + column % group * d.swizzle.span + column // group * group_step
+    return swizzle(d.address + offset, d.swizzle, d.base_offset)
+
+
+def _two_buffers(d: SharedMemoryDescriptor, row: Addresses, piece: Addresses) -> Addresses:
+    if d.swizzle is not Swizzle.B128 or d.base_offset:
+        raise ValueError(
+            "an absolute leading dimension with another layout than 128-byte swizzling and base "
+            f"offset 0: {d.swizzle.words}, base offset {d.base_offset}"
+        )
+    line = d.swizzle.span
+    along = d.address % line + piece * PIECE
+    start = np.where(along < line, d.address - d.address % line, d.lbo - d.lbo % line)
+    offset = along % line + row % _CORE_ROWS * line + row // _CORE_ROWS * d.sbo
+    return swizzle(start + offset, d.swizzle)
 
 
 def accumulator_lanes(m: int, lane: int = 0) -> NDArray[np.int64]:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from intrinsics.element import Major
-from intrinsics.layouts import accumulator_lanes, matrix_addresses, swizzle
+from intrinsics.layouts import accumulator_lanes, matrix_addresses
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
+from intrinsics.swizzling import swizzle
 
 # The modes with 16-byte atoms: how many 16-byte pieces stand in a row of the atom.
 PIECES = {Swizzle.NONE: 1, Swizzle.B32: 2, Swizzle.B64: 4, Swizzle.B128: 8}
@@ -108,9 +109,10 @@ def test_the_first_rows_of_128_byte_swizzling():
     assert table.tolist() == [[p ^ r for p in range(8)] for r in range(8)]
 
 
-def test_a_mode_that_is_not_there_yet_says_so():
+def test_32_byte_atoms_along_k_have_no_documented_layout():
+    descriptor = SharedMemoryDescriptor(0, swizzle=Swizzle.B128_ATOM32)
     with pytest.raises(NotImplementedError, match="32-byte atoms"):
-        swizzle(np.zeros(1, dtype=np.int64), Swizzle.B128_ATOM32)
+        matrix_addresses(descriptor, 8, 8, 4, Major.K)
 
 
 def test_the_lanes_of_an_accumulator_of_128_rows():

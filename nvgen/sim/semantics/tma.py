@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.layouts import swizzle
 from intrinsics.mir import Imm, MachineInstr, Mem
 from intrinsics.modifiers import Dim, ScalarType, Space
+from intrinsics.swizzling import swizzle
 from nvgen.sim.compile import Compiler, Maker
 from nvgen.sim.engine import AsyncOp, BulkGroups
 from nvgen.sim.faults import fault, not_simulated
