@@ -76,7 +76,6 @@ CP = Row(
         Llvm("tcgen05.cp.{place}{format}.{cta_group}", "p6:taddr, i64:s_desc",
              holes={**CG, "place": _PLACES, "format": {"": {}, **_FORMATS}}),
     ),
-    simulated=False,
 )
 
 SHIFT = Row(
@@ -88,7 +87,6 @@ SHIFT = Row(
     needs_text="tcgen05.shift supported only on arch-conditional variants from SM100 onwards.",
     effects=Effects(_ASYNC, completion=Completion.COMMIT),
     llvm=(Llvm("tcgen05.shift.down.{cta_group}", "p6:taddr", holes=CG),),
-    simulated=False,
 )
 # fmt: on
 

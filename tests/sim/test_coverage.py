@@ -37,8 +37,6 @@ ROWS = {row.id: row for row in catalog.rows()}
 
 _PAIR = "clusters of more than one CTA are not simulated"
 NOT_SIMULATED = {
-    "tcgen05.cp": "copies from shared to tensor memory: decompression, multicast to warps",
-    "tcgen05.shift": "rows of tensor memory moved down",
     "tcgen05.ld.red": "what is loaded reduced to one number",
     "tcgen05.ld.spcompress": "two of four numbers kept: which on a tie, and where they go",
     "tcgen05.ld.red.spcompress": "two of four numbers kept: which on a tie, and where they go",

@@ -29,6 +29,7 @@ from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.machine import Cta, Fragment, Outcome, Step
 from nvgen.sim.memory import Access, Proxy, gather
 from nvgen.sim.semantics.tcgen05 import one_cta
+from nvgen.sim.semantics.tensor_order import TensorOp, earlier
 
 _SIMULATED = (MmaKind.F16, MmaKind.TF32, MmaKind.F8F6F4, MmaKind.I8)
 _SECTION = "tcgen05.mma"
@@ -76,6 +77,7 @@ def mma(c: Compiler, mi: MachineInstr) -> Step:
             and op.effect.d == operation.d
             and (op.effect.idesc.m, op.effect.idesc.n) == (operation.idesc.m, operation.idesc.n)
         )
+        before += earlier(engine, TensorOp.MMA, (cta,))
         thread = (cta.number, warp.number, lane)
         engine.issue(AsyncOp("tcgen05.mma", thread, "mma", operation, place, before))
         return None

@@ -20,6 +20,7 @@ from nvgen.sim.semantics import (
     scalar,
     sync,
     tcgen05,
+    tcgen05_copy,
     tensor_registers,
     tma,
     warp,
@@ -31,7 +32,7 @@ def makers() -> dict[str, Maker]:
     found: dict[str, Maker] = {}
     chapters = (
         *(control, scalar, integers, floats, float_conversions, memory, atomic, caches),
-        *(sync, warp, mbarrier, tma, tcgen05, tensor_registers, mma),
+        *(sync, warp, mbarrier, tma, tcgen05, tensor_registers, tcgen05_copy, mma),
     )
     for chapter in chapters:
         found.update(chapter.SEMANTICS)

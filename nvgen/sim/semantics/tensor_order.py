@@ -1,0 +1,47 @@
+"""Which asynchronous operations of tensor memory the machine keeps in the order of their issue.
+
+Layer: nvgen.sim.semantics.  Input: the operations under way; output: those that the next one must
+come after.  PTX ISA, Pipelined tcgen05 Instructions: multiplies follow copies and shifts, shifts
+follow multiplies, a copy of .4x256b follows shifts, all of one .cta_group; no other pair is kept in
+order (two multiplies of one accumulator and shape are, which is `mma`'s to say).
+
+The pairs hold within a thread, and between threads that have met with the fences of tcgen05.  Here
+they hold for all threads of the CTAs concerned, met or not: what they owe each other is for a check
+of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+from nvgen.sim.engine import AsyncOp, Engine
+from nvgen.sim.machine import Cta
+
+
+class TensorOp(Enum):
+    """Operations that pipelines are made of; the value is the beginning of their names."""
+
+    MMA = "tcgen05.mma"
+    COPY = "tcgen05.cp"
+    COPY_4X256B = "tcgen05.cp.4x256b"
+    SHIFT = "tcgen05.shift"
+
+
+_FOLLOWS = {
+    TensorOp.MMA: (TensorOp.COPY, TensorOp.SHIFT),
+    TensorOp.COPY: (),
+    TensorOp.COPY_4X256B: (TensorOp.SHIFT,),
+    TensorOp.SHIFT: (TensorOp.MMA,),
+}
+
+
+def earlier(engine: Engine, op: TensorOp, ctas: Iterable[Cta]) -> tuple[AsyncOp, ...]:
+    """The operations under way, issued by threads of `ctas`, that `op` is pipelined after."""
+    numbers = {cta.number for cta in ctas}
+    names = tuple(before.value for before in _FOLLOWS[op])
+    return tuple(
+        other
+        for other in engine.pending
+        if other.thread[0] in numbers and names and other.name.startswith(names)
+    )
