@@ -60,26 +60,39 @@ MEET = """
 """All threads meet, and what they did to tensor memory is behind them."""
 
 
-def await_commit(label: str, parity: int = 0) -> str:
-    """Wait for a phase of `done`."""
+def commit(barrier: str = "done") -> str:
+    """Arrive on a barrier once the thread's operations are complete."""
+    return (
+        f"\n    tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [{barrier}];"
+    )
+
+
+def await_phase(barrier: str) -> str:
+    """Wait for a barrier's first phase."""
     return f"""
-{label}:
-    mbarrier.try_wait.parity.shared::cta.b64 %p3, [done], {parity};
-    @!%p3 bra {label};
+wait_{barrier}:
+    mbarrier.try_wait.parity.shared::cta.b64 %p3, [{barrier}], 0;
+    @!%p3 bra wait_{barrier};
     tcgen05.fence::after_thread_sync;"""
 
 
-COMMIT = "\n    tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [done];"
+COMMIT = commit()
 
 
-def scene(leader: str, *, everybody: str = "", commits: int = 1) -> str:
+def scene(leader: str, *, relay: str = "", everybody: str = "") -> str:
     """The statements of a scene.
 
-    Thread 0 executes `leader`, which commits to `done` (arrivals a phase: `commits`); all wait for
-    its first phase, and execute `everybody`.  %r9 is the address of the columns, %r10 that of the
-    warp's own lanes.  An empty `leader` has no commit and no wait.
+    Thread 0 executes `leader`; when it has met the others, thread 64 executes `relay`.  One of them
+    commits to `done`, and all wait for that, unless there is neither.  Then all threads execute
+    `everybody`.  %r9 is the address of the columns, %r10 that of the warp's own lanes.
     """
-    waited = await_commit("finished") if leader else ""
+    waited = await_phase("done") if leader or relay else ""
+    if relay:
+        relay = f"""{MEET}
+    setp.ne.u32 %p7, %tx, 64;
+    @%p7 bra relayed;
+{relay}
+relayed:"""
     return f"""
     setp.ge.u32 %p9, %tx, 32;
     @%p9 bra allocated;
@@ -87,7 +100,8 @@ def scene(leader: str, *, everybody: str = "", commits: int = 1) -> str:
 allocated:
     setp.ne.u32 %p8, %tx, 0;
     @%p8 bra initialised;
-    mbarrier.init.shared::cta.b64 [done], {commits};
+    mbarrier.init.shared::cta.b64 [done], 1;
+    mbarrier.init.shared::cta.b64 [step], 1;
 initialised:
     mov.u32 %r1, image;
     shl.b32 %r2, %tx, 2;
@@ -114,6 +128,7 @@ fill:
     @%p8 bra led;
 {leader}
 led:
+{relay}
 {waited}
 {everybody}
 {_cells(store=True)}
@@ -127,6 +142,7 @@ def variables(size: int) -> str:
     """What a scene with an image of `size` bytes declares."""
     return f""".shared .align 4 .b32 slot;
 .shared .align 8 .b64 done;
+.shared .align 8 .b64 step;
 .shared .align 1024 .b8 image[{size}];"""
 
 
