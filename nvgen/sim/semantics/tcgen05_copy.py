@@ -17,6 +17,9 @@ FlashMLA (swizzled rows, 16 bytes at a time) and Triton pass:
 
 Public kernels give columns that are multiples of 4; others are refused.
 
+A copy that decompresses reads 16 narrow elements in the first 8 or 12 bytes of each 16, and writes
+a byte for each (`intrinsics.packing.decompress`); what lies in the padding does not count.
+
 A shift moves 32 bytes (8 columns) of 32 lanes: lane i gets what lane i + 1 had, and the last lane
 keeps what it has.  The manual says "down by one row, except the last" and not which way that is;
 the direction is inferred from CuTe, where .4x256b refreshes the last lane of each 32, and has not
@@ -31,9 +34,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.element import Major
-from intrinsics.layouts import matrix_addresses
+from intrinsics.layouts import piece_addresses
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CopyFormat, CopyMulticast, CopyShape, ScalarType
+from intrinsics.packing import PIECE, decompress
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.smem_desc import problems as descriptor_problems
 from intrinsics.tensor_address import TensorAddress
@@ -45,7 +49,6 @@ from nvgen.sim.memory import Access, Proxy, gather
 from nvgen.sim.semantics.tcgen05 import one_cta
 from nvgen.sim.semantics.tensor_order import TensorOp, earlier
 
-_PIECE = 16
 _ROWS = {
     CopyShape.S128X256B: 128,
     CopyShape.S4X256B: 4,
@@ -53,6 +56,7 @@ _ROWS = {
     CopyShape.S64X128B: 64,
     CopyShape.S32X128B: 32,
 }
+_USED = {CopyFormat.B8X16: 16, CopyFormat.B6X16_P32: 12, CopyFormat.B4X16_P64: 8}
 _WIDE = (CopyShape.S128X256B, CopyShape.S4X256B)
 _COLUMN_GRAIN = 4
 _SHIFTED_COLUMNS = 8
@@ -88,22 +92,24 @@ class CopyForm:
 
     @classmethod
     def of(cls, mi: MachineInstr) -> CopyForm:
-        """The form of a record.
-
-        Raises: NotSimulatedError.
-        """
+        """The form of a record."""
         facts = mi.form.facts
         shape, multicast, source = facts["shape"], facts["multicast"], facts["src_fmt"]
         assert isinstance(shape, CopyShape)
         assert multicast is None or isinstance(multicast, CopyMulticast)
-        if facts["dst_fmt"] is not None or source is not None:
-            raise not_simulated("tcgen05.cp that decompresses")
-        return cls(shape, destination_lanes(shape, multicast), None)
+        assert source is None or isinstance(source, CopyFormat)
+        assert (source is None) == (facts["dst_fmt"] is None)
+        return cls(shape, destination_lanes(shape, multicast), source)
 
     @property
     def pieces(self) -> int:
         """Pieces of 16 bytes in a row."""
         return 2 if self.shape in _WIDE else 1
+
+    @property
+    def used(self) -> int:
+        """Bytes of a piece that are read; the others are padding."""
+        return PIECE if self.source is None else _USED[self.source]
 
     @property
     def order(self) -> TensorOp:
@@ -153,10 +159,10 @@ def _descriptor(word: int, pieces: int) -> SharedMemoryDescriptor:
             expected="one without 32-byte atoms",
             section="Shared Memory Layout and Swizzling (Table 53)",
         )
-    if found.absolute_lbo or found.base_offset:
-        raise not_simulated(f"descriptor of tcgen05.cp: {found}")
+    if found.absolute_lbo:
+        raise not_simulated("tcgen05.cp with an absolute leading dimension")
     span = found.swizzle.span
-    if found.swizzle is not Swizzle.NONE and found.address % span + pieces * _PIECE > span:
+    if found.swizzle is not Swizzle.NONE and found.address % span + pieces * PIECE > span:
         raise not_simulated("tcgen05.cp of rows that leave the span of their swizzling")
     return found
 
@@ -209,19 +215,21 @@ class Copy:
     def _rows(self, cta: Cta) -> NDArray[np.uint32]:
         """The rows that a CTA's shared memory holds, as 32-bit words: (rows, 4 or 8)."""
         rows, pieces = self.form.lanes.shape[1], self.form.pieces
-        addresses = matrix_addresses(self.descriptor, rows, pieces, _PIECE, Major.K)
+        addresses = piece_addresses(self.descriptor, rows, pieces, 1, Major.K)
         region = cta.shared
         offsets = cta.machine.memory.access(
             region,
             addresses + region.base,
-            _PIECE,
+            self.form.used,
             Access.READ,
             Proxy.ASYNC,
             "tcgen05.cp",
-            align=_PIECE,
+            align=PIECE,
         )
-        found = np.ascontiguousarray(gather(region, offsets, _PIECE))
-        return found.view(np.uint32).reshape(rows, 4 * pieces)
+        found = gather(region, offsets, PIECE)
+        if self.form.source is not None:
+            found = decompress(found, self.form.source)
+        return np.ascontiguousarray(found).view(np.uint32).reshape(rows, 4 * pieces)
 
 
 # ---- shift -----------------------------------------------------------------------------------
