@@ -1,4 +1,4 @@
-"""The command line: `nvgen compile`, `check`, `run`, `trace`, `targets`, `explain`.
+"""The command line: `nvgen compile`, `check`, `run`, `trace`, `targets`, `explain`, `draw`.
 
 Layer: nvgen.  This file knows the options; the commands live in `nvgen.commands` and are imported
 when they are asked for.  Exit status: 0 ok, 1 something is wrong with the program, 2 bad usage or
@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from intrinsics.findings import InputError, NvgenError, input_error
 from isel.verifier.levels import LEVELS
 from nvgen import __version__
+from nvgen.commands.draw_options import add_options as add_draw_options
 
 OK, WRONG, USAGE, INTERNAL, PIPE_CLOSED, INTERRUPTED = 0, 1, 2, 70, 141, 130
 
@@ -130,6 +131,7 @@ def _parser() -> argparse.ArgumentParser:
     _trace(commands.add_parser("trace", help="tell the story of one multiply, stage by stage"))
     _targets(commands.add_parser("targets", help="list the targets"))
     _explain(commands.add_parser("explain", help="say what a descriptor or control word means"))
+    add_draw_options(commands.add_parser("draw", help="draw a layout: SVG, text or JSON"))
     return parser
 
 

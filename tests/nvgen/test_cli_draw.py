@@ -1,0 +1,291 @@
+"""`nvgen draw`: what the cells say against formulas written from the manual (tests/sim/layouts)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.nvgen.conftest import Nvgen
+from tests.sim import layouts
+
+SVG = "{http://www.w3.org/2000/svg}"
+ATOMS = {"none": 0, "32": 32, "64": 64, "128": 128}
+TYPES = {"f16": 2, "bf16": 2, "tf32": 4, "e4m3": 1, "s8": 1}
+
+
+def titles(svg: str) -> list[str]:
+    """What the cells of a picture say; every one has a rectangle."""
+    root = ElementTree.fromstring(svg)
+    assert root.tag == f"{SVG}svg"
+    assert len(svg.encode()) < 1_000_000
+    groups = root.findall(f"{SVG}g")
+    assert all(group.find(f"{SVG}rect") is not None for group in groups)
+    return [group.findtext(f"{SVG}title") or "" for group in groups]
+
+
+def drawn(nvgen: Nvgen, *arguments: str) -> list[str]:
+    """The cells of a picture, each once."""
+    found = nvgen("draw", *arguments, "--format", "svg")
+    assert (found.status, found.err) == (0, ""), found.err
+    names = titles(found.out)
+    assert names
+    assert max(Counter(names).values()) == 1
+    return names
+
+
+# ---- shared memory ---------------------------------------------------------------------------
+
+
+def banks(address: int, size: int) -> str:
+    first, last = address // 4 % 32, (address + size - 1) // 4 % 32
+    return f"bank {first}" if first == last else f"banks {first} to {last}"
+
+
+def where(address: int, size: int) -> str:
+    last = address + size - 1
+    what = f"byte {address:#x}" if size == 1 else f"bytes {address:#x} to {last:#x}"
+    return f"{what}, {banks(address, size)}"
+
+
+@pytest.mark.parametrize("mode", ATOMS)
+@pytest.mark.parametrize("type_", TYPES)
+def test_a_k_major_matrix(nvgen: Nvgen, mode: str, type_: str) -> None:
+    size, span = TYPES[type_], ATOMS[mode]
+    width, rows, address = (span or 64) // size, 24, 0x2000
+    lbo, sbo = 0x800, 0x1000 if span else 0x180
+    found = drawn(
+        nvgen, "smem", "--type", type_, "--swizzle", mode, "--rows", str(rows), "--k", str(width),
+        "--lbo", str(lbo), "--sbo", hex(sbo), "--address", hex(address), "--cells", "elements",
+    )  # fmt: skip
+    expected = set()
+    for row in range(rows):
+        for k in range(width):
+            at = address + layouts.k_major(row, k * size, span=span, lbo=lbo, sbo=sbo)
+            expected.add(f"({row}, {k}): {where(layouts.swizzled(at, span), size)}")
+    assert set(found) == expected
+
+
+@pytest.mark.parametrize("mode", ATOMS)
+@pytest.mark.parametrize("type_", TYPES)
+def test_an_mn_major_matrix(nvgen: Nvgen, mode: str, type_: str) -> None:
+    size, span = TYPES[type_], ATOMS[mode]
+    rows, width = 2 * (span or 16) // size, 16
+    lbo, sbo = 0x1800, 0x3000
+    found = drawn(
+        nvgen, "smem", "--type", type_, "--swizzle", mode, "--rows", str(rows), "--k", str(width),
+        "--lbo", str(lbo), "--sbo", hex(sbo), "--cells", "elements", "--major", "MN",
+    )  # fmt: skip
+    expected = set()
+    for row in range(rows):
+        for k in range(width):
+            at = layouts.mn_major(row, k, size, span=span, lbo=lbo, sbo=sbo)
+            expected.add(f"({row}, {k}): {where(layouts.swizzled(at, span), size)}")
+    assert set(found) == expected
+
+
+def test_pieces_hold_their_elements(nvgen: Nvgen) -> None:
+    """Swizzle<3, 4, 3>: in row r of 128 bytes the 16-byte pieces are exchanged by XOR with r."""
+    found = drawn(nvgen, "smem", "--rows", "16")
+    assert set(found) == {
+        f"({row}, {8 * piece}) to ({row}, {8 * piece + 7}): "
+        + where(row * 128 + (piece ^ row % 8) * 16, 16)
+        for row in range(16)
+        for piece in range(8)
+    }
+
+
+def test_pieces_of_an_mn_major_matrix_run_along_its_rows(nvgen: Nvgen) -> None:
+    found = drawn(nvgen, "smem", "--rows", "64", "--k", "8", "--major", "MN")
+    assert f"(8, 1) to (15, 1): {where(0x80, 16)}" in found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "filled", "elements"),
+    [(("e2m1",), 8, 16), (("e3m2",), 12, 16), (("e2m1", "--kind", "mxf4"), 16, 32)],
+)
+def test_narrow_elements(
+    nvgen: Nvgen, arguments: tuple[str, ...], filled: int, elements: int
+) -> None:
+    """PTX ISA, Packing formats: 16 elements padded to 16 bytes; the 4-bit kinds pad nothing."""
+    found = drawn(nvgen, "smem", "--rows", "8", "--swizzle", "32", "--type", *arguments)
+    assert f"(0, 0) to (0, {elements - 1}): {where(0, filled)}" in found
+    assert f"(0, {elements}) to (0, {2 * elements - 1}): {where(16, filled)}" in found
+    text = nvgen("draw", "smem", "--rows", "8", "--type", *arguments).out
+    assert ("padding" in text) == (filled < 16)
+
+
+def test_a_descriptor_says_all(nvgen: Nvgen) -> None:
+    """PTX ISA, Table 40: 0x2000 >> 4, 64-byte swizzling 4, stride 1024 >> 4."""
+    word = 0x2000 >> 4 | 1 << 16 | 1024 >> 4 << 32 | 1 << 46 | 4 << 61
+    given = drawn(nvgen, "smem", "--descriptor", hex(word))
+    assert given == drawn(nvgen, "smem", "--swizzle", "64", "--sbo", "1024", "--address", "0x2000")
+
+
+def test_offsets_that_are_too_small_are_told(nvgen: Nvgen) -> None:
+    told = nvgen("draw", "smem", "--rows", "16", "--sbo", "512").out
+    assert "32 pieces lie where another one does" in told
+    assert "lie where" not in nvgen("draw", "smem", "--rows", "16", "--sbo", "2048").out
+
+
+@pytest.mark.parametrize("mode", ATOMS)
+@pytest.mark.parametrize("major", ["K", "MN"])
+def test_the_offsets_of_nobody_keep_the_pieces_apart(nvgen: Nvgen, mode: str, major: str) -> None:
+    out = nvgen("draw", "smem", "--rows", "128", "--major", major, "--swizzle", mode).out
+    assert "lie where" not in out
+
+
+def test_lines_where_nothing_lies_are_left_out(nvgen: Nvgen) -> None:
+    out = nvgen("draw", "smem", "--rows", "16", "--sbo", "0x2000", "--swizzle", "32").out
+    rows = [line.split()[0] for line in out.splitlines()[6:]]
+    assert rows == ["0x0", "0x80", "⋮", "0x2000", "0x2080"]
+
+
+# ---- registers -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", layouts.REGISTERS)
+@pytest.mark.parametrize("num", [1, 4, 32])
+def test_a_fragment(nvgen: Nvgen, shape: str, num: int) -> None:
+    split = ("--half-split", "40") if shape == "16x32bx2" else ()
+    found = drawn(nvgen, "fragment", "--shape", shape, "--num", f"x{num}", *split)
+    assert set(found) == {
+        "lane {}, column {}: thread {}, register {}".format(
+            *layouts.cell(shape, thread, register, 40), thread, register
+        )
+        for thread in range(32)
+        for register in range(layouts.register_count(shape, num))
+    }
+
+
+def test_a_packed_fragment(nvgen: Nvgen) -> None:
+    """Packing and Unpacking: two columns' 16 bits in a register, as CuTe's 32dp32b2x_16b has it."""
+    found = drawn(nvgen, "fragment", "--shape", "32x32b", "--num", "x2", "--pack")
+    assert set(found) == {
+        f"lane {lane}, column {column}: thread {lane}, register {column // 2}, "
+        + ("low half", "high half")[column % 2]
+        for lane in range(32)
+        for column in range(4)
+    }
+
+
+def test_halves_that_overlap_are_told(nvgen: Nvgen) -> None:
+    arguments = ("draw", "fragment", "--shape", "16x32bx2", "--num", "x4")
+    assert "32 cells are in two threads" in nvgen(*arguments, "--half-split", "2").out
+    assert "in two threads" not in nvgen(*arguments).out
+
+
+# ---- all pictures ----------------------------------------------------------------------------
+
+PICTURES = [
+    ("smem", "--rows", "1024", "--cells", "elements"),
+    ("smem", "--rows", "1024", "--k", "1024", "--major", "MN"),
+    ("fragment", "--shape", "32x32b", "--num", "x128", "--pack"),
+    ("fragment", "--shape", "16x256b", "--num", "x32"),
+]
+
+
+@pytest.mark.parametrize("arguments", PICTURES, ids=" ".join)
+def test_large_layouts_are_abbreviated_and_say_so(nvgen: Nvgen, arguments: tuple[str, ...]) -> None:
+    found = nvgen("draw", *arguments, "--format", "svg").out
+    assert len(titles(found)) <= 4096
+    whole = ("fragment", "--shape", "16x256b")  # 16 lanes of 256 columns are just small enough
+    assert ("abbreviated: " in found) == (arguments[:3] != whole)
+
+
+@pytest.mark.parametrize("arguments", PICTURES, ids=" ".join)
+def test_the_same_picture_is_the_same_bytes(
+    nvgen: Nvgen, tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    first, second = tmp_path / "1.svg", tmp_path / "2.svg"
+    for file in (first, second):
+        assert nvgen("draw", *arguments, "-o", file) == (0, "", "")
+    assert first.read_bytes() == second.read_bytes()
+    assert first.read_text(encoding="utf-8") == nvgen("draw", *arguments, "--format", "svg").out
+
+
+def test_machines_are_told_the_same(nvgen: Nvgen, tmp_path: Path) -> None:
+    arguments = ("draw", "fragment", "--shape", "16x128b")
+    report = nvgen(*arguments, "--format", "json").json()
+    (panel,) = report["panels"]
+    names = [cell["title"] for cell in panel["cells"]]
+    assert names == drawn(nvgen, *arguments[1:])
+    for cell in panel["cells"]:
+        lane, column = panel["rows"][cell["row"]], panel["columns"][cell["column"]]
+        assert cell["title"].startswith(f"lane {lane}, column {column}: ")
+    file = tmp_path / "x.json"
+    nvgen(*arguments, "-o", file)
+    assert file.read_text(encoding="utf-8") == nvgen(*arguments, "--format", "json").out
+
+
+def test_text_shows_each_cell_in_its_place(nvgen: Nvgen) -> None:
+    """Figure 184: four threads share a row; rows 8 to 15 are the odd threads'."""
+    lines = nvgen("draw", "fragment", "--shape", "16x64b").out.splitlines()
+    rows = [re.split(r"  +", line.strip()) for line in lines if re.match(r"\d", line)]
+    assert rows[0] == ["0", "T0 r0", "T2 r0"]
+    assert rows[9] == ["9", "T5 r0", "T7 r0"]
+    assert len(rows) == 16
+
+
+def test_text_fits_a_terminal(nvgen: Nvgen) -> None:
+    for arguments in PICTURES:
+        lines = nvgen("draw", *arguments, "--format", "text").out.splitlines()
+        assert max(map(len, lines)) <= 100
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule", "got"),
+    [
+        (("smem", "--swizzle", "256"), "swizzle", "256"),
+        (("smem", "--major", "M"), "major", "M"),
+        (("smem", "--type", "f15"), "type", "f15"),
+        (("smem", "--type", "f32"), "type", "f32"),
+        (("smem", "--kind", "f17"), "kind", "f17"),
+        (("smem", "--kind", "tf32"), "kind", "kind::tf32"),
+        (("smem", "--type", "e2m1", "--kind", "mxf4", "--major", "MN"), "major", "MN-major"),
+        (("smem", "--rows", "0"), "rows", "0"),
+        (("smem", "--rows", "x"), "rows", "x"),
+        (("smem", "--rows", "99999999999999999999"), "rows", "99999999999999999999"),
+        (("smem", "--rows", "12", "--major", "MN"), "rows", "12"),
+        (("smem", "--k", "12"), "k", "12"),
+        (("smem", "--k", "128"), "k", "k = 128"),
+        (("smem", "--lbo", "8"), "lbo", "8"),
+        (("smem", "--sbo", "-16"), "sbo", "-16"),
+        (("smem", "--address", "0x40000"), "address", "0x40000"),
+        (("smem", "--descriptor", hex(3 << 61)), "descriptor", hex(3 << 61)),
+        (("smem", "--descriptor", "0", "--sbo", "16"), "descriptor", "--sbo 16"),
+        (("smem", "--cells", "bits"), "cells", "bits"),
+        (("smem", "--colour", "red"), "colour", "red"),
+        (("fragment", "--shape", "32x32"), "shape", "32x32"),
+        (("fragment", "--shape", "32x32b", "--num", "x3"), "num", "x3"),
+        (("fragment", "--shape", "16x256b", "--num", "x64"), "num", "x64"),
+        (("fragment", "--shape", "16x64b", "--half-split", "8"), "half-split", "16x64b"),
+        (("fragment", "--shape", "16x32bx2", "--half-split", "512"), "half-split", "512"),
+    ],
+)
+def test_what_cannot_be_drawn(
+    nvgen: Nvgen, tmp_path: Path, arguments: tuple[str, ...], rule: str, got: str
+) -> None:
+    file = tmp_path / "x.svg"
+    found = nvgen("draw", *arguments, "-o", file)
+    assert (found.status, found.out) == (2, "")
+    assert f"error[draw/{rule}]" in found.err
+    assert f"got: {got}" in found.err
+    assert "expected: " in found.err
+    assert not file.exists()
+
+
+def test_a_file_that_cannot_be_written(nvgen: Nvgen, tmp_path: Path) -> None:
+    found = nvgen("draw", "smem", "-o", tmp_path / "none" / "x.svg")
+    assert (found.status, found.out) == (2, "")
+    assert "error[output/unwritable]" in found.err
+
+
+def test_usage(nvgen: Nvgen) -> None:
+    for arguments in ((), ("fragment",), ("memory",), ("smem", "--format", "png")):
+        found = nvgen("draw", *arguments)
+        assert (found.status, found.out) == (2, "")
+        assert "usage: nvgen" in found.err
