@@ -19,6 +19,7 @@ from intrinsics.findings import InputError, NvgenError, input_error
 from isel.verifier.levels import LEVELS
 from nvgen import __version__
 from nvgen.commands.draw_options import add_options as add_draw_options
+from nvgen.commands.explain_options import add_options as add_explain_options
 
 OK, WRONG, USAGE, INTERNAL, PIPE_CLOSED, INTERRUPTED = 0, 1, 2, 70, 141, 130
 
@@ -130,7 +131,9 @@ def _parser() -> argparse.ArgumentParser:
     _run(commands.add_parser("run", help="run a kernel on the CPU simulator"))
     _trace(commands.add_parser("trace", help="tell the story of one multiply, stage by stage"))
     _targets(commands.add_parser("targets", help="list the targets"))
-    _explain(commands.add_parser("explain", help="say what a descriptor or control word means"))
+    add_explain_options(
+        commands.add_parser("explain", help="say what a descriptor, word or layout means")
+    )
     add_draw_options(commands.add_parser("draw", help="draw a layout: SVG, text or JSON"))
     return parser
 
@@ -225,13 +228,4 @@ def _trace(parser: argparse.ArgumentParser) -> None:
 
 
 def _targets(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--format", choices=("text", "json"), default="text")
-
-
-def _explain(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "what", choices=("idesc", "smem-desc", "ctrl", "collector", "zero-mask", "taddr")
-    )
-    parser.add_argument("value", metavar="VALUE", help="a number: 193, 0xC1 or 0b11000001")
-    parser.add_argument("--kind", default="f16", help="the MMA kind of an idesc (default: f16)")
     parser.add_argument("--format", choices=("text", "json"), default="text")

@@ -1,4 +1,4 @@
-"""`nvgen explain`: what the bits of a descriptor or control word say.
+"""`nvgen explain`: what the bits of a word say, and what a layout's name stands for.
 
 Layer: nvgen.commands.
 """
@@ -11,135 +11,85 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from intrinsics.findings import Severity, input_error
-from intrinsics.idesc import SCALED_KINDS, InstructionDescriptor, reserved_bits
-from intrinsics.known_bits import exactly
-from intrinsics.modifiers import MmaKind
-from intrinsics.smem_desc import SharedMemoryDescriptor, problems
-from intrinsics.targets import TARGETS
-from intrinsics.tensor_address import TensorAddress, ZeroColumnMask
-from intrinsics.words import CollectorWord, ControlWord
+from intrinsics.findings import input_error
+from nvgen.commands import explain_layouts, explain_words
+from nvgen.commands.explain_options import OPTIONS
+from nvgen.commands.explain_question import Fields, Question
 from nvgen.render import Printer
-
-Fields = list[tuple[str, str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class _Subject:
-    """One kind of value: its name, its width, and what its fields say."""
+    """One kind of value: its title, what explains it, and the options that it understands.
+
+    `bits` is the width of a word; a value that is a name has none.
+    """
 
     title: str
-    bits: int
-    fields: Callable[[int, str], Fields]
-
-
-def _idesc(word: int, name: str) -> Fields:
-    kind = _kind(name)
-    fields = InstructionDescriptor.decode(word, kind).explain()
-    return fields + _wrong(reserved_bits(word, kind)) + _nowhere(word, kind)
-
-
-def _nowhere(word: int, kind: MmaKind) -> Fields:
-    """What is wrong with an instruction descriptor for every MMA of its kind."""
-    from isel.verifier.descriptors.instruction import RESERVED, Use, judge
-
-    sparse, target = bool(word >> 2 & 1), TARGETS["sm_103a"]
-    forms = (
-        ((1, False), (2, False)) if kind in SCALED_KINDS else ((1, False), (2, False), (1, True))
-    )
-    found = [
-        {
-            breach.rule: breach
-            for breach in judge(exactly(word), Use(kind, group, target, ws=ws, sparse=sparse))
-            if breach.rule is not RESERVED and breach.rule.severity is Severity.ERROR
-        }
-        for group, ws in forms
-    ]
-    shared = [breach for rule, breach in found[0].items() if all(rule in f for f in found)]
-    return [("", "wrong", f"{b.rule.text}: {b.got.partition(' in ')[0]}") for b in shared]
-
-
-def _smem_desc(word: int) -> Fields:
-    """What `SharedMemoryDescriptor` does not keep, its constant bits, are read from the word."""
-    constants = {"46-48": f"{word >> 46 & 7:#05b}", "53-60": f"{word >> 53 & 0xFF:#x}"}
-    fields = SharedMemoryDescriptor.decode(word).explain()
-    shown = [(bits, name, constants.get(bits, text)) for bits, name, text in fields]
-    return shown + [("", "wrong", f"{p.text}, not {p.got}") for p in problems(word)]
-
-
-def _zero_mask(word: int) -> Fields:
-    return ZeroColumnMask.decode(word).explain() + _wrong(word & (7 << 36 | 3 << 62))
-
-
-def _wrong(reserved: int) -> Fields:
-    return [("", "wrong", f"reserved bits are set: {reserved:#x}")] if reserved else []
-
-
-def _kind(kind: str) -> MmaKind:
-    found = {k.value.removeprefix("kind::"): k for k in MmaKind}.get(kind.removeprefix("kind::"))
-    if found is None:
-        raise input_error(
-            "explain/kind",
-            f"no MMA kind '{kind}'",
-            got=kind,
-            expected=", ".join(k.value.removeprefix("kind::") for k in MmaKind),
-        )
-    return found
+    fields: Callable[[Question], Fields]
+    bits: int = 0
+    options: tuple[str, ...] = ()
 
 
 _SUBJECTS = {
-    "idesc": _Subject("instruction descriptor", 32, _idesc),
-    "smem-desc": _Subject(
-        "shared memory descriptor of tcgen05", 64,
-        lambda word, _: _smem_desc(word),
-    ),
-    "ctrl": _Subject(
-        "control word of tcgen05.mma", 32, lambda word, _: ControlWord.decode(word).explain()
-    ),
-    "collector": _Subject(
-        "collector word of tcgen05.mma", 32, lambda word, _: CollectorWord.decode(word).explain()
-    ),
-    "zero-mask": _Subject(
-        "zero-column mask", 64, lambda word, _: _zero_mask(word)
-    ),
-    "taddr": _Subject(
-        "tensor memory address", 32, lambda word, _: TensorAddress.decode(word).explain()
-    ),
-}  # fmt: skip
+    "idesc": _Subject("instruction descriptor", explain_words.idesc, 32, ("kind",)),
+    "smem-desc": _Subject("shared memory descriptor of tcgen05", explain_words.smem_desc, 64),
+    "ctrl": _Subject("control word of tcgen05.mma", explain_words.ctrl, 32),
+    "collector": _Subject("collector word of tcgen05.mma", explain_words.collector, 32),
+    "zero-mask": _Subject("zero-column mask", explain_words.zero_mask, 64, ("m", "n")),
+    "taddr": _Subject("tensor memory address", explain_words.taddr, 32),
+    "swizzle": _Subject("swizzling mode", explain_layouts.swizzle),
+    "fragment": _Subject("registers of tcgen05.ld and .st", explain_layouts.fragment),
+}
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Explain one value."""
     subject = _SUBJECTS[arguments.what]
-    word = _number(arguments.value, subject)
+    _check_options(arguments, subject)
+    word = _number(arguments.value, subject.bits) if subject.bits else 0
+    value: int | str = word if subject.bits else arguments.value
+    shown = f"{word:#0{subject.bits // 4 + 2}x}" if subject.bits else arguments.value
     try:
-        fields = subject.fields(word, arguments.kind)
+        fields = subject.fields(Question(arguments.what, arguments.value, word, arguments))
     except ValueError as error:
+        got = f"{word:#x}" if subject.bits else arguments.value
         raise input_error(
-            f"explain/{arguments.what}", str(error), got=f"{word:#x}", expected=f"a {subject.title}"
+            f"explain/{arguments.what}", str(error), got=got, expected=f"a {subject.title}"
         ) from None
     if arguments.format == "json":
         rows = [{"bits": bits, "field": name, "meaning": text} for bits, name, text in fields]
-        print(json.dumps({"what": arguments.what, "value": word, "fields": rows}, indent=2))
+        print(json.dumps({"what": arguments.what, "value": value, "fields": rows}, indent=2))
         return 0
     printer = Printer(sys.stdout)
-    printer.line([(f"{subject.title} {word:#0{subject.bits // 4 + 2}x}", "bold")])
+    printer.line([(f"{subject.title} {shown}", "bold")])
     width = max(len(name) for _, name, _ in fields)
     for bits, name, text in fields:
         printer.line([(f"  {bits:>7}", "blue"), (f"  {name:<{width}}  ", ""), (text, "green")])
     return 0
 
 
-def _number(text: str, subject: _Subject) -> int:
+def _check_options(arguments: argparse.Namespace, subject: _Subject) -> None:
+    for name in OPTIONS:
+        if getattr(arguments, name) is not None and name not in subject.options:
+            option = f"--{name.replace('_', '-')}"
+            taken = " and ".join(f"--{o.replace('_', '-')}" for o in subject.options)
+            raise input_error(
+                "explain/option", f"a {subject.title} has no {option}", got=option,
+                expected=taken or f"nvgen explain {arguments.what} VALUE",
+            )  # fmt: skip
+
+
+def _number(text: str, bits: int) -> int:
     try:
         value = int(text, 0)
     except ValueError:
         value = -1
-    if 0 <= value < 1 << subject.bits:
+    if 0 <= value < 1 << bits:
         return value
     raise input_error(
         "explain/value",
-        f"no {subject.bits}-bit number",
+        f"no {bits}-bit number",
         got=text,
-        expected=f"0 to {(1 << subject.bits) - 1:#x}, as 193, 0xC1 or 0b11000001",
+        expected=f"0 to {(1 << bits) - 1:#x}, as 193, 0xC1 or 0b11000001",
     )

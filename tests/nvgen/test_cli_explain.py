@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.nvgen.conftest import Nvgen
+from tests.sim import layouts
 
 # PTX ISA, Table 40: address, leading and stride offsets in units of 16 bytes, 0b001 at bit 46.
 SMEM_DESC = 0x1000 >> 4 | 16 >> 4 << 16 | 1024 >> 4 << 32 | 1 << 46 | 2 << 61
@@ -119,6 +122,115 @@ def test_a_descriptor_is_read_as_one_of_its_kind(nvgen: Nvgen) -> None:
     assert a_type("i8") == a_type("kind::i8") == "s8"
 
 
+def explained(nvgen: Nvgen, *arguments: str) -> dict[str, list[str]]:
+    """What is said of each field, once a field and once for each time that it is named."""
+    found = nvgen("explain", *arguments, "--format", "json")
+    assert (found.status, found.err) == (0, ""), found.err
+    fields: dict[str, list[str]] = {}
+    for row in found.json()["fields"]:
+        fields.setdefault(row["field"], []).append(row["meaning"])
+    return fields
+
+
+# PTX ISA, Zero-Column Mask Descriptor, examples 1 to 4: start counts and first spans with 0 first,
+# non-zero, shift; M, and each sub-mask's bits as printed, the lowest last.
+EXAMPLES = [
+    ((0, 0, 0, 0), (0, 0, 0, 0), 0, 0, 128, ["0"]),
+    ((0, 0, 0, 0), (0, 0, 0, 0), 1, 0, 128, ["11100001110000"]),
+    ((0, 0, 0, 0), (1, 0, 0, 0), 1, 0, 64, ["11100001110000111", "000011100001110000"]),
+    ((0, 1, 2, 1), (1, 1, 0, 0), 1, 2, 32,
+     ["00001110000111", "0000111000011", "111000011100", "1110000111000"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda e: f"m{e[4]}-{e[2]}")
+def test_the_columns_that_a_mask_makes_zero(
+    nvgen: Nvgen, example: tuple[tuple[int, ...], tuple[int, ...], int, int, int, list[str]]
+) -> None:
+    counts, firsts, nonzero, shift, m, parts = example
+    word = sum(count << 8 * i for i, count in enumerate(counts))
+    word |= sum(bit << 32 + i for i, bit in enumerate(firsts))
+    word |= nonzero << 39 | 2 << 40 | 3 << 48 | shift << 56
+    n = 128
+    said = explained(nvgen, "zero-mask", hex(word), "--m", str(m), "--n", str(n))
+    mask, width = int(said["mask"][0], 16), n // len(parts)
+    for i, bits in enumerate(parts):
+        assert mask >> i * width & (1 << len(bits)) - 1 == int(bits, 2)
+    zero = {
+        column
+        for run in said["zero columns"][0].replace("none", "").split(", ")
+        if run
+        for column in range(int(run.split("-")[0]), int(run.split("-")[-1]) + 1)
+    }
+    assert zero == {column for column in range(n) if mask >> column & 1}
+    assert said.get("columns of B") == (["2 to 129, by the shift"] if shift else None)
+
+
+# PTX ISA, Canonical Layouts.
+CANONICAL = {
+    "none": ("Swizzle<0, 4, 3>", "((8,m),(T,2k)):((1T,SBO),(1,LBO))",
+             "((T,1,m),(8,k)):((1,T,SBO),(1T,LBO))"),
+    "32": ("Swizzle<1, 4, 3>", "((8,m),(T,2k)):((2T,SBO),(1,T))",
+           "((T,2,m),(8,k)):((1,T,LBO),(2T,SBO))"),
+    "64": ("Swizzle<2, 4, 3>", "((8,m),(T,2k)):((4T,SBO),(1,T))",
+           "((T,4,m),(8,k)):((1,T,LBO),(4T,SBO))"),
+    "128": ("Swizzle<3, 4, 3>", "((8,m),(T,2k)):((8T,SBO),(1,T))",
+            "((T,8,m),(8,k)):((1,T,LBO),(8T,SBO))"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", CANONICAL)
+def test_a_swizzling_mode(nvgen: Nvgen, mode: str) -> None:
+    said = explained(nvgen, "swizzle", mode)
+    assert tuple(said[name][0] for name in ("function", "K-major", "MN-major")) == CANONICAL[mode]
+    pairs = [re.findall(r"\d+", text) for text in said.get("address bit", [])]
+    for address in range(0, 2048, 16):
+        flipped = sum((address >> int(high) & 1) << int(low) for low, high in pairs)
+        assert address ^ flipped == layouts.swizzled(address, int(mode.replace("none", "0")))
+
+
+@pytest.mark.parametrize("shape", layouts.REGISTERS)
+@pytest.mark.parametrize("num", [1, 2, 32])
+def test_a_fragment(nvgen: Nvgen, shape: str, num: int) -> None:
+    """The formulas of lane and column, computed, are those of the manual's figures."""
+    said = explained(nvgen, "fragment", f"{shape}.x{num}")
+    registers = layouts.register_count(shape, num)
+    assert said["registers"] == [f"r = 0 to {registers - 1} in each thread t = 0 to 31"]
+    columns = layouts.column_count(shape, num)
+    assert said["columns"] == [f"{columns} twice" if shape == "16x32bx2" else f"{columns}"]
+    for t in range(32):
+        for r in range(registers):
+            names = {"t": t, "r": r, "split": 40}
+            found = tuple(eval(said[name][0], {}, names) for name in ("lane", "column"))
+            assert found == layouts.cell(shape, t, r, 40)
+
+
+@pytest.mark.parametrize("shape", layouts.REGISTERS)
+def test_a_packed_fragment(nvgen: Nvgen, shape: str) -> None:
+    """Packed, the columns of 32 bits are read as if they were columns of 16 bits."""
+    said = explained(nvgen, "fragment", f".{shape}.x2.pack::16b")
+    low, high = said["column"]
+    for t in range(32):
+        for r in range(layouts.register_count(shape, 2)):
+            _, column = layouts.cell(shape, t, r)
+            split = t // 16 * 40 if shape == "16x32bx2" else 0
+            names = {"t": t, "r": r, "split": 40}
+            assert eval(low, {}, names) == 2 * column + split
+            assert eval(high, {}, names) == 2 * column + split + 1
+
+
+@pytest.mark.parametrize("asked", [("swizzle", "64"), ("fragment", "16x128b.x4")], ids="-".join)
+def test_a_name_is_told_to_people_and_machines(nvgen: Nvgen, asked: tuple[str, str]) -> None:
+    head, *lines = nvgen("explain", *asked).out.splitlines()
+    report = nvgen("explain", *asked, "--format", "json").json()
+    assert head.endswith(f" {asked[1]}")
+    assert (report["what"], report["value"]) == asked
+    assert [" ".join(line.split()) for line in lines] == [
+        " ".join(f"{row['bits']} {row['field']} {row['meaning']}".split())
+        for row in report["fields"]
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "rule", "got"),
     [
@@ -132,6 +244,14 @@ def test_a_descriptor_is_read_as_one_of_its_kind(nvgen: Nvgen) -> None:
         (("ctrl", "9" * 5000), "explain/value", "999"),
         (("idesc", "0x4200490", "--kind", "f15"), "explain/kind", "f15"),
         # Table 40: swizzling modes 3, 5 and 7 mean nothing
+        (("swizzle", "256"), "explain/swizzle", "256"),
+        (("fragment", "16x64b.x3"), "explain/fragment", "16x64b.x3"),
+        (("fragment", "16x256b.x64"), "explain/fragment", "16x256b.x64"),
+        (("zero-mask", "0", "--m", "64"), "explain/option", "no --n"),
+        (("zero-mask", "0", "--n", "64"), "explain/option", "no --m"),
+        (("zero-mask", "0", "--m", "64", "--n", "96"), "explain/option", "96"),
+        (("zero-mask", "0", "--m", "x", "--n", "64"), "explain/option", "x"),
+        (("taddr", "0", "--kind", "f16"), "explain/option", "--kind"),
         (("smem-desc", hex(3 << 61)), "explain/smem-desc", "0x6000000000000000"),
         # Table 42: type code 7 of A means nothing for kind::f16
         (("idesc", hex(7 << 7)), "explain/idesc", "0x380"),

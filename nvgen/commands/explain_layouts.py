@@ -1,0 +1,146 @@
+"""The layouts that `nvgen explain` knows by name: swizzling modes, register fragments.
+
+Layer: nvgen.commands.  Shapes and strides are those of CuTe layouts, as the manual has them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import assert_never
+
+import numpy as np
+
+from intrinsics.findings import input_error
+from intrinsics.layouts import swizzle as swizzled
+from intrinsics.modifiers import LdStNum, LdStShape
+from intrinsics.smem_desc import Swizzle
+from nvgen.commands.draw_shared import SWIZZLES
+from nvgen.commands.explain_question import Fields, Question
+from nvgen.drawing.fragment import MOST_REGISTERS, REGISTERS
+
+_FUNCTIONS = {Swizzle.NONE: 0, Swizzle.B32: 1, Swizzle.B64: 2, Swizzle.B128: 3}
+
+
+def swizzle(question: Question) -> Fields:
+    """A swizzling mode: its code, its function and its canonical layouts."""
+    mode = SWIZZLES.get(question.text)
+    if mode is None:
+        raise input_error(
+            "explain/swizzle", "no such swizzling mode", got=question.text,
+            expected=", ".join(SWIZZLES),
+        )  # fmt: skip
+    bits = _FUNCTIONS.get(mode)
+    function = [] if bits is None else [("", "function", f"Swizzle<{bits}, 4, 3>")]
+    pieces = mode.span // 16
+    return [
+        ("61-63", "code", f"{mode.value} {mode.words}"),
+        *function,
+        *_exchanged(mode),
+        ("", "span", f"{mode.span} bytes, {pieces} piece{'s' * (pieces > 1)} of 16"),
+        ("", "repeats", f"every {mode.repeat} bytes; the alignment for a base offset of 0"),
+        *_canonical(mode, pieces),
+    ]
+
+
+def _exchanged(mode: Swizzle) -> Fields:
+    """Which bits of an address are exchanged by XOR with which, as the addresses show."""
+    try:
+        flipped = swizzled(1 << np.arange(4, 14, dtype=np.int64), mode)
+    except NotImplementedError as error:
+        return [("", "address bits", f"not known: {error}")]
+    pairs = [
+        (low, high)
+        for high, address in enumerate(flipped.tolist(), 4)
+        for low in range(4, high)
+        if address >> low & 1
+    ]
+    found = [(str(low), "address bit", f"bit {low} XOR bit {high}") for low, high in sorted(pairs)]
+    return found or [("", "address bits", "as they are")]
+
+
+def _canonical(mode: Swizzle, pieces: int) -> Fields:
+    """The canonical layouts, T elements being 16 bytes; PTX ISA, Canonical Layouts."""
+    t = ("", "T", "elements in 16 bytes, which strides are counted in")
+    match mode:
+        case Swizzle.NONE:
+            return [
+                ("", "K-major", "((8,m),(T,2k)):((1T,SBO),(1,LBO))"),
+                ("", "MN-major", "((T,1,m),(8,k)):((1,T,SBO),(1T,LBO))"),
+                t,
+            ]
+        case Swizzle.B32 | Swizzle.B64 | Swizzle.B128:
+            return [
+                ("", "K-major", f"((8,m),(T,2k)):(({pieces}T,SBO),(1,T))"),
+                ("", "MN-major", f"((T,{pieces},m),(8,k)):((1,T,LBO),({pieces}T,SBO))"),
+                t,
+            ]
+        case Swizzle.B128_ATOM32:
+            return [("", "MN-major", "of 32-bit elements; the manual gives no canonical layout")]
+    assert_never(mode)
+
+
+# ---- registers -------------------------------------------------------------------------------
+
+_FORMULAS = {
+    LdStShape.S32X32B: ("t", "r"),
+    LdStShape.S16X64B: ("t // 4 + 8 * (t % 2)", "2 * r + t // 2 % 2"),
+    LdStShape.S16X128B: ("t // 4 + 8 * (r % 2)", "4 * (r // 2) + t % 4"),
+    LdStShape.S16X256B: (
+        "t // 4 + 8 * (r // 2 % 2)",
+        "8 * (r // 4) + 2 * (t % 4) + r % 2",
+    ),
+    LdStShape.S16X32BX2: ("t % 16", "r + t // 16 * split"),
+}
+"""Lane and column of register r of thread t; `split` is the immediate operand."""
+
+
+def fragment(question: Question) -> Fields:
+    """A shape of tcgen05.ld and .st: how many registers, and which cell each one is."""
+    shape, num, pack = _shape(question.text)
+    registers = REGISTERS[shape] * num.times
+    if registers > MOST_REGISTERS:
+        raise _no_fragment(question.text)
+    lane, column = _FORMULAS[shape]
+    lanes = 32 if shape is LdStShape.S32X32B else 16
+    wide = lanes == 32 or shape is LdStShape.S16X32BX2
+    columns = registers if wide else 2 * registers
+    halves = 2 if pack else 1
+    fields = [
+        ("", "registers", f"r = 0 to {registers - 1} in each thread t = 0 to 31"),
+        ("", "lanes", f"{lanes}"),
+        ("", "columns", f"{columns * halves}" + (" twice" if lanes == 16 and wide else "")),
+        ("", "lane", lane),
+    ]
+    if not pack:
+        return [*fields, ("", "column", column)]
+    if shape is LdStShape.S16X32BX2:
+        low = "2 * r + t // 16 * split"
+    else:
+        low = column if column == "0" else f"2 * ({column})"
+    return [
+        *fields,
+        ("0-15", "column", low),
+        ("16-31", "column", f"{low} + 1"),
+        ("", "of a cell", "bits 0 to 15"),
+    ]
+
+
+_FRAGMENT = re.compile(r"\.?(\w+?)(?:\.(x\d+))?(\.(?:un)?pack::16b)?")
+
+
+def _shape(text: str) -> tuple[LdStShape, LdStNum, bool]:
+    match = _FRAGMENT.fullmatch(text)
+    shapes = {shape.value: shape for shape in LdStShape}
+    nums = {num.value: num for num in LdStNum}
+    if match is None or match[1] not in shapes or (match[2] or "x1") not in nums:
+        raise _no_fragment(text)
+    return shapes[match[1]], nums[match[2] or "x1"], match[3] is not None
+
+
+def _no_fragment(text: str) -> Exception:
+    return input_error(
+        "explain/fragment", "no shape of tcgen05.ld and .st", got=text,
+        expected="SHAPE[.xN][.pack::16b], as 16x64b.x2; SHAPE is "
+        + ", ".join(shape.value for shape in LdStShape),
+        hint=f"a thread has at most {MOST_REGISTERS} registers for it",
+    )  # fmt: skip

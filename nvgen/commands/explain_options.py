@@ -1,0 +1,31 @@
+"""The options of `nvgen explain`.
+
+Layer: nvgen.commands.  `nvgen explain WHAT VALUE`: the value is a word (a number) or a name.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+_WORDS = ("idesc", "smem-desc", "ctrl", "collector", "zero-mask", "taddr")
+_NAMES = ("swizzle", "fragment")
+
+OPTIONS = {
+    "kind": ("K", "the MMA kind of an idesc (default: f16)"),
+    "m": ("M", "M of the MMA, for the columns of a zero-mask"),
+    "n": ("N", "N of the MMA, for the columns of a zero-mask"),
+}
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Give the parser of `nvgen explain` its arguments."""
+    parser.add_argument(
+        "what", choices=(*_WORDS, *_NAMES), metavar="WHAT", help=", ".join((*_WORDS, *_NAMES))
+    )
+    parser.add_argument(
+        "value", metavar="VALUE",
+        help="a number (193, 0xC1 or 0b11000001), or a name: swizzle 128, fragment 16x64b.x2",
+    )  # fmt: skip
+    for name, (metavar, text) in OPTIONS.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", metavar=metavar, help=text)
+    parser.add_argument("--format", choices=("text", "json"), default="text")
