@@ -14,9 +14,9 @@ bits in its lower half.  PTX ISA, Data Path Layout Organization; Packing format 
 
 The manual draws the layouts.  A, B, D and F agree with CuTe's `tmem_frg` (CUTLASS,
 `mma_traits_sm100.hpp`) and with Triton's `tensorMemoryToLinearLayout`
-(`LinearLayoutConversions.cpp`).  E and G agree with CuTe's `tmem_frg_ws` and with the manual's
-names "2x2" (which it prints as 2x3) and "1x4".  C rests on the manual alone: its half data path is
-that of layout F, in each of the two CTAs.
+(`LinearLayoutConversions.cpp`); E and G with CuTe's `tmem_frg_ws` and with the kernels of
+TIRx-harness (`test_tcgen05_ti16.py`); C with the same kernels and the manual's table, where its
+half data path is that of layout F, in each of the two CTAs.
 """
 
 from __future__ import annotations
@@ -140,9 +140,9 @@ def operand_cells(path: DataPath, m: int, columns: int) -> list[Cells]:
     In layouts B, E and G the lanes of every part of N need rows of A of their own: copy i of A is
     multiplied with part i of B, whatever stands in the others.  A program that means one product
     writes the same A into all of them; the first is the canonical one.  For layout B this is CuTe's
-    `TmemAllocMode::Duplicated` (CUTLASS, `mma_traits_sm100.hpp`); for E, FlashMLA
-    (`kerutils/device/sm100/gemm.cuh`) duplicates A likewise, and multiplies two different halves
-    at once.  G rests on its analogy to E.
+    `TmemAllocMode::Duplicated` (CUTLASS, `mma_traits_sm100.hpp`), for E FlashMLA's
+    `kerutils/device/sm100/gemm.cuh`, which multiplies two different halves at once; the kernels of
+    TIRx-harness (`test_tcgen05_ti16.py`) give each part a "bank" of A, in G too.
 
     Raises: ValueError when `path` has another M.
     """

@@ -10,11 +10,11 @@ kind::f16 and kind::tf32, and 16 for the others (two columns).
     others      Row r has its own lane and two columns, eight chunks in each, the first in the
                 lowest bits.  The selector is 0.
 
-The lanes of M = 128 and M = 256, and of .ws, agree with CuTe's `tmem_e_frg` and `tmem_e_frg_ws`
-(CUTLASS, `mma_traits_sm100.hpp`) and with the layout of metadata in global memory in its
-`sm1xx_sparse_config.inl`; there is no public source outside CUTLASS.  Layouts C and F (M = 64 in a
-CTA without .ws) rest on the manual's text alone: metadata, A and D begin at the same lane, so each
-sixteen rows have the sixteen lanes of the warp that D's rows have.
+The manual only draws this.  M = 128 and M = 256 agree with CuTe's `tmem_e_frg` (CUTLASS,
+`mma_traits_sm100.hpp`) and with what JAX puts there (`tests/mosaic/gpu_test.py`), and so does the
+selector (JAX, `mosaic/gpu/tcgen05.py`); layouts C and F (64 rows in a CTA) with the manual's rule
+that metadata, A and D begin at the same lane, and with TIRx-harness (`tests/numsim/runtime`,
+`test_tcgen05_sparse_narrow.py` and others); E and G with CuTe's `tmem_e_frg_ws` alone.
 """
 
 from __future__ import annotations

@@ -92,9 +92,9 @@ def unpack_cells(cells: Cells, type_: ElementType, kind: MmaKind) -> Codes:
     """The codes of A in tensor memory: (…, c) cells to (…, n) elements, column by column.
 
     Narrow elements of kind::f8f6f4 and kind::mxf8f6f4 have a byte each: four bits stand in its
-    middle (CUTLASS, `mma_traits_sm120.hpp`, of the same kind's registers; Triton, pull request
-    10202, of tensor memory), six bits at its low end (CUTLASS, in the same place).  The other bits
-    of the byte are ignored here; what they do is not documented.
+    middle (Triton, pull request 10202, and TIRx-harness, `test_tcgen05_block_tmem.py`, of tensor
+    memory; CUTLASS, `mma_traits_sm120.hpp`, of the same kind's registers), six bits at its low end
+    (the last two).  The other bits of the byte are ignored here; what they do is not documented.
 
     Raises: ValueError when `kind` does not multiply `type_`.
     """
@@ -150,7 +150,10 @@ def decode(codes: Codes, type_: ElementType) -> Numbers:
     if type_ is _E.UE4M3:
         codes = codes.astype(np.uint8) & np.uint8(0x7F)
     plain = codes.astype(_UNSIGNED[max(type_.bits, 8)]).view(type_.numpy)
-    return plain.astype(np.int64) if type_.is_integer else plain.astype(np.float64)
+    if type_.is_integer:
+        return plain.astype(np.int64)
+    with np.errstate(invalid="ignore"):  # a NaN is no accident here
+        return plain.astype(np.float64)
 
 
 def encode(values: Numbers, type_: ElementType) -> Codes:

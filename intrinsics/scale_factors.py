@@ -16,10 +16,10 @@ B ID.
 Four factors of all rows make a block of columns: one column for each 32 rows.  Factors of K = 96
 that do not fit go on in the next block, four columns on for up to 128 rows, eight for up to 256.
 
-1X, 2X and 4X agree with CuTe's `tmem_sf_frg` (CUTLASS, `mma_traits_sm100.hpp`) and with Triton's
-`tensorMemoryScalesToLinearLayout` (`LinearLayoutConversions.cpp`).  K = 96 agrees with the
-fragments of CUTLASS's `sm103_blockscaled_mma_warpspecialized.hpp` and with the numbers of figures
-that the manual has for N up to 128 and above.
+1X, 2X and 4X agree with CuTe's `tmem_sf_frg` (CUTLASS, `mma_traits_sm100.hpp`), with Triton's
+`tensorMemoryScalesToLinearLayout` (`LinearLayoutConversions.cpp`) and with torchao's `to_blocked`.
+K = 96 agrees with the fragments of CUTLASS's `sm103_blockscaled_mma_warpspecialized.hpp` and with
+the numbers of figures that the manual has for N up to 128 and above.
 """
 
 from __future__ import annotations
@@ -124,11 +124,12 @@ def factor_rows(group: int, rank: int, m: int, n: int) -> tuple[range, range]:
     """Of which rows of A, and of which of B, the tensor memory of a CTA holds the factors.
 
     A CTA of a pair with M = 256 holds those of its own 128 rows of A and of all N rows of B: CuTe
-    gives each of the two a fragment for all of N (CUTLASS, `mma_traits_sm100.hpp`), and Triton
-    broadcasts the factors of B in pairs.  The rows are counted anew in each CTA, from 0.
+    gives each of the two a fragment for all of N (CUTLASS, `mma_traits_sm100.hpp`), and so do JAX
+    (`mosaic/gpu/tcgen05.py`) and TIRx-harness (`test_tcgen05_block_tmem.py`).  The rows are counted
+    anew in each CTA, from 0.
 
-    Raises: ValueError when there is no such CTA; NotImplementedError for a pair with M = 128, whose
-    factors no public source describes well enough.
+    Raises: ValueError when there is no such CTA; NotImplementedError for a pair with M = 128: CuTe
+    and JAX put the two halves of B's factors into different partitions.
     """
     if group not in (1, 2) or not 0 <= rank < group:
         raise ValueError(f"no CTA {rank} in cta_group::{group}")

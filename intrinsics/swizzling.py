@@ -10,8 +10,8 @@ memory descriptor (Table 41).
     128 bytes                   4, 5, 6   7, 8, 9     Swizzle<3,4,3>   8
     128 bytes, 32-byte atoms    5, 6      7, 8        Swizzle<2,5,2>   4
 
-The manual writes the first three; the last agrees with CUTLASS (`mma_traits_sm100.hpp`,
-`copy_traits_sm90_tma_swizzle.hpp`) and with the 8x4 atom of Table 53.
+The manual writes the first three; the last agrees with CUTLASS (`mma_traits_sm100.hpp`), with
+TransformerEngine (`hadamard_transform_utils.cuh`) and with the 8x4 atom of Table 53.
 """
 
 from __future__ import annotations

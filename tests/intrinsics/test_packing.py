@@ -1,0 +1,278 @@
+"""Numbers in bytes: against integers put together bit by bit, and the formulas of the formats."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from intrinsics.element import ElementType as E
+from intrinsics.modifiers import CopyFormat
+from intrinsics.modifiers import MmaKind as K
+from intrinsics.packing import (
+    PIECE,
+    Codes,
+    decode,
+    decompress,
+    elements_per_piece,
+    encode,
+    pack_cells,
+    pack_pieces,
+    unpack_cells,
+    unpack_pieces,
+)
+from tests.asmprinter.strategies import examples
+
+NARROW = (E.E4M3, E.E5M2, E.E2M3, E.E3M2, E.E2M1)
+COUNTS = [  # elements in 16 bytes of shared memory and in 4 of tensor memory
+    (K.TF32, E.TF32, 4, 1),
+    (K.F16, E.F16, 8, 2),
+    (K.F16, E.BF16, 8, 2),
+    (K.I8, E.S8, 16, 4),
+    (K.I8, E.U8, 16, 4),
+    *((kind, type_, 16, 4) for kind in (K.F8F6F4, K.MXF8F6F4) for type_ in NARROW),
+    (K.MXF4, E.E2M1, 32, 8),
+    (K.MXF4NVF4, E.E2M1, 32, 8),
+]
+IDS = [f"{kind.value}-{type_.value}" for kind, type_, _, _ in COUNTS]
+
+
+def random_codes(type_: E, shape: tuple[int, ...], seed: int = 1) -> Codes:
+    """Codes that use every bit of the type."""
+    numbers = np.random.default_rng(seed).integers(0, 1 << type_.bits, shape, dtype=np.uint64)
+    unsigned = {8: np.uint8, 16: np.uint16, 32: np.uint32}[max(type_.bits, 8)]
+    return numbers.astype(unsigned)
+
+
+def bits_below(codes: Codes, step: int, shift: int = 0) -> int:
+    """Elements put every `step` bits, from the lowest upwards."""
+    return sum(int(code) << i * step + shift for i, code in enumerate(codes))
+
+
+# ---- pieces and cells ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind", "type_", "count", "_cell"), COUNTS, ids=IDS)
+def test_a_piece_of_shared_memory(kind: K, type_: E, count: int, _cell: int):
+    """Elements without gaps in the low bytes; padding fills the piece to 16 bytes."""
+    assert elements_per_piece(type_, kind) == count
+    codes = random_codes(type_, (3, 2, count))
+    pieces = pack_pieces(codes, type_, kind)
+    assert pieces.shape == (3, 2, PIECE)
+    for place in np.ndindex(3, 2):
+        expected = bits_below(codes[place], type_.bits)
+        assert int.from_bytes(pieces[place].tobytes(), "little") == expected
+    assert np.array_equal(unpack_pieces(pieces, type_, kind), codes)
+
+
+@pytest.mark.parametrize("type_", [E.E2M3, E.E3M2, E.E2M1])
+def test_what_stands_in_the_padding_does_not_count(type_: E):
+    codes = random_codes(type_, (4, 16))
+    pieces = pack_pieces(codes, type_, K.F8F6F4)
+    pieces[:, type_.bits * 2 :] = 0xA5
+    assert np.array_equal(unpack_pieces(pieces, type_, K.F8F6F4), codes)
+
+
+@pytest.mark.parametrize(("kind", "type_", "_piece", "count"), COUNTS, ids=IDS)
+def test_a_cell_of_tensor_memory(kind: K, type_: E, _piece: int, count: int):
+    """Narrow types of f8f6f4 in bytes: four bits from bit 2 on, six and eight from bit 0 on."""
+    codes = random_codes(type_, (5, 3 * count))
+    cells = pack_cells(codes, type_, kind)
+    assert cells.shape == (5, 3)
+    contained = kind in (K.F8F6F4, K.MXF8F6F4)
+    step, shift = (8, 2 if type_ is E.E2M1 else 0) if contained else (type_.bits, 0)
+    for row, column in np.ndindex(5, 3):
+        held = codes[row, column * count : (column + 1) * count]
+        assert int(cells[row, column]) == bits_below(held, step, shift)
+    assert np.array_equal(unpack_cells(cells, type_, kind), codes)
+
+
+@pytest.mark.parametrize("type_", [E.E2M3, E.E3M2, E.E2M1])
+def test_the_unused_bits_of_a_container_do_not_count(type_: E):
+    codes = random_codes(type_, (8,))
+    cells = pack_cells(codes, type_, K.MXF8F6F4)
+    unused = {E.E2M1: 0xC3C3C3C3}.get(type_, 0xC0C0C0C0)
+    assert np.array_equal(unpack_cells(cells | np.uint32(unused), type_, K.MXF8F6F4), codes)
+
+
+@pytest.mark.parametrize(
+    ("source", "bits", "shift"), [(CopyFormat.B4X16_P64, 4, 2), (CopyFormat.B6X16_P32, 6, 0)]
+)
+def test_decompression_gives_every_element_a_byte(source: CopyFormat, bits: int, shift: int):
+    codes = np.random.default_rng(bits).integers(0, 1 << bits, (7, 16))
+    packed = [bits_below(row, bits).to_bytes(16, "little") for row in codes]
+    pieces = np.frombuffer(b"".join(packed), np.uint8).reshape(7, 16).copy()
+    pieces[:, bits * 2 :] = 0x5A
+    assert np.array_equal(decompress(pieces, source), codes << shift)
+
+
+def test_what_is_decompressed_is_what_an_mma_reads_from_tensor_memory():
+    for type_, source in ((E.E2M1, CopyFormat.B4X16_P64), (E.E3M2, CopyFormat.B6X16_P32)):
+        codes = random_codes(type_, (3, 16))
+        copied = decompress(pack_pieces(codes, type_, K.F8F6F4), source).view("<u4")
+        assert np.array_equal(unpack_cells(copied, type_, K.F8F6F4), codes)
+
+
+def test_what_cannot_be_packed_says_why():
+    four = np.zeros(16, np.uint8)
+    with pytest.raises(ValueError, match="multiplies e2m1, not e4m3"):
+        elements_per_piece(E.E4M3, K.MXF4)
+    with pytest.raises(ValueError, match="nothing that is documented"):
+        pack_cells(four, E.S8, K.TI16)
+    with pytest.raises(ValueError, match="holds 32 elements, not 16"):
+        pack_pieces(four, E.E2M1, K.MXF4)
+    with pytest.raises(ValueError, match="more than 4 bits"):
+        pack_pieces(four + np.uint8(16), E.E2M1, K.F8F6F4)
+    with pytest.raises(ValueError, match="more than 6 bits"):
+        pack_cells(four + np.uint8(64), E.E2M3, K.F8F6F4)
+    with pytest.raises(ValueError, match="do not fill cells"):
+        pack_cells(four[:6], E.S8, K.I8)
+    with pytest.raises(ValueError, match="16 bytes, not 8"):
+        unpack_pieces(four[:8], E.S8, K.I8)
+    with pytest.raises(ValueError, match="b8x16 is not a compressed format"):
+        decompress(four, CopyFormat.B8X16)
+
+
+# ---- values ----------------------------------------------------------------------------------
+
+FORMATS = {  # exponent bits, mantissa bits, bias
+    E.E4M3: (4, 3, 7),
+    E.E5M2: (5, 2, 15),
+    E.E2M3: (2, 3, 1),
+    E.E3M2: (3, 2, 3),
+    E.E2M1: (2, 1, 1),
+    E.F16: (5, 10, 15),
+    E.BF16: (8, 7, 127),
+}
+
+
+def value_of(code: int, type_: E) -> Fraction | float:
+    """What a code of a signed floating-point type stands for, by its definition."""
+    exponent_bits, mantissa_bits, bias = FORMATS[type_]
+    sign = -1 if code >> exponent_bits + mantissa_bits else 1
+    exponent = code >> mantissa_bits & (1 << exponent_bits) - 1
+    mantissa = code & (1 << mantissa_bits) - 1
+    top = (1 << exponent_bits) - 1
+    if type_ is E.E4M3 and (exponent, mantissa) == (15, 7):
+        return math.nan
+    if type_ in (E.E5M2, E.F16, E.BF16) and exponent == top:
+        return math.nan if mantissa else sign * math.inf
+    if exponent == 0:
+        return sign * Fraction(mantissa, 1 << mantissa_bits) * Fraction(2) ** (1 - bias)
+    return sign * (1 + Fraction(mantissa, 1 << mantissa_bits)) * Fraction(2) ** (exponent - bias)
+
+
+@pytest.mark.parametrize("type_", [*FORMATS])
+def test_every_code_of_a_float(type_: E):
+    codes = np.arange(1 << type_.bits).astype(np.uint16 if type_.bits == 16 else np.uint8)
+    values = decode(codes, type_)
+    assert values.dtype == np.float64
+    for code, value in zip(codes.tolist(), values.tolist(), strict=True):
+        expected = value_of(code, type_)
+        assert value == expected or (math.isnan(value) and math.isnan(expected))
+    numbers = ~np.isnan(values)
+    assert np.array_equal(encode(values[numbers], type_), codes[numbers])
+    assert np.isnan(decode(encode(values[~numbers], type_), type_)).all()
+
+
+@pytest.mark.parametrize(("type_", "low"), [(E.S8, -128), (E.U8, 0)])
+def test_every_code_of_an_integer(type_: E, low: int):
+    values = np.arange(low, low + 256)
+    codes = encode(values, type_)
+    assert np.array_equal(codes, values & 0xFF)
+    assert np.array_equal(decode(codes, type_), values)
+    for outside in (low - 1, low + 256):
+        with pytest.raises(ValueError, match="has the numbers"):
+            encode(np.array([outside]), type_)
+
+
+def test_every_scale_factor():
+    codes = np.arange(256, dtype=np.uint8)
+    powers = decode(codes, E.UE8M0)
+    assert np.array_equal(powers[:255], np.exp2(np.arange(255) - 127.0))
+    assert np.isnan(powers[255])
+    assert np.array_equal(encode(powers[:255], E.UE8M0), codes[:255])
+    unsigned = decode(codes, E.UE4M3)
+    assert np.array_equal(unsigned[:127], [float(value_of(c, E.E4M3)) for c in range(127)])
+    assert np.array_equal(unsigned[128:255], unsigned[:127])
+    assert np.isnan(unsigned[[127, 255]]).all()
+    with pytest.raises(ValueError, match="below zero"):
+        encode(np.array([1.0, -0.5]), E.UE4M3)
+
+
+BITS = st.integers(0, (1 << 32) - 1)
+
+
+@examples(200)
+@given(BITS)
+def test_a_tf32_is_a_float_without_its_last_13_bits(bits: int):
+    word = np.array([bits], np.uint32)
+    value = decode(word, E.TF32)
+    kept = (word >> np.uint32(13) << np.uint32(13)).view(np.float32).astype(np.float64)
+    assert np.array_equal(value, kept, equal_nan=True)
+    if not np.isnan(value[0]):
+        assert decode(encode(value, E.TF32), E.TF32)[0] == value[0]
+
+
+def neighbours(type_: E) -> list[tuple[Fraction, int]]:
+    """The finite numbers of a type with their codes, in order; of two zeros the positive one."""
+    found = []
+    for code in range(1 << type_.bits):
+        value = value_of(code, type_)
+        finite = isinstance(value, Fraction)
+        if finite and (value or not code):
+            found.append((value, code))
+    return sorted(found)
+
+
+ORDERED = {type_: neighbours(type_) for type_ in FORMATS}
+
+
+@examples(400)
+@given(st.sampled_from([*FORMATS]), st.data())
+def test_rounding_is_once_and_to_nearest_even(type_: E, data: st.DataObject):
+    """Values around the middle of two neighbours, near enough to be lost in binary32."""
+    ordered = ORDERED[type_]
+    index = data.draw(st.integers(0, len(ordered) - 2))
+    (below, low_code), (above, high_code) = ordered[index : index + 2]
+    middle = float((below + above) / 2)
+    assert middle == (below + above) / 2
+    even = high_code if low_code % 2 else low_code
+    wanted = {-math.inf: low_code, 0.0: even, math.inf: high_code}
+    for direction, code in wanted.items():
+        value = math.nextafter(middle, direction) if direction else middle
+        found = int(encode(np.array([value]), type_)[0])
+        assert decode(np.array([found], np.uint16), type_)[0] == float(value_of(code, type_))
+
+
+@examples(200)
+@given(st.floats(-1e38, 1e38, width=64))
+def test_tf32_is_the_nearest_with_ten_bits(value: float):
+    found = float(decode(encode(np.array([value]), E.TF32), E.TF32)[0])
+    grid = Fraction(2) ** (max(math.frexp(value)[1] - 1, -126) - 10)
+    assert abs(Fraction(found) - Fraction(value)) <= grid / 2
+    assert Fraction(found) % grid == 0
+
+
+def test_what_is_too_large():
+    """As ml_dtypes has it: e4m3 has no infinity, and the types of 6 and 4 bits saturate."""
+    huge = np.array([1e300, -1e300, math.inf])
+    assert np.isnan(decode(encode(huge, E.E4M3), E.E4M3)).all()
+    for type_ in (E.E5M2, E.F16, E.BF16, E.F32, E.TF32):
+        infinite = np.array([math.inf, -math.inf, math.inf])
+        assert np.array_equal(decode(encode(huge, type_), type_), infinite)
+    for type_ in (E.E2M3, E.E3M2, E.E2M1):
+        largest = float(ml_dtypes.finfo(type_.numpy).max)
+        assert np.array_equal(decode(encode(huge, type_), type_), [largest, -largest, largest])
+
+
+@examples(100)
+@given(st.floats(width=32))
+def test_binary32_is_itself(value: float):
+    word = encode(np.array([value]), E.F32)
+    assert np.array_equal(decode(word, E.F32), [value], equal_nan=True)
