@@ -1,8 +1,8 @@
 """The shared memory descriptor of wgmma: 64 bits that say where and how a matrix lies (sm_90a).
 
-Layer: intrinsics.  It differs from tcgen05's (see `smem_desc`): swizzling stands in bits 62 and 63
-under other codes, there is no constant, no absolute leading dimension, and no swizzling with
-32-byte atoms.  PTX ISA, Asynchronous Warpgroup Level Matrix Shared Memory Layout, Matrix Descriptor
+Layer: intrinsics.  It differs from tcgen05's (see `smem_desc`): the swizzling field has two bits,
+62 and 63, and no code for 32-byte atoms; there is no constant and no absolute leading dimension.
+PTX ISA, Asynchronous Warpgroup Level Matrix Shared Memory Layout, Matrix Descriptor
 Format; agrees with CuTe's `GmmaDescriptor` (CUTLASS, `mma_sm90_desc.hpp`) and Mojo's
 `WGMMADescriptor`.
 """
