@@ -3,8 +3,9 @@
 Layer: intrinsics (numpy).  Factors are bytes.  Row r of A (row r of B, a column of the product) has
 its factors in lane r mod 32 and column r div 32 of the matrix, one factor in each byte; the scale
 factor id of the instruction descriptor says with which byte an instruction begins.  The same stands
-in each of the four partitions of 32 lanes.  PTX ISA, Block Scaling; Scale Factor A ID; Scale Factor
-B ID.
+in each of the four partitions of 32 lanes; but in data-path layout B (M = 128 on a CTA pair) the
+factors of B's first half stand in the first two, those of its second half in the others.  PTX ISA,
+Block Scaling; Scale Factor A ID; Scale Factor B ID.
 
     scale_vec   factors a row   ids
     1X          1               0, 1, 2, 3
@@ -19,7 +20,9 @@ that do not fit go on in the next block, four columns on for up to 128 rows, eig
 1X, 2X and 4X agree with CuTe's `tmem_sf_frg` (CUTLASS, `mma_traits_sm100.hpp`), with Triton's
 `tensorMemoryScalesToLinearLayout` (`LinearLayoutConversions.cpp`) and with torchao's `to_blocked`.
 K = 96 agrees with the fragments of CUTLASS's `sm103_blockscaled_mma_warpspecialized.hpp` and with
-the numbers of figures that the manual has for N up to 128 and above.
+the numbers of figures that the manual has for N up to 128 and above.  The halves of layout B agree
+with CuTe's `ScaleFactorDuplicated2by2` and with the copies of JAX (`mosaic/gpu/tcgen05.py`, whose
+comment has the partitions in another order than its code) and TIRx-harness.
 """
 
 from __future__ import annotations
@@ -35,7 +38,7 @@ from intrinsics.modifiers import MmaKind, ScaleVec
 Indices = NDArray[np.int64]
 
 PARTITIONS = (0, 32, 64, 96)
-"""The first lanes of the partitions; all of them hold the factors."""
+"""The first lanes of the partitions."""
 
 _LANES = 32
 _WORD = 4
@@ -63,13 +66,14 @@ _IDS = {1: (0, 1, 2, 3), 2: (0, 2), 3: (0, 1, 2, 3), 4: (0,), 6: (0, 2)}
 class FactorCells:
     """The bytes of factors: three arrays that broadcast to (rows, factors).
 
-    `lane` is 0 to 31, counted from the first lane of a partition (see `PARTITIONS`); `column` is
-    counted from the column of the factors' address; `byte` 0 is the lowest of the cell.
+    `lane` is that of the first copy, the others lie `copies` lanes further; `column` is counted
+    from the column of the factors' address; `byte` 0 is the lowest of the cell.
     """
 
     lane: Indices
     column: Indices
     byte: Indices
+    copies: tuple[int, ...] = PARTITIONS
 
 
 def factors_per_row(kind: MmaKind, scale_vec: ScaleVec, k: int) -> int:
@@ -98,38 +102,46 @@ def scale_ids(factors: int) -> tuple[int, ...]:
     return found
 
 
-def scale_cells(rows: int, factors: int, scale_id: int) -> FactorCells:
+def scale_cells(rows: int, factors: int, scale_id: int, parts: int = 1) -> FactorCells:
     """The bytes of the factors of `rows` rows: see `factor_rows` for which rows those are.
 
-    Raises: ValueError when `scale_id` is none that so many factors have.
+    `parts` is 1, and for the factors of B that of the data path (`DataPath.parts`): 2 in layout B,
+    where each half of the rows has two partitions of its own.
+
+    Raises: ValueError when `scale_id` is none that so many factors have, or `rows` are not made of
+    one or two equal parts.
     """
     if scale_id not in scale_ids(factors):
         allowed = ", ".join(map(str, scale_ids(factors)))
         raise ValueError(f"scale factor id {scale_id} with {factors} factors a row: {allowed}")
-    row = np.arange(rows, dtype=np.int64)[:, None]
+    if parts not in (1, 2) or rows % parts:
+        raise ValueError(f"{rows} rows in {parts} parts: one part, or two equal ones")
+    size = rows // parts
+    part, row = np.divmod(np.arange(rows, dtype=np.int64)[:, None], size)
     place = np.arange(scale_id, scale_id + factors, dtype=np.int64)[None, :]
-    column = row // _LANES + place // _WORD * _block_columns(rows)
-    return FactorCells(row % _LANES, column, place % _WORD)
+    column = row // _LANES + place // _WORD * _block_columns(size)
+    copies = PARTITIONS[: len(PARTITIONS) // parts]
+    lane = part * len(copies) * _LANES + row % _LANES
+    return FactorCells(lane, column, place % _WORD, copies)
 
 
-def columns_of(rows: int, factors: int, scale_id: int = 0) -> int:
+def columns_of(rows: int, factors: int, scale_id: int = 0, parts: int = 1) -> int:
     """How many columns, from the address on, hold factors of an instruction.
 
     Raises: ValueError as `scale_cells`.
     """
-    return int(scale_cells(rows, factors, scale_id).column.max(initial=-1)) + 1
+    return int(scale_cells(rows, factors, scale_id, parts).column.max(initial=-1)) + 1
 
 
 def factor_rows(group: int, rank: int, m: int, n: int) -> tuple[range, range]:
     """Of which rows of A, and of which of B, the tensor memory of a CTA holds the factors.
 
-    A CTA of a pair with M = 256 holds those of its own 128 rows of A and of all N rows of B: CuTe
-    gives each of the two a fragment for all of N (CUTLASS, `mma_traits_sm100.hpp`), and so do JAX
-    (`mosaic/gpu/tcgen05.py`) and TIRx-harness (`test_tcgen05_block_tmem.py`).  The rows are counted
-    anew in each CTA, from 0.
+    A CTA of a pair holds those of its own rows of A and of all N rows of B: CuTe gives each of the
+    two a fragment for all of N (CUTLASS, `mma_traits_sm100.hpp`), and so do JAX
+    (`mosaic/gpu/tcgen05.py`: A's are sharded, B's replicated) and TIRx-harness
+    (`test_tcgen05_block_tmem.py`).  The rows are counted anew in each CTA, from 0.
 
-    Raises: ValueError when there is no such CTA; NotImplementedError for a pair with M = 128: CuTe
-    and JAX put the two halves of B's factors into different partitions.
+    Raises: ValueError when there is no such CTA; NotImplementedError for a pair with M = 128.
     """
     if group not in (1, 2) or not 0 <= rank < group:
         raise ValueError(f"no CTA {rank} in cta_group::{group}")

@@ -76,8 +76,29 @@ def test_instructions_of_k_96_take_their_factors_one_behind_the_other(factors: i
 
 
 def test_all_partitions_hold_the_factors():
-    assert PARTITIONS == (0, 32, 64, 96)
-    assert int(scale_cells(256, 4, 0).lane.max()) == 31
+    cells = scale_cells(256, 4, 0)
+    assert cells.copies == PARTITIONS == (0, 32, 64, 96)
+    assert int(cells.lane.max()) == 31
+
+
+@pytest.mark.parametrize("n", [32, 64, 128, 160, 256])
+def test_a_pair_with_64_rows_each_has_halves_of_b_in_partitions_of_their_own(n: int):
+    """As a copy 64x128b.warpx2::01_23 brings them: 64 lines, 32 for each half of N (JAX)."""
+    cells = scale_cells(n, 4, 0, parts=2)
+    assert cells.copies == (0, 32)
+    found = np.zeros((128, 4, 4), np.int64) - 1
+    for copy in cells.copies:
+        found[cells.lane + copy, cells.column, cells.byte] = np.arange(n)[:, None]
+    lines = np.zeros((64, 4), np.int64) - 1
+    for row in range(n):
+        half, within = divmod(row, n // 2)
+        lines[half * 32 + within % 32, within // 32] = row
+    partitions = [lines[:32], lines[:32], lines[32:], lines[32:]]
+    assert np.array_equal(found, np.repeat(np.concatenate(partitions)[..., None], 4, axis=2))
+    assert columns_of(n, 4, parts=2) == (n // 2 + 31) // 32
+    for parts, rows in ((2, 33), (3, 96)):
+        with pytest.raises(ValueError, match=f"{rows} rows in {parts} parts"):
+            scale_cells(rows, 4, 0, parts)
 
 
 TABLE_54 = [  # kind, scale_vec, K, factors of a row
