@@ -21,12 +21,6 @@ from intrinsics.packing import PIECE
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.swizzling import Addresses, swizzle
 
-_CORE_ROWS = 8
-"""Rows of a swizzle atom, and of a core matrix without swizzling."""
-
-_ATOM32_ROWS = 4
-"""The same with 32-byte atoms."""
-
 
 def piece_addresses(
     descriptor: SharedMemoryDescriptor, rows: int, k: int, per_piece: int, major: Major
@@ -76,7 +70,8 @@ def _k_major(d: SharedMemoryDescriptor, row: Addresses, piece: Addresses) -> Add
     if d.absolute_lbo:
         return _two_buffers(d, row, piece)
     along = piece * (d.lbo if d.swizzle is Swizzle.NONE else PIECE)
-    offset = along + row % _CORE_ROWS * d.swizzle.span + row // _CORE_ROWS * d.sbo
+    group, within = np.divmod(row, d.swizzle.rows)
+    offset = along + within * d.swizzle.span + group * d.sbo
     return swizzle(d.address + offset, d.swizzle, d.base_offset)
 
 
@@ -84,10 +79,10 @@ def _mn_major(d: SharedMemoryDescriptor, piece: Addresses, column: Addresses) ->
     if d.absolute_lbo:
         raise ValueError("an absolute leading dimension of an MN-major matrix")
     plain = d.swizzle is Swizzle.NONE
-    group = _ATOM32_ROWS if d.swizzle is Swizzle.B128_ATOM32 else _CORE_ROWS
     far, group_step = (d.sbo, d.lbo) if plain else (d.lbo, d.sbo)
-    span, within = np.divmod(piece * PIECE, d.swizzle.span)
-    offset = within + span * far + column % group * d.swizzle.span + column // group * group_step
+    span, along = np.divmod(piece * PIECE, d.swizzle.span)
+    group, within = np.divmod(column, d.swizzle.rows)
+    offset = along + span * far + within * d.swizzle.span + group * group_step
     return swizzle(d.address + offset, d.swizzle, d.base_offset)
 
 
@@ -100,7 +95,8 @@ def _two_buffers(d: SharedMemoryDescriptor, row: Addresses, piece: Addresses) ->
     line = d.swizzle.span
     along = d.address % line + piece * PIECE
     start = np.where(along < line, d.address - d.address % line, d.lbo - d.lbo % line)
-    offset = along % line + row % _CORE_ROWS * line + row // _CORE_ROWS * d.sbo
+    group, within = np.divmod(row, d.swizzle.rows)
+    offset = along % line + within * line + group * d.sbo
     return swizzle(start + offset, d.swizzle)
 
 

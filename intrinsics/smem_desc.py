@@ -29,7 +29,12 @@ class Swizzle(Enum):
     @property
     def repeat(self) -> int:
         """Bytes after which the pattern repeats, and the alignment that makes the base offset 0."""
-        return {0: 16, 1: 1024, 2: 1024, 4: 512, 6: 256}[self.value]
+        return {0: 16, 1: 512, 2: 1024, 4: 512, 6: 256}[self.value]
+
+    @property
+    def rows(self) -> int:
+        """Spans of one swizzle atom, which lie one behind the other (Table 53)."""
+        return 4 if self is Swizzle.B128_ATOM32 else 8
 
     @property
     def words(self) -> str:

@@ -1,8 +1,9 @@
 """The strides of a shared memory descriptor: do they keep the parts of a tile apart?
 
 Layer: intrinsics.  A matrix in shared memory is made of *atoms*: eight spans of the swizzle (128,
-64 or 32 bytes, 16 without swizzling), one after the other.  The atoms of a tile form a grid, whose
-steps are the descriptor's two offsets, in bytes.  PTX ISA, Strides; Canonical Layouts.
+64 or 32 bytes, 16 without swizzling; four spans with 32-byte atoms), one after the other.  The
+atoms of a tile form a grid, whose steps are the descriptor's two offsets, in bytes.  PTX ISA,
+Strides; Canonical Layouts.
 
                        along the span       across the spans
     K-major, swizzled  (one span only)      stride offset
@@ -35,7 +36,7 @@ class Tile:
     def grid(self, swizzle: Swizzle) -> tuple[int, int]:
         """How many atoms it has along and across the spans."""
         inner, outer = (self.k, self.rows) if self.major is Major.K else (self.rows, self.k)
-        return -(-inner * self.bits // 8 // swizzle.span), -(-outer // 8)
+        return -(-inner * self.bits // 8 // swizzle.span), -(-outer // swizzle.rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def right_strides(tile: Tile, swizzle: Swizzle, given: Strides) -> Strides:
     along, across = tile.grid(swizzle)
     exchanged = swizzle is Swizzle.NONE and tile.major is Major.MN
     step_along, step_across = (given.sbo, given.lbo) if exchanged else (given.lbo, given.sbo)
-    atom = 8 * swizzle.span
+    atom = swizzle.rows * swizzle.span
     if across > 1 and not _fits(step_across, atom, swizzle):
         step_across = atom
     if along > 1 and (

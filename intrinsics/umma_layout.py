@@ -67,7 +67,7 @@ def _problems(
             f"lbo {right.lbo}, sbo {right.sbo}",
             "sbo" if right.sbo != strides.sbo else "lbo",
             f"parts of the {stored} overlap: with {swizzle.words} a part has "
-            f"{8 * swizzle.span} bytes",
+            f"{swizzle.rows * swizzle.span} bytes",
         )
 
 

@@ -92,7 +92,7 @@ def test_a_step_along_k_stays_in_the_swizzled_row():
     assert np.array_equal(step, whole[:, 16:32])
 
 
-@pytest.mark.parametrize("mode", [*PIECES])
+@pytest.mark.parametrize("mode", Swizzle)
 def test_swizzling_stays_in_its_pattern_and_is_its_own_reverse(mode: Swizzle):
     addresses = np.arange(0, 4096, dtype=np.int64)
     there = swizzle(addresses, mode)

@@ -19,6 +19,11 @@ TILES = [
         (8, 64, 128), ((16, 16), (8, 32), (32, 8)), Major
     )
 ]
+CASES = [
+    *itertools.product(TILES, MODES),
+    *((Tile(rows, k, 32, Major.MN), Swizzle.B128_ATOM32) for rows in (32, 128) for k in (8, 16)),
+]
+IDS = [f"{tile}-{mode.name}" for tile, mode in CASES]
 OFFSETS = (0, 16, 128, 256, 512, 1024, 1040, 2048, 4096)
 
 
@@ -29,15 +34,13 @@ def overlaps(tile: Tile, mode: Swizzle, strides: Strides) -> bool:
     return len(np.unique(found)) < found.size
 
 
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
-@pytest.mark.parametrize("tile", TILES, ids=str)
+@pytest.mark.parametrize(("tile", "mode"), CASES, ids=IDS)
 def test_no_two_elements_lie_in_one_place(tile: Tile, mode: Swizzle):
     for lbo, sbo in itertools.product(OFFSETS, OFFSETS):
         assert not overlaps(tile, mode, right_strides(tile, mode, Strides(lbo, sbo)))
 
 
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
-@pytest.mark.parametrize("tile", TILES, ids=str)
+@pytest.mark.parametrize(("tile", "mode"), CASES, ids=IDS)
 def test_what_was_made_right_stays(tile: Tile, mode: Swizzle):
     for lbo, sbo in itertools.product(OFFSETS, OFFSETS):
         once = right_strides(tile, mode, Strides(lbo, sbo))
@@ -53,6 +56,15 @@ def test_strides_that_are_right_are_not_touched():
     assert right_strides(mn_major, Swizzle.B128, Strides(2048, 1024)) == Strides(2048, 1024)
     assert right_strides(mn_major, Swizzle.B128, Strides(1024, 2048)) == Strides(1024, 2048)
     assert right_strides(k_major, Swizzle.NONE, Strides(128, 256)) == Strides(128, 256)
+
+
+def test_atoms_of_32_bytes_have_four_spans():
+    """K = 8 of tf32 are two groups, 512 bytes apart."""
+    tile = Tile(64, 8, 32, Major.MN)
+    given = Strides(1024, 512)
+    assert not overlaps(tile, Swizzle.B128_ATOM32, given)
+    assert right_strides(tile, Swizzle.B128_ATOM32, given) == given
+    assert right_strides(tile, Swizzle.B128_ATOM32, Strides(1024, 256)) == given
 
 
 def test_the_walkthroughs_numbers():
