@@ -126,9 +126,8 @@ def pack_cells(codes: Codes, type_: ElementType, kind: MmaKind) -> Cells:
 def decompress(pieces: Bytes, source: CopyFormat) -> Bytes:
     """What tcgen05.cp makes of 16 bytes of narrow elements: (…, 16) bytes, one for each element.
 
-    The elements come to lie where the MMA reads them in tensor memory (see `unpack_cells`).  The
-    manual shows the bits in Figures 195, 197 and 198 alone; that they are the ones of Figures 199
-    to 201 rests on this being the format that A has there.
+    The elements come to lie where the MMA reads them in tensor memory (see `unpack_cells`): the
+    manual only draws this, TIRx-harness (`tcgen05/layouts.rs`) has it so too.
 
     Raises: ValueError when `source` is b8x16, which needs no decompression.
     """
