@@ -176,3 +176,18 @@ def accumulator_lane(row: int, m: int) -> int:
         return row
     quarter, within = divmod(row, 16)
     return 32 * quarter + within
+
+
+# ---- CuTe ------------------------------------------------------------------------------------
+
+
+def cute(shape: Sequence[int], stride: Sequence[int], number: int) -> int:
+    """The value of a CuTe layout of flat shape and strides at an index.
+
+    The index is split in column-major order, and each part multiplied by its stride.
+    """
+    found = 0
+    for size, step in zip(shape, stride, strict=True):
+        number, part = divmod(number, size)
+        found += part * step
+    return found

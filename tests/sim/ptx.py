@@ -27,8 +27,8 @@ SCHEDULES = ("early", "late", "random:3", "random:11")
 """One of each kind, and a second seed."""
 
 HEAD = """\
-.version 9.0
-.target sm_100a
+.version {version}
+.target {target}
 .address_size 64
 {variables}
 .visible .entry k({parameters})
@@ -42,7 +42,13 @@ HEAD = """\
 """
 
 
-def kernel(body: str, arguments: Sequence[Argument | Output], variables: str = "") -> str:
+def kernel(
+    body: str,
+    arguments: Sequence[Argument | Output],
+    variables: str = "",
+    target: str = "sm_100a",
+    version: str = "9.0",
+) -> str:
     """The module whose kernel loads its arguments (a0, a1, …) and executes `body`."""
     parameters = []
     loads = ["    mov.u32 %tx, %tid.x;", "    mov.u32 %lane, %laneid;"]
@@ -57,7 +63,9 @@ def kernel(body: str, arguments: Sequence[Argument | Output], variables: str = "
         size = 64 if wide else 32
         parameters.append(f".param .u{size} a{i}")
         loads.append(f"    .reg .b{size} %a{i};\n    ld.param.u{size} %a{i}, [a{i}];")
-    head = HEAD.format(variables=variables, parameters=", ".join(parameters))
+    head = HEAD.format(
+        variables=variables, parameters=", ".join(parameters), target=target, version=version
+    )
     return head + "\n".join(loads) + "\n" + body + "\n    ret;\n}\n"
 
 
@@ -68,20 +76,22 @@ def run(
     threads: int = 32,
     schedule: str = "early",
     smem: int = 0,
+    target: str = "sm_100a",
+    version: str = "9.0",
 ) -> Statistics:
     """Run one CTA; arrays change in place.  On a GPU it is the same PTX for the GPU's target.
 
     Raises: SimulationError.
     """
-    text = kernel(body, arguments, variables)
+    text = kernel(body, arguments, variables, target, version)
     reading = read_ptx(text)
     wrong = [f for f in reading.findings if f.severity is Severity.ERROR]
     assert not wrong, wrong
     if gpu.on_gpu():
         (function,) = reading.module.functions
-        target, shape = TARGETS["sm_90a"], Shape((1, 1, 1), (threads, 1, 1), smem=smem)
-        reading.module.target = target
-        took = launch_host(reading.module, Ptx(8, 6), target, function, arguments, shape, 60.0)
+        there, shape = TARGETS["sm_90a"], Shape((1, 1, 1), (threads, 1, 1), smem=smem)
+        reading.module.target = there
+        took = launch_host(reading.module, Ptx(8, 6), there, function, arguments, shape, 60.0)
         return Statistics(milliseconds=took)
     return simulate(
         reading.module,

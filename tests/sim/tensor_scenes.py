@@ -163,6 +163,8 @@ def play(
     start: Words,
     *others: NDArray[np.generic],
     schedule: str = "early",
+    target: str = "sm_100a",
+    version: str = "9.0",
 ) -> Words:
     """Run a scene; returns all cells as they are at its end.  `others` are %a4 and on."""
     assert image.size % 512 == 0
@@ -177,6 +179,8 @@ def play(
         variables=variables(image.size),
         threads=128,
         schedule=schedule,
+        target=target,
+        version=version,
     )
     return out
 

@@ -9,13 +9,11 @@ for layouts: a coordinate is split in column-major order, its parts multiplied b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tests.sim.layouts import k_major, swizzled
+from tests.sim.layouts import cute, k_major, swizzled
 from tests.sim.matrices import matrix_descriptor
 from tests.sim.ptx import SCHEDULES, findings
 from tests.sim.tensor_scenes import COMMIT, numbers, play, problem, scene, variables
@@ -24,15 +22,6 @@ from tests.sim.tensor_scenes import COMMIT, numbers, play, problem, scene, varia
 
 LANE = 1 << 21
 """TMEM::DP_b: the distance of two lanes in CuTe's addresses of bits; a column is 32 bits."""
-
-
-def cute(shape: Sequence[int], stride: Sequence[int], number: int) -> int:
-    """A layout's value at an index."""
-    found = 0
-    for size, step in zip(shape, stride, strict=True):
-        number, part = divmod(number, size)
-        found += part * step
-    return found
 
 
 TRAITS = {

@@ -18,7 +18,7 @@ from intrinsics.findings import SimulationError
 from intrinsics.modifiers import MmaKind
 from nvgen import KernelBuilder
 from nvgen.builder.values import Int, Pointer
-from nvgen.sim.faults import Fault, NotSimulatedError
+from nvgen.sim.faults import Fault
 from tests.sim.kernels import (
     FILLER,
     LANES,
@@ -343,23 +343,6 @@ def test_a_store_puts_each_register_into_its_cell(shape: str, num: int):
         at_lane, at_column = cell(shape, in_warp, register, split or 0)
         expected[32 * warp + lane + at_lane, column + at_column] = registers[thread, register]
     assert np.array_equal(program.run(cells, extra=registers), expected)
-
-
-def test_packing_two_columns_into_a_register_is_not_simulated_yet():
-    """Register r then holds the low halves of columns 2r (low) and 2r + 1 (high)."""
-
-    def load(b: KernelBuilder, taddr: Int, _: Pointer) -> None:
-        b.tcgen05_ld(warp_address(b, taddr, 0, 0), num=NUMS[2], pack=True)
-        b.tcgen05_wait_ld()
-
-    def store(b: KernelBuilder, taddr: Int, extra: Pointer) -> None:
-        values = load_vector(b, extra, 2)
-        b.tcgen05_st(warp_address(b, taddr, 0, 0), values, num=NUMS[2], unpack=True)
-        b.tcgen05_wait_st()
-
-    for body in (load, store):
-        with pytest.raises(NotSimulatedError):
-            TensorProgram(32, body=body).run(every_cell(32))
 
 
 @pytest.mark.parametrize("reach", ["another warp's lanes", "a lane between", "a column too far"])

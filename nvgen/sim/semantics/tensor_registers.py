@@ -2,49 +2,66 @@
 
 Layer: nvgen.sim.semantics.  Loads and stores are asynchronous: a load's registers arrive at their
 first use or at wait::ld, a store lands at wait::st, and under a late schedule not before.  PTX
-ISA, Tensor Memory and Register Load/Store Instructions.
+ISA, Tensor Memory and Register Load/Store Instructions; Packing and Unpacking.
+
+A packing load makes a register of the low halves of two adjacent columns, the first in its low
+bits; an unpacking store is the reverse.  So where a register stands for column c, it stands for
+columns 2c and 2c + 1 then; the second half of a .16x32bx2 still begins where its operand says.
+This is CuTe's reading (Copy_Traits of SM100_TMEM_LOAD_*_16b).  What an unpacking store leaves in
+the high halves is not documented: they get the pattern of memory that nobody has written.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.layouts import fragment_cells
-from intrinsics.mir import Imm, MachineInstr
+from intrinsics.mir import Imm, MachineInstr, Op
 from intrinsics.modifiers import LdStShape, ScalarType, WaitOp
 from intrinsics.tensor_address import TensorAddress
 from nvgen.sim.compile import Compiler, Maker, uniform
 from nvgen.sim.engine import AsyncOp
-from nvgen.sim.faults import fault, not_simulated
+from nvgen.sim.faults import fault
 from nvgen.sim.machine import Fragment, Outcome, Step, Warp, first_lane
+
+Words = NDArray[np.uint32]
+
+_UNKNOWN_HALF = np.uint32(0xCDCD0000)
 
 
 @dataclass(frozen=True, slots=True)
-class _Fragment:
-    """The cells of a collective load or store, counted from its address."""
+class CollectiveCells:
+    """The cells of a collective load or store, counted from its address.
+
+    Lanes and columns broadcast to (32 threads, registers), or where `packed` to
+    (32, registers, 2 halves).
+    """
 
     what: str
     lanes: NDArray[np.int64]
     columns: NDArray[np.int64]
     starts: tuple[int, ...]  # the lanes of its warp where it may begin
+    packed: bool
 
     @classmethod
-    def of(cls, mi: MachineInstr, plain: str) -> _Fragment:
-        """The cells of a record.
-
-        Raises: NotSimulatedError for one that packs or unpacks.
-        """
+    def of(cls, mi: MachineInstr, registers: int, *, packed: bool = False) -> CollectiveCells:
+        """The cells of a record that moves so many registers."""
         shape = mi.form.facts["shape"]
-        if mi.form.facts[plain] is not None:
-            raise not_simulated(f"{mi.row.head} with .{plain}::16b")
         assert isinstance(shape, LdStShape)
-        split, registers = mi.get("half_split"), mi["r"]
-        assert isinstance(registers, tuple)
-        cells = fragment_cells(shape, len(registers), split.value if isinstance(split, Imm) else 0)
-        return cls(mi.row.head, *cells, (0,) if shape is LdStShape.S32X32B else (0, 16))
+        split = mi.get("half_split")
+        lanes, columns = fragment_cells(shape, registers)
+        if packed:
+            columns = columns * 2
+        if isinstance(split, Imm):
+            columns = columns + np.arange(32, dtype=np.int64)[:, None] // 16 * split.value
+        if packed:
+            lanes, columns = lanes[..., None], columns[..., None] + np.arange(2, dtype=np.int64)
+        starts = (0,) if shape is LdStShape.S32X32B else (0, 16)
+        return cls(mi.row.head, lanes, columns, starts, packed)
 
     def at(self, warp: Warp, address: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Lanes and columns from an address, which must lie in the warp's own lanes.
@@ -65,27 +82,36 @@ class _Fragment:
         return where.lane + self.lanes, where.column + self.columns
 
 
-def ld(c: Compiler, mi: MachineInstr) -> Step:
-    """Load registers from the warp's lanes."""
-    cells = _Fragment.of(mi, "pack")
+# ---- load ------------------------------------------------------------------------------------
+
+
+def collective_load(
+    c: Compiler,
+    mi: MachineInstr,
+    cells: CollectiveCells,
+    targets: tuple[Op, ...],
+    results: Callable[[Words], Words],
+) -> Step:
+    """Load a warp's cells, and write what `results` makes of them.
+
+    `results` is given the cells in the shape that `cells` has, and returns (32, targets).
+    """
     address = c.address(mi["taddr"])
-    targets = mi["r"]
-    assert isinstance(targets, tuple)
     registers = tuple(r for r in targets if type(r) is int)
     writers = [c.set(r) if type(r) is int else None for r in targets]
     place = c.place(mi)
+    head = mi.row.head
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
         engine = warp.cta.machine.engine
         lanes, columns = cells.at(warp, uniform(address(warp), fragment, "taddr"))
-        agent = f"tcgen05.ld of warp {warp.number}"
+        agent = f"{head} of warp {warp.number}"
         part = fragment.part(fragment.mask)
         loads = fragment.frame.loads
-        warp.settle(registers)
 
         def effect() -> None:
-            found = warp.cta.tensor.read(lanes, columns, agent)
+            found = results(warp.cta.tensor.read(lanes, columns, agent))
             for i, write in enumerate(writers):
                 if write is not None:
                     write(part, found[:, i])
@@ -94,7 +120,7 @@ def ld(c: Compiler, mi: MachineInstr) -> Step:
             warp.cta.machine.changed()
 
         thread = (warp.cta.number, warp.number, first_lane(fragment.mask))
-        op = AsyncOp("tcgen05.ld", thread, "ld", effect, place)
+        op = AsyncOp(head, thread, "ld", effect, place)
         for register in registers:
             loads[register] = op
         engine.issue(op)
@@ -103,21 +129,42 @@ def ld(c: Compiler, mi: MachineInstr) -> Step:
     return run
 
 
+def ld(c: Compiler, mi: MachineInstr) -> Step:
+    """Load registers from the warp's lanes."""
+    targets = mi["r"]
+    assert isinstance(targets, tuple)
+    packed = mi.form.facts["pack"] is not None
+    cells = CollectiveCells.of(mi, len(targets), packed=packed)
+    return collective_load(c, mi, cells, targets, _pack if packed else _as_loaded)
+
+
+def _as_loaded(cells: Words) -> Words:
+    return cells
+
+
+def _pack(cells: Words) -> Words:
+    low = cells & np.uint32(0xFFFF)
+    found: Words = low[..., 0] | low[..., 1] << np.uint32(16)
+    return found
+
+
+# ---- store -----------------------------------------------------------------------------------
+
+
 def st(c: Compiler, mi: MachineInstr) -> Step:
     """Store registers to the warp's lanes."""
-    cells = _Fragment.of(mi, "unpack")
-    address = c.address(mi["taddr"])
     sources = mi["r"]
     assert isinstance(sources, tuple)
+    cells = CollectiveCells.of(mi, len(sources), packed=mi.form.facts["unpack"] is not None)
+    address = c.address(mi["taddr"])
     getters = [c.get(source, ScalarType.B32) for source in sources]
     place = c.place(mi)
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
         lanes, columns = cells.at(warp, uniform(address(warp), fragment, "taddr"))
-        data: NDArray[np.uint32] = np.stack([get(warp) for get in getters], axis=1).astype(
-            np.uint32
-        )
+        given: Words = np.stack([get(warp) for get in getters], axis=1).astype(np.uint32)
+        data = _unpack(given) if cells.packed else given
         agent = f"tcgen05.st of warp {warp.number}"
 
         def effect() -> None:
@@ -129,6 +176,14 @@ def st(c: Compiler, mi: MachineInstr) -> Step:
         return None
 
     return run
+
+
+def _unpack(words: Words) -> Words:
+    low, high = words & np.uint32(0xFFFF), words >> np.uint32(16)
+    return np.stack([low, high], axis=-1) | _UNKNOWN_HALF
+
+
+# ---- wait ------------------------------------------------------------------------------------
 
 
 def wait(c: Compiler, mi: MachineInstr) -> Step:
