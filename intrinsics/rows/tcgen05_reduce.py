@@ -103,7 +103,6 @@ LD_RED = Row(
     ),
     effects=_EFFECTS,
     llvm=_spellings(),
-    simulated=False,
 )
 
 LD_SPCOMPRESS = Row(
@@ -126,7 +125,6 @@ LD_SPCOMPRESS = Row(
              given={"shape": LdStShape.S32X32B, "keep": Compress.TWO_OF_FOUR}, codes=_CODES,
              own=True),
     ),
-    simulated=False,
 )
 
 LD_RED_SPCOMPRESS = Row(
@@ -150,7 +148,6 @@ LD_RED_SPCOMPRESS = Row(
              given={"shape": LdStShape.S32X32B, "keep": Compress.TWO_OF_FOUR}, codes=_CODES,
              own=True),
     ),
-    simulated=False,
 )
 # fmt: on
 

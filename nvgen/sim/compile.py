@@ -34,7 +34,7 @@ from intrinsics.mir import (
     registers_of,
 )
 from intrinsics.modifiers import ScalarType, Space
-from intrinsics.row import Effect
+from intrinsics.row import Completion, Effect
 from nvgen.sim.faults import fault, located, not_simulated
 from nvgen.sim.machine import (
     WARP,
@@ -95,7 +95,7 @@ class Compiler:
         self.loaded = frozenset(
             reg
             for mi in self.function.instructions()
-            if mi.row.id == "tcgen05.ld"
+            if mi.row.effects.completion is Completion.WAIT_LD
             for reg in mi.defs()
         )
         function = self.function
@@ -171,7 +171,7 @@ class Compiler:
         if mi.guard is not None and not mi.form.is_terminator:  # these split their fragment
             run = self._guarded(run, mi)
         touched = tuple(r for op in mi.ops for r in registers_of(op) if r in self.loaded)
-        if touched and mi.row.id != "tcgen05.ld":
+        if touched:
             run = _after_loads(run, touched)
         return Instruction(run, mi, self.place(mi))
 

@@ -191,10 +191,13 @@ def problem(
     start: Words | None = None,
     others: Sequence[NDArray[np.generic]] = (),
     schedule: str = "early",
+    target: str = "sm_100a",
+    version: str = "9.0",
 ) -> Finding:
     """The finding that ends a scene."""
+    start = numbers() if start is None else start
     try:
-        play(body, image, numbers() if start is None else start, *others, schedule=schedule)
+        play(body, image, start, *others, schedule=schedule, target=target, version=version)
     except SimulationError as error:
         return error.findings[0]
     raise AssertionError("the scene ends well")

@@ -37,9 +37,6 @@ ROWS = {row.id: row for row in catalog.rows()}
 
 _PAIR = "clusters of more than one CTA are not simulated"
 NOT_SIMULATED = {
-    "tcgen05.ld.red": "what is loaded reduced to one number",
-    "tcgen05.ld.spcompress": "two of four numbers kept: which on a tie, and where they go",
-    "tcgen05.ld.red.spcompress": "two of four numbers kept: which on a tie, and where they go",
     "tcgen05.mma.sp": "sparse matrices: the metadata's layout in tensor memory is not modelled",
     "tcgen05.mma.ws": "weight-stationary multiplies: other layouts of D, and masks of columns",
     "tcgen05.mma.ws.sp": "weight-stationary, and sparse",

@@ -21,6 +21,7 @@ from nvgen.sim.semantics import (
     sync,
     tcgen05,
     tcgen05_copy,
+    tcgen05_reduce,
     tensor_registers,
     tma,
     warp,
@@ -32,7 +33,7 @@ def makers() -> dict[str, Maker]:
     found: dict[str, Maker] = {}
     chapters = (
         *(control, scalar, integers, floats, float_conversions, memory, atomic, caches),
-        *(sync, warp, mbarrier, tma, tcgen05, tensor_registers, tcgen05_copy, mma),
+        *(sync, warp, mbarrier, tma, tcgen05, tensor_registers, tcgen05_copy, tcgen05_reduce, mma),
     )
     for chapter in chapters:
         found.update(chapter.SEMANTICS)
