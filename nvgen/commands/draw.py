@@ -10,6 +10,7 @@ import json
 
 from nvgen.commands.draw_fragment import draw_fragment
 from nvgen.commands.draw_shared import draw_smem
+from nvgen.commands.draw_tensor import draw_tmem
 from nvgen.drawing.picture import Picture
 from nvgen.files import STANDARD, check_writable, write_whole
 
@@ -34,6 +35,8 @@ def _picture(arguments: argparse.Namespace, *, coarse: bool) -> Picture:
     match arguments.what:
         case "smem":
             return draw_smem(arguments)
+        case "tmem":
+            return draw_tmem(arguments, coarse=coarse)
         case "fragment":
             return draw_fragment(arguments)
     raise AssertionError(arguments.what)

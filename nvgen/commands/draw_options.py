@@ -9,9 +9,10 @@ import argparse
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Give the parser of `nvgen draw` its kinds of pictures."""
+    """Give the parser of `nvgen draw` its three kinds of pictures."""
     whats = parser.add_subparsers(dest="what", required=True, metavar="WHAT")
     _smem(whats.add_parser("smem", help="a matrix in shared memory"))
+    _tmem(whats.add_parser("tmem", help="D, A, scale factors or metadata in tensor memory"))
     _fragment(whats.add_parser("fragment", help="registers of tcgen05.ld and .st"))
 
 
@@ -37,6 +38,22 @@ def _smem(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--descriptor", metavar="0x…", help="all of these, as a descriptor")
     parser.add_argument("--cells", default="pieces", metavar="pieces|elements")
     parser.add_argument("--colour", default="core", metavar="core|row", help="what has a colour")
+    _common(parser)
+
+
+def _tmem(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--what", dest="matrix", default="d", metavar="d|a|sfa|sfb|metadata")
+    parser.add_argument("--m", default="128", metavar="M", help="M of the MMA (default: 128)")
+    parser.add_argument("--n", default="64", metavar="N", help="N of the MMA (default: 64)")
+    parser.add_argument("--k", metavar="K", help="K of A (default: that of one instruction)")
+    parser.add_argument("--group", default="1", metavar="1|2", help="cta_group (default: 1)")
+    parser.add_argument("--ws", action="store_true", help="a weight-stationary MMA")
+    parser.add_argument("--sparse", action="store_true", help="a sparse MMA")
+    parser.add_argument("--lane", default="0", metavar="0|16", help="the lane of the address")
+    parser.add_argument("--kind", metavar="K", help="the MMA kind (default: f16, or mxf8f6f4)")
+    parser.add_argument("--type", metavar="T", help="the type of A (default: its kind's first)")
+    parser.add_argument("--scale-vec", metavar="S", help="1X, 2X, 4X, block16 or block32")
+    parser.add_argument("--id", default="0", metavar="N", help="scale factor id, or selector")
     _common(parser)
 
 

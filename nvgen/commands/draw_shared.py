@@ -10,12 +10,13 @@ from dataclasses import replace
 
 from intrinsics.element import ElementType, Major
 from intrinsics.findings import input_error
-from intrinsics.idesc import INPUT_CODES
+from intrinsics.idesc import FP4_KINDS, INPUT_CODES
 from intrinsics.modifiers import MmaKind
+from intrinsics.packing import PIECE, elements_per_piece
 from intrinsics.smem_desc import ADDRESS_LIMIT, SharedMemoryDescriptor, Swizzle
 from nvgen.commands.draw_values import choice, kind_of, number
 from nvgen.drawing.picture import Picture
-from nvgen.drawing.shared import PIECE, Matrix, smem_picture
+from nvgen.drawing.shared import Matrix, smem_picture
 
 SWIZZLES = {
     "none": Swizzle.NONE,
@@ -27,8 +28,6 @@ SWIZZLES = {
 _MOST = 1024
 """Rows, and elements along K, of a matrix that is drawn."""
 
-_FP4 = (MmaKind.MXF4, MmaKind.MXF4NVF4)
-
 
 def draw_smem(arguments: argparse.Namespace) -> Picture:
     """The picture that the options ask for.
@@ -39,15 +38,20 @@ def draw_smem(arguments: argparse.Namespace) -> Picture:
     matrix = _matrix(arguments, descriptor.swizzle)
     if not given:
         descriptor = _with_offsets(arguments, matrix, descriptor)
-    _check_size(matrix, descriptor.swizzle)
+    _check_size(matrix, descriptor)
     cells = choice("cells", arguments.cells, {"pieces": False, "elements": True})
     colour = choice("colour", arguments.colour, {"core": False, "row": True})
     try:
         return smem_picture(matrix, descriptor, elements=cells, by_row=colour)
     except NotImplementedError as error:
         raise input_error(
-            "draw/swizzle", f"not drawn: {error}", got=descriptor.swizzle.words,
+            "draw/swizzle", f"this layout is not known: {error}", got=descriptor.swizzle.words,
             expected="another swizzling mode",
+        ) from None  # fmt: skip
+    except ValueError as error:
+        raise input_error(
+            "draw/descriptor", str(error), got=f"{descriptor.encode():#x}",
+            expected="a leading dimension that is an offset (bit 52 clear)",
         ) from None  # fmt: skip
 
 
@@ -77,8 +81,8 @@ def _matrix(arguments: argparse.Namespace, swizzle: Swizzle) -> Matrix:
     type_ = _type(arguments.type)
     kind = _kind(arguments.kind, type_)
     major = choice("major", arguments.major.upper(), {"K": Major.K, "MN": Major.MN})
-    per = _per_piece(type_, kind)
-    if kind in _FP4 and major is Major.MN:
+    per = elements_per_piece(type_, kind)
+    if kind in FP4_KINDS and major is Major.MN:
         raise input_error(
             "draw/major", f"{kind.value} has no transpose", got="MN-major", expected="K-major"
         )
@@ -108,17 +112,12 @@ def _kind(name: str | None, type_: ElementType) -> MmaKind:
     return kind
 
 
-def _per_piece(type_: ElementType, kind: MmaKind) -> int:
-    """Elements in 16 bytes; 4- and 6-bit types are padded but for the 4-bit kinds."""
-    return 32 if kind in _FP4 else PIECE * 8 // max(type_.bits, 8)
-
-
 def _with_offsets(
     arguments: argparse.Namespace, matrix: Matrix, descriptor: SharedMemoryDescriptor
 ) -> SharedMemoryDescriptor:
     """Offsets that pack the atoms of 8 spans closely, but for those that were given."""
     span = descriptor.swizzle.span
-    atom = 8 * span
+    atom = (4 if descriptor.swizzle is Swizzle.B128_ATOM32 else 8) * span
     lbo, sbo = PIECE, atom
     if descriptor.swizzle is Swizzle.NONE:
         outer = -(-matrix.rows // 8) if matrix.major is Major.K else -(-matrix.k // 8)
@@ -134,8 +133,11 @@ def _with_offsets(
     return replace(descriptor, lbo=given.get("lbo", lbo), sbo=given.get("sbo", sbo))
 
 
-def _check_size(matrix: Matrix, swizzle: Swizzle) -> None:
+def _check_size(matrix: Matrix, descriptor: SharedMemoryDescriptor) -> None:
     """A swizzled K-major matrix is one span wide: its next span begins at another address."""
+    swizzle = descriptor.swizzle
+    if descriptor.absolute_lbo:
+        return
     most = matrix.per_piece * swizzle.span // PIECE
     if matrix.major is Major.K and swizzle is not Swizzle.NONE and matrix.k > most:
         raise input_error(

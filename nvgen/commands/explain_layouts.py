@@ -11,14 +11,21 @@ from typing import assert_never
 import numpy as np
 
 from intrinsics.findings import input_error
-from intrinsics.layouts import swizzle as swizzled
 from intrinsics.modifiers import LdStNum, LdStShape
 from intrinsics.smem_desc import Swizzle
+from intrinsics.swizzling import swizzle as swizzled
 from nvgen.commands.draw_shared import SWIZZLES
 from nvgen.commands.explain_question import Fields, Question
 from nvgen.drawing.fragment import MOST_REGISTERS, REGISTERS
 
-_FUNCTIONS = {Swizzle.NONE: 0, Swizzle.B32: 1, Swizzle.B64: 2, Swizzle.B128: 3}
+_FUNCTIONS = {
+    Swizzle.NONE: "Swizzle<0, 4, 3>",
+    Swizzle.B32: "Swizzle<1, 4, 3>",
+    Swizzle.B64: "Swizzle<2, 4, 3>",
+    Swizzle.B128: "Swizzle<3, 4, 3>",
+    Swizzle.B128_ATOM32: "Swizzle<2, 5, 2>",
+}
+"""CuTe's names for what is XORed; the last is CUTLASS's, the others are the manual's."""
 
 
 def swizzle(question: Question) -> Fields:
@@ -29,12 +36,10 @@ def swizzle(question: Question) -> Fields:
             "explain/swizzle", "no such swizzling mode", got=question.text,
             expected=", ".join(SWIZZLES),
         )  # fmt: skip
-    bits = _FUNCTIONS.get(mode)
-    function = [] if bits is None else [("", "function", f"Swizzle<{bits}, 4, 3>")]
     pieces = mode.span // 16
     return [
         ("61-63", "code", f"{mode.value} {mode.words}"),
-        *function,
+        ("", "function", _FUNCTIONS[mode]),
         *_exchanged(mode),
         ("", "span", f"{mode.span} bytes, {pieces} piece{'s' * (pieces > 1)} of 16"),
         ("", "repeats", f"every {mode.repeat} bytes; the alignment for a base offset of 0"),
@@ -44,10 +49,7 @@ def swizzle(question: Question) -> Fields:
 
 def _exchanged(mode: Swizzle) -> Fields:
     """Which bits of an address are exchanged by XOR with which, as the addresses show."""
-    try:
-        flipped = swizzled(1 << np.arange(4, 14, dtype=np.int64), mode)
-    except NotImplementedError as error:
-        return [("", "address bits", f"not known: {error}")]
+    flipped = swizzled(1 << np.arange(4, 14, dtype=np.int64), mode)
     pairs = [
         (low, high)
         for high, address in enumerate(flipped.tolist(), 4)
@@ -75,7 +77,11 @@ def _canonical(mode: Swizzle, pieces: int) -> Fields:
                 t,
             ]
         case Swizzle.B128_ATOM32:
-            return [("", "MN-major", "of 32-bit elements; the manual gives no canonical layout")]
+            return [
+                ("", "K-major", "not documented"),
+                ("", "MN-major", "((T,8,m),(4,k)):((1,T,LBO),(8T,SBO)), of 32-bit elements alone"),
+                t,
+            ]
     assert_never(mode)
 
 

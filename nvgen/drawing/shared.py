@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from intrinsics.element import ElementType, Major
-from intrinsics.layouts import matrix_addresses
+from intrinsics.layouts import piece_addresses
+from intrinsics.packing import PIECE
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from nvgen.drawing.picture import MOST_CELLS, Cell, Panel, Picture, plural, span_text
 
-PIECE = 16
 _LINE, _BANK = 128, 4
 
 
@@ -60,7 +60,8 @@ def smem_picture(
 ) -> Picture:
     """The picture of a matrix, coloured by core matrix (8 lines of 16 bytes) or by row.
 
-    Raises: NotImplementedError for a swizzling mode whose addresses are not known.
+    Raises: NotImplementedError where the layout is not known; ValueError for an absolute leading
+    dimension of a layout that has none.
     """
     pieces = sorted(_pieces(matrix, descriptor), key=lambda piece: piece.address)
     divided = matrix.per_piece if elements else 1
@@ -91,14 +92,14 @@ def smem_picture(
 def _pieces(matrix: Matrix, descriptor: SharedMemoryDescriptor) -> Iterator[_Piece]:
     """The pieces, in the order of the matrix; core matrices are numbered along K first."""
     per, along_k = matrix.per_piece, matrix.major is Major.K
-    rows = matrix.rows if along_k else matrix.rows // per
-    columns = matrix.k // per if along_k else matrix.k
-    addresses = matrix_addresses(descriptor, rows, columns, PIECE, matrix.major)
+    group = 4 if descriptor.swizzle is Swizzle.B128_ATOM32 else 8
+    addresses = piece_addresses(descriptor, matrix.rows, matrix.k, per, matrix.major)
+    columns = addresses.shape[1]
     for (i, j), address in np.ndenumerate(addresses):
         if along_k:
-            yield _Piece(int(address), i, j * per, i // 8 * columns + j)
+            yield _Piece(int(address), i, j * per, i // group * columns + j)
         else:
-            yield _Piece(int(address), i * per, j, i * -(-columns // 8) + j // 8)
+            yield _Piece(int(address), i * per, j, i * -(-columns // group) + j // group)
 
 
 def _with_gaps(lines: list[int]) -> Iterator[int]:
@@ -151,6 +152,9 @@ def _notes(
         "one element" if elements else f"{matrix.per_piece} elements in 16 bytes, the first named"
     )
     yield f"a cell is {cell}; indices are the row of M or N, and K"
+    atoms = descriptor.swizzle is Swizzle.B128_ATOM32
+    if matrix.major is Major.MN and atoms != (matrix.type_.bits == 32):
+        yield "no MMA takes this: MN-major 32-bit elements, and they alone, have 32-byte atoms"
     if matrix.filled < PIECE:
         yield f"{matrix.filled} of each 16 bytes hold elements, the others are padding"
     twice = len(pieces) - len({piece.address for piece in pieces})
@@ -160,6 +164,8 @@ def _notes(
 
 def _offsets(matrix: Matrix, descriptor: SharedMemoryDescriptor) -> str:
     sbo = f"stride offset {descriptor.sbo:#x}"
+    if descriptor.absolute_lbo:
+        return f"{sbo}, what is beyond 128 bytes of a row at {descriptor.lbo:#x}"
     if matrix.major is Major.K and descriptor.swizzle is not Swizzle.NONE:
         return f"{sbo}, leading offset not used"
     return f"leading offset {descriptor.lbo:#x}, {sbo}"

@@ -71,9 +71,11 @@ def _panel(panel: Panel, top: int, body: list[str]) -> int:
         at = y + i * height + height - 5
         body.append(f'<text x="{_MARGIN}" y="{at}" class="a">{escape(name)}</text>')
     size = _font(panel, width, height)
+    body.append(f'<g font-size="{_number(size)}">')
     for cell in panel.cells:
         x, w = left + cell.column * width, cell.span * width
         body.append(_cell(cell, (x, y + cell.row * height, w, height), size))
+    body.append("</g>")
     return y + len(panel.rows) * height
 
 
@@ -100,10 +102,7 @@ def _cell(cell: Cell, box: tuple[float, float, float, float], size: float) -> st
     label = ""
     if cell.label and size:
         middle, base = _number(box[0] + box[2] / 2), _number(box[1] + box[3] / 2 + size / 3)
-        label = (
-            f'<text x="{middle}" y="{base}" class="l" font-size="{_number(size)}">'
-            f"{escape(cell.label)}</text>"
-        )
+        label = f'<text x="{middle}" y="{base}" class="l">{escape(cell.label)}</text>'
     return (
         f'<g><title>{escape(cell.title)}</title><rect x="{x}" y="{y}" width="{width}" '
         f'height="{height}" class="c{cell.colour % len(_COLOURS)}"/>{label}</g>'

@@ -189,6 +189,14 @@ def test_a_swizzling_mode(nvgen: Nvgen, mode: str) -> None:
         assert address ^ flipped == layouts.swizzled(address, int(mode.replace("none", "0")))
 
 
+def test_the_mode_with_32_byte_atoms(nvgen: Nvgen) -> None:
+    """PTX ISA, Table 53: an atom of 8 x 4 pieces; in CUTLASS, mma_traits_sm100.hpp, it is
+    Swizzle<2, 5, 2>: the pairs of pieces 32 bytes apart are exchanged by XOR with the line."""
+    said = explained(nvgen, "swizzle", "128-atom32")
+    assert said["function"] == ["Swizzle<2, 5, 2>"]
+    assert said["address bit"] == ["bit 5 XOR bit 7", "bit 6 XOR bit 8"]
+
+
 @pytest.mark.parametrize("shape", layouts.REGISTERS)
 @pytest.mark.parametrize("num", [1, 2, 32])
 def test_a_fragment(nvgen: Nvgen, shape: str, num: int) -> None:

@@ -1,0 +1,97 @@
+"""Where scale factors and sparsity metadata lie in tensor memory: parts of cells.
+
+Layer: nvgen.drawing.  Scale factors are bytes and stand in each partition of 32 lanes; a chunk's
+metadata has four bits.  PTX ISA, Scale Factor A ID; Scale Factor B ID; Sparsity selector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from intrinsics.data_paths import DataPath
+from intrinsics.metadata import metadata_cells
+from intrinsics.modifiers import MmaKind
+from intrinsics.scale_factors import PARTITIONS, scale_cells
+from intrinsics.sparse import CHUNK_BITS, chunk
+from intrinsics.tensor_address import LANES
+from nvgen.drawing.picture import Cell, Panel, Picture
+
+_BYTES, _LANES = 4, 32
+_NIBBLES = 32 // CHUNK_BITS
+
+
+def factor_picture(
+    title: str, notes: Sequence[str], name: str, rows: int, factors: int, scale_id: int
+) -> Picture:
+    """The factors of `rows` rows; factor f of a row scales the f-th part of K.
+
+    Raises: ValueError when there is no such scale factor id.
+    """
+    found = scale_cells(rows, factors, scale_id)
+    lanes, columns, places = np.broadcast_arrays(found.lane, found.column, found.byte)
+    cells = []
+    for row, factor in np.ndindex(lanes.shape):
+        lane, column, byte = (int(a[row, factor]) for a in (lanes, columns, places))
+        alike = [start + lane for start in PARTITIONS]
+        where = f"lanes {', '.join(map(str, alike[:-1]))} and {alike[-1]}"
+        what = f"{name}[{row}, {factor}]"
+        cells.append(
+            Cell(lane, column * _BYTES + byte, f"{row},{factor}",
+                 f"{where}, column {column}, byte {byte}: {what}", row // _LANES)
+        )  # fmt: skip
+    names = [f"{c}.{b}" for c in range(int(columns.max()) + 1) for b in range(_BYTES)]
+    told = [
+        *notes,
+        "row, factor; the same stands in lanes 32 to 63, 64 to 95 and 96 to 127; columns count "
+        "from the address",
+    ]
+    panel = Panel(
+        "", "column.byte", "lane", names, [str(i) for i in range(_LANES)], sorted(cells, key=_at)
+    )
+    return Picture(title, told, [panel])
+
+
+def metadata_picture(path: DataPath, kind: MmaKind, k: int, selector: int, lane: int) -> Picture:
+    """The metadata of one sparse instruction, all copies of it; `lane` is the address's.
+
+    Raises: ValueError for a selector that the kind has not; NotImplementedError for a layout that
+    is not known.
+    """
+    copies = metadata_cells(path, path.m, kind, k, selector)
+    size = chunk(kind)
+    cells: list[list[Cell]] = [[] for _ in range(path.ctas)]
+    columns = 0
+    for copy in copies:
+        parts = np.broadcast_arrays(copy.rank, copy.lane, copy.column, copy.bit)
+        for row, number in np.ndindex(parts[0].shape):
+            rank, at, column, bit = (int(part[row, number]) for part in parts)
+            columns = max(columns, column + 1)
+            cta = f"{('even', 'odd')[rank]} CTA, " if path.ctas > 1 else ""
+            first = number * size
+            cells[rank].append(
+                Cell(
+                    at + lane, column * _NIBBLES + bit // CHUNK_BITS, f"{row},{number}",
+                    f"{cta}lane {at + lane}, column {column}, bits {bit} to {bit + 3}: row {row}, "
+                    f"chunk {number} (elements {first} to {first + size - 1})",
+                    row // 16,
+                )
+            )  # fmt: skip
+    names = [f"{c}.{b * CHUNK_BITS}" for c in range(columns) for b in range(_NIBBLES)]
+    notes = [f"row, chunk of {size} elements; columns count from the address"]
+    if len(copies) > 1:
+        notes.append(f"it stands there {len(copies)} times, once for each part of N")
+    panels = [
+        Panel(
+            f"{('even', 'odd')[rank]} CTA of the pair" if path.ctas > 1 else "",
+            "column.bit", "lane", names, [str(i) for i in range(LANES)], sorted(found, key=_at),
+        )
+        for rank, found in enumerate(cells)
+    ]  # fmt: skip
+    title = f"metadata of {kind.value}, K = {k}, selector {selector}: layout {path.value}"
+    return Picture(f"{title}, {path.title}", notes, panels)
+
+
+def _at(cell: Cell) -> tuple[int, int]:
+    return cell.row, cell.column
