@@ -54,9 +54,9 @@ def mx_matmul(
 ) -> npt.NDArray[np.float32]:  # fmt: skip
     """(A * SFA) times (B * SFB) transposed, plus c, rounded once; shape (M, N).
 
-    a is (M, K) codes, b is (N, K), sfa is (M, K / vec), sfb is (N, K / vec).  vec is 32 for mxf8f6f4
-    and mxf4, 16 or 32 for mxf4nvf4.  A NaN among the factors or elements makes what it takes part
-    in NaN.
+    a is (M, K) codes, b is (N, K), sfa is (M, K / vec), sfb is (N, K / vec).  vec is 32 for
+    mxf8f6f4 and mxf4, 16 or 32 for mxf4nvf4.  A NaN among the factors or elements makes what it
+    takes part in NaN.
     """
     left = scaled(a, a_type, sfa, factor_type, vec)
     right = scaled(b, b_type, sfb, factor_type, vec)

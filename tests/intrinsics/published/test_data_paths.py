@@ -1,0 +1,70 @@
+"""D and A in tensor memory: the published layouts A to G, and ours."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from intrinsics.data_paths import Cells, DataPath, accumulator_cells, data_path, operand_cells
+from tests.intrinsics.published.cute import Ints
+from tests.intrinsics.published.data_paths import TABLE, accumulator, fragment, operand, triton
+
+CASES = [(letter, n) for letter, row in TABLE.items() for n in row.columns]
+
+
+def arrays(cells: Cells, shape: tuple[int, int]) -> tuple[Ints, Ints, Ints]:
+    """The three arrays in full."""
+    return tuple(np.broadcast_to(a, shape) for a in (cells.rank, cells.lane, cells.column))
+
+
+@pytest.mark.parametrize(("letter", "rows"), [("D", 128), ("F", 64)])
+def test_the_sources_agree(letter: str, rows: int) -> None:
+    assert np.array_equal(fragment(letter, 64), triton(rows, 64))
+
+
+@pytest.mark.parametrize("letter", TABLE)
+def test_which_layout(letter: str) -> None:
+    row = TABLE[letter]
+    for sparse in row.sparse:
+        ways = (False, True) if letter == "D" else (row.ws,)  # M = 128 is D with .ws and without
+        for ws in ways:
+            got = data_path(row.m, group=row.group, ws=ws, sparse=sparse)
+            assert got is DataPath[letter]
+
+
+@pytest.mark.parametrize(
+    ("m", "group", "ws"),
+    [(256, 1, False), (64, 2, False), (32, 1, False), (256, 2, True), (128, 2, True),
+     (96, 1, False), (256, 1, True), (32, 2, False)],
+)  # fmt: skip
+def test_no_layout(m: int, group: int, ws: bool) -> None:
+    """Rows that the manual's table does not have."""
+    for sparse in (False, True):
+        with pytest.raises(ValueError):  # noqa: PT011
+            data_path(m, group=group, ws=ws, sparse=sparse)
+
+
+@pytest.mark.parametrize("letter", TABLE)
+def test_lane_alignment(letter: str) -> None:
+    assert tuple(DataPath[letter].lane_starts) == TABLE[letter].starts
+
+
+@pytest.mark.parametrize(("letter", "n"), CASES)
+def test_accumulator(letter: str, n: int) -> None:
+    m = TABLE[letter].m
+    got = arrays(accumulator_cells(DataPath[letter], m, n), (m, n))
+    for one, expected in zip(got, accumulator(letter, n), strict=True):
+        assert np.array_equal(one, expected)
+
+
+@pytest.mark.parametrize("letter", TABLE)
+@pytest.mark.parametrize("columns", [4, 8])
+def test_operand(letter: str, columns: int) -> None:
+    """Every copy of A that the lane groups read; the first is the one at the address itself."""
+    m, copies = TABLE[letter].m, TABLE[letter].copies
+    got = operand_cells(DataPath[letter], m, columns)
+    assert len(got) == len(copies)
+    for index, cells in enumerate(got):
+        expected = operand(letter, index, columns)
+        for one, other in zip(arrays(cells, (m, columns)), expected, strict=True):
+            assert np.array_equal(one, other)
