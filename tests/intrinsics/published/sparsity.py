@@ -8,6 +8,10 @@ tmem_e_frg_ws: where they lie, copies for each lane group of .ws) and mma_traits
 a public TIRx emulator (tcgen05/layouts.rs, sparse_metadata_location) agrees in every bit with
 tmem_e_frg.
 
+Of the half datapaths (layouts F and C) CUTLASS has no metadata.  The manual wants A, D and metadata
+in the same lanes; the emulator looks metadata up by the lane of the row of D, which puts each 16
+rows of tmem_e_frg's pattern into the 16 lanes that the layout uses.
+
 The manual lists 0b0110 as meaningful: positions 2 and 1, in this order.  CUTLASS's compressor never
 makes it.
 """
@@ -89,3 +93,12 @@ def metadata(kind: str, rows: int, selector: int) -> tuple[Ints, Ints, Ints]:
         column = 0
     lane, bit = whole % 128, whole // 128
     return lane, column + bit // 32, bit % 32
+
+
+def metadata_of_half(kind: str, rows: int, selector: int) -> tuple[Ints, Ints, Ints]:
+    """The same of layouts F and C: 16 rows in lanes 0 to 15, the next 16 in lanes 32 to 47, ..."""
+    lane, column, bit = metadata(kind, 32, selector)
+    every = 32 * np.arange(rows // 16).repeat(16)[:, None]
+    one = (np.tile(part[:16], (rows // 16, 1)) for part in (lane, column, bit))
+    lanes, columns, bits = one
+    return lanes + every, columns, bits

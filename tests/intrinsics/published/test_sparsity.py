@@ -16,6 +16,7 @@ from tests.intrinsics.published.sparsity import (
     SWAPPED,
     expand,
     metadata,
+    metadata_of_half,
     random_sparse,
 )
 
@@ -117,3 +118,18 @@ def test_metadata_of_weight_stationary_rows(kind: str, m: int, copies: int) -> N
         expected = (lane + m * index, column, bit)
         for one, other in zip((cells.lane, cells.column, cells.bit), expected, strict=True):
             assert np.array_equal(np.broadcast_to(one, lane.shape), other)
+
+
+@pytest.mark.parametrize("kind", ["F16", "TF32", "F8F6F4", "I8"])
+@pytest.mark.parametrize(("m", "group"), [(64, 1), (128, 2)])
+def test_metadata_in_half_of_the_lanes(kind: str, m: int, group: int) -> None:
+    """Layouts F and C."""
+    path = data_path(m, group=group, sparse=True)
+    got = metadata_cells(path, m, MmaKind[kind], K[kind])
+    assert len(got) == 1
+    shape = (m, K[kind] // CHUNK[kind])
+    expected = [np.concatenate([a] * group) for a in metadata_of_half(kind, 64, 0)]
+    for one, other in zip((got[0].lane, got[0].column, got[0].bit), expected, strict=True):
+        assert np.array_equal(np.broadcast_to(one, shape), other)
+    rank = np.repeat(np.arange(group), 64)[:, None]
+    assert np.array_equal(np.broadcast_to(got[0].rank, shape), np.broadcast_to(rank, shape))
