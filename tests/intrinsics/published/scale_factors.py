@@ -52,6 +52,9 @@ CASES_K96 = [
 ]
 """The same of K = 96."""
 
+IDS = {1: (0, 1, 2, 3), 2: (0, 2), 4: (0,), 3: (0, 1, 2, 3), 6: (0, 2)}
+"""The ids that the manual's figures have, by factors of a row."""
+
 
 def cells(rows: int, factors: int, scale_id: int) -> tuple[Ints, Ints, Ints]:
     """Lane (0 to 31), column and byte of each factor, shape (rows, factors).

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from intrinsics.data_paths import Cells, DataPath, accumulator_cells, data_path, operand_cells
+from intrinsics.data_paths import (
+    Cells,
+    DataPath,
+    accumulator_cells,
+    data_path,
+    operand_cells,
+    shared_rows,
+)
 from tests.intrinsics.published.cute import Ints
 from tests.intrinsics.published.data_paths import TABLE, accumulator, fragment, operand, triton
 
@@ -68,3 +75,15 @@ def test_operand(letter: str, columns: int) -> None:
         expected = operand(letter, index, columns)
         for one, other in zip(arrays(cells, (m, columns)), expected, strict=True):
             assert np.array_equal(one, other)
+
+
+@pytest.mark.parametrize("m", [128, 256])
+@pytest.mark.parametrize("n", [16, 256])
+def test_a_pair_halves_the_rows_of_a_and_b(m: int, n: int) -> None:
+    """CUTLASS, mma_traits_sm100.hpp: ALayout (2, (M/2, K)):(M/2, ...), BLayout (2, (N/2, K))."""
+    assert shared_rows(2, 0, m, n) == (range(m // 2), range(n // 2))
+    assert shared_rows(2, 1, m, n) == (range(m // 2, m), range(n // 2, n))
+
+
+def test_one_cta_has_all_rows() -> None:
+    assert shared_rows(1, 0, 128, 256) == (range(128), range(256))

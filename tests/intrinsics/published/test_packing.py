@@ -118,6 +118,14 @@ def test_encode_finds_every_value_again(type_: str) -> None:
     assert np.array_equal(encode(table[codes], ElementType[type_]), codes)
 
 
+def test_encode_scale_factors_and_integers() -> None:
+    """What has a code of its own: powers of two from 2**-127 to 2**127; integers in range."""
+    assert np.array_equal(encode(values("UE8M0")[:255], ElementType.UE8M0), np.arange(255))
+    assert np.array_equal(encode(np.arange(256), ElementType.U8), np.arange(256))
+    signed = np.arange(-128, 128)
+    assert np.array_equal(encode(signed, ElementType.S8), signed & 0xFF)
+
+
 @pytest.mark.parametrize("type_", SMALL)
 def test_encode_rounds_to_nearest_even(type_: str) -> None:
     """Between two neighbours: the middle to the code whose last bit is 0, the rest to the near."""

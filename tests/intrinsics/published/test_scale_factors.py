@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from intrinsics.modifiers import MmaKind, ScaleVec
-from intrinsics.scale_factors import columns_of, factors_per_row, scale_cells
-from tests.intrinsics.published.scale_factors import CASES, CASES_K96, FACTORS, cells, triton
+from intrinsics.scale_factors import (
+    columns_of,
+    factor_rows,
+    factors_per_row,
+    scale_cells,
+    scale_ids,
+)
+from tests.intrinsics.published.scale_factors import CASES, CASES_K96, FACTORS, IDS, cells, triton
 
 
 @pytest.mark.parametrize("rows", [32, 64, 128, 256])
@@ -37,3 +43,29 @@ def test_scale_cells(rows: int, factors: int, scale_id: int) -> None:
 def test_columns(rows: int, factors: int) -> None:
     """32 rows a column, whatever of the column's word is read."""
     assert columns_of(rows, factors) == rows // 32
+
+
+@pytest.mark.parametrize(("factors", "ids"), IDS.items())
+def test_ids(factors: int, ids: tuple[int, ...]) -> None:
+    assert tuple(scale_ids(factors)) == ids
+
+
+def test_a_row_in_steps_of_k96_is_one_run_of_factors() -> None:
+    """CUTLASS's sm103 mainloop: MMA i begins 3 (or 6) factors further on, in word and id."""
+    lane, column, byte = cells(256, 12, 0)
+    for factors in (3, 6):
+        for mma in range(12 // factors):
+            word, scale_id = divmod(factors * mma, 4)
+            got = scale_cells(256, factors, scale_id)
+            part = slice(factors * mma, factors * (mma + 1))
+            assert np.array_equal(np.broadcast_to(got.lane, (256, factors)), lane[:, part])
+            assert np.array_equal(got.column + 8 * word + 0 * got.lane, column[:, part])
+            assert np.array_equal(np.broadcast_to(got.byte, (256, factors)), byte[:, part])
+
+
+@pytest.mark.parametrize("n", [64, 256])
+def test_which_rows_factors_are_of(n: int) -> None:
+    """A of a CTA's own 128 rows; B of all N, also in each CTA of a pair."""
+    assert factor_rows(1, 0, 128, n) == (range(128), range(n))
+    assert factor_rows(2, 0, 256, n) == (range(128), range(n))
+    assert factor_rows(2, 1, 256, n) == (range(128, 256), range(n))
