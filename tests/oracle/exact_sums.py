@@ -31,9 +31,9 @@ def exact_matmul(a: Matrix, b: Matrix, c: Matrix | None = None) -> npt.NDArray[n
     total = (left @ right.T) * (1 << (left_unit + right_unit - unit))
     total = total + added * (1 << (added_unit - unit))
     rounded = np.frompyfunc(lambda whole: round_to_f32(whole, unit), 1, 1)(total)
-    result = rounded.astype(np.float32)
-    special = ~np.isfinite(a).all(axis=1)[:, None] | ~np.isfinite(b).all(axis=1)[None, :]
-    special = special | ~np.isfinite(start)
+    result: npt.NDArray[np.float32] = rounded.astype(np.float32)
+    rows, columns = np.isfinite(a).all(axis=1), np.isfinite(b).all(axis=1)
+    special = ~(np.outer(rows, columns) & np.isfinite(start))
     if special.any():
         with np.errstate(all="ignore"):
             result[special] = (a @ b.T + start)[special]

@@ -10,8 +10,8 @@ in lanes 0 to 15, 32 to 47, ...).
 - Layout C (a sparse pair with M = 128) rests on the manual's words, "4x1 (1/2 datapath utilized)",
   the same as of layout F: CUTLASS has metadata for M = 256 only.
 - A copy of A in each lane group: CUTLASS says so of layout B; of layouts E and G, DeepSeek's
-  FlashMLA (a comment on A of its tcgen05.mma.ws with A in tensor memory: "duplicated") and the
-  engine of a public TIRx emulator (2 and 4 banks of A).
+  FlashMLA, csrc/kerutils/include/kerutils/device/sm100/gemm.cuh (its atom of .ws with A in tensor
+  memory: "duplicated") and a public TIRx emulator (tcgen05/layouts.rs: 2 and 4 banks of A).
 """
 
 from __future__ import annotations

@@ -21,7 +21,11 @@ CASES = [(letter, n) for letter, row in TABLE.items() for n in row.columns]
 
 def arrays(cells: Cells, shape: tuple[int, int]) -> tuple[Ints, Ints, Ints]:
     """The three arrays in full."""
-    return tuple(np.broadcast_to(a, shape) for a in (cells.rank, cells.lane, cells.column))
+    return (
+        np.broadcast_to(cells.rank, shape),
+        np.broadcast_to(cells.lane, shape),
+        np.broadcast_to(cells.column, shape),
+    )
 
 
 @pytest.mark.parametrize(("letter", "rows"), [("D", 128), ("F", 64)])

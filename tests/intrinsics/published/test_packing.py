@@ -38,8 +38,9 @@ def some_codes(type_: str, count: int, seed: int = 0) -> list[int]:
     return [int(code) for code in np.random.default_rng(seed).integers(0, limit, count)]
 
 
-def word(type_: str) -> type[np.unsignedinteger]:
-    return {16: np.uint16, 32: np.uint32}.get(WIDTH[type_], np.uint8)
+def word(type_: str) -> str:
+    """numpy's name for what holds a code."""
+    return {16: "uint16", 32: "uint32"}.get(WIDTH[type_], "uint8")
 
 
 @pytest.mark.parametrize(("pair", "number"), PER_PIECE.items())
