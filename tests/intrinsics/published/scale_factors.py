@@ -69,6 +69,25 @@ def cells(rows: int, factors: int, scale_id: int) -> tuple[Ints, Ints, Ints]:
     return lane, byte // 4, byte % 4
 
 
+COPIES = {1: (0, 32, 64, 96), 2: (0, 32)}
+"""How far apart the copies are: of all rows in four lane groups, of half the rows in two."""
+
+
+def halves(rows: int, factors: int, scale_id: int) -> tuple[Ints, Ints, Ints]:
+    """The first copy of SFB of a pair with M = 128: half of B's columns in lanes 0 to 63.
+
+    tmem_sf_frg with ScaleFactorDuplicated2by2: ((32, rows / 64), 2, 2) with strides
+    ((1, 512), 64, 32), the last for the copy.  So columns of B from N / 2 on are 64 lanes on.  The
+    public TIRx emulator (tcgen05/layouts.rs, ScaleLayout::SplitB) has the same.
+    """
+    words = -(-rows // 64)
+    shape, stride = ((32, words, 2), 4), ((1, 512, 64), 128)
+    whole = grid(shape, stride).reshape(2, 32 * words, 4)[:, : rows // 2]
+    part = whole.reshape(rows, 4)[:, scale_id : scale_id + factors]
+    lane, byte = part % 128, part // 128
+    return lane, byte // 4, byte % 4
+
+
 def triton(rows: int) -> tuple[Ints, Ints]:
     """Lane and byte column of 4 factors of each row: 32 lanes, then 4 bytes, then rows again."""
     row, factor = np.arange(rows)[:, None], np.arange(4)[None, :]

@@ -13,7 +13,16 @@ from intrinsics.scale_factors import (
     scale_cells,
     scale_ids,
 )
-from tests.intrinsics.published.scale_factors import CASES, CASES_K96, FACTORS, IDS, cells, triton
+from tests.intrinsics.published.scale_factors import (
+    CASES,
+    CASES_K96,
+    COPIES,
+    FACTORS,
+    IDS,
+    cells,
+    halves,
+    triton,
+)
 
 
 @pytest.mark.parametrize("rows", [32, 64, 128, 256])
@@ -36,6 +45,18 @@ def test_scale_cells(rows: int, factors: int, scale_id: int) -> None:
     expected = cells(rows, factors, scale_id)
     for one, other in zip((got.lane, got.column, got.byte), expected, strict=True):
         assert np.array_equal(np.broadcast_to(one, (rows, factors)), other)
+    assert tuple(got.copies) == COPIES[1]
+
+
+@pytest.mark.parametrize("rows", [16, 64, 96, 128, 256])
+@pytest.mark.parametrize(("factors", "scale_id"), [(1, 0), (1, 3), (2, 0), (2, 2), (4, 0)])
+def test_scale_cells_in_two_halves(rows: int, factors: int, scale_id: int) -> None:
+    """SFB of a pair with M = 128, whose halves of N are in lane groups of their own."""
+    got = scale_cells(rows, factors, scale_id, 2)
+    expected = halves(rows, factors, scale_id)
+    for one, other in zip((got.lane, got.column, got.byte), expected, strict=True):
+        assert np.array_equal(np.broadcast_to(one, (rows, factors)), other)
+    assert tuple(got.copies) == COPIES[2]
 
 
 @pytest.mark.parametrize("rows", [32, 64, 128, 256])
