@@ -9,7 +9,7 @@ for N <= 128 and N > 128).
 
 Byte b of a row, counted from the word's first, is in word b // 4 of that row; a row's words are as
 many columns apart as the rows' blocks of 128 take.  (For 1X, 2X and 4X no row reaches a second
-word.)  What a row in words of one column each has is the same in all four groups of 32 lanes.
+word.)  All four groups of 32 lanes hold the same.
 """
 
 from __future__ import annotations
