@@ -1,93 +1,110 @@
 """What gemm_async requires of its matrices, as data.
 
 Layer: nvgen.builder.  Input: one call of it.  Output: an error that names everything that does not
-hold.  PTX ISA, Matrix Shape (Table 39); Canonical Layouts; Block Scaling (Tables 54 and 55).
+hold.  PTX ISA, Matrix Shape (Table 39); Transpose and Negate operations (Table 49); Canonical
+Layouts; Block Scaling (Tables 54 and 55).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from intrinsics.block_scale import block_scale, check_block_scale
+from intrinsics.block_scale import check_block_scale
 from intrinsics.element import ElementType, Major
 from intrinsics.findings import Finding, InputError, Severity
-from intrinsics.idesc import DENSE_K, SCALED_KINDS, m_values, n_values
-from intrinsics.modifiers import MmaKind, ScaleVec
+from intrinsics.idesc import m_values, n_values, series
+from intrinsics.modifiers import MmaKind
 from intrinsics.row import Problem
 from intrinsics.smem_desc import Swizzle
-from intrinsics.smem_strides import Strides, Tile
+from intrinsics.smem_strides import Strides
+from intrinsics.smem_strides import Tile as MatrixShape
 from intrinsics.umma_layout import STRIDE_FAILURE, check_umma_layout
 from nvgen.builder.control import Scope
-from nvgen.builder.tiles import SharedTile, TensorTile
-from nvgen.builder.values import Pointer
+from nvgen.builder.families import FAMILIES, Family
+from nvgen.builder.tensor_tiles import OperandTile, ScaleTile, SparseTile, TensorTile
+from nvgen.builder.tiles import SharedTile
 from nvgen.tensor_map import SWIZZLES
 
+LeftTile: TypeAlias = SharedTile | OperandTile | SparseTile
+"""What A may be."""
 
-@dataclass(frozen=True, slots=True)
-class Family:
-    """Element types that one kind of MMA multiplies."""
-
-    kind: MmaKind
-    types: tuple[ElementType, ...]
-
-    @property
-    def k(self) -> int:
-        """K of one instruction."""
-        return DENSE_K[self.kind]
-
-    @property
-    def scaled(self) -> bool:
-        """Whether A and B come with scale factors."""
-        return self.kind in SCALED_KINDS
-
-
-FAMILIES = (
-    Family(MmaKind.F16, (ElementType.F16,)),
-    Family(MmaKind.F16, (ElementType.BF16,)),
-    Family(MmaKind.TF32, (ElementType.TF32,)),
-    Family(MmaKind.F8F6F4, (ElementType.E4M3, ElementType.E5M2)),
-    Family(MmaKind.MXF8F6F4, (ElementType.E4M3, ElementType.E5M2)),
-    Family(MmaKind.MXF4, (ElementType.E2M1,)),
-    Family(MmaKind.MXF4NVF4, (ElementType.E2M1,)),
-)
-"""What may be multiplied: A and B of one family, whose types may be mixed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scales:
-    """Scale factors of A and B in tensor memory: their type, and the elements of K that share one.
-
-    Four of them, along K, make a word; there is a column of words for 32 rows, and then those of
-    the next four.
-    """
-
-    sfa: Pointer
-    sfb: Pointer
-    type: ElementType = ElementType.UE8M0
-    size: int = 32
-
-    @property
-    def vector(self) -> ScaleVec | None:
-        """The modifier that says so; one for 32 elements goes without saying."""
-        return ScaleVec.BLOCK16 if self.size == 16 else None
+MOST_N = 256
+"""Columns of D that one instruction computes at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One call of gemm_async, as its requirements see it."""
+    """One call of gemm_async, as its requirements see it; `k` counts the zeros of a sparse A."""
 
     scope: Scope
     m: int
     n: int
     k: int
-    a: SharedTile
+    a: LeftTile
     b: SharedTile
     d: TensorTile
     group: int
     family: Family | None
-    given: int = 0  # how many of sfa and sfb are there
-    scales: Scales | None = None
+    sparse: bool = False
+    stationary: bool = False
+    holds_b: bool = False  # a collector keeps B, or is thought to have it
+    masked: bool = False
+    shift: int = 0
+    max_shift: int = 0
+    all_steps: bool = True
+    sfa: ScaleTile | None = None
+    sfb: ScaleTile | None = None
+
+    @property
+    def step(self) -> int:
+        """K of one instruction."""
+        return (self.family.k if self.family else 16) * (2 if self.sparse else 1)
+
+    @property
+    def steps(self) -> int:
+        """How many steps of K there are."""
+        return self.k // self.step
+
+    @property
+    def scale_size(self) -> int:
+        """Elements that share a factor, zeros of a sparse A not counted; 0 without factors."""
+        return self.sfa.size // (2 if self.sparse else 1) if self.sfa else 0
+
+    @property
+    def kind(self) -> MmaKind:
+        """The kind, f16 where there is none."""
+        return self.family.kind if self.family else MmaKind.F16
+
+    @property
+    def shared(self) -> tuple[SharedTile, ...]:
+        """The matrices that lie in shared memory."""
+        return (self.a, self.b) if isinstance(self.a, SharedTile) else (self.b,)
+
+    @property
+    def rows(self) -> int:
+        """Rows of A in one CTA."""
+        return self.a.rows if isinstance(self.a, SharedTile) else self.a.m
+
+    @property
+    def a_k(self) -> int:
+        """A's K, the zeros counted that a sparse one does not store."""
+        return self.a.k * (2 if self.sparse and isinstance(self.a, SharedTile) else 1)
+
+    def columns(self) -> list[int]:
+        """The values of N that one instruction has."""
+        values = n_values(self.kind, self.group, sparse=self.sparse, ws=self.stationary)
+        wide = self.b.major is Major.MN and self.b.dtype.bits == 8
+        return [n for n in values if not wide or n % (16 * self.group) == 0]
+
+    def pieces(self) -> list[tuple[int, int]]:
+        """N in pieces that one instruction can do: (first column, width).
+
+        A pair's pieces, and those of half a data path, would not lie side by side in D.
+        """
+        most = MOST_N if self.group == 1 and not self.stationary else self.n
+        return [(first, min(most, self.n - first)) for first in range(0, self.n, max(most, 1))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +116,52 @@ class Requirement:
     holds: Callable[[Request], bool]
     got: Callable[[Request], str]
     expected: Callable[[Request], str]
+    section: str = "Matrix Shape (Table 39)"
 
 
 def _m(r: Request) -> tuple[int, ...]:
-    return m_values(r.family.kind if r.family else MmaKind.F16, r.group)
+    values = m_values(r.kind, r.group, sparse=r.sparse, ws=r.stationary)
+    return tuple(m for m in values if not (r.sfa and r.group == 2 and m == 128))
 
 
-def _step(r: Request) -> int:
-    return n_values(r.family.kind if r.family else MmaKind.F16, r.group)[0]
+def _n(r: Request) -> bool:
+    return r.n > 0 and all(width in r.columns() for _, width in r.pieces())
 
 
-def _k(r: Request) -> int:
-    return r.family.k if r.family else 16
+def _type(tile: LeftTile) -> str:
+    packed = f" in {tile.bits} bits" if tile.bits != tile.dtype.bits else ""
+    return tile.dtype.value + packed
+
+
+def _factors(r: Request) -> str:
+    return ", ".join(
+        f"{name} for {tile.rows} rows of K {tile.k}, one for {tile.size} {tile.dtype.value}"
+        if tile
+        else f"no {name}"
+        for name, tile in (("sfa", r.sfa), ("sfb", r.sfb))
+    )
+
+
+def _factors_fit(r: Request) -> bool:
+    a, b = r.sfa, r.sfb
+    if a is None or b is None:
+        return a is b
+    same = (a.size, a.dtype, a.k) == (b.size, b.dtype, b.k)
+    return same and a.k == r.k and a.rows == r.rows and b.rows == r.n
+
+
+def _swizzled(tile: SharedTile) -> bool:
+    if tile.swizzle not in (32, 64, 128):
+        return False
+    return (tile.k if tile.major is Major.K else tile.rows) % tile.span == 0
+
+
+def _transposed(r: Request) -> list[SharedTile]:
+    return [tile for tile in r.shared if tile.major is Major.MN]
+
+
+def _can_transpose(tile: SharedTile) -> bool:
+    return tile.dtype.bits in (8, 16)
 
 
 REQUIREMENTS = (
@@ -123,14 +174,15 @@ REQUIREMENTS = (
     Requirement(
         "dtype", "A and B have element types that no kind of MMA multiplies",
         lambda r: r.family is not None,
-        lambda r: f"{r.a.dtype.value} x {r.b.dtype.value}",
-        lambda r: "; ".join(_types(f) for f in FAMILIES),
+        lambda r: f"{_type(r.a)} x {_type(r.b)}" + (", with scale factors" if r.sfa else ""),
+        lambda r: "; ".join(map(str, FAMILIES)),
     ),
     Requirement(
-        "scales", "scale factors come for both matrices, of one CTA",
-        lambda r: r.given == 0 or (r.given == 2 and r.group == 1),
-        lambda r: f"{('none', 'one', 'both')[r.given]}, cta_group::{r.group}",
-        lambda r: "sfa and sfb with cta_group::1, or neither",
+        "scales", "scale factors come for both matrices, for every row and all of K",
+        _factors_fit,
+        _factors,
+        lambda r: f"sfa for {r.rows} rows and sfb for {r.n}, of K {r.k}, alike; or neither",
+        "Block Scaling (Tables 54 and 55)",
     ),
     Requirement(
         "accumulator", "the accumulator is f32 in tensor memory",
@@ -140,33 +192,62 @@ REQUIREMENTS = (
     ),
     Requirement(
         "shape", "the shapes of A, B and D do not belong together",
-        lambda r: r.a.k == r.b.k and (r.d.m, r.d.n) == (r.m, r.n),
-        lambda r: f"A {r.a.rows}x{r.a.k}, B {r.b.rows}x{r.b.k}, D {r.d.m}x{r.d.n}",
-        lambda r: f"A {r.a.rows}x{r.a.k}, B {r.b.rows}x{r.a.k}, D {r.m}x{r.n}",
+        lambda r: r.a_k == r.b.k and (r.d.m, r.d.n) == (r.m, r.n),
+        lambda r: f"A {r.rows}x{r.a_k}, B {r.b.rows}x{r.b.k}, D {r.d.m}x{r.d.n}",
+        lambda r: f"A {r.rows}x{r.a_k}, B {r.b.rows}x{r.a_k}, D {r.m}x{r.n}",
     ),
     Requirement(
         "m", "M does not fit the tensor core",
         lambda r: r.m in _m(r),
         lambda r: str(r.m),
-        lambda r: f"{' or '.join(map(str, _m(r)))} with cta_group::{r.group}",
+        lambda r: f"{' or '.join(map(str, _m(r))) or 'no M'} with cta_group::{r.group}",
     ),
     Requirement(
         "n", "N does not fit the tensor core",
-        lambda r: r.n > 0 and r.n % _step(r) == 0,
+        _n,
         lambda r: str(r.n),
-        lambda r: f"a multiple of {_step(r)} with cta_group::{r.group}",
+        lambda r: f"{series(r.columns()) or 'no N'} with cta_group::{r.group}",
     ),
     Requirement(
         "k", "K is no multiple of the instruction's K",
-        lambda r: r.k > 0 and r.k % _k(r) == 0,
+        lambda r: r.k > 0 and r.k % r.step == 0,
         lambda r: str(r.k),
-        lambda r: f"a multiple of {_k(r)}",
+        lambda r: f"a multiple of {r.step}",
     ),
     Requirement(
-        "swizzle", "A and B lie swizzled, K-major, in whole spans",
-        lambda r: all(t.swizzle in (32, 64, 128) and t.k % t.span == 0 for t in (r.a, r.b)),
-        lambda r: f"swizzle {r.a.swizzle} and {r.b.swizzle}, K {r.a.k} and {r.b.k}",
-        lambda r: "32, 64 or 128 bytes, and K a multiple of the span",
+        "swizzle", "A and B lie swizzled, in whole spans",
+        lambda r: all(map(_swizzled, r.shared)),
+        lambda r: "; ".join(f"{t.name}: swizzle {t.swizzle}, {t.rows}x{t.k}" for t in r.shared),
+        lambda r: "32, 64 or 128 bytes, and a multiple of the span along the major",
+    ),
+    Requirement(
+        "major", "only 8-bit and 16-bit matrices may be MN-major",
+        lambda r: all(map(_can_transpose, _transposed(r))),
+        lambda r: ", ".join(f"{_type(t)} {t.major.value}-major" for t in _transposed(r)),
+        lambda r: "K-major; kind::tf32 would need 32-byte atoms, which no tile has",
+        "Valid Combinations of Type-Size, Major-ness and Swizzling (Table 52)",
+    ),
+    Requirement(
+        "stationary", "a weight-stationary MMA is of one CTA, and only it has B's collectors",
+        lambda r: r.group == 1 and not r.sfa if r.stationary else not (r.holds_b or r.masked),
+        lambda r: f"cta_group::{r.group}" + (", with scale factors" if r.sfa else "")
+        if r.stationary else "a collector of B, or a zero-column mask",
+        lambda r: "cta_group::1 without scale factors" if r.stationary else "stationary=True",
+        "tcgen05.mma.ws",
+    ),
+    Requirement(
+        "collector", "a collector of B keeps what one instruction reads",
+        lambda r: not r.holds_b or not r.all_steps or r.k == r.step,
+        lambda r: f"{r.steps} steps of K",
+        lambda r: "one: a call for each, with `step`",
+        "tcgen05.mma.ws",
+    ),
+    Requirement(
+        "shift", "columns are shifted by more than the data path can",
+        lambda r: r.shift <= r.max_shift in ((0, 8, 16) if r.m == 32 else (0, 8, 16, 32)),
+        lambda r: f"a shift of {r.shift}, at most {r.max_shift}",
+        lambda r: "0, 8, 16 or, with M = 64 and 128, 32; no less than the mask's shift",
+        "Zero-Column Mask Descriptor (Table 45)",
     ),
 )  # fmt: skip
 """Everything gemm_async requires, as data; TVM's primitive of that name asks for the same."""
@@ -178,7 +259,7 @@ def check(request: Request) -> None:
     Raises: InputError with one finding for each that it does not meet.
     """
     problems = [
-        (Problem(r.rule, r.text, r.got(request), r.expected(request)), "Matrix Shape (Table 39)")
+        (Problem(r.rule, r.text, r.got(request), r.expected(request)), r.section)
         for r in REQUIREMENTS
         if not r.holds(request)
     ]
@@ -204,35 +285,23 @@ def check(request: Request) -> None:
 
 def _layout_problems(r: Request) -> Iterator[Problem]:
     """Whether A and B lie as an instruction reads them: as wholes, and what it takes at once."""
-    for tile in (r.a, r.b) if r.family is not None else ():
+    for tile in r.shared if r.family is not None else ():
         mode = SWIZZLES.get(tile.swizzle)
         if mode is None or mode is Swizzle.NONE:
             continue  # told with the requirements
-        whole = Tile(tile.rows, tile.k, tile.dtype.bits, Major.K)
+        halved = r.sparse and tile is r.a
+        k, step = (tile.k * 2, r.step) if halved else (tile.k, r.step)
+        whole = MatrixShape(tile.rows, k, tile.bits, tile.major)
         layout = tile.descriptor()
-        yield from check_umma_layout(whole, mode)
-        step = Tile(tile.rows, _k(r), tile.dtype.bits, Major.K)
-        wrong = check_umma_layout(step, mode, Strides(layout.lbo, layout.sbo))
+        yield from check_umma_layout(whole, mode, sparse=halved)
+        part = MatrixShape(tile.rows, step, tile.bits, tile.major)
+        strides = Strides(layout.lbo, layout.sbo)
+        wrong = check_umma_layout(part, mode, strides, sparse=halved)
         yield from (problem for problem in wrong if problem.rule == STRIDE_FAILURE)
 
 
 def _scale_problems(r: Request) -> list[Problem]:
-    if r.family is None or r.scales is None:
+    if r.family is None or r.sfa is None or r.sfb is None:
         return []
-    factors = r.scales.type, r.scales.type
-    return check_block_scale(r.family.k, r.scales.size, r.a.dtype, r.b.dtype, *factors)
-
-
-def family_of(a: ElementType, b: ElementType, scale_size: int = 0) -> Family | None:
-    """The family that multiplies `a` by `b`, with a factor for so many elements; 0 for none."""
-    able = [f for f in FAMILIES if a in f.types and b in f.types and f.scaled is (scale_size > 0)]
-    for family in able:
-        scaling = block_scale(family.k, scale_size)
-        if scaling is not None and family.kind in scaling.kinds:
-            return family
-    return able[0] if able else None
-
-
-def _types(family: Family) -> str:
-    types = " or ".join(t.value for t in family.types)
-    return types + (" with scale factors" if family.scaled else "")
+    factors = r.sfa.dtype, r.sfb.dtype
+    return check_block_scale(r.family.k, r.scale_size, r.a.dtype, r.b.dtype, *factors)

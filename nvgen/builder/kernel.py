@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from llvmlite import ir
 
-from intrinsics.element import ElementType
+from intrinsics.element import ElementType, Major
 from intrinsics.findings import input_error
+from intrinsics.modifiers import CtaGroup
 from nvgen.builder.clusters import ClusterVerbs
 from nvgen.builder.gemm import TileOperations
 from nvgen.builder.llvm_ext import (
@@ -26,7 +27,8 @@ from nvgen.builder.llvm_ext import (
     make_kernel,
 )
 from nvgen.builder.tensor_memory import TensorMemory, allocate
-from nvgen.builder.tiles import SharedTile, SharedTiles, TensorTile, swizzle_mode
+from nvgen.builder.tensor_tiles import TensorTile, container_bits
+from nvgen.builder.tiles import SharedScales, SharedTile, Tiles, scale_bytes, swizzle_mode
 from nvgen.builder.values import Barrier, Barriers, Int, Pointer, Vector, refuse
 from nvgen.driver.views import is_device_array
 from nvgen.tensor_map import TensorMap, tensor_map
@@ -143,14 +145,21 @@ class KernelBuilder(ClusterVerbs, TileOperations):
     """Builds one kernel.
 
     Parameters are declared first (`pointer`, `integer`, `tensor_map`), then `begin` opens the body;
-    `finish` closes it and gives the kernel.  With `dynamic_shared` tiles lie in dynamic shared
+    `finish` closes it and gives the kernel.  `cluster` is how many CTAs, neighbours in x, make a
+    cluster.  With `dynamic_shared` tiles lie in dynamic shared
     memory, of which a CTA has more than of static.
     """
 
     def __init__(
-        self, name: str, *, block: int | tuple[int, int, int], dynamic_shared: bool = False
+        self,
+        name: str,
+        *,
+        block: int | tuple[int, int, int],
+        cluster: int = 1,
+        dynamic_shared: bool = False,
     ) -> None:
         super().__init__(name)
+        self.cluster = cluster
         self.dynamic_shared = dynamic_shared
         self._dynamic: ir.GlobalVariable | None = None
         self._dynamic_size = 0
@@ -193,7 +202,10 @@ class KernelBuilder(ClusterVerbs, TileOperations):
         """Open the body; returns the parameters by name."""
         type_ = ir.FunctionType(ir.VoidType(), [t for _, t in self._parameters])
         function = ir.Function(self.module, type_, self.name)
-        make_kernel(function, {"nvvm.reqntid": ",".join(map(str, self.block))})
+        strings = {"nvvm.reqntid": ",".join(map(str, self.block))}
+        if self.cluster > 1:
+            strings["nvvm.cluster_dim"] = f"{self.cluster},1,1"
+        make_kernel(function, strings)
         self._ir = ir.IRBuilder(function.append_basic_block("entry"))
         self._debug = DebugLines(self.module, function)
         found: dict[str, Pointer | Int] = {}
@@ -256,10 +268,20 @@ class KernelBuilder(ClusterVerbs, TileOperations):
         return Pointer(self, self._dynamic) + start if start else Pointer(self, self._dynamic)
 
     def shared_tile(
-        self, name: str, dtype: ElementType, shape: tuple[int, int], *, swizzle: int = 128
+        self,
+        name: str,
+        dtype: ElementType,
+        shape: tuple[int, int],
+        *,
+        swizzle: int = 128,
+        major: Major = Major.K,
+        padded: bool = False,
     ) -> SharedTile:
-        """A K-major tile of `shape` (rows, K) in shared memory."""
-        return self.shared_tiles(name, dtype, shape, 1, swizzle=swizzle).first
+        """A tile of `shape` (rows, K) in shared memory; see `SharedTile`."""
+        tiles = self.shared_tiles(
+            name, dtype, shape, 1, swizzle=swizzle, major=major, padded=padded
+        )
+        return tiles.first
 
     def shared_tiles(
         self,
@@ -269,22 +291,41 @@ class KernelBuilder(ClusterVerbs, TileOperations):
         count: int,
         *,
         swizzle: int = 128,
-    ) -> SharedTiles:
-        """`count` K-major tiles of `shape` (rows, K) in shared memory, one after the other."""
+        major: Major = Major.K,
+        padded: bool = False,
+    ) -> Tiles[SharedTile]:
+        """`count` tiles of `shape` (rows, K) in shared memory, one after the other."""
         rows, k = shape
         align = swizzle_mode(swizzle).repeat
-        size = rows * k * dtype.bits // 8
+        size = rows * k * container_bits(dtype, padded=padded) // 8
         if count > 1 and size % align:
             raise refuse(
                 "a tile's size keeps the next one from its alignment",
                 got=f"{size} bytes",
                 expected=f"a multiple of {align}",
             )
+        pointer = self._tiles(name, count * size, align)
+        return Tiles(SharedTile(name, pointer, dtype, rows, k, swizzle, major, padded), count)
+
+    def shared_scales(
+        self,
+        name: str,
+        rows: int,
+        k: int,
+        count: int = 1,
+        *,
+        dtype: ElementType = ElementType.UE8M0,
+        size: int = 32,
+    ) -> Tiles[SharedScales]:
+        """Room for `count` times the scale factors of `rows` rows: see `SharedScales`."""
+        pointer = self._tiles(name, count * scale_bytes(rows, k, size), 128)
+        return Tiles(SharedScales(name, pointer, dtype, rows, k, size), count)
+
+    def _tiles(self, name: str, size: int, align: int) -> Pointer:
+        """Room for tiles, static or dynamic."""
         if self.dynamic_shared:
-            pointer = self._dynamic_variable(count * size, align)
-        else:
-            pointer = self._shared_variable(name, count * size, align)
-        return SharedTiles(SharedTile(name, pointer, dtype, rows, k, swizzle), count)
+            return self._dynamic_variable(size, align)
+        return self._shared_variable(name, size, align)
 
     def mbarrier(self, name: str) -> Barrier:
         """Room for an mbarrier in shared memory."""
@@ -306,16 +347,19 @@ class KernelBuilder(ClusterVerbs, TileOperations):
         """Store a value; `align` in bytes says how much may go at once."""
         self.at_caller().store(value.value, pointer.value, align=align)
 
-    def tensor_memory(self, name: str, columns: int, *, warp: int = 0) -> TensorMemory:
+    def tensor_memory(
+        self, name: str, columns: int, *, warp: int = 0, cta_group: CtaGroup = CtaGroup.ONE
+    ) -> TensorMemory:
         """Columns of tensor memory, allocated by one warp; all threads of the CTA come here.
 
-        `name` is that of the slot in shared memory through which the address goes.
+        With `cta_group` 2 those of both CTAs of a pair do.  `name` is that of the slot in shared
+        memory through which the address goes.
 
         Raises: InputError when there are not so many, or nobody can allocate them.
         """
-        address = allocate(self, name, columns, self._tensor_columns, warp)
+        address = allocate(self, name, columns, self._tensor_columns, warp, cta_group)
         self._tensor_columns += columns
-        return TensorMemory(self, address, columns)
+        return TensorMemory(self, address, columns, cta_group)
 
     def tensor_tile(self, taddr: Int, m: int, n: int) -> TensorTile:
         """The accumulator tile that begins at a tensor memory address."""

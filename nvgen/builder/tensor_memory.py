@@ -11,37 +11,34 @@ from typing import TYPE_CHECKING
 
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError, input_error
-from intrinsics.modifiers import MmaKind
+from intrinsics.modifiers import CtaGroup
 from intrinsics.rows.tcgen05 import COLUMNS as ALLOCATIONS
 from intrinsics.sparse import SparseColumns, sparse_columns
 from intrinsics.tensor_address import COLUMNS
 from nvgen.builder.control import Scope
-from nvgen.builder.gemm_requirements import FAMILIES
-from nvgen.builder.tiles import TensorTile
+from nvgen.builder.families import FAMILIES
+from nvgen.builder.tensor_tiles import (
+    OperandTile,
+    ScaleTile,
+    SparseTile,
+    TensorTile,
+    accumulator_columns,
+    container_bits,
+    scale_columns,
+)
+from nvgen.builder.tiles import Tiles
 from nvgen.builder.values import Int, Pointer
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder
 
 _WARP = 32
+_WORD_COLUMNS = 4
+"""What scale factors and metadata are aligned to: the columns that one copy of them fills."""
 
 
 def _refuse(text: str, *, got: str, expected: str, hint: str = "") -> InputError:
     return input_error("builder/tensor-memory", text, got=got, expected=expected, hint=hint)
-
-
-@dataclass(frozen=True, slots=True)
-class SparseTile:
-    """A sparse A in tensor memory: `m` rows of `k` elements, of which the half at `values` is
-    stored, and its metadata; both are taken from one allocation and lie at the same lanes.
-    """
-
-    values: Pointer
-    metadata: Pointer
-    m: int
-    k: int
-    dtype: ElementType
-    columns: SparseColumns
 
 
 @dataclass(slots=True)
@@ -51,13 +48,15 @@ class TensorMemory:
     builder: KernelBuilder
     address: Int
     columns: int
+    cta_group: CtaGroup = CtaGroup.ONE
     used: int = 0
 
-    def take(self, columns: int) -> Pointer:
-        """The next columns.
+    def take(self, columns: int, align: int = 1) -> Pointer:
+        """The next columns, the first of them a multiple of `align`.
 
         Raises: InputError when fewer are left.
         """
+        self.used = -(-self.used // align) * align
         if columns <= 0 or self.used + columns > self.columns:
             raise _refuse(
                 f"allocated tmem out of resource: {columns} columns of {self.columns - self.used} "
@@ -70,12 +69,64 @@ class TensorMemory:
         self.used += columns
         return self.builder.tensor_pointer(self.address + first if first else self.address)
 
-    def tile(self, m: int, n: int) -> TensorTile:
-        """An accumulator of m rows and n columns of f32.
+    def tile(self, m: int, n: int, *, stationary: bool = False, sparse: bool = False) -> TensorTile:
+        """An accumulator of m rows and n columns of f32; of a pair m counts the rows of both.
+
+        `stationary` and `sparse` say by what MMA: some lie in fewer columns than n.
 
         Raises: InputError when it does not fit.
         """
-        return TensorTile(self.take(n), m, n)
+        columns = accumulator_columns(
+            m, n, cta_group=self.cta_group, stationary=stationary, sparse=sparse
+        )
+        return TensorTile(self.take(columns), m, n)
+
+    def operand_tile(
+        self, m: int, k: int, dtype: ElementType, *, padded: bool = False
+    ) -> OperandTile:
+        """Room for an A of m rows in this CTA and k elements.
+
+        Raises: InputError when it does not fill whole columns, or does not fit.
+        """
+        bits = container_bits(dtype, padded=padded)
+        if k <= 0 or k * bits % 32:
+            raise _refuse(
+                "a row of A fills whole cells of 32 bits",
+                got=f"K = {k} of {dtype.value} in {bits} bits",
+                expected=f"a multiple of {32 // bits}",
+            )
+        return OperandTile(self.take(k * bits // 32), m, k, dtype, padded)
+
+    def scale_tile(
+        self, rows: int, k: int, dtype: ElementType = ElementType.UE8M0, size: int = 32
+    ) -> ScaleTile:
+        """Room for scale factors: of each row one for `size` elements of its `k`.
+
+        Raises: InputError when they do not fit.
+        """
+        return self.scale_tiles(rows, k, 1, dtype, size).first
+
+    def scale_tiles(
+        self,
+        rows: int,
+        k: int,
+        count: int,
+        dtype: ElementType = ElementType.UE8M0,
+        size: int = 32,
+    ) -> Tiles[ScaleTile]:
+        """Room for `count` times the scale factors of `rows` rows, one after the other.
+
+        Raises: InputError when they do not fit.
+        """
+        pointer = self.take(scale_columns(rows, k, size) * count, _WORD_COLUMNS)
+        return Tiles(ScaleTile(pointer, rows, k, dtype, size), count)
+
+    def metadata(self, k: int, dtype: ElementType) -> Pointer:
+        """Room for the metadata of a sparse A in shared memory; `k` counts the zeros too.
+
+        Raises: InputError when K is no whole number of instructions, or it does not fit.
+        """
+        return self.take(_sparse_columns(k, dtype).metadata, _WORD_COLUMNS)
 
     def sparse_tile(
         self, m: int, k: int, dtype: ElementType, *, metadata: int | None = None
@@ -93,7 +144,7 @@ class TensorMemory:
                 got=f"{metadata} columns of metadata",
                 expected=f"{columns.metadata} for {columns.values} columns of values",
             )
-        both = self.take(columns.values + columns.metadata)
+        both = self.take(columns.values + columns.metadata, _WORD_COLUMNS)
         return SparseTile(both, both + columns.values, m, k, dtype, columns)
 
     def free(self, *, warp: int = 0) -> None:
@@ -103,13 +154,17 @@ class TensorMemory:
         b.barrier_cta_sync_aligned()
         b.tcgen05_fence_after_thread_sync()
         with b.if_warp(warp):
-            b.tcgen05_dealloc(b.tensor_pointer(self.address), self.columns)
-            b.tcgen05_relinq_alloc_permit()
+            address = b.tensor_pointer(self.address)
+            b.tcgen05_dealloc(address, self.columns, cta_group=self.cta_group)
+            b.tcgen05_relinq_alloc_permit(cta_group=self.cta_group)
 
 
-def allocate(builder: KernelBuilder, name: str, columns: int, before: int, warp: int) -> Int:
+def allocate(
+    builder: KernelBuilder, name: str, columns: int, before: int, warp: int, cta_group: CtaGroup
+) -> Int:
     """Allocate by one warp, and publish the address to all threads of the CTA.
 
+    With `cta_group` 2 a warp of each CTA of the pair comes here, and both get the same columns.
     `before` columns are allocated already; `name` is that of the slot in shared memory.
 
     Raises: InputError when there is no such allocation.
@@ -126,7 +181,7 @@ def allocate(builder: KernelBuilder, name: str, columns: int, before: int, warp:
             hint=finding.hint,
         ) from None
     with builder.if_warp(warp):
-        builder.tcgen05_alloc(slot, columns)
+        builder.tcgen05_alloc(slot, columns, cta_group=cta_group)
     builder.tcgen05_fence_before_thread_sync()
     builder.barrier_cta_sync_aligned()
     builder.tcgen05_fence_after_thread_sync()
@@ -158,14 +213,15 @@ def _check(builder: KernelBuilder, columns: int, before: int) -> None:
 
 
 def _sparse_columns(k: int, dtype: ElementType) -> SparseColumns:
-    kind = next((f.kind for f in FAMILIES if dtype in f.types), None)
-    if kind is None:
+    bits = container_bits(dtype, padded=False)
+    family = next((f for f in FAMILIES if f.holds(dtype, bits)), None)
+    if family is None:
         raise _refuse(
             "no kind of MMA multiplies this type",
             got=dtype.value,
             expected=", ".join(dict.fromkeys(t.value for f in FAMILIES for t in f.types)),
         )
     try:
-        return sparse_columns(kind, k, dtype.bits if kind is MmaKind.MXF4 else max(dtype.bits, 8))
+        return sparse_columns(family.kind, k, bits)
     except ValueError as error:
         raise _refuse(str(error), got=str(k), expected=str(error).split(" is ")[-1]) from None

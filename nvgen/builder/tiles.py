@@ -1,25 +1,35 @@
-"""Tiles: matrices in shared memory and in tensor memory.
+"""Tiles in shared memory: matrices that an MMA reads, and the scale factors of block scaling.
 
-Layer: nvgen.builder.  A shared tile is an element type, a shape and a swizzle; a tensor tile is a
-shape and columns of tensor memory.
+Layer: nvgen.builder.  A shared tile is an element type, a shape, a major and a swizzle.  PTX ISA,
+Canonical Layouts; Packing formats of elements; Block Scaling.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
-from intrinsics.element import ElementType
+from intrinsics.element import ElementType, Major
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
+from nvgen.builder.tensor_tiles import BLOCK_ROWS, WORD_FACTORS, ScaleTile, container_bits
 from nvgen.builder.values import Int, IntLike, Pointer, refuse
 from nvgen.tensor_map import SWIZZLES
+
+SCALE_BLOCK = 512
+"""Bytes of the factors of 128 rows, four for each, as they lie in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedTile:
-    """A K-major matrix in shared memory: `rows` of `k` elements, swizzled.
+    """A matrix in shared memory: `rows` (of M or N) by `k` elements, swizzled.
 
-    A row longer than the swizzle span is cut into spans, each a block of all rows, one after the
-    other, as one TMA copy a span leaves them.
+    K-major, K is contiguous; a row longer than the swizzle span is cut into spans, each a block of
+    all rows.  MN-major, the rows are contiguous; more of them than a span holds are cut into
+    spans, each a block of all k.  Blocks lie one after the other, as one TMA copy a span leaves
+    them.
+
+    A `padded` tile keeps each 16 elements of 4 or 6 bits in 16 bytes, those that are left over
+    being padding; 6-bit elements always lie so.
     """
 
     name: str
@@ -28,11 +38,23 @@ class SharedTile:
     rows: int
     k: int
     swizzle: int
+    major: Major = Major.K
+    padded: bool = False
+
+    @property
+    def bits(self) -> int:
+        """Bits that an element takes in shared memory."""
+        return container_bits(self.dtype, padded=self.padded)
 
     @property
     def nbytes(self) -> int:
         """Size in bytes: what a TMA copy of the whole tile counts on its mbarrier."""
-        return self.rows * self.k * self.dtype.bits // 8
+        return self.rows * self.k * self.bits // 8
+
+    @property
+    def extent(self) -> int:
+        """Bytes to the next tile of a ring."""
+        return self.nbytes
 
     @property
     def span(self) -> int:
@@ -42,12 +64,17 @@ class SharedTile:
         """
         if not self.swizzle:
             raise refuse(f"tile {self.name} is not swizzled", expected="a swizzle of 32, 64 or 128")
-        return self.swizzle * 8 // self.dtype.bits
+        return self.swizzle * 8 // self.bits
 
-    def offset(self, k: int) -> int:
-        """Byte offset of the element (0, k)."""
-        block, within = divmod(k, self.span)
-        return (block * self.rows * self.span + within) * self.dtype.bits // 8
+    def offset(self, k: IntLike, row: int = 0) -> IntLike:
+        """Byte offset of the element (row, k), before swizzling.
+
+        `k` may be computed by the kernel; `row` begins a span where the tile is MN-major.
+        """
+        if self.major is Major.MN:
+            return k * self.swizzle + row // self.span * self.k * self.swizzle
+        block = k // self.span * (self.rows * self.swizzle)
+        return block + k % self.span * self.bits // 8 + row * self.swizzle
 
     def chunk(self, row: Int, number: int) -> Pointer:
         """Where 16 bytes of a row lie: chunk `number` of the row's first span, swizzled.
@@ -62,14 +89,60 @@ class SharedTile:
     def descriptor(self, address: int = 0) -> SharedMemoryDescriptor:
         """The tcgen05 descriptor of the tile at a shared address."""
         mode = SWIZZLES[self.swizzle]
-        return SharedMemoryDescriptor(address, lbo=16, sbo=8 * self.swizzle, swizzle=mode)
+        lbo = 16 if self.major is Major.K else self.k * self.swizzle
+        return SharedMemoryDescriptor(address, lbo=lbo, sbo=8 * self.swizzle, swizzle=mode)
 
 
 @dataclass(frozen=True, slots=True)
-class SharedTiles:
-    """Equal tiles in shared memory, one after the other: the buffers of a ring."""
+class SharedScales:
+    """Scale factors in shared memory: for each of `rows` rows one for `size` elements of its `k`.
 
-    first: SharedTile
+    They lie in blocks of 128 rows and four factors: 512 bytes, in which factor f of row r is byte
+    f of the four at 16 (r mod 32) + 4 (r div 32).  A row's blocks follow one another, then come
+    those of the next 128 rows.  So cuDNN and CUTLASS keep them in global memory too.
+    """
+
+    name: str
+    pointer: Pointer
+    dtype: ElementType
+    rows: int
+    k: int
+    size: int
+
+    @property
+    def blocks(self) -> tuple[int, int]:
+        """How many blocks along the rows and along K; the last ones may be padding in part."""
+        return _blocks(self.rows, self.k, self.size)
+
+    @property
+    def nbytes(self) -> int:
+        """Size in bytes: what a TMA copy of them all counts on its mbarrier."""
+        return scale_bytes(self.rows, self.k, self.size)
+
+    @property
+    def extent(self) -> int:
+        """Bytes to the next ones of a ring."""
+        return self.nbytes
+
+
+def scale_bytes(rows: int, k: int, size: int) -> int:
+    """Bytes of the factors of `rows` rows of `k` elements, one for `size` of them."""
+    down, along = _blocks(rows, k, size)
+    return down * along * SCALE_BLOCK
+
+
+def _blocks(rows: int, k: int, size: int) -> tuple[int, int]:
+    return -(-rows // BLOCK_ROWS), -(-k // (WORD_FACTORS * size))
+
+
+Tile = TypeVar("Tile", SharedTile, SharedScales, ScaleTile)
+
+
+@dataclass(frozen=True, slots=True)
+class Tiles(Generic[Tile]):
+    """Equal tiles, one after the other: the buffers of a ring."""
+
+    first: Tile
     count: int
 
     @property
@@ -77,7 +150,7 @@ class SharedTiles:
         """Size in bytes of one of them."""
         return self.first.nbytes
 
-    def __getitem__(self, number: IntLike) -> SharedTile:
+    def __getitem__(self, number: IntLike) -> Tile:
         """One of them, by a number that the kernel may compute.
 
         Raises: InputError for a number that is known and too large.
@@ -88,17 +161,7 @@ class SharedTiles:
                 got=str(number),
                 expected=f"0..{self.count - 1}",
             )
-        return replace(self.first, pointer=self.first.pointer + number * self.nbytes)
-
-
-@dataclass(frozen=True, slots=True)
-class TensorTile:
-    """An accumulator in tensor memory: `m` rows and `n` columns of f32, from `pointer` on."""
-
-    pointer: Pointer
-    m: int
-    n: int
-    dtype: ElementType = ElementType.F32
+        return replace(self.first, pointer=self.first.pointer + number * self.first.extent)
 
 
 def swizzle_mode(span: int) -> Swizzle:

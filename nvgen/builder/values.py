@@ -81,6 +81,12 @@ class Int:
     def __rshift__(self, other: IntLike) -> Int:
         return self._binary("lshr", other)
 
+    def __radd__(self, other: int) -> Int:
+        return self + other
+
+    def __ror__(self, other: int) -> Int:
+        return self | other
+
     def _compare(self, predicate: str, other: IntLike) -> Int:
         found = self.builder.at_caller().icmp_unsigned(predicate, self.value, self._other(other))
         return Int(self.builder, found)

@@ -8,63 +8,16 @@ import pytest
 
 import nvgen
 from intrinsics.element import ElementType as E
+from intrinsics.element import Major
 from intrinsics.findings import InputError
 from intrinsics.idesc import InstructionDescriptor
-from intrinsics.modifiers import CtaGroup, MmaKind
+from intrinsics.modifiers import CollectorWs, CtaGroup, MmaKind
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
+from intrinsics.tensor_address import ZeroColumnMask
 from isel.verifier.descriptors.check import verify_descriptors
-from nvgen import KernelBuilder
-from nvgen.assembler import assemble
 from nvgen.builder.control import Scope
 from nvgen.builder.gemm_requirements import REQUIREMENTS
-
-
-def build(
-    *,
-    a: tuple[int, int] = (128, 64),
-    b: tuple[int, int] = (128, 64),
-    d: tuple[int, int] | None = None,
-    dtypes: tuple[E, E] = (E.F16, E.F16),
-    swizzle: int = 128,
-    scope: Scope = Scope.THREAD,
-    group: CtaGroup = CtaGroup.ONE,
-    accumulate: bool = False,
-    scales: int = 0,
-    **scaling: object,
-):
-    """A kernel with one gemm_async."""
-    builder = KernelBuilder("k", block=128)
-    builder.begin()
-    factor = 2 if group is CtaGroup.TWO else 1
-    a_tile = builder.shared_tile("a_tile", dtypes[0], a, swizzle=swizzle)
-    b_tile = builder.shared_tile("b_tile", dtypes[1], b, swizzle=swizzle)
-    m, n = d or (a[0] * factor, b[0] * factor)
-    tile = builder.tensor_tile(builder.const(0), m, n)
-    places = [tile.pointer + 256, tile.pointer + 320][:scales]
-    builder.scope = scope
-    builder.gemm_async(
-        tile,
-        a_tile,
-        b_tile,
-        accumulate=accumulate,
-        cta_group=group,
-        **dict(zip(("sfa", "sfb"), places, strict=False)),
-        **scaling,
-    )
-    builder.scope = Scope.CTA
-    return builder.finish()
-
-
-def mmas(kernel, target: str = "sm_100a") -> list[dict[str, int]]:
-    """The descriptors and flags of each tcgen05.mma, from its MIR record."""
-    mir = kernel.compile(target=target).mir
-    found = []
-    for record in re.split(r"\n(?=  \S)", mir):
-        if re.match(r"  TCGEN05_MMA_", record):
-            numbers = re.findall(r"^ +(\w+): +imm:(-?\d+)", record, re.M)
-            found.append({name: int(value) for name, value in numbers})
-    return found
-
+from tests.nvgen.gemm_programs import Scaling, build, mmas
 
 # ---- what it makes ---------------------------------------------------------------------------
 
@@ -149,61 +102,7 @@ def test_a_warp_elects_one_thread() -> None:
     assert "elect.sync" not in build(scope=Scope.THREAD).compile(target="sm_100a").ptx
 
 
-# ---- scale factors ---------------------------------------------------------------------------
-
-
-def test_scaled_fp8_takes_one_scale_factor_a_step() -> None:
-    """Four steps of K = 32 use the four scale factors of a word, one after the other."""
-    kernel = build(a=(128, 128), b=(64, 128), dtypes=(E.E4M3, E.E4M3), scales=2)
-    shapes = [InstructionDescriptor.decode(s["idesc"], MmaKind.MXF8F6F4) for s in mmas(kernel)]
-    assert [s.sfa_id for s in shapes] == [s.sfb_id for s in shapes] == [0, 1, 2, 3]
-    assert all(s.scale is E.UE8M0 and s.k == 32 for s in shapes)
-
-
-def test_scaled_fp4_takes_two_scale_factors_a_step() -> None:
-    """K = 64 a step: ids 0 and 2, then the next word, 128 / 32 columns on for A, 64 / 32 for B."""
-    kernel = build(a=(128, 256), b=(64, 256), dtypes=(E.E2M1, E.E2M1), scales=2)
-    shapes = [InstructionDescriptor.decode(s["idesc"], MmaKind.MXF4) for s in mmas(kernel)]
-    assert [s.sfa_id for s in shapes] == [0, 2, 0, 2]
-    compiled = kernel.compile(target="sm_100a")
-    places = re.findall(r"\[%r\d+\+(\d+)\], \[%r\d+\+(\d+)\], [01];", compiled.ptx)
-    assert places == [("256", "320")] * 2 + [("260", "322")] * 2
-    assert assemble(compiled.ptx, compiled.target).cubin
-
-
-def test_factors_of_sixteen_elements_fill_a_word_a_step() -> None:
-    """NVFP4: K = 64 a step are four factors of UE4M3, that is a word, whose id is 0."""
-    kernel = build(
-        a=(128, 256), b=(64, 256), dtypes=(E.E2M1, E.E2M1), scales=2,
-        scale_type=E.UE4M3, scale_size=16,
-    )  # fmt: skip
-    shapes = [InstructionDescriptor.decode(s["idesc"], MmaKind.MXF4NVF4) for s in mmas(kernel)]
-    assert [(s.sfa_id, s.sfb_id, s.scale) for s in shapes] == [(0, 0, E.UE4M3)] * 4
-    compiled = kernel.compile(target="sm_100a")
-    assert compiled.ptx.count(".kind::mxf4nvf4.block_scale.block16") == 4
-    places = re.findall(r"\[%r\d+\+(\d+)\], \[%r\d+\+(\d+)\], [01];", compiled.ptx)
-    assert places == [("256", "320"), ("260", "322"), ("264", "324"), ("268", "326")]
-    assert assemble(compiled.ptx, compiled.target).cubin
-
-
-@pytest.mark.parametrize(
-    ("dtype", "type_", "size", "message"),
-    [
-        (E.E2M1, E.UE4M3, 32, "expects A/B element types to be Float4E2M1FNType and sfa/sfb "
-         "element types to be Float8E8M0FNUType when (atom_K=64 && vecSize=32)"),
-        (E.E2M1, E.F32, 16, "expects sfa/sfb element types to be Float8E8M0FNUType or "
-         "Float8E4M3FNType when (atom_K=64 && vecSize=16)"),
-        (E.E4M3, E.UE8M0, 16, "expects (atom_K, vecSize) to be a block scaling that the tensor "
-         "core has"),
-    ],
-)  # fmt: skip
-def test_scale_factors_that_there_are_not(dtype: E, type_: E, size: int, message: str) -> None:
-    shapes = {"a": (128, 256), "b": (64, 256), "dtypes": (dtype, dtype), "scales": 2}
-    with pytest.raises(InputError) as caught:
-        build(**shapes, scale_type=type_, scale_size=size)
-    assert [f.message for f in caught.value.findings] == [message]
-
-
+NV = Scaling(type=E.UE4M3, size=16)
 FAMILIES = {
     "f16": {"dtypes": (E.F16, E.F16)},
     "bf16, 32-byte swizzle": {"dtypes": (E.BF16, E.BF16), "swizzle": 32},
@@ -211,11 +110,10 @@ FAMILIES = {
     "f8": {"dtypes": (E.E4M3, E.E5M2), "a": (64, 128), "b": (264, 128)},
     "a pair": {"group": CtaGroup.TWO, "b": (64, 64)},
     "a pair of 128 rows": {"group": CtaGroup.TWO, "a": (64, 64), "b": (8, 64)},
-    "mxf8": {"dtypes": (E.E5M2, E.E4M3), "a": (128, 128), "b": (64, 128), "scales": 2},
-    "mxf4": {"dtypes": (E.E2M1, E.E2M1), "a": (128, 256), "b": (64, 256), "scales": 2},
+    "mxf8": {"dtypes": (E.E5M2, E.E4M3), "a": (128, 128), "b": (64, 128), "scales": Scaling()},
+    "mxf4": {"dtypes": (E.E2M1, E.E2M1), "a": (128, 256), "b": (64, 256), "scales": Scaling()},
     "nvf4": {
-        "dtypes": (E.E2M1, E.E2M1), "a": (128, 256), "b": (64, 256), "scales": 2,
-        "scale_type": E.UE4M3, "scale_size": 16,
+        "dtypes": (E.E2M1, E.E2M1), "a": (128, 256), "b": (64, 256), "scales": NV,
     },
 }  # fmt: skip
 
@@ -237,15 +135,28 @@ def test_its_descriptors_pass_the_rules_about_them(family: str, opt: int) -> Non
 
 # ---- what it requires ------------------------------------------------------------------------
 
+K, MN = Major.K, Major.MN
+NO_SFB = Scaling(b=False)
 BROKEN = {
     "scope": {"scope": Scope.CTA},
     "dtype": {"dtypes": (E.F16, E.BF16)},
-    "scales": {"dtypes": (E.E4M3, E.E4M3), "a": (128, 128), "b": (64, 128), "scales": 1},
+    "scales": {"dtypes": (E.E4M3, E.E4M3), "a": (128, 128), "b": (64, 128), "scales": NO_SFB},
     "shape": {"d": (128, 64)},
     "m": {"a": (96, 64), "b": (64, 64)},
     "n": {"b": (12, 64)},
     "k": {"a": (128, 24), "b": (64, 24), "swizzle": 32},
     "swizzle": {"a": (128, 48), "b": (64, 48)},
+    "major": {"dtypes": (E.TF32, E.TF32), "a": (128, 32), "b": (64, 32), "majors": (MN, K)},
+    "stationary": {"zero_mask": ZeroColumnMask()},
+    "collector": {"stationary": True, "collector": CollectorWs.B1_FILL},
+    "shift": {"stationary": True, "zero_mask": ZeroColumnMask(shift=33)},
+}
+OTHER_SECTIONS = {
+    "scales": "Block Scaling (Tables 54 and 55)",
+    "major": "Valid Combinations of Type-Size, Major-ness and Swizzling (Table 52)",
+    "stationary": "tcgen05.mma.ws",
+    "collector": "tcgen05.mma.ws",
+    "shift": "Zero-Column Mask Descriptor (Table 45)",
 }
 
 
@@ -257,7 +168,8 @@ def test_a_broken_requirement_is_named(rule: str) -> None:
     finding = found[f"gemm_async/{rule}"]
     assert finding.got
     assert finding.expected
-    assert finding.section == "PTX ISA, Matrix Shape (Table 39)"
+    section = OTHER_SECTIONS.get(rule, "Matrix Shape (Table 39)")
+    assert finding.section == f"PTX ISA, {section}"
 
 
 def test_every_requirement_can_be_broken() -> None:

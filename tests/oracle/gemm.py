@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from intrinsics.element import ElementType
 from intrinsics.modifiers import LdStNum
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.tiles import SharedTile, TensorTile
+from nvgen.builder.tensor_tiles import TensorTile
+from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import Barrier, Int, Pointer, Vector
 
 Array = NDArray[np.generic]

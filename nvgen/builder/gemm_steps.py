@@ -1,0 +1,75 @@
+"""Where each instruction of a gemm_async finds what it multiplies: words, columns, ids.
+
+Layer: nvgen.builder.  Input: the request and a step of K, a number or a value of the kernel.
+PTX ISA, Instruction descriptor (Tables 42 to 44); Scale Factor A ID, Scale Factor B ID; Sparsity
+selector.
+"""
+
+from __future__ import annotations
+
+from intrinsics.element import Major
+from intrinsics.idesc import InstructionDescriptor
+from intrinsics.modifiers import MmaKind, ScaleVec
+from nvgen.builder.gemm_requirements import Request
+from nvgen.builder.tensor_tiles import WORD_FACTORS, ScaleTile
+from nvgen.builder.tiles import SharedTile
+from nvgen.builder.values import IntLike
+
+_SFA_ID, _SFB_ID = 29, 4
+"""The first bits of the scale factor ids in an instruction descriptor."""
+
+
+def instruction_word(request: Request) -> int:
+    """The instruction descriptor with N, selector and scale factor ids left zero."""
+    scales = request.sfa
+    return InstructionDescriptor(
+        request.kind,
+        request.m,
+        0,
+        request.a.dtype,
+        request.b.dtype,
+        None if scales else request.d.dtype,
+        a_major=request.a.major if isinstance(request.a, SharedTile) else Major.K,
+        b_major=request.b.major,
+        sparse=request.sparse,
+        max_shift=(0, 8, 16, 32).index(request.max_shift),
+        scale=scales.dtype if scales else None,
+    ).encode()
+
+
+def factors_per_step(request: Request, scales: ScaleTile) -> int:
+    """Scale factors of a row that one instruction reads: 1, 2 or 4."""
+    return request.step // scales.size
+
+
+def scale_vector(request: Request) -> ScaleVec | None:
+    """The modifier that says so; one for 32 elements goes without saying."""
+    return ScaleVec.BLOCK16 if request.scale_size == 16 else None
+
+
+def scale_place(request: Request, scales: ScaleTile, step: IntLike, first: int) -> IntLike:
+    """The column of the factors of a step, for rows from the `first` on, a multiple of 32."""
+    steps = WORD_FACTORS // factors_per_step(request, scales)
+    return step // steps * scales.pitch + first // 32
+
+
+def scale_ids(request: Request, step: IntLike) -> IntLike:
+    """Which byte of the words a step's factors begin at, in both fields of the descriptor."""
+    assert request.sfa is not None
+    factors = factors_per_step(request, request.sfa)
+    if factors == WORD_FACTORS:
+        return 0
+    number = step % (WORD_FACTORS // factors) * factors
+    return number << _SFA_ID | number << _SFB_ID
+
+
+def metadata_place(request: Request, step: IntLike) -> tuple[IntLike, IntLike]:
+    """The column of a step's metadata, and the selector.
+
+    Of kind::f16 and kind::tf32 a step takes one column; the address is that of an even one, and
+    the selector says which of the two it is.  Of the others it takes two columns, and the selector
+    is 0.  (CUTLASS, include/cute/atom/mma_traits_sm100.hpp and mma_traits_sm100_frag.hpp.)
+    """
+    if request.kind in (MmaKind.F16, MmaKind.TF32):
+        return step // 2 * 2, step % 2
+    return step * 2, 0

@@ -1,0 +1,73 @@
+"""Copies of scale factors from shared into tensor memory, and descriptors of shared memory.
+
+Layer: nvgen.builder.  PTX ISA, tcgen05.cp; Shared memory descriptor; Block Scaling.
+"""
+
+from __future__ import annotations
+
+from intrinsics.modifiers import CopyMulticast, CopyShape, CtaGroup
+from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
+from nvgen.builder.tcgen05 import TensorCoreCalls
+from nvgen.builder.tensor_tiles import ScaleTile
+from nvgen.builder.tiles import SCALE_BLOCK, SharedScales
+from nvgen.builder.values import Int, Pointer, refuse
+
+_ROWS_OF_16 = SharedMemoryDescriptor(0, lbo=16, sbo=128, swizzle=Swizzle.NONE)
+"""Rows of 16 bytes, one after the other: a matrix without swizzling, one piece wide."""
+
+
+class ScaleCopies(TensorCoreCalls):
+    """tcgen05.cp of what a matrix multiply reads from tensor memory."""
+
+    def copy_scales(
+        self, target: ScaleTile, source: SharedScales, *, cta_group: CtaGroup = CtaGroup.ONE
+    ) -> None:
+        """Start copies of scale factors into tensor memory, by one thread.
+
+        MMAs that this thread issues later see them; with `cta_group` 2 each CTA of the pair gets
+        what lies in its own shared memory.
+
+        Raises: InputError when the two are of different shapes or types.
+        """
+        wanted = (target.rows, target.k, target.dtype, target.size)
+        given = (source.rows, source.k, source.dtype, source.size)
+        if wanted != given:
+            raise refuse(
+                "scale factors of another shape",
+                got=f"{source.rows} rows of K {source.k}, one for {source.size} "
+                f"{source.dtype.value}",
+                expected=f"{target.rows} rows of K {target.k}, one for {target.size} "
+                f"{target.dtype.value}",
+            )
+        first = self.descriptor_at(source.pointer, _ROWS_OF_16)
+        down, along = source.blocks
+        for row in range(down):
+            for word in range(along):
+                block, columns = row * along + word, word * target.pitch + row * 4
+                self.tcgen05_cp(
+                    target.pointer + columns if columns else target.pointer,
+                    first + (block * SCALE_BLOCK >> 4) if block else first,
+                    shape=CopyShape.S32X128B,
+                    multicast=CopyMulticast.WARPX4,
+                    cta_group=cta_group,
+                )
+
+    def copy_metadata(
+        self, target: Pointer, source: Pointer, *, cta_group: CtaGroup = CtaGroup.ONE
+    ) -> None:
+        """Start a copy of 128 rows of 16 bytes from shared memory into four columns.
+
+        Row r goes to lane r: four words of metadata of a sparse A.
+        """
+        self.tcgen05_cp(
+            target,
+            self.descriptor_at(source, _ROWS_OF_16),
+            shape=CopyShape.S128X128B,
+            cta_group=cta_group,
+        )
+
+    def descriptor_at(self, pointer: Pointer, layout: SharedMemoryDescriptor) -> Int:
+        """A shared memory descriptor of `layout`, with an address that the kernel knows."""
+        address = self.at_caller().ptrtoint(pointer.value, self.int_type(32))
+        low = (Int(self, address) & 0x3FFFF) >> 4
+        return self.zext(low, 64) | layout.encode()

@@ -1,0 +1,145 @@
+"""Tiles in tensor memory: accumulators, A, sparse A with its metadata, scale factors.
+
+Layer: nvgen.builder.  A tile is an element type, a shape and the columns from a pointer on; lanes
+are given by the data path of the instruction.  PTX ISA, Data Path Layout Organization; Packing
+formats of elements; Block Scaling; Sparse Matrices.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from intrinsics.element import ElementType
+from intrinsics.modifiers import CtaGroup
+from intrinsics.sparse import SparseColumns
+from nvgen.builder.values import Pointer
+
+BLOCK_ROWS = 128
+"""Rows whose factors lie together: four columns of 32 lanes."""
+
+WORD_FACTORS = 4
+"""Factors of a row, along K, in one 32-bit cell."""
+
+_CELL = 32
+
+
+def container_bits(dtype: ElementType, *, padded: bool) -> int:
+    """Bits that an element takes where an MMA reads it: 6 bits always take 8, 4 where `padded`."""
+    return 8 if dtype.bits == 6 or (padded and dtype.bits == 4) else dtype.bits
+
+
+@dataclass(frozen=True, slots=True)
+class TensorTile:
+    """An accumulator in tensor memory: `m` rows and `n` columns of f32, from `pointer` on.
+
+    Of a CTA pair's each CTA holds its half at the same address.
+    """
+
+    pointer: Pointer
+    m: int
+    n: int
+    dtype: ElementType = ElementType.F32
+
+
+@dataclass(frozen=True, slots=True)
+class OperandTile:
+    """A in tensor memory: `m` rows of one CTA by `k` elements, packed into cells along K.
+
+    A `padded` tile keeps a 4-bit element in a byte; 6-bit elements always lie so.  Where the data
+    path has M = 32 or 64, or half of a pair's 128, the tensor core may read A from several groups
+    of lanes: whoever writes it writes them all.
+    """
+
+    pointer: Pointer
+    m: int
+    k: int
+    dtype: ElementType
+    padded: bool = False
+
+    @property
+    def bits(self) -> int:
+        """Bits that an element takes in tensor memory."""
+        return container_bits(self.dtype, padded=self.padded)
+
+    @property
+    def columns(self) -> int:
+        """Columns of all k."""
+        return self.k * self.bits // _CELL
+
+
+@dataclass(frozen=True, slots=True)
+class SparseTile:
+    """A sparse A in tensor memory: `m` rows of `k` elements, of which the half at `values` is
+    stored, and its metadata; both are taken from one allocation and lie at the same lanes.
+    """
+
+    values: Pointer
+    metadata: Pointer
+    m: int
+    k: int
+    dtype: ElementType
+    columns: SparseColumns
+
+    @property
+    def bits(self) -> int:
+        """Bits that an element takes in tensor memory."""
+        return self.columns.values * _CELL * 2 // self.k
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleTile:
+    """Scale factors in tensor memory: for each of `rows` rows one for `size` elements of its `k`.
+
+    Four along K make a word.  Word w of row r is at lane r mod 32, in all four groups of 32 lanes,
+    and column r div 32 of the columns of w; these are four for 128 rows.
+    """
+
+    pointer: Pointer
+    rows: int
+    k: int
+    dtype: ElementType = ElementType.UE8M0
+    size: int = 32
+    name: str = "the scale factors"
+
+    @property
+    def pitch(self) -> int:
+        """Columns of one word of all rows."""
+        return _pitch(self.rows)
+
+    @property
+    def columns(self) -> int:
+        """Columns that they all take."""
+        return scale_columns(self.rows, self.k, self.size)
+
+    @property
+    def extent(self) -> int:
+        """Columns to the next ones of a ring."""
+        return self.columns
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that they are, without the copies for the other groups of lanes."""
+        return self.columns * 128
+
+
+def scale_columns(rows: int, k: int, size: int) -> int:
+    """Columns that the factors of `rows` rows of `k` elements take, one for `size` of them."""
+    return -(-k // (WORD_FACTORS * size)) * _pitch(rows)
+
+
+def _pitch(rows: int) -> int:
+    return -(-rows // BLOCK_ROWS) * 4
+
+
+def accumulator_columns(
+    m: int, n: int, *, cta_group: CtaGroup, stationary: bool, sparse: bool
+) -> int:
+    """Columns of tensor memory that an accumulator of m rows and n columns takes in each CTA.
+
+    M = 64 and 32 of a weight-stationary MMA, and M = 128 of a pair with a dense A, lie in groups
+    of lanes side by side: layouts E, G and B.
+    """
+    if stationary:
+        return n * m // 128
+    halves = cta_group is CtaGroup.TWO and m == 128 and not sparse
+    return n // 2 if halves else n

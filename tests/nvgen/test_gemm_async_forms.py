@@ -1,0 +1,354 @@
+"""gemm_async in its other forms: A in tensor memory, sparse A, MN-major, pairs, weight-stationary.
+
+Instruction descriptors are worked by hand from PTX ISA, Table 42.
+"""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from intrinsics.element import ElementType as E
+from intrinsics.element import Major
+from intrinsics.findings import InputError
+from intrinsics.modifiers import CollectorWs, CtaGroup
+from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
+from intrinsics.tensor_address import ZeroColumnMask
+from isel.verifier.descriptors.check import verify_descriptors
+from nvgen import Kernel, KernelBuilder
+from nvgen.assembler import assemble
+from tests.nvgen.gemm_programs import build, lines, mmas
+
+K, MN = Major.K, Major.MN
+PLAIN = 1 << 4 | 16 << 17 | 8 << 24
+"""D f32, A and B f16 and K-major, N 128, M 128: 0x8200010."""
+
+
+def words(kernel: Kernel) -> list[int]:
+    return [step["idesc"] % (1 << 32) for step in mmas(kernel)]
+
+
+def constants(kernel: Kernel) -> list[SharedMemoryDescriptor]:
+    """The constant parts of the shared memory descriptors, without their addresses."""
+    found = re.findall(r"or i64 %\S+, (-?\d+),", kernel.llvm)
+    return [SharedMemoryDescriptor.decode(int(word) % (1 << 64)) for word in found]
+
+
+def advances(kernel: Kernel) -> list[int]:
+    """By how many bytes descriptors move."""
+    mir = kernel.compile(target="sm_100a").mir
+    return [16 * int(n) for n in re.findall(r"= ADD_S64 \S+, imm:(\d+)", mir)]
+
+
+# ---- A in tensor memory ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "k", "padded", "columns"),
+    [
+        ((E.F16, E.F16), 64, False, [384, 392, 400, 408]),
+        ((E.TF32, E.TF32), 32, False, [384, 392, 400, 408]),
+        ((E.E4M3, E.E5M2), 128, False, [384, 392, 400, 408]),
+        ((E.E2M3, E.E5M2), 128, False, [384, 392, 400, 408]),
+        ((E.E2M1, E.E5M2), 128, True, [384, 392, 400, 408]),
+    ],
+    ids=lambda value: str(value),
+)
+def test_a_step_of_a_in_tensor_memory_is_eight_columns(
+    dtypes: tuple[E, E], k: int, padded: bool, columns: list[int]
+) -> None:
+    """32 bytes of a row, as in shared memory: 16 of f16, 8 of tf32, 32 in bytes."""
+    kernel = build(a=(128, k), b=(128, k), dtypes=dtypes, place="tensor", padded=(padded, False))
+    found = [int(re.search(r"\[%r\d+\+(\d+)\], %rd", line)[1]) for line in lines(kernel)]
+    assert found == columns
+
+
+def test_a_in_tensor_memory_has_a_room_of_its_own() -> None:
+    b = KernelBuilder("k", block=128)
+    b.begin()
+    memory = b.tensor_memory("slot", 128)
+    assert memory.operand_tile(128, 64, E.BF16).columns == 32
+    assert memory.operand_tile(128, 64, E.E2M3).columns == 16
+    assert memory.operand_tile(128, 64, E.E2M1, padded=True).columns == 16
+    assert memory.operand_tile(128, 64, E.E2M1).columns == 8
+    assert memory.used == 72
+    with pytest.raises(InputError, match="whole cells") as caught:
+        memory.operand_tile(128, 7, E.F16)
+    assert caught.value.findings[0].expected == "a multiple of 2"
+
+
+# ---- sparse ----------------------------------------------------------------------------------
+
+
+def test_a_sparse_step_takes_a_column_of_metadata_and_the_selector_says_which() -> None:
+    """K = 32 a step: columns 0 and 1 by selectors 0 and 1 of column 0, then those of column 2.
+
+    Bit 2 says sparse; of A a step moves 32 bytes, of B 64.
+    """
+    kernel = build(a=(128, 128), b=(128, 128), metadata=True)
+    assert words(kernel) == [PLAIN | 4, PLAIN | 5, PLAIN | 4, PLAIN | 5]
+    found = [re.search(r", \[%r\d+(?:\+(\d+))?\], \d+, [01];", line)[1] for line in lines(kernel)]
+    assert [int(n) for n in found] == [384, 384, 386, 386]
+    assert advances(kernel) == [32, 64, 64, 128 * 128, 96, 128 * 128 + 64]
+
+
+def test_a_sparse_step_of_bytes_takes_two_columns() -> None:
+    """K = 64 a step, selector 0."""
+    kernel = build(a=(128, 256), b=(64, 256), dtypes=(E.E4M3, E.E4M3), metadata=True)
+    assert words(kernel) == [4 | 1 << 4 | 8 << 17 | 8 << 24] * 4
+    found = [re.search(r", \[%r\d+(?:\+(\d+))?\], \d+, [01];", line)[1] for line in lines(kernel)]
+    assert [int(n) for n in found] == [384, 386, 388, 390]
+
+
+def test_values_in_tensor_memory_move_eight_columns_a_step() -> None:
+    """The metadata lies behind 32 columns of values."""
+    kernel = build(a=(128, 128), b=(128, 128), place="sparse tensor")
+    places = [re.findall(r"\[%r\d+(?:\+(\d+))?\]", line)[1:] for line in lines(kernel)]
+    assert places == [["384", "416"], ["392", "416"], ["400", "418"], ["408", "418"]]
+    assert words(kernel) == [PLAIN | 4, PLAIN | 5, PLAIN | 4, PLAIN | 5]
+
+
+def test_k_counts_the_zeros() -> None:
+    with pytest.raises(InputError, match="gemm_async/k"):
+        build(a=(128, 16), b=(128, 16), metadata=True, swizzle=32)
+    with pytest.raises(InputError, match="gemm_async/shape"):
+        build(a=(128, 128), b=(128, 64), metadata=True)
+
+
+def test_metadata_begins_at_a_column_that_a_copy_fills() -> None:
+    b = KernelBuilder("k", block=128)
+    b.begin()
+    memory = b.tensor_memory("slot", 64)
+    memory.take(3)
+    memory.metadata(128, E.F16)
+    assert memory.used == 8
+    with pytest.raises(InputError, match="no multiple of 32"):
+        memory.metadata(48, E.F16)
+
+
+def test_four_columns_of_metadata_are_one_copy() -> None:
+    b = KernelBuilder("k", block=128)
+    b.begin()
+    source = b.shared_tile("words", E.S32, (128, 4), swizzle=0)
+    with b.if_thread(0):
+        b.copy_metadata(b.tensor_pointer(b.const(32)), source.pointer)
+    compiled = b.finish().compile(target="sm_100a")
+    assert "tcgen05.cp.cta_group::1.128x128b [" in compiled.ptx
+    assert assemble(compiled.ptx, compiled.target).cubin
+
+
+# ---- MN-major --------------------------------------------------------------------------------
+
+
+def test_mn_major_matrices_say_so_and_move_by_rows_of_k() -> None:
+    """Bits 15 and 16; a span of 64 rows of f16 is 64 k of 128 bytes, 8 of them an atom.
+
+    A step of K = 16 is 16 of them.  LBO is from one span of rows to the next.
+    """
+    kernel = build(majors=(MN, MN))
+    assert words(kernel) == [PLAIN | 1 << 15 | 1 << 16] * 4
+    assert advances(kernel) == [2048, 2048, 4096, 4096, 6144, 6144]
+    assert (
+        constants(kernel)
+        == [SharedMemoryDescriptor(0, lbo=64 * 128, sbo=1024, swizzle=Swizzle.B128)] * 2
+    )
+
+
+@pytest.mark.parametrize(("swizzle", "mode"), [(32, Swizzle.B32), (64, Swizzle.B64)])
+def test_spans_of_other_swizzles(swizzle: int, mode: Swizzle) -> None:
+    """As the manual's examples: 2T elements of 32 bytes, SBO 8 of them, LBO all k of them."""
+    kernel = build(majors=(MN, K), swizzle=swizzle)
+    a, b = constants(kernel)
+    assert a == SharedMemoryDescriptor(0, lbo=64 * swizzle, sbo=8 * swizzle, swizzle=mode)
+    assert b == SharedMemoryDescriptor(0, lbo=16, sbo=8 * swizzle, swizzle=mode)
+    assert words(kernel)[0] == PLAIN | 1 << 15
+
+
+def test_a_second_piece_of_n_begins_at_its_span_of_rows() -> None:
+    """N = 320: four spans of 64 rows are before row 256, each 16 k of 128 bytes."""
+    kernel = build(a=(128, 16), b=(320, 16), majors=(MN, MN))
+    assert advances(kernel) == [4 * 16 * 128]
+
+
+@pytest.mark.parametrize("dtype", [E.TF32, E.E2M3, E.E2M1])
+def test_only_8_and_16_bits_are_transposed(dtype: E) -> None:
+    """Table 52; of tf32 the manual asks for 32-byte atoms."""
+    k = 1024 // (8 if dtype is not E.TF32 else 32)
+    with pytest.raises(InputError, match="gemm_async/major"):
+        build(a=(128, k), b=(128, k), dtypes=(dtype, dtype), majors=(K, MN), padded=(True, True))
+
+
+@pytest.mark.parametrize(("n", "group", "good"), [(128, 1, True), (144, 2, False), (256, 2, True)])
+def test_8_bit_b_that_is_transposed_goes_by_16_columns_a_cta(
+    n: int, group: int, good: bool
+) -> None:
+    """Table 50; spans of 16 rows, so that 24 would be possible else."""
+    form = {
+        "a": (128, 128), "b": (n // group, 128), "dtypes": (E.E4M3, E.E4M3), "majors": (K, MN),
+        "swizzle": 128 if good else 64, "group": CtaGroup.ONE if group == 1 else CtaGroup.TWO,
+    }  # fmt: skip
+    if good:
+        assert mmas(build(**form))
+    else:
+        with pytest.raises(InputError, match="gemm_async/n"):
+            build(**form)
+
+
+# ---- pairs -----------------------------------------------------------------------------------
+
+
+def test_a_pair_multiplies_twice_the_rows_of_both() -> None:
+    """M 256: 16 << 24; N 256: 32 << 17."""
+    kernel = build(group=CtaGroup.TWO)
+    assert words(kernel) == [1 << 4 | 32 << 17 | 16 << 24] * 4
+    assert all(".cta_group::2." in line for line in lines(kernel))
+
+
+def test_a_pair_has_no_second_piece_of_n() -> None:
+    """Rows of B that are neighbours in a CTA would not be neighbours in D."""
+    with pytest.raises(InputError, match="gemm_async/n") as caught:
+        build(b=(160, 64), group=CtaGroup.TWO)
+    assert caught.value.findings[0].expected.startswith("16..256 in steps of 16")
+
+
+def test_a_pair_allocates_together() -> None:
+    b = KernelBuilder("k", block=128, cluster=2)
+    b.begin()
+    memory = b.tensor_memory("slot", 256, cta_group=CtaGroup.TWO)
+    assert memory.tile(256, 128).n == 128
+    assert memory.used == 128
+    memory.tile(128, 128)  # layout B: halves of the columns in halves of the lanes
+    assert memory.used == 192
+    memory.tile(128, 16, sparse=True)  # layout C: all columns
+    assert memory.used == 208
+    memory.free()
+    ptx = b.finish().compile(target="sm_100a").ptx
+    assert ".reqnctapercluster 2, 1, 1" in ptx
+    for verb in ("alloc", "dealloc", "relinquish_alloc_permit"):
+        assert f"tcgen05.{verb}.cta_group::2" in ptx
+
+
+# ---- weight-stationary -----------------------------------------------------------------------
+
+WS = {"stationary": True, "b": (64, 64)}
+
+
+@pytest.mark.parametrize(("m", "columns"), [(32, 16), (64, 32), (128, 64)])
+def test_m_may_be_32(m: int, columns: int) -> None:
+    """M at bits 24, in units of 16.  The accumulator lies in groups of lanes side by side."""
+    kernel = build(a=(m, 64), **WS)
+    assert words(kernel) == [1 << 4 | 8 << 17 | m // 16 << 24] * 4
+    assert all("tcgen05.mma.ws." in line for line in lines(kernel))
+    b = KernelBuilder("k", block=128)
+    b.begin()
+    memory = b.tensor_memory("slot", 64)
+    memory.tile(m, 64, stationary=True)
+    assert memory.used == columns
+
+
+@pytest.mark.parametrize(("n", "good"), [(64, True), (128, True), (256, True), (96, False)])
+def test_n_is_64_128_or_256(n: int, good: bool) -> None:
+    if good:
+        assert mmas(build(stationary=True, b=(n, 64)))
+    else:
+        with pytest.raises(InputError, match="gemm_async/n"):
+            build(stationary=True, b=(n, 64))
+
+
+def test_a_collector_keeps_b_of_one_step() -> None:
+    kernel = build(**WS, collector=CollectorWs.B2_FILL, step=1)
+    (line,) = lines(kernel)
+    assert ".collector::b2::fill" in line
+    assert advances(kernel) == [32, 32]
+    with pytest.raises(InputError, match="gemm_async/collector"):
+        build(**WS, collector=CollectorWs.B2_USE)
+
+
+def test_a_mask_zeroes_columns_and_shifts_them() -> None:
+    """The largest shift that a collector allows for is at bits 30: 1 for 8, 2 for 16, 3 for 32."""
+    mask = ZeroColumnMask(shift=9, skip_span=1, use_span=6)
+    kernel = build(**WS, zero_mask=mask)
+    assert words(kernel)[0] >> 30 == 2
+    assert all(line.endswith(f", {mask.encode()};") for line in lines(kernel))
+    assert words(build(**WS, max_shift=32))[0] >> 30 == 3
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"zero_mask": ZeroColumnMask(shift=33)},
+        {"zero_mask": ZeroColumnMask(shift=9), "max_shift": 8},
+        {"max_shift": 12},
+        {"max_shift": 32, "a": (32, 64)},
+    ],
+    ids=str,
+)
+def test_shifts_that_there_are_not(wrong: dict[str, object]) -> None:
+    """Table 45: at most 16 columns with M = 32, 32 otherwise."""
+    with pytest.raises(InputError, match="gemm_async/shift"):
+        build(**{**WS, **wrong})
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"stationary": False, "collector": CollectorWs.B0_FILL, "step": 0},
+        {"stationary": False, "max_shift": 8},
+        {"group": CtaGroup.TWO},
+    ],
+    ids=str,
+)
+def test_collectors_and_masks_are_for_one_cta(wrong: dict[str, object]) -> None:
+    with pytest.raises(InputError, match="gemm_async/stationary"):
+        build(**{**WS, **wrong})
+
+
+# ---- all of them -----------------------------------------------------------------------------
+
+FP8 = {"a": (128, 128), "b": (64, 128)}
+FORMS = {
+    "f16 in tensor memory": {"place": "tensor"},
+    "tf32 in tensor memory": {"place": "tensor", "dtypes": (E.TF32, E.TF32), "a": (128, 32),
+                              "b": (64, 32)},
+    "fp6 in tensor memory": {**FP8, "place": "tensor", "dtypes": (E.E3M2, E.E5M2)},
+    "a pair, in tensor memory": {"place": "tensor", "group": CtaGroup.TWO},
+    "fp6 by fp4": {**FP8, "dtypes": (E.E2M3, E.E2M1), "padded": (False, True)},
+    "sparse": {"a": (128, 128), "b": (128, 128), "metadata": True},
+    "sparse in tensor memory": {"a": (128, 128), "b": (128, 128), "place": "sparse tensor"},
+    "sparse pair": {"a": (128, 128), "b": (128, 128), "metadata": True, "group": CtaGroup.TWO},
+    "sparse bytes": {"a": (128, 256), "b": (64, 256), "dtypes": (E.E4M3, E.E5M2),
+                     "metadata": True},
+    "MN-major": {"majors": (MN, MN)},
+    "MN-major bytes": {"a": (128, 32), "b": (128, 32), "dtypes": (E.E4M3, E.E5M2),
+                       "majors": (MN, MN)},
+    "MN-major, 32-byte swizzle": {"majors": (MN, K), "swizzle": 32},
+    "MN-major pair": {"majors": (K, MN), "group": CtaGroup.TWO},
+    "weight-stationary": {**WS, "a": (32, 64)},
+    "weight-stationary, kept": {**WS, "a": (64, 64), "step": 3,
+                                "collector": CollectorWs.B3_LASTUSE},
+    "weight-stationary, masked": {**WS, "zero_mask": ZeroColumnMask(shift=1)},
+    "weight-stationary, in tensor memory": {**WS, "place": "tensor"},
+    "weight-stationary, sparse": {"stationary": True, "a": (128, 128), "b": (128, 128),
+                                  "metadata": True},
+    "a loop": {"loop": True},
+    "a loop over spans": {"loop": True, "a": (128, 128), "b": (64, 128)},
+    "a loop, sparse": {"a": (128, 128), "b": (128, 128), "metadata": True, "loop": True},
+    "a loop, in tensor memory": {"place": "tensor", "loop": True},
+    "a loop, MN-major": {"majors": (MN, MN), "loop": True},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("target", ["sm_100a", "sm_103a", "sm_110a"])
+@pytest.mark.parametrize("opt", [0, 3])
+def test_ptxas_takes_it_and_the_verifier_finds_nothing(form: str, target: str, opt: int) -> None:
+    compiled = build(**FORMS[form]).compile(target=target, opt=opt)
+    assert assemble(compiled.ptx, compiled.target).cubin
+    assert verify_descriptors(compiled.module) == []
+
+
+def test_a_step_that_there_is_not() -> None:
+    with pytest.raises(InputError, match="no such step") as caught:
+        build(step=4)
+    assert caught.value.findings[0].expected == "0..3"
