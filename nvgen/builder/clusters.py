@@ -10,9 +10,10 @@ from intrinsics.modifiers import Aligned, GridControl, ScalarType, Scope, Sem, S
 from intrinsics.row import Fact
 from intrinsics.rows.cluster import FenceRestrict
 from nvgen.builder.intrinsics import IntrinsicCalls
-from nvgen.builder.values import Int, IntLike, Pointer
+from nvgen.builder.values import Barrier, Int, IntLike, Pointer
 
 _CLUSTER = Space.SHARED_CLUSTER
+_ODD_CTA = 1 << 24
 
 
 class ClusterVerbs(IntrinsicCalls):
@@ -42,6 +43,17 @@ class ClusterVerbs(IntrinsicCalls):
         facts: dict[str, Fact] = {"space": _CLUSTER, "type": ScalarType.U64}
         value = self._call("mapa", facts, {"a": address, "b": rank})
         return Pointer(self, value)
+
+    def of_even_cta(self, barrier: Barrier) -> Barrier:
+        """The mbarrier of the even CTA of this CTA's pair, at the same place as `barrier`.
+
+        The rank in the cluster is at bit 24 of an address of shared memory; a copy by TMA with
+        cta_group 2 may arrive there.
+        """
+        builder, pointer = self.at_caller(), barrier.pointer.value
+        address = Int(self, builder.ptrtoint(pointer, self.int_type(32))) & ~_ODD_CTA
+        even = self.at_caller().inttoptr(address.value, pointer.type)
+        return Barrier(barrier.name, Pointer(self, even))
 
     def getctarank_shared_cluster(self, address: Pointer) -> Int:
         """The rank of the CTA whose shared memory `address` is in."""

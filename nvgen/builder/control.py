@@ -115,6 +115,11 @@ class ControlFlow(TensorCoreCalls):
         """The number of blocks in the grid."""
         return self.sreg("nctaid.x")
 
+    @property
+    def cluster_ctarank(self) -> Int:
+        """The CTA's rank in its cluster; that of the even CTA of a pair is even."""
+        return self.sreg("cluster.ctarank")
+
     @contextmanager
     def if_(self, condition: Int, name: str = "if") -> Iterator[None]:
         """What follows is executed by the threads for which `condition` holds."""

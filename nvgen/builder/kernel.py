@@ -19,6 +19,7 @@ from intrinsics.element import ElementType, Major
 from intrinsics.findings import input_error
 from intrinsics.modifiers import CtaGroup
 from nvgen.builder.clusters import ClusterVerbs
+from nvgen.builder.floats import FloatOperations
 from nvgen.builder.gemm import TileOperations
 from nvgen.builder.llvm_ext import (
     TENSOR_MAP_ATTRIBUTES,
@@ -141,7 +142,7 @@ def _tensor_map(parameter: Parameter, value: object) -> TensorMap:
     return tensor_map(value, parameter.box, parameter.swizzle)
 
 
-class KernelBuilder(ClusterVerbs, TileOperations):
+class KernelBuilder(ClusterVerbs, FloatOperations, TileOperations):
     """Builds one kernel.
 
     Parameters are declared first (`pointer`, `integer`, `tensor_map`), then `begin` opens the body;

@@ -76,6 +76,21 @@ class SharedTile:
         block = k // self.span * (self.rows * self.swizzle)
         return block + k % self.span * self.bits // 8 + row * self.swizzle
 
+    def part(self, first: int, rows: int) -> SharedTile:
+        """Rows `first` to `first + rows` of a K-major tile whose K is one span.
+
+        Raises: InputError for another tile, or when its swizzling does not begin anew there.
+        """
+        if self.major is not Major.K or self.k != self.span or first % 8:
+            raise refuse(
+                f"tile {self.name} has no such part",
+                got=f"rows from {first}, K {self.k}, {self.major.value}-major",
+                expected=f"rows from a multiple of 8, K {self.span}, K-major",
+            )
+        if first + rows > self.rows:
+            raise refuse(f"tile {self.name} has no such rows", expected=f"at most {self.rows}")
+        return replace(self, pointer=self.pointer + first * self.swizzle, rows=rows)
+
     def chunk(self, row: Int, number: int) -> Pointer:
         """Where 16 bytes of a row lie: chunk `number` of the row's first span, swizzled.
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
+from llvmlite import ir
 
 from intrinsics.element import ElementType as E
 from intrinsics.element import Major
@@ -18,6 +20,7 @@ from intrinsics.tensor_address import ZeroColumnMask
 from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import Kernel, KernelBuilder
 from nvgen.assembler import assemble
+from nvgen.builder.values import Vector
 from tests.nvgen.gemm_programs import build, lines, mmas
 
 K, MN = Major.K, Major.MN
@@ -352,3 +355,44 @@ def test_a_step_that_there_is_not() -> None:
     with pytest.raises(InputError, match="no such step") as caught:
         build(step=4)
     assert caught.value.findings[0].expected == "0..3"
+
+
+def test_a_part_of_a_tile_begins_where_its_swizzling_does() -> None:
+    """Rows of 128 bytes; a pattern of eight of them."""
+    b = KernelBuilder("k", block=128)
+    b.begin()
+    tile = b.shared_tile("tile", E.F16, (96, 64))
+    part = tile.part(16, 64)
+    assert (part.rows, part.k, part.nbytes) == (64, 64, 64 * 128)
+    assert "i64 2048" in str(part.pointer.value)
+    for first, rows in ((4, 8), (16, 88)):
+        with pytest.raises(InputError, match="no such"):
+            tile.part(first, rows)
+    with pytest.raises(InputError, match="no such part"):
+        b.shared_tile("wide", E.F16, (16, 128)).part(8, 8)
+
+
+def test_the_even_cta_of_a_pair_has_an_even_rank() -> None:
+    """The rank is at bit 24 of an address."""
+    b = KernelBuilder("k", block=128, cluster=2)
+    b.begin()
+    b.of_even_cta(b.mbarrier("full"))
+    assert re.search(rf"and i32 %\S+, {~(1 << 24)}\b", b.finish().llvm)
+
+
+def test_registers_are_multiplied_as_floats() -> None:
+    factor = np.array([1.5], np.float32)
+    b = KernelBuilder("k", block=32)
+    b.pointer("factor")
+    b.pointer("d", output=True)
+    args = b.begin()
+    bits = b.load_word(args["factor"])
+    both = Vector(b, b.at_caller().load(args["factor"].value, typ=VEC, align=4), 2)
+    with b.if_thread(0):
+        b.store(b.multiply_f32(both, bits), args["d"], align=4)
+    d = np.zeros(2, np.float32)
+    b.finish().compile(target="sm_100a").run(np.array([1.5, -3.25], np.float32), d)
+    assert d.tolist() == [1.5 * factor[0], -3.25 * factor[0]]
+
+
+VEC = ir.VectorType(ir.IntType(32), 2)
