@@ -1,22 +1,18 @@
-"""Where matrix elements lie: swizzled shared memory, and the lanes of tensor memory.
+"""Where matrix elements lie in shared memory, and the lanes of rows in tensor memory.
 
 Layer: intrinsics (numpy).  A matrix in shared memory is made of *pieces*, 16 bytes along K
 (K-major) or along M or N (MN-major), which no layout splits.  PTX ISA, Canonical Layouts; Strides;
-Shared Memory Layout and Swizzling (Table 53); Data Path Layout Organization; Matrix Fragments.  The
-canonical layouts are CuTe's too (CUTLASS, `mma_traits_sm100.hpp`); the one with 32-byte atoms,
-which the manual only draws, is taken from there.  The fragments agree with CuTe's traits of
-tensor-memory copies.
+Shared Memory Layout and Swizzling (Table 53).  The canonical layouts are CuTe's too (CUTLASS,
+`mma_traits_sm100.hpp`); the one with 32-byte atoms, which the manual only draws, is taken from
+there.
 """
 
 from __future__ import annotations
-
-from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.element import Major
-from intrinsics.modifiers import LdStShape
 from intrinsics.packing import PIECE
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.swizzling import Addresses, swizzle
@@ -110,30 +106,3 @@ def accumulator_lanes(m: int, lane: int = 0) -> NDArray[np.int64]:
     if m == 128:
         return row + lane
     return row // 16 * 32 + row % 16 + lane
-
-
-def fragment_cells(
-    shape: LdStShape, registers: int, half_split: int = 0
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The lane and the column of each thread's registers, counted from the instruction's address.
-
-    Two arrays of 32 threads by `registers`, which broadcast where they do not depend on both.  In a
-    shape of 16 lanes, what four threads hold is a row of one repetition, and rows 8 to 15 come from
-    the next registers (in .16x64b from the odd threads); `half_split` is how many columns the
-    second half of a .16x32bx2 lies behind the first.
-    """
-    thread = np.arange(32, dtype=np.int64)[:, None]
-    register = np.arange(registers, dtype=np.int64)[None, :]
-    match shape:
-        case LdStShape.S32X32B:
-            return thread, register
-        case LdStShape.S16X64B:
-            return thread // 4 + thread % 2 * 8, register * 2 + thread // 2 % 2
-        case LdStShape.S16X128B:
-            return thread // 4 + register % 2 * 8, register // 2 * 4 + thread % 4
-        case LdStShape.S16X256B:
-            column = register // 4 * 8 + thread % 4 * 2 + register % 2
-            return thread // 4 + register // 2 % 2 * 8, column
-        case LdStShape.S16X32BX2:
-            return thread % 16, register + thread // 16 * half_split
-    assert_never(shape)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from intrinsics.layouts import fragment_cells
+from intrinsics.fragments import fragment_cells
 from intrinsics.modifiers import LdStNum, LdStShape
 from nvgen.drawing.picture import MOST_CELLS, Cell, Panel, Picture, plural
 

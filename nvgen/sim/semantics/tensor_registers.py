@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.layouts import fragment_cells
+from intrinsics.fragments import fragment_cells
 from intrinsics.mir import Imm, MachineInstr, Op
 from intrinsics.modifiers import LdStShape, ScalarType, WaitOp
 from intrinsics.tensor_address import TensorAddress

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from intrinsics.layouts import fragment_cells
+from intrinsics.fragments import fragment_cells
 from intrinsics.modifiers import LdStShape
 from tests.intrinsics.published.fragments import LARGEST, REGISTERS, cutlass, triton
 
