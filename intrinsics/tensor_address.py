@@ -52,7 +52,9 @@ class ZeroColumnMask:
     A sub-mask alternates runs of ones (`skip_span` + 1 columns of zeros instead of B) and of zeros
     (`use_span` + 1 columns of B).  `first` says which comes first, `start` how much of the first
     run is left out; sub-masks cover N, N/2 or N/4 columns for M = 128, 64 or 32.  Table 45
-    describes the two spans the other way round; its own four examples settle it.
+    describes the two spans the other way round; its own four examples settle it, and CUTLASS
+    (`mma_sm100_desc.hpp`) has them so.  A start count that leaves nothing of the first run goes on
+    in the next; what the chip makes of that is not documented.
     """
 
     start: tuple[int, int, int, int] = (0, 0, 0, 0)
