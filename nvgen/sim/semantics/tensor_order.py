@@ -20,7 +20,7 @@ from nvgen.sim.machine import Cta
 
 
 class TensorOp(Enum):
-    """Operations that pipelines are made of; the value is the beginning of their names."""
+    """Operations that pipelines are made of."""
 
     MMA = "tcgen05.mma"
     COPY = "tcgen05.cp"
@@ -29,19 +29,19 @@ class TensorOp(Enum):
 
 
 _FOLLOWS = {
-    TensorOp.MMA: (TensorOp.COPY, TensorOp.SHIFT),
+    TensorOp.MMA: ("tcgen05.cp", "tcgen05.shift"),
     TensorOp.COPY: (),
-    TensorOp.COPY_4X256B: (TensorOp.SHIFT,),
-    TensorOp.SHIFT: (TensorOp.MMA,),
+    TensorOp.COPY_4X256B: ("tcgen05.shift",),
+    TensorOp.SHIFT: ("tcgen05.mma",),
 }
+"""How the names begin of what comes first."""
 
 
 def earlier(engine: Engine, op: TensorOp, ctas: Iterable[Cta]) -> tuple[AsyncOp, ...]:
     """The operations under way, issued by threads of `ctas`, that `op` is pipelined after."""
     numbers = {cta.number for cta in ctas}
-    names = tuple(before.value for before in _FOLLOWS[op])
     return tuple(
         other
         for other in engine.pending
-        if other.thread[0] in numbers and names and other.name.startswith(names)
+        if other.thread[0] in numbers and other.name.startswith(_FOLLOWS[op])
     )
