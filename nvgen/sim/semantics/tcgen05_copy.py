@@ -134,8 +134,8 @@ def copy(c: Compiler, mi: MachineInstr) -> Step:
         effect = Copy(ctas, form, descriptor, where)
         engine = cta.machine.engine
         thread = (cta.number, warp.number, lane)
-        name = f"tcgen05.cp.{form.shape.value}"
-        engine.issue(AsyncOp(name, thread, "mma", effect, place, earlier(engine, form.order, ctas)))
+        before = earlier(engine, form.order, ctas)
+        engine.issue(AsyncOp("tcgen05.cp", thread, "mma", effect, place, before))
         return None
 
     return run
