@@ -365,7 +365,7 @@ PENDING_COUNT = Row(
     "mbarrier.pending_count", ".b64", "count, state",
     operands=(result("count", ScalarType.U32), value("state", ScalarType.U64)),
     section="mbarrier.pending_count", needs=_SM80,
-    llvm=(Llvm("mbarrier.pending.count", "i64:state", "i32:count"),), simulated=False,
+    llvm=(Llvm("mbarrier.pending.count", "i64:state", "i32:count"),),
 )
 # fmt: on
 

@@ -166,7 +166,7 @@ BARRIER_CLUSTER_ARRIVE = Row(
     "barrier.cluster.arrive", "{.sem}{.aligned}",
     axes={"sem": (Sem.RELEASE, Sem.RELAXED), "aligned": Aligned},
     section="barrier.cluster", needs=since("7.8", at_least(90)), rules=_CLUSTER_RULES,
-    effects=_CTA, simulated=False,
+    effects=_CTA,
     llvm=(
         Llvm("barrier.cluster.arrive{aligned}", holes={"aligned": _ALIGNED}),
         Llvm("barrier.cluster.arrive.relaxed{aligned}", given={"sem": Sem.RELAXED},
@@ -178,7 +178,7 @@ BARRIER_CLUSTER_WAIT = Row(
     "barrier.cluster.wait", "{.sem}{.aligned}",
     axes={"sem": (Sem.ACQUIRE,), "aligned": Aligned},
     section="barrier.cluster", needs=since("7.8", at_least(90)), rules=_CLUSTER_RULES,
-    effects=_CTA, simulated=False,
+    effects=_CTA,
     llvm=(Llvm("barrier.cluster.wait{aligned}", holes={"aligned": _ALIGNED}),),
 )
 # fmt: on

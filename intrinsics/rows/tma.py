@@ -80,7 +80,6 @@ TILE_LOAD = Row(
     effects=Effects(
         Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.CONVERGENT | Effect.ASYNC_PROXY,
         completion=Completion.TRANSACTION),
-    unsimulated=("multicast", "cta_group"),
     llvm=(
         Llvm("cp.async.bulk.tensor.g2s.tile.{dim}",
              "p7:dst, p3:mbar, p:tmap, i32*:coords, i16:cta_mask, i64:cache_policy, "

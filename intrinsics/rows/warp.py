@@ -190,7 +190,6 @@ GETCTARANK = Row(
     "getctarank", "{.space}.type", "d, a",
     axes={"space": _CLUSTER, "type": _ADDRESSES},
     operands=(result("d", T.U32), _PLACE), section="getctarank", needs=_SM90,
-    simulated=False,
     llvm=(
         Llvm("getctarank", "p:a", "i32:d", given={"type": T.U64}),
         Llvm("getctarank.shared.cluster", "p3:a", "i32:d",
@@ -201,7 +200,7 @@ MAPA = Row(
     "mapa", "{.space}.type", "d, a, b",
     axes={"space": _CLUSTER, "type": _ADDRESSES},
     operands=(result("d", "type"), _PLACE, value("b", T.U32)), section="mapa",
-    needs=_SM90, simulated=False,
+    needs=_SM90,
     llvm=(
         Llvm("mapa", "p:a, i32:b", "p:d", given={"type": T.U64}),
         Llvm("mapa.shared.cluster", "p3:a, i32:b", "p7:d",

@@ -1,13 +1,18 @@
-"""mbarrier objects and the barriers of a CTA.
+"""mbarrier objects, the barriers of a CTA, and the barrier of a cluster.
 
-Layer: nvgen.sim.  PTX ISA, mbarrier; barrier.
+Layer: nvgen.sim.  PTX ISA, mbarrier; barrier; barrier.cluster.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from nvgen.sim.faults import fault
+
+if TYPE_CHECKING:
+    from nvgen.sim.machine import Warp
 
 TX_LIMIT = (1 << 20) - 1
 
@@ -168,3 +173,65 @@ class CtaBarrier:
             self.arrived = 0
             self.generation += 1
             self.result, self.reduced = self.reduced, []
+
+
+@dataclass(slots=True)
+class ClusterBarrier:
+    """The barrier of a cluster: which threads have arrived, as masks by rank and warp.
+
+    `arrived` are those of the phase under way; `passed` came to one that is complete, and have not
+    waited for it yet.
+    """
+
+    arrived: dict[tuple[int, int], int] = field(default_factory=dict)
+    passed: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def arrive(self, rank: int, warp: int, mask: int) -> None:
+        """The threads of `mask` arrive.
+
+        Raises: Fault for one that has arrived before and has not waited since.
+        """
+        key = rank, warp
+        again = mask & (self.arrived.get(key, 0) | self.passed.get(key, 0))
+        if again:
+            raise fault(
+                "cluster-barrier-again",
+                "a thread arrives at the cluster's barrier again before it has waited there",
+                got=f"lanes {again:#010x}",
+                expected="barrier.cluster.wait between two arrivals",
+                section="barrier.cluster",
+            )
+        self.arrived[key] = self.arrived.get(key, 0) | mask
+
+    def holds(self, rank: int, warp: int, mask: int) -> bool:
+        """Whether some thread of `mask` must still wait; if not, all of them go.
+
+        Raises: Fault for one that has not arrived.
+        """
+        key = rank, warp
+        arrived, passed = self.arrived.get(key, 0), self.passed.get(key, 0)
+        strangers = mask & ~(arrived | passed)
+        if strangers:
+            raise fault(
+                "cluster-barrier-no-arrive",
+                "a thread waits at the cluster's barrier without having arrived there",
+                got=f"lanes {strangers:#010x}",
+                expected="barrier.cluster.arrive before it",
+                section="barrier.cluster",
+            )
+        if mask & arrived:
+            return True
+        self.passed[key] = passed & ~mask
+        return False
+
+    def late(self, rank: int, warp: Warp) -> int:
+        """The threads of a warp that run and have not arrived, as a mask."""
+        return warp.alive & ~self.arrived.get((rank, warp.number), 0)
+
+    def settle(self, warps: Iterable[tuple[int, Warp]]) -> None:
+        """Open the barrier if no thread of `warps` (with their ranks) is missing."""
+        if not any(self.arrived.values()) or any(self.late(rank, warp) for rank, warp in warps):
+            return
+        for key, mask in self.arrived.items():
+            self.passed[key] = self.passed.get(key, 0) | mask
+        self.arrived.clear()

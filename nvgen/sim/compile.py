@@ -167,7 +167,7 @@ class Compiler:
                 raise not_simulated(f"{mi.row.head} with {name}")
         run = maker(self, mi)
         if Effect.ALIGNED in mi.row.effects.effect:
-            run = _whole_warp(run, mi)
+            run = whole_warp(run, mi)
         if mi.guard is not None and not mi.form.is_terminator:  # these split their fragment
             run = self._guarded(run, mi)
         touched = tuple(r for op in mi.ops for r in registers_of(op) if r in self.loaded)
@@ -177,7 +177,7 @@ class Compiler:
 
     def _guarded(self, run: Step, mi: MachineInstr) -> Step:
         predicate = self.predicate(mi)
-        aligned = Effect.ALIGNED in mi.row.effects.effect
+        aligned = Effect.ALIGNED in mi.row.effects.effect or bool(mi.form.facts.get("aligned"))
 
         def guarded(fragment: Fragment) -> Outcome:
             holds = fragment.mask & mask_of(flags(predicate(fragment.warp)))
@@ -231,7 +231,7 @@ class Compiler:
         """The address of a symbol, which for the function's local variables is the frame's."""
         place = self.local.offsets.get(name)
         if place is None:
-            return lambda warp: warp.cta.machine.symbol(name)
+            return lambda warp: warp.cta.symbol(name)
         return lambda warp: warp.frame.local + place
 
     def _symbol(self, name: str, offset: int, bits: int) -> Getter:
@@ -301,7 +301,8 @@ def _after_loads(run: Step, registers: tuple[Reg, ...]) -> Step:
     return settled
 
 
-def _whole_warp(run: Step, mi: MachineInstr) -> Step:
+def whole_warp(run: Step, mi: MachineInstr) -> Step:
+    """A step for whole warps: the first threads to come wait for the rest."""
     head = mi.row.head
 
     def aligned(fragment: Fragment) -> Outcome:

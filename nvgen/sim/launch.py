@@ -6,8 +6,6 @@ arrays, numbers and tensor maps, and the launch shape.  Output: the arrays, chan
 
 from __future__ import annotations
 
-import itertools
-import math
 import struct
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
@@ -31,12 +29,13 @@ from nvgen.parameters import (
 from nvgen.sim.compile import Compiler
 from nvgen.sim.engine import Engine, Schedule
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.local import LocalMemory, first_places
-from nvgen.sim.machine import FULL, WARP, Code, Cta, Fragment, Machine, Warp
+from nvgen.sim.grid import cluster_of, grid_of, populate
+from nvgen.sim.local import first_places
+from nvgen.sim.machine import Code, Machine
 from nvgen.sim.memory import BoundMap, Memory, Region
 from nvgen.sim.semantics.calls import addresses
 from nvgen.sim.semantics.table import makers
-from nvgen.sim.shared import LocalLayout, local_layout, round_up, shared_layout
+from nvgen.sim.shared import local_layout, round_up, shared_layout
 from nvgen.tensor_map import SIZE, TensorMap
 
 Argument: TypeAlias = Array | TensorMap | Number
@@ -45,7 +44,6 @@ SHARED_LIMIT = 227 * 1024
 """Bytes of shared memory that a CTA can have on the machines with tensor memory."""
 
 MAX_STEPS = 20_000_000
-MAX_CTAS = 1 << 16
 
 
 def simulate(
@@ -67,10 +65,12 @@ def simulate(
     """
     function = kernel_of(module, kernel)
     check_shape(function, grid, block)
-    _check_simulated(function, grid, cluster)
+    cluster = cluster_of(function, cluster)
+    grid = grid_of(function, grid, cluster)
     memory = Memory()
     symbols, static = shared_layout(module, function)
     _check_shared(static, smem)
+    shared_names = frozenset(symbols)
     entries = addresses([f.name for f in module.functions if not f.is_kernel])
     _globals((*module.variables, *function.variables), memory, symbols, entries)
     binding = _Binding(memory, stores=_stores_tiles(function))
@@ -89,8 +89,10 @@ def simulate(
         symbols,
         binding.tensor_maps,
         max_steps,
+        shared_names,
+        explicit_cluster=bool(function.launch.cluster) or cluster != (1, 1, 1),
     )
-    _populate(machine, functions[kernel], params, static, smem, local_layout(module.variables))
+    populate(machine, functions[kernel], params, static, smem, local_layout(module.variables))
     machine.run()
     binding.deliver()
     return Statistics(machine.steps, machine.engine.issued)
@@ -110,13 +112,6 @@ def _functions(module: Module, kernel: MachineFunction) -> dict[str, Code]:
         if function.prototypes:  # a pointer may have come through memory
             work += [f.name for f in module.functions if not f.is_kernel]
     return found
-
-
-def _check_simulated(function: MachineFunction, grid: Dim3, cluster: Dim3) -> None:
-    if math.prod(grid) > MAX_CTAS:
-        raise not_simulated(f"grids of more than {MAX_CTAS} CTAs")
-    if cluster != (1, 1, 1) or any(n > 1 for n in function.launch.cluster):
-        raise not_simulated("clusters of more than one CTA")
 
 
 def _check_shared(static: int, dynamic: int) -> None:
@@ -283,26 +278,3 @@ class _Binding:
 
 def _identity(array: Array) -> tuple[object, ...]:
     return array.__array_interface__["data"], array.shape, array.strides, array.dtype.itemsize
-
-
-# ---- threads ---------------------------------------------------------------------------------
-
-
-def _populate(
-    machine: Machine, code: Code, params: bytes, static: int, dynamic: int, everywhere: LocalLayout
-) -> None:
-    threads = machine.block[0] * machine.block[1] * machine.block[2]
-    counts = itertools.product(*(range(n) for n in machine.grid[::-1]))
-    for number, (z, y, x) in enumerate(counts):
-        shared = Region.shared(static + dynamic)
-        bound = Region.params(np.frombuffer(params, np.uint8).copy())
-        cta = Cta(machine, (x, y, z), number, 0, shared, bound, dynamic)
-        for first in range(0, threads, WARP):
-            mask = (1 << min(WARP, threads - first)) - 1 & FULL
-            own = LocalMemory(WARP)
-            own.place(everywhere)
-            frame = code.frame(0, own)
-            warp = Warp(cta, first // WARP, frame, own, mask, mask)
-            warp.fragments.append(Fragment(warp, mask, frame))
-            cta.warps.append(warp)
-        machine.ctas.append(cta)

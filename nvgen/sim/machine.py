@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 from intrinsics.findings import Finding, Place, SimulationError
 from intrinsics.mir import MachineInstr
+from intrinsics.modifiers import CtaGroup
 from nvgen.sim.barriers import CtaBarrier, MBarrier
+from nvgen.sim.clusters import RANK_SHIFT, Cluster
 from nvgen.sim.engine import AsyncOp, BulkGroups, Engine, Mode
 from nvgen.sim.faults import fault, located, not_simulated
 from nvgen.sim.local import LocalMemory
@@ -304,6 +306,7 @@ class Cta:
     shared: Region
     params: Region
     dynamic_size: int = 0
+    cluster: Cluster = field(default_factory=Cluster)
     warps: list[Warp] = field(default_factory=list)
     tensor: TensorMemory = field(default_factory=TensorMemory)
     mbarriers: dict[int, MBarrier] = field(default_factory=dict)
@@ -327,6 +330,20 @@ class Cta:
         """Threads that have not exited."""
         return sum(warp.alive.bit_count() for warp in self.warps)
 
+    @property
+    def peer(self) -> Cta | None:
+        """The other CTA of the pair, whose rank differs in the last bit; None without one."""
+        other = self.rank ^ 1
+        return self.cluster.ctas[other] if other < len(self.cluster.ctas) else None
+
+    def symbol(self, name: str) -> int:
+        """The address of a variable or parameter; that of a shared one has the CTA's rank.
+
+        Raises: NotSimulatedError for what has no memory here.
+        """
+        found = self.machine.symbol(name)
+        return found | self.rank << RANK_SHIFT if name in self.machine.shared_names else found
+
 
 @dataclass(slots=True, eq=False)
 class Machine:
@@ -341,6 +358,9 @@ class Machine:
     symbols: dict[str, int]
     tensor_maps: dict[bytes, BoundMap]
     steps_left: int
+    shared_names: frozenset[str] = frozenset()
+    explicit_cluster: bool = False
+    cta_group: CtaGroup | None = None  # of the first tcgen05 instruction that has one
     ctas: list[Cta] = field(default_factory=list)
     steps: int = 0
     nudges: int = 0  # how often patient fragments were let go on, since the version below
@@ -512,6 +532,7 @@ class Machine:
         Only what a bulk copy has read already may still be on its way to global memory.
         """
         findings: list[Finding] = []
+        self.engine.finish_all(op for op in self.engine.pending if op.kind == "remote")
         self.engine.finish_all(op for op in self.engine.pending if op.kind == "bulk" and op.ready)
         if self.engine.pending:
             op = self.engine.pending[0]

@@ -11,7 +11,7 @@ from intrinsics.findings import Finding, Severity
 from nvgen.sim.faults import DeadlockError
 
 if TYPE_CHECKING:
-    from nvgen.sim.machine import Fragment, Machine
+    from nvgen.sim.machine import Cta, Fragment, Machine
 
 
 def deadlock(machine: Machine) -> DeadlockError:
@@ -39,11 +39,17 @@ def lanes_in_words(mask: int) -> str:
     return "lanes " + ", ".join(f"{a}-{b}" if a != b else str(a) for a, b in runs)
 
 
+def _name(cta: Cta) -> str:
+    if len(cta.cluster.ctas) == 1:
+        return f"CTA {cta.number}"
+    return f"CTA {cta.number} (rank {cta.rank} of cluster {cta.cluster.number})"
+
+
 def _finding(machine: Machine, fragment: Fragment) -> Finding:
     block = fragment.frame.code.blocks[fragment.block]
     instruction = block.instructions[min(fragment.at, len(block.instructions) - 1)]
     warp = fragment.warp
-    who = f"CTA {warp.cta.number}, warp {warp.number}, {lanes_in_words(fragment.mask)}"
+    who = f"{_name(warp.cta)}, warp {warp.number}, {lanes_in_words(fragment.mask)}"
     states = "; ".join(b.name + " " + b.describe() for b in warp.cta.mbarriers.values())
     polled = fragment.polled
     missing = polled.barrier.missing() if polled else ""

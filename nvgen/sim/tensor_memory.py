@@ -40,12 +40,28 @@ class TensorMemory:
     permit: bool = True
     last: int = COLUMNS  # columns of the latest allocation
 
-    def allocate(self, columns: int, *, from_top: bool) -> int | None:
+    def allocate(self, columns: int, *others: TensorMemory, from_top: bool) -> int | None:
         """The first column of a new allocation, or None while there is no room.
+
+        It is made at the same columns of the `others`, those of the CTA's pair.
 
         Raises: Fault when the number of columns is not a power of 2 in 32..512, or more than the
         last time, or the CTA has given up the right to allocate.
         """
+        memories = (self, *others)
+        for memory in memories:
+            memory._check_allocation(columns)
+        starts = range(0, COLUMNS - columns + 1, columns)
+        for start in reversed(starts) if from_top else starts:
+            wanted = range(start, start + columns)
+            if all(memory._free(column) for memory in memories for column in wanted):
+                for memory in memories:
+                    memory.allocations[start] = memory.last = columns
+                    memory.written[:, start : start + columns] = False
+                return start
+        return None
+
+    def _check_allocation(self, columns: int) -> None:
         _check_columns(columns, "tcgen05.alloc")
         if not self.permit:
             raise fault(
@@ -62,13 +78,6 @@ class TensorMemory:
                 hint="make the largest allocation first",
                 section="tcgen05.alloc",
             )
-        starts = range(0, COLUMNS - columns + 1, columns)
-        for start in reversed(starts) if from_top else starts:
-            if all(self._free(column) for column in range(start, start + columns)):
-                self.allocations[start] = self.last = columns
-                self.written[:, start : start + columns] = False
-                return start
-        return None
 
     def _free(self, column: int) -> bool:
         return all(not start <= column < start + n for start, n in self.allocations.items())

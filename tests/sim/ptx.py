@@ -1,8 +1,9 @@
 """Kernels in PTX for tests of single operations: a few statements, their registers, a run.
 
-`run` wraps the statements in a kernel of one CTA.  Declared are %r, %rd, %rs, %f, %p registers,
-`%tx` as %tid.x and `%lane` as %laneid in 32-bit registers, and for each parameter its value in a
-register: `%a0` for an array's address or a number, `%m0` for a tensor map's address.
+`run` wraps the statements in a kernel of one CTA, or of a grid of clusters.  Declared are %r, %rd,
+%rs, %f, %p registers, `%tx` as %tid.x and `%lane` as %laneid in 32-bit registers, and for each
+parameter its value in a register: `%a0` for an array's address or a number, `%m0` for a tensor
+map's address.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from intrinsics.findings import Finding, Severity, SimulationError
 from intrinsics.targets import TARGETS, Ptx
 from nvgen.driver.jobs import Shape
 from nvgen.driver.launch import launch_host
-from nvgen.launches import Statistics
+from nvgen.launches import Dim3, Statistics
 from nvgen.parameters import Output
 from nvgen.sim.engine import parse_schedule
 from nvgen.sim.launch import Argument, simulate
@@ -78,8 +79,12 @@ def run(
     smem: int = 0,
     target: str = "sm_100a",
     version: str = "9.0",
+    grid: Dim3 = (1, 1, 1),
+    cluster: Dim3 = (1, 1, 1),
 ) -> Statistics:
-    """Run one CTA; arrays change in place.  On a GPU it is the same PTX for the GPU's target.
+    """Run a grid, of one CTA if nothing else is said; arrays change in place.
+
+    On a GPU it is the same PTX for the GPU's target.
 
     Raises: SimulationError.
     """
@@ -89,7 +94,7 @@ def run(
     assert not wrong, wrong
     if gpu.on_gpu():
         (function,) = reading.module.functions
-        there, shape = TARGETS["sm_90a"], Shape((1, 1, 1), (threads, 1, 1), smem=smem)
+        there, shape = TARGETS["sm_90a"], Shape(grid, (threads, 1, 1), cluster, smem)
         reading.module.target = there
         took = launch_host(reading.module, Ptx(8, 6), there, function, arguments, shape, 60.0)
         return Statistics(milliseconds=took)
@@ -97,8 +102,9 @@ def run(
         reading.module,
         "k",
         list(arguments),
-        grid=(1, 1, 1),
+        grid=grid,
         block=(threads, 1, 1),
+        cluster=cluster,
         smem=smem,
         schedule=parse_schedule(schedule),
         max_steps=100_000,
@@ -111,10 +117,20 @@ def findings(
     variables: str = "",
     threads: int = 32,
     schedule: str = "early",
+    grid: Dim3 = (1, 1, 1),
+    cluster: Dim3 = (1, 1, 1),
 ) -> list[Finding]:
     """What ends the run; empty when nothing does."""
     try:
-        run(body, *arguments, variables=variables, threads=threads, schedule=schedule)
+        run(
+            body,
+            *arguments,
+            variables=variables,
+            threads=threads,
+            schedule=schedule,
+            grid=grid,
+            cluster=cluster,
+        )
     except SimulationError as error:
         return list(error.findings)
     return []

@@ -35,7 +35,6 @@ from tests.oracle.ptxas import line_of, module_text
 FAMILIES = legality_forms.FAMILIES | float_forms.FAMILIES | cluster_forms.FAMILIES
 ROWS = {row.id: row for row in catalog.rows()}
 
-_PAIR = "clusters of more than one CTA are not simulated"
 NOT_SIMULATED = {
     "tcgen05.mma.sp": "sparse matrices: the metadata's layout in tensor memory is not modelled",
     "tcgen05.mma.ws": "weight-stationary multiplies: other layouts of D, and masks of columns",
@@ -43,13 +42,8 @@ NOT_SIMULATED = {
     "cvt.to_scale": "scale factors of narrow numbers: nothing else uses them here",
     "cvt.from_scale": "scale factors of narrow numbers: nothing else uses them here",
     "mbarrier.check_layout": "mbarriers of another layout, which new machines have",
-    "mbarrier.pending_count": "tokens count phases, not arrivals",
-    "barrier.cluster.arrive": _PAIR,
-    "barrier.cluster.wait": _PAIR,
     "fence.proxy.tensormap.acquire": "tensor maps that kernels write",
     "fence.proxy.tensormap.release": "tensor maps that kernels write",
-    "getctarank": _PAIR,
-    "mapa": _PAIR,
     "opaque": "a statement that was kept without being understood",
     "phi": "gone before code runs: records leave SSA form",
 }
@@ -64,10 +58,8 @@ NOT_SIMULATED_PARTS = {
     ("tcgen05.mma", "collector_b"): "B kept in a collector",
     ("tcgen05.mma", "mask"): "lanes of D that are not written",
     ("mbarrier.init", "layout"): "mbarriers of another layout, which new machines have",
-    ("cp.async.bulk.tensor.load", "multicast"): _PAIR,
-    ("cp.async.bulk.tensor.load", "cta_group"): _PAIR,
     **{
-        (f"mbarrier.{verb}", "multicast"): _PAIR
+        (f"mbarrier.{verb}", "multicast"): "arrivals at several CTAs, which new machines have"
         for verb in (
             *("arrive", "arrive_drop", "arrive.expect_tx", "arrive_drop.expect_tx"),
             *("expect_tx", "complete_tx"),
@@ -106,7 +98,6 @@ IGNORED = {
     "num": _LENGTH,
     "type of bar.red": "the operation says it as well",
     "type of barrier.red": "the operation says it as well",
-    "dst_space": "a copy to the own CTA is the same through either window",
     "mode": "there is one mode",
     "sat of cvt.to_int": "a number out of an integer's range becomes its bound anyway",
     "t of nanosleep": "threads that sleep let the others go on, however long",
@@ -115,7 +106,7 @@ IGNORED = {
     "count of setmaxnreg.inc": "a warp's registers are not counted",
     "count of setmaxnreg.dec": "a warp's registers are not counted",
     "action": "there is one grid",
-    "restrict": "there is one CTA, and all its memory is in order",
+    "restrict": _ORDER,
 }
 """What semantics need not ask for, with the reason: a name, or `NAME of ROW`."""
 

@@ -12,12 +12,13 @@ from collections.abc import Callable
 import numpy as np
 
 from intrinsics.mir import MachineInstr
-from intrinsics.modifiers import AtomicOp, NoFtz, ScalarType, Space
+from intrinsics.modifiers import AtomicOp, NoFtz, ScalarType, Sem, Space
 from intrinsics.row import Fact
 from nvgen.sim.compile import Compiler, Maker, Setter, unsigned
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.machine import WARP, Fragment, Outcome, Step, lane_numbers
 from nvgen.sim.memory import Access, Addresses, Bytes, Proxy, Region, gather, scatter
+from nvgen.sim.remote import deliver
 from nvgen.sim.semantics.memory import Owners, find
 
 T = ScalarType
@@ -49,9 +50,12 @@ def atom(c: Compiler, mi: MachineInstr) -> Step:
     combine = {flush: _combine(mi, type_, flush=flush) for flush in (False, True)}
     size = type_.bits // 8
     dtype = unsigned(type_.bits)
+    releases = mi.form.facts.get("sem") in (Sem.RELEASE, Sem.ACQ_REL)
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
+        if releases:
+            deliver(warp.cta)
         places = _places(fragment, address(warp), space, size * len(getters), mi)
         operands = [get(warp) for get in getters]
         swaps = swap(warp) if swap is not None else None
@@ -62,7 +66,7 @@ def atom(c: Compiler, mi: MachineInstr) -> Step:
                 old = int(gather(region, there, size).view(dtype)[0, 0])
                 found[n, lane] = old
                 if swaps is None:
-                    flush = region is not warp.cta.shared
+                    flush = region.unfenced is None
                     new = combine[flush](old, int(operand[lane]))
                 else:
                     new = int(swaps[lane]) if old == int(operand[lane]) else old

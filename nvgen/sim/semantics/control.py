@@ -74,6 +74,7 @@ def leave(c: Compiler, mi: MachineInstr) -> Step:
         warp.alive &= ~leaving
         for barrier in warp.cta.barriers.values():
             barrier.settle(warp.cta.threads_alive)
+        warp.cta.cluster.settle()
         warp.cta.machine.changed()
         fragment.mask &= ~leaving
         if fragment.mask:

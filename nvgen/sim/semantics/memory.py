@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr
-from intrinsics.modifiers import ScalarType, Space
+from intrinsics.modifiers import ScalarType, Sem, Space
+from nvgen.sim.clusters import RANK_SHIFT, owner_of
 from nvgen.sim.compile import Compiler, Maker, unsigned
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Warp
@@ -27,6 +28,7 @@ from nvgen.sim.memory import (
     scatter,
     window_of,
 )
+from nvgen.sim.remote import deliver
 
 Addresses = NDArray[np.int64]
 
@@ -55,10 +57,12 @@ def find(
             if chosen.size:
                 moved = addresses[chosen] - _BASES[window]
                 part_owners = owners.some(chosen) if owners is not None else None
-                for region, where, part in find(cta, moved, window, agent, kind, part_owners):
+                inside = Space.SHARED_CLUSTER if window is Space.SHARED else window
+                for region, where, part in find(cta, moved, inside, agent, kind, part_owners):
                     yield region, where, chosen[part]
     elif space in _SHARED:
-        yield cta.shared, addresses, every
+        for owner, chosen in _owners(cta, addresses, space, agent):
+            yield owner.shared, addresses[chosen] - (owner.rank << RANK_SHIFT), chosen
     elif space in _PARAM:
         yield cta.params, addresses, every
     elif space in (Space.GLOBAL, Space.CONST):
@@ -68,6 +72,22 @@ def find(
         yield owners.warp.local.region, owners.places(addresses, agent, kind), every
     else:
         raise not_simulated(f"memory of state space .{space.value}")
+
+
+def _owners(
+    cta: Cta, addresses: Addresses, space: Space, agent: str
+) -> Iterator[tuple[Cta, NDArray[np.intp]]]:
+    """The CTAs whose shared memory these addresses name, and which of the addresses.
+
+    Raises: Fault as `owner_of` does.
+    """
+    ranks = addresses >> RANK_SHIFT
+    if len(cta.cluster.ctas) == 1 or (ranks == cta.rank).all():
+        yield cta, np.arange(addresses.size)
+        return
+    for rank in np.unique(ranks):
+        chosen = np.flatnonzero(ranks == rank)
+        yield owner_of(cta, int(addresses[chosen[0]]), space, agent)[0], chosen
 
 
 _BASES = {
@@ -186,9 +206,12 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
     if size > 8:
         raise not_simulated("a 128-bit register")
     getters = [c.get(source, type_) for source in sources]
+    releases = mi.form.facts.get("sem") in (Sem.RELEASE, Sem.ACQ_REL)
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
+        if releases:
+            deliver(warp.cta)
         agent = _agent(warp, mi)
         chosen = address(warp)[fragment.lanes]
         total = size * len(getters)

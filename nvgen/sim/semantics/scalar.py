@@ -473,6 +473,10 @@ def special(name: str) -> Getter:
         "nctaid": lambda w: w.cta.machine.grid[at],
         "warpid": lambda w: w.number,
         "nwarpid": lambda w: len(w.cta.warps),
+        "clusterid": lambda w: w.cta.cluster.index[at],
+        "nclusterid": lambda w: w.cta.machine.grid[at] // w.cta.machine.cluster[at],
+        "cluster_ctaid": lambda w: w.cta.index[at] % w.cta.machine.cluster[at],
+        "cluster_nctaid": lambda w: w.cta.machine.cluster[at],
         "cluster_ctarank": lambda w: w.cta.rank,
         "cluster_nctarank": lambda w: int(np.prod(w.cta.machine.cluster)),
         "dynamic_smem_size": lambda w: w.cta.dynamic_size,
@@ -486,6 +490,8 @@ def special(name: str) -> Getter:
         return lambda warp: np.full(
             WARP, warp.cta.machine.steps >> shift & ((1 << bits) - 1), unsigned(bits)
         )
+    if base == "is_explicit_cluster":
+        return lambda warp: np.full(WARP, warp.cta.machine.explicit_cluster, np.bool_)
     if base == "tid":
         return lambda warp: _thread_index(warp, at)
     if base == "laneid":

@@ -14,20 +14,31 @@ from intrinsics.modifiers import ReduceOp, ScalarType, Space
 from nvgen.sim.compile import Compiler, Getter, Maker, flags, uniform
 from nvgen.sim.faults import fault
 from nvgen.sim.machine import WARP, Fragment, Lanes, Outcome, Step, Wait, lanes_of
+from nvgen.sim.remote import deliver
 
 
 def fence(c: Compiler, mi: MachineInstr) -> Step:
-    """Nothing left to order."""
-    return lambda fragment: None
+    """Nothing left to order but what is on its way to other CTAs."""
+
+    def run(fragment: Fragment) -> Outcome:
+        deliver(fragment.warp.cta)
+        return None
+
+    return run
 
 
 def fence_proxy_async(c: Compiler, mi: MachineInstr) -> Step:
     """What threads have written to shared memory, the async proxy may read now."""
-    if mi.form.facts.get("space") is Space.GLOBAL:
+    space = mi.form.facts.get("space")
+    if space is Space.GLOBAL:
         return lambda fragment: None
+    own = space is Space.SHARED_CTA
 
     def run(fragment: Fragment) -> Outcome:
-        fragment.warp.cta.shared.fence()
+        cta = fragment.warp.cta
+        deliver(cta)
+        for fenced in (cta,) if own else cta.cluster.ctas:
+            fenced.shared.fence()
         return None
 
     return run
@@ -68,6 +79,7 @@ def barrier(c: Compiler, mi: MachineInstr) -> Step:
         if came:
             if reduce is not None:
                 reduce.contribute(fragment, lanes_of(came), state.reduced)
+            deliver(cta)
             state.arrive(came.bit_count(), _threads(fragment, count), cta.threads_alive)
             cta.machine.changed()
         if waits and state.holds(fragment.warp.number, mask):
@@ -111,6 +123,7 @@ def warp_sync(c: Compiler, mi: MachineInstr) -> Step:
     members = c.get(mi["membermask"], ScalarType.B32)
 
     def run(fragment: Fragment) -> Outcome:
+        deliver(fragment.warp.cta)
         return gathered(fragment, uniform(members(fragment.warp), fragment, "a member mask"), mi)
 
     return run

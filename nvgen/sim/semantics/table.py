@@ -10,6 +10,7 @@ from nvgen.sim.semantics import (
     atomic,
     caches,
     calls,
+    cluster,
     control,
     float_conversions,
     floats,
@@ -22,6 +23,7 @@ from nvgen.sim.semantics import (
     tcgen05,
     tcgen05_copy,
     tcgen05_reduce,
+    tensor_alloc,
     tensor_registers,
     tma,
     warp,
@@ -33,7 +35,8 @@ def makers() -> dict[str, Maker]:
     found: dict[str, Maker] = {}
     chapters = (
         *(control, scalar, integers, floats, float_conversions, memory, atomic, caches),
-        *(sync, warp, mbarrier, tma, tcgen05, tensor_registers, tcgen05_copy, tcgen05_reduce, mma),
+        *(sync, cluster, warp, mbarrier, tma, tensor_alloc, tcgen05, tensor_registers),
+        *(tcgen05_copy, tcgen05_reduce, mma),
     )
     for chapter in chapters:
         found.update(chapter.SEMANTICS)

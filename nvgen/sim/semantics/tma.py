@@ -1,7 +1,8 @@
 """Bulk tensor copies: a tile from global to shared memory or back, in the background.
 
 Layer: nvgen.sim.semantics.  A load reads global memory and writes shared memory when it takes
-effect, then counts its bytes on the mbarrier.  Elements outside of the tensor come as zeros and
+effect, then counts its bytes on the mbarrier; a multicast is one load for each CTA of its mask,
+each at a moment of its own.  Elements outside of the tensor come as zeros and
 count too.  A store takes effect twice: it reads shared memory at some moment before the
 wait_group.read that covers it ends, then it writes global memory before the wait_group ends;
 elements behind the tensor's end are dropped.  PTX ISA, cp.async.bulk.tensor;
@@ -11,20 +12,20 @@ cp.async.bulk.wait_group; Tensors, Swizzling Modes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.mir import Imm, MachineInstr, Mem
-from intrinsics.modifiers import Dim, ScalarType, Space
+from intrinsics.modifiers import CtaGroup, Dim, Multicast, ScalarType, Space
 from intrinsics.swizzling import swizzle
+from nvgen.sim.clusters import check_runs, members, owner_of
 from nvgen.sim.compile import Compiler, Maker
 from nvgen.sim.engine import AsyncOp, BulkGroups
-from nvgen.sim.faults import fault, not_simulated
+from nvgen.sim.faults import fault
 from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
 from nvgen.sim.memory import Access, BoundMap, Proxy, gather, scatter
-from nvgen.sim.semantics.mbarrier import to_shared
 from nvgen.sim.semantics.memory import find
 from nvgen.tensor_map import SIZE, TensorMap
 
@@ -37,28 +38,99 @@ _ATOM = 16
 
 
 def load(c: Compiler, mi: MachineInstr) -> Step:
-    """Issue a tile load."""
-    tile = _tile_maker(c, mi, "dst")
-    mbar = c.address(mi["mbar"])
+    """Issue a tile load, or those of a multicast."""
+    space = mi.form.facts["dst_space"]
+    assert isinstance(space, Space)
+    tile, signal = _tile_maker(c, mi, "dst", space), _signal_maker(c, mi, space)
+    targets = _targets_maker(c, mi)
     place = c.place(mi)
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
         cta = warp.cta
         for lane in lane_numbers(fragment.mask):
-            barrier = to_shared(int(mbar(warp)[lane]), Space.SHARED)
-            copy = _Load(tile(warp, lane), barrier)
+            first = tile(warp, lane)
             thread = (cta.number, warp.number, lane)
-            cta.machine.engine.issue(AsyncOp("TMA load", thread, "tma", copy, place))
+            to = signal(warp, lane, first.cta)
+            for target in targets(warp, lane, first.cta):
+                copy = _Load(replace(first, cta=target), to.of(target), to.offset)
+                name = _LOAD if target is cta else f"{_LOAD} to CTA {target.number}"
+                cta.machine.engine.issue(AsyncOp(name, thread, "tma", copy, place))
         cta.machine.changed()
         return None
 
     return run
 
 
+_LOAD = "TMA load"
+
+
+@dataclass(frozen=True, slots=True)
+class _Signal:
+    """Where a load counts its bytes: an mbarrier of the CTA that it goes to, or of its peer."""
+
+    offset: int
+    rank: int
+    pair: bool  # .cta_group::2: of the one whose rank has the parity of `rank`
+
+    def of(self, target: Cta) -> Cta:
+        """The CTA of the mbarrier for a copy to `target`."""
+        if not self.pair or (target.rank ^ self.rank) & 1 == 0:
+            return target
+        assert target.peer is not None
+        return target.peer
+
+
+def _signal_maker(
+    c: Compiler, mi: MachineInstr, space: Space
+) -> Callable[[Warp, int, Cta], _Signal]:
+    """Gives the mbarrier of a load from what its operand says and the CTA of its destination.
+
+    A copy to .shared::cta reaches no mbarrier of another CTA.
+    """
+    mbar = c.address(mi["mbar"])
+    pair = mi.form.facts["cta_group"] is CtaGroup.TWO
+
+    def signal(warp: Warp, lane: int, target: Cta) -> _Signal:
+        owner, offset = owner_of(warp.cta, int(mbar(warp)[lane]), space, f"{_SECTION} (mbarrier)")
+        allowed = (target, target.peer) if pair else (target,)
+        if owner not in allowed:
+            raise fault(
+                "tma-mbarrier",
+                "the copy's mbarrier is not in the CTA that it goes to"
+                + (", nor in its peer" if pair else ""),
+                got=f"an mbarrier of CTA {owner.number}, a copy to CTA {target.number}",
+                expected="an mbarrier of the same CTA" + (" pair" if pair else ""),
+                hint="" if pair else "with .cta_group::2 it may be in the peer CTA",
+                section=_SECTION,
+            )
+        return _Signal(offset, owner.rank, pair)
+
+    return signal
+
+
+def _targets_maker(c: Compiler, mi: MachineInstr) -> Callable[[Warp, int, Cta], list[Cta]]:
+    """Gives the CTAs that a load writes to: the one of its address, or those of the mask."""
+    mask_op = mi.get("cta_mask")
+    if mask_op is None:
+        return lambda warp, lane, first: [first]
+    mask = c.get(mask_op, mask_type(mi))
+
+    def targets(warp: Warp, lane: int, first: Cta) -> list[Cta]:
+        return members(warp.cta, int(mask(warp)[lane]), _SECTION)
+
+    return targets
+
+
+def mask_type(mi: MachineInstr) -> ScalarType:
+    """The type of a multicast's mask."""
+    wide = mi.form.facts["multicast"] is Multicast.CLUSTER_32B
+    return ScalarType.U32 if wide else ScalarType.U16
+
+
 def store(c: Compiler, mi: MachineInstr) -> Step:
     """Issue a tile store: its read, and after that its write."""
-    tile = _tile_maker(c, mi, "src")
+    tile = _tile_maker(c, mi, "src", Space.SHARED_CTA)
     place = c.place(mi)
 
     def run(fragment: Fragment) -> Outcome:
@@ -78,7 +150,9 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
     return run
 
 
-def _tile_maker(c: Compiler, mi: MachineInstr, slot: str) -> Callable[[Warp, int], _Tile]:
+def _tile_maker(
+    c: Compiler, mi: MachineInstr, slot: str, space: Space
+) -> Callable[[Warp, int], _Tile]:
     """Gives the tile that a copy of one thread moves, between a tensor and the address `slot`."""
     dim, coords = mi.form.facts["dim"], mi["coords"]
     assert isinstance(dim, Dim)
@@ -90,7 +164,8 @@ def _tile_maker(c: Compiler, mi: MachineInstr, slot: str) -> Callable[[Warp, int
     def tile(warp: Warp, lane: int) -> _Tile:
         at = tuple(int(get(warp).view(np.int32)[lane]) for get in getters)
         map_ = tensor_map_at(warp.cta, int(tmap(warp)[lane]), dim.rank)
-        found = _Tile(warp.cta, map_, at, _own(int(shared(warp)[lane])))
+        owner, offset = owner_of(warp.cta, int(shared(warp)[lane]), space, _SECTION)
+        found = _Tile(owner, map_, at, offset)
         found.check()
         return found
 
@@ -112,12 +187,6 @@ def _not_negative(tile: _Tile) -> _Tile:
             section=_SECTION,
         )
     return tile
-
-
-def _own(address: int) -> int:
-    if address >> 24:
-        raise not_simulated("a copy to another CTA of the cluster")
-    return address
 
 
 def tensor_map_at(cta: Cta, address: int, rank: int) -> BoundMap:
@@ -216,20 +285,26 @@ class _Tile:
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    """A tile on its way to shared memory."""
+    """A tile on its way to shared memory, and the mbarrier that counts its bytes."""
 
     tile: _Tile
+    signalled: Cta
     barrier: int
 
     def __call__(self) -> None:
-        """Write the tile, then count its bytes."""
+        """Write the tile, then count its bytes.
+
+        Raises: Fault when a CTA that it reaches has exited, or has no mbarrier there.
+        """
         tile, cta = self.tile, self.tile.cta
+        check_runs(cta, _LOAD)
+        check_runs(self.signalled, _LOAD)
         data = np.ascontiguousarray(self._elements()).view(np.uint8).reshape(-1, _ATOM)
         offsets = cta.machine.memory.access(
             cta.shared, tile.atoms(), _ATOM, Access.WRITE, Proxy.ASYNC, "TMA load"
         )
         scatter(cta.shared, offsets, data)
-        barrier = cta.mbarriers.get(self.barrier)
+        barrier = self.signalled.mbarriers.get(self.barrier)
         if barrier is None:
             raise fault(
                 "mbarrier-uninitialized",

@@ -1,0 +1,181 @@
+"""Clusters: the CTAs that live together, and the addresses by which they reach each other.
+
+Layer: nvgen.sim.  A shared address is the rank of a CTA in its cluster in bits 24 and up, and an
+offset in that CTA's shared memory below: so the code that ptxas makes for sm_90 and later computes
+the addresses of a CTA's own variables too.  The shared memory of a CTA is there for others while
+one of its threads has not exited.  PTX ISA, Cluster of Cooperative Thread Arrays; Shared State
+Space; mapa; tcgen05, CTA Pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from intrinsics.modifiers import CtaGroup, Space
+from nvgen.sim.barriers import ClusterBarrier
+from nvgen.sim.faults import fault, not_simulated
+from nvgen.sim.pairs import Meetings
+
+if TYPE_CHECKING:
+    from nvgen.sim.machine import Cta
+
+RANK_SHIFT = 24
+"""The bit of a shared address at which the rank of the CTA begins."""
+
+OFFSETS = (1 << RANK_SHIFT) - 1
+
+_OWN = (Space.SHARED, Space.SHARED_CTA)
+
+
+@dataclass(slots=True, eq=False)
+class Cluster:
+    """CTAs by their rank, and the barrier that they have in common."""
+
+    number: int = 0
+    index: tuple[int, int, int] = (0, 0, 0)
+    ctas: list[Cta] = field(default_factory=list)
+    barrier: ClusterBarrier = field(default_factory=ClusterBarrier)
+    meetings: dict[int, Meetings] = field(default_factory=dict)  # by the rank of the even CTA
+
+    def meetings_of(self, rank: int) -> Meetings:
+        """Where the pair of a CTA meets."""
+        return self.meetings.setdefault(rank & ~1, Meetings())
+
+    def settle(self) -> None:
+        """Open the barrier if every thread that has not exited has arrived."""
+        self.barrier.settle((cta.rank, warp) for cta in self.ctas for warp in cta.warps)
+
+    def missing(self) -> str:
+        """Whose threads have not arrived at the barrier, in words."""
+        parts = []
+        for cta in self.ctas:
+            for warp in cta.warps:
+                late = self.barrier.late(cta.rank, warp)
+                if late:
+                    parts.append(f"CTA {cta.number} warp {warp.number} ({late.bit_count()})")
+        shown = ", ".join(parts[:_SHOWN])
+        return f"{shown} and {len(parts) - _SHOWN} more warps" if len(parts) > _SHOWN else shown
+
+
+_SHOWN = 6
+"""Warps that a report names."""
+
+
+def cta_of_rank(cta: Cta, rank: int, agent: str) -> Cta:
+    """The CTA of a rank in the cluster of `cta`.
+
+    Raises: Fault when there is none.
+    """
+    ctas = cta.cluster.ctas
+    if not 0 <= rank < len(ctas):
+        raise fault(
+            "cluster-rank",
+            f"{agent}: the cluster has no CTA of this rank",
+            got=f"rank {rank}",
+            expected=f"0 to {len(ctas) - 1}",
+            hint="an address of shared memory has the rank in bits 24 and up",
+            section="mapa",
+        )
+    return ctas[rank]
+
+
+def cta_at(cta: Cta, rank: int, agent: str) -> Cta:
+    """The CTA of a rank in the cluster of `cta`, to reach its shared memory.
+
+    Raises: Fault when there is none, or all its threads have exited.
+    """
+    found = cta_of_rank(cta, rank, agent)
+    check_runs(found, agent)
+    return found
+
+
+def check_runs(cta: Cta, agent: str) -> None:
+    """Whether the shared memory of a CTA is still there.
+
+    Raises: Fault when all its threads have exited.
+    """
+    if not cta.threads_alive:
+        raise fault(
+            "exited-cta",
+            f"{agent} reaches shared memory of a CTA that has exited",
+            got=f"CTA {cta.number}, rank {cta.rank} of its cluster",
+            expected="a CTA with a thread that runs",
+            hint="let the cluster meet at barrier.cluster.arrive and .wait before a CTA exits",
+            section="Shared State Space",
+        )
+
+
+def owner_of(cta: Cta, address: int, space: Space | None, agent: str) -> tuple[Cta, int]:
+    """The CTA whose shared memory an address names, and the offset in it.
+
+    `address` is one of .shared (or of the shared window, where `space` is None).
+
+    Raises: Fault when the cluster has no such CTA, it has exited, or the state space is that of the
+    own CTA and the address another one's.
+    """
+    rank = address >> RANK_SHIFT
+    if rank == cta.rank:
+        return cta, address & OFFSETS
+    if space in _OWN:
+        raise fault(
+            "shared-cta",
+            f"{agent}: the address is not one of the CTA's own shared memory",
+            got=f"{address:#x}, rank {rank}",
+            expected=f"an address of rank {cta.rank}",
+            hint=".shared::cluster reaches the other CTAs of the cluster",
+            section="Shared State Space",
+        )
+    return cta_at(cta, rank, agent), address & OFFSETS
+
+
+def members(cta: Cta, mask: int, agent: str) -> list[Cta]:
+    """The CTAs of a multicast's mask, by rank.
+
+    Raises: Fault for one that the cluster does not have, or that has exited; NotSimulatedError for
+    an empty mask, of which the manual says nothing.
+    """
+    if not mask:
+        raise not_simulated(f"{agent}: a multicast to no CTA")
+    return [cta_at(cta, rank, agent) for rank in range(mask.bit_length()) if mask >> rank & 1]
+
+
+def participants(cta: Cta, group: object, agent: str) -> tuple[Cta, ...]:
+    """The CTAs that a tcgen05 operation works on: the own one, or the pair, the even one first.
+
+    Raises: Fault when .cta_group::2 finds no peer, or one that has exited, and when a kernel uses
+    both values of .cta_group.
+    """
+    machine = cta.machine
+    chosen = CtaGroup.TWO if group is CtaGroup.TWO else CtaGroup.ONE
+    if machine.cta_group is None:
+        machine.cta_group = chosen
+    elif machine.cta_group is not chosen:
+        raise fault(
+            "cta-group-mixed",
+            f"{agent}: the tcgen05 instructions of a kernel have one .cta_group",
+            got=f".{chosen.value}",
+            expected=f".{machine.cta_group.value}, as in those before",
+            section="tcgen05.alloc",
+        )
+    if chosen is CtaGroup.ONE:
+        return (cta,)
+    peer = cta.peer
+    if peer is None:
+        raise fault(
+            "cta-pair",
+            f"{agent}: .cta_group::2 works on a pair of CTAs, and this one has no peer",
+            got=f"rank {cta.rank} of a cluster of {len(cta.cluster.ctas)}",
+            expected="a cluster of an even number of CTAs",
+            section="tcgen05, CTA Pair",
+        )
+    if not peer.threads_alive:
+        raise fault(
+            "exited-peer",
+            f"{agent}: the peer CTA has exited",
+            got=f"CTA {peer.number}, rank {peer.rank} of its cluster",
+            expected="a peer that is active",
+            hint="let the cluster meet at barrier.cluster.arrive and .wait before a CTA exits",
+            section="tcgen05, Issue Granularity",
+        )
+    return (cta, peer) if cta.rank < peer.rank else (peer, cta)

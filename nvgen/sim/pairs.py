@@ -1,0 +1,52 @@
+"""Where the warps of a CTA pair meet to manage their tensor memory.
+
+Layer: nvgen.sim.  One warp of each CTA takes part in an operation with .cta_group::2; the first one
+to come waits for the other.  Several warps of a CTA take part in the order in which they come, for
+each kind of operation by itself.  PTX ISA, tcgen05: CTA Pair, Issue Granularity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True, eq=False)
+class Meeting:
+    """One operation of a pair: the warp and the operands of each CTA that has come, by rank.
+
+    `answer` is what the operation gave, once it is done; `gone` are the ranks that have it.
+    """
+
+    warps: dict[int, int] = field(default_factory=dict)
+    operands: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    answer: int | None = None
+    gone: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Meetings:
+    """The operations under way of a pair, by their name, in the order in which they began."""
+
+    under_way: dict[str, list[Meeting]] = field(default_factory=dict)
+
+    def join(self, op: str, rank: int, warp: int, operands: tuple[int, ...]) -> Meeting:
+        """The meeting of a warp that comes, or asks again whether the other one is there."""
+        meetings = self.under_way.setdefault(op, [])
+        for meeting in meetings:
+            if meeting.warps.get(rank) == warp and rank not in meeting.gone:
+                return meeting
+        for meeting in meetings:
+            if rank not in meeting.warps:
+                break
+        else:
+            meeting = Meeting()
+            meetings.append(meeting)
+        meeting.warps[rank] = warp
+        meeting.operands[rank] = operands
+        return meeting
+
+    def leave(self, op: str, meeting: Meeting, rank: int) -> None:
+        """A warp goes on; the last one ends the meeting."""
+        meeting.gone.add(rank)
+        if len(meeting.gone) == 2:
+            self.under_way[op].remove(meeting)

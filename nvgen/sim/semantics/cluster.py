@@ -1,0 +1,135 @@
+"""The barrier of a cluster, and addresses in the shared memory of its CTAs.
+
+Layer: nvgen.sim.semantics.  PTX ISA, barrier.cluster; mapa; getctarank.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from intrinsics.mir import MachineInstr
+from intrinsics.modifiers import ScalarType, Space
+from nvgen.sim.clusters import OFFSETS, RANK_SHIFT, cta_of_rank
+from nvgen.sim.compile import Compiler, Maker, Setter, whole_warp
+from nvgen.sim.faults import fault
+from nvgen.sim.machine import WARP, Fragment, Outcome, Step, Wait, lane_numbers
+from nvgen.sim.memory import SHARED_WINDOW, window_of
+from nvgen.sim.remote import deliver
+
+# ---- the barrier -----------------------------------------------------------------------------
+
+
+def arrive(c: Compiler, mi: MachineInstr) -> Step:
+    """The threads arrive; the last ones of the cluster open the barrier."""
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        cta = warp.cta
+        deliver(cta)
+        cta.cluster.barrier.arrive(cta.rank, warp.number, fragment.mask)
+        cta.cluster.settle()
+        cta.machine.changed()
+        return None
+
+    return _aligned(run, mi)
+
+
+def wait(c: Compiler, mi: MachineInstr) -> Step:
+    """Wait until every thread of the cluster that has not exited has arrived."""
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        cluster = warp.cta.cluster
+        if cluster.barrier.holds(warp.cta.rank, warp.number, fragment.mask):
+            return Wait(
+                f"the barrier of cluster {cluster.number}: missing are threads of "
+                + cluster.missing()
+            )
+        return None
+
+    return _aligned(run, mi)
+
+
+def _aligned(run: Step, mi: MachineInstr) -> Step:
+    return whole_warp(run, mi) if mi.form.facts.get("aligned") is not None else run
+
+
+# ---- addresses -------------------------------------------------------------------------------
+
+
+def mapa(c: Compiler, mi: MachineInstr) -> Step:
+    """The same place in the shared memory of another CTA of the cluster."""
+    type_, write = _type(mi), _result(c, mi)
+    address, ranks_of = c.get(mi["a"], type_), c.get(mi["b"], ScalarType.U32)
+    generic = mi.form.facts.get("space") is None
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        given, ranks = address(warp), ranks_of(warp)
+        found = np.zeros(WARP, np.uint64)
+        for lane in lane_numbers(fragment.mask):
+            place = _place(int(given[lane]), generic, mi)
+            cta_of_rank(warp.cta, place >> RANK_SHIFT, mi.row.head)
+            rank_there = cta_of_rank(warp.cta, int(ranks[lane]), mi.row.head).rank
+            moved = place & OFFSETS | rank_there << RANK_SHIFT
+            found[lane] = moved + SHARED_WINDOW if generic else moved
+        write(fragment, found)
+        return None
+
+    return run
+
+
+def getctarank(c: Compiler, mi: MachineInstr) -> Step:
+    """The rank of the CTA in whose shared memory an address is."""
+    type_, write = _type(mi), _result(c, mi)
+    address = c.get(mi["a"], type_)
+    generic = mi.form.facts.get("space") is None
+
+    def run(fragment: Fragment) -> Outcome:
+        given = address(fragment.warp)
+        found = np.zeros(WARP, np.uint32)
+        for lane in lane_numbers(fragment.mask):
+            rank = _place(int(given[lane]), generic, mi) >> RANK_SHIFT
+            found[lane] = cta_of_rank(fragment.warp.cta, rank, mi.row.head).rank
+        write(fragment, found)
+        return None
+
+    return run
+
+
+def _type(mi: MachineInstr) -> ScalarType:
+    found = mi.form.facts["type"]
+    assert isinstance(found, ScalarType)
+    return found
+
+
+def _result(c: Compiler, mi: MachineInstr) -> Setter:
+    reg = mi["d"]
+    assert type(reg) is int
+    return c.set(reg)
+
+
+def _place(address: int, generic: bool, mi: MachineInstr) -> int:
+    """A shared address from one of the form's state space.
+
+    Raises: Fault when a generic address is not one of shared memory.
+    """
+    if not generic:
+        return address
+    if window_of(address) is not Space.SHARED:
+        raise fault(
+            "shared-window",
+            f"{mi.row.head} of an address that is not in shared memory",
+            got=f"{address:#x}",
+            expected="a generic address of shared memory",
+            section=mi.row.section,
+        )
+    return address - SHARED_WINDOW
+
+
+SEMANTICS: dict[str, Maker] = {
+    "barrier.cluster.arrive": arrive,
+    "barrier.cluster.wait": wait,
+    "mapa": mapa,
+    "getctarank": getctarank,
+}
