@@ -25,30 +25,43 @@ _DEFAULTS = {
 
 
 def scaling(
-    kind_name: str | None, vec_name: str | None, k_text: str | None, rule: str
+    kind_name: str | None, vec_name: str | None, k_text: str | None, command: str
 ) -> tuple[MmaKind, ScaleVec, int, int]:
     """The kind, the scale vector, K and the factors of a row that were named.
 
-    `rule` begins the findings' ids.  Raises: InputError.
+    Raises: InputError.
     """
-    kind = MmaKind.MXF8F6F4 if kind_name is None else kind_of(kind_name, f"{rule}/kind")
+    kind = MmaKind.MXF8F6F4 if kind_name is None else kind_of(kind_name, f"{command}/kind")
     if kind not in SCALED_KINDS:
         raise input_error(
-            f"{rule}/kind", f"{kind.value} has no scale factors", got=kind.value,
+            f"{command}/kind", f"{kind.value} has no scale factors", got=kind.value,
             expected=", ".join(k.value for k in SCALED_KINDS),
         )  # fmt: skip
-    k = DENSE_K[kind] if k_text is None else number("k", k_text, 32, 128, step=32)
+    k = DENSE_K[kind] if k_text is None else number("k", k_text, 32, 128, step=32, command=command)
+    if k not in (DENSE_K[kind], 2 * DENSE_K[kind], 96):
+        raise input_error(
+            f"{command}/k", f"{kind.value} has no such K", got=str(k),
+            expected=f"{DENSE_K[kind]}, or {2 * DENSE_K[kind]} of a sparse one, or 96 of 4 bits",
+        )  # fmt: skip
     default = ScaleVec.BLOCK16 if kind is MmaKind.MXF4NVF4 else ScaleVec.BLOCK32
     vec = default if k == 96 else _DEFAULTS[kind]
     if vec_name is not None:
-        vec = choice("scale-vec", vec_name.removeprefix("scale_vec::"), SCALE_VECS)
+        short = vec_name.removeprefix("scale_vec::")
+        vec = choice("scale-vec", short, SCALE_VECS, command)
     try:
         return kind, vec, k, factors_per_row(kind, vec, k)
     except ValueError as error:
         raise input_error(
-            f"{rule}/scale-vec", str(error), got=f"{vec.value}, K = {k}",
+            f"{command}/scale-vec", str(error), got=f"{vec.value}, K = {k}",
             expected="a combination of PTX ISA, Table 54",
         ) from None  # fmt: skip
+
+
+def elements_text(kind: MmaKind, k: int, factors: int) -> str:
+    """How many elements of a row share a factor, in words."""
+    each = k // factors
+    stored = f", of which a sparse A stores {each // 2}," if k == 2 * DENSE_K[kind] else ""
+    return f"{each} elements along K{stored}"
 
 
 def draw_factors(arguments: argparse.Namespace, name: str) -> Picture:
@@ -63,11 +76,6 @@ def draw_factors(arguments: argparse.Namespace, name: str) -> Picture:
     kind, vec, k, factors = scaling(arguments.kind, arguments.scale_vec, arguments.k, "draw")
     if arguments.sparse and arguments.k is None:
         k *= 2
-    if k not in (DENSE_K[kind], 2 * DENSE_K[kind], 96):
-        raise input_error(
-            "draw/k", f"{kind.value} has no such K", got=str(k),
-            expected=f"{DENSE_K[kind]}, or {2 * DENSE_K[kind]} of a sparse one, or 96 of 4 bits",
-        )  # fmt: skip
     group = number("group", arguments.group, 1, 2)
     m = choice("m", arguments.m, {"256": 256, "128": 128} if group == 2 else {"128": 128})
     n = number("n", arguments.n, 8, 256, step=8)
@@ -80,7 +88,7 @@ def draw_factors(arguments: argparse.Namespace, name: str) -> Picture:
     ids = {str(i): i for i in scale_ids(factors)}
     scale_id = choice("id", arguments.id, ids)
     rows = len(of_a if name == "sfa" else of_b)
-    notes = [f"{k // factors} elements along K share a factor"]
+    notes = [f"{elements_text(kind, k, factors)} share a factor"]
     if group == 2:
         notes.append(
             "each CTA of the pair has the factors of its own rows of A"

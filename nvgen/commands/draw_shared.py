@@ -8,13 +8,12 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from intrinsics.element import ElementType, Major
+from intrinsics.element import Major
 from intrinsics.findings import input_error
-from intrinsics.idesc import FP4_KINDS, INPUT_CODES
-from intrinsics.modifiers import MmaKind
+from intrinsics.idesc import FP4_KINDS
 from intrinsics.packing import PIECE, elements_per_piece
 from intrinsics.smem_desc import ADDRESS_LIMIT, SharedMemoryDescriptor, Swizzle
-from nvgen.commands.draw_values import choice, kind_of, number
+from nvgen.commands.draw_values import choice, input_type, kind_with, number
 from nvgen.drawing.picture import Picture
 from nvgen.drawing.shared import Matrix, smem_picture
 
@@ -78,8 +77,8 @@ def _descriptor(arguments: argparse.Namespace) -> tuple[SharedMemoryDescriptor, 
 
 
 def _matrix(arguments: argparse.Namespace, swizzle: Swizzle) -> Matrix:
-    type_ = _type(arguments.type)
-    kind = _kind(arguments.kind, type_)
+    type_ = input_type(arguments.type)
+    kind = kind_with(arguments.kind, type_)
     major = choice("major", arguments.major.upper(), {"K": Major.K, "MN": Major.MN})
     per = elements_per_piece(type_, kind)
     if kind in FP4_KINDS and major is Major.MN:
@@ -92,24 +91,6 @@ def _matrix(arguments: argparse.Namespace, swizzle: Swizzle) -> Matrix:
         default = 16
     k = number("k", arguments.k or str(default), 1, _MOST, step=per if major is Major.K else 1)
     return Matrix(rows, k, type_, per, major)
-
-
-def _type(name: str) -> ElementType:
-    known = {type_.value: type_ for codes in INPUT_CODES.values() for type_ in codes.values()}
-    return choice("type", name, known)
-
-
-def _kind(name: str | None, type_: ElementType) -> MmaKind:
-    fitting = [kind for kind, codes in INPUT_CODES.items() if type_ in codes.values()]
-    if name is None:
-        return fitting[0]
-    kind = kind_of(name)
-    if kind not in fitting:
-        raise input_error(
-            "draw/kind", f"{kind.value} has no {type_.value}", got=kind.value,
-            expected=", ".join(k.value for k in fitting),
-        )  # fmt: skip
-    return kind
 
 
 def _with_offsets(

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from intrinsics.findings import input_error
-from nvgen.commands import explain_layouts, explain_words
+from nvgen.commands import explain_layouts, explain_tensor, explain_words
 from nvgen.commands.explain_options import OPTIONS
 from nvgen.commands.explain_question import Fields, Question
 from nvgen.render import Printer
@@ -34,10 +34,15 @@ class _Subject:
 _SUBJECTS = {
     "idesc": _Subject("instruction descriptor", explain_words.idesc, 32, ("kind",)),
     "smem-desc": _Subject("shared memory descriptor of tcgen05", explain_words.smem_desc, 64),
+    "wgmma-desc": _Subject("shared memory descriptor of wgmma", explain_words.wgmma_desc, 64),
     "ctrl": _Subject("control word of tcgen05.mma", explain_words.ctrl, 32),
     "collector": _Subject("collector word of tcgen05.mma", explain_words.collector, 32),
     "zero-mask": _Subject("zero-column mask", explain_words.zero_mask, 64, ("m", "n")),
     "taddr": _Subject("tensor memory address", explain_words.taddr, 32),
+    "scale-id": _Subject("scale factor id", explain_tensor.scale_id, 2, ("kind", "scale_vec", "k")),
+    "metadata": _Subject("metadata of a sparse A", explain_tensor.metadata, 32, ("kind",)),
+    "layout": _Subject("data path layout", explain_tensor.layout),
+    "packing": _Subject("elements of type", explain_tensor.packing, 0, ("kind",)),
     "swizzle": _Subject("swizzling mode", explain_layouts.swizzle),
     "fragment": _Subject("registers of tcgen05.ld and .st", explain_layouts.fragment),
 }

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import argparse
 
-_WORDS = ("idesc", "smem-desc", "ctrl", "collector", "zero-mask", "taddr")
-_NAMES = ("swizzle", "fragment")
+_WORDS = (
+    "idesc", "smem-desc", "wgmma-desc", "ctrl", "collector", "zero-mask", "taddr", "scale-id",
+    "metadata",
+)  # fmt: skip
+_NAMES = ("layout", "swizzle", "fragment", "packing")
 
 OPTIONS = {
-    "kind": ("K", "the MMA kind of an idesc (default: f16)"),
+    "kind": ("K", "the MMA kind of an idesc, metadata, scale-id or packing"),
+    "scale_vec": ("S", "of a scale-id: 1X, 2X, 4X, block16 or block32"),
+    "k": ("K", "K of the MMA of a scale-id"),
     "m": ("M", "M of the MMA, for the columns of a zero-mask"),
     "n": ("N", "N of the MMA, for the columns of a zero-mask"),
 }
@@ -24,7 +29,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "value", metavar="VALUE",
-        help="a number (193, 0xC1 or 0b11000001), or a name: swizzle 128, fragment 16x64b.x2",
+        help="a number (193, 0xC1 or 0b11000001), or a name: layout E, swizzle 128, "
+        "fragment 16x64b.x2, packing e2m1",
     )  # fmt: skip
     for name, (metavar, text) in OPTIONS.items():
         parser.add_argument(f"--{name.replace('_', '-')}", metavar=metavar, help=text)

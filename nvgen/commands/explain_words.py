@@ -18,6 +18,8 @@ from intrinsics.modifiers import MmaKind
 from intrinsics.smem_desc import SharedMemoryDescriptor, problems
 from intrinsics.targets import TARGETS
 from intrinsics.tensor_address import TensorAddress, ZeroColumnMask
+from intrinsics.wgmma_desc import WgmmaDescriptor
+from intrinsics.wgmma_desc import problems as wgmma_problems
 from intrinsics.words import CollectorWord, ControlWord
 from nvgen.commands.explain_question import Fields, Question
 
@@ -59,6 +61,15 @@ def smem_desc(question: Question) -> Fields:
     fields = SharedMemoryDescriptor.decode(word).explain()
     shown = [(bits, name, constants.get(bits, text)) for bits, name, text in fields]
     return shown + [("", "wrong", f"{p.text}, not {p.got}") for p in problems(word)]
+
+
+def wgmma_desc(question: Question) -> Fields:
+    """The descriptor of wgmma; its unused bits are read from the word."""
+    word = question.value
+    unused = {"46-48": f"{word >> 46 & 7:#x}", "52-61": f"{word >> 52 & 0x3FF:#x}"}
+    fields = WgmmaDescriptor.decode(word).explain()
+    shown = [(bits, name, unused.get(bits, text)) for bits, name, text in fields]
+    return shown + [("", "wrong", f"{p.text}, not {p.got}") for p in wgmma_problems(word)]
 
 
 def ctrl(question: Question) -> Fields:

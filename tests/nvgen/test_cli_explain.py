@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tests.nvgen.conftest import Nvgen
+from tests.nvgen.test_cli_draw import DATA_PATHS
 from tests.sim import layouts
 
 # PTX ISA, Table 40: address, leading and stride offsets in units of 16 bytes, 0b001 at bit 46.
@@ -67,6 +68,19 @@ MEANINGS = {
     },
     ("smem-desc", hex(SMEM_DESC ^ 1 << 46)): {
         "wrong": "bits 46..48 must be 0b001, not 0b000",
+    },
+    # PTX ISA, wgmma's Matrix Descriptor Format: swizzling in bits 62 and 63, 1 is 128 bytes.
+    ("wgmma-desc", hex(0x2000 >> 4 | 1 << 16 | 512 >> 4 << 32 | 3 << 49 | 1 << 62)): {
+        "start address": "0x2000",
+        "leading dimension": "16 bytes",
+        "stride dimension": "512 bytes",
+        "base offset": "3",
+        "swizzling": "1 128-byte swizzling",
+    },
+    ("wgmma-desc", hex(2 << 62)): {"swizzling": "2 64-byte swizzling"},
+    # a descriptor of tcgen05: its constant bit 46 means nothing here
+    ("wgmma-desc", hex(SMEM_DESC)): {
+        "wrong": "bits 14-15, 30-31, 46-48 and 52-61 must be 0, not 0x400000000000",
     },
     ("zero-mask", str(ZERO_MASK)): {
         "start counts": "0, 0, 0, 0",
@@ -227,7 +241,133 @@ def test_a_packed_fragment(nvgen: Nvgen, shape: str) -> None:
             assert eval(high, {}, names) == 2 * column + split + 1
 
 
-@pytest.mark.parametrize("asked", [("swizzle", "64"), ("fragment", "16x128b.x4")], ids="-".join)
+@pytest.mark.parametrize("letter", DATA_PATHS)
+def test_a_layout(nvgen: Nvgen, letter: str) -> None:
+    """Each run of lanes holds the rows and the part of N that the manual's figures have there."""
+    _, m, place = DATA_PATHS[letter]
+    said = explained(nvgen, "layout", letter)
+    assert said["address in lane"] == ["0 or 16" if letter in "CF" else "0"]
+    n, found = 64, set()
+    for where, (held,) in said.items():
+        match = re.fullmatch(r"(?:(even|odd) CTA, )?lanes (\d+) to (\d+)", where)
+        if match is None:
+            continue
+        text = re.fullmatch(r"rows (\d+) to (\d+) of D, (all|the (\w+) (half|quarter)) of N", held)
+        assert text, held
+        parts = {"half": 2, "quarter": 4}.get(text[5], 1)
+        part = {"second": 1, "third": 2, "last": 3}.get(text[4], 0)
+        assert int(match[3]) - int(match[2]) == int(text[2]) - int(text[1]) < 32
+        found |= {
+            (int(match[1] == "odd"), lane, row, j)
+            for row, lane in enumerate(range(int(match[2]), int(match[3]) + 1), int(text[1]))
+            for j in range(part * n // parts, (part + 1) * n // parts)
+        }
+    assert found == {(*place(i, j, n)[:2], i, j) for i in range(m) for j in range(n)}
+
+
+@pytest.mark.parametrize(
+    ("value", "options", "factors", "elements"),
+    [
+        (0, (), 1, 32),
+        (3, ("--kind", "mxf8f6f4", "--scale-vec", "block32"), 1, 32),
+        (2, ("--kind", "mxf4"), 2, 32),
+        (2, ("--kind", "mxf4nvf4", "--scale-vec", "2X"), 2, 32),
+        (0, ("--kind", "mxf4nvf4"), 4, 16),
+        (0, ("--kind", "mxf4nvf4", "--scale-vec", "scale_vec::4X", "--k", "128"), 4, 32),
+        (1, ("--kind", "mxf4", "--k", "96"), 3, 32),
+        (2, ("--kind", "mxf4nvf4", "--k", "96"), 6, 16),
+    ],
+    ids=str,
+)
+def test_a_scale_factor_id(
+    nvgen: Nvgen, value: int, options: tuple[str, ...], factors: int, elements: int
+) -> None:
+    """PTX ISA, Tables 54 and 55, Scale Factor A ID: the id is the byte of the first factor."""
+    found = nvgen("explain", "scale-id", str(value), *options, "--format", "json")
+    assert (found.status, found.err) == (0, "")
+    rows = {row["field"]: row for row in found.json()["fields"]}
+    assert rows["factors a row"]["meaning"].startswith(f"{factors} of ")
+    assert rows["elements a factor"]["meaning"].startswith(f"{elements} elements along K")
+    for factor in range(factors):
+        block, byte = divmod(value + factor, 4)
+        row = rows[f"factor {factor}"]
+        assert row["bits"] == f"{8 * byte}-{8 * byte + 7}"
+        further = f" + {4 * block}, or r // 32 + {8 * block} with more than 128 rows"
+        assert row["meaning"] == "column r // 32" + (further if block else "")
+    assert f"factor {factors}" not in rows
+
+
+# PTX ISA, Sparse Matrices: the indices that have a meaning; the lower two bits come first.
+PAIRS = {0b0100: (0, 1), 0b1000: (0, 2), 0b1100: (0, 3), 0b1001: (1, 2), 0b1101: (1, 3),
+         0b0110: (2, 1), 0b1110: (2, 3)}  # fmt: skip
+STORED = {
+    "tf32": {0b0100: (0,), 0b1110: (1,)},
+    "f16": PAIRS,
+    "i8": PAIRS,
+    "mxf4": {i: (2 * a, 2 * a + 1, 2 * b, 2 * b + 1) for i, (a, b) in PAIRS.items()},
+}
+
+
+@pytest.mark.parametrize("kind", STORED)
+@pytest.mark.parametrize("index", range(16))
+def test_metadata(nvgen: Nvgen, kind: str, index: int) -> None:
+    said = explained(nvgen, "metadata", f"0x{index:x}{index:x}", "--kind", kind)
+    size = {"tf32": 2, "mxf4": 8}.get(kind, 4)
+    stored = STORED[kind].get(index)
+    meaning = f"{index:#06b}, no meaning"
+    if stored:
+        meaning = f"{index:#06b}, of {size} elements {', '.join(map(str, stored))} stored"
+    assert said["index 0"] == said["index 1"] == [meaning]
+    assert ("wrong" in said) == (stored is None)
+    assert "index 2" not in said
+
+
+def test_metadata_has_as_many_indices_as_were_written(nvgen: Nvgen) -> None:
+    for text, count in (
+        ("0x04", 2),
+        ("0b0100", 1),
+        ("0b01000100", 2),
+        ("68", 2),
+        ("0x44444444", 8),
+    ):
+        said = explained(nvgen, "metadata", text)
+        assert sum(name.startswith("index") for name in said) == count
+
+
+@pytest.mark.parametrize(
+    ("asked", "padding", "piece", "cell"),
+    [
+        # Packing formats: bits of the elements 0, 1 and the last of 16 bytes, and of a cell.
+        (("f16",), 0, ("0-15", "16-31", "112-127"), ("0-15", "16-31")),
+        (("tf32",), 0, ("0-31", "32-63", "96-127"), ("0-31",)),
+        (("e4m3",), 0, ("0-7", "8-15", "120-127"), ("0-7", "8-15", "16-23", "24-31")),
+        # 16 elements of 6 and 4 bits side by side, then padding; in a cell each has a byte
+        (("e3m2",), 4, ("0-5", "6-11", "90-95"), ("0-5", "8-13", "16-21", "24-29")),
+        (("e2m1", "--kind", "mxf8f6f4"), 8, ("0-3", "4-7", "60-63"),
+         ("2-5", "10-13", "18-21", "26-29")),
+        (("e2m1", "--kind", "mxf4"), 0, ("0-3", "4-7", "124-127"),
+         tuple(f"{i}-{i + 3}" for i in range(0, 32, 4))),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_packing(
+    nvgen: Nvgen, asked: tuple[str, ...], padding: int, piece: tuple[str, ...],
+    cell: tuple[str, ...],
+) -> None:  # fmt: skip
+    rows = nvgen("explain", "packing", *asked, "--format", "json").json()["fields"]
+    bits = {row["field"]: row["bits"] for row in rows}
+    said = next(row["meaning"] for row in rows if "16 bytes" in row["field"])
+    assert ("padding" in said) == bool(padding)
+    assert f" {padding} bytes of padding" in said or not padding
+    assert tuple(b for name, b in bits.items() if name.startswith("of these")) == piece
+    assert tuple(b for name, b in bits.items() if name.startswith("of it")) == cell
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [("swizzle", "64"), ("fragment", "16x128b.x4"), ("layout", "B"), ("packing", "e2m1")],
+    ids="-".join,
+)
 def test_a_name_is_told_to_people_and_machines(nvgen: Nvgen, asked: tuple[str, str]) -> None:
     head, *lines = nvgen("explain", *asked).out.splitlines()
     report = nvgen("explain", *asked, "--format", "json").json()
@@ -253,6 +393,18 @@ def test_a_name_is_told_to_people_and_machines(nvgen: Nvgen, asked: tuple[str, s
         (("idesc", "0x4200490", "--kind", "f15"), "explain/kind", "f15"),
         # Table 40: swizzling modes 3, 5 and 7 mean nothing
         (("swizzle", "256"), "explain/swizzle", "256"),
+        (("layout", "H"), "explain/layout", "H"),
+        (("packing", "f32"), "explain/packing", "f32"),
+        (("packing", "e4m3", "--kind", "f16"), "explain/kind", "kind::f16"),
+        (("packing", "e4m3", "--kind", "f15"), "explain/kind", "f15"),
+        (("scale-id", "4"), "explain/value", "4"),
+        (("scale-id", "1", "--kind", "mxf4"), "explain/scale-id", "1"),
+        (("scale-id", "1", "--kind", "f16"), "explain/kind", "kind::f16"),
+        (("scale-id", "0", "--scale-vec", "3X"), "explain/scale-vec", "3X"),
+        (("scale-id", "0", "--scale-vec", "4X"), "explain/scale-vec", "scale_vec::4X, K = 32"),
+        (("scale-id", "0", "--k", "128"), "explain/k", "128"),
+        (("metadata", "0x4", "--kind", "ti16"), "explain/kind", "kind::ti16"),
+        (("metadata", "0x100000000"), "explain/value", "0x100000000"),
         (("fragment", "16x64b.x3"), "explain/fragment", "16x64b.x3"),
         (("fragment", "16x256b.x64"), "explain/fragment", "16x256b.x64"),
         (("zero-mask", "0", "--m", "64"), "explain/option", "no --n"),
