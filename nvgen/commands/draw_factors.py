@@ -11,7 +11,7 @@ from intrinsics.data_paths import DataPath
 from intrinsics.findings import input_error
 from intrinsics.idesc import DENSE_K, SCALED_KINDS
 from intrinsics.modifiers import MmaKind, ScaleVec
-from intrinsics.scale_factors import factor_rows, factors_per_row, scale_ids
+from intrinsics.scale_factors import factors_per_row, scale_cells, scale_ids
 from nvgen.commands.draw_values import choice, kind_of, number
 from nvgen.drawing.factors import factor_picture, metadata_picture
 from nvgen.drawing.picture import Picture
@@ -79,15 +79,9 @@ def draw_factors(arguments: argparse.Namespace, name: str) -> Picture:
     group = number("group", arguments.group, 1, 2)
     m = choice("m", arguments.m, {"256": 256, "128": 128} if group == 2 else {"128": 128})
     n = number("n", arguments.n, 8, 256, step=8)
-    try:
-        of_a, of_b = factor_rows(group, 0, m, n)
-    except NotImplementedError as error:
-        raise input_error(
-            "draw/m", f"this layout is not known: {error}", got=f"M = {m}", expected="M = 256"
-        ) from None
     ids = {str(i): i for i in scale_ids(factors)}
     scale_id = choice("id", arguments.id, ids)
-    rows = len(of_a if name == "sfa" else of_b)
+    rows = m // group if name == "sfa" else n
     notes = [f"{elements_text(kind, k, factors)} share a factor"]
     if group == 2:
         notes.append(
@@ -96,7 +90,11 @@ def draw_factors(arguments: argparse.Namespace, name: str) -> Picture:
             else "each CTA of the pair has all of them"
         )
     title = f"{name.upper()} of {kind.value}.{vec.value}, K = {k}, id {scale_id}"
-    return factor_picture(title, notes, name.upper(), rows, factors, scale_id)
+    parts = DataPath.B.parts if name == "sfb" and (group, m) == (2, 128) else 1
+    if parts > 1:
+        notes.append("the two halves of B's rows lie in lanes of their own")
+    cells = scale_cells(rows, factors, scale_id, parts)
+    return factor_picture(title, notes, name.upper(), rows, cells)
 
 
 def draw_metadata(

@@ -78,6 +78,12 @@ def scale_id(question: Question) -> Fields:
         ("", "factors a row", f"{factors} of {kind.value}.{vec.value} with K = {k}"),
         ("", "elements a factor", elements_text(kind, k, factors).rstrip(",")),
         ("", "lane of row r", "r % 32, and the same in the lanes 32, 64 and 96 further on"),
+        (
+            "",
+            "in layout B",
+            "of B: rows of the first half of N in lanes 0 to 63, twice; of the "
+            "second, with r from 0, in the others",
+        ),
         *_factors(factors, question.value),
         ("", "columns", _columns(factors, question.value)),
     ]

@@ -13,43 +13,37 @@ import numpy as np
 from intrinsics.data_paths import DataPath
 from intrinsics.metadata import metadata_cells
 from intrinsics.modifiers import MmaKind
-from intrinsics.scale_factors import PARTITIONS, scale_cells
+from intrinsics.scale_factors import FactorCells
 from intrinsics.sparse import CHUNK_BITS, chunk
 from intrinsics.tensor_address import LANES
-from nvgen.drawing.picture import Cell, Panel, Picture
+from nvgen.drawing.picture import Cell, Panel, Picture, listed
 
 _BYTES, _LANES = 4, 32
 _NIBBLES = 32 // CHUNK_BITS
 
 
 def factor_picture(
-    title: str, notes: Sequence[str], name: str, rows: int, factors: int, scale_id: int
+    title: str, notes: Sequence[str], name: str, rows: int, found: FactorCells
 ) -> Picture:
-    """The factors of `rows` rows; factor f of a row scales the f-th part of K.
-
-    Raises: ValueError when there is no such scale factor id.
-    """
-    found = scale_cells(rows, factors, scale_id)
+    """The factors of `rows` rows; factor f of a row scales the f-th part of K."""
     lanes, columns, places = np.broadcast_arrays(found.lane, found.column, found.byte)
+    drawn = sorted(set(lanes.ravel().tolist()))
     cells = []
     for row, factor in np.ndindex(lanes.shape):
         lane, column, byte = (int(a[row, factor]) for a in (lanes, columns, places))
-        alike = [start + lane for start in PARTITIONS]
-        where = f"lanes {', '.join(map(str, alike[:-1]))} and {alike[-1]}"
+        where = f"lanes {listed([start + lane for start in found.copies])}"
         what = f"{name}[{row}, {factor}]"
         cells.append(
-            Cell(lane, column * _BYTES + byte, f"{row},{factor}",
+            Cell(drawn.index(lane), column * _BYTES + byte, f"{row},{factor}",
                  f"{where}, column {column}, byte {byte}: {what}", row // _LANES)
         )  # fmt: skip
     names = [f"{c}.{b}" for c in range(int(columns.max()) + 1) for b in range(_BYTES)]
+    further = listed(found.copies[1:])
     told = [
         *notes,
-        "row, factor; the same stands in lanes 32 to 63, 64 to 95 and 96 to 127; columns count "
-        "from the address",
+        f"row, factor; the same stands {further} lanes further on; columns count from the address",
     ]
-    panel = Panel(
-        "", "column.byte", "lane", names, [str(i) for i in range(_LANES)], sorted(cells, key=_at)
-    )
+    panel = Panel("", "column.byte", "lane", names, [str(i) for i in drawn], sorted(cells, key=_at))
     return Picture(title, told, [panel])
 
 

@@ -84,3 +84,9 @@ def span_text(first: int, last: int) -> str:
 def plural(count: int, noun: str) -> str:
     """`1 column`, `2 columns`."""
     return f"{count:,} {noun}" + ("" if count == 1 else "s")
+
+
+def listed(items: Sequence[object]) -> str:
+    """`1`, `1 and 2`, `1, 2 and 3`."""
+    *most, last = map(str, items)
+    return f"{', '.join(most)} and {last}" if most else last

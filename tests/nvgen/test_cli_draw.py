@@ -313,6 +313,23 @@ def test_scale_factors(
     assert set(found) == expected
 
 
+@pytest.mark.parametrize(("m", "name", "n"), [(256, "sfa", 64), (256, "sfb", 192),
+                                              (128, "sfa", 64), (128, "sfb", 192)])  # fmt: skip
+def test_scale_factors_of_a_pair(nvgen: Nvgen, m: int, name: str, n: int) -> None:
+    """CUTLASS, mma_traits_sm100_frag.hpp, tmem_sf_frg: a CTA has the factors of its own rows of A
+    and of all N of B; with M = 128 those of B's second half are in the other two partitions."""
+    arguments = ("tmem", "--what", name, "--group", "2", "--m", str(m), "--n", str(n))
+    rows = m // 2 if name == "sfa" else n
+    expected = set()
+    for row in range(rows):
+        split = name == "sfb" and m == 128
+        part, at = divmod(row, n // 2) if split else (0, row)
+        lanes = [part * 64 + at % 32 + 32 * i for i in range(2 if split else 4)]
+        named = " and ".join((", ".join(map(str, lanes[:-1])), str(lanes[-1])))
+        expected.add(f"lanes {named}, column {at // 32}, byte 0: {name.upper()}[{row}, 0]")
+    assert set(drawn(nvgen, *arguments)) == expected
+
+
 @pytest.mark.parametrize(
     ("kind", "size", "chunks"),
     [("f8f6f4", 4, 16), ("i8", 4, 16), ("mxf8f6f4", 4, 16), ("mxf4", 8, 16)],
@@ -461,7 +478,7 @@ def test_text_fits_a_terminal(nvgen: Nvgen) -> None:
         (("tmem", "--what", "sfa", "--scale-vec", "8X"), "scale-vec", "8X"),
         (("tmem", "--what", "sfa", "--k", "64", "--kind", "mxf4", "--id", "1"), "id", "1"),
         (("tmem", "--what", "sfa", "--m", "64"), "m", "64"),
-        (("tmem", "--what", "sfb", "--group", "2"), "m", "M = 128"),
+        (("tmem", "--what", "sfb", "--group", "2", "--m", "64"), "m", "64"),
         (("tmem", "--what", "sfb", "--n", "4"), "n", "4"),
         (("tmem", "--what", "sfb", "--ws"), "ws", "--ws"),
         (("tmem", "--what", "sfb", "--k", "128"), "k", "128"),
