@@ -245,7 +245,7 @@ MMA = Row(
     words=MmaWords(), opcode="TCGEN05_MMA_*_DENSE", numbers=_numbers("CTA", "_DENSE"),
     slots="d a b lut idesc sfa sfb mask ctrl collector scale_spelling enable_d scale_d",
     late={"sp": "tcgen05.mma.sp"},
-    unsimulated=("block_scale", "ashift", "decompress", "collector_b", "mask"),
+    unsimulated=("ashift", "decompress", "collector_b"),
 )
 
 MMA_SP = Row(
@@ -260,7 +260,7 @@ MMA_SP = Row(
     llvm=(*plain_spellings(sparse=True), *scaled_spellings(sparse=True)),
     words=MmaWords(), opcode="TCGEN05_MMA_*_SPARSE", numbers=_numbers("CTA", "_SPARSE"),
     slots="d a b sp_meta idesc sfa sfb mask ctrl collector scale_spelling enable_d scale_d",
-    simulated=False,
+    unsimulated=("ashift", "collector_b"),
 )
 
 MMA_WS = Row(
@@ -275,7 +275,7 @@ MMA_WS = Row(
     words=MmaWords(weight_stationary=True), opcode="TCGEN05_MMA_WS_DENSE",
     numbers=_numbers("WS", "_DENSE"),
     slots="d a b idesc ctrl collector enable_d zero_mask",
-    late={"sp": "tcgen05.mma.ws.sp"}, simulated=False,
+    late={"sp": "tcgen05.mma.ws.sp"},
 )
 
 MMA_WS_SP = Row(
@@ -290,7 +290,6 @@ MMA_WS_SP = Row(
     words=MmaWords(weight_stationary=True), opcode="TCGEN05_MMA_WS_SPARSE",
     numbers=_numbers("WS", "_SPARSE"),
     slots="d a b sp_meta idesc ctrl collector enable_d zero_mask",
-    simulated=False,
 )
 # fmt: on
 

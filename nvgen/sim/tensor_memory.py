@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from intrinsics.findings import Place
 from intrinsics.tensor_address import COLUMNS, LANES, TensorAddress
+from nvgen.sim.collectors import Collectors
 from nvgen.sim.faults import fault
 
 Cells = NDArray[np.uint32]
@@ -39,6 +40,7 @@ class TensorMemory:
     places: dict[int, Place] = field(default_factory=dict)
     permit: bool = True
     last: int = COLUMNS  # columns of the latest allocation
+    collectors: Collectors = field(default_factory=Collectors)
 
     def allocate(self, columns: int, *others: TensorMemory, from_top: bool) -> int | None:
         """The first column of a new allocation, or None while there is no room.

@@ -36,9 +36,6 @@ FAMILIES = legality_forms.FAMILIES | float_forms.FAMILIES | cluster_forms.FAMILI
 ROWS = {row.id: row for row in catalog.rows()}
 
 NOT_SIMULATED = {
-    "tcgen05.mma.sp": "sparse matrices: the metadata's layout in tensor memory is not modelled",
-    "tcgen05.mma.ws": "weight-stationary multiplies: other layouts of D, and masks of columns",
-    "tcgen05.mma.ws.sp": "weight-stationary, and sparse",
     "cvt.to_scale": "scale factors of narrow numbers: nothing else uses them here",
     "cvt.from_scale": "scale factors of narrow numbers: nothing else uses them here",
     "mbarrier.check_layout": "mbarriers of another layout, which new machines have",
@@ -52,11 +49,11 @@ NOT_SIMULATED = {
 NOT_SIMULATED_PARTS = {
     ("tcgen05.alloc", "exclusive"): "sizes and competition of exclusive allocations",
     ("tcgen05.dealloc", "exclusive"): "sizes and competition of exclusive allocations",
-    ("tcgen05.mma", "block_scale"): "scale factors: their layout in tensor memory",
-    ("tcgen05.mma", "ashift"): "rows of A shifted",
-    ("tcgen05.mma", "decompress"): "B through a look-up table",
-    ("tcgen05.mma", "collector_b"): "B kept in a collector",
-    ("tcgen05.mma", "mask"): "lanes of D that are not written",
+    ("tcgen05.mma", "ashift"): "rows of A shifted: which way, the manual does not say",
+    ("tcgen05.mma", "decompress"): "B through a look-up table, which is not documented",
+    ("tcgen05.mma", "collector_b"): "B kept in a collector, on a machine without a manual",
+    ("tcgen05.mma.sp", "ashift"): "rows of A shifted: which way, the manual does not say",
+    ("tcgen05.mma.sp", "collector_b"): "B kept in a collector, on a machine without a manual",
     ("mbarrier.init", "layout"): "mbarriers of another layout, which new machines have",
     **{
         (f"mbarrier.{verb}", "multicast"): "arrivals at several CTAs, which new machines have"
@@ -88,7 +85,6 @@ IGNORED = {
     "prefetch": _CACHE,
     "io": _ORDER,
     "nc": "what is loaded so is written by nobody while the kernel runs",
-    "collector_a": "whether A is kept near the multiplier changes no result",
     "hint": "how long a wait may take",
     "level of membar": _ORDER,
     "level of prefetch": _CACHE,
