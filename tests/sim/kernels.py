@@ -15,7 +15,15 @@ from llvmlite import ir
 from numpy.typing import NDArray
 
 from intrinsics.element import ElementType
-from intrinsics.modifiers import CtaGroup, LdStNum, LdStShape, MmaKind
+from intrinsics.modifiers import (
+    CollectorA,
+    CollectorWs,
+    CtaGroup,
+    LdStNum,
+    LdStShape,
+    MmaKind,
+    ScaleVec,
+)
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import Barrier, Int, Pointer, Vector
@@ -202,7 +210,8 @@ class Mma:
     """One tcgen05.mma: offsets in bytes into A's and B's images, and D's address from the base.
 
     `a_desc` and `b_desc` are descriptors of a matrix at shared address 0.  With `a_cell` A lies in
-    tensor memory at that address instead.
+    tensor memory at that address instead; `sfa`, `sfb` and `sp_meta` are addresses there, too.
+    `ws` makes it weight-stationary.
     """
 
     kind: MmaKind
@@ -217,6 +226,13 @@ class Mma:
     scale_d: int | None = None
     ashift: bool = False
     mask: tuple[int, int, int, int] | None = None
+    sfa: int | None = None
+    sfb: int | None = None
+    scale_vec: ScaleVec | None = None
+    sp_meta: int | None = None
+    collector: CollectorA | CollectorWs | None = None
+    ws: bool = False
+    zero_mask: int | None = None
 
 
 @dataclass
@@ -310,6 +326,24 @@ def _issue(
     if mma.mask is not None:
         words = [ir.Constant(_I32, word) for word in mma.mask]
         mask = Vector(b, ir.Constant(_QUAD, words), 4)
+
+    def cell(address: int | None) -> Pointer | None:
+        return None if address is None else b.tensor_pointer(taddr + address)
+
+    if mma.ws:
+        stationary = mma.collector if isinstance(mma.collector, CollectorWs) else None
+        b.tcgen05_mma_ws(
+            b.tensor_pointer(taddr + mma.d),
+            left,
+            descriptor(b, b_image, mma.b_desc, mma.b_offset),
+            mma.idesc,
+            mma.enable_d,
+            kind=mma.kind,
+            collector=stationary or CollectorWs.B0_DISCARD,
+            zero_mask=mma.zero_mask,
+            sp_meta=cell(mma.sp_meta),
+        )
+        return
     b.tcgen05_mma(
         b.tensor_pointer(taddr + mma.d),
         left,
@@ -321,6 +355,13 @@ def _issue(
         scale_d=mma.scale_d,
         ashift=mma.ashift,
         mask=mask,
+        scale_vec=mma.scale_vec,
+        sfa=cell(mma.sfa),
+        sfb=cell(mma.sfb),
+        sp_meta=cell(mma.sp_meta),
+        collector_a=(
+            mma.collector if isinstance(mma.collector, CollectorA) else CollectorA.DISCARD
+        ),
     )
 
 

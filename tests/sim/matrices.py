@@ -26,13 +26,24 @@ TYPE_CODES: dict[MmaKind, dict[str, int]] = {
     MmaKind.TF32: {"tf32": 2},
     MmaKind.F8F6F4: {"e4m3": 0, "e5m2": 1, "e2m3": 3, "e3m2": 4, "e2m1": 5},
     MmaKind.I8: {"u8": 0, "s8": 1},
+    MmaKind.MXF8F6F4: {"e4m3": 0, "e5m2": 1, "e2m3": 3, "e3m2": 4, "e2m1": 5},
+    MmaKind.MXF4: {"e2m1": 1},
+    MmaKind.MXF4NVF4: {"e2m1": 1},
 }
-"""Bits 7 to 9 and 10 to 12 of an instruction descriptor (Table 42)."""
+"""Bits 7 to 9 and 10 to 12 of an instruction descriptor (Tables 42 to 44)."""
 
 RESULT_CODES = {"f16": 0, "f32": 1, "s32": 2}
 """Bits 4 and 5 of an instruction descriptor (Table 42)."""
 
-INSTRUCTION_K = {MmaKind.F16: 16, MmaKind.TF32: 8, MmaKind.F8F6F4: 32, MmaKind.I8: 32}
+INSTRUCTION_K = {
+    MmaKind.F16: 16,
+    MmaKind.TF32: 8,
+    MmaKind.F8F6F4: 32,
+    MmaKind.I8: 32,
+    MmaKind.MXF8F6F4: 32,
+    MmaKind.MXF4: 64,
+    MmaKind.MXF4NVF4: 64,
+}
 """K of one dense instruction (Table 39): 32 bytes."""
 
 
@@ -57,13 +68,40 @@ def instruction_descriptor(
     saturate: bool = False,
     negate_a: bool = False,
     negate_b: bool = False,
+    sparse: bool = False,
+    selector: int = 0,
+    max_shift: int = 0,
 ) -> int:
     """The instruction descriptor (Table 42)."""
-    word = int(saturate) << 3 | RESULT_CODES[d] << 4
+    word = selector | int(sparse) << 2 | int(saturate) << 3 | RESULT_CODES[d] << 4 | max_shift << 30
     word |= TYPE_CODES[kind][a] << 7 | TYPE_CODES[kind][b] << 10
     word |= int(negate_a) << 13 | int(negate_b) << 14
     word |= int(a_mn) << 15 | int(b_mn) << 16
     return word | n >> 3 << 17 | m >> 4 << 24
+
+
+def scaled_descriptor(
+    kind: MmaKind,
+    m: int,
+    n: int,
+    a: str,
+    b: str,
+    scale: str = "ue8m0",
+    *,
+    a_mn: bool = False,
+    b_mn: bool = False,
+    negate_a: bool = False,
+    negate_b: bool = False,
+    sparse: bool = False,
+    sfa_id: int = 0,
+    sfb_id: int = 0,
+    k96: bool = False,
+) -> int:
+    """The instruction descriptor of a block-scaled kind (Tables 43 and 44)."""
+    word = int(sparse) << 2 | sfb_id << 4 | TYPE_CODES[kind][a] << 7 | TYPE_CODES[kind][b] << 10
+    word |= int(negate_a) << 13 | int(negate_b) << 14 | int(a_mn) << 15 | int(b_mn) << 16
+    word |= n >> 3 << 17 | int(scale == "ue8m0") << 23 | m >> 7 << 27
+    return word | sfa_id << 29 | int(k96) << 31
 
 
 # ---- matrices --------------------------------------------------------------------------------

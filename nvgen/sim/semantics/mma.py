@@ -34,10 +34,12 @@ from nvgen.sim.semantics.mma_check import (
     tensor_address,
 )
 from nvgen.sim.semantics.mma_effect import Extras, Multiply
+from nvgen.sim.semantics.tcgen05 import one_cta
 from nvgen.sim.semantics.tensor_order import TensorOp, earlier
 
 Word: TypeAlias = Callable[[Warp, int], int]
 """Gives the value of an operand in a lane."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Operands:
@@ -94,6 +96,7 @@ def _lane_of(get: Getter | Callable[[Warp], NDArray[np.int64]]) -> Word:
 
 def mma(c: Compiler, mi: MachineInstr) -> Step:
     """Issue one matrix multiply."""
+    one_cta(mi)
     form = _form(mi)
     operands = _Operands.of(c, mi)
     buffer, usage = _collector(mi)
