@@ -240,7 +240,8 @@ class TensorProgram:
     """A kernel over `columns` columns of tensor memory, all of whose cells a test gives and sees.
 
     Images of A and B go to shared memory as they are; MMAs are issued by one thread in order and
-    committed; `body` may add instructions that all threads execute, with the base address.
+    committed; `body` may add instructions that all threads execute, with the base address.  With
+    `blank` no cell is given at first.
     """
 
     columns: int
@@ -250,6 +251,7 @@ class TensorProgram:
     body: Callable[[KernelBuilder, Int, Pointer], None] | None = None
     extra: int = 0
     target: str = TARGET
+    blank: bool = False
     kernel: Kernel = field(init=False)
 
     def __post_init__(self) -> None:
@@ -262,7 +264,8 @@ class TensorProgram:
         slot, done = b.shared_word("slot"), b.mbarrier("done")
         init_barriers(b, done)
         taddr = allocate(b, slot, self.columns)
-        self._cells(b, taddr, pointer(args, "cells"), store=False)
+        if not self.blank:
+            self._cells(b, taddr, pointer(args, "cells"), store=False)
         for image, name in ((a, "a"), (b_image, "b")):
             if image is not None:
                 copy_in(b, pointer(args, name), image.pointer, image.nbytes)

@@ -1,0 +1,143 @@
+"""Sparse tcgen05.mma: A by its metadata, equal to the product of the matrix that it stands for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from intrinsics.modifiers import MmaKind, ScaleVec
+from nvgen.sim.faults import Fault, NotSimulatedError
+from tests.sim.mma_case import Case, Inputs, run
+from tests.sim.mma_layouts import expanded, values
+from tests.sim.test_mma_kinds import check, dense, name_of, random_codes
+
+FOUR = (0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b0110, 0b1110)
+"""The indices that the manual lists for 2:4, and for pairs."""
+TWO = (0b0100, 0b1110)
+CHUNK = {MmaKind.TF32: 2, MmaKind.MXF4: 8, MmaKind.MXF4NVF4: 8}
+"""Elements that share an index; four elsewhere."""
+
+CASES = [
+    Case(kind, m, n, a, b, d, a_place=place, ws=ws, lane=lane, selector=selector, sparse=True)
+    for kind, a, b, d, n in [
+        (MmaKind.F16, "f16", "bf16", "f32", 64),
+        (MmaKind.TF32, "tf32", "tf32", "f32", 64),
+        (MmaKind.F8F6F4, "e4m3", "e2m1", "f32", 64),
+        (MmaKind.I8, "u8", "s8", "s32", 128),
+    ]
+    for place in (Case.a_place, None)
+    for m, ws, lane, selector in [
+        (128, False, 0, 0),
+        (64, False, 16, 0),
+        (128, True, 0, 1),
+        (64, True, 0, 0),
+        (32, True, 0, 1),
+    ]
+    if not (selector and kind in (MmaKind.F8F6F4, MmaKind.I8))
+]
+
+
+def indices_for(case: Case, seed: int = 7) -> NDArray[np.uint8]:
+    """Random indices with a meaning."""
+    known = TWO if case.kind is MmaKind.TF32 else FOUR
+    shape = case.m, case.k // CHUNK.get(case.kind, 4)
+    return np.random.default_rng(seed).choice(np.array(known, np.uint8), shape)
+
+
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_sparse(case: Case):
+    given = dense(case)
+    given.indices = indices_for(case)
+    whole = expanded(values(given.a, case.a), given.indices, case.kind)
+    check(case, given, whole @ values(given.b, case.b).T)
+
+
+@pytest.mark.parametrize("selector", [0, 1])
+def test_the_selector_picks_the_column_of_the_metadata(selector: int):
+    """The other column holds what has no meaning."""
+    case = Case(MmaKind.F16, 128, 8, "f16", "f16", sparse=True, selector=selector)
+    given = dense(case)
+    given.indices = indices_for(case)
+    given.cells[:, 320 + 1 - selector] = 0
+    whole = expanded(values(given.a, case.a), given.indices, case.kind)
+    check(case, given, whole @ values(given.b, case.b).T)
+
+
+@pytest.mark.parametrize("kind", [MmaKind.F16, MmaKind.TF32, MmaKind.I8, MmaKind.MXF4])
+def test_an_index_without_meaning_is_a_fault(kind: MmaKind):
+    """Each of the others of sixteen, in one place."""
+    a, d = {
+        MmaKind.F16: ("f16", "f32"),
+        MmaKind.TF32: ("tf32", "f32"),
+        MmaKind.I8: ("s8", "s32"),
+        MmaKind.MXF4: ("e2m1", "f32"),
+    }[kind]
+    vec = ScaleVec.X2 if kind is MmaKind.MXF4 else None
+    case = Case(kind, 128, 16, a, a, d, sparse=True, vec=vec)
+    known = TWO if kind is MmaKind.TF32 else FOUR
+    for index in sorted(set(range(16)) - set(known))[:: 1 if kind is MmaKind.F16 else 4]:
+        given = dense(case)
+        given.indices = indices_for(case)
+        given.indices[77, 3] = index
+        if vec is not None:
+            given.sfa = given.sfb = np.full((128, 2), 127, np.uint8)
+        with pytest.raises(Fault) as caught:
+            run(case, given)
+        assert caught.value.findings[0].rule == "sim/sparse-metadata"
+        assert "row 77, chunk 3" in caught.value.findings[0].message
+
+
+def test_a_negative_zero_and_a_stored_zero_are_values():
+    case = Case(MmaKind.F16, 128, 8, "f16", "f16", sparse=True)
+    given = dense(case)
+    given.indices = indices_for(case)
+    given.a[::3] = 0x8000
+    whole = expanded(values(given.a, case.a), given.indices, case.kind)
+    check(case, given, whole @ values(given.b, case.b).T)
+
+
+def test_infinity_in_b_is_not_guessed():
+    """Whether a zero that is not stored meets it is not documented."""
+    case = Case(MmaKind.F16, 128, 8, "f16", "f16", sparse=True)
+    given = dense(case)
+    given.indices = indices_for(case)
+    given.b[2, 5] = 0x7C00
+    with pytest.raises(NotSimulatedError):
+        run(case, given)
+
+
+# ---- block-scaled ----------------------------------------------------------------------------
+
+SCALED = [
+    Case(kind, 128, n, a, b, a_place=place, sparse=True, vec=vec, scale=scale)
+    for kind, a, b, n, vec, scale in [
+        (MmaKind.MXF8F6F4, "e4m3", "e5m2", 16, ScaleVec.X1, "ue8m0"),
+        (MmaKind.MXF8F6F4, "e2m3", "e2m1", 40, None, "ue8m0"),
+        (MmaKind.MXF4, "e2m1", "e2m1", 48, ScaleVec.X2, "ue8m0"),
+        (MmaKind.MXF4NVF4, "e2m1", "e2m1", 16, ScaleVec.X4, "ue4m3"),
+    ]
+    for place in (Case.a_place, None)
+]
+COUNTS = {None: 1, ScaleVec.X1: 1, ScaleVec.X2: 2, ScaleVec.X4: 4}
+
+
+@pytest.mark.parametrize("case", SCALED, ids=name_of)
+def test_sparse_and_block_scaled(case: Case):
+    """A factor is for K / factors elements of the whole row, zeros included."""
+    random, count = np.random.default_rng(11), COUNTS[case.vec]
+    given = Inputs(
+        random_codes(case.a, (case.m, case.k_stored), 1),
+        random_codes(case.b, (case.n, case.k), 2),
+        indices_for(case),
+        old=random.integers(-64, 65, (case.m, case.n)).astype(np.float32).view(np.uint32),
+    )
+    factors = np.array([126, 127, 128] if case.scale == "ue8m0" else [0x38, 0x3A, 0x40], np.uint8)
+    given.sfa = random.choice(factors, (case.m, count))
+    given.sfb = random.choice(factors, (case.n, count))
+    assert given.indices is not None
+    whole = expanded(values(given.a, case.a), given.indices, case.kind)
+    step = case.k // count
+    left = whole * np.repeat(values(given.sfa, case.scale), step, axis=1)
+    right = values(given.b, case.b) * np.repeat(values(given.sfb, case.scale), step, axis=1)
+    check(case, given, left @ right.T)
