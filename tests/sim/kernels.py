@@ -343,7 +343,7 @@ def _issue(
             mma.enable_d,
             kind=mma.kind,
             collector=stationary or CollectorWs.B0_DISCARD,
-            zero_mask=mma.zero_mask,
+            zero_mask=_unknown(b, mma.zero_mask),
             sp_meta=cell(mma.sp_meta),
         )
         return
@@ -366,6 +366,11 @@ def _issue(
             mma.collector if isinstance(mma.collector, CollectorA) else CollectorA.DISCARD
         ),
     )
+
+
+def _unknown(b: KernelBuilder, word: int | None) -> Int | None:
+    """A number that no compiler knows."""
+    return None if word is None else b.zext(b.tid_x >> 10, 64) | word
 
 
 def descriptor(b: KernelBuilder, image: SharedTile | None, constant: int, offset: int = 0) -> Int:
