@@ -245,7 +245,7 @@ MMA = Row(
     words=MmaWords(), opcode="TCGEN05_MMA_*_DENSE", numbers=_numbers("CTA", "_DENSE"),
     slots="d a b lut idesc sfa sfb mask ctrl collector scale_spelling enable_d scale_d",
     late={"sp": "tcgen05.mma.sp"},
-    unsimulated=("ashift", "decompress", "collector_b"),
+    unsimulated=("decompress", "collector_b"),
 )
 
 MMA_SP = Row(

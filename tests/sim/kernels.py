@@ -225,7 +225,7 @@ class Mma:
     a_cell: int | None = None
     scale_d: int | None = None
     ashift: bool = False
-    mask: tuple[int, int, int, int] | None = None
+    mask: tuple[int, ...] | None = None
     sfa: int | None = None
     sfb: int | None = None
     scale_vec: ScaleVec | None = None
@@ -273,7 +273,7 @@ class TensorProgram:
         if self.mmas:
             with b.if_thread(0):
                 for mma in self.mmas:
-                    _issue(b, taddr, mma, a, b_image)
+                    issue(b, taddr, mma, a, b_image)
                 b.tcgen05_commit(done)
             b.wait(done, 0)
             b.tcgen05_fence_after_thread_sync()
@@ -317,9 +317,15 @@ class TensorProgram:
         return after
 
 
-def _issue(
-    b: KernelBuilder, taddr: Int, mma: Mma, a: SharedTile | None, b_image: SharedTile | None
+def issue(
+    b: KernelBuilder,
+    taddr: Int,
+    mma: Mma,
+    a: SharedTile | None,
+    b_image: SharedTile | None,
+    group: CtaGroup = CtaGroup.ONE,
 ) -> None:
+    """One multiply, whose addresses count from `taddr` and from the images."""
     left: Int | Pointer
     if mma.a_cell is not None:
         left = b.tensor_pointer(taddr + mma.a_cell)
@@ -328,7 +334,7 @@ def _issue(
     mask = None
     if mma.mask is not None:
         words = [ir.Constant(_I32, word) for word in mma.mask]
-        mask = Vector(b, ir.Constant(_QUAD, words), 4)
+        mask = Vector(b, ir.Constant(ir.VectorType(_I32, len(words)), words), len(words))
 
     def cell(address: int | None) -> Pointer | None:
         return None if address is None else b.tensor_pointer(taddr + address)
@@ -354,7 +360,7 @@ def _issue(
         mma.idesc,
         mma.enable_d,
         kind=mma.kind,
-        cta_group=CtaGroup.ONE,
+        cta_group=group,
         scale_d=mma.scale_d,
         ashift=mma.ashift,
         mask=mask,

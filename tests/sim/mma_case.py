@@ -67,6 +67,7 @@ class Case:
     mask: tuple[int, int, int, int] | None = None
     zero_mask: int | None = None
     collector: CollectorA | CollectorWs | None = None
+    ashift: bool = False
 
     @property
     def k(self) -> int:
@@ -118,6 +119,7 @@ class Case:
             scale_vec=self.vec,
             sp_meta=self.lane << 16 | META_COLUMN if self.sparse else None,
             collector=self.collector,
+            ashift=self.ashift,
             ws=self.ws,
             zero_mask=self.zero_mask,
         )

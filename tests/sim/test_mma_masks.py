@@ -69,6 +69,20 @@ def test_disabled_lanes_need_not_be_written():
         assert caught.value.findings[0].message.startswith(reader)
 
 
+# ---- ashift ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [F16, MmaKind.I8], ids=str)
+def test_ashift_takes_the_next_row_of_a(kind: MmaKind):
+    """The last row stays; A in tensor memory stays as it is."""
+    a, d = ("f16", "f32") if kind is F16 else ("s8", "s32")
+    case = Case(kind, 128, 32, a, a, d, a_place=None, ashift=True)
+    given = dense(case)
+    rows = values(given.a, a)
+    moved = np.concatenate([rows[1:], rows[-1:]])
+    check(case, given, moved @ values(given.b, a).T)
+
+
 # ---- zero columns ----------------------------------------------------------------------------
 
 

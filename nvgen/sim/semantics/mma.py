@@ -144,6 +144,7 @@ def _form(mi: MachineInstr) -> Form:
         mi.row.id.startswith("tcgen05.mma.ws"),
         mi.get("sp_meta") is not None,
         isinstance(mi["a"], Mem),
+        facts.get("ashift") is not None,
         scale_vec if isinstance(scale_vec, ScaleVec) else None,
     )
 

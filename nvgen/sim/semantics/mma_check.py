@@ -35,6 +35,7 @@ class Form:
     ws: bool = False
     sparse: bool = False
     a_in_tensor: bool = False
+    ashift: bool = False
     scale_vec: ScaleVec | None = None
 
     @property
@@ -82,6 +83,10 @@ def shape_of(word: int, form: Form) -> Shape:
         raise _idesc(problem.text, problem.got, word, problem.expected)
     if form.a_in_tensor and found.a_major is Major.MN:
         raise not_simulated("A in tensor memory that is marked transposed: it lies in rows")
+    if form.ashift and found.m != 128 * form.group:
+        if found.m not in (128, 256):
+            raise _idesc("ashift is for M = 128 and M = 256", f"M {found.m}", word, "128 or 256")
+        raise not_simulated("ashift with M = 128 on a CTA pair, whose last row may be another")
     try:
         path = data_path(found.m, group=form.group, ws=form.ws, sparse=form.sparse)
     except ValueError as error:

@@ -5,7 +5,9 @@ tensor memory of the one or two CTAs.  Sparse A is expanded to K elements by its
 is scaled and multiplied.  A negated matrix is multiplied by -1.  Zero columns of B are neither read
 nor looked at: zeros stand for them, and infinity times zero is NaN.  Lanes of D that the mask
 disables are neither read nor written; of a pair's eight words of mask the first four are taken to
-be the even CTA's.  PTX ISA, tcgen05.mma, .sp, .ws; Zero-Column Mask Descriptor.
+be the even CTA's.  With ashift row i of D is a product of row i + 1 of A, the last row of each CTA
+one of its own: the manual leaves the direction open, and this is the one that tcgen05.shift has
+here.  PTX ISA, tcgen05.mma, .sp, .ws; Zero-Column Mask Descriptor.
 """
 
 from __future__ import annotations
@@ -114,6 +116,8 @@ class Multiply:
         codes = self._a_codes(f"{self.name} (A)")
         if not shape.form.ws:
             self._meet(np.concatenate(codes, axis=1), np.ones(i.m, np.bool_), i.a)
+        if shape.form.ashift:
+            codes = [self._shifted(part) for part in codes]
         if self.extras.metadata is not None:
             where = Sparse(shape.kind, shape.path, i.m, i.k, i.selector)
             agent = f"{self.name} (metadata)"
@@ -126,6 +130,14 @@ class Multiply:
             [self._factors(cta, address, per_cta, i.sfa_id, "SFA") for cta in self.ctas]
         )
         return [part * factors for part in found]
+
+    def _shifted(self, codes: Codes) -> Codes:
+        """A by one row, in each CTA but its last one."""
+        found = codes.copy()
+        height = len(codes) // len(self.ctas)
+        for first in range(0, len(codes), height):
+            found[first : first + height - 1] = codes[first + 1 : first + height]
+        return found
 
     def _a_codes(self, agent: str) -> list[Codes]:
         i, shape = self.shape.idesc, self.shape
@@ -178,12 +190,13 @@ class Multiply:
     def _factors(
         self, cta: Cta, where: TensorAddress, rows: int, number: int, name: str
     ) -> Numbers:
-        """The factor of each element: rows × K."""
+        """The factor of each element: rows × K.  Where N has two parts, so have B's factors."""
         i = self.shape.idesc
         assert i.scale is not None
         count = self.shape.factors
         agent = f"{self.name} ({name})"
-        found = scale_factors(cta.tensor, where, (rows, count), number, i.scale, agent)
+        parts = self.shape.path.parts if name == "SFB" else 1
+        found = scale_factors(cta.tensor, where, (rows, count), number, i.scale, agent, parts=parts)
         return np.repeat(found, i.k // count, axis=1)
 
     # ---- D ---------------------------------------------------------------------------------

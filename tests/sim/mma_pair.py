@@ -1,0 +1,107 @@
+"""A kernel of two CTAs whose tensor cores multiply together, all cells of both in a test's hands.
+
+`PairProgram` is `TensorProgram` for .cta_group::2: each CTA has cells and images of A and B of its
+own; thread 0 of one CTA issues the multiplies when both are ready, and its commit tells both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from llvmlite import ir
+from numpy.typing import NDArray
+
+from intrinsics.modifiers import CtaGroup, LdStNum
+from nvgen import Kernel, KernelBuilder
+from nvgen.builder.values import Int, Pointer
+from tests.sim.kernels import (
+    LANES,
+    THREADS,
+    Mma,
+    copy_in,
+    init_barriers,
+    issue,
+    load_vector,
+    pointer,
+    shared_bytes,
+    thread_sync,
+)
+
+
+@dataclass
+class PairProgram:
+    """A kernel over `columns` columns of the tensor memory of both CTAs."""
+
+    columns: int
+    size: int
+    mmas: tuple[Mma, ...]
+    issuer: int = 0
+    target: str = "sm_100a"
+    kernel: Kernel = field(init=False)
+
+    def __post_init__(self) -> None:
+        b = KernelBuilder("pair", block=THREADS, cluster=2)
+        for name in ("cells", "a", "b"):
+            b.pointer(name)
+        args = b.begin()
+        a, b_image = shared_bytes(b, "a_image", self.size), shared_bytes(b, "b_image", self.size)
+        slot, done = b.shared_word("slot"), b.mbarrier("done")
+        rank = b.cluster_ctarank
+        init_barriers(b, done)
+        with b.if_warp(0):
+            b.tcgen05_alloc(slot, self.columns, cta_group=CtaGroup.TWO)
+        thread_sync(b)
+        taddr = b.load_word(slot)
+        cells = self._own(b, pointer(args, "cells"), rank, 4 * LANES * self.columns)
+        self._cells(b, taddr, cells, store=False)
+        for image, name in ((a, "a"), (b_image, "b")):
+            copy_in(b, self._own(b, pointer(args, name), rank, self.size), image.pointer, self.size)
+        thread_sync(b)
+        b.barrier_cluster_sync()
+        b.tcgen05_fence_after_thread_sync()
+        with b.if_(rank == self.issuer), b.if_thread(0):
+            for mma in self.mmas:
+                issue(b, taddr, mma, a, b_image, CtaGroup.TWO)
+            b.tcgen05_commit(done, cta_group=CtaGroup.TWO, cta_mask=Int(b, ir.IntType(16)(3)))
+        b.wait(done, 0)
+        b.tcgen05_fence_after_thread_sync()
+        self._cells(b, taddr, cells, store=True)
+        thread_sync(b)
+        b.barrier_cluster_sync()
+        with b.if_warp(0):
+            b.tcgen05_dealloc(b.tensor_pointer(taddr), self.columns, cta_group=CtaGroup.TWO)
+            b.tcgen05_relinq_alloc_permit(cta_group=CtaGroup.TWO)
+        self.kernel = b.finish()
+        self._compiled = self.kernel.compile(target=self.target)
+
+    def _own(self, b: KernelBuilder, base: Pointer, rank: Int, size: int) -> Pointer:
+        return base + b.zext(rank, 64) * size
+
+    def _cells(self, b: KernelBuilder, taddr: Int, cells: Pointer, *, store: bool) -> None:
+        lane = b.tensor_pointer(taddr + ((b.tid_x >> 5) << 21))
+        row = cells + b.zext(b.tid_x, 64) * (4 * self.columns)
+        with b.range(self.columns // 32) as i:
+            at, column = row + b.zext(i, 64) * 128, lane + i * 32
+            if store:
+                values = b.tcgen05_ld(column, num=LdStNum.X32)
+                b.tcgen05_wait_ld()
+                b.store(values, at, align=16)
+            else:
+                b.tcgen05_st(column, load_vector(b, at, 32), num=LdStNum.X32)
+                b.tcgen05_wait_st()
+
+    def run(
+        self,
+        cells: NDArray[np.uint32],
+        a: NDArray[np.uint8],
+        b: NDArray[np.uint8],
+        *,
+        schedule: str = "early",
+    ) -> NDArray[np.uint32]:
+        """All cells (CTA, lane, column) afterwards; the images are (CTA, bytes)."""
+        assert cells.shape == (2, LANES, self.columns)
+        assert a.shape == b.shape == (2, self.size)
+        after = cells.copy()
+        self._compiled.run(after, a, b, grid=2, schedule=schedule)
+        return after
