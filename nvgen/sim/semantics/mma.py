@@ -3,7 +3,7 @@
 Layer: nvgen.sim.semantics.  What a multiply reads is in `mma_operands` and `mma_sparse`, how it
 counts in `mma_numbers`, what it writes in `mma_effect`; what its descriptors may say in
 `mma_check`.  The machine keeps a multiply behind earlier ones of the same accumulator and shape,
-and behind copies and shifts that its thread has issued; other multiplies may overtake it.  PTX ISA,
+and behind copies and shifts; other multiplies may overtake it.  PTX ISA,
 tcgen05.mma; Pipelined tcgen05 Instructions.
 """
 
@@ -20,11 +20,12 @@ from intrinsics.mir import Imm, MachineInstr, Mem
 from intrinsics.modifiers import CtaGroup, MmaKind, Modifier, ScalarType, ScaleVec
 from intrinsics.smem_desc import SharedMemoryDescriptor
 from intrinsics.tensor_address import LANES, TensorAddress, ZeroColumnMask
+from nvgen.sim.clusters import participants
 from nvgen.sim.collectors import Held, Usage
 from nvgen.sim.compile import Compiler, Getter, Maker, one_lane
 from nvgen.sim.engine import AsyncOp
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Warp
+from nvgen.sim.machine import Fragment, Outcome, Step, Warp
 from nvgen.sim.semantics.mma_check import (
     Form,
     Shape,
@@ -34,7 +35,6 @@ from nvgen.sim.semantics.mma_check import (
     tensor_address,
 )
 from nvgen.sim.semantics.mma_effect import Extras, Multiply
-from nvgen.sim.semantics.tcgen05 import one_cta
 from nvgen.sim.semantics.tensor_order import TensorOp, earlier
 
 Word: TypeAlias = Callable[[Warp, int], int]
@@ -96,8 +96,7 @@ def _lane_of(get: Getter | Callable[[Warp], NDArray[np.int64]]) -> Word:
 
 def mma(c: Compiler, mi: MachineInstr) -> Step:
     """Issue one matrix multiply."""
-    one_cta(mi)
-    form = _form(mi)
+    form, group = _form(mi), mi.facts().get("cta_group")
     operands = _Operands.of(c, mi)
     buffer, usage = _collector(mi)
     name, place = mi.row.head, c.place(mi)
@@ -105,7 +104,7 @@ def mma(c: Compiler, mi: MachineInstr) -> Step:
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
         lane = one_lane(fragment, name)
-        ctas = _ctas(warp.cta, form)
+        ctas = participants(warp.cta, group, name)
         shape = shape_of(operands.idesc(warp, lane), form)
         d = tensor_address(operands.d(warp, lane), "D", shape.path.lane_starts)
         held = ctas[0].tensor.collectors.claim(buffer, usage)
@@ -157,14 +156,6 @@ def _collector(mi: MachineInstr) -> tuple[str, Usage]:
         return ("b0" if mi.row.id.startswith("tcgen05.mma.ws") else "a"), Usage.DISCARD
     _, buffer, usage = found.value.split("::")
     return buffer, Usage(usage)
-
-
-def _ctas(cta: Cta, form: Form) -> tuple[Cta, ...]:
-    """The CTAs that multiply: of a pair, the even one first.
-
-    Raises: Fault when there is no pair.
-    """
-    return (cta,)
 
 
 def _matrix_a(

@@ -26,7 +26,7 @@ from intrinsics.modifiers import MmaKind
 from intrinsics.packing import PIECE, decode, elements_per_piece, unpack_cells, unpack_pieces
 from intrinsics.scale_factors import FactorCells, scale_cells
 from intrinsics.smem_desc import SharedMemoryDescriptor
-from intrinsics.tensor_address import LANES, TensorAddress
+from intrinsics.tensor_address import TensorAddress
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.machine import Cta
 from nvgen.sim.memory import Access, Proxy, gather
@@ -39,7 +39,6 @@ Words = NDArray[np.uint32]
 
 Matrix = TypeVar("Matrix", bound=NDArray[np.unsignedinteger])
 
-_PARTITIONS = LANES // 32
 _KNOWN = 256
 """Shapes whose addresses are kept."""
 
@@ -209,11 +208,8 @@ def different(copies: list[Matrix]) -> list[Matrix]:
 
 
 @functools.lru_cache(maxsize=_KNOWN)
-def _scale_cells(rows: int, factors: int, number: int) -> FactorCells:
-    try:
-        return scale_cells(rows, factors, number)
-    except NotImplementedError as error:
-        raise not_simulated(str(error)) from None
+def _scale_cells(rows: int, factors: int, number: int, parts: int) -> FactorCells:
+    return scale_cells(rows, factors, number, parts)
 
 
 def scale_factors(
@@ -223,26 +219,31 @@ def scale_factors(
     number: int,
     type_: ElementType,
     agent: str,
+    *,
+    parts: int = 1,
 ) -> NDArray[np.float64]:
     """Scale factors of a matrix, `shape` rows by factors of a row; `number` is their id.
 
-    They are read in each of the four partitions of 32 lanes, and must be the same in all.
+    They are read in each of the partitions of 32 lanes that hold them, and must be the same there;
+    `parts` is how many parts of the rows have partitions of their own.
 
     Raises: Fault; NotSimulatedError for UE4M3 with its highest bit set, which has no meaning.
     """
-    cells = _scale_cells(*shape, number)
-    lanes = np.broadcast_to(cells.lane, shape) + np.arange(_PARTITIONS)[:, None, None] * 32
+    cells = _scale_cells(*shape, number, parts)
+    starts = np.array(cells.copies)
+    lanes = np.broadcast_to(cells.lane, shape) + starts[:, None, None]
     columns = np.broadcast_to(cells.column + where.column, shape)
     words = tensor.read(lanes + where.lane, columns[None], agent)
     codes = (words >> (8 * cells.byte).astype(np.uint32) & 0xFF).astype(np.uint8)
     differ = (codes != codes[0]).any(axis=2)
     if differ.any():
-        partition, row = (int(i) for i in np.argwhere(differ)[0])
+        copy, row = (int(i) for i in np.argwhere(differ)[0])
+        lane = int(lanes[copy, row, 0])
         raise fault(
             "scale-partitions",
             f"{agent}: the factors are not the same in all partitions of 32 lanes",
-            got=f"row {row} differs in lanes {32 * partition} to {32 * partition + 31}",
-            expected="the same factors in all four",
+            got=f"row {row} differs in lane {lane}",
+            expected="the same factors in all of them",
             hint="tcgen05.cp with .32x128b.warpx4 writes them to all",
             section="Block Scaling",
         )
