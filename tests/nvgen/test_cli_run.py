@@ -17,6 +17,25 @@ TARGET = ("--target", "sm_100a")
 RNG = np.random.default_rng(1)
 
 
+RANK = """\
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry rank(.param .u64 out)
+{
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [out];
+    mov.u32 %r1, %ctaid.x;
+    mov.u32 %r2, %cluster_ctarank;
+    mov.u32 %r3, %cluster_nctarank;
+    mad.wide.u32 %rd2, %r1, 8, %rd1;
+    st.global.v2.u32 [%rd2], {%r2, %r3};
+    ret;
+}
+"""
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty folder that is the current one, so that arguments are short."""
@@ -54,6 +73,15 @@ def test_arrays_in_place(nvgen: Nvgen, folder: Path) -> None:
     assert np.array_equal(np.load("Y.npy"), y)
     assert run(nvgen, AXPY, "inout:X.npy:X.npy", "in:Y.npy", "i32:-3").status == 0
     assert np.array_equal(np.load("X.npy"), x)
+
+
+def test_a_cluster(nvgen: Nvgen, folder: Path) -> None:
+    """Each CTA of two clusters writes its rank, and the number of CTAs beside it."""
+    Path("rank.ptx").write_text(RANK)
+    options = ("--block", "1", "--grid", "6", "--cluster", "3")
+    assert nvgen("run", "rank.ptx", "--kernel", "rank", *options, *args("out:i32[6,2]:C.npy")
+                 ).status == 0  # fmt: skip
+    assert np.load("C.npy").tolist() == [[rank, 3] for rank in (0, 1, 2) * 2]
 
 
 @pytest.mark.parametrize("order", [">i4", "<i4"])
@@ -158,8 +186,6 @@ ENDS = {
     "no IR": ("nonsense", ("out:i32[32]:C.npy",), (), 2, "not run", "llvm/syntax"),
     "arguments": (ADD, ("out:i32[32]:C.npy",), (), 2, "not run", "run/arguments"),
     "deadlock": (WAITS, ("out:i32[32]:C.npy",), (), 3, "deadlock", "sim/deadlock"),
-    "cluster": (ADD, ("out:i32[32]:C.npy", "i32:1"), ("--grid", "2", "--cluster", "2"), 4,
-                "not simulated", "sim/not-simulated"),
     "half a cluster": (ADD, ("out:i32[32]:C.npy", "i32:1"), ("--grid", "3", "--cluster", "2"), 2,
                        "not run", "launch/cluster-grid"),
     "large grid": (ADD, ("out:i32[32]:C.npy", "i32:1"), ("--grid", "99999"), 4, "not simulated",

@@ -55,7 +55,7 @@ def test_a_pair_needs_a_cluster() -> None:
 
 
 def test_what_the_kernel_says_of_its_cluster_needs_not_be_said_again() -> None:
-    """The launch is possible; that the simulator has no clusters is another matter."""
+    """The launch is possible; what comes of null pointers is another matter."""
     compiled = load("k.ptx", PAIR).compiled()
     with pytest.raises(nvgen.NvgenError) as caught:
         compiled.run(*[0] * 6, grid=2)
