@@ -407,7 +407,9 @@ class Machine:
             ahead, behind = self._turn()
             if not ahead and not behind:
                 break
+            before = self.memory.version
             moved = self._go_on(ahead) or self._go_on(behind)
+            moved |= self.memory.version != before  # an operation that took effect in between
             for cta in self.ctas:
                 for warp in cta.warps:
                     warp.merge()
