@@ -140,6 +140,22 @@ def members(cta: Cta, mask: int, agent: str) -> list[Cta]:
     return [cta_at(cta, rank, agent) for rank in range(mask.bit_length()) if mask >> rank & 1]
 
 
+def peer_of(cta: Cta, agent: str) -> Cta:
+    """The other CTA of the pair.
+
+    Raises: Fault when there is none.
+    """
+    if cta.peer is None:
+        raise fault(
+            "cta-pair",
+            f"{agent}: .cta_group::2 works on a pair of CTAs, and this one has no peer",
+            got=f"rank {cta.rank} of a cluster of {len(cta.cluster.ctas)}",
+            expected="a cluster of an even number of CTAs",
+            section="tcgen05, CTA Pair",
+        )
+    return cta.peer
+
+
 def participants(cta: Cta, group: object, agent: str) -> tuple[Cta, ...]:
     """The CTAs that a tcgen05 operation works on: the own one, or the pair, the even one first.
 
@@ -160,15 +176,7 @@ def participants(cta: Cta, group: object, agent: str) -> tuple[Cta, ...]:
         )
     if chosen is CtaGroup.ONE:
         return (cta,)
-    peer = cta.peer
-    if peer is None:
-        raise fault(
-            "cta-pair",
-            f"{agent}: .cta_group::2 works on a pair of CTAs, and this one has no peer",
-            got=f"rank {cta.rank} of a cluster of {len(cta.cluster.ctas)}",
-            expected="a cluster of an even number of CTAs",
-            section="tcgen05, CTA Pair",
-        )
+    peer = peer_of(cta, agent)
     if not peer.threads_alive:
         raise fault(
             "exited-peer",

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from intrinsics.mir import Imm, MachineInstr, Mem
 from intrinsics.modifiers import CtaGroup, Dim, Multicast, ScalarType, Space
 from intrinsics.swizzling import swizzle
-from nvgen.sim.clusters import check_runs, members, owner_of
+from nvgen.sim.clusters import check_runs, members, owner_of, peer_of
 from nvgen.sim.compile import Compiler, Maker
 from nvgen.sim.engine import AsyncOp, BulkGroups
 from nvgen.sim.faults import fault
@@ -77,8 +77,7 @@ class _Signal:
         """The CTA of the mbarrier for a copy to `target`."""
         if not self.pair or (target.rank ^ self.rank) & 1 == 0:
             return target
-        assert target.peer is not None
-        return target.peer
+        return peer_of(target, _SECTION)
 
 
 def _signal_maker(
