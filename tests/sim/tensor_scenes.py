@@ -60,6 +60,14 @@ MEET = """
 """All threads meet, and what they did to tensor memory is behind them."""
 
 
+LEADER = "    @%p8 bra led;"
+"""Where all but thread 0 go on."""
+
+_CLUSTER_MEETS = """
+    barrier.cluster.arrive.aligned;
+    barrier.cluster.wait.aligned;"""
+
+
 def commit(barrier: str = "done") -> str:
     """Arrive on a barrier once the thread's operations are complete."""
     return (
@@ -125,7 +133,7 @@ fill:
     add.u32 %r10, %r10, %r9;
 {_cells(store=False)}
 {MEET}
-    @%p8 bra led;
+{LEADER}
 {leader}
 led:
 {relay}
@@ -136,6 +144,28 @@ led:
     @%p9 bra end;
     {_DEALLOC} %r9, {COLUMNS};
 end:"""
+
+
+def paired(text: str, size: int, issuer: int) -> str:
+    """A scene of a pair of CTAs, each with an image of `size` bytes and numbers of its own.
+
+    Thread 0 of the CTA of rank `issuer` executes the leader, and commits to `done` of both.
+    """
+    ranks = f"""
+    mov.u32 %r6, %cluster_ctarank;
+    mul.wide.u32 %rd6, %r6, {size};
+    add.u64 %a0, %a0, %rd6;
+    mul.wide.u32 %rd6, %r6, {128 * COLUMNS * 4};
+    add.u64 %a1, %a1, %rd6;
+    add.u64 %a2, %a2, %rd6;"""
+    leader = f"""
+    setp.ne.u32 %p6, %r6, {issuer};
+    or.pred %p6, %p6, %p8;
+    @%p6 bra led;"""
+    multicast = ".shared::cluster.multicast::cluster.b64 [done], 3;"
+    return ranks + text.replace("cta_group::1", "cta_group::2").replace(
+        ".shared::cluster.b64 [done];", multicast
+    ).replace(LEADER, leader).replace(MEET, MEET + _CLUSTER_MEETS)
 
 
 def variables(size: int) -> str:
@@ -181,6 +211,32 @@ def play(
         schedule=schedule,
         target=target,
         version=version,
+    )
+    return out
+
+
+def play_pair(
+    body: str,
+    images: NDArray[np.uint8],
+    starts: Words,
+    *,
+    issuer: int = 0,
+    schedule: str = "early",
+) -> Words:
+    """Run a scene on a pair of CTAs; images and cells have the CTA's rank for their first index."""
+    size = images.shape[1]
+    out = np.zeros((2, 128, COLUMNS), np.uint32)
+    run(
+        paired(body, size, issuer),
+        images,
+        starts.copy(),
+        out,
+        size,
+        variables=variables(size),
+        threads=128,
+        schedule=schedule,
+        grid=(2, 1, 1),
+        cluster=(2, 1, 1),
     )
     return out
 

@@ -106,6 +106,7 @@ def operation(
     return f"""
     mov.u32 %r1, image;
     add.u32 %r1, %r1, {start};
+    and.b32 %r1, %r1, 0x3ffff;
     shr.u32 %r1, %r1, 4;
     cvt.u64.u32 %rd3, %r1;
     or.b64 %rd3, %rd3, {constant};

@@ -113,6 +113,7 @@ def descriptor(register: int, start: int) -> str:
     return f"""
     mov.u32 %r1, image;
     add.u32 %r1, %r1, {start};
+    and.b32 %r1, %r1, 0x3ffff;
     shr.u32 %r1, %r1, 4;
     cvt.u64.u32 %rd{register}, %r1;
     or.b64 %rd{register}, %rd{register}, {constant};"""

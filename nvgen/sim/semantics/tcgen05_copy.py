@@ -17,6 +17,10 @@ FlashMLA (swizzled rows, 16 bytes at a time) and Triton pass:
 
 Public kernels give columns that are multiples of 4; others are refused.
 
+With .cta_group::2 one thread of the pair copies, or shifts, in both CTAs: the same descriptor is
+read in the shared memory of each, and the same address written in its tensor memory (DeepGEMM's and
+CUTLASS' kernels keep their scale factors so).
+
 A copy that decompresses reads 16 narrow elements in the first 8 or 12 bytes of each 16, and writes
 a byte for each (`intrinsics.packing.decompress`); what lies in the padding does not count.
 
@@ -41,12 +45,12 @@ from intrinsics.packing import PIECE, decompress
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.smem_desc import problems as descriptor_problems
 from intrinsics.tensor_address import TensorAddress
+from nvgen.sim.clusters import participants
 from nvgen.sim.compile import Compiler, Maker, one_lane
 from nvgen.sim.engine import AsyncOp
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.machine import Cta, Fragment, Outcome, Step
 from nvgen.sim.memory import Access, Proxy, gather
-from nvgen.sim.semantics.tcgen05 import one_cta
 from nvgen.sim.semantics.tensor_order import TensorOp, earlier
 
 _ROWS = {
@@ -119,16 +123,15 @@ class CopyForm:
 
 def copy(c: Compiler, mi: MachineInstr) -> Step:
     """Issue a copy from shared to tensor memory."""
-    one_cta(mi)
     form = CopyForm.of(mi)
     taddr, s_desc = c.address(mi["taddr"]), c.get(mi["s_desc"], ScalarType.U64)
-    place = c.place(mi)
+    group, place = mi.form.facts["cta_group"], c.place(mi)
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
         cta = warp.cta
         lane = one_lane(fragment, "tcgen05.cp")
-        ctas = (cta,)
+        ctas = participants(cta, group, "tcgen05.cp")
         descriptor = _descriptor(int(s_desc(warp)[lane]), form.pieces)
         where = _destination(int(taddr(warp)[lane]), form)
         effect = Copy(ctas, form, descriptor, where)
@@ -237,15 +240,14 @@ class Copy:
 
 def shift(c: Compiler, mi: MachineInstr) -> Step:
     """Issue a shift of 32 lanes by one."""
-    one_cta(mi)
     taddr = c.address(mi["taddr"])
-    place = c.place(mi)
+    group, place = mi.form.facts["cta_group"], c.place(mi)
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
         cta = warp.cta
         lane = one_lane(fragment, "tcgen05.shift")
-        ctas = (cta,)
+        ctas = participants(cta, group, "tcgen05.shift")
         where = TensorAddress.decode(int(taddr(warp)[lane]))
         if where.lane % 32:
             raise fault(
