@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from intrinsics.scale_factors import scale_cells
 from tests.sim.layouts import cute, k_major, swizzled
 from tests.sim.matrices import matrix_descriptor
 from tests.sim.ptx import SCHEDULES, findings
@@ -190,6 +191,24 @@ def test_four_rows_may_begin_at_any_lane_of_a_quarter(lane: int):
     image = placed(rows, span=0, lbo=128, sbo=256)
     found = play(scene(operation("4x256b", lane=lane)), image, numbers())
     assert (found == expected("4x256b", rows, lane=lane)).all()
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_scale_factors_land_where_a_multiply_reads_them(schedule: str):
+    """128 rows of four factors as cuBLAS orders them (1D block scaling factors layout, 128x4).
+
+    The four factors of row i are 16 * (i % 32) + 4 * (i // 32) bytes from the start of 512.
+    """
+    factors = np.random.default_rng(8).integers(0, 256, (128, 4), np.uint8)
+    image = np.zeros(512, np.uint8)
+    for row, k in np.ndindex(128, 4):
+        image[16 * (row % 32) + 4 * (row // 32) + k] = factors[row, k]
+    leader = operation("32x128b.warpx4", sbo=128, column=4)
+    found = play(scene(leader), image, numbers(), schedule=schedule)
+    cells = scale_cells(128, 4, 0)
+    for quarter in range(4):
+        words = found[32 * quarter + cells.lane, 4 + cells.column]
+        assert (words >> 8 * cells.byte & 0xFF == factors).all()
 
 
 # ---- decompression ---------------------------------------------------------------------------
