@@ -85,7 +85,6 @@ ALLOC = Row(
     section="tcgen05.alloc",
     needs=TCGEN05, needs_text=conditional("tcgen05.alloc"),
     rules=(_EXCLUSIVE,),
-    unsimulated=("exclusive",),
     effects=_ALLOCATES,
     llvm=(
         Llvm("tcgen05.alloc.{cta_group}", "p:dst, i32:ncols", holes=CG),
@@ -105,7 +104,6 @@ DEALLOC = Row(
     section="tcgen05.dealloc",
     needs=TCGEN05, needs_text=conditional("tcgen05.dealloc"),
     rules=(_EXCLUSIVE,),
-    unsimulated=("exclusive",),
     effects=_ALLOCATES,
     llvm=(
         Llvm("tcgen05.dealloc.{cta_group}", "p6:taddr, i32:ncols", holes=CG),

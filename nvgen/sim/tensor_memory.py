@@ -14,9 +14,12 @@ from numpy.typing import NDArray
 from intrinsics.findings import Place
 from intrinsics.tensor_address import COLUMNS, LANES, TensorAddress
 from nvgen.sim.collectors import Collectors
-from nvgen.sim.faults import fault
+from nvgen.sim.faults import fault, not_simulated
 
 Cells = NDArray[np.uint32]
+
+_MOST_COLUMNS = 576
+"""Columns of sm_107, for exclusive allocations only."""
 
 
 def _blank_cells() -> Cells:
@@ -38,33 +41,44 @@ class TensorMemory:
     written: NDArray[np.bool_] = field(default_factory=_no_flags)
     allocations: dict[int, int] = field(default_factory=dict)
     places: dict[int, Place] = field(default_factory=dict)
+    exclusive: bool = False  # whether the one allocation there is keeps others out
     permit: bool = True
     last: int = COLUMNS  # columns of the latest allocation
     collectors: Collectors = field(default_factory=Collectors)
 
-    def allocate(self, columns: int, *others: TensorMemory, from_top: bool) -> int | None:
+    def allocate(
+        self, columns: int, *others: TensorMemory, from_top: bool, exclusive: bool = False
+    ) -> int | None:
         """The first column of a new allocation, or None while there is no room.
 
-        It is made at the same columns of the `others`, those of the CTA's pair.
+        It is made at the same columns of the `others`, those of the CTA's pair.  An exclusive one
+        waits until there is no other.
 
-        Raises: Fault when the number of columns is not a power of 2 in 32..512, or more than the
-        last time, or the CTA has given up the right to allocate.
+        Raises: Fault when the number of columns is not a power of 2 in 32..512 (for an exclusive
+        one a multiple of 32), or more than the last time, or the CTA has given up the right to
+        allocate; NotSimulatedError for another allocation beside an exclusive one, and more than
+        512 columns.
         """
         memories = (self, *others)
         for memory in memories:
-            memory._check_allocation(columns)
-        starts = range(0, COLUMNS - columns + 1, columns)
+            memory._check_allocation(columns, exclusive=exclusive)
+        if exclusive and any(memory.allocations for memory in memories):
+            return None
+        starts = range(0, COLUMNS - columns + 1, 32 if exclusive else columns)
         for start in reversed(starts) if from_top else starts:
             wanted = range(start, start + columns)
             if all(memory._free(column) for memory in memories for column in wanted):
                 for memory in memories:
                     memory.allocations[start] = memory.last = columns
+                    memory.exclusive = exclusive
                     memory.written[:, start : start + columns] = False
                 return start
         return None
 
-    def _check_allocation(self, columns: int) -> None:
-        _check_columns(columns, "tcgen05.alloc")
+    def _check_allocation(self, columns: int, *, exclusive: bool) -> None:
+        _check_columns(columns, "tcgen05.alloc", exclusive=exclusive)
+        if self.exclusive and not exclusive:
+            raise not_simulated("tcgen05.alloc while the CTA has an exclusive allocation")
         if not self.permit:
             raise fault(
                 "alloc-after-relinquish",
@@ -84,23 +98,26 @@ class TensorMemory:
     def _free(self, column: int) -> bool:
         return all(not start <= column < start + n for start, n in self.allocations.items())
 
-    def release(self, address: int, columns: int) -> None:
+    def release(self, address: int, columns: int, *, exclusive: bool = False) -> None:
         """Give an allocation back.
 
-        Raises: Fault when it is not one, or has another size.
+        Raises: Fault when it is not one, has another size, or is exclusive and the release not, or
+        the reverse.
         """
-        _check_columns(columns, "tcgen05.dealloc")
+        _check_columns(columns, "tcgen05.dealloc", exclusive=exclusive)
         where = TensorAddress.decode(address)
-        if where.lane or self.allocations.get(where.column) != columns:
+        known = not where.lane and self.allocations.get(where.column) == columns
+        if not known or self.exclusive is not exclusive:
             live = ", ".join(f"{n} columns at {c}" for c, n in self.allocations.items()) or "none"
             raise fault(
                 "dealloc",
                 "tcgen05.dealloc of what was not allocated so",
-                got=f"{columns} columns at {where}",
-                expected=f"an allocation: {live}",
+                got=f"{columns} columns at {where}{_EXCLUSIVE[exclusive]}",
+                expected=f"an allocation: {live}{_EXCLUSIVE[self.exclusive]}",
                 section="tcgen05.dealloc",
             )
         del self.allocations[where.column]
+        self.exclusive = False
 
     def check(self, lanes: NDArray[np.int64], columns: NDArray[np.int64], agent: str) -> None:
         """Whether cells exist and are allocated.
@@ -158,12 +175,20 @@ class TensorMemory:
         self.written[lanes, columns] = True
 
 
-def _check_columns(columns: int, op: str) -> None:
-    if columns not in (32, 64, 128, 256, 512):
+_EXCLUSIVE = {False: "", True: ", exclusive"}
+
+
+def _check_columns(columns: int, op: str, *, exclusive: bool) -> None:
+    if exclusive and columns % 32 == 0 and COLUMNS < columns <= _MOST_COLUMNS:
+        raise not_simulated(f"{op}.exclusive of {columns} columns")
+    if exclusive and columns in range(32, COLUMNS + 1, 32):
+        return
+    if exclusive or columns not in (32, 64, 128, 256, 512):
+        kind = "multiple of 32" if exclusive else "power of 2"
         raise fault(
             "columns",
             f"{op}: no such number of columns",
             got=str(columns),
-            expected="a power of 2 in 32..512",
+            expected=f"a {kind} in 32..512",
             section=op,
         )

@@ -47,8 +47,6 @@ NOT_SIMULATED = {
 """Rows without semantics, with the reason."""
 
 NOT_SIMULATED_PARTS = {
-    ("tcgen05.alloc", "exclusive"): "sizes and competition of exclusive allocations",
-    ("tcgen05.dealloc", "exclusive"): "sizes and competition of exclusive allocations",
     ("tcgen05.mma", "decompress"): "B through a look-up table, which is not documented",
     ("tcgen05.mma", "collector_b"): "B kept in a collector, on a machine without a manual",
     ("tcgen05.mma.sp", "ashift"): "rows of A shifted: whether its metadata is, nobody says",

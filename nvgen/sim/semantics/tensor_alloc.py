@@ -3,6 +3,10 @@
 Layer: nvgen.sim.semantics.  A pair allocates the same columns in both CTAs, when a warp of each has
 come; each of the two writes their address to its own shared memory.  Late and random schedules
 allocate from the last column down.  PTX ISA, Tensor Memory Allocation and Management Instructions.
+
+An exclusive allocation waits until there is no other, is a multiple of 32 columns, and is given
+back exclusively (PTX ISA 9.4, as public projects quote it).  It keeps other CTAs from allocating;
+here no CTA has to share its tensor memory with others.
 """
 
 from __future__ import annotations
@@ -36,12 +40,13 @@ def alloc(c: Compiler, mi: MachineInstr) -> Step:
     address = c.address(mi["dst"])
     space = Space.SHARED_CTA if mi.form.facts["space"] is Space.SHARED_CTA else None
     place, group = c.place(mi), mi.form.facts["cta_group"]
+    exclusive = mi.form.facts["exclusive"] is not None
 
     def act(ctas: Ctas, operands: tuple[int, ...]) -> int | None:
         (columns,) = operands
         late = ctas[0].machine.engine.schedule.mode is not Mode.EARLY
         first, *others = (cta.tensor for cta in ctas)
-        start = first.allocate(columns, *others, from_top=late)
+        start = first.allocate(columns, *others, from_top=late, exclusive=exclusive)
         if start is not None:
             for cta in ctas:
                 cta.tensor.places[start] = place
@@ -89,19 +94,19 @@ def _write(
 def dealloc(c: Compiler, mi: MachineInstr) -> Step:
     """Give columns back."""
     count, taddr = c.get(mi["ncols"], ScalarType.U32), c.get(mi["taddr"], ScalarType.U32)
-    group = mi.form.facts["cta_group"]
+    group, exclusive = mi.form.facts["cta_group"], mi.form.facts["exclusive"] is not None
 
     def run(fragment: Fragment) -> Outcome:
         columns = uniform(count(fragment.warp), fragment, "nCols")
         start = uniform(taddr(fragment.warp), fragment, "taddr")
-        found = _together(fragment, mi.row, group, (start, columns), _release)
+        found = _together(fragment, mi.row, group, (start, columns, exclusive), _release)
         return found if isinstance(found, Wait) else None
 
     return run
 
 
 def _release(ctas: Ctas, operands: tuple[int, ...]) -> int:
-    start, columns = operands
+    start, columns, exclusive = operands
     numbers = [cta.number for cta in ctas]
     for op in ctas[0].machine.engine.pending:
         if op.thread[0] in numbers and op.kind in ("mma", "ld", "st"):
@@ -112,7 +117,7 @@ def _release(ctas: Ctas, operands: tuple[int, ...]) -> int:
                 section="tcgen05.dealloc",
             )
     for cta in ctas:
-        cta.tensor.release(start, columns)
+        cta.tensor.release(start, columns, exclusive=bool(exclusive))
     ctas[0].machine.changed()
     return _DONE
 
