@@ -69,19 +69,14 @@ def draw_factors(arguments: argparse.Namespace, name: str) -> Picture:
 
     Raises: InputError.
     """
-    if arguments.ws:
-        raise input_error(
-            "draw/ws", "no weight-stationary MMA has scale factors", got="--ws", expected="no --ws"
-        )
     kind, vec, k, factors = scaling(arguments.kind, arguments.scale_vec, arguments.k, "draw")
     if arguments.sparse and arguments.k is None:
         k *= 2
     group = number("group", arguments.group, 1, 2)
     m = choice("m", arguments.m, {"256": 256, "128": 128} if group == 2 else {"128": 128})
-    n = number("n", arguments.n, 8, 256, step=8)
     ids = {str(i): i for i in scale_ids(factors)}
     scale_id = choice("id", arguments.id, ids)
-    rows = m // group if name == "sfa" else n
+    rows = m // group if name == "sfa" else number("n", arguments.n, 8, 256, step=8)
     notes = [f"{elements_text(kind, k, factors)} share a factor"]
     if group == 2:
         notes.append(

@@ -42,18 +42,24 @@ def _smem(parser: argparse.ArgumentParser) -> None:
 
 
 def _tmem(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--what", dest="matrix", default="d", metavar="d|a|sfa|sfb|metadata")
-    parser.add_argument("--m", default="128", metavar="M", help="M of the MMA (default: 128)")
-    parser.add_argument("--n", default="64", metavar="N", help="N of the MMA (default: 64)")
+    parser.add_argument(
+        "--what",
+        dest="matrix",
+        default="d",
+        metavar="W",
+        help="d (default), a, sfa, sfb or metadata",
+    )
+    parser.add_argument("--m", metavar="M", help="M of the MMA (default: 128)")
+    parser.add_argument("--n", metavar="N", help="N of the MMA (default: 64)")
     parser.add_argument("--k", metavar="K", help="K of A (default: that of one instruction)")
-    parser.add_argument("--group", default="1", metavar="1|2", help="cta_group (default: 1)")
+    parser.add_argument("--group", metavar="1|2", help="cta_group (default: 1)")
     parser.add_argument("--ws", action="store_true", help="a weight-stationary MMA")
     parser.add_argument("--sparse", action="store_true", help="a sparse MMA")
-    parser.add_argument("--lane", default="0", metavar="0|16", help="the lane of the address")
+    parser.add_argument("--lane", metavar="0|16", help="the lane of the address (default: 0)")
     parser.add_argument("--kind", metavar="K", help="the MMA kind (default: f16, or mxf8f6f4)")
     parser.add_argument("--type", metavar="T", help="the type of A (default: its kind's first)")
     parser.add_argument("--scale-vec", metavar="S", help="1X, 2X, 4X, block16 or block32")
-    parser.add_argument("--id", default="0", metavar="N", help="scale factor id, or selector")
+    parser.add_argument("--id", metavar="N", help="scale factor id, or selector (default: 0)")
     _common(parser)
 
 

@@ -14,12 +14,25 @@ from intrinsics.element import ElementType
 from intrinsics.findings import input_error
 from intrinsics.idesc import DENSE_K, FP4_KINDS, INPUT_CODES, m_values, n_values, series
 from intrinsics.modifiers import MmaKind
+from intrinsics.tensor_address import COLUMNS
 from nvgen.commands.draw_factors import draw_factors, draw_metadata
 from nvgen.commands.draw_values import choice, kind_of, number
 from nvgen.drawing.picture import Picture
 from nvgen.drawing.tensor import Subject, tensor_picture
 
-_NO_COLUMNS = 512
+_Defaults = dict[str, str | bool | None]
+_MMA: _Defaults = {"m": "128", "n": "64", "group": "1", "ws": False, "sparse": False, "kind": None}
+_SCALED: _Defaults = {
+    "m": "128", "group": "1", "sparse": False, "kind": None, "k": None, "scale_vec": None, "id": "0"
+}  # fmt: skip
+_OPTIONS: dict[str, _Defaults] = {
+    "d": {**_MMA, "lane": "0"},
+    "a": {**_MMA, "lane": "0", "k": None, "type": None},
+    "sfa": _SCALED,
+    "sfb": {**_SCALED, "n": "64"},
+    "metadata": {**_MMA, "lane": "0", "k": None, "id": "0"},
+}
+"""The options that each matrix depends on, with what they are where they are not given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +60,24 @@ def draw_tmem(arguments: argparse.Namespace, *, coarse: bool) -> Picture:
         "sfb": lambda: draw_factors(arguments, "sfb"),
         "metadata": lambda: _metadata(arguments),
     }
-    return choice("what", arguments.matrix, whats)()
+    draw = choice("what", arguments.matrix, whats)
+    _settle_options(arguments)
+    return draw()
+
+
+def _settle_options(arguments: argparse.Namespace) -> None:
+    """Refuse options that change nothing, and fill in those that were not given."""
+    known = _OPTIONS[arguments.matrix]
+    for name in sorted({name for options in _OPTIONS.values() for name in options}):
+        given = getattr(arguments, name)
+        option = f"--{name.replace('_', '-')}"
+        if name in known:
+            setattr(arguments, name, known[name] if given is None else given)
+        elif given:
+            raise input_error(
+                "draw/option", f"--what {arguments.matrix} does not depend on {option}",
+                got=option, expected=", ".join(f"--{n.replace('_', '-')}" for n in known),
+            )  # fmt: skip
 
 
 def _mma(arguments: argparse.Namespace, default: MmaKind) -> Mma:
@@ -76,7 +106,8 @@ def _accumulator(mma: Mma, *, coarse: bool) -> Picture:
     title = f"D of M = {mma.m}, N = {mma.n}: layout {mma.path.value}, {mma.path.title}"
     cells = accumulator_cells(mma.path, mma.m, mma.n)
     subject = Subject("D", 1, mma.lane, mma.group == 2)
-    return tensor_picture(title, _notes(mma), subject, [cells], coarse=coarse)
+    notes = [*_notes(mma), "one element in 32 bits; one of 16 fills the lower half"]
+    return tensor_picture(title, notes, subject, [cells], coarse=coarse)
 
 
 def _operand(arguments: argparse.Namespace, mma: Mma, *, coarse: bool) -> Picture:
@@ -90,7 +121,7 @@ def _operand(arguments: argparse.Namespace, mma: Mma, *, coarse: bool) -> Pictur
     per_cell = _per_cell(type_, mma.kind)
     step = DENSE_K[mma.kind] * (2 if mma.sparse else 1)
     stored = 2 if mma.sparse else 1
-    k = number("k", arguments.k or str(step), step, _NO_COLUMNS * per_cell * stored, step=step)
+    k = number("k", arguments.k or str(step), step, COLUMNS * per_cell * stored, step=step)
     columns = k // stored // per_cell
     copies = operand_cells(mma.path, mma.m, columns)
     title = f"A of M = {mma.m}, K = {k}, {type_.value}: layout {mma.path.value}, {mma.path.title}"

@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace) -> int:
     except ValueError as error:
         got = f"{word:#x}" if subject.bits else arguments.value
         raise input_error(
-            f"explain/{arguments.what}", str(error), got=got, expected=f"a {subject.title}"
+            f"explain/{arguments.what}", str(error), got=got, expected=subject.title
         ) from None
     if arguments.format == "json":
         rows = [{"bits": bits, "field": name, "meaning": text} for bits, name, text in fields]
@@ -80,7 +80,7 @@ def _check_options(arguments: argparse.Namespace, subject: _Subject) -> None:
             option = f"--{name.replace('_', '-')}"
             taken = " and ".join(f"--{o.replace('_', '-')}" for o in subject.options)
             raise input_error(
-                "explain/option", f"a {subject.title} has no {option}", got=option,
+                "explain/option", f"explain {arguments.what} has no {option}", got=option,
                 expected=taken or f"nvgen explain {arguments.what} VALUE",
             )  # fmt: skip
 

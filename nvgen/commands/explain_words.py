@@ -9,6 +9,7 @@ from intrinsics.findings import Severity, input_error
 from intrinsics.idesc import (
     SCALED_KINDS,
     InstructionDescriptor,
+    format_of,
     n_values,
     reserved_bits,
     series,
@@ -30,7 +31,8 @@ _WS_M = (32, 64, 128)
 def idesc(question: Question) -> Fields:
     """An instruction descriptor, in the layout of its kind."""
     word, kind = question.value, question.kind(MmaKind.F16)
-    fields = InstructionDescriptor.decode(word, kind).explain()
+    table = f"{kind.value}, PTX ISA, {format_of(kind).value}"
+    fields = [("", "layout of", table), *InstructionDescriptor.decode(word, kind).explain()]
     return fields + _wrong(reserved_bits(word, kind)) + _nowhere(word, kind)
 
 

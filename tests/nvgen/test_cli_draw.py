@@ -302,7 +302,8 @@ def test_scale_factors(
 ) -> None:
     """PTX ISA, Table 54 and the ids; row r is in lane r mod 32 and column r div 32, as in cuDNN's
     blocks of 128 x 4 factors; the factors beyond four lie in the next block of all rows."""
-    found = drawn(nvgen, "tmem", "--what", name, "--n", str(rows), *arguments)
+    size = ("--n", str(rows)) if name == "sfb" else ()
+    found = drawn(nvgen, "tmem", "--what", name, *size, *arguments)
     expected = set()
     for row in range(rows):
         for factor in range(factors):
@@ -318,7 +319,8 @@ def test_scale_factors(
 def test_scale_factors_of_a_pair(nvgen: Nvgen, m: int, name: str, n: int) -> None:
     """CUTLASS, mma_traits_sm100_frag.hpp, tmem_sf_frg: a CTA has the factors of its own rows of A
     and of all N of B; with M = 128 those of B's second half are in the other two partitions."""
-    arguments = ("tmem", "--what", name, "--group", "2", "--m", str(m), "--n", str(n))
+    size = ("--n", str(n)) if name == "sfb" else ()
+    arguments = ("tmem", "--what", name, "--group", "2", "--m", str(m), *size)
     rows = m // 2 if name == "sfa" else n
     expected = set()
     for row in range(rows):
@@ -480,7 +482,11 @@ def test_text_fits_a_terminal(nvgen: Nvgen) -> None:
         (("tmem", "--what", "sfa", "--m", "64"), "m", "64"),
         (("tmem", "--what", "sfb", "--group", "2", "--m", "64"), "m", "64"),
         (("tmem", "--what", "sfb", "--n", "4"), "n", "4"),
-        (("tmem", "--what", "sfb", "--ws"), "ws", "--ws"),
+        (("tmem", "--what", "sfb", "--ws"), "option", "--ws"),
+        (("tmem", "--what", "sfa", "--n", "64"), "option", "--n"),
+        (("tmem", "--k", "64"), "option", "--k"),
+        (("tmem", "--what", "a", "--scale-vec", "1X"), "option", "--scale-vec"),
+        (("tmem", "--what", "metadata", "--type", "f16"), "option", "--type"),
         (("tmem", "--what", "sfb", "--k", "128"), "k", "128"),
         (("tmem", "--what", "metadata", "--id", "4"), "id", "4"),
         (("tmem", "--what", "metadata", "--id", "2"), "id", "2"),

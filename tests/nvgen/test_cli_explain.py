@@ -126,6 +126,18 @@ def test_people_are_told_the_same_as_machines(nvgen: Nvgen, asked: tuple[str, st
     ]
 
 
+@pytest.mark.parametrize(
+    ("kind", "table"), [("tf32", 42), ("i8", 42), ("mxf8f6f4", 43), ("mxf4", 44), ("mxf4nvf4", 44)]
+)
+def test_the_table_of_a_kind(nvgen: Nvgen, kind: str, table: int) -> None:
+    """PTX ISA, Instruction descriptor: one table for each of three groups of kinds."""
+    word = {"tf32": 2 << 7 | 2 << 10 | 1 << 4, "i8": 2 << 4}.get(kind, 1 << 7 | 1 << 10 | 1 << 23)
+    said = explained(nvgen, "idesc", hex(word), "--kind", kind)
+    assert said["layout of"] == [f"kind::{kind}, PTX ISA, Table {table}"]
+    assert ("scale type" in said) == (table > 42)
+    assert ("K" in said) == (table == 44)
+
+
 def test_a_descriptor_is_read_as_one_of_its_kind(nvgen: Nvgen) -> None:
     """PTX ISA, Table 42: type code 1 of A is bf16 for kind::f16 and u8 or s8 for kind::i8."""
 
