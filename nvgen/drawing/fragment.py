@@ -58,12 +58,21 @@ def _picture(
     columns = sorted({column for _, column, *_ in found})
     shown = columns[: MOST_CELLS // lanes]
     index = {column: i for i, column in enumerate(shown)}
+    held: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
+    for lane, column, *holder in sorted(found):
+        if column in index:
+            held.setdefault((lane, column), []).append((holder[0], holder[1], holder[2]))
     cells = [
-        Cell(lane, index[column], _label(thread, register, half, pack=pack),
-             _title(lane, column, thread, register, half, pack=pack), thread % 8)
-        for lane, column, thread, register, half in sorted(found)
-        if column in index
-    ]  # fmt: skip
+        Cell(
+            lane,
+            index[column],
+            " ".join(_label(*holder, pack=pack) for holder in holders),
+            f"lane {lane}, column {column}: "
+            + "; ".join(_words(*holder, pack=pack) for holder in holders),
+            holders[0][0] % 8,
+        )
+        for (lane, column), holders in held.items()
+    ]
     notes = [
         f"{plural(registers, 'register')} in each of 32 threads; T5 r1 is register 1 of thread 5; "
         "lanes and columns count from the instruction's address"
@@ -87,6 +96,6 @@ def _label(thread: int, register: int, half: int, *, pack: bool) -> str:
     return f"T{thread} r{register}" + (("l", "h")[half] if pack else "")
 
 
-def _title(lane: int, column: int, thread: int, register: int, half: int, *, pack: bool) -> str:
+def _words(thread: int, register: int, half: int, *, pack: bool) -> str:
     part = (", low half", ", high half")[half] if pack else ""
-    return f"lane {lane}, column {column}: thread {thread}, register {register}{part}"
+    return f"thread {thread}, register {register}{part}"

@@ -181,6 +181,9 @@ def test_halves_that_overlap_are_told(nvgen: Nvgen) -> None:
     arguments = ("draw", "fragment", "--shape", "16x32bx2", "--num", "x4")
     assert "32 cells are in two threads" in nvgen(*arguments, "--half-split", "2").out
     assert "in two threads" not in nvgen(*arguments).out
+    found = drawn(nvgen, *arguments[1:], "--half-split", "2")
+    assert "lane 5, column 3: thread 5, register 3; thread 21, register 1" in found
+    assert len(found) == 16 * 6
 
 
 # ---- tensor memory ---------------------------------------------------------------------------
@@ -376,6 +379,7 @@ def test_metadata_with_a_selector(nvgen: Nvgen, letter: str, kind: MmaKind, sele
 # ---- all pictures ----------------------------------------------------------------------------
 
 PICTURES = [
+    ("fragment", "--shape", "16x32bx2", "--num", "x128", "--pack", "--half-split", "3"),
     ("smem", "--rows", "1024", "--cells", "elements"),
     ("smem", "--rows", "1024", "--k", "1024", "--major", "MN"),
     ("fragment", "--shape", "32x32b", "--num", "x128", "--pack"),
