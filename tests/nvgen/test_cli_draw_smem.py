@@ -1,0 +1,116 @@
+"""`nvgen draw smem`: addresses and banks against formulas from the manual (tests/sim/layouts)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.nvgen.conftest import Nvgen
+from tests.nvgen.drawings import drawn
+from tests.sim import layouts
+
+ATOMS = {"none": 0, "32": 32, "64": 64, "128": 128}
+TYPES = {"f16": 2, "bf16": 2, "tf32": 4, "e4m3": 1, "s8": 1}
+
+
+def banks(address: int, size: int) -> str:
+    first, last = address // 4 % 32, (address + size - 1) // 4 % 32
+    return f"bank {first}" if first == last else f"banks {first} to {last}"
+
+
+def where(address: int, size: int) -> str:
+    last = address + size - 1
+    what = f"byte {address:#x}" if size == 1 else f"bytes {address:#x} to {last:#x}"
+    return f"{what}, {banks(address, size)}"
+
+
+@pytest.mark.parametrize("mode", ATOMS)
+@pytest.mark.parametrize("type_", TYPES)
+def test_a_k_major_matrix(nvgen: Nvgen, mode: str, type_: str) -> None:
+    size, span = TYPES[type_], ATOMS[mode]
+    width, rows, address = (span or 64) // size, 24, 0x2000
+    lbo, sbo = 0x800, 0x1000 if span else 0x180
+    found = drawn(
+        nvgen, "smem", "--type", type_, "--swizzle", mode, "--rows", str(rows), "--k", str(width),
+        "--lbo", str(lbo), "--sbo", hex(sbo), "--address", hex(address), "--cells", "elements",
+    )  # fmt: skip
+    expected = set()
+    for row in range(rows):
+        for k in range(width):
+            at = address + layouts.k_major(row, k * size, span=span, lbo=lbo, sbo=sbo)
+            expected.add(f"({row}, {k}): {where(layouts.swizzled(at, span), size)}")
+    assert set(found) == expected
+
+
+@pytest.mark.parametrize("mode", ATOMS)
+@pytest.mark.parametrize("type_", TYPES)
+def test_an_mn_major_matrix(nvgen: Nvgen, mode: str, type_: str) -> None:
+    size, span = TYPES[type_], ATOMS[mode]
+    rows, width = 2 * (span or 16) // size, 16
+    lbo, sbo = 0x1800, 0x3000
+    found = drawn(
+        nvgen, "smem", "--type", type_, "--swizzle", mode, "--rows", str(rows), "--k", str(width),
+        "--lbo", str(lbo), "--sbo", hex(sbo), "--cells", "elements", "--major", "MN",
+    )  # fmt: skip
+    expected = set()
+    for row in range(rows):
+        for k in range(width):
+            at = layouts.mn_major(row, k, size, span=span, lbo=lbo, sbo=sbo)
+            expected.add(f"({row}, {k}): {where(layouts.swizzled(at, span), size)}")
+    assert set(found) == expected
+
+
+def test_pieces_hold_their_elements(nvgen: Nvgen) -> None:
+    """Swizzle<3, 4, 3>: in row r of 128 bytes the 16-byte pieces are exchanged by XOR with r."""
+    found = drawn(nvgen, "smem", "--rows", "16")
+    assert set(found) == {
+        f"({row}, {8 * piece}) to ({row}, {8 * piece + 7}): "
+        + where(row * 128 + (piece ^ row % 8) * 16, 16)
+        for row in range(16)
+        for piece in range(8)
+    }
+
+
+def test_pieces_of_an_mn_major_matrix_run_along_its_rows(nvgen: Nvgen) -> None:
+    found = drawn(nvgen, "smem", "--rows", "64", "--k", "8", "--major", "MN")
+    assert f"(8, 1) to (15, 1): {where(0x80, 16)}" in found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "filled", "elements"),
+    [(("e2m1",), 8, 16), (("e3m2",), 12, 16), (("e2m1", "--kind", "mxf4"), 16, 32)],
+)
+def test_narrow_elements(
+    nvgen: Nvgen, arguments: tuple[str, ...], filled: int, elements: int
+) -> None:
+    """PTX ISA, Packing formats: 16 elements padded to 16 bytes; the 4-bit kinds pad nothing."""
+    found = drawn(nvgen, "smem", "--rows", "8", "--swizzle", "32", "--type", *arguments)
+    assert f"(0, 0) to (0, {elements - 1}): {where(0, filled)}" in found
+    assert f"(0, {elements}) to (0, {2 * elements - 1}): {where(16, filled)}" in found
+    text = nvgen("draw", "smem", "--rows", "8", "--type", *arguments).out
+    assert ("padding" in text) == (filled < 16)
+
+
+def test_a_descriptor_says_all(nvgen: Nvgen) -> None:
+    """PTX ISA, Table 40: 0x2000 >> 4, 64-byte swizzling 4, stride 1024 >> 4."""
+    word = 0x2000 >> 4 | 1 << 16 | 1024 >> 4 << 32 | 1 << 46 | 4 << 61
+    given = drawn(nvgen, "smem", "--descriptor", hex(word))
+    assert given == drawn(nvgen, "smem", "--swizzle", "64", "--sbo", "1024", "--address", "0x2000")
+
+
+def test_offsets_that_are_too_small_are_told(nvgen: Nvgen) -> None:
+    told = nvgen("draw", "smem", "--rows", "16", "--sbo", "512").out
+    assert "32 pieces lie where another one does" in told
+    assert "lie where" not in nvgen("draw", "smem", "--rows", "16", "--sbo", "2048").out
+
+
+@pytest.mark.parametrize("mode", ATOMS)
+@pytest.mark.parametrize("major", ["K", "MN"])
+def test_the_offsets_of_nobody_keep_the_pieces_apart(nvgen: Nvgen, mode: str, major: str) -> None:
+    out = nvgen("draw", "smem", "--rows", "128", "--major", major, "--swizzle", mode).out
+    assert "lie where" not in out
+
+
+def test_lines_where_nothing_lies_are_left_out(nvgen: Nvgen) -> None:
+    out = nvgen("draw", "smem", "--rows", "16", "--sbo", "0x2000", "--swizzle", "32").out
+    rows = [line.split()[0] for line in out.splitlines()[6:]]
+    assert rows == ["0x0", "0x80", "⋮", "0x2000", "0x2080"]
