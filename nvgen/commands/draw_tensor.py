@@ -128,6 +128,10 @@ def _operand(arguments: argparse.Namespace, mma: Mma, *, coarse: bool) -> Pictur
     notes = _notes(mma)
     if len(copies) > 1:
         notes.append(f"A stands there {len(copies)} times, once for each part of N")
+    if type_.bits < 8 and mma.kind not in FP4_KINDS:
+        notes.append(
+            f"each element has a byte: nvgen explain packing {type_.value} says which bits"
+        )
     if mma.sparse:
         notes.append(f"the values of a sparse A: {k // 2} are stored of each row's {k}")
     subject = Subject("A", per_cell, mma.lane, mma.group == 2)

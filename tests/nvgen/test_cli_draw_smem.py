@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.nvgen.conftest import Nvgen
@@ -114,3 +116,24 @@ def test_lines_where_nothing_lies_are_left_out(nvgen: Nvgen) -> None:
     out = nvgen("draw", "smem", "--rows", "16", "--sbo", "0x2000", "--swizzle", "32").out
     rows = [line.split()[0] for line in out.splitlines()[6:]]
     assert rows == ["0x0", "0x80", "⋮", "0x2000", "0x2080"]
+
+
+def test_colours_are_of_core_matrices_or_of_rows(nvgen: Nvgen) -> None:
+    """A core matrix is 8 rows of 16 bytes; 8 colours come again and again."""
+
+    def colours(*options: str) -> list[tuple[int, ...]]:
+        svg = nvgen("draw", "smem", "--rows", "16", *options, "--format", "svg").out
+        found = re.findall(r"<title>\((\d+), (\d+)\) to .*? class=\"c(\d)\"", svg)
+        assert len(found) == 16 * 8
+        return [tuple(map(int, one)) for one in found]
+
+    assert all(colour == k // 8 % 8 for _, k, colour in colours("--cells", "pieces"))
+    assert all(colour == row % 8 for row, _, colour in colours("--colour", "row"))
+
+
+def test_what_no_mma_reads_is_told(nvgen: Nvgen) -> None:
+    """PTX ISA, Table 52: 32-bit elements that are MN-major have 32-byte atoms, and they alone."""
+    for type_, mode, told in (("tf32", "128", True), ("tf32", "128-atom32", False),
+                              ("f16", "128-atom32", True), ("f16", "64", False)):  # fmt: skip
+        arguments = ("--type", type_, "--swizzle", mode, "--major", "MN")
+        assert ("no MMA takes this" in nvgen("draw", "smem", *arguments).out) == told
