@@ -90,7 +90,7 @@ def _two_buffers(d: SharedMemoryDescriptor, row: Addresses, piece: Addresses) ->
         )
     line = d.swizzle.span
     along = d.address % line + piece * PIECE
-    start = np.where(along < line, d.address - d.address % line, d.lbo - d.lbo % line)
+    start = np.where(along < line, d.address - d.address % line, d.lbo)
     group, within = np.divmod(row, d.swizzle.rows)
     offset = along % line + within * line + group * d.sbo
     return swizzle(start + offset, d.swizzle)

@@ -259,6 +259,19 @@ def test_tf32_is_the_nearest_with_ten_bits(value: float):
     assert Fraction(found) % grid == 0
 
 
+@examples(100)
+@given(st.integers(0, (1 << 18) - 2).filter(lambda x: x < 255 << 10))
+def test_tf32_rounds_ties_to_even(upper: int):
+    """Between two neighbours, and a hair beside the middle, nearer than binary32 can tell."""
+    words = np.array([upper << 13, upper + 1 << 13], np.uint32)
+    below, above = decode(words, E.TF32).tolist()
+    middle = (below + above) / 2
+    even = words[upper % 2]
+    values = np.array([middle, math.nextafter(middle, 0), math.nextafter(middle, math.inf)])
+    assert encode(values[:1], E.TF32)[0] == even
+    assert np.array_equal(encode(values[1:], E.TF32), words)
+
+
 def test_what_is_too_large():
     """As ml_dtypes has it: e4m3 has no infinity, and the types of 6 and 4 bits saturate."""
     huge = np.array([1e300, -1e300, math.inf])
