@@ -1,4 +1,4 @@
-"""Where matrix elements lie in shared memory, and the lanes of rows in tensor memory.
+"""Where matrix elements lie in shared memory.
 
 Layer: intrinsics (numpy).  A matrix in shared memory is made of *pieces*, 16 bytes along K
 (K-major) or along M or N (MN-major), which no layout splits.  PTX ISA, Canonical Layouts; Strides;
@@ -10,7 +10,6 @@ there.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from intrinsics.element import Major
 from intrinsics.packing import PIECE
@@ -94,15 +93,3 @@ def _two_buffers(d: SharedMemoryDescriptor, row: Addresses, piece: Addresses) ->
     group, within = np.divmod(row, d.swizzle.rows)
     offset = along % line + within * line + group * d.sbo
     return swizzle(start + offset, d.swizzle)
-
-
-def accumulator_lanes(m: int, lane: int = 0) -> NDArray[np.int64]:
-    """The tensor memory lane of each row of D (or A) of a dense MMA of one CTA.
-
-    M = 128 is layout D, lane = row; M = 64 is layout F, sixteen lanes of each warp's 32, beginning
-    at `lane` 0 or 16.
-    """
-    row = np.arange(m, dtype=np.int64)
-    if m == 128:
-        return row + lane
-    return row // 16 * 32 + row % 16 + lane

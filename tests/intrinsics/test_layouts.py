@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from intrinsics.element import Major
-from intrinsics.layouts import accumulator_lanes, matrix_addresses
+from intrinsics.layouts import matrix_addresses
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.swizzling import swizzle
 
@@ -113,14 +113,3 @@ def test_32_byte_atoms_along_k_have_no_documented_layout():
     descriptor = SharedMemoryDescriptor(0, swizzle=Swizzle.B128_ATOM32)
     with pytest.raises(NotImplementedError, match="32-byte atoms"):
         matrix_addresses(descriptor, 8, 8, 4, Major.K)
-
-
-def test_the_lanes_of_an_accumulator_of_128_rows():
-    assert accumulator_lanes(128).tolist() == list(range(128))
-
-
-@pytest.mark.parametrize("lane", [0, 16])
-def test_the_lanes_of_an_accumulator_of_64_rows(lane: int):
-    """Sixteen lanes of each of the four warps, in the lower or the upper half."""
-    expected = [32 * warp + lane + i for warp in range(4) for i in range(16)]
-    assert accumulator_lanes(64, lane).tolist() == expected
