@@ -16,6 +16,7 @@ from nvgen.builder.families import family_of
 from nvgen.builder.gemm_requirements import LeftTile, Request, check
 from nvgen.builder.gemm_steps import (
     instruction_word,
+    mask_word,
     metadata_place,
     scale_ids,
     scale_place,
@@ -145,7 +146,7 @@ class TileOperations(ScaleCopies, ControlFlow):
             a.metadata if isinstance(a, SparseTile) else metadata,
             accumulate,
             collector,
-            zero_mask.encode() if zero_mask else None,
+            mask_word(zero_mask) if zero_mask else None,
         )
         for first, width in request.pieces():
             for number in range(request.steps) if step is None else (0,):

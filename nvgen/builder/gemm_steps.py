@@ -2,14 +2,17 @@
 
 Layer: nvgen.builder.  Input: the request and a step of K, a number or a value of the kernel.
 PTX ISA, Instruction descriptor (Tables 42 to 44); Scale Factor A ID, Scale Factor B ID; Sparsity
-selector.
+selector; Zero-Column Mask Descriptor (Table 45).
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from intrinsics.element import Major
 from intrinsics.idesc import InstructionDescriptor
 from intrinsics.modifiers import MmaKind, ScaleVec
+from intrinsics.tensor_address import ZeroColumnMask
 from nvgen.builder.gemm_requirements import Request
 from nvgen.builder.tensor_tiles import WORD_FACTORS, ScaleTile
 from nvgen.builder.tiles import SharedTile
@@ -73,3 +76,15 @@ def metadata_place(request: Request, step: IntLike) -> tuple[IntLike, IntLike]:
     if request.kind in (MmaKind.F16, MmaKind.TF32):
         return step // 2 * 2, step % 2
     return step * 2, 0
+
+
+def mask_word(mask: ZeroColumnMask) -> int:
+    """The zero-column mask as a literal, with bit 39 set.
+
+    ptxas takes a literal without it for something else; a first run of 256 columns that count, as
+    many as there can be, zeroes none either.
+    """
+    if mask.nonzero:
+        return mask.encode()
+    none = (0, 0, 0, 0)
+    return replace(mask, nonzero=True, start=none, first=none, use_span=255).encode()

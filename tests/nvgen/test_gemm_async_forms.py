@@ -277,6 +277,17 @@ def test_a_mask_zeroes_columns_and_shifts_them() -> None:
     assert words(build(**WS, max_shift=32))[0] >> 30 == 3
 
 
+@pytest.mark.parametrize("n", [64, 128, 256])
+@pytest.mark.parametrize("m", [32, 64, 128])
+def test_a_mask_without_zeros_keeps_its_shift(m: int, n: int) -> None:
+    """With bit 39, as ptxas takes another literal for a scale of D: no column is zeroed."""
+    mask = ZeroColumnMask(nonzero=False, shift=5, first=(1, 1, 1, 1), skip_span=3)
+    (line,) = lines(build(a=(m, 64), b=(n, 64), stationary=True, zero_mask=mask, step=0))
+    word = ZeroColumnMask.decode(int(line.rsplit(", ", 1)[1].rstrip(";")))
+    assert word.nonzero
+    assert (word.mask(m, n), word.shift) == (0, 5)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
