@@ -18,6 +18,8 @@ class Cell:
     """One drawn cell: where it stands in its panel, what is written on it, what it says in full.
 
     `span` is how many columns it takes; cells of one `colour` (any number from 0) look alike.
+    Where cells are too narrow for their labels, those with `room` have theirs written over so many
+    columns, and the others none.
     """
 
     row: int
@@ -26,6 +28,7 @@ class Cell:
     title: str
     colour: int = 0
     span: int = 1
+    room: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,8 @@ def _cells(
         row, k = matrix.element(piece.row, piece.k, ahead)
         title = f"({row}, {k}): {_place(piece.address * 8 + ahead * bits, bits)}"
         column = within // PIECE * matrix.per_piece + ahead
-        yield Cell(rows[line], column, f"{row},{k}", title, colour)
+        room = 0 if ahead else matrix.per_piece
+        yield Cell(rows[line], column, f"{row},{k}", title, colour, room=room)
 
 
 def _place(bit: int, bits: int) -> str:

@@ -22,6 +22,7 @@ _COLOURS = (
 _STYLE = (
     "text{font-family:monospace;fill:#222}.t{font-size:15px;font-weight:bold}"
     ".n{font-size:12px}.a{font-size:10px;fill:#555}.l{text-anchor:middle}"
+    ".w{font-size:10px;pointer-events:none}"
     "rect{stroke:#667;stroke-width:.5}"
     + "".join(f".c{i}{{fill:{colour}}}" for i, colour in enumerate(_COLOURS))
 )
@@ -76,6 +77,8 @@ def _panel(panel: Panel, top: int, body: list[str]) -> int:
         x, w = left + cell.column * width, cell.span * width
         body.append(_cell(cell, (x, y + cell.row * height, w, height), size))
     body.append("</g>")
+    if not size:
+        body.extend(_leading_labels(panel, left, y, width, height))
     return y + len(panel.rows) * height
 
 
@@ -83,7 +86,7 @@ def _font(panel: Panel, width: float, height: int) -> float:
     """The size in which every label fits; 0 where that is too small to read."""
     needed = [len(c.label) * _GLYPH / (c.span * width - 2) for c in panel.cells if c.label]
     size = min(10.0, height - 3.0, 1 / max(needed, default=1))
-    return size if size >= 5 else 0.0
+    return size if size >= 6 else 0.0
 
 
 def _columns(panel: Panel, left: float, width: float, y: int) -> Iterator[str]:
@@ -107,6 +110,14 @@ def _cell(cell: Cell, box: tuple[float, float, float, float], size: float) -> st
         f'<g><title>{escape(cell.title)}</title><rect x="{x}" y="{y}" width="{width}" '
         f'height="{height}" class="c{cell.colour % len(_COLOURS)}"/>{label}</g>'
     )
+
+
+def _leading_labels(panel: Panel, left: int, top: int, width: float, height: int) -> Iterator[str]:
+    """The labels that have room over several columns, written over the cells."""
+    for cell in panel.cells:
+        if cell.room:
+            x, y = _number(left + cell.column * width + 2), top + (cell.row + 1) * height - 5
+            yield f'<text x="{x}" y="{y}" class="w">{escape(cell.label)}</text>'
 
 
 def _number(value: float) -> str:

@@ -19,7 +19,7 @@ from nvgen.drawing.picture import MOST_CELLS, Cell, Panel, Picture, plural, span
 
 Grid = NDArray[np.int64]
 _NOTHING = -1
-_MOST_COLUMNS = 64
+_MOST_COLUMNS = 32
 """Drawn columns that are wide enough for a label."""
 
 

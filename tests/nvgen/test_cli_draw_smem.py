@@ -137,3 +137,10 @@ def test_what_no_mma_reads_is_told(nvgen: Nvgen) -> None:
                               ("f16", "128-atom32", True), ("f16", "64", False)):  # fmt: skip
         arguments = ("--type", type_, "--swizzle", mode, "--major", "MN")
         assert ("no MMA takes this" in nvgen("draw", "smem", *arguments).out) == told
+
+
+def test_narrow_cells_have_the_label_of_their_piece(nvgen: Nvgen) -> None:
+    """64 cells beside each other are too narrow for "0,63", eight pieces are not for "0,56"."""
+    svg = nvgen("draw", "smem", "--rows", "8", "--cells", "elements", "--format", "svg").out
+    labels = set(re.findall(r">(\d+,\d+)</text>", svg))
+    assert labels == {f"{row},{k}" for row in range(8) for k in range(0, 64, 8)}
