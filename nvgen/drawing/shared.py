@@ -77,16 +77,22 @@ def smem_picture(
     if len(kept) < len(pieces):
         notes.append(f"abbreviated: {len(kept):,} of {len(pieces):,} pieces of 16 bytes are drawn")
     names = ["⋮" if line < 0 else f"{line * _LINE:#x}" for line in rows]
-    places = _LINE // PIECE * divided
-    if elements:
-        columns = [f"{i * _LINE / places:g}" for i in range(places)]
-        across = "byte of the line of 128"
-    else:
-        columns = [f"b{i}-{i + 3}" for i in range(0, 32, 4)]
-        across = "banks of 4 bytes"
+    across, columns = _across(matrix, elements=elements)
     panel = Panel("", across, "address", columns, names, cells)
     size = f"{matrix.rows} × {matrix.k} {matrix.type_.value}, {matrix.major.value}-major"
     return Picture(f"{size}, {descriptor.swizzle.words}", notes, [panel])
+
+
+def _across(matrix: Matrix, *, elements: bool) -> tuple[str, list[str]]:
+    """What the columns are, and their names; of padded pieces only the beginning has a place."""
+    if not elements:
+        return "banks of 4 bytes", [f"b{i}-{i + 3}" for i in range(0, 32, 4)]
+    per = matrix.per_piece
+    places = range(_LINE // PIECE * per)
+    if matrix.filled == PIECE:
+        return "byte of the line of 128", [f"{i * PIECE / per:g}" for i in places]
+    names = [str(i // per * PIECE) if i % per == 0 else "" for i in places]
+    return "byte of the line of 128 where 16 bytes begin; their padding is not drawn", names
 
 
 def _pieces(matrix: Matrix, descriptor: SharedMemoryDescriptor) -> Iterator[_Piece]:

@@ -144,3 +144,22 @@ def test_narrow_cells_have_the_label_of_their_piece(nvgen: Nvgen) -> None:
     svg = nvgen("draw", "smem", "--rows", "8", "--cells", "elements", "--format", "svg").out
     labels = set(re.findall(r">(\d+,\d+)</text>", svg))
     assert labels == {f"{row},{k}" for row in range(8) for k in range(0, 64, 8)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "names"),
+    [
+        (("--type", "f16"), {"0": "0", "1": "2", "8": "16", "63": "126"}),
+        (("--type", "e2m1", "--kind", "mxf4"), {"1": "0.5", "32": "16"}),
+        (("--type", "e3m2"), {"0": "0", "1": "", "16": "16"}),
+    ],
+    ids=str,
+)
+def test_elements_stand_under_their_byte(
+    nvgen: Nvgen, arguments: tuple[str, ...], names: dict[str, str]
+) -> None:
+    """Two bytes an element, half a byte, or six bits: then only the 16 bytes have a whole place."""
+    report = nvgen("draw", "smem", *arguments, "--cells", "elements", "--format", "json").json()
+    (panel,) = report["panels"]
+    assert {i: panel["columns"][int(i)] for i in names} == names
+    assert ("padding" in panel["across"]) == ("e3m2" in arguments)
