@@ -119,10 +119,8 @@ def fragment(question: Question) -> Fields:
     ]
     if not pack:
         return [*fields, ("", "column", column)]
-    if shape is LdStShape.S16X32BX2:
-        low = "2 * r + t // 16 * split"
-    else:
-        low = column if column == "0" else f"2 * ({column})"
+    halves_apart = shape is LdStShape.S16X32BX2  # by the operand, as it is
+    low = "2 * r + t // 16 * split" if halves_apart else f"2 * ({column})"
     return [
         *fields,
         ("0-15", "column", low),

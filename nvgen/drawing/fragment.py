@@ -7,6 +7,9 @@ Unpacking.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 
 from intrinsics.fragments import fragment_cells
@@ -25,77 +28,88 @@ REGISTERS = {
 MOST_REGISTERS = 128
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class _Held:
+    """A register, or with packing a half of one, and the cell that it stands for."""
+
+    lane: int
+    column: int
+    thread: int
+    register: int
+    half: int | None
+
+    @property
+    def label(self) -> str:
+        """What is written on the cell."""
+        return f"T{self.thread} r{self.register}" + ("" if self.half is None else "lh"[self.half])
+
+    @property
+    def words(self) -> str:
+        """What holds the cell, in full."""
+        part = "" if self.half is None else f", {('low', 'high')[self.half]} half"
+        return f"thread {self.thread}, register {self.register}{part}"
+
+
 def fragment_picture(
     shape: LdStShape, num: LdStNum, *, pack: bool = False, half_split: int = 0
 ) -> Picture:
     """The fragment of `shape.num`; with `pack` each register holds halves of two columns.
 
-    `half_split` is the distance in columns of the two halves of .16x32bx2.  Packed, what is column
-    c of the fragment is the low halves of the columns 2c and 2c + 1.
+    `half_split` is the distance in columns of the two halves of .16x32bx2.
     """
     registers = REGISTERS[shape] * num.times
-    lane, column = np.broadcast_arrays(*fragment_cells(shape, registers, 0 if pack else half_split))
-    found: list[tuple[int, int, int, int, int]] = []
-    for thread, register in np.ndindex(lane.shape):
-        where, place = int(lane[thread, register]), int(column[thread, register])
-        if not pack:
-            found.append((where, place, thread, register, 0))
-            continue
-        second = half_split if shape is LdStShape.S16X32BX2 and thread >= 16 else 0
-        found += [(where, 2 * place + h + second, thread, register, h) for h in (0, 1)]
-    return _picture(shape, num, registers, found, pack=pack)
-
-
-def _picture(
-    shape: LdStShape,
-    num: LdStNum,
-    registers: int,
-    found: list[tuple[int, int, int, int, int]],
-    *,
-    pack: bool,
-) -> Picture:
+    found = sorted(_held(shape, registers, half_split, pack=pack))
+    cells: dict[tuple[int, int], list[_Held]] = {}
+    for one in found:
+        cells.setdefault((one.lane, one.column), []).append(one)
     lanes = 32 if shape is LdStShape.S32X32B else 16
-    columns = sorted({column for _, column, *_ in found})
+    columns = sorted({one.column for one in found})
     shown = columns[: MOST_CELLS // lanes]
-    index = {column: i for i, column in enumerate(shown)}
-    held: dict[tuple[int, int], list[tuple[int, int, int]]] = {}
-    for lane, column, *holder in sorted(found):
-        if column in index:
-            held.setdefault((lane, column), []).append((holder[0], holder[1], holder[2]))
-    cells = [
-        Cell(
-            lane,
-            index[column],
-            " ".join(_label(*holder, pack=pack) for holder in holders),
-            f"lane {lane}, column {column}: "
-            + "; ".join(_words(*holder, pack=pack) for holder in holders),
-            holders[0][0] % 8,
-        )
-        for (lane, column), holders in held.items()
-    ]
     notes = [
         f"{plural(registers, 'register')} in each of 32 threads; T5 r1 is register 1 of thread 5; "
         "lanes and columns count from the instruction's address"
     ]
     if pack:
-        notes.append("packed: the low half of each cell; an even column is a register's low half")
-    twice = len(found) - len({(lane, column) for lane, column, *_ in found})
-    if twice:
-        notes.append(f"{plural(twice, 'cell')} are in two threads: the halves overlap")
+        notes.append("packed: l and h are halves of a register, from the low halves of two columns")
+    if len(cells) < len(found):
+        twice = plural(len(found) - len(cells), "cell")
+        notes.append(f"{twice} are in two threads: the halves overlap")
     if len(shown) < len(columns):
         notes.append(f"abbreviated: {len(shown)} of {len(columns)} columns are drawn")
     name = f"{shape.value}.{num.value}" + (".pack::16b" if pack else "")
     panel = Panel(
-        "", "column of 32 bits", "lane", [str(c) for c in shown], [str(i) for i in range(lanes)],
-        cells,
-    )  # fmt: skip
+        "",
+        "column of 32 bits",
+        "lane",
+        [str(column) for column in shown],
+        [str(lane) for lane in range(lanes)],
+        [
+            _cell(held, shown.index(column))
+            for (_, column), held in cells.items()
+            if column in shown
+        ],
+    )
     return Picture(f"registers of tcgen05.ld and .st, .{name}", notes, [panel])
 
 
-def _label(thread: int, register: int, half: int, *, pack: bool) -> str:
-    return f"T{thread} r{register}" + (("l", "h")[half] if pack else "")
+def _held(shape: LdStShape, registers: int, half_split: int, *, pack: bool) -> Iterator[_Held]:
+    """All registers of all threads.
+
+    Packed, what is column c of the fragment is the low halves of the columns 2c and 2c + 1; the
+    second half of .16x32bx2 begins where its operand says.
+    """
+    lanes, columns = np.broadcast_arrays(*fragment_cells(shape, registers))
+    for thread, register in np.ndindex(lanes.shape):
+        lane, column = int(lanes[thread, register]), int(columns[thread, register])
+        second = half_split if shape is LdStShape.S16X32BX2 and thread >= 16 else 0
+        if not pack:
+            yield _Held(lane, column + second, thread, register, None)
+            continue
+        for half in (0, 1):
+            yield _Held(lane, 2 * column + half + second, thread, register, half)
 
 
-def _words(thread: int, register: int, half: int, *, pack: bool) -> str:
-    part = (", low half", ", high half")[half] if pack else ""
-    return f"thread {thread}, register {register}{part}"
+def _cell(held: list[_Held], place: int) -> Cell:
+    first = held[0]
+    title = f"lane {first.lane}, column {first.column}: " + "; ".join(one.words for one in held)
+    return Cell(first.lane, place, " ".join(one.label for one in held), title, first.thread % 8)

@@ -25,8 +25,7 @@ _LINE, _BANK = 128, 4
 class Matrix:
     """A matrix in shared memory; `per_piece` elements of it lie in each 16 bytes.
 
-    Where `packed` is false, the elements of a piece fill it only in part (kind::f8f6f4 and
-    mxf8f6f4 keep 4- and 6-bit elements so); the rest is padding.
+    Elements of 4 and 6 bits do not fill the 16 bytes but for the 4-bit kinds; the rest is padding.
     """
 
     rows: int

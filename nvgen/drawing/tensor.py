@@ -38,7 +38,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Lanes and columns of one drawn cell, and the first row and column of what it holds."""
+    """How many lanes and columns one drawn cell takes."""
 
     lanes: int
     columns: int

@@ -188,3 +188,13 @@ def test_what_is_narrower_than_its_byte_is_told(nvgen: Nvgen) -> None:
                               ("mxf4", "e2m1", False)):  # fmt: skip
         out = nvgen("draw", "tmem", "--what", "a", "--kind", kind, "--type", type_).out
         assert (f"nvgen explain packing {type_}" in out) == told
+
+
+def test_metadata_begins_at_the_lane_of_its_address(nvgen: Nvgen) -> None:
+    arguments = ("tmem", "--what", "metadata", "--m", "64", "--kind", "f8f6f4")
+    low, high = (
+        [tuple(map(int, re.findall(r"\d+", name))) for name in drawn(nvgen, *arguments, *lane)]
+        for lane in ((), ("--lane", "16"))
+    )
+    assert sorted(high) == sorted((lane + 16, *rest) for lane, *rest in low)
+    assert {lane for lane, *_ in low} == {32 * i + j for i in range(4) for j in range(16)}
