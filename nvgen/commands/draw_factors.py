@@ -54,6 +54,8 @@ def scaling(
         raise input_error(
             f"{command}/scale-vec", str(error), got=f"{vec.value}, K = {k}",
             expected="a combination of PTX ISA, Table 54",
+            hint="1X with mxf8f6f4, 2X with mxf4, 2X or 4X with mxf4nvf4, block32 or block16 for "
+            "K = 96",
         ) from None  # fmt: skip
 
 

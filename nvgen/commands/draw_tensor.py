@@ -77,6 +77,7 @@ def _settle_options(arguments: argparse.Namespace) -> None:
             raise input_error(
                 "draw/option", f"--what {arguments.matrix} does not depend on {option}",
                 got=option, expected=", ".join(f"--{n.replace('_', '-')}" for n in known),
+                hint="leave it out",
             )  # fmt: skip
 
 
@@ -91,6 +92,7 @@ def _mma(arguments: argparse.Namespace, default: MmaKind) -> Mma:
         raise input_error(
             "draw/m", f"M does not exist for {form}", got=str(m),
             expected=" or ".join(map(str, shapes)) or "no M",
+            hint="nvgen explain layout A, … G says which MMAs have which layout",
         )  # fmt: skip
     columns = n_values(kind, group, sparse=sparse, ws=ws)
     if n not in columns:

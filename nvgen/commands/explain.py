@@ -82,6 +82,7 @@ def _check_options(arguments: argparse.Namespace, subject: _Subject) -> None:
             raise input_error(
                 "explain/option", f"explain {arguments.what} has no {option}", got=option,
                 expected=taken or f"nvgen explain {arguments.what} VALUE",
+                hint="leave it out",
             )  # fmt: skip
 
 
