@@ -66,8 +66,8 @@ def atom(c: Compiler, mi: MachineInstr) -> Step:
                 old = int(gather(region, there, size).view(dtype)[0, 0])
                 found[n, lane] = old
                 if swaps is None:
-                    flush = region.unfenced is None
-                    new = combine[flush](old, int(operand[lane]))
+                    shared = any(region is cta.shared for cta in warp.cta.cluster.ctas)
+                    new = combine[not shared](old, int(operand[lane]))
                 else:
                     new = int(swaps[lane]) if old == int(operand[lane]) else old
                 scatter(region, there, _bytes(new, size))

@@ -60,6 +60,8 @@ def find(
                 inside = Space.SHARED_CLUSTER if window is Space.SHARED else window
                 for region, where, part in find(cta, moved, inside, agent, kind, part_owners):
                     yield region, where, chosen[part]
+    elif space in _SHARED and len(cta.cluster.ctas) == 1:
+        yield cta.shared, addresses, every
     elif space in _SHARED:
         for owner, chosen in _owners(cta, addresses, space, agent):
             yield owner.shared, addresses[chosen] - (owner.rank << RANK_SHIFT), chosen
@@ -82,7 +84,7 @@ def _owners(
     Raises: Fault as `owner_of` does.
     """
     ranks = addresses >> RANK_SHIFT
-    if len(cta.cluster.ctas) == 1 or (ranks == cta.rank).all():
+    if (ranks == cta.rank).all():
         yield cta, np.arange(addresses.size)
         return
     for rank in np.unique(ranks):
