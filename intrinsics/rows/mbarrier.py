@@ -217,7 +217,7 @@ ARRIVE = Row(
     axes=_ARRIVE_AXES,
     operands=(_STATE, _MBAR, value("count", ScalarType.U32, Numbers(1)), _CTA_MASK),
     section="mbarrier.arrive", needs=_SM80, rules=ARRIVE_RULES, effects=_EFFECTS,
-    tied=_TIED, unsimulated=("multicast",),
+    tied=_TIED,
     llvm=_arrive_spellings("arrive"),
 )
 
@@ -227,7 +227,7 @@ ARRIVE_DROP = Row(
     axes=_ARRIVE_AXES,
     operands=(_STATE, _MBAR, value("count", ScalarType.U32, Numbers(1)), _CTA_MASK),
     section="mbarrier.arrive_drop", needs=_SM80, rules=ARRIVE_RULES, effects=_EFFECTS,
-    tied=_TIED, unsimulated=("multicast",),
+    tied=_TIED,
     llvm=_arrive_spellings("arrive.drop"),
 )
 
@@ -237,7 +237,7 @@ ARRIVE_EXPECT_TX = Row(
     axes=_TX_AXES,
     operands=(_STATE, _MBAR, value("tx_count", ScalarType.U32), _CTA_MASK),
     section="mbarrier.arrive", needs=_SM90, rules=TX_RULES, effects=_EFFECTS,
-    tied=_TIED, unsimulated=("multicast",),
+    tied=_TIED,
     llvm=_arrive_tx_spellings("arrive.expect.tx"),
 )
 
@@ -247,7 +247,7 @@ ARRIVE_DROP_EXPECT_TX = Row(
     axes=_TX_AXES,
     operands=(_STATE, _MBAR, value("tx_count", ScalarType.U32), _CTA_MASK),
     section="mbarrier.arrive_drop", needs=_SM90, rules=TX_RULES, effects=_EFFECTS,
-    tied=_TIED, unsimulated=("multicast",),
+    tied=_TIED,
     llvm=_arrive_tx_spellings("arrive.drop.expect.tx"),
 )
 
@@ -258,7 +258,7 @@ EXPECT_TX = Row(
     operands=(_MBAR, value("tx_count", ScalarType.U32), _CTA_MASK),
     section="mbarrier.expect_tx", needs=_SM90,
     rules=(*_both(Sem.RELAXED), *_TO_MANY), effects=_EFFECTS,
-    tied=_TIED, unsimulated=("multicast",),
+    tied=_TIED,
     llvm=_tx_spellings("expect.tx"),
 )
 
@@ -269,7 +269,7 @@ COMPLETE_TX = Row(
     operands=(_MBAR, value("tx_count", ScalarType.U32), _CTA_MASK),
     section="mbarrier.complete_tx", needs=_SM90,
     rules=(*_both(Sem.RELAXED), *_TO_MANY), effects=_EFFECTS,
-    tied=_TIED, unsimulated=("multicast",),
+    tied=_TIED,
     llvm=_tx_spellings("complete.tx"),
 )
 # fmt: on

@@ -293,6 +293,36 @@ def test_bytes_are_expected_and_counted_from_afar(schedule: str):
     assert found.tolist() == [1, 1]
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("mask", [1, 2, 5, 10, 15])
+def test_an_arrival_is_sent_to_the_ctas_of_a_mask(mask: int, schedule: str):
+    """From CTA 0, as PTX 9.4 has it for sm_107: expect 16 bytes, count them, arrive, in each."""
+    found = np.zeros(4, np.uint32)
+    many = "relaxed.cluster.shared::cluster.multicast::cluster::32b.b64"
+    body = f"""{NUMBER}
+    mov.u32 %r1, bar; setp.eq.u32 %p1, %tx, 0;
+    @%p1 mbarrier.init.shared.b64 [%r1], 1;
+    fence.mbarrier_init.release.cluster; {SYNC}
+    setp.eq.u32 %p2, %r50, 0; and.pred %p2, %p2, %p1;
+    @%p2 mbarrier.expect_tx.{many} [%r1], 16, {mask};
+    @%p2 mbarrier.arrive.{many} _, [%r1], {mask};
+    @%p2 mbarrier.complete_tx.{many} [%r1], 16, {mask};
+    shr.u32 %r7, {mask}, %r50; and.b32 %r7, %r7, 1; setp.eq.u32 %p6, %r7, 0;
+    @%p6 bra OUT;
+    {wait("0", "W")}
+    OUT: {SYNC}
+    mbarrier.test_wait.parity.shared::cta.b64 %p7, [%r1], 0;
+    mbarrier.test_wait.parity.shared::cta.b64 %p7, [%r1], 0;
+    selp.u32 %r9, 1, 0, %p7;
+    mad.wide.u32 %rd1, %r50, 4, %a0;
+    @%p1 st.global.u32 [%rd1], %r9;"""
+    run(
+        body, found, variables=BARRIER, schedule=schedule, target="sm_107a", version="9.4",
+        grid=(4, 1, 1), cluster=(4, 1, 1),
+    )  # fmt: skip
+    assert found.tolist() == [mask >> rank & 1 for rank in range(4)]
+
+
 @pytest.mark.gpu
 def test_pending_counts():
     """The count that a state holds is the one before its arrival."""

@@ -53,13 +53,6 @@ NOT_SIMULATED_PARTS = {
     ("tcgen05.mma.sp", "collector_b"): "B kept in a collector, on a machine without a manual",
     ("mbarrier.init", "layout"): "mbarriers of another layout, which new machines have",
     **{
-        (f"mbarrier.{verb}", "multicast"): "arrivals at several CTAs, which new machines have"
-        for verb in (
-            *("arrive", "arrive_drop", "arrive.expect_tx", "arrive_drop.expect_tx"),
-            *("expect_tx", "complete_tx"),
-        )
-    },
-    **{
         (f"mbarrier.{verb}", "phase_type"): "mbarriers with several kinds of phases"
         for verb in ("test_wait", "test_wait.parity", "try_wait", "try_wait.parity")
     },

@@ -17,7 +17,7 @@ from intrinsics.findings import Place
 from intrinsics.mir import MachineInstr, Mem
 from intrinsics.modifiers import ScalarType, Sem, Space
 from nvgen.sim.barriers import MBarrier
-from nvgen.sim.clusters import check_runs, owner_of
+from nvgen.sim.clusters import check_runs, members, owner_of
 from nvgen.sim.compile import Compiler, Getter, Maker
 from nvgen.sim.engine import Mode
 from nvgen.sim.faults import Fault, fault
@@ -54,15 +54,26 @@ class _Where:
         self.space = space
         self.own = own  # whether it must be one of the thread's CTA
         self.section = mi.row.section
+        many = mi.form.facts.get("multicast") is not None
+        self.mask = c.get(mi["cta_mask"], ScalarType.U32) if many else None
         offsets, _ = shared_layout(c.module, c.function)
         sizes = {v.name: v.size for v in (*c.module.variables, *c.function.variables)}
         self.variables = {at: (name, sizes[name]) for name, at in offsets.items()}
 
     def lanes(self, fragment: Fragment) -> Iterator[tuple[int, Cta, int]]:
-        """(lane, CTA, offset in its shared memory) for every thread of the fragment."""
-        addresses = self.address(fragment.warp)
+        """(lane, CTA, offset in its shared memory) for every thread of the fragment.
+
+        A multicast has one for each CTA of its mask, at the offset of the address.
+        """
+        warp = fragment.warp
+        addresses = self.address(warp)
         for lane in lane_numbers(fragment.mask):
-            yield lane, *self._owner(fragment.warp.cta, int(addresses[lane]))
+            owner, offset = self._owner(warp.cta, int(addresses[lane]))
+            if self.mask is None:
+                yield lane, owner, offset
+                continue
+            for member in members(warp.cta, int(self.mask(warp)[lane]), self.op):
+                yield lane, member, offset
 
     def groups(self, fragment: Fragment, values: Values) -> Iterator[tuple[int, int, int]]:
         """(lanes, offset, value) for the threads that agree on address and value."""
@@ -244,7 +255,7 @@ def _arrive(*, drop: bool, expect: bool) -> Maker:
                 arrivals = int(counts(warp)[lane]) if counts is not None else 1
                 size = int(sizes(warp)[lane]) if sizes is not None else 0
                 arrival = _Arrival(where, owner, offset, size, 0, arrivals, drop)
-                if owner is warp.cta:
+                if owner is warp.cta and where.mask is None:
                     found = where.object(owner, offset)
                     phase = found.phase
                     states[lane] = _state(found, no_complete=stays)

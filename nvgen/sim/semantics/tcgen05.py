@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from intrinsics.mir import MachineInstr
-from intrinsics.modifiers import CtaGroup, Space
+from intrinsics.modifiers import Space
 from nvgen.sim.clusters import check_runs, members, owner_of, participants
 from nvgen.sim.compile import Compiler, Maker
 from nvgen.sim.engine import AsyncOp
@@ -18,17 +18,6 @@ from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.machine import Cta, Fragment, Outcome, Step, lane_numbers
 from nvgen.sim.semantics.mbarrier import to_shared
 from nvgen.sim.semantics.tma import mask_type
-
-_ONE = (CtaGroup.ONE, None)
-
-
-def one_cta(mi: MachineInstr) -> None:
-    """CTA pairs are not simulated.
-
-    Raises: NotSimulatedError.
-    """
-    if mi.form.facts.get("cta_group") not in _ONE:
-        raise not_simulated(f"{mi.row.head} with .cta_group::2")
 
 
 def fence(c: Compiler, mi: MachineInstr) -> Step:
