@@ -211,7 +211,8 @@ class Mma:
 
     `a_desc` and `b_desc` are descriptors of a matrix at shared address 0.  With `a_cell` A lies in
     tensor memory at that address instead; `sfa`, `sfb` and `sp_meta` are addresses there, too.
-    `ws` makes it weight-stationary.
+    `ws` makes it weight-stationary; `far` is where the second buffers of A and B begin, if their
+    leading dimension is an address.
     """
 
     kind: MmaKind
@@ -232,6 +233,7 @@ class Mma:
     sp_meta: int | None = None
     collector: CollectorA | CollectorWs | None = None
     ws: bool = False
+    far: int | None = None
     zero_mask: int | None = None
 
 
@@ -330,7 +332,7 @@ def issue(
     if mma.a_cell is not None:
         left = b.tensor_pointer(taddr + mma.a_cell)
     else:
-        left = descriptor(b, a, mma.a_desc, mma.a_offset)
+        left = descriptor(b, a, mma.a_desc, mma.a_offset, mma.far)
     mask = None
     if mma.mask is not None:
         words = [ir.Constant(_I32, word) for word in mma.mask]
@@ -344,7 +346,7 @@ def issue(
         b.tcgen05_mma_ws(
             b.tensor_pointer(taddr + mma.d),
             left,
-            descriptor(b, b_image, mma.b_desc, mma.b_offset),
+            descriptor(b, b_image, mma.b_desc, mma.b_offset, mma.far),
             mma.idesc,
             mma.enable_d,
             kind=mma.kind,
@@ -356,7 +358,7 @@ def issue(
     b.tcgen05_mma(
         b.tensor_pointer(taddr + mma.d),
         left,
-        descriptor(b, b_image, mma.b_desc, mma.b_offset),
+        descriptor(b, b_image, mma.b_desc, mma.b_offset, mma.far),
         mma.idesc,
         mma.enable_d,
         kind=mma.kind,
@@ -379,9 +381,20 @@ def _unknown(b: KernelBuilder, word: int | None) -> Int | None:
     return None if word is None else b.zext(b.tid_x >> 10, 64) | word
 
 
-def descriptor(b: KernelBuilder, image: SharedTile | None, constant: int, offset: int = 0) -> Int:
-    """A descriptor whose start address is that of the image, `offset` bytes further on."""
+def descriptor(
+    b: KernelBuilder,
+    image: SharedTile | None,
+    constant: int,
+    offset: int = 0,
+    far: int | None = None,
+) -> Int:
+    """A descriptor whose start address is that of the image, `offset` bytes further on, and whose
+    leading dimension is the address `far` bytes further on.
+    """
     assert image is not None
     address = b.at_caller().ptrtoint(image.pointer.value, _I32)
     start = ((Int(b, address) + offset) & 0x3FFFF) >> 4
-    return b.zext(start, 64) | constant
+    if far is None:
+        return b.zext(start, 64) | constant
+    leading = ((Int(b, address) + far) & 0x3FFFF) >> 4
+    return b.zext(start, 64) | b.zext(leading, 64) << 16 | constant

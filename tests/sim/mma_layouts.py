@@ -126,13 +126,15 @@ def place_factors(
 ) -> None:
     """Write factors, (rows, factors of a row), into cells that begin at `column`.
 
-    Row r: lane r mod 32 and its copies, column r div 32, a byte for each factor.
+    Row r: lane r mod 32 and its copies, column r div 32, a byte for each factor.  What does not fit
+    into the four bytes goes on in the next block, 4 columns on for up to 128 rows, 8 for more.
     """
+    block = 4 if len(codes) <= 128 else 8
     for (row, factor), code in np.ndenumerate(codes):
-        shift = 8 * (first_byte + factor)
+        further, byte = divmod(first_byte + factor, 4)
+        at, shift = column + row // 32 + further * block, 8 * byte
         for lane in range(row % 32, 128, 32):
-            word = int(cells[lane, column + row // 32])
-            cells[lane, column + row // 32] = word & ~(0xFF << shift) | int(code) << shift
+            cells[lane, at] = int(cells[lane, at]) & ~(0xFF << shift) | int(code) << shift
 
 
 # ---- sparse A --------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ class PairProgram:
     mmas: tuple[Mma, ...]
     issuer: int = 0
     target: str = "sm_100a"
+    b_size: int | None = None
     kernel: Kernel = field(init=False)
 
     def __post_init__(self) -> None:
@@ -45,7 +46,8 @@ class PairProgram:
         for name in ("cells", "a", "b"):
             b.pointer(name)
         args = b.begin()
-        a, b_image = shared_bytes(b, "a_image", self.size), shared_bytes(b, "b_image", self.size)
+        a = shared_bytes(b, "a_image", self.size)
+        b_image = shared_bytes(b, "b_image", self.b_size or self.size)
         slot, done = b.shared_word("slot"), b.mbarrier("done")
         rank = b.cluster_ctarank
         init_barriers(b, done)
@@ -56,7 +58,8 @@ class PairProgram:
         cells = self._own(b, pointer(args, "cells"), rank, 4 * LANES * self.columns)
         self._cells(b, taddr, cells, store=False)
         for image, name in ((a, "a"), (b_image, "b")):
-            copy_in(b, self._own(b, pointer(args, name), rank, self.size), image.pointer, self.size)
+            own = self._own(b, pointer(args, name), rank, image.nbytes)
+            copy_in(b, own, image.pointer, image.nbytes)
         thread_sync(b)
         b.barrier_cluster_sync()
         b.tcgen05_fence_after_thread_sync()
@@ -101,7 +104,8 @@ class PairProgram:
     ) -> NDArray[np.uint32]:
         """All cells (CTA, lane, column) afterwards; the images are (CTA, bytes)."""
         assert cells.shape == (2, LANES, self.columns)
-        assert a.shape == b.shape == (2, self.size)
+        assert a.shape == (2, self.size)
+        assert b.shape == (2, self.b_size or self.size)
         after = cells.copy()
         self._compiled.run(after, a, b, grid=2, schedule=schedule)
         return after

@@ -17,9 +17,21 @@ from numpy.typing import NDArray
 from intrinsics.modifiers import CollectorA, MmaKind, ScaleVec
 from nvgen.sim.faults import Fault
 from tests.sim.kernels import Mma
-from tests.sim.matrices import INSTRUCTION_K, instruction_descriptor, scaled_descriptor
+from tests.sim.matrices import (
+    INSTRUCTION_K,
+    Placement,
+    instruction_descriptor,
+    scaled_descriptor,
+)
 from tests.sim.mma_case import K_MAJOR, image
-from tests.sim.mma_layouts import Codes, expanded, place_factors, tensor_words, values
+from tests.sim.mma_layouts import (
+    Codes,
+    expanded,
+    place_factors,
+    shared_lines,
+    tensor_words,
+    values,
+)
 from tests.sim.mma_pair import PairProgram
 from tests.sim.test_mma_kinds import random_codes
 from tests.sim.test_mma_sparse import CHUNK, FOUR, TWO
@@ -45,11 +57,14 @@ class Pair:
     sparse: bool = False
     vec: ScaleVec | None = None
     scale: str = "ue8m0"
+    k96: bool = False
+    sfa_id: int = 0
+    sfb_id: int = 0
 
     @property
     def k(self) -> int:
         """K, zeros included."""
-        return INSTRUCTION_K[self.kind] * (2 if self.sparse else 1)
+        return 96 if self.k96 else INSTRUCTION_K[self.kind] * (2 if self.sparse else 1)
 
     @property
     def scaled(self) -> bool:
@@ -61,6 +76,8 @@ class Pair:
         """Factors of a row."""
         if self.kind is MXF8:
             return 1
+        if self.k96:
+            return 6 if self.vec is ScaleVec.BLOCK16 else 3
         return 4 if self.vec in (ScaleVec.X4, ScaleVec.BLOCK16) else 2
 
     @property
@@ -68,8 +85,9 @@ class Pair:
         """The instruction descriptor."""
         if self.scaled:
             return scaled_descriptor(
-                self.kind, self.m, self.n, self.a, self.b, self.scale, sparse=self.sparse
-            )
+                self.kind, self.m, self.n, self.a, self.b, self.scale, sparse=self.sparse,
+                sfa_id=self.sfa_id, sfb_id=self.sfb_id, k96=self.k96,
+            )  # fmt: skip
         return instruction_descriptor(
             self.kind, self.m, self.n, self.a, self.b, self.d, sparse=self.sparse
         )
@@ -127,7 +145,7 @@ def data(pair: Pair, seed: int = 0) -> Data:
     old = random.integers(-64, 65, (pair.m, pair.n))
     as_d = {"s32": np.int32, "f32": np.float32}[pair.d]
     found = Data(
-        random_codes(pair.a, (pair.m, INSTRUCTION_K[pair.kind]), seed),
+        random_codes(pair.a, (pair.m, pair.k // (2 if pair.sparse else 1)), seed),
         random_codes(pair.b, (pair.n, pair.k), seed + 1),
         old.astype(as_d).view(np.uint32),
     )
@@ -182,8 +200,8 @@ def prepared(pair: Pair, given: Data) -> NDArray[np.uint32]:
     if given.sfa is not None and given.sfb is not None:
         for rank in (0, 1):
             own = given.sfa[rank * half : (rank + 1) * half]
-            place_factors(cells[rank], SFA_COLUMN, own, 0)
-            place_factors(cells[rank], SFB_COLUMN, given.sfb, 0)
+            place_factors(cells[rank], SFA_COLUMN, own, pair.sfa_id)
+            place_factors(cells[rank], SFB_COLUMN, given.sfb, pair.sfb_id)
     cells[pair.d_index()] = given.old
     return cells
 
@@ -244,6 +262,50 @@ def pair_name(pair: Pair) -> str:
 @pytest.mark.parametrize("pair", PAIRS, ids=pair_name)
 def test_a_pair_multiplies(pair: Pair):
     check(pair, data(pair), PairProgram(COLUMNS, SIZE, (pair.mma(),)))
+
+
+LONG = [
+    Pair(kind, 256, n, "e2m1", "e2m1", vec=vec, scale=scale, k96=True, sfa_id=i, sfb_id=j)
+    for kind, vec, scale, ids in [
+        (MXF4, ScaleVec.BLOCK32, "ue8m0", (0, 1, 2, 3)),
+        (NVF4, ScaleVec.BLOCK16, "ue4m3", (0, 2)),
+    ]
+    for n, i, j in [(64, ids[0], ids[-1]), (256, ids[1], ids[0]), (144, ids[-1], ids[1])]
+]
+
+
+@pytest.mark.parametrize("pair", LONG, ids=lambda p: f"{p.vec.value} {p.n} {p.sfa_id} {p.sfb_id}")
+def test_k_of_96(pair: Pair):
+    """Rows of 48 bytes, three or six factors each, which may begin at any byte, or every second."""
+    check(pair, data(pair), PairProgram(COLUMNS, SIZE, (pair.mma(),), target="sm_103a"))
+
+
+def test_k_of_96_in_two_buffers():
+    """With 128-byte swizzling and an absolute leading dimension, a row that begins 96 bytes into a
+    line of 128 goes on at the beginning of another buffer.
+    """
+    pair = Pair(NVF4, 256, 64, "e2m1", "e2m1", vec=ScaleVec.BLOCK32, k96=True)
+    given = data(pair)
+    place, room = Placement(False, 128, 16, 2048), 1024
+
+    def images_of(codes: Codes) -> NDArray[np.uint8]:
+        found = []
+        for part in np.split(codes, 2):
+            lines = shared_lines(part, "e2m1", NVF4)
+            memory = np.full(len(lines) * 256, 0x7B, np.uint8)
+            for row, byte in np.ndindex(lines.shape):
+                start, within = (0, 96 + byte) if byte < 32 else (room, byte - 32)
+                memory[start + place.offset(row, within, 1)] = lines[row, byte]
+            found.append(memory)
+        return np.stack(found)
+
+    before = prepared(pair, given)
+    word = place.descriptor & ~(0x3FFF << 16) | 1 << 52
+    mma = replace(pair.mma(), a_desc=word, b_desc=word, a_offset=96, b_offset=96, far=room)
+    program = PairProgram(COLUMNS, 32768, (mma,), target="sm_103a", b_size=8192)
+    after = program.run(before, images_of(given.a), images_of(given.b))
+    found = after[pair.d_index()].view(np.float32)
+    assert np.array_equal(found.astype(np.float64), product(pair, given))
 
 
 @pytest.mark.parametrize("issuer", [0, 1])
