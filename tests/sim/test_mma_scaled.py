@@ -12,7 +12,7 @@ from intrinsics.modifiers import MmaKind, ScaleVec
 from nvgen.sim.faults import Fault, NotSimulatedError
 from nvgen.sim.semantics.mma_check import Form, shape_of
 from tests.sim.mma_case import SFA_COLUMN, SFB_COLUMN, Case, Inputs, prepared, run
-from tests.sim.mma_layouts import values
+from tests.sim.mma_layouts import bits, values
 from tests.sim.test_mma_kinds import EIGHT, check, name_of, random_codes
 
 COUNTS = {ScaleVec.X1: 1, ScaleVec.X2: 2, ScaleVec.X4: 4, ScaleVec.BLOCK16: 4}
@@ -124,6 +124,31 @@ def test_every_ue4m3_factor():
     assert np.array_equal(found, expected, equal_nan=True)
     assert np.isnan(found[127]).all()
     assert np.isfinite(found[:127]).all()
+
+
+@pytest.mark.parametrize("case", [CASES[0], CASES[5], CASES[-1]], ids=case_name)
+def test_random_factors_and_numbers_are_within_the_bound(case: Case):
+    """Products, factors included, are exact; sums as in `test_mma_values`."""
+    random, count = np.random.default_rng(3), factors_of(case)
+    codes = 1 << bits(case.a), 1 << bits(case.b)
+    given = Inputs(
+        random.integers(0, codes[0], (case.m, case.k)).astype(np.uint8),
+        random.integers(0, codes[1], (case.n, case.k)).astype(np.uint8),
+        sfa=random.integers(90, 120, (case.m, count)).astype(np.uint8),
+        sfb=random.integers(90, 120, (case.n, count)).astype(np.uint8),
+    )
+    finite = np.isfinite(values(given.a, case.a)), np.isfinite(values(given.b, case.b))
+    given.a[~finite[0]], given.b[~finite[1]] = 0, 0
+    assert given.sfa is not None
+    assert given.sfb is not None
+    step = case.k // count
+    left = values(given.a, case.a) * np.repeat(values(given.sfa, case.scale), step, axis=1)
+    right = values(given.b, case.b) * np.repeat(values(given.sfb, case.scale), step, axis=1)
+    factor = case.k * 2.0**-23
+    bound = factor / (1 - factor) * (np.abs(left) @ np.abs(right).T)
+    found = run(case, given).view(np.float32).astype(np.float64)
+    assert (np.abs(found - left @ right.T) <= bound).all()
+    assert np.abs(found).max() > 0
 
 
 # ---- what is refused -------------------------------------------------------------------------

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from intrinsics.modifiers import MmaKind, ScaleVec
 from nvgen.sim.faults import Fault, NotSimulatedError
-from tests.sim.mma_case import Case, Inputs, run
+from tests.sim.kernels import TensorProgram
+from tests.sim.mma_case import COLUMNS, IMAGE, Case, Inputs, image, prepared, run
 from tests.sim.mma_layouts import expanded, values
 from tests.sim.test_mma_kinds import check, dense, name_of, random_codes
 
@@ -105,6 +106,31 @@ def test_infinity_in_b_is_not_guessed():
     given.b[2, 5] = 0x7C00
     with pytest.raises(NotSimulatedError):
         run(case, given)
+
+
+@pytest.mark.parametrize("m", [32, 64])
+def test_each_part_of_n_has_metadata_of_its_own(m: int):
+    """Stationary with M = 32 or 64: lanes of another part of N may hold other indices, and another
+    A.  FlashMLA multiplies two halves at once so.
+    """
+    case = Case(MmaKind.I8, m, 128, "s8", "s8", "s32", sparse=True, ws=True, a_place=None)
+    parts = [dense(case, seed) for seed in range(128 // m)]
+    for seed, part in enumerate(parts):
+        part.indices = indices_for(case, seed)
+    cells = prepared(case, parts[0])
+    for i, part in enumerate(parts):
+        lanes = slice(m * i, m * (i + 1))
+        cells[lanes, 288:330] = prepared(case, part)[lanes, 288:330]
+    program = TensorProgram(COLUMNS, 0, IMAGE, (case.mma(),))
+    b = image(parts[0].b, "s8", MmaKind.I8, case.b_place)
+    found = program.run(cells, None, b)[case.d_index()].view(np.int32)
+    width = 128 * m // 128
+    for i, part in enumerate(parts):
+        assert part.indices is not None
+        whole = expanded(values(part.a, "s8"), part.indices, MmaKind.I8)
+        columns = slice(width * i, width * (i + 1))
+        expected = whole @ values(parts[0].b, "s8")[columns].T
+        assert np.array_equal(found[:, columns], expected)
 
 
 # ---- block-scaled ----------------------------------------------------------------------------

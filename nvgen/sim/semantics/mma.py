@@ -114,7 +114,7 @@ def _zero_columns(word: int | None, shape: Shape) -> tuple[NDArray[np.bool_] | N
     """Which columns of B count as zero, and how many lie before the first.
 
     Raises: Fault for a shift that is too large; NotSimulatedError for one beyond what the
-    instruction descriptor announces.
+    instruction descriptor announces, and for a start count that leaves nothing of its run.
     """
     if word is None:
         return None, 0
@@ -134,6 +134,10 @@ def _zero_columns(word: int | None, shape: Shape) -> tuple[NDArray[np.bool_] | N
             f"a column shift of {mask.shift}, where the instruction descriptor has a maximum "
             f"of {announced}"
         )
+    runs = (mask.use_span + 1, mask.skip_span + 1)
+    for count, first in list(zip(mask.start, mask.first, strict=True))[: 128 // i.m]:
+        if mask.nonzero and count >= runs[first]:
+            raise not_simulated(f"a start count of {count} in a run of {runs[first]} columns")
     bits = mask.mask(i.m, i.n)
     zeros = np.array([bits >> column & 1 for column in range(i.n)], np.bool_)
     return (zeros if zeros.any() else None), mask.shift
