@@ -141,12 +141,10 @@ def factor_rows(group: int, rank: int, m: int, n: int) -> tuple[range, range]:
     (`mosaic/gpu/tcgen05.py`: A's are sharded, B's replicated) and TIRx-harness
     (`test_tcgen05_block_tmem.py`).  The rows are counted anew in each CTA, from 0.
 
-    Raises: ValueError when there is no such CTA; NotImplementedError for a pair with M = 128.
+    Raises: ValueError when there is no such CTA.
     """
     if group not in (1, 2) or not 0 <= rank < group:
         raise ValueError(f"no CTA {rank} in cta_group::{group}")
-    if group == 2 and m != 256:
-        raise NotImplementedError(f"scale factors of M = {m} on a CTA pair")
     rows = m // group
     return range(rank * rows, (rank + 1) * rows), range(n)
 
