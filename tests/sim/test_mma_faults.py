@@ -92,9 +92,6 @@ def test_what_is_not_documented_is_not_simulated():
         shape_of(PLAIN, Form(MmaKind.TI16))
     with pytest.raises(NotSimulatedError, match="transposed"):
         shape_of(TRANSPOSED, Form(F16, a_in_tensor=True))
-    word = scaled_descriptor(MXF4, 128, 16, "e2m1", "e2m1")
-    with pytest.raises(NotSimulatedError, match="CTA pair"):
-        shape_of(word, Form(MXF4, group=2))
 
 
 SMEM = {
