@@ -37,6 +37,11 @@ def warp_specialized() -> ModuleType:
     return sample(FILES[1])
 
 
+def named(stem: str) -> ModuleType:
+    """The sample of that file name, without its ending."""
+    return sample(FOLDER / f"{stem}.py")
+
+
 @functools.cache
 def gemm_llvm() -> str:
     """The LLVM IR of the first sample's kernel."""

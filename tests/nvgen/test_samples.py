@@ -109,7 +109,7 @@ def test_ptxas_takes_the_optimised_kernel(path: Path, level: int) -> None:
         compiled = kernel.compile(target=target, opt=level)
         assert verdict(compiled.findings) is Verdict.CLEAN
         assert assemble(compiled.ptx, compiled.target).cubin[:4] == b"\x7fELF"
-        assert len(compiled.ptx) < len(plain.ptx)
+        assert compiled.ptx != plain.ptx, "nothing was optimised"
 
 
 @pytest.mark.parametrize("level", [1, 2, 3])
