@@ -87,6 +87,7 @@ class Compiled:
         smem: int | None = None,
         device: str = "sim",
         schedule: str = "early",
+        races: bool = True,
         kernel: str = "",
         timeout: float = 60.0,
         **named: object,
@@ -95,7 +96,8 @@ class Compiled:
 
         `smem` is the size of dynamic shared memory in bytes: what the kernel is known to need, if
         nothing is said.  `device` is "sim" (the CPU simulator) or "cuda" (the first GPU).
-        `schedule` is the simulator's: "early", "late" or "random:SEED".  `timeout` is the GPU's:
+        `schedule` is the simulator's: "early", "late" or "random:SEED"; with `races` it also ends
+        where two accesses meet that nothing orders, whatever the schedule.  `timeout` is the GPU's:
         seconds after which a kernel is ended; numpy arrays travel to a process of its own for that,
         arrays of the GPU (DLPack, `__cuda_array_interface__`) are used where they are.
 
@@ -129,6 +131,7 @@ class Compiled:
             cluster=dim3(cluster),
             smem=dynamic,
             schedule=parse_schedule(schedule),
+            races=races,
         )
 
     def load(self, kernel: str = "") -> LoadedKernel:

@@ -200,6 +200,12 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", choices=("sim", "cuda"), default="sim")
     parser.add_argument("--schedule", default="early", help="early, late or random:SEED")
     parser.add_argument(
+        "--races",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="on the simulator: end where two accesses meet that nothing orders (default: yes)",
+    )
+    parser.add_argument(
         "--timeout",
         type=_seconds,
         default=60.0,

@@ -107,6 +107,7 @@ def _launch(
         smem=arguments.smem,
         device=arguments.device,
         schedule=arguments.schedule,
+        races=arguments.races,
         timeout=arguments.timeout,
         kernel=arguments.kernel,
     )

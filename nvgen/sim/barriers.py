@@ -9,9 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from nvgen.sim.clocks import Clock, join
 from nvgen.sim.faults import fault
 
 if TYPE_CHECKING:
+    from nvgen.sim.knowledge import Clocks
     from nvgen.sim.machine import Warp
 
 TX_LIMIT = (1 << 20) - 1
@@ -35,11 +37,19 @@ class MBarrier:
     bytes_expected: int = 0
     bytes_arrived: int = 0
     looked: dict[int, int] = field(default_factory=dict)  # warp -> lanes that saw it in this phase
+    clocks: Clocks | None = None  # where races are looked for
+    coming: Clock | None = None  # what those know who have arrived in this phase
+    known: Clock | None = None  # what those know who see that the last one is complete
 
     @classmethod
-    def new(cls, name: str, count: int) -> MBarrier:
+    def new(cls, name: str, count: int, clocks: Clocks | None = None) -> MBarrier:
         """An object that expects `count` arrivals a phase."""
-        return cls(name, count, count, next_expected=count)
+        return cls(name, count, count, next_expected=count, clocks=clocks)
+
+    def _hear(self) -> None:
+        """Let who waits for this phase know what who arrives knows."""
+        if self.clocks is not None:
+            self.coming = join(self.coming, self.clocks.given())
 
     def arrive(self, count: int) -> None:
         """`count` arrivals.
@@ -54,6 +64,7 @@ class MBarrier:
                 expected=f"at most {self.pending}",
                 section="mbarrier.arrive",
             )
+        self._hear()
         self.pending -= count
         self._settle()
 
@@ -71,6 +82,7 @@ class MBarrier:
 
     def complete(self, size: int) -> None:
         """`size` bytes have come."""
+        self._hear()
         self.tx -= size
         self.bytes_arrived += size
         self._check_tx()
@@ -89,6 +101,7 @@ class MBarrier:
     def _settle(self) -> None:
         if self.pending == 0 and self.tx == 0:
             self.phase += 1
+            self.known, self.coming = join(self.known, self.coming), None
             self.expected = self.pending = self.next_expected
             self.bytes_expected = self.bytes_arrived = 0
             self.looked.clear()
@@ -128,6 +141,9 @@ class CtaBarrier:
     reduced: list[bool] = field(default_factory=list)
     result: list[bool] = field(default_factory=list)
     inside: dict[tuple[int, int], int] = field(default_factory=dict)
+    coming: Clock | None = None  # what those know who have come this time
+    known: Clock | None = None  # and what those know whom it lets go
+    whole: bool = False  # every thread of the CTA waited
 
     def join(self, warp: int, mask: int) -> int:
         """Note the threads of `mask` that were not here yet; returns them as a mask."""
@@ -172,6 +188,7 @@ class CtaBarrier:
         if self.arrived and self.arrived >= (self.needed or alive):
             self.arrived = 0
             self.generation += 1
+            self.known, self.coming, self.whole = self.coming, None, self.needed is None
             self.result, self.reduced = self.reduced, []
 
 
@@ -185,6 +202,8 @@ class ClusterBarrier:
 
     arrived: dict[tuple[int, int], int] = field(default_factory=dict)
     passed: dict[tuple[int, int], int] = field(default_factory=dict)
+    coming: Clock | None = None  # what those know who have arrived in this phase
+    known: Clock | None = None  # what those know who see that the last one is complete
 
     def arrive(self, rank: int, warp: int, mask: int) -> None:
         """The threads of `mask` arrive.
@@ -235,3 +254,4 @@ class ClusterBarrier:
         for key, mask in self.arrived.items():
             self.passed[key] = self.passed.get(key, 0) | mask
         self.arrived.clear()
+        self.known, self.coming = join(self.known, self.coming), None

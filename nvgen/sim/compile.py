@@ -192,7 +192,11 @@ class Compiler:
                     got=f"lanes {holds:#010x}",
                     expected="all threads of the warp",
                 )
-            outcome = run(fragment.part(holds))
+            part = fragment.part(holds)
+            clocks = fragment.warp.cta.machine.engine.clocks
+            if clocks is not None:
+                clocks.narrowed(part)
+            outcome = run(part)
             if isinstance(outcome, Wait):
                 return outcome
             if outcome is None:
@@ -294,7 +298,7 @@ def _constant(value: int, bits: int) -> Getter:
 
 def _after_loads(run: Step, registers: tuple[Reg, ...]) -> Step:
     def settled(fragment: Fragment) -> Outcome:
-        if fragment.warp.loads:
+        if fragment.warp.loads or fragment.frame.unused:
             fragment.warp.settle(registers)
         return run(fragment)
 

@@ -19,9 +19,15 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from intrinsics.findings import Place, SimulationError, input_error
 from nvgen.sim.faults import located
+
+if TYPE_CHECKING:
+    from nvgen.sim.clocks import Clock
+    from nvgen.sim.knowledge import Clocks
+    from nvgen.sim.machine import Warp
 
 
 class Mode(Enum):
@@ -60,6 +66,10 @@ def parse_schedule(text: str) -> Schedule:
     )
 
 
+MOST_FOLLOWED = 1 << 14
+"""How many operations are remembered that are done, while races are looked for."""
+
+
 @dataclass(slots=True, eq=False)
 class AsyncOp:
     """An operation under way: what it is, who issued it, what it waits for, what it does."""
@@ -73,6 +83,16 @@ class AsyncOp:
     lazy: bool = False  # only a wait for it shows that it is there: the last one to be late
     number: int = 0
     done: bool = False
+    column: int = 0  # of its own in the clocks
+    tick: int = 0
+    issuer: Warp | None = None
+    knows: Clock | None = None  # what comes before it
+    complete: Clock | None = None  # what comes before whoever waits for it
+
+    @property
+    def collective(self) -> bool:
+        """Whether all threads of its fragment issued it, and not one of them."""
+        return self.kind in ("ld", "st")
 
     @property
     def ready(self) -> bool:
@@ -100,9 +120,9 @@ class BulkGroups:
         older = self.committed[: max(len(self.committed) - count, 0)]
         return [read if reads else write for group in older for read, write in group]
 
-    def forget(self) -> None:
-        """Drop the oldest groups that are complete."""
-        while self.committed and all(write.done for _, write in self.committed[0]):
+    def forget(self, *, reads: bool = False) -> None:
+        """Drop the oldest groups that are complete, unless they were waited for as reads only."""
+        while not reads and self.committed and all(write.done for _, write in self.committed[0]):
             del self.committed[0]
 
 
@@ -113,6 +133,9 @@ class Engine:
     schedule: Schedule
     pending: list[AsyncOp] = field(default_factory=list)
     issued: int = 0
+    clocks: Clocks | None = None  # where races are looked for
+    followed: list[AsyncOp] = field(default_factory=list)  # done, and perhaps not waited for
+    review_at: int = 64  # how many of these there may be
     dice: random.Random = field(init=False)
     eagerness: float = field(init=False)  # how likely an operation takes effect at any moment
 
@@ -124,6 +147,8 @@ class Engine:
         """Begin an operation; under `early` it takes effect here."""
         self.issued += 1
         op.number = self.issued
+        if self.clocks is not None:
+            self.clocks.begin(op)
         op.after = tuple(other for other in op.after if not other.done)
         self.pending.append(op)
         if self.schedule.mode is Mode.EARLY:
@@ -140,10 +165,39 @@ class Engine:
             self.finish(other)
         op.done = True
         self.pending.remove(op)
+        self.act(op)
+
+    def act(self, op: AsyncOp) -> None:
+        """Let an operation do what it does, in its own name.
+
+        Raises: SimulationError at the operation's place.
+        """
+        clocks = self.clocks
+        who = clocks.who if clocks is not None else None
+        if clocks is not None:
+            clocks.who = op
+            self._follow(op)
         try:
             op.effect()
         except SimulationError as error:
             raise located(error, op.place, str(op)) from None
+        finally:
+            if clocks is not None:
+                clocks.who = who
+
+    def _follow(self, op: AsyncOp) -> None:
+        """Remember an operation for those that come behind it, though it is done."""
+        self.followed.append(op)
+        if len(self.followed) >= self.review_at:
+            assert self.clocks is not None
+            self.followed = [o for o in self.followed if not self.clocks.is_known(o)]
+            del self.followed[:-MOST_FOLLOWED]
+            self.review_at = 2 * len(self.followed) + 64
+
+    @property
+    def tracked(self) -> list[AsyncOp]:
+        """Operations that another may come behind: those under way, and those done of late."""
+        return self.followed + self.pending if self.followed else self.pending
 
     def finish_all(self, ops: Iterable[AsyncOp]) -> None:
         """Let several operations take effect, in the schedule's order."""

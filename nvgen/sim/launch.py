@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from intrinsics.findings import input_error
+from intrinsics.findings import SimulationError, input_error
 from intrinsics.mir import MachineFunction, Module, Param, Sym, Variable
 from intrinsics.modifiers import ScalarType, Space
 from nvgen.launches import Dim3, Statistics, check_shape, kernel_of
@@ -33,6 +33,7 @@ from nvgen.sim.grid import cluster_of, grid_of, populate
 from nvgen.sim.local import first_places
 from nvgen.sim.machine import Code, Machine
 from nvgen.sim.memory import BoundMap, Memory, Region
+from nvgen.sim.races import explained, watch
 from nvgen.sim.semantics.calls import addresses
 from nvgen.sim.semantics.table import makers
 from nvgen.sim.shared import local_layout, round_up, shared_layout
@@ -56,9 +57,12 @@ def simulate(
     cluster: Dim3 = (1, 1, 1),
     smem: int = 0,
     schedule: Schedule,
+    races: bool = True,
     max_steps: int = MAX_STEPS,
 ) -> Statistics:
     """Run `kernel` on the CPU; output arrays are written in place.
+
+    `races` says whether every access is compared with those that nothing orders before it.
 
     Raises: InputError for a launch that does not fit the kernel, SimulationError for what goes
     wrong.
@@ -93,7 +97,12 @@ def simulate(
         explicit_cluster=bool(function.launch.cluster) or cluster != (1, 1, 1),
     )
     populate(machine, functions[kernel], params, static, smem, local_layout(module.variables))
-    machine.run()
+    if races:
+        watch(machine)
+    try:
+        machine.run()
+    except SimulationError as error:
+        raise explained(machine, error) from None
     binding.deliver()
     return Statistics(machine.steps, machine.engine.issued)
 
@@ -230,7 +239,7 @@ class _Binding:
                 if _identity(array) == _identity(found.array):
                     live = region.data.view(array.dtype).reshape(array.shape)
                     written = region.written.reshape((*array.shape, array.itemsize))
-                    self.tensor_maps[key] = BoundMap(found.map, live, written)
+                    self.tensor_maps[key] = BoundMap(found.map, live, written, region)
                 elif np.may_share_memory(array, found.array) and np.shares_memory(
                     array, found.array
                 ):

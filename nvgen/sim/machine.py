@@ -159,6 +159,7 @@ class Frame:
     passed: dict[str, Bytes]
     local: int
     loads: dict[int, AsyncOp] = field(default_factory=dict)  # register -> tcgen05.ld under way
+    unused: dict[int, AsyncOp] = field(default_factory=dict)  # those whose value nobody has used
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -278,6 +279,9 @@ class Warp:
             op = self.loads.get(register)
             if op is not None:
                 self.cta.machine.engine.finish(op)
+        engine, unused = self.cta.machine.engine, self.frame.unused
+        if engine.clocks is not None and unused:
+            engine.clocks.used([unused.pop(r) for r in registers if r in unused])
 
     def merge(self) -> None:
         """Make one fragment of those that stand at the same place."""
@@ -459,6 +463,7 @@ class Machine:
         before = self.memory.version
         instructions = fragment.frame.code.blocks[fragment.block].instructions
         fragment.warp.enter(fragment.frame)
+        clocks = self.engine.clocks
         while True:
             if fragment.at >= len(instructions):
                 fragment.goto(fragment.block + 1)
@@ -466,6 +471,8 @@ class Machine:
                 return True
             instruction = instructions[fragment.at]
             self.steps += 1
+            if clocks is not None:
+                clocks.turn(fragment, instruction)
             try:
                 outcome = instruction.run(fragment)
             except SimulationError as error:

@@ -15,7 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.modifiers import Space
+from nvgen.sim.clocks import Order
 from nvgen.sim.faults import fault
+from nvgen.sim.shadow import Shadow
 from nvgen.tensor_map import TensorMap
 
 Bytes = NDArray[np.uint8]
@@ -57,6 +59,7 @@ class Region:
     written: Flags
     unfenced: Flags | None = None  # written by threads, with no proxy fence since (shared memory)
     private: bool = False  # no other thread, or no thread at all, writes it
+    shadow: Shadow | None = None  # where races are looked for
 
     @classmethod
     def blank(cls, name: str, base: int, size: int) -> Region:
@@ -108,11 +111,27 @@ class BoundMap:
     """A tensor map of a launch: the array that the kernel sees, and which of its bytes are written.
 
     `written` has the array's shape and the bytes of an element; None if nobody else writes it.
+    `region` is the memory of both, whose bytes lie in the order of the array's elements.
     """
 
     map: TensorMap
     array: NDArray[np.generic]
     written: Flags | None = None
+    region: Region | None = None
+
+    def touch(self, tensor: tuple[slice, ...], agent: str, *, writes: bool) -> None:
+        """Note that a copy reads or writes a part of the tensor, outermost dimension first.
+
+        Raises: Fault when that races with another access.
+        """
+        if self.region is None or self.region.shadow is None:
+            return
+        offsets = np.zeros((), np.int64)
+        step = self.array.itemsize
+        for part, size in zip(tensor[::-1], self.array.shape[::-1], strict=True):
+            offsets = np.add.outer(np.arange(part.start, part.stop) * step, offsets)
+            step *= size
+        self.region.shadow.touch(offsets, self.array.itemsize, agent, writes=writes)
 
 
 class Memory:
@@ -141,8 +160,14 @@ class Memory:
         agent: str,
         *,
         align: int = 1,
+        order: Order = Order.WEAK,
+        lanes: NDArray[np.intp] | None = None,
+        data: Bytes | None = None,
     ) -> NDArray[np.int64]:
         """Check accesses of `size` bytes at `addresses`; returns their offsets in the region.
+
+        `lanes` are the threads that make them, where these are not all threads of the fragment, and
+        `data` is what they write, where a write of the same value is no race.
 
         Raises: Fault when one is misaligned, out of bounds, or reads what nobody wrote.
         """
@@ -156,6 +181,16 @@ class Memory:
                 f"{agent} {kind.value}s outside of {region.name}",
                 got=f"{size} bytes at {address:#x}",
                 expected=f"{region.base:#x} to {region.end:#x} ({region.data.size} bytes)",
+            )
+        if region.shadow is not None:
+            region.shadow.touch(
+                offsets,
+                size,
+                agent,
+                writes=kind is Access.WRITE,
+                order=order,
+                lanes=lanes,
+                change=None if data is None else (region.data, data),
             )
         if kind is Access.READ:
             _check_written(region, offsets, size, agent, proxy)

@@ -7,14 +7,20 @@ Allocation and Management Instructions.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.findings import Place
 from intrinsics.tensor_address import COLUMNS, LANES, TensorAddress
+from nvgen.sim.clocks import Clock, join
 from nvgen.sim.collectors import Collectors
 from nvgen.sim.faults import fault, not_simulated
+from nvgen.sim.shadow import Shadow
+
+if TYPE_CHECKING:
+    from nvgen.sim.machine import Fragment
 
 Cells = NDArray[np.uint32]
 
@@ -45,6 +51,8 @@ class TensorMemory:
     permit: bool = True
     last: int = COLUMNS  # columns of the latest allocation
     collectors: Collectors = field(default_factory=Collectors)
+    shadow: Shadow | None = None  # where races are looked for
+    freed: Clock | None = None  # what those know who gave columns back
 
     def allocate(
         self, columns: int, *others: TensorMemory, from_top: bool, exclusive: bool = False
@@ -72,6 +80,7 @@ class TensorMemory:
                     memory.allocations[start] = memory.last = columns
                     memory.exclusive = exclusive
                     memory.written[:, start : start + columns] = False
+                    memory._forget(start, columns)
                 return start
         return None
 
@@ -152,6 +161,7 @@ class TensorMemory:
         Raises: Fault when one was never written.
         """
         self.check(lanes, columns, agent)
+        self._touch(lanes, columns, agent, writes=False)
         known = self.written[lanes, columns]
         if not known.all():
             count = int((~known).sum())
@@ -171,8 +181,39 @@ class TensorMemory:
     ) -> None:
         """Write the cells at (lanes, columns)."""
         self.check(lanes, columns, agent)
+        self._touch(lanes, columns, agent, writes=True)
         self.cells[lanes, columns] = data
         self.written[lanes, columns] = True
+
+    # ---- races -----------------------------------------------------------------------------------
+
+    def _touch(
+        self, lanes: NDArray[np.int64], columns: NDArray[np.int64], agent: str, *, writes: bool
+    ) -> None:
+        if self.shadow is not None:
+            self.shadow.touch(lanes * COLUMNS + columns, 1, agent, writes=writes)
+
+    def given_back(self, address: int, columns: int, agent: str) -> None:
+        """Note that whoever runs gave columns back, as a write to all of their cells.
+
+        Raises: Fault when that races with a use of them.
+        """
+        if self.shadow is not None:
+            start = TensorAddress.decode(address).column
+            cells = np.arange(start, start + columns)
+            self._touch(np.arange(LANES)[:, None], cells[None, :], agent, writes=True)
+            self.freed = join(self.freed, self.shadow.clocks.given())
+
+    def taken(self, by: Fragment) -> None:
+        """Note that threads made an allocation: what those did who gave back is over."""
+        if self.shadow is not None:
+            self.shadow.clocks.learn(by.warp, by.mask, self.freed)
+
+    def _forget(self, start: int, columns: int) -> None:
+        """Forget what was done to columns, which are others' now."""
+        if self.shadow is not None:
+            cells = np.arange(LANES)[:, None] * COLUMNS + np.arange(start, start + columns)
+            self.shadow.clear(cells)
 
 
 _EXCLUSIVE = {False: "", True: ", exclusive"}

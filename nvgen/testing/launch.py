@@ -62,6 +62,7 @@ class Launch:
         block: Dim3 | int | None = None,
         cluster: Dim3 | int = 1,
         smem: int | None = None,
+        races: bool = True,
         kernel: str = "",
         timeout: float = 60.0,
         **named: object,
@@ -87,6 +88,7 @@ class Launch:
                 smem=smem,
                 device=self.device,
                 schedule=self.schedule or "early",  # a GPU has its own
+                races=races,
                 kernel=kernel,
                 timeout=timeout,
                 **named,

@@ -75,7 +75,7 @@ RACE = """
 @kernel_test(targets="sm_90a")
 def test_copy(launch):
     x, between, out = arrays()
-    launch(copy(wait={wait}), x, between, out)
+    launch(copy(wait={wait}), x, between, out, races=False)
     assert_exact(out, x)
     assert_exact(between, x)
 """
@@ -207,6 +207,13 @@ def test_a_race_fails_late_and_says_how_to_replay_it(project: pytest.Pytester) -
     assert section(again) == shown
 
 
+def test_a_race_is_found_under_every_schedule(project: pytest.Pytester) -> None:
+    """With the clocks on, as they are, the missing wait is a finding even where all goes well."""
+    result = run(project, RACE.format(wait=False).replace(", races=False", ""))
+    result.assert_outcomes(failed=2 + 4)
+    assert "sim/race" in "\n".join(result.outlines)
+
+
 def test_a_random_schedule_is_replayed_by_its_seed(project: pytest.Pytester) -> None:
     body = RACE.format(wait=False).replace("(targets", '(schedules="random", random=12, targets')
     result = run(project, body)
@@ -226,7 +233,7 @@ def test_each_command_replays_one_item(project: pytest.Pytester) -> None:
     class TestRace:
         def test_it(self, launch, how):
             x, between, out = arrays()
-            launch(copy(wait=False), x, between, out)
+            launch(copy(wait=False), x, between, out, races=False)
             assert_exact(between, x)
     """
     result = run(project, body)

@@ -81,6 +81,7 @@ def run(
     version: str = "9.0",
     grid: Dim3 = (1, 1, 1),
     cluster: Dim3 = (1, 1, 1),
+    races: bool = True,
 ) -> Statistics:
     """Run a grid, of one CTA if nothing else is said; arrays change in place.
 
@@ -107,6 +108,7 @@ def run(
         cluster=cluster,
         smem=smem,
         schedule=parse_schedule(schedule),
+        races=races,
         max_steps=100_000,
     )
 
@@ -119,6 +121,7 @@ def findings(
     schedule: str = "early",
     grid: Dim3 = (1, 1, 1),
     cluster: Dim3 = (1, 1, 1),
+    races: bool = True,
 ) -> list[Finding]:
     """What ends the run; empty when nothing does."""
     try:
@@ -130,13 +133,20 @@ def findings(
             schedule=schedule,
             grid=grid,
             cluster=cluster,
+            races=races,
         )
     except SimulationError as error:
         return list(error.findings)
     return []
 
 
-def rule(body: str, *arguments: Argument | Output, variables: str = "", threads: int = 32) -> str:
+def rule(
+    body: str,
+    *arguments: Argument | Output,
+    variables: str = "",
+    threads: int = 32,
+    races: bool = True,
+) -> str:
     """The rule of the first finding, without `sim/`; "" when the run ends well."""
-    found = findings(body, *arguments, variables=variables, threads=threads)
+    found = findings(body, *arguments, variables=variables, threads=threads, races=races)
     return found[0].rule.removeprefix("sim/") if found else ""

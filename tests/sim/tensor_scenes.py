@@ -195,6 +195,7 @@ def play(
     schedule: str = "early",
     target: str = "sm_100a",
     version: str = "9.0",
+    races: bool = True,
 ) -> Words:
     """Run a scene; returns all cells as they are at its end.  `others` are %a4 and on."""
     assert image.size % 512 == 0
@@ -211,6 +212,7 @@ def play(
         schedule=schedule,
         target=target,
         version=version,
+        races=races,
     )
     return out
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from intrinsics.findings import SimulationError
 from intrinsics.modifiers import MmaKind
 from tests.sim.layouts import k_major
 from tests.sim.matrices import instruction_descriptor, matrix_descriptor
@@ -187,10 +188,11 @@ UNORDERED = [
 """Where the order shows: swapped, the result is another."""
 
 
-def happens(steps: tuple[str, ...], schedule: str) -> NDArray[np.float32]:
+def happens(steps: tuple[str, ...], schedule: str, *, races: bool = True) -> NDArray[np.float32]:
     """What all columns hold after thread 0 issued the steps."""
     leader = "".join(STATEMENTS[step] for step in steps) + COMMIT
-    return play(scene(leader), image(), as_f32(START), schedule=schedule).view(np.float32)
+    found = play(scene(leader), image(), as_f32(START), schedule=schedule, races=races)
+    return found.view(np.float32)
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
@@ -202,8 +204,12 @@ def test_a_pair_of_a_pipeline_stays_in_order(steps: tuple[str, ...], schedule: s
 @pytest.mark.parametrize("steps", UNORDERED, ids=" then ".join)
 def test_every_other_pair_may_be_reversed(steps: tuple[str, ...]):
     assert (after(*steps) != after(*reversed(steps))).any(), "the order would not show"
-    assert (happens(steps, "early") == after(*steps)).all()
-    assert (happens(steps, "late") == after(*reversed(steps))).all()
+    assert (happens(steps, "early", races=False) == after(*steps)).all()
+    assert (happens(steps, "late", races=False) == after(*reversed(steps))).all()
+    for schedule in SCHEDULES:
+        with pytest.raises(SimulationError) as caught:
+            happens(steps, schedule)
+        assert caught.value.findings[0].rule == "sim/race"
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES)

@@ -507,8 +507,11 @@ def test_a_copy_is_not_there_before_its_wait():
     source = np.arange(512, dtype=np.uint8).reshape(32, 16) | 1
     out = np.zeros(512, np.uint8)
     with pytest.raises(Fault) as caught:
-        compiled.run(source, out, schedule="late")
+        compiled.run(source, out, schedule="late", races=False)
     assert caught.value.findings[0].rule == "sim/uninitialized"
+    with pytest.raises(Fault) as caught:
+        compiled.run(source, out, schedule="late")
+    assert caught.value.findings[0].rule == "sim/race"
 
 
 def test_giving_columns_back_while_an_mma_is_under_way_is_a_fault():

@@ -249,7 +249,8 @@ def test_a_warp_reaches_its_own_quarter_only(access: str, warp: int, quarter: in
     {access.format("%r2")}
 done:""")
     expected = "" if warp % 4 == quarter else "lane-quarter"
-    assert rule(body, variables=WORDS, threads=256) == expected
+    # Two warpgroups store to the same cells here: that is a race.
+    assert rule(body, variables=WORDS, threads=256, races=False) == expected
 
 
 @pytest.mark.parametrize("shape", REGISTERS)
@@ -280,15 +281,14 @@ def test_a_fragment_ends_with_its_last_column(shape: str, num: int):
 
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_columns_are_not_given_back_while_they_are_used(schedule: str):
-    """A store that was not waited for: a finding under every schedule but the earliest."""
+    """A store that was not waited for: a finding under every schedule, as a race if need be."""
     body = f"""
     {ALLOC} [slot], 32;
     ld.shared.u32 %r10, [slot];
     tcgen05.st.sync.aligned.32x32b.x1.b32 [%r10], {{%tx}};
     {DEALLOC} %r10, 32;"""
     found = {f.rule for f in findings(body, variables=WORDS, schedule=schedule)}
-    assert found <= {"sim/dealloc-busy"}
-    assert found or schedule != "late"
+    assert found in ({"sim/dealloc-busy"}, {"sim/race"})
 
 
 PARTIAL = {

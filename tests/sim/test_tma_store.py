@@ -183,8 +183,12 @@ def test_the_source_may_change_after_the_wait_for_reads(wait: str):
     expected = tma_stored(target_of(WHOLE), IMAGE, WHOLE.box, WHOLE.start, span=128, base=0)
     for body, right in ((careful, True), (hasty, False)):
         found = target_of(WHOLE)
-        run(body, tensor_map(found, WHOLE.box, 128), IMAGE, variables=VARIABLES, schedule="late")
+        map_ = tensor_map(found, WHOLE.box, 128)
+        run(body, map_, IMAGE, variables=VARIABLES, schedule="late", races=False)
         assert np.array_equal(found, expected) is right
+        for schedule in SCHEDULES:
+            bad = findings(body, map_, IMAGE, variables=VARIABLES, schedule=schedule)
+            assert [f.rule for f in bad] == ([] if right else ["sim/race"])
 
 
 def test_global_memory_is_written_after_the_wait_for_writes():
@@ -195,6 +199,9 @@ def test_global_memory_is_written_after_the_wait_for_writes():
         found, out = target_of(WHOLE), np.zeros(1, np.uint16)
         body = kernel_of(WHOLE).replace("cp.async.bulk.wait_group.read 0;", wait) + show + "\nlast:"
         map_ = tensor_map(found, WHOLE.box, 128)
-        run(body, map_, IMAGE, found, out, variables=VARIABLES, schedule="late")
+        run(body, map_, IMAGE, found, out, variables=VARIABLES, schedule="late", races=False)
         seen.append(int(out[0]))
+        for schedule in SCHEDULES:
+            bad = findings(body, map_, IMAGE, found, out, variables=VARIABLES, schedule=schedule)
+            assert [f.rule for f in bad] == (["sim/race"] if "read" in wait else [])
     assert seen == [0x5A5A, int(IMAGE.view(np.uint16)[0])]

@@ -14,12 +14,13 @@ import numpy as np
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import AtomicOp, NoFtz, ScalarType, Sem, Space
 from intrinsics.row import Fact
+from nvgen.sim.clocks import Order
 from nvgen.sim.compile import Compiler, Maker, Setter, unsigned
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.machine import WARP, Fragment, Outcome, Step, lane_numbers
 from nvgen.sim.memory import Access, Addresses, Bytes, Proxy, Region, gather, scatter
 from nvgen.sim.remote import deliver
-from nvgen.sim.semantics.memory import Owners, find
+from nvgen.sim.semantics.memory import Owners, find, order_of
 
 T = ScalarType
 
@@ -103,8 +104,22 @@ def _places(
                 section=mi.row.section,
             )
         memory = warp.cta.machine.memory
-        memory.access(region, where, size, Access.READ, Proxy.GENERIC, agent, align=size)
-        offsets = memory.access(region, where, size, Access.WRITE, Proxy.GENERIC, agent)
+        order, lanes = order_of(mi, Order.RELAXED), owners.lanes[part]
+        for kind in (Access.READ, Access.WRITE):
+            offsets = memory.access(
+                region,
+                where,
+                size,
+                kind,
+                Proxy.GENERIC,
+                agent,
+                align=size,
+                order=order,
+                lanes=lanes,
+            )
+        if region.shadow is not None:
+            region.shadow.observe(offsets, lanes, order)
+            region.shadow.publish(offsets, lanes, order)
         for index, offset in zip(part, offsets, strict=True):
             found[index] = region, int(offset)
     return [place for place in found if place is not None]

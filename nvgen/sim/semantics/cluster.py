@@ -9,6 +9,7 @@ import numpy as np
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Space
+from nvgen.sim.clocks import join
 from nvgen.sim.clusters import OFFSETS, RANK_SHIFT, cta_of_rank
 from nvgen.sim.compile import Compiler, Maker, Setter, whole_warp
 from nvgen.sim.faults import fault
@@ -26,7 +27,10 @@ def arrive(c: Compiler, mi: MachineInstr) -> Step:
         warp = fragment.warp
         cta = warp.cta
         deliver(cta)
-        cta.cluster.barrier.arrive(cta.rank, warp.number, fragment.mask)
+        barrier, clocks = cta.cluster.barrier, cta.machine.engine.clocks
+        barrier.arrive(cta.rank, warp.number, fragment.mask)
+        if clocks is not None:
+            barrier.coming = join(barrier.coming, clocks.given())
         cta.cluster.settle()
         cta.machine.changed()
         return None
@@ -45,6 +49,9 @@ def wait(c: Compiler, mi: MachineInstr) -> Step:
                 f"the barrier of cluster {cluster.number}: missing are threads of "
                 + cluster.missing()
             )
+        clocks = warp.cta.machine.engine.clocks
+        if clocks is not None:
+            clocks.learn(warp, fragment.mask, cluster.barrier.known)
         return None
 
     return _aligned(run, mi)

@@ -161,7 +161,9 @@ def init(c: Compiler, mi: MachineInstr) -> Step:
                     section="mbarrier.init",
                 )
             _touch(warp, address)
-            warp.cta.mbarriers[address] = MBarrier.new(where.name(address), expected)
+            warp.cta.mbarriers[address] = MBarrier.new(
+                where.name(address), expected, warp.cta.machine.engine.clocks
+            )
         return None
 
     return run
@@ -387,6 +389,8 @@ def _wait(*, parity: bool) -> Maker:
                 passed = found.passed(asked) if parity else found.phase > asked
                 sees = _may_see(warp, lanes, found) if passed else 0
                 done |= sees
+                if sees and found.clocks is not None:
+                    found.clocks.learn(warp, sees, found.known)
                 if sees != lanes:
                     phase = f"parity {asked}" if parity else f"phase {asked}"
                     fragment.polled = Polled(found, phase, mi.opcode, place)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Sem, Space
+from nvgen.sim.clocks import Order
 from nvgen.sim.clusters import RANK_SHIFT, owner_of
 from nvgen.sim.compile import Compiler, Maker, unsigned
 from nvgen.sim.faults import fault, not_simulated
@@ -142,6 +143,23 @@ def _space(mi: MachineInstr) -> Space | None:
     return found if isinstance(found, Space) else None
 
 
+_ORDERS = {
+    Sem.VOLATILE: Order.RELAXED,
+    Sem.RELAXED: Order.RELAXED,
+    Sem.MMIO: Order.RELAXED,
+    Sem.ACQUIRE: Order.ACQUIRE,
+    Sem.RELEASE: Order.RELEASE,
+    Sem.ACQ_REL: Order.BOTH,
+    Sem.SC: Order.BOTH,
+}
+
+
+def order_of(mi: MachineInstr, otherwise: Order = Order.WEAK) -> Order:
+    """How a record's access is ordered; `otherwise` where it does not say."""
+    sem = mi.form.facts.get("sem")
+    return _ORDERS.get(sem, otherwise) if isinstance(sem, Sem) else otherwise
+
+
 def _agent(warp: Warp, mi: MachineInstr) -> str:
     return f"{mi.row.head} of warp {warp.number}"
 
@@ -157,6 +175,7 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
     if size > 8:
         raise not_simulated("a 128-bit register")
     writers = [(c.set(r), _width(c, r)) if type(r) is int else None for r in targets]
+    order = order_of(mi)
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
@@ -166,9 +185,20 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
         owners = Owners.of(fragment, total)
         data = np.empty((chosen.size, total), np.uint8)
         for region, where, part in find(warp.cta, chosen, space, agent, Access.READ, owners):
+            lanes = owners.lanes[part]
             offsets = warp.cta.machine.memory.access(
-                region, where, total, Access.READ, Proxy.GENERIC, agent, align=total
+                region,
+                where,
+                total,
+                Access.READ,
+                Proxy.GENERIC,
+                agent,
+                align=total,
+                order=order,
+                lanes=lanes,
             )
+            if order is not Order.WEAK and region.shadow is not None:
+                region.shadow.observe(offsets, lanes, order)
             data[part] = gather(region, offsets, total)
         for i, writer in enumerate(writers):
             if writer is None:
@@ -208,11 +238,11 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
     if size > 8:
         raise not_simulated("a 128-bit register")
     getters = [c.get(source, type_) for source in sources]
-    releases = mi.form.facts.get("sem") in (Sem.RELEASE, Sem.ACQ_REL)
+    order = order_of(mi)
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
-        if releases:
+        if order.releases:
             deliver(warp.cta)
         agent = _agent(warp, mi)
         chosen = address(warp)[fragment.lanes]
@@ -223,9 +253,21 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
         for region, where, part in find(warp.cta, chosen, space, agent, Access.WRITE, owners):
             if region is warp.cta.params:
                 raise fault("param-store", "kernel parameters cannot be written", section="st")
+            lanes = owners.lanes[part]
             offsets = warp.cta.machine.memory.access(
-                region, where, total, Access.WRITE, Proxy.GENERIC, agent, align=total
+                region,
+                where,
+                total,
+                Access.WRITE,
+                Proxy.GENERIC,
+                agent,
+                align=total,
+                order=order,
+                lanes=lanes,
+                data=data[part],
             )
+            if order is not Order.WEAK and region.shadow is not None:
+                region.shadow.publish(offsets, lanes, order)
             scatter(region, offsets, data[part])
         return None
 

@@ -53,7 +53,7 @@ def mma(c: Compiler, mi: MachineInstr) -> Step:
         engine = warp.cta.machine.engine
         before = tuple(
             op
-            for op in engine.pending
+            for op in engine.tracked
             if isinstance(op.effect, Multiply) and effect.follows(op.effect)
         )
         before += earlier(engine, TensorOp.MMA, ctas)

@@ -11,6 +11,7 @@ import numpy as np
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ReduceOp, ScalarType, Space
+from nvgen.sim.clocks import join
 from nvgen.sim.compile import Compiler, Getter, Maker, flags, uniform
 from nvgen.sim.faults import fault
 from nvgen.sim.machine import WARP, Fragment, Lanes, Outcome, Step, Wait, lanes_of
@@ -22,6 +23,9 @@ def fence(c: Compiler, mi: MachineInstr) -> Step:
 
     def run(fragment: Fragment) -> Outcome:
         deliver(fragment.warp.cta)
+        clocks = fragment.warp.cta.machine.engine.clocks
+        if clocks is not None:
+            clocks.fence(fragment)
         return None
 
     return run
@@ -73,6 +77,7 @@ def barrier(c: Compiler, mi: MachineInstr) -> Step:
 
     def run(fragment: Fragment) -> Outcome:
         cta, mask = fragment.warp.cta, fragment.mask
+        clocks = cta.machine.engine.clocks
         which = uniform(number(fragment.warp), fragment, "the number of a barrier")
         state = cta.barrier(which)
         came = state.join(fragment.warp.number, mask)
@@ -80,12 +85,18 @@ def barrier(c: Compiler, mi: MachineInstr) -> Step:
             if reduce is not None:
                 reduce.contribute(fragment, lanes_of(came), state.reduced)
             deliver(cta)
+            if clocks is not None:
+                state.coming = join(state.coming, clocks.release(fragment, came))
             state.arrive(came.bit_count(), _threads(fragment, count), cta.threads_alive)
             cta.machine.changed()
         if waits and state.holds(fragment.warp.number, mask):
             needed = state.needed or cta.threads_alive
             return Wait(f"barrier {which}: {state.arrived} of {needed} threads have come")
         state.leave(fragment.warp.number, mask)
+        if clocks is not None and waits:
+            if state.whole:
+                state.known, state.whole = clocks.flat(state.known, cta.number), False
+            clocks.adopt(fragment.warp, mask, state.known)
         if reduce is not None:
             reduce.deliver(fragment, state.result)
         return None
@@ -124,7 +135,12 @@ def warp_sync(c: Compiler, mi: MachineInstr) -> Step:
 
     def run(fragment: Fragment) -> Outcome:
         deliver(fragment.warp.cta)
-        return gathered(fragment, uniform(members(fragment.warp), fragment, "a member mask"), mi)
+        mask = uniform(members(fragment.warp), fragment, "a member mask")
+        waiting = gathered(fragment, mask, mi)
+        clocks = fragment.warp.cta.machine.engine.clocks
+        if waiting is None and clocks is not None:
+            clocks.meet(fragment)
+        return waiting
 
     return run
 

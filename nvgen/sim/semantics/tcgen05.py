@@ -48,7 +48,7 @@ def commit(c: Compiler, mi: MachineInstr) -> Step:
             targets = [owner]
             if mask is not None:
                 targets = members(cta, int(mask(warp)[lane]), _COMMIT)
-            tracked = tuple(op for op in engine.pending if op.kind == "mma" and op.thread == thread)
+            tracked = tuple(op for op in engine.tracked if op.kind == "mma" and op.thread == thread)
             for target in targets:
                 name = _COMMIT if target is cta else f"{_COMMIT} to CTA {target.number}"
                 arrival = _Arrival(target, offset)

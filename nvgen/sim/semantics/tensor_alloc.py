@@ -59,6 +59,7 @@ def alloc(c: Compiler, mi: MachineInstr) -> Step:
             return found
         if found is None:
             return Wait(f"{columns} free columns of tensor memory")
+        fragment.warp.cta.tensor.taken(fragment)
         chosen = address(fragment.warp)[fragment.lanes][:1]
         _write(fragment, chosen, space, found)
         return None
@@ -100,7 +101,11 @@ def dealloc(c: Compiler, mi: MachineInstr) -> Step:
         columns = uniform(count(fragment.warp), fragment, "nCols")
         start = uniform(taddr(fragment.warp), fragment, "taddr")
         found = _together(fragment, mi.row, group, (start, columns, exclusive), _release)
-        return found if isinstance(found, Wait) else None
+        if isinstance(found, Wait):
+            return found
+        agent = f"tcgen05.dealloc of warp {fragment.warp.number}"
+        fragment.warp.cta.tensor.given_back(start, columns, agent)
+        return None
 
     return run
 

@@ -42,6 +42,6 @@ def earlier(engine: Engine, op: TensorOp, ctas: Iterable[Cta]) -> tuple[AsyncOp,
     numbers = {cta.number for cta in ctas}
     return tuple(
         other
-        for other in engine.pending
+        for other in engine.tracked
         if other.thread[0] in numbers and other.name.startswith(_FOLLOWS[op])
     )

@@ -123,6 +123,8 @@ def collective_load(
         op = AsyncOp(head, thread, "ld", effect, place)
         for register in registers:
             loads[register] = op
+        if engine.clocks is not None:
+            fragment.frame.unused.update(dict.fromkeys(registers, op))
         engine.issue(op)
         return None
 
@@ -194,7 +196,10 @@ def wait(c: Compiler, mi: MachineInstr) -> Step:
         warp = fragment.warp
         engine = warp.cta.machine.engine
         mine = (warp.cta.number, warp.number)
-        engine.finish_all(op for op in engine.pending if op.kind == kind and op.thread[:2] == mine)
+        ops = [op for op in engine.tracked if op.kind == kind and op.thread[:2] == mine]
+        engine.finish_all(ops)
+        if engine.clocks is not None:
+            engine.clocks.wait(warp, fragment.mask, ops)
         return None
 
     return run

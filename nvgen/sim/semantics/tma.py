@@ -329,6 +329,7 @@ class _Load:
                 expected="written memory",
                 hint="is a wait for the operation that writes it missing?",
             )
+        bound.touch(tensor, "TMA load", writes=False)
         found[box] = bound.array[tensor]
         return found
 
@@ -355,6 +356,7 @@ class _Store:
         if inside is None:
             return
         box, tensor = inside
+        bound.touch(tensor, "TMA store", writes=True)
         elements = self.data.view(bound.array.dtype).reshape(bound.map.box[::-1])
         bound.array[tensor] = elements[box]
         assert bound.written is not None
@@ -391,8 +393,11 @@ def wait_group(c: Compiler, mi: MachineInstr) -> Step:
         engine = fragment.warp.cta.machine.engine
         for lane in lane_numbers(fragment.mask):
             groups = _groups(fragment.warp, lane)
-            engine.finish_all(groups.but_the_last(count, reads=reads))
-            groups.forget()
+            ops = groups.but_the_last(count, reads=reads)
+            engine.finish_all(ops)
+            if engine.clocks is not None:
+                engine.clocks.wait(fragment.warp, 1 << lane, ops)
+            groups.forget(reads=reads)
         return None
 
     return run

@@ -1,0 +1,132 @@
+"""Who knows of whom: the clocks of threads and of asynchronous operations.
+
+Layer: nvgen.sim.  Time is counted in ticks, one for the whole launch, and moves on when somebody
+hands on what it knows.  A `Clock` says, for every thread and operation, up to which tick its
+accesses are ordered before what comes next.  Clocks are values: to learn is to replace one by its
+join with another, so that the threads of a warp that know the same share one.
+
+Orders that are followed: program order of a thread; bar and barrier, all forms; bar.warp.sync;
+mbarriers, from an arrival (or a completion of bytes, or a commit) to a look that succeeds; an
+operation behind its issue and behind what it is pipelined with; tcgen05.wait, and the use of a
+value that tcgen05.ld brings; bulk wait groups; tcgen05.dealloc before a later alloc; releases and
+acquires, also as a fence with a relaxed, volatile or atomic access.
+
+What is not looked at gives no finding: scopes (every one counts as wide enough), .relaxed on an
+mbarrier (it orders here as well), tcgen05.fence and fence.proxy (each counts as given).  Shuffles
+and votes order nothing.  PTX ISA, Memory Consistency Model: Causality order; Memory Consistency
+Model for 5th generation of TensorCore operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ticks = NDArray[np.int32]
+
+LANES = 32
+GROUP = LANES
+"""The column of a warp that stands for all its threads together."""
+
+WIDE = LANES + 1
+"""Columns of a warp."""
+
+NEVER_RUNS = np.iinfo(np.int32).max
+"""The tick up to which a lane is known that was not launched."""
+
+
+class Order(Enum):
+    """How an access to memory is ordered.  PTX ISA, Memory Consistency Model."""
+
+    WEAK = "weak"
+    RELAXED = "relaxed"
+    ACQUIRE = "acquire"
+    RELEASE = "release"
+    BOTH = "acq_rel"
+
+    @property
+    def acquires(self) -> bool:
+        """Whether what it reads from has happened before what follows."""
+        return self in (Order.ACQUIRE, Order.BOTH)
+
+    @property
+    def releases(self) -> bool:
+        """Whether what came before has happened for who reads it."""
+        return self in (Order.RELEASE, Order.BOTH)
+
+
+_NO_TICKS: Ticks = np.zeros(0, np.int32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clock:
+    """Up to which tick every thread and operation is known.
+
+    A thread is known up to the floor of its CTA, or its own tick in the CTA's row if that is later;
+    an operation up to the tick in its column.
+    """
+
+    floors: Mapping[int, int] = field(default_factory=dict)
+    rows: Mapping[int, Ticks] = field(default_factory=dict)
+    ops: Ticks = field(default_factory=lambda: _NO_TICKS)
+
+    def floor(self, cta: int) -> int:
+        """The tick up to which all threads of a CTA are known."""
+        return self.floors.get(cta, 0)
+
+
+NOTHING = Clock()
+
+
+def join(a: Clock | None, b: Clock | None) -> Clock:
+    """What two clocks know together."""
+    if a is b or b is None or b is NOTHING:
+        return a or NOTHING
+    if a is None or a is NOTHING:
+        return b
+    floors = a.floors
+    if b.floors is not floors:
+        floors = dict(a.floors)
+        for cta, floor in b.floors.items():
+            floors[cta] = max(floor, floors.get(cta, 0))
+    rows: dict[int, Ticks] = {}
+    for cta in {*a.rows, *b.rows}:
+        row = _joined_row(a.rows.get(cta), b.rows.get(cta))
+        if floors.get(cta, 0) < _latest(row):
+            rows[cta] = row
+    return Clock(floors, rows, joined_ops(a.ops, b.ops))
+
+
+def _latest(row: Ticks) -> int:
+    """The latest tick of a row that belongs to a lane that runs."""
+    return int(row.max(initial=0, where=row != NEVER_RUNS))
+
+
+def _joined_row(a: Ticks | None, b: Ticks | None) -> Ticks:
+    if a is None or b is None:
+        found = a if a is not None else b
+        assert found is not None
+        return found
+    return grouped(np.maximum(a, b))
+
+
+def grouped(row: Ticks) -> Ticks:
+    """A row whose columns of whole warps are as known as their least known thread."""
+    wide = row.reshape(-1, WIDE)
+    wide[:, GROUP] = wide[:, :GROUP].min(axis=1)
+    return row
+
+
+def joined_ops(a: Ticks, b: Ticks) -> Ticks:
+    """What two columns of operations know together."""
+    if a is b or not b.size:
+        return a
+    if a.size < b.size:
+        a, b = b, a
+    found = a.copy()
+    np.maximum(found[: b.size], b, out=found[: b.size])
+    return found

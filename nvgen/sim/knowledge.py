@@ -1,0 +1,286 @@
+"""What the threads and the operations of a launch know of each other, as it runs.
+
+Layer: nvgen.sim.  `Clocks` is told of every turn, of every operation that is issued and of all that
+orders; it keeps the clock of every thread, once for all threads of a warp that know the same.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvgen.sim.clocks import GROUP, LANES, NEVER_RUNS, NOTHING, WIDE, Clock, Ticks, grouped, join
+from nvgen.sim.engine import AsyncOp
+from nvgen.sim.stamps import Sites
+
+if TYPE_CHECKING:
+    from nvgen.sim.machine import Fragment, Instruction, Warp
+
+
+@functools.cache
+def lane_indices(mask: int) -> NDArray[np.intp]:
+    """The lanes of a mask, in order."""
+    found = np.array([lane for lane in range(LANES) if mask >> lane & 1], np.intp)
+    found.setflags(write=False)
+    return found
+
+
+@dataclass(slots=True, eq=False)
+class WarpClocks:
+    """What the threads of a warp know.
+
+    `seen` is what relaxed reads have seen and no fence has made known; `fenced` is what the latest
+    fence of a thread hands on with its next relaxed write.
+    """
+
+    warp: Warp
+    cta: int
+    base: int  # the column of lane 0, counted over the launch
+    local: int  # and in its CTA
+    blank: Ticks  # the row of who knows nothing of the CTA's threads
+    lanes: list[Clock] = field(default_factory=lambda: [NOTHING] * LANES)
+    alike: bool = True  # all threads share one clock
+    seen: list[Clock | None] = field(default_factory=lambda: [None] * LANES)
+    fenced: list[Clock | None] = field(default_factory=lambda: [None] * LANES)
+
+    def knowledge(self, mask: int) -> Clock:
+        """What the threads of a mask know together."""
+        if self.alike:
+            return self.lanes[0]
+        found: Clock = NOTHING
+        for clock in {id(c): c for c in self.some(mask)}.values():
+            found = join(found, clock)
+        return found
+
+    def some(self, mask: int) -> list[Clock]:
+        """The clocks of the threads of a mask, in order."""
+        return [self.lanes[lane] for lane in range(LANES) if mask >> lane & 1]
+
+    def learn(self, mask: int, clock: Clock | None) -> None:
+        """Let the threads of a mask know what a clock knows."""
+        if clock is None or clock is NOTHING:
+            return
+        running = self.warp.launched
+        if self.alike and mask & running == running:
+            self.lanes = [join(self.lanes[0], clock)] * LANES
+            return
+        known: dict[int, Clock] = {}
+        for lane in range(LANES):
+            if mask >> lane & 1:
+                old = self.lanes[lane]
+                if id(old) not in known:
+                    known[id(old)] = join(old, clock)
+                self.lanes[lane] = known[id(old)]
+        self._compare()
+
+    def adopt(self, mask: int, clock: Clock) -> None:
+        """Let the threads of a mask know what a clock knows, which is all that they knew before."""
+        running = self.warp.launched
+        if mask & running == running:
+            self.lanes, self.alike = [clock] * LANES, True
+            return
+        for lane in lane_indices(mask):
+            self.lanes[lane] = clock
+        self._compare()
+
+    def _compare(self) -> None:
+        """Note whether all threads of the warp share one clock."""
+        running = self.warp.launched
+        first = self.lanes[(running & -running).bit_length() - 1]
+        self.alike = all(
+            clock is first for lane, clock in enumerate(self.lanes) if running >> lane & 1
+        )
+        if self.alike:
+            self.lanes = [first] * LANES
+
+
+@dataclass(slots=True, eq=False)
+class Clocks:
+    """The clocks of a launch, and who runs.
+
+    `who` is the fragment or operation whose turn it is; `at` the instruction of the fragment.
+    """
+
+    warps_each: int  # of a CTA
+    now: int = 1
+    who: Fragment | AsyncOp | None = None
+    at: Instruction | None = None
+    handed: Clock | None = None  # what the fragment hands on at this instruction, once computed
+    sites: Sites = field(default_factory=Sites)
+    _warps: dict[Warp, WarpClocks] = field(default_factory=dict)
+    _op_ticks: Ticks = field(default_factory=lambda: np.zeros(16, np.int32))
+    _op_count: int = 0
+    _blanks: dict[int, Ticks] = field(default_factory=dict)  # by CTA
+
+    @property
+    def stride(self) -> int:
+        """Columns of a CTA."""
+        return self.warps_each * WIDE
+
+    def of(self, warp: Warp) -> WarpClocks:
+        """The clocks of a warp's threads."""
+        found = self._warps.get(warp)
+        if found is None:
+            local = warp.number * WIDE
+            cta = warp.cta.number
+            found = WarpClocks(warp, cta, cta * self.stride + local, local, self._blank(warp))
+            self._warps[warp] = found
+        return found
+
+    # ---- turns -----------------------------------------------------------------------------------
+
+    def turn(self, fragment: Fragment, instruction: Instruction) -> None:
+        """A fragment executes an instruction."""
+        self.who, self.at, self.handed = fragment, instruction, None
+
+    def narrowed(self, fragment: Fragment) -> None:
+        """Only some of its threads do: those whose guard holds."""
+        self.who, self.handed = fragment, None
+
+    # ---- handing on ------------------------------------------------------------------------------
+
+    def release(self, fragment: Fragment, mask: int) -> Clock:
+        """What threads of a fragment know and have done; what they do next is later."""
+        mine = self.of(fragment.warp)
+        known = mine.knowledge(mask)
+        found = known.rows.get(mine.cta, mine.blank)
+        row: Ticks = np.maximum(found, np.int32(known.floor(mine.cta)))
+        own = row[mine.local : mine.local + WIDE]
+        own[lane_indices(mask)] = self.now
+        own[GROUP] = own[:GROUP].min()
+        self.now += 1
+        return Clock(known.floors, {**known.rows, mine.cta: row}, known.ops)
+
+    def _blank(self, warp: Warp) -> Ticks:
+        """What somebody knows of the threads of a warp's CTA who knows nothing of them."""
+        found = self._blanks.get(warp.cta.number)
+        if found is None:
+            found = np.full(self.stride, NEVER_RUNS, np.int32)
+            wide = found.reshape(-1, WIDE)
+            for other in warp.cta.warps:
+                wide[other.number, lane_indices(other.launched)] = 0
+            self._blanks[warp.cta.number] = grouped(found)
+        return found
+
+    def given(self) -> Clock | None:
+        """What whoever runs hands on: a fragment's threads, or an operation by its completion."""
+        if self.who is None:
+            return None
+        if isinstance(self.who, AsyncOp):
+            return self.who.complete
+        if self.handed is None:
+            self.handed = self.release(self.who, self.who.mask)
+        return self.handed
+
+    def learn(self, warp: Warp, mask: int, clock: Clock | None) -> None:
+        """Let threads know what a clock knows."""
+        self.of(warp).learn(mask, clock)
+
+    def adopt(self, warp: Warp, mask: int, clock: Clock | None) -> None:
+        """Let threads know what a clock knows, which they have given all that they know."""
+        if clock is not None:
+            self.of(warp).adopt(mask, clock)
+
+    def meet(self, fragment: Fragment) -> None:
+        """The threads of a fragment know all that each of them knows and has done."""
+        handed = self.release(fragment, fragment.mask)
+        self.of(fragment.warp).adopt(fragment.mask, handed)
+
+    def flat(self, clock: Clock | None, cta: int) -> Clock:
+        """A clock that knows all threads of a CTA up to this tick, as all of them stand still."""
+        known = clock or NOTHING
+        floors = {**known.floors, cta: self.now}
+        self.now += 1
+        rows = {number: row for number, row in known.rows.items() if number != cta}
+        return Clock(floors, rows, known.ops)
+
+    # ---- fences ----------------------------------------------------------------------------------
+
+    def fence(self, fragment: Fragment) -> None:
+        """A fence: relaxed reads before it acquire, relaxed writes behind it release."""
+        mine = self.of(fragment.warp)
+        for lane in range(LANES):
+            if fragment.mask >> lane & 1 and mine.seen[lane] is not None:
+                mine.learn(1 << lane, mine.seen[lane])
+                mine.seen[lane] = None
+        handed = self.release(fragment, fragment.mask)
+        for lane in range(LANES):
+            if fragment.mask >> lane & 1:
+                mine.fenced[lane] = handed
+
+    def saw(self, fragment: Fragment, lanes: int, clock: Clock, *, acquires: bool) -> None:
+        """Threads have read what somebody released."""
+        mine = self.of(fragment.warp)
+        if acquires:
+            mine.learn(lanes, clock)
+            return
+        for lane in range(LANES):
+            if lanes >> lane & 1:
+                mine.seen[lane] = join(mine.seen[lane], clock)
+
+    def published(self, fragment: Fragment, lane: int, *, releases: bool) -> Clock | None:
+        """What a thread hands on by an ordered write."""
+        if releases:
+            return self.given()
+        return self.of(fragment.warp).fenced[lane]
+
+    # ---- operations ------------------------------------------------------------------------------
+
+    def begin(self, op: AsyncOp) -> None:
+        """Give an operation what its issuers know, and what it comes after."""
+        if self.who is None:
+            return
+        if isinstance(self.who, AsyncOp):
+            known = self.who.complete or NOTHING
+            op.issuer = None
+        elif op.collective:
+            op.issuer = self.who.warp
+            known = self.release(self.who, self.who.mask)
+        else:
+            op.issuer = self.who.warp
+            known = self.release(self.who, 1 << op.thread[2])
+        for other in op.after:  # also those that are done
+            known = join(known, other.complete)
+        op.knows, op.tick = known, self.now
+        self.now += 1
+        op.column = self._column(known)
+        self._op_ticks[op.column] = op.tick
+        ticks = np.zeros(max(known.ops.size, op.column + 1), np.int32)
+        ticks[: known.ops.size] = known.ops
+        ticks[op.column] = op.tick
+        op.complete = Clock(known.floors, known.rows, ticks)
+
+    def _column(self, known: Clock) -> int:
+        """A column whose last operation the next one knows: who knows the next knows it too."""
+        n = min(known.ops.size, self._op_count)
+        free = np.flatnonzero(known.ops[:n] >= self._op_ticks[:n])
+        if free.size:
+            return int(free[0])
+        if self._op_count == self._op_ticks.size:
+            self._op_ticks = np.concatenate([self._op_ticks, np.zeros_like(self._op_ticks)])
+        self._op_count += 1
+        return self._op_count - 1
+
+    def is_known(self, op: AsyncOp) -> bool:
+        """Whether the thread that issued an operation knows that it is complete."""
+        if op.issuer is None:
+            return True
+        clock = self.of(op.issuer).lanes[op.thread[2]]
+        return clock.ops.size > op.column and int(clock.ops[op.column]) >= op.tick
+
+    def wait(self, warp: Warp, mask: int, ops: Iterable[AsyncOp]) -> None:
+        """Threads have waited for operations."""
+        found: Clock | None = None
+        for op in ops:
+            found = join(found, op.complete)
+        self.learn(warp, mask, found)
+
+    def used(self, ops: Iterable[AsyncOp]) -> None:
+        """Whoever runs uses the values of loads, which have read what they read."""
+        if self.who is not None and not isinstance(self.who, AsyncOp):
+            self.wait(self.who.warp, self.who.mask, ops)

@@ -1,0 +1,92 @@
+"""Who makes an access: the threads or the operation whose turn it is.
+
+Layer: nvgen.sim.
+"""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from intrinsics.findings import Place
+from nvgen.sim.clocks import GROUP, NOTHING, Clock
+from nvgen.sim.engine import AsyncOp
+from nvgen.sim.knowledge import Clocks, WarpClocks, lane_indices
+from nvgen.sim.stamps import TICK, Party, Site, Stamps, stamp
+
+
+def party_of(
+    clocks: Clocks, elements: int, lanes: NDArray[np.intp] | None, *, same: bool
+) -> Party | None:
+    """Who makes an access of `elements` parts: one for each of `lanes`, or of its threads.
+
+    `same` says that all parts are the same bytes.
+    """
+    who = clocks.who
+    if who is None:
+        return None
+    if isinstance(who, AsyncOp):
+        mark = np.array([[stamp(who.column, who.tick, operation=True)]], np.int64)
+        return Party(mark, -1, ((who.knows or NOTHING, None),), who.thread[0])
+    mine = clocks.of(who.warp)
+    group = mine.base + GROUP
+    mask = who.mask
+    if lanes is None and elements != mask.bit_count():
+        whole = mask == who.warp.launched
+        actor = group if whole else mine.base + (mask & -mask).bit_length() - 1
+        mark = np.array([[stamp(actor, clocks.now)]], np.int64)
+        known = mine.knowledge(mask)
+        return Party(mark, group, ((known, None),), mine.cta, who.warp.number)
+    if same and elements > 1 and mask == who.warp.launched:
+        columns: Stamps = np.array([[group]], np.int64)
+    elif lanes is None:
+        columns = _columns(mine.base, mask)
+    else:
+        columns = (mine.base + lanes.astype(np.int64))[:, None]
+    parts = _parts(mine, mask, lanes)
+    return Party(columns | (clocks.now << TICK), group, parts, mine.cta, who.warp.number)
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _columns(base: int, mask: int) -> Stamps:
+    """The columns of the lanes of a mask, as a column."""
+    found: Stamps = (base + lane_indices(mask).astype(np.int64))[:, None]
+    found.setflags(write=False)
+    return found
+
+
+def _parts(
+    mine: WarpClocks, mask: int, lanes: NDArray[np.intp] | None
+) -> tuple[tuple[Clock, NDArray[np.intp] | None], ...]:
+    if mine.alike:
+        return ((mine.lanes[0], None),)
+    chosen = mine.some(mask) if lanes is None else [mine.lanes[int(n)] for n in lanes]
+    where: dict[int, list[int]] = {}
+    for i, clock in enumerate(chosen):
+        where.setdefault(id(clock), []).append(i)
+    if len(where) == 1:
+        return ((chosen[0], None),)
+    return tuple((chosen[rows[0]], np.array(rows, np.intp)) for rows in where.values())
+
+
+def site_of(clocks: Clocks, agent: str) -> int:
+    """The number of the site of the access that is made."""
+    who, at = clocks.who, clocks.at
+    if isinstance(who, AsyncOp):
+        number = clocks.sites.numbers.get((-who.number, agent))
+        if number is None:
+            what = str(who) if _is_one(agent, who.name) else f"{agent}, {who}"
+            number = clocks.sites.add((-who.number, agent), Site(what, who.place, who.kind))
+        return number
+    number = clocks.sites.numbers.get((id(at), agent))
+    if number is None:
+        place = at.place if at is not None else Place()
+        number = clocks.sites.add((id(at), agent), Site(agent, place))
+    return number
+
+
+def _is_one(agent: str, name: str) -> bool:
+    """Whether an access and its operation are called the same."""
+    return agent.startswith(name) or name.startswith(agent)

@@ -1,0 +1,55 @@
+"""What to say of a race: the two accesses, their places, and what would order them.
+
+Layer: nvgen.sim.
+"""
+
+from __future__ import annotations
+
+from nvgen.sim.faults import Fault, fault
+from nvgen.sim.stamps import Site
+
+_WAITS = {
+    "tma": "a wait that succeeds on the mbarrier that the copy completes on",
+    "mma": "tcgen05.commit behind it, and a wait that succeeds on the mbarrier of the commit",
+    "ld": "tcgen05.wait::ld, then a barrier or an mbarrier between the threads",
+    "st": "tcgen05.wait::st, then a barrier or an mbarrier between the threads",
+    "bulk": "cp.async.bulk.commit_group and cp.async.bulk.wait_group of the thread that issued it",
+    "bulk.read": "cp.async.bulk.commit_group and cp.async.bulk.wait_group.read of the thread that "
+    "issued it",
+}
+"""What orders an operation of a kind before what comes next."""
+
+
+def race(first: Site, verb: str, missing: str, agent: str, *, writes: bool, what: str) -> Fault:
+    """The finding, which stands at the later access.
+
+    `first` is the site of the earlier one and `verb` what it did.  `missing` is the kind of the
+    operation that nobody waited for, or "warp", "thread" or "CTA" for threads that did not meet.
+    """
+    return fault(
+        "race",
+        f"{agent} {'writes' if writes else 'reads'} what {first.what} {verb}, and nothing orders "
+        "the two",
+        got=f"{what}; the other access: {first.what} at {first.place}",
+        expected=_order(missing),
+        hint=_hint(missing),
+        section="Memory Consistency Model",
+    )
+
+
+def _order(missing: str) -> str:
+    if missing == "warp":
+        return "bar.warp.sync between the two"
+    if missing == "thread":
+        return "a barrier between the two, or an arrival behind one and a wait before the other"
+    if missing == "CTA":
+        return "barrier.cluster, or a release and an acquire of a flag, between the two CTAs"
+    return _WAITS.get(missing, "a wait for the operation's completion")
+
+
+def _hint(missing: str) -> str:
+    if missing == "warp":
+        return "threads of a warp are not ordered by running together"
+    if missing in ("thread", "CTA"):
+        return ""
+    return "whoever comes next must have waited for the operation, or have met who waited"

@@ -1,0 +1,59 @@
+"""Looking for races in a launch.
+
+Layer: nvgen.sim.  `watch` gives the memories of a machine shadows, and its engine clocks.  Input: a
+machine that has not begun to run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from intrinsics.findings import SimulationError
+from intrinsics.tensor_address import COLUMNS, LANES
+from nvgen.sim.knowledge import Clocks
+from nvgen.sim.shadow import Shadow
+
+if TYPE_CHECKING:
+    from nvgen.sim.machine import Machine
+
+MOST_BYTES = 1 << 26
+"""Allocations of global memory that are larger are not looked at."""
+
+_EARLY_SIGNS = ("sim/uninitialized",)
+"""Faults that a schedule shows where an operation is late: perhaps it races with the access."""
+
+
+def watch(machine: Machine) -> None:
+    """Look for races from here on."""
+    clocks = Clocks(max(len(cta.warps) for cta in machine.ctas))
+    machine.engine.clocks = clocks
+    alone = len(machine.ctas) == 1
+    for region in machine.memory.allocations:
+        if region.data.size <= MOST_BYTES:
+            home = 0 if alone else -1
+            region.shadow = Shadow.of(clocks, region.name, region.data.size, home=home)
+    together = machine.cluster == (1, 1, 1)
+    for cta in machine.ctas:
+        home = cta.number if together else -1
+        name = "shared memory" if alone else f"shared memory of CTA {cta.number}"
+        cta.shared.shadow = Shadow.of(clocks, name, cta.shared.data.size, home=home)
+        name = "tensor memory" if alone else f"tensor memory of CTA {cta.number}"
+        cta.tensor.shadow = Shadow.of(clocks, name, LANES * COLUMNS, home=home, unit="cells")
+
+
+def explained(machine: Machine, error: SimulationError) -> SimulationError:
+    """The race behind a fault, if there is one.
+
+    Where an operation is late, an access finds memory that nobody has written; once the operation
+    takes effect, it meets the access.
+    """
+    clocks = machine.engine.clocks
+    if clocks is None or error.findings[0].rule not in _EARLY_SIGNS:
+        return error
+    for op in [*machine.engine.pending]:
+        try:
+            machine.engine.finish(op)
+        except SimulationError as other:
+            if other.findings[0].rule == "sim/race":
+                return other
+    return error

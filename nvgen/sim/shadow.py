@@ -1,0 +1,252 @@
+"""What was done to each byte of a memory: the last write, and the last reads.
+
+Layer: nvgen.sim.  A byte of shared or global memory (a cell of tensor memory) remembers the stamp
+and the site of its last write and of two reads, by different threads or operations.  An access that
+none of the clocks orders behind one of these, where one of the two writes, is a race: it is found
+under every schedule, whichever of the two happens first.
+
+What is not looked at: reads beyond the two that are kept; threads of one warp that write a byte by
+one instruction; weak writes of the value that is there already; two strong accesses (relaxed,
+volatile, atomic), which do not race.  PTX ISA, Memory Consistency Model: Conflict and data-races.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nvgen.sim.clocks import WIDE, Clock, Order, join
+from nvgen.sim.engine import AsyncOp
+from nvgen.sim.faults import Fault
+from nvgen.sim.knowledge import Clocks
+from nvgen.sim.parties import party_of, site_of
+from nvgen.sim.race_report import race
+from nvgen.sim.stamps import (
+    ACTOR,
+    OPERATION,
+    Party,
+    Site,
+    Stamps,
+    below,
+    strong_mark,
+    tick_of,
+    unknown,
+)
+
+Index = slice | NDArray[np.int64]
+Sites = NDArray[np.int32]
+Bytes = NDArray[np.uint8]
+Change = tuple[Bytes, Bytes]
+"""What memory holds before a write, all of it, and what is written, a row for each part."""
+
+
+@dataclass(slots=True, eq=False)
+class _Kept:
+    """The latest accesses of one sort: who and when, and from which site."""
+
+    stamps: Stamps
+    sites: Sites
+
+    @classmethod
+    def of(cls, size: int) -> _Kept:
+        """Nothing done to `size` bytes."""
+        return cls(np.zeros(size, np.int64), np.zeros(size, np.int32))
+
+    def clear(self, index: Index) -> None:
+        """Forget what was done to some bytes."""
+        self.stamps[index] = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Act:
+    """An access: its bytes in so many parts, who makes it, and how."""
+
+    index: Index
+    rows: int
+    party: Party
+    agent: str
+    writes: bool
+    strong: bool
+
+
+@dataclass(slots=True, eq=False)
+class Shadow:
+    """The accesses to one memory.
+
+    `home` is the CTA whose threads alone reach it, -1 if others do too.
+    """
+
+    clocks: Clocks
+    name: str
+    unit: str
+    writes: _Kept
+    reads: _Kept
+    others: _Kept
+    home: int = -1
+    released: dict[int, Clock] = field(default_factory=dict)  # by offset
+
+    @classmethod
+    def of(
+        cls, clocks: Clocks, name: str, size: int, *, home: int = -1, unit: str = "bytes"
+    ) -> Shadow:
+        """A memory of `size` bytes that nobody has touched."""
+        return cls(clocks, name, unit, _Kept.of(size), _Kept.of(size), _Kept.of(size), home)
+
+    # ---- accesses --------------------------------------------------------------------------------
+
+    def touch(
+        self,
+        offsets: NDArray[np.int64],
+        size: int,
+        agent: str,
+        *,
+        writes: bool,
+        order: Order = Order.WEAK,
+        lanes: NDArray[np.intp] | None = None,
+        change: Change | None = None,
+    ) -> None:
+        """Note accesses of `size` bytes at `offsets`, made by whoever runs.
+
+        `lanes` are the threads that make them, one each.  `change` tells which bytes a
+        write leaves as they are.
+
+        Raises: Fault when an earlier access races with one of these.
+        """
+        flat = offsets.reshape(-1)
+        if not flat.size:
+            return
+        same = flat.size > 1 and flat[0] == flat[-1] and bool((flat == flat[0]).all())
+        party = party_of(self.clocks, flat.size, lanes, same=same)
+        if party is None:
+            return
+        act = _Act(*_index(flat, size), party, agent, writes, order is not Order.WEAK)
+        self._check(self.writes, "wrote", act, change)
+        if writes:
+            self._check(self.reads, "reads", act)
+            self._check(self.others, "reads", act)
+            self._keep(self.writes, act)
+        else:
+            self._keep_read(act)
+
+    def _check(self, kept: _Kept, verb: str, act: _Act, change: Change | None = None) -> None:
+        prior = kept.stamps[act.index]
+        latest = int(prior.max())
+        if not latest or latest < self._floor(act.party):
+            return
+        prior = prior.reshape(act.rows, -1)
+        found = unknown(prior, act.party, self.clocks.stride, strong=act.strong)
+        if not found.any():
+            return
+        if change is not None and act.writes and act.party.group >= 0:
+            before, after = change
+            found &= before[act.index].reshape(after.shape) != after
+        if found.any():
+            raise self._race(kept, verb, act, prior, found)
+
+    def _race(
+        self, kept: _Kept, verb: str, act: _Act, prior: Stamps, found: NDArray[np.bool_]
+    ) -> Fault:
+        at = int(np.flatnonzero(found)[0])
+        which = int(_numbers(act.index).reshape(-1)[at])
+        first = self.clocks.sites.all[int(kept.sites[which])]
+        return race(
+            first,
+            verb,
+            self._missing(first, int(prior.reshape(-1)[at]), act.party),
+            act.agent,
+            writes=act.writes,
+            what=f"{int(found.sum())} {self.unit} of {self.name}, {self._where(which)}",
+        )
+
+    def _floor(self, party: Party) -> int:
+        """What stamps of threads are less than that are known to everybody of the party."""
+        if self.home != party.cta:
+            return 0
+        return below(min(clock.floor(self.home) for clock, _ in party.parts))
+
+    def _keep(self, kept: _Kept, act: _Act) -> None:
+        marks = strong_mark(act.party.stamps, strong=act.strong)
+        if isinstance(act.index, slice):
+            kept.stamps[act.index].reshape(act.rows, -1)[:] = marks
+        else:
+            kept.stamps[act.index] = marks
+        kept.sites[act.index] = site_of(self.clocks, act.agent)
+
+    def _keep_read(self, act: _Act) -> None:
+        """Note a read; the last one is kept beside it, if nothing orders the two."""
+        old = self.reads.stamps[act.index]
+        latest = int(old.max())
+        if latest and not latest < self._floor(act.party):
+            there = old.reshape(act.rows, -1)
+            left = unknown(there, act.party, self.clocks.stride, strong=False)
+            if left.any():
+                where = _numbers(act.index).reshape(there.shape)[left]
+                self.others.stamps[where] = self.reads.stamps[where]
+                self.others.sites[where] = self.reads.sites[where]
+        self._keep(self.reads, act)
+
+    def clear(self, index: Index) -> None:
+        """Forget what was done to some bytes: they are others' now."""
+        for kept in (self.writes, self.reads, self.others):
+            kept.clear(index)
+
+    # ---- flags -----------------------------------------------------------------------------------
+
+    def observe(self, offsets: NDArray[np.int64], lanes: NDArray[np.intp], order: Order) -> None:
+        """Threads read what others may have released here."""
+        who = self.clocks.who
+        if not self.released or who is None or isinstance(who, AsyncOp):
+            return
+        for lane, offset in zip(lanes.tolist(), offsets.reshape(-1).tolist(), strict=True):
+            clock = self.released.get(offset)
+            if clock is not None:
+                self.clocks.saw(who, 1 << lane, clock, acquires=order.acquires)
+
+    def publish(self, offsets: NDArray[np.int64], lanes: NDArray[np.intp], order: Order) -> None:
+        """Threads write what others may acquire."""
+        who = self.clocks.who
+        if who is None or isinstance(who, AsyncOp):
+            return
+        for lane, offset in zip(lanes.tolist(), offsets.reshape(-1).tolist(), strict=True):
+            clock = self.clocks.published(who, lane, releases=order.releases)
+            if clock is not None:
+                self.released[offset] = join(self.released.get(offset), clock)
+
+    # ---- words -----------------------------------------------------------------------------------
+
+    def _missing(self, site: Site, stamp: int, party: Party) -> str:
+        """What is missing after an earlier access: the wait for an operation of a kind, or an order
+        of threads, which are of one warp, of one CTA, or of two.
+        """
+        who = self.clocks.who
+        if stamp >= OPERATION:
+            return site.kind
+        if isinstance(who, AsyncOp) and tick_of(stamp) > who.tick:
+            return who.kind  # the thread came behind its issue
+        cta, local = divmod(stamp & ACTOR, self.clocks.stride)
+        if cta != party.cta:
+            return "CTA"
+        return "warp" if local // WIDE == party.warp else "thread"
+
+    def _where(self, offset: int) -> str:
+        if self.unit == "cells":
+            return f"lane {offset // 512}, column {offset % 512}"
+        return f"offset {offset:#x}"
+
+
+def _index(flat: NDArray[np.int64], size: int) -> tuple[Index, int]:
+    """The bytes of an access, as one stretch where they are one, and how many parts it has."""
+    first, last, parts = int(flat[0]), int(flat[-1]), flat.size
+    if last - first == (parts - 1) * size and (
+        parts == 1 or bool((flat[1:] - flat[:-1] == size).all())
+    ):
+        return slice(first, last + size), parts
+    return flat[:, None] + np.arange(size), parts
+
+
+def _numbers(index: Index) -> NDArray[np.int64]:
+    if isinstance(index, slice):
+        return np.arange(index.start, index.stop)
+    return index

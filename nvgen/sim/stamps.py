@@ -1,0 +1,126 @@
+"""Stamps: who made an access, and when, in one number; and which of them a clock knows.
+
+Layer: nvgen.sim.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from intrinsics.findings import Place
+from nvgen.sim.clocks import Clock
+
+Stamps = NDArray[np.int64]
+
+TICK = 31
+_STRONG = 1 << 30
+OPERATION = 1 << 62
+ACTOR = _STRONG - 1
+"""The bits of a stamp that name who made an access: a thread's column, or an operation's."""
+
+
+def stamp(actor: int, tick: int, *, operation: bool = False) -> int:
+    """Who, and when, in one number; 0 is nobody."""
+    return (OPERATION if operation else 0) | tick << TICK | actor
+
+
+@dataclass(frozen=True, slots=True)
+class Party:
+    """Who makes an access: stamps that broadcast over its elements, and what they know.
+
+    `parts` are the elements that have one clock each (None: all).  `group` is the stamp's actor
+    that stands for the whole warp, -1 for an operation.
+    """
+
+    stamps: Stamps
+    group: int
+    parts: tuple[tuple[Clock, NDArray[np.intp] | None], ...]
+    cta: int
+    warp: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What made an access, in words, and where it stands; `kind` is that of an operation."""
+
+    what: str
+    place: Place
+    kind: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Sites:
+    """Sites by number: shadows remember the number."""
+
+    all: list[Site] = field(default_factory=list)
+    numbers: dict[tuple[int, str], int] = field(default_factory=dict)
+
+    def add(self, key: tuple[int, str], site: Site) -> int:
+        """The number of a site that was not there."""
+        number = self.numbers[key] = len(self.all)
+        self.all.append(site)
+        return number
+
+
+def strong_mark(stamps: Stamps, *, strong: bool) -> Stamps:
+    """Stamps of accesses that do not race with each other, if they are strong."""
+    return stamps | _STRONG if strong else stamps
+
+
+def tick_of(stamp: int) -> int:
+    """When the access of a stamp was made."""
+    return stamp >> TICK & 0x7FFFFFFF
+
+
+def below(floor: int) -> int:
+    """A number that the stamps of all threads up to a tick are less than."""
+    return (floor + 1) << TICK
+
+
+def unknown(prior: Stamps, party: Party, stride: int, *, strong: bool) -> NDArray[np.bool_]:
+    """Which of the accesses whose stamps these are nothing orders before a party's access.
+
+    `prior` has a row for each part of the access; a CTA has `stride` columns.
+    """
+    actors = prior & ACTOR
+    found: NDArray[np.bool_] = prior != 0
+    if strong:
+        found &= (prior & _STRONG) == 0
+    if party.group >= 0:
+        own = (actors == (party.stamps & ACTOR)) | (actors == party.group)
+        found &= ~(own & (prior < OPERATION))
+    else:
+        found &= prior != party.stamps
+    if not found.any():
+        return found
+    for clock, rows in party.parts:
+        if rows is None:
+            found &= ~_knows(clock, prior, actors, stride)
+        else:
+            found[rows] &= ~_knows(clock, prior[rows], actors[rows], stride)
+    return found
+
+
+def _knows(clock: Clock, prior: Stamps, actors: Stamps, stride: int) -> NDArray[np.bool_]:
+    """Which stamps a clock knows."""
+    ticks = prior >> TICK & 0x7FFFFFFF
+    ops = prior >= OPERATION
+    known = np.zeros(prior.shape, np.bool_)
+    if ops.any():
+        inside = ops & (actors < clock.ops.size)
+        known[inside] = clock.ops[actors[inside]] >= ticks[inside]
+        if ops.all():
+            return known
+    threads = ~ops
+    ctas = actors // stride
+    for cta in np.unique(ctas[threads]):
+        here = threads & (ctas == cta)
+        level = ticks[here] <= clock.floor(int(cta))
+        row = clock.rows.get(int(cta))
+        if row is not None:
+            level |= row[actors[here] - int(cta) * stride] >= ticks[here]
+        known[here] = level
+    return known
