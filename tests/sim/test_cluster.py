@@ -20,6 +20,9 @@ from tests.sim.ptx import SCHEDULES, kernel, run
 Dim3 = tuple[int, int, int]
 
 SYNC = "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;"
+JOIN = "barrier.cluster.arrive; barrier.cluster.wait;"
+"""The same where the threads of a warp may come one by one."""
+
 NUMBER = """
     mov.u32 %r50, %ctaid.x; mov.u32 %r51, %ctaid.y; mov.u32 %r52, %ctaid.z;
     mov.u32 %r53, %nctaid.x; mov.u32 %r54, %nctaid.y;

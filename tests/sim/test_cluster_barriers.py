@@ -13,7 +13,7 @@ import pytest
 
 from intrinsics.findings import Finding
 from tests.sim.ptx import SCHEDULES, findings, run
-from tests.sim.test_cluster import NUMBER, SHARED, SYNC, first_thread
+from tests.sim.test_cluster import JOIN, NUMBER, SHARED, SYNC, first_thread
 
 # ---- arrivals --------------------------------------------------------------------------------
 
@@ -26,7 +26,7 @@ def wait(parity: str, label: str, address: str = "%r1") -> str:
     @!%p9 bra {label};"""
 
 
-def in_pairs(body: str, *, before: str = "", behind: str = SYNC, exits: str = "") -> str:
+def in_pairs(body: str, *, before: str = "", behind: str = JOIN, exits: str = "") -> str:
     """`body` by one thread of each CTA, with an mbarrier at %r1 and the other CTA's at %r2."""
     return f"""{NUMBER}
     mov.u32 %r1, bar; mov.u32 %r4, %cluster_ctarank; xor.b32 %r3, %r4, 1;
@@ -83,7 +83,7 @@ def test_a_token_goes_round_a_ring(size: int, schedule: str):
     @!%p2 bra REST;
     {wait("1", "LAST")}
     REST:
-    {SYNC}
+    {JOIN}
     ld.shared.u32 %r13, [%r2];
     mad.wide.u32 %rd1, %r50, 4, %a0;
     @%p1 st.global.u32 [%rd1], %r13;"""
@@ -137,7 +137,7 @@ def test_an_arrival_is_sent_to_the_ctas_of_a_mask(mask: int, schedule: str):
     shr.u32 %r7, {mask}, %r50; and.b32 %r7, %r7, 1; setp.eq.u32 %p6, %r7, 0;
     @%p6 bra OUT;
     {wait("0", "W")}
-    OUT: {SYNC}
+    OUT: {JOIN}
     mbarrier.test_wait.parity.shared::cta.b64 %p7, [%r1], 0;
     mbarrier.test_wait.parity.shared::cta.b64 %p7, [%r1], 0;
     selp.u32 %r9, 1, 0, %p7;

@@ -36,7 +36,7 @@ PREPARE = f"""
 """
 SHOW = f"""
 SHOW:
-    {SYNC}
+    barrier.cluster.arrive; barrier.cluster.wait;
     ld.shared.u32 %r5, [%r4];
     mov.u32 %r6, %ctaid.x; mad.lo.u32 %r6, %r6, {WORDS}, %tx;
     mad.wide.u32 %rd1, %r6, 4, %a1;

@@ -16,6 +16,7 @@ from nvgen.sim.semantics import (
     floats,
     integers,
     mbarrier,
+    mbarrier_arrive,
     memory,
     mma,
     scalar,
@@ -35,7 +36,17 @@ def makers() -> dict[str, Maker]:
     found: dict[str, Maker] = {}
     chapters = (
         *(control, scalar, integers, floats, float_conversions, memory, atomic, caches),
-        *(sync, cluster, warp, mbarrier, tma, tensor_alloc, tcgen05, tensor_registers),
+        *(
+            sync,
+            cluster,
+            warp,
+            mbarrier,
+            mbarrier_arrive,
+            tma,
+            tensor_alloc,
+            tcgen05,
+            tensor_registers,
+        ),
         *(tcgen05_copy, tcgen05_reduce, mma),
     )
     for chapter in chapters:

@@ -16,8 +16,8 @@ from nvgen.sim.compile import Compiler, Maker
 from nvgen.sim.engine import AsyncOp
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.machine import Cta, Fragment, Outcome, Step, lane_numbers
-from nvgen.sim.semantics.mbarrier import to_shared
-from nvgen.sim.semantics.tma import mask_type
+from nvgen.sim.semantics.mbarrier_operand import to_shared
+from nvgen.sim.semantics.tma_targets import mask_type
 
 
 def fence(c: Compiler, mi: MachineInstr) -> Step:

@@ -18,18 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.mir import Imm, MachineInstr, Mem
-from intrinsics.modifiers import CtaGroup, Dim, Multicast, ScalarType, Space
+from intrinsics.modifiers import Dim, ScalarType, Space
 from intrinsics.swizzling import swizzle
-from nvgen.sim.clusters import check_runs, members, owner_of, peer_of
+from nvgen.sim.clusters import check_runs, owner_of
 from nvgen.sim.compile import Compiler, Maker
 from nvgen.sim.engine import AsyncOp, BulkGroups
 from nvgen.sim.faults import fault
 from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
 from nvgen.sim.memory import Access, BoundMap, Proxy, gather, scatter
 from nvgen.sim.semantics.memory import find
+from nvgen.sim.semantics.tma_targets import SECTION, signal_maker, targets_maker
 from nvgen.tensor_map import SIZE, TensorMap
 
-_SECTION = "cp.async.bulk.tensor"
 _ALIGNED = 128
 """Bytes that a copy's shared address is aligned to; an H200 traps on less, swizzled or not."""
 
@@ -41,8 +41,8 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
     """Issue a tile load, or those of a multicast."""
     space = mi.form.facts["dst_space"]
     assert isinstance(space, Space)
-    tile, signal = _tile_maker(c, mi, "dst", space), _signal_maker(c, mi, space)
-    targets = _targets_maker(c, mi)
+    tile, signal = _tile_maker(c, mi, "dst", space), signal_maker(c, mi, space)
+    targets = targets_maker(c, mi)
     place = c.place(mi)
 
     def run(fragment: Fragment) -> Outcome:
@@ -63,68 +63,6 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
 
 
 _LOAD = "TMA load"
-
-
-@dataclass(frozen=True, slots=True)
-class _Signal:
-    """Where a load counts its bytes: an mbarrier of the CTA that it goes to, or of its peer."""
-
-    offset: int
-    rank: int
-    pair: bool  # .cta_group::2: of the one whose rank has the parity of `rank`
-
-    def of(self, target: Cta) -> Cta:
-        """The CTA of the mbarrier for a copy to `target`."""
-        if not self.pair or (target.rank ^ self.rank) & 1 == 0:
-            return target
-        return peer_of(target, _SECTION)
-
-
-def _signal_maker(
-    c: Compiler, mi: MachineInstr, space: Space
-) -> Callable[[Warp, int, Cta], _Signal]:
-    """Gives the mbarrier of a load from what its operand says and the CTA of its destination.
-
-    A copy to .shared::cta reaches no mbarrier of another CTA.
-    """
-    mbar = c.address(mi["mbar"])
-    pair = mi.form.facts["cta_group"] is CtaGroup.TWO
-
-    def signal(warp: Warp, lane: int, target: Cta) -> _Signal:
-        owner, offset = owner_of(warp.cta, int(mbar(warp)[lane]), space, f"{_SECTION} (mbarrier)")
-        allowed = (target, target.peer) if pair else (target,)
-        if owner not in allowed:
-            raise fault(
-                "tma-mbarrier",
-                "the copy's mbarrier is not in the CTA that it goes to"
-                + (", nor in its peer" if pair else ""),
-                got=f"an mbarrier of CTA {owner.number}, a copy to CTA {target.number}",
-                expected="an mbarrier of the same CTA" + (" pair" if pair else ""),
-                hint="" if pair else "with .cta_group::2 it may be in the peer CTA",
-                section=_SECTION,
-            )
-        return _Signal(offset, owner.rank, pair)
-
-    return signal
-
-
-def _targets_maker(c: Compiler, mi: MachineInstr) -> Callable[[Warp, int, Cta], list[Cta]]:
-    """Gives the CTAs that a load writes to: the one of its address, or those of the mask."""
-    mask_op = mi.get("cta_mask")
-    if mask_op is None:
-        return lambda warp, lane, first: [first]
-    mask = c.get(mask_op, mask_type(mi))
-
-    def targets(warp: Warp, lane: int, first: Cta) -> list[Cta]:
-        return members(warp.cta, int(mask(warp)[lane]), _SECTION)
-
-    return targets
-
-
-def mask_type(mi: MachineInstr) -> ScalarType:
-    """The type of a multicast's mask."""
-    wide = mi.form.facts["multicast"] is Multicast.CLUSTER_32B
-    return ScalarType.U32 if wide else ScalarType.U16
 
 
 def store(c: Compiler, mi: MachineInstr) -> Step:
@@ -163,7 +101,7 @@ def _tile_maker(
     def tile(warp: Warp, lane: int) -> _Tile:
         at = tuple(int(get(warp).view(np.int32)[lane]) for get in getters)
         map_ = tensor_map_at(warp.cta, int(tmap(warp)[lane]), dim.rank)
-        owner, offset = owner_of(warp.cta, int(shared(warp)[lane]), space, _SECTION)
+        owner, offset = owner_of(warp.cta, int(shared(warp)[lane]), space, SECTION)
         found = _Tile(owner, map_, at, offset)
         found.check()
         return found
@@ -183,7 +121,7 @@ def _not_negative(tile: _Tile) -> _Tile:
             got=f"coordinates {tile.at}, innermost first",
             expected="no negative coordinate",
             hint="an H200 ends the kernel with an illegal instruction",
-            section=_SECTION,
+            section=SECTION,
         )
     return tile
 
@@ -206,7 +144,7 @@ def tensor_map_at(cta: Cta, address: int, rank: int) -> BoundMap:
             "cp.async.bulk.tensor: there is no tensor map",
             got=f"address {address:#x}",
             expected="a tensor map passed to the kernel",
-            section=_SECTION,
+            section=SECTION,
         )
     if len(found.map.dims) != rank:
         raise fault(
@@ -214,7 +152,7 @@ def tensor_map_at(cta: Cta, address: int, rank: int) -> BoundMap:
             "the copy has another rank than its tensor map",
             got=f"{rank}d",
             expected=f"{len(found.map.dims)}d",
-            section=_SECTION,
+            section=SECTION,
         )
     return found
 
@@ -249,7 +187,7 @@ class _Tile:
                 got=f"{self.at[0]} elements of {self.map.item_size} bytes",
                 expected=f"a multiple of {16 // self.map.item_size} elements",
                 hint="an H200 ends the kernel with an illegal instruction",
-                section=_SECTION,
+                section=SECTION,
             )
         if self.where % _ALIGNED:
             raise fault(
@@ -257,7 +195,7 @@ class _Tile:
                 "the copy's shared address is misaligned",
                 got=f"shared address {self.where:#x}",
                 expected=f"a multiple of {_ALIGNED}",
-                section=_SECTION,
+                section=SECTION,
             )
 
     def atoms(self) -> NDArray[np.int64]:

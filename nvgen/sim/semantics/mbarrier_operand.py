@@ -1,0 +1,123 @@
+"""The mbarrier that a record names: which CTA's, where, and what to call it.
+
+Layer: nvgen.sim.semantics.  PTX ISA, mbarrier; Shared State Space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from intrinsics.mir import MachineInstr, Mem
+from intrinsics.modifiers import ScalarType, Space
+from nvgen.sim.barriers import MBarrier
+from nvgen.sim.clusters import members, owner_of
+from nvgen.sim.compile import Compiler, Getter
+from nvgen.sim.faults import fault
+from nvgen.sim.machine import Cta, Fragment, Values, lane_numbers, lanes_of
+from nvgen.sim.memory import SHARED_WINDOW, window_of
+from nvgen.sim.shared import shared_layout
+
+SIZE = 8
+"""Bytes of an mbarrier object."""
+
+
+class MBarrierOperand:
+    """The mbarrier operand of a record."""
+
+    def __init__(self, c: Compiler, mi: MachineInstr, *, own: bool) -> None:
+        op = mi["mbar"]
+        assert isinstance(op, Mem)
+        self.address = c.address(op)
+        self.op = mi.row.head
+        space = mi.form.facts.get("space")
+        assert space is None or isinstance(space, Space)
+        self.space = space
+        self.own = own  # whether it must be one of the thread's CTA
+        self.section = mi.row.section
+        many = mi.form.facts.get("multicast") is not None
+        self.mask = c.get(mi["cta_mask"], ScalarType.U32) if many else None
+        offsets, _ = shared_layout(c.module, c.function)
+        sizes = {v.name: v.size for v in (*c.module.variables, *c.function.variables)}
+        self.variables = {at: (name, sizes[name]) for name, at in offsets.items()}
+
+    def lanes(self, fragment: Fragment) -> Iterator[tuple[int, Cta, int]]:
+        """(lane, CTA, offset in its shared memory) for every thread of the fragment.
+
+        A multicast has one for each CTA of its mask, at the offset of the address.
+        """
+        warp = fragment.warp
+        addresses = self.address(warp)
+        for lane in lane_numbers(fragment.mask):
+            owner, offset = self._owner(warp.cta, int(addresses[lane]))
+            if self.mask is None:
+                yield lane, owner, offset
+                continue
+            for member in members(warp.cta, int(self.mask(warp)[lane]), self.op):
+                yield lane, member, offset
+
+    def groups(self, fragment: Fragment, values: Values) -> Iterator[tuple[int, int, int]]:
+        """(lanes, offset, value) for the threads that agree on address and value."""
+        lanes = lanes_of(fragment.mask)
+        addresses, wanted = self.address(fragment.warp)[lanes], values[lanes]
+        if (addresses == addresses[0]).all() and (wanted == wanted[0]).all():
+            _, offset = self._owner(fragment.warp.cta, int(addresses[0]))
+            yield fragment.mask, offset, int(wanted[0])
+            return
+        for lane, _, offset in self.lanes(fragment):
+            yield 1 << lane, offset, int(values[lane])
+
+    def _owner(self, cta: Cta, address: int) -> tuple[Cta, int]:
+        owner, offset = owner_of(cta, to_shared(address, self.space), self.space, self.op)
+        if self.own and owner is not cta:
+            raise fault(
+                "mbarrier-remote",
+                f"{self.op} on an mbarrier of another CTA",
+                got=f"CTA {owner.number}, rank {owner.rank} of the cluster",
+                expected="an mbarrier of the thread's own CTA",
+                hint="arrive at it from here, and let a thread of its CTA wait",
+                section=self.section,
+            )
+        return owner, offset
+
+    def object(self, cta: Cta, address: int) -> MBarrier:
+        """The object at an address.
+
+        Raises: Fault when none was initialised there.
+        """
+        found = cta.mbarriers.get(address)
+        if found is None:
+            live = ", ".join(f"{b.name} at {a:#x}" for a, b in cta.mbarriers.items()) or "none"
+            raise fault(
+                "mbarrier-uninitialized",
+                f"{self.op} on what is no mbarrier",
+                got=f"shared address {address:#x}",
+                expected=f"an mbarrier: {live}",
+                hint="is mbarrier.init missing, or the barrier after it?",
+                section="mbarrier.init",
+            )
+        return found
+
+    def name(self, address: int) -> str:
+        """What to call the object at `address`."""
+        for start, (name, size) in self.variables.items():
+            if start <= address < start + size:
+                return name if size == SIZE else f"{name}[{(address - start) // SIZE}]"
+        return f"mbarrier {address:#x}"
+
+
+def to_shared(address: int, space: Space | None) -> int:
+    """A shared address from one of a given state space (None: generic).
+
+    Raises: Fault for a generic address that is not in shared memory.
+    """
+    if space is not None:
+        return address
+    if window_of(address) is not Space.SHARED:
+        raise fault("mbarrier-space", "an mbarrier lies in shared memory", got=f"{address:#x}")
+    return address - SHARED_WINDOW
+
+
+def count_of(c: Compiler, mi: MachineInstr, slot: str) -> Getter | None:
+    """The value of an optional 32-bit operand."""
+    op = mi.get(slot)
+    return None if op is None else c.get(op, ScalarType.U32)
