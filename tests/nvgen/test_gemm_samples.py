@@ -1,4 +1,4 @@
-"""The samples of scaled, sparse and weight-stationary products, each as its own oracle tells them.
+"""The samples of pairs, scaled, sparse and weight-stationary products, as oracles tell them.
 
 What a sample hands to its kernel is read here by formulas of this file, and multiplied by those of
 tests/oracle: integers exactly, normally distributed numbers within the bound that is derived there.
@@ -15,12 +15,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from intrinsics.findings import SimulationError
+from intrinsics.findings import SimulationError, VerificationError
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.samples import named
 from tests.nvgen.test_warp_specialized import Left, careless
 from tests.oracle.block_scaled import scaled
-from tests.oracle.exact_sums import Matrix, exact_matmul, tolerance
+from tests.oracle.exact_sums import Matrix, tolerance
 from tests.oracle.sparse_products import places
 
 Array = npt.NDArray[np.generic]
@@ -99,6 +99,7 @@ class Case(NamedTuple):
     sizes: tuple[int, ...]
     grid: int
     terms: int
+    cluster: int = 1
 
     @property
     def sample(self) -> ModuleType:
@@ -106,8 +107,14 @@ class Case(NamedTuple):
         return named(self.file)
 
 
+def plain(a: Array, b: Array) -> tuple[Matrix, Matrix]:
+    """A and B."""
+    return a.astype(np.float64), b.astype(np.float64)
+
+
 # Six steps of K go round a ring of four; for two of them two tiles, so that places are told apart.
 CASES = {
+    "pair": Case("05_gemm_two_ctas", plain, (256, 512, 384), (512, 384), 4, 384, 2),
     "mxfp8": Case("06_gemm_mxfp8", mxfp8, (128, 256, 768), (256, 768), 2, 768),
     "nvfp4": Case("07_gemm_nvfp4", nvfp4, (256, 128, 1536), (128, 1536), 2, 1536),
     "sparse": Case("08_gemm_sparse", sparse, (256, 128, 768), (128, 768), 2, 384),
@@ -121,9 +128,9 @@ def test_integers_are_exact(launch: Launch, name: str) -> None:
     case = CASES[name]
     *inputs, expected = case.sample.operands(*case.shape)
     a, b = case.meaning(*inputs)
-    assert_exact(expected, exact_matmul(a, b))
+    assert_exact(expected, (a @ b.T).astype(np.float32))  # exact in float64, and in float32
     d = np.full(expected.shape, np.nan, np.float32)
-    launch(case.sample.build(), *inputs, d, *case.sizes, grid=case.grid)
+    launch(case.sample.build(), *inputs, d, *case.sizes, grid=case.grid, cluster=case.cluster)
     assert_exact(d, expected)
 
 
@@ -137,7 +144,7 @@ def test_normally_distributed_numbers_are_within_the_bound(launch: Launch, name:
     bound = tolerance(a, b, case.terms + 1)
     assert (np.abs(expected - a @ b.T) <= 2.0**-40 * (np.abs(a) @ np.abs(b).T)).all()
     d = np.full(expected.shape, np.nan, np.float32)
-    launch(case.sample.build(), *inputs, d, *case.sizes, grid=case.grid)
+    launch(case.sample.build(), *inputs, d, *case.sizes, grid=case.grid, cluster=case.cluster)
     assert (np.abs(d - a @ b.T) <= bound).all()
     assert np.abs(d - a @ b.T).max() > 0, "numbers that need no rounding say nothing of it"
 
@@ -145,6 +152,12 @@ def test_normally_distributed_numbers_are_within_the_bound(launch: Launch, name:
 # ---- without ---------------------------------------------------------------------------------
 
 OUT = {
+    "pair: wait for the bytes of both": ("pair", Left("wait", "full")),
+    "pair: wait for a free buffer": ("pair", Left("wait", "empty", (0,))),
+    "pair: wait for the last commits": ("pair", Left("wait", "empty", (1,))),
+    "pair: commit of a step": ("pair", Left("tcgen05_commit", "empty")),
+    "pair: commit of a tile": ("pair", Left("tcgen05_commit", "sums")),
+    "pair: wait for the sums": ("pair", Left("wait", "sums")),
     "mxfp8: copies of the factors": ("mxfp8", Left("copy_scales")),
     "mxfp8: wait for the bytes": ("mxfp8", Left("wait", "full")),
     "mxfp8: wait for a free buffer": ("mxfp8", Left("wait", "empty", (0,))),
@@ -171,12 +184,29 @@ def test_nothing_can_be_left_out(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     def is_right(schedule: str) -> bool:
         d = np.full(expected.shape, np.nan, np.float32)
         try:
-            compiled.run(*inputs, d, *case.sizes, grid=case.grid, schedule=schedule)
+            compiled.run(
+                *inputs, d, *case.sizes,
+                grid=case.grid, cluster=case.cluster, schedule=schedule,
+            )  # fmt: skip
         except SimulationError:
             return False
         return np.array_equal(d, expected)
 
     assert not all(is_right(schedule) for schedule in ("early", "late", "random:1"))
+
+
+@pytest.mark.parametrize(("call", "operation"), [(0, "alloc"), (1, "dealloc")])
+def test_a_pair_meets_before_it_allocates_and_frees(
+    call: int, operation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The simulator's pair meets there; that the other CTA is there is for the kernel to know."""
+    sample = CASES["pair"].sample
+    monkeypatch.setattr(
+        sample, "KernelBuilder", careless(Left("barrier_cluster_sync", "", (call,)))
+    )
+    with pytest.raises(VerificationError) as caught:
+        sample.build().compile(target="sm_100a", level="function")
+    assert {f.rule for f in caught.value.findings} == {f"tcgen05.{operation}/peer"}
 
 
 # ---- what is written ------------------------------------------------------------------------
@@ -185,6 +215,15 @@ def test_nothing_can_be_left_out(name: str, monkeypatch: pytest.MonkeyPatch) -> 
 def count(name: str, pattern: str) -> int:
     ptx: str = CASES[name].sample.build().compile(target="sm_100a").ptx
     return ptx.count(pattern)
+
+
+def test_a_step_of_a_pair_is_four_multiplies_that_both_are_told_of() -> None:
+    """M 256, N 256: 16 << 24 | 32 << 17, D f32: 1 << 4."""
+    assert count("pair", ".kind::f16") == count("pair", f", {16 << 24 | 32 << 17 | 1 << 4}, ") == 4
+    assert count("pair", "tcgen05.commit.cta_group::2") == 2
+    assert count("pair", ".multicast::cluster") == 2
+    assert count("pair", ".cta_group::1") == 0
+    assert count("pair", ".mbarrier::complete_tx::bytes.cta_group::2") == 2
 
 
 def test_a_step_of_mxfp8_is_two_copies_and_four_multiplies() -> None:
