@@ -1,0 +1,73 @@
+"""gemm_async on the simulator, in forms that no sample has: equal to numpy in every element."""
+
+from __future__ import annotations
+
+import pytest
+
+from intrinsics.element import ElementType as E
+from intrinsics.element import Major
+from tests.nvgen.gemm_runs import Form, run
+
+K, MN = Major.K, Major.MN
+BOTH = (True, True)
+FORMS = {
+    "bf16": Form(types=(E.BF16, E.BF16)),
+    "tf32": Form(types=(E.TF32, E.TF32), k=32),
+    "N in pieces": Form(n=320, k=64, m=64),
+    "two spans of K": Form(k=128),
+    "64 rows": Form(m=64, n=24),
+    "MN-major A": Form(majors=(MN, K)),
+    "MN-major B": Form(majors=(K, MN)),
+    "both MN-major": Form(majors=(MN, MN), k=32),
+    "both MN-major, 64-byte swizzle": Form(majors=(MN, MN), swizzle=64, k=32),
+    "both MN-major, 32-byte swizzle": Form(majors=(MN, MN), swizzle=32, k=16),
+    "MN-major B in pieces": Form(majors=(MN, MN), n=320, k=32),
+    "bytes, MN-major": Form(types=(E.E4M3, E.E5M2), majors=(MN, MN), k=64),
+    "fp8 x fp6": Form(types=(E.E4M3, E.E3M2), k=128),
+    "fp6 x fp4": Form(types=(E.E2M3, E.E2M1), padded=(False, True), k=128),
+    "fp4 x fp4, padded": Form(types=(E.E2M1, E.E2M1), padded=BOTH, k=128),
+    "A in tensor memory, f16": Form(in_tensor_memory=True),
+    "A in tensor memory, tf32": Form(types=(E.TF32, E.TF32), k=32, in_tensor_memory=True),
+    "A in tensor memory, fp8": Form(types=(E.E5M2, E.E4M3), k=128, in_tensor_memory=True),
+    "A in tensor memory, fp6": Form(types=(E.E3M2, E.E4M3), k=128, in_tensor_memory=True),
+    "A in tensor memory, fp4": Form(
+        types=(E.E2M1, E.E4M3), padded=(True, False), k=128, in_tensor_memory=True
+    ),
+    "mxfp8": Form(types=(E.E4M3, E.E5M2), k=256, size=32),
+    "mxfp8, N 256": Form(types=(E.E4M3, E.E4M3), k=128, n=256, size=32),
+    "mxfp8, N 320": Form(types=(E.E4M3, E.E4M3), k=128, n=320, size=32),
+    "mxfp8, N 24": Form(types=(E.E4M3, E.E4M3), k=128, n=24, size=32),
+    "mxfp8, half a word of factors": Form(types=(E.E4M3, E.E4M3), k=64, size=32, swizzle=64),
+    "mxfp6 x mxfp4": Form(types=(E.E2M3, E.E2M1), padded=(False, True), k=128, size=32),
+    "mxfp4": Form(types=(E.E2M1, E.E2M1), k=512, size=32),
+    "nvfp4": Form(types=(E.E2M1, E.E2M1), k=256, size=16, factor=E.UE4M3),
+    "nvfp4 with UE8M0": Form(types=(E.E2M1, E.E2M1), k=256, size=16),
+    "mxfp8, A in tensor memory": Form(
+        types=(E.E4M3, E.E4M3), k=128, size=32, in_tensor_memory=True
+    ),
+    "mxfp4, A in tensor memory": Form(
+        types=(E.E2M1, E.E2M1), k=256, size=32, in_tensor_memory=True
+    ),
+    "a loop": Form(k=128, loop=True),
+    "a loop, MN-major": Form(majors=(MN, MN), loop=True),
+    "a loop, A in tensor memory": Form(in_tensor_memory=True, loop=True),
+    "a loop, mxfp8": Form(types=(E.E4M3, E.E4M3), k=256, size=32, loop=True),
+    "a loop, mxfp4": Form(types=(E.E2M1, E.E2M1), k=512, size=32, loop=True),
+    "a loop, nvfp4": Form(types=(E.E2M1, E.E2M1), k=512, size=16, factor=E.UE4M3, loop=True),
+    "weight-stationary, 32 rows": Form(m=32, n=256, stationary=True),
+    "weight-stationary, 64 rows": Form(m=64, n=128, stationary=True),
+    "weight-stationary, 128 rows": Form(m=128, n=64, stationary=True),
+    "weight-stationary in a loop": Form(m=64, n=64, stationary=True, loop=True),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_it_is_the_product(name: str) -> None:
+    run(FORMS[name], target="sm_100a")
+
+
+@pytest.mark.parametrize("schedule", ["late", "random:3"])
+@pytest.mark.parametrize("opt", [0, 3])
+@pytest.mark.parametrize("name", ["a loop, mxfp8", "a loop, mxfp4", "weight-stationary in a loop"])
+def test_loops_optimised_and_late(name: str, opt: int, schedule: str) -> None:
+    run(FORMS[name], target="sm_103a", schedule=schedule, opt=opt, seed=1)
