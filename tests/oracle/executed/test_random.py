@@ -1,0 +1,69 @@
+"""Random programs of every form: equal to exact references in every cell of tensor memory.
+
+NVGEN_EXECUTED_ROUNDS=N runs N programs of each form instead of one.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from intrinsics.modifiers import MmaKind
+from tests.oracle.executed.check import differences, execute, failures
+from tests.oracle.executed.forms import FORMS, Form, forms_of
+from tests.oracle.executed.kernel import KINDS
+from tests.oracle.executed.programs import program_of
+from tests.oracle.executed.soak import round_of
+
+ROUNDS = int(os.environ.get("NVGEN_EXECUTED_ROUNDS", "1"))
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("seed", range(ROUNDS))
+@pytest.mark.parametrize("pair", [False, True], ids=["one", "pair"])
+def test_programs(kind: MmaKind, seed: int, pair: bool) -> None:
+    count, wrong = round_of(kind, seed, pair=pair)
+    assert count > 10
+    assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("schedule", ["late", "random:7"])
+@pytest.mark.parametrize("kind", [MmaKind.F16, MmaKind.MXF4], ids=lambda kind: kind.name)
+def test_other_schedules(kind: MmaKind, schedule: str) -> None:
+    """When the multiply is executed changes nothing."""
+    programs = [program_of(form, 100) for form in forms_of(kind)[::4]]
+    wrong = failures(programs, schedule=schedule)
+    assert not wrong, "\n".join(wrong)
+
+
+def test_every_form_has_a_name_of_its_own() -> None:
+    assert len({str(form) for form in FORMS}) == len(FORMS)
+
+
+@pytest.mark.parametrize("name", ["f16-shared", "i8-shared", "mxf4-shared"])
+def test_the_comparison_sees_what_is_wrong(name: str) -> None:
+    """A wrong element, a changed cell elsewhere and a cell left alone are all found."""
+    form = next(form for form in FORMS if str(form) == name)
+    program = program_of(form, 5)
+    after = execute(program)
+    assert differences(program, after) == []
+    element = 0, int(program.d.lane[3, 5]), int(program.d.column[3, 5])
+    outside = np.ones(after.shape, dtype=bool)
+    outside[program.d.rank, program.d.lane, program.d.column] = False
+    for place in (element, tuple(int(i) for i in np.argwhere(outside)[17])):
+        other = after.copy()
+        other[place] ^= 1 << 12
+        assert len(differences(program, other)) == 1
+    other = after.copy()
+    other[element] = program.cells[element]
+    assert len(differences(program, other)) == 1
+
+
+def test_a_mistake_in_a_place_is_seen() -> None:
+    """A program whose descriptor is 16 bytes off does not come out right."""
+    program = program_of(Form(MmaKind.F16), 8)
+    program.words[0] = replace(program.words[0], b=program.words[0].b + 1)
+    assert failures([program])
