@@ -198,8 +198,8 @@ class TensorMemory:
 
         Raises: Fault when that races with a use of them.
         """
-        if self.shadow is not None:
-            start = TensorAddress.decode(address).column
+        start = TensorAddress.decode(address).column
+        if self.shadow is not None and start + columns <= COLUMNS:
             cells = np.arange(start, start + columns)
             self._touch(np.arange(LANES)[:, None], cells[None, :], agent, writes=True)
             self.freed = join(self.freed, self.shadow.clocks.given())

@@ -59,7 +59,10 @@ def alloc(c: Compiler, mi: MachineInstr) -> Step:
             return found
         if found is None:
             return Wait(f"{columns} free columns of tensor memory")
-        fragment.warp.cta.tensor.taken(fragment)
+        cta = fragment.warp.cta
+        for owner in (cta, cta.peer) if group is CtaGroup.TWO else (cta,):
+            assert owner is not None
+            owner.tensor.taken(fragment)
         chosen = address(fragment.warp)[fragment.lanes][:1]
         _write(fragment, chosen, space, found)
         return None
@@ -100,12 +103,13 @@ def dealloc(c: Compiler, mi: MachineInstr) -> Step:
     def run(fragment: Fragment) -> Outcome:
         columns = uniform(count(fragment.warp), fragment, "nCols")
         start = uniform(taddr(fragment.warp), fragment, "taddr")
-        found = _together(fragment, mi.row, group, (start, columns, exclusive), _release)
-        if isinstance(found, Wait):
-            return found
         agent = f"tcgen05.dealloc of warp {fragment.warp.number}"
-        fragment.warp.cta.tensor.given_back(start, columns, agent)
-        return None
+
+        def comes() -> None:
+            fragment.warp.cta.tensor.given_back(start, columns, agent)
+
+        found = _together(fragment, mi.row, group, (start, columns, exclusive), _release, comes)
+        return found if isinstance(found, Wait) else None
 
     return run
 
@@ -145,20 +149,32 @@ def _give_up(ctas: Ctas, operands: tuple[int, ...]) -> int:
 
 
 def _together(
-    fragment: Fragment, row: Row, group: Fact, operands: tuple[int, ...], act: Act
+    fragment: Fragment,
+    row: Row,
+    group: Fact,
+    operands: tuple[int, ...],
+    act: Act,
+    comes: Callable[[], None] = lambda: None,
 ) -> Wait | int | None:
     """What `act` gives: for a pair, when warps of both have come, once for both of them.
+
+    `comes` is done for each warp, in a pair before it waits for the other.
 
     Raises: Fault when there is no pair, or its warps come with different operands.
     """
     cta, head = fragment.warp.cta, row.head
     peer = cta.peer
     if group is not CtaGroup.TWO or peer is None:
-        return act(participants(cta, group, head), operands)
+        answer = act(participants(cta, group, head), operands)
+        comes()
+        return answer
     meetings = cta.cluster.meetings_of(cta.rank)
     meeting = meetings.join(head, cta.rank, fragment.warp.number, operands)
     if meeting.answer is None:
         ctas = participants(cta, group, head)
+        if cta.rank not in meeting.told:
+            meeting.told.add(cta.rank)
+            comes()
         if peer.rank not in meeting.operands:
             return Wait(f"a warp of the peer, CTA {peer.number}, at {head}.cta_group::2")
         if operands != meeting.operands[peer.rank]:
