@@ -43,7 +43,7 @@ def alloc(c: Compiler, mi: MachineInstr) -> Step:
     exclusive = mi.form.facts["exclusive"] is not None
 
     def act(ctas: Ctas, operands: tuple[int, ...]) -> int | None:
-        (columns,) = operands
+        columns, _ = operands
         late = ctas[0].machine.engine.schedule.mode is not Mode.EARLY
         first, *others = (cta.tensor for cta in ctas)
         start = first.allocate(columns, *others, from_top=late, exclusive=exclusive)
@@ -54,7 +54,7 @@ def alloc(c: Compiler, mi: MachineInstr) -> Step:
 
     def run(fragment: Fragment) -> Outcome:
         columns = uniform(count(fragment.warp), fragment, "nCols")
-        found = _together(fragment, mi.row, group, (columns,), act)
+        found = _together(fragment, mi.row, group, (columns, exclusive), act)
         if isinstance(found, Wait):
             return found
         if found is None:
