@@ -142,7 +142,7 @@ def main() -> None:
     a, b, expected = operands(m, n, k)
     d = np.zeros((m, n), np.float32)
     compiled = build().compile(target="sm_100a")
-    compiled.run(a, b, d, n, k, grid=grid(m, n), cluster=2, device="sim")
+    compiled.run(a, b, d, n, k, grid=grid(m, n), device="sim")
     assert np.array_equal(d, expected), "the product differs from numpy"
     print(f"D = A·Bᵀ, {m}x{n}x{k}, by CTA pairs: equal to numpy in all {d.size} elements")
 

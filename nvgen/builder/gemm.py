@@ -13,7 +13,8 @@ from intrinsics.modifiers import CollectorWs, CtaGroup
 from intrinsics.tensor_address import ZeroColumnMask
 from nvgen.builder.control import ControlFlow, Scope
 from nvgen.builder.families import family_of
-from nvgen.builder.gemm_requirements import LeftTile, Request, check
+from nvgen.builder.gemm_request import LeftTile, Request
+from nvgen.builder.gemm_requirements import check
 from nvgen.builder.gemm_steps import (
     instruction_word,
     mask_word,

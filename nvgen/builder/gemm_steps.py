@@ -13,7 +13,7 @@ from intrinsics.element import Major
 from intrinsics.idesc import InstructionDescriptor
 from intrinsics.modifiers import MmaKind, ScaleVec
 from intrinsics.tensor_address import ZeroColumnMask
-from nvgen.builder.gemm_requirements import Request
+from nvgen.builder.gemm_request import Request
 from nvgen.builder.tensor_tiles import WORD_FACTORS, ScaleTile
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import IntLike

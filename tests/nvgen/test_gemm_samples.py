@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pytest
 
 from intrinsics.findings import SimulationError, VerificationError
+from nvgen.api import compile_text
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.samples import named
 from tests.nvgen.test_warp_specialized import Left, careless
@@ -245,3 +246,12 @@ def test_pixels_are_filled_into_four_collectors_for_three_taps() -> None:
     """Three rows of the filter, four steps of K: twelve of each."""
     for use in ("fill", "use", "lastuse"):
         assert [count("stationary", f"collector::b{i}::{use}") for i in range(4)] == [3] * 4
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_verifier_finds_nothing_in_it(name: str) -> None:
+    """In the function as a whole."""
+    case = CASES[name]
+    kernel = case.sample.build()
+    compiled = compile_text(kernel.llvm, target="sm_100a", level="function")
+    assert compiled.judged == []

@@ -1,0 +1,149 @@
+"""Shared memory of a kernel under construction: tiles, scale factors, mbarriers, words.
+
+Layer: nvgen.builder.  Static shared memory is a variable for each; dynamic shared memory, of which
+a CTA has more, is one array that tiles are cut from.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from intrinsics.element import ElementType, Major
+from nvgen.builder.base import BuilderBase
+from nvgen.builder.tensor_tiles import container_bits
+from nvgen.builder.tiles import SharedScales, SharedTile, Tiles, scale_bytes, swizzle_mode
+from nvgen.builder.values import Barrier, Barriers, Int, Pointer, Vector, refuse
+
+STATIC_SHARED_LIMIT = 48 * 1024
+"""Bytes of shared memory that ptxas lets a kernel declare; more must be dynamic."""
+
+DYNAMIC_SHARED_LIMIT = 227 * 1024
+"""Bytes of shared memory that a CTA can have on the machines with tensor memory."""
+
+_DYNAMIC_ALIGN = 1024
+"""Where dynamic shared memory begins: at a multiple of what any swizzling needs."""
+
+
+class SharedMemory(BuilderBase):
+    """What lies in shared memory, and loads and stores of it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.dynamic_shared = False
+        self._dynamic: ir.GlobalVariable | None = None
+        self._dynamic_size = 0
+        self._shared = 0
+
+    def _shared_variable(self, name: str, size: int, align: int) -> Pointer:
+        type_ = ir.ArrayType(ir.IntType(8), size)
+        variable = ir.GlobalVariable(self.module, type_, name, addrspace=3)
+        variable.linkage = "internal"
+        variable.align = align
+        variable.initializer = ir.Constant(type_, ir.Undefined)
+        variable.type = ir.PointerType(addrspace=3)  # opaque, as LLVM's pointers are
+        self._shared += size
+        if self._shared > STATIC_SHARED_LIMIT:
+            raise refuse(
+                "too much static shared memory",
+                got=f"{self._shared} bytes",
+                expected=f"at most {STATIC_SHARED_LIMIT}",
+                hint="KernelBuilder(…, dynamic_shared=True) puts tiles into dynamic shared memory",
+            )
+        return Pointer(self, variable)
+
+    def _dynamic_variable(self, size: int, align: int) -> Pointer:
+        """Room in the one array of dynamic shared memory."""
+        if self._dynamic is None:
+            type_ = ir.ArrayType(ir.IntType(8), 0)
+            self._dynamic = ir.GlobalVariable(self.module, type_, "dynamic_shared", addrspace=3)
+            self._dynamic.type = ir.PointerType(addrspace=3)
+            self._dynamic.align = _DYNAMIC_ALIGN
+        start = -(-self._dynamic_size // align) * align
+        self._dynamic_size = start + size
+        if self._dynamic_size > DYNAMIC_SHARED_LIMIT:
+            raise refuse(
+                "too much dynamic shared memory",
+                got=f"{self._dynamic_size} bytes",
+                expected=f"at most {DYNAMIC_SHARED_LIMIT}",
+            )
+        return Pointer(self, self._dynamic) + start if start else Pointer(self, self._dynamic)
+
+    def shared_tile(
+        self,
+        name: str,
+        dtype: ElementType,
+        shape: tuple[int, int],
+        *,
+        swizzle: int = 128,
+        major: Major = Major.K,
+        padded: bool = False,
+    ) -> SharedTile:
+        """A tile of `shape` (rows, K) in shared memory; see `SharedTile`."""
+        tiles = self.shared_tiles(
+            name, dtype, shape, 1, swizzle=swizzle, major=major, padded=padded
+        )
+        return tiles.first
+
+    def shared_tiles(
+        self,
+        name: str,
+        dtype: ElementType,
+        shape: tuple[int, int],
+        count: int,
+        *,
+        swizzle: int = 128,
+        major: Major = Major.K,
+        padded: bool = False,
+    ) -> Tiles[SharedTile]:
+        """`count` tiles of `shape` (rows, K) in shared memory, one after the other."""
+        rows, k = shape
+        align = swizzle_mode(swizzle).repeat
+        size = rows * k * container_bits(dtype, padded=padded) // 8
+        if count > 1 and size % align:
+            raise refuse(
+                "a tile's size keeps the next one from its alignment",
+                got=f"{size} bytes",
+                expected=f"a multiple of {align}",
+            )
+        pointer = self._tiles(name, count * size, align)
+        return Tiles(SharedTile(name, pointer, dtype, rows, k, swizzle, major, padded), count)
+
+    def shared_scales(
+        self,
+        name: str,
+        rows: int,
+        k: int,
+        count: int = 1,
+        *,
+        dtype: ElementType = ElementType.UE8M0,
+        size: int = 32,
+    ) -> Tiles[SharedScales]:
+        """Room for `count` times the scale factors of `rows` rows: see `SharedScales`."""
+        pointer = self._tiles(name, count * scale_bytes(rows, k, size), 128)
+        return Tiles(SharedScales(name, pointer, dtype, rows, k, size), count)
+
+    def _tiles(self, name: str, size: int, align: int) -> Pointer:
+        """Room for tiles, static or dynamic."""
+        if self.dynamic_shared:
+            return self._dynamic_variable(size, align)
+        return self._shared_variable(name, size, align)
+
+    def mbarrier(self, name: str) -> Barrier:
+        """Room for an mbarrier in shared memory."""
+        return Barrier(name, self._shared_variable(name, 8, 8))
+
+    def mbarriers(self, name: str, count: int) -> Barriers:
+        """Room for `count` mbarriers in shared memory."""
+        return Barriers(name, self._shared_variable(name, 8 * count, 8), count)
+
+    def shared_word(self, name: str) -> Pointer:
+        """Room for 32 bits in shared memory."""
+        return self._shared_variable(name, 4, 4)
+
+    def load_word(self, pointer: Pointer) -> Int:
+        """Load 32 bits."""
+        return Int(self, self.at_caller().load(pointer.value, typ=ir.IntType(32), align=4))
+
+    def store(self, value: Vector | Int, pointer: Pointer, *, align: int | None = None) -> None:
+        """Store a value; `align` in bytes says how much may go at once."""
+        self.at_caller().store(value.value, pointer.value, align=align)
