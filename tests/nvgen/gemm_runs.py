@@ -15,7 +15,7 @@ from llvmlite import ir
 
 from intrinsics.element import ElementType as E
 from intrinsics.element import Major
-from intrinsics.modifiers import LdStNum
+from intrinsics.modifiers import CtaGroup, LdStNum
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.tensor_tiles import OperandTile
 from nvgen.builder.tiles import SharedTile
@@ -46,6 +46,17 @@ class Form:
     factor: E = E.UE8M0
     loop: bool = False
     stationary: bool = False
+    pair: bool = False
+
+    @property
+    def ctas(self) -> int:
+        """CTAs that hold equal parts of A's and of B's rows."""
+        return 2 if self.pair else 1
+
+    @property
+    def rows(self) -> tuple[int, int]:
+        """Rows of A and of B in a CTA."""
+        return self.m // self.ctas, self.n // self.ctas
 
     @property
     def step(self) -> int:
@@ -58,6 +69,8 @@ class Form:
     @property
     def columns(self) -> int:
         """Columns of the accumulator."""
+        if self.pair:
+            return self.n * self.m // 256
         return self.n * self.m // 128 if self.stationary else self.n
 
 
@@ -127,10 +140,11 @@ def in_memory(form: Form, which: int, codes: npt.NDArray[np.uint32]) -> Bytes:
 
 def kernel(form: Form) -> Kernel:
     """The kernel: a, b, then the factors if there are any, then the dump, then the steps."""
-    b = KernelBuilder("k", block=128, dynamic_shared=True)
+    b = KernelBuilder("k", block=128, cluster=form.ctas, dynamic_shared=True)
+    group = CtaGroup.TWO if form.pair else CtaGroup.ONE
     boxes = [
         (_box(rows if major is Major.K else form.k), form.swizzle)
-        for rows, major in zip((form.m, form.n), form.majors, strict=True)
+        for rows, major in zip(form.rows, form.majors, strict=True)
     ]
     if form.in_tensor_memory:
         b.pointer("a")
@@ -138,30 +152,34 @@ def kernel(form: Form) -> Kernel:
         b.tensor_map("a", dtype=E.U8, box=boxes[0], swizzle=form.swizzle)
     b.tensor_map("b", dtype=E.U8, box=boxes[1], swizzle=form.swizzle)
     scales = ("sfa", "sfb") if form.size else ()
-    for name, rows in zip(scales, (form.m, form.n), strict=False):
+    scaled = dict(zip(scales, (form.rows[0], form.n), strict=False))  # of B each CTA has all
+    for name, rows in scaled.items():
         down, along = -(-rows // 128), -(-form.k // (4 * form.size))
         b.tensor_map(name, dtype=E.S32, box=(down * along, 128))
     b.pointer("d", output=True)
     b.integer("steps")
     args = b.begin()
+    rank = b.cluster_ctarank if form.pair else b.const(0)
 
     loaded, done = b.mbarrier("loaded"), b.mbarrier("done")
     tiles = {
         name: b.shared_tile(
-            name, form.types[i], ((form.m, form.n)[i], form.k), swizzle=form.swizzle,
+            name, form.types[i], (form.rows[i], form.k), swizzle=form.swizzle,
             major=form.majors[i], padded=form.padded[i],
         )
         for i, name in enumerate("ab") if not (name == "a" and form.in_tensor_memory)
     }  # fmt: skip
     factors = {
         name: b.shared_scales(name, rows, form.k, dtype=form.factor, size=form.size).first
-        for name, rows in zip(scales, (form.m, form.n), strict=False)
+        for name, rows in scaled.items()
     }
     with b.if_thread(0):
         b.mbarrier_init(loaded, 1)
         b.mbarrier_init(done, 1)
         b.fence_mbarrier_init_release_cluster()
-    tmem = b.tensor_memory("tmem", COLUMNS)
+    if form.pair:
+        b.barrier_cluster_sync()
+    tmem = b.tensor_memory("tmem", COLUMNS, cta_group=group)
     d = tmem.tile(form.m, form.n, stationary=form.stationary)
     _clear(b, form, d.pointer)
     left: SharedTile | OperandTile
@@ -171,47 +189,64 @@ def kernel(form: Form) -> Kernel:
     else:
         left = tiles["a"]
     held = {
-        name: tmem.scale_tile(rows, form.k, form.factor, form.size)
-        for name, rows in zip(scales, (form.m, form.n), strict=False)
+        name: tmem.scale_tile(rows, form.k, form.factor, form.size) for name, rows in scaled.items()
     }
     with b.if_thread(0):
         whole = [*tiles.values(), *factors.values()]
-        b.mbarrier_arrive_expect_tx(loaded, sum(tile.nbytes for tile in whole))
+        with b.if_(rank == 0):
+            nbytes = form.ctas * sum(tile.nbytes for tile in whole)
+            b.mbarrier_arrive_expect_tx(loaded, nbytes)
+        there = b.of_even_cta(loaded) if form.pair else loaded
         for name, tile in tiles.items():
-            _bring(b, tile, args[name], loaded)
+            _bring(b, tile, args[name], there, rank, group if form.pair else None)
         for name, scale in factors.items():
-            b.cp_async_bulk_tensor_g2s_tile(scale.pointer, loaded, args[name], (0, 0))
-    with b.if_warp(0):
+            first = rank * scale.blocks[0] * scale.blocks[1] if name == "sfa" else b.const(0)
+            b.cp_async_bulk_tensor_g2s_tile(
+                scale.pointer, there, args[name], (0, first),
+                cta_group=group if form.pair else None,
+            )  # fmt: skip
+    with b.if_warp(0), b.if_(rank == 0):
         b.wait(loaded, 0)
         b.tcgen05_fence_after_thread_sync()
         with b.elect():
             for name, target in held.items():
-                b.copy_scales(target, factors[name])
+                b.copy_scales(target, factors[name], cta_group=group)
             if form.loop:
                 with b.range(args["steps"]) as step:
                     b.gemm_async(
                         d, left, tiles["b"], step=step, accumulate=step != 0,
-                        stationary=form.stationary, **held,
+                        stationary=form.stationary, cta_group=group, **held,
                     )  # fmt: skip
             else:
-                b.gemm_async(d, left, tiles["b"], stationary=form.stationary, **held)
-            b.tcgen05_commit(done)
+                b.gemm_async(
+                    d, left, tiles["b"], stationary=form.stationary, cta_group=group, **held
+                )
+            b.tcgen05_commit(done, cta_group=group, cta_mask=3 if form.pair else None)
     b.wait(done, 0)
     b.tcgen05_fence_after_thread_sync()
-    _dump(b, form, d.pointer, args["d"])
+    _dump(b, form, d.pointer, args["d"], rank)
+    if form.pair:
+        b.barrier_cluster_sync()
     tmem.free()
     return b.finish()
 
 
-def _bring(b: KernelBuilder, tile: SharedTile, tensor: Pointer | Int, loaded: Barrier) -> None:
-    """A tile, a span at a time, in boxes that TMA can do."""
+def _bring(
+    b: KernelBuilder, tile: SharedTile, tensor: Pointer | Int, loaded: Barrier, rank: Int,
+    group: CtaGroup | None,
+) -> None:  # fmt: skip
+    """A CTA's tile, a span at a time, in boxes that TMA can do."""
+    by_rows = tile.major is Major.K
+    bytes_before = rank * (0 if by_rows else tile.rows * tile.bits // 8)
+    rows_before = rank * (tile.rows if by_rows else 0)
     across = tile.rows if tile.major is Major.K else tile.k
     along = (tile.k if tile.major is Major.K else tile.rows) * tile.bits // 8
     for span in range(along // tile.swizzle):
         for first in range(0, across, _box(across)):
             target = tile.pointer + (span * across + first) * tile.swizzle
             assert isinstance(tensor, Pointer)
-            b.cp_async_bulk_tensor_g2s_tile(target, loaded, tensor, (span * tile.swizzle, first))
+            place = bytes_before + span * tile.swizzle, rows_before + first
+            b.cp_async_bulk_tensor_g2s_tile(target, loaded, tensor, place, cta_group=group)
 
 
 def _box(rows: int) -> int:
@@ -249,10 +284,10 @@ def _clear(b: KernelBuilder, form: Form, columns: Pointer) -> None:
     b.tcgen05_fence_after_thread_sync()
 
 
-def _dump(b: KernelBuilder, form: Form, columns: Pointer, target: Pointer | Int) -> None:
+def _dump(b: KernelBuilder, form: Form, columns: Pointer, target: Pointer | Int, rank: Int) -> None:
     """The accumulator's columns of every lane, eight at a time."""
     assert isinstance(target, Pointer)
-    row = target + b.zext(b.tid_x, 64) * (4 * form.columns)
+    row = target + b.zext(rank * 128 + b.tid_x, 64) * (4 * form.columns)
     for first in range(0, form.columns, 8):
         values = b.tcgen05_ld(columns + ((b.tid_x >> 5) << 21) + first, num=LdStNum.X8)
         b.tcgen05_wait_ld()
@@ -260,8 +295,15 @@ def _dump(b: KernelBuilder, form: Form, columns: Pointer, target: Pointer | Int)
 
 
 def cells(form: Form) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The lane and the column of each element of D: layouts D, E, F and G."""
+    """The lane and the column of each element of D; lanes of an odd CTA are 128 and more.
+
+    Layouts D, E, F and G, and of pairs A and B.
+    """
     row, column = np.arange(form.m)[:, None], np.arange(form.n)[None, :]
+    if form.pair and form.m == 128:
+        return row // 64 * 128 + row % 64 + column // (form.n // 2) * 64, (
+            column % (form.n // 2) + 0 * row
+        )
     if form.stationary:
         part = column // form.columns
         return row + part * form.m, column % form.columns + 0 * row
@@ -283,8 +325,10 @@ def run(form: Form, *, target: str, schedule: str = "early", opt: int = 0, seed:
         first = in_memory(form, 0, a.codes)
     inputs: list[object] = [first, in_memory(form, 1, b.codes)]
     inputs += [data.blocks for data in (a, b) if data.blocks is not None]
-    dump = np.full((128, form.columns), np.nan, np.float32)
+    dump = np.full((128 * form.ctas, form.columns), np.nan, np.float32)
     steps = form.k // form.step
-    kernel(form).compile(target=target, opt=opt).run(*inputs, dump, steps, schedule=schedule)
+    kernel(form).compile(target=target, opt=opt).run(
+        *inputs, dump, steps, grid=form.ctas, schedule=schedule
+    )
     expected = (a.meant @ b.meant.T).astype(np.float32)
     np.testing.assert_array_equal(dump[cells(form)], expected)

@@ -57,6 +57,14 @@ FORMS = {
     "weight-stationary, 32 rows": Form(m=32, n=256, stationary=True),
     "weight-stationary, 64 rows": Form(m=64, n=128, stationary=True),
     "weight-stationary, 128 rows": Form(m=128, n=64, stationary=True),
+    "a pair": Form(m=256, n=128, pair=True),
+    "a pair of 64 rows each": Form(m=128, n=64, pair=True),
+    "a pair, MN-major": Form(m=256, n=256, majors=(MN, MN), pair=True, k=32),
+    "a pair, tf32 in a loop": Form(m=256, n=32, types=(E.TF32, E.TF32), k=32, pair=True, loop=True),
+    "a pair, mxfp8": Form(m=256, n=256, types=(E.E4M3, E.E5M2), k=256, size=32, pair=True),
+    "a pair, nvfp4": Form(
+        m=256, n=128, types=(E.E2M1, E.E2M1), k=256, size=16, factor=E.UE4M3, pair=True
+    ),
     "weight-stationary in a loop": Form(m=64, n=64, stationary=True, loop=True),
 }
 
@@ -68,6 +76,14 @@ def test_it_is_the_product(name: str) -> None:
 
 @pytest.mark.parametrize("schedule", ["late", "random:3"])
 @pytest.mark.parametrize("opt", [0, 3])
-@pytest.mark.parametrize("name", ["a loop, mxfp8", "a loop, mxfp4", "weight-stationary in a loop"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a loop, mxfp8",
+        "a loop, mxfp4",
+        "weight-stationary in a loop",
+        "a pair, mxfp8",
+    ],
+)
 def test_loops_optimised_and_late(name: str, opt: int, schedule: str) -> None:
     run(FORMS[name], target="sm_103a", schedule=schedule, opt=opt, seed=1)
