@@ -17,7 +17,7 @@ from intrinsics.element import ElementType as E
 from intrinsics.element import Major
 from intrinsics.modifiers import CtaGroup, LdStNum
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.tensor_tiles import OperandTile
+from nvgen.builder.tensor_tiles import OperandTile, SparseTile
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import Barrier, Int, Pointer, Vector
 from tests.oracle.block_scaled import numbers
@@ -47,6 +47,12 @@ class Form:
     loop: bool = False
     stationary: bool = False
     pair: bool = False
+    sparse: bool = False
+
+    @property
+    def stored(self) -> int:
+        """Elements of A's rows that are stored."""
+        return self.k // 2 if self.sparse else self.k
 
     @property
     def ctas(self) -> int:
@@ -64,7 +70,7 @@ class Form:
         bits = self.types[0].bits
         if bits == 4 and not self.padded[0]:
             return 64
-        return 256 // max(bits, 8)
+        return 256 // max(bits, 8) * (2 if self.sparse else 1)
 
     @property
     def columns(self) -> int:
@@ -81,6 +87,31 @@ class Data:
     meant: Matrix
     codes: npt.NDArray[np.uint32]
     blocks: npt.NDArray[np.int32] | None
+    words: npt.NDArray[np.int32] | None = None
+
+
+def pruned(form: Form, whole: Data, rng: np.random.Generator) -> Data:
+    """A with two of each four elements left out by lot: what is stored, and the metadata's words.
+
+    For f16 sixteen rows share sixteen lanes of a column for 32 elements; for bytes a row has its
+    own lane, and a column for each 32 elements.
+    """
+    chunks = form.k // 4
+    places = np.sort(rng.permuted(np.tile(np.arange(4), (form.m, chunks, 1)), axis=2)[:, :, :2])
+    stored = np.take_along_axis(whole.codes.reshape(form.m, chunks, 4), places, axis=2)
+    kept = np.zeros((form.m, chunks, 4))
+    np.put_along_axis(kept, places, 1.0, axis=2)
+    words = np.zeros((form.m, chunks // 8), np.int64)
+    for row in range(form.m):
+        for chunk in range(chunks):
+            bits = int(places[row, chunk, 0] | places[row, chunk, 1] << 2)
+            if form.types[0].bits == 16:
+                lane = row // 16 * 16 + chunk % 8 // 4 * 8 + row % 8
+                words[lane, chunk // 8] |= bits << row // 8 % 2 * 16 + chunk % 4 * 4
+            else:
+                words[row, chunk // 8] |= bits << chunk % 8 * 4
+    meant = whole.meant * kept.reshape(form.m, form.k)
+    return Data(meant, stored.reshape(form.m, -1), None, words.astype(np.uint32).view(np.int32))
 
 
 def matrix(form: Form, rows: int, which: int, rng: np.random.Generator) -> Data:
@@ -151,6 +182,8 @@ def kernel(form: Form) -> Kernel:
     else:
         b.tensor_map("a", dtype=E.U8, box=boxes[0], swizzle=form.swizzle)
     b.tensor_map("b", dtype=E.U8, box=boxes[1], swizzle=form.swizzle)
+    if form.sparse:
+        b.pointer("words")
     scales = ("sfa", "sfb") if form.size else ()
     scaled = dict(zip(scales, (form.rows[0], form.n), strict=False))  # of B each CTA has all
     for name, rows in scaled.items():
@@ -164,7 +197,7 @@ def kernel(form: Form) -> Kernel:
     loaded, done = b.mbarrier("loaded"), b.mbarrier("done")
     tiles = {
         name: b.shared_tile(
-            name, form.types[i], (form.rows[i], form.k), swizzle=form.swizzle,
+            name, form.types[i], (form.rows[i], (form.stored, form.k)[i]), swizzle=form.swizzle,
             major=form.majors[i], padded=form.padded[i],
         )
         for i, name in enumerate("ab") if not (name == "a" and form.in_tensor_memory)
@@ -182,12 +215,20 @@ def kernel(form: Form) -> Kernel:
     tmem = b.tensor_memory("tmem", COLUMNS, cta_group=group)
     d = tmem.tile(form.m, form.n, stationary=form.stationary)
     _clear(b, form, d.pointer)
-    left: SharedTile | OperandTile
-    if form.in_tensor_memory:
+    left: SharedTile | OperandTile | SparseTile
+    if form.sparse and form.in_tensor_memory:
+        left = tmem.sparse_tile(form.m, form.k, form.types[0])
+        _fill(b, OperandTile(left.values, form.m, form.stored, form.types[0]), args["a"])
+        _fill(b, OperandTile(left.metadata, form.m, form.k // 32, E.S32), args["words"])
+    elif form.in_tensor_memory:
         left = tmem.operand_tile(form.m, form.k, form.types[0], padded=form.padded[0])
         _fill(b, left, args["a"])
     else:
         left = tiles["a"]
+    more: dict[str, Pointer] = {}
+    if form.sparse and not form.in_tensor_memory:
+        more["metadata"] = tmem.metadata(form.k, form.types[0])
+        _fill(b, OperandTile(more["metadata"], form.m, form.k // 32, E.S32), args["words"])
     held = {
         name: tmem.scale_tile(rows, form.k, form.factor, form.size) for name, rows in scaled.items()
     }
@@ -215,11 +256,17 @@ def kernel(form: Form) -> Kernel:
                 with b.range(args["steps"]) as step:
                     b.gemm_async(
                         d, left, tiles["b"], step=step, accumulate=step != 0,
-                        stationary=form.stationary, cta_group=group, **held,
+                        stationary=form.stationary, cta_group=group, **held, **more,
                     )  # fmt: skip
             else:
                 b.gemm_async(
-                    d, left, tiles["b"], stationary=form.stationary, cta_group=group, **held
+                    d,
+                    left,
+                    tiles["b"],
+                    stationary=form.stationary,
+                    cta_group=group,
+                    **held,
+                    **more,
                 )
             b.tcgen05_commit(done, cta_group=group, cta_mask=3 if form.pair else None)
     b.wait(done, 0)
@@ -319,11 +366,14 @@ def run(form: Form, *, target: str, schedule: str = "early", opt: int = 0, seed:
     """
     rng = np.random.default_rng(seed)
     a, b = matrix(form, form.m, 0, rng), matrix(form, form.n, 1, rng)
+    if form.sparse:
+        a = pruned(form, a, rng)
     if form.in_tensor_memory:
         first = in_bytes(form, 0, a.codes, cells=True)
     else:
         first = in_memory(form, 0, a.codes)
     inputs: list[object] = [first, in_memory(form, 1, b.codes)]
+    inputs += [] if a.words is None else [a.words]
     inputs += [data.blocks for data in (a, b) if data.blocks is not None]
     dump = np.full((128 * form.ctas, form.columns), np.nan, np.float32)
     steps = form.k // form.step

@@ -57,6 +57,15 @@ FORMS = {
     "weight-stationary, 32 rows": Form(m=32, n=256, stationary=True),
     "weight-stationary, 64 rows": Form(m=64, n=128, stationary=True),
     "weight-stationary, 128 rows": Form(m=128, n=64, stationary=True),
+    "sparse": Form(k=128, sparse=True),
+    "sparse, bytes": Form(types=(E.E4M3, E.E5M2), k=256, sparse=True),
+    "sparse, bytes in a loop": Form(types=(E.E4M3, E.E5M2), k=256, sparse=True, loop=True),
+    "sparse in a loop": Form(k=256, sparse=True, loop=True),
+    "sparse in tensor memory": Form(k=256, sparse=True, in_tensor_memory=True),
+    "sparse bytes in tensor memory": Form(
+        types=(E.E5M2, E.E5M2), k=256, sparse=True, in_tensor_memory=True, loop=True
+    ),
+    "sparse, weight-stationary": Form(k=128, sparse=True, stationary=True),
     "a pair": Form(m=256, n=128, pair=True),
     "a pair of 64 rows each": Form(m=128, n=64, pair=True),
     "a pair, MN-major": Form(m=256, n=256, majors=(MN, MN), pair=True, k=32),
