@@ -17,7 +17,7 @@ from intrinsics.modifiers import MmaKind, ScaleVec
 from nvgen.sim.faults import Fault
 from tests.sim.mma_layouts import place_factors
 from tests.sim.mma_pair import PairProgram
-from tests.sim.test_mma_pairs import (
+from tests.sim.mma_pair_case import (
     COLUMNS,
     SFA_COLUMN,
     SFB_COLUMN,
