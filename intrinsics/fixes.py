@@ -109,4 +109,12 @@ FIXES: tuple[Fix, ...] = (
         "PTX ISA, tcgen05.commit: without a space the address is generic",
         "2026-11-20",
     ),
+    Fix(
+        "barrier.cluster.arrive, some threads of a warp with .relaxed",
+        "PTX ISA 9.0, barrier.cluster",
+        "asks nothing of what other threads of the warp arrive with",
+        "the same semantics for all threads of a warp",
+        "an H200 (driver 580.159): the kernel never ends when half of a warp is .relaxed",
+        "2026-11-22",
+    ),
 )

@@ -202,15 +202,27 @@ class ClusterBarrier:
 
     arrived: dict[tuple[int, int], int] = field(default_factory=dict)
     passed: dict[tuple[int, int], int] = field(default_factory=dict)
+    relaxed: dict[tuple[int, int], bool] = field(default_factory=dict)  # how a warp arrived last
     coming: Clock | None = None  # what those know who have arrived in this phase
     known: Clock | None = None  # what those know who see that the last one is complete
 
-    def arrive(self, rank: int, warp: int, mask: int) -> None:
+    def arrive(self, rank: int, warp: int, mask: int, *, relaxed: bool) -> None:
         """The threads of `mask` arrive.
 
-        Raises: Fault for one that has arrived before and has not waited since.
+        Raises: Fault for one that has arrived before and has not waited since, and for threads of
+        one warp of which some arrive with .relaxed and some without.
         """
         key = rank, warp
+        if self.arrived.get(key) and self.relaxed[key] is not relaxed:
+            raise fault(
+                "cluster-barrier-mixed",
+                "threads of a warp arrive at the cluster's barrier with .relaxed and without it",
+                got=f"lanes {mask:#010x}, after lanes {self.arrived[key]:#010x}",
+                expected="the same semantics for all threads of a warp",
+                hint="an H200 waits for ever behind such arrivals",
+                section="barrier.cluster",
+            )
+        self.relaxed[key] = relaxed
         again = mask & (self.arrived.get(key, 0) | self.passed.get(key, 0))
         if again:
             raise fault(

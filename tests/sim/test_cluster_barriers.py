@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from intrinsics.findings import Finding
+from nvgen.sim.faults import Fault
 from tests.sim.ptx import SCHEDULES, findings, run
 from tests.sim.test_cluster import JOIN, NUMBER, SHARED, SYNC, first_thread
 
@@ -288,9 +289,22 @@ def test_threads_of_a_warp_may_come_one_by_one(schedule: str):
     barrier.cluster.arrive.release; barrier.cluster.wait.acquire;
     bra BOTH;
     UPPER:
-    barrier.cluster.arrive.relaxed; barrier.cluster.wait;
+    barrier.cluster.arrive; barrier.cluster.wait;
     BOTH:
     mad.lo.u32 %r1, %r50, 32, %tx; mad.wide.u32 %rd1, %r1, 4, %a0;
     st.global.u32 [%rd1], 1;"""
     run(body, found, schedule=schedule, grid=(2, 1, 1), cluster=(2, 1, 1))
     assert (found == 1).all()
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_halves_of_a_warp_may_not_arrive_with_different_semantics(schedule: str):
+    """An H200 (driver 580.159) never ends then: not for the simulator to let it pass."""
+    found = np.zeros(1, np.uint32)
+    body = f"""{NUMBER} setp.ge.u32 %p4, %tx, 16;
+    @%p4 barrier.cluster.arrive.relaxed;
+    @!%p4 barrier.cluster.arrive.release;
+    barrier.cluster.wait.acquire;"""
+    with pytest.raises(Fault) as caught:
+        run(body, found, schedule=schedule, grid=(2, 1, 1), cluster=(2, 1, 1))
+    assert caught.value.findings[0].rule == "sim/cluster-barrier-mixed"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from intrinsics.mir import MachineInstr
-from intrinsics.modifiers import ScalarType, Space
+from intrinsics.modifiers import ScalarType, Sem, Space
 from nvgen.sim.clocks import join
 from nvgen.sim.clusters import OFFSETS, RANK_SHIFT, cta_of_rank
 from nvgen.sim.compile import Compiler, Maker, Setter, whole_warp
@@ -22,13 +22,14 @@ from nvgen.sim.remote import deliver
 
 def arrive(c: Compiler, mi: MachineInstr) -> Step:
     """The threads arrive; the last ones of the cluster open the barrier."""
+    relaxed = mi.form.facts.get("sem") is Sem.RELAXED
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
         cta = warp.cta
         deliver(cta)
         barrier, clocks = cta.cluster.barrier, cta.machine.engine.clocks
-        barrier.arrive(cta.rank, warp.number, fragment.mask)
+        barrier.arrive(cta.rank, warp.number, fragment.mask, relaxed=relaxed)
         if clocks is not None:
             barrier.coming = join(barrier.coming, clocks.given())
         cta.cluster.settle()
