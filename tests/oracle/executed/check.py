@@ -80,4 +80,5 @@ def _wrong(program: Program, got: Cells) -> npt.NDArray[np.bool_]:
     if expected.bound is not None:
         return np.asarray(~(np.abs(values - expected.values) <= expected.bound))
     minus_zero = (values == 0) & np.signbit(values) & ~expected.zeros
-    return np.asarray((values != expected.values) | minus_zero)
+    same = (values == expected.values) | (np.isnan(values) & np.isnan(expected.values))
+    return np.asarray(~same | minus_zero)

@@ -26,12 +26,17 @@ UNITS = {
 """The exponents of the units that are drawn, the first and the last."""
 
 
+def values_of(codes: Codes, type_: str) -> Matrix:
+    """The values of codes, signalling NaNs among them."""
+    with np.errstate(invalid="ignore"):
+        return numbers(codes, type_)
+
+
 @cache
 def _table(type_: str) -> tuple[Codes, Matrix]:
     width = 7 if type_ == "ue4m3" else WIDTH[type_.upper()]
     codes = np.arange(1 << width, dtype=np.uint32)
-    with np.errstate(invalid="ignore"):
-        return codes, numbers(codes, type_)
+    return codes, values_of(codes, type_)
 
 
 @cache

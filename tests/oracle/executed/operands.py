@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tests.intrinsics.published.sparsity import CHUNK, PAIRS, SINGLES, SWAPPED
-from tests.oracle.block_scaled import numbers
 from tests.oracle.executed import draws
-from tests.oracle.executed.draws import Codes, Matrix, Random
+from tests.oracle.executed.draws import Codes, Matrix, Random, values_of
 from tests.oracle.executed.forms import Form
 from tests.oracle.executed.shapes import Shape
 from tests.oracle.executed.zero_masks import ZeroMask
@@ -92,7 +91,7 @@ def draw_operands(
 
 
 def _values(codes: Codes, type_: str, *, negate: bool) -> Matrix:
-    found = numbers(codes, type_)
+    found = values_of(codes, type_)
     return -found if negate else found
 
 
@@ -109,6 +108,7 @@ def product(form: Form, s: Shape, given: Operands, zero: ZeroMask | None) -> tup
         a = dense
     if given.sfa is not None and given.sfb is not None:
         each = s.k // s.per_row
-        a = a * np.repeat(numbers(given.sfa, s.factor), each, axis=1)
-        b = b * np.repeat(numbers(given.sfb, s.factor), each, axis=1)
-    return a @ b.T, np.abs(a) @ np.abs(b).T
+        a = a * np.repeat(values_of(given.sfa, s.factor), each, axis=1)
+        b = b * np.repeat(values_of(given.sfb, s.factor), each, axis=1)
+    with np.errstate(invalid="ignore"):
+        return a @ b.T, np.abs(a) @ np.abs(b).T
