@@ -30,6 +30,8 @@ Numbers = NDArray[np.float64]
 Cells = NDArray[np.uint32]
 
 _SIGNIFICAND = 53
+_BLOCK = 1 << 18
+"""Multiplications that BLAS does not spread over threads."""
 _NAN32, _NAN16 = 0x7FFFFFFF, 0x7FFF
 
 
@@ -41,16 +43,24 @@ def sums(a: Numbers, b: Numbers) -> NDArray[np.float32]:
     the sum of the products' magnitudes, and sums that this leaves in doubt are summed again.
     """
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        found = a @ b.T + 0.0
+        found = _product(a, b) + 0.0
         if _is_exact(a, b):
             return found.astype(np.float32)
-        bound = (np.abs(a) @ np.abs(b).T) * ((a.shape[1] + 2) * 2.0**-_SIGNIFICAND)
+        bound = _product(np.abs(a), np.abs(b)) * ((a.shape[1] + 2) * 2.0**-_SIGNIFICAND)
         low, high = (found - bound).astype(np.float32), (found + bound).astype(np.float32)
         rounded: NDArray[np.float32] = found.astype(np.float32)
         doubtful = np.isfinite(found) & (low != high)
     for i, j in np.argwhere(doubtful):
         rounded[i, j] = _exact_sum(a[i] * b[j])
     return rounded
+
+
+def _product(a: Numbers, b: Numbers) -> Numbers:
+    """a · bᵀ in blocks small enough for one thread: for so few numbers more of them cost time."""
+    rows = max(_BLOCK // max(b.size, 1), 1)
+    if rows >= len(a):
+        return a @ b.T
+    return np.concatenate([a[i : i + rows] @ b.T for i in range(0, len(a), rows)])
 
 
 def _is_exact(a: Numbers, b: Numbers) -> bool:
@@ -107,7 +117,7 @@ def accumulate(total: NDArray[np.float32], old: Cells | None, d: ElementType, sh
 
 def integer_sums(a: Numbers, b: Numbers) -> NDArray[np.int64]:
     """The sums over k of a[i, k]·b[j, k]: 64 products of 8-bit integers fit in binary64."""
-    return (a @ b.T).astype(np.int64)
+    return _product(a, b).astype(np.int64)
 
 
 def accumulate_integers(total: NDArray[np.int64], old: Cells | None, *, saturate: bool) -> Cells:
