@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 1 << 26
 """Allocations of global memory that are larger are not looked at."""
 
-_EARLY_SIGNS = ("sim/uninitialized",)
+_EARLY_SIGNS = ("sim/uninitialized", "sim/exit-pending")
 """Faults that a schedule shows where an operation is late: perhaps it races with the access."""
 
 
@@ -44,8 +44,8 @@ def watch(machine: Machine) -> None:
 def explained(machine: Machine, error: SimulationError) -> SimulationError:
     """The race behind a fault, if there is one.
 
-    Where an operation is late, an access finds memory that nobody has written; once the operation
-    takes effect, it meets the access.
+    Where an operation is late, an access finds memory that nobody has written, or the kernel ends
+    before it; once the operation takes effect, it meets the access.
     """
     clocks = machine.engine.clocks
     if clocks is None or error.findings[0].rule not in _EARLY_SIGNS:

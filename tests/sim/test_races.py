@@ -1,0 +1,238 @@
+"""Races: for each way to order two accesses a right kernel, and the same without the order.
+
+The right one is clean under every schedule, and without the order the race is found under every
+one.  What orders what is the manual's: PTX ISA, Memory Consistency Model; mbarrier; barrier;
+tcgen05, Canonical synchronization patterns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from nvgen.tensor_map import tensor_map
+from tests.sim.ptx import SCHEDULES, findings
+
+VARIABLES = """.shared .align 128 .b8 tile[1024];
+.shared .align 8 .b64 bar;
+.shared .align 4 .b32 slot;
+.global .align 4 .b32 flag;
+.global .align 4 .b32 word;"""
+
+INIT = """
+    setp.ne.u32 %p1, %tx, 0;
+    setp.lt.u32 %p2, %tx, 32;
+    mov.u32 %r1, tile;
+    mad.lo.u32 %r1, %tx, 4, %r1;
+    xor.b32 %r3, %tx, 32;
+    mov.u32 %r2, tile;
+    mad.lo.u32 %r2, %r3, 4, %r2;
+    st.shared.u32 [%r1], 0;
+    @%p1 bra made;
+    mbarrier.init.shared.b64 [bar], {count};
+    fence.mbarrier_init.release.cluster;
+made:
+    bar.sync 0;
+"""
+"""The tile is zeros.  %p1: not thread 0; %p2: warp 0; %r1: the thread's own word; %r2: one of the
+other warp's.
+"""
+
+WAIT = """
+spin{n}:
+    mbarrier.try_wait.parity.shared.b64 %p3, [bar], {n};
+    @!%p3 bra spin{n};
+"""
+
+TMA = """
+    @%p1 bra issued;
+    mbarrier.arrive.expect_tx.shared.b64 _, [bar], 256;
+    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [tile],
+        [%m0, {0, 0}], [bar];
+issued:
+"""
+
+STORE = """
+    fence.proxy.async;
+    bar.sync 0;
+    @%p1 bra stored;
+    cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%m0, {0, 0}], [tile];
+    cp.async.bulk.commit_group;
+"""
+
+MEMORY = """
+    setp.ge.u32 %p9, %tx, 32;
+    @%p9 bra ready;
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 32;
+ready:
+    bar.sync 0;
+    ld.shared.u32 %r10, [slot];
+    shl.b32 %r12, %tx, 16;
+    and.b32 %r12, %r12, 0x600000;
+    add.u32 %r11, %r10, %r12;
+"""
+GIVE_BACK = """
+    @%p9 bra end;
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r10, 32;
+end:"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel of 64 threads, and the piece of it that orders two accesses."""
+
+    body: str
+    order: str
+    instead: str = ""
+    count: int = 1
+    threads: int = 64
+
+
+CASES = {
+    "bar.sync": Case("st.shared.u32 [%r1], %tx; bar.sync 1; ld.shared.u32 %r4, [%r2];",
+                     "bar.sync 1;"),
+    "bar.arrive and bar.sync": Case("""
+    @%p2 bra first;
+    bar.sync 2, 64;
+    ld.shared.u32 %r4, [%r2];
+    bra.uni end;
+first:
+    st.shared.u32 [%r1], %tx;
+    bar.arrive 2, 64;
+end:""", "bar.sync 2, 64;\n    ld.shared.u32 %r4, [%r2];",
+        "ld.shared.u32 %r4, [%r2];\n    bar.sync 2, 64;"),
+    "write after read": Case("ld.shared.u32 %r4, [%r2]; bar.sync 1; st.shared.u32 [%r1], %tx;",
+                             "bar.sync 1;"),
+    "bar.warp.sync": Case("""
+    xor.b32 %r3, %tx, 1;
+    mov.u32 %r2, tile;
+    mad.lo.u32 %r2, %r3, 4, %r2;
+    st.shared.u32 [%r1], %tx;
+    bar.warp.sync -1;
+    ld.shared.u32 %r4, [%r2];""", "bar.warp.sync -1;"),
+    "mbarrier": Case("""
+    @!%p2 bra other;
+    st.shared.u32 [%r1], %tx;
+    mbarrier.arrive.shared.b64 _, [bar];
+    bra.uni end;
+other:""" + WAIT.format(n=0) + """
+    ld.shared.u32 %r4, [%r2];
+end:""", WAIT.format(n=0), count=32),
+    "all lanes before an elected arrival": Case("""
+    @!%p2 bra other;
+    st.shared.u32 [%r1], %tx;
+    bar.warp.sync -1;
+    @%p1 bra end;
+    mbarrier.arrive.shared.b64 _, [bar];
+    bra.uni end;
+other:""" + WAIT.format(n=0) + """
+    ld.shared.u32 %r4, [%r2];
+end:""", "bar.warp.sync -1;"),
+    "a copy's mbarrier": Case(
+        TMA + WAIT.format(n=0) + "ld.shared.u32 %r4, [tile];"
+        + WAIT.format(n=0).replace("spin", "last"), WAIT.format(n=0)),
+    "reads before a copy": Case(
+        "st.shared.u32 [tile], 1; bar.sync 2; ld.shared.u32 %r4, [tile];\n    bar.sync 1;"
+        + TMA + WAIT.format(n=0), "bar.sync 1;"),
+    "wait_group.read": Case(
+        "st.shared.u32 [%r1], 1;" + STORE + "cp.async.bulk.wait_group.read 0;"
+        "st.shared.u32 [tile], 2; cp.async.bulk.wait_group 0; stored:",
+        "cp.async.bulk.wait_group.read 0;"),
+    "wait_group": Case(
+        "st.shared.u32 [%r1], 1;" + STORE + "cp.async.bulk.wait_group 0;\n"
+        "ld.global.u32 %r4, [%a1]; cp.async.bulk.wait_group.read 0; stored:",
+        "cp.async.bulk.wait_group 0;"),
+    "tcgen05.wait::st": Case(MEMORY + """
+    tcgen05.st.sync.aligned.32x32b.x1.b32 [%r11], {%tx};
+    tcgen05.wait::st.sync.aligned;
+    tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r20}, [%r11];
+    tcgen05.wait::ld.sync.aligned;
+    tcgen05.wait::st.sync.aligned;
+    bar.sync 0;""" + GIVE_BACK, "tcgen05.wait::st.sync.aligned;\n    tcgen05.ld",
+        "tcgen05.ld"),
+    "a barrier before tcgen05.dealloc": Case(MEMORY + """
+    tcgen05.st.sync.aligned.32x32b.x1.b32 [%r11], {%tx};
+    tcgen05.wait::st.sync.aligned;
+    bar.sync 1;""" + GIVE_BACK, "bar.sync 1;"),
+    "release and acquire": Case("""
+    @!%p1 bra writer;
+    setp.ne.u32 %p4, %tx, 32;
+    @%p4 bra end;
+look:
+    ld.acquire.gpu.global.u32 %r4, [flag];
+    setp.eq.u32 %p5, %r4, 0;
+    @%p5 bra look;
+    ld.global.u32 %r5, [word];
+    bra.uni end;
+writer:
+    st.global.u32 [word], 1;
+    st.release.gpu.global.u32 [flag], 1;
+end:""", "st.release.gpu", "st.relaxed.gpu"),
+    "fences around relaxed accesses": Case("""
+    @!%p1 bra writer;
+    setp.ne.u32 %p4, %tx, 32;
+    @%p4 bra end;
+look:
+    ld.volatile.global.u32 %r4, [flag];
+    setp.eq.u32 %p5, %r4, 0;
+    @%p5 bra look;
+    fence.acq_rel.gpu;
+    ld.global.u32 %r5, [word];
+    bra.uni end;
+writer:
+    st.global.u32 [word], 1;
+    membar.gl;
+    atom.global.add.u32 %r6, [flag], 1;
+end:""", "fence.acq_rel.gpu;"),
+}  # fmt: skip
+
+
+def found(case: Case, body: str, schedule: str) -> list[tuple[str, str]]:
+    """Rules and the rest of the findings of a run."""
+    source = np.arange(256, dtype=np.uint8).reshape(4, 64)
+    map_ = tensor_map(source, (4, 64))
+    text = INIT.format(count=case.count) + body
+    all_ = findings(
+        text, map_, source, variables=VARIABLES, threads=case.threads, schedule=schedule
+    )
+    return [(f.rule, f"{f.place} {f.got}") for f in all_]
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("name", CASES)
+def test_with_the_order_all_is_well(name: str, schedule: str) -> None:
+    assert found(CASES[name], CASES[name].body, schedule) == []
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("name", CASES)
+def test_without_it_the_race_is_found(name: str, schedule: str) -> None:
+    case = CASES[name]
+    assert case.body.count(case.order) >= 1
+    bad = found(case, case.body.replace(case.order, case.instead, 1), schedule)
+    assert [rule for rule, _ in bad] == ["sim/race"]
+    assert bad[0][1].count("<input>:") == 2, "both places"
+
+
+BENIGN = {
+    "atomics of all threads": "atom.shared.add.u32 %r4, [tile], 1; red.shared.add.u32 [tile], 1;",
+    "volatile accesses": "st.volatile.shared.u32 [tile], %tx; ld.volatile.shared.u32 %r4, [tile];",
+    "the same value": "st.shared.u32 [tile], 7;",
+    "bytes side by side": "st.shared.u8 [%r1], 1; ld.shared.u8 %r4, [%r2+1];",
+    "all threads read": "ld.shared.u32 %r4, [tile]; ld.global.u32 %r5, [word];",
+}
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("name", BENIGN)
+def test_what_is_no_race(name: str, schedule: str) -> None:
+    body = BENIGN[name]
+    assert not found(Case(body, ""), body, schedule)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_plain_store_races_with_an_atomic(schedule: str) -> None:
+    body = "@%p2 atom.shared.add.u32 %r4, [tile], 1; @!%p2 st.shared.u32 [tile], %tx;"
+    assert [rule for rule, _ in found(Case(body, ""), body, schedule)] == ["sim/race"]
