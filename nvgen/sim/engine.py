@@ -40,12 +40,18 @@ class Mode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A schedule: `early`, `late` or `random:SEED`."""
+    """A schedule: `early`, `late`, `random:SEED`, or `delay:N,…`, which is early but for some.
+
+    `delayed` are the numbers of these operations, in the order of issue from 1.
+    """
 
     mode: Mode
     seed: int = 0
+    delayed: frozenset[int] = frozenset()
 
     def __str__(self) -> str:
+        if self.delayed:
+            return "delay:" + ",".join(map(str, sorted(self.delayed)))
         return f"random:{self.seed}" if self.mode is Mode.RANDOM else self.mode.value
 
 
@@ -56,13 +62,15 @@ def parse_schedule(text: str) -> Schedule:
     """
     if match := re.fullmatch(r"random:(\d+)", text):
         return Schedule(Mode.RANDOM, int(match[1]))
+    if match := re.fullmatch(r"delay:(\d+(?:,\d+)*)", text):
+        return Schedule(Mode.EARLY, delayed=frozenset(map(int, match[1].split(","))))
     if text in ("early", "late"):
         return Schedule(Mode(text))
     raise input_error(
         "run/schedule",
         f"unknown schedule '{text}'",
         got=text,
-        expected="early, late or random:SEED",
+        expected="early, late, random:SEED or delay:N,…",
     )
 
 
@@ -151,7 +159,7 @@ class Engine:
             self.clocks.begin(op)
         op.after = tuple(other for other in op.after if not other.done)
         self.pending.append(op)
-        if self.schedule.mode is Mode.EARLY:
+        if self.schedule.mode is Mode.EARLY and op.number not in self.schedule.delayed:
             self.finish(op)
 
     def finish(self, op: AsyncOp) -> None:

@@ -1,0 +1,48 @@
+"""Which operations must be late for a run to fail: as few as can be.
+
+Layer: nvgen.sim.  Input: what tells whether a run fails under a schedule, and how many operations
+it issues.  The failing schedule is replaced by `delay:…`, under which all operations take effect at
+issue but for some; these are halved, then tried without one another, until none can be left out
+(Zeller, Hildebrandt: Simplifying and Isolating Failure-Inducing Input).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from nvgen.sim.engine import Mode, Schedule
+
+Fails = Callable[[Schedule], bool]
+"""Whether a run fails under a schedule."""
+
+
+def fewest_delayed(fails: Fails, operations: int) -> tuple[int, ...]:
+    """The numbers of operations whose delay makes the run fail, none of which can be left out.
+
+    Empty when the run does not fail with all of them delayed, or fails with none.
+    """
+    found = list(range(1, operations + 1))
+    if fails(delaying([])) or not fails(delaying(found)):
+        return ()
+    parts = 2
+    while len(found) > 1:
+        size = -(-len(found) // parts)
+        pieces = [found[i : i + size] for i in range(0, len(found), size)]
+        smaller = next((piece for piece in pieces if fails(delaying(piece))), None)
+        if smaller is not None:
+            found, parts = smaller, 2
+            continue
+        rests = [[n for n in found if n not in piece] for piece in pieces] if parts > 2 else []
+        rest = next((rest for rest in rests if fails(delaying(rest))), None)
+        if rest is not None:
+            found, parts = rest, max(parts - 1, 2)
+        elif parts >= len(found):
+            break
+        else:
+            parts = min(2 * parts, len(found))
+    return tuple(found)
+
+
+def delaying(numbers: list[int]) -> Schedule:
+    """The schedule under which these operations are late, and all others early."""
+    return Schedule(Mode.EARLY, delayed=frozenset(numbers))

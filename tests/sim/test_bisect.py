@@ -1,0 +1,50 @@
+"""Failing schedules are made small: the operation whose delay makes the run fail."""
+
+from __future__ import annotations
+
+import pytest
+
+from nvgen.sim.bisect import fewest_delayed
+from nvgen.sim.engine import Schedule, parse_schedule
+from tests.sim.ptx import findings
+from tests.sim.test_races import CASES, INIT, VARIABLES, np, tensor_map
+
+
+@pytest.mark.parametrize("wanted", [{1}, {7}, {16}, {3, 11}, {1, 8, 16}])
+def test_what_must_be_delayed_is_found(wanted: set[int]) -> None:
+    """A run that fails when all of `wanted` are late."""
+
+    def fails(schedule: Schedule) -> bool:
+        return wanted <= schedule.delayed
+
+    assert set(fewest_delayed(fails, 16)) == wanted
+
+
+def test_what_fails_anyway_or_never_has_no_answer() -> None:
+    assert fewest_delayed(lambda schedule: True, 4) == ()
+    assert fewest_delayed(lambda schedule: False, 4) == ()
+
+
+def test_the_copy_that_nobody_waits_for_is_the_one() -> None:
+    """The kernel reads the tile without a wait: late, its one copy comes to nobody."""
+    case = CASES["a copy's mbarrier"]
+    body = INIT.format(count=1) + case.body.replace(case.order, "", 1)
+    body += "\n    @%p1 bra end;\n    setp.eq.u32 %p4, %r4, 0;\n    @%p4 trap;\nend:"
+
+    def fails(schedule: Schedule) -> bool:
+        source = np.arange(1, 257).astype(np.uint8).reshape(4, 64) | 1
+        map_ = tensor_map(source, (4, 64))
+        return bool(
+            findings(
+                body, map_, source, variables=VARIABLES, threads=64,
+                schedule=str(schedule), races=False,
+            )
+        )  # fmt: skip
+
+    assert fewest_delayed(fails, 1) == (1,)
+
+
+def test_the_schedule_has_a_name() -> None:
+    schedule = parse_schedule("delay:7,3")
+    assert schedule.delayed == {3, 7}
+    assert str(schedule) == "delay:3,7"
