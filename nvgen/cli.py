@@ -200,6 +200,11 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--device", choices=("sim", "cuda"), default="sim")
     parser.add_argument("--schedule", default="early", help="early, late or random:SEED")
     parser.add_argument(
+        "--bisect",
+        action="store_true",
+        help="also say which operation must be late for the run to fail under the schedule",
+    )
+    parser.add_argument(
         "--races",
         action=argparse.BooleanOptionalAction,
         default=True,

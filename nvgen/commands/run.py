@@ -59,6 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
         _run(arguments, outcome)
     except NvgenError as error:
         outcome.status, outcome.findings = _status(error), error.findings
+    if arguments.bisect and arguments.device == "sim" and outcome.status in (OK, FINDING, DEADLOCK):
+        outcome.findings = [*outcome.findings, _bisected(arguments)]
     if arguments.json:
         print(json.dumps(_as_json(arguments, outcome), indent=2))
     else:
@@ -83,6 +85,28 @@ def _run(arguments: argparse.Namespace, outcome: _Outcome) -> None:
         if one.output:
             write_whole(one.output, one.as_npy())
             outcome.outputs.append(one.output)
+
+
+def _bisected(arguments: argparse.Namespace) -> Finding:
+    """Which operation's delay makes the run fail; every attempt has arguments of its own."""
+    from nvgen.commands.arguments import parse_argument
+    from nvgen.commands.bisect import Attempt, bisect
+
+    program = load(
+        arguments.file, read_text(arguments.file), target=arguments.target, ptx=arguments.ptx
+    )
+    compiled = program.compiled()
+
+    def attempt(schedule: str, races: bool) -> Attempt:
+        given = [parse_argument(text) for text in arguments.arg]
+        chosen = argparse.Namespace(**{**vars(arguments), "schedule": schedule, "races": races})
+        try:
+            statistics = _launch(chosen, compiled, given)
+        except SimulationError as error:
+            return Attempt(findings=tuple(error.findings))
+        return Attempt(tuple(one.as_npy() for one in given if one.output), statistics.operations)
+
+    return bisect(attempt, arguments.schedule)
 
 
 def _check_outputs(paths: Sequence[str]) -> None:

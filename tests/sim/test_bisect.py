@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from intrinsics.findings import Finding, Place, Severity
+from nvgen.commands.bisect import Attempt, bisect
 from nvgen.sim.bisect import fewest_delayed
 from nvgen.sim.engine import Schedule, parse_schedule
 from tests.sim.ptx import findings
@@ -42,6 +44,22 @@ def test_the_copy_that_nobody_waits_for_is_the_one() -> None:
         )  # fmt: skip
 
     assert fewest_delayed(fails, 1) == (1,)
+
+
+def test_the_note_says_which_operation_and_why() -> None:
+    late = Finding("sim/race", Severity.ERROR, "a reads what b wrote", Place("k.ptx", 7))
+
+    def attempt(schedule: str, races: bool) -> Attempt:
+        delayed = parse_schedule(schedule).delayed
+        if schedule != "late" and 3 not in delayed:
+            return Attempt((b"right",), 5)
+        return Attempt(findings=(late,)) if races else Attempt((b"wrong",), 5)
+
+    note = bisect(attempt, "late")
+    assert "#3 alone" in note.message
+    assert "--schedule delay:3" in note.message
+    assert note.place == late.place
+    assert "a reads what b wrote" in note.got
 
 
 def test_the_schedule_has_a_name() -> None:
