@@ -21,8 +21,18 @@ from nvgen.sim.semantics.tma_targets import mask_type
 
 
 def fence(c: Compiler, mi: MachineInstr) -> Step:
-    """Orders what the simulator orders anyway: an operation is never moved before its issue."""
-    return lambda fragment: None
+    """Orders what the simulator orders anyway: an operation is never moved before its issue.
+
+    With relaxed accesses to a flag it orders threads, as a fence of memory does.
+    """
+
+    def run(fragment: Fragment) -> Outcome:
+        clocks = fragment.warp.cta.machine.engine.clocks
+        if clocks is not None:
+            clocks.fence(fragment)
+        return None
+
+    return run
 
 
 def commit(c: Compiler, mi: MachineInstr) -> Step:
