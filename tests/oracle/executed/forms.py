@@ -43,6 +43,7 @@ class Form:
     sparse: bool = False
     ws: bool = False
     pair: bool = False
+    k96: bool = False
     mask: bool = False
     zero_mask: bool = False
     scale_d: int | None = None
@@ -77,6 +78,7 @@ class Form:
     def __str__(self) -> str:
         words = [self.kind.value.removeprefix("kind::"), "tensor" if self.a_tensor else "shared"]
         words += ["sp"] * self.sparse + ["ws"] * self.ws + ["pair"] * self.pair
+        words += ["k96"] * self.k96
         words += ["mask"] * self.mask + ["zeros"] * self.zero_mask
         words += [] if self.scale_d is None else [f"d{self.scale_d}"]
         words += [] if self.vector is None else [self.vector.value]
@@ -127,10 +129,46 @@ def _pairs() -> Iterator[Form]:
             yield replace(form, pair=True)
 
 
-FORMS = (*_plain(), *_scaling_d(), *_scaled(), *_collected(), *_pairs())
+def _k96() -> Iterator[Form]:
+    """Table 39: of pairs with M = 256; scale vectors by block, as sm_103a has them."""
+    vectors = {MmaKind.MXF4: (None, ScaleVec.BLOCK32),
+               MmaKind.MXF4NVF4: (ScaleVec.BLOCK16, ScaleVec.BLOCK32)}  # fmt: skip
+    for kind, some in vectors.items():
+        for vector in some:
+            for both in ((CollectorA.DISCARD,), *COLLECTED_A[1:]):
+                for tensor in (False, True):
+                    yield Form(kind, tensor, pair=True, k96=True, vector=vector, collectors=both)
+
+
+FORMS = (*_plain(), *_scaling_d(), *_scaled(), *_collected(), *_pairs(), *_k96())
+
+
+@dataclass(frozen=True)
+class Family:
+    """Forms that are in one kernel."""
+
+    kind: MmaKind
+    pair: bool = False
+    k96: bool = False
+
+    @property
+    def target(self) -> str:
+        """K = 96 is for sm_103a."""
+        return "sm_103a" if self.k96 else "sm_100a"
+
+    def __str__(self) -> str:
+        return self.kind.name + "-pair" * self.pair + "-k96" * self.k96
+
+
+def family_of(form: Form) -> Family:
+    """The family of a form."""
+    return Family(form.kind, form.pair, form.k96)
+
+
+FAMILIES = tuple(dict.fromkeys(family_of(form) for form in FORMS))
 
 
 @cache
-def forms_of(kind: MmaKind, *, pair: bool = False) -> tuple[Form, ...]:
-    """The forms of one kind, of one CTA or of a pair."""
-    return tuple(form for form in FORMS if form.kind is kind and form.pair is pair)
+def forms_of(family: Family) -> tuple[Form, ...]:
+    """The forms of a family."""
+    return tuple(form for form in FORMS if family_of(form) == family)

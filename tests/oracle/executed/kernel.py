@@ -1,7 +1,7 @@
-"""One kernel for each kind: fills shared and tensor memory, issues the MMAs, shows every cell.
+"""One kernel for each family of forms: fills memory, issues the MMAs, shows every cell.
 
 The words of the instructions (addresses, descriptors, masks) and the number of the form are data of
-the launch, so a kernel serves all programs of its kind.
+the launch, so a kernel serves all programs of its family.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy.typing as npt
 from llvmlite import ir
 
 from intrinsics.element import ElementType
-from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup, LdStNum, MmaKind
+from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup, LdStNum
 from nvgen import Compiled, KernelBuilder
 from nvgen.builder.values import Int, Pointer, Vector
-from tests.oracle.executed.forms import Form, forms_of
+from tests.oracle.executed.forms import Family, Form, family_of, forms_of
 from tests.sim.kernels import (
     THREADS,
     copy_in,
@@ -30,9 +30,6 @@ from tests.sim.kernels import (
 
 Cells = npt.NDArray[np.uint32]
 Bytes = npt.NDArray[np.uint8]
-
-KINDS = tuple(kind for kind in MmaKind if kind is not MmaKind.TI16)
-"""kind::ti16 is in no public document."""
 
 COLUMNS = 512
 IMAGE = 160 * 1024
@@ -46,7 +43,7 @@ LANES = 128
 UNIT = 2048
 """Images are multiples of it: 16 bytes for each thread."""
 
-STEP = 20
+STEP = 24
 """Words of one instruction."""
 
 WORDS = 8 + 2 * STEP
@@ -60,7 +57,8 @@ class Words:
     """The operands of one MMA.
 
     Addresses in tensor memory count from the allocation's, `a` and `b` are descriptors whose start
-    addresses count from the image's; with A in tensor memory `a` is its address.
+    addresses count from the image's; with A in tensor memory `a` is its address.  `absolute` says
+    of which descriptors (A's, B's) the leading dimension is an address, which counts from there.
     """
 
     idesc: int
@@ -73,13 +71,15 @@ class Words:
     meta: int = 0
     mask: tuple[int, ...] = (0,) * 8
     zero_mask: int = 0
+    absolute: tuple[bool, bool] = (False, False)
 
     def encode(self) -> npt.NDArray[np.uint32]:
-        """20 words of 32 bits."""
+        """24 words of 32 bits."""
         small = [self.idesc, self.d, int(self.enable_d), self.sfa, self.sfb, self.meta]
         wide = [self.a, self.b, self.zero_mask]
         halves = [half for word in wide for half in (word & 0xFFFFFFFF, word >> 32)]
-        return np.array([*small, *halves, *self.mask], dtype=np.uint32)
+        bases = [1 | absolute << 16 for absolute in self.absolute]
+        return np.array([*small, *halves, *self.mask, *bases, 0, 0], dtype=np.uint32)
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Work:
         size = self.image.shape[1]
         assert size % UNIT == 0
         assert size <= IMAGE
-        number = forms_of(self.form.kind, pair=self.form.pair).index(self.form)
+        number = forms_of(family_of(self.form)).index(self.form)
         start = cells + rank * LANES * columns
         words = [start, image + rank * size, size, columns // BLOCK, self.first, number, 0, 0]
         return np.array(words, dtype=np.uint32)
@@ -115,8 +115,9 @@ class Work:
 
 
 @cache
-def compiled(kind: MmaKind, *, pair: bool = False, target: str = "sm_100a") -> Compiled:
-    """The kernel of all forms of a kind."""
+def compiled(family: Family) -> Compiled:
+    """The kernel of all forms of a family."""
+    pair = family.pair
     group = CtaGroup.TWO if pair else CtaGroup.ONE
     b = KernelBuilder("executed", block=THREADS, cluster=1 + pair, dynamic_shared=True)
     for name in ("cells", "images", "words"):
@@ -138,7 +139,7 @@ def compiled(kind: MmaKind, *, pair: bool = False, target: str = "sm_100a") -> C
     _meet(b, pair=pair)
     issuer = (b.tid_x | (b.cluster_ctarank if pair else 0)) == 0
     with b.if_(issuer):
-        for index, form in enumerate(forms_of(kind, pair=pair)):
+        for index, form in enumerate(forms_of(family)):
             with b.if_(number == index):
                 for step in range(form.steps):
                     _issue(b, form, step, taddr, tile.pointer, words + 32 + 4 * STEP * step)
@@ -148,7 +149,7 @@ def compiled(kind: MmaKind, *, pair: bool = False, target: str = "sm_100a") -> C
     _cells(b, taddr + first, own_cells, blocks, store=True)
     _meet(b, pair=pair)
     tensor.free()
-    return b.finish().compile(target=target)
+    return b.finish().compile(target=family.target)
 
 
 def _meet(b: KernelBuilder, *, pair: bool) -> None:
@@ -177,7 +178,7 @@ def run(works: Sequence[Work], *, schedule: str) -> list[Cells]:
         for i, one in enumerate(works)
         for rank in range(form.ranks)
     ]
-    compiled(form.kind, pair=form.pair).run(
+    compiled(family_of(form)).run(
         cells, images, np.concatenate(words), grid=len(words), cluster=form.ranks, schedule=schedule
     )
     return [
@@ -214,8 +215,13 @@ def _issue(
     def cell(index: int) -> Pointer:
         return b.tensor_pointer(taddr + b.load_word(words + 4 * index))
 
-    base = b.zext(Int(b, b.at_caller().ptrtoint(image.value, _I32)) >> 4, 64)
-    a: Int | Pointer = wide(6) + base
+    start = b.zext(Int(b, b.at_caller().ptrtoint(image.value, _I32)) >> 4, 64)
+
+    def based(index: int, bases: int) -> Int:
+        """A descriptor, its addresses moved to where the image is."""
+        return wide(index) + start * b.zext(b.load_word(words + 4 * bases), 64)
+
+    a: Int | Pointer = based(6, 20)
     if form.a_tensor:
         a = cell(6)
     d, idesc = cell(1), b.load_word(words)
@@ -226,7 +232,7 @@ def _issue(
         assert isinstance(collector, CollectorWs)
         zero_mask = wide(10) if form.zero_mask else None
         b.tcgen05_mma_ws(
-            d, a, wide(8) + base, idesc, enable, kind=form.kind, collector=collector,
+            d, a, based(8, 21), idesc, enable, kind=form.kind, collector=collector,
             zero_mask=zero_mask, sp_meta=meta,
         )  # fmt: skip
         return
@@ -237,7 +243,7 @@ def _issue(
         type_ = ir.VectorType(_I32, count)
         mask = Vector(b, b.at_caller().load((words + 48).value, typ=type_, align=16), count)
     b.tcgen05_mma(
-        d, a, wide(8) + base, idesc, enable, kind=form.kind,
+        d, a, based(8, 21), idesc, enable, kind=form.kind,
         cta_group=CtaGroup.TWO if form.pair else CtaGroup.ONE, collector_a=collector, mask=mask,
         scale_d=form.scale_d, scale_vec=form.vector, sfa=cell(3) if form.scaled else None,
         sfb=cell(4) if form.scaled else None, sp_meta=meta,

@@ -49,7 +49,7 @@ class Memory:
         """Somewhere in tensor memory, sometimes all of it."""
         letter = path_of(s.m, ws=form.ws, pair=form.pair, sparse=form.sparse)
         lane = 16 * int(rng.integers(2)) if letter in "CF" else 0
-        least = columns_of_d(letter, s.n) + 8 + 36 * form.steps
+        least = columns_of_d(letter, s.n) + 8 + (52 if form.k96 else 36) * form.steps
         total = COLUMNS if rng.random() < 0.03 else -(-least // BLOCK) * BLOCK
         first = 4 * int(rng.integers(0, (COLUMNS - total) // 4 + 1))
         cells = rng.integers(0, 1 << 32, (form.ranks, LANES, total), dtype=np.uint32)
@@ -75,13 +75,17 @@ class Memory:
         form, s = self.form, self.shape
         made = Words(0, 0, 0, 0, enable_d=False)
         if before is not None and form.shares_a:
-            made = replace(made, a=before.a, meta=before.meta, sfa=before.sfa)
+            made = replace(
+                made, a=before.a, meta=before.meta, sfa=before.sfa,
+                absolute=(before.absolute[0], False),
+            )  # fmt: skip
         else:
             made = self._left(given)
         if before is not None and form.shares_b:
             made = replace(made, b=before.b, sfb=before.sfb)
         else:
-            made = replace(made, b=self._share(given.b, s.b, mn=s.b_mn))
+            word, absolute = self._share(given.b, s.b, mn=s.b_mn)
+            made = replace(made, b=word, absolute=(made.absolute[0], absolute))
         if given.sfb is not None:
             made = replace(made, sfb=self._factors(given.sfb, s.ids[1], rows_of_all=True))
         return made
@@ -91,11 +95,12 @@ class Memory:
         s, kind = self.shape, self.form.kind.name
         made = Words(0, 0, 0, 0, enable_d=False)
         if self.form.a_tensor:
-            column = self.columns.take(8)
+            column = self.columns.take(12 if self.form.k96 else 8)
             put_operand(self.cells, given.a, s.a, kind, self.letter, self.lane, column)
             made = replace(made, a=self._address(column))
         else:
-            made = replace(made, a=self._share(given.a, s.a, mn=s.a_mn))
+            word, absolute = self._share(given.a, s.a, mn=s.a_mn)
+            made = replace(made, a=word, absolute=(absolute, False))
         if given.indices is not None:
             column = self.columns.take(4, 4)
             for cells, part in zip(self.cells, self._halves(given.indices), strict=True):
@@ -114,14 +119,16 @@ class Memory:
 
     def _factors(self, codes: Codes, scale_id: int, *, rows_of_all: bool) -> int:
         """A's are each CTA's own rows, B's are all in both; of layout B they are in halves."""
-        column = self.columns.take(8 if rows_of_all else 4, 4)
+        words = 2 if codes.shape[1] in (3, 6) else 1
+        column = self.columns.take((8 if rows_of_all else 4) * words, 4)
         parts = [codes] * self.form.ranks if rows_of_all else self._halves(codes)
         for cells, part in zip(self.cells, parts, strict=True):
             split = rows_of_all and self.letter == "B"
             put_factors(cells, part, scale_id, column, split=split)
         return self.first + column
 
-    def _share(self, codes: Codes, type_: str, *, mn: bool) -> int:
+    def _share(self, codes: Codes, type_: str, *, mn: bool) -> tuple[int, bool]:
+        """The descriptor, and whether its leading dimension is an address."""
         kind, parts = self.form.kind.name, self._halves(codes)
         per = PER_PIECE[type_.upper(), kind]
         rows, k = parts[0].shape
@@ -132,4 +139,4 @@ class Memory:
         free = max((part.end for part in self.parts), default=0)
         placed = place(self.rng, parts, type_, kind, free, mn=mn, mode=mode)
         self.parts.append(placed)
-        return placed.layout.word()
+        return placed.layout.word(), placed.layout.absolute

@@ -58,7 +58,7 @@ def draw_shape(rng: Random, form: Form) -> Shape:
     a, b = (str(rng.choice(TYPES[kind])) for _ in range(2))
     if kind == "F16" and rng.random() < 0.3:
         a = b = "f16"
-    k = 8 * PER_CELL[a.upper(), kind] * (2 if form.sparse else 1)
+    k = 96 if form.k96 else 8 * PER_CELL[a.upper(), kind] * (2 if form.sparse else 1)
     d = "s32" if kind == "I8" else "f32"
     if (kind == "F16" and a == b == "f16") or kind == "F8F6F4":
         d = str(rng.choice(["f32", "f16"]))
@@ -88,7 +88,8 @@ PAIRS_128 = False
 
 def _rows(form: Form) -> list[int]:
     if form.pair:
-        return [256] if form.scaled and (form.sparse or not PAIRS_128) else [128, 256]
+        only_256 = form.k96 or (form.scaled and (form.sparse or not PAIRS_128))
+        return [256] if only_256 else [128, 256]
     return [32, 64, 128] if form.ws else [128] if form.scaled else [64, 128]
 
 
@@ -106,7 +107,7 @@ def _columns(rng: Random, form: Form, *, b_mn: bool) -> int:
 
 def _factors_per_row(form: Form, k: int) -> int:
     if form.vector is None:
-        return 1 if form.kind is MmaKind.MXF8F6F4 else 2
+        return 1 if form.kind is MmaKind.MXF8F6F4 else 3 if form.k96 else 2
     return FACTORS.get((form.kind.name, form.vector.name, k), 2 if k == 128 else 0)
 
 
@@ -121,7 +122,8 @@ def idesc(form: Form, s: Shape, shift: int = 0) -> int:
         one = form.kind is not MmaKind.MXF8F6F4
         return pack(
             BLOCK_SCALED, **common, a=1 if one else CODES[s.a], b=1 if one else CODES[s.b],
-            scale=int(s.factor == "ue8m0"), a_sf=s.ids[0], b_sf=s.ids[1],
+            scale=int(s.factor == "ue8m0"),
+            k=int(form.k96), a_sf=s.ids[0], b_sf=s.ids[1],
         )  # fmt: skip
     return pack(
         INSTRUCTION, **common, a=CODES[s.a], b=CODES[s.b], saturate=int(s.saturate),

@@ -26,7 +26,10 @@ _TIGHT = 0.4
 
 @dataclass(frozen=True)
 class Layout:
-    """How a matrix lies: `start` is the pattern's, `step` what the descriptor's start is beyond."""
+    """How a matrix lies: `start` is the pattern's, `step` what the descriptor's start is beyond.
+
+    Where it is `absolute`, `lbo` is the address at which rows go on when their 128 bytes are full.
+    """
 
     mode: str
     mn: bool
@@ -35,12 +38,13 @@ class Layout:
     start: int
     step: int
     base: int
+    absolute: bool = False
 
     def word(self) -> int:
         """The descriptor."""
         return pack(
             SHARED, start=(self.start + self.step) >> 4, lbo=self.lbo >> 4, sbo=self.sbo >> 4,
-            version=1, base=self.base, layout=LAYOUTS[self.mode],
+            version=1, lbo_mode=int(self.absolute), base=self.base, layout=LAYOUTS[self.mode],
         )  # fmt: skip
 
     def describe(self) -> str:
@@ -110,11 +114,22 @@ def _addresses(layout: Layout, shape: tuple[int, int], pieces: int) -> Ints:
         room = -(-pieces // wide) * wide
         inside = mn_major(layout.mode, 16 * room, k, 1, layout.lbo, layout.sbo)
         return layout.start + inside[::16].T[:, :pieces]
+    if layout.absolute:
+        return _absolute(layout, rows, pieces)
     columns = pieces if layout.mode == "NONE" else wide
     eights = -(-rows // 8) * 8
     inside = k_major(layout.mode, eights, 16 * columns, 1, layout.lbo, layout.sbo)[:rows, ::16]
     first = layout.step // 16 if layout.mode != "NONE" else 0
     return layout.start + layout.step * (layout.mode == "NONE") + inside[:, first : first + pieces]
+
+
+def _absolute(layout: Layout, rows: int, pieces: int) -> Ints:
+    """The first pieces where the start is, the others at the beginning of the other buffer."""
+    eights = -(-rows // 8) * 8
+    buffer = k_major("B128", eights, 128, 1, 16, layout.sbo)[:rows, ::16]
+    first = layout.step // 16
+    both = np.concatenate([layout.start + buffer, layout.lbo + buffer], axis=1)
+    return both[:, first : first + pieces]
 
 
 def _stride(rng: Random, least: int, unit: int) -> int:
@@ -151,10 +166,16 @@ def _layout(
         along_k = int(rng.choice([0, 16, 1024]))
         most = wide - pieces
         step = 16 * pieces * int(rng.integers(0, most // pieces + 1))
+        if pieces == 3 and mode == "B128":  # steps of K = 96
+            step = 16 * int(rng.integers(0, 8))
     start = -(-free // repeat) * repeat + repeat * int(rng.integers(0, 3))
-    if mode in ("B32", "B64", "B128") and rng.random() < 0.2:
+    wraps = step > max(16 * (wide - pieces), 0)
+    if mode in ("B32", "B64", "B128") and not wraps and rng.random() < 0.2:
         start += 128 * int(rng.integers(1, repeat // 128))
         base = start >> 7 & 7
+    if wraps:
+        other = start + near * outer + repeat * int(rng.integers(0, 3))
+        return Layout(mode, mn, other, near, start, step, 0, absolute=True)
     swaps = mn and mode != "NONE"
     lbo, sbo = (along_mn, along_k) if swaps else (along_k, along_mn)
     return Layout(mode, mn, lbo, sbo, start, step, base)

@@ -6,18 +6,15 @@ Prints what goes wrong as it comes; the exit status says whether something did.
 from __future__ import annotations
 
 import sys
-from itertools import product
 
-from intrinsics.modifiers import MmaKind
 from tests.oracle.executed.check import failures
-from tests.oracle.executed.forms import forms_of
-from tests.oracle.executed.kernel import KINDS
+from tests.oracle.executed.forms import FAMILIES, Family, forms_of
 from tests.oracle.executed.programs import program_of
 
 
-def round_of(kind: MmaKind, seed: int, *, pair: bool = False) -> tuple[int, list[str]]:
-    """One program for each form of a kind: how many, and what goes wrong."""
-    programs = [program_of(form, seed) for form in forms_of(kind, pair=pair)]
+def round_of(family: Family, seed: int) -> tuple[int, list[str]]:
+    """One program for each form of a family: how many, and what goes wrong."""
+    programs = [program_of(form, seed) for form in forms_of(family)]
     return len(programs), failures(programs)
 
 
@@ -27,8 +24,8 @@ def main(arguments: list[str]) -> int:
     first = int(arguments[1]) if len(arguments) > 1 else 1000
     done, wrong = 0, 0
     for seed in range(first, first + rounds):
-        for kind, pair in product(KINDS, (False, True)):
-            count, bad = round_of(kind, seed, pair=pair)
+        for family in FAMILIES:
+            count, bad = round_of(family, seed)
             done, wrong = done + count, wrong + len(bad)
             for text in bad:
                 print(f"seed {seed}: {text}", flush=True)

@@ -13,28 +13,26 @@ import pytest
 
 from intrinsics.modifiers import MmaKind
 from tests.oracle.executed.check import differences, execute, failures
-from tests.oracle.executed.forms import FORMS, Form, forms_of
-from tests.oracle.executed.kernel import KINDS
+from tests.oracle.executed.forms import FAMILIES, FORMS, Family, Form, forms_of
 from tests.oracle.executed.programs import program_of
 from tests.oracle.executed.soak import round_of
 
 ROUNDS = int(os.environ.get("NVGEN_EXECUTED_ROUNDS", "1"))
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("family", FAMILIES, ids=str)
 @pytest.mark.parametrize("seed", range(ROUNDS))
-@pytest.mark.parametrize("pair", [False, True], ids=["one", "pair"])
-def test_programs(kind: MmaKind, seed: int, pair: bool) -> None:
-    count, wrong = round_of(kind, seed, pair=pair)
+def test_programs(family: Family, seed: int) -> None:
+    count, wrong = round_of(family, seed)
     assert count > 10
     assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize("schedule", ["late", "random:7"])
-@pytest.mark.parametrize("kind", [MmaKind.F16, MmaKind.MXF4], ids=lambda kind: kind.name)
-def test_other_schedules(kind: MmaKind, schedule: str) -> None:
+@pytest.mark.parametrize("family", [Family(MmaKind.F16), Family(MmaKind.MXF4, pair=True)], ids=str)
+def test_other_schedules(family: Family, schedule: str) -> None:
     """When the multiply is executed changes nothing."""
-    programs = [program_of(form, 100) for form in forms_of(kind)[::4]]
+    programs = [program_of(form, 100) for form in forms_of(family)[::4]]
     wrong = failures(programs, schedule=schedule)
     assert not wrong, "\n".join(wrong)
 
