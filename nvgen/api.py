@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from nvgen.driver.loaded import LoadedKernel
     from nvgen.launches import Statistics
     from nvgen.parameters import Output
-    from nvgen.sim.launch import Argument
+    from nvgen.sim.binding import Argument
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ import numpy as np
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError, Place, input_error
 from nvgen.parameters import Array, Output
-from nvgen.sim.launch import Argument
+from nvgen.sim.binding import Argument
 from nvgen.tensor_map import TensorMap, tensor_map
 
 _PLAIN = {f"{letter}{bits}": np.dtype(f"{name}{bits}") for letter, name in
