@@ -1,11 +1,13 @@
 """Kernel parameters and what is given for them, whatever the kernel runs on.
 
-Layer: nvgen.  Input: a parameter of a kernel and a Python or numpy value.  Output: its bytes.
+Layer: nvgen.  Input: a parameter of a kernel and a Python or numpy value.  Output: its bytes, or
+the error that it does not fit; and whether two arrays are one memory.
 """
 
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -15,6 +17,7 @@ from numpy.typing import NDArray
 from intrinsics.findings import InputError, input_error
 from intrinsics.mir import Param
 from intrinsics.modifiers import ScalarType
+from nvgen.tensor_map import SIZE
 
 Array: TypeAlias = NDArray[np.generic]
 Number: TypeAlias = int | float | np.integer | np.floating
@@ -27,6 +30,35 @@ class Output:
     """
 
     array: object
+
+
+def check_count(
+    kernel: str, params: Sequence[Param], arguments: Sequence[object], *, expected: str = ""
+) -> None:
+    """Whether there is an argument for every parameter of `kernel`; `expected` is for the error.
+
+    Raises: InputError.
+    """
+    if len(params) != len(arguments):
+        raise input_error(
+            "run/arguments",
+            f"kernel {kernel} has {len(params)} parameters",
+            got=f"{len(arguments)} arguments",
+            expected=expected,
+        )
+
+
+# ---- numbers and bytes -----------------------------------------------------------------------
+
+
+def number_value(param: Param, given: object) -> bytes:
+    """A number as a parameter.
+
+    Raises: InputError when it is none, or the parameter does not hold it.
+    """
+    if isinstance(given, (int, float, np.integer, np.floating)):
+        return number_bytes(param, given)
+    raise misfit(param, type(given).__name__)
 
 
 def number_bytes(param: Param, value: Number) -> bytes:
@@ -60,6 +92,54 @@ def bytes_by_value(param: Param, value: Array) -> bytes:
     if value.nbytes != param.size:
         raise misfit(param, f"{value.nbytes} bytes")
     return value.tobytes()
+
+
+# ---- addresses and tensor maps ---------------------------------------------------------------
+
+
+def check_takes_address(param: Param, got: str) -> None:
+    """Whether a parameter holds the address of an array, which `got` says in words.
+
+    Raises: InputError.
+    """
+    if not param.is_pointer and param.type is not ScalarType.U64:
+        raise misfit(param, got)
+
+
+def check_takes_map(param: Param) -> None:
+    """Whether a parameter has room for a tensor map.
+
+    Raises: InputError.
+    """
+    if param.type is not ScalarType.B8 or param.size < SIZE:
+        raise misfit(param, "a tensor map")
+
+
+def is_same(array: Array, other: Array) -> bool:
+    """Whether two arrays are the same elements in the same order, in the same memory."""
+    return _identity(array) == _identity(other)
+
+
+def _identity(array: Array) -> tuple[object, ...]:
+    return array.__array_interface__["data"], array.shape, array.strides, array.dtype.itemsize
+
+
+def overlap(array: Array, other: Array) -> bool:
+    """Whether two arrays have a byte in common."""
+    return np.may_share_memory(array, other) and np.shares_memory(array, other)
+
+
+def overlapping(name: str) -> InputError:
+    """The error that the array for the parameter `name` is a part of another argument's."""
+    return input_error(
+        "run/overlap",
+        f"the array for {name} overlaps with another argument",
+        expected="the same array, or arrays apart",
+        hint="pass the whole array, and an offset as a number",
+    )
+
+
+# ---- words -----------------------------------------------------------------------------------
 
 
 def describe(param: Param) -> str:

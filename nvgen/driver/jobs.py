@@ -12,18 +12,20 @@ from typing import TypeAlias
 
 import numpy as np
 
-from intrinsics.findings import input_error
 from intrinsics.mir import Param
-from intrinsics.modifiers import ScalarType
 from nvgen.driver.images import Image
 from nvgen.launches import Dim3
 from nvgen.parameters import (
     Array,
     Output,
     bytes_by_value,
+    check_takes_address,
+    check_takes_map,
     is_by_value,
-    misfit,
-    number_bytes,
+    is_same,
+    number_value,
+    overlap,
+    overlapping,
 )
 from nvgen.tensor_map import SIZE, TensorMap
 
@@ -81,6 +83,10 @@ class _Copy:
     strides: tuple[int, ...]
     size: int
 
+    def is_of(self, array: Array) -> bool:
+        """Whether it is a copy of `array`, read as the same type."""
+        return is_same(self.array, array) and self.array.dtype == array.dtype
+
 
 @dataclass(slots=True)
 class HostMemory:
@@ -95,15 +101,10 @@ class HostMemory:
         """
         strides = _packed_strides(array) if packed else array.strides
         for number, known in enumerate(self.copies):
-            if _identity(known.array) == _identity(array) and known.strides == strides:
+            if known.is_of(array) and known.strides == strides:
                 return number
-            if np.may_share_memory(known.array, array) and np.shares_memory(known.array, array):
-                raise input_error(
-                    "run/overlap",
-                    f"the array for {name} overlaps with another argument",
-                    expected="the same array, or arrays apart",
-                    hint="pass the whole array, and an offset as a number",
-                )
+            if overlap(known.array, array):
+                raise overlapping(name)
         span = sum((n - 1) * step for n, step in zip(array.shape, strides, strict=True))
         size = span + array.itemsize if array.size else 0
         self.copies.append(_Copy(array, strides, size))
@@ -138,23 +139,6 @@ def _packed_strides(array: Array) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def _identity(array: Array) -> tuple[object, ...]:
-    return array.__array_interface__["data"], array.shape, array.strides, array.dtype
-
-
-def check_count(kernel: str, params: Sequence[Param], arguments: Sequence[object]) -> None:
-    """Whether there is an argument for every parameter.
-
-    Raises: InputError.
-    """
-    if len(params) != len(arguments):
-        raise input_error(
-            "run/arguments",
-            f"kernel {kernel} has {len(params)} parameters",
-            got=f"{len(arguments)} arguments",
-        )
-
-
 def bind_host(
     params: Sequence[Param], arguments: Sequence[object]
 ) -> tuple[tuple[Value, ...], HostMemory]:
@@ -185,8 +169,7 @@ def map_value(param: Param, given: TensorMap, memory: int) -> MapOf:
 
     Raises: InputError when the parameter has no room for it.
     """
-    if param.type is not ScalarType.B8 or param.size < SIZE:
-        raise misfit(param, "a tensor map")
+    check_takes_map(param)
     return MapOf(
         memory,
         given.dims,
@@ -203,16 +186,5 @@ def pointer_value(param: Param, memory: int) -> Pointer:
 
     Raises: InputError when the parameter is no pointer.
     """
-    if not param.is_pointer and param.type is not ScalarType.U64:
-        raise misfit(param, "an array")
+    check_takes_address(param, "an array")
     return Pointer(memory, param.size)
-
-
-def number_value(param: Param, given: object) -> bytes:
-    """A number as a parameter.
-
-    Raises: InputError when the parameter does not hold it.
-    """
-    if isinstance(given, (bool, int, float, np.integer, np.floating)):
-        return number_bytes(param, given)
-    raise misfit(param, type(given).__name__)

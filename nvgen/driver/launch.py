@@ -12,10 +12,10 @@ from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Ptx, Target
 from nvgen.driver.gpus import gpu, unfit
 from nvgen.driver.images import Image, images
-from nvgen.driver.jobs import Job, Shape, bind_host, check_count
+from nvgen.driver.jobs import Job, Shape, bind_host
 from nvgen.driver.loaded import LoadedKernel
 from nvgen.driver.views import is_device_array
-from nvgen.parameters import Output
+from nvgen.parameters import Output, check_count
 from nvgen.tensor_map import TensorMap
 
 

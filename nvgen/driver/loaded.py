@@ -16,17 +16,10 @@ from intrinsics.findings import input_error
 from intrinsics.mir import Param
 from nvgen.driver.device import Code, parameter, wait
 from nvgen.driver.errors import timed_out
-from nvgen.driver.jobs import (
-    Shape,
-    Value,
-    check_count,
-    map_value,
-    number_value,
-    pointer_value,
-)
+from nvgen.driver.jobs import Shape, Value, map_value, pointer_value
 from nvgen.driver.views import is_device_array, view_of
 from nvgen.launches import Dim3, dim3
-from nvgen.parameters import Output, bytes_by_value, is_by_value
+from nvgen.parameters import Output, bytes_by_value, check_count, is_by_value, number_value
 from nvgen.tensor_map import TensorMap
 
 if TYPE_CHECKING:

@@ -12,18 +12,21 @@ from typing import TypeAlias
 
 import numpy as np
 
-from intrinsics.findings import input_error
 from intrinsics.mir import MachineFunction, Param
-from intrinsics.modifiers import ScalarType
 from nvgen.parameters import (
     Array,
     Number,
     Output,
     bytes_by_value,
+    check_count,
+    check_takes_address,
+    check_takes_map,
     describe,
     is_by_value,
-    misfit,
-    number_bytes,
+    is_same,
+    number_value,
+    overlap,
+    overlapping,
 )
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.memory import BoundMap, Memory, Region
@@ -50,13 +53,8 @@ class Binding:
 
         Raises: InputError when an argument does not fit its parameter.
         """
-        if len(arguments) != len(function.params):
-            raise input_error(
-                "run/arguments",
-                f"kernel {function.name} has {len(function.params)} parameters",
-                got=f"{len(arguments)} arguments",
-                expected=", ".join(describe(p) for p in function.params) or "none",
-            )
+        takes = ", ".join(describe(p) for p in function.params) or "none"
+        check_count(function.name, function.params, arguments, expected=takes)
         data = bytearray()
         offsets: dict[str, int] = {}
         for param, argument in zip(function.params, arguments, strict=True):
@@ -78,13 +76,10 @@ class Binding:
                 return bytes_by_value(param, argument)
             case np.ndarray():
                 return self._pointer(param, argument, written=True)
-        if isinstance(argument, (int, float, np.integer, np.floating)):
-            return number_bytes(param, argument)
-        raise misfit(param, type(argument).__name__)
+        return number_value(param, argument)
 
     def _tensor_map(self, param: Param, argument: TensorMap, *, written: bool = True) -> bytes:
-        if param.type is not ScalarType.B8 or param.size < SIZE:
-            raise misfit(param, "a tensor map")
+        check_takes_map(param)
         key = struct.pack("<16sQ", b"nvgen tensor map", len(self.tensor_maps)).ljust(SIZE, b"\0")
         self.tensor_maps[key] = BoundMap(argument, argument.array)
         if self.stores:
@@ -98,18 +93,15 @@ class Binding:
         """
         for key, found in self.tensor_maps.items():
             for array, region in self._written:
-                if _identity(array) == _identity(found.array):
+                if is_same(array, found.array):
                     live = region.data.view(array.dtype).reshape(array.shape)
                     written = region.written.reshape((*array.shape, array.itemsize))
                     self.tensor_maps[key] = BoundMap(found.map, live, written, region)
-                elif np.may_share_memory(array, found.array) and np.shares_memory(
-                    array, found.array
-                ):
+                elif overlap(array, found.array):
                     raise not_simulated("a tensor map that overlaps with another argument")
 
     def _pointer(self, param: Param, array: Array, *, written: bool) -> bytes:
-        if not param.is_pointer and param.type is not ScalarType.U64:
-            raise misfit(param, f"an array of {array.dtype}")
+        check_takes_address(param, f"an array of {array.dtype}")
         return self._region(param, array, written=written).base.to_bytes(param.size, "little")
 
     def _region(self, param: Param, array: Array, *, written: bool) -> Region:
@@ -128,15 +120,10 @@ class Binding:
         for other, region in self._written:
             if not np.may_share_memory(array, other):
                 continue
-            if _identity(array) == _identity(other):
+            if is_same(array, other):
                 return region
-            if np.shares_memory(array, other):
-                raise input_error(
-                    "run/overlap",
-                    f"the array for {param.name} overlaps with another argument",
-                    expected="the same array, or arrays apart",
-                    hint="pass the whole array, and an offset as a number",
-                )
+            if overlap(array, other):
+                raise overlapping(param.name)
         return None
 
     def deliver(self) -> None:
@@ -145,7 +132,3 @@ class Binding:
             raw = np.frombuffer(array.tobytes(), np.uint8).copy()
             raw[region.written] = region.data[region.written]
             np.copyto(array, raw.view(array.dtype).reshape(array.shape))
-
-
-def _identity(array: Array) -> tuple[object, ...]:
-    return array.__array_interface__["data"], array.shape, array.strides, array.dtype.itemsize
