@@ -72,13 +72,6 @@ REFUSED = {
         _sign_of_a_factor,
         "not simulated: tcgen05.mma (SFA): a UE4M3 factor whose highest bit is set",
     ),
-    "start count beyond the first run": Refused(
-        "the manual's examples leave a part of the first run",
-        "f16-shared-ws-zeros",
-        _any,
-        lambda _, w: replace(w, zero_mask=w.zero_mask | 0xFF | 1 << 39),
-        "not simulated: a start count of 255",
-    ),
     "A in tensor memory, transposed": Refused(
         "Table 51: it is row-major there",
         "f16-tensor",
