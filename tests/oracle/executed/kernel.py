@@ -21,7 +21,6 @@ from nvgen.builder.values import Int, Pointer, Vector
 from tests.oracle.executed.forms import Family, Form, family_of, forms_of
 from tests.sim.kernels import (
     THREADS,
-    copy_in,
     init_barriers,
     load_vector,
     pointer,
@@ -40,8 +39,10 @@ BLOCK = 64
 
 LANES = 128
 
-UNIT = 2048
-"""Images are multiples of it: 16 bytes for each thread."""
+ROW = 256
+BOX = (16, ROW)
+UNIT = 16 * ROW
+"""Images are multiples of it: the bytes of one copy from global memory."""
 
 STEP = 24
 """Words of one instruction."""
@@ -106,7 +107,16 @@ class Work:
         assert size <= IMAGE
         number = forms_of(family_of(self.form)).index(self.form)
         start = cells + rank * LANES * columns
-        words = [start, image + rank * size, size, columns // BLOCK, self.first, number, 0, 0]
+        words = [
+            start,
+            (image + rank * size) // ROW,
+            size,
+            columns // BLOCK,
+            self.first,
+            number,
+            0,
+            0,
+        ]
         return np.array(words, dtype=np.uint32)
 
     def encoded(self) -> npt.NDArray[np.uint32]:
@@ -120,22 +130,26 @@ def compiled(family: Family) -> Compiled:
     pair = family.pair
     group = CtaGroup.TWO if pair else CtaGroup.ONE
     b = KernelBuilder("executed", block=THREADS, cluster=1 + pair, dynamic_shared=True)
-    for name in ("cells", "images", "words"):
-        b.pointer(name)
+    b.pointer("cells")
+    b.tensor_map("images", dtype=ElementType.U8, box=BOX)
+    b.pointer("words")
     args = b.begin()
     tile = b.shared_tile("image", ElementType.U8, (IMAGE // 16, 16), swizzle=128)
-    done = b.mbarrier("done")
-    init_barriers(b, done)
+    done, loaded = b.mbarrier("done"), b.mbarrier("loaded")
+    init_barriers(b, done, loaded)
     tensor = b.tensor_memory("slot", COLUMNS, cta_group=group)
     taddr = tensor.address
     words = pointer(args, "words") + b.zext(b.ctaid_x, 64) * (4 * WORDS)
     cells, image, size, blocks, first, number = (b.load_word(words + 4 * i) for i in range(6))
     own_cells = pointer(args, "cells") + b.zext(cells, 64) * 4
-    own_image = pointer(args, "images") + b.zext(image, 64)
     _cells(b, taddr + first, own_cells, blocks, store=False)
-    with b.range(size // UNIT) as i:
-        offset = b.zext(i * UNIT, 64)
-        copy_in(b, own_image + offset, tile.pointer + offset, UNIT)
+    with b.if_thread(0):
+        b.mbarrier_arrive_expect_tx(loaded, size)
+        with b.range(size // UNIT) as i:
+            target = tile.pointer + b.zext(i * UNIT, 64)
+            row = image + i * BOX[0]
+            b.cp_async_bulk_tensor_g2s_tile(target, loaded, pointer(args, "images"), [0, row])
+    b.wait(loaded, 0)
     _meet(b, pair=pair)
     issuer = (b.tid_x | (b.cluster_ctarank if pair else 0)) == 0
     with b.if_(issuer):
@@ -170,7 +184,7 @@ def run(works: Sequence[Work], *, schedule: str) -> list[Cells]:
         for one in works
     ]
     cells = np.concatenate(flat)
-    images = np.concatenate([one.image.ravel() for one in works])
+    images = np.concatenate([one.image.reshape(-1, ROW) for one in works])
     at = np.cumsum([0, *map(len, flat)])
     images_at = np.cumsum([0, *(one.image.size for one in works)])
     words = [

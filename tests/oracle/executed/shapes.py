@@ -102,6 +102,8 @@ def _columns(rng: Random, form: Form, *, b_mn: bool) -> int:
         allowed = [n for n in allowed if n <= 32 or n % 16 == 0]
     if rng.random() < 0.3:
         return int(rng.choice([allowed[0], 256]))
+    if rng.random() < 0.5:
+        allowed = [n for n in allowed if n <= 64]
     return int(rng.choice(allowed))
 
 

@@ -1,6 +1,6 @@
 """Random programs of every form: equal to exact references in every cell of tensor memory.
 
-NVGEN_EXECUTED_ROUNDS=N runs N programs of each form instead of one.
+NVGEN_EXECUTED_ROUNDS=N runs N programs of each form (of pairs N / 2) instead of one.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ ROUNDS = int(os.environ.get("NVGEN_EXECUTED_ROUNDS", "1"))
 @pytest.mark.parametrize("family", FAMILIES, ids=str)
 @pytest.mark.parametrize("seed", range(ROUNDS))
 def test_programs(family: Family, seed: int) -> None:
-    count, wrong = round_of(family, seed)
-    assert count > 10
+    count, wrong = round_of(family, seed, every=2 if family.pair else 1)
+    assert count > 5
     assert not wrong, "\n".join(wrong)
 
 
