@@ -305,10 +305,14 @@ def _place(what: str, event: Event) -> Said:
 
 
 def _says(state: State) -> Status:
-    """What a thread says of an operation as it arrives somewhere."""
+    """What a thread says of an operation as it arrives somewhere.
+
+    What it was told it hands on as it heard it: a fence that is missing in the thread that issued
+    the operation is so for all who hear of it.
+    """
     if state.own is not Status.NOTHING:
         return state.own
-    return Status.HANDED_ON if state.news >= Status.ENDED else Status.NOTHING
+    return state.news if state.news >= Status.ENDED else Status.NOTHING
 
 
 def _ended(own: Status) -> Status:
