@@ -20,10 +20,9 @@ from intrinsics.mir import (
     Mem,
     Module,
     Reg,
-    Sym,
     successors,
 )
-from intrinsics.modifiers import MmaKind, Space
+from intrinsics.modifiers import MmaKind
 from intrinsics.operand_fit import operand_problems
 from intrinsics.rows.walkthrough import HARDWARE_COLUMNS, SWIZZLE_CODES
 from intrinsics.smem_desc import Swizzle
@@ -31,6 +30,7 @@ from intrinsics.smem_strides import Tile
 from intrinsics.tensor_address import COLUMNS
 from intrinsics.umma_layout import check_umma_layout
 from isel.passes.uniformity import divergent_blocks, reaches
+from isel.variables import named_shared
 from isel.verifier.record import place_of
 
 ALLOC, ENCODE, WAIT, LD, DEALLOC, RELINQUISH = (
@@ -328,7 +328,7 @@ class _Gatherer:
         """The address of an allocation goes through shared memory, which may be full."""
         allocs = self._records(ALLOC)
         size = SLOTS + 4 * len(allocs)
-        used = self._shared_bytes()
+        used = sum(v.size for v in named_shared(self.module, [self.function]))
         if allocs and used + size > _STATIC_SHARED:
             self._error(
                 allocs[0],
@@ -338,17 +338,6 @@ class _Gatherer:
                 expected=f"at most {_STATIC_SHARED - size}: {size} are needed here",
                 hint="dynamic shared memory (an external array of no size) has more room",
             )
-
-    def _shared_bytes(self) -> int:
-        """What the variables that the function names take of static shared memory."""
-        named = set()
-        for mi in self.function.instructions():
-            for op in mi.ops:
-                base = op.base if isinstance(op, Mem) else op
-                if isinstance(base, Sym):
-                    named.add(base.name)
-        variables = (*self.module.variables, *self.function.variables)
-        return sum(v.size for v in variables if v.space is Space.SHARED and v.name in named)
 
     def _check_room(self) -> None:
         allocs = self._records(ALLOC)

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from intrinsics.findings import Finding, Place, Severity
-from intrinsics.mir import MachineFunction, Mem, Module, Sym, Variable
-from intrinsics.modifiers import Space
+from intrinsics.mir import MachineFunction, Module, Variable
 from intrinsics.targets import Target
+from isel.variables import lay_out, named_shared
 from isel.verifier.record import place_of
 from isel.verifier.rule import VerifierRule
 
@@ -257,23 +257,11 @@ def _shared(
 
 def static_bytes(module: Module, kernel: MachineFunction) -> int:
     """The bytes of the shared variables that a kernel, or what it may call, names."""
-    at = 0
-    for variable in _named(module, kernel):
-        at = -(-at // variable.align) * variable.align + variable.size
-    return at
+    return lay_out(_named(module, kernel))[1]
 
 
-def _named(module: Module, kernel: MachineFunction) -> Iterator[Variable]:
-    functions = [kernel, *(f for f in module.functions if not f.is_kernel)]
-    names: set[str] = set()
-    for function in functions:
-        for mi in function.instructions():
-            for op in mi.ops:
-                place = op.base if isinstance(op, Mem) else op
-                if isinstance(place, Sym):
-                    names.add(place.name)
-    known = (*module.variables, *(v for f in functions for v in f.variables))
-    return (v for v in known if v.space is Space.SHARED and v.name in names)
+def _named(module: Module, kernel: MachineFunction) -> list[Variable]:
+    return named_shared(module, [kernel, *(f for f in module.functions if not f.is_kernel)])
 
 
 # ---- what is not known -----------------------------------------------------------------------

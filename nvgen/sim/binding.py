@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from intrinsics.mir import MachineFunction, Param
+from isel.variables import round_up
 from nvgen.parameters import (
     Array,
     Number,
@@ -30,7 +31,6 @@ from nvgen.parameters import (
 )
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.memory import BoundMap, Memory, Region
-from nvgen.sim.shared import round_up
 from nvgen.tensor_map import SIZE, TensorMap
 
 Argument: TypeAlias = Array | TensorMap | Number

@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from isel.variables import round_up
 from nvgen.sim.faults import fault
 from nvgen.sim.memory import Region
-from nvgen.sim.shared import LocalLayout, round_up
+from nvgen.sim.shared import LocalLayout
 
 LIMIT = 512 * 1024
 """Bytes of local memory that a thread can have.  CUDA C++ Programming Guide, Technical

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from intrinsics.mir import MachineFunction, Module, Variable
 from intrinsics.modifiers import Space
+from isel.variables import lay_out, round_up
 
 
 def shared_layout(module: Module, function: MachineFunction) -> tuple[dict[str, int], int]:
@@ -18,15 +19,9 @@ def shared_layout(module: Module, function: MachineFunction) -> tuple[dict[str, 
 
     Dynamic shared memory (unsized external arrays) begins after them, at the alignment it asks for.
     """
-    offsets: dict[str, int] = {}
-    at = 0
     known = (*module.variables, *function.variables)
     variables = [v for v in known if v.space is Space.SHARED]
-    for variable in variables:
-        if variable.size:
-            at = round_up(at, variable.align)
-            offsets[variable.name] = at
-            at += variable.size
+    offsets, at = lay_out(v for v in variables if v.size)
     dynamic = [v for v in variables if not v.size]
     at = round_up(at, max((v.align for v in dynamic), default=1)) if dynamic else at
     offsets.update((v.name, at) for v in dynamic)
@@ -44,18 +39,7 @@ class LocalLayout:
 
 def local_layout(variables: Iterable[Variable]) -> LocalLayout:
     """The local ones of some variables, one behind the other."""
-    offsets: dict[str, int] = {}
-    at, widest = 0, 1
-    for variable in variables:
-        if variable.space is not Space.LOCAL:
-            continue
-        at = round_up(at, variable.align)
-        widest = max(widest, variable.align)
-        offsets[variable.name] = at
-        at += variable.size
+    local = [v for v in variables if v.space is Space.LOCAL]
+    offsets, at = lay_out(local)
+    widest = max((v.align for v in local), default=1)
     return LocalLayout(offsets, round_up(at, widest), widest)
-
-
-def round_up(n: int, align: int) -> int:
-    """`n`, or the next multiple of `align` after it."""
-    return (n + align - 1) // align * align
