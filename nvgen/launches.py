@@ -12,14 +12,12 @@ from typing import TypeAlias
 from intrinsics.findings import InputError, errors, input_error
 from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Target
-from isel.verifier.launch import LaunchShape, judge_launch, without_peers
+from isel.verifier.launch import MOST_THREADS, LaunchShape, judge_launch, without_peers
 
 Dim3: TypeAlias = tuple[int, int, int]
 
 DEVICES = ("sim", "cuda")
 """What kernels run on: the CPU simulator, and the first GPU."""
-
-MOST_THREADS = 1024
 
 
 @dataclass(frozen=True, slots=True)

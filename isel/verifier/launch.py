@@ -40,7 +40,8 @@ UNKNOWN_SHAPE = LaunchShape()
 MOST_THREADS = 1024
 _MOST_BLOCK = (1024, 1024, 64)
 _MOST_GRID = ((1 << 31) - 1, 65535, 65535)
-_PORTABLE, _MOST_CLUSTER = 8, 16
+_PORTABLE, MOST_CLUSTER = 8, 16
+"""CTAs of a cluster, on every GPU that has clusters and on those that have the largest ones."""
 _CLUSTERS = 90
 """The first target that has clusters."""
 
@@ -69,7 +70,7 @@ CLUSTER_SIZE = VerifierRule(
     "launch/cluster-size",
     "no GPU has such a cluster",
     _CLUSTER,
-    expected=f"1 to {_PORTABLE} CTAs, on some GPUs to {_MOST_CLUSTER}",
+    expected=f"1 to {_PORTABLE} CTAs, on some GPUs to {MOST_CLUSTER}",
 )
 NOT_PORTABLE = VerifierRule(
     "launch/cluster-portable",
@@ -201,7 +202,7 @@ def _cluster(kernel: MachineFunction, target: Target, shape: LaunchShape) -> Ite
         if count > 1:
             yield _finding(CLUSTER_TARGET, kernel, f"{said} on {target}")
         return
-    if not 1 <= count <= _MOST_CLUSTER or min(size) < 1:
+    if not 1 <= count <= MOST_CLUSTER or min(size) < 1:
         yield _finding(CLUSTER_SIZE, kernel, f"{said}, of {count} CTAs")
     elif count > _PORTABLE:
         yield _finding(NOT_PORTABLE, kernel, f"{said}, of {count} CTAs")
@@ -220,13 +221,17 @@ def _cluster(kernel: MachineFunction, target: Target, shape: LaunchShape) -> Ite
 _SHARED_LIMITS = {75: 64, 80: 163, 86: 99, 87: 163, 88: 163, 89: 99, 120: 99, 121: 99}
 """KiB of shared memory that a CTA can have, where it is not that of sm_90 and sm_100."""
 
+MOST_SHARED = 227 * 1024
+"""Bytes of it on sm_90 and sm_100, which have most."""
+
 _STATIC_LIMIT = 48
 """KiB of it that variables can take before sm_90."""
 
 
 def shared_limit(target: Target) -> int:
     """Bytes of shared memory, static and dynamic, that a CTA can have."""
-    return _SHARED_LIMITS.get(target.number, 227) * 1024
+    limit = _SHARED_LIMITS.get(target.number)
+    return MOST_SHARED if limit is None else limit * 1024
 
 
 def static_limit(target: Target) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from intrinsics.element import ElementType, Major
+from isel.verifier.launch import MOST_SHARED
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.tensor_tiles import container_bits
 from nvgen.builder.tiles import SharedScales, SharedTile, Tiles, scale_bytes, swizzle_mode
@@ -16,9 +17,6 @@ from nvgen.builder.values import Barrier, Barriers, Int, Pointer, Vector, refuse
 
 STATIC_SHARED_LIMIT = 48 * 1024
 """Bytes of shared memory that ptxas lets a kernel declare; more must be dynamic."""
-
-DYNAMIC_SHARED_LIMIT = 227 * 1024
-"""Bytes of shared memory that a CTA can have on the machines with tensor memory."""
 
 _DYNAMIC_ALIGN = 1024
 """Where dynamic shared memory begins: at a multiple of what any swizzling needs."""
@@ -60,11 +58,11 @@ class SharedMemory(BuilderBase):
             self._dynamic.align = _DYNAMIC_ALIGN
         start = -(-self._dynamic_size // align) * align
         self._dynamic_size = start + size
-        if self._dynamic_size > DYNAMIC_SHARED_LIMIT:
+        if self._dynamic_size > MOST_SHARED:
             raise refuse(
                 "too much dynamic shared memory",
                 got=f"{self._dynamic_size} bytes",
-                expected=f"at most {DYNAMIC_SHARED_LIMIT}",
+                expected=f"at most {MOST_SHARED}",
             )
         return Pointer(self, self._dynamic) + start if start else Pointer(self, self._dynamic)
 

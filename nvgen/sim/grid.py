@@ -12,6 +12,7 @@ import numpy as np
 
 from intrinsics.findings import input_error
 from intrinsics.mir import MachineFunction
+from isel.verifier.launch import MOST_CLUSTER
 from nvgen.launches import Dim3, three
 from nvgen.sim.clusters import Cluster
 from nvgen.sim.faults import not_simulated
@@ -21,9 +22,6 @@ from nvgen.sim.memory import Region
 from nvgen.sim.shared import LocalLayout
 
 MAX_CTAS = 1 << 16
-
-MOST_CLUSTER = 16
-"""CTAs of a cluster, on the GPUs that have the largest ones."""
 
 
 def cluster_of(function: MachineFunction, asked: Dim3) -> Dim3:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from intrinsics.findings import SimulationError, input_error
+from intrinsics.findings import SimulationError
 from intrinsics.mir import MachineFunction, Module, Sym, Variable
 from intrinsics.modifiers import Space
 from nvgen.launches import Dim3, Statistics, check_shape, kernel_of
@@ -26,10 +26,7 @@ from nvgen.sim.memory import Memory, Region
 from nvgen.sim.races import explained, watch
 from nvgen.sim.semantics.calls import addresses
 from nvgen.sim.semantics.table import makers
-from nvgen.sim.shared import local_layout, shared_layout
-
-SHARED_LIMIT = 227 * 1024
-"""Bytes of shared memory that a CTA can have on the machines with tensor memory."""
+from nvgen.sim.shared import check_size, local_layout, shared_layout
 
 MAX_STEPS = 20_000_000
 
@@ -60,7 +57,7 @@ def simulate(
     grid = grid_of(function, grid, cluster)
     memory = Memory()
     symbols, static = shared_layout(module, function)
-    _check_shared(static, smem)
+    check_size(static, smem)
     shared_names = frozenset(symbols)
     entries = addresses([f.name for f in module.functions if not f.is_kernel])
     _globals((*module.variables, *function.variables), memory, symbols, entries)
@@ -108,16 +105,6 @@ def _functions(module: Module, kernel: MachineFunction) -> dict[str, Code]:
         if function.prototypes:  # a pointer may have come through memory
             work += [f.name for f in module.functions if not f.is_kernel]
     return found
-
-
-def _check_shared(static: int, dynamic: int) -> None:
-    if dynamic < 0 or static + dynamic > SHARED_LIMIT:
-        raise input_error(
-            "run/shared-memory",
-            "no CTA can have this much shared memory",
-            got=f"{static} static and {dynamic} dynamic bytes",
-            expected=f"0 to {SHARED_LIMIT} in all",
-        )
 
 
 def _stores_tiles(function: MachineFunction) -> bool:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from intrinsics.findings import input_error
 from intrinsics.mir import MachineFunction, Module, Variable
 from intrinsics.modifiers import Space
 from isel.variables import lay_out, round_up
+from isel.verifier.launch import MOST_SHARED
 
 
 def shared_layout(module: Module, function: MachineFunction) -> tuple[dict[str, int], int]:
@@ -26,6 +28,23 @@ def shared_layout(module: Module, function: MachineFunction) -> tuple[dict[str, 
     at = round_up(at, max((v.align for v in dynamic), default=1)) if dynamic else at
     offsets.update((v.name, at) for v in dynamic)
     return offsets, at
+
+
+def check_size(static: int, dynamic: int) -> None:
+    """Whether the simulator makes a CTA's shared memory so large, in bytes.
+
+    What the target has is judged before, by the rules of launch level, and of variables that are
+    named; here all of them take room, and a caller may not have asked those rules.
+
+    Raises: InputError.
+    """
+    if dynamic < 0 or static + dynamic > MOST_SHARED:
+        raise input_error(
+            "run/shared-memory",
+            "no CTA can have this much shared memory",
+            got=f"{static} static and {dynamic} dynamic bytes",
+            expected=f"0 to {MOST_SHARED} in all",
+        )
 
 
 @dataclass(frozen=True, slots=True)

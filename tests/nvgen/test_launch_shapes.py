@@ -10,6 +10,8 @@ import pytest
 import nvgen
 from intrinsics.findings import InputError
 from nvgen.loading import load
+from nvgen.sim.engine import parse_schedule
+from nvgen.sim.launch import simulate
 from tests.isel.function_kernels import PAIR, kernel
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.programs import ADD
@@ -37,6 +39,18 @@ def refused(text: str, **shape: object) -> list[str]:
 @pytest.mark.parametrize("device", ["sim", "cuda"])
 def test_a_launch_that_is_not_possible(shape: dict[str, object], rule: str, device: str) -> None:
     assert refused(PTX, device=device, **shape) == [rule]
+
+
+@pytest.mark.parametrize("smem", [-1, 227 * 1024 + 1, 1 << 60])
+def test_the_simulator_makes_no_such_memory_itself(smem: int) -> None:
+    """A caller of the simulator alone has asked no rule of launch level."""
+    module, one = load("k.ptx", PTX).compiled().module, (1, 1, 1)
+    with pytest.raises(InputError) as caught:
+        simulate(
+            module, module.functions[0].name, [0] * 6,
+            grid=one, block=(32, 1, 1), smem=smem, schedule=parse_schedule("early"),
+        )  # fmt: skip
+    assert [f.rule for f in caught.value.findings] == ["run/shared-memory"]
 
 
 def test_another_cluster_than_the_kernel_is_made_for() -> None:
