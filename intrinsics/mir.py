@@ -250,6 +250,12 @@ class MachineInstr:
         found, _ = words.unpack(self.words(), self.form.facts)
         return {**self.form.facts, **found}
 
+    def scalar_type(self, axis: str = "type") -> ScalarType:
+        """The type that the opcode has on an axis where every form of the row has one."""
+        found = self.form.facts[axis]
+        assert isinstance(found, ScalarType)
+        return found
+
     def words(self) -> dict[str, int]:
         """The packed words of the record, by slot."""
         words = self.form.row.words

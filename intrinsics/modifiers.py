@@ -88,6 +88,11 @@ class ScalarType(Modifier):
         """Whether it is a signed integer."""
         return self.value.startswith("s")
 
+    @property
+    def is_packed(self) -> bool:
+        """Whether it is several numbers side by side."""
+        return "x" in self.value
+
 
 def _width(name: str) -> int:
     if re.match(r"u?e\d", name):

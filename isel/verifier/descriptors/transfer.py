@@ -44,15 +44,9 @@ def handed_on(mi: MachineInstr) -> list[Op]:
     return []
 
 
-def _type(mi: MachineInstr, axis: str = "type") -> ScalarType:
-    found = mi.form.facts[axis]
-    assert isinstance(found, ScalarType)
-    return found
-
-
 def _is_packed(mi: MachineInstr) -> bool:
     type_ = mi.form.facts.get("type")
-    return isinstance(type_, ScalarType) and "x" in type_.value
+    return isinstance(type_, ScalarType) and type_.is_packed
 
 
 def _read(value: KnownBits, type_: ScalarType) -> KnownBits:
@@ -69,7 +63,7 @@ def _copy(mi: MachineInstr, get: Get) -> KnownBits:
 
 
 def _pack(mi: MachineInstr, get: Get) -> KnownBits:
-    a, width = mi["a"], _type(mi).bits
+    a, width = mi["a"], mi.scalar_type().bits
     if not isinstance(a, tuple) or width > bits.WIDTH:
         return UNKNOWN
     width //= len(a)
@@ -81,7 +75,7 @@ def _pack(mi: MachineInstr, get: Get) -> KnownBits:
 
 def _part(mi: MachineInstr, number: int, count: int, get: Get) -> KnownBits:
     """One of the registers that a number is cut into."""
-    width = _type(mi).bits
+    width = mi.scalar_type().bits
     if mi.row.id not in _UNPACKS or width > bits.WIDTH:
         return UNKNOWN
     width //= count
@@ -89,7 +83,7 @@ def _part(mi: MachineInstr, number: int, count: int, get: Get) -> KnownBits:
 
 
 def _cvt(mi: MachineInstr, get: Get) -> KnownBits:
-    return _read(get(mi["a"]), _type(mi, "atype")).low(_type(mi, "dtype").bits)
+    return _read(get(mi["a"]), mi.scalar_type("atype")).low(mi.scalar_type("dtype").bits)
 
 
 def _selp(mi: MachineInstr, get: Get) -> KnownBits:
@@ -112,12 +106,12 @@ def _sub(mi: MachineInstr, get: Get) -> KnownBits:
 
 def _multiply(mi: MachineInstr, get: Get) -> KnownBits:
     """mul.lo: the low bits do not care for signs."""
-    width = _type(mi).bits
+    width = mi.scalar_type().bits
     return bits.product(get(mi["a"]).low(width), get(mi["b"]).low(width))
 
 
 def _multiply_wide(mi: MachineInstr, get: Get) -> KnownBits:
-    type_ = _type(mi)
+    type_ = mi.scalar_type()
     a, b = _read(get(mi["a"]), type_), _read(get(mi["b"]), type_)
     return bits.product(a, b).low(2 * type_.bits)
 
@@ -155,7 +149,7 @@ def _shl(mi: MachineInstr, get: Get) -> KnownBits:
 
 
 def _shr(mi: MachineInstr, get: Get) -> KnownBits:
-    type_, count = _type(mi), get(mi["b"]).field(0, 32)
+    type_, count = mi.scalar_type(), get(mi["b"]).field(0, 32)
     a = get(mi["a"]).low(type_.bits)
     if count is None or (type_.is_signed and a.field(type_.bits - 1, 1) != 0):
         return UNKNOWN
@@ -163,7 +157,7 @@ def _shr(mi: MachineInstr, get: Get) -> KnownBits:
 
 
 def _bfe(mi: MachineInstr, get: Get) -> KnownBits:
-    type_ = _type(mi)
+    type_ = mi.scalar_type()
     first, count = get(mi["b"]).field(0, 8), get(mi["c"]).field(0, 8)
     if type_.is_signed or first is None or count is None:
         return UNKNOWN
@@ -173,7 +167,7 @@ def _bfe(mi: MachineInstr, get: Get) -> KnownBits:
 def _bfi(mi: MachineInstr, get: Get) -> KnownBits:
     """`a` stands in the place of `e` bits of `b`, from bit `c` on."""
     first, count = get(mi["c"]).field(0, 8), get(mi["e"]).field(0, 8)
-    if first is None or count is None or first + count > _type(mi).bits:
+    if first is None or count is None or first + count > mi.scalar_type().bits:
         return UNKNOWN
     hole = ((1 << count) - 1) << first
     around = bits.conjunction(get(mi["b"]), bits.exactly(~hole))

@@ -153,7 +153,7 @@ def _is_plain(mi: MachineInstr) -> bool:
     """Whether it is no saturating arithmetic and none on packed numbers."""
     facts = mi.form.facts
     type_ = facts.get("type")
-    return facts.get("sat") is None and not (isinstance(type_, ScalarType) and "x" in type_.value)
+    return facts.get("sat") is None and not (isinstance(type_, ScalarType) and type_.is_packed)
 
 
 _Rule: TypeAlias = Callable[[Evaluator, MachineInstr, int], Iterator[tuple[Reg, Value]]]
@@ -226,14 +226,8 @@ def _write(mi: MachineInstr, value: Value, slot: str = "d") -> Iterator[tuple[Re
             yield reg, unknown(value.spread)
 
 
-def _type(mi: MachineInstr) -> ScalarType:
-    found = mi.form.facts.get("type")
-    assert isinstance(found, ScalarType)
-    return found
-
-
 def _bits(mi: MachineInstr) -> int:
-    return _type(mi).bits
+    return mi.scalar_type().bits
 
 
 def _read(value: Value, type_: ScalarType) -> Value:
@@ -255,7 +249,7 @@ def _sub(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Valu
 
 
 def _product(e: Evaluator, mi: MachineInstr, *, wide: bool) -> Value:
-    type_ = _type(mi)
+    type_ = mi.scalar_type()
     a, b = (_read(v, type_) for v in _pair(e, mi))
     return _calculate(int.__mul__, a, b, type_.bits * (2 if wide else 1))
 
@@ -271,7 +265,7 @@ def _multiply(*, wide: bool, add: bool) -> _Rule:
 
 
 def _multiply_high(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
-    type_ = _type(mi)
+    type_ = mi.scalar_type()
     a, b = (_read(v, type_) for v in _pair(e, mi))
     yield from _write(mi, _calculate(lambda x, y: x * y >> type_.bits, a, b, type_.bits))
 
@@ -358,7 +352,7 @@ def _xor(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Valu
 
 def _not(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
     a = e.slot(mi, "a")
-    pred = _type(mi) is ScalarType.PRED
+    pred = mi.scalar_type() is ScalarType.PRED
     found = _negated(a) if pred else _calculate(int.__xor__, a, constant(-1), _bits(mi))
     yield from _write(mi, found)
 
@@ -379,7 +373,7 @@ def _shl(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Valu
 
 
 def _shr(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
-    type_ = _type(mi)
+    type_ = mi.scalar_type()
     a, b = _pair(e, mi)
     if isinstance(a.base, Symbol) and b.number == 4:
         offset = a.offset // 16 if isinstance(a.offset, int) else None
@@ -391,7 +385,7 @@ def _shr(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Valu
 
 
 def _bfe(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
-    type_ = _type(mi)
+    type_ = mi.scalar_type()
     a, first, count = e.slot(mi, "a"), e.slot(mi, "b").number, e.slot(mi, "c").number
     if type_.is_signed or not isinstance(first, int) or not isinstance(count, int):
         yield from _write(mi, unknown(a.spread))
@@ -420,7 +414,7 @@ def _setp(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Val
     a, b = _pair(e, mi)
     compare = mi.form.facts["cmp"]
     assert isinstance(compare, Compare)
-    found = _compared(compare, a, b, _type(mi))
+    found = _compared(compare, a, b, mi.scalar_type())
     for slot, value in (("p", found), ("q", _negated(found))):
         yield from _write(mi, _combined(e, mi, value), slot)
 
@@ -575,9 +569,7 @@ def _mov(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Valu
 
 
 def _cvt(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
-    value, source, wanted = e.slot(mi, "a"), mi.form.facts["atype"], mi.form.facts["dtype"]
-    assert isinstance(source, ScalarType)
-    assert isinstance(wanted, ScalarType)
+    value, source, wanted = e.slot(mi, "a"), mi.scalar_type("atype"), mi.scalar_type("dtype")
     if value.number is not None:
         number = _read(value, source).number
         assert number is not None
@@ -599,7 +591,7 @@ def _load(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Val
     if isinstance(address.base, Symbol) and address.base.name in e.own:
         yield from _write(mi, unknown(Spread.THREAD))
         return
-    yield from _write(mi, _loaded(address, space, _type(mi)))
+    yield from _write(mi, _loaded(address, space, mi.scalar_type()))
 
 
 def _loaded(address: Value, space: object, type_: ScalarType) -> Value:
