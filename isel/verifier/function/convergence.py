@@ -8,7 +8,7 @@ from __future__ import annotations
 from intrinsics.findings import Severity
 from intrinsics.modifiers import LdStShape
 from intrinsics.row import Effect
-from isel.verifier.function.events import Event, Kind
+from isel.verifier.function.events import MOVES, Event, Kind
 from isel.verifier.function.report import Report
 from isel.verifier.function.values import LANES, Loaded, Spread, Value
 from isel.verifier.rule import VerifierRule
@@ -117,7 +117,7 @@ def _lane_quarters(report: Report) -> None:
     for walker in report.analysis.walkers:
         warp = walker.flow.warp.number
         for event in walker.each():
-            if event.kind not in (Kind.TENSOR_LOAD, Kind.TENSOR_STORE):
+            if event.kind not in MOVES:
                 continue
             address = event.value("taddr")
             assert address is not None

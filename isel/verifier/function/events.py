@@ -69,6 +69,9 @@ TENSOR_USES = (
 )
 """What reads or writes tensor memory."""
 
+MOVES = {Kind.TENSOR_LOAD: Kind.WAIT_LOADS, Kind.TENSOR_STORE: Kind.WAIT_STORES}
+"""What moves data between registers and tensor memory, and what waits for its end."""
+
 
 @dataclass(frozen=True, slots=True)
 class Guard:

@@ -7,14 +7,12 @@ others' loads and stores are complete, and that the MMAs are.  PTX ISA, tcgen05.
 from __future__ import annotations
 
 from isel.verifier.function.completion import FREED_BEFORE_COMPLETION
-from isel.verifier.function.events import Event, Kind
+from isel.verifier.function.events import MOVES, Event, Kind
 from isel.verifier.function.pending import RUNS, Operation, Pending, Status
 from isel.verifier.function.report import Report
 from isel.verifier.function.values import Loaded, Place
 from isel.verifier.rule import VerifierRule
 
-_MOVES = (Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
-_WAITS = (Kind.WAIT_LOADS, Kind.WAIT_STORES)
 _MOST = 16
 """Groups of MMAs that are looked at one by one."""
 
@@ -34,7 +32,7 @@ def check(report: Report) -> None:
         return
     bases = {e.place.base for e in report.analysis.events(Kind.DEALLOC) if e.place is not None}
     for base in sorted((b for b in bases if isinstance(b, Loaded)), key=str):
-        moves = _on(report, base, *_MOVES)
+        moves = _on(report, base, *MOVES)
         if moves:
             _moved(report, base, moves)
         for group in _runs(report, _on(report, base, Kind.MULTIPLY)):
@@ -55,7 +53,7 @@ def _moved(report: Report, base: Place, moves: list[Event]) -> None:
     issues = {e.index for e in moves}
     warps = {warp for index in issues for warp, _ in report.analysis.sites[index]}
     operation = Operation(
-        lambda e: e.index in issues and e.kind in _MOVES, lambda e: e.kind in _WAITS
+        lambda e: e.index in issues and e.kind in MOVES, lambda e: e.kind in MOVES.values()
     )
     pending = Pending(report.analysis, operation)
     for role, event, state in pending.met(lambda e: _frees(e, base)):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from intrinsics.findings import Severity
 from intrinsics.modifiers import Sem
-from isel.verifier.function.events import Event, Kind, sets_flag
+from isel.verifier.function.events import MOVES, Event, Kind, sets_flag
 from isel.verifier.function.order import may_be_before
 from isel.verifier.function.pending import RUNS, Operation, Pending, State, Status
 from isel.verifier.function.report import Report
@@ -22,8 +22,7 @@ from isel.verifier.function.touches import same_lanes, spans, touch
 from isel.verifier.rule import VerifierRule
 
 _PATTERNS = "tcgen05, Canonical synchronization patterns"
-_WAITS = {Kind.TENSOR_LOAD: Kind.WAIT_LOADS, Kind.TENSOR_STORE: Kind.WAIT_STORES}
-_TOUCHES = (*_WAITS, Kind.MULTIPLY, Kind.DEALLOC)
+_TOUCHES = (*MOVES, Kind.MULTIPLY, Kind.DEALLOC)
 _ARRIVALS = (Kind.ARRIVE, Kind.COMMIT, Kind.BARRIER, Kind.BARRIER_ARRIVE)
 
 LOAD_RUNNING = VerifierRule(
@@ -72,13 +71,13 @@ def check(report: Report) -> None:
     """Run the rules."""
     if not report.analysis.block:
         return
-    issued = {e.index: e for e in report.analysis.events(*_WAITS)}
+    issued = {e.index: e for e in report.analysis.events(*MOVES)}
     if not issued:
         return
     handed_on = _own(report, issued)
     for group in _together(handed_on):
         _told_too_early(report, [issued[index] for index in group])
-    for kind in _WAITS:
+    for kind in MOVES:
         events = [e for e in issued.values() if e.kind is kind]
         if events:
             _fenced(report, events)
@@ -103,7 +102,7 @@ def _own(report: Report, issued: dict[int, Event]) -> dict[int, set[int]]:
             case Kind.TENSOR_LOAD | Kind.TENSOR_STORE:
                 return running | {event.index}
             case Kind.WAIT_LOADS | Kind.WAIT_STORES if running:
-                ended = (i for i in running if _WAITS[issued[i].kind] is event.kind)
+                ended = (i for i in running if MOVES[issued[i].kind] is event.kind)
                 return running.difference(ended)
         return running
 
@@ -152,9 +151,9 @@ def _together(arrived: dict[int, set[int]]) -> list[list[int]]:
 
 
 def _operation(events: list[Event]) -> Operation:
-    issues, waits = {e.index for e in events}, {_WAITS[e.kind] for e in events}
+    issues, waits = {e.index for e in events}, {MOVES[e.kind] for e in events}
     return Operation(
-        starts=lambda e: e.index in issues and e.kind in _WAITS,
+        starts=lambda e: e.index in issues and e.kind in MOVES,
         ends=lambda e: e.kind in waits,
     )
 
@@ -200,7 +199,7 @@ def _met(
     """
     sites = report.analysis.sites
     mine = [site for site in sites[taken.index] if site[0] in role.warps]
-    by_lanes = taken.kind in _WAITS
+    by_lanes = taken.kind in MOVES
     for event in events:
         found = {
             touch(one, other)
@@ -291,7 +290,7 @@ def _before(report: Report, certain: frozenset[int], cases: list[_Untold]) -> se
     if not certain:
         return taken
     return may_be_before(
-        report.analysis, taken, lambda e: e.index in certain and e.kind in _WAITS,
+        report.analysis, taken, lambda e: e.index in certain and e.kind in MOVES,
         mine=cases[0].role,
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from intrinsics.findings import Severity
 from intrinsics.modifiers import CopyShape
-from isel.verifier.function.events import Event, Kind
+from isel.verifier.function.events import MOVES, Event, Kind
 from isel.verifier.function.handover import AFTER_SYNC, BEFORE_SYNC, is_relaxed
 from isel.verifier.function.matrices import shape_of
 from isel.verifier.function.order import before_all
@@ -32,8 +32,7 @@ from isel.verifier.rule import VerifierRule
 
 _SECTION = "tcgen05, Pipelined tcgen05 Instructions"
 _TRACKED = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT)
-_MOVES = (Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
-_TOUCHES = (*_TRACKED, *_MOVES)
+_TOUCHES = (*_TRACKED, *MOVES)
 
 NOT_PIPELINED = VerifierRule(
     "{op}/not-pipelined",
@@ -64,7 +63,7 @@ def check(report: Report) -> None:
     if not report.analysis.block:
         return
     groups = _groups(report, _TRACKED)
-    others = [*groups, *_groups(report, _MOVES)]
+    others = [*groups, *_groups(report, tuple(MOVES))]
     for group in groups:
         meeting = [other for other in others if _conflict(group[0], other[0])]
         turns = [other for other in meeting if _take_turns(report, group[0], other[0])]
@@ -98,7 +97,7 @@ def _conflict(first: Event, second: Event) -> bool:
     """
     if first.kind is second.kind is Kind.MULTIPLY:
         return meet(written_by(first), spans(second)) is True
-    if second.kind not in _MOVES:
+    if second.kind not in MOVES:
         return touch(first, second) is True
     if first.kind is not Kind.MULTIPLY:
         return False  # whether what is copied is there yet is a rule of completion
@@ -181,7 +180,7 @@ def _follow(
         own = set(role.warps) <= {warp for warp, _ in report.analysis.sites[group[0].index]}
         if state.own in RUNS or (state.news in RUNS and not own):
             report.add(
-                OPERAND_RUNNING if event.kind in _MOVES else NOT_PIPELINED,
+                OPERAND_RUNNING if event.kind in MOVES else NOT_PIPELINED,
                 event.index,
                 severity=Severity.REVIEW if _refills_scales(group[0], event, state) else None,
                 got=f"{report.line(group[0].index)} may still run" + _by(report, state),
