@@ -233,23 +233,33 @@ def _fenced(report: Report, events: list[Event]) -> None:
 def _between_fences(report: Report, role: Role, taken: Event, state: State, first: bool) -> None:
     """`first`: the thread has not come to its own such operation; what it heard may be of later."""
     if state.news is Status.ENDED:
-        relaxed = is_relaxed(report, state.source)
-        report.add(
-            BEFORE_SYNC,
-            state.source,
-            severity=Severity.ERROR if relaxed else None,
-            got=f"{report.line(taken.index)} uses the columns, and relies on this",
-        )
+        add_before_sync(report, taken, state, certain=is_relaxed(report, state.source))
     elif state.news is Status.HANDED_ON and not state.fenced:
         relaxed = is_relaxed(report, state.told)
-        if first and not relaxed:
-            return
-        report.add(
-            AFTER_SYNC,
-            taken.index,
-            severity=Severity.ERROR if relaxed else None,
-            got=f"{role} heard of it at {report.line(state.told)}, and no fence follows",
-        )
+        if not first or relaxed:
+            add_after_sync(report, role, taken, state, certain=relaxed)
+
+
+def add_before_sync(report: Report, taken: Event, state: State, *, certain: bool) -> None:
+    """Report that no fence stands before the arrival that `taken` relies on."""
+    report.add(
+        BEFORE_SYNC,
+        state.source,
+        severity=Severity.ERROR if certain else None,
+        got=f"{report.line(taken.index)} uses the columns, and relies on this",
+    )
+
+
+def add_after_sync(
+    report: Report, role: Role, taken: Event, state: State, *, certain: bool
+) -> None:
+    """Report that no fence stands between the wait that told a role and `taken`."""
+    report.add(
+        AFTER_SYNC,
+        taken.index,
+        severity=Severity.ERROR if certain else None,
+        got=f"{role} heard of it at {report.line(state.told)}, and no fence follows",
+    )
 
 
 @dataclass(frozen=True, slots=True)

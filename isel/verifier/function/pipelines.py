@@ -13,7 +13,7 @@ from collections.abc import Callable
 from intrinsics.findings import Severity
 from intrinsics.modifiers import CopyShape
 from isel.verifier.function.events import MOVES, Event, Kind
-from isel.verifier.function.handover import AFTER_SYNC, BEFORE_SYNC, is_relaxed
+from isel.verifier.function.handover import add_after_sync, add_before_sync, is_relaxed
 from isel.verifier.function.matrices import shape_of
 from isel.verifier.function.order import before_all
 from isel.verifier.function.pending import RUNS, Operation, Pending, State, Status
@@ -206,12 +206,7 @@ def _turn(report: Report, group: list[Event], other: list[Event]) -> None:
                 got=f"{report.line(group[0].index)} may still run" + _by(report, state),
             )
         elif state.news is Status.RUNNING and state.source >= 0:
-            report.add(
-                BEFORE_SYNC,
-                state.source,
-                severity=Severity.ERROR,
-                got=f"{report.line(event.index)} uses the columns, and relies on this",
-            )
+            add_before_sync(report, event, state, certain=True)
         else:
             _check_after(report, role, event, state)
 
@@ -225,12 +220,7 @@ def _check_after(report: Report, role: Role, event: Event, state: State) -> None
     if state.news is Status.NOTHING or state.fenced or state.old or state.told < 0:
         return
     sure = is_relaxed(report, state.told) or state.news is Status.ORDERED
-    report.add(
-        AFTER_SYNC,
-        event.index,
-        severity=Severity.ERROR if sure else None,
-        got=f"{role} heard of it at {report.line(state.told)}, and no fence follows",
-    )
+    add_after_sync(report, role, event, state, certain=sure)
 
 
 def _unordered(report: Report, group: list[Event], others: list[Event], event: Event) -> None:
