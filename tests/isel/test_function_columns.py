@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 
+from intrinsics.data_paths import accumulator_cells, data_path
 from intrinsics.findings import Severity
 from tests.isel.tensor_kernels import issuing, line_of, said, whole_warp
 
@@ -301,3 +302,23 @@ def test_operands_that_are_apart(name: str):
 def test_operands_that_overlap(name: str):
     body, rule, severity = OVER[name]
     assert overlapping(body) == [(rule, severity)]
+
+
+@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize("m", [128, 256])
+def test_a_copy_over_the_last_column_of_a_pairs_accumulator(m: int, is_sparse: bool):
+    """Layout B has the halves of N in lanes of their own; A, and C of a sparse A, do not."""
+    path = data_path(m, group=2, sparse=is_sparse)
+    columns = int(accumulator_cells(path, m, 64).column.max()) + 1
+    word = idesc(m, 64, sparse=is_sparse)
+    multiply = sparse(word, "%r3+200") if is_sparse else mma(word)
+    assert over_in_pair(multiply + copy("128x256b", f"%r3+{columns}")) == []
+    assert over_in_pair(multiply + copy("128x256b", f"%r3+{columns - 1}")) == ["not-pipelined"]
+
+
+def over_in_pair(body: str) -> list[str]:
+    """What is said of overlaps in a CTA pair."""
+    text = issuing(body).replace("cta_group::1", "cta_group::2")
+    found = said(text.replace(".reqntid 32", ".reqntid 32\n.reqnctapercluster 2"))
+    rules = [f.rule.split("/")[1] for f in found]
+    return [rule for rule in rules if rule in ("overlap", "not-pipelined")]

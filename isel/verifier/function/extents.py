@@ -159,7 +159,7 @@ def _multiplied(event: Event) -> Iterator[Region]:
     shape = shape_of(event)
     if shape is None:
         return
-    parts, lanes = _accumulator(shape)
+    parts, lanes = accumulator(shape)
     if parts:
         yield from _at(event, "d", "D", shape.n // parts, lanes, writes=True)
     if parts and shape.kind in DENSE_K:
@@ -171,7 +171,7 @@ def _multiplied(event: Event) -> Iterator[Region]:
         yield from _at(event, "sfb", "scale B", -(-shape.n // 32), ALL_LANES)
 
 
-def _accumulator(shape: Shape) -> tuple[int, int]:
+def accumulator(shape: Shape) -> tuple[int, int]:
     """Into how many parts D's columns are folded, and the lanes that it takes; 0 if unknown.
 
     Layouts A, D: as they are; B, E, G: halves or quarters side by side in the lanes; C, F: every
@@ -194,13 +194,13 @@ def _metadata(shape: Shape) -> int:
 
 def lanes_of(shape: Shape | None) -> int:
     """The lanes of D, as a mask, where it begins at lane 0; all where that is not known."""
-    parts, lanes = _accumulator(shape) if shape is not None else (0, ALL_LANES)
+    parts, lanes = accumulator(shape) if shape is not None else (0, ALL_LANES)
     return lanes if parts else ALL_LANES
 
 
 def lane_alignment(shape: Shape) -> tuple[int, ...]:
     """The lanes at which D may begin; PTX ISA, Tensor Memory Datapath Lane Alignment."""
-    parts, lanes = _accumulator(shape)
+    parts, lanes = accumulator(shape)
     if not parts:
         return ()
     return (0, 16) if lanes == _HALF_LANES else (0,)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from intrinsics.idesc import SCALED_KINDS
 from intrinsics.modifiers import CopyShape, LdStNum, LdStShape
 from isel.verifier.function.events import Event, Kind, tensor_operands
-from isel.verifier.function.extents import ALL_LANES, lanes_of
+from isel.verifier.function.extents import ALL_LANES, accumulator, lanes_of
 from isel.verifier.function.matrices import Shape, shape_of
 from isel.verifier.function.values import Place, Where, where
 
@@ -148,9 +148,7 @@ def _accumulator(shape: Shape | None) -> int:
     """Columns of an accumulator; some layouts put halves or quarters of it side by side."""
     if shape is None:
         return 1
-    if shape.stationary:
-        return shape.n // {32: 4, 64: 2}.get(shape.m, 1)
-    return shape.n // 2 if shape.m // shape.ctas == 64 and shape.ctas == 2 else shape.n
+    return shape.n // (accumulator(shape)[0] or 1)
 
 
 def _width(event: Event) -> int:
