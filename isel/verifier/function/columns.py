@@ -10,10 +10,11 @@ from collections.abc import Container, Iterator
 
 from isel.verifier.function.allocation import Slot, slot_of
 from isel.verifier.function.events import TENSOR_USES, Event, Kind
-from isel.verifier.function.extents import Region, lane_alignment, place_of, regions
+from isel.verifier.function.extents import Region, place_of, regions
 from isel.verifier.function.matrices import shape_of
 from isel.verifier.function.report import Report
 from isel.verifier.function.values import Loaded, Symbol, Where
+from isel.verifier.function.widths import lane_alignment
 from isel.verifier.rule import VerifierRule
 
 _LAYOUTS = "tcgen05, Data Path Layout Organization"

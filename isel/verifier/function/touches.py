@@ -9,26 +9,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from intrinsics.idesc import SCALED_KINDS
 from intrinsics.modifiers import CopyShape, LdStNum, LdStShape
 from isel.verifier.function.events import Event, Kind, tensor_operands
-from isel.verifier.function.extents import ALL_LANES, accumulator, lanes_of
 from isel.verifier.function.matrices import Shape, shape_of
 from isel.verifier.function.values import Place, Where, where
+from isel.verifier.function.widths import (
+    ALL_LANES,
+    COPIED,
+    REPEATED,
+    SHIFTED,
+    a_columns,
+    accumulator,
+    lanes_of,
+    scale_columns,
+)
 
-_COLUMNS = {
-    LdStShape.S16X64B: 2,
-    LdStShape.S16X128B: 4,
-    LdStShape.S16X256B: 8,
-    LdStShape.S32X32B: 1,
-    LdStShape.S16X32BX2: 1,
-}
-"""Columns of 32 bits in a shape that is not repeated."""
-
-_COPIED = {CopyShape.S128X256B: 8, CopyShape.S4X256B: 8}
-"""Columns that a copy writes, where they are not 4."""
-
-_SHIFTED = 8
 _SCALES = ("sfa", "sfb")
 _ALL = 512
 _QUARTERS = 4
@@ -67,7 +62,7 @@ def spans(event: Event) -> list[Span]:
         case Kind.TENSOR_COPY:
             return _span(event.place, _copied(event), writes=True)
         case Kind.SHIFT:
-            return _span(event.place, _SHIFTED, writes=True)
+            return _span(event.place, SHIFTED, writes=True)
         case Kind.MULTIPLY:
             return [*written_by(event), *read_by(event)]
     return []
@@ -127,10 +122,10 @@ def beside_scales(event: Event) -> list[Span]:
 def _operands(event: Event) -> list[tuple[str, Span]]:
     """The operands of an MMA in tensor memory, by name, without its accumulator."""
     shape = shape_of(event)
-    widths = {"a": 12 if shape is not None and shape.k96 else 8}
-    if shape is not None and shape.kind in SCALED_KINDS:
-        widths["sfa"] = max(shape.m // shape.ctas // 32, 1)
-        widths["sfb"] = -(-shape.n // 32)
+    widths = {"a": a_columns(shape)}
+    scales = scale_columns(shape) if shape is not None else None
+    if scales is not None:
+        widths["sfa"], widths["sfb"] = scales
     return [
         (name, span)
         for name, value in tensor_operands(event)
@@ -156,9 +151,9 @@ def _width(event: Event) -> int:
     shape, number = facts.get("shape"), facts.get("num")
     if not isinstance(shape, LdStShape) or not isinstance(number, LdStNum):
         return 1
-    return _COLUMNS[shape] * number.times
+    return REPEATED[shape] * number.times
 
 
 def _copied(event: Event) -> int:
     shape = event.mi.form.facts.get("shape")
-    return _COPIED.get(shape, 4) if isinstance(shape, CopyShape) else 1
+    return COPIED[shape][0] if isinstance(shape, CopyShape) else 1

@@ -1,0 +1,87 @@
+"""How many columns, and which lanes, of tensor memory an instruction's shape takes.
+
+Layer: isel.verifier.function.  Input: shapes.  Output: columns of 32 bits, and masks of lanes
+counted from the lane of the address.  PTX ISA, Data Movement Shape, Data Path Layout Organization,
+Block Scaling, Sparse Matrices.
+"""
+
+from __future__ import annotations
+
+from intrinsics.idesc import SCALED_KINDS
+from intrinsics.modifiers import CopyShape, LdStShape, MmaKind
+from isel.verifier.function.matrices import Shape
+
+ALL_LANES = (1 << 128) - 1
+_HALF_LANES = sum(0xFFFF << quarter for quarter in (0, 32, 64, 96))
+"""Lanes 0 to 15 of each quarter: a layout that uses half of the datapath."""
+
+REPEATED = {
+    LdStShape.S16X64B: 2,
+    LdStShape.S16X128B: 4,
+    LdStShape.S16X256B: 8,
+    LdStShape.S32X32B: 1,
+    LdStShape.S16X32BX2: 1,
+}
+"""Columns of one repetition of a shape of tcgen05.ld and tcgen05.st."""
+
+COPIED = {
+    CopyShape.S128X256B: (8, ALL_LANES),
+    CopyShape.S4X256B: (8, 1),
+    CopyShape.S128X128B: (4, ALL_LANES),
+    CopyShape.S64X128B: (4, ALL_LANES),
+    CopyShape.S32X128B: (4, ALL_LANES),
+}
+"""Columns and lanes of a copy; the shapes of 64 and 32 rows are multicast to all lanes."""
+
+SHIFTED = 8
+"""Columns of the 32-byte elements that a shift moves."""
+
+
+def a_columns(shape: Shape | None) -> int:
+    """Columns of an A in tensor memory: 32 bytes of a row, 48 with K = 96.
+
+    Where the shape is not known, those that are certainly read.
+    """
+    return 12 if shape is not None and shape.k96 else 8
+
+
+def metadata_columns(shape: Shape) -> int:
+    """Columns of metadata: 4 bits for each chunk of A, of which there are 8 or 16 in a row."""
+    return 1 if shape.kind in (MmaKind.F16, MmaKind.TF32) else 2
+
+
+def scale_columns(shape: Shape) -> tuple[int, int] | None:
+    """Columns of the scale factors of A and of B that are certainly read; None where none are."""
+    if shape.kind not in SCALED_KINDS:
+        return None
+    return max(shape.m // shape.ctas // 32, 1), -(-shape.n // 32)
+
+
+def accumulator(shape: Shape) -> tuple[int, int]:
+    """Into how many parts D's columns are folded, and the lanes that it takes; 0 if unknown.
+
+    Layouts A, D: as they are; B, E, G: halves or quarters side by side in the lanes; C, F: every
+    second group of 16 lanes.
+    """
+    if shape.stationary:
+        return {32: 4, 64: 2, 128: 1}.get(shape.m, 0), ALL_LANES
+    rows = shape.m // shape.ctas
+    if rows == 128:
+        return 1, ALL_LANES
+    if rows != 64:
+        return 0, 0
+    return (2, ALL_LANES) if shape.ctas == 2 and not shape.sparse else (1, _HALF_LANES)
+
+
+def lanes_of(shape: Shape | None) -> int:
+    """The lanes of D, as a mask, where it begins at lane 0; all where that is not known."""
+    parts, lanes = accumulator(shape) if shape is not None else (0, ALL_LANES)
+    return lanes if parts else ALL_LANES
+
+
+def lane_alignment(shape: Shape) -> tuple[int, ...]:
+    """The lanes at which D may begin; PTX ISA, Tensor Memory Datapath Lane Alignment."""
+    parts, lanes = accumulator(shape)
+    if not parts:
+        return ()
+    return (0, 16) if lanes == _HALF_LANES else (0,)
