@@ -55,11 +55,21 @@ class BuilderBase:
         return Int(self, constant(value, bits))
 
     def zext(self, value: Int, bits: int) -> Int:
-        """The same unsigned number in more bits."""
+        """The same unsigned number in more bits.
+
+        Raises: InputError for fewer.
+        """
+        if bits <= value.bits:
+            raise refuse("no wider integer", got=f"i{bits}", expected=f"more than i{value.bits}")
         return Int(self, self.at_caller().zext(value.value, ir.IntType(bits)))
 
     def trunc(self, value: Int, bits: int) -> Int:
-        """The low bits."""
+        """The low bits.
+
+        Raises: InputError for more than there are.
+        """
+        if not 0 < bits < value.bits:
+            raise refuse("no narrower integer", got=f"i{bits}", expected=f"less than i{value.bits}")
         return Int(self, self.at_caller().trunc(value.value, ir.IntType(bits)))
 
     def select(self, condition: Int, if_true: IntLike, if_false: IntLike, bits: int = 32) -> Int:

@@ -55,6 +55,18 @@ class ClusterVerbs(IntrinsicCalls):
         even = self.at_caller().inttoptr(address.value, pointer.type)
         return Barrier(barrier.name, Pointer(self, even))
 
+    def of_cta(self, barrier: Barrier, rank: IntLike) -> Barrier:
+        """The mbarrier of CTA `rank` of the cluster, at the same place as `barrier`."""
+        return Barrier(barrier.name, self.mapa_shared_cluster(barrier.pointer, rank))
+
+    def mbarrier_arrive_space_cluster(
+        self, mbar: Barrier, count: IntLike = 1, *, relaxed: bool = False
+    ) -> None:
+        """Arrive at an mbarrier of any CTA of the cluster, at cluster scope; it gives no token."""
+        sem = Sem.RELAXED if relaxed else Sem.RELEASE
+        facts: dict[str, Fact] = {"sem": sem, "scope": Scope.CLUSTER, "space": _CLUSTER}
+        self._call("mbarrier.arrive", facts, {"mbar": mbar.pointer, "count": count})
+
     def getctarank_shared_cluster(self, address: Pointer) -> Int:
         """The rank of the CTA whose shared memory `address` is in."""
         facts: dict[str, Fact] = {"space": _CLUSTER, "type": ScalarType.U64}

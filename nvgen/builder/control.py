@@ -12,6 +12,7 @@ from enum import Enum
 
 from llvmlite import ir
 
+from intrinsics.modifiers import Scope as Sync
 from nvgen.builder.tcgen05 import TensorCoreCalls
 from nvgen.builder.values import Barrier, Int, IntLike, refuse
 
@@ -52,6 +53,8 @@ class Ring:
     """
 
     def __init__(self, builder: ControlFlow, stages: int) -> None:
+        if stages < 1:
+            raise refuse("a ring has buffers", got=str(stages), expected="1 or more")
         self.builder = builder
         self.stages = stages
         self._stage = builder.variable(0)
@@ -122,7 +125,18 @@ class ControlFlow(TensorCoreCalls):
 
     @contextmanager
     def if_(self, condition: Int, name: str = "if") -> Iterator[None]:
-        """What follows is executed by the threads for which `condition` holds."""
+        """What follows is executed by the threads for which `condition` holds.
+
+        Raises: InputError for what is no condition of the kernel.
+        """
+        if not isinstance(condition, Int) or condition.bits != 1:
+            got = f"i{condition.bits}" if isinstance(condition, Int) else repr(condition)
+            raise refuse(
+                "no condition of the kernel",
+                got=got,
+                expected="i1, as a comparison gives it",
+                hint="what is known while the kernel is built is Python's: `if condition:`",
+            )
         builder = self.at_caller()
         self._blocks += 1
         then = builder.append_basic_block(f"{name}.{self._blocks}")
@@ -186,7 +200,12 @@ class ControlFlow(TensorCoreCalls):
 
     @contextmanager
     def range(self, stop: IntLike, start: IntLike = 0, step: IntLike = 1) -> Iterator[Int]:
-        """A loop: what follows is executed with each index below `stop`."""
+        """A loop: what follows is executed with each index below `stop`.
+
+        Raises: InputError for a step that leads nowhere.
+        """
+        if isinstance(step, int) and step < 1:
+            raise refuse("a loop goes upwards", got=f"a step of {step}", expected="1 or more")
         builder = self.at_caller()
         self._blocks += 1
         before = builder.block
@@ -218,14 +237,18 @@ class ControlFlow(TensorCoreCalls):
         builder.function.blocks.append(block)
         builder.position_at_end(block)
 
-    def wait(self, barrier: Barrier, phase: IntLike) -> None:
-        """Wait until the phase of parity `phase` of an mbarrier has completed."""
+    def wait(self, barrier: Barrier, phase: IntLike, *, scope: Sync = Sync.CTA) -> None:
+        """Wait until the phase of parity `phase` of an mbarrier has completed.
+
+        What other CTAs of the cluster have released with their arrivals is seen behind a wait of
+        cluster scope.
+        """
         builder = self.at_caller()
         self._blocks += 1
         spin = builder.append_basic_block(f"wait_{barrier.name}.{self._blocks}")
         done = builder.append_basic_block(f"{barrier.name}_done.{self._blocks}")
         builder.branch(spin)
         builder.position_at_end(spin)
-        ready = self.mbarrier_try_wait_parity(barrier, phase)
+        ready = self.mbarrier_try_wait_parity(barrier, phase, scope=scope)
         self.at_caller().cbranch(ready.value, done, spin)
         builder.position_at_end(done)

@@ -33,10 +33,14 @@ from nvgen.builder.tensor_tiles import TensorTile
 from nvgen.builder.tiles import swizzle_mode
 from nvgen.builder.values import Int, Pointer, refuse
 from nvgen.driver.views import is_device_array
+from nvgen.launches import MOST_THREADS
 from nvgen.tensor_map import TensorMap, tensor_map
 
 if TYPE_CHECKING:
     from nvgen.api import Compiled
+
+_MOST_CTAS = 16
+"""CTAs of a cluster that some GPUs can have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +156,7 @@ class KernelBuilder(ClusterVerbs, FloatOperations, SharedMemory, TileOperations)
         dynamic_shared: bool = False,
     ) -> None:
         super().__init__(name)
+        _check_shape(name, block, cluster)
         self.cluster = cluster
         self.dynamic_shared = dynamic_shared
         self.block = (block, 1, 1) if isinstance(block, int) else block
@@ -186,10 +191,19 @@ class KernelBuilder(ClusterVerbs, FloatOperations, SharedMemory, TileOperations)
     def _parameter(self, parameter: Parameter, type_: ir.Type) -> None:
         if self._ir is not None:
             raise refuse("parameters come before the body", got=parameter.name)
+        taken = [known.name for known, _ in self._parameters]
+        if not parameter.name or parameter.name in taken:
+            raise refuse(
+                "a parameter has a name of its own",
+                got=repr(parameter.name),
+                expected=f"none of {', '.join(taken)}" if taken else "a name",
+            )
         self._parameters.append((parameter, type_))
 
     def begin(self) -> dict[str, Pointer | Int]:
         """Open the body; returns the parameters by name."""
+        if self._ir is not None:
+            raise refuse("the kernel has a body already", expected="one call of begin()")
         type_ = ir.FunctionType(ir.VoidType(), [t for _, t in self._parameters])
         function = ir.Function(self.module, type_, self.name)
         strings = {"nvvm.reqntid": ",".join(map(str, self.block))}
@@ -212,6 +226,8 @@ class KernelBuilder(ClusterVerbs, FloatOperations, SharedMemory, TileOperations)
 
         Raises: InputError when LLVM's verifier rejects the module.
         """
+        if self.at_caller().block.is_terminated:
+            raise refuse("the kernel is finished already", expected="one call of finish()")
         self.at_caller().ret_void()
         from nvgen.llvm import parse
 
@@ -245,3 +261,17 @@ class KernelBuilder(ClusterVerbs, FloatOperations, SharedMemory, TileOperations)
         """A tensor memory address as a pointer."""
         found = self.at_caller().inttoptr(taddr.value, ir.PointerType(addrspace=6))
         return Pointer(self, found)
+
+
+def _check_shape(name: str, block: int | tuple[int, int, int], cluster: int) -> None:
+    """Whether a kernel can be called and launched so.
+
+    Raises: InputError.
+    """
+    if not name:
+        raise refuse("a kernel has a name", got=repr(name), expected="a name")
+    x, y, z = (block, 1, 1) if isinstance(block, int) else block
+    if min(x, y, z) < 1 or x * y * z > MOST_THREADS:
+        raise refuse("no block of threads", got=str(block), expected=f"1 to {MOST_THREADS} threads")
+    if not 1 <= cluster <= _MOST_CTAS:
+        raise refuse("no cluster", got=f"{cluster} CTAs", expected=f"1 to {_MOST_CTAS} CTAs")

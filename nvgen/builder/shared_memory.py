@@ -6,6 +6,8 @@ a CTA has more, is one array that tiles are cut from.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from llvmlite import ir
 
 from intrinsics.element import ElementType, Major
@@ -13,7 +15,7 @@ from isel.verifier.launch import MOST_SHARED
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.tensor_tiles import container_bits
 from nvgen.builder.tiles import SharedScales, SharedTile, Tiles, scale_bytes, swizzle_mode
-from nvgen.builder.values import Barrier, Barriers, Int, Pointer, Vector, refuse
+from nvgen.builder.values import Barrier, Barriers, Int, IntLike, Pointer, Vector, refuse
 
 STATIC_SHARED_LIMIT = 48 * 1024
 """Bytes of shared memory that ptxas lets a kernel declare; more must be dynamic."""
@@ -33,6 +35,13 @@ class SharedMemory(BuilderBase):
         self._shared = 0
 
     def _shared_variable(self, name: str, size: int, align: int) -> Pointer:
+        _check_size(name, size)
+        if not name or name in self.module.globals:
+            raise refuse(
+                "shared memory has a name of its own",
+                got=repr(name),
+                expected="one that nothing else has",
+            )
         type_ = ir.ArrayType(ir.IntType(8), size)
         variable = ir.GlobalVariable(self.module, type_, name, addrspace=3)
         variable.linkage = "internal"
@@ -51,6 +60,7 @@ class SharedMemory(BuilderBase):
 
     def _dynamic_variable(self, size: int, align: int) -> Pointer:
         """Room in the one array of dynamic shared memory."""
+        _check_size("a tile", size)
         if self._dynamic is None:
             type_ = ir.ArrayType(ir.IntType(8), 0)
             self._dynamic = ir.GlobalVariable(self.module, type_, "dynamic_shared", addrspace=3)
@@ -142,6 +152,35 @@ class SharedMemory(BuilderBase):
         """Load 32 bits."""
         return Int(self, self.at_caller().load(pointer.value, typ=ir.IntType(32), align=4))
 
+    def load_words(self, pointer: Pointer, count: int, *, align: int = 4) -> Vector:
+        """Load `count` registers, 32 bits each; `align` in bytes says how much may go at once.
+
+        Raises: InputError for less than two.
+        """
+        if count < 2:
+            raise refuse("a vector of registers", got=str(count), expected="two or more")
+        type_ = ir.VectorType(ir.IntType(32), count)
+        return Vector(self, self.at_caller().load(pointer.value, typ=type_, align=align), count)
+
+    def words(self, values: Sequence[IntLike]) -> Vector:
+        """A vector of registers, 32 bits each.
+
+        Raises: InputError for less than two, or for other widths.
+        """
+        if len(values) < 2:
+            raise refuse("a vector of registers", got=str(len(values)), expected="two or more")
+        i32 = ir.IntType(32)
+        found: ir.Value = ir.Constant(ir.VectorType(i32, len(values)), ir.Undefined)
+        for index, value in enumerate(values):
+            place = ir.Constant(i32, index)
+            found = self.at_caller().insert_element(found, self.raw(value, i32), place)
+        return Vector(self, found, len(values))
+
     def store(self, value: Vector | Int, pointer: Pointer, *, align: int | None = None) -> None:
         """Store a value; `align` in bytes says how much may go at once."""
         self.at_caller().store(value.value, pointer.value, align=align)
+
+
+def _check_size(name: str, size: int) -> None:
+    if size <= 0:
+        raise refuse(f"{name} takes no room", got=f"{size} bytes", expected="at least one byte")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from intrinsics.element import ElementType
 from intrinsics.modifiers import CtaGroup
 from intrinsics.sparse import SparseColumns
-from nvgen.builder.values import Pointer
+from nvgen.builder.values import Pointer, refuse
 
 BLOCK_ROWS = 128
 """Rows whose factors lie together: four columns of 32 lanes."""
@@ -123,8 +123,25 @@ class ScaleTile:
 
 
 def scale_columns(rows: int, k: int, size: int) -> int:
-    """Columns that the factors of `rows` rows of `k` elements take, one for `size` of them."""
+    """Columns that the factors of `rows` rows of `k` elements take, one for `size` of them.
+
+    Raises: InputError when there are none.
+    """
+    check_factors(rows, k, size)
     return -(-k // (WORD_FACTORS * size)) * _pitch(rows)
+
+
+def check_factors(rows: int, k: int, size: int) -> None:
+    """Whether there are scale factors of `rows` rows of `k` elements, one for `size` of them.
+
+    Raises: InputError when there are none.
+    """
+    if min(rows, k, size) < 1:
+        raise refuse(
+            "no scale factors",
+            got=f"{rows} rows of K {k}, one for {size} elements",
+            expected="one row, one element and one of a factor at least",
+        )
 
 
 def _pitch(rows: int) -> int:

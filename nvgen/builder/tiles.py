@@ -11,7 +11,13 @@ from typing import Generic, TypeVar
 
 from intrinsics.element import ElementType, Major
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
-from nvgen.builder.tensor_tiles import BLOCK_ROWS, WORD_FACTORS, ScaleTile, container_bits
+from nvgen.builder.tensor_tiles import (
+    BLOCK_ROWS,
+    WORD_FACTORS,
+    ScaleTile,
+    check_factors,
+    container_bits,
+)
 from nvgen.builder.values import Int, IntLike, Pointer, refuse
 from nvgen.tensor_map import SWIZZLES
 
@@ -141,7 +147,11 @@ class SharedScales:
 
 
 def scale_bytes(rows: int, k: int, size: int) -> int:
-    """Bytes of the factors of `rows` rows of `k` elements, one for `size` of them."""
+    """Bytes of the factors of `rows` rows of `k` elements, one for `size` of them.
+
+    Raises: InputError when there are none.
+    """
+    check_factors(rows, k, size)
     down, along = _blocks(rows, k, size)
     return down * along * SCALE_BLOCK
 

@@ -6,8 +6,9 @@ instruction. Mixing widths, or an integer that does not fit, is refused with the
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, overload
 
 from llvmlite import ir
 
@@ -45,6 +46,10 @@ class Int:
                     hint="convert one: b.zext(value, 64)",
                 )
             return other.value
+        if not isinstance(other, int):
+            raise refuse(
+                "no operand of an integer", got=type(other).__name__, expected="an integer"
+            )
         return constant(other, self.bits)
 
     def _binary(self, name: str, other: IntLike) -> Int:
@@ -84,8 +89,20 @@ class Int:
     def __radd__(self, other: int) -> Int:
         return self + other
 
+    def __rsub__(self, other: int) -> Int:
+        return Int(self.builder, constant(other, self.bits)) - self
+
+    def __rmul__(self, other: int) -> Int:
+        return self * other
+
+    def __rand__(self, other: int) -> Int:
+        return self & other
+
     def __ror__(self, other: int) -> Int:
         return self | other
+
+    def __rxor__(self, other: int) -> Int:
+        return self ^ other
 
     def _compare(self, predicate: str, other: IntLike) -> Int:
         found = self.builder.at_caller().icmp_unsigned(predicate, self.value, self._other(other))
@@ -201,11 +218,32 @@ class Vector:
     value: ir.Value
     count: int
 
-    def __getitem__(self, part: slice) -> Vector:
-        """Some of the registers, as a vector: `values[0:4]`.
+    @overload
+    def __getitem__(self, part: int) -> Int: ...
+
+    @overload
+    def __getitem__(self, part: slice) -> Vector: ...
+
+    def __getitem__(self, part: int | slice) -> Int | Vector:
+        """One of the registers, or some as a vector: `values[3]`, `values[0:4]`.
 
         Raises: InputError for a part that is not there.
         """
+        return self._one(part) if isinstance(part, int) else self._some(part)
+
+    def __iter__(self) -> Iterator[Int]:
+        """The registers, one after the other."""
+        return (self._one(number) for number in range(self.count))
+
+    def _one(self, number: int) -> Int:
+        if not 0 <= number < self.count:
+            raise refuse("no such register", got=str(number), expected=f"0..{self.count - 1}")
+        if self.count == 1 and isinstance(self.value.type, ir.IntType):
+            return Int(self.builder, self.value)
+        place = ir.Constant(ir.IntType(32), number)
+        return Int(self.builder, self.builder.at_caller().extract_element(self.value, place))
+
+    def _some(self, part: slice) -> Vector:
         start, stop, step = part.indices(self.count)
         wanted = range(start, stop, step)
         if len(wanted) < 2 or (part.stop or 0) > self.count:

@@ -506,12 +506,83 @@ OUTSIDE: dict[str, Callable[[KernelBuilder, dict], object]] = {
     "a tile that is not aligned": lambda b, a: b.shared_tiles("t", ElementType.F16, (4, 64), 2),
     "registers": lambda b, a: b.tcgen05_ld(taddr(b), num=LdStNum.X4)[2:6],
     "one register": lambda b, a: b.tcgen05_ld(taddr(b), num=LdStNum.X4)[2:3],
+    "the fifth register": lambda b, a: b.tcgen05_ld(taddr(b), num=LdStNum.X4)[4],
+    "a vector of nothing": lambda b, a: b.words([]),
+    "one word": lambda b, a: b.load_words(b.shared_word("s"), 1),
 }
 
 
 @pytest.mark.parametrize("name", OUTSIDE)
 def test_what_is_not_there_is_refused(name: str) -> None:
     assert "expected: " in refusal(OUTSIDE[name])
+
+
+NONSENSE: dict[str, Callable[[KernelBuilder, dict], object]] = {
+    "a name that is taken": lambda b, a: [b.shared_word("s"), b.mbarrier("s")],
+    "no name": lambda b, a: b.shared_word(""),
+    "no mbarriers": lambda b, a: b.mbarriers("m", 0),
+    "a tile of no rows": lambda b, a: b.shared_tile("t", ElementType.F16, (0, 64)),
+    "less than no rows": lambda b, a: b.shared_tile("t", ElementType.F16, (-8, 64)),
+    "factors for no elements": lambda b, a: b.shared_scales("s", 128, 128, size=0),
+    "factors in tensor memory": lambda b, a: b.tensor_memory("t", 32).scale_tile(128, 64, size=0),
+    "a second body": lambda b, a: b.begin(),
+    "a second end": lambda b, a: [b.finish(), b.finish()],
+    "a ring of nothing": lambda b, a: b.ring(0),
+    "a loop that stands still": lambda b, a: b.range(4, step=0).__enter__(),
+    "Python's condition": lambda b, a: b.if_(True).__enter__(),
+    "a number as a condition": lambda b, a: b.if_(b.tid_x).__enter__(),
+    "a float": lambda b, a: b.tid_x + 1.5,
+    "a narrower extension": lambda b, a: b.zext(b.tid_x, 16),
+    "a wider truncation": lambda b, a: b.trunc(b.tid_x, 64),
+}
+
+
+@pytest.mark.parametrize("name", NONSENSE)
+def test_nonsense_is_refused(name: str) -> None:
+    text = refusal(NONSENSE[name])
+    assert "builder/value" in text
+    assert "expected: " in text
+
+
+SHAPES: dict[str, Callable[[], object]] = {
+    "no name": lambda: KernelBuilder("", block=32),
+    "no threads": lambda: KernelBuilder("k", block=0),
+    "too many threads": lambda: KernelBuilder("k", block=(32, 32, 2)),
+    "no cluster": lambda: KernelBuilder("k", block=32, cluster=0),
+    "a cluster that no GPU has": lambda: KernelBuilder("k", block=32, cluster=17),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_kernel_that_cannot_be_launched_is_refused(name: str) -> None:
+    with pytest.raises(InputError, match="expected: "):
+        SHAPES[name]()
+
+
+@pytest.mark.parametrize("name", ["", "x"])
+def test_a_parameter_has_a_name_of_its_own(name: str) -> None:
+    b = KernelBuilder("k", block=32)
+    b.pointer("x")
+    with pytest.raises(InputError, match="a name of its own"):
+        b.integer(name)
+
+
+def test_arithmetic_of_numbers_with_values_and_of_registers() -> None:
+    """Whatever side the number stands on, and one register by one; numpy computes it again."""
+    b = KernelBuilder("k", block=32)
+    b.pointer("x")
+    b.pointer("y", output=True)
+    args = b.begin()
+    row = b.zext(b.tid_x, 64) * 16
+    values = b.load_words(args["x"] + row, 4, align=16)
+    one, two, three, four = values
+    found = b.words([100 - one, 3 * two, 0xF0 & three, 0xFF ^ four + values[0]])
+    b.store(found, args["y"] + row, align=16)
+    x = np.random.default_rng(0).integers(0, 99, (32, 4)).astype(np.uint32)
+    y = np.zeros_like(x)
+    b.finish().compile(target="sm_100a").run(x, y)
+    wanted = [100 - x[:, 0], 3 * x[:, 1], x[:, 2] & 0xF0, (x[:, 3] + x[:, 0]) ^ 0xFF]
+    np.testing.assert_array_equal(y, np.stack(wanted, axis=1))
 
 
 def test_a_variable_keeps_its_width() -> None:

@@ -35,6 +35,15 @@ VERBS: dict[str, tuple[Verb, str]] = {
         lambda b, a: b.barrier_cluster_sync(), "barrier.cluster.wait.aligned;"),
     "mapa.shared.cluster": (
         lambda b, a: b.mapa_shared_cluster(b.shared_word("s"), b.tid_x), ""),
+    "mbarrier.arrive.scope.cluster.space.cluster": (
+        lambda b, a: b.mbarrier_arrive_space_cluster(b.of_cta(b.mbarrier("m"), 0)),
+        "mbarrier.arrive.release.cluster.shared::cluster.b64"),
+    "mbarrier.arrive.relaxed.scope.cluster.space.cluster": (
+        lambda b, a: b.mbarrier_arrive_space_cluster(b.of_cta(b.mbarrier("m"), 1), relaxed=True),
+        "mbarrier.arrive.relaxed.cluster.shared::cluster.b64"),
+    "mbarrier.try.wait.parity.scope.cluster.space.cta": (
+        lambda b, a: b.wait(b.mbarrier("m"), 0, scope=Scope.CLUSTER),
+        "mbarrier.try_wait.parity.acquire.cluster.shared.b64"),
     "getctarank.shared.cluster": (
         lambda b, a: b.getctarank_shared_cluster(b.shared_word("s")), ""),
     "fence.acquire.sync_restrict.space.cluster.scope.cluster": (
