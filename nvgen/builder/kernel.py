@@ -18,6 +18,7 @@ from llvmlite import ir
 from intrinsics.element import ElementType
 from intrinsics.findings import input_error
 from intrinsics.modifiers import CtaGroup
+from isel.verifier.launch import MOST_THREADS
 from nvgen.builder.clusters import ClusterVerbs
 from nvgen.builder.floats import FloatOperations
 from nvgen.builder.gemm import TileOperations
@@ -33,7 +34,6 @@ from nvgen.builder.tensor_tiles import TensorTile
 from nvgen.builder.tiles import swizzle_mode
 from nvgen.builder.values import Int, Pointer, refuse
 from nvgen.driver.views import is_device_array
-from nvgen.launches import MOST_THREADS
 from nvgen.tensor_map import TensorMap, tensor_map
 
 if TYPE_CHECKING:
