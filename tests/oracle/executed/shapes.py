@@ -82,13 +82,9 @@ def draw_shape(rng: Random, form: Form) -> Shape:
     )  # fmt: skip
 
 
-PAIRS_128 = False
-"""Whether block-scaled pairs with M = 128 are drawn: the simulator refuses them."""
-
-
 def _rows(form: Form) -> list[int]:
     if form.pair:
-        only_256 = form.k96 or (form.scaled and (form.sparse or not PAIRS_128))
+        only_256 = form.k96 or (form.scaled and form.sparse)
         return [256] if only_256 else [128, 256]
     return [32, 64, 128] if form.ws else [128] if form.scaled else [64, 128]
 
