@@ -25,7 +25,7 @@ from intrinsics.layouts import piece_addresses
 from intrinsics.modifiers import MmaKind
 from intrinsics.packing import PIECE, decode, elements_per_piece, unpack_cells, unpack_pieces
 from intrinsics.scale_factors import FactorCells, scale_cells
-from intrinsics.smem_desc import SharedMemoryDescriptor
+from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.tensor_address import TensorAddress
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.machine import Cta
@@ -68,6 +68,13 @@ class Layout:
 
 @functools.lru_cache(maxsize=_KNOWN)
 def _addresses(descriptor: SharedMemoryDescriptor, rows: int, k: int, layout: Layout) -> Integers:
+    span, swizzled = descriptor.swizzle.span, descriptor.swizzle is not Swizzle.NONE
+    if layout.major is Major.K and swizzled and not descriptor.absolute_lbo:
+        size = -(-k // layout.per_piece) * PIECE
+        if descriptor.address % span + size > span:
+            raise not_simulated(
+                f"K-major rows of {size} bytes that leave the span of {descriptor.swizzle.words}"
+            )
     try:
         return piece_addresses(descriptor, rows, k, layout.per_piece, layout.major)
     except NotImplementedError as error:
