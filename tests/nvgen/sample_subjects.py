@@ -1,0 +1,116 @@
+"""The samples as kernels to break: each with arguments for which its waits matter.
+
+Input: a sample's name.  Output: its PTX, the arguments of a launch, and what numpy gives for them.
+A kernel with a ring of four buffers goes one and a half times round it, so that its mbarriers are
+waited for in both parities; one with two accumulators makes three tiles.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from nvgen.api import Compiled, compile_text
+from nvgen.parameters import Output
+from tests.nvgen.samples import WALKTHROUGH, named
+
+Array = NDArray[np.generic]
+
+TARGET = "sm_100a"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A sample with its arguments.
+
+    `arguments` makes, of an array for the output, what a launch takes; `expected` is what numpy
+    gives.
+    """
+
+    name: str
+    compiled: Compiled
+    arguments: Callable[[Array], list[object]]
+    expected: Array
+    grid: int = 1
+    cluster: int = 1
+
+    @property
+    def smem(self) -> int:
+        """The dynamic shared memory of a launch, in bytes."""
+        return self.compiled.kernel.dynamic_shared if self.compiled.kernel else 0
+
+    def run(self, compiled: Compiled, schedule: str, *, races: bool = True) -> bool:
+        """Whether a kernel gives what this one should.
+
+        Raises: SimulationError for what the simulator finds.
+        """
+        output = np.full_like(self.expected, np.nan)
+        compiled.run(
+            *self.arguments(output),
+            grid=self.grid,
+            cluster=self.cluster,
+            smem=self.smem,
+            schedule=schedule,
+            races=races,
+        )
+        return np.array_equal(output, self.expected)
+
+
+@functools.cache
+def subject(name: str) -> Subject:
+    """The sample called `name` in `SUBJECTS`."""
+    return SUBJECTS[name](name)
+
+
+def _built(
+    file: str,
+    shape: tuple[int, ...],
+    sizes: tuple[int, ...] = (),
+    *,
+    grid: int = 1,
+    cluster: int = 1,
+) -> Callable[[str], Subject]:
+    """A sample that a builder writes: `shape` is what operands() takes, `sizes` the kernel."""
+
+    def make(name: str) -> Subject:
+        sample: ModuleType = named(file)
+        kernel = sample.build()
+        *inputs, expected = sample.operands(*shape)
+
+        def arguments(output: Array) -> list[object]:
+            return kernel.arguments([*inputs, output, *sizes], {})
+
+        compiled = kernel.compile(target=TARGET)
+        return Subject(name, compiled, arguments, expected, grid, cluster)
+
+    return make
+
+
+def _walkthrough(name: str) -> Subject:
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-4, 5, (n, 64)).astype(ml_dtypes.bfloat16) for n in (64, 128))
+    expected = a.astype(np.float32).T @ b.astype(np.float32).T
+
+    def arguments(output: Array) -> list[object]:
+        return [a, b, Output(output)]
+
+    compiled = compile_text(WALKTHROUGH.read_text(), target=TARGET)
+    return Subject(name, compiled, arguments, expected)
+
+
+SUBJECTS: dict[str, Callable[[str], Subject]] = {
+    "tile": _built("01_gemm_tile", ()),
+    "warps": _built("02_gemm_warp_specialized", (128, 384, 128), (128, 384, 128)),
+    "walkthrough": _walkthrough,
+    "pair": _built("05_gemm_two_ctas", (256, 256, 384), (256, 384), grid=2, cluster=2),
+    "mxfp8": _built("06_gemm_mxfp8", (128, 128, 768), (128, 768)),
+    "nvfp4": _built("07_gemm_nvfp4", (128, 128, 1536), (128, 1536)),
+    "sparse": _built("08_gemm_sparse", (128, 128, 768), (128, 768)),
+    "stationary": _built("09_gemm_weight_stationary", (8,)),
+}
