@@ -16,6 +16,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from nvgen import Kernel
 from nvgen.api import Compiled, compile_text
 from nvgen.parameters import Output
 from tests.nvgen.samples import WALKTHROUGH, named
@@ -80,7 +81,7 @@ def _built(
 
     def make(name: str) -> Subject:
         sample: ModuleType = named(file)
-        kernel = sample.build()
+        kernel: Kernel = sample.build()
         *inputs, expected = sample.operands(*shape)
 
         def arguments(output: Array) -> list[object]:
