@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from intrinsics.catalog import OTHER_HEADS, Head, find_head, other_instructions, rows
 from intrinsics.modifiers import CopyFormat, Modifier, ScalarType, Space
 from intrinsics.row import Axis, Fact, Literal, Problem, Row
+from intrinsics.wgmma import BitOperation, MatrixType
 
 TWICE = ("sync", "sat", "relu", "uni", "approx", "satfinite", "NaN")
 """Modifiers that ptxas lets stand twice, in the head and after it."""
@@ -23,11 +24,16 @@ _ORDERED: dict[type[Modifier], str] = {
     ScalarType: "types",
     Space: "state spaces",
     CopyFormat: "formats",
+    BitOperation: "operations",
 }
 """Modifiers whose order counts, and what a message calls them."""
 
 _PAIRS_OF_BITS = "b2"
-"""A type among the others that no register has, so it is none of `ScalarType`."""
+_OTHER_TYPES = (_PAIRS_OF_BITS, *(t.value for t in MatrixType))
+"""Types among the others that no register has, so they are none of `ScalarType`."""
+
+_LITERAL = (ScalarType, Space, CopyFormat)
+"""Those of them that may stand in a name without a choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +95,8 @@ def _read(row: Row, head: Head, modifiers: list[str]) -> Candidate:
     modifiers = [m for m in modifiers if not (m in TWICE and m in head.text.split("."))]
     ordered: dict[type[Modifier], list[str]] = {}
     for token in modifiers:
-        cls = _ordered_class(token)
-        if cls is not None and _ordered_items(row, cls):
+        cls = next((c for c in _ORDERED if _spells(c, token) and _ordered_items(row, c)), None)
+        if cls is not None:
             ordered.setdefault(cls, []).append(token)
         elif token in literals:
             if token in filled and token not in TWICE:
@@ -116,24 +122,25 @@ def _read(row: Row, head: Head, modifiers: list[str]) -> Candidate:
     return Candidate(row, facts, tuple(problems), foreign)
 
 
-def _ordered_class(token: str) -> type[Modifier] | None:
-    if token == _PAIRS_OF_BITS:
+def _spells(cls: type[Modifier], token: str) -> bool:
+    """Whether `token` is a modifier of a class whose order counts."""
+    return token in cls._value2member_map_ or (cls is ScalarType and token in _OTHER_TYPES)
+
+
+def _ordered_class(item: Axis | Literal) -> type[Modifier] | None:
+    """The class of an item whose order counts."""
+    if isinstance(item, Literal):
+        return next((cls for cls in _LITERAL if _spells(cls, item.text)), None)
+    cls = type(item.values[0])
+    if cls is MatrixType:
         return ScalarType
-    for cls in _ORDERED:
-        if token in cls._value2member_map_:
-            return cls
-    return None
+    return cls if cls in _ORDERED else None
 
 
 @functools.cache
 def _ordered_items(row: Row, cls: type[Modifier]) -> tuple[Axis | Literal, ...]:
     """The modifiers of a class whose order counts, in order."""
-    return tuple(
-        item
-        for item in row.items
-        if (isinstance(item, Axis) and isinstance(item.values[0], cls))
-        or (isinstance(item, Literal) and _ordered_class(item.text) is cls)
-    )
+    return tuple(item for item in row.items if _ordered_class(item) is cls)
 
 
 def _align(
@@ -158,10 +165,17 @@ def _align(
 
 
 def _axis_of(row: Row, token: str) -> Axis | None:
+    return _axes_by_word(row).get(token)
+
+
+@functools.cache
+def _axes_by_word(row: Row) -> dict[str, Axis]:
+    """The first axis that each modifier of a row may belong to."""
+    found: dict[str, Axis] = {}
     for axis in row.axis.values():
-        if any(value.value == token for value in axis.values):
-            return axis
-    return None
+        for value in axis.values:
+            found.setdefault(value.value, axis)
+    return found
 
 
 def _duplicate(name: str, token: str) -> Problem:
@@ -169,36 +183,41 @@ def _duplicate(name: str, token: str) -> Problem:
 
 
 def _choices(axis: Axis) -> str:
-    shown = [v.ptx for v in axis.values[:8]]
-    return " or ".join(shown) + (" …" if len(axis.values) > 8 else "")
+    return _choices_among(axis.values)
+
+
+@functools.cache
+def _choices_among(values: tuple[Modifier, ...]) -> str:
+    return " or ".join(v.ptx for v in values[:8]) + (" …" if len(values) > 8 else "")
 
 
 def _unknown(row: Row, token: str) -> Problem:
-    legal = [v.ptx for axis in row.axis.values() for v in axis.values]
-    legal += [item.ptx for item in row.items if isinstance(item, Literal)]
-    shown = ", ".join(legal[:12]) + (" …" if len(legal) > 12 else "")
     relatives = _relatives_with(row, token)
     return Problem(
         "unknown-modifier",
         f"{row.head} has no modifier .{token}",
         "." + token,
-        shown or "no modifier",
+        _modifiers(row),
         hint=f".{token} goes with {' and '.join(relatives)}" if relatives else "",
     )
 
 
 @functools.cache
+def _modifiers(row: Row) -> str:
+    """The modifiers of a row, in words."""
+    legal = [v.ptx for axis in row.axis.values() for v in axis.values]
+    legal += [item.ptx for item in row.items if isinstance(item, Literal)]
+    return ", ".join(legal[:12]) + (" …" if len(legal) > 12 else "") or "no modifier"
+
+
+@functools.cache
 def _relatives_with(row: Row, token: str) -> tuple[str, ...]:
-    """Instructions whose names begin alike (`tcgen05.mma`) and that have a modifier."""
+    """Other instructions whose names begin alike (`tcgen05.mma`) and that have a modifier."""
     family = row.head.split(".")[:2]
-    return tuple(
-        other.head
-        for other in rows()
-        if len(family) > 1
-        and other.head.split(".")[:2] == family
-        and other.head != row.head
-        and _axis_of(other, token)
-    )
+    if len(family) < 2:
+        return ()
+    having = [r.head for r in rows() if r.head.split(".")[:2] == family and _axis_of(r, token)]
+    return () if row.head in having else tuple(dict.fromkeys(having))
 
 
 def _disordered(
@@ -216,13 +235,12 @@ def _missing(row: Row, filled: set[str]) -> list[Problem]:
     problems = []
     for item in row.items:
         if isinstance(item, Axis):
-            ordered = type(item.values[0]) in _ORDERED
-            if item.optional or item.name in filled or ordered:
+            if item.optional or item.name in filled or _ordered_class(item) is not None:
                 continue
             problems.append(
                 Problem("missing-modifier", f"{row.head} needs .{item.name}", "", _choices(item))
             )
-        elif item.text not in filled and _ordered_class(item.text) is None:
+        elif item.text not in filled and _ordered_class(item) is None:
             problems.append(
                 Problem("missing-modifier", f"{row.head} needs {item.ptx}", "", item.ptx)
             )

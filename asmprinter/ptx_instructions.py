@@ -7,6 +7,7 @@ Statements.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 
@@ -176,26 +177,25 @@ class InstructionReader(Reporter):
         self._append(MachineInstr(form, ops, guard, self.location_at(start)))
 
     def _best(self, candidates: tuple[Candidate, ...], operands: list[Syntax]) -> Candidate:
-        """Of the rows that share a head, the first whose operands fit."""
+        """Of the rows that share a head, the one with the least that does not fit."""
         clean = [c for c in candidates if not c.problems]
         if len(clean) < 2:
             return candidates[0]
+        return min(clean, key=lambda candidate: self._misfits(candidate, operands))
+
+    def _misfits(self, candidate: Candidate, operands: list[Syntax]) -> float:
+        """How much is wrong with the operands in the places of a row; infinite without places."""
         assert self.function is not None
-        classes = self.function.regs.classes
-        for candidate in clean:
-            placed = place(candidate.row, candidate.facts, operands)
-            if placed is None:
-                continue
-            facts = {**candidate.facts, **operand_facts(candidate.row, placed)}
-            unbrace(candidate.row, facts, placed)
-            form = form_of(candidate.row, **facts)
-            if candidate.row.words is None and not any(
-                operand_problems(
-                    form, facts, tuple(placed[s] for s in form.slots), classes, self._space_of
-                )
-            ):
-                return candidate
-        return clean[0]
+        row = candidate.row
+        placed = place(row, candidate.facts, operands)
+        if placed is None or row.words is not None:
+            return math.inf
+        facts = {**candidate.facts, **operand_facts(row, placed)}
+        unbrace(row, facts, placed)
+        form = form_of(row, **facts)
+        ops = tuple(placed[s] for s in form.slots)
+        problems = operand_problems(form, facts, ops, self.function.regs.classes, self._space_of)
+        return sum(1 for _ in problems)
 
     def _append(self, mi: MachineInstr) -> None:
         assert self.function is not None

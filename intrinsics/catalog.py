@@ -17,7 +17,8 @@ from intrinsics.modifiers import Modifier
 from intrinsics.row import Axis, Fact, Facts, Literal, Llvm, Residency, Row
 
 _CHAPTERS = (
-    *("tcgen05", "tcgen05_copy", "tcgen05_reduce", "tcgen05_mma", "mbarrier", "tma", "sync"),
+    *("tcgen05", "tcgen05_copy", "tcgen05_reduce", "tcgen05_mma", "wgmma"),
+    *("mbarrier", "tma", "sync"),
     *("memory", "atomic", "caches"),
     *("scalar", "integers", "floats", "float_conversions", "control", "calls", "warp", "cluster"),
 )

@@ -126,8 +126,9 @@ class Form:
     slots: tuple[str, ...]
     index: dict[str, int]
     operands: tuple[Operand | None, ...]  # per slot; None for a packed word
-    defs: tuple[int, ...]  # slots that are written
+    defs: tuple[int, ...]  # slots that are written and not read
     uses: tuple[int, ...]  # slots that are read
+    updates: tuple[int, ...]  # slots that are read and written
     is_terminator: bool
     is_pure: bool
 
@@ -168,6 +169,7 @@ def _intern(row: Row, values: tuple[Fact, ...]) -> Form:
         operands,
         written,
         tuple(i for i in range(len(slots)) if i not in written),
+        tuple(i for i, o in enumerate(operands) if o is not None and o.access is Access.UPDATE),
         Effect.TERMINATOR in effect,
         row.effects.is_pure and facts.get("sem") in (None, Sem.WEAK),
     )
@@ -265,7 +267,8 @@ class MachineInstr:
 
     def defs(self) -> list[Reg]:
         """Registers that it writes."""
-        return _registers_in(self.ops, self.form.defs)
+        found = _registers_in(self.ops, self.form.defs)
+        return found + _registers_in(self.ops, self.form.updates) if self.form.updates else found
 
     def uses(self) -> list[Reg]:
         """Registers that it reads, the guard's and the bases of written addresses among them."""

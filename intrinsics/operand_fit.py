@@ -67,6 +67,9 @@ def _shared_registers(form: Form, ops: Sequence[Op]) -> Iterator[Problem]:
         seen.update(dict.fromkeys(registers, operand.name))
 
 
+_VERBS = {Access.READ: "takes", Access.WRITE: "writes", Access.UPDATE: "updates"}
+
+
 class PlainFit:
     """A short cut for the records of one form without packed words.
 
@@ -136,7 +139,7 @@ def _literals(operand: Operand, facts: Facts) -> Numbers | None:
         case Kind.SOURCE if number_fits(operand.type_under(facts), Imm(0)):
             return Numbers()
         case Kind.PREDICATE if operand.number_too:
-            return Numbers()
+            return operand.numbers_under(facts)
     return None
 
 
@@ -202,6 +205,8 @@ class _Place:
             case Kind.PREDICATE:
                 if not self._is_predicate(op):
                     yield self._mismatch(op)
+                elif isinstance(op, Imm):
+                    yield from self._range(op)
             case Kind.ADDRESS:
                 yield from self._address(op)
             case Kind.TENSOR_ADDRESS:
@@ -456,7 +461,7 @@ class _Place:
         wanted = operand.kind.value
         if operand.kind in (Kind.REGISTER, Kind.VALUE, Kind.VECTOR, Kind.SOURCE):
             wanted += f" of type .{self.type.value}"
-        verb = "writes" if operand.access is Access.WRITE else "takes"
+        verb = _VERBS[operand.access]
         text = f"{operand.name} {verb} a {wanted}"
         return Problem("operands", text, self._shown(op), wanted)
 

@@ -118,7 +118,7 @@ def _operand(operand: Operand) -> str:
     if isinstance(numbers, Numbers) and numbers.ptxas_accepts:
         limits += f" (rule {numbers.rule}; ptxas accepts others)"
     if operand.distinct:
-        limits += "; no register twice (rule repeated-register; ptxas refuses it late)"
+        limits += "; no register twice (rule repeated-register; ptxas refuses it late or never)"
     return f"{operand.access.value}s, {operand.kind.value}, {named}{limits}"
 
 

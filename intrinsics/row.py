@@ -58,10 +58,11 @@ class Kind(Enum):
 
 
 class Access(Enum):
-    """Whether an instruction reads or writes an operand."""
+    """Whether an instruction reads or writes an operand, or both: then it stands there once."""
 
     READ = "read"
     WRITE = "write"
+    UPDATE = "update"
 
 
 class VectorNumbers(Enum):
@@ -147,6 +148,8 @@ class Numbers:
             return f"0, or a number with bits {self.marker:#x}"
         if self.low is None:
             return "any integer" if self.multiple == 1 else f"a multiple of {self.multiple}"
+        if self.nonzero and (self.low, self.high) == (-1, 1):
+            return "-1 or 1"
         bounds = f"{self.low}" if self.high is None else f"{self.low}..{self.high}"
         if self.high is None:
             return f"at least {bounds}"
@@ -263,10 +266,21 @@ def number(name: str, numbers: Numbers | By[Numbers] = Numbers()) -> Operand:
     return Operand(name, Kind.NUMBER, ScalarType.S64, numbers=numbers)
 
 
-def predicate(name: str, *, negatable: bool = True, number_too: bool = False) -> Operand:
-    """A predicate that the instruction reads."""
+def predicate(
+    name: str,
+    numbers: Numbers = Numbers(),
+    *,
+    negatable: bool = True,
+    number_too: bool = False,
+) -> Operand:
+    """A predicate that the instruction reads; `numbers` says which stand for one."""
     return Operand(
-        name, Kind.PREDICATE, ScalarType.PRED, negatable=negatable, number_too=number_too
+        name,
+        Kind.PREDICATE,
+        ScalarType.PRED,
+        numbers=numbers,
+        negatable=negatable,
+        number_too=number_too,
     )
 
 
@@ -553,6 +567,7 @@ class Completion(Enum):
     COMMIT = "tcgen05.commit on an mbarrier"
     TRANSACTION = "transaction bytes on an mbarrier"
     BULK_GROUP = "cp.async.bulk.wait_group on its bulk async-group"
+    WGMMA_GROUP = "wgmma.wait_group on its wgmma-group"
 
 
 @dataclass(frozen=True, slots=True)
@@ -586,7 +601,8 @@ class Llvm:
     `name` follows `llvm.nvvm.`; `{hole}` in it spells an axis, as its value or as `holes` says
     (where one text may stand for several facts).  `args` lists, in order, `type:operand`,
     `type#axis` (an immediate that encodes an axis), `type?operand` (an i1 that says whether the
-    operand counts) and `type=number` (ignored).  Types are i1…i64, `p` and `pN` for pointers to
+    operand counts) and `type=number` (ignored).  What an instruction updates is among the arguments
+    and the results.  Types are i1…i64, `p` and `pN` for pointers to
     address space N, `vNi32` and `v*i32` for vectors as long as the operand.  `own` names are
     nvgen's, for forms that LLVM 22 does not have.
     """

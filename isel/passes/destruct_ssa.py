@@ -28,6 +28,7 @@ from intrinsics.mir import (
     Scalar,
     form_of,
     inverted,
+    registers_of,
     successors,
 )
 from intrinsics.modifiers import ScalarType
@@ -37,12 +38,13 @@ _PHI = "phi"
 
 def destruct_ssa(function: MachineFunction) -> None:
     """Replace PHI records by moves, then coalesce."""
-    if not any(_phis(block) for block in function.blocks):
+    ties = _ties(function)
+    if not ties and not any(_phis(block) for block in function.blocks):
         return
     after = successors(function)
     before = inverted(after)
     moves = _isolate(function, before, [len(ways) > 1 for ways in after])
-    _coalesce(function, moves + _place_moves(function), before)
+    _coalesce(function, moves + _place_moves(function) + ties, before)
 
 
 def move(function: MachineFunction, result: Reg, source: Scalar, loc: int) -> MachineInstr:
@@ -61,6 +63,21 @@ def _phis(block: Block) -> list[MachineInstr]:
         if mi.row.id != _PHI:
             break
         found.append(mi)
+    return found
+
+
+def _ties(function: MachineFunction) -> list[tuple[Reg, Reg]]:
+    """The two registers of each move into what an instruction updates in place."""
+    found: list[tuple[Reg, Reg]] = []
+    for block in function.blocks:
+        updated: set[Reg] = set()
+        for mi in reversed(block.instrs):
+            if mi.form.updates:
+                updated.update(reg for i in mi.form.updates for reg in registers_of(mi.ops[i]))
+            elif updated and mi.row.id == "mov" and mi.guard is None:
+                result, source = mi.ops
+                if type(result) is int and type(source) is int and result in updated:
+                    found.append((result, source))
     return found
 
 
@@ -291,8 +308,9 @@ def _interference(parts: Sequence[_Part], before: Sequence[Sequence[int]]) -> di
             written, used = touch.written, touch.used
             if written:
                 copied = used if touch.mi.row.id == "mov" else ()
+                after = live | written if len(written) > 1 else live
                 for reg in written:
-                    others = live.difference((reg,), copied, touch.same)
+                    others = after.difference((reg,), copied, touch.same)
                     if others:
                         conflicts[reg] |= others
                     for other in others:

@@ -15,7 +15,7 @@ from intrinsics import catalog
 from intrinsics.catalog import Spelling
 from intrinsics.mir import Imm, Mem, Op, Special, form_of
 from intrinsics.modifiers import ScalarType
-from intrinsics.row import Fact, Kind, Operand, Residency, Row, VectorNumbers
+from intrinsics.row import Access, Fact, Kind, Operand, Residency, Row, VectorNumbers
 from intrinsics.special import SpecialRegister, special_registers
 from intrinsics.targets import Capability, Ptx, Target, spell
 from isel.llvm import values as llvm
@@ -195,6 +195,8 @@ def select_row(state: FunctionState, call: Call, name: str, spelling: Spelling) 
     actual = group(call, name, formal)
     _read_immediates(state, name, spelling, formal, actual, facts)
     _check_result(call, name, spelling, facts)
+    if pattern.own:
+        _check_vectors(name, row, formal, actual, facts)
     operands = {a.name: v for a, v in zip(formal, actual, strict=True) if a.sign == ":"}
     for flag, values in zip(formal, actual, strict=True):
         if flag.sign == "?" and not state.number(values[0], flag.name):
@@ -208,8 +210,11 @@ def select_row(state: FunctionState, call: Call, name: str, spelling: Spelling) 
     words = row.words.pack(facts) if row.words else {}
     ops: dict[str, Op] = {slot: Imm(word) for slot, word in words.items()}
     for operand_name, values in operands.items():
+        if row.operand[operand_name].access is Access.UPDATE:
+            continue
         ops[operand_name] = _operand(state, row.operand[operand_name], values, facts)
     produced = _results(state, call, row, pattern.result, facts)
+    _copy_updated(state, row, operands, produced)
     ops.update(produced)
     state.emit(chosen, *(ops[slot] for slot in chosen.slots))
 
@@ -339,6 +344,27 @@ def _operand(
     return state.scalar(value)
 
 
+def _copy_updated(
+    state: FunctionState,
+    row: Row,
+    operands: dict[str, tuple[llvm.Value, ...]],
+    produced: dict[str, Op],
+) -> None:
+    """Copy what the instruction updates into the registers of its result.
+
+    Leaving SSA form makes one register of both ends wherever the old value is not needed.
+    """
+    for name, values in operands.items():
+        if row.operand[name].access is not Access.UPDATE:
+            continue
+        results_ = produced[name]
+        assert isinstance(results_, tuple)
+        sources = [part for value in values for part in state.value(value)]
+        for result, source in zip(results_, sources, strict=True):
+            assert isinstance(result, int)
+            state.emit(form("mov", type=state.out.regs.classes[result]), result, source)
+
+
 def _tensor_address(state: FunctionState, value: llvm.Value) -> Mem:
     mem = state.address(value)
     return mem if isinstance(mem.base, int) else Mem(state.scalar_reg(value))
@@ -362,14 +388,43 @@ def _check_result(call: Call, name: str, spelling: Spelling, facts: dict[str, Fa
     Raises: Unselectable.
     """
     text = spelling.pattern.result
-    if not text.startswith("{v*"):
+    if not text.startswith(("{v*", "v*")):
         return
     parts = (_result_text(spelling.row.operand[a.name], a.type, facts) for a in results(text))
-    wanted = f"{{ {', '.join(parts)} }}"
+    wanted = ", ".join(parts)
+    if text.startswith("{"):
+        wanted = f"{{ {wanted} }}"
     if str(call.type) != wanted:
         raise Unselectable(
             "signature", f"@{name} gives {wanted}", op=name, got=str(call.type), expected=wanted
         )
+
+
+def _check_vectors(
+    name: str,
+    row: Row,
+    formal: tuple[Argument, ...],
+    actual: list[tuple[llvm.Value, ...]],
+    facts: dict[str, Fact],
+) -> None:
+    """Whether vectors are as long as the instruction's, which LLVM checks in its own intrinsics.
+
+    Raises: Unselectable.
+    """
+    for argument, values in zip(formal, actual, strict=True):
+        if not argument.type.startswith("v*"):
+            continue
+        wanted = _result_text(row.operand[argument.name], argument.type, facts)
+        found = str(values[0].type)
+        if found != wanted:
+            raise Unselectable(
+                "signature",
+                f"@{name}: {argument.name} has type {found}",
+                op=name,
+                got=found,
+                expected=wanted,
+                subject=argument.name,
+            )
 
 
 def _result_text(operand: Operand, text: str, facts: dict[str, Fact]) -> str:

@@ -85,7 +85,9 @@ def test_what_may_stand_twice(name: str):
     assert best(name).problems == ()
 
 
-@pytest.mark.parametrize("name", ["tex.2d.v4.f32.s32", "wgmma.fence.sync.aligned", "txq.width.b32"])
+@pytest.mark.parametrize(
+    "name", ["tex.2d.v4.f32.s32", "mma.sync.aligned.m16n8k16", "txq.width.b32"]
+)
 def test_instructions_of_ptx_that_no_row_describes(name: str):
     reading = read_opcode(name)
     assert reading.known_elsewhere

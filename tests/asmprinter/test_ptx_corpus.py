@@ -22,7 +22,7 @@ from intrinsics.mir import Location, MachineInstr, Module, Text, renumber
 from isel.verifier.record import verify_records
 from tests.ptx_corpus import FILES, text_of
 
-MATRIX = ("wgmma", "mma", "ldmatrix", "wmma", "cp.async")
+MATRIX = ("mma", "ldmatrix", "wmma", "cp.async")
 TENSOR_MAPS = ("tensormap", "fence.proxy.tensormap")
 TABLES = (".branchtargets", "brx")
 TEXTURES = ("tex", "suld", "sust")
@@ -30,7 +30,6 @@ TEXTURES = ("tex", "suld", "sust")
 UNKNOWN = {
     "llvm_device_sm100a": TABLES,
     "llvm_device_sm80": TABLES,
-    "nvcc_hopper_sm90a": MATRIX,
     "nvcc_memory_sm90": TEXTURES,
     "nvcc_wmma_sm80": MATRIX,
     "triton_matmul_fp8_sm120a": MATRIX,

@@ -16,12 +16,16 @@ from asmprinter.ptx_reader import read_ptx
 from intrinsics.catalog import find_head
 from intrinsics.mir import Location, MachineInstr, Module
 from intrinsics.modifiers import ScalarType, Space
+from intrinsics.wgmma import BitOperation, MatrixType
 from tests.asmprinter.ptx_texts import TENSOR_CORE, TEXTS
 from tests.asmprinter.strategies import NEWEST, Drawn, Record, examples, modules, records
 
-ORDERED = {"b2", *(t.value for t in (*ScalarType, *Space))}
+ORDERED = {"b2", *(t.value for t in (*ScalarType, *MatrixType, *Space))}
 """Types and state spaces, whose order tells operands apart: `cvt.u32.u16`; `.b2` of what is kept of
 numbers has no registers of its own."""
+
+OPERATIONS = {o.value for o in BitOperation}
+"""What single bits are multiplied and summed with, in this order: `.and.popc`."""
 
 
 def without_places(module: Module) -> Module:
@@ -37,9 +41,10 @@ def shuffled(draw: st.DrawFn, mnemonic: str) -> str:
     """The modifiers behind the head in another order; types and spaces keep theirs."""
     head, modifiers = find_head(mnemonic)
     assert head is not None
-    free = draw(st.permutations([m for m in modifiers if m not in ORDERED]))
+    kept = ORDERED | (OPERATIONS if set(modifiers) >= OPERATIONS else set())
+    free = draw(st.permutations([m for m in modifiers if m not in kept]))
     places = sorted(draw(st.permutations(range(len(modifiers))))[: len(free)])
-    ordered = iter([m for m in modifiers if m in ORDERED])
+    ordered = iter([m for m in modifiers if m in kept])
     rest = iter(free)
     mixed = [next(rest) if i in places else next(ordered) for i in range(len(modifiers))]
     return ".".join([head.text, *mixed])

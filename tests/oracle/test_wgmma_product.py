@@ -1,0 +1,94 @@
+"""nvgen against ptxas on every combination of the fields of every wgmma instruction.
+
+Each statement of `tests.oracle.wgmma_product` is judged by both, on sm_90a for every PTX version
+that has it; on the other targets, where all of it is refused, a part of them.  nvgen never accepts
+what ptxas refuses.  Where it refuses what ptxas accepts, `DELIBERATE` has the statement, the rule
+that refuses it, and the reason.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+import pytest
+
+from tests.oracle import ptxas
+from tests.oracle import wgmma_product as product
+from tests.oracle.agreement import Deliberate, Reading, compare, summary
+from tests.oracle.wgmma_differences import DELIBERATE
+
+VERSIONS = ("8.0", "8.1", "8.2", "8.3", "8.4", "8.5", *ptxas.PTX)
+"""PTX versions with sm_90a."""
+
+SIZES: dict[str, int] = {
+    "types": 4 * 9 * 9 * 6 * 2 * 2,  # D, A, B, K, sparsity, place of A
+    "tails": 4 * 9 * 9 * 2 * 2 * 4,  # D, A, B, sparsity, place of A, tail
+    "shapes": 9 * 36 * 6 * 2 + 9 * 3,  # family, N, K, sparsity; family, M
+    "sizes_of_d": 9 * 2 * 3 * 6,  # family, sparsity, N, registers
+    "kinds_of_registers": 9 * 2 * 10 * 2 + 9 * 2 * 4,  # kind, D or A; registers of A
+    "mixtures": 9 * 2 * 9 * 2,  # family, sparsity, the other, D or A
+    "numbers": 3 * 4 * 2 * 12 + 3 * 7 * 2 * 12,  # signs, or all; place of A, sparsity, number
+    "selectors": 9 * 2 * (12 + 14),  # family, place of A, selector or metadata
+    "scales": 9 * 2 * 2 * 11,  # family, sparsity, place of A, scale-d
+    "descriptors": 9 * 2 * 17 * 2,  # family, sparsity, descriptor, A or B
+    "operations": 3 * 2 * 2 * 8 * 2,  # types, sparsity, place of A, operation, order
+    "modifiers": 9 * 2 * 2 * 2 * 3 + 9 * 4 + 3 * 9 * 2 * 2,  # ...; orders; saturation, guard
+    "groups": 4 * 2 * 2 * 12 + 3,  # instruction, sync, aligned, number; guards
+}
+"""The number of statements in each product, from the lengths of its axes."""
+
+LEGAL = 1341
+"""Statements that ptxas 13.5 takes for sm_90a and PTX 9.5."""
+
+PART = 40
+"""One of so many statements is asked of targets that have no wgmma."""
+
+
+@functools.cache
+def reading() -> Reading:
+    return Reading.of(product.statements())
+
+
+@pytest.mark.parametrize("one", product.PRODUCTS, ids=lambda one: one.__name__)
+def test_every_product_is_whole(one: product.Product) -> None:
+    """Each has as many statements as its axes say."""
+    assert sum(1 for _ in one()) == SIZES[one.__name__]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_every_verdict_agrees(version: str) -> None:
+    """What was compared is printed: see it with -rA."""
+    read = reading()
+    tally = compare(read, "sm_90a", (version,), DELIBERATE)
+    print(f"PTX {version}: {tally}")
+    assert tally.compared == len(read.statements)
+    lines = list(summary(tally.differences))
+    assert not lines, f"{len(lines)} statements differ\n" + "\n".join(lines[:40])
+
+
+def test_a_good_part_is_legal() -> None:
+    tally = compare(reading(), "sm_90a", ("9.5",), DELIBERATE)
+    assert tally.accepted >= LEGAL
+
+
+@pytest.mark.parametrize("target", ["sm_90", *(t for t in ptxas.TARGETS if t != "sm_90a")])
+def test_no_other_target_has_any(target: str) -> None:
+    part = Reading.of(product.statements()[::PART])
+    tally = compare(part, target, ("8.0" if target == "sm_90" else "8.8", "9.5"))
+    assert not list(summary(tally.differences))
+    assert tally.accepted == 0
+
+
+@pytest.mark.parametrize("entry", DELIBERATE, ids=lambda entry: f"{entry.rule}: {entry.reason}")
+def test_every_deliberate_difference_occurs(entry: Deliberate) -> None:
+    """ptxas accepts, and nvgen refuses by this rule, a statement that the entry describes."""
+    read = Reading.of(t for t in product.statements() if re.search(entry.statements, t))
+    differences = compare(read, "sm_90a", ("9.5",)).differences
+    assert entry.rule in {rule for difference in differences for rule in difference.ours}
+
+
+def test_ptxas_makes_code_of_a_register_that_stands_twice_in_d() -> None:
+    """Two sums in one register: of tcgen05.ld ptxas refuses the like."""
+    text = product.plain("f32.f16.f16", sparse=False, d="{%r0, %r0, %r2, %r3}")
+    assert ptxas.assemble(text, "sm_90a", "9.5") == []
