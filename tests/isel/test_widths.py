@@ -99,8 +99,8 @@ def test_a_copy_has_the_columns_of_its_name(copied: CopyShape):
     assert COPIED[copied][0] == int(copied.value.removesuffix("b").split("x")[1]) // 32
 
 
-@pytest.mark.parametrize("n", [8, 64, 128, 256])
-@pytest.mark.parametrize(("m", "ctas"), [(128, 1), (256, 2)])
+@pytest.mark.parametrize("n", [16, 64, 128, 256])
+@pytest.mark.parametrize(("m", "ctas"), [(128, 1), (128, 2), (256, 2)])
 @pytest.mark.parametrize("kind", SCALED)
 def test_scale_factors(kind: MmaKind, m: int, ctas: int, n: int):
     mma = shape(m, ctas, n=n, kind=kind)

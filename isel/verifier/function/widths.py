@@ -51,10 +51,14 @@ def metadata_columns(shape: Shape) -> int:
 
 
 def scale_columns(shape: Shape) -> tuple[int, int] | None:
-    """Columns of the scale factors of A and of B that are certainly read; None where none are."""
+    """Columns of the scale factors of A and of B that are certainly read; None where none are.
+
+    Where D's halves lie in lanes of their own (layout B), so do the scale factors of B's.
+    """
     if shape.kind not in SCALED_KINDS:
         return None
-    return max(shape.m // shape.ctas // 32, 1), -(-shape.n // 32)
+    rows_of_b = shape.n // (accumulator(shape)[0] or 1)
+    return max(shape.m // shape.ctas // 32, 1), -(-rows_of_b // 32)
 
 
 def accumulator(shape: Shape) -> tuple[int, int]:
