@@ -316,6 +316,24 @@ def test_a_copy_over_the_last_column_of_a_pairs_accumulator(m: int, is_sparse: b
     assert over_in_pair(multiply + copy("128x256b", f"%r3+{columns - 1}")) == ["not-pipelined"]
 
 
+LOADED = {
+    "packed": ("32x32b.x4.pack::16b.b32 {regs}, [%r3];", [0, 3, 4, 7], [8]),
+    "not packed": ("32x32b.x4.b32 {regs}, [%r3];", [0, 3], [4, 7, 8]),
+    "in two halves": ("16x32bx2.x4.b32 {regs}, [%r3], 16;", [0, 3, 16, 19], [4, 15, 20]),
+}
+
+
+@pytest.mark.parametrize("name", LOADED)
+def test_columns_that_a_load_may_still_read(name: str):
+    """A packed load reads two columns for each register; half a split one begins further on."""
+    load, read, others = LOADED[name]
+    load = f"    tcgen05.ld.sync.aligned.{load}\n".format(regs=registers(4))
+    store = "    tcgen05.st.sync.aligned.32x32b.x1.b32 [%r3+{c}], {{%r40}};\n"
+    for column in (*read, *others):
+        found = {f.rule for f in said(whole_warp(load + store.format(c=column)))}
+        assert ("tcgen05.ld/no-wait" in found) == (column in read), column
+
+
 def over_in_pair(body: str) -> list[str]:
     """What is said of overlaps in a CTA pair."""
     text = issuing(body).replace("cta_group::1", "cta_group::2")

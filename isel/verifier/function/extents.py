@@ -12,18 +12,18 @@ from dataclasses import dataclass
 
 from intrinsics.idesc import DENSE_K
 from intrinsics.mir import Imm
-from intrinsics.modifiers import CopyShape, LdStNum, LdStShape
+from intrinsics.modifiers import CopyShape, LdStShape
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.matrices import shape_of
 from isel.verifier.function.values import Loaded, Parameter, Value
 from isel.verifier.function.widths import (
     ALL_LANES,
     COPIED,
-    REPEATED,
     SHIFTED,
     a_columns,
     accumulator,
     metadata_columns,
+    moved_columns,
     scale_columns,
 )
 
@@ -104,13 +104,11 @@ def place_of(value: Value | None) -> tuple[Loaded | Parameter, int, int] | None:
 
 
 def _moved(event: Event) -> Iterator[Region]:
-    facts = event.mi.form.facts
-    shape, num = facts.get("shape"), facts.get("num")
-    if not isinstance(shape, LdStShape) or not isinstance(num, LdStNum):
+    count = moved_columns(event.mi.form)
+    if not count:
         return
-    packed = facts.get("pack") is not None or facts.get("unpack") is not None
-    count = REPEATED[shape] * num.times * (2 if packed else 1)
-    lanes = (1 << (32 if shape is LdStShape.S32X32B else 16)) - 1
+    all_lanes = event.mi.form.facts["shape"] is LdStShape.S32X32B
+    lanes = (1 << (32 if all_lanes else 16)) - 1
     writes = event.kind is Kind.TENSOR_STORE
     name = "the store" if writes else "the load"
     found = _at(event, "taddr", name, count, lanes, writes=writes)

@@ -7,20 +7,21 @@ PTX ISA, tcgen05: Tensor Memory Addressing, Matrix and Data Movement Shapes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from intrinsics.modifiers import CopyShape, LdStNum, LdStShape
+from intrinsics.mir import Imm
+from intrinsics.modifiers import CopyShape
 from isel.verifier.function.events import Event, Kind, tensor_operands
 from isel.verifier.function.matrices import Shape, shape_of
 from isel.verifier.function.values import Place, Where, where
 from isel.verifier.function.widths import (
     ALL_LANES,
     COPIED,
-    REPEATED,
     SHIFTED,
     a_columns,
     accumulator,
     lanes_of,
+    moved_columns,
     scale_columns,
 )
 
@@ -58,7 +59,7 @@ def spans(event: Event) -> list[Span]:
             place = event.place
             return [] if place is None else [Span(place.base, 0, _ALL, True)]
         case Kind.TENSOR_LOAD | Kind.TENSOR_STORE:
-            return _span(event.place, _width(event), writes=event.kind is Kind.TENSOR_STORE)
+            return _moved(event)
         case Kind.TENSOR_COPY:
             return _span(event.place, _copied(event), writes=True)
         case Kind.SHIFT:
@@ -146,12 +147,15 @@ def _accumulator(shape: Shape | None) -> int:
     return shape.n // (accumulator(shape)[0] or 1)
 
 
-def _width(event: Event) -> int:
-    facts = event.mi.form.facts
-    shape, number = facts.get("shape"), facts.get("num")
-    if not isinstance(shape, LdStShape) or not isinstance(number, LdStNum):
-        return 1
-    return REPEATED[shape] * number.times
+def _moved(event: Event) -> list[Span]:
+    """What a load or a store touches; a split one has a second half some columns on."""
+    writes = event.kind is Kind.TENSOR_STORE
+    found = _span(event.place, moved_columns(event.mi.form) or 1, writes=writes)
+    split = event.mi.get("half_split")
+    if not isinstance(split, Imm):
+        return found
+    known = [(s, s.first) for s in found]
+    return found + [replace(s, first=f + split.value) for s, f in known if f is not None]
 
 
 def _copied(event: Event) -> int:

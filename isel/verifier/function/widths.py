@@ -8,7 +8,8 @@ Block Scaling, Sparse Matrices.
 from __future__ import annotations
 
 from intrinsics.idesc import SCALED_KINDS
-from intrinsics.modifiers import CopyShape, LdStShape, MmaKind
+from intrinsics.mir import Form
+from intrinsics.modifiers import CopyShape, LdStNum, LdStShape, MmaKind
 from isel.verifier.function.matrices import Shape
 
 ALL_LANES = (1 << 128) - 1
@@ -35,6 +36,18 @@ COPIED = {
 
 SHIFTED = 8
 """Columns of the 32-byte elements that a shift moves."""
+
+
+def moved_columns(form: Form) -> int:
+    """Columns that a load or a store moves, one half of a split one; 0 where that is not known.
+
+    A register that packs two numbers of 16 bits comes from two columns.
+    """
+    shape, number = form.facts.get("shape"), form.facts.get("num")
+    if not isinstance(shape, LdStShape) or not isinstance(number, LdStNum):
+        return 0
+    packed = form.facts.get("pack") is not None or form.facts.get("unpack") is not None
+    return REPEATED[shape] * number.times * (2 if packed else 1)
 
 
 def a_columns(shape: Shape | None) -> int:
