@@ -10,6 +10,9 @@ import pytest
 
 from intrinsics.data_paths import accumulator_cells, data_path
 from intrinsics.findings import Severity
+from intrinsics.idesc import DENSE_K
+from intrinsics.metadata import metadata_cells
+from intrinsics.modifiers import MmaKind
 from tests.isel.tensor_kernels import issuing, line_of, said, whole_warp
 
 
@@ -314,6 +317,19 @@ def test_a_copy_over_the_last_column_of_a_pairs_accumulator(m: int, is_sparse: b
     multiply = sparse(word, "%r3+200") if is_sparse else mma(word)
     assert over_in_pair(multiply + copy("128x256b", f"%r3+{columns}")) == []
     assert over_in_pair(multiply + copy("128x256b", f"%r3+{columns - 1}")) == ["not-pipelined"]
+
+
+@pytest.mark.parametrize("kind", [MmaKind.F16, MmaKind.TF32, MmaKind.F8F6F4, MmaKind.I8])
+def test_a_copy_over_the_last_column_of_metadata(kind: MmaKind):
+    cells = metadata_cells(data_path(128, sparse=True), 128, kind, 2 * DENSE_K[kind])
+    behind = 200 + int(cells[0].column.max()) + 1
+    name = kind.value.removeprefix("kind::")
+    types = {"tf32": (2, 1), "i8": (1, 2)}.get(name, (0, 1))
+    word = idesc(128, 32, a=types[0], d=types[1], sparse=True)
+    multiply = sparse(word, "%r3+200", kind=name)
+    assert overlapping(multiply + copy("128x256b", f"%r3+{behind}")) == []
+    over = overlapping(multiply + copy("128x256b", f"%r3+{behind - 1}"))
+    assert over == [("not-pipelined", Severity.ERROR)]
 
 
 LOADED = {

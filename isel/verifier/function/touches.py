@@ -21,6 +21,7 @@ from isel.verifier.function.widths import (
     a_columns,
     accumulator,
     lanes_of,
+    metadata_columns,
     moved_columns,
     scale_columns,
 )
@@ -124,6 +125,8 @@ def _operands(event: Event) -> list[tuple[str, Span]]:
     """The operands of an MMA in tensor memory, by name, without its accumulator."""
     shape = shape_of(event)
     widths = {"a": a_columns(shape)}
+    if shape is not None:
+        widths["sp_meta"] = metadata_columns(shape)
     scales = scale_columns(shape) if shape is not None else None
     if scales is not None:
         widths["sfa"], widths["sfb"] = scales
