@@ -111,7 +111,7 @@ class Compiled:
         check_shape(function, dim3(grid), chosen)
         dynamic = self._dynamic_shared() if smem is None else smem
         shape = LaunchShape(dim3(grid), chosen, dim3(cluster), dynamic)
-        check_launch(self.module, function, self.target, shape)
+        check_launch(self.module, function, self.target, shape, self.file)
         arguments = self.kernel.arguments(args, dict(named)) if self.kernel else [*args]
         if device == "cuda":
             from nvgen.driver.jobs import Shape

@@ -76,9 +76,11 @@ def check_shape(function: MachineFunction, grid: Dim3, block: Dim3) -> None:
 
 
 def check_launch(
-    module: Module, function: MachineFunction, target: Target, shape: LaunchShape
+    module: Module, function: MachineFunction, target: Target, shape: LaunchShape, file: str
 ) -> None:
     """Whether a machine of `target` can launch a kernel so, by the rules of launch level.
+
+    `file` is where the kernel stands.
 
     Raises: InputError.
     """
@@ -94,4 +96,5 @@ def check_launch(
     wrong = errors(judge_launch(module, function, target, meant))
     wrong += without_peers(module, function, cluster)
     if wrong:
-        raise InputError(wrong)
+        placed = [found.at(replace(found.place, file=found.place.file or file)) for found in wrong]
+        raise InputError(placed)

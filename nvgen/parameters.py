@@ -42,10 +42,14 @@ def check_count(
     if len(params) != len(arguments):
         raise input_error(
             "run/arguments",
-            f"kernel {kernel} has {len(params)} parameters",
-            got=f"{len(arguments)} arguments",
+            f"kernel {kernel} has {_counted(len(params), 'parameter')}",
+            got=_counted(len(arguments), "argument"),
             expected=expected,
         )
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 # ---- numbers and bytes -----------------------------------------------------------------------

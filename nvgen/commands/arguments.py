@@ -94,16 +94,16 @@ def _options(text: str, whole: str) -> tuple[str, dict[str, str]]:
 
 def _load(path: str, options: dict[str, str]) -> Array:
     array = _read_npy(path)
-    name = options.pop("dtype", "")
+    name = options.pop("dtype", None)
     if options:
         raise _bad(path, f"no option '{next(iter(options))}' here")
     kind = array.dtype.kind
     if kind not in "biufcV" or array.dtype.fields is not None:
         raise _unfit(path, str(array.dtype), "an array of numbers")
-    if kind == "V" and not name:
+    if kind == "V" and name is None:
         raise _unfit(path, str(array.dtype), "dtype=bf16, or what the elements are, after the file")
     array = array.astype(array.dtype.newbyteorder("="), copy=False)
-    if not name:
+    if name is None:
         return array
     dtype = _dtype(name, path)
     if dtype.itemsize != array.dtype.itemsize:

@@ -92,7 +92,8 @@ def _mma(arguments: argparse.Namespace, default: MmaKind) -> Mma:
         raise input_error(
             "draw/m", f"M does not exist for {form}", got=str(m),
             expected=" or ".join(map(str, shapes)) or "no M",
-            hint="nvgen explain layout A, … G says which MMAs have which layout",
+            hint=("" if ws else _of_a_pair(kind, m, sparse=sparse))
+            or "nvgen explain layout A, … G says which MMAs have which layout",
         )  # fmt: skip
     columns = n_values(kind, group, sparse=sparse, ws=ws)
     if n not in columns:
@@ -138,6 +139,11 @@ def _operand(arguments: argparse.Namespace, mma: Mma, *, coarse: bool) -> Pictur
         notes.append(f"the values of a sparse A: {k // 2} are stored of each row's {k}")
     subject = Subject("A", per_cell, mma.lane, mma.group == 2)
     return tensor_picture(title, notes, subject, copies, coarse=coarse)
+
+
+def _of_a_pair(kind: MmaKind, m: int, *, sparse: bool) -> str:
+    """The hint that there is such an M for two CTAs; "" if there is none."""
+    return "--group 2 has it" if m in m_values(kind, 2, sparse=sparse, ws=False) else ""
 
 
 def _per_cell(type_: ElementType, kind: MmaKind) -> int:

@@ -198,3 +198,8 @@ def test_metadata_begins_at_the_lane_of_its_address(nvgen: Nvgen) -> None:
     )
     assert sorted(high) == sorted((lane + 16, *rest) for lane, *rest in low)
     assert {lane for lane, *_ in low} == {32 * i + j for i in range(4) for j in range(16)}
+
+
+def test_the_rows_of_a_pair_are_said_to_be_a_pairs(nvgen: Nvgen) -> None:
+    assert "--group 2 has it" in nvgen("draw", "tmem", "--m", "256").err
+    assert "--group 2 has it" not in nvgen("draw", "tmem", "--m", "256", "--ws").err

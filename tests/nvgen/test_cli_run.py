@@ -298,6 +298,7 @@ BAD_SPECS = {
     "inout:good.npy": "inout takes two files",
     "inout:good.npy:": "inout takes two files",
     "in:good.npy,dtype=f64": "int32 cannot be read as f64",
+    "in:good.npy,dtype=": "no element type ''",
     "in:good.npy,dtype=f33": "no element type 'f33'",
     "in:good.npy,shape=3": "no option 'shape' here",
     "in:good.npy,dtype": "'dtype' is not NAME=VALUE",
@@ -348,7 +349,7 @@ def test_what_is_no_argument(nvgen: Nvgen, arrays: Path, spec: str, why: str) ->
         (("in:good.npy", "in:good.npy"), ("an array of int32", "u32")),
         (("i32:1", "i32:1"), ("the number 1", "pointer")),
         (("tmap:good.npy,box=8", "i32:1"), ("a tensor map", "pointer")),
-        (("in:good.npy",), ("1 arguments", "pointer, u32")),
+        (("in:good.npy",), ("1 argument ", "pointer, u32")),
         (("in:good.npy", "i32:1", "i32:2"), ("3 arguments", "pointer, u32")),
     ],
 )

@@ -84,6 +84,7 @@ def test_the_command_refuses_it_as_a_usage_error(nvgen: Nvgen, tmp_path: Path) -
                   "--block", "32", "--cluster", "2")  # fmt: skip
     assert found.status == 2
     assert "launch/cluster-grid" in found.err
+    assert f"{path}, in @add" in found.err
 
 
 @pytest.mark.parametrize(
