@@ -14,7 +14,7 @@ from intrinsics.tensor_address import ZeroColumnMask
 from nvgen.builder.control import ControlFlow, Scope
 from nvgen.builder.families import family_of
 from nvgen.builder.gemm_request import LeftTile, Request
-from nvgen.builder.gemm_requirements import check
+from nvgen.builder.gemm_requirements import check, check_tiles
 from nvgen.builder.gemm_steps import (
     instruction_word,
     mask_word,
@@ -95,6 +95,7 @@ class TileOperations(ScaleCopies, ControlFlow):
 
         Raises: InputError when a requirement is not met.
         """
+        check_tiles(d, a, b)
         sparse = isinstance(a, SparseTile) or metadata is not None
         size = sfa.size // (2 if sparse else 1) if sfa and sfb else 0
         group = 2 if cta_group is CtaGroup.TWO else 1

@@ -14,6 +14,7 @@ from intrinsics.block_scale import check_block_scale
 from intrinsics.element import ElementType, Major
 from intrinsics.findings import Finding, InputError, Severity
 from intrinsics.idesc import m_values, series
+from intrinsics.modifiers import CtaGroup
 from intrinsics.row import Problem
 from intrinsics.smem_desc import Swizzle
 from intrinsics.smem_strides import Strides
@@ -22,6 +23,7 @@ from intrinsics.umma_layout import STRIDE_FAILURE, check_umma_layout
 from nvgen.builder.control import Scope
 from nvgen.builder.families import FAMILIES
 from nvgen.builder.gemm_request import LeftTile, Request
+from nvgen.builder.tensor_tiles import OperandTile, SparseTile, TensorTile, accumulator_columns
 from nvgen.builder.tiles import SharedTile
 from nvgen.tensor_map import SWIZZLES
 
@@ -45,6 +47,11 @@ def _m(r: Request) -> tuple[int, ...]:
 
 def _n(r: Request) -> bool:
     return r.n > 0 and all(width in r.columns() for _, width in r.pieces())
+
+
+def _columns(r: Request) -> int:
+    group = CtaGroup.TWO if r.group == 2 else CtaGroup.ONE
+    return accumulator_columns(r.m, r.n, cta_group=group, stationary=r.stationary, sparse=r.sparse)
 
 
 def _type(tile: LeftTile) -> str:
@@ -94,7 +101,7 @@ REQUIREMENTS = (
         "dtype", "A and B have element types that no kind of MMA multiplies",
         lambda r: r.family is not None,
         lambda r: f"{_type(r.a)} x {_type(r.b)}" + (", with scale factors" if r.sfa else ""),
-        lambda r: "; ".join(map(str, FAMILIES)),
+        lambda r: "; ".join(dict.fromkeys(map(str, FAMILIES))),
     ),
     Requirement(
         "scales", "scale factors come for both matrices, for every row and all of K",
@@ -114,6 +121,13 @@ REQUIREMENTS = (
         lambda r: r.a_k == r.b.k and (r.d.m, r.d.n) == (r.m, r.n),
         lambda r: f"A {r.rows}x{r.a_k}, B {r.b.rows}x{r.b.k}, D {r.d.m}x{r.d.n}",
         lambda r: f"A {r.rows}x{r.a_k}, B {r.b.rows}x{r.a_k}, D {r.m}x{r.n}",
+    ),
+    Requirement(
+        "columns", "the accumulator has fewer columns than this MMA writes",
+        lambda r: r.d.columns is None or r.d.columns >= _columns(r),
+        lambda r: f"{r.d.columns} columns of tensor memory",
+        lambda r: f"{_columns(r)}, as tile(…, stationary=…, sparse=…) of the same MMA takes",
+        "Data Path Layout Organization",
     ),
     Requirement(
         "m", "M does not fit the tensor core",
@@ -170,6 +184,38 @@ REQUIREMENTS = (
     ),
 )  # fmt: skip
 """Everything gemm_async requires, as data; TVM's primitive of that name asks for the same."""
+
+
+def check_tiles(d: object, a: object, b: object) -> None:
+    """Whether the matrices lie where an MMA has them.
+
+    Raises: InputError with one finding for each that does not.
+    """
+    places = (
+        ("D", d, (TensorTile,), "an accumulator in tensor memory: tile(…)"),
+        (
+            "A",
+            a,
+            (SharedTile, OperandTile, SparseTile),
+            "shared_tile(…), operand_tile(…) or sparse_tile(…)",
+        ),
+        ("B", b, (SharedTile,), "a tile in shared memory: shared_tile(…)"),
+    )
+    findings = [
+        Finding(
+            "gemm_async/tile",
+            Severity.ERROR,
+            f"{name} is no such tile",
+            op="gemm_async",
+            got=type(tile).__name__,
+            expected=expected,
+            section="PTX ISA, tcgen05.mma",
+        )
+        for name, tile, types, expected in places
+        if not isinstance(tile, types)
+    ]
+    if findings:
+        raise InputError(findings)
 
 
 def check(request: Request) -> None:

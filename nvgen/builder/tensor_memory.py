@@ -79,7 +79,7 @@ class TensorMemory:
         columns = accumulator_columns(
             m, n, cta_group=self.cta_group, stationary=stationary, sparse=sparse
         )
-        return TensorTile(self.take(columns), m, n)
+        return TensorTile(self.take(columns), m, n, columns=columns)
 
     def operand_tile(
         self, m: int, k: int, dtype: ElementType, *, padded: bool = False

@@ -32,13 +32,15 @@ def container_bits(dtype: ElementType, *, padded: bool) -> int:
 class TensorTile:
     """An accumulator in tensor memory: `m` rows and `n` columns of f32, from `pointer` on.
 
-    Of a CTA pair's each CTA holds its half at the same address.
+    Of a CTA pair's each CTA holds its half at the same address.  `columns` are those that it has
+    in each CTA, where that is known.
     """
 
     pointer: Pointer
     m: int
     n: int
     dtype: ElementType = ElementType.F32
+    columns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

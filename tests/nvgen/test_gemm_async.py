@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -15,8 +16,11 @@ from intrinsics.modifiers import CollectorWs, CtaGroup, MmaKind
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.tensor_address import ZeroColumnMask
 from isel.verifier.descriptors.check import verify_descriptors
+from nvgen import KernelBuilder
 from nvgen.builder.control import Scope
 from nvgen.builder.gemm_requirements import REQUIREMENTS
+from nvgen.builder.tensor_memory import TensorMemory
+from nvgen.builder.tiles import SharedTile
 from tests.nvgen.gemm_programs import Scaling, build, mmas
 
 # ---- what it makes ---------------------------------------------------------------------------
@@ -173,8 +177,51 @@ def test_a_broken_requirement_is_named(rule: str) -> None:
 
 
 def test_every_requirement_can_be_broken() -> None:
-    """All but the accumulator's type, which a tensor tile always has."""
-    assert {r.rule for r in REQUIREMENTS} - set(BROKEN) == {"accumulator"}
+    """All but the accumulator's type, which a tensor tile always has; its columns: below."""
+    assert {r.rule for r in REQUIREMENTS} - set(BROKEN) == {"accumulator", "columns"}
+
+
+Body = Callable[[KernelBuilder, TensorMemory, SharedTile, SharedTile], None]
+
+
+def refused(body: Body, cluster: int = 1) -> list[str]:
+    """The rules that refuse a multiply of a 64×64 A and a 128×64 B in f16, of each CTA."""
+    b = KernelBuilder("k", block=128, cluster=cluster)
+    b.begin()
+    group = CtaGroup.TWO if cluster == 2 else CtaGroup.ONE
+    tmem = b.tensor_memory("tmem", 512, cta_group=group)
+    a_tile, b_tile = b.shared_tile("a", E.F16, (64, 64)), b.shared_tile("b", E.F16, (128, 64))
+    with pytest.raises(InputError) as caught, b.if_thread(0):
+        body(b, tmem, a_tile, b_tile)
+    assert all(f.got and f.expected for f in caught.value.findings)
+    return [f.rule for f in caught.value.findings]
+
+
+def test_an_accumulator_of_another_data_path_has_too_few_columns() -> None:
+    """Layouts E and B lie in half of the columns that layouts F and C take."""
+    wide = refused(lambda b, t, x, y: b.gemm_async(t.tile(64, 128, stationary=True), x, y))
+    assert wide == ["gemm_async/columns"]
+    pair = refused(
+        lambda b, t, x, y: b.gemm_async(
+            t.tile(128, 128), x, b.shared_tile("w", E.F16, (64, 128)), cta_group=CtaGroup.TWO,
+            metadata=t.metadata(128, E.F16),
+        ),
+        cluster=2,
+    )  # fmt: skip
+    assert pair == ["gemm_async/columns"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda b, t, x, y: b.gemm_async(x, x, y),
+        lambda b, t, x, y: b.gemm_async(t.tile(64, 128), t.tile(64, 64), y),
+        lambda b, t, x, y: b.gemm_async(t.tile(64, 128), x, t.operand_tile(64, 64, E.F16)),
+    ],
+    ids=["D in shared memory", "an accumulator as A", "B in tensor memory"],
+)
+def test_matrices_lie_where_an_mma_has_them(body: Body) -> None:
+    assert refused(body) == ["gemm_async/tile"]
 
 
 def test_all_broken_requirements_are_told_at_once() -> None:
