@@ -432,7 +432,8 @@ def _result_text(operand: Operand, text: str, facts: dict[str, Fact]) -> str:
     if not text.startswith("v*") or operand.count is None:
         return text
     count = operand.count.of(facts)
-    return f"<{count} x {text[2:]}>" if count > 1 else text[2:]
+    element = "float" if text == "v*f32" else text[2:]
+    return f"<{count} x {element}>" if count > 1 else element
 
 
 def _results(
