@@ -46,13 +46,13 @@ class MBarrier:
         """An object that expects `count` arrivals a phase."""
         return cls(name, count, count, next_expected=count, clocks=clocks)
 
-    def _hear(self) -> None:
-        """Let who waits for this phase know what who arrives knows."""
+    def _hear(self, relaxed: int = -1) -> None:
+        """Let who waits for this phase know what who arrives hands on."""
         if self.clocks is not None:
-            self.coming = join(self.coming, self.clocks.given())
+            self.coming = join(self.coming, self.clocks.offered(relaxed))
 
-    def arrive(self, count: int) -> None:
-        """`count` arrivals.
+    def arrive(self, count: int, relaxed: int = -1) -> None:
+        """`count` arrivals; `relaxed` is the lane of the thread whose arrival does not release.
 
         Raises: Fault when there are more than the phase still expects.
         """
@@ -64,14 +64,14 @@ class MBarrier:
                 expected=f"at most {self.pending}",
                 section="mbarrier.arrive",
             )
-        self._hear()
+        self._hear(relaxed)
         self.pending -= count
         self._settle()
 
-    def drop(self, count: int) -> None:
+    def drop(self, count: int, relaxed: int = -1) -> None:
         """Arrive, and expect `count` fewer from the next phase on."""
         self.next_expected -= count
-        self.arrive(count)
+        self.arrive(count, relaxed)
 
     def expect(self, size: int) -> None:
         """Expect `size` more bytes in this phase."""

@@ -7,14 +7,18 @@ join with another, so that the threads of a warp that know the same share one.
 
 Orders that are followed: program order of a thread; bar and barrier, all forms; bar.warp.sync;
 mbarriers, from an arrival (or a completion of bytes, or a commit) to a look that succeeds; an
-operation behind its issue and behind what it is pipelined with; tcgen05.wait, and the use of a
-value that tcgen05.ld brings; bulk wait groups; tcgen05.dealloc before a later alloc; releases and
-acquires, also as a fence with a relaxed, volatile or atomic access.
+operation behind its issue, and behind what it is pipelined with where its thread comes behind the
+issue of that; tcgen05.wait; bulk wait groups; tcgen05.dealloc before a later alloc; releases and
+acquires, also as a fence with a relaxed, volatile or atomic access, or with a relaxed arrival or
+wait on an mbarrier.  tcgen05.fence counts as such a fence.
 
-What is not looked at gives no finding: scopes (every one counts as wide enough), .relaxed on an
-mbarrier (it orders here as well), tcgen05.fence and fence.proxy (each counts as given).  Shuffles
-and votes order nothing.  PTX ISA, Memory Consistency Model: Causality order; Memory Consistency
-Model for 5th generation of TensorCore operations.
+The use of a value that tcgen05.ld brings orders no accesses to memory (Register dependencies, same
+thread).  What is not looked at gives no finding: scopes (every one counts as wide enough), .relaxed
+on an mbarrier of another CTA (it orders here as well), tcgen05.fence behind what orders threads by
+itself, and fence.proxy (each counts as given).  Shuffles and votes order nothing.
+
+PTX ISA, Memory Consistency Model: Causality order; Memory Consistency Model for 5th generation of
+TensorCore operations.
 """
 
 from __future__ import annotations
@@ -99,6 +103,27 @@ def join(a: Clock | None, b: Clock | None) -> Clock:
         if floors.get(cta, 0) < _latest(row):
             rows[cta] = row
     return Clock(floors, rows, joined_ops(a.ops, b.ops))
+
+
+def common(a: Clock, b: Clock) -> Clock:
+    """What each of two clocks knows."""
+    floors = {cta: min(floor, b.floor(cta)) for cta, floor in a.floors.items() if cta in b.floors}
+    rows: dict[int, Ticks] = {}
+    for cta in {*a.rows, *b.rows}:
+        ones, others = _levels(a, cta, b.rows.get(cta)), _levels(b, cta, a.rows.get(cta))
+        rows[cta] = grouped(np.minimum(ones, others))
+    size = min(a.ops.size, b.ops.size)
+    return Clock(floors, rows, np.minimum(a.ops[:size], b.ops[:size]))
+
+
+def _levels(clock: Clock, cta: int, other: Ticks | None) -> Ticks:
+    """Up to which tick each column of a CTA is known, of which one of two clocks has a row."""
+    row = clock.rows.get(cta)
+    if row is not None:
+        return np.maximum(row, np.int32(clock.floor(cta)))
+    assert other is not None
+    found: Ticks = np.where(other == NEVER_RUNS, NEVER_RUNS, np.int32(clock.floor(cta)))
+    return found
 
 
 def _latest(row: Ticks) -> int:

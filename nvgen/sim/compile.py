@@ -298,7 +298,7 @@ def _constant(value: int, bits: int) -> Getter:
 
 def _after_loads(run: Step, registers: tuple[Reg, ...]) -> Step:
     def settled(fragment: Fragment) -> Outcome:
-        if fragment.warp.loads or fragment.frame.unused:
+        if fragment.warp.loads:
             fragment.warp.settle(registers)
         return run(fragment)
 

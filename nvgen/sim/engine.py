@@ -93,6 +93,7 @@ class AsyncOp:
     done: bool = False
     column: int = 0  # of its own in the clocks
     tick: int = 0
+    issued: int = 0  # the tick of its issue
     issuer: Warp | None = None
     knows: Clock | None = None  # what comes before it
     complete: Clock | None = None  # what comes before whoever waits for it

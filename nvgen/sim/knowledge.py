@@ -14,7 +14,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nvgen.sim.clocks import GROUP, LANES, NEVER_RUNS, NOTHING, WIDE, Clock, Ticks, grouped, join
+from nvgen.sim.clocks import (
+    GROUP,
+    LANES,
+    NEVER_RUNS,
+    NOTHING,
+    WIDE,
+    Clock,
+    Ticks,
+    common,
+    grouped,
+    join,
+)
 from nvgen.sim.engine import AsyncOp
 from nvgen.sim.stamps import Sites
 
@@ -56,6 +67,15 @@ class WarpClocks:
         for clock in {id(c): c for c in self.some(mask)}.values():
             found = join(found, clock)
         return found
+
+    def common(self, mask: int) -> Clock:
+        """What each of the threads of a mask knows."""
+        if self.alike:
+            return self.lanes[0]
+        first, *others = {id(c): c for c in self.some(mask)}.values()
+        for other in others:
+            first = common(first, other)
+        return first
 
     def some(self, mask: int) -> list[Clock]:
         """The clocks of the threads of a mask, in order."""
@@ -144,10 +164,13 @@ class Clocks:
 
     # ---- handing on ------------------------------------------------------------------------------
 
-    def release(self, fragment: Fragment, mask: int) -> Clock:
-        """What threads of a fragment know and have done; what they do next is later."""
+    def release(self, fragment: Fragment, mask: int, *, each: bool = False) -> Clock:
+        """What threads of a fragment know and have done; what they do next is later.
+
+        They know it together, or `each` of them does.
+        """
         mine = self.of(fragment.warp)
-        known = mine.knowledge(mask)
+        known = mine.common(mask) if each else mine.knowledge(mask)
         found = known.rows.get(mine.cta, mine.blank)
         row: Ticks = np.maximum(found, np.int32(known.floor(mine.cta)))
         own = row[mine.local : mine.local + WIDE]
@@ -177,6 +200,15 @@ class Clocks:
             self.handed = self.release(self.who, self.who.mask)
         return self.handed
 
+    def offered(self, relaxed: int) -> Clock | None:
+        """What whoever runs hands on by an arrival, which is a relaxed one of lane `relaxed`.
+
+        It is not where that is -1: who arrives releases.
+        """
+        if relaxed < 0 or self.who is None or isinstance(self.who, AsyncOp):
+            return self.given()
+        return self.of(self.who.warp).fenced[relaxed]
+
     def learn(self, warp: Warp, mask: int, clock: Clock | None) -> None:
         """Let threads know what a clock knows."""
         self.of(warp).learn(mask, clock)
@@ -187,9 +219,20 @@ class Clocks:
             self.of(warp).adopt(mask, clock)
 
     def meet(self, fragment: Fragment) -> None:
-        """The threads of a fragment know all that each of them knows and has done."""
+        """The threads of a fragment know all that each of them knows and has done.
+
+        What one has seen by a relaxed read counts for each of them behind its next fence.
+        """
         handed = self.release(fragment, fragment.mask)
-        self.of(fragment.warp).adopt(fragment.mask, handed)
+        mine = self.of(fragment.warp)
+        mine.adopt(fragment.mask, handed)
+        seen: Clock | None = None
+        for lane in lane_indices(fragment.mask).tolist():
+            if mine.seen[lane] is not None:
+                seen = join(seen, mine.seen[lane])
+        if seen is not None:
+            for lane in lane_indices(fragment.mask).tolist():
+                mine.seen[lane] = seen
 
     def flat(self, clock: Clock | None, cta: int) -> Clock:
         """A clock that knows all threads of a CTA up to this tick, as all of them stand still."""
@@ -204,10 +247,14 @@ class Clocks:
     def fence(self, fragment: Fragment) -> None:
         """A fence: relaxed reads before it acquire, relaxed writes behind it release."""
         mine = self.of(fragment.warp)
-        for lane in range(LANES):
-            if fragment.mask >> lane & 1 and mine.seen[lane] is not None:
-                mine.learn(1 << lane, mine.seen[lane])
-                mine.seen[lane] = None
+        alike: dict[int, int] = {}  # lanes by what they have seen
+        for lane in lane_indices(fragment.mask).tolist():
+            if mine.seen[lane] is not None:
+                alike[id(mine.seen[lane])] = alike.get(id(mine.seen[lane]), 0) | 1 << lane
+        for lanes in alike.values():
+            mine.learn(lanes, mine.seen[(lanes & -lanes).bit_length() - 1])
+        for lane in lane_indices(fragment.mask).tolist():
+            mine.seen[lane] = None
         handed = self.release(fragment, fragment.mask)
         for lane in range(LANES):
             if fragment.mask >> lane & 1:
@@ -219,9 +266,12 @@ class Clocks:
         if acquires:
             mine.learn(lanes, clock)
             return
-        for lane in range(LANES):
-            if lanes >> lane & 1:
-                mine.seen[lane] = join(mine.seen[lane], clock)
+        joined: dict[int, Clock] = {}
+        for lane in lane_indices(lanes).tolist():
+            old = mine.seen[lane]
+            if id(old) not in joined:
+                joined[id(old)] = join(old, clock)
+            mine.seen[lane] = joined[id(old)]
 
     def published(self, fragment: Fragment, lane: int, *, releases: bool) -> Clock | None:
         """What a thread hands on by an ordered write."""
@@ -240,12 +290,14 @@ class Clocks:
             op.issuer = None
         elif op.collective:
             op.issuer = self.who.warp
-            known = self.release(self.who, self.who.mask)
+            known = self.release(self.who, self.who.mask, each=True)
         else:
             op.issuer = self.who.warp
             known = self.release(self.who, 1 << op.thread[2])
+        op.issued = self.now - 1
         for other in op.after:  # also those that are done
-            known = join(known, other.complete)
+            if op.issuer is None or other.issuer is None or _knows_issue(known, other, self.stride):
+                known = join(known, other.complete)
         op.knows, op.tick = known, self.now
         self.now += 1
         op.column = self._column(known)
@@ -280,7 +332,11 @@ class Clocks:
             found = join(found, op.complete)
         self.learn(warp, mask, found)
 
-    def used(self, ops: Iterable[AsyncOp]) -> None:
-        """Whoever runs uses the values of loads, which have read what they read."""
-        if self.who is not None and not isinstance(self.who, AsyncOp):
-            self.wait(self.who.warp, self.who.mask, ops)
+
+def _knows_issue(clock: Clock, op: AsyncOp, stride: int) -> bool:
+    """Whether who has this clock comes behind the issue of an operation."""
+    cta, warp, lane = op.thread
+    if clock.floor(cta) >= op.issued:
+        return True
+    row = clock.rows.get(cta)
+    return row is not None and int(row[warp * WIDE + lane]) >= op.issued

@@ -159,7 +159,6 @@ class Frame:
     passed: dict[str, Bytes]
     local: int
     loads: dict[int, AsyncOp] = field(default_factory=dict)  # register -> tcgen05.ld under way
-    unused: dict[int, AsyncOp] = field(default_factory=dict)  # those whose value nobody has used
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -279,9 +278,6 @@ class Warp:
             op = self.loads.get(register)
             if op is not None:
                 self.cta.machine.engine.finish(op)
-        engine, unused = self.cta.machine.engine, self.frame.unused
-        if engine.clocks is not None and unused:
-            engine.clocks.used([unused.pop(r) for r in registers if r in unused])
 
     def merge(self) -> None:
         """Make one fragment of those that stand at the same place."""

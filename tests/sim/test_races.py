@@ -79,6 +79,22 @@ GIVE_BACK = """
 end:"""
 
 
+RELAXED = """
+    @!%p2 bra other;
+    st.shared.u32 [%r1], %tx;
+    fence.acq_rel.cta;
+    mbarrier.arrive.relaxed.cta.shared.b64 _, [bar];
+    bra.uni end;
+other:
+spin:
+    mbarrier.try_wait.parity.relaxed.cta.shared.b64 %p3, [bar], 0;
+    @!%p3 bra spin;
+    fence.acq_rel.cta;
+    ld.shared.u32 %r4, [%r2];
+end:"""
+"""Warp 0 stores, and warp 1 reads behind an mbarrier that orders nothing itself."""
+
+
 @dataclass(frozen=True)
 class Case:
     """A kernel of 64 threads, and the piece of it that orders two accesses."""
@@ -130,6 +146,9 @@ end:""", WAIT.format(n=0), count=32),
 other:""" + WAIT.format(n=0) + """
     ld.shared.u32 %r4, [%r2];
 end:""", "bar.warp.sync -1;"),
+    "a fence before a relaxed arrival": Case(
+        RELAXED, "fence.acq_rel.cta;\n    mbarrier", "mbarrier", count=32),
+    "a fence behind a relaxed wait": Case(RELAXED, "fence.acq_rel.cta;\n    ld", "ld", count=32),
     "a copy's mbarrier": Case(
         TMA + WAIT.format(n=0) + "ld.shared.u32 %r4, [tile];"
         + WAIT.format(n=0).replace("spin", "last"), WAIT.format(n=0)),
@@ -152,6 +171,16 @@ end:""", "bar.warp.sync -1;"),
     tcgen05.wait::st.sync.aligned;
     bar.sync 0;""" + GIVE_BACK, "tcgen05.wait::st.sync.aligned;\n    tcgen05.ld",
         "tcgen05.ld"),
+    "tcgen05.wait::ld behind the use of the value": Case(MEMORY + """
+    tcgen05.st.sync.aligned.32x32b.x1.b32 [%r11], {%tx};
+    tcgen05.wait::st.sync.aligned;
+    tcgen05.ld.sync.aligned.32x32b.x1.b32 {%r20}, [%r11];
+    add.u32 %r20, %r20, 1;
+    tcgen05.wait::ld.sync.aligned;
+    tcgen05.st.sync.aligned.32x32b.x1.b32 [%r11], {%r20};
+    tcgen05.wait::ld.sync.aligned;
+    tcgen05.wait::st.sync.aligned;
+    bar.sync 0;""" + GIVE_BACK, "tcgen05.wait::ld.sync.aligned;\n    tcgen05.st", "tcgen05.st"),
     "a barrier before tcgen05.dealloc": Case(MEMORY + """
     tcgen05.st.sync.aligned.32x32b.x1.b32 [%r11], {%tx};
     tcgen05.wait::st.sync.aligned;

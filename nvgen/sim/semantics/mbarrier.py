@@ -10,11 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from intrinsics.mir import MachineInstr
-from intrinsics.modifiers import ScalarType
+from intrinsics.modifiers import ScalarType, Sem
 from nvgen.sim.barriers import MBarrier
+from nvgen.sim.clocks import Clock
 from nvgen.sim.compile import Compiler, Maker
 from nvgen.sim.engine import Mode
 from nvgen.sim.faults import fault
+from nvgen.sim.knowledge import Clocks
 from nvgen.sim.machine import Fragment, Outcome, Polled, Step, Warp, lanes_of
 from nvgen.sim.memory import Access, Proxy
 from nvgen.sim.semantics.mbarrier_arrive import phase_of
@@ -90,6 +92,7 @@ def _wait(*, parity: bool) -> Maker:
         assert type(result) is int
         write = c.set(result)
         place = c.place(mi)
+        acquires = mi.form.facts.get("sem") is not Sem.RELAXED
 
         def run(fragment: Fragment) -> Outcome:
             warp = fragment.warp
@@ -102,7 +105,7 @@ def _wait(*, parity: bool) -> Maker:
                 sees = _may_see(warp, lanes, found) if passed else 0
                 done |= sees
                 if sees and found.clocks is not None:
-                    found.clocks.learn(warp, sees, found.known)
+                    _learn(found.clocks, fragment, sees, found.known, acquires=acquires)
                 if sees != lanes:
                     phase = f"parity {asked}" if parity else f"phase {asked}"
                     fragment.polled = Polled(found, phase, mi.opcode, place)
@@ -112,6 +115,17 @@ def _wait(*, parity: bool) -> Maker:
         return run
 
     return make
+
+
+def _learn(
+    clocks: Clocks, fragment: Fragment, lanes: int, known: Clock | None, *, acquires: bool
+) -> None:
+    """Threads see that a phase is complete; behind a relaxed wait a fence makes it count."""
+    if known is not None:
+        if acquires:
+            clocks.learn(fragment.warp, lanes, known)
+        else:
+            clocks.saw(fragment, lanes, known, acquires=False)
 
 
 def _may_see(warp: Warp, lanes: int, found: MBarrier) -> int:

@@ -7,7 +7,7 @@ found pending.  PTX ISA, mbarrier.arrive; mbarrier.expect_tx; mbarrier.pending_c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -47,6 +47,7 @@ class _Arrival:
     complete: int = 0
     arrivals: int = 0
     drop: bool = False
+    relaxed: int = -1  # the lane of a thread of the own CTA that does not release
 
     def __call__(self) -> None:
         """Do it.
@@ -60,7 +61,7 @@ class _Arrival:
         if self.complete:
             found.complete(self.complete)
         if self.arrivals:
-            (found.drop if self.drop else found.arrive)(self.arrivals)
+            (found.drop if self.drop else found.arrive)(self.arrivals, self.relaxed)
         self.cta.machine.changed()
 
 
@@ -144,7 +145,9 @@ class _Handing:
             return
         if self.ordered:
             deliver(warp.cta)
-        arrival()
+            arrival()
+        else:
+            replace(arrival, relaxed=lane)()
 
 
 def _transaction(*, complete: bool) -> Maker:

@@ -6,8 +6,8 @@ follow multiplies, a copy of .4x256b follows shifts, all of one .cta_group; no o
 order (two multiplies of one accumulator and shape are, which is `mma`'s to say).
 
 The pairs hold within a thread, and between threads that have met with the fences of tcgen05.  Here
-they hold for all threads of the CTAs concerned, met or not: what they owe each other is for a check
-of its own.
+operations take effect in this order for all threads of the CTAs concerned; those that have not met
+are found by the clocks.
 """
 
 from __future__ import annotations

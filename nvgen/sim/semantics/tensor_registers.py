@@ -123,8 +123,6 @@ def collective_load(
         op = AsyncOp(head, thread, "ld", effect, place)
         for register in registers:
             loads[register] = op
-        if engine.clocks is not None:
-            fragment.frame.unused.update(dict.fromkeys(registers, op))
         engine.issue(op)
         return None
 
