@@ -1,0 +1,75 @@
+"""Synchronisation patterns on the simulator: what runs show of the mistakes.
+
+Right kernels end well under every schedule; a mutant ends with a finding under one of them, unless
+it stands in `pattern_unseen`.  The kernels and what is wrong with each are the manual's, written
+without a look at the simulator (`canonical_*`, `pattern_mutants*`).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+
+import pytest
+
+from tests.isel.pattern_missed import MISSED
+from tests.isel.pattern_runs import STEPS, loops, run
+from tests.isel.pattern_unseen import NOWHERE, UNSEEN
+from tests.isel.test_canonical_patterns import ALL, CLEAN
+
+SCHEDULES = ("early", "late", "random:0")
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("name", CLEAN)
+def test_a_right_kernel_ends_well(name: str, schedule: str) -> None:
+    assert run(CLEAN[name], schedule) == []
+
+
+@pytest.mark.parametrize("name", [name for name, kernel in CLEAN.items() if loops(kernel)])
+def test_a_right_kernel_ends_well_whose_loop_has_no_steps(name: str) -> None:
+    assert run(CLEAN[name], "early", steps=0) == []
+
+
+@functools.cache
+def verdict(name: str) -> str:
+    """The rule that a run of a mutant breaks; "" when no schedule shows one.
+
+    That something is not simulated says nothing about the mutant.
+    """
+    kernel = ALL[name].broken()
+    tries = [(schedule, STEPS) for schedule in SCHEDULES]
+    if loops(kernel):
+        tries.append(("early", 0))
+    found = (run(kernel, schedule, steps=steps) for schedule, steps in tries)
+    rules = (findings[0].rule for findings in found if findings)
+    return next((rule for rule in rules if rule != "sim/not-simulated"), "")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.xfail(reason=UNSEEN[name])] if name in UNSEEN else [])
+        for name in ALL
+    ],
+)
+def test_a_mistake_shows(name: str) -> None:
+    assert verdict(name), ALL[name].rule
+
+
+def test_the_table_names_mutants() -> None:
+    assert UNSEEN.keys() <= ALL.keys()
+
+
+def test_what_is_found_nowhere() -> None:
+    """Neither by the static rules nor by a run."""
+    assert UNSEEN.keys() & MISSED.keys() == NOWHERE
+
+
+def test_mistakes_in_the_order_of_things_are_races() -> None:
+    """Of the mistakes that show, races are the most; then what never ends or was never written."""
+    kinds = Counter(verdict(name) for name in ALL if name not in UNSEEN)
+    print(dict(kinds))
+    assert kinds["sim/race"] >= 290
+    assert kinds["sim/deadlock"] >= 150
+    assert kinds["sim/uninitialized"] >= 50
