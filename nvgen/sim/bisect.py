@@ -15,15 +15,23 @@ from nvgen.sim.engine import Mode, Schedule
 Fails = Callable[[Schedule], bool]
 """Whether a run fails under a schedule."""
 
+MOST_ALONE = 64
+"""Operations that are delayed alone."""
+
 
 def fewest_delayed(fails: Fails, operations: int) -> tuple[int, ...]:
     """The numbers of operations whose delay makes the run fail, none of which can be left out.
 
-    Empty when the run does not fail with all of them delayed, or fails with none.
+    Where the run does not fail with all of them delayed, as who uses what an operation brings is
+    late, too, each of the first `MOST_ALONE` is delayed alone.  Empty when the run fails with none
+    delayed, and when nothing is found.
     """
     found = list(range(1, operations + 1))
-    if fails(delaying([])) or not fails(delaying(found)):
+    if fails(delaying([])):
         return ()
+    if not fails(delaying(found)):
+        alone = found[:MOST_ALONE]
+        return next(((number,) for number in alone if fails(delaying([number]))), ())
     parts = 2
     while len(found) > 1:
         size = -(-len(found) // parts)

@@ -22,6 +22,15 @@ def test_what_must_be_delayed_is_found(wanted: set[int]) -> None:
     assert set(fewest_delayed(fails, 16)) == wanted
 
 
+def test_an_operation_whose_user_must_not_be_late_with_it_is_found() -> None:
+    """All late together keep their order, and the run does not fail."""
+
+    def fails(schedule: Schedule) -> bool:
+        return 3 in schedule.delayed and 5 not in schedule.delayed
+
+    assert fewest_delayed(fails, 8) == (3,)
+
+
 def test_what_fails_anyway_or_never_has_no_answer() -> None:
     assert fewest_delayed(lambda schedule: True, 4) == ()
     assert fewest_delayed(lambda schedule: False, 4) == ()
