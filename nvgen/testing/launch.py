@@ -5,18 +5,23 @@ Layer: nvgen.testing.  Bound to the device, schedule, target and optimisation le
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from intrinsics.findings import NvgenError, input_error
+from intrinsics.findings import Finding, NvgenError, input_error
+from nvgen.testing.delays import Launched, Run, culprit, kept
 from nvgen.testing.devices import obstacle
 
 if TYPE_CHECKING:
     from nvgen.api import Compiled
     from nvgen.launches import Dim3, Statistics
+
+MOST_KEPT = 4
+"""Launches of an item that are remembered, the last ones."""
 
 
 @dataclass(slots=True, eq=False)
@@ -33,6 +38,7 @@ class Launch:
     attempts: int = field(default=0, init=False, repr=False)
     _texts: list[tuple[Compiled, str]] = field(default_factory=list, init=False, repr=False)
     _failure: tuple[NvgenError, str] | None = field(default=None, init=False, repr=False)
+    _launches: list[Launched] = field(default_factory=list, init=False, repr=False)
 
     def compile(
         self, program: object, /, *, ptx: str | None = None, level: str = "record"
@@ -79,20 +85,26 @@ class Launch:
         why = obstacle(self.device, compiled.target)
         if why:
             pytest.skip(why)
-        try:
+
+        def run(given: Sequence[object], schedule: str, races: bool) -> Statistics:
             return compiled.run(
-                *arguments,
+                *given[: len(arguments)],
                 grid=grid,
                 block=block,
                 cluster=cluster,
                 smem=smem,
                 device=self.device,
-                schedule=self.schedule or "early",  # a GPU has its own
+                schedule=schedule or "early",  # a GPU has its own
                 races=races,
                 kernel=kernel,
                 timeout=timeout,
-                **named,
+                **dict(zip(named, given[len(arguments) :], strict=True)),
             )
+
+        given = (*arguments, *named.values())
+        self._keep(given, run)
+        try:
+            return run(given, self.schedule, races)
         except NvgenError as error:
             text = next((text for known, text in self._texts if known is compiled and text), "")
             raise self._failed(error, text) from None
@@ -101,6 +113,21 @@ class Launch:
         """Forget what an earlier run of the item did."""
         self.attempts, self._failure = 0, None
         self._texts.clear()
+        self._launches.clear()
+
+    def _keep(self, given: Sequence[object], run: Run) -> None:
+        """Remember a launch whose failure may have to do with the schedule."""
+        if self.device == "sim" and self.schedule not in ("", "early"):
+            launched = kept(given, run)
+            self._launches = [*self._launches, launched][-MOST_KEPT:] if launched else []
+
+    def culprit(self, error: BaseException) -> Finding | None:
+        """The operation whose delay makes one of the last launches fail, where it can be found.
+
+        None where `error` says already what nothing orders.
+        """
+        raced = isinstance(error, NvgenError) and error.findings[0].rule == "sim/race"
+        return None if raced else culprit(self._launches[::-1], self.schedule)
 
     def source_of(self, error: BaseException) -> str:
         """The text of the program that `error` is about; "" if that is not known."""

@@ -32,7 +32,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--schedule",
         dest="nvgen_schedule",
         type=_schedule,
-        metavar="early|late|random:SEED",
+        metavar="early|late|random:SEED|delay:N,…",
         help="run tests of kernels under this schedule only",
     )
     group.addoption(

@@ -34,6 +34,9 @@ def failure_text(item: pytest.Item, launch: Launch, error: BaseException) -> str
         case NvgenError():
             source = launch.source_of(error)
             lines += [_finding(finding, source) for finding in error.findings]
+    delayed = launch.culprit(error)
+    if delayed is not None:
+        lines.append(_finding(delayed, ""))
     return "\n".join(lines)
 
 

@@ -201,10 +201,35 @@ def test_a_race_fails_late_and_says_how_to_replay_it(project: pytest.Pytester) -
         "  got:      0.0 (0x00000000)",
     ]
     assert shown[4].startswith("  expected: 100.0 (0x")
+    told = " ".join(" ".join(shown[5:]).split())
+    assert "the run fails when #1 alone takes effect late, with --schedule delay:1" in told
+    assert "TMA load writes what ld of warp 0 reads, and nothing orders the two" in told
+    assert len(re.findall(r"copy\.ll:\d+:", told)) == 2, "both places"
     (command,) = replayed(project, result)
     again = project.runpytest(*shlex.split(command))
     again.assert_outcomes(failed=1)
     assert section(again) == shown
+
+
+def test_the_schedule_of_one_delay_can_be_asked_for(project: pytest.Pytester) -> None:
+    """What the report names fails again, and a right kernel passes under it."""
+    result = run(project, RACE.format(wait=False), "--schedule", "delay:1")
+    result.assert_outcomes(failed=1)
+    result = run(project, RACE.format(wait=True), "--schedule", "delay:1")
+    result.assert_outcomes(passed=1)
+
+
+def test_what_fails_under_every_schedule_blames_no_delay(project: pytest.Pytester) -> None:
+    body = """
+    @kernel_test(targets="sm_90a", schedules="late")
+    def test_copy(launch):
+        x, between, out = arrays()
+        launch(copy(), x, between, out)
+        assert_exact(out, x + 1)
+    """
+    result = run(project, body)
+    result.assert_outcomes(failed=1)
+    assert "alone takes effect late" not in result.stdout.str()
 
 
 def test_a_race_is_found_under_every_schedule(project: pytest.Pytester) -> None:
