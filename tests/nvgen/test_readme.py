@@ -7,12 +7,16 @@ import shlex
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from intrinsics.findings import VerificationError
 from intrinsics.targets import TARGETS
 from nvgen.cli import main
 from nvgen.render import print_findings
+from tests.isel.pattern_missed import MISSED
+from tests.isel.pattern_unseen import NOWHERE, UNSEEN
+from tests.isel.test_canonical_patterns import ALL
 from tests.nvgen.samples import gemm_tile
 from tests.nvgen.test_testing import guide_example
 from tests.oracle import cluster_forms, float_forms, legality_forms, ptxas
@@ -62,6 +66,38 @@ def test_the_error_of_the_first_screen(tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["compile", str(file), "--target", "sm_103a", "-o", str(tmp_path / "o.ptx")]) == 1
     found = capsys.readouterr().err.replace(str(file), "i8.ll")
     assert squeezed(found) == squeezed(shown)
+
+
+def test_the_forgotten_wait_for_the_copies(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    """The first sample without its first wait, run under two schedules."""
+    assert f"[the other {len(UNSEEN)}](tests/isel/pattern_unseen.py)" in README
+    shown = (
+        f"{len(ALL) - len(UNSEEN)}, among them {len(MISSED) - len(NOWHERE)} of the {len(MISSED)}"
+    )
+    assert shown in " ".join(README.split())
+    race, delay = (text for text in blocks("text") if "nothing orders the two" in text)
+    monkeypatch.chdir(tmp_path)
+    source = (ROOT / "samples/01_gemm_tile.py").read_text(encoding="utf-8")
+    wait = "        b.wait(loaded, 0)\n"
+    assert source.count(wait) == 1
+    module: dict[str, object] = {"__name__": "tile"}
+    exec(compile(source.replace(wait, ""), "tile.py", "exec"), module)
+    Path("gemm_tile.ll").write_text(module["build"]().llvm)  # type: ignore[operator]
+    a, b, _ = module["operands"]()  # type: ignore[operator]
+    np.save("A.npy", a)
+    np.save("B.npy", b)
+    given = [f"tmap:{name}.npy,box=128x64,swizzle=128" for name in "AB"] + [
+        "out:f32[128,128]:D.npy"
+    ]
+    command = ["run", "gemm_tile.ll", "--target", "sm_100a"]
+    command += [word for one in given for word in ("--arg", one)]
+    assert main(command) == 1
+    assert squeezed(capsys.readouterr().err) == squeezed(race)
+    assert main([*command, "--schedule", "late", "--bisect"]) == 1
+    said = capsys.readouterr().err
+    assert squeezed(said[said.index("note[run/bisect]") :]) == squeezed(delay)
 
 
 def test_the_forgotten_wait_of_the_first_screen(capsys: pytest.CaptureFixture[str]):
