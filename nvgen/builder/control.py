@@ -13,6 +13,7 @@ from enum import Enum
 from llvmlite import ir
 
 from intrinsics.modifiers import Scope as Sync
+from nvgen.builder.base import BuilderBase
 from nvgen.builder.tcgen05 import TensorCoreCalls
 from nvgen.builder.values import Barrier, Int, IntLike, refuse
 
@@ -25,13 +26,26 @@ class Scope(Enum):
     THREAD = "a single thread"
 
 
-class Variable:
-    """An integer that changes as the kernel runs: what is assigned in a branch or a loop is there
+class Changing:
+    """A value that changes as the kernel runs: what is assigned in a branch or a loop is there
     after it.  It lives as long as the branch or loop that it was made in.
     """
 
+    def __init__(self, builder: BuilderBase, raw: ir.Value) -> None:
+        self.builder = builder
+        self.raw = raw
+
+
+class Variable(Changing):
+    """An integer that changes as the kernel runs."""
+
     def __init__(self, value: Int) -> None:
-        self.value = value
+        super().__init__(value.builder, value.value)
+
+    @property
+    def value(self) -> Int:
+        """What it is at this place of the kernel."""
+        return Int(self.builder, self.raw)
 
     def set(self, value: Int) -> None:
         """Assign a value of the same width.
@@ -42,7 +56,7 @@ class Variable:
             raise refuse(
                 "a variable keeps its width", got=f"i{value.bits}", expected=f"i{self.value.bits}"
             )
-        self.value = value
+        self.raw = value.value
 
 
 class Ring:
@@ -85,7 +99,7 @@ class ControlFlow(TensorCoreCalls):
         super().__init__(name)
         self.scope = Scope.CTA
         self._blocks = 0
-        self._variables: list[Variable] = []
+        self._variables: list[Changing] = []
 
     def variable(self, value: IntLike, bits: int = 32) -> Variable:
         """A variable with its first value."""
@@ -150,25 +164,31 @@ class ControlFlow(TensorCoreCalls):
         self._open(after)
         self._join(known, before, end)
 
-    def _known(self) -> list[tuple[Variable, Int]]:
-        """The variables that there are, with their values."""
-        return [(variable, variable.value) for variable in self._variables]
+    def changing(self, made: Changing) -> None:
+        """Let branches and loops carry a value on."""
+        self._variables.append(made)
 
-    def _join(self, known: list[tuple[Variable, Int]], before: ir.Block, end: ir.Block) -> None:
+    def _known(self) -> list[tuple[Changing, ir.Value]]:
+        """The variables that there are, with their values."""
+        return [(variable, variable.raw) for variable in self._variables]
+
+    def _join(
+        self, known: list[tuple[Changing, ir.Value]], before: ir.Block, end: ir.Block
+    ) -> None:
         """Behind a branch or a loop: what was assigned in it, or what was there if it was skipped.
 
         Variables that were made inside end here.
         """
         del self._variables[len(known) :]
         for variable, old in known:
-            if variable.value is not old:
-                variable.value = self._phi((old, before), (variable.value, end))
+            if variable.raw is not old:
+                variable.raw = self._phi((old, before), (variable.raw, end))
 
-    def _phi(self, *incoming: tuple[Int, ir.Block]) -> Int:
-        found = self.at_caller().phi(incoming[0][0].value.type)
+    def _phi(self, *incoming: tuple[ir.Value, ir.Block]) -> ir.PhiInstr:
+        found = self.at_caller().phi(incoming[0][0].type)
         for value, block in incoming:
-            found.add_incoming(value.value, block)
-        return Int(self, found)
+            found.add_incoming(value, block)
+        return found
 
     @contextmanager
     def _in_scope(self, scope: Scope, condition: Int, name: str) -> Iterator[None]:
@@ -218,14 +238,14 @@ class ControlFlow(TensorCoreCalls):
         index.add_incoming(first, before)
         turning = [self._phi((old, before)) for _, old in known]
         for (variable, _), value in zip(known, turning, strict=True):
-            variable.value = value
+            variable.raw = value
         yield Int(self, index)
         builder = self.at_caller()
         end = builder.block
         following = builder.add(index, self.number(step))
         index.add_incoming(following, end)
         for (variable, _), value in zip(known, turning, strict=True):
-            value.value.add_incoming(variable.value.value, end)
+            value.add_incoming(variable.raw, end)
         builder.cbranch(builder.icmp_unsigned("<", following, last), body, after)
         self._open(after)
         self._join(known, before, end)
