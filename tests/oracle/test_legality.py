@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import pytest
@@ -148,7 +149,12 @@ class Reading(NamedTuple):
 
 @functools.cache
 def reading(family: str) -> Reading:
-    statements = tuple(FAMILIES[family]())
+    return reading_of(FAMILIES[family]())
+
+
+def reading_of(listed: Iterable[str]) -> Reading:
+    """Statements as nvgen reads them in the module that ptxas is given."""
+    statements = tuple(listed)
     read = read_ptx(ptxas.module_text(statements, "sm_107a", "9.5"))
     unknown = frozenset(f.place.line for f in read.findings if f.incomplete)
     return Reading(statements, read.module, read.findings, unknown)

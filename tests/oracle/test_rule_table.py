@@ -1,13 +1,15 @@
 """What the table of rules says of ptxas, shown: each rule of a row alone decides about a statement.
 
-For every rule there is a statement, among those that `test_legality` compares, on which nvgen finds
-that rule and nothing else, for some target and PTX version, and ptxas then does what the table
-says.  The statements know nothing of the rules.
+For every rule there is a statement, among those that `test_legality` compares (of wgmma, those that
+`test_wgmma_product` compares), on which nvgen finds that rule and nothing else, for some target and
+PTX version, and ptxas then does what the table says.  The statements know nothing of the rules.
 """
 
 from __future__ import annotations
 
 import functools
+import re
+from collections.abc import Iterator
 
 from intrinsics.catalog import rows
 from intrinsics.findings import Severity
@@ -15,8 +17,8 @@ from intrinsics.reference_row import ptxas_says
 from intrinsics.row import Row, Rule
 from intrinsics.targets import TARGETS, Capability, Ptx
 from isel.verifier.record import verify_records
-from tests.oracle import ptxas
-from tests.oracle.test_legality import FAMILIES, reading
+from tests.oracle import ptxas, wgmma_product
+from tests.oracle.test_legality import FAMILIES, Reading, reading, reading_of
 from tests.oracle.test_legality_older import CASES as OLDER
 
 CASES = [
@@ -30,15 +32,23 @@ CASES = [
 def shown() -> dict[str, set[str]]:
     """What ptxas does with the statements on which a rule is all that nvgen finds, by rule."""
     found: dict[str, set[str]] = {}
-    for family in FAMILIES:
-        for target, version in CASES:
-            for rule, verdict in _alone(family, target, version):
-                found.setdefault(rule, set()).add(verdict)
+    for read, target, version in _questions():
+        for rule, verdict in _alone(read, target, version):
+            found.setdefault(rule, set()).add(verdict)
     return found
 
 
-def _alone(family: str, target: str, version: str) -> list[tuple[str, str]]:
-    read = reading(family)
+def _questions() -> Iterator[tuple[Reading, str, str]]:
+    for family in FAMILIES:
+        for target, version in CASES:
+            yield reading(family), target, version
+    wanted = re.compile(r"k(16|32|64)\.(f(16|32)(\.b?f16){2}|s32(\.[su]8){2}) ")
+    multiplies = reading_of(text for text in wgmma_product.types() if wanted.search(text))
+    for version in ("8.2", "8.6"):
+        yield multiplies, "sm_90a", version
+
+
+def _alone(read: Reading, target: str, version: str) -> list[tuple[str, str]]:
     major, minor = version.split(".")
     findings = verify_records(
         read.module, TARGETS[target], Ptx(int(major), int(minor)), hints=False
