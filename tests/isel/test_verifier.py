@@ -639,17 +639,19 @@ class Call:
             yield type_, ("false", "true")[number] if type_ == "i1" else str(number)
         elif sign == "?":
             yield type_, "true"
+        elif self.spelling.name.startswith("wgmma.mma_async") and name in _WGMMA_NUMBERS:
+            yield type_, _WGMMA_NUMBERS[name]
         elif type_.endswith("*"):
             yield from [("i32", "0")] * int(self.facts["dim"].value[0])
         elif self.spelling.name in IMMEDIATES:
             yield type_, IMMEDIATES[self.spelling.name]
-        elif name in ("half_split", "scale_d", "n"):
+        elif name in ("half_split", "scale_d", "n") and type_ != "i1":
             yield type_, "2"
         elif name == "size":  # bytes of a tensor map
             yield type_, "128"
         elif type_.startswith("v"):
             yield ("i32", "%i") if self._registers(name) == 1 else (
-                f"<{self._registers(name)} x i32>", "zeroinitializer",
+                f"<{self._registers(name)} x {type_[2:]}>", "zeroinitializer",
             )  # fmt: skip
         elif type_.startswith("p"):
             yield f"ptr addrspace({type_[1:] or 0})", f"%p{type_[1:]}"
@@ -660,8 +662,13 @@ class Call:
     def _registers(self, name: str) -> int:
         """The length of a vector; PTX ISA, Tables 47 and 48, and tcgen05.mma's lane mask.
 
-        A compressing load keeps two numbers of four, and has 2 bits for the place of each.
+        A compressing load keeps two numbers of four, and has 2 bits for the place of each.  A
+        warpgroup holds 64 x N numbers of D, two of f16 in a register.
         """
+        if shape := re.match(
+            r"wgmma\.mma_async\.(?:sp\.)?m64n(\d+)k\d+\.(\w+)", self.spelling.name
+        ):
+            return 4 if name == "a" else int(shape[1]) // (4 if shape[2] == "f16" else 2)
         if name == "mask":
             return 8 if self.facts["cta_group"] is CtaGroup.TWO else 4
         if name in ("cdata", "mdata"):
@@ -689,13 +696,30 @@ class Call:
         return type_[2:] if count == 1 else f"<{count} x {type_[2:]}>"
 
 
+_WGMMA_NUMBERS = {"scale_a": "1", "scale_b": "-1", "trans_a": "0", "trans_b": "1", "sp_sel": "0"}
+"""Operands that must be numbers, as the manual has them."""
+
 AT_MOST = 6
 """Choices of the immediates of one intrinsic, evenly out of all of them."""
 
 
+@functools.cache
+def asked() -> dict[str, Spelling]:
+    """Every intrinsic that selects to a row; of wgmma's shapes, which differ in N, the two ends.
+
+    All of these are selected and printed in tests/oracle/test_wgmma_names.py.
+    """
+    return {
+        name: spelling
+        for name, spelling in spellings().items()
+        if not (shape := re.match(r"wgmma\.mma_async\.(?:sp\.)?m64n(\d+)k", name))
+        or shape[1] in ("8", "256")
+    }
+
+
 def calls() -> Iterator[Call]:
-    """Every intrinsic that selects to a row, with some of its immediates."""
-    for spelling in spellings().values():
+    """The intrinsics, each with some of its immediates."""
+    for spelling in asked().values():
         axes = [n for n in spelling.pattern.codes if f"#{n}" in spelling.pattern.args]
         tables = [spelling.pattern.codes[axis] for axis in axes]
         choices = list(itertools.product(*tables))
@@ -737,18 +761,18 @@ def everything() -> tuple[tuple[Call, ...], ir.Module]:
 def test_llvm_knows_every_spelling_and_its_signature():
     """LLVM gives the intrinsics that it knows their attributes, and verifies their types.
 
-    It knows all but nvgen's own names for forms that it lacks, which are tcgen05's.
+    It knows all but nvgen's own names for forms that it lacks, tcgen05's and wgmma's.
     """
     simplest = [next(iter(same)) for _, same in itertools.groupby(calls(), lambda c: c.spelling)]
-    assert len(simplest) == len(spellings())
+    assert len(simplest) == len(asked())
     with binding.parse_assembly(text_of(simplest), context=binding.create_context()) as module:
         module.verify()
         text = str(module)
     declared = [line for line in text.splitlines() if line.startswith("declare ")]
-    assert len(declared) == len(spellings())
+    assert len(declared) == len(asked())
     unknown = [line for line in declared if not re.search(r"#\d+$", line)]
     names = {re.search(r"@llvm\.nvvm\.([\w.]+)\(", line)[1] for line in unknown}
-    tensor = {name for name in spellings() if name.startswith("tcgen05.")}
+    tensor = {name for name in asked() if name.startswith(("tcgen05.", "wgmma.mma_async."))}
     assert names == tensor - set(llvm_intrinsics.all_names())
 
 
@@ -812,10 +836,10 @@ def test_every_spelling_is_emitted_somewhere():
     """An intrinsic that no target takes would be a row nobody can use."""
     found, _ = everything()
     names = set()
-    for target in ("sm_100a", "sm_107a", "sm_90"):
+    for target in ("sm_100a", "sm_107a", "sm_90", "sm_90a"):
         _, _, rest = emitted(TARGETS[target], PTX_VERSIONS[-1])
         names |= {found[int(f.name[1:])].spelling.name for f in rest.functions}
-    assert names == set(spellings())
+    assert names == set(asked())
 
 
 # ---- ptxas -----------------------------------------------------------------------------------

@@ -29,10 +29,29 @@ from nvgen.sim.faults import NotSimulatedError
 from nvgen.sim.launch import simulate
 from nvgen.sim.semantics.table import makers
 from nvgen.tensor_map import tensor_map
-from tests.oracle import cluster_forms, float_forms, legality_forms
+from tests.oracle import cluster_forms, float_forms, legality_forms, wgmma_product
 from tests.oracle.ptxas import line_of, module_text
 
-FAMILIES = legality_forms.FAMILIES | float_forms.FAMILIES | cluster_forms.FAMILIES
+
+def wgmma() -> list[str]:
+    """Each family of types, dense and sparse, A by descriptor and in registers."""
+    return [
+        *(
+            wgmma_product.plain(types, sparse=sparse, held=held)
+            for types in wgmma_product.FAMILIES
+            for sparse in (False, True)
+            for held in (False, True)
+        ),
+        "wgmma.fence.sync.aligned;",
+        "wgmma.commit_group.sync.aligned;",
+        "wgmma.wait_group.sync.aligned 0;",
+    ]
+
+
+FAMILIES = {
+    **(legality_forms.FAMILIES | float_forms.FAMILIES | cluster_forms.FAMILIES),
+    "wgmma": wgmma,
+}
 ROWS = {row.id: row for row in catalog.rows()}
 
 NOT_SIMULATED = {
@@ -43,6 +62,11 @@ NOT_SIMULATED = {
     "fence.proxy.tensormap.release": "tensor maps that kernels write",
     "opaque": "a statement that was kept without being understood",
     "phi": "gone before code runs: records leave SSA form",
+    **{
+        name: "wgmma: the layouts of its operands in registers"
+        for name in ROWS
+        if name.startswith("wgmma.")
+    },
 }
 """Rows without semantics, with the reason."""
 
@@ -122,7 +146,7 @@ def test_a_part_that_is_not_simulated_is_one_of_its_row(row: str, name: str):
 
 # ---- the statements --------------------------------------------------------------------------
 
-TARGETS_TRIED = ("sm_107a", "sm_110a")
+TARGETS_TRIED = ("sm_107a", "sm_110a", "sm_90a")
 """Between them they have every instruction; the latter kind::i8."""
 RET = MachineInstr(form_of(ROWS["ret"]), ())
 
