@@ -420,6 +420,12 @@ class ReadOnly(Modifier):
     READ = "read"
 
 
+class NoIncrement(Modifier):
+    """An arrival of copies that the count of the mbarrier holds already."""
+
+    NO_INCREMENT = "noinc"
+
+
 class Aligned(Modifier):
     """All threads of the warp execute the same instruction."""
 

@@ -52,6 +52,20 @@ def operand_problems(
             for problem in _Place(facts, operand, classes, space_of).problems(op):
                 yield replace(problem, subject=operand.name)
     yield from _shared_registers(form, ops)
+    yield from _beyond_limits(form, ops)
+
+
+def _beyond_limits(form: Form, ops: Sequence[Op]) -> Iterator[Problem]:
+    """Numbers that are greater than that of the operand which limits them."""
+    given = {o.name: op for o, op in zip(form.operands, ops, strict=True) if o is not None}
+    for operand in form.operands:
+        if operand is None or not operand.limit:
+            continue
+        op, most = given[operand.name], given[operand.limit]
+        if isinstance(op, Imm) and isinstance(most, Imm) and op.value > most.value:
+            text = f"{operand.name} is greater than {operand.limit}"
+            expected = f"at most {most.value}"
+            yield Problem("immediate-range", text, str(op.value), expected, operand.name)
 
 
 def _shared_registers(form: Form, ops: Sequence[Op]) -> Iterator[Problem]:
@@ -131,6 +145,8 @@ class _PlainPlace:
 
 def _literals(operand: Operand, facts: Facts) -> Numbers | None:
     """The integers that a place takes, where only their range counts; None for no integer."""
+    if operand.limit:
+        return None
     match operand.kind:
         case Kind.NUMBER:
             return operand.numbers_under(facts)

@@ -200,6 +200,7 @@ class Operand:
     stored: bool = False  # an address that is written
     bare: bool = False  # an address without an offset
     vector_numbers: VectorNumbers = VectorNumbers.NONE
+    limit: str = ""  # the operand that holds the largest number that may stand here
 
     def type_under(self, facts: Facts) -> ScalarType:
         """The operand's type, looked up where an axis names it."""
@@ -248,6 +249,7 @@ def value(
     widened: bool = False,
     symbols: bool = True,
     specials: bool = False,
+    limit: str = "",
 ) -> Operand:
     """A register or a number."""
     return Operand(
@@ -258,6 +260,7 @@ def value(
         widened=widened,
         symbols=symbols,
         specials=specials,
+        limit=limit,
     )
 
 
@@ -566,6 +569,7 @@ class Completion(Enum):
     WAIT_ST = "tcgen05.wait::st"
     COMMIT = "tcgen05.commit on an mbarrier"
     TRANSACTION = "transaction bytes on an mbarrier"
+    COPY_GROUP = "cp.async.wait_group, cp.async.wait_all or cp.async.mbarrier.arrive of its thread"
     BULK_GROUP = "cp.async.bulk.wait_group on its bulk async-group"
     WGMMA_GROUP = "wgmma.wait_group on its wgmma-group"
 
@@ -603,8 +607,8 @@ class Llvm:
     `type#axis` (an immediate that encodes an axis), `type?operand` (an i1 that says whether the
     operand counts) and `type=number` (ignored).  What an instruction updates is among the arguments
     and the results.  Types are i1…i64, `p` and `pN` for pointers to
-    address space N, `vNi32` and `v*i32` for vectors as long as the operand.  `own` names are
-    nvgen's, for forms that LLVM 22 does not have.
+    address space N, `vNi32` and `v*i32` for vectors as long as the operand.  `numbers` are operands
+    that the name states.  `own` names are nvgen's, for forms that LLVM 22 does not have.
     """
 
     name: str
@@ -613,6 +617,7 @@ class Llvm:
     given: Facts = field(default_factory=dict)
     holes: Mapping[str, Mapping[str, Fact | Facts]] = field(default_factory=dict)
     codes: Mapping[str, Code] = field(default_factory=dict)
+    numbers: Mapping[str, int] = field(default_factory=dict)
     own: bool = False
 
 

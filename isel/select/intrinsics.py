@@ -201,7 +201,7 @@ def select_row(state: FunctionState, call: Call, name: str, spelling: Spelling) 
     for flag, values in zip(formal, actual, strict=True):
         if flag.sign == "?" and not state.number(values[0], flag.name):
             del operands[flag.name]
-    facts.update((n, n in operands) for n in row.optional)
+    facts.update((n, n in operands or n in pattern.numbers) for n in row.optional)
     _define_results(state, call, row, pattern.result, facts)
     for axis, operand in row.tied.items():
         if facts.get(axis) is None and facts.get(operand):
@@ -213,6 +213,7 @@ def select_row(state: FunctionState, call: Call, name: str, spelling: Spelling) 
         if row.operand[operand_name].access is Access.UPDATE:
             continue
         ops[operand_name] = _operand(state, row.operand[operand_name], values, facts)
+    ops.update((slot, Imm(stated)) for slot, stated in pattern.numbers.items())
     produced = _results(state, call, row, pattern.result, facts)
     _copy_updated(state, row, operands, produced)
     ops.update(produced)

@@ -358,7 +358,9 @@ def _fits(spelling: Spelling, wanted: Mapping[str, Fact], operands: Mapping[str,
     immediates = {a.name for a in formal if a.sign == "#"}
     flagged = {a.name for a in formal if a.sign == "?"}
     required = {a.name for a in formal if a.sign == ":"} - flagged
-    given = set(operands)
+    given = set(operands) - set(spelling.pattern.numbers)
+    if any(operands.get(n) != number for n, number in spelling.pattern.numbers.items()):
+        return False
     if not required <= given <= required | flagged:
         return False
     stated = {n: f for n, f in spelling.facts.items() if f is not None and n not in given}

@@ -20,6 +20,7 @@ from intrinsics.findings import input_error
 from intrinsics.modifiers import CtaGroup
 from isel.verifier.launch import MOST_THREADS
 from nvgen.builder.clusters import ClusterVerbs
+from nvgen.builder.copies import CopyVerbs
 from nvgen.builder.floats import FloatOperations
 from nvgen.builder.gemm import TileOperations
 from nvgen.builder.llvm_ext import (
@@ -139,7 +140,9 @@ def _tensor_map(parameter: Parameter, value: object) -> TensorMap:
     return tensor_map(value, parameter.box, parameter.swizzle)
 
 
-class KernelBuilder(ClusterVerbs, FloatOperations, SharedMemory, TileOperations, WarpgroupVerbs):
+class KernelBuilder(
+    ClusterVerbs, CopyVerbs, FloatOperations, SharedMemory, TileOperations, WarpgroupVerbs
+):
     """Builds one kernel.
 
     Parameters are declared first (`pointer`, `integer`, `tensor_map`), then `begin` opens the body;

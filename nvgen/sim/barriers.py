@@ -68,6 +68,11 @@ class MBarrier:
         self.pending -= count
         self._settle()
 
+    def expect_arrival(self) -> None:
+        """Expect one more arrival in this phase."""
+        self.pending += 1
+        self.expected += 1
+
     def drop(self, count: int, relaxed: int = -1) -> None:
         """Arrive, and expect `count` fewer from the next phase on."""
         self.next_expected -= count

@@ -74,6 +74,9 @@ def parse_schedule(text: str) -> Schedule:
     )
 
 
+COPIES = ("copy", "copy.arrive")
+"""Kinds of small copies and of their arrivals at mbarriers."""
+
 MOST_FOLLOWED = 1 << 14
 """How many operations are remembered that are done, while races are looked for."""
 
@@ -101,7 +104,7 @@ class AsyncOp:
     @property
     def collective(self) -> bool:
         """Whether all threads of its fragment issued it, and not one of them."""
-        return self.kind in ("ld", "st")
+        return self.kind in ("ld", "st", "copy")
 
     @property
     def ready(self) -> bool:
@@ -133,6 +136,36 @@ class BulkGroups:
         """Drop the oldest groups that are complete, unless they were waited for as reads only."""
         while not reads and self.committed and all(write.done for _, write in self.committed[0]):
             del self.committed[0]
+
+
+@dataclass(slots=True)
+class CopyGroups:
+    """One thread's small copies: those in no group yet, and its groups, oldest first."""
+
+    open: list[AsyncOp] = field(default_factory=list)
+    committed: list[list[AsyncOp]] = field(default_factory=list)
+    before: list[AsyncOp] = field(default_factory=list)  # what the next arrival comes after
+
+    def add(self, op: AsyncOp) -> None:
+        """Note a copy that was issued."""
+        self.open.append(op)
+        self.before.append(op)
+
+    def commit(self) -> None:
+        """Make a group of the copies since the last one, even of none."""
+        self.committed.append(self.open)
+        self.open = []
+
+    def but_the_last(self, count: int) -> list[AsyncOp]:
+        """The operations of all groups but the `count` latest."""
+        older = self.committed[: max(len(self.committed) - count, 0)]
+        return [op for group in older for op in group]
+
+    def keep(self, count: int) -> None:
+        """Drop all groups but the `count` latest, as they have been waited for."""
+        del self.committed[: max(len(self.committed) - count, 0)]
+        if not self.committed and not self.open:
+            self.before = [op for op in self.before if not op.done]
 
 
 @dataclass(slots=True)

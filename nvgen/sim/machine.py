@@ -21,7 +21,7 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CtaGroup
 from nvgen.sim.barriers import CtaBarrier, MBarrier
 from nvgen.sim.clusters import RANK_SHIFT, Cluster
-from nvgen.sim.engine import AsyncOp, BulkGroups, Engine, Mode
+from nvgen.sim.engine import COPIES, AsyncOp, BulkGroups, CopyGroups, Engine, Mode
 from nvgen.sim.faults import fault, located, not_simulated
 from nvgen.sim.local import LocalMemory
 from nvgen.sim.memory import BoundMap, Bytes, Memory, Region
@@ -312,6 +312,7 @@ class Cta:
     mbarriers: dict[int, MBarrier] = field(default_factory=dict)
     barriers: dict[int, CtaBarrier] = field(default_factory=dict)
     bulk: dict[tuple[int, int], BulkGroups] = field(default_factory=dict)  # by warp and lane
+    copies: dict[tuple[int, int], CopyGroups] = field(default_factory=dict)  # by warp and lane
 
     def barrier(self, number: int) -> CtaBarrier:
         """Barrier `number` of the CTA."""
@@ -534,9 +535,11 @@ class Machine:
     def _finish(self) -> None:
         """All threads have exited: nothing may be under way, nothing may be kept.
 
-        Only what a bulk copy has read already may still be on its way to global memory.
+        Only what a bulk copy has read already may still be on its way to global memory, and small
+        copies to shared memory that nobody will read.
         """
         findings: list[Finding] = []
+        self.engine.finish_all(op for op in self.engine.pending if op.kind in COPIES)
         self.engine.finish_all(op for op in self.engine.pending if op.kind == "remote")
         self.engine.finish_all(op for op in self.engine.pending if op.kind == "bulk" and op.ready)
         if self.engine.pending:

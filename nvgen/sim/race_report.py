@@ -13,6 +13,8 @@ _WAITS = {
     "mma": "tcgen05.commit behind it, and a wait that succeeds on the mbarrier of the commit",
     "ld": "tcgen05.wait::ld, then a barrier or an mbarrier between the threads",
     "st": "tcgen05.wait::st, then a barrier or an mbarrier between the threads",
+    "copy": "cp.async.wait_group or cp.async.wait_all of the thread that issued it, or a wait on "
+    "the mbarrier of its cp.async.mbarrier.arrive",
     "bulk": "cp.async.bulk.commit_group and cp.async.bulk.wait_group of the thread that issued it",
     "bulk.read": "cp.async.bulk.commit_group and cp.async.bulk.wait_group.read of the thread that "
     "issued it",

@@ -577,6 +577,7 @@ def test_patterns_settle_every_form(row: Row):
 
 def _check_operands(row: Row, pattern: Llvm) -> None:
     given = {name for _, sign, name in _arguments(pattern.args) if sign in ":?"}
+    given |= set(pattern.numbers)
     given |= {name for _, _, name in _arguments(pattern.result)}
     needed = {operand.name for operand in row.operands} - row.optional
     assert needed <= given, pattern.name

@@ -24,6 +24,7 @@ from intrinsics.modifiers import (
     LdStShape,
     MmaKind,
     Multicast,
+    PrefetchSize,
     ScalarType,
     ScaleVec,
     Scope,
@@ -182,6 +183,23 @@ VERBS: dict[str, Callable[[KernelBuilder, dict], object]] = {
     "cp.async.bulk.commit.group": lambda b, a: b.cp_async_bulk_commit_group(),
     "cp.async.bulk.wait.group": lambda b, a: b.cp_async_bulk_wait_group(0),
     "cp.async.bulk.wait.group.read": lambda b, a: b.cp_async_bulk_wait_group_read(1),
+    "cp.async.ca.shared.global.8": lambda b, a: b.cp_async_ca_shared_global(
+        b.shared_word("s"), a["out"], 8
+    ),
+    "cp.async.cg.shared.global.16.s": lambda b, a: b.cp_async_cg_shared_global(
+        b.shared_word("s"), a["out"], src_size=4
+    ),
+    "cp.async.ca.shared.global.4.ignore_src.L2": lambda b, a: b.cp_async_ca_shared_global(
+        b.shared_word("s"), a["out"], 4, ignore_src=b.const(1, 1),
+        cache_policy=b.const(1, 64), prefetch=PrefetchSize.B128,
+    ),
+    "cp.async.commit.group": lambda b, a: b.cp_async_commit_group(),
+    "cp.async.wait.group": lambda b, a: b.cp_async_wait_group(1),
+    "cp.async.wait.all": lambda b, a: b.cp_async_wait_all(),
+    "cp.async.mbarrier.arrive.shared": lambda b, a: b.cp_async_mbarrier_arrive(b.mbarrier("m")),
+    "cp.async.mbarrier.arrive.noinc.shared": lambda b, a: b.cp_async_mbarrier_arrive(
+        b.mbarrier("m"), noinc=True
+    ),
     "fence.proxy.async": lambda b, a: b.fence_proxy_async(),
     "fence.proxy.async.shared_cta": lambda b, a: b.fence_proxy_async(Space.SHARED_CTA),
     "fence.mbarrier_init.release.cluster": lambda b, a: b.fence_mbarrier_init_release_cluster(),

@@ -160,6 +160,6 @@ def test_the_command_says_what_it_does_not_simulate(
     given = [word for array in arrays for word in ("--arg", array)]
     found = nvgen("run", path, "--block", "32", *given)
     assert found.status == 4
-    assert "not simulated: cp.async" in found.err
+    assert "not simulated: wmma" in found.err
     assert f"--> {path}:" in found.err
     assert not Path("D.npy").exists()

@@ -84,6 +84,7 @@ FAMILIES: dict[str, str] = {
     "mbarrier": r"mbarrier\..*",
     "tma": r"cp\.async\.bulk\.tensor\.g2s\.(cta\.)?tile\..*",
     "tma.store": r"cp\.async\.bulk\.(tensor\.s2g\.tile\..*|(commit|wait)\.group.*)",
+    "cp.async": r"cp\.async\.(?!bulk\.).*",
     "fence": r"fence\..*",
     "barrier": r"(barrier\.(cta|cluster)|bar\.warp)\..*",
     "elect": r"elect\.sync",
@@ -93,6 +94,7 @@ FAMILIES: dict[str, str] = {
 
 SCOPE = re.compile(
     r"tcgen05\..*|mbarrier\..*|cp\.async\.bulk\.tensor\.g2s\.(cta\.)?tile\..*|fence\..*"
+    r"|cp\.async\.(?!bulk\.).*"
     r"|cp\.async\.bulk\.(tensor\.s2g\.tile\..*|(commit|wait)\.group.*)"
     r"|barrier\..*|bar\..*|elect\..*|read\.ptx\.sreg\..*|is_explicit_cluster"
 )
@@ -247,6 +249,12 @@ _SIGNATURES: dict[str, Callable[[re.Match[str]], Signature] | Signature] = {
     r"cp\.async\.bulk\.tensor\.s2g\.tile\.scatter4\.2d": _signature(f"S P {'i32=8 ' * 5}i64 i1"),
     r"cp\.async\.bulk\.commit\.group": _signature(""),
     r"cp\.async\.bulk\.wait\.group(?:\.read)?": _signature("i32"),
+    r"cp\.async\.c[ag]\.shared\.global\.\d+": _signature("S G"),
+    r"cp\.async\.c[ag]\.shared\.global\.\d+\.s": _signature("S G i32=3"),
+    r"cp\.async\.(?:commit\.group|wait\.all)": _signature(""),
+    r"cp\.async\.wait\.group": _signature("i32"),
+    r"cp\.async\.mbarrier\.arrive(?:\.noinc)?": _signature("P"),
+    r"cp\.async\.mbarrier\.arrive(?:\.noinc)?\.shared": _signature("S"),
     r"fence\.(?:sc|proxy\.alias|mbarrier_init|proxy\.async|release|acquire)(?:\..*)?": (
         _signature("")
     ),

@@ -20,9 +20,11 @@ from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Module
 from intrinsics.targets import TARGETS, Ptx
 from isel.verifier.record import verify_records
-from tests.oracle import cluster_forms, float_forms, legality_forms, ptxas
+from tests.oracle import cluster_forms, copy_forms, float_forms, legality_forms, ptxas
 
-FAMILIES = legality_forms.FAMILIES | float_forms.FAMILIES | cluster_forms.FAMILIES
+FAMILIES = (
+    legality_forms.FAMILIES | float_forms.FAMILIES | cluster_forms.FAMILIES | copy_forms.FAMILIES
+)
 
 
 class Deliberate(NamedTuple):

@@ -29,7 +29,7 @@ from nvgen.sim.faults import NotSimulatedError
 from nvgen.sim.launch import simulate
 from nvgen.sim.semantics.table import makers
 from nvgen.tensor_map import tensor_map
-from tests.oracle import cluster_forms, float_forms, legality_forms, wgmma_product
+from tests.oracle import cluster_forms, copy_forms, float_forms, legality_forms, wgmma_product
 from tests.oracle.ptxas import line_of, module_text
 
 
@@ -49,7 +49,8 @@ def wgmma() -> list[str]:
 
 
 FAMILIES = {
-    **(legality_forms.FAMILIES | float_forms.FAMILIES | cluster_forms.FAMILIES),
+    **(legality_forms.FAMILIES | float_forms.FAMILIES),
+    **(cluster_forms.FAMILIES | copy_forms.FAMILIES),
     "wgmma": wgmma,
 }
 ROWS = {row.id: row for row in catalog.rows()}
@@ -91,6 +92,7 @@ IGNORED = {
     "scope": _ORDER,
     "side": _ORDER,
     "cop": _CACHE,
+    "cache": _CACHE,
     "cache_hint": _CACHE,
     "cache_policy": _CACHE,
     "policy": _CACHE,
@@ -265,7 +267,7 @@ def test_every_other_row_is_simulated_in_some_form():
 
 def test_a_statement_that_was_not_understood_says_which():
     head = ".version 9.0\n.target sm_100a\n.address_size 64\n.entry k()\n"
-    text = head + "{\n\tcp.async.wait_all;\n\tret;\n}"
+    text = head + "{\n\tdiscard.global.L2 [16], 128;\n\tret;\n}"
     reading = read_ptx(text)
     with pytest.raises(NotSimulatedError) as caught:
         simulate(
@@ -277,7 +279,7 @@ def test_a_statement_that_was_not_understood_says_which():
             schedule=parse_schedule("early"),
         )
     (finding,) = caught.value.findings
-    assert "cp.async.wait_all" in finding.message
+    assert "discard.global.L2" in finding.message
     assert finding.place.line == 6
 
 

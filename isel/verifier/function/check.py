@@ -38,6 +38,7 @@ from isel.verifier.function import (
     scales,
 )
 from isel.verifier.function.callees import Callees, callee, calls
+from isel.verifier.function.flow import NOT_FOLLOWED
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis
 from isel.verifier.rule import VerifierRule
@@ -138,7 +139,7 @@ def _not_judged(function: MachineFunction, report: Report) -> list[Finding]:
                 incomplete=True,
             )
         )
-    if any(mi.row.id == "opaque" for mi in report.analysis.graph.records):
+    if any(mi.row.id in NOT_FOLLOWED for mi in report.analysis.graph.records):
         found.append(
             Finding(
                 "verify/opaque",

@@ -45,6 +45,10 @@ EXIT = -1
 # ---- the graph that all warps share ----------------------------------------------------------
 
 
+NOT_FOLLOWED = frozenset({"opaque", "cp.async.mbarrier.arrive"})
+"""Rows whose records may do what the rules miss: text, and arrivals that copies make later."""
+
+
 @dataclass(slots=True)
 class Node:
     """A straight run of records; the last may be a branch.
@@ -99,7 +103,7 @@ class Graph:
     @property
     def has_opaque(self) -> bool:
         """Whether there are statements that were not understood, or calls not looked into."""
-        return self.has_unknown_calls or any(mi.row.id == "opaque" for mi in self.records)
+        return self.has_unknown_calls or any(mi.row.id in NOT_FOLLOWED for mi in self.records)
 
 
 def _nodes(function: MachineFunction) -> list[Node]:
