@@ -381,6 +381,10 @@ def draw_record(
         Imm(words[slot]) if operand is None else draw_operand(draw, scene, operand, facts)
         for slot, operand in zip(form.slots, form.operands, strict=True)
     ]
+    for place, operand in enumerate(form.operands):
+        most = ops[form.slots.index(operand.limit)] if operand and operand.limit else None
+        if isinstance(most, Imm) and isinstance(op := ops[place], Imm):
+            ops[place] = Imm(min(op.value, most.value))
     return MachineInstr(form, tuple(ops), guard, loc)
 
 
