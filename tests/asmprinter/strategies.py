@@ -253,7 +253,8 @@ def draw_operand(draw: st.DrawFn, scene: Scene, operand: Operand, facts: dict[st
     """Something that may stand in the place of `operand` under `facts`."""
     match operand.kind:
         case Kind.REGISTER:
-            return scene.register(draw, _fitting(scene, operand, operand.type_under(facts)))
+            fit = _fitting(scene, operand, operand.type_under(facts))
+            return scene.register(draw, fit, new=operand.distinct)
         case Kind.VALUE:
             return _value(draw, scene, operand, facts)
         case Kind.NUMBER:

@@ -18,7 +18,15 @@ from intrinsics.mir import Location, MachineInstr, Module
 from intrinsics.modifiers import ScalarType, Space
 from intrinsics.wgmma import BitOperation, MatrixType
 from tests.asmprinter.ptx_texts import TENSOR_CORE, TEXTS
-from tests.asmprinter.strategies import NEWEST, Drawn, Record, examples, modules, records
+from tests.asmprinter.strategies import (
+    NEWEST,
+    UNKNOWN_TO_NVGEN,
+    Drawn,
+    Record,
+    examples,
+    modules,
+    records,
+)
 
 ORDERED = {"b2", *(t.value for t in (*ScalarType, *MatrixType, *Space))}
 """Types and state spaces, whose order tells operands apart: `cvt.u32.u16`; `.b2` of what is kept of
@@ -80,7 +88,8 @@ _GAPS = st.sampled_from(("", " ", "\t", "\n", "\r\n", " // ; }\n", "/* ; { */", 
 def test_spaces_and_comments_between_tokens_do_not_matter(drawn: Drawn, data: st.DataObject):
     text = print_ptx(drawn.module, NEWEST).text
     header, _, body = text.partition(".address_size 64\n")
-    pieces = re.split(r"(\s+|[][{}(),;|:]+)", body)
+    kept = "|".join(map(re.escape, UNKNOWN_TO_NVGEN))  # as they stand, with their spaces
+    pieces = re.split(rf"({kept}|\s+|[][{{}}(),;|:]+)", body)
     spread = []
     for piece in pieces:
         if piece.isspace():
