@@ -127,7 +127,7 @@ DELIBERATE: tuple[Deliberate, ...] = (
 )
 
 NOT_MODELLED = {
-    "tensor load": 65,
+    "tensor load": 59,
     "tensor store": 4,
     "fence": 76,
     "cluster fences": 25,
