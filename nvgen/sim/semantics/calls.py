@@ -181,7 +181,7 @@ def or_passed(otherwise: Maker, make: Callable[[Compiler, MachineInstr, Mem], St
 
 def load(c: Compiler, mi: MachineInstr, place: Mem) -> Step:
     """A load from a parameter or a result."""
-    type_ = _type(mi)
+    type_ = mi.scalar_type()
     result = mi["d"]
     targets = result if isinstance(result, tuple) else (result,)
     size = type_.bits // 8
@@ -205,7 +205,7 @@ def load(c: Compiler, mi: MachineInstr, place: Mem) -> Step:
 
 def store(c: Compiler, mi: MachineInstr, place: Mem) -> Step:
     """A store into a parameter or a result."""
-    type_ = _type(mi)
+    type_ = mi.scalar_type()
     value = mi["b"]
     sources = value if isinstance(value, tuple) else (value,)
     getters = [c.get(source, type_) for source in sources]
@@ -220,12 +220,6 @@ def store(c: Compiler, mi: MachineInstr, place: Mem) -> Step:
         return None
 
     return run
-
-
-def _type(mi: MachineInstr) -> ScalarType:
-    found = mi.form.facts["type"]
-    assert isinstance(found, ScalarType)
-    return found
 
 
 def _name(place: Mem) -> str:

@@ -67,7 +67,7 @@ def _aligned(run: Step, mi: MachineInstr) -> Step:
 
 def mapa(c: Compiler, mi: MachineInstr) -> Step:
     """The same place in the shared memory of another CTA of the cluster."""
-    type_, write = _type(mi), _result(c, mi)
+    type_, write = mi.scalar_type(), _result(c, mi)
     address, ranks_of = c.get(mi["a"], type_), c.get(mi["b"], ScalarType.U32)
     generic = mi.form.facts.get("space") is None
 
@@ -89,7 +89,7 @@ def mapa(c: Compiler, mi: MachineInstr) -> Step:
 
 def getctarank(c: Compiler, mi: MachineInstr) -> Step:
     """The rank of the CTA in whose shared memory an address is."""
-    type_, write = _type(mi), _result(c, mi)
+    type_, write = mi.scalar_type(), _result(c, mi)
     address = c.get(mi["a"], type_)
     generic = mi.form.facts.get("space") is None
 
@@ -103,12 +103,6 @@ def getctarank(c: Compiler, mi: MachineInstr) -> Step:
         return None
 
     return run
-
-
-def _type(mi: MachineInstr) -> ScalarType:
-    found = mi.form.facts["type"]
-    assert isinstance(found, ScalarType)
-    return found
 
 
 def _result(c: Compiler, mi: MachineInstr) -> Setter:

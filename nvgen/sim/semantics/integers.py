@@ -36,12 +36,6 @@ def _lanes(found: Sequence[int], bits: int) -> Values:
     return np.array([number & mask for number in found], unsigned(bits))
 
 
-def _type(mi: MachineInstr, axis: str = "type") -> ScalarType:
-    found = mi.form.facts.get(axis)
-    assert isinstance(found, ScalarType)
-    return found
-
-
 def _reg(mi: MachineInstr, slot: str = "d") -> int:
     reg = mi[slot]
     assert type(reg) is int
@@ -80,15 +74,15 @@ def _each(
 
 
 def _same(count: int) -> Callable[[MachineInstr], Sequence[ScalarType]]:
-    return lambda mi: (_type(mi),) * count
+    return lambda mi: (mi.scalar_type(),) * count
 
 
 def _width(mi: MachineInstr) -> int:
-    return _type(mi).bits
+    return mi.scalar_type().bits
 
 
 def _product_24(mi: MachineInstr) -> Callable[[int, int], int]:
-    signed, high = _type(mi).is_signed, mi.row.head.endswith(".hi")
+    signed, high = mi.scalar_type().is_signed, mi.row.head.endswith(".hi")
 
     def compute(a: int, b: int) -> int:
         x, y = (_signed(v, 24) if signed else v & 0xFF_FFFF for v in (a, b))
@@ -102,7 +96,9 @@ def _sum_24(mi: MachineInstr) -> Callable[[int, int, int], int]:
     saturates = mi.form.facts.get("sat") is not None
 
     def compute(a: int, b: int, c: int) -> int:
-        product = _signed(multiply(a, b), 32) if _type(mi).is_signed else multiply(a, b) & _ALL
+        product = (
+            _signed(multiply(a, b), 32) if mi.scalar_type().is_signed else multiply(a, b) & _ALL
+        )
         total = product + c
         return min(max(total, -(1 << 31)), (1 << 31) - 1) if saturates else total
 
@@ -119,7 +115,7 @@ def _parts(value: int, bits: int, type_: ScalarType) -> list[int]:
 
 
 def _dot_4(mi: MachineInstr) -> Callable[[int, int, int], int]:
-    left, right = _type(mi, "atype"), _type(mi, "btype")
+    left, right = mi.scalar_type("atype"), mi.scalar_type("btype")
 
     def compute(a: int, b: int, c: int) -> int:
         pairs = zip(_parts(a, 8, left), _parts(b, 8, right), strict=True)
@@ -129,7 +125,7 @@ def _dot_4(mi: MachineInstr) -> Callable[[int, int, int], int]:
 
 
 def _dot_2(mi: MachineInstr) -> Callable[[int, int, int], int]:
-    left, right = _type(mi, "atype"), _type(mi, "btype")
+    left, right = mi.scalar_type("atype"), mi.scalar_type("btype")
     first = 2 if mi.row.head.endswith(".hi") else 0
 
     def compute(a: int, b: int, c: int) -> int:
@@ -215,7 +211,7 @@ def _cnot(mi: MachineInstr) -> Callable[[int], int]:
 
 
 def _extend(mi: MachineInstr) -> Callable[[int, int], int]:
-    clamps, signed = mi.form.facts["mode"] is FunnelMode.CLAMP, _type(mi).is_signed
+    clamps, signed = mi.form.facts["mode"] is FunnelMode.CLAMP, mi.scalar_type().is_signed
 
     def compute(a: int, b: int) -> int:
         count = min(b, 32) if clamps else b & 31
@@ -284,7 +280,7 @@ def _carrying(
     """
 
     def make(c: Compiler, mi: MachineInstr) -> Step:
-        type_ = _type(mi)
+        type_ = mi.scalar_type()
         bits = type_.bits
         gets = [c.get(mi[slot], type_) for slot in slots]
         write = c.set(_reg(mi))
@@ -352,7 +348,13 @@ SEMANTICS: dict[str, Maker] = {
     "dp2a.hi": _each(_dot_2, lambda _: _WORDS, "a", "b", "c"),
     "prmt": _each(_permute, lambda _: _WORDS, "a", "b", "c"),
     "bfi": _each(
-        _insert, lambda mi: (_type(mi), _type(mi), T.U32, T.U32), "a", "b", "c", "e", bits=_width
+        _insert,
+        lambda mi: (mi.scalar_type(), mi.scalar_type(), T.U32, T.U32),
+        "a",
+        "b",
+        "c",
+        "e",
+        bits=_width,
     ),
     "bfind": _each(_find, _same(1), "a"),
     "fns": _each(_find_nth, lambda _: (T.U32, T.U32, T.S32), "mask", "base", "offset"),

@@ -23,12 +23,6 @@ Integers = NDArray[np.integer]
 _SIGNED = {8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
 
 
-def _type(mi: MachineInstr, axis: str = "type") -> ScalarType:
-    found = mi.form.facts[axis]
-    assert isinstance(found, ScalarType)
-    return found
-
-
 def _as(values: Values, type_: ScalarType) -> Integers:
     """The low bits of untyped lanes as integers of `type_`."""
     bits = type_.bits
@@ -48,14 +42,14 @@ def _result(c: Compiler, mi: MachineInstr, slot: str = "d") -> Setter:
 
 
 def _inputs(c: Compiler, mi: MachineInstr, *slots: str) -> list[Getter]:
-    return [c.get(mi[slot], _type(mi)) for slot in slots]
+    return [c.get(mi[slot], mi.scalar_type()) for slot in slots]
 
 
 def _binary(compute: Callable[[Integers, Integers], Integers]) -> Maker:
     """A two-operand integer operation that wraps."""
 
     def make(c: Compiler, mi: MachineInstr) -> Step:
-        type_ = _type(mi)
+        type_ = mi.scalar_type()
         saturates = mi.form.facts.get("sat") is not None
         if _packed(type_) or (saturates and type_ is not T.S32):
             raise not_simulated(mi.opcode)
@@ -89,7 +83,7 @@ def _high(a: Integers, b: Integers) -> Integers:
 
 def mul_wide(c: Compiler, mi: MachineInstr) -> Step:
     """A product of twice the width."""
-    type_ = _type(mi)
+    type_ = mi.scalar_type()
     a, b = _inputs(c, mi, "a", "b")
     write = _result(c, mi)
     wide = _SIGNED[type_.bits * 2] if type_.is_signed else unsigned(type_.bits * 2)
@@ -111,7 +105,7 @@ def _division(*, remainder: bool) -> Maker:
     """
 
     def make(c: Compiler, mi: MachineInstr) -> Step:
-        type_ = _type(mi)
+        type_ = mi.scalar_type()
         a, b = _inputs(c, mi, "a", "b")
         write = _result(c, mi)
 
@@ -139,7 +133,7 @@ def _divided(a: int, b: int, remainder: bool) -> int:
 
 def _multiply_add(high: bool) -> Maker:
     def make(c: Compiler, mi: MachineInstr) -> Step:
-        type_ = _type(mi)
+        type_ = mi.scalar_type()
         if mi.form.facts.get("sat") is not None:
             raise not_simulated(mi.opcode)
         a, b, addend = _inputs(c, mi, "a", "b", "c")
@@ -161,7 +155,7 @@ def _multiply_add(high: bool) -> Maker:
 
 def mad_wide(c: Compiler, mi: MachineInstr) -> Step:
     """A product of twice the width, plus an addend of that width."""
-    type_ = _type(mi)
+    type_ = mi.scalar_type()
     a, b = _inputs(c, mi, "a", "b")
     double = T.S64 if type_.bits == 32 else T.S32
     addend = c.get(mi["c"], double)
@@ -186,11 +180,11 @@ def logic_not(c: Compiler, mi: MachineInstr) -> Step:
     """Every bit turned."""
     (a,) = _inputs(c, mi, "a")
     write = _result(c, mi)
-    predicate = _type(mi) is T.PRED
+    predicate = mi.scalar_type() is T.PRED
 
     def run(fragment: Fragment) -> Outcome:
         value = a(fragment.warp)
-        turned = ~flags(value) if predicate else ~_as(value, _type(mi))
+        turned = ~flags(value) if predicate else ~_as(value, mi.scalar_type())
         write(fragment, turned)
         return None
 
@@ -199,7 +193,7 @@ def logic_not(c: Compiler, mi: MachineInstr) -> Step:
 
 def _logic(compute: Callable[[Integers, Integers], Integers]) -> Maker:
     def make(c: Compiler, mi: MachineInstr) -> Step:
-        type_ = _type(mi)
+        type_ = mi.scalar_type()
         a, b = _inputs(c, mi, "a", "b")
         write = _result(c, mi)
 
@@ -221,7 +215,7 @@ def _shift(left: bool) -> Maker:
     """Shifts; an amount of the width or more gives zero, or the sign."""
 
     def make(c: Compiler, mi: MachineInstr) -> Step:
-        type_ = _type(mi)
+        type_ = mi.scalar_type()
         (a,) = _inputs(c, mi, "a")
         amount = c.get(mi["b"], T.U32)
         write = _result(c, mi)
@@ -247,7 +241,7 @@ def _unary(compute: Callable[[Integers, int], Integers]) -> Maker:
     """An operation on one integer of a width, whose result may be narrower."""
 
     def make(c: Compiler, mi: MachineInstr) -> Step:
-        type_ = _type(mi)
+        type_ = mi.scalar_type()
         (a,) = _inputs(c, mi, "a")
         write = _result(c, mi)
 
@@ -309,7 +303,7 @@ def _funnel(left: bool) -> Maker:
 
 def bfe(c: Compiler, mi: MachineInstr) -> Step:
     """A field of bits, extended by zeros, or by the highest bit of it that the value has."""
-    type_ = _type(mi)
+    type_ = mi.scalar_type()
     (a,) = _inputs(c, mi, "a")
     position, length = (c.get(mi[slot], T.U32) for slot in ("b", "c"))
     write = _result(c, mi)
@@ -367,7 +361,7 @@ _COMBINE = {
 
 def setp(c: Compiler, mi: MachineInstr) -> Step:
     """A comparison, and its opposite, each combined with a third predicate."""
-    type_ = _type(mi)
+    type_ = mi.scalar_type()
     a, b = _inputs(c, mi, "a", "b")
     cmp, combine = mi.form.facts["cmp"], mi.form.facts["combine"]
     assert isinstance(cmp, Compare)
@@ -409,7 +403,7 @@ def selp(c: Compiler, mi: MachineInstr) -> Step:
 
 def cvt(c: Compiler, mi: MachineInstr) -> Step:
     """Between integer types; a result narrower than its register is extended by its own sign."""
-    to, source = _type(mi, "dtype"), _type(mi, "atype")
+    to, source = mi.scalar_type("dtype"), mi.scalar_type("atype")
     a = c.get(mi["a"], source)
     result = mi["d"]
     assert type(result) is int
@@ -442,7 +436,7 @@ def _saturated(values: Integers, type_: ScalarType) -> Integers:
 def mov(c: Compiler, mi: MachineInstr) -> Step:
     """A register, a number, an address or a special register."""
     source = mi["a"]
-    type_ = _type(mi)
+    type_ = mi.scalar_type()
     write = _result(c, mi)
     value = special(source.name) if isinstance(source, Special) else c.get(source, type_)
 
@@ -537,7 +531,7 @@ def pack(c: Compiler, mi: MachineInstr) -> Step:
     """Parts put together into one register, the first in the lowest bits."""
     parts = mi["a"]
     assert isinstance(parts, tuple)
-    type_ = _type(mi)
+    type_ = mi.scalar_type()
     width = type_.bits // len(parts)
     getters = [c.get(part, ScalarType(f"b{width}")) for part in parts]
     write = _result(c, mi)
@@ -557,7 +551,7 @@ def unpack(c: Compiler, mi: MachineInstr) -> Step:
     """The parts of a register, the lowest bits first."""
     parts = mi["d"]
     assert isinstance(parts, tuple)
-    type_ = _type(mi)
+    type_ = mi.scalar_type()
     width = type_.bits // len(parts)
     a = c.get(mi["a"], type_)
     writers = [c.set(part) if type(part) is int else None for part in parts]
