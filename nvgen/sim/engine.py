@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -247,6 +247,12 @@ class Engine:
         while waiting:
             self.finish(self._choose(waiting))
             waiting = [op for op in waiting if not op.done]
+
+    def wait(self, warp: Warp, mask: int, ops: Sequence[AsyncOp]) -> None:
+        """Let several operations take effect, as threads wait for them and know of them then."""
+        self.finish_all(ops)
+        if self.clocks is not None and ops:
+            self.clocks.wait(warp, mask, ops)
 
     def progress(self) -> bool:
         """Let one operation take effect because nothing else can go on; False if there is none."""

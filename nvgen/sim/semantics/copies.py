@@ -146,7 +146,9 @@ def wait_group(c: Compiler, mi: MachineInstr) -> Step:
     def run(fragment: Fragment) -> Outcome:
         for lane in lane_numbers(fragment.mask):
             groups = _groups(fragment.warp, lane)
-            _await(fragment.warp, lane, groups.but_the_last(count))
+            fragment.warp.cta.machine.engine.wait(
+                fragment.warp, 1 << lane, groups.but_the_last(count)
+            )
             groups.keep(count)
         return None
 
@@ -160,18 +162,11 @@ def wait_all(c: Compiler, mi: MachineInstr) -> Step:
         for lane in lane_numbers(fragment.mask):
             groups = _groups(fragment.warp, lane)
             groups.commit()
-            _await(fragment.warp, lane, groups.but_the_last(0))
+            fragment.warp.cta.machine.engine.wait(fragment.warp, 1 << lane, groups.but_the_last(0))
             groups.keep(0)
         return None
 
     return run
-
-
-def _await(warp: Warp, lane: int, ops: list[AsyncOp]) -> None:
-    engine = warp.cta.machine.engine
-    engine.finish_all(ops)
-    if engine.clocks is not None and ops:
-        engine.clocks.wait(warp, 1 << lane, ops)
 
 
 # ---- mbarriers -------------------------------------------------------------------------------

@@ -195,9 +195,7 @@ def wait(c: Compiler, mi: MachineInstr) -> Step:
         engine = warp.cta.machine.engine
         mine = (warp.cta.number, warp.number)
         ops = [op for op in engine.tracked if op.kind == kind and op.thread[:2] == mine]
-        engine.finish_all(ops)
-        if engine.clocks is not None:
-            engine.clocks.wait(warp, fragment.mask, ops)
+        engine.wait(warp, fragment.mask, ops)
         return None
 
     return run

@@ -331,10 +331,7 @@ def wait_group(c: Compiler, mi: MachineInstr) -> Step:
         engine = fragment.warp.cta.machine.engine
         for lane in lane_numbers(fragment.mask):
             groups = _groups(fragment.warp, lane)
-            ops = groups.but_the_last(count, reads=reads)
-            engine.finish_all(ops)
-            if engine.clocks is not None:
-                engine.clocks.wait(fragment.warp, 1 << lane, ops)
+            engine.wait(fragment.warp, 1 << lane, groups.but_the_last(count, reads=reads))
             groups.forget(reads=reads)
         return None
 
