@@ -19,7 +19,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from intrinsics.findings import Place, SimulationError, input_error
 from nvgen.sim.faults import located
@@ -115,22 +115,34 @@ class AsyncOp:
         return f"{self.name} #{self.number}"
 
 
-@dataclass(slots=True)
-class BulkGroups:
-    """One thread's bulk copies that a wait_group counts: each as its read, then its write."""
+Member = TypeVar("Member")
 
-    open: list[tuple[AsyncOp, AsyncOp]] = field(default_factory=list)
-    committed: list[list[tuple[AsyncOp, AsyncOp]]] = field(default_factory=list)
+
+@dataclass(slots=True)
+class _Groups(Generic[Member]):
+    """What one thread has begun: what is in no group yet, and its groups, oldest first."""
+
+    open: list[Member] = field(default_factory=list)
+    committed: list[list[Member]] = field(default_factory=list)
 
     def commit(self) -> None:
-        """Make a group of the copies since the last one, even of none."""
+        """Make a group of what was begun since the last one, even of nothing."""
         self.committed.append(self.open)
         self.open = []
 
+    def _older(self, count: int) -> list[Member]:
+        """What is in all groups but the `count` latest."""
+        older = self.committed[: max(len(self.committed) - count, 0)]
+        return [member for group in older for member in group]
+
+
+@dataclass(slots=True)
+class BulkGroups(_Groups[tuple[AsyncOp, AsyncOp]]):
+    """One thread's bulk copies that a wait_group counts: each as its read, then its write."""
+
     def but_the_last(self, count: int, *, reads: bool) -> list[AsyncOp]:
         """The operations of all groups but the `count` latest: the reads alone, or the writes."""
-        older = self.committed[: max(len(self.committed) - count, 0)]
-        return [read if reads else write for group in older for read, write in group]
+        return [read if reads else write for read, write in self._older(count)]
 
     def forget(self, *, reads: bool = False) -> None:
         """Drop the oldest groups that are complete, unless they were waited for as reads only."""
@@ -139,27 +151,19 @@ class BulkGroups:
 
 
 @dataclass(slots=True)
-class CopyGroups:
-    """One thread's small copies: those in no group yet, and its groups, oldest first."""
+class CopyGroups(_Groups[AsyncOp]):
+    """One thread's small copies; `before` is what its next arrival comes after."""
 
-    open: list[AsyncOp] = field(default_factory=list)
-    committed: list[list[AsyncOp]] = field(default_factory=list)
-    before: list[AsyncOp] = field(default_factory=list)  # what the next arrival comes after
+    before: list[AsyncOp] = field(default_factory=list)
 
     def add(self, op: AsyncOp) -> None:
         """Note a copy that was issued."""
         self.open.append(op)
         self.before.append(op)
 
-    def commit(self) -> None:
-        """Make a group of the copies since the last one, even of none."""
-        self.committed.append(self.open)
-        self.open = []
-
     def but_the_last(self, count: int) -> list[AsyncOp]:
         """The operations of all groups but the `count` latest."""
-        older = self.committed[: max(len(self.committed) - count, 0)]
-        return [op for group in older for op in group]
+        return self._older(count)
 
     def keep(self, count: int) -> None:
         """Drop all groups but the `count` latest, as they have been waited for."""
