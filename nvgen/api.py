@@ -21,10 +21,11 @@ from isel.select.module import Source
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import LEVELS, advice, verify
 from isel.verifier.record import check_target, lowest_ptx
-from nvgen.assembler import assemble_module
+from nvgen.assembler import Assembled, assemble_module
 from nvgen.launches import DEVICES, Dim3, check_launch, check_shape, dim3, kernel_of, three
 from nvgen.llvm import parse
 from nvgen.llvm_guard import nesting_limit
+from nvgen.ptxas_log import Resources
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import Kernel
@@ -76,7 +77,22 @@ class Compiled:
 
         Raises: AssemblerError.
         """
-        return assemble_module(self.module, self.ptx_version, self.target).cubin
+        return self.assembled().cubin
+
+    def assembled(self) -> Assembled:
+        """The cubin with what ptxas says of it: the resources of each kernel, and warnings.
+
+        Raises: AssemblerError.
+        """
+        return assemble_module(self.module, self.ptx_version, self.target)
+
+    @property
+    def resources(self) -> Resources:
+        """The registers, spills, stack, shared memory and barriers of the only kernel.
+
+        Raises: AssemblerError; InputError when there are several kernels (see `assembled`).
+        """
+        return self.assembled().resources[self._only_kernel()]
 
     def run(
         self,

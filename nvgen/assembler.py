@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from asmprinter.ptx_printer import Printed, print_ptx
@@ -21,14 +21,17 @@ from intrinsics.findings import AssemblerError, Finding, Place, Severity
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target
 from isel.verifier.record import place_of
+from nvgen.ptxas_log import Resources, remarks, resources
 
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """A cubin, and what ptxas said about it (registers, spills, warnings)."""
+    """A cubin, and what ptxas said about it: in its words, per kernel, and as warnings."""
 
     cubin: bytes
     log: str
+    resources: dict[str, Resources] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
 
 
 @functools.cache
@@ -91,36 +94,42 @@ def assemble(ptx: str, target: Target, arch: str = "") -> Assembled:
                     )
                 ]
             )
-        return Assembled(cubin.read_bytes(), log)
+        return Assembled(cubin.read_bytes(), log, resources(log), tuple(remarks(log)))
 
 
 def assemble_module(module: Module, ptx: Ptx, target: Target, arch: str = "") -> Assembled:
     """Print `module` as PTX and assemble it for `target`, or for the later architecture `arch`.
 
-    Raises: AssemblerError, its findings at the places of the records that ptxas complains of.
+    Findings stand at the places of the records that ptxas names.
+
+    Raises: AssemblerError.
     """
     printed = print_ptx(module, ptx)
     lines = printed.text.split("\n")
     try:
-        return assemble(printed.text, target, arch)
+        done = assemble(printed.text, target, arch)
     except AssemblerError as error:
         raise AssemblerError(
             [_at_record(finding, module, printed, lines) for finding in error.findings]
         ) from None
+    found = tuple(_at_record(finding, module, printed, lines) for finding in done.findings)
+    return replace(done, findings=found)
 
 
 def _at_record(finding: Finding, module: Module, printed: Printed, lines: list[str]) -> Finding:
     """The finding with the PTX that it is about, at that record's place if it has one."""
     number = finding.place.line
     if not 0 < number <= len(lines):
-        return finding
+        return replace(finding, place=replace(finding.place, file=module.source))
     shown = replace(finding, got=lines[number - 1].strip())
     record = printed.records.get(number)
     location = module.locations[record.loc] if record is not None else None
+    function = finding.place.function
     if location is None or not location.line:
         # A line number of its own would be taken for a line of the source.
-        return replace(shown, place=Place(f"{module.source or 'the module'}, line {number} as PTX"))
-    return replace(shown, place=place_of(location, ""))
+        file = f"{module.source or 'the module'}, line {number} as PTX"
+        return replace(shown, place=Place(file, function=function))
+    return replace(shown, place=place_of(location, function))
 
 
 def _findings(log: str) -> list[Finding]:

@@ -48,11 +48,26 @@ def _compile(arguments: argparse.Namespace, emit: str, text: str) -> int:
     if errors(program.findings):
         return 1
     print_findings(advice(program.module, arguments.level), text)
-    data = _emitted(program, emit)
+    if emit == "cubin":
+        data = _assembled(program, text, verbose=arguments.verbose)
+    else:
+        data = _emitted(program, emit)
     write_whole(arguments.output, data)
     if arguments.verbose:
         _describe(program, emit, arguments.output, len(data))
     return 0
+
+
+def _assembled(program: Program, text: str, *, verbose: bool) -> bytes:
+    """The cubin; ptxas's warnings and, if `verbose`, what each kernel takes are printed."""
+    from nvgen.assembler import assemble_module
+
+    done = assemble_module(program.module, program.ptx_version, program.target)
+    print_findings(done.findings, text)
+    if verbose:
+        for kernel in done.resources.values():
+            print(f"{program.file}: {kernel}", file=sys.stderr)
+    return done.cubin
 
 
 def _stage(program: Program, name: str) -> str:
@@ -78,10 +93,6 @@ def _emitted(program: Program, emit: str) -> bytes:
             return program.llvm.encode()
         case "mir":
             return program.mir.encode()
-        case "cubin":
-            from nvgen.assembler import assemble_module
-
-            return assemble_module(program.module, program.ptx_version, program.target).cubin
         case _:
             return program.ptx.encode()
 
