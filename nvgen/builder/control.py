@@ -22,6 +22,7 @@ class Scope(Enum):
     """Which threads execute the code that is being built."""
 
     CTA = "all threads of the CTA"
+    WARPGROUP = "one warpgroup"
     WARP = "one warp"
     THREAD = "a single thread"
 
@@ -199,6 +200,12 @@ class ControlFlow(TensorCoreCalls):
                 yield
         finally:
             self.scope = before
+
+    @contextmanager
+    def if_warpgroup(self, number: IntLike) -> Iterator[None]:
+        """What follows is executed by one warpgroup of the CTA: four warps, 128 threads."""
+        with self._in_scope(Scope.WARPGROUP, (self.tid_x >> 7) == number, "warpgroup"):
+            yield
 
     @contextmanager
     def if_warp(self, number: IntLike) -> Iterator[None]:

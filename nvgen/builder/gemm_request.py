@@ -12,6 +12,7 @@ from typing import TypeAlias
 from intrinsics.element import Major
 from intrinsics.idesc import n_values
 from intrinsics.modifiers import MmaKind
+from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import Scope
 from nvgen.builder.families import Family
 from nvgen.builder.tensor_tiles import OperandTile, ScaleTile, SparseTile, TensorTile
@@ -28,6 +29,7 @@ MOST_N = 256
 class Request:
     """One call of gemm_async, as its requirements see it; `k` counts the zeros of a sparse A."""
 
+    builder: BuilderBase
     scope: Scope
     m: int
     n: int
@@ -71,6 +73,18 @@ class Request:
     def shared(self) -> tuple[SharedTile, ...]:
         """The matrices that lie in shared memory."""
         return (self.a, self.b) if isinstance(self.a, SharedTile) else (self.b,)
+
+    @property
+    def strangers(self) -> list[str]:
+        """Which of the matrices and scale factors belong to another kernel."""
+        owners = {
+            "D": self.d.pointer.builder,
+            "A": (self.a.values if isinstance(self.a, SparseTile) else self.a.pointer).builder,
+            "B": self.b.pointer.builder,
+        }
+        factors = (("sfa", self.sfa), ("sfb", self.sfb))
+        owners |= {name: tile.pointer.builder for name, tile in factors if tile is not None}
+        return [name for name, owner in owners.items() if owner is not self.builder]
 
     @property
     def rows(self) -> int:

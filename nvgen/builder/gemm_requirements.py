@@ -7,8 +7,7 @@ Layouts; Block Scaling (Tables 54 and 55).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 from intrinsics.block_scale import check_block_scale
 from intrinsics.element import ElementType, Major
@@ -23,21 +22,10 @@ from intrinsics.umma_layout import STRIDE_FAILURE, check_umma_layout
 from nvgen.builder.control import Scope
 from nvgen.builder.families import FAMILIES
 from nvgen.builder.gemm_request import LeftTile, Request
-from nvgen.builder.tensor_tiles import OperandTile, SparseTile, TensorTile, accumulator_columns
+from nvgen.builder.requirements import Requirement, unmet
+from nvgen.builder.tensor_tiles import accumulator_columns
 from nvgen.builder.tiles import SharedTile
 from nvgen.tensor_map import SWIZZLES
-
-
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """Something gemm_async asks for: its id, whether it holds, what was there, what should be."""
-
-    rule: str
-    text: str
-    holds: Callable[[Request], bool]
-    got: Callable[[Request], str]
-    expected: Callable[[Request], str]
-    section: str = "Matrix Shape (Table 39)"
 
 
 def _m(r: Request) -> tuple[int, ...]:
@@ -90,10 +78,16 @@ def _can_transpose(tile: SharedTile) -> bool:
     return tile.dtype.bits in (8, 16)
 
 
-REQUIREMENTS = (
+REQUIREMENTS: tuple[Requirement[Request], ...] = (
+    Requirement(
+        "kernel", "a tile belongs to another kernel",
+        lambda r: not r.strangers,
+        lambda r: f"{' and '.join(r.strangers)} of another KernelBuilder",
+        lambda r: "tiles of the builder that multiplies them",
+    ),
     Requirement(
         "scope", "gemm_async is issued by a single thread or one warp",
-        lambda r: r.scope is not Scope.CTA,
+        lambda r: r.scope in (Scope.WARP, Scope.THREAD),
         lambda r: r.scope.value,
         lambda r: "inside `b.if_warp(…)` or `b.elect()`",
     ),
@@ -186,51 +180,15 @@ REQUIREMENTS = (
 """Everything gemm_async requires, as data; TVM's primitive of that name asks for the same."""
 
 
-def check_tiles(d: object, a: object, b: object) -> None:
-    """Whether the matrices lie where an MMA has them.
-
-    Raises: InputError with one finding for each that does not.
-    """
-    places = (
-        ("D", d, (TensorTile,), "an accumulator in tensor memory: tile(…)"),
-        (
-            "A",
-            a,
-            (SharedTile, OperandTile, SparseTile),
-            "shared_tile(…), operand_tile(…) or sparse_tile(…)",
-        ),
-        ("B", b, (SharedTile,), "a tile in shared memory: shared_tile(…)"),
-    )
-    findings = [
-        Finding(
-            "gemm_async/tile",
-            Severity.ERROR,
-            f"{name} is no such tile",
-            op="gemm_async",
-            got=type(tile).__name__,
-            expected=expected,
-            section="PTX ISA, tcgen05.mma",
-        )
-        for name, tile, types, expected in places
-        if not isinstance(tile, types)
-    ]
-    if findings:
-        raise InputError(findings)
-
-
 def check(request: Request) -> None:
     """Whether a request meets every requirement.
 
     Raises: InputError with one finding for each that it does not meet.
     """
-    problems = [
-        (Problem(r.rule, r.text, r.got(request), r.expected(request)), r.section)
-        for r in REQUIREMENTS
-        if not r.holds(request)
-    ]
-    problems += [(p, "Canonical Layouts") for p in _layout_problems(request)]
+    findings = unmet("gemm_async", REQUIREMENTS, request)
+    problems = [(p, "Canonical Layouts") for p in _layout_problems(request)]
     problems += [(p, "Block Scaling (Tables 54 and 55)") for p in _scale_problems(request)]
-    findings = [
+    findings += [
         Finding(
             f"gemm_async/{problem.rule}",
             Severity.ERROR,

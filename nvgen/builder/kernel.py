@@ -34,7 +34,6 @@ from nvgen.builder.tensor_memory import TensorMemory, allocate
 from nvgen.builder.tensor_tiles import TensorTile
 from nvgen.builder.tiles import swizzle_mode
 from nvgen.builder.values import Int, Pointer, refuse
-from nvgen.builder.wgmma import WarpgroupVerbs
 from nvgen.driver.views import is_device_array
 from nvgen.tensor_map import TensorMap, tensor_map
 
@@ -140,9 +139,7 @@ def _tensor_map(parameter: Parameter, value: object) -> TensorMap:
     return tensor_map(value, parameter.box, parameter.swizzle)
 
 
-class KernelBuilder(
-    ClusterVerbs, CopyVerbs, FloatOperations, SharedMemory, TileOperations, WarpgroupVerbs
-):
+class KernelBuilder(ClusterVerbs, CopyVerbs, FloatOperations, SharedMemory, TileOperations):
     """Builds one kernel.
 
     Parameters are declared first (`pointer`, `integer`, `tensor_map`), then `begin` opens the body;

@@ -177,8 +177,9 @@ def test_a_broken_requirement_is_named(rule: str) -> None:
 
 
 def test_every_requirement_can_be_broken() -> None:
-    """All but the accumulator's type, which a tensor tile always has; its columns: below."""
-    assert {r.rule for r in REQUIREMENTS} - set(BROKEN) == {"accumulator", "columns"}
+    """All but the accumulator's type, which a tensor tile always has; the others: below."""
+    left = {"accumulator", "columns", "kernel"}
+    assert {r.rule for r in REQUIREMENTS} - set(BROKEN) == left
 
 
 Body = Callable[[KernelBuilder, TensorMemory, SharedTile, SharedTile], None]
@@ -209,6 +210,14 @@ def test_an_accumulator_of_another_data_path_has_too_few_columns() -> None:
         cluster=2,
     )  # fmt: skip
     assert pair == ["gemm_async/columns"]
+
+
+def test_tiles_are_of_the_kernel_that_multiplies_them() -> None:
+    other = KernelBuilder("other", block=128)
+    other.begin()
+    strange = other.shared_tile("strange", E.F16, (128, 64))
+    rules = refused(lambda b, t, x, y: b.gemm_async(t.tile(64, 128), x, strange))
+    assert rules == ["gemm_async/kernel"]
 
 
 @pytest.mark.parametrize(
