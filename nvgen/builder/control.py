@@ -12,10 +12,16 @@ from enum import Enum
 
 from llvmlite import ir
 
+from intrinsics.modifiers import ScalarType, Shuffle
 from intrinsics.modifiers import Scope as Sync
+from intrinsics.row import Fact
 from nvgen.builder.base import BuilderBase
+from nvgen.builder.intrinsics import Operand
 from nvgen.builder.tcgen05 import TensorCoreCalls
 from nvgen.builder.values import Barrier, Int, IntLike, refuse
+
+_WORD = 32
+_LAST_LANE = 31
 
 
 class Scope(Enum):
@@ -132,6 +138,27 @@ class ControlFlow(TensorCoreCalls):
     def nctaid_x(self) -> Int:
         """The number of blocks in the grid."""
         return self.sreg("nctaid.x")
+
+    def uniform(self, value: Int) -> Int:
+        """32 bits that are the same in all lanes of the warp, as the assembler then knows too.
+
+        Raises: InputError for another width.
+        """
+        if value.bits != _WORD:
+            raise refuse("a register is shuffled", got=f"i{value.bits}", expected=f"i{_WORD}")
+        facts: dict[str, Fact] = {"mode": Shuffle.IDX, "type": ScalarType.B32}
+        operands: dict[str, Operand] = {"membermask": -1, "a": value, "b": 0, "c": _LAST_LANE}
+        return Int(self, self._call("shfl.sync", facts, operands))
+
+    @property
+    def warp(self) -> Int:
+        """The number of the warp in its CTA, whose threads are numbered in x."""
+        return self.uniform(self.tid_x >> 5)
+
+    @property
+    def warpgroup(self) -> Int:
+        """The number of the warpgroup in its CTA, whose threads are numbered in x."""
+        return self.uniform(self.tid_x >> 7)
 
     @property
     def cluster_ctarank(self) -> Int:

@@ -82,18 +82,21 @@ class SharedTile:
         block = k // self.span * (self.rows * self.swizzle)
         return block + k % self.span * self.bits // 8 + row * self.swizzle
 
-    def part(self, first: int, rows: int) -> SharedTile:
+    def part(self, first: IntLike, rows: int) -> SharedTile:
         """Rows `first` to `first + rows` of a K-major tile whose K is one span.
+
+        `first`, a multiple of 8, may be computed by the kernel.
 
         Raises: InputError for another tile, or when its swizzling does not begin anew there.
         """
-        if self.major is not Major.K or self.k != self.span or first % 8:
+        known = first if isinstance(first, int) else 0
+        if self.major is not Major.K or self.k != self.span or known % 8:
             raise refuse(
                 f"tile {self.name} has no such part",
-                got=f"rows from {first}, K {self.k}, {self.major.value}-major",
+                got=f"rows from {known}, K {self.k}, {self.major.value}-major",
                 expected=f"rows from a multiple of 8, K {self.span}, K-major",
             )
-        if first + rows > self.rows:
+        if known + rows > self.rows:
             raise refuse(f"tile {self.name} has no such rows", expected=f"at most {self.rows}")
         return replace(self, pointer=self.pointer + first * self.swizzle, rows=rows)
 

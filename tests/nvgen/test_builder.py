@@ -35,6 +35,7 @@ from intrinsics.modifiers import (
 from intrinsics.row import Kind
 from isel.select.intrinsics import arguments
 from nvgen import KernelBuilder
+from nvgen.builder.control import Scope as Threads
 from nvgen.builder.intrinsics import llvm_type
 from nvgen.builder.llvm_ext import BFloatType
 from nvgen.builder.values import Int
@@ -392,6 +393,23 @@ def test_division_is_unsigned_and_select_chooses() -> None:
     assert ran(divided) == expected
 
 
+def test_warps_and_warpgroups_have_numbers_and_scopes() -> None:
+    """32 and 128 threads each; the second warpgroup alone adds 1000."""
+    threads = 3 * 128
+    b = KernelBuilder("k", block=threads)
+    b.pointer("out", output=True)
+    args = b.begin()
+    found = b.variable(b.warp * 10 + b.warpgroup)
+    with b.if_warpgroup(1):
+        assert b.scope is Threads.WARPGROUP
+        found.set(found.value + 1000)
+    b.store(found.value, args["out"] + b.tid_x * 4)
+    out = np.zeros(threads, np.int32)
+    b.finish().compile(target="sm_90a").run(out)
+    thread = np.arange(threads)
+    assert np.array_equal(out, thread // 32 * 10 + thread // 128 + 1000 * (thread // 128 == 1))
+
+
 def test_a_variable_ends_with_the_branch_that_it_was_made_in() -> None:
     """What comes after knows nothing of it: no phi is made for it."""
 
@@ -551,6 +569,7 @@ NONSENSE: dict[str, Callable[[KernelBuilder, dict], object]] = {
     "a number as a condition": lambda b, a: b.if_(b.tid_x).__enter__(),
     "a float": lambda b, a: b.tid_x + 1.5,
     "a narrower extension": lambda b, a: b.zext(b.tid_x, 16),
+    "two registers that are uniform": lambda b, a: b.uniform(b.zext(b.tid_x, 64)),
     "a wider truncation": lambda b, a: b.trunc(b.tid_x, 64),
 }
 

@@ -185,8 +185,11 @@ def test_the_constant_part_of_a_descriptor(swizzle: int, code: int, major: Major
 # ---- what the machine gets -------------------------------------------------------------------
 
 
-def ring_of_stages(consumers: int, rows: int, n: int) -> Kernel:
-    """Warpgroups that multiply `rows` rows each from a ring of four stages, then store."""
+def ring_of_stages(consumers: int, rows: int, n: int, *, same: bool = False) -> Kernel:
+    """Warpgroups that multiply `rows` rows each from a ring of four stages, then store.
+
+    Each has code of its own, or with `same` all the same, with a number that is computed.
+    """
     b = KernelBuilder("k", block=128 * (consumers + 1), dynamic_shared=True)
     b.pointer("out")
     b.integer("steps")
@@ -194,12 +197,14 @@ def ring_of_stages(consumers: int, rows: int, n: int) -> Kernel:
     a_ring = b.shared_tiles("a", E.F16, (rows * consumers, 64), 4)
     b_ring = b.shared_tiles("b", E.F16, (n, 64), 4)
     full, empty = b.mbarriers("full", 4), b.mbarriers("empty", 4)
-    for number in range(consumers):
-        with b.if_warpgroup(number):
+    scopes = [b.if_(b.warpgroup < consumers)] if same else map(b.if_warpgroup, range(consumers))
+    for number, scope in enumerate(scopes):
+        with scope:
             d, ring = b.warpgroup_tile(rows, n), b.ring(4)
+            first = (b.warpgroup if same else number) * rows
             with b.range(args["steps"]) as step:
                 b.wait(full[ring.stage], ring.parity)
-                mine = a_ring[ring.stage].part(number * rows, rows)
+                mine = a_ring[ring.stage].part(first, rows)
                 b.gemm(d, mine, b_ring[ring.stage], accumulate=step != 0)
                 b.mbarrier_arrive(empty[ring.stage])
                 ring.advance()
@@ -216,11 +221,12 @@ MOVES = {"MOV", "IMAD", "SHFL", "STL", "LDL", "CS2R", "R2UR", "SEL", "PRMT"}
 
 @pytest.mark.skipif(find_nvdisasm() is None, reason="nvdisasm is not installed")
 @pytest.mark.parametrize("opt", [0, 3])
+@pytest.mark.parametrize("same", [False, True])
 @pytest.mark.parametrize(("consumers", "rows", "n"), LAYOUTS)
 def test_a_loop_of_stages_holds_multiplies_and_no_copies(
-    consumers: int, rows: int, n: int, opt: int
+    consumers: int, rows: int, n: int, opt: int, *, same: bool
 ) -> None:
-    compiled = ring_of_stages(consumers, rows, n).compile(target="sm_90a", opt=opt)
+    compiled = ring_of_stages(consumers, rows, n, same=same).compile(target="sm_90a", opt=opt)
     said = report(compiled.ptx, "sm_90a")
     assert "0 bytes spill stores, 0 bytes spill loads" in said
     assert not re.search(r"C75\d\d", said)
