@@ -1,4 +1,4 @@
-"""The command line: `nvgen compile`, `check`, `run`, `trace`, `targets`, `explain`, `draw`.
+"""The command line: `nvgen compile`, `check`, `run`, `trace`, `targets`, `explain`, `draw`, `tune`.
 
 Layer: nvgen.  This file knows the options; the commands live in `nvgen.commands` and are imported
 when they are asked for.  Exit status: 0 ok, 1 something is wrong with the program, 2 bad usage or
@@ -20,6 +20,7 @@ from isel.verifier.levels import LEVELS
 from nvgen import __version__
 from nvgen.commands.draw_options import add_options as add_draw_options
 from nvgen.commands.explain_options import add_options as add_explain_options
+from nvgen.commands.tune_options import add_options as add_tune_options
 
 OK, WRONG, USAGE, INTERNAL, PIPE_CLOSED, INTERRUPTED = 0, 1, 2, 70, 141, 130
 
@@ -135,6 +136,7 @@ def _parser() -> argparse.ArgumentParser:
         commands.add_parser("explain", help="say what a descriptor, word or layout means")
     )
     add_draw_options(commands.add_parser("draw", help="draw a layout: SVG, text or JSON"))
+    add_tune_options(commands.add_parser("tune", help="measure the configurations of a kernel"))
     return parser
 
 

@@ -1,0 +1,11 @@
+"""Choosing among the configurations of a kernel by measuring each: `tune`.
+
+Layer: nvgen.tuning.
+"""
+
+from nvgen.tuning.candidates import Candidate, MachineCode, compile_kernel
+from nvgen.tuning.problem import Problem
+from nvgen.tuning.results import Results, Trial
+from nvgen.tuning.tune import tune
+
+__all__ = ["Candidate", "MachineCode", "Problem", "Results", "Trial", "compile_kernel", "tune"]

@@ -1,0 +1,100 @@
+"""What was measured, kept in a file: a line of JSON for each configuration.
+
+Layer: nvgen.tuning.  Lines are appended as measurements are made, so that who is interrupted goes
+on where he was; a line that was cut off is measured again.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from intrinsics.findings import InputError, Place, input_error
+from nvgen.tuning.problem import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One configuration and what came of it.
+
+    `key` stands for everything that the measurement depends on: the kernel's IR, the target, the
+    assembler and the GPU.  `milliseconds` is None where there is a `failure`.
+    """
+
+    problem: str
+    key: str
+    config: Settings
+    milliseconds: float | None = None
+    registers: int = 0
+    spilled: int = 0
+    failure: str = ""
+
+
+class Results:
+    """Trials by their keys, in a file if there is a `path`."""
+
+    def __init__(self, path: str | Path | None = None) -> None:
+        """Read what the file holds.
+
+        Raises: InputError when it is there and holds something else.
+        """
+        self._path = Path(path) if path is not None else None
+        self._trials: dict[str, Trial] = {}
+        self._cut_off = False
+        if self._path is not None:
+            self._read(self._path)
+
+    def _read(self, path: Path) -> None:
+        try:
+            text = path.read_text()
+        except FileNotFoundError:
+            return
+        except (OSError, UnicodeDecodeError) as error:
+            raise _unusable(path, str(error), 0) from None
+        lines = text.split("\n")
+        self._cut_off = bool(lines[-1])
+        for number, line in enumerate(lines[:-1], 1):
+            if line.strip():
+                trial = _trial(path, line, number)
+                self._trials[trial.key] = trial
+
+    def get(self, key: str) -> Trial | None:
+        """What is known of a key."""
+        return self._trials.get(key)
+
+    def add(self, trial: Trial) -> None:
+        """Keep a trial.
+
+        Raises: InputError when the file cannot be written.
+        """
+        self._trials[trial.key] = trial
+        if self._path is None:
+            return
+        start = "\n" if self._cut_off else ""
+        try:
+            with self._path.open("a") as file:
+                file.write(start + json.dumps(asdict(trial)) + "\n")
+        except OSError as error:
+            raise _unusable(self._path, error.strerror or str(error), 0) from None
+        self._cut_off = False
+
+
+def _trial(path: Path, line: str, number: int) -> Trial:
+    try:
+        return Trial(**json.loads(line))
+    except (ValueError, TypeError):
+        if not line.startswith("{") or line.endswith("}"):
+            raise _unusable(path, line[:60], number) from None
+        return Trial("", "", {})  # cut off when it was written: nobody asks for this key
+
+
+def _unusable(path: Path, got: str, line: int) -> InputError:
+    return input_error(
+        "tune/cache",
+        "the file of results cannot be used",
+        place=Place(str(path), line),
+        got=got,
+        expected="a line of JSON for each trial, as nvgen tune writes them",
+        hint="name another file, or remove this one",
+    )

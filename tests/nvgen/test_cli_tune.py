@@ -1,0 +1,96 @@
+"""`nvgen tune`: files, settings, executors, what is shown."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from nvgen.cli import main
+
+TUNED = """
+from tests.nvgen.test_tuning import Filling
+
+def tuning(count: int = 2, name: str = "filling"):
+    made = Filling(name=name, sizes=[32 * (i + 1) for i in range(count)])
+    made.flops = 6.4e6
+    return made
+"""
+
+
+def threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1)
+
+
+THREADS = ["--executor", "tests.nvgen.test_cli_tune:threads"]
+
+
+@pytest.fixture
+def tuned(tmp_path: Path) -> str:
+    path = tmp_path / "tuned.py"
+    path.write_text(TUNED)
+    return str(path)
+
+
+def test_the_fastest_is_shown_first(tuned: str, capsys) -> None:
+    assert main(["tune", tuned, "count=3", *THREADS]) == 0
+    out, err = capsys.readouterr()
+    lines = out.splitlines()
+    assert lines[0] == "filling"
+    assert lines[1].split()[:4] == ["3.2000", "ms", "0.0", "TFLOP/s"]
+    assert "threads=32 unroll=1" in lines[1]
+    assert [line.split()[0] for line in lines[1:]] == ["3.2000", "6.4000", "9.6000"]
+    assert "[3/3]" in err
+
+
+def test_json(tuned: str, capsys) -> None:
+    assert main(["tune", tuned, "name=other", "--json", *THREADS]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [trial["config"]["threads"] for trial in found] == [32, 64]
+    assert {trial["problem"] for trial in found} == {"other"}
+
+
+def test_the_cache_is_used(tuned: str, tmp_path: Path, capsys) -> None:
+    cache = tmp_path / "cache.jsonl"
+    for _ in range(2):
+        assert main(["tune", tuned, "--cache", str(cache), *THREADS]) == 0
+    capsys.readouterr()
+    assert len(cache.read_text().splitlines()) == 2
+
+
+def test_processes_compile(tuned: str) -> None:
+    command = [sys.executable, "-m", "nvgen", "tune", tuned, "--jobs", "1", "--top", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "rule"),
+    [
+        (["{file}", "threads"], "tune/setting"),
+        (["{file}", "size=3"], "tune/setting"),
+        (["{file}", "count=0"], "tune/nothing"),
+        (["/nowhere/x.py"], "tune/file"),
+        (["{empty}"], "tune/file"),
+        (["{broken}"], "tune/file"),
+        (["{file}", "--jobs", "0"], "tune/jobs"),
+        (["{file}", "--executor", "nowhere:nothing"], "tune/executor"),
+        (["{file}", "--executor", "os:getpid"], "tune/executor"),
+    ],
+)
+def test_bad_usage(arguments: list[str], rule: str, tuned: str, tmp_path: Path, capsys) -> None:
+    empty, broken = tmp_path / "empty.py", tmp_path / "broken.py"
+    empty.write_text("")
+    broken.write_text("def tuning(:\n")
+    names = {"file": tuned, "empty": str(empty), "broken": str(broken)}
+    given = [argument.format(**names) for argument in arguments]
+    assert (
+        main(["tune", *given, *([] if "--executor" in given or "--jobs" in given else THREADS)])
+        == 2
+    )
+    assert f"error[{rule}]" in capsys.readouterr().err
