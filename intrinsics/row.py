@@ -606,9 +606,11 @@ class Llvm:
     (where one text may stand for several facts).  `args` lists, in order, `type:operand`,
     `type#axis` (an immediate that encodes an axis), `type?operand` (an i1 that says whether the
     operand counts) and `type=number` (ignored).  What an instruction updates is among the arguments
-    and the results.  Types are i1…i64, `p` and `pN` for pointers to
-    address space N, `vNi32` and `v*i32` for vectors as long as the operand.  `numbers` are operands
-    that the name states.  `own` names are nvgen's, for forms that LLVM 22 does not have.
+    and the results.  Types are i1…i64, float, double, `p` and `pN` for pointers to address space N,
+    `vNi32` and `v*i32` for vectors as long as the operand, and `n*T` for as many values of type T
+    (`v2f16` is a pair in one register) as it has registers: arguments, or a structure's elements in
+    a result, where one alone stands for itself.  `numbers` are operands that the name states.
+    `own` names are nvgen's, for forms that LLVM 22 does not have.
     """
 
     name: str

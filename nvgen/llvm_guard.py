@@ -15,8 +15,9 @@ import sys
 from collections.abc import Iterator
 
 from intrinsics import catalog
+from intrinsics.catalog import Spelling
 from intrinsics.findings import InternalError, Place, input_error
-from isel.select.intrinsics import PREFIX, Argument, arguments
+from isel.select.intrinsics import PAIRS, PREFIX, arguments, element_type, lengths
 
 _DEPTH = 200
 """Brackets within brackets that LLVM's reader takes without doubt."""
@@ -113,7 +114,7 @@ def _is_known(name: str, rest: str) -> bool:
     if spelling is None:
         return name.startswith(PREFIX + "read.ptx.sreg.") and rest.startswith("()")
     types = _types(rest)
-    return types is not None and _agree(arguments(spelling.pattern.args), types)
+    return types is not None and _agree(spelling, types)
 
 
 def _types(rest: str) -> list[str] | None:
@@ -142,16 +143,18 @@ def _within(line: str) -> str:
     return line[1:]
 
 
-def _agree(formal: tuple[Argument, ...], types: list[str]) -> bool:
-    spare = len(types) - len(formal)
+def _agree(spelling: Spelling, types: list[str]) -> bool:
+    sizes = lengths(spelling)
+    spare = len(types) - sum(sizes)
     wanted: list[str] = []
-    for argument in formal:
-        repeated = argument.type.endswith("*")
-        wanted += [argument.type.rstrip("*")] * (spare + 1 if repeated else 1)
+    for argument, size in zip(arguments(spelling.pattern.args), sizes, strict=True):
+        wanted += [element_type(argument.type.rstrip("*"))] * (size or spare)
     return len(wanted) == len(types) and all(map(_is_type, wanted, types))
 
 
 def _is_type(wanted: str, type_: str) -> bool:
+    if wanted in PAIRS:
+        return type_ == PAIRS[wanted]
     if wanted.startswith("p"):
         return type_ == (f"ptr addrspace({wanted[1:]})" if wanted[1:] else "ptr")
     if wanted.startswith("v"):

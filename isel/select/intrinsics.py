@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from intrinsics import catalog
 from intrinsics.catalog import Spelling
-from intrinsics.mir import Imm, Mem, Op, Special, form_of
+from intrinsics.mir import Imm, Mem, Op, Reg, Special, form_of
 from intrinsics.modifiers import ScalarType
 from intrinsics.row import Access, Fact, Kind, Operand, Residency, Row, VectorNumbers
 from intrinsics.special import SpecialRegister, special_registers
@@ -26,6 +26,7 @@ from isel.select.float_intrinsics import select_float_intrinsic
 from isel.select.float_nvvm import select_float_nvvm
 from isel.select.generic import select_generic
 from isel.select.nvvm_integers import select_nvvm_integer
+from isel.select.recut import join, split
 from isel.select.specials import select_special
 from isel.select.state import FunctionState, form
 
@@ -192,7 +193,7 @@ def select_row(state: FunctionState, call: Call, name: str, spelling: Spelling) 
     facts: dict[str, Fact] = dict.fromkeys(row.axis)
     facts.update(spelling.facts)
     formal = arguments(pattern.args)
-    actual = group(call, name, formal)
+    actual = group(call, name, formal, lengths(spelling))
     _read_immediates(state, name, spelling, formal, actual, facts)
     _check_result(call, name, spelling, facts)
     if pattern.own:
@@ -217,26 +218,67 @@ def select_row(state: FunctionState, call: Call, name: str, spelling: Spelling) 
     produced = _results(state, call, row, pattern.result, facts)
     _copy_updated(state, row, operands, produced)
     ops.update(produced)
+    pairs = _words_of_pairs(state, pattern.result, ops)
     state.emit(chosen, *(ops[slot] for slot in chosen.slots))
+    for word, parts in pairs:
+        split(state, parts, word, 16)
 
 
-def group(call: Call, name: str, formal: tuple[Argument, ...]) -> list[tuple[llvm.Value, ...]]:
-    """The call's arguments, one group for each formal argument (`i32*` takes as many as are left).
+def _words_of_pairs(
+    state: FunctionState, text: str, ops: dict[str, Op]
+) -> list[tuple[Reg, list[Reg]]]:
+    """A register of 32 bits for each pair of halves that is a result, in `ops` and with its parts.
+
+    LLVM's `<2 x half>` has a register for each element, and the instruction one for both.
+    """
+    found: list[tuple[Reg, list[Reg]]] = []
+    for argument in results(text):
+        regs = ops[argument.name]
+        if element_type(argument.type) not in PAIRS or not isinstance(regs, tuple):
+            continue
+        parts = [reg for reg in regs if isinstance(reg, int)]
+        words = [state.new(ScalarType.B32) for _ in parts[::2]]
+        found += [(word, parts[2 * n : 2 * n + 2]) for n, word in enumerate(words)]
+        ops[argument.name] = tuple(words)
+    return found
+
+
+def element_type(text: str) -> str:
+    """The type of one of the values that `n*T` lists."""
+    return text.removeprefix("n*")
+
+
+def lengths(spelling: Spelling) -> tuple[int, ...]:
+    """How many arguments of a call each formal argument is; 0 for as many as are left."""
+    found = []
+    for argument in arguments(spelling.pattern.args):
+        if argument.type.startswith("n*"):
+            count = spelling.row.operand[argument.name].count
+            assert count is not None
+            found.append(count.of(spelling.facts))
+        else:
+            found.append(0 if argument.type.endswith("*") else 1)
+    return tuple(found)
+
+
+def group(
+    call: Call, name: str, formal: tuple[Argument, ...], sizes: tuple[int, ...]
+) -> list[tuple[llvm.Value, ...]]:
+    """The call's arguments, one group for each formal argument; `sizes` is from `lengths`.
 
     Raises: Unselectable when their number or types are not what the pattern says.
     """
-    spare = len(call.arguments) - len(formal)
+    spare = len(call.arguments) - sum(sizes)
     grouped = []
     at = 0
-    for argument in formal:
-        many = argument.type.endswith("*")
-        count = spare + 1 if many else 1
+    for argument, size in zip(formal, sizes, strict=True):
+        count = size or spare
         group = call.arguments[at : at + count]
         at += count
         if count < 1 or len(group) != count:
             break
         for value in group:
-            if not _matches(argument.type.rstrip("*") if many else argument.type, value.type):
+            if not _matches(element_type(argument.type.rstrip("*")), value.type):
                 raise Unselectable(
                     "signature",
                     f"@{name}: {argument.name} has type {value.type}",
@@ -249,15 +291,24 @@ def group(call: Call, name: str, formal: tuple[Argument, ...]) -> list[tuple[llv
     if at != len(call.arguments) or len(grouped) != len(formal):
         raise Unselectable(
             "signature",
-            f"@{name} takes {len(formal)} arguments",
+            f"@{name} takes {sum(size or 1 for size in sizes)} arguments",
             op=name,
             got=f"{len(call.arguments)} arguments",
-            expected=", ".join(_type_text(a.type) for a in formal),
+            expected=", ".join(
+                f"{size} times {_type_text(a.type)}" if size > 1 else _type_text(a.type)
+                for a, size in zip(formal, sizes, strict=True)
+            ),
         )
     return grouped
 
 
+PAIRS = {"v2f16": "<2 x half>"}
+"""Vectors that one register holds: LLVM's type."""
+
+
 def _matches(text: str, type_: Type) -> bool:
+    if text in PAIRS:
+        return str(type_) == PAIRS[text]
     if text.startswith("v"):
         element = type_.element if isinstance(type_, VectorType) else type_
         return str(element) == text.rpartition("*")[2] or str(element) == f"i{text.split('i')[-1]}"
@@ -271,15 +322,20 @@ def argument_position(name: str, subject: str) -> int | None:
     spelling = catalog.spelling(name.removeprefix(PREFIX))
     if spelling is None:
         return None
-    for position, argument in enumerate(arguments(spelling.pattern.args)):
+    position = 0
+    for argument, size in zip(arguments(spelling.pattern.args), lengths(spelling), strict=True):
         if argument.name == subject:
             return position
-        if argument.type.endswith("*"):
+        if not size:
             return None
+        position += size
     return None
 
 
 def _type_text(text: str) -> str:
+    text = element_type(text)
+    if text in PAIRS:
+        return PAIRS[text]
     if text.startswith("p"):
         return f"ptr addrspace({text[1:]})" if text[1:] else "ptr"
     return text.replace("v*", "vector of ")
@@ -339,10 +395,23 @@ def _operand(
         case Kind.VECTOR:
             if operand.vector_numbers is VectorNumbers.ALL:
                 return tuple(state.scalar(v) for v in values)
-            return tuple(reg for v in values for reg in state.regs(v))
+            return tuple(reg for v in values for reg in _registers(state, v))
         case Kind.REGISTER:
             return state.scalar_reg(value)
     return state.scalar(value)
+
+
+def _registers(state: FunctionState, value: llvm.Value) -> tuple[Reg, ...]:
+    """The registers of a part of a vector; a pair of halves becomes one."""
+    if str(value.type) not in PAIRS.values():
+        return state.regs(value)
+    known = state.value(value)
+    if all(isinstance(part, Imm) for part in known):
+        low, high = (part.value & 0xFFFF for part in known if isinstance(part, Imm))
+        return (state.reg(Imm(high << 16 | low), ScalarType.B32),)
+    word = state.new(ScalarType.B32)
+    join(state, word, list(state.regs(value)), 16)
+    return (word,)
 
 
 def _copy_updated(
@@ -389,7 +458,7 @@ def _check_result(call: Call, name: str, spelling: Spelling, facts: dict[str, Fa
     Raises: Unselectable.
     """
     text = spelling.pattern.result
-    if not text.startswith(("{v*", "v*")):
+    if not text.startswith(("{v*", "v*", "n*")):
         return
     parts = (_result_text(spelling.row.operand[a.name], a.type, facts) for a in results(text))
     wanted = ", ".join(parts)
@@ -430,9 +499,12 @@ def _check_vectors(
 
 def _result_text(operand: Operand, text: str, facts: dict[str, Fact]) -> str:
     """A result's type as LLVM prints it; a vector of one element is that element."""
-    if not text.startswith("v*") or operand.count is None:
+    if not text.startswith(("v*", "n*")) or operand.count is None:
         return text
     count = operand.count.of(facts)
+    if text.startswith("n*"):
+        one = _type_text(text)
+        return f"{{ {', '.join([one] * count)} }}" if count > 1 else one
     element = "float" if text == "v*f32" else text[2:]
     return f"<{count} x {element}>" if count > 1 else element
 
@@ -447,7 +519,7 @@ def _results(
     if not regs:
         regs = tuple(state.new(cls) for cls in state.layout.classes(call.type))
     if len(found) == 1:
-        vector = found[0].type.startswith("v")
+        vector = found[0].type.startswith(("v", "n*"))
         return {found[0].name: tuple(regs) if vector else regs[0]}
     produced: dict[str, Op] = {}
     for argument in found:

@@ -27,7 +27,14 @@ from isel.llvm import ir
 from isel.llvm.metadata import TupleNode, read_node
 from isel.llvm.values import MetadataString
 from isel.select.diagnostics import Unselectable
-from isel.select.intrinsics import PREFIX, arguments, check_available, group, select_row
+from isel.select.intrinsics import (
+    PREFIX,
+    arguments,
+    check_available,
+    group,
+    lengths,
+    select_row,
+)
 from isel.select.state import FunctionState
 
 ATOM = "nvgen.atom"
@@ -148,7 +155,7 @@ def _no_wait(name: str) -> Unselectable:
 def _multiply(
     state: FunctionState, call: ir.Call, name: str, spelling: Spelling, module: ir.Module
 ) -> tuple[Finding, ...]:
-    groups = group(call, name, arguments(spelling.pattern.args))
+    groups = group(call, name, arguments(spelling.pattern.args), lengths(spelling))
     (d,), (a,), (b,), (ctrl,), (collector,), (enable,) = groups
     control = state.number(ctrl, f"@{name}: ctrl") & 0xFFFF_FFFF
     collect = state.number(collector, f"@{name}: collector") & 0xFFFF_FFFF

@@ -18,7 +18,14 @@ from intrinsics.findings import Finding, InputError, Severity
 from intrinsics.legality import describe
 from intrinsics.modifiers import CtaGroup, Dim, LoadMode, ReadOnly, Scope, Sem, Space
 from intrinsics.row import Code, Fact
-from isel.select.intrinsics import PREFIX, Argument, arguments, results
+from isel.select.intrinsics import (
+    PAIRS,
+    PREFIX,
+    Argument,
+    arguments,
+    element_type,
+    results,
+)
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.values import Barrier, Int, IntLike, Pointer, Vector, refuse
 
@@ -27,6 +34,11 @@ Operand: TypeAlias = Int | int | Pointer | Vector | Sequence[IntLike]
 
 def llvm_type(text: str, count: int = 1) -> ir.Type:
     """The llvmlite type of an argument in a pattern; `count` is the length of `v*i32`."""
+    if text.startswith("n*"):
+        element = llvm_type(text[2:])
+        return element if count == 1 else ir.LiteralStructType([element] * count)
+    if text in PAIRS:
+        return ir.VectorType(ir.HalfType(), 2)
     if text.startswith("v*"):
         element = llvm_type(text[2:])
         return element if count == 1 else ir.VectorType(element, count)
@@ -34,6 +46,8 @@ def llvm_type(text: str, count: int = 1) -> ir.Type:
         return ir.PointerType(addrspace=int(text[1:] or 0))
     if text == "float":
         return ir.FloatType()
+    if text == "double":
+        return ir.DoubleType()
     return ir.IntType(int(text[1:]))
 
 
@@ -83,6 +97,10 @@ class IntrinsicCalls(BuilderBase):
         if argument.type.endswith("*") and isinstance(operand, Sequence):
             type_ = llvm_type(argument.type[:-1])
             return [(type_, self.raw(part, type_)) for part in operand]
+        if argument.type.startswith("n*"):
+            assert isinstance(operand, (Vector, Sequence))
+            type_ = llvm_type(element_type(argument.type))
+            return [(type_, self._of_bits(part, type_)) for part in operand]
         if isinstance(operand, Vector):
             return [(llvm_type(argument.type, operand.count), operand.value)]
         type_ = llvm_type(argument.type)
@@ -90,6 +108,12 @@ class IntrinsicCalls(BuilderBase):
             return [(type_, ir.Constant(type_, 0))]
         assert isinstance(operand, (Int, int, Pointer))
         return [(type_, self.raw(operand, type_))]
+
+    def _of_bits(self, value: IntLike, type_: ir.Type) -> ir.Value:
+        """A value of a type that has the bits of an integer."""
+        if isinstance(value, Int) and value.value.type != type_:
+            return self.at_caller().bitcast(value.value, type_)
+        return self.raw(value, type_)
 
     # ---- mbarrier ----------------------------------------------------------------------------
 
