@@ -237,7 +237,6 @@ def _row(family: _Family, *, sparse: bool, held: bool) -> Row:
         llvm=_spellings(family, operands, sparse=sparse),
         opcode=f"WGMMA_MMA_ASYNC{'_SP' * sparse}_*_{'RS' if held else 'SS'}",
         late={} if sparse else {"sp": "wgmma.mma_async.sp"},
-        simulated=False,
     )
 
 
@@ -254,18 +253,18 @@ MULTIPLIES = tuple(
 FENCE = Row(
     "wgmma.fence", ".sync.aligned", section="wgmma.fence",
     needs=_DENSE, needs_text=_ONLY_HOPPER, effects=_ORDERS,
-    llvm=(Llvm("wgmma.fence.sync.aligned"),), simulated=False,
+    llvm=(Llvm("wgmma.fence.sync.aligned"),),
 )
 COMMIT_GROUP = Row(
     "wgmma.commit_group", ".sync.aligned", section="wgmma.commit_group",
     needs=_DENSE, needs_text=_ONLY_HOPPER, effects=_ORDERS,
-    llvm=(Llvm("wgmma.commit_group.sync.aligned"),), simulated=False,
+    llvm=(Llvm("wgmma.commit_group.sync.aligned"),),
 )
 WAIT_GROUP = Row(
     "wgmma.wait_group", ".sync.aligned", "n",
     operands=(number("n", Numbers(0)),), section="wgmma.wait_group",
     needs=_DENSE, needs_text=_ONLY_HOPPER, effects=_ORDERS,
-    llvm=(Llvm("wgmma.wait_group.sync.aligned", "i64:n"),), simulated=False,
+    llvm=(Llvm("wgmma.wait_group.sync.aligned", "i64:n"),),
 )
 # fmt: on
 

@@ -85,6 +85,7 @@ class Compiler:
     makers: dict[str, Maker]
     positions: dict[str, int] = field(default_factory=dict)
     loaded: frozenset[Reg] = frozenset()
+    multiplied: frozenset[Reg] = frozenset()
 
     def compile(self) -> Code:
         """The function's code.
@@ -97,6 +98,12 @@ class Compiler:
             for mi in self.function.instructions()
             if mi.row.effects.completion is Completion.WAIT_LD
             for reg in mi.defs()
+        )
+        self.multiplied = frozenset(
+            reg
+            for mi in self.function.instructions()
+            if mi.row.effects.completion is Completion.WGMMA_GROUP
+            for reg in owned_registers(mi)
         )
         function = self.function
         return Code(
@@ -168,6 +175,9 @@ class Compiler:
         run = maker(self, mi)
         if Effect.ALIGNED in mi.row.effects.effect:
             run = whole_warp(run, mi)
+        if mi.row.effects.completion is not Completion.WGMMA_GROUP:
+            owned = self.multiplied.intersection(r for op in mi.ops for r in registers_of(op))
+            run = _beside_multiplies(run, owned) if owned else run
         if mi.guard is not None and not mi.form.is_terminator:  # these split their fragment
             run = self._guarded(run, mi)
         touched = tuple(r for op in mi.ops for r in registers_of(op) if r in self.loaded)
@@ -303,6 +313,23 @@ def _after_loads(run: Step, registers: tuple[Reg, ...]) -> Step:
         return run(fragment)
 
     return settled
+
+
+def owned_registers(mi: MachineInstr) -> tuple[Reg, ...]:
+    """The registers that a multiply of a warpgroup has until a wait for it: D, and A if it is one.
+
+    Descriptors, predicates and metadata are read when it is issued.
+    """
+    a = mi["a"]
+    return (*registers_of(mi["d"]), *(registers_of(a) if isinstance(a, tuple) else ()))
+
+
+def _beside_multiplies(run: Step, registers: frozenset[Reg]) -> Step:
+    def owned(fragment: Fragment) -> Outcome:
+        fragment.frame.multiplies.touch(registers, fragment.warp)
+        return run(fragment)
+
+    return owned
 
 
 def whole_warp(run: Step, mi: MachineInstr) -> Step:

@@ -98,6 +98,7 @@ class AsyncOp:
     tick: int = 0
     issued: int = 0  # the tick of its issue
     issuer: Warp | None = None
+    together: tuple[Warp, ...] = ()  # the warps that issue it, where these are several
     knows: Clock | None = None  # what comes before it
     complete: Clock | None = None  # what comes before whoever waits for it
 
@@ -119,8 +120,8 @@ Member = TypeVar("Member")
 
 
 @dataclass(slots=True)
-class _Groups(Generic[Member]):
-    """What one thread has begun: what is in no group yet, and its groups, oldest first."""
+class Groups(Generic[Member]):
+    """What a thread or a warp has begun: what is in no group yet, and its groups, oldest first."""
 
     open: list[Member] = field(default_factory=list)
     committed: list[list[Member]] = field(default_factory=list)
@@ -130,19 +131,19 @@ class _Groups(Generic[Member]):
         self.committed.append(self.open)
         self.open = []
 
-    def _older(self, count: int) -> list[Member]:
+    def older(self, count: int) -> list[Member]:
         """What is in all groups but the `count` latest."""
         older = self.committed[: max(len(self.committed) - count, 0)]
         return [member for group in older for member in group]
 
 
 @dataclass(slots=True)
-class BulkGroups(_Groups[tuple[AsyncOp, AsyncOp]]):
+class BulkGroups(Groups[tuple[AsyncOp, AsyncOp]]):
     """One thread's bulk copies that a wait_group counts: each as its read, then its write."""
 
     def but_the_last(self, count: int, *, reads: bool) -> list[AsyncOp]:
         """The operations of all groups but the `count` latest: the reads alone, or the writes."""
-        return [read if reads else write for read, write in self._older(count)]
+        return [read if reads else write for read, write in self.older(count)]
 
     def forget(self, *, reads: bool = False) -> None:
         """Drop the oldest groups that are complete, unless they were waited for as reads only."""
@@ -151,7 +152,7 @@ class BulkGroups(_Groups[tuple[AsyncOp, AsyncOp]]):
 
 
 @dataclass(slots=True)
-class CopyGroups(_Groups[AsyncOp]):
+class CopyGroups(Groups[AsyncOp]):
     """One thread's small copies; `before` is what its next arrival comes after."""
 
     before: list[AsyncOp] = field(default_factory=list)
@@ -163,7 +164,7 @@ class CopyGroups(_Groups[AsyncOp]):
 
     def but_the_last(self, count: int) -> list[AsyncOp]:
         """The operations of all groups but the `count` latest."""
-        return self._older(count)
+        return self.older(count)
 
     def keep(self, count: int) -> None:
         """Drop all groups but the `count` latest, as they have been waited for."""

@@ -169,7 +169,10 @@ class Clocks:
 
         They know it together, or `each` of them does.
         """
-        mine = self.of(fragment.warp)
+        return self._released(fragment.warp, mask, each=each)
+
+    def _released(self, warp: Warp, mask: int, *, each: bool) -> Clock:
+        mine = self.of(warp)
         known = mine.common(mask) if each else mine.knowledge(mask)
         found = known.rows.get(mine.cta, mine.blank)
         row: Ticks = np.maximum(found, np.int32(known.floor(mine.cta)))
@@ -288,6 +291,10 @@ class Clocks:
         if isinstance(self.who, AsyncOp):
             known = self.who.complete or NOTHING
             op.issuer = None
+        elif op.together:
+            op.issuer = self.who.warp
+            clocks = [self._released(warp, warp.launched, each=True) for warp in op.together]
+            known = functools.reduce(common, clocks)
         elif op.collective:
             op.issuer = self.who.warp
             known = self.release(self.who, self.who.mask, each=True)

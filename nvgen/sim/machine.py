@@ -27,6 +27,7 @@ from nvgen.sim.local import LocalMemory
 from nvgen.sim.memory import BoundMap, Bytes, Memory, Region
 from nvgen.sim.shared import LocalLayout
 from nvgen.sim.tensor_memory import TensorMemory
+from nvgen.sim.warpgroups import MultiplyGroups, RegisterUse, Warpgroup
 
 WARP = 32
 FULL = (1 << WARP) - 1
@@ -159,6 +160,7 @@ class Frame:
     passed: dict[str, Bytes]
     local: int
     loads: dict[int, AsyncOp] = field(default_factory=dict)  # register -> tcgen05.ld under way
+    multiplies: RegisterUse = field(default_factory=RegisterUse)  # of its warpgroup
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -313,6 +315,8 @@ class Cta:
     barriers: dict[int, CtaBarrier] = field(default_factory=dict)
     bulk: dict[tuple[int, int], BulkGroups] = field(default_factory=dict)  # by warp and lane
     copies: dict[tuple[int, int], CopyGroups] = field(default_factory=dict)  # by warp and lane
+    multiplies: dict[int, MultiplyGroups] = field(default_factory=dict)  # by warp
+    warpgroups: dict[int, Warpgroup] = field(default_factory=dict)
 
     def barrier(self, number: int) -> CtaBarrier:
         """Barrier `number` of the CTA."""

@@ -11,6 +11,8 @@ from nvgen.sim.stamps import Site
 _WAITS = {
     "tma": "a wait that succeeds on the mbarrier that the copy completes on",
     "mma": "tcgen05.commit behind it, and a wait that succeeds on the mbarrier of the commit",
+    "wgmma": "wgmma.commit_group and wgmma.wait_group of the warpgroup that issued it, then a "
+    "barrier or an mbarrier between the threads",
     "ld": "tcgen05.wait::ld, then a barrier or an mbarrier between the threads",
     "st": "tcgen05.wait::st, then a barrier or an mbarrier between the threads",
     "copy": "cp.async.wait_group or cp.async.wait_all of the thread that issued it, or a wait on "

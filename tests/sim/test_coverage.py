@@ -63,11 +63,6 @@ NOT_SIMULATED = {
     "fence.proxy.tensormap.release": "tensor maps that kernels write",
     "opaque": "a statement that was kept without being understood",
     "phi": "gone before code runs: records leave SSA form",
-    **{
-        name: "wgmma: the layouts of its operands in registers"
-        for name in ROWS
-        if name.startswith("wgmma.")
-    },
 }
 """Rows without semantics, with the reason."""
 

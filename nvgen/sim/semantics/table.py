@@ -29,6 +29,7 @@ from nvgen.sim.semantics import (
     tensor_registers,
     tma,
     warp,
+    wgmma,
 )
 
 
@@ -49,7 +50,7 @@ def makers() -> dict[str, Maker]:
             tcgen05,
             tensor_registers,
         ),
-        *(tcgen05_copy, tcgen05_reduce, mma),
+        *(tcgen05_copy, tcgen05_reduce, mma, wgmma),
     )
     for chapter in chapters:
         found.update(chapter.SEMANTICS)
