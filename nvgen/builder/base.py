@@ -10,6 +10,7 @@ from pathlib import Path
 
 from llvmlite import ir
 
+from intrinsics.targets import Target
 from nvgen.builder.llvm_ext import DebugLines
 from nvgen.builder.values import Int, IntLike, Pointer, constant, refuse
 
@@ -18,6 +19,9 @@ _PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 class BuilderBase:
     """A module under construction, and where its next instruction goes."""
+
+    target: Target | None = None
+    """The target that the kernel is for, where operations differ with it."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -39,6 +43,19 @@ class BuilderBase:
             frame = frame.f_back
         self._ir.debug_metadata = self._debug.at(frame.f_code.co_filename, frame.f_lineno)
         return self._ir
+
+    def known_target(self) -> Target:
+        """The target that the kernel is for.
+
+        Raises: InputError where it was not said.
+        """
+        if self.target is None:
+            raise refuse(
+                "what this operation becomes depends on the target",
+                got="no target",
+                expected="KernelBuilder(…, target=…)",
+            )
+        return self.target
 
     def declare(self, name: str, type_: ir.FunctionType) -> ir.Function:
         """The declaration of a function."""

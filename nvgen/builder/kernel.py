@@ -18,9 +18,9 @@ from llvmlite import ir
 from intrinsics.element import ElementType
 from intrinsics.findings import input_error
 from intrinsics.modifiers import CtaGroup
+from intrinsics.targets import parse_target
 from isel.verifier.launch import MOST_THREADS
 from nvgen.builder.clusters import ClusterVerbs
-from nvgen.builder.copies import CopyVerbs
 from nvgen.builder.floats import FloatOperations
 from nvgen.builder.gemm import TileOperations
 from nvgen.builder.llvm_ext import (
@@ -32,6 +32,7 @@ from nvgen.builder.llvm_ext import (
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_memory import TensorMemory, allocate
 from nvgen.builder.tensor_tiles import TensorTile
+from nvgen.builder.tile_copies import TileCopies
 from nvgen.builder.tiles import swizzle_mode
 from nvgen.builder.values import Int, Pointer, refuse
 from nvgen.driver.views import is_device_array
@@ -64,15 +65,27 @@ class Kernel:
     block: tuple[int, int, int]
     parameters: tuple[Parameter, ...] = field(default=())
     dynamic_shared: int = 0  # bytes that a launch must give it
+    target: str | None = None  # what it was built for, where that was said
 
     def compile(
-        self, *, target: str, ptx: str | None = None, opt: int = 0, level: str = "record"
+        self,
+        *,
+        target: str | None = None,
+        ptx: str | None = None,
+        opt: int = 0,
+        level: str = "record",
     ) -> Compiled:
-        """Compile for a target; see `nvgen.compile`."""
+        """Compile for a target, by default the one that it was built for; see `nvgen.compile`.
+
+        Raises: InputError where no target is known; else what `nvgen.compile` does.
+        """
         from nvgen.api import compile_text
 
+        chosen = target or self.target
+        if chosen is None:
+            raise refuse("a kernel is compiled for a target", expected="compile(target=…)")
         compiled = compile_text(
-            self.llvm, target=target, ptx=ptx, opt=opt, level=level, file=f"{self.name}.ll"
+            self.llvm, target=chosen, ptx=ptx, opt=opt, level=level, file=f"{self.name}.ll"
         )
         compiled.kernel = self
         return compiled
@@ -139,13 +152,13 @@ def _tensor_map(parameter: Parameter, value: object) -> TensorMap:
     return tensor_map(value, parameter.box, parameter.swizzle)
 
 
-class KernelBuilder(ClusterVerbs, CopyVerbs, FloatOperations, SharedMemory, TileOperations):
+class KernelBuilder(ClusterVerbs, FloatOperations, SharedMemory, TileCopies, TileOperations):
     """Builds one kernel.
 
     Parameters are declared first (`pointer`, `integer`, `tensor_map`), then `begin` opens the body;
     `finish` closes it and gives the kernel.  `cluster` is how many CTAs, neighbours in x, make a
-    cluster.  With `dynamic_shared` tiles lie in dynamic shared
-    memory, of which a CTA has more than of static.
+    cluster.  With `dynamic_shared` tiles lie in dynamic shared memory, of which a CTA has more than
+    of static.  `target` is what the kernel is for: operations that differ between targets ask it.
     """
 
     def __init__(
@@ -155,9 +168,11 @@ class KernelBuilder(ClusterVerbs, CopyVerbs, FloatOperations, SharedMemory, Tile
         block: int | tuple[int, int, int],
         cluster: int = 1,
         dynamic_shared: bool = False,
+        target: str | None = None,
     ) -> None:
         super().__init__(name)
         _check_shape(name, block, cluster)
+        self.target = parse_target(target) if target is not None else None
         self.cluster = cluster
         self.dynamic_shared = dynamic_shared
         self.block = (block, 1, 1) if isinstance(block, int) else block
@@ -236,7 +251,8 @@ class KernelBuilder(ClusterVerbs, CopyVerbs, FloatOperations, SharedMemory, Tile
         text = re.sub(r'%"\.(\d+)"', r"%v\1", str(self.module))
         printed = parse(text, file=f"{self.name}.ll", name=self.name)
         parameters = tuple(parameter for parameter, _ in self._parameters)
-        return Kernel(self.name, printed, self.block, parameters, self._dynamic_size)
+        made_for = self.target.name if self.target else None
+        return Kernel(self.name, printed, self.block, parameters, self._dynamic_size, made_for)
 
     # ---- tensor memory -----------------------------------------------------------------------
 

@@ -100,15 +100,28 @@ class SharedTile:
             raise refuse(f"tile {self.name} has no such rows", expected=f"at most {self.rows}")
         return replace(self, pointer=self.pointer + first * self.swizzle, rows=rows)
 
-    def chunk(self, row: Int, number: int) -> Pointer:
-        """Where 16 bytes of a row lie: chunk `number` of the row's first span, swizzled.
+    @property
+    def lines(self) -> int:
+        """Lines of memory: rows, or the k of an MN-major tile."""
+        return self.rows if self.major is Major.K else self.k
 
-        Eight neighbouring rows have their chunks of one number in eight different places of the
+    @property
+    def line_bytes(self) -> int:
+        """Bytes of a line in all its spans."""
+        return self.nbytes // self.lines
+
+    def chunk(self, line: Int, number: IntLike) -> Pointer:
+        """Where 16 bytes lie, swizzled: chunk `number` of a line, which is a row, or a k of an
+        MN-major tile.
+
+        Eight neighbouring lines have their chunks of one number in eight different places of the
         128 bytes that the banks of shared memory are wide.
         """
-        lines = row >> (128 // self.swizzle).bit_length() - 1
-        place = (lines & self.swizzle // 16 - 1) ^ number
-        return self.pointer + (row * self.swizzle + place * 16)
+        in_span = self.swizzle // 16
+        turns = line >> (128 // self.swizzle).bit_length() - 1
+        place = (turns & in_span - 1) ^ number % in_span
+        block = number // in_span * (self.lines * self.swizzle)
+        return self.pointer + (line * self.swizzle + place * 16 + block)
 
     def descriptor(self, address: int = 0) -> SharedMemoryDescriptor:
         """The tcgen05 descriptor of the tile at a shared address."""

@@ -1,0 +1,116 @@
+"""Tiles from global to shared memory by copies of 16 bytes that all threads make.
+
+Layer: nvgen.builder.  Every target from sm_80 on has these copies.  PTX ISA, cp.async; Async proxy.
+"""
+
+from __future__ import annotations
+
+from intrinsics.modifiers import Space
+from intrinsics.targets import Feature, Target
+from nvgen.builder.control import ControlFlow, Scope
+from nvgen.builder.copies import CopyVerbs
+from nvgen.builder.tiles import SharedTile
+from nvgen.builder.values import Int, IntLike, Pointer, refuse
+
+_CHUNK = 16
+"""Bytes of one copy."""
+
+_PERIOD = 8
+"""Lines after which every swizzling begins anew."""
+
+_THREADS = {Scope.WARPGROUP: 128, Scope.WARP: 32}
+
+
+class TileCopies(CopyVerbs, ControlFlow):
+    """Copies of whole tiles by all threads of a scope."""
+
+    block: tuple[int, int, int]
+
+    def load_tile(self, tile: SharedTile, source: Pointer, pitch: IntLike) -> None:
+        """Copy a tile from global memory, swizzled, asynchronously.
+
+        `source` is the address of its first element, `pitch` the elements from one row to the next,
+        of an MN-major tile from one k to the next.  Lines lie at multiples of 16 bytes, the last
+        within 4 GiB of the first.  All threads of the CTA come here, in their scopes those of a
+        warpgroup or a warp; `load_wait` waits for them.
+
+        Raises: InputError for a single thread, or a tile that is not swizzled or not whole spans.
+        """
+        threads = self._loading_threads()
+        _check_tile(tile)
+        chunks = tile.line_bytes // _CHUNK
+        total, stride = tile.lines * chunks, pitch * tile.bits // 8
+        index = self.tid_x % threads
+        if threads % chunks or threads // chunks % _PERIOD or total % threads:
+            for first in range(0, total, threads):
+                self._load_chunk(tile, source, stride, index + first, total - first < threads)
+            return
+        line, number = index // chunks, index % chunks
+        target, origin = tile.chunk(line, number), source + _offset(line * stride, number)
+        for step in range(0, tile.lines, threads // chunks):
+            moved = target + step * tile.swizzle if step else target
+            read = origin + _wide(step * stride) if step else origin
+            self.cp_async_cg_shared_global(moved, read)
+
+    def _load_chunk(
+        self, tile: SharedTile, source: Pointer, stride: IntLike, index: Int, is_last: bool
+    ) -> None:
+        """One copy by each thread; of the last ones some threads have none."""
+        chunks = tile.line_bytes // _CHUNK
+        if is_last:
+            with self.if_(index < tile.lines * chunks):
+                self._load_chunk(tile, source, stride, index, is_last=False)
+            return
+        line, number = index // chunks, index % chunks
+        read = source + _offset(line * stride, number)
+        self.cp_async_cg_shared_global(tile.chunk(line, number), read)
+
+    def load_commit(self) -> None:
+        """Make a group of this thread's loads since the last one."""
+        self.cp_async_commit_group()
+
+    def load_wait(self, in_flight: int = 0) -> None:
+        """Wait until all but the `in_flight` latest groups of loads are there for all threads.
+
+        All threads of the CTA come here.  Multiplies of the target may then read the tiles, be it
+        through the generic or the async proxy.
+
+        Raises: InputError where the kernel's target is not known.
+        """
+        target = self.known_target()
+        self.cp_async_wait_group(in_flight)
+        if reads_by_async_proxy(target):
+            self.fence_proxy_async(Space.SHARED_CTA)
+        self.barrier_cta_sync_aligned()
+
+    def _loading_threads(self) -> int:
+        if self.scope is Scope.THREAD:
+            raise refuse(
+                "a tile is loaded by all threads of a scope",
+                got=self.scope.value,
+                expected="the CTA, a warpgroup or a warp",
+            )
+        x, y, z = self.block
+        return _THREADS.get(self.scope, x * y * z)
+
+
+def reads_by_async_proxy(target: Target) -> bool:
+    """Whether its multiplies read shared memory through the async proxy."""
+    return bool(target.features & (Feature.HAS_WGMMA | Feature.HAS_TMEM))
+
+
+def _offset(line: IntLike, number: Int) -> Int:
+    return number.builder.zext(number * _CHUNK + line, 64)
+
+
+def _wide(offset: IntLike) -> IntLike:
+    return offset.builder.zext(offset, 64) if isinstance(offset, Int) else offset
+
+
+def _check_tile(tile: SharedTile) -> None:
+    if not tile.swizzle or tile.line_bytes % tile.swizzle or tile.bits != tile.dtype.bits:
+        raise refuse(
+            f"tile {tile.name} cannot be loaded by copies of 16 bytes",
+            got=f"{tile.rows}x{tile.k}, swizzle {tile.swizzle}, {tile.bits} bits an element",
+            expected="a swizzled tile of whole spans whose elements are packed as in memory",
+        )
