@@ -39,7 +39,7 @@ class TileCopies(CopyVerbs, ControlFlow):
         threads = self._loading_threads()
         _check_tile(tile)
         chunks = tile.line_bytes // _CHUNK
-        total, stride = tile.lines * chunks, pitch * tile.bits // 8
+        total, stride = _lines(tile) * chunks, pitch * tile.bits // 8
         index = self.tid_x % threads
         if threads % chunks or threads // chunks % _PERIOD or total % threads:
             for first in range(0, total, threads):
@@ -47,7 +47,7 @@ class TileCopies(CopyVerbs, ControlFlow):
             return
         line, number = index // chunks, index % chunks
         target, origin = tile.chunk(line, number), source + _offset(line * stride, number)
-        for step in range(0, tile.lines, threads // chunks):
+        for step in range(0, _lines(tile), threads // chunks):
             moved = target + step * tile.swizzle if step else target
             read = origin + _wide(step * stride) if step else origin
             self.cp_async_cg_shared_global(moved, read)
@@ -58,7 +58,7 @@ class TileCopies(CopyVerbs, ControlFlow):
         """One copy by each thread; of the last ones some threads have none."""
         chunks = tile.line_bytes // _CHUNK
         if is_last:
-            with self.if_(index < tile.lines * chunks):
+            with self.if_(index < _lines(tile) * chunks):
                 self._load_chunk(tile, source, stride, index, is_last=False)
             return
         line, number = index // chunks, index % chunks
@@ -105,6 +105,10 @@ def _offset(line: IntLike, number: Int) -> Int:
 
 def _wide(offset: IntLike) -> IntLike:
     return offset.builder.zext(offset, 64) if isinstance(offset, Int) else offset
+
+
+def _lines(tile: SharedTile) -> int:
+    return tile.nbytes // tile.line_bytes
 
 
 def _check_tile(tile: SharedTile) -> None:

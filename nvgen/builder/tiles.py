@@ -46,6 +46,8 @@ class SharedTile:
     swizzle: int
     major: Major = Major.K
     padded: bool = False
+    whole: int = 0
+    """Rows of the tile that this one is a part of; 0 for a tile of its own."""
 
     @property
     def bits(self) -> int:
@@ -79,36 +81,43 @@ class SharedTile:
         """
         if self.major is Major.MN:
             return k * self.swizzle + row // self.span * self.k * self.swizzle
-        block = k // self.span * (self.rows * self.swizzle)
+        block = k // self.span * (self.lines * self.swizzle)
         return block + k % self.span * self.bits // 8 + row * self.swizzle
 
     def part(self, first: IntLike, rows: int) -> SharedTile:
-        """Rows `first` to `first + rows` of a K-major tile whose K is one span.
+        """Rows `first` to `first + rows`, which lie where they do; `first` may be computed.
 
-        `first`, a multiple of 8, may be computed by the kernel.
-
-        Raises: InputError for another tile, or when its swizzling does not begin anew there.
+        Raises: InputError when there are no such rows, or the swizzling does not begin anew there:
+        K-major it does every eight rows, MN-major with each span.
         """
         known = first if isinstance(first, int) else 0
-        if self.major is not Major.K or self.k != self.span or known % 8:
+        step = 8 if self.major is Major.K else self.span
+        if known % step or (self.major is Major.MN and rows % step):
             raise refuse(
                 f"tile {self.name} has no such part",
-                got=f"rows from {known}, K {self.k}, {self.major.value}-major",
-                expected=f"rows from a multiple of 8, K {self.span}, K-major",
+                got=f"{rows} rows from {known}, {self.major.value}-major",
+                expected=f"rows from a multiple of {step}"
+                + ("" if self.major is Major.K else ", in whole spans"),
             )
-        if known + rows > self.rows:
-            raise refuse(f"tile {self.name} has no such rows", expected=f"at most {self.rows}")
-        return replace(self, pointer=self.pointer + first * self.swizzle, rows=rows)
+        if known < 0 or known + rows > self.rows:
+            raise refuse(
+                f"tile {self.name} has no such rows",
+                got=f"{known} to {known + rows}",
+                expected=f"at most {self.rows}",
+            )
+        away = first if self.major is Major.K else first // self.span * self.k
+        whole = self.whole or self.rows
+        return replace(self, pointer=self.pointer + away * self.swizzle, rows=rows, whole=whole)
 
     @property
     def lines(self) -> int:
-        """Lines of memory: rows, or the k of an MN-major tile."""
-        return self.rows if self.major is Major.K else self.k
+        """Lines of a block in memory: rows, or the k of an MN-major tile."""
+        return (self.whole or self.rows) if self.major is Major.K else self.k
 
     @property
     def line_bytes(self) -> int:
         """Bytes of a line in all its spans."""
-        return self.nbytes // self.lines
+        return (self.k if self.major is Major.K else self.rows) * self.bits // 8
 
     def chunk(self, line: Int, number: IntLike) -> Pointer:
         """Where 16 bytes lie, swizzled: chunk `number` of a line, which is a row, or a k of an

@@ -379,8 +379,27 @@ def test_a_part_of_a_tile_begins_where_its_swizzling_does() -> None:
     for first, rows in ((4, 8), (16, 88)):
         with pytest.raises(InputError, match="no such"):
             tile.part(first, rows)
-    with pytest.raises(InputError, match="no such part"):
-        b.shared_tile("wide", E.F16, (16, 128)).part(8, 8)
+
+
+def test_a_part_of_several_spans_lies_among_the_rows_of_the_whole() -> None:
+    """Of f16, K = 128 is two spans: the second lies behind all 16 rows of the first."""
+    b = KernelBuilder("k", block=128)
+    b.begin()
+    part = b.shared_tile("wide", E.F16, (16, 128)).part(8, 8)
+    assert "i64 1024" in str(part.pointer.value)
+    assert part.offset(64) == 16 * 128
+    assert part.nbytes == 8 * 256
+
+
+def test_a_part_of_an_mn_major_tile_has_whole_spans() -> None:
+    """64 rows of f16 are a span, a block of all 32 k."""
+    b = KernelBuilder("k", block=128)
+    b.begin()
+    tile = b.shared_tile("tile", E.F16, (256, 32), major=Major.MN)
+    assert f"i64 {2 * 32 * 128}" in str(tile.part(128, 64).pointer.value)
+    for first, rows in ((32, 64), (64, 32), (-64, 64)):
+        with pytest.raises(InputError, match="no such"):
+            tile.part(first, rows)
 
 
 def test_the_even_cta_of_a_pair_has_an_even_rank() -> None:
