@@ -133,13 +133,20 @@ class Code:
 def _attributes(shape: Shape) -> list[driver.CUlaunchAttribute]:
     from cuda.bindings import driver
 
-    if shape.cluster == (1, 1, 1):
-        return []
-    attribute = driver.CUlaunchAttribute()
-    attribute.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
-    size = attribute.value.clusterDim
-    size.x, size.y, size.z = shape.cluster
-    return [attribute]
+    found = []
+    if shape.cluster != (1, 1, 1):
+        cluster = driver.CUlaunchAttribute()
+        cluster.id = driver.CUlaunchAttributeID.CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION
+        size = cluster.value.clusterDim
+        size.x, size.y, size.z = shape.cluster
+        found.append(cluster)
+    if shape.dependent:
+        early = driver.CUlaunchAttribute()
+        names = driver.CUlaunchAttributeID
+        early.id = names.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+        early.value.programmaticStreamSerializationAllowed = 1
+        found.append(early)
+    return found
 
 
 def _product(size: tuple[int, int, int]) -> int:

@@ -32,12 +32,17 @@ from nvgen.tensor_map import SIZE, TensorMap
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How a kernel is launched: CTAs, threads of one, CTAs of a cluster, dynamic shared bytes."""
+    """How a kernel is launched: CTAs, threads of one, CTAs of a cluster, dynamic shared bytes.
+
+    A `dependent` launch may begin before what its stream did before has ended, and waits for that
+    with griddepcontrol.wait.
+    """
 
     grid: Dim3
     block: Dim3
     cluster: Dim3 = (1, 1, 1)
     smem: int = 0
+    dependent: bool = False
 
 
 @dataclass(frozen=True, slots=True)

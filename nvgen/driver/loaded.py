@@ -74,15 +74,19 @@ class LoadedKernel:
         cluster: Dim3 | int = 1,
         smem: int | None = None,
         stream: object = None,
+        dependent: bool = False,
     ) -> None:
         """Launch without waiting.
+
+        With `dependent` the launch may begin before the one before it in the stream has ended: a
+        kernel that executes griddepcontrol.wait before it touches memory can prepare meanwhile.
 
         `stream` is a stream of cuda.core, whatever has `__cuda_stream__`, a handle as a number, or
         None for the default stream, with which other libraries' default streams are in order.
 
         Raises: InputError for arguments that do not fit, DriverError.
         """
-        shape = self._shape(grid, block, cluster, smem)
+        shape = self._shape(grid, block, cluster, smem, dependent)
         there = as_stream(self._code.device, stream)
         self._code.prepare(shape)
         self._code.launch(shape, self._images(arguments, there), there)
@@ -95,6 +99,7 @@ class LoadedKernel:
         cluster: Dim3 | int = 1,
         smem: int | None = None,
         stream: object = None,
+        dependent: bool = False,
         launches: int = 1,
         timeout: float | None = 60.0,
     ) -> float:
@@ -102,7 +107,7 @@ class LoadedKernel:
 
         Raises: InputError, DriverError; also when they do not end within `timeout` seconds.
         """
-        shape = self._shape(grid, block, cluster, smem)
+        shape = self._shape(grid, block, cluster, smem, dependent)
         device = self._code.device
         there = as_stream(device, stream)
         images = self._images(arguments, there)
@@ -118,7 +123,12 @@ class LoadedKernel:
         return float(last - first) / launches
 
     def _shape(
-        self, grid: Dim3 | int, block: Dim3 | int | None, cluster: Dim3 | int, smem: int | None
+        self,
+        grid: Dim3 | int,
+        block: Dim3 | int | None,
+        cluster: Dim3 | int,
+        smem: int | None,
+        dependent: bool,
     ) -> Shape:
         chosen = block if block is not None else self.block
         if chosen is None:
@@ -126,7 +136,7 @@ class LoadedKernel:
                 "run/block", f"kernel {self.name} does not say its block size", expected="block=…"
             )
         dynamic = self.dynamic_shared if smem is None else smem
-        return Shape(dim3(grid), dim3(chosen), dim3(cluster), dynamic)
+        return Shape(dim3(grid), dim3(chosen), dim3(cluster), dynamic, dependent)
 
     def _images(self, arguments: Sequence[object], stream: Stream) -> list[np.ndarray]:
         check_count(self.name, self.params, arguments)

@@ -191,6 +191,26 @@ def test_a_launch_goes_to_the_users_stream() -> None:
         assert (values == 2 * (1 + sum(range(10)))).all()
 
 
+def test_a_dependent_launch_waits_where_it_says_so() -> None:
+    """A chain of launches, each of which may begin early: none reads what is not yet there."""
+    torch = pytest.importorskip("torch")
+    text = ADD.replace(
+        "define",
+        "declare void @llvm.nvvm.griddepcontrol.wait()\n"
+        "declare void @llvm.nvvm.griddepcontrol.launch.dependents()\ndefine",
+    ).replace(
+        "{\n",
+        "{\n  call void @llvm.nvvm.griddepcontrol.launch.dependents()\n"
+        "  call void @llvm.nvvm.griddepcontrol.wait()\n",
+    )
+    out = torch.zeros(4096 * 32, dtype=torch.int32, device="cuda")
+    kernel = nvgen.compile(text, target=TARGET).load()
+    for step in range(50):
+        kernel.launch(out, step, grid=4096, block=32, dependent=True)
+    torch.cuda.synchronize()
+    assert bool((out == sum(range(50))).all())
+
+
 def test_launches_are_timed_between_events() -> None:
     torch = pytest.importorskip("torch")
     values = torch.zeros(1 << 20, dtype=torch.int32, device="cuda")
