@@ -46,7 +46,9 @@ class WarpClocks:
     """What the threads of a warp know.
 
     `seen` is what relaxed reads have seen and no fence has made known; `fenced` is what the latest
-    fence of a thread hands on with its next relaxed write.
+    fence of a thread hands on with its next relaxed write.  `multiplied` are the warpgroup's
+    multiplies that the warp has waited for, and the operations that these came after: they have
+    read what those wrote, and nothing is left that an arrival would have to release.
     """
 
     warp: Warp
@@ -58,6 +60,7 @@ class WarpClocks:
     alike: bool = True  # all threads share one clock
     seen: list[Clock | None] = field(default_factory=lambda: [None] * LANES)
     fenced: list[Clock | None] = field(default_factory=lambda: [None] * LANES)
+    multiplied: Clock = NOTHING
 
     def knowledge(self, mask: int) -> Clock:
         """What the threads of a mask know together."""
@@ -210,7 +213,10 @@ class Clocks:
         """
         if relaxed < 0 or self.who is None or isinstance(self.who, AsyncOp):
             return self.given()
-        return self.of(self.who.warp).fenced[relaxed]
+        mine = self.of(self.who.warp)
+        if mine.multiplied is NOTHING:
+            return mine.fenced[relaxed]
+        return join(mine.fenced[relaxed], mine.multiplied)
 
     def learn(self, warp: Warp, mask: int, clock: Clock | None) -> None:
         """Let threads know what a clock knows."""
@@ -337,6 +343,9 @@ class Clocks:
         found: Clock | None = None
         for op in ops:
             found = join(found, op.complete)
+            if op.together:
+                mine = self.of(warp)
+                mine.multiplied = join(mine.multiplied, Clock(ops=(op.complete or NOTHING).ops))
         self.learn(warp, mask, found)
 
 

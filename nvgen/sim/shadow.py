@@ -71,6 +71,31 @@ class _Act:
     strong: bool
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Conflict:
+    """Accesses of one sort that an access races with: those of the bytes that are `found`."""
+
+    kept: _Kept
+    verb: str
+    prior: Stamps
+    found: NDArray[np.bool_]
+
+    @property
+    def at(self) -> int:
+        """The first of the bytes."""
+        return int(np.flatnonzero(self.found)[0])
+
+    @property
+    def stamp(self) -> int:
+        """Who made the earlier access to it, and when."""
+        return int(self.prior.reshape(-1)[self.at])
+
+    @property
+    def tick(self) -> int:
+        """When that was; of several races the one with the latest access is told."""
+        return tick_of(self.stamp)
+
+
 @dataclass(slots=True, eq=False)
 class Shadow:
     """The accesses to one memory.
@@ -122,42 +147,45 @@ class Shadow:
         if party is None:
             return
         act = _Act(*_index(flat, size), party, agent, writes, order is not Order.WEAK)
-        self._check(self.writes, "wrote", act, change)
+        conflicts = [self._check(self.writes, "wrote", act, change)]
         if writes:
-            self._check(self.reads, "reads", act)
-            self._check(self.others, "reads", act)
+            conflicts.append(self._check(self.reads, "reads", act))
+            conflicts.append(self._check(self.others, "reads", act))
+        if any(conflicts):
+            raise self._race(max((c for c in conflicts if c), key=lambda c: c.tick), act)
+        if writes:
             self._keep(self.writes, act)
         else:
             self._keep_read(act)
 
-    def _check(self, kept: _Kept, verb: str, act: _Act, change: Change | None = None) -> None:
+    def _check(
+        self, kept: _Kept, verb: str, act: _Act, change: Change | None = None
+    ) -> _Conflict | None:
+        """Earlier accesses that race with this one."""
         prior = kept.stamps[act.index]
         latest = int(prior.max())
         if not latest or latest < self._floor(act.party):
-            return
+            return None
         prior = prior.reshape(act.rows, -1)
         found = unknown(prior, act.party, self.clocks.stride, strong=act.strong)
         if not found.any():
-            return
+            return None
         if change is not None and act.writes and act.party.group >= 0:
             before, after = change
             found &= before[act.index].reshape(after.shape) != after
-        if found.any():
-            raise self._race(kept, verb, act, prior, found)
+        return _Conflict(kept, verb, prior, found) if found.any() else None
 
-    def _race(
-        self, kept: _Kept, verb: str, act: _Act, prior: Stamps, found: NDArray[np.bool_]
-    ) -> Fault:
-        at = int(np.flatnonzero(found)[0])
-        which = int(_numbers(act.index).reshape(-1)[at])
-        first = self.clocks.sites.all[int(kept.sites[which])]
+    def _race(self, conflict: _Conflict, act: _Act) -> Fault:
+        which = int(_numbers(act.index).reshape(-1)[conflict.at])
+        first = self.clocks.sites.all[int(conflict.kept.sites[which])]
+        count = int(conflict.found.sum())
         return race(
             first,
-            verb,
-            self._missing(first, int(prior.reshape(-1)[at]), act.party),
+            conflict.verb,
+            self._missing(first, conflict.stamp, act.party),
             act.agent,
             writes=act.writes,
-            what=f"{int(found.sum())} {self.unit} of {self.name}, {self._where(which)}",
+            what=f"{count} {self.unit} of {self.name}, {self._where(which)}",
         )
 
     def _floor(self, party: Party) -> int:
