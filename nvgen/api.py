@@ -6,7 +6,7 @@ Layer: nvgen.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from asmprinter.mir_printer import print_mir
@@ -15,6 +15,7 @@ from intrinsics.findings import Finding, VerificationError, errors, input_error
 from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
 from isel.llvm.reader import read_module
+from isel.passes.bound_waits import BOUND_WAITS, Bounded, bound_waits
 from isel.pipeline import Observer, lower
 from isel.places import align_places
 from isel.select.module import Source
@@ -41,7 +42,9 @@ class Compiled:
     """A compiled module.
 
     `llvm` is the IR as LLVM prints it, `mir` and `ptx` the text of the final stages, `stages` the
-    MIR after every pass, `judged` what the verifier says at `level` (errors were raised).
+    MIR after every pass, `judged` what the verifier says at `level` (errors were raised).  Where
+    waits are bounded, MIR, PTX and machine code are those of `bounded`; the simulator runs
+    `module`, and says of itself who waits for what.
     """
 
     target: Target
@@ -53,6 +56,7 @@ class Compiled:
     file: str = ""
     kernel: Kernel | None = None
     level: str = "record"
+    bounded: Bounded | None = None
     _advice: list[Finding] | None = None
 
     @property
@@ -60,17 +64,22 @@ class Compiled:
         """What the verifier says: at the level asked for, and as warnings what it sees beyond."""
         if self._advice is None:
             self._advice = advice(self.module, self.level)
-        return [*self.judged, *self._advice]
+        return [*self.judged, *(self.bounded.findings if self.bounded else ()), *self._advice]
+
+    @property
+    def final(self) -> Module:
+        """The machine records that are printed and assembled."""
+        return self.bounded.module if self.bounded else self.module
 
     @property
     def mir(self) -> str:
         """The final machine records as text."""
-        return print_mir(self.module).text
+        return print_mir(self.final).text
 
     @property
     def ptx(self) -> str:
         """The PTX."""
-        return print_ptx(self.module, self.ptx_version).text
+        return print_ptx(self.final, self.ptx_version).text
 
     def cubin(self) -> bytes:
         """The cubin that ptxas makes of the PTX.
@@ -84,7 +93,7 @@ class Compiled:
 
         Raises: AssemblerError.
         """
-        return assemble_module(self.module, self.ptx_version, self.target)
+        return assemble_module(self.final, self.ptx_version, self.target)
 
     @property
     def resources(self) -> Resources:
@@ -93,6 +102,20 @@ class Compiled:
         Raises: AssemblerError; InputError when there are several kernels (see `assembled`).
         """
         return self.assembled().resources[self._only_kernel()]
+
+    def with_bounded_waits(self, seconds: float = 1.0) -> Compiled:
+        """The same, with a limit to every wait for an mbarrier on a GPU.
+
+        A wait that is not over after `seconds` ends the launch: `run` then raises a DriverError
+        that says which threads wait for which phase of which mbarrier, and where.
+
+        Raises: InputError for no such time, and where the waits are bounded already.
+        """
+        bounded = bound_waits(self.module, seconds)
+        stages = self.stages
+        if stages:
+            stages = {**stages, BOUND_WAITS: print_mir(bounded.module).text}
+        return replace(self, bounded=bounded, stages=stages)
 
     def run(
         self,
@@ -160,12 +183,13 @@ class Compiled:
         function = kernel_of(self.module, kernel or self._only_kernel())
         required = function.launch.reqntid
         return load_kernel(
-            self.module,
+            self.final,
             self.ptx_version,
             self.target,
             function,
             three(required) if required else None,
             self._dynamic_shared(),
+            self.bounded.bounds if self.bounded else None,
         )
 
     def _on_gpu(
@@ -176,7 +200,14 @@ class Compiled:
 
         if not on_device(arguments):
             took = launch_host(
-                self.module, self.ptx_version, self.target, function, arguments, shape, timeout
+                self.final,
+                self.ptx_version,
+                self.target,
+                function,
+                arguments,
+                shape,
+                timeout,
+                self.bounded.bounds if self.bounded else None,
             )
             return Statistics(milliseconds=took)
         took = self.load(function.name).time(
@@ -255,17 +286,26 @@ def compile(
     ptx: str | None = None,
     opt: int = 0,
     level: str = "record",
+    bound_waits: float | None = None,
 ) -> Compiled:
     """Compile a module of LLVM IR (its text, an llvmlite module, or a built kernel) for `target`.
 
     `ptx` is the PTX version (default: the lowest that target and program need).  `opt` is the level
     of LLVM's optimiser, 0 to 3; tensor-core calls are shielded from it.  `level` is the
     verification level ("record", "function", "launch" or "all") whose errors are raised; what it
-    leaves unchecked is a finding.
+    leaves unchecked is a finding.  `bound_waits` is a limit in seconds to each wait for an mbarrier
+    on a GPU; see `Compiled.with_bounded_waits`.
 
     Raises: InputError for what LLVM rejects, SelectionError for what cannot be selected,
     VerificationError for records that are illegal.
     """
+    compiled = _compile(module_or_text, target, ptx, opt, level)
+    return compiled if bound_waits is None else compiled.with_bounded_waits(bound_waits)
+
+
+def _compile(
+    module_or_text: object, target: str, ptx: str | None, opt: int, level: str
+) -> Compiled:
     if isinstance(module_or_text, str):
         return compile_text(module_or_text, target=target, ptx=ptx, opt=opt, level=level)
     from llvmlite import binding, ir

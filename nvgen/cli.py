@@ -17,6 +17,7 @@ from collections.abc import Sequence
 
 from intrinsics.findings import InputError, NvgenError, input_error
 from isel.verifier.levels import LEVELS
+from isel.wait_bounds import MOST_SECONDS
 from nvgen import __version__
 from nvgen.commands.draw_options import add_options as add_draw_options
 from nvgen.commands.explain_options import add_options as add_explain_options
@@ -59,8 +60,13 @@ def _guarded(argv: Sequence[str] | None) -> int:
         return _internal(error)
 
 
+_WHOLE = {"--bound-waits": "--bound-waits=1"}
+"""Options that may be given without their value, which no file name is then taken for."""
+
+
 def _run_command(argv: Sequence[str] | None) -> int:
-    arguments = _parser().parse_args(argv)
+    given = sys.argv[1:] if argv is None else argv
+    arguments = _parser().parse_args([_WHOLE.get(word, word) for word in given])
     command = importlib.import_module(f"nvgen.commands.{arguments.command}")
     status: int = command.run(arguments)
     return status
@@ -162,6 +168,7 @@ def _compile(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             f"-O{n}", dest="opt", action="store_const", const=n, default=0, help=argparse.SUPPRESS
         )
+    _bound_waits(parser)
     parser.add_argument(
         "--print-after", metavar="PASS", help="print the MIR after a pass to standard error"
     )
@@ -219,7 +226,18 @@ def _run(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="seconds until a kernel on a GPU is ended",
     )
+    _bound_waits(parser)
     parser.add_argument("--json", action="store_true", help="report as JSON")
+
+
+def _bound_waits(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--bound-waits",
+        type=_seconds,
+        metavar="SECONDS",
+        help="end a launch on a GPU when a wait for an mbarrier takes longer, and say which "
+        "(alone: 1 second)",
+    )
 
 
 def _seconds(text: str) -> float:
@@ -227,7 +245,7 @@ def _seconds(text: str) -> float:
         seconds = float(text)
     except ValueError:
         seconds = 0.0
-    if 0.0 < seconds <= 1e6:
+    if 0.0 < seconds <= MOST_SECONDS:
         return seconds
     raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds")
 

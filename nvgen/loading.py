@@ -18,6 +18,7 @@ from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, InputError, Place, VerificationError, errors, input_error
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
+from isel.passes.bound_waits import BOUND_WAITS, Bounded, bound_waits
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import verify
 from isel.verifier.record import lowest_ptx
@@ -36,6 +37,7 @@ class Program:
     """A program as machine records, and what is known about it.
 
     `llvm` is the IR as LLVM prints it and `stages` the MIR after every pass, where there was IR.
+    `bounded` is the program with bounded waits, where that was asked for.
     """
 
     file: str
@@ -47,16 +49,22 @@ class Program:
     findings: list[Finding]
     llvm: str = ""
     stages: dict[str, str] = field(default_factory=dict)
+    bounded: Bounded | None = None
+
+    @property
+    def final(self) -> Module:
+        """The machine records that are printed and assembled."""
+        return self.bounded.module if self.bounded else self.module
 
     @property
     def mir(self) -> str:
         """The machine records as text."""
-        return print_mir(self.module).text
+        return print_mir(self.final).text
 
     @property
     def ptx(self) -> str:
         """The program as PTX."""
-        return print_ptx(self.module, self.ptx_version).text
+        return print_ptx(self.final, self.ptx_version).text
 
     def compiled(self) -> Compiled:
         """The program as what `nvgen.compile` gives, so that it can be run.
@@ -76,6 +84,7 @@ class Program:
             self.findings,
             self.stages,
             self.file,
+            bounded=self.bounded,
         )
 
 
@@ -99,14 +108,34 @@ def load(
     level: str = "record",
     keep_stages: bool = False,
     shape: LaunchShape = UNKNOWN_SHAPE,
+    bounds: float | None = None,
 ) -> Program:
     """Read `text`, lower it if it is LLVM IR, and judge its records.
 
     Target and version default to what the text says; LLVM IR says none.  `shape` is how the
-    kernels are launched, where that is known.
+    kernels are launched, where that is known.  `bounds` is a limit in seconds to each wait for an
+    mbarrier on a GPU.
 
     Raises: InputError for what cannot be read, SelectionError for what cannot be selected.
     """
+    program = _judged(path, text, target, ptx, opt, level, keep_stages, shape)
+    if bounds is not None:
+        program.bounded = bound_waits(program.module, bounds)
+        if keep_stages:
+            program.stages[BOUND_WAITS] = program.mir
+    return program
+
+
+def _judged(
+    path: str,
+    text: str,
+    target: str | None,
+    ptx: str | None,
+    opt: int,
+    level: str,
+    keep_stages: bool,
+    shape: LaunchShape,
+) -> Program:
     language = language_of(path, text)
     path = printable(path)
     if language == "llvm":

@@ -74,6 +74,7 @@ class Kernel:
         ptx: str | None = None,
         opt: int = 0,
         level: str = "record",
+        bound_waits: float | None = None,
     ) -> Compiled:
         """Compile for a target, by default the one that it was built for; see `nvgen.compile`.
 
@@ -88,7 +89,7 @@ class Kernel:
             self.llvm, target=chosen, ptx=ptx, opt=opt, level=level, file=f"{self.name}.ll"
         )
         compiled.kernel = self
-        return compiled
+        return compiled if bound_waits is None else compiled.with_bounded_waits(bound_waits)
 
     def arguments(self, arrays: Sequence[object], named: dict[str, object]) -> list[object]:
         """Launch arguments from positional arrays and named ones, tensor maps made on the way.

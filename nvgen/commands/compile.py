@@ -41,12 +41,14 @@ def _compile(arguments: argparse.Namespace, emit: str, text: str) -> int:
         opt=arguments.opt,
         level=arguments.level,
         keep_stages=arguments.print_after is not None,
+        bounds=arguments.bound_waits,
     )
     if arguments.print_after is not None:
         sys.stderr.write(_stage(program, arguments.print_after))
     print_findings(program.findings, text)
     if errors(program.findings):
         return 1
+    print_findings(program.bounded.findings if program.bounded else [], text)
     print_findings(advice(program.module, arguments.level), text)
     if emit == "cubin":
         data = _assembled(program, text, verbose=arguments.verbose)
@@ -62,7 +64,7 @@ def _assembled(program: Program, text: str, *, verbose: bool) -> bytes:
     """The cubin; ptxas's warnings and, if `verbose`, what each kernel takes are printed."""
     from nvgen.assembler import assemble_module
 
-    done = assemble_module(program.module, program.ptx_version, program.target)
+    done = assemble_module(program.final, program.ptx_version, program.target)
     print_findings(done.findings, text)
     if verbose:
         for kernel in done.resources.values():
@@ -98,7 +100,7 @@ def _emitted(program: Program, emit: str) -> bytes:
 
 
 def _describe(program: Program, emit: str, output: str, size: int) -> None:
-    functions = program.module.functions
+    functions = program.final.functions
     records = sum(len(block.instrs) for f in functions for block in f.blocks)
     names = ", ".join("@" + f.name for f in functions)
     print(

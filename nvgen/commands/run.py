@@ -77,10 +77,18 @@ def _run(arguments: argparse.Namespace, outcome: _Outcome) -> None:
     files = [one.output for one in given if one.output]
     _check_outputs(files)
     outcome.source = read_text(arguments.file)
-    program = load(arguments.file, outcome.source, target=arguments.target, ptx=arguments.ptx)
+    program = load(
+        arguments.file,
+        outcome.source,
+        target=arguments.target,
+        ptx=arguments.ptx,
+        bounds=arguments.bound_waits,
+    )
     statistics = _launch(arguments, program.compiled(), given)
     outcome.statistics = statistics
     outcome.findings = program.findings
+    if program.bounded is not None and arguments.device == "cuda":
+        outcome.findings = [*outcome.findings, *program.bounded.findings]
     for one in given:
         if one.output:
             write_whole(one.output, one.as_npy())
@@ -140,10 +148,10 @@ def _launch(
 def _status(error: NvgenError) -> int:
     if isinstance(error, InputError):
         return USAGE
-    from nvgen.driver.errors import TIMEOUT
+    from nvgen.driver.errors import TIMEOUT, WAIT_BOUND
 
     if isinstance(error, DriverError):
-        return DEADLOCK if error.findings[0].rule == TIMEOUT else FINDING
+        return DEADLOCK if error.findings[0].rule in (TIMEOUT, WAIT_BOUND) else FINDING
     if not isinstance(error, SimulationError):
         return FINDING
     from nvgen.sim.faults import DeadlockError, NotSimulatedError

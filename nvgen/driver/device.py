@@ -22,7 +22,7 @@ from nvgen.driver.jobs import MapOf, Pointer, Shape, Value
 
 if TYPE_CHECKING:
     from cuda.bindings import driver
-    from cuda.core import Device, Event, Kernel, Stream
+    from cuda.core import Device, Event, Kernel, ObjectCode, Stream
 
 PORTABLE_CLUSTER = 8
 """CTAs of a cluster that every GPU with clusters can run."""
@@ -76,11 +76,12 @@ def open_device(ordinal: int = 0) -> Device:
 
 @dataclass(slots=True)
 class Code:
-    """A loaded kernel."""
+    """A loaded kernel, and the code that it is part of."""
 
     device: Device
     kernel: Kernel
     kind: str
+    library: ObjectCode
 
     @property
     def handle(self) -> driver.CUfunction:
@@ -164,7 +165,8 @@ def load(device: Device, images: Sequence[Image], kernel: str) -> Code:
     refused = []
     for image in images:
         try:
-            return Code(device, makers[image.kind](image.data).get_kernel(kernel), image.kind)
+            library = makers[image.kind](image.data)
+            return Code(device, library.get_kernel(kernel), image.kind, library)
         except Exception as error:
             refused.append(f"{image.kind}: {str(error).splitlines()[0]}")
     status = next((w for w in " ".join(refused).split() if w.startswith("CUDA_ERROR_")), "")

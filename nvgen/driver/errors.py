@@ -9,6 +9,9 @@ from intrinsics.findings import DriverError, Finding, Severity
 
 TIMEOUT = "cuda/timeout"
 
+WAIT_BOUND = "run/wait-bound"
+"""The rule of a wait that was not over in time."""
+
 SIMULATE = 'device="sim" runs the same kernel on the CPU and says where it goes wrong'
 
 _HINTS = {

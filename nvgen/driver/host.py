@@ -13,6 +13,7 @@ from typing import SupportsInt
 from nvgen.driver.device import load, ok, open_device, parameter, wait
 from nvgen.driver.errors import SIMULATE, timed_out
 from nvgen.driver.jobs import Job
+from nvgen.driver.wait_table import open_table, told
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ def run(
     """
     device = open_device()
     code = load(device, job.images, job.kernel)
+    table = open_table(code, job.bounds)
     code.prepare(job.shape)
     stream = device.create_stream()
     timing = {"timing_enabled": True}
@@ -47,7 +49,9 @@ def run(
         stream.record(first)
         code.launch(job.shape, values, stream)
         stream.record(last)
-        if not wait(last, seconds, still_wanted):
+        with told(table):
+            ended = wait(last, seconds, still_wanted)
+        if not ended:
             raise timed_out(job.kernel, seconds or 0, SIMULATE)
         _fetch(contents, addresses)
         return Ran(last - first, code.kind)

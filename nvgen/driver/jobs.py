@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from intrinsics.mir import Param
+from isel.wait_bounds import WaitBounds
 from nvgen.driver.images import Image
 from nvgen.launches import Dim3
 from nvgen.parameters import (
@@ -72,12 +73,13 @@ Value: TypeAlias = bytes | Pointer | MapOf
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One launch of one kernel."""
+    """One launch of one kernel; `bounds` are those of its waits, if they have any."""
 
     images: tuple[Image, ...]
     kernel: str
     shape: Shape
     values: tuple[Value, ...]
+    bounds: WaitBounds | None = None
 
 
 @dataclass(frozen=True, slots=True)

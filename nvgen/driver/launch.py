@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from intrinsics.findings import input_error
 from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Ptx, Target
+from isel.wait_bounds import WaitBounds
 from nvgen.driver.gpus import gpu, unfit
 from nvgen.driver.images import Image, images
 from nvgen.driver.jobs import Job, Shape, bind_host
@@ -37,6 +38,7 @@ def launch_host(
     arguments: Sequence[object],
     shape: Shape,
     timeout: float,
+    bounds: WaitBounds | None = None,
 ) -> float:
     """Run a kernel on copies of the host's arrays, and give the milliseconds that it took.
 
@@ -46,7 +48,7 @@ def launch_host(
 
     check_count(function.name, function.params, arguments)
     values, memory = bind_host(function.params, arguments)
-    job = Job(tuple(code_for(module, ptx, target)), function.name, shape, values)
+    job = Job(tuple(code_for(module, ptx, target)), function.name, shape, values, bounds)
     ran, contents = launcher().run(job, memory.contents(), timeout)
     memory.deliver(contents)
     return ran.milliseconds
@@ -59,16 +61,19 @@ def load_kernel(
     function: MachineFunction,
     block: tuple[int, int, int] | None,
     smem: int,
+    bounds: WaitBounds | None = None,
 ) -> LoadedKernel:
     """Load a kernel on the GPU of this process.
 
     Raises: InputError, AssemblerError, DriverError.
     """
     from nvgen.driver.device import load, open_device
+    from nvgen.driver.wait_table import open_table
 
     code_images = code_for(module, ptx, target)
     code = load(open_device(), code_images, function.name)
-    return LoadedKernel(function.name, function.params, block, smem, code)
+    table = open_table(code, bounds)
+    return LoadedKernel(function.name, function.params, block, smem, code, table)
 
 
 def code_for(module: Module, ptx: Ptx, target: Target) -> list[Image]:

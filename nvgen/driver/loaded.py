@@ -18,6 +18,7 @@ from nvgen.driver.device import Code, parameter, wait
 from nvgen.driver.errors import timed_out
 from nvgen.driver.jobs import Shape, Value, map_value, pointer_value
 from nvgen.driver.views import is_device_array, view_of
+from nvgen.driver.wait_table import WaitTable, told
 from nvgen.launches import Dim3, dim3
 from nvgen.parameters import Output, bytes_by_value, check_count, is_by_value, number_value
 from nvgen.tensor_map import TensorMap
@@ -45,6 +46,7 @@ class LoadedKernel:
     block: Dim3 | None
     dynamic_shared: int
     _code: Code
+    _table: WaitTable | None = None
 
     @property
     def code(self) -> str:
@@ -105,7 +107,8 @@ class LoadedKernel:
     ) -> float:
         """Milliseconds of one launch: `launches` of them between two events, divided.
 
-        Raises: InputError, DriverError; also when they do not end within `timeout` seconds.
+        Raises: InputError, DriverError; also when they do not end within `timeout` seconds, or a
+        wait within its bound.
         """
         shape = self._shape(grid, block, cluster, smem, dependent)
         device = self._code.device
@@ -118,7 +121,9 @@ class LoadedKernel:
         for _ in range(launches):
             self._code.launch(shape, images, there)
         there.record(last)
-        if not wait(last, timeout, lambda: True):
+        with told(self._table):
+            ended = wait(last, timeout, lambda: True)
+        if not ended:
             raise timed_out(self.name, timeout or 0, _OCCUPIED)
         return float(last - first) / launches
 

@@ -27,13 +27,16 @@ test that launches nothing fails.
 
 **What `kernel_test` takes.**  `schedules`: "all", or some of "early", "late", "random" and
 "random:SEED".  `random`: how many seeds.  `targets` and `opt`: an item for each target and each
-optimisation level.  It works together with `parametrize` and fixtures, and on classes of tests.
+optimisation level.  `bound_waits`: a limit in seconds to each wait for an mbarrier on a GPU, where
+a kernel that hangs then says who waits for what.  It works together with `parametrize` and
+fixtures, and on classes of tests.
 
 **What the command line takes.**
 
     --schedule late|random:123   this schedule only; what a failed test prints to replay it
     --random-schedules N         N seeds for each test, such as 100 at night
     --schedule-seed S            other seeds
+    --nvgen-bound-waits SECONDS  a limit to waits for mbarriers on a GPU, for all tests
     --device sim|cuda            where kernels run; on a GPU there is one run, without a schedule
 
 `--device` is spelled `--nvgen-device` where another plugin has that name.  What the device cannot

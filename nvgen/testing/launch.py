@@ -28,13 +28,15 @@ MOST_KEPT = 4
 class Launch:
     """Launches kernels on the device and under the schedule of the test's item.
 
-    `schedule` is "" on a GPU, `target` is "" where the test names none.
+    `schedule` is "" on a GPU, `target` is "" where the test names none.  `bound_waits` is a limit
+    in seconds to each wait for an mbarrier on a GPU, None for none.
     """
 
     device: str = "sim"
     schedule: str = "early"
     target: str = ""
     opt: int = 0
+    bound_waits: float | None = None
     attempts: int = field(default=0, init=False, repr=False)
     _texts: list[tuple[Compiled, str]] = field(default_factory=list, init=False, repr=False)
     _failure: tuple[NvgenError, str] | None = field(default=None, init=False, repr=False)
@@ -53,7 +55,7 @@ class Launch:
         __tracebackhide__ = True
         text = _text_of(program)
         try:
-            compiled = self._compile(program, text, ptx, level)
+            compiled = self._bounded(self._compile(program, text, ptx, level))
         except NvgenError as error:
             raise self._failed(error, text) from None
         self._texts.append((compiled, text))
@@ -160,6 +162,11 @@ class Launch:
                 hint="`nvgen targets` lists them",
             )
         return compile(program, target=self.target, ptx=ptx, opt=self.opt, level=level)
+
+    def _bounded(self, compiled: Compiled) -> Compiled:
+        if self.bound_waits is None or compiled.bounded is not None:
+            return compiled
+        return compiled.with_bounded_waits(self.bound_waits)
 
     def _of_target(self, compiled: Compiled) -> Compiled:
         if not self.target or compiled.target.name == self.target:

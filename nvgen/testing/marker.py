@@ -28,6 +28,7 @@ class KernelTest:
     random: int | None = None
     targets: tuple[str, ...] = ()
     opt: tuple[int, ...] = (0,)
+    bound_waits: float | None = None
 
 
 @overload
@@ -41,6 +42,7 @@ def kernel_test(
     random: int | None = None,
     targets: str | Sequence[str] = (),
     opt: int | Sequence[int] = 0,
+    bound_waits: float | None = None,
 ) -> Callable[[Test], Test]: ...
 
 
@@ -52,11 +54,13 @@ def kernel_test(
     random: int | None = None,
     targets: str | Sequence[str] = (),
     opt: int | Sequence[int] = 0,
+    bound_waits: float | None = None,
 ) -> Test | Callable[[Test], Test]:
     """Make a test function, or every test of a class, a test of kernels; see `nvgen.testing`.
 
     `schedules` are those that it runs under, `random` is the number of seeds (default 4), `targets`
-    and `opt` what `launch` compiles for, an item of the test for each.  The test takes `launch`.
+    and `opt` what `launch` compiles for, an item of the test for each.  `bound_waits` is a limit in
+    seconds to each wait for an mbarrier on a GPU.  The test takes `launch`.
 
     Raises: InputError for an unknown schedule, target or optimisation level.
     """
@@ -67,6 +71,7 @@ def kernel_test(
         _checked_count(random),
         tuple(dict.fromkeys(parse_target(name).name for name in names)),
         tuple(dict.fromkeys(_checked_level(level) for level in levels)) or (0,),
+        bound_waits,
     )
 
     def mark(test: Test) -> Test:

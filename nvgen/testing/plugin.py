@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator
 import pytest
 
 from intrinsics.findings import InputError
+from isel.wait_bounds import MOST_SECONDS
 from nvgen.sim.engine import parse_schedule
 from nvgen.testing.devices import DEVICES
 from nvgen.testing.marker import MARK, asked_of
@@ -48,6 +49,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=_count,
         metavar="S",
         help="take other random schedules (default: 0)",
+    )
+    group.addoption(
+        "--nvgen-bound-waits",
+        dest="nvgen_bound_waits",
+        type=_seconds,
+        metavar="SECONDS",
+        help="on a GPU, end a kernel whose wait for an mbarrier takes longer, and say which",
     )
     _add_device(parser, "--nvgen-device")
 
@@ -101,6 +109,16 @@ def _count(text: str) -> int:
     raise _bad(f"'{text}' is no such number", "0 to 999999999")
 
 
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if 0 < seconds <= MOST_SECONDS:
+        return seconds
+    raise _bad(f"'{text}' is no number of seconds", f"more than 0 and at most {MOST_SECONDS:g}")
+
+
 def _nearest(text: str, names: tuple[str, ...]) -> str:
     near = difflib.get_close_matches(text, names, n=1, cutoff=0.5)
     return f"did you mean {near[0]}?" if near else ""
@@ -119,6 +137,7 @@ def _options(config: pytest.Config) -> Options:
         option.nvgen_schedule or "",
         option.nvgen_random_schedules,
         option.nvgen_schedule_seed or 0,
+        option.nvgen_bound_waits,
     )
 
 

@@ -23,6 +23,7 @@ class Options:
     schedule: str = ""
     count: int | None = None
     seed: int = 0
+    bound_waits: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,12 @@ class Variant:
 
 def variants(asked: KernelTest, options: Options, name: str) -> Iterator[Variant]:
     """The items of the test called `name`."""
+    bound = asked.bound_waits if options.bound_waits is None else options.bound_waits
     for target in asked.targets or ("",):
         for opt in asked.opt:
             for schedule in _schedules(asked, options, name):
                 parts = [target] * (len(asked.targets) > 1) + [f"O{opt}"] * (len(asked.opt) > 1)
-                launch = Launch(options.device, schedule, target, opt)
+                launch = Launch(options.device, schedule, target, opt, bound)
                 yield Variant("-".join([*parts, label(launch)]), launch, _reason(asked, launch))
 
 

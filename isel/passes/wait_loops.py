@@ -1,0 +1,127 @@
+"""The loops of a function that wait for an mbarrier.
+
+Layer: isel.passes.  Input: a function after SSA form was left.  Output: its looks at mbarriers
+(mbarrier.test_wait and mbarrier.try_wait), each with the innermost loop around it, if whether that
+loop is left depends on what the look gives.  A look that something else is done with, such as one
+ahead of time in a loop over tiles, has none.  PTX ISA, mbarrier.test_wait, mbarrier.try_wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from intrinsics.mir import MachineFunction, MachineInstr, Not, Reg, inverted, successors
+from isel.ways import reach
+
+LOOKS = (
+    "mbarrier.test_wait",
+    "mbarrier.test_wait.parity",
+    "mbarrier.try_wait",
+    "mbarrier.try_wait.parity",
+)
+"""Rows of records that look whether a phase of an mbarrier is complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """The blocks of a loop, and those of them where control comes into it, by index."""
+
+    blocks: frozenset[int]
+    entries: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A look at an mbarrier: record `at` of a block, and the loop that waits with it."""
+
+    mi: MachineInstr
+    block: int
+    at: int
+    loop: Loop | None
+
+
+def looks(function: MachineFunction) -> list[Look]:
+    """The looks at mbarriers, in layout order."""
+    found = [
+        (mi, i, at)
+        for i, block in enumerate(function.blocks)
+        for at, mi in enumerate(block.instrs)
+        if mi.row.id in LOOKS
+    ]
+    if not found:
+        return []
+    after = successors(function)
+    around = innermost_loops(after)
+    return [Look(mi, i, at, _waiting(function, after, mi, around.get(i))) for mi, i, at in found]
+
+
+def _waiting(
+    function: MachineFunction, after: Sequence[Sequence[int]], mi: MachineInstr, loop: Loop | None
+) -> Loop | None:
+    """`loop`, if what `mi` gives decides whether it is left."""
+    if loop is None:
+        return None
+    told = _told(function, loop, mi)
+    for i in loop.blocks:
+        ends = function.blocks[i].terminators()
+        decides = any(_guard(end) in told for end in ends)
+        if decides and any(j not in loop.blocks for j in after[i]):
+            return loop
+    return None
+
+
+def _told(function: MachineFunction, loop: Loop, mi: MachineInstr) -> set[Reg]:
+    """The registers that depend, within a loop, on what a record gives."""
+    told = set(mi.defs())
+    grown = True
+    while grown:
+        grown = False
+        for i in loop.blocks:
+            for other in function.blocks[i].instrs:
+                if other is not mi and other.form.is_pure and not told.isdisjoint(other.uses()):
+                    written = set(other.defs()) - told
+                    told |= written
+                    grown |= bool(written)
+    return told
+
+
+def _guard(mi: MachineInstr) -> Reg | None:
+    return mi.guard.reg if isinstance(mi.guard, Not) else mi.guard
+
+
+def innermost_loops(after: Sequence[Sequence[int]]) -> dict[int, Loop]:
+    """The innermost loop around each node that is in one.
+
+    A loop is a strongly connected part of the graph; those inside it are the parts that remain
+    without its entries.
+    """
+    found: dict[int, Loop] = {}
+    before = inverted(after)
+    pending = [frozenset(range(len(after)))]
+    while pending:
+        inside = pending.pop()
+        for part in _cycles(after, inside):
+            entries = frozenset(
+                i for i in part if i == 0 or any(j not in part for j in before[i])
+            ) or frozenset([min(part)])
+            found.update(dict.fromkeys(part, Loop(part, entries)))
+            pending.append(part - entries)
+    return found
+
+
+def _cycles(after: Sequence[Sequence[int]], inside: frozenset[int]) -> list[frozenset[int]]:
+    """The strongly connected parts of the graph within `inside` that have a way round."""
+    within = [
+        [j for j in after[i] if j in inside] if i in inside else [] for i in range(len(after))
+    ]
+    before = inverted(within)
+    found: list[frozenset[int]] = []
+    left = set(inside)
+    while left:
+        start = min(left)
+        part = frozenset(reach(within, within[start]) & reach(before, before[start]))
+        left -= part | {start}
+        if part:
+            found.append(part)
+    return found
