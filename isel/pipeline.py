@@ -15,6 +15,7 @@ from isel.llvm import ir
 from isel.passes.dead_code import remove_dead_code
 from isel.passes.destruct_ssa import destruct_ssa
 from isel.passes.layout import lay_out
+from isel.passes.order_wgmma import order_wgmma
 from isel.select.module import NO_SOURCE, Source, select_module
 
 Observer = Callable[[str, Module], None]
@@ -46,6 +47,7 @@ def _expand_walkthrough(module: Module) -> None:
 MODULE_PASSES: dict[str, Pass] = {
     "dead-code": _each(remove_dead_code),
     "destruct-ssa": _each(destruct_ssa),
+    "order-wgmma": _each(order_wgmma),
     "expand-walkthrough": _expand_walkthrough,
     "layout": _each(lay_out),
     "renumber": _each(renumber),

@@ -14,7 +14,10 @@ from intrinsics.mir import MachineFunction, MachineInstr, Module, Sym
 from intrinsics.modifiers import Space
 from intrinsics.row import Effect
 
-SUBJECTS = ("tcgen05.", "mbarrier.", "cp.async.bulk", "barrier.cluster.", "setmaxnreg.")
+SUBJECTS = (
+    *("tcgen05.", "wgmma.", "mbarrier.", "cp.async.bulk", "barrier.cluster."),
+    "setmaxnreg.",
+)
 """What the heads of instructions begin with that the rules are about."""
 
 _SYNCHRONISE = Effect.CONVERGENT | Effect.ALIGNED | Effect.ASYNC_PROXY

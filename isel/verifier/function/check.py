@@ -14,6 +14,7 @@ from typing import Protocol
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.mir import MachineFunction, Module, Text
 from isel.verifier.function import (
+    accumulators,
     allocation,
     capacity,
     clusters,
@@ -36,6 +37,7 @@ from isel.verifier.function import (
     ranks,
     registers,
     scales,
+    warpgroups,
 )
 from isel.verifier.function.callees import Callees, callee, calls
 from isel.verifier.function.flow import NOT_FOLLOWED
@@ -54,11 +56,11 @@ class _Chapter(Protocol):
 
 
 _CHAPTERS: tuple[_Chapter, ...] = (
-    convergence,
+    *(convergence, warpgroups),
     *(allocation, lifetime, capacity, freed_elsewhere, publication),
     *(collectors, columns, overlaps, scales),
     *(completion, handover, pipelines, freeing, copies, operands, proxies),
-    *(mbarriers, phases, registers, clusters, ranks),
+    *(mbarriers, phases, registers, accumulators, clusters, ranks),
 )
 
 RULES: tuple[VerifierRule, ...] = tuple(rule for chapter in _CHAPTERS for rule in chapter.RULES)

@@ -53,7 +53,7 @@ def _read_before_copied(
 
 def _reads(report: Report, event: Event, copies: list[Event]) -> bool:
     """Whether an MMA certainly reads what one of the copies writes."""
-    return event.kind is Kind.MULTIPLY and any(
+    return event.kind in (Kind.MULTIPLY, Kind.WARPGROUP_MULTIPLY) and any(
         overlap(report, copy.place, read)
         for copy in copies
         for read in event.reads

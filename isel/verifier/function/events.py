@@ -1,8 +1,8 @@
 """What a warp does that rules are about: allocations, copies, multiplies, arrivals, waits, fences.
 
 Layer: isel.verifier.function.  Input: the flow of one warp.  Output: events by node, each with the
-places that it touches and the threads that do it.  PTX ISA, the chapters of tcgen05, mbarrier,
-barrier, fence and cp.async.bulk.tensor.
+places that it touches and the threads that do it.  PTX ISA, the chapters of tcgen05, wgmma,
+mbarrier, barrier, fence and cp.async.bulk.tensor.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ class Kind(Enum):
     WAIT_LOADS = auto()
     WAIT_STORES = auto()
     MULTIPLY = auto()
+    WARPGROUP_MULTIPLY = auto()  # with its sums in registers
     COMMIT = auto()
     FENCE_BEFORE = auto()
     FENCE_AFTER = auto()
@@ -122,7 +123,7 @@ def events_of(flow: WarpFlow) -> dict[int, list[Event]]:
             event = make(index, mi, evaluator, threads[node])
             if event is not None and index in flow.first:
                 event = _as_first(event, *flow.first[index])
-            event = _guarded(flow, node, event, evaluator) if event is not None else None
+            event = guarded(flow, node, event, evaluator) if event is not None else None
             if event is not None:
                 events.append(event)
         if events:
@@ -148,7 +149,7 @@ def first_place(event: Event) -> Where | None:
     return where(value) if value is not None else None
 
 
-def _guarded(flow: WarpFlow, node: int, event: Event, evaluator: Evaluator) -> Event | None:
+def guarded(flow: WarpFlow, node: int, event: Event, evaluator: Evaluator) -> Event | None:
     """The event with what its guard says; None when the warp never executes it."""
     guard = event.mi.guard
     if guard is None:
@@ -206,6 +207,13 @@ def _multiply(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> E
         n_of(idesc) if idesc is not None else None,
         values,
     )
+
+
+def _warpgroup_multiply(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
+    """wgmma.mma_async: what its descriptors describe; registers are a matter of their own."""
+    values = tuple((name, e.slot(mi, name)) for name in ("a", "b") if type(mi.get(name)) is int)
+    reads = tuple(where(value) for _, value in values)
+    return Event(Kind.WARPGROUP_MULTIPLY, index, mi, threads, reads=reads, values=values)
 
 
 def _is_descriptor(mi: MachineInstr) -> bool:
@@ -334,6 +342,8 @@ _MAKERS: dict[str, Maker] = {
 def _by_effect(mi: MachineInstr) -> Maker | None:
     """What a record without a maker of its own is to the rules."""
     effects = mi.row.effects
+    if effects.completion is Completion.WGMMA_GROUP:
+        return _warpgroup_multiply
     if effects.effect & Effect.ASYNC_PROXY and effects.completion is not Completion.COMMIT:
         return _copy
     return _other if effects.effect & Effect.ALIGNED else None

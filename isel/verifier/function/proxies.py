@@ -1,8 +1,9 @@
 """Rules about shared memory that threads write and the async proxy reads.
 
-Layer: isel.verifier.function.  tcgen05.mma and bulk copies read shared memory through the async
-proxy; what threads stored there is visible to it after fence.proxy.async only, which stands after
-the stores, or after the barrier that follows them.  PTX ISA, tcgen05: Shared Memory Accesses.
+Layer: isel.verifier.function.  tcgen05.mma, wgmma and bulk copies read shared memory through the
+async proxy; what threads stored there is visible to it after fence.proxy.async only, which stands
+after the stores, or after the barrier that follows them.  PTX ISA, tcgen05: Shared Memory Accesses;
+wgmma.fence.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from isel.verifier.function.report import Report
 from isel.verifier.function.values import Where
 from isel.verifier.rule import VerifierRule
 
-_READERS = (Kind.MULTIPLY, Kind.COPY_OUT)
+_READERS = (Kind.MULTIPLY, Kind.WARPGROUP_MULTIPLY, Kind.COPY_OUT)
 _SYNCS = (Kind.BARRIER, Kind.BARRIER_ARRIVE, Kind.ARRIVE, Kind.DONE, Kind.WARP_SYNC)
 
 

@@ -52,14 +52,6 @@ DIRECTION = VerifierRule(
     misses=False,
     ptxas="refuses .dec, as it generates code (C7406)",
 )
-WARPGROUP = VerifierRule(
-    "{op}/warpgroup",
-    "setmaxnreg is executed by a part of a warpgroup",
-    _SECTION,
-    expected="all four warps of a warpgroup, at the same instruction",
-    hint="branch on the warpgroup, as with tid.x / 128, not on a warp",
-    misses=False,
-)
 AGAIN = VerifierRule(
     "{op}/again",
     "a warpgroup changes its registers again without a barrier in between",
@@ -81,7 +73,7 @@ ORDER = VerifierRule(
     _SECTION,
     expected="setmaxnreg.dec of the other warpgroups before that barrier",
 )
-RULES = (IGNORED, DIRECTION, WARPGROUP, AGAIN, BUDGET, ORDER)
+RULES = (IGNORED, DIRECTION, AGAIN, BUDGET, ORDER)
 
 
 def check(report: Report) -> None:
@@ -89,8 +81,6 @@ def check(report: Report) -> None:
     changes = [e for role in report.analysis.roles for e in role.events() if _count(e) is not None]
     if not changes:
         return
-    if report.analysis.block:
-        _whole_warpgroups(report)
     for role in report.analysis.roles:
         _synchronised(report, role)
     first = at_entry(report.analysis.function.launch, report.analysis.block)
@@ -138,30 +128,6 @@ def _gives(event: Event) -> bool:
 
 
 # ---- one warpgroup ---------------------------------------------------------------------------
-
-
-def _whole_warpgroups(report: Report) -> None:
-    everyone = [walker.flow.warp.number for walker in report.analysis.walkers]
-    for index, found in report.analysis.sites.items():
-        if _count(found[0][1]) is None or any(e.threads.perhaps for _, e in found):
-            continue
-        here = {warp for warp, _ in found}
-        for group in sorted({warp // _WARPGROUP for warp in here}):
-            members = [w for w in everyone if w // _WARPGROUP == group]
-            come = [w for w in members if w in here]
-            if len(come) == len(members):
-                continue
-            report.add(
-                WARPGROUP,
-                index,
-                got=f"{_warps(come)} of warps {members[0]} to {members[-1]}",
-            )
-
-
-def _warps(numbers: list[int]) -> str:
-    if len(numbers) == 1:
-        return f"warp {numbers[0]}"
-    return "warps " + ", ".join(map(str, numbers))
 
 
 _SYNCS = (Kind.BARRIER, Kind.DONE)
