@@ -37,6 +37,7 @@ from intrinsics.modifiers import ScalarType, Space
 from intrinsics.row import Completion, Effect
 from nvgen.sim.faults import fault, located, not_simulated
 from nvgen.sim.machine import (
+    FULL,
     WARP,
     Code,
     CodeBlock,
@@ -379,7 +380,7 @@ def uniform(values: Values, fragment: Fragment, what: str) -> int:
 
     Raises: Fault when they do not.
     """
-    chosen = values[lanes_of(fragment.mask)]
+    chosen = values if fragment.mask == FULL else values[lanes_of(fragment.mask)]
     first = chosen[0]
     if not (chosen == first).all():
         raise fault(

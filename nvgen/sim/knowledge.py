@@ -172,10 +172,7 @@ class Clocks:
 
         They know it together, or `each` of them does.
         """
-        return self._released(fragment.warp, mask, each=each)
-
-    def _released(self, warp: Warp, mask: int, *, each: bool) -> Clock:
-        mine = self.of(warp)
+        mine = self.of(fragment.warp)
         known = mine.common(mask) if each else mine.knowledge(mask)
         found = known.rows.get(mine.cta, mine.blank)
         row: Ticks = np.maximum(found, np.int32(known.floor(mine.cta)))
@@ -299,8 +296,8 @@ class Clocks:
             op.issuer = None
         elif op.together:
             op.issuer = self.who.warp
-            clocks = [self._released(warp, warp.launched, each=True) for warp in op.together]
-            known = functools.reduce(common, clocks)
+            known = self._shared(op.together)
+            self.now += 1
         elif op.collective:
             op.issuer = self.who.warp
             known = self.release(self.who, self.who.mask, each=True)
@@ -309,7 +306,12 @@ class Clocks:
             known = self.release(self.who, 1 << op.thread[2])
         op.issued = self.now - 1
         for other in op.after:  # also those that are done
-            if op.issuer is None or other.issuer is None or _knows_issue(known, other, self.stride):
+            if (
+                op.issuer is None
+                or other.issuer is None
+                or op.together == other.together != ()
+                or _knows_issue(known, other, self.stride)
+            ):
                 known = join(known, other.complete)
         op.knows, op.tick = known, self.now
         self.now += 1
@@ -319,6 +321,11 @@ class Clocks:
         ticks[: known.ops.size] = known.ops
         ticks[op.column] = op.tick
         op.complete = Clock(known.floors, known.rows, ticks)
+
+    def _shared(self, warps: tuple[Warp, ...]) -> Clock:
+        """What all threads of several warps know; what only one has done is not among it."""
+        clocks = [self.of(warp).common(warp.launched) for warp in warps]
+        return functools.reduce(common, {id(clock): clock for clock in clocks}.values())
 
     def _column(self, known: Clock) -> int:
         """A column whose last operation the next one knows: who knows the next knows it too."""
@@ -335,18 +342,24 @@ class Clocks:
         """Whether the thread that issued an operation knows that it is complete."""
         if op.issuer is None:
             return True
-        clock = self.of(op.issuer).lanes[op.thread[2]]
-        return clock.ops.size > op.column and int(clock.ops[op.column]) >= op.tick
+        return _has(self.of(op.issuer).lanes[op.thread[2]], op)
 
     def wait(self, warp: Warp, mask: int, ops: Iterable[AsyncOp]) -> None:
         """Threads have waited for operations."""
         found: Clock | None = None
-        for op in ops:
+        for op in reversed([*ops]):
+            if found is not None and _has(found, op):
+                continue
             found = join(found, op.complete)
             if op.together:
                 mine = self.of(warp)
-                mine.multiplied = join(mine.multiplied, Clock(ops=(op.complete or NOTHING).ops))
+                mine.multiplied = join(mine.multiplied, Clock(ops=found.ops))
         self.learn(warp, mask, found)
+
+
+def _has(clock: Clock, op: AsyncOp) -> bool:
+    """Whether a clock knows that an operation is complete."""
+    return clock.ops.size > op.column and int(clock.ops[op.column]) >= op.tick
 
 
 def _knows_issue(clock: Clock, op: AsyncOp, stride: int) -> bool:

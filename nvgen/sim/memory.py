@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -250,10 +251,9 @@ def _check_written(
 ) -> None:
     if region.written.all():
         return
-    index = offsets[..., None] + np.arange(size)
-    unwritten = ~region.written[index]
+    unwritten = ~parts_of(region.written, offsets, size)
     if unwritten.any():
-        offset = int(index[unwritten][0])
+        offset = int((offsets[..., None] + np.arange(size))[unwritten][0])
         raise fault(
             "uninitialized",
             f"{agent} reads {region.name} that nobody has written ({proxy.value} proxy)",
@@ -281,9 +281,9 @@ def _cross_proxies(
         return
     if proxy is Proxy.GENERIC or not unfenced.any():
         return
-    index = offsets[..., None] + np.arange(size)
-    stale = unfenced[index]
+    stale = parts_of(unfenced, offsets, size)
     if stale.any():
+        index = offsets[..., None] + np.arange(size)
         raise fault(
             "proxy-fence",
             f"{agent} reads what threads wrote, with no proxy fence in between",
@@ -296,7 +296,22 @@ def _cross_proxies(
 
 def gather(region: Region, offsets: NDArray[np.int64], size: int) -> Bytes:
     """`size` bytes from each offset: an array of shape offsets.shape + (size,)."""
-    found: Bytes = region.data[offsets[..., None] + np.arange(size)]
+    return parts_of(region.data, offsets, size)
+
+
+Item = TypeVar("Item", bound=np.generic)
+
+
+def parts_of(array: NDArray[Item], offsets: NDArray[np.int64], size: int) -> NDArray[Item]:
+    """`size` items from each offset: an array of shape offsets.shape + (size,).
+
+    Where all offsets are multiples of the size, the parts are rows of a table: so much faster.
+    """
+    if size > 1 and not (offsets % size).any():
+        table = array[: array.size // size * size].reshape(-1, size)
+        found: NDArray[Item] = table[offsets // size]
+    else:
+        found = array[offsets[..., None] + np.arange(size)]
     return found
 
 

@@ -13,6 +13,7 @@ volatile, atomic), which do not race.  PTX ISA, Memory Consistency Model: Confli
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +36,10 @@ from nvgen.sim.stamps import (
     unknown,
 )
 
-Index = slice | NDArray[np.int64]
+Table = tuple[int, NDArray[np.int64]]
+"""Rows of so many bytes each, of a memory that is seen as a table of them."""
+
+Index = slice | NDArray[np.int64] | Table
 Sites = NDArray[np.int32]
 Bytes = NDArray[np.uint8]
 Change = tuple[Bytes, Bytes]
@@ -54,7 +58,25 @@ class _Kept:
         """Nothing done to `size` bytes."""
         return cls(np.zeros(size, np.int64), np.zeros(size, np.int32))
 
-    def clear(self, index: Index) -> None:
+    def at(self, index: Index) -> Stamps:
+        """The stamps of some bytes, in as many rows as the index has."""
+        if isinstance(index, tuple):
+            return _table(self.stamps, index[0])[index[1]]
+        return self.stamps[index]
+
+    def put(self, index: Index, marks: Stamps, site: int, rows: int) -> None:
+        """Note what is done to some bytes."""
+        if isinstance(index, slice):
+            self.stamps[index].reshape(rows, -1)[:] = marks
+            self.sites[index] = site
+        elif isinstance(index, tuple):
+            _table(self.stamps, index[0])[index[1]] = marks
+            _table(self.sites, index[0])[index[1]] = site
+        else:
+            self.stamps[index] = marks
+            self.sites[index] = site
+
+    def clear(self, index: slice | NDArray[np.int64]) -> None:
         """Forget what was done to some bytes."""
         self.stamps[index] = 0
 
@@ -162,18 +184,31 @@ class Shadow:
         self, kept: _Kept, verb: str, act: _Act, change: Change | None = None
     ) -> _Conflict | None:
         """Earlier accesses that race with this one."""
-        prior = kept.stamps[act.index]
+        prior = kept.at(act.index)
         latest = int(prior.max())
         if not latest or latest < self._floor(act.party):
             return None
         prior = prior.reshape(act.rows, -1)
-        found = unknown(prior, act.party, self.clocks.stride, strong=act.strong)
+        found = self._unknown(prior, act, strong=act.strong)
         if not found.any():
             return None
         if change is not None and act.writes and act.party.group >= 0:
             before, after = change
-            found &= before[act.index].reshape(after.shape) != after
+            found &= before[_numbers(act.index)].reshape(after.shape) != after
         return _Conflict(kept, verb, prior, found) if found.any() else None
+
+    def _unknown(self, prior: Stamps, act: _Act, *, strong: bool) -> NDArray[np.bool_]:
+        """Which of the earlier accesses nothing orders before this one: most bytes are alike."""
+        few = prior
+        together = len(act.party.stamps) == 1 and all(rows is None for _, rows in act.party.parts)
+        if together and bool((prior == prior[0, 0]).all()):
+            few = prior[:1, :1]
+        elif prior.shape[1] > 1 and bool((prior == prior[:, :1]).all()):
+            few = prior[:, :1]
+        found = unknown(few, act.party, self.clocks.stride, strong=strong)
+        if not found.any():
+            return found
+        return np.broadcast_to(found, prior.shape).copy()
 
     def _race(self, conflict: _Conflict, act: _Act) -> Fault:
         which = int(_numbers(act.index).reshape(-1)[conflict.at])
@@ -196,26 +231,22 @@ class Shadow:
 
     def _keep(self, kept: _Kept, act: _Act) -> None:
         marks = strong_mark(act.party.stamps, strong=act.strong)
-        if isinstance(act.index, slice):
-            kept.stamps[act.index].reshape(act.rows, -1)[:] = marks
-        else:
-            kept.stamps[act.index] = marks
-        kept.sites[act.index] = site_of(self.clocks, act.agent)
+        kept.put(act.index, marks, site_of(self.clocks, act.agent), act.rows)
 
     def _keep_read(self, act: _Act) -> None:
         """Note a read; the last one is kept beside it, if nothing orders the two."""
-        old = self.reads.stamps[act.index]
+        old = self.reads.at(act.index)
         latest = int(old.max())
         if latest and not latest < self._floor(act.party):
             there = old.reshape(act.rows, -1)
-            left = unknown(there, act.party, self.clocks.stride, strong=False)
+            left = self._unknown(there, act, strong=False)
             if left.any():
                 where = _numbers(act.index).reshape(there.shape)[left]
-                self.others.stamps[where] = self.reads.stamps[where]
+                self.others.stamps[where] = there[left]
                 self.others.sites[where] = self.reads.sites[where]
         self._keep(self.reads, act)
 
-    def clear(self, index: Index) -> None:
+    def clear(self, index: slice | NDArray[np.int64]) -> None:
         """Forget what was done to some bytes: they are others' now."""
         for kept in (self.writes, self.reads, self.others):
             kept.clear(index)
@@ -271,10 +302,21 @@ def _index(flat: NDArray[np.int64], size: int) -> tuple[Index, int]:
         parts == 1 or bool((flat[1:] - flat[:-1] == size).all())
     ):
         return slice(first, last + size), parts
+    if size > 1 and not (flat % size).any():
+        return (size, flat // size), parts
     return flat[:, None] + np.arange(size), parts
+
+
+Item = TypeVar("Item", bound=np.generic)
+
+
+def _table(array: NDArray[Item], size: int) -> NDArray[Item]:
+    return array[: array.size // size * size].reshape(-1, size)
 
 
 def _numbers(index: Index) -> NDArray[np.int64]:
     if isinstance(index, slice):
         return np.arange(index.start, index.stop)
+    if isinstance(index, tuple):
+        return index[1][:, None] * index[0] + np.arange(index[0])
     return index

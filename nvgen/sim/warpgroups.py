@@ -95,8 +95,7 @@ class RegisterUse:
         if not self.touched.isdisjoint(registers.all):
             raise _unfenced(registers, self.touched & registers.all)
         for other in self.multiplied:
-            both = registers.all.intersection(other.d)
-            if both and not registers.shares(other):
+            if not registers.shares(other) and (both := registers.all.intersection(other.d)):
                 raise _unfenced(registers, both, other)
 
     def keep(self, use: Use) -> None:
@@ -203,10 +202,10 @@ class Issued:
 class Warpgroup:
     """Four warps that multiply together."""
 
-    warps: list[Warp]
+    warps: tuple[Warp, ...]
     here: dict[int, Arrival] = field(default_factory=dict)  # by warp
     passed: set[int] = field(default_factory=set)  # whose multiply was issued by the last to come
-    issued: list[Issued] = field(default_factory=list)  # under way, in order
+    issued: list[Issued] = field(default_factory=list)  # in order
 
     def meet(self, arrival: Arrival) -> bool:
         """Note that a warp has come; True when it is the last of the four.
@@ -241,8 +240,14 @@ class Warpgroup:
         return arrivals
 
     def before(self, registers: Registers, commits: int) -> tuple[AsyncOp, ...]:
-        """What a multiply comes after: those on its accumulators, and those of earlier groups."""
-        self.issued = [one for one in self.issued if not one.op.done]
+        """What a multiply comes after: those on its accumulators, and those of earlier groups.
+
+        The last on each accumulator is among them though it be done.
+        """
+        last = {one.registers.d: one for one in self.issued}
+        self.issued = [
+            one for one in self.issued if not one.op.done or last[one.registers.d] is one
+        ]
         return tuple(
             one.op
             for one in self.issued
@@ -293,5 +298,5 @@ def warpgroup_of(warp: Warp) -> Warpgroup:
                 expected="128 threads, which begin at a multiple of 128",
                 section="wgmma.mma_async",
             )
-        found = cta.warpgroups[number] = Warpgroup(warps)
+        found = cta.warpgroups[number] = Warpgroup(tuple(warps))
     return found

@@ -185,9 +185,8 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
         )
         commits = groups_of(warp).commits
         thread = (warp.cta.number, warp.number, first_lane(fragment.mask))
-        others = tuple(w for w in group.warps if w is not warp)
         op = AsyncOp(form.name, thread, "wgmma", effect, place, group.before(registers, commits))
-        op.together = (*others, warp)
+        op.together = group.warps
         group.issued.append(Issued(op, registers, commits))
         for arrival in arrivals:
             use = Use(op, arrival.fragment.frame, registers)
