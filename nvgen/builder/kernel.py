@@ -7,6 +7,7 @@ instruction carries the Python line that asked for it.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,6 @@ from intrinsics.findings import input_error
 from intrinsics.modifiers import CtaGroup
 from intrinsics.targets import parse_target
 from isel.verifier.launch import MOST_THREADS
-from nvgen.builder.clusters import ClusterVerbs
 from nvgen.builder.floats import FloatOperations
 from nvgen.builder.gemm import TileOperations
 from nvgen.builder.llvm_ext import (
@@ -29,6 +29,7 @@ from nvgen.builder.llvm_ext import (
     TextAttributes,
     make_kernel,
 )
+from nvgen.builder.protocols import Protocols
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_memory import TensorMemory, allocate
 from nvgen.builder.tensor_tiles import TensorTile
@@ -153,7 +154,7 @@ def _tensor_map(parameter: Parameter, value: object) -> TensorMap:
     return tensor_map(value, parameter.box, parameter.swizzle)
 
 
-class KernelBuilder(ClusterVerbs, FloatOperations, SharedMemory, TileCopies, TileOperations):
+class KernelBuilder(Protocols, FloatOperations, SharedMemory, TileCopies, TileOperations):
     """Builds one kernel.
 
     Parameters are declared first (`pointer`, `integer`, `tensor_map`), then `begin` opens the body;
@@ -203,6 +204,7 @@ class KernelBuilder(ClusterVerbs, FloatOperations, SharedMemory, TileCopies, Til
         output's contents do not count before the launch.
         """
         swizzle_mode(swizzle)
+        self._box_bytes[name] = math.prod(box) * np.dtype(dtype.numpy).itemsize
         self._parameter(Parameter(name, dtype, box, swizzle, output), ir.PointerType())
 
     def _parameter(self, parameter: Parameter, type_: ir.Type) -> None:

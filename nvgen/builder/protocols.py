@@ -1,0 +1,215 @@
+"""What kernels do with mbarriers and clusters again and again, as one operation each.
+
+Layer: nvgen.builder.  mbarriers are made, announced and given back; a phase expects the bytes that
+copies bring; the CTAs of a cluster meet, where there are several; a CTA finds the other one of its
+pair.  PTX ISA, mbarrier; barrier.cluster; membar / fence: fence.mbarrier_init.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TypeAlias
+
+from intrinsics.modifiers import Scope as Sync
+from nvgen.builder.clusters import ClusterVerbs
+from nvgen.builder.control import ControlFlow, Scope
+from nvgen.builder.tiles import SharedScales, SharedTile, Tiles
+from nvgen.builder.values import Barrier, Barriers, Int, Pointer, refuse
+
+Counted: TypeAlias = tuple[Barrier | Barriers, int]
+"""One or several mbarriers, and how many arrivals a phase of each expects."""
+
+Copied: TypeAlias = SharedTile | SharedScales | Tiles[SharedTile] | Tiles[SharedScales] | Pointer
+"""What copies fill: a tile, one tile of a ring, or, for a tensor map, one box of it."""
+
+MOST_BYTES = (1 << 20) - 1
+"""Bytes that a phase can expect.  PTX ISA, Tracking asynchronous operations."""
+
+_FIRST_WITH_CLUSTERS = 90
+
+
+class Protocols(ClusterVerbs, ControlFlow):
+    """Operations on mbarriers and clusters that are several instructions.
+
+    Where the target is not known, it is one with clusters: sm_90 or later.
+    """
+
+    block: tuple[int, int, int]
+    cluster: int
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._box_bytes: dict[str, int] = {}  # of a box of each tensor map
+
+    # ---- mbarriers ---------------------------------------------------------------------------
+
+    def make_mbarriers(self, *counted: Counted, scope: Sync | None = None) -> None:
+        """Make mbarriers; all threads of the CTA come here, and can use them behind it.
+
+        One thread initialises them and, from sm_90 on, makes that visible to the cluster and to
+        copies; then the threads meet, those of the whole cluster if `scope` is CLUSTER (which it is
+        where the kernel has a cluster).
+
+        Raises: InputError where not all threads come by, or for no number of arrivals.
+        """
+        self._whole_cta("make_mbarriers")
+        with self._one_thread():
+            for barrier in counted:
+                for one in _each(barrier[0]):
+                    self.mbarrier_init(one, barrier[1])
+            if not self._is_wide(scope):
+                self._announce()
+        self.cluster_sync(scope=scope, memory=False)
+
+    def invalidate_mbarriers(
+        self, *barriers: Barrier | Barriers, scope: Sync | None = None
+    ) -> None:
+        """Give mbarriers back; all threads of the CTA come here; behind it their memory is free.
+
+        The threads meet first, those of the cluster too if `scope` is CLUSTER: nobody uses the
+        mbarriers any more, and no copy is on its way to them.
+
+        Raises: InputError where not all threads come by.
+        """
+        self._whole_cta("invalidate_mbarriers")
+        self.cluster_sync(scope=scope)
+        with self._one_thread():
+            for barrier in barriers:
+                for one in _each(barrier):
+                    self.mbarrier_inval(one)
+            self._announce()
+        self.cluster_sync(scope=Sync.CTA)
+
+    @contextmanager
+    def mbarriers_in_use(self, *counted: Counted, scope: Sync | None = None) -> Iterator[None]:
+        """`make_mbarriers` before what follows, and `invalidate_mbarriers` behind it."""
+        self.make_mbarriers(*counted, scope=scope)
+        yield
+        self.invalidate_mbarriers(*(barrier for barrier, _ in counted), scope=scope)
+
+    def transaction_bytes(self, *copied: Copied, ctas: int = 1) -> int:
+        """The bytes that copies bring to one mbarrier: of whole tiles, and of boxes of tensor maps.
+
+        A tile is counted once, in however many parts it comes; of a ring it is one tile.  A
+        multicast brings all of its box to each CTA.  `ctas` is how many CTAs copy as much to it.
+
+        Raises: InputError for what is no such thing, and for more than a phase can expect.
+        """
+        found = ctas * sum(self._bytes_of(one) for one in copied)
+        if not 0 < found <= MOST_BYTES:
+            raise refuse(
+                "no number of bytes that a phase expects",
+                got=f"{found} bytes",
+                expected=f"1 to {MOST_BYTES}",
+            )
+        return found
+
+    def arrive_expecting(self, barrier: Barrier, *copied: Copied, ctas: int = 1) -> Int:
+        """Arrive, and expect what copies bring; see `transaction_bytes`.  Gives the phase's token.
+
+        One thread does so for each phase, before the copies or behind them.
+        """
+        return self.mbarrier_arrive_expect_tx(barrier, self.transaction_bytes(*copied, ctas=ctas))
+
+    def _bytes_of(self, copied: Copied) -> int:
+        match copied:
+            case SharedTile() | SharedScales() | Tiles():
+                return copied.nbytes
+            case Pointer() if copied.value.name in self._box_bytes:
+                return self._box_bytes[copied.value.name]
+        raise refuse(
+            "nothing that a copy fills",
+            got=str(getattr(copied, "value", copied)),
+            expected="a tile in shared memory, or a tensor map of this kernel",
+        )
+
+    # ---- clusters ----------------------------------------------------------------------------
+
+    def cluster_sync(
+        self, *, scope: Sync | None = None, memory: bool = True, aligned: bool = True
+    ) -> None:
+        """All threads meet: those of the cluster, or those of the CTA where that is the same.
+
+        It is `barrier.cluster` if the target has clusters, the kernel's have more than one CTA, and
+        `scope` is CLUSTER, which it is where nothing is said; else it is barrier 0 of the CTA.
+        Without `memory` the cluster's barrier hands on nothing but the making of mbarriers.
+
+        Raises: InputError for another scope than CTA or CLUSTER, or where not all threads come by.
+        """
+        self._whole_cta("cluster_sync")
+        if not self._is_wide(scope):
+            if aligned:
+                self.barrier_cta_sync_aligned()
+            else:
+                self.barrier_cta_sync()
+            return
+        if not memory:
+            self.fence_mbarrier_init_release_cluster()
+        self.barrier_cluster_arrive(relaxed=not memory, aligned=aligned)
+        self.barrier_cluster_wait(aligned=aligned)
+
+    def peer_rank(self) -> Int:
+        """The rank of the other CTA of this CTA's pair: ranks of a pair differ in the last bit.
+
+        Raises: InputError where the CTAs of a cluster make no pairs.
+        """
+        if self.cluster % 2:
+            raise refuse(
+                "a CTA has a peer in a cluster of pairs",
+                got=f"clusters of {self.cluster}",
+                expected="KernelBuilder(…, cluster=2), or another even number",
+            )
+        return self.sreg("cluster.ctarank") ^ 1
+
+    def of_peer(self, barrier: Barrier) -> Barrier:
+        """The mbarrier of the other CTA of the pair, at the same place as `barrier`.
+
+        Raises: InputError where the CTAs of a cluster make no pairs.
+        """
+        return self.of_cta(barrier, self.peer_rank())
+
+    def arrive_at_peer(self, barrier: Barrier, count: int = 1, *, relaxed: bool = False) -> None:
+        """Arrive at the mbarrier of the other CTA of the pair; see `of_peer`."""
+        self.mbarrier_arrive_space_cluster(self.of_peer(barrier), count, relaxed=relaxed)
+
+    def _is_wide(self, scope: Sync | None) -> bool:
+        """Whether threads that meet are those of several CTAs."""
+        if scope not in (None, Sync.CTA, Sync.CLUSTER):
+            raise refuse("no scope of threads that meet", got=scope.value, expected="CTA, CLUSTER")
+        return scope is not Sync.CTA and self.cluster > 1 and self._has_clusters()
+
+    # ---- threads and targets -----------------------------------------------------------------
+
+    def _whole_cta(self, operation: str) -> None:
+        if self.scope is not Scope.CTA:
+            raise refuse(
+                f"{operation} is for all threads of the CTA",
+                got=self.scope.value,
+                expected=Scope.CTA.value,
+            )
+
+    @contextmanager
+    def _one_thread(self) -> Iterator[None]:
+        """The first thread of the CTA, whatever the shape of its block."""
+        number = self.tid_x
+        for axis, size in zip("yz", self.block[1:], strict=True):
+            if size > 1:
+                number = number | self.sreg(f"tid.{axis}")
+        with self._in_scope(Scope.THREAD, number == 0, "thread"):
+            yield
+
+    def _has_clusters(self) -> bool:
+        return self.target is None or self.target.number >= _FIRST_WITH_CLUSTERS
+
+    def _announce(self) -> None:
+        """Make the thread's changes of mbarriers visible, where there is such a fence."""
+        if self._has_clusters():
+            self.fence_mbarrier_init_release_cluster()
+
+
+def _each(barrier: Barrier | Barriers) -> Iterator[Barrier]:
+    if isinstance(barrier, Barrier):
+        yield barrier
+    else:
+        yield from (barrier[number] for number in range(barrier.count))
