@@ -388,13 +388,15 @@ class PhaseType(Modifier):
 
 
 class Dim(Modifier):
-    """Rank of a tensor copy."""
+    """Rank of a tensor copy; no copy has the first and the last, which a rule refuses."""
 
+    D0 = "0d"
     D1 = "1d"
     D2 = "2d"
     D3 = "3d"
     D4 = "4d"
     D5 = "5d"
+    D6 = "6d"
 
     @property
     def rank(self) -> int:
@@ -406,6 +408,18 @@ class LoadMode(Modifier):
     """How a tensor copy reads global memory."""
 
     TILE = "tile"
+    GATHER4 = "tile::gather4"
+    IM2COL = "im2col"
+    IM2COL_W = "im2col::w"
+    IM2COL_W128 = "im2col::w::128"
+
+
+class StoreMode(Modifier):
+    """How a tensor copy writes global memory."""
+
+    TILE = "tile"
+    SCATTER4 = "tile::scatter4"
+    IM2COL_NO_OFFS = "im2col_no_offs"
 
 
 class CacheHint(Modifier):

@@ -84,14 +84,18 @@ class Residency(Modifier):
 class Count:
     """How many registers a vector operand has: a product of one factor per axis.
 
-    An axis value that is missing from its table counts 1; `none` is the count when it comes out 0,
-    which says that the operand is a scalar without braces.
+    An axis value that is missing from its table counts 1; a count that comes out 0 says that the
+    operand is a scalar without braces.  Where an axis has a value of `fixed`, that is the count.
     """
 
     factors: tuple[tuple[str, Mapping[Fact, int]], ...]
+    fixed: tuple[tuple[str, Mapping[Fact, int]], ...] = ()
 
     def of(self, facts: Facts) -> int:
         """The number of registers under `facts`; 0 for a scalar."""
+        for axis, table in self.fixed:
+            if (known := facts.get(axis)) in table:
+                return table[known]
         product = 1
         for axis, table in self.factors:
             product *= table.get(facts.get(axis), 1)
@@ -351,9 +355,11 @@ def vector(
     )
 
 
-def per(**tables: Mapping[Fact, int]) -> Count:
-    """A vector's length as a product of tables over axes."""
-    return Count(tuple(tables.items()))
+def per(
+    fixed: Mapping[str, Mapping[Fact, int]] | None = None, /, **tables: Mapping[Fact, int]
+) -> Count:
+    """A vector's length as a product of tables over axes, or what `fixed` says of a value."""
+    return Count(tuple(tables.items()), tuple((fixed or {}).items()))
 
 
 # ---- syntax ----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Bulk tensor copies (TMA): tiles from global to shared memory and back, and bulk groups.
+"""Bulk tensor copies (TMA): from global to shared memory and back, and bulk groups.
 
 PTX ISA, Data Movement and Conversion Instructions: cp.async.bulk.tensor,
 cp.async.bulk.commit_group, cp.async.bulk.wait_group.
@@ -6,23 +6,29 @@ cp.async.bulk.commit_group, cp.async.bulk.wait_group.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from intrinsics.modifiers import (
     CacheHint,
     CtaGroup,
     Dim,
     LoadMode,
+    Modifier,
     Multicast,
     ReadOnly,
     ScalarType,
     Space,
+    StoreMode,
 )
 from intrinsics.row import (
     Completion,
     Effect,
     Effects,
+    Fact,
     Facts,
     Llvm,
     Row,
+    Rule,
     VectorNumbers,
     address,
     number,
@@ -34,67 +40,207 @@ from intrinsics.row import (
 from intrinsics.rows.tcgen05 import MASK_NUMBERS, MASK_TYPE
 from intrinsics.targets import Feature, at_least, named, since, with_feature
 
-_DIM = {"dim": {d.value: d for d in Dim}}
-_CODES = {
-    "cta_group": {0: None, 1: CtaGroup.ONE, 2: CtaGroup.TWO},
+SM90 = since("8.0", at_least(90))
+RANKS = tuple(Dim)[1:-1]
+HIGH_RANKS = (Dim.D3, Dim.D4, Dim.D5)
+TILE_MODES = (LoadMode.TILE, LoadMode.GATHER4)
+IM2COL_MODES = (LoadMode.IM2COL, LoadMode.IM2COL_W, LoadMode.IM2COL_W128)
+WIDE_MODES = IM2COL_MODES[1:]
+
+WITH_PAIRS = since("8.6", with_feature(Feature.HAS_TWO_CTA_TMA))
+"""Who has what came with the copies of CTA pairs: gathering, scattering, wide im2col anywhere."""
+
+WIDE_TEXT = "wide im2col tensor copies are not supported on this architecture"
+
+RANK_RULE = when(dim=(Dim.D0, Dim.D6)).must("rank", "TMA rank must be in the range 1..5", dim=RANKS)
+IM2COL_RANK_TEXT = "im2col tensor copies require at least three dimensions"
+FOUR_ROWS_TEXT = "four rows are gathered from or scattered to a tensor of two dimensions"
+GATHER_RANK = when(mode=LoadMode.GATHER4).must("gather4-rank", FOUR_ROWS_TEXT, dim=Dim.D2)
+IM2COL_RANK = when(mode=IM2COL_MODES, dim=(Dim.D1, Dim.D2)).must(
+    "im2col-rank", IM2COL_RANK_TEXT, "a tile copy takes any rank", dim=HIGH_RANKS
+)
+STORE_RULES = (
+    RANK_RULE,
+    when(mode=StoreMode.IM2COL_NO_OFFS, dim=(Dim.D1, Dim.D2)).must(
+        "im2col-rank", IM2COL_RANK_TEXT, "a tile copy takes any rank", dim=HIGH_RANKS
+    ),
+    when(mode=StoreMode.SCATTER4).must("scatter4-rank", FOUR_ROWS_TEXT, dim=Dim.D2),
+    when(mode=StoreMode.SCATTER4).needs("scatter4-target", WITH_PAIRS),
+)
+"""The rules of stores, and of the reductions that stores may be."""
+
+COORDS = vector(
+    "coords",
+    ScalarType.S32,
+    per(
+        {"mode": {LoadMode.GATHER4: 5, StoreMode.SCATTER4: 5}}, dim={d: max(d.rank, 1) for d in Dim}
+    ),
+    numbers=VectorNumbers.ALL,
+)
+"""Coordinates, innermost dimension first; of four rows: a column and the rows."""
+
+OFFSETS = vector(
+    "offsets",
+    ScalarType.U16,
+    per({"mode": dict.fromkeys(WIDE_MODES, 2)}, dim={d: max(d.rank - 2, 1) for d in Dim}),
+    numbers=VectorNumbers.ALL,
+)
+"""Offsets within the window, innermost spatial dimension first; wide: the halo and the offset."""
+
+
+def spelled(
+    name: str,
+    args: str,
+    given: Facts,
+    *,
+    modes: Mapping[str, Fact] | None = None,
+    high: bool = False,
+    codes: Mapping[str, Mapping[int, Fact]] | None = None,
+    more: Mapping[str, Mapping[str, Fact | Facts]] | None = None,
+) -> Iterator[Llvm]:
+    """LLVM's names of a copy, and names for ranks that it cannot have, which a rule refuses.
+
+    `modes` fills the hole `mode` in the name, `more` other holes; `high` ranks begin at 3.
+    """
+    ranks, others = (HIGH_RANKS, (Dim.D1, Dim.D2)) if high else (RANKS, (Dim.D0, Dim.D6))
+    holes: dict[str, Mapping[str, Fact | Facts]] = dict(more or {})
+    if modes:
+        holes["mode"] = dict(modes)
+    for own, dims in ((False, ranks), (True, others))[: 1 if more else 2]:
+        here = {**holes, "dim": {d.value: d for d in dims}}
+        yield Llvm(name + ".{dim}", args, given=given, holes=here, codes=codes or {}, own=own)
+
+
+IM2COL_NAMES: dict[str, Fact] = {
+    "im2col": LoadMode.IM2COL,
+    "im2col.w": LoadMode.IM2COL_W,
+    "im2col.w.128": LoadMode.IM2COL_W128,
 }
-_TO_CLUSTER: Facts = {"dst_space": Space.SHARED_CLUSTER, "mode": LoadMode.TILE}
-_TO_CTA: Facts = {"dst_space": Space.SHARED_CTA, "mode": LoadMode.TILE}
+_CODES = {"cta_group": {0: None, 1: CtaGroup.ONE, 2: CtaGroup.TWO}}
+_TO_CLUSTER: Facts = {"dst_space": Space.SHARED_CLUSTER}
+_TO_CTA: Facts = {"dst_space": Space.SHARED_CTA}
+_CLUSTER_TAIL = "i16:cta_mask, i64:cache_policy, i1?cta_mask, i1?cache_policy, i32#cta_group"
+_CTA_TAIL = "i64:cache_policy, i1?cache_policy"
+_GATHER: Facts = {"mode": LoadMode.GATHER4, "dim": Dim.D2}
+_SCATTER: Facts = {"mode": StoreMode.SCATTER4, "dim": Dim.D2}
+_AXES: dict[str, tuple[Modifier, ...]] = {
+    "multicast": tuple(Multicast),
+    "cta_group": tuple(CtaGroup),
+    "cache_hint": tuple(CacheHint),
+}
+_SPACES = (Space.SHARED_CLUSTER, Space.SHARED_CTA)
+_LOADS = Effects(
+    Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.CONVERGENT | Effect.ASYNC_PROXY,
+    completion=Completion.TRANSACTION,
+)
+STORES = Effects(
+    Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.CONVERGENT | Effect.ASYNC_PROXY,
+    completion=Completion.BULK_GROUP,
+)
+_REPORTS = (
+    "override::global_address", "mbarrier::report::disabled",
+    "mbarrier::report::validity::per_16bytes::80000000",
+    "mbarrier::report::validity::per_16bytes::8", "mbarrier::report::validity::per_element::ff",
+)  # fmt: skip
 
 # fmt: off
+_LOAD_RULES: tuple[Rule, ...] = (
+    RANK_RULE,
+    when(dst_space=Space.SHARED_CTA).needs("shared-cta-version", since("8.6")),
+    when(multicast=Multicast.CLUSTER_16B).needs("multicast-16b-version", since("9.4")),
+    when(multicast=Multicast.CLUSTER_32B).needs("multicast-32b-target",
+                                                since("9.4", named("107af"))),
+    when(multicast=tuple(Multicast)).needs(
+        "multicast-target", since("8.0", with_feature(Feature.HAS_CLUSTER_MULTICAST)),
+        "cluster multicast TMA requires a compatible SM target"),
+    when(multicast=tuple(Multicast)).must(
+        "multicast-space", "a multicast copy goes to .shared::cluster",
+        dst_space=Space.SHARED_CLUSTER),
+    when(cta_group=tuple(CtaGroup)).needs(
+        "two-cta-target", WITH_PAIRS,
+        "two-CTA TMA tensor copies are not supported on this architecture"),
+)
+
 TILE_LOAD = Row(
     "cp.async.bulk.tensor",
     ".dim.dst_space.global{.mode}.mbarrier::complete_tx::bytes"
     "{.multicast}{.cta_group}{.cache_hint}",
     "[dst], [tmap, coords], [mbar] {, cta_mask} {, cache_policy}",
     name="cp.async.bulk.tensor.load", opcode="CP_ASYNC_BULK_TENSOR_LOAD",
-    axes={"dim": Dim, "dst_space": (Space.SHARED_CLUSTER, Space.SHARED_CTA), "mode": LoadMode,
-          "multicast": Multicast, "cta_group": CtaGroup, "cache_hint": CacheHint},
+    axes={"dim": Dim, "dst_space": _SPACES, "mode": TILE_MODES, **_AXES},
     operands=(
         address("dst", "dst_space"),
         address("tmap", Space.GLOBAL, bare=True),
-        vector("coords", ScalarType.S32, per(dim={d: d.rank for d in Dim}),
-               numbers=VectorNumbers.ALL),
+        COORDS,
         address("mbar", Space.SHARED),
         value("cta_mask", MASK_TYPE, MASK_NUMBERS, symbols=False),
         value("cache_policy", ScalarType.U64),
     ),
-    section="cp.async.bulk.tensor",
-    needs=since("8.0", at_least(90)),
+    section="cp.async.bulk.tensor", needs=SM90,
     tied={"multicast": "cta_mask", "cache_hint": "cache_policy"},
     rules=(
-        when(dst_space=Space.SHARED_CTA).needs("shared-cta-version", since("8.6")),
-        when(multicast=Multicast.CLUSTER_16B).needs("multicast-16b-version", since("9.4")),
-        when(multicast=Multicast.CLUSTER_32B).needs("multicast-32b-target",
-                                                    since("9.4", named("107af"))),
-        when(multicast=tuple(Multicast)).needs(
-            "multicast-target", since("8.0", with_feature(Feature.HAS_CLUSTER_MULTICAST)),
-            "cluster multicast TMA requires a compatible SM target"),
-        when(multicast=tuple(Multicast)).must(
-            "multicast-space", "a multicast copy goes to .shared::cluster",
-            dst_space=Space.SHARED_CLUSTER),
-        when(cta_group=tuple(CtaGroup)).needs(
-            "two-cta-target", since("8.6", with_feature(Feature.HAS_TWO_CTA_TMA)),
-            "two-CTA TMA tensor copies are not supported on this architecture"),
+        *_LOAD_RULES,
+        GATHER_RANK,
+        when(mode=LoadMode.GATHER4, dst_space=Space.SHARED_CTA).needs(
+            "gather4-target", since("8.6", at_least(100))),
+        when(mode=LoadMode.GATHER4, dst_space=Space.SHARED_CLUSTER).needs(
+            "gather4-target", WITH_PAIRS, hint="to .shared::cta it exists on sm_100 and later"),
     ),
-    effects=Effects(
-        Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.CONVERGENT | Effect.ASYNC_PROXY,
-        completion=Completion.TRANSACTION),
+    effects=_LOADS,
     llvm=(
-        Llvm("cp.async.bulk.tensor.g2s.tile.{dim}",
-             "p7:dst, p3:mbar, p:tmap, i32*:coords, i16:cta_mask, i64:cache_policy, "
-             "i1?cta_mask, i1?cache_policy, i32#cta_group",
-             given=_TO_CLUSTER, holes=_DIM, codes=_CODES),
-        Llvm("cp.async.bulk.tensor.g2s.cta.tile.{dim}",
-             "p3:dst, p3:mbar, p:tmap, i32*:coords, i64:cache_policy, i1?cache_policy",
-             given=_TO_CTA, holes=_DIM),
+        *spelled("cp.async.bulk.tensor.g2s.tile",
+                 f"p7:dst, p3:mbar, p:tmap, n*i32:coords, {_CLUSTER_TAIL}",
+                 {**_TO_CLUSTER, "mode": LoadMode.TILE}, codes=_CODES),
+        *spelled("cp.async.bulk.tensor.g2s.cta.tile",
+                 f"p3:dst, p3:mbar, p:tmap, n*i32:coords, {_CTA_TAIL}",
+                 {**_TO_CTA, "mode": LoadMode.TILE}),
+        Llvm("cp.async.bulk.tensor.g2s.tile.gather4.2d",
+             f"p7:dst, p3:mbar, p:tmap, n*i32:coords, {_CLUSTER_TAIL}",
+             given={**_TO_CLUSTER, **_GATHER}, codes=_CODES),
+        Llvm("cp.async.bulk.tensor.g2s.cta.tile.gather4.2d",
+             f"p3:dst, p3:mbar, p:tmap, n*i32:coords, {_CTA_TAIL}",
+             given={**_TO_CTA, **_GATHER}),
     ),
-    elsewhere=(
-        "im2col", "im2col_no_offs", "im2col::w", "im2col::w::128", "tile::gather4",
-        "tile::scatter4", "override::global_address", "mbarrier::report::disabled",
-        "mbarrier::report::validity::per_16bytes::80000000",
-        "mbarrier::report::validity::per_16bytes::8", "mbarrier::report::validity::per_element::ff",
+    elsewhere=("im2col_no_offs", "tile::scatter4", *_REPORTS),
+)
+
+IM2COL_LOAD = Row(
+    "cp.async.bulk.tensor",
+    ".dim.dst_space.global.mode.mbarrier::complete_tx::bytes{.multicast}{.cta_group}{.cache_hint}",
+    "[dst], [tmap, coords], [mbar], offsets {, cta_mask} {, cache_policy}",
+    name="cp.async.bulk.tensor.load.im2col", opcode="CP_ASYNC_BULK_TENSOR_LOAD",
+    axes={"dim": Dim, "dst_space": _SPACES, "mode": IM2COL_MODES, **_AXES},
+    operands=(
+        address("dst", "dst_space"),
+        address("tmap", Space.GLOBAL, bare=True),
+        COORDS,
+        address("mbar", Space.SHARED),
+        OFFSETS,
+        value("cta_mask", MASK_TYPE, MASK_NUMBERS, symbols=False),
+        value("cache_policy", ScalarType.U64),
     ),
+    section="cp.async.bulk.tensor", needs=SM90, simulated=False,
+    tied={"multicast": "cta_mask", "cache_hint": "cache_policy"},
+    rules=(
+        *_LOAD_RULES,
+        IM2COL_RANK,
+        when(mode=LoadMode.IM2COL_W, dst_space=Space.SHARED_CTA).needs(
+            "wide-im2col-target", since("8.6", with_feature(Feature.HAS_WIDE_IM2COL)), WIDE_TEXT),
+        when(mode=LoadMode.IM2COL_W, dst_space=Space.SHARED_CLUSTER).needs(
+            "wide-im2col-target", WITH_PAIRS, WIDE_TEXT,
+            "to .shared::cta it exists on sm_100 and later"),
+        when(mode=LoadMode.IM2COL_W128).needs("wide-im2col-target", WITH_PAIRS, WIDE_TEXT),
+    ),
+    effects=_LOADS,
+    llvm=(
+        *spelled("cp.async.bulk.tensor.g2s.{mode}",
+                 f"p7:dst, p3:mbar, p:tmap, n*i32:coords, n*i16:offsets, {_CLUSTER_TAIL}",
+                 _TO_CLUSTER, modes=IM2COL_NAMES, high=True, codes=_CODES),
+        *spelled("cp.async.bulk.tensor.g2s.cta.{mode}",
+                 f"p3:dst, p3:mbar, p:tmap, n*i32:coords, n*i16:offsets, {_CTA_TAIL}",
+                 _TO_CTA, modes=IM2COL_NAMES, high=True),
+    ),
+    elsewhere=_REPORTS,
 )
 
 TILE_STORE = Row(
@@ -102,26 +248,25 @@ TILE_STORE = Row(
     ".dim.global.shared::cta{.mode}.bulk_group{.cache_hint}",
     "[tmap, coords], [src] {, cache_policy}",
     name="cp.async.bulk.tensor.store", opcode="CP_ASYNC_BULK_TENSOR_STORE",
-    axes={"dim": Dim, "mode": LoadMode, "cache_hint": CacheHint},
+    axes={"dim": Dim, "mode": StoreMode, "cache_hint": CacheHint},
     operands=(
         address("tmap", Space.GLOBAL, bare=True),
-        vector("coords", ScalarType.S32, per(dim={d: d.rank for d in Dim}),
-               numbers=VectorNumbers.ALL),
+        COORDS,
         address("src", Space.SHARED),
         value("cache_policy", ScalarType.U64),
     ),
-    section="cp.async.bulk.tensor",
-    needs=since("8.0", at_least(90)),
+    section="cp.async.bulk.tensor", needs=SM90,
     tied={"cache_hint": "cache_policy"},
-    effects=Effects(
-        Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.CONVERGENT | Effect.ASYNC_PROXY,
-        completion=Completion.BULK_GROUP),
+    rules=STORE_RULES, effects=STORES,
     llvm=(
-        Llvm("cp.async.bulk.tensor.s2g.tile.{dim}",
-             "p3:src, p:tmap, i32*:coords, i64:cache_policy, i1?cache_policy",
-             given={"mode": LoadMode.TILE}, holes=_DIM),
+        *spelled("cp.async.bulk.tensor.s2g.tile", f"p3:src, p:tmap, n*i32:coords, {_CTA_TAIL}",
+                 {"mode": StoreMode.TILE}),
+        *spelled("cp.async.bulk.tensor.s2g.im2col", f"p3:src, p:tmap, n*i32:coords, {_CTA_TAIL}",
+                 {"mode": StoreMode.IM2COL_NO_OFFS}, high=True),
+        Llvm("cp.async.bulk.tensor.s2g.tile.scatter4.2d",
+             f"p3:src, p:tmap, n*i32:coords, {_CTA_TAIL}", given=_SCATTER),
     ),
-    elsewhere=("im2col_no_offs", "tile::scatter4", "override::global_address"),
+    elsewhere=("override::global_address",),
 )
 
 COMMIT_GROUP = Row(
@@ -142,4 +287,4 @@ WAIT_GROUP = Row(
 )
 # fmt: on
 
-ROWS = (TILE_LOAD, TILE_STORE, COMMIT_GROUP, WAIT_GROUP)
+ROWS = (TILE_LOAD, IM2COL_LOAD, TILE_STORE, COMMIT_GROUP, WAIT_GROUP)

@@ -16,7 +16,7 @@ from intrinsics import catalog
 from intrinsics.catalog import Spelling
 from intrinsics.findings import Finding, InputError, Severity
 from intrinsics.legality import describe
-from intrinsics.modifiers import CtaGroup, Dim, LoadMode, ReadOnly, Scope, Sem, Space
+from intrinsics.modifiers import CtaGroup, Dim, LoadMode, ReadOnly, Scope, Sem, Space, StoreMode
 from intrinsics.row import Code, Fact
 from isel.select.intrinsics import (
     PAIRS,
@@ -263,7 +263,7 @@ class IntrinsicCalls(BuilderBase):
         What threads wrote there needs `fence_proxy_async` before; the store is complete when a
         `cp_async_bulk_wait_group` of this thread covers the group that it was committed to.
         """
-        facts: dict[str, Fact] = {"dim": _dim(coords), "mode": LoadMode.TILE}
+        facts: dict[str, Fact] = {"dim": _dim(coords), "mode": StoreMode.TILE}
         operands: dict[str, Operand] = {"src": src, "tmap": tmap, "coords": coords}
         if cache_policy is not None:
             operands["cache_policy"] = cache_policy

@@ -641,8 +641,8 @@ class Call:
             yield type_, "true"
         elif self.spelling.name.startswith("wgmma.mma_async") and name in _WGMMA_NUMBERS:
             yield type_, _WGMMA_NUMBERS[name]
-        elif type_.endswith("*"):
-            yield from [("i32", "0")] * int(self.facts["dim"].value[0])
+        elif type_.startswith("n*") and "bulk.tensor" in self.spelling.name:
+            yield from [(type_[2:], "0")] * self._coordinates(name)
         elif self.spelling.name in IMMEDIATES:
             yield type_, IMMEDIATES[self.spelling.name]
         elif name in ("half_split", "scale_d", "n") and type_ != "i1":
@@ -658,6 +658,14 @@ class Call:
         else:
             names = {"i1": "%c", "i16": "%h", "i32": "%i", "i64": "%l", "float": "%f"}
             yield type_, names.get(type_, "zeroinitializer")
+
+    def _coordinates(self, name: str) -> int:
+        """How many coordinates or offsets a tensor copy has; one where there is no such rank."""
+        if "gather4" in self.spelling.name or "scatter4" in self.spelling.name:
+            return 5
+        wide = ".im2col.w" in self.spelling.name and name == "offsets"
+        rank = int(self.facts["dim"].value[0])
+        return 2 if wide else max(rank if name == "coords" else rank - 2, 1)
 
     def _registers(self, name: str) -> int:
         """The length of a vector; PTX ISA, Tables 47 and 48, and tcgen05.mma's lane mask.
@@ -772,7 +780,7 @@ def test_llvm_knows_every_spelling_and_its_signature():
     assert len(declared) == len(asked())
     unknown = [line for line in declared if not re.search(r"#\d+$", line)]
     names = {re.search(r"@llvm\.nvvm\.([\w.]+)\(", line)[1] for line in unknown}
-    lacking = ("tcgen05.", "wgmma.mma_async.", "cp.async.c")
+    lacking = ("tcgen05.", "wgmma.mma_async.", "cp.async.c", "cp.async.bulk.tensor.")
     some_lack = {name for name in asked() if name.startswith(lacking)}
     assert names == some_lack - set(llvm_intrinsics.all_names())
 

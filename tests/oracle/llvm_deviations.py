@@ -391,8 +391,6 @@ REFUSALS = (
 """Disagreements about which target and version has an instruction, settled by ptxas."""
 
 INTRINSICS_NOT_YET: dict[str, str] = {
-    r"cp\.async\.bulk\.tensor\.g2s\.(cta\.)?tile\.gather4\.2d": "the gather mode of tensor copies",
-    r"cp\.async\.bulk\.tensor\.s2g\.tile\.scatter4\.2d": "the scatter mode of tensor copies",
     r"read\.ptx\.sreg\.warpsize": "a constant, WARP_SZ in PTX, and no special register",
 }
 """Intrinsics of the families that nvgen does not select, by name, with what is missing."""

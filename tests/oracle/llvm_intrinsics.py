@@ -83,7 +83,10 @@ FAMILIES: dict[str, str] = {
     "tcgen05.mma.ws": r"tcgen05\.mma\.ws\..*",
     "mbarrier": r"mbarrier\..*",
     "tma": r"cp\.async\.bulk\.tensor\.g2s\.(cta\.)?tile\..*",
-    "tma.store": r"cp\.async\.bulk\.(tensor\.s2g\.tile\..*|(commit|wait)\.group.*)",
+    "tma.im2col": r"cp\.async\.bulk\.tensor\.g2s\.(cta\.)?im2col\..*",
+    "tma.store": r"cp\.async\.bulk\.(tensor\.s2g\..*|(commit|wait)\.group.*)",
+    "tma.reduce": r"cp\.async\.bulk\.tensor\.reduce\..*",
+    "tma.prefetch": r"cp\.async\.bulk\.tensor\.prefetch\..*",
     "cp.async": r"cp\.async\.(?!bulk\.).*",
     "fence": r"fence\..*",
     "barrier": r"(barrier\.(cta|cluster)|bar\.warp)\..*",
@@ -93,9 +96,9 @@ FAMILIES: dict[str, str] = {
 """Families of intrinsics, by what follows ``llvm.nvvm.`` in their names."""
 
 SCOPE = re.compile(
-    r"tcgen05\..*|mbarrier\..*|cp\.async\.bulk\.tensor\.g2s\.(cta\.)?tile\..*|fence\..*"
+    r"tcgen05\..*|mbarrier\..*|cp\.async\.bulk\.tensor\..*|fence\..*"
     r"|cp\.async\.(?!bulk\.).*"
-    r"|cp\.async\.bulk\.(tensor\.s2g\.tile\..*|(commit|wait)\.group.*)"
+    r"|cp\.async\.bulk\.(commit|wait)\.group.*"
     r"|barrier\..*|bar\..*|elect\..*|read\.ptx\.sreg\..*|is_explicit_cluster"
 )
 """What the families together must cover: all of LLVM's names that begin like this."""
@@ -193,6 +196,28 @@ def _tile_from_cta(m: re.Match[str]) -> Signature:
     return _signature(f"S P {'i32=8 ' * int(m[1])}i64 i1")
 
 
+def _window(m: re.Match[str]) -> str:
+    """Coordinates, and the offsets of an im2col copy; wide ones have a halo and an offset."""
+    rank = int(m[2])
+    return "i32=8 " * rank + "i16=1 " * (2 if m[1] else rank - 2)
+
+
+def _im2col_to_cluster(m: re.Match[str]) -> Signature:
+    return _signature(f"C S P {_window(m)}i16=3 i64 i1 i1 i32")
+
+
+def _im2col_to_cta(m: re.Match[str]) -> Signature:
+    return _signature(f"S S P {_window(m)}i64 i1")
+
+
+def _tile_prefetch(m: re.Match[str]) -> Signature:
+    return _signature(f"P {'i32=8 ' * int(m[1])}i64 i1")
+
+
+def _im2col_prefetch(m: re.Match[str]) -> Signature:
+    return _signature(f"P {_window(m)}i64 i1")
+
+
 def _barrier(m: re.Match[str]) -> Signature:
     count = " i32=64" if m[2] == "count" else ""
     match m[1]:
@@ -245,7 +270,12 @@ _SIGNATURES: dict[str, Callable[[re.Match[str]], Signature] | Signature] = {
     r"cp\.async\.bulk\.tensor\.g2s\.cta\.tile\.gather4\.2d": _signature(
         f"S S P {'i32=8 ' * 5}i64 i1"
     ),
-    r"cp\.async\.bulk\.tensor\.s2g\.tile\.(\d)d": _tile_from_cta,
+    r"cp\.async\.bulk\.tensor\.g2s\.im2col(\.w(?:\.128)?)?\.(\d)d": _im2col_to_cluster,
+    r"cp\.async\.bulk\.tensor\.g2s\.cta\.im2col(\.w(?:\.128)?)?\.(\d)d": _im2col_to_cta,
+    r"cp\.async\.bulk\.tensor\.prefetch\.tile\.(\d)d": _tile_prefetch,
+    r"cp\.async\.bulk\.tensor\.prefetch\.tile\.gather4\.2d": _signature(f"P {'i32=8 ' * 5}i64 i1"),
+    r"cp\.async\.bulk\.tensor\.prefetch\.im2col(\.w(?:\.128)?)?\.(\d)d": _im2col_prefetch,
+    r"cp\.async\.bulk\.tensor\.(?:s2g|reduce\.\w+)\.(?:tile|im2col)\.(\d)d": _tile_from_cta,
     r"cp\.async\.bulk\.tensor\.s2g\.tile\.scatter4\.2d": _signature(f"S P {'i32=8 ' * 5}i64 i1"),
     r"cp\.async\.bulk\.commit\.group": _signature(""),
     r"cp\.async\.bulk\.wait\.group(?:\.read)?": _signature("i32"),

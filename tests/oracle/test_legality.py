@@ -20,10 +20,14 @@ from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Module
 from intrinsics.targets import TARGETS, Ptx
 from isel.verifier.record import verify_records
-from tests.oracle import cluster_forms, copy_forms, float_forms, legality_forms, ptxas
+from tests.oracle import cluster_forms, copy_forms, float_forms, legality_forms, ptxas, tensor_forms
 
 FAMILIES = (
-    legality_forms.FAMILIES | float_forms.FAMILIES | cluster_forms.FAMILIES | copy_forms.FAMILIES
+    legality_forms.FAMILIES
+    | float_forms.FAMILIES
+    | cluster_forms.FAMILIES
+    | copy_forms.FAMILIES
+    | tensor_forms.FAMILIES
 )
 
 
@@ -60,7 +64,7 @@ DELIBERATE: tuple[Deliberate, ...] = (
         "a tensor map at what is no generic address",
     ),
     Deliberate(
-        r"cp\.async\.bulk\.tensor\S* (?!\[)|cp\.async\.bulk\.tensor\S* .*\}\], (?!\[)",
+        r"cp\.async\.bulk\.tensor\S* (?!\[)|cp\.(reduce\.)?async\.bulk\.tensor\S* .*\}\], (?!\[)",
         "ptxas takes anything without brackets for the addresses of a tensor copy, even 1.5",
     ),
     Deliberate(
@@ -68,7 +72,8 @@ DELIBERATE: tuple[Deliberate, ...] = (
         "the address of a tensor map in a floating-point register",
     ),
     Deliberate(
-        r"cp\.async\.bulk\.tensor\S*\.gpu\b", "a scope on a tensor copy, which has none to give"
+        r"cp\.(reduce\.)?async\.bulk\.tensor\S*\.gpu\b",
+        "a scope on a tensor copy, which has none to give",
     ),
     Deliberate(r"tcgen05\.mma\S* .*, %p1, %p1, 2;", "a predicate as the vector of lane masks"),
     Deliberate(

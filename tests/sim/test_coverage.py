@@ -29,7 +29,14 @@ from nvgen.sim.faults import NotSimulatedError
 from nvgen.sim.launch import simulate
 from nvgen.sim.semantics.table import makers
 from nvgen.tensor_map import tensor_map
-from tests.oracle import cluster_forms, copy_forms, float_forms, legality_forms, wgmma_product
+from tests.oracle import (
+    cluster_forms,
+    copy_forms,
+    float_forms,
+    legality_forms,
+    tensor_forms,
+    wgmma_product,
+)
 from tests.oracle.ptxas import line_of, module_text
 
 
@@ -50,7 +57,7 @@ def wgmma() -> list[str]:
 
 FAMILIES = {
     **(legality_forms.FAMILIES | float_forms.FAMILIES),
-    **(cluster_forms.FAMILIES | copy_forms.FAMILIES),
+    **(cluster_forms.FAMILIES | copy_forms.FAMILIES | tensor_forms.FAMILIES),
     "wgmma": wgmma,
 }
 ROWS = {row.id: row for row in catalog.rows()}
@@ -61,6 +68,13 @@ NOT_SIMULATED = {
     "mbarrier.check_layout": "mbarriers of another layout, which new machines have",
     "fence.proxy.tensormap.acquire": "tensor maps that kernels write",
     "fence.proxy.tensormap.release": "tensor maps that kernels write",
+    **{
+        f"cp.{name}": "tensor copies that are no tiles"
+        for name in (
+            *("async.bulk.tensor.load.im2col", "reduce.async.bulk.tensor"),
+            *("async.bulk.prefetch.tensor", "async.bulk.prefetch.tensor.im2col"),
+        )
+    },
     "opaque": "a statement that was kept without being understood",
     "phi": "gone before code runs: records leave SSA form",
 }
@@ -105,7 +119,6 @@ IGNORED = {
     "num": _LENGTH,
     "type of bar.red": "the operation says it as well",
     "type of barrier.red": "the operation says it as well",
-    "mode": "there is one mode",
     "sat of cvt.to_int": "a number out of an integer's range becomes its bound anyway",
     "t of nanosleep": "threads that sleep let the others go on, however long",
     "a of pmevent": "events that nobody counts",

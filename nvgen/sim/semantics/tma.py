@@ -18,12 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.mir import Imm, MachineInstr, Mem
-from intrinsics.modifiers import Dim, ScalarType, Space
+from intrinsics.modifiers import Dim, LoadMode, ScalarType, Space, StoreMode
 from intrinsics.swizzling import swizzle
 from nvgen.sim.clusters import check_runs, owner_of
 from nvgen.sim.compile import Compiler, Maker
 from nvgen.sim.engine import AsyncOp, BulkGroups
-from nvgen.sim.faults import fault
+from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
 from nvgen.sim.memory import Access, BoundMap, Proxy, gather, scatter
 from nvgen.sim.semantics.memory import find
@@ -92,6 +92,8 @@ def _tile_maker(
 ) -> Callable[[Warp, int], _Tile]:
     """Gives the tile that a copy of one thread moves, between a tensor and the address `slot`."""
     dim, coords = mi.form.facts["dim"], mi["coords"]
+    if mi.form.facts["mode"] not in (None, LoadMode.TILE, StoreMode.TILE):
+        raise not_simulated("tensor copies that are no tiles")
     assert isinstance(dim, Dim)
     assert isinstance(coords, tuple)
     assert isinstance(mi[slot], Mem)
