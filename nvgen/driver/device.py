@@ -23,6 +23,7 @@ from nvgen.driver.jobs import MapOf, Pointer, Shape, Value
 if TYPE_CHECKING:
     from cuda.bindings import driver
     from cuda.core import Device, Event, Kernel, ObjectCode, Stream
+    from cuda.core.graph import Graph
 
 PORTABLE_CLUSTER = 8
 """CTAs of a cluster that every GPU with clusters can run."""
@@ -129,6 +130,19 @@ class Code:
         pointers = np.array([value.ctypes.data for value in values], np.uint64)
         given = pointers.ctypes.data if len(values) else 0
         ok(driver.cuLaunchKernelEx(config, self.handle, given, 0), "the kernel was not launched")
+
+    def repeated(self, shape: Shape, values: Sequence[np.ndarray], count: int) -> Graph:
+        """`count` launches, one after the other, as a graph.
+
+        Raises: DriverError.
+        """
+        building = self.device.create_graph_builder().begin_building()
+        try:
+            for _ in range(count):
+                self.launch(shape, values, building.stream)
+            return building.end_building().complete()
+        finally:
+            building.close()
 
 
 def _attributes(shape: Shape) -> list[driver.CUlaunchAttribute]:
