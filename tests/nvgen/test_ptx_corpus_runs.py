@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pytest
 
 from nvgen.loading import load
+from nvgen.tensor_map import tensor_map
 from tests.nvgen.conftest import Nvgen
 from tests.ptx_corpus import FOLDER, text_of
 
@@ -163,3 +164,19 @@ def test_the_command_says_what_it_does_not_simulate(
     assert "not simulated: wmma" in found.err
     assert f"--> {path}:" in found.err
     assert not Path("D.npy").exists()
+
+
+@pytest.mark.parametrize("schedule", ["early", "late", "random:3"])
+@pytest.mark.parametrize("steps", [1, 4, 7])
+def test_a_warpgroup_multiplies_what_another_loads(steps: int, schedule: str):
+    """nvcc's pipeline: of each 64 columns the first 16 are multiplied; D stays in registers."""
+    a, b = (RNG.integers(-4, 5, (64, 64 * steps)).astype(np.float16) for _ in "ab")
+    d = np.zeros((128, 32), np.float32)
+    maps = [tensor_map(x, (64, 64), 128) for x in (a, b)]
+    compiled = load("hopper.ptx", text_of("nvcc_hopper_sm90a")).compiled()
+    compiled.run(*maps, d, np.int32(steps), grid=1, block=256, device="sim", schedule=schedule)
+    used = np.arange(64 * steps) % 64 < 16
+    product = a[:, used].astype(np.float32) @ b[:, used].astype(np.float32).T
+    thread, i = np.arange(128)[:, None], np.arange(32)[None, :]
+    row = thread // 32 * 16 + thread % 32 // 4 + i // 2 % 2 * 8
+    assert np.array_equal(d, product[row, i // 4 * 8 + thread % 4 * 2 + i % 2])

@@ -19,6 +19,12 @@ UNITS = {"f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}
 SMALLEST = {"f32": 2.0**-149, "f16": 2.0**-24, "bf16": 2.0**-133}
 """The smallest positive number: what is lost at most where the relative error does not hold."""
 
+HOPPER_EIGHT_BITS = 2.0**-13
+"""What an addition of products of 8-bit floating-point numbers may lose on sm_90, relatively.
+
+DeepSeek-V3, technical report, section 3.3.2: its tensor cores keep around 14 bits of such sums.
+"""
+
 
 def exact_matmul(a: Matrix, b: Matrix, c: Matrix | None = None) -> npt.NDArray[np.float32]:
     """a (M, K) times b (N, K) transposed, plus c (M, N), rounded to binary32 once; shape (M, N)."""
@@ -69,7 +75,7 @@ def _integers(values: Matrix) -> tuple[npt.NDArray[np.object_], int]:
 
 def tolerance(
     a: Matrix, b: Matrix, terms: int, out_type: str = "f32", *, c: Matrix | None = None,
-    writes: int = 1,
+    writes: int = 1, unit: float = UNITS["f32"],
 ) -> Matrix:  # fmt: skip
     """How far a product computed in binary32 may be from the exact one; shape (M, N).
 
@@ -86,13 +92,14 @@ def tolerance(
     gamma S with gamma = n u / (1 - n u) (Higham, Accuracy and Stability of Numerical Algorithms,
     section 4.2).  The same bound holds for sums that first shift all terms to the exponent of the
     largest and truncate them to 24 bits: n terms lose at most u times the largest each, and the
-    largest is at most S.  A chip that keeps fewer than 24 bits is outside of it.
+    largest is at most S.  Of a chip that keeps fewer than 24 bits `unit` says what an addition may
+    lose instead of 2**-23.
 
     Storing D multiplies by 1 + e with |e| <= u_out (truncation included), each time, and what is
     stored is at most (1 + gamma) S; below the smallest normal number the error is at most the
     smallest positive number instead.
     """
-    share = terms * UNITS["f32"]
+    share = terms * unit
     assert share < 1, "the bound says nothing of so many terms"
     gamma = share / (1 - share)
     sizes = np.abs(a) @ np.abs(b).T
