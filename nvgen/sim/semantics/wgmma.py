@@ -25,7 +25,7 @@ from nvgen.sim.compile import Compiler, Getter, Maker, uniform
 from nvgen.sim.engine import AsyncOp
 from nvgen.sim.faults import fault
 from nvgen.sim.machine import Fragment, Outcome, Step, Wait, first_lane
-from nvgen.sim.semantics.wgmma_effect import Elements, Form, Multiply, Places
+from nvgen.sim.semantics.wgmma_effect import Elements, Form, Index, Multiply, Places
 from nvgen.sim.semantics.wgmma_sparse import Metadata
 from nvgen.sim.warpgroups import (
     Arrival,
@@ -127,9 +127,9 @@ class _Where:
     """Where registers lie in the frames of a function: the same in each of them."""
 
     registers: tuple[Reg, ...]
-    found: slice | np.ndarray[tuple[int], np.dtype[np.int64]] | None = None
+    found: Index | None = None
 
-    def of(self, fragment: Fragment) -> slice | np.ndarray[tuple[int], np.dtype[np.int64]]:
+    def of(self, fragment: Fragment) -> Index:
         """The words of all threads of a warp."""
         if self.found is None:
             self.found = Places.of(fragment.frame, self.registers).index

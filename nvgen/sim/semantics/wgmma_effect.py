@@ -38,6 +38,8 @@ from nvgen.sim.semantics.wgmma_sparse import Metadata, expand
 
 Words = NDArray[np.uint32]
 Integers = NDArray[np.int64]
+Index = slice | Integers
+"""Words of registers in the memory of a frame."""
 
 _WORD_BYTES = 4
 _A_WORDS = 8
@@ -102,7 +104,7 @@ class Places:
         return cls(np.array(places, np.int64) // _WORD_BYTES)
 
     @property
-    def index(self) -> slice | Integers:
+    def index(self) -> Index:
         """The words of all threads, as one stretch where they are one."""
         first = self.first
         if bool((first[1:] - first[:-1] == WARP).all()):
@@ -121,8 +123,8 @@ class Multiply:
     cta: Cta
     form: Form
     frames: tuple[Frame, ...]
-    d: slice | Integers
-    a: SharedMemoryDescriptor | slice | Integers
+    d: Index
+    a: SharedMemoryDescriptor | Index
     b: SharedMemoryDescriptor
     accumulate: bool
     metadata: Metadata | None = None
@@ -172,7 +174,7 @@ class Multiply:
 
     # ---- registers ---------------------------------------------------------------------------
 
-    def _read(self, where: slice | Integers) -> Words:
+    def _read(self, where: Index) -> Words:
         """Registers of the four warps, one behind the other: warps, registers, lanes."""
         return np.concatenate([frame.memory.view(np.uint32)[where] for frame in self.frames])
 
