@@ -167,7 +167,9 @@ MISTAKES = {
         "setmaxnreg.dec/direction", edited(DEC, DEC.replace("24", "176")), "setmaxnreg.dec",
     ),
     "asks for less than it has": (
-        "setmaxnreg.inc/direction", edited(INC, INC.replace("240", "160")), "setmaxnreg.inc",
+        "setmaxnreg.inc/direction",
+        edited(INC, INC + "bar.sync 2, 256; setmaxnreg.inc.sync.aligned.u32 200;"),
+        "setmaxnreg.inc",
     ),
     "given back behind the barrier": (
         "setmaxnreg.inc/order",
@@ -224,6 +226,83 @@ def test_the_budget_is_reckoned_aloud() -> None:
     assert "waits forever" in finding.message
 
 
+FITTING = {
+    "one producer, two consumers": (edited(DEC, DEC.replace("24", "40")), 128, 40, 256, 240),
+    "two producers": (
+        CLEAN["four warpgroups"].replace(".u32 224;", ".u32 240;"), 256, 24, 256, 240
+    ),
+    "nobody gives back": (edited(DEC, ""), 128, 168, 256, 240),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FITTING)
+def test_a_hint_says_what_fits(name: str) -> None:
+    """Each number in the hint fits beside what the other threads have, and 8 more does not."""
+    text, others, kept, threads, count = FITTING[name]
+    (finding,) = said(text)
+    pool = (others + threads) * (168 if others + threads == 384 else 128)
+    asked = re.search(r"setmaxnreg.inc (\d+) fits", finding.hint)
+    given = re.search(rf"{count} fits when .* setmaxnreg.dec (\d+)", finding.hint)
+    assert asked is not None
+    less = int(asked[1])
+    assert others * kept + threads * less <= pool < others * kept + threads * (less + 8)
+    assert said(text.replace(f".u32 {count};", f".u32 {less};")) == []
+    assert (given is None) == (pool - threads * count < others * 24)
+    if given is not None:
+        rest = int(given[1])
+        assert others * rest + threads * count <= pool < others * (rest + 8) + threads * count
+
+
+def sums(n: int) -> str:
+    """A multiply of 64 by n, whose sums a consumer stores."""
+    registers = [f"%f{i}" for i in range(n // 2)]
+    stores = "".join(f"st.global.f32 [%rd3+{4 * i}], {r};" for i, r in enumerate(registers))
+    return f"""
+    .reg .f32 %f<{n // 2}>;
+    wgmma.fence.sync.aligned;
+    wgmma.mma_async.sync.aligned.m64n{n}k16.f32.f16.f16 {{{", ".join(registers)}}}, %rd1, %rd2,
+        0, 1, 1, 0, 0;
+    wgmma.commit_group.sync.aligned;
+    wgmma.wait_group.sync.aligned 0;
+    ld.param.u64 %rd3, [out];
+    {stores}
+"""
+
+
+@pytest.mark.parametrize("inc", [168, 240])
+@pytest.mark.parametrize(
+    ("threads", "n"),
+    [(384, n) for n in (64, 104, 120, 256)]
+    + [(256, n) for n in (200, 216, 256)]
+    + [(512, n) for n in (72, 88, 128)]
+    + [(640, n) for n in (40, 56, 64)],
+)
+def test_accumulators_that_fill_a_multiprocessor_say_how_many_ctas_there_are(
+    threads: int, n: int, inc: int
+) -> None:
+    """Where nothing else does: ptxas then starts with what one CTA can have, or ignores it."""
+    asks = INC.replace("240", str(inc))
+    text = edited(INC, asks + sums(n)).replace(THREE, f".reqntid {threads}")
+    text = text.replace("sm_100a", "sm_90a").replace("bar.sync 1, 384;", "")
+    told = report(text, "sm_90a")
+    used = re.search(r"Used (\d+) registers", told)
+    assert used is not None, told
+    ignored = [f for f in said(text) if f.rule == "setmaxnreg.dec/ignored"]
+    assert bool(ignored) == ("C7508" in told)
+    if not ignored:
+        assert at_entry(Launch(reqntid=(threads,)), inc, n // 2 + 24) == int(used[1])
+
+
+@pytest.mark.parametrize("bounds", [THREE, ".reqntid 384\n.maxnreg 168"])
+@pytest.mark.parametrize("inc", [160, 168, 240])
+def test_no_thread_starts_with_more_than_is_asked_for(bounds: str, inc: int) -> None:
+    text = edited(INC, INC.replace("240", str(inc))).replace(THREE, bounds)
+    used = re.search(r"Used (\d+) registers", report(text, "sm_100a"))
+    assert used is not None
+    assert min(inc, 168) == int(used[1])
+    assert said(text) == []
+
+
 @pytest.mark.parametrize("name", CLEAN)
 def test_without_the_block_nothing_is_claimed(name: str) -> None:
     text = re.sub(r"\.reqntid \d+", ".maxntid 1024", CLEAN[name])
@@ -255,7 +334,7 @@ def test_the_registers_at_entry_are_those_of_ptxas(bounds: str, launch: Launch) 
     said = report(kernel(DEC + "\n ret;", bounds, ""), "sm_100a")
     used = re.search(r"Used (\d+) registers", said)
     assert used is not None, said
-    ours = at_entry(launch, ())
+    ours = at_entry(launch)
     if "C7508" in said:
         assert ours is None
     else:

@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from intrinsics.findings import Severity
-from intrinsics.mir import Imm, Launch
+from intrinsics.mir import Imm, Launch, Reg, registers_of
+from intrinsics.row import Completion
 from isel.verifier.function.events import Event, Kind
+from isel.verifier.function.in_flight import COMMIT
 from isel.verifier.function.order import before_all
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
@@ -30,17 +32,20 @@ REGISTERS = 1 << 16
 _PARTS = 4
 """Parts of a multiprocessor, each with a quarter of its registers."""
 
-_MOST, _GRAIN = 255, 8
+_MOST, _GRAIN, _LEAST = 255, 8, 24
+
+_FRAME = 24
+"""Registers ahead of the first accumulator in kernels with wgmma, as ptxas 13.5 lays them out."""
 
 _SECTION = "setmaxnreg"
 _BOUNDS = ".maxnreg, or .minnctapersm beside .reqntid or .maxntid"
 
 IGNORED = VerifierRule(
     "{op}/ignored",
-    "setmaxnreg is ignored: the registers of a thread at entry are not known",
+    "setmaxnreg may be ignored: nothing says how many registers a thread has at entry",
     _SECTION,
     Severity.WARNING,
-    expected=_BOUNDS,
+    expected=f"{_BOUNDS}; or so many registers in use that a multiprocessor holds one CTA only",
     hint='in LLVM IR: "nvvm.maxnreg", or "nvvm.minctasm" beside "nvvm.reqntid"',
     misses=False,
     ptxas="accepts, with the remark C7508, and leaves it out",
@@ -83,7 +88,8 @@ def check(report: Report) -> None:
         return
     for role in report.analysis.roles:
         _synchronised(report, role)
-    first = at_entry(report.analysis.function.launch, report.analysis.block)
+    asked = max((n for e in changes if _asks(e) and (n := _count(e)) is not None), default=0)
+    first = at_entry(report.analysis.function.launch, asked, _needed(report))
     if first is None:
         report.add(IGNORED, min(e.index for e in changes), got="none of them")
         return
@@ -95,20 +101,42 @@ def check(report: Report) -> None:
         _in_order(report, [e for e in changes if e.index in rising])
 
 
-def at_entry(launch: Launch, block: tuple[int, ...]) -> int | None:
+def at_entry(launch: Launch, asked: int = 0, needed: int = 0) -> int | None:
     """The registers that a thread has as a kernel starts, None when nothing says it.
 
-    As ptxas reckons: a warp's share of the multiprocessor's registers, where the warps of all its
-    CTAs fill its four parts evenly.
+    `asked` is the most that any setmaxnreg.inc asks for (0: there is none), `needed` what a thread
+    needs at least.  As ptxas 13.5 reckons: a warp's share of the multiprocessor's registers, where
+    the warps of all its CTAs fill its four parts evenly; no more than is asked for.  Where nobody
+    says how many CTAs there are, and a second one finds no room, there is one.
     """
-    size = launch.reqntid or launch.maxntid
+    size = math.prod(launch.reqntid or launch.maxntid or (0,))
     share = None
     if size and launch.minctasm:
-        warps = -(-math.prod(size) // LANES) * launch.minctasm
-        threads = -(-warps // _PARTS) * _PARTS * LANES
-        share = min(REGISTERS // threads // _GRAIN * _GRAIN, _MOST)
+        share = _share(size, launch.minctasm)
+    elif size and not launch.maxnreg and _rounded(needed) > _share(size, 2):
+        share = _share(size, 1)
     given = [n for n in (share, launch.maxnreg) if n]
-    return min(given) if given else None
+    return min([*given, asked or _MOST]) if given else None
+
+
+def _share(size: int, ctas: int) -> int:
+    """The most registers of a thread, where a multiprocessor holds so many CTAs."""
+    threads = -(-(-(-size // LANES) * ctas) // _PARTS) * _PARTS * LANES
+    return min(REGISTERS // threads // _GRAIN * _GRAIN, _MOST)
+
+
+def _needed(report: Report) -> int:
+    """What a thread needs at least: accumulators that are in flight together, and their frame."""
+    most, live = 0, set[Reg]()
+    for node in report.analysis.graph.nodes:
+        live.clear()
+        for mi in node.records:
+            if mi.row.effects.completion is Completion.WGMMA_GROUP:
+                live.update(registers_of(mi["d"]))
+            elif mi.row.id == COMMIT:
+                live.clear()
+            most = max(most, len(live))
+    return most + _FRAME if most else 0
 
 
 def _count(event: Event) -> int | None:
@@ -219,7 +247,27 @@ def _budget(report: Report, first: int) -> None:
                 got=f"{_told(roles, held)}: {wanted * LANES} registers",
                 expected=f"at most {pool * LANES}: {warps * LANES} threads start with "
                 f"{_rounded(first)}",
+                hint=_fitting(pool, count, roles, held),
             )
+
+
+def _fitting(pool: int, count: int, roles: list[Role], held: list[_Held]) -> str:
+    """What those that end with `count` could ask for beside the others, or what these could keep.
+
+    `pool` is for one lane of each warp.
+    """
+    asking = sum(len(role.warps) for role, h in zip(roles, held, strict=True) if h.last == count)
+    others = sum(len(role.warps) for role in roles) - asking
+    kept = sum(h.last * len(r.warps) for r, h in zip(roles, held, strict=True) if h.last != count)
+    if not asking:
+        return ""
+    less = (pool - kept) // asking // _GRAIN * _GRAIN
+    found = [f"setmaxnreg.inc {less} fits beside what the others keep"] if less >= _LEAST else []
+    if others:
+        rest = (pool - count * asking) // others // _GRAIN * _GRAIN
+        if rest >= _LEAST:
+            found.append(f"{count} fits when the others come to setmaxnreg.dec {rest}")
+    return "; ".join(found)
 
 
 @dataclass(frozen=True, slots=True)
