@@ -428,6 +428,12 @@ class CacheHint(Modifier):
     L2 = "L2::cache_hint"
 
 
+class ByteMask(Modifier):
+    """A bulk copy writes some of the bytes of each 16, as a mask says."""
+
+    CP_MASK = "cp_mask"
+
+
 class ReadOnly(Modifier):
     """A wait for the reads of bulk copies alone."""
 

@@ -21,6 +21,7 @@ from intrinsics.findings import input_error
 from intrinsics.modifiers import CtaGroup
 from intrinsics.targets import parse_target
 from isel.verifier.launch import MOST_THREADS
+from nvgen.builder.bulk import BulkVerbs
 from nvgen.builder.floats import FloatOperations
 from nvgen.builder.gemm import TileOperations
 from nvgen.builder.llvm_ext import (
@@ -154,7 +155,9 @@ def _tensor_map(parameter: Parameter, value: object) -> TensorMap:
     return tensor_map(value, parameter.box, parameter.swizzle)
 
 
-class KernelBuilder(Protocols, FloatOperations, SharedMemory, TileCopies, TileOperations):
+class KernelBuilder(
+    BulkVerbs, Protocols, FloatOperations, SharedMemory, TileCopies, TileOperations
+):
     """Builds one kernel.
 
     Parameters are declared first (`pointer`, `integer`, `tensor_map`), then `begin` opens the body;

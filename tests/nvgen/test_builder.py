@@ -184,6 +184,29 @@ VERBS: dict[str, Callable[[KernelBuilder, dict], object]] = {
     "cp.async.bulk.commit.group": lambda b, a: b.cp_async_bulk_commit_group(),
     "cp.async.bulk.wait.group": lambda b, a: b.cp_async_bulk_wait_group(0),
     "cp.async.bulk.wait.group.read": lambda b, a: b.cp_async_bulk_wait_group_read(1),
+    "cp.async.bulk.global.to.shared.cluster": lambda b, a: (
+        b.cp_async_bulk_global_to_shared_cluster(
+            b.shared_word("s"), b.mbarrier("m"), a["out"], 16, cta_mask=3,
+            cache_policy=b.const(1, 64))
+    ),
+    "cp.async.bulk.global.to.shared.cta": lambda b, a: b.cp_async_bulk_global_to_shared_cta(
+        b.shared_word("s"), b.mbarrier("m"), a["out"], b.const(16)
+    ),
+    "cp.async.bulk.global.to.shared.cta.ignore_oob": lambda b, a: (
+        b.cp_async_bulk_global_to_shared_cta(
+            b.shared_word("s"), b.mbarrier("m"), a["out"], 16, ignore_right=3)
+    ),
+    "cp.async.bulk.shared.cta.to.cluster": lambda b, a: b.cp_async_bulk_shared_cta_to_cluster(
+        b.mapa_shared_cluster(b.shared_word("s"), 1), b.of_cta(b.mbarrier("m"), 1),
+        b.shared_word("t"), 16,
+    ),
+    "cp.async.bulk.shared.cta.to.global": lambda b, a: b.cp_async_bulk_shared_cta_to_global(
+        a["out"], b.shared_word("s"), 16, cache_policy=b.const(1, 64)
+    ),
+    "cp.async.bulk.shared.cta.to.global.bytemask": lambda b, a: (
+        b.cp_async_bulk_shared_cta_to_global(a["out"], b.shared_word("s"), 16, byte_mask=0xFF)
+    ),
+    "cp.async.bulk.prefetch.L2": lambda b, a: b.cp_async_bulk_prefetch_l2(a["out"], 64),
     "cp.async.ca.shared.global.8": lambda b, a: b.cp_async_ca_shared_global(
         b.shared_word("s"), a["out"], 8
     ),

@@ -87,6 +87,7 @@ FAMILIES: dict[str, str] = {
     "tma.store": r"cp\.async\.bulk\.(tensor\.s2g\..*|(commit|wait)\.group.*)",
     "tma.reduce": r"cp\.async\.bulk\.tensor\.reduce\..*",
     "tma.prefetch": r"cp\.async\.bulk\.tensor\.prefetch\..*",
+    "bulk": r"cp\.async\.bulk\.(global|shared|prefetch\.L2).*",
     "cp.async": r"cp\.async\.(?!bulk\.).*",
     "fence": r"fence\..*",
     "barrier": r"(barrier\.(cta|cluster)|bar\.warp)\..*",
@@ -99,6 +100,7 @@ SCOPE = re.compile(
     r"tcgen05\..*|mbarrier\..*|cp\.async\.bulk\.tensor\..*|fence\..*"
     r"|cp\.async\.(?!bulk\.).*"
     r"|cp\.async\.bulk\.(commit|wait)\.group.*"
+    r"|cp\.async\.bulk\.(global|shared|prefetch\.L2).*"
     r"|barrier\..*|bar\..*|elect\..*|read\.ptx\.sreg\..*|is_explicit_cluster"
 )
 """What the families together must cover: all of LLVM's names that begin like this."""
@@ -277,6 +279,12 @@ _SIGNATURES: dict[str, Callable[[re.Match[str]], Signature] | Signature] = {
     r"cp\.async\.bulk\.tensor\.prefetch\.im2col(\.w(?:\.128)?)?\.(\d)d": _im2col_prefetch,
     r"cp\.async\.bulk\.tensor\.(?:s2g|reduce\.\w+)\.(?:tile|im2col)\.(\d)d": _tile_from_cta,
     r"cp\.async\.bulk\.tensor\.s2g\.tile\.scatter4\.2d": _signature(f"S P {'i32=8 ' * 5}i64 i1"),
+    r"cp\.async\.bulk\.global\.to\.shared\.cluster": _signature("C S G i32=64 i16=3 i64 i1 i1"),
+    r"cp\.async\.bulk\.global\.to\.shared\.cta": _signature("S S G i32=64 i64 i1"),
+    r"cp\.async\.bulk\.shared\.cta\.to\.cluster": _signature("C S S i32=64"),
+    r"cp\.async\.bulk\.shared\.cta\.to\.global": _signature("G S i32=64 i64 i1"),
+    r"cp\.async\.bulk\.shared\.cta\.to\.global\.bytemask": _signature("G S i32=64 i64 i1 i16=5"),
+    r"cp\.async\.bulk\.prefetch\.L2": _signature("G i32=64 i64 i1"),
     r"cp\.async\.bulk\.commit\.group": _signature(""),
     r"cp\.async\.bulk\.wait\.group(?:\.read)?": _signature("i32"),
     r"cp\.async\.c[ag]\.shared\.global\.\d+": _signature("S G"),

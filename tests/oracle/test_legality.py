@@ -20,7 +20,15 @@ from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Module
 from intrinsics.targets import TARGETS, Ptx
 from isel.verifier.record import verify_records
-from tests.oracle import cluster_forms, copy_forms, float_forms, legality_forms, ptxas, tensor_forms
+from tests.oracle import (
+    bulk_forms,
+    cluster_forms,
+    copy_forms,
+    float_forms,
+    legality_forms,
+    ptxas,
+    tensor_forms,
+)
 
 FAMILIES = (
     legality_forms.FAMILIES
@@ -28,6 +36,7 @@ FAMILIES = (
     | cluster_forms.FAMILIES
     | copy_forms.FAMILIES
     | tensor_forms.FAMILIES
+    | bulk_forms.FAMILIES
 )
 
 
@@ -74,6 +83,13 @@ DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate(
         r"cp\.(reduce\.)?async\.bulk\.tensor\S*\.gpu\b",
         "a scope on a tensor copy, which has none to give",
+    ),
+    Deliberate(r"cp\.async\.bulk\.shared\S* .*, 16, (%h1|%rd1|7);", "an mbarrier without brackets"),
+    Deliberate(
+        r"cp\.async\.bulk\.(shared|global)\S*\.b128 ", "a bulk copy's type without an ordering"
+    ),
+    Deliberate(
+        r"cp\.async\.bulk\S*\.multicast::cluster::32b .*, smem\+4;", "a symbol as a mask of CTAs"
     ),
     Deliberate(r"tcgen05\.mma\S* .*, %p1, %p1, 2;", "a predicate as the vector of lane masks"),
     Deliberate(

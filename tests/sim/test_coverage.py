@@ -30,6 +30,7 @@ from nvgen.sim.launch import simulate
 from nvgen.sim.semantics.table import makers
 from nvgen.tensor_map import tensor_map
 from tests.oracle import (
+    bulk_forms,
     cluster_forms,
     copy_forms,
     float_forms,
@@ -57,7 +58,8 @@ def wgmma() -> list[str]:
 
 FAMILIES = {
     **(legality_forms.FAMILIES | float_forms.FAMILIES),
-    **(cluster_forms.FAMILIES | copy_forms.FAMILIES | tensor_forms.FAMILIES),
+    **(cluster_forms.FAMILIES | copy_forms.FAMILIES),
+    **(tensor_forms.FAMILIES | bulk_forms.FAMILIES),
     "wgmma": wgmma,
 }
 ROWS = {row.id: row for row in catalog.rows()}
@@ -127,6 +129,10 @@ IGNORED = {
     "count of setmaxnreg.dec": "a warp's registers are not counted",
     "action": "there is one grid",
     "restrict": _ORDER,
+    **{
+        f"type of cp.async.bulk.{way}": "what is copied at once: all of it is"
+        for way in ("load", "load.ignore_oob", "to_cluster", "store")
+    },
 }
 """What semantics need not ask for, with the reason: a name, or `NAME of ROW`."""
 

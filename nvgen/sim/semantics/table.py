@@ -8,6 +8,7 @@ from __future__ import annotations
 from nvgen.sim.compile import Maker
 from nvgen.sim.semantics import (
     atomic,
+    bulk,
     caches,
     calls,
     cluster,
@@ -46,6 +47,7 @@ def makers() -> dict[str, Maker]:
             mbarrier_arrive,
             tma,
             copies,
+            bulk,
             tensor_alloc,
             tcgen05,
             tensor_registers,
