@@ -19,7 +19,7 @@ from intrinsics.row import Axis, Fact, Facts, Literal, Llvm, Residency, Row
 _CHAPTERS = (
     *("tcgen05", "tcgen05_copy", "tcgen05_reduce", "tcgen05_mma", "wgmma"),
     *("mbarrier", "tma", "tma_stores", "sync"),
-    *("memory", "atomic", "caches", "copies", "bulk"),
+    *("memory", "atomic", "caches", "copies", "bulk", "matrix"),
     *("scalar", "integers", "floats", "float_conversions", "control", "calls", "warp", "cluster"),
 )
 

@@ -131,11 +131,25 @@ def decompress(pieces: Bytes, source: CopyFormat) -> Bytes:
 
     Raises: ValueError when `source` is b8x16, which needs no decompression.
     """
+    return widened(pieces, source) << np.uint8(_CONTAINER_SHIFT[_compressed_bits(source)])
+
+
+def widened(pieces: Bytes, source: CopyFormat) -> Bytes:
+    """The narrow elements of 16 bytes, one in each byte, at its low end: (…, 16) to (…, 16).
+
+    So ldmatrix gives them; of four bits see also CUTLASS (`mma_traits_sm120.hpp`), which shifts
+    them to where the MMA wants them.
+
+    Raises: ValueError when `source` is b8x16, whose elements are bytes already.
+    """
+    return _unpack(pieces, _compressed_bits(source), 16).astype(np.uint8)
+
+
+def _compressed_bits(source: CopyFormat) -> int:
     bits = {CopyFormat.B4X16_P64: 4, CopyFormat.B6X16_P32: 6}.get(source)
     if bits is None:
         raise ValueError(f"{source.value} is not a compressed format")
-    codes = _unpack(pieces, bits, 16).astype(np.uint8)
-    return codes << np.uint8(_CONTAINER_SHIFT[bits])
+    return bits
 
 
 def decode(codes: Codes, type_: ElementType) -> Numbers:

@@ -393,6 +393,8 @@ def _operand(
             keep = operand.number_too and isinstance(op, Imm)
             return op if keep else state.scalar_reg(value)
         case Kind.VECTOR:
+            if operand.count is not None and not operand.count.of(facts):
+                return state.scalar_reg(value)
             if operand.vector_numbers is VectorNumbers.ALL:
                 return tuple(state.scalar(v) for v in values)
             return tuple(reg for v in values for reg in _registers(state, v))

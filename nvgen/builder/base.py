@@ -6,13 +6,14 @@ Layer: nvgen.builder.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from llvmlite import ir
 
 from intrinsics.targets import Target
 from nvgen.builder.llvm_ext import DebugLines
-from nvgen.builder.values import Int, IntLike, Pointer, constant, refuse
+from nvgen.builder.values import Int, IntLike, Pointer, Vector, constant, refuse
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 
@@ -93,6 +94,20 @@ class BuilderBase:
         """One of two values, by a condition."""
         yes, no = self.number(if_true, bits), self.number(if_false, bits)
         return Int(self, self.at_caller().select(condition.value, yes, no))
+
+    def words(self, values: Sequence[IntLike]) -> Vector:
+        """A vector of registers, 32 bits each.
+
+        Raises: InputError for less than two, or for other widths.
+        """
+        if len(values) < 2:
+            raise refuse("a vector of registers", got=str(len(values)), expected="two or more")
+        i32 = ir.IntType(32)
+        found: ir.Value = ir.Constant(ir.VectorType(i32, len(values)), ir.Undefined)
+        for index, value in enumerate(values):
+            place = ir.Constant(i32, index)
+            found = self.at_caller().insert_element(found, self.raw(value, i32), place)
+        return Vector(self, found, len(values))
 
     def number(self, value: IntLike, bits: int = 32) -> ir.Value:
         """A value, or a constant of `bits` bits."""

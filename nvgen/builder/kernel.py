@@ -30,6 +30,7 @@ from nvgen.builder.llvm_ext import (
     TextAttributes,
     make_kernel,
 )
+from nvgen.builder.matrix import MatrixVerbs
 from nvgen.builder.protocols import Protocols
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_memory import TensorMemory, allocate
@@ -156,7 +157,13 @@ def _tensor_map(parameter: Parameter, value: object) -> TensorMap:
 
 
 class KernelBuilder(
-    BulkVerbs, Protocols, FloatOperations, SharedMemory, TileCopies, TileOperations
+    BulkVerbs,
+    Protocols,
+    FloatOperations,
+    MatrixVerbs,
+    SharedMemory,
+    TileCopies,
+    TileOperations,
 ):
     """Builds one kernel.
 

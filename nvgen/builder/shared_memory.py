@@ -6,8 +6,6 @@ a CTA has more, is one array that tiles are cut from.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from llvmlite import ir
 
 from intrinsics.element import ElementType, Major
@@ -15,7 +13,7 @@ from isel.verifier.launch import MOST_SHARED
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.tensor_tiles import container_bits
 from nvgen.builder.tiles import SharedScales, SharedTile, Tiles, scale_bytes, swizzle_mode
-from nvgen.builder.values import Barrier, Barriers, Int, IntLike, Pointer, Vector, refuse
+from nvgen.builder.values import Barrier, Barriers, Int, Pointer, Vector, refuse
 
 STATIC_SHARED_LIMIT = 48 * 1024
 """Bytes of shared memory that ptxas lets a kernel declare; more must be dynamic."""
@@ -161,20 +159,6 @@ class SharedMemory(BuilderBase):
             raise refuse("a vector of registers", got=str(count), expected="two or more")
         type_ = ir.VectorType(ir.IntType(32), count)
         return Vector(self, self.at_caller().load(pointer.value, typ=type_, align=align), count)
-
-    def words(self, values: Sequence[IntLike]) -> Vector:
-        """A vector of registers, 32 bits each.
-
-        Raises: InputError for less than two, or for other widths.
-        """
-        if len(values) < 2:
-            raise refuse("a vector of registers", got=str(len(values)), expected="two or more")
-        i32 = ir.IntType(32)
-        found: ir.Value = ir.Constant(ir.VectorType(i32, len(values)), ir.Undefined)
-        for index, value in enumerate(values):
-            place = ir.Constant(i32, index)
-            found = self.at_caller().insert_element(found, self.raw(value, i32), place)
-        return Vector(self, found, len(values))
 
     def store(self, value: Vector | Int, pointer: Pointer, *, align: int | None = None) -> None:
         """Store a value; `align` in bytes says how much may go at once."""

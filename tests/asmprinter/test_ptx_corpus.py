@@ -22,7 +22,7 @@ from intrinsics.mir import Location, MachineInstr, Module, Text, renumber
 from isel.verifier.record import verify_records
 from tests.ptx_corpus import FILES, text_of
 
-MATRIX = ("mma", "ldmatrix", "wmma", "cp.async")
+MATRIX = ("mma", "wmma")
 TENSOR_MAPS = ("tensormap", "fence.proxy.tensormap")
 TABLES = (".branchtargets", "brx")
 TEXTURES = ("tex", "suld", "sust")
@@ -33,7 +33,6 @@ UNKNOWN = {
     "nvcc_memory_sm90": TEXTURES,
     "nvcc_wmma_sm80": MATRIX,
     "triton_matmul_fp8_sm120a": MATRIX,
-    "triton_matmul_sm100a": MATRIX,
     "triton_matmul_sm80": MATRIX,
     "triton_tma_sm90a": (*MATRIX, *TENSOR_MAPS),
     "triton_tma_special_sm90a": (*MATRIX, *TENSOR_MAPS),

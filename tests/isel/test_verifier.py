@@ -643,6 +643,8 @@ class Call:
             yield type_, _WGMMA_NUMBERS[name]
         elif type_.startswith("n*") and "bulk.tensor" in self.spelling.name:
             yield from [(type_[2:], "0")] * self._coordinates(name)
+        elif type_.startswith("n*"):
+            yield from [("i32", "%i")] * self._registers(name)
         elif self.spelling.name in IMMEDIATES:
             yield type_, IMMEDIATES[self.spelling.name]
         elif name in ("half_split", "scale_d", "n") and type_ != "i1":
@@ -677,6 +679,10 @@ class Call:
             r"wgmma\.mma_async\.(?:sp\.)?m64n(\d+)k\d+\.(\w+)", self.spelling.name
         ):
             return 4 if name == "a" else int(shape[1]) // (4 if shape[2] == "f16" else 2)
+        if move := re.match(
+            r"(?:ld|st)matrix\.sync\.aligned\.m(\d+)n(\d+)\.x(\d)", self.spelling.name
+        ):
+            return int(move[3]) * (2 if move[1] == move[2] == "16" else 1)
         if name == "mask":
             return 8 if self.facts["cta_group"] is CtaGroup.TWO else 4
         if name in ("cdata", "mdata"):
@@ -698,9 +704,11 @@ class Call:
         type_, _, name = text.partition(":")
         if type_.startswith("p"):
             return f"ptr addrspace({type_[1:] or 0})"
-        if not type_.startswith("v*"):
+        if not type_.startswith(("v*", "n*")):
             return type_
         count = self._registers(name)
+        if type_.startswith("n*") and count > 1:
+            return "{ " + ", ".join([type_[2:]] * count) + " }"
         return type_[2:] if count == 1 else f"<{count} x {type_[2:]}>"
 
 
@@ -780,7 +788,10 @@ def test_llvm_knows_every_spelling_and_its_signature():
     assert len(declared) == len(asked())
     unknown = [line for line in declared if not re.search(r"#\d+$", line)]
     names = {re.search(r"@llvm\.nvvm\.([\w.]+)\(", line)[1] for line in unknown}
-    lacking = ("tcgen05.", "wgmma.mma_async.", "cp.async.")
+    lacking = (
+        *("tcgen05.", "wgmma.mma_async.", "cp.async."),
+        "movmatrix.",
+    )
     some_lack = {name for name in asked() if name.startswith(lacking)}
     assert names == some_lack - set(llvm_intrinsics.all_names())
 

@@ -12,6 +12,7 @@ from llvmlite import binding, ir
 from intrinsics import catalog
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError
+from intrinsics.matrix import MatrixNum, MatrixShape
 from intrinsics.modifiers import (
     CollectorA,
     CollectorB,
@@ -224,6 +225,23 @@ VERBS: dict[str, Callable[[KernelBuilder, dict], object]] = {
     "cp.async.mbarrier.arrive.noinc.shared": lambda b, a: b.cp_async_mbarrier_arrive(
         b.mbarrier("m"), noinc=True
     ),
+    "ldmatrix.sync.aligned.m8n8.x4.b16.p3": lambda b, a: b.ldmatrix(b.shared_word("s")),
+    "ldmatrix.sync.aligned.m8n8.x1.trans.b16.p0": lambda b, a: b.ldmatrix(
+        a["map"], MatrixNum.X1, trans=True
+    ),
+    "ldmatrix.sync.aligned.m16n16.x2.trans.b8.p3": lambda b, a: b.ldmatrix(
+        b.shared_word("s"), MatrixNum.X2, shape=MatrixShape.M16N16, trans=True
+    ),
+    "ldmatrix.sync.aligned.m8n16.x4.b8x16.b6x16_p32.p3": lambda b, a: b.ldmatrix(
+        b.shared_word("s"), shape=MatrixShape.M8N16, source=CopyFormat.B6X16_P32
+    ),
+    "stmatrix.sync.aligned.m8n8.x2.trans.b16.p3": lambda b, a: b.stmatrix(
+        b.shared_word("s"), [b.tid_x, 7], trans=True
+    ),
+    "stmatrix.sync.aligned.m16n8.x4.trans.b8.p3": lambda b, a: b.stmatrix(
+        b.shared_word("s"), b.words([1, 2, 3, 4]), shape=MatrixShape.M16N8, trans=True
+    ),
+    "movmatrix.sync.aligned.m8n8.trans.b16": lambda b, a: b.movmatrix(b.tid_x),
     "fence.proxy.async": lambda b, a: b.fence_proxy_async(),
     "fence.proxy.async.shared_cta": lambda b, a: b.fence_proxy_async(Space.SHARED_CTA),
     "fence.mbarrier_init.release.cluster": lambda b, a: b.fence_mbarrier_init_release_cluster(),
@@ -257,8 +275,12 @@ def test_llvm_accepts_the_signature_of_every_spelling(name: str) -> None:
         repeat = 2 if argument.type.endswith("*") else 1
         if repeat == 2:
             repeat = int(re.search(r"(\d)d$", name)[1])
+        elif argument.type.startswith("n*"):
+            facts = dict.fromkeys(spelling.row.axis) | dict(spelling.facts)
+            repeat = spelling.row.operand[argument.name].count.of(facts)
         for _ in range(repeat):
-            type_ = llvm_type(argument.type.rstrip("*"), _count(spelling))
+            text = argument.type.rstrip("*").removeprefix("n*")
+            type_ = llvm_type(text, _count(spelling))
             types.append(type_)
             legal = spelling.pattern.codes.get(argument.name, {0: None})
             value = _part(argument, max(legal)) if argument.sign == "#" else None
@@ -296,7 +318,7 @@ def _count(spelling) -> int:
     """The length of a spelling's vector operand."""
     facts = dict.fromkeys(spelling.row.axis) | dict(spelling.facts)
     for operand in spelling.row.operands:
-        if operand.count is not None and operand.name in ("r", "mask"):
+        if operand.count is not None and operand.name in ("r", "d", "mask"):
             return operand.count.of(facts)
     return 1
 

@@ -26,6 +26,7 @@ from tests.oracle import (
     copy_forms,
     float_forms,
     legality_forms,
+    matrix_forms,
     ptxas,
     tensor_forms,
 )
@@ -35,6 +36,7 @@ FAMILIES = (
     | float_forms.FAMILIES
     | cluster_forms.FAMILIES
     | copy_forms.FAMILIES
+    | matrix_forms.FAMILIES
     | tensor_forms.FAMILIES
     | bulk_forms.FAMILIES
 )
@@ -144,6 +146,21 @@ DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate(
         r"cvt\.rn(\.relu)?\.f16x2\.f32 .*%(rd|q)\d",
         "a wide register in a packed conversion, where .bf16x2 has none",
+    ),
+    Deliberate(
+        r"(ld|st)matrix\.\S*\.x8\b", "eight matrices at once, which the manual does not have"
+    ),
+    Deliberate(r"stmatrix\S*\.b(16|8)\.b8x16\.b[46]x16_p\d\d ", "a conversion in a store"),
+    Deliberate(
+        r"(ld|st)matrix\.[^ ]*(?<!\.shared)(?<!::cta)\.b\S* .*\[[gl]mem\]",
+        "a matrix in a variable that is not in shared memory",
+    ),
+    Deliberate(r"(ld|st)matrix\S*\.shared\S* .*\[%h1\]", "a shared address of 16 bits"),
+    Deliberate(r"(ld|st)matrix\S* .*\{%p1, %p2\}", "predicates as registers of a matrix"),
+    Deliberate(r"stmatrix\S* .*\{%r1, 1\.5\}", "a number of 64 bits among registers of 32"),
+    Deliberate(
+        r"movmatrix\S* (%p1,|\S+, (!?%p1|0f\w+|smem\+4);)",
+        "a predicate, a number or an address as a row of a matrix",
     ),
 )
 

@@ -35,6 +35,7 @@ from tests.oracle import (
     copy_forms,
     float_forms,
     legality_forms,
+    matrix_forms,
     tensor_forms,
     wgmma_product,
 )
@@ -59,7 +60,7 @@ def wgmma() -> list[str]:
 FAMILIES = {
     **(legality_forms.FAMILIES | float_forms.FAMILIES),
     **(cluster_forms.FAMILIES | copy_forms.FAMILIES),
-    **(tensor_forms.FAMILIES | bulk_forms.FAMILIES),
+    **(matrix_forms.FAMILIES | tensor_forms.FAMILIES | bulk_forms.FAMILIES),
     "wgmma": wgmma,
 }
 ROWS = {row.id: row for row in catalog.rows()}
