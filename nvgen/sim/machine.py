@@ -25,9 +25,10 @@ from nvgen.sim.engine import COPIES, AsyncOp, BulkGroups, CopyGroups, Engine, Mo
 from nvgen.sim.faults import fault, located, not_simulated
 from nvgen.sim.local import LocalMemory
 from nvgen.sim.memory import BoundMap, Bytes, Memory, Region
+from nvgen.sim.multiplies import MultiplyGroups, RegisterUse
 from nvgen.sim.shared import LocalLayout
 from nvgen.sim.tensor_memory import TensorMemory
-from nvgen.sim.warpgroups import MultiplyGroups, RegisterUse, Warpgroup
+from nvgen.sim.warpgroups import Warpgroup
 
 WARP = 32
 FULL = (1 << WARP) - 1

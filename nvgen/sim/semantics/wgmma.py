@@ -4,7 +4,7 @@ Layer: nvgen.sim.semantics.  The four warps of a warpgroup wait for each other a
 last to come issues it for all.  It takes effect between its issue and the wait for its group, at a
 moment that the schedule picks: it reads shared memory and registers, and writes the accumulators
 then.  It comes behind earlier multiplies on its accumulators and behind all earlier groups.  Which
-registers are whose is in `warpgroups`, what a multiply does in `wgmma_effect`.  PTX ISA,
+registers are whose is in `multiplies`, what a multiply does in `wgmma_effect`.  PTX ISA,
 Asynchronous Warpgroup Level Matrix Instructions.
 """
 
@@ -25,17 +25,10 @@ from nvgen.sim.compile import Compiler, Getter, Maker, uniform
 from nvgen.sim.engine import AsyncOp
 from nvgen.sim.faults import fault
 from nvgen.sim.machine import Fragment, Outcome, Step, Wait, first_lane
+from nvgen.sim.multiplies import Registers, Use, groups_of
 from nvgen.sim.semantics.wgmma_effect import Elements, Form, Index, Multiply, Places
 from nvgen.sim.semantics.wgmma_sparse import Metadata
-from nvgen.sim.warpgroups import (
-    Arrival,
-    Issued,
-    Registers,
-    Use,
-    Warpgroup,
-    groups_of,
-    warpgroup_of,
-)
+from nvgen.sim.warpgroups import WARPS, Arrival, Issued, Warpgroup, warpgroup_of
 
 T, E, K = ScalarType, ElementType, MmaKind
 
@@ -157,7 +150,7 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
             fragment.frame.multiplies.claim(registers, warp)
         last = group.meet(Arrival(fragment, mi, operands(fragment)))
         if not last:
-            number = warp.number // 4
+            number = warp.number // WARPS
             return Wait(
                 f"warps {', '.join(map(str, group.missing()))} of warpgroup {number} at {form.name}"
             )

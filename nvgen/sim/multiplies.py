@@ -1,0 +1,173 @@
+"""What a warp has issued with its warpgroup, and which registers belong to multiplies meanwhile.
+
+Layer: nvgen.sim.  From its issue until a wait for its group a multiply owns its accumulators and
+the registers of A: whoever else touches one is at fault, under every schedule.  Registers that
+others touched are the multiply's only behind a fence.  PTX ISA, wgmma.mma_async; wgmma.fence;
+wgmma.commit_group; wgmma.wait_group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from nvgen.sim.engine import AsyncOp, Groups
+from nvgen.sim.faults import Fault, fault
+
+if TYPE_CHECKING:
+    from intrinsics.mir import Reg
+    from nvgen.sim.machine import Frame, Warp
+
+_FENCE = "wgmma.fence"
+_WAIT = "wgmma.wait_group"
+
+
+@dataclass(frozen=True, slots=True)
+class Registers:
+    """The registers of a multiply in one thread: D, in order, A where it is there, and their shape.
+
+    Multiplies of one shape and type of D may follow each other on the same accumulators.
+    """
+
+    d: tuple[Reg, ...]
+    a: frozenset[Reg]
+    all: frozenset[Reg]
+    shape: tuple[int, str]
+
+    @classmethod
+    def of(cls, d: tuple[Reg, ...], a: tuple[Reg, ...], shape: tuple[int, str]) -> Registers:
+        """Those of a record."""
+        return cls(d, frozenset(a), frozenset((*d, *a)), shape)
+
+    def shares(self, other: Registers) -> bool:
+        """Whether the two have the same accumulators, of one shape."""
+        return self.d == other.d and self.shape == other.shape
+
+    def follows(self, other: Registers) -> bool:
+        """Whether a multiply of these may be issued while one of the others is under way.
+
+        Both may read A from the same registers.
+        """
+        if self.shares(other):
+            return self.a.isdisjoint(other.d) and other.a.isdisjoint(self.d)
+        return self.all.isdisjoint(other.d) and other.a.isdisjoint(self.d)
+
+
+@dataclass(slots=True, eq=False)
+class Use:
+    """A multiply that has registers of a frame, until its warp has waited for it."""
+
+    op: AsyncOp
+    frame: Frame
+    registers: Registers
+
+
+@dataclass(slots=True, eq=False)
+class RegisterUse:
+    """Who has the registers of a frame: multiplies under way, and what happened since a fence."""
+
+    flight: list[Use] = field(default_factory=list)
+    touched: set[Reg] = field(default_factory=set)  # by others than multiplies
+    multiplied: list[Registers] = field(default_factory=list)  # whose accumulators were written
+
+    def touch(self, registers: frozenset[Reg], warp: Warp) -> None:
+        """Another instruction reads or writes registers.
+
+        Raises: Fault when a multiply has one of them.
+        """
+        for use in self.flight:
+            if not use.registers.all.isdisjoint(registers):
+                raise _under_way(use, registers, warp)
+        self.touched |= registers
+
+    def claim(self, registers: Registers, warp: Warp) -> None:
+        """A multiply wants registers.
+
+        Raises: Fault when another has them, or a fence is missing.
+        """
+        for use in self.flight:
+            if not registers.follows(use.registers):
+                raise _under_way(use, registers.all, warp)
+        if not self.touched.isdisjoint(registers.all):
+            raise _unfenced(registers, self.touched & registers.all)
+        for other in self.multiplied:
+            if not registers.shares(other) and (both := registers.all.intersection(other.d)):
+                raise _unfenced(registers, both, other)
+
+    def keep(self, use: Use) -> None:
+        """Note that a multiply has its registers."""
+        self.flight.append(use)
+        if use.registers not in self.multiplied:
+            self.multiplied.append(use.registers)
+
+    def fence(self) -> None:
+        """What others did to the registers comes before the multiplies that follow."""
+        self.touched.clear()
+        self.multiplied.clear()
+
+
+def _under_way(use: Use, registers: frozenset[Reg], warp: Warp) -> Fault:
+    part = "an accumulator" if not registers.isdisjoint(use.registers.d) else "a register of A"
+    groups = groups_of(warp)
+    if use in groups.open:
+        expected = f"wgmma.commit_group behind the multiply, then {_WAIT} 0, before the access"
+        state = "it is in no group"
+    else:
+        later = sum(use not in group for group in groups.since(use))
+        expected = f"{_WAIT} {later} before the access" if later else f"{_WAIT} 0 before the access"
+        state = f"its group is under way, with {later} behind it" if later else "so is its group"
+    return fault(
+        "wgmma-registers",
+        f"{part} of {use.op} is accessed while the multiply is under way",
+        got=f"the multiply at {use.op.place}; {state}",
+        expected=expected,
+        hint="registers of D and A belong to a multiply from its issue until a wait for its group",
+        section=_WAIT,
+    )
+
+
+def _unfenced(
+    registers: Registers, which: set[Reg] | frozenset[Reg], other: Registers | None = None
+) -> Fault:
+    part = "accumulators" if which & set(registers.d) else "registers of A"
+    before = f"a multiply with n {other.shape[0]} and {other.shape[1]} sums" if other else "others"
+    return fault(
+        "wgmma-fence",
+        f"{part} that {before} accessed last are used by a multiply without a fence",
+        got=f"{len(which)} registers of each thread",
+        expected=f"{_FENCE} between the access and the multiply",
+        hint="only accumulators of multiplies of the same shape need none",
+        section=_FENCE,
+    )
+
+
+# ---- groups ----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class MultiplyGroups(Groups[Use]):
+    """What one warp has issued: what is in no group yet, and its groups, oldest first."""
+
+    fenced: bool = False  # whether there has been a fence at all
+    commits: int = 0
+
+    def commit(self) -> None:
+        """Make a group of what was issued since the last one, even of nothing."""
+        Groups.commit(self)
+        self.commits += 1
+
+    def take(self, count: int) -> list[Use]:
+        """What is in all groups but the `count` latest, which are waited for."""
+        older = self.older(count)
+        del self.committed[: max(len(self.committed) - count, 0)]
+        return older
+
+    def since(self, use: Use) -> list[list[Use]]:
+        """The groups from that of a multiply on."""
+        at = next((i for i, group in enumerate(self.committed) if use in group), 0)
+        return self.committed[at:]
+
+
+def groups_of(warp: Warp) -> MultiplyGroups:
+    """What a warp has issued with its warpgroup."""
+    return warp.cta.multiplies.setdefault(warp.number, MultiplyGroups())
