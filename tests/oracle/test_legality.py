@@ -167,6 +167,7 @@ DELIBERATE: tuple[Deliberate, ...] = (
 NOT_MODELLED = {
     "tensor load": 59,
     "tensor store": 4,
+    "tensor stores and reductions": 1,
     "fence": 76,
     "cluster fences": 25,
     "mov": 29,
