@@ -9,11 +9,12 @@ from __future__ import annotations
 from llvmlite import ir
 
 from nvgen.builder.base import BuilderBase
-from nvgen.builder.values import Int, Vector
+from nvgen.builder.llvm_ext import BFloatType
+from nvgen.builder.values import Int, Vector, refuse
 
 
 class FloatOperations(BuilderBase):
-    """f32 arithmetic, rounded to nearest even."""
+    """f32 arithmetic and conversions, rounded to nearest even."""
 
     def multiply_f32(self, values: Vector, factor: Int) -> Vector:
         """Each of the registers times `factor`; all of them are the bits of an f32."""
@@ -27,3 +28,27 @@ class FloatOperations(BuilderBase):
             element = builder.fmul(builder.extract_element(bits, place), one)
             product = builder.insert_element(product, element, place)
         return Vector(self, builder.bitcast(product, values.value.type), count)
+
+    def pack_bf16x2(self, low: Int, high: Int) -> Int:
+        """Two f32 as bf16, rounded to nearest even, `low` in the lower half of the register.
+
+        Raises: InputError for other widths than 32 bits.  PTX ISA, cvt.
+        """
+        return self._packed("llvm.nvvm.ff2bf16x2.rn", BFloatType(), low, high)
+
+    def pack_f16x2(self, low: Int, high: Int) -> Int:
+        """Two f32 as f16, rounded to nearest even, `low` in the lower half of the register.
+
+        Raises: InputError for other widths than 32 bits.  PTX ISA, cvt.
+        """
+        return self._packed("llvm.nvvm.ff2f16x2.rn", ir.HalfType(), low, high)
+
+    def _packed(self, name: str, element: ir.Type, low: Int, high: Int) -> Int:
+        if low.bits != 32 or high.bits != 32:
+            got = f"i{low.bits} and i{high.bits}"
+            raise refuse("the bits of two f32 are packed", got=got, expected="i32 and i32")
+        single = ir.FloatType()
+        type_ = ir.FunctionType(ir.VectorType(element, 2), [single, single])
+        function, builder = self.declare(name, type_), self.at_caller()
+        parts = [builder.bitcast(part.value, single) for part in (high, low)]
+        return Int(self, builder.bitcast(builder.call(function, parts), ir.IntType(32)))
