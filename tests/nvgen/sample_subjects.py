@@ -93,6 +93,25 @@ def _built(
     return make
 
 
+def _hopper(cluster: int) -> Callable[[str], Subject]:
+    """The Hopper GEMM: three tiles for a CTA, five steps of K, a ring of two buffers."""
+
+    def make(name: str) -> Subject:
+        sample = named("10_gemm_sm90")
+        config = sample.Config(m=64, n=64, consumers=1, stages=2, cluster=cluster, group=2)
+        kernel: Kernel = sample.build(config)
+        m, n, k = 64 * cluster, 192, 320
+        a, b, expected = sample.operands(m, n, k)
+
+        def arguments(output: Array) -> list[object]:
+            return kernel.arguments([a, b, output, m, n, k], {})
+
+        compiled = kernel.compile(target=sample.TARGET)
+        return Subject(name, compiled, arguments, expected, cluster, cluster)
+
+    return make
+
+
 def _walkthrough(name: str) -> Subject:
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-4, 5, (n, 64)).astype(ml_dtypes.bfloat16) for n in (64, 128))
@@ -114,4 +133,6 @@ SUBJECTS: dict[str, Callable[[str], Subject]] = {
     "nvfp4": _built("07_gemm_nvfp4", (128, 128, 1536), (128, 1536)),
     "sparse": _built("08_gemm_sparse", (128, 128, 768), (128, 768)),
     "stationary": _built("09_gemm_weight_stationary", (8,)),
+    "hopper": _hopper(1),
+    "cluster": _hopper(2),
 }

@@ -23,11 +23,11 @@ from dataclasses import dataclass
 
 _SYNCHRONISES = re.compile(
     r"mbarrier\.(?!inval)|fence[.:]|tcgen05\.(wait|fence|commit)|bar\.|barrier\.|membar"
-    r"|cp\.async\.bulk\.(commit|wait)_group"
+    r"|cp\.async\.bulk\.(commit|wait)_group|wgmma\.(fence|commit|wait)"
 )
 _COUNTS = re.compile(
     r"(@!?%\w+ +)?(ld\.(?!param)"
-    r"|(st|atom|red|tcgen05|cp\.async|mbarrier|fence|bar|barrier|membar|elect)[.:])"
+    r"|(st|atom|red|tcgen05|wgmma|cp\.async|mbarrier|fence|bar|barrier|membar|elect)[.:])"
 )
 """What a synchronising statement may not simply change places with; the rest is arithmetic."""
 

@@ -1,8 +1,9 @@
 """Machine code as nvdisasm lists it, and what its loops hold.
 
 ``find_nvdisasm`` looks where the PyPI package nvidia-cuda-nvdisasm puts it, then on the PATH.
-``innermost`` counts instructions in the smallest loop around the first instruction of a kind: a
-loop is what lies between a branch back and its target.
+``innermost`` counts instructions in the smallest loop around the first instruction of a kind,
+``smallest`` in the smallest that holds one: a loop is what lies between a branch back and its
+target.
 """
 
 from __future__ import annotations
@@ -43,6 +44,22 @@ class Listing:
         place = self.kinds.index(kind)
         around = [
             (last - first, first, last) for first, last in self.loops if first <= place <= last
+        ]
+        if not around:
+            raise LookupError(f"{kind} is in no loop")
+        _, first, last = min(around)
+        return Counter(self.kinds[first : last + 1])
+
+    def smallest(self, kind: str) -> Counter[str]:
+        """How often each kind of instruction stands in the smallest loop that holds a `kind`.
+
+        Raises: LookupError when no loop does.
+        """
+        places = [place for place, found in enumerate(self.kinds) if found == kind]
+        around = [
+            (last - first, first, last)
+            for first, last in self.loops
+            if any(first <= place <= last for place in places)
         ]
         if not around:
             raise LookupError(f"{kind} is in no loop")
