@@ -29,6 +29,7 @@ _SCALED = ("mxfp8", "nvfp4")
 _TILES = (*_SCALED, "sparse")  # a ring, and an epilogue that reads all of the sums at once
 _RINGS = (*_TILES, "pair")
 _ALL = (*_RINGS, "tile", "warps", "walkthrough", "stationary")
+_HOPPER = ("hopper", "cluster")
 
 # ---- what breaks nothing -----------------------------------------------------------------------
 
@@ -63,6 +64,21 @@ _CLUSTER = "the barrier of the cluster beside it has all threads of both CTAs wa
 _PROXY = (
     "a proxy fence may stand on either side of the barrier: it is on the way from the stores to "
     "the MMA, in the thread that issues the MMA"
+)
+
+_SAME_SHAPE = (
+    "multiplies of the same shape before it are all that has touched the accumulators: they need "
+    "no wgmma.fence"
+)
+_ELECT = (
+    "elect.sync, with which it changes places, orders nothing: the store still stands behind it"
+)
+
+# ---- what nobody sees ----------------------------------------------------------------------------
+
+_LATE = (
+    "a miss: a consumer may look at an mbarrier before it is made; in the simulator the producer "
+    "is never so late, and the clocks do not look at mbarrier.init"
 )
 
 # ---- what is not settled -----------------------------------------------------------------------
@@ -122,4 +138,15 @@ UNFOUND = (
     Unfound(_each("later", "bar.sync", "4"), ("walkthrough",), _DEALLOC),
     Unfound(_each("drop", "bar.sync", "2"), ("pair",), _CLUSTER),
     Unfound(_each("later", "barrier.cluster.wait", "2"), ("pair",), _CLUSTER),
+    # Hopper
+    Unfound(_each("drop", "fence.mbarrier_init", "1"), _HOPPER, UNCLEAR),
+    Unfound(_each("later", _INIT, "4"), _HOPPER, UNCLEAR),
+    Unfound(_each("drop|later", "bar.warp.sync", "1"), ("hopper",), CONVERGED),
+    Unfound(_each("drop", "bar.warp.sync", "1"), ("cluster",), CONVERGED),
+    Unfound(_each("drop|later", "bar.warp.sync", "4"), ("cluster",), CONVERGED),
+    Unfound(_each("drop", "bar.sync", "1"), ("hopper",), _LATE),
+    Unfound(_each("later", _EXPECT, "1"), _HOPPER, _SIGNED),
+    Unfound(_each("drop|later", "wgmma.fence", "2"), _HOPPER, _SAME_SHAPE),
+    Unfound(_each("later", "fence.proxy.async", "1"), _HOPPER, _PROXY),
+    Unfound(_each("later", "bar.warp.sync", "3"), _HOPPER, _ELECT),
 )

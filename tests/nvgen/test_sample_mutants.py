@@ -19,7 +19,7 @@ ALIKE = ("mxfp8", "nvfp4", "sparse")
 
 # These take longer; clocks find races under every schedule, and "late" ends what must be waited for
 # last of all.
-SCHEDULES = dict.fromkeys((*ALIKE, "warps", "pair", "stationary"), ("late",))
+SCHEDULES = dict.fromkeys((*ALIKE, "warps", "pair", "stationary", "hopper", "cluster"), ("late",))
 
 
 def _tried(name: str, ptx: str) -> list[Mutant]:
