@@ -165,8 +165,7 @@ DELIBERATE: tuple[Deliberate, ...] = (
 )
 
 NOT_MODELLED = {
-    "tensor load": 59,
-    "tensor store": 4,
+    "tensor load": 56,
     "tensor stores and reductions": 1,
     "fence": 76,
     "cluster fences": 25,
