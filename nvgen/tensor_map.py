@@ -2,7 +2,7 @@
 
 Layer: nvgen.  A `TensorMap` is made on the host from an array, checked as the CUDA driver would
 check it, and passed to a kernel as a 128-byte grid constant.  CUDA driver API,
-cuTensorMapEncodeTiled; PTX ISA, Tensors.
+cuTensorMapEncodeTiled, cuTensorMapEncodeIm2col, cuTensorMapEncodeIm2colWide; PTX ISA, Tensors.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.findings import Finding, InputError, Severity, input_error
+from intrinsics.findings import Finding, InputError, input_error
 from intrinsics.smem_desc import Swizzle
+from nvgen.tensor_fields import Element, Fill, Interleave, L2Promotion, element_of
+from nvgen.tensor_map_rules import Im2col, Request, finding, findings
 
 Array: TypeAlias = NDArray[np.generic]
 
@@ -32,12 +34,30 @@ SIZE = 128
 
 
 @dataclass(frozen=True, slots=True)
+class Options:
+    """What a tensor map may choose beside its shape; `element` None is the array's own type.
+
+    `element_strides` are in the array's order of dimensions; none given are all 1.
+    """
+
+    element: Element | None = None
+    element_strides: tuple[int, ...] = ()
+    interleave: Interleave = Interleave.NONE
+    l2: L2Promotion = L2Promotion.NONE
+    fill: Fill = Fill.ZEROS
+
+
+_PLAIN = Options()
+
+
+@dataclass(frozen=True, slots=True)
 class TensorMap:
-    """A tiled view of a global array; sizes are in elements, innermost dimension first.
+    """A view of a global array in boxes, or in pixels of images; innermost dimension first.
 
     `source` is the array, of numpy or of a library whose arrays live on a GPU; `item_size` is bytes
-    of an element, `strides` bytes from one element of dimension i + 1 to the next (the innermost is
-    packed).
+    of one of its elements, `dims` are elements, `strides` bytes from one element of dimension i + 1
+    to the next (the innermost is packed).  `box` is as the driver takes it; of images it is the
+    channels and the pixels that one copy brings.
     """
 
     source: object
@@ -46,6 +66,12 @@ class TensorMap:
     strides: tuple[int, ...]
     box: tuple[int, ...]
     swizzle: Swizzle = Swizzle.NONE
+    element: Element = Element.U8
+    element_strides: tuple[int, ...] = ()
+    interleave: Interleave = Interleave.NONE
+    l2: L2Promotion = L2Promotion.NONE
+    fill: Fill = Fill.ZEROS
+    im2col: Im2col | None = None
 
     @property
     def array(self) -> Array:
@@ -63,107 +89,142 @@ class TensorMap:
         )
 
     @property
+    def request(self) -> Request:
+        """What the driver is asked for."""
+        return Request(
+            self.element,
+            self.dims,
+            self.strides,
+            () if self.im2col else self.box,
+            self.element_strides,
+            self.interleave,
+            self.swizzle,
+            self.l2,
+            self.fill,
+            self.im2col,
+        )
+
+    @property
+    def copied(self) -> tuple[int, ...]:
+        """Elements of one copy in each dimension: a box has fewer where it strides over some."""
+        if self.im2col or not self.element_strides:
+            return self.box
+        steps = self.element_strides
+        if self.interleave is Interleave.NONE:
+            steps = (1, *steps[1:])
+        return tuple(-(-n // step) for n, step in zip(self.box, steps, strict=True))
+
+    @property
     def row_bytes(self) -> int:
         """Bytes of the box's innermost dimension; where it is swizzled, a row begins a span."""
-        return self.box[0] * self.item_size
+        return self.copied[0] * self.element.bits // 8
 
     @property
     def box_bytes(self) -> int:
         """Bytes that one copy brings: what an mbarrier must expect."""
-        return int(np.prod(self.box)) * self.item_size
+        return int(np.prod(self.copied[1:], dtype=np.int64)) * self.row_bytes
 
 
-def tensor_map(array: object, box: Sequence[int], swizzle: int = 0) -> TensorMap:
+def tensor_map(
+    array: object, box: Sequence[int], swizzle: int | Swizzle = 0, options: Options = _PLAIN
+) -> TensorMap:
     """A tensor map of `array` with tiles of `box` elements (in the array's order of dimensions).
 
     `array` is one of numpy's, or one that lives on a GPU (DLPack or `__cuda_array_interface__`);
-    `swizzle` is the span in bytes: 0, 32, 64 or 128.
+    `swizzle` is the span in bytes (0, 32, 64 or 128) or a mode.  Elements of 4 and 6 bits are in an
+    array of bytes; the box counts the elements.
 
     Raises: InputError with every requirement of cuTensorMapEncodeTiled that is not met.
     """
+    return _made(array, tuple(box), None, swizzle, options)
+
+
+def im2col_map(
+    array: object, images: Im2col, swizzle: int | Swizzle = 0, options: Options = _PLAIN
+) -> TensorMap:
+    """A tensor map of images: `array` is N x W x C, N x H x W x C or N x D x H x W x C.
+
+    Raises: InputError with every requirement of cuTensorMapEncodeIm2col (or …Wide) that is not met.
+    """
+    return _made(array, (), images, swizzle, options)
+
+
+def _made(
+    array: object,
+    box: tuple[int, ...],
+    images: Im2col | None,
+    swizzle: int | Swizzle,
+    options: Options,
+) -> TensorMap:
     form = _form_of(array)
-    problems = list(_problems(form, tuple(box), swizzle))
-    if problems:
-        raise InputError(problems)
-    inner_first = form.strides[::-1]
-    return TensorMap(
+    problems = list(_unfit(form, swizzle, options))
+    element = options.element or form.element or Element.U8
+    mode = swizzle if isinstance(swizzle, Swizzle) else SWIZZLES.get(swizzle, Swizzle.NONE)
+    dims = form.shape[::-1]
+    if element.is_packed and dims:
+        dims = (dims[0] * 8 // element.bits, *dims[1:])
+    made = TensorMap(
         array,
         form.item_size,
-        form.shape[::-1],
-        inner_first[1:],
-        tuple(box)[::-1],
-        SWIZZLES[swizzle],
+        dims,
+        form.strides[::-1][1:],
+        (images.channels, images.copied) if images else box[::-1],
+        mode,
+        element,
+        options.element_strides[::-1],
+        options.interleave,
+        options.l2,
+        options.fill,
+        images,
     )
+    problems += findings(made.request)
+    if problems:
+        raise InputError(problems)
+    return made
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """How the elements of an array lie; `odd` names a type whose elements are no numbers."""
+    """How the elements of an array lie; `element` is None where tensor maps have no such type."""
 
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     item_size: int
-    odd: str = ""
+    element: Element | None
+    shown: str
 
 
 def _form_of(array: object) -> _Form:
     if isinstance(array, np.ndarray):
-        odd = "" if array.dtype.kind in "biufV" else str(array.dtype)
-        return _Form(array.shape, array.strides, array.dtype.itemsize, odd)
+        dtype, size = array.dtype, array.dtype.itemsize
+        element = element_of(dtype, size) if dtype.kind in "biufV" else None
+        return _Form(array.shape, array.strides, size, element, f"{dtype}, {size} bytes")
     from nvgen.driver.views import view_of
 
     view = view_of(array)
-    return _Form(view.shape, view.strides, view.item_size)
+    element = element_of(getattr(array, "dtype", ""), view.item_size)
+    return _Form(view.shape, view.strides, view.item_size, element, f"{view.item_size} bytes")
 
 
-def _problems(array: _Form, box: tuple[int, ...], swizzle: int) -> list[Finding]:
+def _unfit(form: _Form, swizzle: int | Swizzle, options: Options) -> list[Finding]:
+    """What an array or an option has that the parameters of a tensor map cannot say."""
     found: list[Finding] = []
-
-    def wrong(rule: str, message: str, got: object, expected: str) -> None:
-        found.append(
-            Finding(
-                f"tensor-map/{rule}",
-                Severity.ERROR,
-                message,
-                got=str(got),
-                expected=expected,
-                section="CUDA driver API, cuTensorMapEncodeTiled",
-            )
-        )
-
-    if swizzle not in SWIZZLES:
-        wrong("swizzle", "no such swizzle", swizzle, "0, 32, 64 or 128")
-    if not 1 <= len(array.shape) <= 5:
-        wrong("rank", "TMA rank must be in the range 1..5", len(array.shape), "1 to 5 dimensions")
-    if array.item_size not in (1, 2, 4, 8) or array.odd:
-        got = array.odd or f"{array.item_size} bytes"
-        wrong("element", "no tensor map has such elements", got, "numbers of 1, 2, 4, 8 bytes")
-    if not all(array.shape):
-        wrong("empty", "a dimension is empty", array.shape, "at least 1 element each")
-    if len(box) != len(array.shape):
-        wrong("box", "the box has another rank than the array", len(box), str(len(array.shape)))
-        return found
-    if not all(1 <= b <= 256 for b in box):
-        wrong("box", "a box dimension is out of range", box, "1 to 256 elements each")
-    item = array.item_size
-    if len(array.shape) and array.strides[-1] != item:
-        wrong("packed", "the innermost dimension is not packed", array.strides[-1], str(item))
-    for stride in array.strides[:-1]:
-        if stride % 16 or stride <= 0:
-            wrong("stride", "a stride is not a multiple of 16 bytes", stride, "a multiple of 16")
-    inner = box[-1] * item if box else 0
-    if inner % 16:
-        wrong(
-            "box-bytes",
-            "the box's innermost dimension is not a multiple of 16 bytes",
-            inner,
-            "a multiple of 16",
-        )
-    if swizzle in (32, 64, 128) and inner > swizzle:
-        wrong(
-            "swizzle-span",
-            "the box's innermost dimension exceeds the swizzle span",
-            inner,
-            f"at most {swizzle} bytes",
-        )
+    if swizzle not in SWIZZLES and not isinstance(swizzle, Swizzle):
+        hint = "a mode, where the atoms are not of 16 bytes"
+        found.append(finding("swizzle", "no such swizzle", swizzle, "0, 32, 64 or 128", hint))
+    element = options.element or form.element
+    if element is None or max(element.bits, 8) != 8 * form.item_size:
+        wanted = "numbers of 1, 2, 4, 8 bytes"
+        if options.element and form.element:
+            wanted = f"{options.element.bits} bits each, or bytes for packed elements"
+        hint = "view the array as another type"
+        text = "no tensor map has such elements"
+        found.append(finding("element", text, form.shown, wanted, hint))
+    if form.strides and form.strides[-1] != form.item_size:
+        text, hint = "the innermost dimension is not packed", "copy it, or transpose the array"
+        found.append(finding("packed", text, form.strides[-1], str(form.item_size), hint))
+    if options.element_strides and len(options.element_strides) != len(form.shape):
+        text = "element strides have another rank than the array"
+        got, expected = str(len(options.element_strides)), str(len(form.shape))
+        found.append(finding("element-stride", text, got, expected, "one for each dimension"))
     return found

@@ -10,15 +10,17 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intrinsics.findings import input_error
+from intrinsics.findings import InputError, input_error
 from nvgen.driver.errors import driver_error
 from nvgen.driver.images import Image
 from nvgen.driver.jobs import MapOf, Pointer, Shape, Value
+from nvgen.driver.maps import encode, function_of, words_of
+from nvgen.tensor_map_rules import Request, findings
 
 if TYPE_CHECKING:
     from cuda.bindings import driver
@@ -198,7 +200,7 @@ def load(device: Device, images: Sequence[Image], kernel: str) -> Code:
 def parameter(value: Value, addresses: Sequence[int]) -> np.ndarray:
     """The bytes of one parameter; `addresses` are where the memories begin on the device.
 
-    Raises: DriverError for a tensor map that the driver refuses.
+    Raises: InputError or DriverError for a tensor map of memory that it cannot be of.
     """
     match value:
         case bytes():
@@ -208,54 +210,16 @@ def parameter(value: Value, addresses: Sequence[int]) -> np.ndarray:
             return np.frombuffer(number.to_bytes(size, "little"), np.uint8).copy()
         case MapOf():
             found = np.zeros(value.size, np.uint8)
-            words = encoded_map(value, addresses[value.memory])
+            words = _encoded_map(replace(value.request, address=addresses[value.memory]))
             found[: words.size] = words
             return found
 
 
-_SWIZZLES = {
-    "NONE": "NONE",
-    "B32": "32B",
-    "B64": "64B",
-    "B128": "128B",
-    "B128_ATOM32": "128B_ATOM_32B",
-}
-
-
-def encoded_map(value: MapOf, address: int) -> np.ndarray:
-    """The 128 bytes of a tensor map, as the driver encodes them.
-
-    Raises: DriverError.
-    """
-    from cuda.bindings import driver
-
-    types = driver.CUtensorMapDataType
-    by_size = {
-        1: types.CU_TENSOR_MAP_DATA_TYPE_UINT8,
-        2: types.CU_TENSOR_MAP_DATA_TYPE_UINT16,
-        4: types.CU_TENSOR_MAP_DATA_TYPE_UINT32,
-        8: types.CU_TENSOR_MAP_DATA_TYPE_UINT64,
-    }
-    name = f"CU_TENSOR_MAP_SWIZZLE_{_SWIZZLES[value.swizzle]}"
-    rank = len(value.dims)
-    encoded = ok(
-        driver.cuTensorMapEncodeTiled(
-            by_size[value.item_size],
-            rank,
-            address,
-            [driver.cuuint64_t(n) for n in value.dims],
-            [driver.cuuint64_t(n) for n in value.strides or (16,)],  # no strides: not looked at
-            [driver.cuuint32_t(n) for n in value.box],
-            [driver.cuuint32_t(1)] * rank,
-            driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
-            getattr(driver.CUtensorMapSwizzle, name),
-            driver.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_NONE,
-            driver.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
-        ),
-        "the tensor map was not made",
-    )
-    words = np.array([int(word) for word in getattr(encoded, "opaque")], np.uint64)  # noqa: B009
-    return words.view(np.uint8)
+def _encoded_map(request: Request) -> np.ndarray:
+    wrong = findings(request)  # that the memory begins where none can, above all
+    if wrong:
+        raise InputError(wrong)
+    return words_of(ok(encode(request), f"{function_of(request.im2col)} made no tensor map"))
 
 
 # ---- waiting ---------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from nvgen.parameters import (
     overlapping,
 )
 from nvgen.tensor_map import SIZE, TensorMap
+from nvgen.tensor_map_rules import Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +60,7 @@ class MapOf:
     """A parameter that holds a tensor map of the memory numbered `memory`, `size` bytes in all."""
 
     memory: int
-    dims: tuple[int, ...]
-    strides: tuple[int, ...]
-    box: tuple[int, ...]
-    item_size: int
-    swizzle: str
+    request: Request
     size: int = SIZE
 
 
@@ -177,15 +174,7 @@ def map_value(param: Param, given: TensorMap, memory: int) -> MapOf:
     Raises: InputError when the parameter has no room for it.
     """
     check_takes_map(param)
-    return MapOf(
-        memory,
-        given.dims,
-        given.strides,
-        given.box,
-        given.item_size,
-        given.swizzle.name,
-        param.size,
-    )
+    return MapOf(memory, given.request, param.size)
 
 
 def pointer_value(param: Param, memory: int) -> Pointer:

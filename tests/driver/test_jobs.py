@@ -11,11 +11,14 @@ import pytest
 import nvgen
 from intrinsics.findings import InputError
 from intrinsics.mir import Param
+from intrinsics.smem_desc import Swizzle
 from intrinsics.targets import TARGETS
 from nvgen.driver.gpus import architecture
 from nvgen.driver.jobs import HostMemory, MapOf, Pointer, bind_host
 from nvgen.parameters import Output
+from nvgen.tensor_fields import Element
 from nvgen.tensor_map import tensor_map
+from nvgen.tensor_map_rules import Request
 
 KERNEL = """
 define ptx_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %b, i32 %n, float %x) {
@@ -99,7 +102,8 @@ def test_a_tensor_map_is_a_parameter_of_128_bytes() -> None:
     array = np.zeros((8, 64), np.float16)
     map_ = tensor_map(array, (8, 64), 128)
     values, _ = bind_host(params(text), [map_, np.zeros(1), 1, 0.0])
-    assert values[0] == MapOf(0, (64, 8), (128,), (64, 8), 2, "B128", 128)
+    wanted = Request(Element.F16, (64, 8), (128,), (64, 8), swizzle=Swizzle.B128)
+    assert values[0] == MapOf(0, wanted, 128)
     assert pickle.loads(pickle.dumps(values)) == values
     with pytest.raises(InputError, match="does not fit k_param_1"):
         bind_host(params(text), [map_, map_, 1, 0.0])

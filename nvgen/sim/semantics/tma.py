@@ -28,6 +28,7 @@ from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
 from nvgen.sim.memory import Access, BoundMap, Proxy, gather, scatter
 from nvgen.sim.semantics.memory import find
 from nvgen.sim.semantics.tma_targets import SECTION, signal_maker, targets_maker
+from nvgen.tensor_fields import Element, Fill, Interleave
 from nvgen.tensor_map import SIZE, TensorMap
 
 _ALIGNED = 128
@@ -148,6 +149,9 @@ def tensor_map_at(cta: Cta, address: int, rank: int) -> BoundMap:
             expected="a tensor map passed to the kernel",
             section=SECTION,
         )
+    map_ = found.map
+    if map_.im2col or map_.copied != map_.box or not _is_simulated(map_):
+        raise not_simulated("tensor copies that are no plain tiles")
     if len(found.map.dims) != rank:
         raise fault(
             "tensor-map-rank",
@@ -157,6 +161,12 @@ def tensor_map_at(cta: Cta, address: int, rank: int) -> BoundMap:
             section=SECTION,
         )
     return found
+
+
+def _is_simulated(map_: TensorMap) -> bool:
+    converted = (Element.F32_FTZ, Element.TF32, Element.TF32_FTZ)
+    plain = map_.interleave is Interleave.NONE and map_.fill is Fill.ZEROS
+    return plain and not map_.element.is_packed and map_.element not in converted
 
 
 # ---- tiles -----------------------------------------------------------------------------------
