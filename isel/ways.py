@@ -42,3 +42,29 @@ def post_dominators(after: Sequence[Sequence[int]]) -> list[int]:
                 later[i] = common | 1 << i
                 changed = True
     return later
+
+
+def dominators(after: Sequence[Iterable[int]]) -> list[int]:
+    """For each node, as bits, the nodes that every way from node 0 to it passes; it is one of them.
+
+    Where no way leads, these are all nodes.
+    """
+    everything = (1 << len(after)) - 1
+    before: list[list[int]] = [[] for _ in after]
+    for i, following in enumerate(after):
+        for target in following:
+            before[target].append(i)
+    found = [everything] * len(after)
+    if found:
+        found[0] = 1
+    changed = True
+    while changed:
+        changed = False
+        for i in range(1, len(after)):
+            common = everything
+            for earlier in before[i]:
+                common &= found[earlier]
+            if common | 1 << i != found[i]:
+                found[i] = common | 1 << i
+                changed = True
+    return found

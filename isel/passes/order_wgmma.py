@@ -1,27 +1,46 @@
-"""Let what fills accumulators and registers of A stand before wgmma.fence.
+"""Let what fills accumulators and registers of A stand before wgmma.fence, and before branches.
 
 Layer: isel.passes.  Input and output: a function without PHI records.  In LLVM IR an accumulator is
 a value; the moves that bring it into the registers that a multiply updates stand where the multiply
 does, behind the fence that has to order them.  Pure records between a fence and its multiplies go
 before the fence as far as nothing that stays keeps them: neither a multiply's registers nor a value
 that they read or replace.  PTX ISA, wgmma.fence.
+
+Where LLVM asks before a loop whether it has any turn, both ways begin with the same zeros, and the
+way around the loop comes to the wait behind it.  ptxas takes the zeros on that way for some that
+are written while multiplies run, and lets no multiply overlap another (C7515): numbers that both
+ways of a branch move into the same accumulator are moved there before the branch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from intrinsics.mir import Block, MachineFunction, MachineInstr, Reg, registers_of
+from intrinsics.mir import (
+    Block,
+    FloatImm,
+    Imm,
+    MachineFunction,
+    MachineInstr,
+    Reg,
+    inverted,
+    registers_of,
+    successors,
+)
 from intrinsics.row import Completion
 
 _FENCE = "wgmma.fence"
 
 
 def order_wgmma(function: MachineFunction) -> None:
-    """Move what multiplies need before their fences."""
-    for block in function.blocks:
-        if any(mi.row.id == _FENCE for mi in block.instrs):
+    """Move what multiplies need before their fences, and numbers before branches."""
+    filled = {
+        reg for mi in function.instructions() if _is_multiply(mi) for reg in registers_of(mi["d"])
+    }
+    if filled:
+        for block in function.blocks:
             _order(block)
+        _before_branches(function, filled)
 
 
 def _order(block: Block) -> None:
@@ -70,3 +89,51 @@ def _registers(multiply: MachineInstr) -> list[Reg]:
     """The accumulator's registers, and those of an A that is in registers."""
     a = multiply["a"]
     return [*registers_of(multiply["d"]), *(registers_of(a) if isinstance(a, tuple) else ())]
+
+
+# ---- branches --------------------------------------------------------------------------------
+
+
+def _before_branches(function: MachineFunction, filled: set[Reg]) -> None:
+    after = successors(function)
+    before = inverted(after)
+    for i in reversed(range(len(function.blocks))):
+        ways = set(after[i])
+        if len(ways) == 2 and all(before[way] == [i] for way in ways):
+            one, other = (function.blocks[way] for way in ways)
+            _hoist(function.blocks[i], one, other, filled)
+
+
+def _hoist(block: Block, one: Block, other: Block, filled: set[Reg]) -> None:
+    """Move the numbers that both ways begin with to the end of the block that branches."""
+    found, theirs = _numbers(one, filled), _numbers(other, filled)
+    ends = [at for at, mi in enumerate(block.instrs) if mi.form.is_terminator]
+    asked = {reg for at in ends for reg in block.instrs[at].uses()}
+    common = [reg for reg in found if theirs.get(reg) == found[reg] and reg not in asked]
+    moved = [mi for mi in one.instrs if mi.row.id == "mov" and mi.ops[0] in common]
+    if not ends or len(moved) != len(common):
+        return
+    block.instrs[ends[0] : ends[0]] = moved
+    for way in (one, other):
+        way.instrs = [mi for mi in way.instrs if mi.row.id != "mov" or mi.ops[0] not in common]
+
+
+def _numbers(block: Block, filled: set[Reg]) -> dict[Reg, Imm | FloatImm]:
+    """The accumulator registers that a block moves a number into, and touches nowhere else."""
+    found: dict[Reg, Imm | FloatImm] = {}
+    touched: set[Reg] = set()
+    for mi in block.instrs:
+        registers = filled.intersection((*mi.defs(), *mi.uses()))
+        if mi.row.id == "mov" and mi.guard is None and registers:
+            result, source = mi.ops
+            if (
+                isinstance(source, (Imm, FloatImm))
+                and type(result) is int
+                and result not in touched
+            ):
+                found[result] = source
+        touched |= registers
+        for reg in registers & found.keys():
+            if mi.row.id != "mov" or mi.ops[0] != reg or mi.ops[1] != found[reg]:
+                del found[reg]
+    return found

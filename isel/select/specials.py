@@ -19,6 +19,10 @@ from isel.select.state import FunctionState, form
 
 T = ScalarType
 
+WAITED = "llvm.nvvm.wgmma.waited."
+"""The argument, behind the waits that stand before the call; a name of nvgen's own, with the type
+behind it.  LLVM moves no use of the result above it."""
+
 
 def _trap(state: FunctionState, call: ir.Call) -> None:
     state.emit(form("trap"))
@@ -73,6 +77,7 @@ _FAMILIES: Mapping[str, Callable[[FunctionState, ir.Call], None]] = {
     "llvm.launder.invariant.group": _first,
     "llvm.strip.invariant.group": _first,
     "llvm.ssa.copy.": _first,
+    WAITED: _first,
     "llvm.is.constant.": _not_constant,
 }
 """By what the name begins with: the type follows."""

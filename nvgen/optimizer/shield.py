@@ -8,7 +8,8 @@ accumulator, that it may move from two branches into one place, that a call touc
 its arguments'.  So every call of an intrinsic becomes a call of a function of its own, of which
 LLVM is told nothing: it reads and writes any memory, may not return, and stays under the conditions
 that it is under (`convergent`).  No two calls have the same callee, so none is taken for another,
-and their immediates stay what they are.
+and their immediates stay what they are.  What wgmma.wait_group waits for goes through it (see
+`nvgen.optimizer.waits`): no use of an accumulator moves ahead of the wait.
 
 A variable in shared memory is also read and written by units that LLVM knows nothing of, through
 descriptors, so it is external while the passes run; and so is a kernel, which nobody calls.
@@ -29,6 +30,7 @@ from isel.llvm.vocabulary import C_CALLING_CONVENTION, Linkage
 from isel.select.intrinsics import PREFIX
 from isel.select.module import kernels
 from isel.select.types import SHARED_SPACE
+from nvgen.optimizer.waits import Handed, shown, through_waits
 
 LEFT_TO_LLVM = re.compile(
     r"""llvm\.nvvm\.(?:
@@ -45,6 +47,8 @@ LEFT_TO_LLVM = re.compile(
 
 _ATTRIBUTES = "convergent nomerge nounwind"
 _OPAQUE = "nvgen.shielded"
+_WAITED = "nvgen.waited"
+_PLACE = re.compile(r", !dbg !\d+")
 
 _GLOBAL = re.compile(r'@(?:"[^"]*"|[-\w$.]+)', re.ASCII)
 _GLOBAL_OR_STRING = re.compile(r'@(?:"[^"]*"|[-\w$.]+)|"[^"]*"', re.ASCII)
@@ -103,6 +107,10 @@ class Shield:
 def shield(lines: list[str], module: ir.Module) -> Shield:
     """Hide what LLVM must not see: `lines` are changed in place and get more of them."""
     found = Shield(_unused(_OPAQUE, lines))
+    names = _unused(_WAITED, lines)
+    waits = {
+        f.name: through_waits(lines, f, f"{names}{n}.") for n, f in enumerate(module.definitions())
+    }
     for line in lines:
         match = re.match(r"attributes (#\d+) = \{(.*)\}$", line)
         if match:
@@ -113,6 +121,8 @@ def shield(lines: list[str], module: ir.Module) -> Shield:
             if isinstance(i, ir.Call) and _is_hidden(i):
                 at = i.line - 1
                 lines[at] = _hide(lines[at], i, found, opaque)
+        for handed in waits[function.name]:
+            _hand_through(lines, handed, found, opaque)
     for function in module.functions.values():
         if function.is_declaration and function.name.startswith(PREFIX):
             line = lines[function.line - 1]
@@ -155,6 +165,18 @@ def _hide(line: str, call: ir.Call, found: Shield, opaque: list[str]) -> str:
     opaque.append(f"declare {shown}{call.type} {name}({', '.join(types)}) {_ATTRIBUTES}")
     given = ", ".join(f"{type_} {value}" for type_, (_, value) in zip(types, split, strict=True))
     return f"{head}{name}({given}){_ALIAS_METADATA.sub('', rest)}"
+
+
+def _hand_through(lines: list[str], handed: Handed, found: Shield, opaque: list[str]) -> None:
+    """A call behind a wait whose result is its argument; it stands on the wait's own line."""
+    at, type_ = handed.wait.line - 1, str(handed.type)
+    name = f"@{found.prefix}{len(found.calls)}"
+    found.calls.append(_Call(handed.callee, (type_,), ("",), ""))
+    found.declarations[handed.callee] = f"declare {type_} {handed.callee}({type_})"
+    opaque.append(f"declare {type_} {name}({type_}) {_ATTRIBUTES}")
+    place = _PLACE.search(lines[at].partition("\n")[0])
+    call = f"{shown(handed.behind)} = call {type_} {name}({type_} {shown(handed.before)})"
+    lines[at] += f"\n  {call}{place[0] if place else ''}"
 
 
 def _open_up(lines: list[str], module: ir.Module, found: Shield) -> None:

@@ -26,7 +26,7 @@ def ordered(body: str) -> list[str]:
     (function,) = module.functions
     order_wgmma(function)
     text = print_ptx(module, parse_ptx("8.4")).text
-    statements = re.findall(r"^\s+([a-z][^;]*);", text, re.MULTILINE)
+    statements = re.findall(r"^\s+([@a-z][^;]*);", text, re.MULTILINE)
     start = next(i for i, s in enumerate(statements) if s == "mov.u32 \t%r50, 7" or "50" in s)
     return [
         re.sub(r"wgmma\.mma_async\S* \{(%f\d).*?\}", r"mma \1", re.sub(r"\s+", " ", s))
@@ -109,3 +109,39 @@ def test_a_constant_accumulator_is_filled_before_the_fence(opt: int) -> None:
     assert "mov" not in between
     assert verify_functions(compiled.module) == []
     assert compiled.assembled().findings == ()
+
+
+BRANCH = """
+    setp.eq.u32 %p1, %r1, 0;
+    @%p1 bra NONE;
+SOME:
+    mov.f32 %f0, 0f00000000; mov.f32 %f1, {one}; mov.f32 %f8, 0f00000000;
+TURN:
+    $fence; $m0, %rd1, %rd2, $rest; $commit;
+    @%p2 bra TURN;
+    bra END;
+NONE:
+    {first} mov.f32 %f0, 0f00000000; mov.f32 %f1, 0f00000000; mov.f32 %f8, 0f00000000;
+END:
+    $wait 0;
+"""
+
+
+@pytest.mark.parametrize(
+    ("one", "first", "hoisted"),
+    [
+        ("0f00000000", "", ["%f0", "%f1"]),
+        ("0f3F800000", "", ["%f0"]),
+        ("0f00000000", "add.f32 %f9, %f0, %f1;", []),
+    ],
+)
+def test_numbers_of_both_ways_stand_before_the_branch(
+    one: str, first: str, hoisted: list[str]
+) -> None:
+    """Those of accumulators, where both are the same and nothing asks for what was there."""
+    found = ordered(MARK + BRANCH.format(one=one, first=first))
+    branch = next(i for i, s in enumerate(found) if "bra" in s)
+    before = [s for s in found[:branch] if s.startswith("mov")]
+    assert [re.findall(r"%f\d", s)[0] for s in before] == hoisted
+    written = [s for s in found if re.match(r"mov\.\S+ %f[018]\b", s)]
+    assert len(written) == 6 - len(hoisted)

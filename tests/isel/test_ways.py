@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from isel.ways import post_dominators, reach
+from isel.ways import dominators, post_dominators, reach
 
 DIAMOND = [[1, 2], [3], [3], [4], []]  # 0 parts, 3 joins, 4 ends
 LOOP = [[1], [2, 3], [1], []]  # 1 and 2 go round
@@ -38,4 +38,18 @@ def test_what_ways_come_to(after, starts, stops, expected):
 )
 def test_what_every_way_passes(after, expected):
     found = [{i for i in range(len(after)) if bits >> i & 1} for bits in post_dominators(after)]
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        (DIAMOND, [{0}, {0, 1}, {0, 2}, {0, 3}, {0, 3, 4}]),
+        (LOOP, [{0}, {0, 1}, {0, 1, 2}, {0, 1, 3}]),
+        (TWO_ENDS, [{0}, {0, 1}, {0, 2}]),
+        ([[], [0]], [{0}, {0, 1}]),  # nothing leads to 1
+    ],
+)
+def test_what_every_way_from_the_start_passes(after, expected):
+    found = [{i for i in range(len(after)) if bits >> i & 1} for bits in dominators(after)]
     assert found == expected
