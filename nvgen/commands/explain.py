@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from intrinsics.findings import input_error
-from nvgen.commands import explain_layouts, explain_tensor, explain_words
+from nvgen.commands import explain_layouts, explain_tensor, explain_warpgroup, explain_words
 from nvgen.commands.explain_options import OPTIONS
 from nvgen.commands.explain_question import Fields, Question
 from nvgen.render import Printer
@@ -45,6 +45,7 @@ _SUBJECTS = {
     "packing": _Subject("elements of type", explain_tensor.packing, 0, ("kind",)),
     "swizzle": _Subject("swizzling mode", explain_layouts.swizzle),
     "fragment": _Subject("registers of tcgen05.ld and .st", explain_layouts.fragment),
+    "wgmma-fragment": _Subject("registers of wgmma", explain_warpgroup.fragment),
 }
 
 

@@ -11,7 +11,7 @@ _WORDS = (
     "idesc", "smem-desc", "wgmma-desc", "ctrl", "collector", "zero-mask", "taddr", "scale-id",
     "metadata",
 )  # fmt: skip
-_NAMES = ("layout", "swizzle", "fragment", "packing")
+_NAMES = ("layout", "swizzle", "fragment", "wgmma-fragment", "packing")
 
 OPTIONS = {
     "kind": ("K", "the MMA kind of an idesc, metadata, scale-id or packing"),

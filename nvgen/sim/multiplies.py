@@ -114,8 +114,9 @@ def _under_way(use: Use, registers: frozenset[Reg], warp: Warp) -> Fault:
         state = "it is in no group"
     else:
         later = sum(use not in group for group in groups.since(use))
-        expected = f"{_WAIT} {later} before the access" if later else f"{_WAIT} 0 before the access"
-        state = f"its group is under way, with {later} behind it" if later else "so is its group"
+        expected = f"{_WAIT} {later} before the access, or fewer"
+        expected = expected if later else f"{_WAIT} 0 before the access"
+        state = f"nobody waited for its group, which has {later} behind it"
     return fault(
         "wgmma-registers",
         f"{part} of {use.op} is accessed while the multiply is under way",

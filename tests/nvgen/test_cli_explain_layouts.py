@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
+from tests.intrinsics.published.cute import Ints, Nest, grid
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.drawings import DATA_PATHS
 from tests.nvgen.test_cli_explain import explained
@@ -70,6 +72,83 @@ def test_a_packed_fragment(nvgen: Nvgen, shape: str) -> None:
             names = {"t": t, "r": r, "split": 40}
             assert eval(low, {}, names) == 2 * column + split
             assert eval(high, {}, names) == 2 * column + split + 1
+
+
+# ---- registers of wgmma ----------------------------------------------------------------------
+
+ROWS = 64
+
+
+def cute(shape: Nest, stride: Nest) -> tuple[Ints, Ints]:
+    """Row and column of each value of each of 128 threads, of a layout that gives m + 64 k."""
+    threads, values = (4, 8, 4), shape
+    offsets = grid((threads, values), stride)
+    return offsets % ROWS, offsets // ROWS
+
+
+@pytest.mark.parametrize(("name", "per"), [("f32", 1), ("f16", 2), ("s32", 1)])
+def test_accumulators_of_a_warpgroup(nvgen: Nvgen, name: str, per: int) -> None:
+    """CUTLASS, mma_traits_sm90_gmma.hpp: CLayout_64x24."""
+    said = explained(nvgen, "wgmma-fragment", f"d.n24.{name}")
+    assert said["registers"] == [f"r = 0 to {12 // per - 1} in each thread t = 0 to 127"]
+    row, column = cute((2, 2, 3), ((128, 1, 16), (64, 8, 512)))
+    for t, i in np.ndindex(128, 12):
+        names = {"t": t, "r": i // per, "e": i % per}
+        assert eval(said["row"][0], {}, names) == row[t, i]
+        assert eval(said["column"][0], {}, names) == column[t, i]
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "steps"),
+    [
+        ("tf32", (1, 2, 2), ((64, 1, 16), (0, 8, 256))),
+        ("bf16", (2, 2, 2), ((128, 1, 16), (64, 8, 512))),
+        ("u8", (4, 2, 2), ((256, 1, 16), (64, 8, 1024))),
+    ],
+)
+def test_a_in_registers_of_a_warpgroup(
+    nvgen: Nvgen, name: str, shape: Nest, steps: tuple[Nest, ...]
+) -> None:
+    """CUTLASS: ALayout_64x8, 64x16 and 64x32."""
+    said = explained(nvgen, "wgmma-fragment", f"a.{name}")
+    row, column = cute(shape, steps)
+    per = row.shape[1] // 4
+    for t, i in np.ndindex(row.shape):
+        names = {"t": t, "r": i // per, "e": i % per}
+        assert eval(said["row"][0], {}, names) == row[t, i]
+        assert eval(said["column"][0], {}, names) == column[t, i]
+
+
+@pytest.mark.parametrize(
+    ("name", "threads", "values", "size", "own"),
+    [
+        ("f16", ((2, 2, 8, 4), (1024, 0, 1, 16)), ((16, 2), (64, 8)), 4, "0 and 1"),
+        ("f16.1", ((2, 2, 8, 4), (1024, 0, 1, 16)), ((16, 2), (64, 8)), 4, "2 and 3"),
+        ("tf32", ((2, 2, 8, 4), (512, 0, 1, 16)), ((8, 2), (64, 8)), 2, "0 and 1"),
+        ("e4m3", ((2, 2, 8, 4), (8, 2048, 1, 16)), (32, 64), 4, "all four"),
+    ],
+)
+def test_metadata_of_a_warpgroup(
+    nvgen: Nvgen, name: str, threads: tuple[Nest, Nest], values: tuple[Nest, Nest], size: int,
+    own: str,
+) -> None:  # fmt: skip
+    """CUTLASS, mma_traits_sm90_gmma_sparse.hpp: ELayout_64x32, 64x16 and 64x64."""
+    said = explained(nvgen, "wgmma-fragment", f"metadata.{name}")
+    assert said["threads of four"] == [own]
+    offsets = grid((threads[0], values[0]), (threads[1], values[1]))
+    for t, i in np.ndindex(128, 8):
+        at = int(offsets[t, i * size])
+        assert eval(said["row"][0], {}, {"t": t, "i": i}) == at % ROWS
+        assert eval(said["chunk"][0], {}, {"t": t, "i": i}) == at // ROWS // size
+
+
+@pytest.mark.parametrize(
+    "text", ["d.n12", "d.n40.s32", "d.n8.bf16", "a.f32", "metadata.b1", "metadata.e5m2.1", "b.f16"]
+)
+def test_what_a_warpgroup_does_not_have(nvgen: Nvgen, text: str) -> None:
+    found = nvgen("explain", "wgmma-fragment", text)
+    assert found.status == 2
+    assert text in found.err
 
 
 @pytest.mark.parametrize("letter", DATA_PATHS)
@@ -196,7 +275,10 @@ def test_packing(
 
 @pytest.mark.parametrize(
     "asked",
-    [("swizzle", "64"), ("fragment", "16x128b.x4"), ("layout", "B"), ("packing", "e2m1")],
+    [
+        *(("swizzle", "64"), ("fragment", "16x128b.x4"), ("layout", "B"), ("packing", "e2m1")),
+        ("wgmma-fragment", "d.n64.f16"),
+    ],
     ids="-".join,
 )
 def test_a_name_is_told_to_people_and_machines(nvgen: Nvgen, asked: tuple[str, str]) -> None:
