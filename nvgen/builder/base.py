@@ -109,6 +109,19 @@ class BuilderBase:
             found = self.at_caller().insert_element(found, self.raw(value, i32), place)
         return Vector(self, found, len(values))
 
+    def min(self, a: Int, b: IntLike) -> Int:
+        """The lesser of two unsigned numbers of one width."""
+        return self._extreme_of("umin", a, b)
+
+    def max(self, a: Int, b: IntLike) -> Int:
+        """The greater of two unsigned numbers of one width."""
+        return self._extreme_of("umax", a, b)
+
+    def _extreme_of(self, name: str, a: Int, b: IntLike) -> Int:
+        type_ = ir.IntType(a.bits)
+        function = self.declare(f"llvm.{name}.i{a.bits}", ir.FunctionType(type_, [type_, type_]))
+        return Int(self, self.at_caller().call(function, [a.value, self.raw(b, type_)]))
+
     def number(self, value: IntLike, bits: int = 32) -> ir.Value:
         """A value, or a constant of `bits` bits."""
         return value.value if isinstance(value, Int) else constant(value, bits)

@@ -1,7 +1,7 @@
 """Arithmetic of registers that hold f32, for what follows a matrix multiply.
 
-Layer: nvgen.builder.  Registers from tensor memory are 32-bit integers; what they mean is the
-caller's.
+Layer: nvgen.builder.  Registers from tensor memory, and those of accumulators, are 32-bit integers;
+what they mean is the caller's.  PTX ISA, Floating Point Instructions; cvt.
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from llvmlite import ir
 
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.llvm_ext import BFloatType
-from nvgen.builder.values import Int, Vector, refuse
+from nvgen.builder.values import Int, IntLike, Vector, refuse
+
+_F32 = ir.FloatType()
 
 
 class FloatOperations(BuilderBase):
-    """f32 arithmetic and conversions, rounded to nearest even."""
+    """f32 arithmetic, rounded to nearest even."""
 
     def multiply_f32(self, values: Vector, factor: Int) -> Vector:
         """Each of the registers times `factor`; all of them are the bits of an f32."""
@@ -29,26 +31,53 @@ class FloatOperations(BuilderBase):
             product = builder.insert_element(product, element, place)
         return Vector(self, builder.bitcast(product, values.value.type), count)
 
-    def pack_bf16x2(self, low: Int, high: Int) -> Int:
-        """Two f32 as bf16, rounded to nearest even, `low` in the lower half of the register.
+    def pack_bf16x2(self, low: IntLike, high: IntLike, *, relu: bool = False) -> Int:
+        """Two f32 rounded to bf16, in the lower and in the upper half of a register.
 
-        Raises: InputError for other widths than 32 bits.  PTX ISA, cvt.
+        With `relu` negative numbers become 0, and every NaN the canonical one.
         """
-        return self._packed("llvm.nvvm.ff2bf16x2.rn", BFloatType(), low, high)
+        return self._packed_f32("ff2bf16x2", BFloatType(), low, high, relu=relu)
 
-    def pack_f16x2(self, low: Int, high: Int) -> Int:
-        """Two f32 as f16, rounded to nearest even, `low` in the lower half of the register.
+    def pack_f16x2(self, low: IntLike, high: IntLike, *, relu: bool = False) -> Int:
+        """Two f32 rounded to f16; the rest as in `pack_bf16x2`."""
+        return self._packed_f32("ff2f16x2", ir.HalfType(), low, high, relu=relu)
 
-        Raises: InputError for other widths than 32 bits.  PTX ISA, cvt.
+    def _packed_f32(
+        self, name: str, element: ir.Type, low: IntLike, high: IntLike, *, relu: bool
+    ) -> Int:
+        type_ = ir.FunctionType(ir.VectorType(element, 2), [_F32, _F32])
+        function = self.declare(f"llvm.nvvm.{name}.rn{'.relu' * relu}", type_)
+        given = [self._as_f32(high), self._as_f32(low)]  # the upper half comes first in PTX, too
+        builder = self.at_caller()
+        return Int(self, builder.bitcast(builder.call(function, given), ir.IntType(32)))
+
+    def add_f32(self, a: IntLike, b: IntLike) -> Int:
+        """The sum of two f32."""
+        return self._bits_of_f32(self.at_caller().fadd(self._as_f32(a), self._as_f32(b)))
+
+    def min_f32(self, a: IntLike, b: IntLike) -> Int:
+        """The lesser of two f32; the other one where one is a NaN."""
+        return self._extreme_f32("llvm.minnum.f32", a, b)
+
+    def max_f32(self, a: IntLike, b: IntLike) -> Int:
+        """The greater of two f32; the other one where one is a NaN."""
+        return self._extreme_f32("llvm.maxnum.f32", a, b)
+
+    def _extreme_f32(self, name: str, a: IntLike, b: IntLike) -> Int:
+        function = self.declare(name, ir.FunctionType(_F32, [_F32, _F32]))
+        return self._bits_of_f32(
+            self.at_caller().call(function, [self._as_f32(a), self._as_f32(b)])
+        )
+
+    def _as_f32(self, value: IntLike) -> ir.Value:
+        """The f32 whose bits these are.
+
+        Raises: InputError for another width.
         """
-        return self._packed("llvm.nvvm.ff2f16x2.rn", ir.HalfType(), low, high)
+        bits = self.number(value)
+        if bits.type.width != 32:
+            raise refuse("no bits of an f32", got=f"i{bits.type.width}", expected="i32")
+        return self.at_caller().bitcast(bits, _F32)
 
-    def _packed(self, name: str, element: ir.Type, low: Int, high: Int) -> Int:
-        if low.bits != 32 or high.bits != 32:
-            got = f"i{low.bits} and i{high.bits}"
-            raise refuse("the bits of two f32 are packed", got=got, expected="i32 and i32")
-        single = ir.FloatType()
-        type_ = ir.FunctionType(ir.VectorType(element, 2), [single, single])
-        function, builder = self.declare(name, type_), self.at_caller()
-        parts = [builder.bitcast(part.value, single) for part in (high, low)]
-        return Int(self, builder.bitcast(builder.call(function, parts), ir.IntType(32)))
+    def _bits_of_f32(self, value: ir.Value) -> Int:
+        return Int(self, self.at_caller().bitcast(value, ir.IntType(32)))
