@@ -46,7 +46,19 @@ PREFETCH = Row(
         Llvm("prefetch.global.L2.evict.{level}", "p1:a", given={"space": Space.GLOBAL},
              holes={"level": {"normal": CacheLevel.L2_NORMAL, "last": CacheLevel.L2_LAST}}),
     ),
-    elsewhere=("tensormap",),
+)
+
+PREFETCH_TENSORMAP = Row(
+    "prefetch", "{.space}.tensormap", "[a]", name="prefetch.tensormap",
+    opcode="PREFETCH_*_TENSORMAP",
+    axes={"space": (Space.CONST, Space.PARAM)},
+    operands=(address("a", "space", wide=True, within=Space.GLOBAL),),
+    section="prefetch, prefetchu", effects=_TOUCHES, needs=since("8.0", at_least(90)),
+    llvm=(
+        Llvm("prefetch.tensormap.p0", "p:a"),
+        Llvm("prefetch.tensormap.p4", "p4:a", given={"space": Space.CONST}),
+        Llvm("prefetch.tensormap.p101", "p101:a", given={"space": Space.PARAM}),
+    ),
 )
 
 PREFETCHU = Row(
@@ -74,4 +86,4 @@ ISSPACEP = Row(
 )
 # fmt: on
 
-ROWS = (MEMBAR, PREFETCH, PREFETCHU, ISSPACEP)
+ROWS = (MEMBAR, PREFETCH, PREFETCH_TENSORMAP, PREFETCHU, ISSPACEP)

@@ -1,6 +1,6 @@
-"""The builder's verbs for asynchronous copies of a few bytes by each thread.
+"""The builder's verbs for asynchronous copies of a few bytes by each thread, and prefetches.
 
-Layer: nvgen.builder.  PTX ISA, cp.async; cp.async.mbarrier.arrive.
+Layer: nvgen.builder.  PTX ISA, cp.async; cp.async.mbarrier.arrive; prefetch, prefetchu.
 """
 
 from __future__ import annotations
@@ -82,3 +82,7 @@ class CopyVerbs(IntrinsicCalls):
         if noinc:
             facts["noinc"] = NoIncrement.NO_INCREMENT
         self._call("cp.async.mbarrier.arrive", facts, {"mbar": mbar.pointer})
+
+    def prefetch_tensormap(self, tmap: Pointer) -> None:
+        """Bring a tensor map near, which copies by TMA will use; any one thread does."""
+        self._call("prefetch.tensormap", {}, {"a": tmap})

@@ -749,8 +749,10 @@ PARAMETERS = (
 )
 MADE = """\
   %c = icmp eq i32 %i, 0
+  %p4 = addrspacecast ptr %p to ptr addrspace(4)
   %p5 = addrspacecast ptr %p to ptr addrspace(5)
   %p7 = addrspacecast ptr addrspace(3) %p3 to ptr addrspace(7)
+  %p101 = addrspacecast ptr %p to ptr addrspace(101)
 """
 """What the calls use besides parameters."""
 

@@ -241,6 +241,7 @@ VERBS: dict[str, Callable[[KernelBuilder, dict], object]] = {
     "stmatrix.sync.aligned.m16n8.x4.trans.b8.p3": lambda b, a: b.stmatrix(
         b.shared_word("s"), b.words([1, 2, 3, 4]), shape=MatrixShape.M16N8, trans=True
     ),
+    "prefetch.tensormap.p0": lambda b, a: b.prefetch_tensormap(a["map"]),
     "ff2bf16x2.rn": lambda b, a: b.pack_bf16x2(b.tid_x, 0),
     "ff2f16x2.rn.relu": lambda b, a: b.pack_f16x2(0, b.tid_x, relu=True),
     "movmatrix.sync.aligned.m8n8.trans.b16": lambda b, a: b.movmatrix(b.tid_x),

@@ -1863,7 +1863,8 @@ def atomics() -> list[str]:
 def caches() -> list[str]:
     """prefetch, prefetchu, isspacep ("Data Movement and Conversion Instructions").
 
-    Every space x level in full; every space of isspacep; perturbations of each.
+    Every space x level in full, and every space x address of tensor maps; every space of isspacep;
+    perturbations of each.
     """
     out = []
     spaces = ("", ".global", ".local", ".shared", ".const", ".param")
@@ -1876,6 +1877,21 @@ def caches() -> list[str]:
     shared = (".shared::cta", ".shared::cluster")
     windows = (*spaces, *shared, ".param::entry", ".param::func")
     out += [f"isspacep{space} %p1, %rd1;" for space in windows]
+    maps = (
+        "[%rd1]",
+        "[%r1]",
+        "[ktmap]",
+        "[ktmap+64]",
+        "[gmem]",
+        "[cmem]",
+        "[smem]",
+        "[%h1]",
+        "[%f1]",
+    )
+    for head, space, place in itertools.product(("prefetch", "prefetchu"), spaces, maps):
+        out.append(f"{head}{space}.tensormap {place};")
+    out += spoil("prefetch.tensormap", ("[%rd1]",), SOME)
+    out += shuffle("prefetch", [".const", ".tensormap"], "[cmem]")
     out += spoil("prefetch.global.L2", ("[%rd1]",))
     out += spoil("prefetch.L1", ("[%rd1]",))
     out += spoil("prefetchu.L1", ("[%rd1]",))

@@ -150,6 +150,7 @@ DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate(
         r"(ld|st)matrix\.\S*\.x8\b", "eight matrices at once, which the manual does not have"
     ),
+    Deliberate(r"prefetch\.tensormap \[smem\];", "a tensor map in shared memory"),
     Deliberate(r"stmatrix\S*\.b(16|8)\.b8x16\.b[46]x16_p\d\d ", "a conversion in a store"),
     Deliberate(
         r"(ld|st)matrix\.[^ ]*(?<!\.shared)(?<!::cta)\.b\S* .*\[[gl]mem\]",

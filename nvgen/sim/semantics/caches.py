@@ -53,6 +53,7 @@ def in_window(c: Compiler, mi: MachineInstr) -> Step:
 
 SEMANTICS: dict[str, Maker] = {
     "prefetch": prefetch,
+    "prefetch.tensormap": prefetch,
     "prefetchu": prefetch,
     "isspacep": in_window,
 }
