@@ -6,7 +6,7 @@ phi.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
 
@@ -118,19 +118,12 @@ class ControlFlow(ThreadNumbers):
 
         Raises: InputError for what is no condition of the kernel.
         """
-        if not isinstance(condition, Int) or condition.bits != 1:
-            got = f"i{condition.bits}" if isinstance(condition, Int) else repr(condition)
-            raise refuse(
-                "no condition of the kernel",
-                got=got,
-                expected="i1, as a comparison gives it",
-                hint="what is known while the kernel is built is Python's: `if condition:`",
-            )
+        holds = _condition(condition)
         builder = self.at_caller()
         self._blocks += 1
         then = builder.append_basic_block(f"{name}.{self._blocks}")
         after = builder.append_basic_block(f"after.{self._blocks}")
-        builder.cbranch(condition.value, then, after)
+        builder.cbranch(holds, then, after)
         before, known = builder.block, self._known()
         builder.position_at_end(then)
         yield
@@ -231,6 +224,39 @@ class ControlFlow(ThreadNumbers):
         self._open(after)
         self._join(known, before, end)
 
+    @contextmanager
+    def while_(self, condition: Callable[[], Int]) -> Iterator[None]:
+        """A loop: what follows is executed as long as `condition` holds, asked before each turn.
+
+        `condition` adds instructions that compute it of variables: `lambda: left.value > 0`.
+
+        Raises: InputError for what is no condition of the kernel.
+        """
+        builder = self.at_caller()
+        self._blocks += 1
+        before = builder.block
+        head = builder.append_basic_block(f"while.{self._blocks}")
+        body = builder.append_basic_block(f"loop.{self._blocks}")
+        after = builder.append_basic_block(f"after.{self._blocks}")
+        builder.branch(head)
+        builder.position_at_end(head)
+        known = self._known()
+        turning = [self._phi((old, before)) for _, old in known]
+        for (variable, _), value in zip(known, turning, strict=True):
+            variable.raw = value
+        holds = _condition(condition())
+        self.at_caller().cbranch(holds, body, after)
+        left = [variable.raw for variable, _ in known]
+        self._open(body)
+        yield
+        end = self.at_caller().block
+        self.at_caller().branch(head)
+        self._open(after)
+        del self._variables[len(known) :]
+        for (variable, _), value, last in zip(known, turning, left, strict=True):
+            value.add_incoming(variable.raw, end)
+            variable.raw = last
+
     def _open(self, block: ir.Block) -> None:
         """Go on in `block`, behind all the blocks that there are."""
         builder = self.at_caller()
@@ -253,3 +279,18 @@ class ControlFlow(ThreadNumbers):
         ready = self.mbarrier_try_wait_parity(barrier, phase, scope=scope)
         self.at_caller().cbranch(ready.value, done, spin)
         builder.position_at_end(done)
+
+
+def _condition(condition: Int) -> ir.Value:
+    """A condition as LLVM's.
+
+    Raises: InputError for what is none.
+    """
+    if isinstance(condition, Int) and condition.bits == 1:
+        return condition.value
+    raise refuse(
+        "no condition of the kernel",
+        got=f"i{condition.bits}" if isinstance(condition, Int) else repr(condition),
+        expected="i1, as a comparison gives it",
+        hint="what is known while the kernel is built is Python's: `if condition:`",
+    )

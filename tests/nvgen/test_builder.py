@@ -410,6 +410,51 @@ def test_a_variable_keeps_what_a_branch_in_a_loop_in_a_loop_assigns() -> None:
     assert ran(pairs) == expected
 
 
+def test_a_loop_turns_while_a_condition_holds() -> None:
+    """Collatz's steps from n to 1, with a branch inside; no turn for 0 and 1."""
+
+    def steps(b: KernelBuilder, n: Int) -> Int:
+        number, turns = b.variable(n), b.variable(0)
+        with b.while_(lambda: number.value > 1):
+            odd = number.value % 2 == 1
+            number.set(b.select(odd, number.value * 3 + 1, number.value // 2))
+            with b.if_(number.value < 1000):
+                turns.set(turns.value + 1)
+        return turns.value * 10 + number.value
+
+    def collatz(n: int) -> int:
+        turns = 0
+        while n > 1:
+            n, turns = (3 * n + 1 if n % 2 else n // 2), turns + 1
+        return turns * 10 + n
+
+    assert ran(steps) == [collatz(n) for n in range(COUNT)]
+
+
+def test_the_condition_of_a_loop_may_have_branches_and_change_variables() -> None:
+    """What it changes before it fails is there behind the loop; loops may be nested."""
+
+    def asked(b: KernelBuilder, n: Int) -> Int:
+        questions, left = b.variable(0), b.variable(n)
+
+        def more() -> Int:
+            with b.if_(left.value != 3):
+                questions.set(questions.value + 1)
+            return left.value > 0
+
+        with b.range(2), b.while_(more):
+            left.set(left.value - 1)
+        return questions.value
+
+    # n turns ask n + 1 times, the second loop once more; nothing is counted where 3 are left.
+    assert ran(asked) == [n + 2 - (n >= 3) for n in range(COUNT)]
+
+
+def test_a_loop_needs_a_condition_of_the_kernel() -> None:
+    with pytest.raises(InputError, match="no condition"):
+        ran(lambda b, n: b.while_(lambda: n).__enter__())
+
+
 def test_a_loop_may_step_by_a_value_of_the_kernel() -> None:
     def steps(b: KernelBuilder, n: Int) -> Int:
         turns = b.variable(0)
