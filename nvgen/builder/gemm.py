@@ -1,7 +1,8 @@
 """`gemm_async`: a matrix multiply of tiles, as the instructions that write where D lies.
 
 Layer: nvgen.builder.  D in tensor memory is tcgen05.mma's (`gemm_tensor`), D in the registers of a
-warpgroup wgmma.mma_async's (`gemm_warpgroup`).  It commits nothing, that is the caller's.
+warpgroup wgmma.mma_async's (`gemm_warpgroup`), D of `accumulator` the
+target's.  It commits nothing, that is the caller's.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from nvgen.builder.gemm_request import LeftTile
 from nvgen.builder.gemm_tensor import TensorGemm, TensorOptions
 from nvgen.builder.gemm_tiles import check_tiles
 from nvgen.builder.gemm_warpgroup import WarpgroupGemm
+from nvgen.builder.portable import PortableAccumulator
+from nvgen.builder.portable_requirements import PortableRequest, check_portable
 from nvgen.builder.register_tiles import RegisterTile, WarpgroupTile
 from nvgen.builder.tensor_tiles import ScaleTile, TensorTile
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Int, IntLike, Pointer
+from nvgen.builder.values import Int, IntLike, Pointer, refuse
 
-AccumulatorTile: TypeAlias = TensorTile | WarpgroupTile
+AccumulatorTile: TypeAlias = TensorTile | WarpgroupTile | PortableAccumulator
 """What D may be."""
 
 
@@ -49,6 +52,9 @@ class TileOperations(TensorGemm, WarpgroupGemm):
         that the kernel computes.  Without `step` all steps of K are multiplied; with it only that
         one, whose number, counted in the instruction's K, the kernel may compute.
 
+        With a `d` of `accumulator`, all threads of the CTA come here, `a` lies in shared memory,
+        and none of the other options is given; `gemm_commit` and `gemm_wait` follow.
+
         With `d` in the registers of a warpgroup, all its threads come here; `a` lies in shared
         memory or in their registers, and none of the other options is given.  A `wgmma_fence` goes
         before the first multiply, and before one whose registers others have written; `gemm` is
@@ -77,9 +83,47 @@ class TileOperations(TensorGemm, WarpgroupGemm):
         options = TensorOptions(
             cta_group, metadata, sfa, sfb, stationary, collector, zero_mask, max_shift
         )
-        if isinstance(d, WarpgroupTile):
+        if isinstance(d, PortableAccumulator):
+            assert isinstance(a, SharedTile)
+            check_portable(PortableRequest(self, self.scope, d, a, b, options.given()))
+            d.multiply(a, b, accumulate, step)
+        elif isinstance(d, WarpgroupTile):
             assert isinstance(a, (SharedTile, RegisterTile))
             self.multiply_in_warpgroup(d, a, b, accumulate, step, options.given())
         else:
             assert not isinstance(a, RegisterTile)
             self.multiply_into_tensor(d, a, b, accumulate, step, options)
+
+    def gemm(
+        self,
+        d: WarpgroupTile | PortableAccumulator,
+        a: SharedTile | RegisterTile,
+        b: SharedTile,
+        *,
+        accumulate: bool | Int = False,
+        in_flight: int = 0,
+    ) -> None:
+        """D = A·Bᵀ (+ D with `accumulate`): the multiplies, their commit, and the wait for them.
+
+        In a warpgroup's registers that is the whole protocol: fence, multiplies, commit, wait.
+        There `in_flight` groups of multiplies, this one among them, may still run behind it; D,
+        the registers of A, and shared memory that they read, are then still in use.
+
+        Raises: InputError when a requirement of `gemm_async` is not met.
+        """
+        if isinstance(d, PortableAccumulator):
+            self.gemm_async(d, a, b, accumulate=accumulate)
+            d.commit()
+            d.wait()
+            return
+        if not isinstance(d, WarpgroupTile):
+            raise refuse(
+                "the whole protocol of such a D is the caller's",
+                got=type(d).__name__,
+                expected="accumulator(…) or warpgroup_tile(…)",
+                hint="gemm_async, then tcgen05_commit on an mbarrier, and a wait for it",
+            )
+        self.wgmma_fence()
+        self.gemm_async(d, a, b, accumulate=accumulate)
+        self.wgmma_commit_group()
+        self.wgmma_wait_group(in_flight)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from intrinsics.findings import Finding, InputError, Severity
+from nvgen.builder.portable import PortableAccumulator
 from nvgen.builder.register_tiles import RegisterTile, WarpgroupTile
 from nvgen.builder.tensor_tiles import OperandTile, SparseTile, TensorTile
 from nvgen.builder.tiles import SharedTile
@@ -33,6 +34,11 @@ _PLACES: dict[type, _Places] = {
         (SharedTile, RegisterTile),
         "shared_tile(…) or warpgroup_operand(…)",
     ),
+    PortableAccumulator: _Places(
+        "tcgen05.mma; wgmma.mma_async",
+        (SharedTile,),
+        "a tile in shared memory: shared_tile(…)",
+    ),
 }
 
 
@@ -41,11 +47,12 @@ def check_tiles(d: object, a: object, b: object) -> None:
 
     Raises: InputError with one finding for each that does not.
     """
-    places = _PLACES.get(type(d))
+    kind = PortableAccumulator if isinstance(d, PortableAccumulator) else type(d)
+    places = _PLACES.get(kind)
     known = places or _PLACES[TensorTile]
     findings = []
     if places is None:
-        findings.append(_finding("D", d, "an accumulator: tile(…), warpgroup_tile(…)", known))
+        findings.append(_finding("D", d, "accumulator(…), warpgroup_tile(…) or tile(…)", known))
     if not isinstance(a, known.of_a):
         findings.append(_finding("A", a, known.expected, known))
     if not isinstance(b, SharedTile):

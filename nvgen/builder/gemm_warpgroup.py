@@ -1,8 +1,7 @@
 """Matrix multiplies of tiles by a warpgroup (sm_90a), as wgmma.mma_async instructions.
 
 Layer: nvgen.builder.  It derives descriptors from tiles, which advance in units of 16 bytes, and
-unrolls the nest of steps of K and of 64 rows.  `gemm` is the whole protocol: fence, multiplies,
-commit, wait; `gemm_async` is the multiplies alone.  PTX ISA, Asynchronous Warpgroup Level Matrix
+unrolls the nest of steps of K and of 64 rows.  PTX ISA, Asynchronous Warpgroup Level Matrix
 Instructions.
 """
 
@@ -14,7 +13,6 @@ from intrinsics.element import ElementType, Major
 from intrinsics.modifiers import ScalarType
 from intrinsics.wgmma_desc import WgmmaDescriptor
 from nvgen.builder.descriptors import advanced
-from nvgen.builder.gemm_tiles import check_tiles
 from nvgen.builder.gemm_warpgroup_requirements import (
     MODIFIERS,
     OperandOfA,
@@ -74,30 +72,6 @@ class WarpgroupGemm(WarpgroupVerbs):
                 expected="for every 64 rows as many steps of K, of four registers each",
             )
         return RegisterTile(found, dtype)
-
-    def gemm(
-        self,
-        d: WarpgroupTile,
-        a: OperandOfA,
-        b: SharedTile,
-        *,
-        accumulate: bool | Int = False,
-        in_flight: int = 0,
-    ) -> None:
-        """D = A·Bᵀ (+ D with `accumulate`): fence, multiplies, commit, and the wait for them.
-
-        With `in_flight` that many groups of multiplies, this one among them, may still run behind
-        it; D, the registers of A, and shared memory that they read, are then still in use.
-
-        Raises: InputError when a requirement of `gemm_async` is not met.
-        """
-        check_tiles(d, a, b)
-        request = self._warpgroup_request(d, a, b, None, ())
-        check_warpgroup(request)
-        self.wgmma_fence()
-        self._multiply(request, accumulate)
-        self.wgmma_commit_group()
-        self.wgmma_wait_group(in_flight)
 
     def multiply_in_warpgroup(
         self,

@@ -23,7 +23,6 @@ from intrinsics.targets import parse_target
 from isel.verifier.launch import MOST_THREADS
 from nvgen.builder.bulk import BulkVerbs
 from nvgen.builder.floats import FloatOperations
-from nvgen.builder.gemm import TileOperations
 from nvgen.builder.llvm_ext import (
     TENSOR_MAP_ATTRIBUTES,
     DebugLines,
@@ -31,6 +30,7 @@ from nvgen.builder.llvm_ext import (
     make_kernel,
 )
 from nvgen.builder.matrix import MatrixVerbs
+from nvgen.builder.portable_gemm import PortableGemm
 from nvgen.builder.protocols import Protocols
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_memory import TensorMemory, allocate
@@ -161,9 +161,9 @@ class KernelBuilder(
     Protocols,
     FloatOperations,
     MatrixVerbs,
+    PortableGemm,
     SharedMemory,
     TileCopies,
-    TileOperations,
 ):
     """Builds one kernel.
 
@@ -257,6 +257,7 @@ class KernelBuilder(
         """
         if self.at_caller().block.is_terminated:
             raise refuse("the kernel is finished already", expected="one call of finish()")
+        self.free_accumulators()
         self.at_caller().ret_void()
         from nvgen.llvm import parse
 

@@ -329,7 +329,7 @@ def test_tiles_are_of_the_kernel_that_multiplies_them(name: str) -> None:
 
 Body = Callable[[KernelBuilder, WarpgroupTile], None]
 PLACES: dict[str, Body] = {
-    "D in shared memory": lambda b, d: b.gemm(
+    "D in shared memory": lambda b, d: b.gemm_async(
         b.shared_tile("d", E.F16, (64, 64)),
         d,
         b.shared_tile("b", E.F16, (64, 64)),  # type: ignore[arg-type]
@@ -346,6 +346,14 @@ def test_matrices_lie_where_a_multiply_has_them(place: str) -> None:
     with pytest.raises(InputError) as caught:
         PLACES[place](b, b.warpgroup_tile(64, 64))
     assert {f.rule for f in caught.value.findings} == {"gemm_async/tile"}
+
+
+def test_the_whole_protocol_in_tensor_memory_is_the_callers() -> None:
+    b = KernelBuilder("k", block=128)
+    b.begin()
+    a, c = b.shared_tile("a", E.F16, (128, 64)), b.shared_tile("b", E.F16, (64, 64))
+    with pytest.raises(InputError, match="the whole protocol"):
+        b.gemm(b.tensor_tile(b.const(0), 128, 64), a, c)  # type: ignore[arg-type]  # wrong on purpose
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,117 @@
+"""An accumulator of a CTA in tensor memory, by tcgen05.mma (sm_100a, sm_103a, sm_110a).
+
+Layer: nvgen.builder.  Warp 0 allocates; one of its threads issues the multiplies and commits them
+to an mbarrier, whose phases a variable counts.  PTX ISA, tcgen05; Data Path Layout Organization
+(layouts D and F).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from intrinsics.element import ElementType
+from intrinsics.modifiers import LdStNum
+from nvgen.builder.gemm_tensor import TensorOptions
+from nvgen.builder.portable import PortableAccumulator
+from nvgen.builder.register_tiles import WARPGROUP
+from nvgen.builder.tile_stores import RowMajor
+from nvgen.builder.tiles import SharedTile
+from nvgen.builder.values import Int, IntLike, Pointer, refuse
+
+if TYPE_CHECKING:
+    from nvgen.builder.kernel import KernelBuilder
+
+_ROWS = 128
+_HALF = 64
+_FEWEST, _MOST = 32, 512
+_PIECES = (LdStNum.X32, LdStNum.X16, LdStNum.X8)
+
+
+class TensorAccumulator(PortableAccumulator):
+    """M = 64, or tiles of 128 rows, each in columns of its own."""
+
+    def __init__(self, builder: KernelBuilder, name: str, m: int, n: int) -> None:
+        super().__init__(builder, m, n, ElementType.F32)
+        x, y, z = builder.block
+        self._groups = x * y * z // WARPGROUP
+        tiles = max(m // _ROWS, 1)
+        columns = max(_FEWEST, 1 << (tiles * n - 1).bit_length())
+        whole = m == _HALF or m % _ROWS == 0
+        if m <= 0 or n <= 0 or not whole or columns > _MOST or x * y * z % WARPGROUP:
+            raise refuse(
+                "no such accumulator in tensor memory",
+                got=f"{m}x{n}, {x * y * z} threads",
+                expected=f"{_HALF} or a multiple of {_ROWS} rows, {_MOST} columns for every "
+                f"{_ROWS} rows together, whole warpgroups",
+            )
+        if n % (8 * self._groups):
+            raise refuse(
+                "columns that the warpgroups cannot share",
+                got=f"{n} columns, {self._groups} warpgroups",
+                expected=f"a multiple of {8 * self._groups} columns",
+            )
+        self._done = builder.mbarrier(f"{name}_multiplied")
+        with builder.if_thread(0):
+            builder.mbarrier_init(self._done, 1)
+            builder.fence_mbarrier_init_release_cluster()
+        self._memory = builder.tensor_memory(f"{name}_columns", columns)
+        self._tiles = [self._memory.tile(min(m, _ROWS), n) for _ in range(tiles)]
+        self._parity = builder.variable(0)
+
+    def multiply(
+        self, a: SharedTile, b: SharedTile, accumulate: bool | Int, step: IntLike | None
+    ) -> None:
+        """By one thread of warp 0."""
+        builder = self.builder
+        with builder.if_warp(0), builder.elect():
+            builder.tcgen05_fence_after_thread_sync()
+            for number, tile in enumerate(self._tiles):
+                part = a.part(number * _ROWS, _ROWS) if len(self._tiles) > 1 else a
+                builder.multiply_into_tensor(tile, part, b, accumulate, step, TensorOptions())
+
+    def commit(self) -> None:
+        """Committed by the thread that multiplied: the same one is elected again."""
+        builder = self.builder
+        with builder.if_warp(0), builder.elect():
+            builder.tcgen05_commit(self._done)
+        self._parity.set(self._parity.value ^ 1)
+
+    def wait(self) -> None:
+        """For the latest phase; before the first commit that is one that counts as complete."""
+        self.builder.wait(self._done, self._parity.value ^ 1)
+        self.builder.tcgen05_fence_after_thread_sync()
+
+    def store(self, target: Pointer, pitch: IntLike, dtype: ElementType) -> None:
+        """Each warp reads the lanes of its number modulo 4, warpgroups their share of columns."""
+        builder, thread = self.builder, self.builder.tid_x
+        memory = RowMajor(builder, target, pitch, dtype)
+        lane, warp = thread & 31, thread >> 5 & 3
+        share = self.n // self._groups
+        first: IntLike = builder.warpgroup * share if self._groups > 1 else 0
+        row = warp * (min(self.m, _ROWS) // 4) + lane
+        for number, tile in enumerate(self._tiles):
+            lanes = tile.pointer + (warp << 21)
+            for place, num in _pieces(share):
+                values = builder.tcgen05_ld(lanes + (first + place), num=num)
+                builder.tcgen05_wait_ld()
+                at, column = row + number * _ROWS, first + place
+                if self.m == _HALF:
+                    with builder.if_(lane < _HALF // 4):
+                        memory.store(values, at, column)
+                else:
+                    memory.store(values, at, column)
+        builder.tcgen05_fence_before_thread_sync()
+
+    def free(self) -> None:
+        """The columns, by warp 0."""
+        self._memory.free()
+
+
+def _pieces(columns: int) -> list[tuple[int, LdStNum]]:
+    """Columns in pieces that one load brings: (first column, how many)."""
+    found, place = [], 0
+    for num in _PIECES:
+        while columns - place >= num.times:
+            found.append((place, num))
+            place += num.times
+    return found
