@@ -144,6 +144,8 @@ class Gemm:
         b, config = self.b, self.config
         with b.if_warp(producer):
             with b.elect():
+                for name in ("a", "b", "d"):
+                    b.prefetch_tensormap(self.args[name])
                 for stage in range(config.stages):
                     b.mbarrier_init(self.full[stage], 1)
                     b.mbarrier_init(self.empty[stage], config.consumers * config.cluster)
