@@ -7,8 +7,6 @@ cuTensorMapEncodeIm2colWide.
 
 from __future__ import annotations
 
-from enum import Enum
-
 import numpy as np
 
 from intrinsics.smem_desc import Swizzle
@@ -29,18 +27,18 @@ def encode(request: Request) -> tuple[object, ...]:
 
     rank = len(request.dims)
     tensor = (
-        driver.CUtensorMapDataType[f"CU_TENSOR_MAP_DATA_TYPE_{request.element.value}"],
+        _named(driver.CUtensorMapDataType, "DATA_TYPE", request.element.value),
         rank,
         request.address or 0,
         [driver.cuuint64_t(n) for n in request.dims],
         [driver.cuuint64_t(n) for n in request.strides or (16,)],  # no strides: not looked at
     )
     steps = [driver.cuuint32_t(n) for n in request.steps]
-    interleave = _member(driver.CUtensorMapInterleave, "INTERLEAVE", request.interleave)
+    interleave = _named(driver.CUtensorMapInterleave, "INTERLEAVE", request.interleave.value)
     ends = (
-        driver.CUtensorMapSwizzle[f"CU_TENSOR_MAP_SWIZZLE_{_SWIZZLES[request.swizzle]}"],
-        _member(driver.CUtensorMapL2promotion, "L2_PROMOTION", request.l2),
-        _member(driver.CUtensorMapFloatOOBfill, "FLOAT_OOB_FILL", request.fill),
+        _named(driver.CUtensorMapSwizzle, "SWIZZLE", _SWIZZLES[request.swizzle]),
+        _named(driver.CUtensorMapL2promotion, "L2_PROMOTION", request.l2.value),
+        _named(driver.CUtensorMapFloatOOBfill, "FLOAT_OOB_FILL", request.fill.value),
     )
     images = request.im2col
     answer: tuple[object, ...]
@@ -52,14 +50,15 @@ def encode(request: Request) -> tuple[object, ...]:
         answer = driver.cuTensorMapEncodeIm2col(*tensor, *pixels, steps, interleave, *ends)
     else:
         row = (images.lower[0], images.upper[0], images.channels, images.pixels)
-        mode = _member(driver.CUtensorMapIm2ColWideMode, "IM2COL_WIDE_MODE", images.wide)
+        mode = _named(driver.CUtensorMapIm2ColWideMode, "IM2COL_WIDE_MODE", images.wide.value)
         answer = driver.cuTensorMapEncodeIm2colWide(*tensor, *row, steps, interleave, mode, *ends)
     return answer
 
 
-def _member(kind: type[Enum], what: str, chosen: Enum) -> Enum:
-    """A member of one of the driver's enums by its name."""
-    return kind[f"CU_TENSOR_MAP_{what}_{chosen.value}"]
+def _named(kind: object, what: str, name: str) -> object:
+    """A member of one of the driver's enums, which cannot be asked by subscript."""
+    found: object = getattr(kind, f"CU_TENSOR_MAP_{what}_{name}")
+    return found
 
 
 def function_of(images: Im2col | None) -> str:
