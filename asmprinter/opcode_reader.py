@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from intrinsics.catalog import OTHER_HEADS, Head, find_head, other_instructions, rows
+from intrinsics.mma_sync import MmaLayout
 from intrinsics.modifiers import CopyFormat, Modifier, ScalarType, Space
 from intrinsics.row import Axis, Fact, Literal, Problem, Row
 from intrinsics.wgmma import BitOperation, MatrixType
@@ -25,6 +26,7 @@ _ORDERED: dict[type[Modifier], str] = {
     Space: "state spaces",
     CopyFormat: "formats",
     BitOperation: "operations",
+    MmaLayout: "layouts",
 }
 """Modifiers whose order counts, and what a message calls them."""
 

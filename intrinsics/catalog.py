@@ -17,7 +17,7 @@ from intrinsics.modifiers import Modifier
 from intrinsics.row import Axis, Fact, Facts, Literal, Llvm, Residency, Row
 
 _CHAPTERS = (
-    *("tcgen05", "tcgen05_copy", "tcgen05_reduce", "tcgen05_mma", "wgmma"),
+    *("tcgen05", "tcgen05_copy", "tcgen05_reduce", "tcgen05_mma", "wgmma", "mma_sync"),
     *("mbarrier", "tma", "tma_stores", "sync"),
     *("memory", "atomic", "caches", "copies", "bulk", "matrix"),
     *("scalar", "integers", "floats", "float_conversions", "control", "calls", "warp", "cluster"),

@@ -15,6 +15,11 @@ class MatrixType(Modifier):
 
     E4M3 = "e4m3"
     E5M2 = "e5m2"
+    E2M3 = "e2m3"
+    E3M2 = "e3m2"
+    E2M1 = "e2m1"
+    S4 = "s4"
+    U4 = "u4"
     B1 = "b1"
 
 
@@ -22,6 +27,7 @@ class BitOperation(Modifier):
     """How products of single bits are formed and summed."""
 
     AND = "and"
+    XOR = "xor"
     POPC = "popc"
 
 

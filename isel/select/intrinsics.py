@@ -411,8 +411,11 @@ def _registers(state: FunctionState, value: llvm.Value) -> tuple[Reg, ...]:
     if all(isinstance(part, Imm) for part in known):
         low, high = (part.value & 0xFFFF for part in known if isinstance(part, Imm))
         return (state.reg(Imm(high << 16 | low), ScalarType.B32),)
-    word = state.new(ScalarType.B32)
-    join(state, word, list(state.regs(value)), 16)
+    parts = state.regs(value)
+    word = state.words.get(parts)
+    if word is None:
+        word = state.new(ScalarType.B32)
+        join(state, word, list(parts), 16)
     return (word,)
 
 

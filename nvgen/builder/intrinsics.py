@@ -111,9 +111,10 @@ class IntrinsicCalls(BuilderBase):
 
     def _of_bits(self, value: IntLike, type_: ir.Type) -> ir.Value:
         """A value of a type that has the bits of an integer."""
-        if isinstance(value, Int) and value.value.type != type_:
-            return self.at_caller().bitcast(value.value, type_)
-        return self.raw(value, type_)
+        if isinstance(type_, ir.IntType):
+            return self.raw(value, type_)
+        bits = ir.IntType(64 if isinstance(type_, ir.DoubleType) else 32)
+        return self.at_caller().bitcast(self.raw(value, bits), type_)
 
     # ---- mbarrier ----------------------------------------------------------------------------
 

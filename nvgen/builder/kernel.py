@@ -30,6 +30,7 @@ from nvgen.builder.llvm_ext import (
     make_kernel,
 )
 from nvgen.builder.matrix import MatrixVerbs
+from nvgen.builder.mma_sync import WarpMatrixVerbs
 from nvgen.builder.portable_gemm import PortableGemm
 from nvgen.builder.protocols import Protocols
 from nvgen.builder.shared_memory import SharedMemory
@@ -164,6 +165,7 @@ class KernelBuilder(
     PortableGemm,
     SharedMemory,
     TileCopies,
+    WarpMatrixVerbs,
 ):
     """Builds one kernel.
 

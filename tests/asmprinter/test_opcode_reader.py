@@ -86,7 +86,7 @@ def test_what_may_stand_twice(name: str):
 
 
 @pytest.mark.parametrize(
-    "name", ["tex.2d.v4.f32.s32", "mma.sync.aligned.m16n8k16", "txq.width.b32"]
+    "name", ["tex.2d.v4.f32.s32", "wmma.mma.sync.aligned.m16n16k16", "txq.width.b32"]
 )
 def test_instructions_of_ptx_that_no_row_describes(name: str):
     reading = read_opcode(name)

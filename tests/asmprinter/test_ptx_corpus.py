@@ -22,7 +22,7 @@ from intrinsics.mir import Location, MachineInstr, Module, Text, renumber
 from isel.verifier.record import verify_records
 from tests.ptx_corpus import FILES, text_of
 
-MATRIX = ("mma", "wmma")
+MATRIX = ("wmma",)
 TENSOR_MAPS = ("tensormap", "fence.proxy.tensormap")
 TABLES = (".branchtargets", "brx")
 TEXTURES = ("tex", "suld", "sust")
@@ -32,10 +32,8 @@ UNKNOWN = {
     "llvm_device_sm80": TABLES,
     "nvcc_memory_sm90": TEXTURES,
     "nvcc_wmma_sm80": MATRIX,
-    "triton_matmul_fp8_sm120a": MATRIX,
-    "triton_matmul_sm80": MATRIX,
-    "triton_tma_sm90a": (*MATRIX, *TENSOR_MAPS),
-    "triton_tma_special_sm90a": (*MATRIX, *TENSOR_MAPS),
+    "triton_tma_sm90a": TENSOR_MAPS,
+    "triton_tma_special_sm90a": TENSOR_MAPS,
     "triton_tma_special_sm100a": (*TENSOR_MAPS, *TABLES),
 }
 """What nvgen has no rows for, by file; every statement of the other files is understood."""

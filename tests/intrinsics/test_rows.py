@@ -18,6 +18,7 @@ from intrinsics import catalog
 from intrinsics.catalog import form_of_opcode, forms, spellings
 from intrinsics.legality import expected, judge, nearest_legal, text_of
 from intrinsics.mir import form_fact_names, form_of, opcode_name
+from intrinsics.mma_sync import MmaLayout
 from intrinsics.modifiers import Modifier, ScalarType, Space
 from intrinsics.row import (
     Access,
@@ -116,7 +117,7 @@ def test_the_values_of_an_axis_are_told_apart_by_their_spelling(row: Row):
     words: Counter[str] = Counter()
     for axis in row.axis.values():
         assert axis.values
-        if not isinstance(axis.values[0], (ScalarType, Space, MatrixType)):
+        if not isinstance(axis.values[0], (ScalarType, Space, MatrixType, MmaLayout)):
             words.update(value.value for value in axis.values)
         else:
             assert len({value.value for value in axis.values}) == len(axis.values)

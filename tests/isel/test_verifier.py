@@ -30,7 +30,7 @@ from isel.llvm import ir
 from isel.llvm.reader import read_module
 from isel.pipeline import lower
 from isel.verifier.record import check_target, lowest_ptx, verify_records
-from tests.oracle import llvm_intrinsics, ptxas
+from tests.oracle import llvm_intrinsics, mma_sync_signatures, ptxas
 
 NEWEST = str(PTX_VERSIONS[-1])
 
@@ -617,6 +617,9 @@ class Call:
         A pattern lists `type:operand`, `type#axis` (`/4` and `%4` are parts of one code), and
         `type?operand`; `i32*` is one argument for each dimension.
         """
+        if self.spelling.name.startswith("mma."):
+            types = mma_sync_signatures.signature(self.spelling.name).args
+            return tuple((type_, _MMA_VALUES.get(type_, "zeroinitializer")) for type_ in types)
         parts = [part.strip() for part in self.spelling.pattern.args.split(",") if part.strip()]
         return tuple(argument for part in parts for argument in self._arguments(part))
 
@@ -693,6 +696,8 @@ class Call:
 
     @functools.cached_property
     def result(self) -> str:
+        if self.spelling.name.startswith("mma."):
+            return mma_sync_signatures.signature(self.spelling.name).result
         text = self.spelling.pattern.result
         if not text:
             return "void"
@@ -711,6 +716,8 @@ class Call:
             return "{ " + ", ".join([type_[2:]] * count) + " }"
         return type_[2:] if count == 1 else f"<{count} x {type_[2:]}>"
 
+
+_MMA_VALUES = {"float": "%f", "i32": "%i", "i16": "%h", "double": "0.0"}
 
 _WGMMA_NUMBERS = {"scale_a": "1", "scale_b": "-1", "trans_a": "0", "trans_b": "1", "sp_sel": "0"}
 """Operands that must be numbers, as the manual has them."""

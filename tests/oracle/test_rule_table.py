@@ -17,7 +17,7 @@ from intrinsics.reference_row import ptxas_says
 from intrinsics.row import Row, Rule
 from intrinsics.targets import TARGETS, Capability, Ptx
 from isel.verifier.record import verify_records
-from tests.oracle import ptxas, wgmma_product
+from tests.oracle import mma_sync_product, ptxas, wgmma_product
 from tests.oracle.test_legality import FAMILIES, Reading, reading, reading_of
 from tests.oracle.test_legality_older import CASES as OLDER
 
@@ -46,6 +46,17 @@ def _questions() -> Iterator[tuple[Reading, str, str]]:
     multiplies = reading_of(text for text in wgmma_product.types() if wanted.search(text))
     for version in ("8.2", "8.6"):
         yield multiplies, "sm_90a", version
+    yield from _warp_multiplies()
+
+
+def _warp_multiplies() -> Iterator[tuple[Reading, str, str]]:
+    """Of mma what the manual has, its layouts, and other types of D and C."""
+    wanted = re.compile(r"m16n8k16\S*\.(e4m3|f16)|m8n8k4\S*\.f16")
+    sums = (text for text in mma_sync_product.types_of_sums() if wanted.search(text))
+    texts = (*mma_sync_product.forms(), *mma_sync_product.layouts(), *sums)
+    multiplies = reading_of(dict.fromkeys(texts))
+    for target, version in (("sm_75", "7.0"), ("sm_80", "7.0"), ("sm_89", "8.4"), ("sm_89", "8.7")):
+        yield multiplies, target, version
 
 
 def _alone(read: Reading, target: str, version: str) -> list[tuple[str, str]]:

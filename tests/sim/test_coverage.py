@@ -36,6 +36,7 @@ from tests.oracle import (
     float_forms,
     legality_forms,
     matrix_forms,
+    mma_sync_product,
     tensor_forms,
     wgmma_product,
 )
@@ -62,6 +63,7 @@ FAMILIES = {
     **(cluster_forms.FAMILIES | copy_forms.FAMILIES),
     **(matrix_forms.FAMILIES | tensor_forms.FAMILIES | bulk_forms.FAMILIES),
     "wgmma": wgmma,
+    "mma": mma_sync_product.forms,
 }
 ROWS = {row.id: row for row in catalog.rows()}
 

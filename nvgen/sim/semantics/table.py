@@ -22,6 +22,7 @@ from nvgen.sim.semantics import (
     mbarrier_arrive,
     memory,
     mma,
+    mma_sync,
     scalar,
     sync,
     tcgen05,
@@ -54,7 +55,7 @@ def makers() -> dict[str, Maker]:
             tcgen05,
             tensor_registers,
         ),
-        *(tcgen05_copy, tcgen05_reduce, mma, wgmma),
+        *(tcgen05_copy, tcgen05_reduce, mma, mma_sync, wgmma),
     )
     for chapter in chapters:
         found.update(chapter.SEMANTICS)
