@@ -8,9 +8,10 @@ join with another, so that the threads of a warp that know the same share one.
 Orders that are followed: program order of a thread; bar and barrier, all forms; bar.warp.sync;
 mbarriers, from an arrival (or a completion of bytes, or a commit) to a look that succeeds; an
 operation behind its issue, and behind what it is pipelined with where its thread comes behind the
-issue of that; tcgen05.wait; bulk wait groups; tcgen05.dealloc before a later alloc; releases and
-acquires, also as a fence with a relaxed, volatile or atomic access, or with a relaxed arrival or
-wait on an mbarrier.  tcgen05.fence counts as such a fence.
+issue of that; tcgen05.wait; bulk wait groups; wgmma.wait_group; tcgen05.dealloc before a later
+alloc; releases and acquires, also as a fence with a relaxed, volatile or atomic access, or with a
+relaxed arrival or wait on an mbarrier.  tcgen05.fence counts as such a fence.  Behind
+wgmma.wait_group a relaxed arrival, too, hands on that the multiplies have read what they read.
 
 The use of a value that tcgen05.ld brings orders no accesses to memory (Register dependencies, same
 thread).  What is not looked at gives no finding: scopes (every one counts as wide enough), .relaxed

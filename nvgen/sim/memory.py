@@ -24,6 +24,7 @@ from nvgen.tensor_map import TensorMap
 Bytes = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
 Addresses = NDArray[np.int64]
+Item = TypeVar("Item", bound=np.generic)
 
 # Windows of the generic address space.  Shared addresses are offsets in the CTA's own memory; the
 # same offset plus (rank + 1) << 24 names the memory of a CTA of the cluster.
@@ -297,9 +298,6 @@ def _cross_proxies(
 def gather(region: Region, offsets: NDArray[np.int64], size: int) -> Bytes:
     """`size` bytes from each offset: an array of shape offsets.shape + (size,)."""
     return parts_of(region.data, offsets, size)
-
-
-Item = TypeVar("Item", bound=np.generic)
 
 
 def parts_of(array: NDArray[Item], offsets: NDArray[np.int64], size: int) -> NDArray[Item]:

@@ -114,9 +114,8 @@ def _under_way(use: Use, registers: frozenset[Reg], warp: Warp) -> Fault:
         state = "it is in no group"
     else:
         later = sum(use not in group for group in groups.since(use))
-        expected = f"{_WAIT} {later} before the access, or fewer"
-        expected = expected if later else f"{_WAIT} 0 before the access"
-        state = f"nobody waited for its group, which has {later} behind it"
+        expected = f"{_WAIT} {later} before the access"
+        state = f"its group was not waited for; groups behind it: {later}"
     return fault(
         "wgmma-registers",
         f"{part} of {use.op} is accessed while the multiply is under way",
@@ -131,11 +130,13 @@ def _unfenced(
     registers: Registers, which: set[Reg] | frozenset[Reg], other: Registers | None = None
 ) -> Fault:
     part = "accumulators" if which & set(registers.d) else "registers of A"
-    before = f"a multiply with n {other.shape[0]} and {other.shape[1]} sums" if other else "others"
+    who = "another instruction has accessed"
+    if other is not None:
+        who = f"a multiply of another shape has written (n {other.shape[0]}, {other.shape[1]})"
     return fault(
         "wgmma-fence",
-        f"{part} that {before} accessed last are used by a multiply without a fence",
-        got=f"{len(which)} registers of each thread",
+        f"{part} that {who} are used by a multiply, with no fence in between",
+        got=f"{len(which)} register{'s' * (len(which) > 1)} of each thread",
         expected=f"{_FENCE} between the access and the multiply",
         hint="only accumulators of multiplies of the same shape need none",
         section=_FENCE,

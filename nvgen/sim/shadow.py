@@ -42,6 +42,7 @@ Table = tuple[int, NDArray[np.int64]]
 Index = slice | NDArray[np.int64] | Table
 Sites = NDArray[np.int32]
 Bytes = NDArray[np.uint8]
+Item = TypeVar("Item", bound=np.generic)
 Change = tuple[Bytes, Bytes]
 """What memory holds before a write, all of it, and what is written, a row for each part."""
 
@@ -305,9 +306,6 @@ def _index(flat: NDArray[np.int64], size: int) -> tuple[Index, int]:
     if size > 1 and not (flat % size).any():
         return (size, flat // size), parts
     return flat[:, None] + np.arange(size), parts
-
-
-Item = TypeVar("Item", bound=np.generic)
 
 
 def _table(array: NDArray[Item], size: int) -> NDArray[Item]:

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 WARPS = 4
 """Warps of a warpgroup."""
 
+OPERANDS = ("the descriptor of A", "the descriptor of B", "scale-d")
+"""What all warps must give alike."""
+
 
 @dataclass(slots=True, eq=False)
 class Arrival:
-    """A warp that has come to a multiply: where, and with what operands."""
+    """A warp that has come to a multiply: where, and with what of `OPERANDS`."""
 
     fragment: Fragment
     record: object
@@ -107,16 +110,15 @@ def _check_same(one: Arrival, other: Arrival) -> None:
             expected="the same instruction in all four warps",
             section="wgmma.mma_async",
         )
-    if one.operands != other.operands:
-        at = next(i for i, (x, y) in enumerate(zip(one.operands, other.operands, strict=True))
-                  if x != y)  # fmt: skip
-        raise fault(
-            "warpgroup-operands",
-            f"{names} of a warpgroup give a multiply different operands",
-            got=f"{other.operands[at]:#x} and {one.operands[at]:#x}",
-            expected="the same descriptors and the same scale-d in all four warps",
-            section="wgmma.mma_async",
-        )
+    for name, mine, theirs in zip(OPERANDS, one.operands, other.operands, strict=True):
+        if mine != theirs:
+            raise fault(
+                "warpgroup-operands",
+                f"{names} of a warpgroup differ in {name} of a multiply",
+                got=f"{theirs:#x} and {mine:#x}",
+                expected="the same descriptors and the same scale-d in all four warps",
+                section="wgmma.mma_async",
+            )
 
 
 def warpgroup_of(warp: Warp) -> Warpgroup:

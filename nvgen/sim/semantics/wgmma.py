@@ -28,7 +28,7 @@ from nvgen.sim.machine import Fragment, Outcome, Step, Wait, first_lane
 from nvgen.sim.multiplies import Registers, Use, groups_of
 from nvgen.sim.semantics.wgmma_effect import Elements, Form, Index, Multiply, Places
 from nvgen.sim.semantics.wgmma_sparse import Metadata
-from nvgen.sim.warpgroups import WARPS, Arrival, Issued, Warpgroup, warpgroup_of
+from nvgen.sim.warpgroups import OPERANDS, WARPS, Arrival, Issued, Warpgroup, warpgroup_of
 
 T, E, K = ScalarType, ElementType, MmaKind
 
@@ -161,7 +161,7 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
         warp = fragment.warp
         arrivals = group.leave(warp)
         frames = tuple(arrival.fragment.frame for arrival in arrivals)
-        a, b, accumulate = arrivals[0].operands[-3:]
+        a, b, accumulate = arrivals[0].operands
         found = None
         if metadata is not None:
             words = np.concatenate([metadata(one.fragment.warp) for one in arrivals])
@@ -194,18 +194,15 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
 def _operands(c: Compiler, mi: MachineInstr) -> Callable[[Fragment], tuple[int, ...]]:
     """A's descriptor (0 where A is in registers), B's, and scale-d."""
     wanted: list[tuple[str, Getter]] = []
-    for slot, type_, name in (
-        ("a", T.U64, "the descriptor of A"),
-        ("b", T.U64, "the descriptor of B"),
-        ("scale_d", T.PRED, "scale-d"),
-    ):
+    slots = (("a", T.U64), ("b", T.U64), ("scale_d", T.PRED))
+    for name, (slot, type_) in zip(OPERANDS, slots, strict=True):
         op = mi[slot]
         if not isinstance(op, tuple):
             wanted.append((name, c.get(op, type_)))
 
     def values(fragment: Fragment) -> tuple[int, ...]:
         found = [uniform(get(fragment.warp), fragment, name) for name, get in wanted]
-        return tuple([0] * (3 - len(found)) + found)
+        return tuple([0] * (len(OPERANDS) - len(found)) + found)
 
     return values
 
