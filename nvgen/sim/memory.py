@@ -202,6 +202,19 @@ class Memory:
             _cross_proxies(region.unfenced, offsets, size, kind, proxy, agent)
         return offsets
 
+    def check_fenced(self, region: Region, addresses: Addresses, size: int, agent: str) -> None:
+        """Whether the async proxy may read `size` bytes at `addresses` from here on.
+
+        What lies outside of the region is left to `access`.
+
+        Raises: Fault when threads wrote some of them, with no proxy fence since.
+        """
+        if region.unfenced is None or not region.unfenced.any():
+            return
+        offsets = (addresses - region.base).reshape(-1)
+        inside = (offsets >= 0) & (offsets + size <= region.data.size)
+        _cross_proxies(region.unfenced, offsets[inside], size, Access.READ, Proxy.ASYNC, agent)
+
     def regions_at(
         self, addresses: Addresses, agent: str, kind: Access
     ) -> Iterator[tuple[Region, NDArray[np.intp]]]:

@@ -74,6 +74,9 @@ WRONG = {
     "no proxy fence": Wrong(
         lines(FENCE, M, COMMIT, WAIT), "proxy-fence", ("fence.proxy.async",), proxy="// none"
     ),
+    "a proxy fence too late": Wrong(
+        lines(FENCE, M, COMMIT, "fence.proxy.async;", WAIT), "proxy-fence", proxy="// none"
+    ),
     "a proxy fence of generic memory": Wrong(
         lines(FENCE, M, COMMIT, WAIT), "proxy-fence", proxy="fence.acq_rel.cta;"
     ),

@@ -81,6 +81,16 @@ def _addresses(descriptor: SharedMemoryDescriptor, rows: int, k: int, layout: La
         raise not_simulated(str(error)) from None
 
 
+def shared_pieces(
+    descriptor: SharedMemoryDescriptor, rows: int, k: int, layout: Layout
+) -> Integers:
+    """The addresses of the 16-byte pieces of a matrix in shared memory.
+
+    Raises: NotSimulatedError for a layout that is not known.
+    """
+    return _addresses(descriptor, rows, k, layout)
+
+
 def shared_matrix(
     cta: Cta,
     descriptor: SharedMemoryDescriptor,

@@ -176,6 +176,7 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
             bool(accumulate),
             found,
         )
+        effect.check_fenced()
         commits = groups_of(warp).commits
         thread = (warp.cta.number, warp.number, first_lane(fragment.mask))
         op = AsyncOp(form.name, thread, "wgmma", effect, place, group.before(registers, commits))

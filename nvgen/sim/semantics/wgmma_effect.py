@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from intrinsics.element import ElementType, Major
 from intrinsics.mir import Reg
 from intrinsics.modifiers import MmaKind
-from intrinsics.packing import unpack_cells
+from intrinsics.packing import PIECE, unpack_cells
 from intrinsics.smem_desc import SharedMemoryDescriptor
 from intrinsics.wgmma_fragments import ROWS, a_fragment, accumulator_fragment
 from nvgen.sim.faults import not_simulated
@@ -33,7 +33,7 @@ from nvgen.sim.semantics.mma_numbers import (
     integer_sums,
     sums,
 )
-from nvgen.sim.semantics.mma_operands import Codes, Layout, numbers, shared_matrix
+from nvgen.sim.semantics.mma_operands import Codes, Layout, numbers, shared_matrix, shared_pieces
 from nvgen.sim.semantics.wgmma_sparse import Metadata, expand
 
 Words = NDArray[np.uint32]
@@ -144,6 +144,20 @@ class Multiply:
             cells = accumulate(sums(a, b), old, form.d, 0)
         self._write(cells)
         self.cta.machine.changed()
+
+    def check_fenced(self) -> None:
+        """Whether a proxy fence lies behind all that threads wrote of A and B, at the issue.
+
+        Raises: Fault; NotSimulatedError for a layout that is not known.
+        """
+        form, region = self.form, self.cta.shared
+        matrices = [("B", self.b, form.n, form.columns, form.b)]
+        if isinstance(self.a, SharedMemoryDescriptor):
+            matrices.insert(0, ("A", self.a, ROWS, form.stored, form.a))
+        for name, where, rows, k, elements in matrices:
+            pieces = shared_pieces(where, rows, k, elements.layout) + region.base
+            agent = f"{form.name} ({name})"
+            self.cta.machine.memory.check_fenced(region, pieces, PIECE, agent)
 
     # ---- A and B -----------------------------------------------------------------------------
 
