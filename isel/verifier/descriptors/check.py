@@ -14,14 +14,18 @@ from intrinsics.known_bits import KnownBits
 from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Module, Op
 from intrinsics.modifiers import AShift, CtaGroup, MmaKind, ScaleVec
 from intrinsics.row import Residency
-from isel.verifier.descriptors import instruction, operands, shared
+from intrinsics.rows.wgmma import MULTIPLIES
+from isel.verifier.descriptors import instruction, operands, shared, warpgroup
 from isel.verifier.descriptors.breach import Breach
 from isel.verifier.descriptors.constants import Constants
 from isel.verifier.descriptors.instruction import Use, Word
 from isel.verifier.record import place_of
 from isel.verifier.rule import VerifierRule
 
-RULES: tuple[VerifierRule, ...] = (*instruction.RULES, *shared.RULES, *operands.RULES)
+RULES: tuple[VerifierRule, ...] = (
+    *(*instruction.RULES, *shared.RULES, *operands.RULES),
+    *warpgroup.RULES,
+)
 
 _Found = Iterator[tuple[str, Breach]]
 """Operands, and what is wrong with them."""
@@ -122,6 +126,18 @@ class _Judge:
             for breach in shared.judge_address(descriptor, address):
                 yield descriptor.name, breach
 
+    def warpgroup(self, mi: MachineInstr) -> _Found:
+        """A wgmma.mma_async: the matrices that it reads in shared memory."""
+        for name in ("a", "b"):
+            if isinstance(mi[name], tuple):
+                continue
+            bits = self.known(mi[name])
+            for breach in warpgroup.judge(mi, name, bits):
+                yield name, breach
+            for address in self.constants.behind(mi[name], *self.here):
+                for breach in warpgroup.judge_address(name, bits, address):
+                    yield name, breach
+
     def allocate(self, mi: MachineInstr) -> _Found:
         """A tcgen05.alloc or .dealloc: its count, where a register holds it."""
         ncols = mi["ncols"]
@@ -146,6 +162,7 @@ _JUDGES: dict[str, _Rule] = {
     **dict.fromkeys(
         ("tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp"), _Judge.multiply
     ),
+    **dict.fromkeys((row.id for row in MULTIPLIES), _Judge.warpgroup),
     "tcgen05.cp": _Judge.copy,
     **dict.fromkeys(("tcgen05.alloc", "tcgen05.dealloc"), _Judge.allocate),
     **dict.fromkeys(
