@@ -149,12 +149,13 @@ STORED = kernel(
     + DESCRIPTORS
     + ZEROS
     + """
+    mov.f32 %f8, 0f00000000;
     $fence;
     $m0, %rd1, %rd2, $rest;
     $commit;
     $wait 0;
     bar.sync 0;
-    st.shared.f32 [%r3], %f0;
+    st.shared.f32 [%r3], %f8;
 """
     + OUT
 )

@@ -49,6 +49,8 @@ def _full(text: str) -> str:
 
 _FENCE = "wgmma.mma_async/fence"
 _EARLY = "wgmma.mma_async/in-flight"
+_RELEASED = "wgmma.mma_async/stage-released"
+_MODIFIED = "wgmma.mma_async/operand-modified"
 _MIXED = "wgmma.mma_async/mixed"
 _COMMIT = "wgmma.mma_async/no-commit"
 _REST = ("wgmma.mma_async/warpgroup", "wgmma.commit_group/warpgroup", "wgmma.wait_group/warpgroup")
@@ -115,6 +117,37 @@ MISTAKES = {
     "another K": Mistake(
         _MIXED, k.TILE, "$m0, %rd3, %rd4, $rest", "$t0, %rd3, %rd4, 1, 1, 1", "$t0",
         severity=Severity.REVIEW),
+
+    # ---- shared memory -------------------------------------------------------------------------
+    "given back before the wait": Mistake(
+        _RELEASED, k.RING, "    $wait 0;\n    mov.u32 %r26, empty;\n    add.s32 %r26, %r26, %r24;\n"
+        "    $arrive [%r26];\n",
+        "    mov.u32 %r26, empty;\n    add.s32 %r26, %r26, %r24;\n    $arrive [%r26];\n"
+        "    $wait 0;\n", "$arrive"),
+    "given back with a group in flight": Mistake(
+        _RELEASED, k.RING, "$wait 0;", "$wait 1;", "$arrive", also=(_EARLY,)),
+    "the stage of this turn": Mistake(
+        _RELEASED, k.RING_PEELED, "    $arrive [%r45];\n    mov.u32 %r45, empty;\n",
+        "    $arrive [%r45];\n    $arrive [%r45];\n    mov.u32 %r45, empty;\n", "$arrive",
+        at_nth=1),
+    "the last stage before the last wait": Mistake(
+        _RELEASED, k.RING_PEELED, "    $wait 0;\n    $arrive [%r45];\n",
+        "    $arrive [%r45];\n    $wait 0;\n", "$arrive", at_nth=1),
+    "one of two consumers does not wait": Mistake(
+        _RELEASED, k.PING_PONG, "$wait 0;", "$wait 1;", "$arrive", nth=1, at_nth=1,
+        also=(_EARLY,)),
+    "overwritten in flight": Mistake(
+        _MODIFIED, k.STORED, "    $wait 0;\n    bar.sync 0;\n    st.shared.f32 [%r3], %f8;\n",
+        "    st.shared.f32 [%r3], %f8;\n    $wait 0;\n    bar.sync 0;\n", "st.shared.f32",
+        also=("shared/proxy-fence",), severity=Severity.REVIEW),
+    "a word overwritten in flight": Mistake(
+        _MODIFIED, k.STORED, "    $wait 0;\n    bar.sync 0;\n    st.shared.f32 [%r3], %f8;\n",
+        "    st.shared.f32 [a_ring], %f8;\n    $wait 0;\n    bar.sync 0;\n", "st.shared.f32",
+        also=("shared/proxy-fence",)),
+    "refilled in flight": Mistake(
+        _MODIFIED, k.TILE, "    $wait 0;\n",
+        "    @%p1 bra ON;\n    $copy [b_ring], [%rd13, {0, 0}], [full];\nON:\n    $wait 0;\n",
+        "$copy", at_nth=2),
 
     # ---- who and when --------------------------------------------------------------------------
     "three warps": Mistake(

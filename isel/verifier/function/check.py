@@ -37,6 +37,7 @@ from isel.verifier.function import (
     ranks,
     registers,
     scales,
+    stages,
     warpgroups,
 )
 from isel.verifier.function.callees import Callees, callee, calls
@@ -60,7 +61,7 @@ _CHAPTERS: tuple[_Chapter, ...] = (
     *(allocation, lifetime, capacity, freed_elsewhere, publication),
     *(collectors, columns, overlaps, scales),
     *(completion, handover, pipelines, freeing, copies, operands, proxies),
-    *(mbarriers, phases, registers, accumulators, clusters, ranks),
+    *(mbarriers, phases, registers, accumulators, stages, clusters, ranks),
 )
 
 RULES: tuple[VerifierRule, ...] = tuple(rule for chapter in _CHAPTERS for rule in chapter.RULES)

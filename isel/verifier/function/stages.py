@@ -1,0 +1,217 @@
+"""Rules about shared memory that wgmma reads: it stays as it is until the reads are complete.
+
+Layer: isel.verifier.function.  wgmma.wait_group says that multiplies are complete, and nothing else
+does: a stage of a ring is given back behind it, and so is what a thread writes itself.  A ring is
+known by its producer: who waits for an mbarrier, and then copies to where multiplies read, takes a
+stage that arrivals at that mbarrier gave back.  Consumers give stages back in the order in which
+they took them.  Where several rings share a variable nobody can tell their stages apart; and which
+stage an arrival gives back is not known where some ways come to it with more stages than others.
+PTX ISA, wgmma.wait_group; cp.async.bulk.tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from intrinsics.findings import Severity
+from isel.verifier.function.events import Event, Kind
+from isel.verifier.function.in_flight import ORDERING, InFlight, most_left
+from isel.verifier.function.mbarriers import signalled
+from isel.verifier.function.regions import variable_of
+from isel.verifier.function.report import Report
+from isel.verifier.function.roles import Role
+from isel.verifier.function.values import Sixteenth, Symbol, Where
+from isel.verifier.rule import VerifierRule
+
+RELEASED = VerifierRule(
+    "wgmma.mma_async/stage-released",
+    "a stage is given back while a multiply may still read it",
+    "wgmma.wait_group",
+    expected="a wgmma.wait_group that covers the multiplies of the stage, before the arrival",
+    hint="with one group left in flight, give back the stage of the turn before",
+)
+MODIFIED = VerifierRule(
+    "wgmma.mma_async/operand-modified",
+    "shared memory is overwritten while a multiply may still read it",
+    "wgmma.wait_group",
+    expected="a wgmma.wait_group that covers the multiply, before the write",
+)
+RULES = (RELEASED, MODIFIED)
+
+_MOST_HELD = 8
+"""Stages that a thread holds at most; with more it is not known which one it gives back."""
+
+_PIECE = 16
+"""Bytes that every matrix has at its first address."""
+
+
+def check(report: Report) -> None:
+    """Run the rules."""
+    multiplying = [role for role in report.analysis.roles if any(map(_multiplies, role.events()))]
+    if not multiplying or not report.analysis.block:
+        return
+    kept = most_left(report.analysis.graph)
+    for role in multiplying:
+        _modified(report, role, kept)
+        for ring in _rings(report):
+            for arrival, multiply in _Consumer(role, ring, kept).early():
+                got = f"{report.line(multiply)} may still read the stage"
+                report.add(RELEASED, arrival, got=got)
+
+
+def _multiplies(event: Event) -> bool:
+    return event.kind is Kind.WARPGROUP_MULTIPLY
+
+
+# ---- rings -----------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Ring:
+    """What tells that stages are empty, what that they are full, and the variables they lie in."""
+
+    empty: set[Where] = field(default_factory=set)
+    full: set[Where] = field(default_factory=set)
+    variables: set[str] = field(default_factory=set)
+
+    def is_read_by(self, event: Event) -> bool:
+        """Whether a multiply reads a stage."""
+        return any(r is not None and variable_of(r) in self.variables for r in event.reads)
+
+
+def _rings(report: Report) -> list[_Ring]:
+    """The rings whose stages can be told from those of others."""
+    taken: dict[int, tuple[Where, list[Event]]] = {}
+    for role in report.analysis.roles:
+        _taken(role, taken)
+    rings: list[_Ring] = []
+    for empty, copies in taken.values():
+        signals = sorted({s for e in copies if (s := signalled(e)) is not None}, key=str)
+        ring = next((r for r in rings if any(empty.meets(e) for e in r.empty)), None)
+        if ring is None:
+            rings.append(ring := _Ring())
+        ring.empty.add(empty)
+        ring.full.update(signals[:1])  # of several, who waits for one stage waits for each
+        ring.variables |= {variable_of(e.place) or "" for e in copies if e.place is not None}
+    return [
+        ring
+        for ring in rings
+        if ring.full and not any(o is not ring and o.variables & ring.variables for o in rings)
+    ]
+
+
+def _taken(role: Role, taken: dict[int, tuple[Where, list[Event]]]) -> None:
+    """The copies of a role by the wait that it last was through, where that is known."""
+    waits = {e.index: e for e in role.events() if e.kind is Kind.ASK}
+
+    def step(last: int, event: Event) -> int:
+        if event.kind is Kind.DONE:
+            return event.index
+        if event.kind is Kind.COPY_IN and last in waits:
+            place = waits[last].place
+            if place is not None:
+                copies = taken.setdefault(last, (place, []))[1]
+                if event not in copies:
+                    copies.append(event)
+        return last
+
+    role.walker.walk(-1, step)
+
+
+# ---- stages ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """How many stages a thread holds, and what runs: multiplies, each with the stage that it reads.
+
+    The stage taken first has number 0.  `lost` says that nobody can tell any more.
+    """
+
+    running: InFlight[tuple[int, int]] = field(default_factory=InFlight)
+    count: int = 0
+    lost: bool = False
+
+
+_LOST = _Held(lost=True)
+
+
+class _Consumer:
+    """The walk of a role through a ring: what each arrival finds, whatever way leads to it."""
+
+    def __init__(self, role: Role, ring: _Ring, kept: int) -> None:
+        self.role, self.ring, self.kept = role, ring, kept
+        self.found: dict[int, list[frozenset[int]]] = {}
+
+    def early(self) -> Iterator[tuple[int, int]]:
+        """Arrivals that give a stage back, each with a multiply that certainly still reads it."""
+        self.role.walker.walk(_Held(), self._step)
+        for arrival, reading in self.found.items():
+            if all(reading):
+                yield arrival, min(min(multiplies) for multiplies in reading)
+
+    def _step(self, state: _Held, event: Event) -> _Held:
+        ring = self.ring
+        if state.lost:
+            return state
+        if event.mi.row.id in ORDERING:
+            return _Held(state.running.after(event, self.kept), state.count)
+        if _multiplies(event) and ring.is_read_by(event) and state.count:
+            return _Held(state.running.issue((event.index, state.count - 1)), state.count)
+        if event.kind is Kind.DONE and _among(event.place, ring.full):
+            more = state.count + 1
+            return _LOST if more > _MOST_HELD else _Held(state.running, more)
+        if event.kind is Kind.ARRIVE and (event.place is None or _among(event.place, ring.empty)):
+            return self._give_back(state, event)
+        return state
+
+    def _give_back(self, state: _Held, event: Event) -> _Held:
+        """An arrival gives back the stage that was taken first."""
+        if event.place is None or not state.count:
+            return _LOST
+        reading = frozenset(index for index, stage in state.running if stage == 0)
+        self.found.setdefault(event.index, []).append(reading)
+        running = state.running.map(lambda multiply: (multiply[0], multiply[1] - 1))
+        return _Held(running, state.count - 1)
+
+
+def _among(place: Where | None, places: set[Where]) -> bool:
+    return place is not None and any(place.meets(other) for other in places)
+
+
+# ---- what a thread writes itself -------------------------------------------------------------
+
+
+def _modified(report: Report, role: Role, kept: int) -> None:
+    multiplies = {e.index: e for e in role.events() if _multiplies(e)}
+
+    def step(state: InFlight[int], event: Event) -> InFlight[int]:
+        if event.kind in (Kind.SHARED_STORE, Kind.COPY_IN) and event.place is not None:
+            for index in sorted(state):
+                for severity in _hits(event, event.place, multiplies[index]):
+                    got = f"{event.place}, which {report.line(index)} may still read"
+                    report.add(MODIFIED, event.index, severity=severity, got=got)
+        if event.index in multiplies:
+            return state.issue(event.index)
+        return state.after(event, kept)
+
+    nothing: InFlight[int] = InFlight()
+    role.walker.walk(nothing, step)
+
+
+def _hits(event: Event, written: Where, multiply: Event) -> Iterator[Severity]:
+    """How certain it is that a write is to what a multiply reads; stages of rings are left out."""
+    for read in multiply.reads:
+        if read is None or read.offset is None or variable_of(read) != _variable(written):
+            continue
+        start = read.offset * 16 if isinstance(read.base, Sixteenth) else read.offset
+        if written.offset is None:
+            if event.kind is Kind.SHARED_STORE:
+                yield Severity.REVIEW
+        elif start <= written.offset < start + _PIECE:
+            yield Severity.ERROR
+
+
+def _variable(place: Where) -> str:
+    return place.base.name if isinstance(place.base, Symbol) else ""
