@@ -126,6 +126,8 @@ MISTAKES = {
         "    $wait 0;\n", "$arrive"),
     "given back with a group in flight": Mistake(
         _RELEASED, k.RING, "$wait 0;", "$wait 1;", "$arrive", also=(_EARLY,)),
+    "given back in every turn, and never waited for": Mistake(
+        _RELEASED, k.RING, "$wait 0;", "", "$arrive", also=(_EARLY,)),
     "the stage of this turn": Mistake(
         _RELEASED, k.RING_PEELED, "    $arrive [%r45];\n    mov.u32 %r45, empty;\n",
         "    $arrive [%r45];\n    $arrive [%r45];\n    mov.u32 %r45, empty;\n", "$arrive",

@@ -52,12 +52,13 @@ class InFlight(Generic[T]):
                 return InFlight(self.issued, self.groups[-left:] if left else ())
         return self
 
-    def map(self, change: Callable[[T], U]) -> InFlight[U]:
-        """With other names for the multiplies."""
-        return InFlight(
-            frozenset(map(change, self.issued)),
-            tuple(frozenset(map(change, group)) for group in self.groups),
-        )
+    def map(self, change: Callable[[T], U | None]) -> InFlight[U]:
+        """With other names for the multiplies; those without one are left out."""
+
+        def changed(those: frozenset[T]) -> frozenset[U]:
+            return frozenset(name for name in map(change, those) if name is not None)
+
+        return InFlight(changed(self.issued), tuple(map(changed, self.groups)))
 
 
 def left_by(wait: MachineInstr) -> int:

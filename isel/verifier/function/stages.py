@@ -172,8 +172,13 @@ class _Consumer:
             return _LOST
         reading = frozenset(index for index, stage in state.running if stage == 0)
         self.found.setdefault(event.index, []).append(reading)
-        running = state.running.map(lambda multiply: (multiply[0], multiply[1] - 1))
-        return _Held(running, state.count - 1)
+        return _Held(state.running.map(_of_older_stage), state.count - 1)
+
+
+def _of_older_stage(multiply: tuple[int, int]) -> tuple[int, int] | None:
+    """A multiply when the first stage is gone; who reads that one has been judged."""
+    index, stage = multiply
+    return (index, stage - 1) if stage else None
 
 
 def _among(place: Where | None, places: set[Where]) -> bool:
