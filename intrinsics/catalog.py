@@ -19,7 +19,7 @@ from intrinsics.row import Axis, Fact, Facts, Literal, Llvm, Residency, Row
 _CHAPTERS = (
     *("tcgen05", "tcgen05_copy", "tcgen05_reduce", "tcgen05_mma", "wgmma", "mma_sync"),
     *("mbarrier", "tma", "tma_stores", "sync"),
-    *("memory", "atomic", "caches", "copies", "bulk", "matrix"),
+    *("memory", "atomic", "caches", "copies", "bulk", "bulk_reduce", "async_stores", "matrix"),
     *("scalar", "integers", "floats", "float_conversions", "control", "calls", "warp", "cluster"),
 )
 
@@ -126,7 +126,7 @@ def other_instructions() -> frozenset[str]:
 
 
 # Longer names that begin with a row's head and are instructions of their own.
-OTHER_HEADS = ("cp.reduce", "st.async", "st.bulk")
+OTHER_HEADS = ("st.bulk",)
 
 
 # ---- opcodes ---------------------------------------------------------------------------------

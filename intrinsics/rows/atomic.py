@@ -134,7 +134,6 @@ RED = Row(
           "op": tuple(op for op in AtomicOp if op is not AtomicOp.EXCH)},
     operands=(address("a", "space", stored=True), _VALUE, _POLICY),
     tied={"cache_hint": "policy"}, section="red", rules=_RULES, effects=_WHOLE,
-    elsewhere=("async",),
 )
 # fmt: on
 

@@ -21,7 +21,7 @@ from intrinsics.findings import input_error
 from intrinsics.modifiers import CtaGroup
 from intrinsics.targets import parse_target
 from isel.verifier.launch import MOST_THREADS
-from nvgen.builder.bulk import BulkVerbs
+from nvgen.builder.async_verbs import AsyncVerbs
 from nvgen.builder.floats import FloatOperations
 from nvgen.builder.llvm_ext import (
     TENSOR_MAP_ATTRIBUTES,
@@ -158,7 +158,7 @@ def _tensor_map(parameter: Parameter, value: object) -> TensorMap:
 
 
 class KernelBuilder(
-    BulkVerbs,
+    AsyncVerbs,
     Protocols,
     FloatOperations,
     MatrixVerbs,

@@ -14,6 +14,7 @@ from intrinsics.element import ElementType
 from intrinsics.findings import InputError
 from intrinsics.matrix import MatrixNum, MatrixShape
 from intrinsics.modifiers import (
+    AtomicOp,
     CollectorA,
     CollectorB,
     CollectorWs,
@@ -208,6 +209,27 @@ VERBS: dict[str, Callable[[KernelBuilder, dict], object]] = {
         b.cp_async_bulk_shared_cta_to_global(a["out"], b.shared_word("s"), 16, byte_mask=0xFF)
     ),
     "cp.async.bulk.prefetch.L2": lambda b, a: b.cp_async_bulk_prefetch_l2(a["out"], 64),
+    "cp.async.bulk.reduce.shared.cta.to.cluster.min.s32": lambda b, a: (
+        b.cp_async_bulk_reduce_shared_cta_to_cluster(
+            AtomicOp.MIN, ScalarType.S32, b.mapa_shared_cluster(b.shared_word("s"), 1),
+            b.of_cta(b.mbarrier("m"), 1), b.shared_word("t"), 16)
+    ),
+    "cp.async.bulk.reduce.shared.cta.to.global.add.f16": lambda b, a: (
+        b.cp_async_bulk_reduce_shared_cta_to_global(
+            AtomicOp.ADD, ScalarType.F16, a["out"], b.shared_word("t"), b.const(32))
+    ),
+    "st.async.shared.cluster.b64": lambda b, a: b.st_async_shared_cluster(
+        ScalarType.B64, b.mapa_shared_cluster(b.shared_word("s"), 1), [b.const(5, 64)],
+        b.of_cta(b.mbarrier("m"), 1),
+    ),
+    "st.async.shared.cluster.v4.b32": lambda b, a: b.st_async_shared_cluster(
+        ScalarType.B32, b.mapa_shared_cluster(b.shared_word("s"), 1), [1, 2, b.const(3), 4],
+        b.of_cta(b.mbarrier("m"), 1),
+    ),
+    "red.async.shared.cluster.add.u64": lambda b, a: b.red_async_shared_cluster(
+        AtomicOp.ADD, ScalarType.U64, b.mapa_shared_cluster(b.shared_word("s"), 1), 5,
+        b.of_cta(b.mbarrier("m"), 1),
+    ),
     "cp.async.ca.shared.global.8": lambda b, a: b.cp_async_ca_shared_global(
         b.shared_word("s"), a["out"], 8
     ),

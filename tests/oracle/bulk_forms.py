@@ -1,4 +1,4 @@
-"""PTX statements of bulk copies, legal and illegal, enumerated from the PTX manual.
+"""PTX statements of bulk copies and asynchronous stores, enumerated from the PTX manual.
 
 As in :mod:`tests.oracle.legality_forms`: nothing here says which statement is legal, ptxas does.
 """
@@ -161,8 +161,102 @@ def bulk_prefetches() -> list[str]:
     return unique(out)
 
 
+_OPS = (".and", ".or", ".xor", ".add", ".inc", ".dec", ".min", ".max", ".exch")
+_ELEMENTS = (
+    ".b8", ".b16", ".b32", ".b64", ".b128", ".u16", ".u32", ".u64", ".s32", ".s64", ".f16", ".bf16",
+    ".f16x2", ".f32", ".f64",
+)  # fmt: skip
+
+
+def bulk_reductions() -> list[str]:
+    """cp.reduce.async.bulk: full products of operation x type x .noftz, order x scope; operands."""
+    out = []
+    head = "cp.reduce.async.bulk"
+    for spaces, how, operands in _directions():
+        name = f"{head}{spaces}{how}"
+        for op, noftz, type_ in itertools.product(_OPS, ("", ".noftz"), _ELEMENTS):
+            out.append(statement(f"{name}{op}{noftz}{type_}", *operands))
+        for order, scope, hint in itertools.product(_ORDERS, _SCOPES, _HINTS):
+            full = f"{head}{order}{scope}{spaces}{how}{hint}.add.u32"
+            out.append(statement(full, *operands))
+            out.append(statement(full, *operands, "%rd3"))
+        options = (".multicast::cluster", ".cp_mask", ".ignore_oob")
+        out += [statement(f"{name}{o}.add.u32", *operands, "%h1") for o in options]
+        out += _operands(f"{name}.add.u32", operands)
+        out += spoil(f"{name}.add.u32", operands, SOME)
+        out += shuffle(head, [*spaces.replace(".", " .").split(), how, ".min", ".s32"], *operands)
+    out += _spaces(head, ".add.u32")
+    return unique(out)
+
+
+_VALUES = (
+    "%c1", "%h1", "%r1", "%rd1", "%q1", "%u1", "%s1", "%ud1", "%sd1", "%hf1", "%hx1", "%f1", "%fd1",
+    "%p1", "5", "1.5", "0f3F800000", "smem", "smem+4", "%tid.x", "{%r1}", "{%r1, %r2}",
+    "{%f1, %f2}", "{1, 2}", "{%rd1, %rd2}", "{%r1, %r2, %r3}", "{%r4, %r5, %r6, %r7}",
+    "{%rd4, %rd5, %rd6, %rd7}", "{1, 2, 3, 4}",
+)  # fmt: skip
+_SPACES = ("", ".global", ".shared::cluster")
+
+
+def async_stores() -> list[str]:
+    """st.async: full products of order x scope x space x completion, vector x type x value."""
+    out = []
+    head = "st.async"
+    for order, scope, space in itertools.product(
+        ("", ".weak", ".release", ".relaxed"), _SCOPES, _SPACES
+    ):
+        for mmio in ("", ".mmio"):
+            out.append(f"{head}{mmio}{order}{scope}{space}.u32 [%rd1], %r2;")
+            out.append(f"{head}{mmio}{order}{scope}{space}{_BYTES}.u32 [%rd1], %r2, [%rd3];")
+    types = (".b8", ".b16", *_ELEMENTS[2:5], ".u8", ".u32", ".u64", ".s32", ".f16", ".f32", ".f64")
+    for vec, type_, given in itertools.product(("", ".v2", ".v4", ".v8"), types, _VALUES):
+        out.append(f"{head}.shared::cluster{_BYTES}{vec}{type_} [%r1], {given}, [%r3];")
+        if vec in ("", ".v2"):
+            out.append(f"{head}.release.gpu.global{vec}{type_} [%rd1], {given};")
+    name = f"{head}.weak.shared::cluster{_BYTES}.v2.b32"
+    for place in _SHARED_ADDRESSES:
+        out.append(f"{name} {place}, {{%r1, %r2}}, [%r3];")
+        out.append(f"{name} [%r3], {{%r1, %r2}}, {place};")
+        out.append(f"{head}.release.gpu.u32 {place}, %r1;")
+    out += spoil(f"{head}.shared::cluster{_BYTES}.u32", ("[%r1]", "%r2", "[%r3]"), SOME)
+    out += shuffle(head, [".weak", ".shared::cluster", _BYTES, ".b32"], "[%r1]", "%r2", "[%r3]")
+    out += shuffle(head, [".mmio", ".release", ".sys", ".global", ".u32"], "[%rd1]", "%r2")
+    return unique(out)
+
+
+def async_reductions() -> list[str]:
+    """red.async: full products of order x scope x space x completion, operation x type x value."""
+    out = []
+    head = "red.async"
+    for order, scope, space in itertools.product(
+        ("", ".weak", ".release", ".relaxed"), _SCOPES, _SPACES
+    ):
+        for mmio in ("", ".mmio"):
+            out.append(f"{head}{mmio}{order}{scope}{space}.add.u32 [%rd1], %r2;")
+            full = f"{head}{mmio}{order}{scope}{space}{_BYTES}.add.u32"
+            out.append(f"{full} [%rd1], %r2, [%rd3];")
+    near = f"{head}.relaxed.cluster.shared::cluster{_BYTES}"
+    for op, type_, given in itertools.product(_OPS, _ELEMENTS, ("%r1", "%rd1", "%f1", "%fd1", "5")):
+        out.append(f"{near}{op}{type_} [%r1], {given}, [%r3];")
+        out.append(f"{head}.release.gpu.global{op}{type_} [%rd1], {given};")
+    for given in _VALUES:
+        out.append(f"{near}.add.u32 [%r1], {given}, [%r3];")
+        out.append(f"{near}.add.u64 [%r1], {given}, [%r3];")
+    for place in _SHARED_ADDRESSES:
+        out.append(f"{near}.add.u32 {place}, %r1, [%r3];")
+        out.append(f"{near}.add.u32 [%r3], %r1, {place};")
+    out += spoil(f"{near}.min.s32", ("[%r1]", "%r2", "[%r3]"), SOME)
+    mods = [".relaxed", ".cluster", ".shared::cluster", _BYTES, ".xor", ".b32"]
+    out += shuffle(head, mods, "[%r1]", "%r2", "[%r3]")
+    out += shuffle(head, [".mmio", ".release", ".sys", ".global", ".add", ".u32"], "[%rd1]", "%r2")
+    return unique(out)
+
+
 FAMILIES: dict[str, Callable[[], list[str]]] = {
     "bulk copies": bulk_copies,
     "bulk copy options": bulk_copy_options,
     "bulk prefetches": bulk_prefetches,
+    "bulk reductions": bulk_reductions,
+    "async stores": async_stores,
+    "async reductions": async_reductions,
 }

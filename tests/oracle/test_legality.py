@@ -86,7 +86,32 @@ DELIBERATE: tuple[Deliberate, ...] = (
         r"cp\.(reduce\.)?async\.bulk\.tensor\S*\.gpu\b",
         "a scope on a tensor copy, which has none to give",
     ),
-    Deliberate(r"cp\.async\.bulk\.shared\S* .*, 16, (%h1|%rd1|7);", "an mbarrier without brackets"),
+    Deliberate(
+        r"cp\.(reduce\.)?async\.bulk\.shared\S* .*, 16, (%h1|%rd1|7);",
+        "an mbarrier without brackets",
+    ),
+    Deliberate(
+        r"st\.async(\.weak|\.gpu|\.sys)?(\.global)?\.u32 \[",
+        "a store to global memory that does not say that it releases",
+    ),
+    Deliberate(r"st\.async\S*bytes\.\w+ \[%r1\], \{", "several values without .v2 or .v4"),
+    Deliberate(
+        r"st\.async\S*bytes\.v[24]\.\w+ \[%r1\], ([^{]|(?<=v2\.[busf]\d\d \[%r1\], )\{.*,.*,.*\}"
+        r"|(?<=v4\.[busf]\d\d \[%r1\], )\{[^,]+, [^,]+\}|\{[^,]+(, [^,]+){2}\}|\{[^,]+\})",
+        "another number of values than the vector says",
+    ),
+    Deliberate(r"st\.async\.release\S*\.b16 \[%rd1\], smem\+4;", "an address as 16 bits"),
+    Deliberate(r"st\.async\S*\.v2\.f64 .*\{1, 2\}", "integers as floating-point numbers"),
+    Deliberate(
+        r"st\.async\.release\.gpu\.u32 \[(smem|mbar|lmem)", "a release of what is not global memory"
+    ),
+    Deliberate(r"st\.async\S*\.b128 ", "an asynchronous store of 128 bits in one register"),
+    Deliberate(
+        r"red\.async\.(relaxed|release)\.(gpu|sys)(\.global)?\.\w+\.\w+ \[",
+        "a reduction of global memory that does not release, or does not add",
+    ),
+    Deliberate(r"red\.async\S*bytes\.add\.s64 ", "a type that the manual's red.async lacks"),
+    Deliberate(r"(red|st)\.async\S*bytes\S* \[%r1\], %r2;", "no mbarrier that counts"),
     Deliberate(
         r"cp\.async\.bulk\.(shared|global)\S*\.b128 ", "a bulk copy's type without an ordering"
     ),

@@ -80,6 +80,8 @@ NOT_SIMULATED = {
             *("async.bulk.prefetch.tensor", "async.bulk.prefetch.tensor.im2col"),
         )
     },
+    "st.async.release": "stores whose completion nothing tells",
+    "red.async.release": "reductions whose completion nothing tells",
     "opaque": "a statement that was kept without being understood",
     "phi": "gone before code runs: records leave SSA form",
 }

@@ -48,7 +48,7 @@ def atom(c: Compiler, mi: MachineInstr) -> Step:
     getters = [c.get(v, type_) for v in (value if isinstance(value, tuple) else (value,))]
     swap = c.get(third, type_) if third is not None else None
     writers = _writers(c, mi, len(getters))
-    combine = {flush: _combine(mi, type_, flush=flush) for flush in (False, True)}
+    combine = {flush: combination(mi, type_, flush=flush) for flush in (False, True)}
     size = type_.bits // 8
     dtype = unsigned(type_.bits)
     releases = mi.form.facts.get("sem") in (Sem.RELEASE, Sem.ACQ_REL)
@@ -132,7 +132,7 @@ def _bytes(value: int, size: int) -> Bytes:
 # ---- operations ------------------------------------------------------------------------------
 
 
-def _combine(mi: MachineInstr, type_: ScalarType, *, flush: bool) -> Combine:
+def combination(mi: MachineInstr, type_: ScalarType, *, flush: bool) -> Combine:
     """What the operation makes of the old value and the operand."""
     op, keeps = mi.form.facts.get("op"), mi.form.facts.get("noftz") is NoFtz.NOFTZ
     if type_ in _HALF_PAIRS:

@@ -6,7 +6,7 @@ an mbarrier of a CTA that still runs.  PTX ISA, cp.async.bulk; cp.reduce.async.b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,19 +61,26 @@ class Stretch:
         """All of its bytes, to read or to write."""
         return np.ones(self.size, np.bool_)
 
-    def read(self, chosen: Flags) -> Bytes:
+    def read(self, chosen: Flags, order: Order = Order.WEAK) -> Bytes:
         """The chosen bytes, and zeros in place of the others."""
         found = np.zeros(self.size, np.uint8)
         starts, unit = self._units(chosen)
-        for region, offsets, index in self._reach(starts, unit, Access.READ, Order.WEAK):
+        for region, offsets, index in self._reach(starts, unit, Access.READ, order):
             found[index] = gather(region, offsets, unit)
         return found
 
-    def write(self, data: Bytes, chosen: Flags) -> None:
+    def write(self, data: Bytes, chosen: Flags, order: Order = Order.WEAK) -> None:
         """Write the chosen bytes of `data`, which is as long as the stretch."""
         starts, unit = self._units(chosen)
-        for region, offsets, index in self._reach(starts, unit, Access.WRITE, Order.WEAK):
+        for region, offsets, index in self._reach(starts, unit, Access.WRITE, order):
             scatter(region, offsets, data[index])
+
+    def combine(self, data: Bytes, size: int, combination: Callable[[int, int], int]) -> None:
+        """Make of each element of `size` bytes what memory and `data` give together."""
+        unit = f"<u{size}"
+        there = self.read(self.whole, Order.RELAXED).view(unit)
+        found = [combination(int(a), int(b)) for a, b in zip(there, data.view(unit), strict=True)]
+        self.write(np.array(found, unit).view(np.uint8), self.whole, Order.RELAXED)
 
     def spoil(self, chosen: Flags) -> None:
         """Write bytes of which nobody knows the value: who reads them makes a mistake."""

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from nvgen.sim.compile import Maker
 from nvgen.sim.semantics import (
+    async_stores,
     atomic,
     bulk,
+    bulk_reduce,
     caches,
     calls,
     cluster,
@@ -50,6 +52,8 @@ def makers() -> dict[str, Maker]:
             tma,
             copies,
             bulk,
+            bulk_reduce,
+            async_stores,
             matrix,
             tensor_alloc,
             tcgen05,
