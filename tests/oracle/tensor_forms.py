@@ -10,6 +10,9 @@ from collections.abc import Callable
 
 from tests.oracle.legality_forms import SOME, registers, shuffle, spoil, statement, unique
 
+IMPOSSIBLE = r"cp\.async\.bulk\.tensor\..*(\.[06]d|\.im2col.*\.[12]d)"
+"""nvgen's names for ranks that no copy has, so that LLVM IR reaches the rules that refuse them."""
+
 COMPLETE = ".mbarrier::complete_tx::bytes"
 HINT = ".L2::cache_hint"
 _IM2COL = (".im2col", ".im2col::w", ".im2col::w::128")
