@@ -219,7 +219,7 @@ IM2COL_LOAD = Row(
         value("cta_mask", MASK_TYPE, MASK_NUMBERS, symbols=False),
         value("cache_policy", ScalarType.U64),
     ),
-    section="cp.async.bulk.tensor", needs=SM90, simulated=False,
+    section="cp.async.bulk.tensor", needs=SM90,
     tied={"multicast": "cta_mask", "cache_hint": "cache_policy"},
     rules=(
         *_LOAD_RULES,

@@ -51,7 +51,7 @@ REDUCE = Row(
         address("src", Space.SHARED),
         value("cache_policy", ScalarType.U64),
     ),
-    section="cp.reduce.async.bulk.tensor", needs=SM90, simulated=False,
+    section="cp.reduce.async.bulk.tensor", needs=SM90,
     tied={"cache_hint": "cache_policy"},
     rules=STORE_RULES, effects=STORES,
     llvm=(
@@ -76,7 +76,7 @@ PREFETCH = Row(
         COORDS,
         value("cache_policy", ScalarType.U64),
     ),
-    section="cp.async.bulk.prefetch.tensor", needs=SM90, simulated=False,
+    section="cp.async.bulk.prefetch.tensor", needs=SM90,
     tied={"cache_hint": "cache_policy"},
     rules=(
         RANK_RULE, GATHER_RANK,
@@ -104,7 +104,7 @@ PREFETCH_IM2COL = Row(
         OFFSETS,
         value("cache_policy", ScalarType.U64),
     ),
-    section="cp.async.bulk.prefetch.tensor", needs=SM90, simulated=False,
+    section="cp.async.bulk.prefetch.tensor", needs=SM90,
     tied={"cache_hint": "cache_policy"},
     rules=(
         RANK_RULE, IM2COL_RANK,

@@ -108,7 +108,8 @@ def _functions(module: Module, kernel: MachineFunction) -> dict[str, Code]:
 
 
 def _stores_tiles(function: MachineFunction) -> bool:
-    return any(mi.row.id == "cp.async.bulk.tensor.store" for mi in function.instructions())
+    names = ("cp.async.bulk.tensor.store", "cp.reduce.async.bulk.tensor")
+    return any(mi.row.id in names for mi in function.instructions())
 
 
 _MOST_BYTES = 1 << 32

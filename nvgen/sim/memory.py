@@ -121,19 +121,31 @@ class BoundMap:
     written: Flags | None = None
     region: Region | None = None
 
-    def touch(self, tensor: tuple[slice, ...], agent: str, *, writes: bool) -> None:
-        """Note that a copy reads or writes a part of the tensor, outermost dimension first.
+    def touch(
+        self,
+        rows: NDArray[np.int64],
+        inner: slice,
+        agent: str,
+        *,
+        writes: bool,
+        order: Order = Order.WEAK,
+    ) -> None:
+        """Note that a copy reads or writes elements `inner` of rows of the tensor.
+
+        `rows` (rows x rank - 1) are their coordinates in the outer dimensions, innermost first.
 
         Raises: Fault when that races with another access.
         """
         if self.region is None or self.region.shadow is None:
             return
-        offsets = np.zeros((), np.int64)
-        step = self.array.itemsize
-        for part, size in zip(tensor[::-1], self.array.shape[::-1], strict=True):
-            offsets = np.add.outer(np.arange(part.start, part.stop) * step, offsets)
+        sizes = self.array.shape[::-1]
+        first, step = np.zeros(len(rows), np.int64), sizes[0]
+        for coordinates, size in zip(rows.T, sizes[1:], strict=True):
+            first += coordinates * step
             step *= size
-        self.region.shadow.touch(offsets, self.array.itemsize, agent, writes=writes)
+        numbers = first[:, None] + np.arange(inner.start, inner.stop)
+        item = self.array.itemsize
+        self.region.shadow.touch(numbers * item, item, agent, writes=writes, order=order)
 
 
 class Memory:

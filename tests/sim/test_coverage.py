@@ -73,13 +73,6 @@ NOT_SIMULATED = {
     "mbarrier.check_layout": "mbarriers of another layout, which new machines have",
     "fence.proxy.tensormap.acquire": "tensor maps that kernels write",
     "fence.proxy.tensormap.release": "tensor maps that kernels write",
-    **{
-        f"cp.{name}": "tensor copies that are no tiles"
-        for name in (
-            *("async.bulk.tensor.load.im2col", "reduce.async.bulk.tensor"),
-            *("async.bulk.prefetch.tensor", "async.bulk.prefetch.tensor.im2col"),
-        )
-    },
     "st.async.release": "stores whose completion nothing tells",
     "red.async.release": "reductions whose completion nothing tells",
     "opaque": "a statement that was kept without being understood",

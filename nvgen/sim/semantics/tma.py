@@ -1,12 +1,13 @@
-"""Bulk tensor copies: a tile from global to shared memory or back, in the background.
+"""Bulk tensor copies: a box from global to shared memory or back, in the background.
 
 Layer: nvgen.sim.semantics.  A load reads global memory and writes shared memory when it takes
 effect, then counts its bytes on the mbarrier; a multicast is one load for each CTA of its mask,
 each at a moment of its own.  Elements outside of the tensor come as zeros and
 count too.  A store takes effect twice: it reads shared memory at some moment before the
 wait_group.read that covers it ends, then it writes global memory before the wait_group ends;
-elements behind the tensor's end are dropped.  PTX ISA, cp.async.bulk.tensor;
-cp.async.bulk.wait_group; Tensors, Swizzling Modes.
+elements behind the tensor's end are dropped.  A reduction does so too, and combines what it brings
+with what is there.  A prefetch has no effect.  PTX ISA, cp.async.bulk.tensor;
+cp.reduce.async.bulk.tensor; cp.async.bulk.prefetch.tensor.
 """
 
 from __future__ import annotations
@@ -17,32 +18,40 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.mir import Imm, MachineInstr, Mem
-from intrinsics.modifiers import Dim, LoadMode, ScalarType, Space, StoreMode
-from intrinsics.swizzling import swizzle
+from intrinsics.mir import MachineInstr, Mem
+from intrinsics.modifiers import AtomicOp, Dim, LoadMode, ScalarType, Space, StoreMode
+from nvgen.sim.clocks import Order
 from nvgen.sim.clusters import check_runs, owner_of
-from nvgen.sim.compile import Compiler, Maker
-from nvgen.sim.engine import AsyncOp, BulkGroups
+from nvgen.sim.compile import Compiler, Getter, Maker
+from nvgen.sim.engine import AsyncOp
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
 from nvgen.sim.memory import Access, BoundMap, Proxy, gather, scatter
-from nvgen.sim.semantics.memory import find
+from nvgen.sim.semantics.bulk_groups import groups
+from nvgen.sim.semantics.tma_boxes import (
+    ATOM,
+    Box,
+    Inside,
+    Rows,
+    four_rows,
+    image_rows,
+    tile_rows,
+)
+from nvgen.sim.semantics.tma_maps import tensor_map_at
+from nvgen.sim.semantics.tma_reduce import check_kept, combined
 from nvgen.sim.semantics.tma_targets import SECTION, signal_maker, targets_maker
-from nvgen.tensor_fields import Element, Fill, Interleave
-from nvgen.tensor_map import SIZE, TensorMap
+from nvgen.tensor_fields import Fill
 
-_ALIGNED = 128
-"""Bytes that a copy's shared address is aligned to; an H200 traps on less, swizzled or not."""
-
-_ATOM = 16
-"""Bytes that stay together under every swizzling; the rows of a box are whole atoms."""
+_IMAGES = (LoadMode.IM2COL, LoadMode.IM2COL_W, LoadMode.IM2COL_W128, StoreMode.IM2COL_NO_OFFS)
+_FOUR = (LoadMode.GATHER4, StoreMode.SCATTER4)
+_LOAD = "TMA load"
 
 
 def load(c: Compiler, mi: MachineInstr) -> Step:
-    """Issue a tile load, or those of a multicast."""
+    """Issue a load, or those of a multicast."""
     space = mi.form.facts["dst_space"]
     assert isinstance(space, Space)
-    tile, signal = _tile_maker(c, mi, "dst", space), signal_maker(c, mi, space)
+    box, signal = _box_maker(c, mi, "dst", space), signal_maker(c, mi, space)
     targets = targets_maker(c, mi)
     place = c.place(mi)
 
@@ -50,7 +59,7 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
         warp = fragment.warp
         cta = warp.cta
         for lane in lane_numbers(fragment.mask):
-            first = tile(warp, lane)
+            first = box(warp, lane)
             thread = (cta.number, warp.number, lane)
             to = signal(warp, lane, first.cta)
             for target in targets(warp, lane, first.cta):
@@ -63,24 +72,23 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
     return run
 
 
-_LOAD = "TMA load"
-
-
 def store(c: Compiler, mi: MachineInstr) -> Step:
-    """Issue a tile store: its read, and after that its write."""
-    tile = _tile_maker(c, mi, "src", Space.SHARED_CTA)
-    place = c.place(mi)
+    """Issue a store or a reduction: its read, and after that its write."""
+    box = _box_maker(c, mi, "src", Space.SHARED_CTA)
+    place, op = c.place(mi), mi.form.facts.get("op")
+    assert op is None or isinstance(op, AtomicOp)
+    name = "TMA store" if op is None else "TMA reduction"
+    tile = mi.form.facts["mode"] in (None, StoreMode.TILE)
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
         engine = warp.cta.machine.engine
         for lane in lane_numbers(fragment.mask):
-            copy = _Store(_not_negative(tile(warp, lane)))
+            copy = _Store(_not_negative(box(warp, lane), tile=tile), name, op)
             thread = (warp.cta.number, warp.number, lane)
-            name = "TMA store"
             read = AsyncOp(f"{name} (read)", thread, "bulk.read", copy.read, place, lazy=True)
             write = AsyncOp(name, thread, "bulk", copy.write, place, (read,), lazy=True)
-            _groups(warp, lane).open.append((read, write))
+            groups(warp, lane).open.append((read, write))
             engine.issue(read)
             engine.issue(write)
         return None
@@ -88,169 +96,111 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
     return run
 
 
-def _tile_maker(
+def prefetch(c: Compiler, mi: MachineInstr) -> Step:
+    """Look whether there is such a tensor; caches change no result."""
+    found = _rows_maker(c, mi)
+
+    def run(fragment: Fragment) -> Outcome:
+        for lane in lane_numbers(fragment.mask):
+            found(fragment.warp, lane)
+        return None
+
+    return run
+
+
+# ---- boxes -----------------------------------------------------------------------------------
+
+
+def _box_maker(
     c: Compiler, mi: MachineInstr, slot: str, space: Space
-) -> Callable[[Warp, int], _Tile]:
-    """Gives the tile that a copy of one thread moves, between a tensor and the address `slot`."""
-    dim, coords = mi.form.facts["dim"], mi["coords"]
-    if mi.form.facts["mode"] not in (None, LoadMode.TILE, StoreMode.TILE):
-        raise not_simulated("tensor copies that are no tiles")
-    assert isinstance(dim, Dim)
-    assert isinstance(coords, tuple)
+) -> Callable[[Warp, int], Box]:
+    """Gives the box that a copy of one thread moves, between a tensor and the address `slot`."""
     assert isinstance(mi[slot], Mem)
-    getters = [c.get(part, ScalarType.S32) for part in coords]
-    shared, tmap = c.address(mi[slot]), c.address(mi["tmap"])
+    shared, rows = c.address(mi[slot]), _rows_maker(c, mi)
+    tile = mi.form.facts["mode"] in (None, LoadMode.TILE, StoreMode.TILE)
 
-    def tile(warp: Warp, lane: int) -> _Tile:
-        at = tuple(int(get(warp).view(np.int32)[lane]) for get in getters)
-        map_ = tensor_map_at(warp.cta, int(tmap(warp)[lane]), dim.rank)
+    def box(warp: Warp, lane: int) -> Box:
+        bound, first, found = rows(warp, lane)
         owner, offset = owner_of(warp.cta, int(shared(warp)[lane]), space, SECTION)
-        found = _Tile(owner, map_, at, offset)
-        found.check()
-        return found
+        made = Box(owner, bound, first, found, offset)
+        made.check(tile=tile)
+        return made
 
-    return tile
+    return box
 
 
-def _not_negative(tile: _Tile) -> _Tile:
-    """The tile of a store, which begins in the tensor or behind it.
+def _rows_maker(c: Compiler, mi: MachineInstr) -> Callable[[Warp, int], tuple[BoundMap, int, Rows]]:
+    """Gives the tensor map of a copy, its innermost coordinate, and its rows."""
+    dim, mode = mi.form.facts["dim"], mi.form.facts["mode"]
+    assert isinstance(dim, Dim)
+    tmap, coords = c.address(mi["tmap"]), _numbers(c, mi, "coords", ScalarType.S32)
+    offsets = _numbers(c, mi, "offsets", ScalarType.U16)
+    if mode in (LoadMode.IM2COL_W, LoadMode.IM2COL_W128):
+        raise not_simulated("wide im2col copies")
+    images = mode in _IMAGES
+
+    def rows(warp: Warp, lane: int) -> tuple[BoundMap, int, Rows]:
+        at = tuple(int(get(warp).view(np.int32)[lane]) for get in coords)
+        bound = tensor_map_at(warp.cta, int(tmap(warp)[lane]), dim.rank, images=images)
+        if images:
+            within = [int(get(warp)[lane]) & 0xFFFF for get in offsets] or [0] * (dim.rank - 2)
+            return bound, at[0], image_rows(bound.map, at, within)
+        if mode in _FOUR:
+            return bound, at[0], four_rows(bound.map, at[1:])
+        return bound, at[0], tile_rows(bound.map, at)
+
+    return rows
+
+
+def _numbers(c: Compiler, mi: MachineInstr, slot: str, type_: ScalarType) -> list[Getter]:
+    given = mi.get(slot)
+    if given is None:
+        return []
+    assert isinstance(given, tuple)
+    return [c.get(part, type_) for part in given]
+
+
+def _not_negative(box: Box, *, tile: bool) -> Box:
+    """The box of a store, which begins in the tensor or behind it.
 
     Raises: Fault when it begins before it.
     """
-    if min(tile.at) < 0:
-        raise fault(
-            "tma-coordinate",
-            "a tile store begins before the tensor",
-            got=f"coordinates {tile.at}, innermost first",
-            expected="no negative coordinate",
-            hint="an H200 ends the kernel with an illegal instruction",
-            section=SECTION,
-        )
-    return tile
-
-
-def tensor_map_at(cta: Cta, address: int, rank: int) -> BoundMap:
-    """The tensor map whose 128 bytes lie at a generic address.
-
-    Raises: Fault when there is none, or its rank is another.
-    """
-    addresses = np.array([address], np.int64)
-    agent = "cp.async.bulk.tensor"
-    region, where, _ = next(find(cta, addresses, None, agent, Access.READ))
-    offsets = cta.machine.memory.access(
-        region, where, SIZE, Access.READ, Proxy.ASYNC, agent, align=64
+    if box.first >= 0 and (not box.rows.size or box.rows.min() >= 0):
+        return box
+    if not tile:
+        raise not_simulated("a store that begins before the tensor")
+    raise fault(
+        "tma-coordinate",
+        "a tile store begins before the tensor",
+        got=f"coordinates {(box.first, *map(int, box.rows[0]))}, innermost first",
+        expected="no negative coordinate",
+        hint="an H200 ends the kernel with an illegal instruction",
+        section=SECTION,
     )
-    found = cta.machine.tensor_maps.get(gather(region, offsets, SIZE).tobytes())
-    if found is None:
-        raise fault(
-            "tensor-map",
-            "cp.async.bulk.tensor: there is no tensor map",
-            got=f"address {address:#x}",
-            expected="a tensor map passed to the kernel",
-            section=SECTION,
-        )
-    map_ = found.map
-    if map_.im2col or map_.copied != map_.box or not _is_simulated(map_):
-        raise not_simulated("tensor copies that are no plain tiles")
-    if len(found.map.dims) != rank:
-        raise fault(
-            "tensor-map-rank",
-            "the copy has another rank than its tensor map",
-            got=f"{rank}d",
-            expected=f"{len(found.map.dims)}d",
-            section=SECTION,
-        )
-    return found
 
 
-def _is_simulated(map_: TensorMap) -> bool:
-    converted = (Element.F32_FTZ, Element.TF32, Element.TF32_FTZ)
-    plain = map_.interleave is Interleave.NONE and map_.fill is Fill.ZEROS
-    return plain and not map_.element.is_packed and map_.element not in converted
-
-
-# ---- tiles -----------------------------------------------------------------------------------
-
-Slices = tuple[slice, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Tile:
-    """A box of a tensor at coordinates (innermost first), and its place in shared memory."""
-
-    cta: Cta
-    bound: BoundMap
-    at: tuple[int, ...]
-    where: int
-
-    @property
-    def map(self) -> TensorMap:
-        return self.bound.map
-
-    def check(self) -> None:
-        """Whether a copy may begin here.
-
-        Raises: Fault.
-        """
-        if self.at[0] * self.map.item_size % 16:
-            raise fault(
-                "tma-coordinate",
-                "the copy's innermost coordinate is no multiple of 16 bytes",
-                got=f"{self.at[0]} elements of {self.map.item_size} bytes",
-                expected=f"a multiple of {16 // self.map.item_size} elements",
-                hint="an H200 ends the kernel with an illegal instruction",
-                section=SECTION,
-            )
-        if self.where % _ALIGNED:
-            raise fault(
-                "tma-alignment",
-                "the copy's shared address is misaligned",
-                got=f"shared address {self.where:#x}",
-                expected=f"a multiple of {_ALIGNED}",
-                section=SECTION,
-            )
-
-    def atoms(self) -> NDArray[np.int64]:
-        """Shared addresses of the box's atoms of 16 bytes, in the order of its elements."""
-        count = self.map.box_bytes // _ATOM
-        row, within = np.divmod(np.arange(count, dtype=np.int64) * _ATOM, self.map.row_bytes)
-        pitch = max(self.map.row_bytes, self.map.swizzle.span)
-        return swizzle(self.where + row * pitch + within, self.map.swizzle)
-
-    def inside(self) -> tuple[Slices, Slices] | None:
-        """The part of the box that lies in the tensor, in the box and in the tensor, outermost
-        first; None if there is none.
-        """
-        box: list[slice] = []
-        tensor: list[slice] = []
-        for start, extent, size in zip(self.at, self.map.box, self.map.dims, strict=True):
-            low, high = max(start, 0), min(start + extent, size)
-            if low >= high:
-                return None
-            box.append(slice(low - start, high - start))
-            tensor.append(slice(low, high))
-        return tuple(box[::-1]), tuple(tensor[::-1])
+# ---- what copies do --------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _Load:
-    """A tile on its way to shared memory, and the mbarrier that counts its bytes."""
+    """A box on its way to shared memory, and the mbarrier that counts its bytes."""
 
-    tile: _Tile
+    box: Box
     signalled: Cta
     barrier: int
 
     def __call__(self) -> None:
-        """Write the tile, then count its bytes.
+        """Write the box, then count its bytes.
 
         Raises: Fault when a CTA that it reaches has exited, or has no mbarrier there.
         """
-        tile, cta = self.tile, self.tile.cta
+        box, cta = self.box, self.box.cta
         check_runs(cta, _LOAD)
         check_runs(self.signalled, _LOAD)
-        data = np.ascontiguousarray(self._elements()).view(np.uint8).reshape(-1, _ATOM)
+        data = np.ascontiguousarray(self._elements()).view(np.uint8).reshape(-1, ATOM)
         offsets = cta.machine.memory.access(
-            cta.shared, tile.atoms(), _ATOM, Access.WRITE, Proxy.ASYNC, "TMA load"
+            cta.shared, box.atoms(), ATOM, Access.WRITE, Proxy.ASYNC, _LOAD
         )
         scatter(cta.shared, offsets, data)
         barrier = self.signalled.mbarriers.get(self.barrier)
@@ -266,93 +216,79 @@ class _Load:
 
     def _elements(self) -> NDArray[np.generic]:
         """The box, with zeros outside of the tensor."""
-        bound, inside = self.tile.bound, self.tile.inside()
-        found = np.zeros(bound.map.box[::-1], bound.array.dtype)
-        if inside is None:
+        bound, inside = self.box.bound, self.box.inside()
+        found = np.zeros((len(self.box.rows), self.box.map.copied[0]), bound.array.dtype)
+        if inside.count < found.size and self.box.map.fill is Fill.NANS:
+            raise not_simulated("NaNs for elements outside of a tensor")
+        if not inside.count:
             return found
-        box, tensor = inside
-        if bound.written is not None and not bound.written[tensor].all():
-            raise fault(
-                "uninitialized",
-                "TMA load reads global memory that nobody has written (async proxy)",
-                got=f"{int((~bound.written[tensor]).sum())} unwritten bytes",
-                expected="written memory",
-                hint="is a wait for the operation that writes it missing?",
-            )
-        bound.touch(tensor, "TMA load", writes=False)
-        found[box] = bound.array[tensor]
+        _check_written(bound, inside, _LOAD)
+        bound.touch(inside.rows, inside.elements, _LOAD, writes=False)
+        there = bound.array[inside.in_tensor]
+        check_kept(self.box.map.element, there)
+        numbers, elements = inside.in_box
+        found[numbers, elements] = there
         return found
+
+
+def _check_written(bound: BoundMap, inside: Inside, agent: str) -> None:
+    if bound.written is None:
+        return
+    written = bound.written[inside.in_tensor]
+    if not written.all():
+        raise fault(
+            "uninitialized",
+            f"{agent} reads global memory that nobody has written (async proxy)",
+            got=f"{int((~written).sum())} unwritten bytes",
+            expected="written memory",
+            hint="is a wait for the operation that writes it missing?",
+        )
 
 
 @dataclass(slots=True)
 class _Store:
-    """A tile on its way to global memory."""
+    """A box on its way to global memory, and what it is combined with there (None: nothing)."""
 
-    tile: _Tile
+    box: Box
+    name: str
+    op: AtomicOp | None = None
     data: NDArray[np.uint8] | None = None
 
     def read(self) -> None:
-        """Take the tile out of shared memory."""
-        cta = self.tile.cta
+        """Take the box out of shared memory."""
+        cta = self.box.cta
         offsets = cta.machine.memory.access(
-            cta.shared, self.tile.atoms(), _ATOM, Access.READ, Proxy.ASYNC, "TMA store"
+            cta.shared, self.box.atoms(), ATOM, Access.READ, Proxy.ASYNC, self.name
         )
-        self.data = gather(cta.shared, offsets, _ATOM).reshape(-1)
+        self.data = gather(cta.shared, offsets, ATOM).reshape(-1)
 
     def write(self) -> None:
-        """Put the tile into the tensor."""
+        """Put the box into the tensor."""
         assert self.data is not None
-        bound, inside = self.tile.bound, self.tile.inside()
-        if inside is None:
+        bound, inside = self.box.bound, self.box.inside()
+        if not inside.count:
             return
-        box, tensor = inside
-        bound.touch(tensor, "TMA store", writes=True)
-        elements = self.data.view(bound.array.dtype).reshape(bound.map.box[::-1])
-        bound.array[tensor] = elements[box]
+        order = Order.WEAK if self.op is None else Order.RELAXED
+        bound.touch(inside.rows, inside.elements, self.name, writes=True, order=order)
+        shape = (len(self.box.rows), self.box.map.copied[0])
+        numbers, within = inside.in_box
+        elements = self.data.view(bound.array.dtype).reshape(shape)[numbers, within]
+        check_kept(self.box.map.element, elements)
+        if self.op is not None:
+            _check_written(bound, inside, self.name)
+            there = bound.array[inside.in_tensor]
+            elements = combined(self.op, self.box.map.element, there, elements)
+        bound.array[inside.in_tensor] = elements
         assert bound.written is not None
-        bound.written[tensor] = True
-        self.tile.cta.machine.changed()
-
-
-# ---- groups ----------------------------------------------------------------------------------
-
-
-def _groups(warp: Warp, lane: int) -> BulkGroups:
-    return warp.cta.bulk.setdefault((warp.number, lane), BulkGroups())
-
-
-def commit_group(c: Compiler, mi: MachineInstr) -> Step:
-    """Each thread makes a group of its stores since the last one."""
-
-    def run(fragment: Fragment) -> Outcome:
-        for lane in lane_numbers(fragment.mask):
-            _groups(fragment.warp, lane).commit()
-        return None
-
-    return run
-
-
-def wait_group(c: Compiler, mi: MachineInstr) -> Step:
-    """Let each thread's groups take effect, all but the latest ones."""
-    n = mi["n"]
-    assert isinstance(n, Imm)
-    count = n.value & 0xFFFF_FFFF
-    reads = mi.form.facts["read"] is not None
-
-    def run(fragment: Fragment) -> Outcome:
-        engine = fragment.warp.cta.machine.engine
-        for lane in lane_numbers(fragment.mask):
-            groups = _groups(fragment.warp, lane)
-            engine.wait(fragment.warp, 1 << lane, groups.but_the_last(count, reads=reads))
-            groups.forget(reads=reads)
-        return None
-
-    return run
+        bound.written[inside.in_tensor] = True
+        self.box.cta.machine.changed()
 
 
 SEMANTICS: dict[str, Maker] = {
     "cp.async.bulk.tensor.load": load,
+    "cp.async.bulk.tensor.load.im2col": load,
     "cp.async.bulk.tensor.store": store,
-    "cp.async.bulk.commit_group": commit_group,
-    "cp.async.bulk.wait_group": wait_group,
+    "cp.reduce.async.bulk.tensor": store,
+    "cp.async.bulk.prefetch.tensor": prefetch,
+    "cp.async.bulk.prefetch.tensor.im2col": prefetch,
 }

@@ -1,0 +1,51 @@
+"""Groups of bulk copies: made by a thread, and waited for by it.
+
+Layer: nvgen.sim.semantics.  PTX ISA, cp.async.bulk.commit_group; cp.async.bulk.wait_group.
+"""
+
+from __future__ import annotations
+
+from intrinsics.mir import Imm, MachineInstr
+from nvgen.sim.compile import Compiler, Maker
+from nvgen.sim.engine import BulkGroups
+from nvgen.sim.machine import Fragment, Outcome, Step, Warp, lane_numbers
+
+
+def groups(warp: Warp, lane: int) -> BulkGroups:
+    """The groups of one thread."""
+    return warp.cta.bulk.setdefault((warp.number, lane), BulkGroups())
+
+
+def commit_group(c: Compiler, mi: MachineInstr) -> Step:
+    """Each thread makes a group of its stores since the last one."""
+
+    def run(fragment: Fragment) -> Outcome:
+        for lane in lane_numbers(fragment.mask):
+            groups(fragment.warp, lane).commit()
+        return None
+
+    return run
+
+
+def wait_group(c: Compiler, mi: MachineInstr) -> Step:
+    """Let each thread's groups take effect, all but the latest ones."""
+    n = mi["n"]
+    assert isinstance(n, Imm)
+    count = n.value & 0xFFFF_FFFF
+    reads = mi.form.facts["read"] is not None
+
+    def run(fragment: Fragment) -> Outcome:
+        engine = fragment.warp.cta.machine.engine
+        for lane in lane_numbers(fragment.mask):
+            known = groups(fragment.warp, lane)
+            engine.wait(fragment.warp, 1 << lane, known.but_the_last(count, reads=reads))
+            known.forget(reads=reads)
+        return None
+
+    return run
+
+
+SEMANTICS: dict[str, Maker] = {
+    "cp.async.bulk.commit_group": commit_group,
+    "cp.async.bulk.wait_group": wait_group,
+}

@@ -1,0 +1,195 @@
+"""What a tensor copy moves: rows of a tensor, and where they lie in shared memory.
+
+Layer: nvgen.sim.semantics.  A box is a list of rows: a tile's in order, the four that a copy
+gathers or scatters, or the pixels that an im2col copy goes through.  PTX ISA, Tensors: Tiled Mode,
+im2col mode, Swizzling Modes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from intrinsics.swizzling import swizzle
+from nvgen.sim.faults import fault, not_simulated
+from nvgen.sim.machine import Cta
+from nvgen.sim.memory import BoundMap
+from nvgen.sim.semantics.tma_targets import SECTION
+from nvgen.tensor_map import TensorMap
+from nvgen.tensor_map_rules import Im2col
+
+Rows = NDArray[np.int64]
+"""Coordinates in the outer dimensions (rows x rank - 1), innermost first."""
+
+ATOM = 16
+"""Bytes that stay together under every swizzling; the rows of a box are whole atoms."""
+
+_ALIGNED = 128
+"""Bytes that a copy's shared address is aligned to; an H200 traps on less, swizzled or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Rows of a tensor from element `first` on, and their place in a CTA's shared memory."""
+
+    cta: Cta
+    bound: BoundMap
+    first: int
+    rows: Rows
+    where: int
+
+    @property
+    def map(self) -> TensorMap:
+        """The tensor map."""
+        return self.bound.map
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the box, those outside of the tensor too."""
+        return len(self.rows) * self.map.row_bytes
+
+    def atoms(self) -> NDArray[np.int64]:
+        """Shared addresses of the box's atoms of 16 bytes, in the order of its elements."""
+        places = np.arange(self.nbytes // ATOM, dtype=np.int64) * ATOM
+        row, within = np.divmod(places, self.map.row_bytes)
+        pitch = max(self.map.row_bytes, self.map.swizzle.span)
+        return swizzle(self.where + row * pitch + within, self.map.swizzle)
+
+    def inside(self) -> Inside:
+        """The part of the box that lies in the tensor."""
+        dims = self.map.dims
+        there = ((self.rows >= 0) & (self.rows < np.array(dims[1:], np.int64))).all(axis=1)
+        low = max(self.first, 0)
+        high = max(min(self.first + self.map.copied[0], dims[0]), low)
+        kept = np.flatnonzero(there)
+        return Inside(kept, self.rows[kept], slice(low, high), low - self.first)
+
+    def check(self, *, tile: bool) -> None:
+        """Whether a copy may begin here.
+
+        Raises: Fault.
+        """
+        size = self.map.element.bits // 8
+        if self.first * size % 16:
+            if not tile:
+                raise not_simulated("an innermost coordinate that is no multiple of 16 bytes")
+            raise fault(
+                "tma-coordinate",
+                "the copy's innermost coordinate is no multiple of 16 bytes",
+                got=f"{self.first} elements of {size} bytes",
+                expected=f"a multiple of {16 // size} elements",
+                hint="an H200 ends the kernel with an illegal instruction",
+                section=SECTION,
+            )
+        if self.where % _ALIGNED:
+            raise fault(
+                "tma-alignment",
+                "the copy's shared address is misaligned",
+                got=f"shared address {self.where:#x}",
+                expected=f"a multiple of {_ALIGNED}",
+                section=SECTION,
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Inside:
+    """Rows of a box that lie in the tensor, by number and by coordinates, and which elements.
+
+    `elements` are of the tensor; in the box the first of them is number `at`.
+    """
+
+    numbers: NDArray[np.intp]
+    rows: Rows
+    elements: slice
+    at: int
+
+    @property
+    def count(self) -> int:
+        """How many elements there are."""
+        return len(self.numbers) * int(self.elements.stop - self.elements.start)
+
+    @property
+    def in_box(self) -> tuple[NDArray[np.intp], slice]:
+        """They, as an index of the box's rows."""
+        width = self.elements.stop - self.elements.start
+        return self.numbers, slice(self.at, self.at + width)
+
+    @property
+    def in_tensor(self) -> tuple[NDArray[np.int64] | slice, ...]:
+        """They, as an index of the tensor, outermost dimension first."""
+        return (*self.rows.T[::-1], self.elements)
+
+
+def tile_rows(map_: TensorMap, at: Sequence[int]) -> Rows:
+    """The rows of a tile that begins at coordinates `at`, innermost first."""
+    steps = map_.element_strides or (1,) * len(at)
+    each = [
+        start + step * np.arange(count, dtype=np.int64)
+        for start, step, count in zip(at[1:], steps[1:], map_.copied[1:], strict=True)
+    ]
+    if not each:
+        return np.zeros((1, 0), np.int64)
+    grids = np.meshgrid(*each[::-1], indexing="ij")
+    return np.stack([grid.reshape(-1) for grid in grids[::-1]], axis=1)
+
+
+def four_rows(map_: TensorMap, rows: Sequence[int]) -> Rows:
+    """The rows that a copy gathers or scatters.
+
+    Raises: Fault when the box of the tensor map has more than one row.
+    """
+    if map_.box[1] != 1:
+        raise fault(
+            "tma-four-rows",
+            "a copy of four rows has a tensor map whose boxes are one row",
+            got=f"boxes of {map_.box[1]} rows",
+            expected="1",
+            section=SECTION,
+        )
+    return np.array(rows, np.int64)[:, None]
+
+
+def image_rows(map_: TensorMap, at: Sequence[int], offsets: Sequence[int]) -> Rows:
+    """The pixels of an im2col copy: along W, then H, then D, within the bounding box; then the next
+    image.
+
+    `at` are the coordinates of the filter's base, `offsets` those within the filter.
+
+    Raises: Fault when the base is outside of the bounding box.
+    """
+    images = map_.im2col
+    assert images is not None
+    steps = (map_.element_strides or (1,) * len(at))[1:]
+    if steps[-1] != 1:
+        raise not_simulated("images that are skipped")
+    lower = np.array(images.lower, np.int64)
+    upper = np.array([n - 1 + u for n, u in zip(map_.dims[1:-1], images.upper, strict=True)])
+    base = np.array(at[1:-1], np.int64)
+    _check_base(images, base, lower, upper)
+    step = np.array(steps[:-1], np.int64)
+    if ((base - lower) % step).any():
+        raise not_simulated("a filter's base between the pixels that a stride goes through")
+    counts = (upper - lower) // step + 1
+    number = at[-1]
+    for index, count in zip(((base - lower) // step)[::-1], counts[::-1], strict=True):
+        number = number * int(count) + int(index)
+    left = number + np.arange(images.pixels, dtype=np.int64)
+    columns = []
+    for low, jump, count, offset in zip(lower, step, counts, offsets, strict=True):
+        left, index = np.divmod(left, count)
+        columns.append(low + index * jump + offset)
+    return np.stack([*columns, left], axis=1)
+
+
+def _check_base(images: Im2col, base: Rows, lower: Rows, upper: Rows) -> None:
+    if (base < lower).any() or (base > upper).any():
+        raise fault(
+            "tma-im2col-base",
+            "the filter's base is outside of the bounding box",
+            got=f"{tuple(map(int, base))}, W first",
+            expected=f"{tuple(map(int, lower))} to {tuple(map(int, upper))}",
+            section="Tensors, im2col mode",
+        )

@@ -1,0 +1,363 @@
+"""Tensor copies beyond tiles: images, four rows, steps between elements, reductions, prefetches.
+
+What an im2col copy brings is said here by loops over images, rows and pixels; the published cases
+are those of Triton's tutorial on the mode, which run on Hopper.  PTX ISA, Tensors: im2col mode,
+Tiled Mode; cp.reduce.async.bulk.tensor.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+import ml_dtypes
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from nvgen.tensor_fields import Element, Fill, Interleave
+from nvgen.tensor_map import Options, TensorMap, im2col_map, tensor_map
+from nvgen.tensor_map_rules import Im2col
+from tests.sim import test_tma, test_tma_store
+from tests.sim.layouts import tma_tile
+from tests.sim.ptx import SCHEDULES, findings, run
+
+SIZE, FILLER = test_tma.SIZE, test_tma.FILLER
+
+
+def loading(name: str, coords: tuple[int, ...], behind: str, nbytes: int) -> str:
+    """The kernel that fills shared memory, loads with one statement, and shows it."""
+    place = ", ".join(map(str, coords))
+    statement = f"cp.async.bulk.tensor.{name} [tile], [%m0, {{{place}}}], [bar]{behind};"
+    text = re.sub(r"cp\.async\.bulk\.tensor.*?\[bar\];", "COPY", test_tma.KERNEL, flags=re.DOTALL)
+    return text.format(count=nbytes).replace("COPY", statement)
+
+
+def loaded(body: str, map_: TensorMap, schedule: str = "early") -> NDArray[np.uint8]:
+    seen = np.zeros(SIZE, np.uint8)
+    run(body, map_, seen, variables=test_tma.VARIABLES, schedule=schedule)
+    return seen
+
+
+def in_shared(rows: NDArray[np.generic], span: int) -> NDArray[np.uint8]:
+    """Shared memory when it holds these rows and the filler."""
+    memory, written = tma_tile(rows, rows.shape, (0, 0), span=span, base=0, size=SIZE)
+    return np.where(written, memory, np.uint8(FILLER))
+
+
+# ---- images ----------------------------------------------------------------------------------
+
+COMPLETE = ".mbarrier::complete_tx::bytes"
+
+
+def pixels_of(
+    array: NDArray[np.generic],
+    images: Im2col,
+    base: tuple[int, ...],
+    offsets: tuple[int, ...],
+    steps: tuple[int, ...],
+    channel: int,
+) -> NDArray[np.generic]:
+    """Pixels x channels of a copy; everything spatial is given outermost first, `base` with N."""
+    count, *spatial, _ = array.shape
+    ends = zip(spatial, images.lower[::-1], images.upper[::-1], steps, strict=True)
+    windows = [range(low, n + high, step) for n, low, high, step in ends]
+    visited = [
+        (n, *pixel)
+        for n in range(count + 4)
+        for pixel in itertools.product(*windows)
+        if (n, *pixel) >= base
+    ]
+    found = np.zeros((images.pixels, images.channels), array.dtype)
+    for row, (n, *pixel) in enumerate(visited[: images.pixels]):
+        at = (n, *(p + o for p, o in zip(pixel, offsets, strict=True)))
+        if all(0 <= x < size for x, size in zip(at, array.shape[:-1], strict=True)):
+            values = array[at][channel : channel + images.channels]
+            found[row, : len(values)] = values
+    return found
+
+
+def image(shape: tuple[int, ...]) -> NDArray[np.uint16]:
+    return (np.arange(int(np.prod(shape))) % 60000 + 1).astype(np.uint16).reshape(shape)
+
+
+@st.composite
+def im2col_copies(draw: st.DrawFn):
+    """Images, a map of them, where a copy begins, offsets within the filter, and steps."""
+    spatial = draw(st.integers(1, 3))
+    shape = (draw(st.integers(1, 2)), *(draw(st.integers(1, 5)) for _ in range(spatial)), 32)
+    lower = [draw(st.integers(-2, 1)) for _ in range(spatial)]
+    upper = [draw(st.integers(-2, 2)) for _ in range(spatial)]
+    sizes = [n + u - low for n, low, u in zip(shape[1:-1], lower, upper, strict=True)]
+    assume(all(n > 0 for n in sizes))
+    span = draw(st.sampled_from([0, 32, 64]))
+    channels = draw(st.sampled_from([8, 16] if span == 32 else [8, 16, 32]))
+    images = Im2col(tuple(lower[::-1]), tuple(upper[::-1]), channels, draw(st.integers(1, 40)))
+    steps = [draw(st.integers(1, 2)) for _ in range(spatial)]
+    base = [
+        low + step * draw(st.integers(0, (n - 1) // step))
+        for low, n, step in zip(lower, sizes, steps, strict=True)
+    ]
+    offsets = tuple(draw(st.integers(0, 3)) for _ in range(spatial))
+    start = (draw(st.integers(0, shape[0])), *base)
+    return shape, images, start, offsets, tuple(steps), draw(st.integers(-1, 4)) * 8, span
+
+
+@pytest.mark.gpu
+@settings(max_examples=80, deadline=None)
+@given(im2col_copies(), st.sampled_from(SCHEDULES))
+def test_an_im2col_copy_goes_through_the_pixels_of_its_box(copy, schedule: str):
+    shape, images, start, offsets, steps, channel, span = copy
+    assume(channel >= 0)
+    array = image(shape)
+    map_ = im2col_map(array, images, span, Options(element_strides=(1, *steps, 1)))
+    coords = (channel, *start[::-1])
+    behind = ", {" + ", ".join(map(str, offsets[::-1])) + "}"
+    name = f"{len(shape)}d.shared::cluster.global.im2col{COMPLETE}"
+    expected = pixels_of(array, images, start, offsets, steps, channel)
+    seen = loaded(loading(name, coords, behind, map_.box_bytes), map_, schedule)
+    assert np.array_equal(seen, in_shared(expected, span))
+
+
+PUBLISHED = {
+    "all": ((0, 0), (0, 0), (0, 0, 0), (0, 0), 1, list(range(1, 17))),
+    "padded": (
+        (-1, -1), (-1, -1), (0, -1, -1), (0, 0), 1,
+        [0, 0, 0, 0, 0, 1, 2, 3, 0, 5, 6, 7, 0, 9, 10, 11],
+    ),
+    "moved": ((-1, -1), (-1, -1), (0, -1, -1), (1, 1), 1, list(range(1, 17))),
+    "two images": ((0, 0), (0, 0), (0, 1, 3), (0, 0), 2, list(range(8, 24))),
+}  # fmt: skip
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("case", PUBLISHED.values(), ids=PUBLISHED)
+def test_published_im2col_copies(case):
+    """Images of 4 x 4 pixels with 32 equal channels, numbered from 1; 16 pixels are brought."""
+    lower, upper, (n, h, w), (oh, ow), count, expected = case
+    numbers = np.arange(1, 16 * count + 1, dtype=np.float32)
+    array = np.repeat(numbers, 32).reshape(count, 4, 4, 32)
+    map_ = im2col_map(array, Im2col(lower, upper, 32, 16), 128)
+    name = f"4d.shared::cluster.global.im2col{COMPLETE}"
+    body = loading(name, (0, w, h, n), f", {{{ow}, {oh}}}", map_.box_bytes)
+    rows = np.repeat(np.array(expected, np.float32), 32).reshape(16, 32)
+    assert np.array_equal(loaded(body, map_), in_shared(rows, 128))
+
+
+def test_what_an_im2col_copy_may_not_do():
+    array = image((1, 5, 6, 32))
+    map_ = im2col_map(array, Im2col((0, 0), (-1, 0), 32, 16), 64)
+    name = f"4d.shared::cluster.global.im2col{COMPLETE}"
+
+    def rule(coords: tuple[int, ...], which: TensorMap = map_, of: str = name) -> str:
+        behind = ", {0, 0}" if "im2col" in of else ""
+        body = loading(of, coords, behind, 1024)
+        found = findings(body, which, np.zeros(SIZE, np.uint8), variables=test_tma.VARIABLES)
+        return found[0].rule
+
+    assert rule((0, 5, 0, 0)) == "sim/tma-im2col-base"  # the box ends at 4
+    assert rule((0, -1, 0, 0)) == "sim/tma-im2col-base"
+    assert rule((4, 0, 0, 0)) == "sim/not-simulated"  # an innermost coordinate of 8 bytes
+    tiles = tensor_map(array, (1, 1, 1, 32))
+    assert rule((0, 0, 0, 0), tiles) == "sim/tensor-map-mode"
+    tile = name.replace(".im2col", ".tile")
+    assert rule((0, 0, 0, 0), map_, tile) == "sim/tensor-map-mode"
+
+
+# ---- four rows, steps ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("to", ["shared::cluster", "shared::cta"])
+@pytest.mark.parametrize("rows", [(1, 7, 3, 0), (5, 5, -1, 20)])
+def test_four_rows_that_are_gathered(rows: tuple[int, ...], to: str):
+    """The row length is the box's; rows outside of the tensor are zeros."""
+    array = image((9, 64))
+    map_ = tensor_map(array, (1, 32), 64)
+    body = loading(f"2d.{to}.global.tile::gather4{COMPLETE}", (16, *rows), "", 4 * 64)
+    padded = {row: array[row, 16:48] if 0 <= row < 9 else np.zeros(32, np.uint16) for row in rows}
+    expected = np.stack([padded[row] for row in rows])
+    assert np.array_equal(loaded(body, map_), in_shared(expected, 64))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_steps_between_elements(schedule: str):
+    """A box of 9 x 8 with a step of 4 is 3 rows of every fourth row."""
+    array = image((30, 64))
+    map_ = tensor_map(array, (9, 32), 64, Options(element_strides=(4, 1)))
+    body = loading(f"2d.shared::cluster.global.tile{COMPLETE}", (0, 2), "", map_.box_bytes)
+    assert np.array_equal(loaded(body, map_, schedule), in_shared(array[2:11:4, :32], 64))
+
+
+def test_boxes_of_several_rows_are_not_gathered():
+    array = image((9, 64))
+    body = loading(f"2d.shared::cta.global.tile::gather4{COMPLETE}", (0, 1, 2, 3, 4), "", 256)
+    map_ = tensor_map(array, (4, 32), 64)
+    found = findings(body, map_, np.zeros(SIZE, np.uint8), variables=test_tma.VARIABLES)
+    assert found[0].rule == "sim/tma-four-rows"
+
+
+# ---- stores and reductions -------------------------------------------------------------------
+
+
+def storing(statement: str) -> str:
+    """The kernel that fills shared memory and stores with one statement."""
+    pattern = r"cp\.async\.bulk\.tensor.*?\[tile\+\{offset\}\];"
+    text = re.sub(pattern, "COPY", test_tma_store.KERNEL, flags=re.DOTALL).format()
+    return text.replace("COPY", statement)
+
+
+def stored(statement: str, map_: TensorMap, values: NDArray[np.generic], schedule: str) -> None:
+    image_ = np.zeros(SIZE, np.uint8)
+    raw = np.ascontiguousarray(values).view(np.uint8).reshape(-1)
+    image_[: raw.size] = raw
+    run(storing(statement), map_, image_, variables=test_tma_store.VARIABLES, schedule=schedule)
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_four_rows_that_are_scattered(schedule: str):
+    target = image((9, 64))
+    expected = target.copy()
+    values = image((4, 32)) + np.uint16(5000)
+    rows = (8, 2, 30, 5)
+    for row, value in zip(rows, values, strict=True):
+        if row < 9:
+            expected[row, 16:48] = value
+    statement = (
+        "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group"
+        f" [%m0, {{16, {', '.join(map(str, rows))}}}], [tile];"
+    )
+    stored(statement, tensor_map(target, (1, 32)), values, schedule)
+    assert np.array_equal(target, expected)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_pixels_that_are_stored(schedule: str):
+    """Through the box, from a pixel on; those behind the last image are dropped."""
+    target = image((2, 4, 4, 16))
+    expected = target.copy()
+    values = image((24, 16)) + np.uint16(9000)
+    pixels = [(n, h, w) for n in range(3) for h in range(4) for w in range(4)]
+    for pixel, value in zip(pixels[pixels.index((0, 3, 1)) :], values, strict=False):
+        if pixel[0] < 2:
+            expected[pixel] = value
+    statement = (
+        "cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group"
+        " [%m0, {0, 1, 3, 0}], [tile];"
+    )
+    map_ = im2col_map(target, Im2col((0, 0), (0, 0), 16, 24))
+    stored(statement, map_, values, schedule)
+    assert np.array_equal(target, expected)
+
+
+def increments(old: NDArray[np.uint32], new: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """PTX ISA, red: .inc"""
+    return np.where(old >= new, 0, old + 1).astype(np.uint32)
+
+
+def decrements(old: NDArray[np.uint32], new: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """PTX ISA, red: .dec"""
+    return np.where((old == 0) | (old > new), new, old - 1).astype(np.uint32)
+
+
+REDUCTIONS = {
+    "add": np.add, "min": np.minimum, "max": np.maximum, "and": np.bitwise_and,
+    "or": np.bitwise_or, "xor": np.bitwise_xor, "inc": increments, "dec": decrements,
+}  # fmt: skip
+TYPES = [np.uint32, np.int32, np.uint64, np.int64]
+FLOATS = [np.float16, ml_dtypes.bfloat16, np.float32, np.float64]
+CASES = [
+    *((op, type_) for op in ("add", "min", "max", "and", "or", "xor") for type_ in TYPES),
+    *(("inc", np.uint32), ("dec", np.uint32)),
+    *(("add", type_) for type_ in FLOATS),
+    *((op, type_) for op in ("min", "max") for type_ in FLOATS[:2]),
+]
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("op", "type_"), CASES)
+def test_a_reduction_combines_with_what_is_there(op: str, type_: type):
+    """Elements inside of the tensor only: the box ends two rows behind it."""
+    dice = np.random.default_rng(3)
+    dtype = np.dtype(type_)
+    if dtype.kind in "iu":
+        bits = np.dtype(f"u{dtype.itemsize}")
+        old = dice.integers(0, 1 << 8 * dtype.itemsize, (6, 16), bits).view(dtype)
+        new = dice.integers(0, 1 << 8 * dtype.itemsize, (8, 16), bits).view(dtype)
+        old[0, :8], new[0, :4] = 0, 0
+    else:
+        old, new = (dice.integers(-200, 200, (n, 16)).astype(dtype) for n in (6, 8))
+        old[old == 0], new[new == 0] = 1, 1
+    expected = old.copy()
+    expected[:] = REDUCTIONS[op](old, new[:6])
+    statement = (
+        f"cp.reduce.async.bulk.tensor.2d.global.shared::cta.{op}.tile.bulk_group"
+        " [%m0, {0, 0}], [tile];"
+    )
+    stored(statement, tensor_map(old, (8, 16)), new, "random:3")
+    assert np.array_equal(old.view(np.uint8), expected.view(np.uint8))
+
+
+def test_what_public_documents_leave_open_is_refused():
+    """NaNs, subnormals, rounding to TF32, the fill with NaNs, types without such an operation."""
+    name = "cp.reduce.async.bulk.tensor.2d.global.shared::cta.{op}.tile.bulk_group"
+
+    def rule(op: str, old: NDArray[np.generic], value: object) -> str:
+        image_ = np.zeros(SIZE, np.uint8)
+        image_[: 8 * old.dtype.itemsize] = np.full(8, value, old.dtype).view(np.uint8)
+        body = storing(name.format(op=op) + " [%m0, {0, 0}], [tile];")
+        map_ = tensor_map(old, (1, 16))
+        found = findings(body, map_, image_, variables=test_tma_store.VARIABLES)
+        return found[0].rule if found else ""
+
+    floats = np.ones((2, 16), np.float32)
+    assert rule("add", floats, 1.0) == ""
+    assert rule("add", floats, np.nan) == "sim/not-simulated"
+    assert rule("add", floats, 1e-40) == "sim/not-simulated"
+    assert rule("max", floats, 1.0) == "sim/not-simulated"
+    assert rule("inc", np.ones((2, 16), np.int64), 1) == "sim/not-simulated"
+
+    array = np.full((4, 32), 1.0 + 2**-20, np.float32)
+    load = f"2d.shared::cluster.global.tile{COMPLETE}"
+    for options, row, expected in (
+        (Options(element=Element.TF32), 0, "sim/not-simulated"),
+        (Options(element=Element.F32_FTZ), 0, ""),
+        (Options(fill=Fill.NANS), 0, ""),
+        (Options(fill=Fill.NANS), 2, "sim/not-simulated"),
+    ):
+        body = loading(load, (0, row), "", 4 * 128)
+        map_ = tensor_map(array, (4, 32), 128, options)
+        found = findings(body, map_, np.zeros(SIZE, np.uint8), variables=test_tma.VARIABLES)
+        assert (found[0].rule if found else "") == expected
+
+
+def test_interleaved_tensor_maps_are_refused():
+    array = image((4, 4, 64))
+    map_ = tensor_map(array, (1, 4, 16), options=Options(interleave=Interleave.B16))
+    body = loading(f"3d.shared::cluster.global.tile{COMPLETE}", (0, 0, 0), "", 128)
+    found = findings(body, map_, np.zeros(SIZE, np.uint8), variables=test_tma.VARIABLES)
+    assert found[0].rule == "sim/not-simulated"
+
+
+# ---- prefetches ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "place", "expected"),
+    [
+        ("2d.L2.global.tile", "{0, 1}", ""),
+        ("3d.L2.global.tile", "{0, 1, 0}", "sim/tensor-map-rank"),
+        ("3d.L2.global.im2col", "{0, 1, 0}], {0}", "sim/tensor-map-rank"),
+    ],
+)
+def test_a_prefetch_has_no_effect_and_a_tensor_map(name: str, place: str, expected: str):
+    array = image((4, 32))
+    before = array.copy()
+    end = ";" if "]" in place else "];"
+    body = f"cp.async.bulk.prefetch.tensor.{name} [%m0, {place}{end}"
+    found = findings(body, tensor_map(array, (1, 32)))
+    assert (found[0].rule if found else "") == expected
+    assert np.array_equal(array, before)
