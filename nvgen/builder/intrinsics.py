@@ -100,6 +100,7 @@ class IntrinsicCalls(BuilderBase):
         if argument.type.startswith("n*"):
             assert isinstance(operand, (Vector, Sequence))
             type_ = llvm_type(element_type(argument.type))
+            _check_length(spelling, argument.name, operand)
             return [(type_, self._of_bits(part, type_)) for part in operand]
         if isinstance(operand, Vector):
             return [(llvm_type(argument.type, operand.count), operand.value)]
@@ -211,7 +212,7 @@ class IntrinsicCalls(BuilderBase):
     ) -> None:
         """Bring a tile into shared memory; `coords` are elements, innermost dimension first."""
         facts: dict[str, Fact] = {
-            "dim": _dim(coords),
+            "dim": rank_of(coords),
             "dst_space": Space.SHARED_CLUSTER,
             "mode": LoadMode.TILE,
             "cta_group": cta_group,
@@ -237,7 +238,7 @@ class IntrinsicCalls(BuilderBase):
     ) -> None:
         """Bring a tile into the CTA's own shared memory (PTX 8.6)."""
         facts: dict[str, Fact] = {
-            "dim": _dim(coords),
+            "dim": rank_of(coords),
             "dst_space": Space.SHARED_CTA,
             "mode": LoadMode.TILE,
         }
@@ -264,7 +265,7 @@ class IntrinsicCalls(BuilderBase):
         What threads wrote there needs `fence_proxy_async` before; the store is complete when a
         `cp_async_bulk_wait_group` of this thread covers the group that it was committed to.
         """
-        facts: dict[str, Fact] = {"dim": _dim(coords), "mode": StoreMode.TILE}
+        facts: dict[str, Fact] = {"dim": rank_of(coords), "mode": StoreMode.TILE}
         operands: dict[str, Operand] = {"src": src, "tmap": tmap, "coords": coords}
         if cache_policy is not None:
             operands["cache_policy"] = cache_policy
@@ -325,7 +326,27 @@ def _order(strong: Sem, scope: Scope, *, relaxed: bool) -> dict[str, Fact]:
     return {"sem": strong, "scope": scope, "space": Space.SHARED}
 
 
-def _dim(coords: Sequence[IntLike]) -> Dim:
+def _check_length(spelling: Spelling, name: str, operand: Vector | Sequence[IntLike]) -> None:
+    """Whether a list has as many values as the instruction takes.
+
+    Raises: InputError.
+    """
+    count = spelling.row.operand[name].count
+    assert count is not None
+    wanted = count.of(spelling.facts)
+    if isinstance(operand, Sequence) and len(operand) != wanted:
+        raise refuse(
+            f"{name} of {spelling.name} has another length",
+            got=str(len(operand)),
+            expected=str(wanted),
+        )
+
+
+def rank_of(coords: Sequence[IntLike]) -> Dim:
+    """The rank of a tensor copy with these coordinates.
+
+    Raises: InputError.
+    """
     if not 1 <= len(coords) <= 5:
         raise refuse("TMA rank must be in the range 1..5", got=str(len(coords)), expected="1..5")
     return Dim(f"{len(coords)}d")

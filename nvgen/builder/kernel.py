@@ -34,6 +34,7 @@ from nvgen.builder.mma_sync import WarpMatrixVerbs
 from nvgen.builder.portable_gemm import PortableGemm
 from nvgen.builder.protocols import Protocols
 from nvgen.builder.shared_memory import SharedMemory
+from nvgen.builder.tensor_copies import TensorCopyVerbs
 from nvgen.builder.tensor_memory import TensorMemory, allocate
 from nvgen.builder.tensor_tiles import TensorTile
 from nvgen.builder.tile_copies import TileCopies
@@ -164,6 +165,7 @@ class KernelBuilder(
     MatrixVerbs,
     PortableGemm,
     SharedMemory,
+    TensorCopyVerbs,
     TileCopies,
     WarpMatrixVerbs,
 ):
@@ -214,6 +216,8 @@ class KernelBuilder(
     ) -> None:
         """A tensor map of an array of `dtype`, with tiles of `box` elements (outermost first); an
         output's contents do not count before the launch.
+
+        A launch may give a `TensorMap` of another kind in place of an array: of images, say.
         """
         swizzle_mode(swizzle)
         self._box_bytes[name] = math.prod(box) * np.dtype(dtype.numpy).itemsize

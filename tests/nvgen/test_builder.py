@@ -24,6 +24,7 @@ from intrinsics.modifiers import (
     CtaGroup,
     LdStNum,
     LdStShape,
+    LoadMode,
     MmaKind,
     Multicast,
     PrefetchSize,
@@ -183,6 +184,56 @@ VERBS: dict[str, Callable[[KernelBuilder, dict], object]] = {
     "cp.async.bulk.tensor.s2g.tile.5d": lambda b, a: b.cp_async_bulk_tensor_s2g_tile(
         a["map"], (0,) * 5, b.shared_word("s"), cache_policy=b.const(1, 64)
     ),
+    "cp.async.bulk.tensor.g2s.im2col.4d": lambda b, a: b.cp_async_bulk_tensor_g2s_im2col(
+        smem(b), b.mbarrier("m"), a["map"], (0, 1, 2, 3), (4, 5), cta_mask=3
+    ),
+    "cp.async.bulk.tensor.g2s.im2col.w.128.5d": lambda b, a: b.cp_async_bulk_tensor_g2s_im2col(
+        smem(b), b.mbarrier("m"), a["map"], (0, 1, 2, 3, 4), (5, 6), mode=LoadMode.IM2COL_W128,
+        cta_group=CtaGroup.TWO,
+    ),
+    "cp.async.bulk.tensor.g2s.cta.im2col.3d": lambda b, a: b.cp_async_bulk_tensor_g2s_cta_im2col(
+        smem(b), b.mbarrier("m"), a["map"], (0, 1, 2), (4,)
+    ),
+    "cp.async.bulk.tensor.g2s.tile.gather4.2d": (
+        lambda b, a: b.cp_async_bulk_tensor_g2s_tile_gather4(
+            smem(b), b.mbarrier("m"), a["map"], 0, (1, 2, 3, 4)
+        )
+    ),
+    "cp.async.bulk.tensor.g2s.cta.tile.gather4.2d": (
+        lambda b, a: b.cp_async_bulk_tensor_g2s_cta_tile_gather4(
+            smem(b), b.mbarrier("m"), a["map"], 0, (1, 2, 3, 4)
+        )
+    ),
+    "cp.async.bulk.tensor.s2g.im2col.4d": lambda b, a: b.cp_async_bulk_tensor_s2g_im2col(
+        a["map"], (0, 1, 2, 3), smem(b)
+    ),
+    "cp.async.bulk.tensor.s2g.tile.scatter4.2d": (
+        lambda b, a: b.cp_async_bulk_tensor_s2g_tile_scatter4(a["map"], 0, (1, 2, 3, 4), smem(b))
+    ),
+    "cp.async.bulk.tensor.reduce.max.tile.1d": lambda b, a: b.cp_async_bulk_tensor_reduce_tile(
+        AtomicOp.MAX, a["map"], (0,), smem(b)
+    ),
+    "cp.async.bulk.tensor.reduce.xor.im2col.5d": (
+        lambda b, a: b.cp_async_bulk_tensor_reduce_im2col(
+            AtomicOp.XOR, a["map"], (0, 1, 2, 3, 4), smem(b), cache_policy=b.const(0, 64)
+        )
+    ),
+    "cp.async.bulk.tensor.reduce.add.tile.scatter4.2d": (
+        lambda b, a: b.cp_async_bulk_tensor_reduce_tile_scatter4(
+            AtomicOp.ADD, a["map"], 0, (1, 2, 3, 4), smem(b)
+        )
+    ),
+    "cp.async.bulk.tensor.prefetch.tile.2d": lambda b, a: b.cp_async_bulk_tensor_prefetch_tile(
+        a["map"], (0, 1)
+    ),
+    "cp.async.bulk.tensor.prefetch.tile.gather4.2d": (
+        lambda b, a: b.cp_async_bulk_tensor_prefetch_tile_gather4(a["map"], 0, (1, 2, 3, 4))
+    ),
+    "cp.async.bulk.tensor.prefetch.im2col.w.3d": (
+        lambda b, a: b.cp_async_bulk_tensor_prefetch_im2col(
+            a["map"], (0, 1, 2), (3, 4), mode=LoadMode.IM2COL_W
+        )
+    ),
     "cp.async.bulk.commit.group": lambda b, a: b.cp_async_bulk_commit_group(),
     "cp.async.bulk.wait.group": lambda b, a: b.cp_async_bulk_wait_group(0),
     "cp.async.bulk.wait.group.read": lambda b, a: b.cp_async_bulk_wait_group_read(1),
@@ -277,6 +328,24 @@ VERBS: dict[str, Callable[[KernelBuilder, dict], object]] = {
     "barrier.cta.arrive.aligned.count": lambda b, a: b.barrier_cta_arrive_aligned(1, 64),
     "bar.warp.sync": lambda b, a: b.bar_warp_sync(),
 }  # fmt: skip
+
+
+def smem(b: KernelBuilder):
+    """Shared memory that a tile may lie in."""
+    return b.shared_tile("tile", ElementType.F16, (8, 64), swizzle=128).pointer
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        lambda b, a: b.cp_async_bulk_tensor_s2g_tile_scatter4(a["map"], 0, (1, 2, 3), smem(b)),
+        lambda b, a: b.cp_async_bulk_tensor_prefetch_im2col(a["map"], (0, 1, 2), (3, 4)),
+        lambda b, a: b.cp_async_bulk_tensor_prefetch_tile(a["map"], (0,) * 6),
+    ],
+)
+def test_a_tensor_copy_has_as_many_coordinates_and_offsets_as_it_takes(verb) -> None:
+    with pytest.raises(InputError):
+        kernel(verb)
 
 
 def taddr(b: KernelBuilder):
