@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import argparse
 
+from nvgen.commands.fragment_name import add_name
+
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Give the parser of `nvgen draw` its three kinds of pictures."""
     whats = parser.add_subparsers(dest="what", required=True, metavar="WHAT")
     _smem(whats.add_parser("smem", help="a matrix in shared memory"))
     _tmem(whats.add_parser("tmem", help="D, A, scale factors or metadata in tensor memory"))
-    _fragment(whats.add_parser("fragment", help="registers of tcgen05.ld and .st"))
+    _fragment(whats.add_parser("fragment", help="registers of tcgen05.ld, ldmatrix, wgmma, …"))
 
 
 def _common(parser: argparse.ArgumentParser) -> None:
@@ -64,8 +66,6 @@ def _tmem(parser: argparse.ArgumentParser) -> None:
 
 
 def _fragment(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--shape", required=True, metavar="S", help="16x64b, 32x32b, …")
-    parser.add_argument("--num", default="x1", metavar="xN", help="x1 (default) to x128")
-    parser.add_argument("--pack", action="store_true", help="with .pack::16b or .unpack::16b")
+    add_name(parser, "name")
     parser.add_argument("--half-split", metavar="N", help="columns between .16x32bx2's halves")
     _common(parser)

@@ -15,6 +15,7 @@ from intrinsics.findings import input_error
 from nvgen.commands import explain_layouts, explain_tensor, explain_warpgroup, explain_words
 from nvgen.commands.explain_options import OPTIONS
 from nvgen.commands.explain_question import Fields, Question
+from nvgen.commands.fragment_name import FRAGMENT_OPTIONS, spelled
 from nvgen.render import Printer
 
 
@@ -44,7 +45,7 @@ _SUBJECTS = {
     "layout": _Subject("data path layout", explain_tensor.layout),
     "packing": _Subject("elements of type", explain_tensor.packing, 0, ("kind",)),
     "swizzle": _Subject("swizzling mode", explain_layouts.swizzle),
-    "fragment": _Subject("registers of tcgen05.ld and .st", explain_layouts.fragment),
+    "fragment": _Subject("registers of", explain_layouts.fragment, 0, FRAGMENT_OPTIONS),
     "wgmma-fragment": _Subject("registers of wgmma", explain_warpgroup.fragment),
 }
 
@@ -54,12 +55,13 @@ def run(arguments: argparse.Namespace) -> int:
     subject = _SUBJECTS[arguments.what]
     _check_options(arguments, subject)
     word = _number(arguments.value, subject.bits) if subject.bits else 0
-    value: int | str = word if subject.bits else arguments.value
-    shown = f"{word:#0{subject.bits // 4 + 2}x}" if subject.bits else arguments.value
+    text = spelled(arguments) if arguments.value is None else arguments.value
+    value: int | str = word if subject.bits else text
+    shown = f"{word:#0{subject.bits // 4 + 2}x}" if subject.bits else text
     try:
-        fields = subject.fields(Question(arguments.what, arguments.value, word, arguments))
+        fields = subject.fields(Question(arguments.what, text, word, arguments))
     except ValueError as error:
-        got = f"{word:#x}" if subject.bits else arguments.value
+        got = f"{word:#x}" if subject.bits else text
         raise input_error(
             f"explain/{arguments.what}", str(error), got=got, expected=subject.title
         ) from None

@@ -5,18 +5,18 @@ Layer: nvgen.commands.  Shapes and strides are those of CuTe layouts, as the man
 
 from __future__ import annotations
 
-import re
 from typing import assert_never
 
 import numpy as np
 
 from intrinsics.findings import input_error
-from intrinsics.modifiers import LdStNum, LdStShape
+from intrinsics.modifiers import LdStShape
+from intrinsics.register_fragment import RegisterFragment
 from intrinsics.smem_desc import Swizzle
 from intrinsics.swizzling import swizzle as swizzled
 from nvgen.commands.draw_shared import SWIZZLES
 from nvgen.commands.explain_question import Fields, Question
-from nvgen.drawing.fragment import MOST_REGISTERS, REGISTERS
+from nvgen.commands.fragment_name import TensorFragment, fragment_of
 
 _FUNCTIONS = {
     Swizzle.NONE: "Swizzle<0, 4, 3>",
@@ -101,11 +101,30 @@ _FORMULAS = {
 
 
 def fragment(question: Question) -> Fields:
-    """A shape of tcgen05.ld and .st: how many registers, and which cell each one is."""
-    shape, num, pack = _shape(question.text)
-    registers = REGISTERS[shape] * num.times
-    if registers > MOST_REGISTERS:
-        raise _no_fragment(question.text)
+    """A fragment: how many registers, and which cell or element each one is."""
+    found = fragment_of(question.options.value, question.options, "explain")
+    return _registers(found) if isinstance(found, RegisterFragment) else _cells(found)
+
+
+def _registers(found: RegisterFragment) -> Fields:
+    threads, registers, elements = found.row.shape
+    rows, columns = found.shape
+    row, column = found.place
+    several = [("", "elements", f"e = 0 to {elements - 1} of {found.bits} bits in a register, "
+                "from the lowest bits on")] if elements > 1 else []  # fmt: skip
+    return [
+        ("", "registers", f"r = 0 to {registers - 1} in each thread t = 0 to {threads - 1}"),
+        *several,
+        ("", "rows", f"{rows}" + (f"; {found.note}" if found.note else "")),
+        ("", "columns", f"{columns}"),
+        ("", "row", row),
+        ("", "column", column),
+    ]
+
+
+def _cells(found: TensorFragment) -> Fields:
+    """A shape of tcgen05.ld and .st."""
+    shape, registers, pack = found.shape, found.registers, found.pack
     lane, column = _FORMULAS[shape]
     lanes = 32 if shape is LdStShape.S32X32B else 16
     wide = lanes == 32 or shape is LdStShape.S16X32BX2
@@ -127,24 +146,3 @@ def fragment(question: Question) -> Fields:
         ("16-31", "column", f"{low} + 1"),
         ("", "of a cell", "bits 0 to 15"),
     ]
-
-
-_FRAGMENT = re.compile(r"\.?(\w+?)(?:\.(x\d+))?(\.(?:un)?pack::16b)?")
-
-
-def _shape(text: str) -> tuple[LdStShape, LdStNum, bool]:
-    match = _FRAGMENT.fullmatch(text)
-    shapes = {shape.value: shape for shape in LdStShape}
-    nums = {num.value: num for num in LdStNum}
-    if match is None or match[1] not in shapes or (match[2] or "x1") not in nums:
-        raise _no_fragment(text)
-    return shapes[match[1]], nums[match[2] or "x1"], match[3] is not None
-
-
-def _no_fragment(text: str) -> Exception:
-    return input_error(
-        "explain/fragment", "no shape of tcgen05.ld and .st", got=text,
-        expected="SHAPE[.xN][.pack::16b], as 16x64b.x2; SHAPE is "
-        + ", ".join(shape.value for shape in LdStShape),
-        hint=f"a thread has at most {MOST_REGISTERS} registers for it",
-    )  # fmt: skip

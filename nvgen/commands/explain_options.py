@@ -7,6 +7,10 @@ from __future__ import annotations
 
 import argparse
 
+from intrinsics.register_fragment import EXAMPLES
+from nvgen.commands.fragment_name import FRAGMENT_OPTIONS
+from nvgen.commands.fragment_name import add_options as add_fragment_options
+
 _WORDS = (
     "idesc", "smem-desc", "wgmma-desc", "ctrl", "collector", "zero-mask", "taddr", "scale-id",
     "metadata",
@@ -19,6 +23,9 @@ OPTIONS = {
     "k": ("K", "K of the MMA of a scale-id"),
     "m": ("M", "M of the MMA, for the columns of a zero-mask"),
     "n": ("N", "N of the MMA, for the columns of a zero-mask"),
+    "shape": ("S", "of a fragment"),
+    "num": ("xN", "of a fragment"),
+    "pack": ("", "of a fragment"),
 }
 
 
@@ -27,11 +34,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what", choices=(*_WORDS, *_NAMES), metavar="WHAT", help=", ".join((*_WORDS, *_NAMES))
     )
-    parser.add_argument(
-        "value", metavar="VALUE",
+    how = parser.add_mutually_exclusive_group(required=True)
+    how.add_argument(
+        "value", metavar="VALUE", nargs="?",
         help="a number (193, 0xC1 or 0b11000001), or a name: layout E, swizzle 128, "
-        "fragment 16x64b.x2, packing e2m1",
+        f"fragment 16x64b.x2 (or {EXAMPLES}), packing e2m1",
     )  # fmt: skip
+    add_fragment_options(parser, how)
     for name, (metavar, text) in OPTIONS.items():
+        if name in FRAGMENT_OPTIONS:
+            continue
         parser.add_argument(f"--{name.replace('_', '-')}", metavar=metavar, help=text)
     parser.add_argument("--format", choices=("text", "json"), default="text")

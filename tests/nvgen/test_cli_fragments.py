@@ -1,0 +1,112 @@
+"""`nvgen draw fragment` and `nvgen explain fragment`: one spelling, and what both say."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.nvgen.conftest import Nvgen
+from tests.nvgen.drawings import drawn
+
+TENSOR = [
+    ("16x64b.x2", ("--shape", "16x64b", "--num", "x2")),
+    (".32x32b", ("--shape", ".32x32b")),
+    ("16x128b.x4.pack::16b", ("--shape", "16x128b", "--num", "x4", "--pack")),
+]
+
+
+@pytest.mark.parametrize("command", ["draw", "explain"])
+@pytest.mark.parametrize(("name", "options"), TENSOR)
+def test_a_name_and_options_are_the_same(
+    nvgen: Nvgen, command: str, name: str, options: tuple[str, ...]
+) -> None:
+    def said(*arguments: str) -> str:
+        found = nvgen(command, "fragment", *arguments)
+        assert found.status == 0
+        return found.out.partition("\n")[2]
+
+    assert said(name) == said(*options)
+
+
+@pytest.mark.parametrize("command", ["draw", "explain"])
+@pytest.mark.parametrize(
+    ("arguments", "rule", "got"),
+    [
+        (("ldmatrix.m8n8.x3",), "fragment", "ldmatrix.m8n8.x3"),
+        (("ldmatrix.m16n16.x4",), "fragment", "ldmatrix.m16n16.x4"),
+        (("ldmatrix.m8n16.x2.trans",), "fragment", "ldmatrix.m8n16.x2.trans"),
+        (("stmatrix.m8n16",), "fragment", "stmatrix.m8n16"),
+        (("wgmma.d.n12.f32",), "fragment", "wgmma.d.n12.f32"),
+        (("wgmma.a.f64",), "fragment", "wgmma.a.f64"),
+        (("ldmatrix.m8n8", "--num", "x2"), "option", "ldmatrix.m8n8 --num"),
+        (("ldmatrix.m8n8", "--pack"), "option", "ldmatrix.m8n8 --pack"),
+        (("16x64b.x2", "--num", "x2"), "option", "16x64b.x2 --num"),
+        (("16x64b", "--num", "2"), "num", "2"),
+    ],
+)
+def test_what_is_no_name(
+    nvgen: Nvgen, command: str, arguments: tuple[str, ...], rule: str, got: str
+) -> None:
+    found = nvgen(command, "fragment", *arguments)
+    assert (found.status, found.out) == (2, "")
+    assert f"error[{command}/{rule}]" in found.err
+    assert f"got: {got}" in found.err
+
+
+NAMES = [
+    ("ldmatrix.m8n8.x4", 4, 32, 8),
+    ("ldmatrix.m8n8.x2.trans", 2, 16, 8),
+    ("ldmatrix.m8n16.x2", 2, 16, 16),
+    ("ldmatrix.m16n16.x2", 4, 32, 16),
+    ("stmatrix.m16n8.x4", 4, 32, 16),
+    ("wgmma.d.n24.f32", 12, 64, 24),
+    ("wgmma.d.n24.f16", 6, 64, 24),
+    ("wgmma.a.tf32", 4, 64, 8),
+    ("wgmma.a.bf16", 4, 64, 16),
+    ("wgmma.a.e4m3", 4, 64, 32),
+]
+"""Registers, rows (or lines) and columns: PTX ISA, ldmatrix; stmatrix; Register Fragments."""
+
+_TITLE = re.compile(
+    r"(?:row|line) (\d+), column (\d+)(?: to (\d+))?: thread (\d+), register (\d+), "
+    r"bits (\d+)(?: to (\d+))?"
+)
+
+
+@pytest.mark.parametrize(("name", "registers", "rows", "columns"), NAMES)
+def test_the_formulas_say_what_is_drawn(
+    nvgen: Nvgen, name: str, registers: int, rows: int, columns: int
+) -> None:
+    fields = json.loads(nvgen("explain", "fragment", name, "--format", "json").out)["fields"]
+    said = {field["field"]: field["meaning"] for field in fields}
+    threads = 128 if name.startswith("wgmma") else 32
+    assert said["registers"] == f"r = 0 to {registers - 1} in each thread t = 0 to {threads - 1}"
+    assert said["rows"].split(";")[0] == f"{rows}"
+    assert said["columns"] == f"{columns}"
+    seen = set()
+    bits = 32 * registers * threads // (rows * columns)
+    for title in drawn(nvgen, "fragment", name):
+        match = _TITLE.fullmatch(title)
+        assert match is not None, title
+        row, first, last, t, r, low, high = (int(g) if g else None for g in match.groups())
+        for column in range(first, (last or first) + 1):
+            e = low // bits + column - first
+            names = {"t": t, "r": r, "e": e}
+            assert eval(said["row"], {}, names) == row
+            assert eval(said["column"], {}, names) == column
+            seen.add((row, column))
+        assert high == low + (last - first + 1 if last is not None else 1) * bits - 1
+    assert len(seen) == rows * columns
+
+
+def test_lines_are_those_of_addresses(nvgen: Nvgen) -> None:
+    for command in ("draw", "explain"):
+        found = nvgen(command, "fragment", "stmatrix.m8n8.x4")
+        assert "line i lies at the address that thread i gives" in found.out
+
+
+def test_a_wide_accumulator_is_abbreviated(nvgen: Nvgen) -> None:
+    found = nvgen("draw", "fragment", "wgmma.d.n256").out
+    assert "abbreviated: 64 of 256 columns are drawn" in found
