@@ -114,6 +114,7 @@ IGNORED = {
     "level of membar": _ORDER,
     "level of prefetch": _CACHE,
     "space of prefetch": _CACHE,
+    "space of prefetch.tensormap": _CACHE,
     "uni": "whether the threads agree shows when they run",
     "vec": _LENGTH,
     "num": _LENGTH,

@@ -79,6 +79,9 @@ class _Place:
         assert isinstance(shape, MatrixShape)
         assert isinstance(num, MatrixNum)
         assert source is None or isinstance(source, CopyFormat)
+        assert (facts["type"] is ScalarType.B16) is (
+            shape is MatrixShape.M8N8
+        )  # as the rows have it
         self.head, self.section = mi.row.head, mi.row.section
         self.source = source
         self.space = space if isinstance(space, Space) else None
