@@ -79,6 +79,7 @@ class _Place:
         assert isinstance(shape, MatrixShape)
         assert isinstance(num, MatrixNum)
         assert source is None or isinstance(source, CopyFormat)
+        assert (source is None) is (facts.get("dst_fmt") is None)
         assert (facts["type"] is ScalarType.B16) is (
             shape is MatrixShape.M8N8
         )  # as the rows have it
