@@ -20,10 +20,19 @@ from isel.pipeline import Observer, lower
 from isel.places import align_places
 from isel.select.module import Source
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
-from isel.verifier.levels import LEVELS, advice, verify
+from isel.verifier.levels import LAUNCH_LEVELS, LEVELS, advice, verify
 from isel.verifier.record import check_target, lowest_ptx
 from nvgen.assembler import Assembled, assemble_module
-from nvgen.launches import DEVICES, Dim3, check_launch, check_shape, dim3, kernel_of, three
+from nvgen.launches import (
+    DEVICES,
+    Dim3,
+    boxes_of,
+    check_launch,
+    check_shape,
+    dim3,
+    kernel_of,
+    three,
+)
 from nvgen.llvm import parse
 from nvgen.llvm_guard import nesting_limit
 from nvgen.ptxas_log import Resources
@@ -56,6 +65,7 @@ class Compiled:
     file: str = ""
     kernel: Kernel | None = None
     level: str = "record"
+    shape: LaunchShape = UNKNOWN_SHAPE
     bounded: Bounded | None = None
     _advice: list[Finding] | None = None
 
@@ -63,7 +73,7 @@ class Compiled:
     def findings(self) -> list[Finding]:
         """What the verifier says: at the level asked for, and as warnings what it sees beyond."""
         if self._advice is None:
-            self._advice = advice(self.module, self.level)
+            self._advice = advice(self.module, self.level, self.shape)
         return [*self.judged, *(self.bounded.findings if self.bounded else ()), *self._advice]
 
     @property
@@ -140,8 +150,11 @@ class Compiled:
         seconds after which a kernel is ended; numpy arrays travel to a process of its own for that,
         arrays of the GPU (DLPack, `__cuda_array_interface__`) are used where they are.
 
-        Raises: InputError for arguments or a shape that do not fit, SimulationError or DriverError
-        for what goes wrong.
+        What was compiled at level "launch" or "all" is judged again for this shape and the tensor
+        maps that are given.
+
+        Raises: InputError for arguments or a shape that do not fit, VerificationError for what the
+        rules find, SimulationError or DriverError for what goes wrong.
         """
         check_device(device, schedule)
         name = kernel or self._only_kernel()
@@ -152,6 +165,10 @@ class Compiled:
         shape = LaunchShape(dim3(grid), chosen, dim3(cluster), dynamic)
         check_launch(self.module, function, self.target, shape, self.file)
         arguments = self.kernel.arguments(args, dict(named)) if self.kernel else [*args]
+        if self.level in LAUNCH_LEVELS:
+            said = shape.cluster == (1, 1, 1) and function.launch.cluster
+            meant = replace(shape, boxes=boxes_of(function, arguments))
+            self._judge(replace(meant, cluster=()) if said else meant)
         if device == "cuda":
             from nvgen.driver.jobs import Shape
 
@@ -172,6 +189,11 @@ class Compiled:
             schedule=parse_schedule(schedule),
             races=races,
         )
+
+    def _judge(self, shape: LaunchShape) -> None:
+        judged = verify(self.module, self.target, self.ptx_version, self.level, shape)
+        if wrong := errors(judged):
+            raise VerificationError(wrong)
 
     def load(self, kernel: str = "") -> LoadedKernel:
         """Load a kernel on the GPU, to launch it on arrays that live there, on streams, and timed.
@@ -335,10 +357,18 @@ def compile_text(
     level: str = "record",
     file: str = "",
     keep_stages: bool = True,
+    shape: LaunchShape = UNKNOWN_SHAPE,
 ) -> Compiled:
-    """`compile`, with the name of the file that the text came from."""
+    """`compile`, with the name of the file that the text came from, and how it is launched."""
     result = check_text(
-        text, target=target, ptx=ptx, opt=opt, level=level, file=file, keep_stages=keep_stages
+        text,
+        target=target,
+        ptx=ptx,
+        opt=opt,
+        level=level,
+        file=file,
+        keep_stages=keep_stages,
+        shape=shape,
     )
     wrong = errors(result.judged)
     if wrong:
@@ -387,7 +417,7 @@ def check_text(
         lowered = lower(module, chosen, version, source, observe)
     final = version or lowest_ptx(lowered, chosen)
     judged = [*lowered.notes, *verify(lowered, chosen, final, level, shape)]
-    return Compiled(chosen, final, printed, lowered, judged, stages, file, level=level)
+    return Compiled(chosen, final, printed, lowered, judged, stages, file, level=level, shape=shape)
 
 
 def _check_options(opt: int, level: str) -> None:

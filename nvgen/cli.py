@@ -181,6 +181,10 @@ def _check(parser: argparse.ArgumentParser) -> None:
     _shape(parser)
     parser.add_argument("--smem", type=int, metavar="BYTES", help="dynamic shared memory")
     parser.add_argument(
+        "--box", metavar="PARAM=BYTES", action="append", default=[],
+        help="the bytes of a box of the tensor map that a parameter holds",
+    )  # fmt: skip
+    parser.add_argument(
         "--allow", metavar="RULE", action="append", default=[],
         help="leave out findings of a rule (* stands for anything)",
     )  # fmt: skip

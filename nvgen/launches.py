@@ -75,6 +75,19 @@ def check_shape(function: MachineFunction, grid: Dim3, block: Dim3) -> None:
         )
 
 
+def boxes_of(function: MachineFunction, arguments: Sequence[object]) -> tuple[tuple[str, int], ...]:
+    """The bytes of a box of each tensor map among a kernel's arguments, by parameter."""
+    from nvgen.parameters import Output
+    from nvgen.tensor_map import TensorMap
+
+    plain = [a.array if isinstance(a, Output) else a for a in arguments]
+    return tuple(
+        (param.name, given.box_bytes)
+        for param, given in zip(function.params, plain, strict=False)  # counted later
+        if isinstance(given, TensorMap)
+    )
+
+
 def check_launch(
     module: Module, function: MachineFunction, target: Target, shape: LaunchShape, file: str
 ) -> None:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from intrinsics.mir import MachineFunction, MachineInstr, Not, Reg, inverted, successors
-from isel.ways import reach
+from intrinsics.mir import MachineFunction, MachineInstr, Not, Reg, successors
+from isel.loops import Loop, innermost_loops
 
 LOOKS = (
     "mbarrier.test_wait",
@@ -21,14 +21,6 @@ LOOKS = (
     "mbarrier.try_wait.parity",
 )
 """Rows of records that look whether a phase of an mbarrier is complete."""
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """The blocks of a loop, and those of them where control comes into it, by index."""
-
-    blocks: frozenset[int]
-    entries: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,40 +80,3 @@ def _told(function: MachineFunction, loop: Loop, mi: MachineInstr) -> set[Reg]:
 
 def _guard(mi: MachineInstr) -> Reg | None:
     return mi.guard.reg if isinstance(mi.guard, Not) else mi.guard
-
-
-def innermost_loops(after: Sequence[Sequence[int]]) -> dict[int, Loop]:
-    """The innermost loop around each node that is in one.
-
-    A loop is a strongly connected part of the graph; those inside it are the parts that remain
-    without its entries.
-    """
-    found: dict[int, Loop] = {}
-    before = inverted(after)
-    pending = [frozenset(range(len(after)))]
-    while pending:
-        inside = pending.pop()
-        for part in _cycles(after, inside):
-            entries = frozenset(
-                i for i in part if i == 0 or any(j not in part for j in before[i])
-            ) or frozenset([min(part)])
-            found.update(dict.fromkeys(part, Loop(part, entries)))
-            pending.append(part - entries)
-    return found
-
-
-def _cycles(after: Sequence[Sequence[int]], inside: frozenset[int]) -> list[frozenset[int]]:
-    """The strongly connected parts of the graph within `inside` that have a way round."""
-    within = [
-        [j for j in after[i] if j in inside] if i in inside else [] for i in range(len(after))
-    ]
-    before = inverted(within)
-    found: list[frozenset[int]] = []
-    left = set(inside)
-    while left:
-        start = min(left)
-        part = frozenset(reach(within, within[start]) & reach(before, before[start]))
-        left -= part | {start}
-        if part:
-            found.append(part)
-    return found

@@ -26,13 +26,15 @@ Size = tuple[int, ...]
 class LaunchShape:
     """How a kernel is launched: CTAs, threads of one, CTAs of a cluster, dynamic shared bytes.
 
-    () and None say that it is not known.
+    () and None say that it is not known.  `boxes` are the bytes of a box of each tensor map that is
+    known, with the parameter that it is given for.
     """
 
     grid: Size = ()
     block: Size = ()
     cluster: Size = ()
     smem: int | None = None
+    boxes: tuple[tuple[str, int], ...] = ()
 
 
 UNKNOWN_SHAPE = LaunchShape()

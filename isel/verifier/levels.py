@@ -24,7 +24,8 @@ from isel.verifier.record import verify_records
 LEVELS = ("record", "function", "launch", "all")
 """Verification levels; each includes those before it."""
 
-_LAUNCH = ("launch", "all")
+LAUNCH_LEVELS = ("launch", "all")
+"""The levels that say something of a launch."""
 
 
 def verify(
@@ -38,12 +39,12 @@ def verify(
     if level != "record":
         found += _verify_descriptors(module)
         found += _verify_functions(module, shape)
-    if level in _LAUNCH:
+    if level in LAUNCH_LEVELS:
         found += verify_launch(module, target, shape)
     return found
 
 
-def advice(module: Module, level: str) -> list[Finding]:
+def advice(module: Module, level: str, shape: LaunchShape = UNKNOWN_SHAPE) -> list[Finding]:
     """What rules beyond `level` say of a module: they stop nobody who did not ask for them.
 
     Errors are warnings, those about descriptors too; notes on what could not be checked are left
@@ -53,7 +54,7 @@ def advice(module: Module, level: str) -> list[Finding]:
         return []
     return [
         replace(f, severity=Severity.WARNING) if f.severity is Severity.ERROR else f
-        for f in (*_verify_descriptors(module), *_verify_functions(module))
+        for f in (*_verify_descriptors(module), *_verify_functions(module, shape))
         if f.severity is not Severity.NOTE
     ]
 
@@ -73,4 +74,4 @@ def _verify_functions(module: Module, shape: LaunchShape = UNKNOWN_SHAPE) -> lis
         return []
     from isel.verifier.function.check import verify_functions
 
-    return verify_functions(module, shape.block, shape.cluster)
+    return verify_functions(module, shape.block, shape.cluster, dict(shape.boxes))

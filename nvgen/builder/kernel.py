@@ -20,7 +20,7 @@ from intrinsics.element import ElementType
 from intrinsics.findings import input_error
 from intrinsics.modifiers import CtaGroup
 from intrinsics.targets import parse_target
-from isel.verifier.launch import MOST_THREADS
+from isel.verifier.launch import MOST_THREADS, LaunchShape
 from nvgen.builder.async_verbs import AsyncVerbs
 from nvgen.builder.floats import FloatOperations
 from nvgen.builder.llvm_ext import (
@@ -60,6 +60,13 @@ class Parameter:
     swizzle: int = 0
     is_output: bool = False
 
+    @property
+    def box_bytes(self) -> int:
+        """Bytes of a box of its tensor map; 0 where it has none, or elements of part of a byte."""
+        if not self.box or self.dtype is None or self.dtype.bits % 8:
+            return 0
+        return math.prod(self.box) * np.dtype(self.dtype.numpy).itemsize
+
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
@@ -91,10 +98,21 @@ class Kernel:
         if chosen is None:
             raise refuse("a kernel is compiled for a target", expected="compile(target=…)")
         compiled = compile_text(
-            self.llvm, target=chosen, ptx=ptx, opt=opt, level=level, file=f"{self.name}.ll"
+            self.llvm,
+            target=chosen,
+            ptx=ptx,
+            opt=opt,
+            level=level,
+            file=f"{self.name}.ll",
+            shape=LaunchShape(boxes=self._boxes()),
         )
         compiled.kernel = self
         return compiled if bound_waits is None else compiled.with_bounded_waits(bound_waits)
+
+    def _boxes(self) -> tuple[tuple[str, int], ...]:
+        """The bytes of a box of each tensor map, by the parameter's name in machine records."""
+        sizes = [parameter.box_bytes for parameter in self.parameters]
+        return tuple((f"{self.name}_param_{n}", size) for n, size in enumerate(sizes) if size)
 
     def arguments(self, arrays: Sequence[object], named: dict[str, object]) -> list[object]:
         """Launch arguments from positional arrays and named ones, tensor maps made on the way.
@@ -220,8 +238,10 @@ class KernelBuilder(
         A launch may give a `TensorMap` of another kind in place of an array: of images, say.
         """
         swizzle_mode(swizzle)
-        self._box_bytes[name] = math.prod(box) * np.dtype(dtype.numpy).itemsize
-        self._parameter(Parameter(name, dtype, box, swizzle, output), ir.PointerType())
+        made = Parameter(name, dtype, box, swizzle, output)
+        if made.box_bytes:
+            self._box_bytes[name] = made.box_bytes
+        self._parameter(made, ir.PointerType())
 
     def _parameter(self, parameter: Parameter, type_: ir.Type) -> None:
         if self._ir is not None:

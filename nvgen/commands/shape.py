@@ -1,4 +1,4 @@
-"""Launch dimensions on the command line.
+"""Launch dimensions, and what else of a launch is said on the command line.
 
 Layer: nvgen.commands.
 """
@@ -27,3 +27,19 @@ def parse_dim3(text: str, name: str) -> tuple[int, int, int]:
         )
     x, y, z = ([int(p) for p in parts] + [1, 1])[:3]
     return x, y, z
+
+
+def parse_box(text: str) -> tuple[str, int]:
+    """`gemm_param_0=16384` as a parameter and the bytes of its tensor map's box.
+
+    Raises: InputError.
+    """
+    name, _, size = text.rpartition("=")
+    if not name or not _SIZE.fullmatch(size):
+        raise input_error(
+            "check/box",
+            "--box takes a parameter and a number of bytes",
+            got=text,
+            expected="PARAM=BYTES",
+        )
+    return name, int(size)

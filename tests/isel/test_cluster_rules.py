@@ -234,7 +234,8 @@ MISTAKES = {
         ".shared::cluster.multicast::cluster.b64 [done], %rs1;", ".shared::cluster.b64 [done];",
         "[done], 0"),
     "all tell the first": Mistake(
-        "mbarrier/peer-unheard", REMOTE, "%r33, %r32, %r31;", "%r33, %r32, 0;", "[full], 0"),
+        "mbarrier/peer-unheard", REMOTE, "%r33, %r32, %r31;", "%r33, %r32, 0;", "[full], 0",
+        also={"mbarrier/arrivals"}),
     # ---- the cluster's barrier ---------------------------------------------------------------
     "arrived twice": Mistake(
         "barrier.cluster.arrive/again", WHOLE, "    barrier.cluster.wait;\n",

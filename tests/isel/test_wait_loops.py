@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.mir import MachineFunction
-from isel.passes.wait_loops import innermost_loops, looks
+from isel.loops import innermost_loops
+from isel.passes.wait_loops import looks
 from isel.ways import reach
 
 TRY = "mbarrier.try_wait.parity.shared::cta.b64 {}, [bar], 0;"

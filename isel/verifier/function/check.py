@@ -8,7 +8,8 @@ for a thread of any number is checked, and a finding says so.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Protocol
 
 from intrinsics.findings import Finding, Place, Severity
@@ -17,15 +18,18 @@ from isel.verifier.function import (
     accumulators,
     allocation,
     capacity,
+    cluster_arrivals,
     clusters,
     collectors,
     columns,
     completion,
     convergence,
     copies,
+    first_phase,
     freed_elsewhere,
     freeing,
     handover,
+    ledger,
     lifetime,
     mbarriers,
     operands,
@@ -62,29 +66,38 @@ _CHAPTERS: tuple[_Chapter, ...] = (
     *(collectors, columns, overlaps, scales),
     *(completion, handover, pipelines, freeing, copies, operands, proxies),
     *(mbarriers, phases, registers, accumulators, stages, clusters, ranks),
+    *(mbarriers, phases, first_phase, ledger, registers, accumulators),
+    *(clusters, ranks, cluster_arrivals),
 )
 
 RULES: tuple[VerifierRule, ...] = tuple(rule for chapter in _CHAPTERS for rule in chapter.RULES)
 """Every rule about whole functions."""
 
 
+NO_BOXES: Mapping[str, int] = MappingProxyType({})
+"""No tensor map is known."""
+
 _INDIRECT = re.compile(r"(@!?\S+ )?brx\.")
 
 
 def verify_functions(
-    module: Module, block: tuple[int, ...] = (), cluster: tuple[int, ...] = ()
+    module: Module,
+    block: tuple[int, ...] = (),
+    cluster: tuple[int, ...] = (),
+    boxes: Mapping[str, int] = NO_BOXES,
 ) -> list[Finding]:
     """Judge every function of `module` as a whole.
 
     `block` and `cluster` are the sizes of the thread block and of the cluster where a function does
-    not say them itself.
+    not say them itself; `boxes` are the bytes of a box of each tensor map that is known, by
+    parameter.
     """
     found: list[Finding] = []
     callees = Callees.of(module)
     for function in module.functions:
         if function.name in callees.concerned:
             size = function.launch.reqntid or block
-            report = Report(module, Analysis(function, size, callees), cluster)
+            report = Report(module, Analysis(function, size, callees), cluster, boxes)
             found += _verify(report, callees)
     return found
 

@@ -317,6 +317,12 @@ class WarpFlow:
             if index in rewriting:
                 self._execute(index, mi)
 
+    def evaluate(self, mi: MachineInstr, slot: str) -> Value:
+        """An operand of a record, where its registers are written once and for all."""
+        if all(reg in self.graph.single for reg in mi.uses()):
+            return self._evaluator.slot(mi, slot)
+        return unknown(Spread.THREAD)
+
     # ---- values --------------------------------------------------------------------------------
 
     def _get(self, reg: Reg) -> Value:

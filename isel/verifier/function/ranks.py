@@ -7,6 +7,7 @@ branches on %cluster_ctarank fold.  PTX ISA, tcgen05.commit; tcgen05, Peer CTA; 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from intrinsics.mir import Imm, MachineInstr, Mem, Reg, Special, Sym
 from intrinsics.modifiers import Space
@@ -73,8 +74,12 @@ def _is_heard(report: Report, ranks: list[Analysis], number: int, place: Where) 
 def _tells(report: Report, event: Event, is_own: bool, number: int, place: Where) -> bool:
     """Whether an event of a CTA may arrive at `place` in the CTA `number`."""
     if event.kind is Kind.ARRIVE and event.place is None:
-        target = _remote(report, event.mi)
-        return target is None or (place.base == Symbol(target[0]) and target[1] in (None, number))
+        made = remote(report, event.mi)
+        if made is None:
+            return True
+        rank = made.mapa["b"]
+        known = rank.value if isinstance(rank, Imm) else None
+        return place.base == Symbol(made.variable) and known in (None, number)
     there = signalled(event) if event.kind is Kind.COPY_IN else event.place
     if there is not None and not there.meets(place):
         return False
@@ -84,8 +89,16 @@ def _tells(report: Report, event: Event, is_own: bool, number: int, place: Where
     return is_own or there is None or (event.kind is Kind.COPY_IN and is_of_pair(event.mi))
 
 
-def _remote(report: Report, mi: MachineInstr) -> tuple[str, int | None] | None:
-    """The variable and the rank (if it is a number) that an address of mapa's is for."""
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A variable of another CTA, and the record that made its address."""
+
+    variable: str
+    mapa: MachineInstr
+
+
+def remote(report: Report, mi: MachineInstr) -> Remote | None:
+    """What the mbarrier of a record is, where its address is one of mapa's."""
     address = mi.get("mbar")
     base = address.base if isinstance(address, Mem) else None
     if mi.form.facts.get("space") is not Space.SHARED_CLUSTER or not isinstance(base, int):
@@ -93,13 +106,13 @@ def _remote(report: Report, mi: MachineInstr) -> tuple[str, int | None] | None:
     made = _writer(report, base)
     if made is None or made.row.id != "mapa":
         return None
-    named, rank = made["a"], made["b"]
+    named = made["a"]
     if isinstance(named, int):
         moved = _writer(report, named)
         named = moved["a"] if moved is not None and moved.row.id == "mov" else named
     if not isinstance(named, Sym):
         return None
-    return named.name, rank.value if isinstance(rank, Imm) else None
+    return Remote(named.name, made)
 
 
 def _writer(report: Report, reg: Reg) -> MachineInstr | None:

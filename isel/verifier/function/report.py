@@ -5,6 +5,7 @@ Layer: isel.verifier.function.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from intrinsics.findings import Finding, Severity
@@ -18,7 +19,8 @@ from isel.verifier.rule import VerifierRule
 class Report:
     """What the rules found in a function.
 
-    `cluster` is the size of the cluster that it is launched with, where that is known.
+    `cluster` is the size of the cluster that it is launched with, where that is known, and `boxes`
+    has the bytes of a box of each tensor map that is known, by parameter.
     Where statements were not understood, what a rule misses may be among them: it reports a review
     instead of an error.
     """
@@ -26,6 +28,7 @@ class Report:
     module: Module
     analysis: Analysis
     cluster: tuple[int, ...] = ()
+    boxes: Mapping[str, int] = field(default_factory=dict)
     findings: dict[tuple[str, int], Finding] = field(default_factory=dict)
 
     def add(

@@ -1,0 +1,117 @@
+"""The count of an mbarrier at which threads of other CTAs arrive.
+
+Layer: isel.verifier.function.  The kernel is looked at once for each rank in the cluster; arrivals
+at an address of mapa's are counted where the rank is a number in each of them.  The rule is that of
+arrivals inside of a CTA: a count that all of them together do not reach.
+PTX ISA, mbarrier.arrive; mapa.
+"""
+
+from __future__ import annotations
+
+from intrinsics.findings import Severity
+from intrinsics.mir import MachineInstr
+from intrinsics.modifiers import Space
+from isel.verifier.function.clusters import cluster_size
+from isel.verifier.function.events import Event, Kind
+from isel.verifier.function.mbarriers import ARRIVALS
+from isel.verifier.function.ranks import remote
+from isel.verifier.function.report import Report
+from isel.verifier.function.roles import Analysis, Role
+from isel.verifier.function.values import LANES, Symbol, Where
+from isel.verifier.rule import VerifierRule
+
+RULES: tuple[VerifierRule, ...] = ()  # that of `mbarriers`
+
+_MOST_RANKS = 4
+_ARRIVALS = (Kind.ARRIVE, Kind.COMMIT)
+
+
+def check(report: Report) -> None:
+    """Run the rule."""
+    analysis = report.analysis
+    if not analysis.block or not analysis.function.is_kernel:
+        return
+    if not any(map(_is_remote, analysis.events(*_ARRIVALS))):
+        return
+    size = cluster_size(analysis.function, report.cluster)
+    if size is None or not 1 < size <= _MOST_RANKS:
+        return
+    ranks = [analysis.of_rank(n) for n in range(size)]
+    waited = [e.place for e in analysis.events(Kind.ASK)]
+    for init in analysis.events(Kind.INIT):
+        place, count = init.place, init.count
+        if place is None or count is None or place.offset is None:
+            continue
+        if any(w is None or w.meets(place) for w in waited):
+            _judge(report, ranks, init, place, count)
+
+
+def _is_remote(event: Event) -> bool:
+    return event.mi.form.facts.get("space") is Space.SHARED_CLUSTER
+
+
+def _judge(report: Report, ranks: list[Analysis], init: Event, place: Where, count: int) -> None:
+    """Whether as many arrivals come to an mbarrier, in each CTA, as it expects."""
+    for number in range(len(ranks)):
+        found = _arrivals(report, ranks, number, place)
+        if found is None:
+            return
+        total, repeats = found
+        if total < count:
+            how = "in a pass of their loops" if repeats else "in the whole kernel"
+            report.add(
+                ARRIVALS,
+                init.index,
+                severity=Severity.REVIEW if repeats else Severity.ERROR,
+                got=f"{place} of CTA {number} expects {count}; {total} from the cluster {how}",
+                expected=f"{count} arrivals in a phase, or mbarrier.init with {total}",
+            )
+            return
+
+
+def _arrivals(
+    report: Report, ranks: list[Analysis], number: int, place: Where
+) -> tuple[int, bool] | None:
+    """What arrives in CTA `number` if each record is executed once, and whether one may be again;
+    None when it is not known."""
+    total, repeats = 0, False
+    for sender, analysis in enumerate(ranks):
+        for role in analysis.roles:
+            for event in role.events():
+                if event.kind not in _ARRIVALS:
+                    continue
+                threads = _threads(report, role, event, place, number, is_own=sender == number)
+                if threads is None or event.count is None:
+                    return None
+                total += threads * event.count * len(role.warps)
+                again = event.index in analysis.repeated[role.warps[0]]
+                repeats |= bool(threads) and again
+    return total, repeats
+
+
+def _threads(
+    report: Report, role: Role, event: Event, place: Where, number: int, *, is_own: bool
+) -> int | None:
+    """The threads of a warp that arrive with an event at `place` in CTA `number`."""
+    if event.guard is not None or event.threads.perhaps or event.kind is Kind.COMMIT:
+        return None
+    if event.place is not None:
+        if not event.place.meets(place):
+            return 0
+        return event.threads.count if is_own else 0
+    target = remote(report, event.mi)
+    if target is None:
+        return None
+    if Symbol(target.variable) != place.base:
+        return 0
+    return _to_rank(role, event, target.mapa, number)
+
+
+def _to_rank(role: Role, event: Event, made: MachineInstr, number: int) -> int | None:
+    """The threads whose address is one in CTA `number`; `made` is the mapa that gave it."""
+    rank = role.walker.flow.evaluate(made, "b").number
+    if isinstance(rank, int):
+        return event.threads.count if rank == number else 0
+    if rank is None or event.threads.part or event.threads.one:
+        return None
+    return sum(rank[n] == number for n in range(LANES) if event.threads.lanes >> n & 1)

@@ -1,0 +1,51 @@
+"""The rule that who waits for what copies bring begins with the first phase.
+
+Layer: isel.verifier.function.  An mbarrier behaves as if a phase had just been completed when it is
+made, so that a wait for the odd parity succeeds at once.  That is right for who waits until a
+buffer may be filled, and wrong for who waits until it is full: what copies signal.
+PTX ISA, mbarrier: Phase of the mbarrier object; mbarrier.try_wait: .parity.
+"""
+
+from __future__ import annotations
+
+from isel.verifier.function.events import Event, Kind, first_parity, first_place
+from isel.verifier.function.mbarriers import signalled
+from isel.verifier.function.report import Report
+from isel.verifier.function.values import Symbol, Where
+from isel.verifier.rule import VerifierRule
+
+FIRST_PARITY = VerifierRule(
+    "mbarrier/first-parity",
+    "the first wait for what a copy brings does not wait",
+    "mbarrier, Phase of the mbarrier object",
+    expected="parity 0 in the first round",
+    hint="parity 1 asks for the phase before the first, which counts as complete: it is for who "
+    "waits until a buffer is empty",
+)
+RULES = (FIRST_PARITY,)
+
+
+def check(report: Report) -> None:
+    """Run the rule."""
+    if not report.analysis.block or not report.analysis.events(Kind.INIT):
+        return
+    asks = report.analysis.events(Kind.ASK)
+    copies = [(e, signalled(e)) for e in report.analysis.events(Kind.COPY_IN)]
+    for ask in asks:
+        place = _asked(ask)
+        if first_parity(ask) != 1 or place is None or not isinstance(place.base, Symbol):
+            continue
+        filled = [e for e, signal in copies if signal is not None and signal.meets(place)]
+        if filled and not any(_begins(other, place) for other in asks):
+            got = f"the first wait on {place}, which {report.line(filled[0].index)} signals, is "
+            report.add(FIRST_PARITY, ask.index, got=got + "for parity 1")
+
+
+def _asked(ask: Event) -> Where | None:
+    return first_place(ask) or ask.place
+
+
+def _begins(ask: Event, place: Where) -> bool:
+    """Whether a wait may be for the first phase of an mbarrier."""
+    asked = _asked(ask)
+    return first_parity(ask) != 1 and (asked is None or asked.meets(place))

@@ -1,0 +1,320 @@
+"""The rule that a phase of an mbarrier expects the bytes that its copies bring.
+
+Layer: isel.verifier.function.  What is expected and what is brought is summed up over records that
+are executed equally often: one behind the other in a straight run, or each once in every turn of
+one loop.  The bytes of a tensor copy are those of a box of its tensor map, which the host knows;
+where a kernel's boxes are not given, such copies are not judged, nor are copies of images and of
+four rows, mbarriers of unknown addresses, conditional copies, and clusters of more than four CTAs
+that multicast.
+PTX ISA, mbarrier: Tracking asynchronous operations; cp.async.bulk, cp.async.bulk.tensor.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from intrinsics.mir import MachineInstr, inverted
+from intrinsics.modifiers import LoadMode
+from intrinsics.row import Completion
+from isel.loops import Loop, innermost_loops
+from isel.verifier.function.clusters import cluster_size, is_of_pair
+from isel.verifier.function.evaluate import Evaluator
+from isel.verifier.function.flow import EXIT, Lanes, Leader, WarpFlow
+from isel.verifier.function.report import Report
+from isel.verifier.function.roles import Analysis, Role
+from isel.verifier.function.threads import Threads, threads_of
+from isel.verifier.function.values import Symbol, Where, where
+from isel.verifier.rule import VerifierRule
+from isel.ways import post_dominators, reach
+
+BYTES = VerifierRule(
+    "mbarrier/bytes",
+    "a phase expects other bytes than its copies bring",
+    "mbarrier, Tracking asynchronous operations",
+    hint="expect the size of every box, whatever of it lies outside of the tensor; a multicast "
+    "brings all of its box to each CTA of its mask",
+)
+RULES = (BYTES,)
+
+_MOST_RANKS = 4
+_EXPECTS = (
+    "mbarrier.arrive.expect_tx",
+    "mbarrier.arrive_drop.expect_tx",
+    "mbarrier.expect_tx",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A record that expects bytes on an mbarrier of its CTA, or brings some to those of `ranks`."""
+
+    index: int
+    place: Where
+    expects: bool
+    size: int
+    ranks: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class _Unit:
+    """Items that are executed equally often; `certain` if it is once, or once a turn of `loop`."""
+
+    rank: int
+    loop: int
+    certain: bool
+    items: list[_Item] = field(default_factory=list)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it expects bytes and brings some."""
+        return len({item.expects for item in self.items}) == 2
+
+
+def check(report: Report) -> None:
+    """Run the rule."""
+    analysis = report.analysis
+    records = analysis.graph.records
+    if not analysis.block or not any(mi.row.id in _EXPECTS for mi in records):
+        return
+    if any(mi.row.id == "mbarrier.complete_tx" for mi in records):
+        return
+    ranks = _ranks(report)
+    units: dict[str, list[_Unit]] = defaultdict(list)
+    for rank, seen in enumerate(ranks):
+        for role in seen.roles:
+            found = _items(report, role, rank, len(ranks))
+            if found is None:
+                return
+            for name, unit in _units(role, rank, found):
+                units[name].append(unit)
+    for of_variable in units.values():
+        _judge(report, of_variable, len(ranks))
+
+
+def _ranks(report: Report) -> list[Analysis]:
+    """The kernel as each CTA executes it that does something of its own."""
+    analysis = report.analysis
+    together = any(
+        mi.get("cta_mask") is not None or is_of_pair(mi) for mi in analysis.graph.records
+    )
+    size = cluster_size(analysis.function, report.cluster)
+    if not together or size == 1:
+        return [analysis]
+    if size is None or size > _MOST_RANKS:
+        return []
+    return [analysis.of_rank(n) for n in range(size)]
+
+
+# ---- what expects bytes, and what brings them ------------------------------------------------
+
+
+def _items(
+    report: Report, role: Role, rank: int, size: int
+) -> list[tuple[int, Threads, _Item]] | None:
+    """The items of a role with their nodes and threads; None where one of them is not known."""
+    flow = role.walker.flow
+    threads = threads_of(flow)
+    found = []
+    for node in flow.reached():
+        for index, mi, evaluator in flow.visit(node):
+            if mi.row.id not in _EXPECTS and not _is_copy(mi):
+                continue
+            item = _item(report, index, mi, evaluator, rank, size)
+            count = threads[node].count
+            if item is None or count is None or threads[node].perhaps or mi.guard is not None:
+                return None
+            times = count * len(role.warps)
+            whole = _Item(index, item.place, item.expects, item.size * times, item.ranks)
+            found.append((node, threads[node], whole))
+    return found
+
+
+def _is_copy(mi: MachineInstr) -> bool:
+    return mi.row.effects.completion is Completion.TRANSACTION and mi.get("mbar") is not None
+
+
+def _item(
+    report: Report, index: int, mi: MachineInstr, evaluator: Evaluator, rank: int, size: int
+) -> _Item | None:
+    place = where(evaluator.slot(mi, "mbar"))
+    if place is None or not isinstance(place.base, Symbol):
+        return None
+    if mi.row.id in _EXPECTS:
+        number = evaluator.slot(mi, "tx_count").number
+        if not isinstance(number, int) or mi.get("cta_mask") is not None:
+            return None
+        return _Item(index, place, True, number, (rank,))
+    brought = _brought(report.boxes, mi, evaluator)
+    ranks = _destinations(mi, evaluator, rank, size)
+    return _Item(index, place, False, brought, ranks) if brought is not None and ranks else None
+
+
+def _brought(boxes: Mapping[str, int], mi: MachineInstr, evaluator: Evaluator) -> int | None:
+    """The bytes that a copy brings."""
+    if mi.row.id == "cp.async.bulk.load":
+        number = evaluator.slot(mi, "size").number
+        return number if isinstance(number, int) else None
+    if mi.row.id != "cp.async.bulk.tensor.load":
+        return None
+    tensor = evaluator.slot(mi, "tmap")
+    if mi.form.facts.get("mode") not in (None, LoadMode.TILE) or tensor.offset != 0:
+        return None
+    return boxes.get(tensor.base.name) if isinstance(tensor.base, Symbol) else None
+
+
+def _destinations(mi: MachineInstr, evaluator: Evaluator, rank: int, size: int) -> tuple[int, ...]:
+    """The CTAs whose mbarriers a copy signals; of a pair it is the even one."""
+    if is_of_pair(mi) and mi.get("cta_mask") is None:
+        return (rank & ~1,)
+    if mi.get("cta_mask") is None:
+        return (rank,)
+    mask = evaluator.slot(mi, "cta_mask").number
+    if not isinstance(mask, int) or is_of_pair(mi):
+        return ()
+    return tuple(n for n in range(size) if mask >> n & 1)
+
+
+# ---- records that are executed equally often -------------------------------------------------
+
+
+def _units(
+    role: Role, rank: int, items: Sequence[tuple[int, Threads, _Item]]
+) -> Iterator[tuple[str, _Unit]]:
+    """The units of a role, with the variables that their mbarriers lie in."""
+    flow = role.walker.flow
+    for lanes in {threads.lanes for _, threads, _ in items}:
+        own = [(node, item) for node, threads, item in items if threads.lanes == lanes]
+        graph = _Graph(_ways(flow, lanes))
+        units: dict[tuple[str, int], _Unit] = {}
+        for node, item in own:
+            assert isinstance(item.place.base, Symbol)
+            name = item.place.base.name
+            first = next(n for n, _ in own if graph.are_equal(n, node))
+            unit = units.get((name, first))
+            if unit is None:
+                unit = units[name, first] = _Unit(rank, graph.loop(node), graph.is_certain(node))
+            unit.items.append(item)
+        yield from ((name, unit) for (name, _), unit in units.items())
+
+
+def _ways(flow: WarpFlow, lanes: int) -> list[list[int]]:
+    """The ways of a thread that is one of `lanes`, or elected among them."""
+    end = len(flow.edges)
+    found: list[list[int]] = []
+    for edges in flow.edges:
+        taken = []
+        for edge in edges:
+            match edge.condition:
+                case Lanes(mask) if not mask & lanes:
+                    continue
+                case Leader(elected=False):
+                    continue
+            taken.append(end if edge.target == EXIT else edge.target)
+        found.append(taken)
+    return [*found, []]
+
+
+class _Graph:
+    """A thread's ways, and which nodes it comes to equally often."""
+
+    def __init__(self, ways: list[list[int]]) -> None:
+        inside = reach(ways, [0])
+        self.ways = [after if n in inside else [] for n, after in enumerate(ways)]
+        self.later = post_dominators(self.ways)
+        self.earlier = _dominators(self.ways, inside)
+        self.loops = innermost_loops(self.ways)
+
+    def loop(self, node: int) -> int:
+        """The first node of the innermost loop around one; -1 for none."""
+        found = self.loops.get(node)
+        return min(found.entries) if found is not None else -1
+
+    def are_equal(self, a: int, b: int) -> bool:
+        """Whether a thread comes to two nodes equally often."""
+        if self.loops.get(a) != self.loops.get(b):
+            return False
+        return a == b or self._follows(a, b) or self._follows(b, a)
+
+    def _follows(self, a: int, b: int) -> bool:
+        """Whether `b` comes behind every `a`, and `a` before every `b`."""
+        return bool(self.later[a] >> b & 1 and self.earlier[b] >> a & 1)
+
+    def is_certain(self, node: int) -> bool:
+        """Whether every thread comes to a node once, or once in every turn of its loop."""
+        loop = self.loops.get(node)
+        if loop is None:
+            return bool(self.later[0] >> node & 1)
+        return all(node in loop.entries or not self._avoids(loop, e, node) for e in loop.entries)
+
+    def _avoids(self, loop: Loop, entry: int, node: int) -> bool:
+        """Whether a turn of the loop need not come to a node."""
+        within = [[n for n in after if n in loop.blocks and n != node] for after in self.ways]
+        return entry in reach(within, within[entry])
+
+
+def _dominators(ways: list[list[int]], inside: set[int]) -> list[int]:
+    """For each node, as bits, those that every way to it passes; it is one of them."""
+    before = inverted(ways)
+    everything = (1 << len(ways)) - 1
+    found = [everything] * len(ways)
+    found[0] = 1
+    changed = True
+    while changed:
+        changed = False
+        for n in sorted(inside - {0}):
+            common = everything
+            for other in before[n]:
+                if other in inside:
+                    common &= found[other]
+            if common | 1 << n != found[n]:
+                found[n] = common | 1 << n
+                changed = True
+    return found
+
+
+# ---- the account -----------------------------------------------------------------------------
+
+
+def _judge(report: Report, units: list[_Unit], size: int) -> None:
+    """Compare what the mbarriers of a variable expect with what is brought to them."""
+    if size == 1 and all(unit.is_whole for unit in units):
+        for unit in units:
+            _compare(report, unit.items)
+        return
+    if len({unit.loop for unit in units}) != 1 or not all(unit.certain for unit in units):
+        return
+    items = [item for unit in units for item in unit.items]
+    if len({item.expects for item in items}) == 2:
+        for rank in range(size):
+            in_cta = f" in CTA {rank} of the cluster" if size > 1 else ""
+            _compare(report, [item for item in items if rank in item.ranks], in_cta)
+
+
+def _compare(report: Report, items: list[_Item], in_cta: str = "") -> None:
+    """The account of the mbarriers of one CTA: of each alone, where all of them are known."""
+    places = {item.place for item in items}
+    if any(place.offset is None for place in places):
+        _account(report, items, in_cta)
+        return
+    for place in places:
+        _account(report, [item for item in items if item.place == place], in_cta)
+
+
+def _account(report: Report, items: list[_Item], in_cta: str) -> None:
+    """One-sided accounts of a CTA alone have rules of their own."""
+    expects = [item for item in items if item.expects]
+    copies = [item for item in items if not item.expects]
+    expected, brought = sum(i.size for i in expects), sum(i.size for i in copies)
+    if expected == brought or (not in_cta and not (expects and copies)):
+        return
+    lines = dict.fromkeys(f"{item.size} by {report.line(item.index)}" for item in copies)
+    come = f"{brought} come: " + ", ".join(lines) if lines else "none come"
+    blamed = (expects or copies)[0]
+    report.add(
+        BYTES,
+        blamed.index,
+        got=f"{blamed.place}{in_cta} expects {expected} bytes; {come}",
+        expected=f"{brought} bytes",
+    )
