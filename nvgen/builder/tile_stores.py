@@ -8,20 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from llvmlite import ir
-
 from intrinsics.element import ElementType
-from nvgen.builder.llvm_ext import BFloatType
 from nvgen.builder.values import Int, IntLike, Pointer, Vector, refuse
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder
 
-_PAIRS = {
-    ElementType.F16: ("llvm.nvvm.ff2f16x2.rn", ir.HalfType()),
-    ElementType.BF16: ("llvm.nvvm.ff2bf16x2.rn", BFloatType()),
-}
-"""Two f32 rounded to nearest even, the first one in the upper half."""
+_HALVES = (ElementType.F16, ElementType.BF16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +46,7 @@ def check_stored(sums: ElementType, dtype: ElementType) -> None:
 
     Raises: InputError.
     """
-    possible = (sums, *_PAIRS) if sums is ElementType.F32 else (sums,)
+    possible = (sums, *_HALVES) if sums is ElementType.F32 else (sums,)
     if dtype not in possible:
         raise refuse(
             f"sums in {sums.value} are not stored so",
@@ -64,18 +57,13 @@ def check_stored(sums: ElementType, dtype: ElementType) -> None:
 
 def narrowed(builder: KernelBuilder, sums: Vector, dtype: ElementType) -> Vector | Int:
     """Sums in f32 as pairs of f16 or bf16, rounded to nearest even, the first in the lower half."""
-    name, half = _PAIRS[dtype]
-    words = []
-    for first in range(0, sums.count, 2):
-        low, high = (_as_float(builder, sums, first + i) for i in range(2))
-        pair = ir.VectorType(half, 2)
-        function = builder.declare(name, ir.FunctionType(pair, [ir.FloatType()] * 2))
-        packed = builder.at_caller().call(function, [high, low])
-        words.append(Int(builder, builder.at_caller().bitcast(packed, ir.IntType(32))))
+    pack = builder.pack_f16x2 if dtype is ElementType.F16 else builder.pack_bf16x2
+    bits = [_bits(builder, value) for value in sums]
+    words = [pack(low, high) for low, high in zip(bits[::2], bits[1::2], strict=True)]
     return builder.words(words) if len(words) > 1 else words[0]
 
 
-def _as_float(builder: KernelBuilder, sums: Vector, number: int) -> ir.Value:
-    element = sums[number].value
-    floating = element.type == ir.FloatType()
-    return element if floating else builder.at_caller().bitcast(element, ir.FloatType())
+def _bits(builder: KernelBuilder, value: Int) -> Int:
+    word = builder.int_type(32)
+    same = value.value.type == word
+    return value if same else Int(builder, builder.at_caller().bitcast(value.value, word))
