@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from intrinsics.element import ElementType
-from intrinsics.modifiers import LdStNum
+from intrinsics.modifiers import LdStNum, LdStShape
 from nvgen.builder.gemm_tensor import TensorOptions
 from nvgen.builder.portable import PortableAccumulator
 from nvgen.builder.register_tiles import WARPGROUP
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _ROWS = 128
 _HALF = 64
 _FEWEST, _MOST = 32, 512
-_PIECES = (LdStNum.X32, LdStNum.X16, LdStNum.X8)
+_WIDTHS = (32, 16, 8)
 
 
 class TensorAccumulator(PortableAccumulator):
@@ -85,33 +85,41 @@ class TensorAccumulator(PortableAccumulator):
         """Each warp reads the lanes of its number modulo 4, warpgroups their share of columns."""
         builder, thread = self.builder, self.builder.tid_x
         memory = RowMajor(builder, target, pitch, dtype)
-        lane, warp = thread & 31, thread >> 5 & 3
         share = self.n // self._groups
         first: IntLike = builder.warpgroup * share if self._groups > 1 else 0
-        row = warp * (min(self.m, _ROWS) // 4) + lane
+        lanes = (thread >> 5 & 3) << 21
         for number, tile in enumerate(self._tiles):
-            lanes = tile.pointer + (warp << 21)
-            for place, num in _pieces(share):
-                values = builder.tcgen05_ld(lanes + (first + place), num=num)
-                builder.tcgen05_wait_ld()
-                at, column = row + number * _ROWS, first + place
+            for place, width in _pieces(share):
+                columns = tile.pointer + lanes + (first + place)
                 if self.m == _HALF:
-                    with builder.if_(lane < _HALF // 4):
-                        memory.store(values, at, column)
-                else:
-                    memory.store(values, at, column)
+                    self._store_half(memory, columns, first + place, width)
+                    continue
+                values = builder.tcgen05_ld(columns, num=LdStNum(f"x{width}"))
+                builder.tcgen05_wait_ld()
+                memory.store(values, thread % _ROWS + number * _ROWS, first + place)
         builder.tcgen05_fence_before_thread_sync()
+
+    def _store_half(self, memory: RowMajor, columns: Pointer, column: IntLike, width: int) -> None:
+        """Of M = 64 only sixteen lanes of a warp's 32 are written: layout F."""
+        builder, thread = self.builder, self.builder.tid_x
+        num = LdStNum(f"x{width // 8}")
+        values = builder.tcgen05_ld(columns, shape=LdStShape.S16X256B, num=num)
+        builder.tcgen05_wait_ld()
+        row = (thread >> 5 & 3) * 16 + (thread & 31) // 4
+        for pair in range(width // 4):
+            at, along = row + pair % 2 * 8, thread % 4 * 2 + pair // 2 * 8
+            memory.store(values[2 * pair : 2 * pair + 2], at, along + column)
 
     def free(self) -> None:
         """The columns, by warp 0."""
         self._memory.free()
 
 
-def _pieces(columns: int) -> list[tuple[int, LdStNum]]:
+def _pieces(columns: int) -> list[tuple[int, int]]:
     """Columns in pieces that one load brings: (first column, how many)."""
     found, place = [], 0
-    for num in _PIECES:
-        while columns - place >= num.times:
-            found.append((place, num))
-            place += num.times
+    for width in _WIDTHS:
+        while columns - place >= width:
+            found.append((place, width))
+            place += width
     return found
