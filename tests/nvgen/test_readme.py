@@ -17,7 +17,7 @@ from nvgen.render import print_findings
 from tests.isel.pattern_missed import MISSED
 from tests.isel.pattern_unseen import NOWHERE, UNSEEN
 from tests.isel.test_canonical_patterns import ALL
-from tests.nvgen.samples import gemm_tile
+from tests.nvgen.samples import FOLDER, gemm_tile
 from tests.nvgen.test_testing import guide_example
 from tests.oracle import cluster_forms, float_forms, legality_forms, ptxas
 
@@ -126,6 +126,15 @@ def test_the_test_of_a_kernel_is_the_one_of_the_guide():
     _, _, *tests = blocks("python")
     (test,) = tests
     assert squeezed(test) == squeezed(guide_example())
+
+
+def test_the_lines_of_the_hopper_gemm_are_those_of_the_sample():
+    """But for where they break."""
+    sample = "".join((FOLDER / "10_gemm_sm90.py").read_text().split())
+    shown = blocks("py")
+    assert len(shown) == 2
+    for block in shown:
+        assert "".join(block.split()) in sample
 
 
 def test_the_commands_print_what_is_shown(capsys: pytest.CaptureFixture[str]):
