@@ -1,8 +1,8 @@
 """`gemm_async`: a matrix multiply of tiles, as the instructions that write where D lies.
 
 Layer: nvgen.builder.  D in tensor memory is tcgen05.mma's (`gemm_tensor`), D in the registers of a
-warpgroup wgmma.mma_async's (`gemm_warpgroup`), D of `accumulator` the
-target's.  It commits nothing, that is the caller's.
+warpgroup wgmma.mma_async's (`gemm_warpgroup`), D in those of warps mma.sync's (`gemm_warp`), D of
+`accumulator` the target's.  It commits nothing, that is the caller's.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from intrinsics.tensor_address import ZeroColumnMask
 from nvgen.builder.gemm_request import LeftTile
 from nvgen.builder.gemm_tensor import TensorGemm, TensorOptions
 from nvgen.builder.gemm_tiles import check_tiles
+from nvgen.builder.gemm_warp import WarpGemm
 from nvgen.builder.gemm_warpgroup import WarpgroupGemm
 from nvgen.builder.portable import PortableAccumulator
 from nvgen.builder.portable_requirements import PortableRequest, check_portable
@@ -21,12 +22,13 @@ from nvgen.builder.register_tiles import RegisterTile, WarpgroupTile
 from nvgen.builder.tensor_tiles import ScaleTile, TensorTile
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import Int, IntLike, Pointer, refuse
+from nvgen.builder.warp_tiles import WarpTile
 
-AccumulatorTile: TypeAlias = TensorTile | WarpgroupTile | PortableAccumulator
+AccumulatorTile: TypeAlias = TensorTile | WarpgroupTile | WarpTile | PortableAccumulator
 """What D may be."""
 
 
-class TileOperations(TensorGemm, WarpgroupGemm):
+class TileOperations(TensorGemm, WarpgroupGemm, WarpGemm):
     """Operations on tiles."""
 
     def gemm_async(
@@ -60,6 +62,9 @@ class TileOperations(TensorGemm, WarpgroupGemm):
         before the first multiply, and before one whose registers others have written; `gemm` is
         the whole protocol.
 
+        With `d` in the registers of warps, all their threads come here; `a` lies in shared memory,
+        none of the other options is given, and the multiplies are complete.
+
         With `d` in tensor memory, `a` lies in shared or tensor memory, and one thread comes here;
         in warp scope one of the warp is elected.
 
@@ -90,6 +95,9 @@ class TileOperations(TensorGemm, WarpgroupGemm):
         elif isinstance(d, WarpgroupTile):
             assert isinstance(a, (SharedTile, RegisterTile))
             self.multiply_in_warpgroup(d, a, b, accumulate, step, options.given())
+        elif isinstance(d, WarpTile):
+            assert isinstance(a, SharedTile)
+            self.multiply_in_warps(d, a, b, accumulate, step, options.given())
         else:
             assert not isinstance(a, RegisterTile)
             self.multiply_into_tensor(d, a, b, accumulate, step, options)

@@ -12,6 +12,7 @@ from nvgen.builder.portable import PortableAccumulator
 from nvgen.builder.register_tiles import RegisterTile, WarpgroupTile
 from nvgen.builder.tensor_tiles import OperandTile, SparseTile, TensorTile
 from nvgen.builder.tiles import SharedTile
+from nvgen.builder.warp_tiles import WarpTile
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +35,9 @@ _PLACES: dict[type, _Places] = {
         (SharedTile, RegisterTile),
         "shared_tile(…) or warpgroup_operand(…)",
     ),
+    WarpTile: _Places("mma", (SharedTile,), "a tile in shared memory: shared_tile(…)"),
     PortableAccumulator: _Places(
-        "tcgen05.mma; wgmma.mma_async",
+        "tcgen05.mma; wgmma.mma_async; mma",
         (SharedTile,),
         "a tile in shared memory: shared_tile(…)",
     ),
@@ -52,7 +54,9 @@ def check_tiles(d: object, a: object, b: object) -> None:
     known = places or _PLACES[TensorTile]
     findings = []
     if places is None:
-        findings.append(_finding("D", d, "accumulator(…), warpgroup_tile(…) or tile(…)", known))
+        findings.append(
+            _finding("D", d, "accumulator(…), warpgroup_tile(…), warp_tile(…) or tile(…)", known)
+        )
     if not isinstance(a, known.of_a):
         findings.append(_finding("A", a, known.expected, known))
     if not isinstance(b, SharedTile):

@@ -29,8 +29,6 @@ from nvgen.builder.llvm_ext import (
     TextAttributes,
     make_kernel,
 )
-from nvgen.builder.matrix import MatrixVerbs
-from nvgen.builder.mma_sync import WarpMatrixVerbs
 from nvgen.builder.portable_gemm import PortableGemm
 from nvgen.builder.protocols import Protocols
 from nvgen.builder.shared_memory import SharedMemory
@@ -180,12 +178,10 @@ class KernelBuilder(
     AsyncVerbs,
     Protocols,
     FloatOperations,
-    MatrixVerbs,
     PortableGemm,
     SharedMemory,
     TensorCopyVerbs,
     TileCopies,
-    WarpMatrixVerbs,
 ):
     """Builds one kernel.
 

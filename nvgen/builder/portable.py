@@ -1,8 +1,8 @@
 """Accumulators of a whole CTA, which each target keeps where its multiplies write them.
 
-Layer: nvgen.builder.  One body of a kernel multiplies by tcgen05.mma into tensor memory, or by
-wgmma.mma_async into the registers of warpgroups; what has to be allocated, committed, waited for
-and fenced is hidden here.
+Layer: nvgen.builder.  One body of a kernel multiplies by tcgen05.mma into tensor memory, by
+wgmma.mma_async into the registers of warpgroups, or by mma.sync into those of warps; what has to be
+allocated, committed, waited for and fenced is hidden here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from intrinsics.element import ElementType
-from intrinsics.targets import Feature, Target, TargetSet, with_feature
+from intrinsics.targets import Feature, Target, TargetSet, at_least, with_feature
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import Int, IntLike, Pointer
 
@@ -28,6 +28,7 @@ class Multiplier(Enum):
 
     TENSOR = "tcgen05.mma"
     WARPGROUP = "wgmma.mma_async"
+    WARP = "mma.sync"
 
 
 _HALVES = (E.F16, E.BF16, E.TF32)
@@ -50,12 +51,15 @@ class _Ability:
 _ABILITIES = (
     _Ability(Multiplier.TENSOR, _HALVES + _BYTES, _TENSOR),
     _Ability(Multiplier.WARPGROUP, _HALVES + _BYTES + _INTEGERS, _WARPGROUP),
+    _Ability(Multiplier.WARP, _HALVES + _INTEGERS, at_least(80) - _TENSOR - _WARPGROUP),
+    _Ability(Multiplier.WARP, _BYTES, at_least(89) - _TENSOR - _WARPGROUP),
 )
 
 
 def multiplier_of(target: Target) -> Multiplier:
     """What the tiles of a target are multiplied by."""
-    return Multiplier.TENSOR if target in _TENSOR else Multiplier.WARPGROUP
+    asynchronous = (a for a in _ABILITIES if target in a.targets)
+    return next((a.multiplier for a in asynchronous), Multiplier.WARP)
 
 
 def targets_for(dtype: ElementType | None = None) -> TargetSet:

@@ -13,6 +13,7 @@ from nvgen.builder.gemm import TileOperations
 from nvgen.builder.portable import Multiplier, PortableAccumulator, multiplier_of
 from nvgen.builder.portable_requirements import AccumulatorRequest, check_accumulator
 from nvgen.builder.portable_tensor import TensorAccumulator
+from nvgen.builder.portable_warp import WarpAccumulator
 from nvgen.builder.portable_warpgroup import WarpgroupAccumulator
 from nvgen.builder.tile_stores import check_stored
 from nvgen.builder.values import IntLike, Pointer
@@ -33,8 +34,8 @@ class PortableGemm(TileOperations):
     ) -> PortableAccumulator:
         """D of the whole CTA, where the target's multiplies write it, before loops and branches.
 
-        That is tensor memory (given back by `finish`), or the registers of all warpgroups; `dtype`
-        is f32, or s32 for products of integers.
+        That is tensor memory (given back by `finish`), or the registers of all warpgroups, or of
+        all warps; `dtype` is f32, or s32 for products of integers.
 
         Raises: InputError when the target has no such accumulator, or none is known.
         """
@@ -47,6 +48,8 @@ class PortableGemm(TileOperations):
                 made: PortableAccumulator = TensorAccumulator(builder, name, m, n)
             case Multiplier.WARPGROUP:
                 made = WarpgroupAccumulator(builder, m, n, dtype)
+            case Multiplier.WARP:
+                made = WarpAccumulator(builder, m, n, dtype)
             case other:
                 assert_never(other)
         self._accumulators.append(made)

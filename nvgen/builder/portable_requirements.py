@@ -18,7 +18,7 @@ from nvgen.builder.portable import PortableAccumulator, targets_for
 from nvgen.builder.requirements import Requirement, unmet
 from nvgen.builder.tiles import SharedTile
 
-_SECTION = "tcgen05.mma; wgmma.mma_async"
+_SECTION = "tcgen05.mma; wgmma.mma_async; mma"
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,12 @@ from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import Int, Pointer
 from nvgen.testing import Launch, assert_exact
 
-TARGETS = ("sm_90a", "sm_100a", "sm_103a", "sm_110a")
-FP8_TARGETS = TARGETS
-INTEGER_TARGETS = ("sm_90a",)
+TARGETS = ("sm_80", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_103a", "sm_110a", "sm_120a")
+ONE_OF_EACH = ("sm_80", "sm_90a", "sm_100a")
+"""A target for each instruction: mma.sync, wgmma.mma_async, tcgen05.mma."""
+
+FP8_TARGETS = TARGETS[1:]
+INTEGER_TARGETS = ("sm_80", "sm_90", "sm_90a", "sm_120a")
 
 STEPS = 5
 """Steps of K: more than a ring of three has buffers, and no multiple of them."""

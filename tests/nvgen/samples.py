@@ -9,7 +9,10 @@ from pathlib import Path
 from types import ModuleType
 
 FOLDER = Path(__file__).resolve().parents[2] / "samples"
-FILES = tuple(sorted(FOLDER.glob("[0-9][0-9]_*.py")))
+PORTABLE = FOLDER / "11_gemm_portable.py"
+"""The sample that is built for a target; the others are built once for all of theirs."""
+
+FILES = tuple(sorted(set(FOLDER.glob("[0-9][0-9]_*.py")) - {PORTABLE}))
 WALKTHROUGH = FOLDER / "03_walkthrough.ll"
 """The sample of tcgen05 that is LLVM IR itself."""
 

@@ -1,0 +1,66 @@
+"""Tiles in the registers of warps: accumulators of mma.sync.
+
+Layer: nvgen.builder.  PTX ISA, Matrix Fragments for mma.m16n8k16 and its like.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from intrinsics.element import ElementType
+from nvgen.builder.base import BuilderBase
+from nvgen.builder.control import Changing
+from nvgen.builder.values import Vector
+
+WARP = 32
+"""Threads of a warp."""
+
+FRAGMENT_ROWS, FRAGMENT_COLUMNS = 16, 8
+"""Rows and columns of D that one multiply of a warp has."""
+
+_REGISTERS = 4
+"""Registers of a thread that hold such a D: two rows, two columns each."""
+
+
+class Sums(Changing):
+    """A thread's part of 16 rows and 8 columns of D: four words."""
+
+    def __init__(self, builder: BuilderBase) -> None:
+        super().__init__(builder, self.zeros())
+
+    @staticmethod
+    def zeros() -> ir.Constant:
+        """Four zeros."""
+        return ir.Constant(ir.VectorType(ir.IntType(32), _REGISTERS), None)
+
+    @property
+    def registers(self) -> Vector:
+        """The words: columns 2c and 2c + 1 of row r, then of row r + 8, for lane 4r + c."""
+        return Vector(self.builder, self.raw, _REGISTERS)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WarpTile:
+    """D of `m` rows by `n` columns of `dtype` in the registers of `warps`, rows × columns of them.
+
+    `parts[i][j]` are rows 16·i and columns 8·j of each warp's share.  Branches and loops carry it
+    on.
+    """
+
+    parts: tuple[tuple[Sums, ...], ...]
+    m: int
+    n: int
+    dtype: ElementType
+    warps: tuple[int, int]
+
+    @property
+    def builder(self) -> BuilderBase:
+        """The kernel that it is of."""
+        return self.parts[0][0].builder
+
+    @property
+    def share(self) -> tuple[int, int]:
+        """Rows and columns of one warp."""
+        return self.m // self.warps[0], self.n // self.warps[1]
