@@ -15,6 +15,7 @@ from asmprinter.ptx_printer import instruction, print_ptx, register_names
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.catalog import find_head
 from intrinsics.mir import Location, MachineInstr, Module
+from intrinsics.mma_sync import MmaLayout
 from intrinsics.modifiers import ScalarType, Space
 from intrinsics.wgmma import BitOperation, MatrixType
 from tests.asmprinter.ptx_texts import TENSOR_CORE, TEXTS
@@ -28,9 +29,9 @@ from tests.asmprinter.strategies import (
     records,
 )
 
-ORDERED = {"b2", *(t.value for t in (*ScalarType, *MatrixType, *Space))}
-"""Types and state spaces, whose order tells operands apart: `cvt.u32.u16`; `.b2` of what is kept of
-numbers has no registers of its own."""
+ORDERED = {"b2", *(t.value for t in (*ScalarType, *MatrixType, *MmaLayout, *Space))}
+"""Types, layouts and state spaces, whose order tells operands apart: `cvt.u32.u16`; `.b2` of what
+is kept of numbers has no registers of its own."""
 
 OPERATIONS = {o.value for o in BitOperation}
 """What single bits are multiplied and summed with, in this order: `.and.popc`."""
@@ -49,7 +50,7 @@ def shuffled(draw: st.DrawFn, mnemonic: str) -> str:
     """The modifiers behind the head in another order; types and spaces keep theirs."""
     head, modifiers = find_head(mnemonic)
     assert head is not None
-    kept = ORDERED | (OPERATIONS if set(modifiers) >= OPERATIONS else set())
+    kept = ORDERED | (OPERATIONS if len(OPERATIONS & {*modifiers}) == 2 else set())
     free = draw(st.permutations([m for m in modifiers if m not in kept]))
     places = sorted(draw(st.permutations(range(len(modifiers))))[: len(free)])
     ordered = iter([m for m in modifiers if m in kept])
