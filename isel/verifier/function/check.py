@@ -65,8 +65,8 @@ _CHAPTERS: tuple[_Chapter, ...] = (
     *(allocation, lifetime, capacity, freed_elsewhere, publication),
     *(collectors, columns, overlaps, scales),
     *(completion, handover, pipelines, freeing, copies, operands, proxies),
-    *(mbarriers, phases, registers, accumulators, stages, clusters, ranks),
-    *(mbarriers, phases, first_phase, ledger, registers, accumulators),
+    *(mbarriers, phases, first_phase, ledger),
+    *(registers, accumulators, stages),
     *(clusters, ranks, cluster_arrivals),
 )
 
