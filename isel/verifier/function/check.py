@@ -67,6 +67,7 @@ _CHAPTERS: tuple[_Chapter, ...] = (
     *(completion, handover, pipelines, freeing, copies, operands, proxies),
     *(mbarriers, phases, first_phase, ledger),
     *(registers, accumulators, stages),
+    *(mbarriers, phases, first_phase, ledger, registers, accumulators, stages),
     *(clusters, ranks, cluster_arrivals),
 )
 
