@@ -13,6 +13,7 @@ import pytest
 from intrinsics.element import ElementType
 from intrinsics.findings import Severity, SimulationError
 from intrinsics.modifiers import Scope as Sync
+from isel.verifier.function.check import RULES
 from isel.verifier.function.first_phase import FIRST_PARITY
 from isel.verifier.function.mbarriers import ARRIVALS
 from nvgen import Kernel, KernelBuilder
@@ -187,3 +188,11 @@ def test_too_few_arrivals_of_a_cluster(name: str) -> None:
     assert f"expects {plan.count}" in first.got
     with pytest.raises(SimulationError, match="deadlock"):
         released(plan).compile(target="sm_90a").run(grid=plan.cluster)
+
+
+# ---- the table of rules --------------------------------------------------------------------------
+
+
+def test_each_rule_is_asked_once() -> None:
+    """A chapter that stands twice in the table would cost its time twice."""
+    assert len({id(rule) for rule in RULES}) == len(RULES)
