@@ -648,7 +648,8 @@ class Call:
         elif type_.startswith("n*") and "bulk.tensor" in self.spelling.name:
             yield from [(type_[2:], "0")] * self._coordinates(name)
         elif type_.startswith("n*"):
-            yield from [("i32", "%i")] * self._registers(name)
+            part = ("i64", "%l") if type_ == "n*i64" else ("i32", "%i")
+            yield from [part] * self._registers(name)
         elif self.spelling.name in IMMEDIATES:
             yield type_, IMMEDIATES[self.spelling.name]
         elif name in ("half_split", "scale_d", "n") and type_ != "i1":
@@ -687,6 +688,10 @@ class Call:
             r"(?:ld|st)matrix\.sync\.aligned\.m(\d+)n(\d+)\.x(\d)", self.spelling.name
         ):
             return int(move[3]) * (2 if move[1] == move[2] == "16" else 1)
+        if stored := re.fullmatch(
+            r"st\.async\.shared\.cluster\.(?:v(\d)\.)?b\d\d", self.spelling.name
+        ):
+            return int(stored[1] or 1)
         if name == "mask":
             return 8 if self.facts["cta_group"] is CtaGroup.TWO else 4
         if name in ("cdata", "mdata"):
