@@ -454,16 +454,7 @@ def test_rows_along_k_with_32_byte_atoms_are_not_simulated():
         multiply(a, b, "f16", "f16", K_MAJOR, K_MAJOR, b_desc=word)
 
 
-SHARED = "ptr addrspace(3) @s"
 NOT_SELECTED = {
-    "TMA reduction": (
-        "call void @llvm.nvvm.cp.async.bulk.tensor.reduce.add.tile.1d"
-        f"({SHARED}, ptr %map, i32 0, i64 0, i1 0)"
-    ),
-    "bulk copy": (
-        "call void @llvm.nvvm.cp.async.bulk.global.to.shared.cta"
-        f"({SHARED}, {SHARED}, ptr addrspace(1) %g, i32 16, i64 0, i1 0)"
-    ),
     "wgmma": "call void @llvm.nvvm.wgmma.fence.sync.aligned()",
 }
 
