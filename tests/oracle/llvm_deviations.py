@@ -387,6 +387,20 @@ REFUSALS = (
             "LLVM asks for 8.0, which only the explicit .release.cta needs."
         ),
     ),
+    *(
+        Refusal(
+            name=f"tensor reductions on {target} at PTX {ptx}",
+            cases=r"cp\.async\.bulk\.tensor\.reduce\..*",
+            target=target,
+            ptx=ptx,
+            by="nvgen",
+            why=(
+                "PTX ISA, cp.reduce.async.bulk.tensor: it came with PTX 8.0 and sm_90; LLVM asks "
+                "for nothing."
+            ),
+        )
+        for target, ptx in (("sm_80", "7.0"), ("sm_90", "7.8"))
+    ),
 )
 """Disagreements about which target and version has an instruction, settled by ptxas."""
 
