@@ -13,14 +13,15 @@ from intrinsics.findings import InputError
 from intrinsics.matrix import MatrixNum, MatrixShape
 from nvgen import KernelBuilder
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Pointer
+from nvgen.builder.values import Int, Pointer
 from nvgen.testing import Launch, assert_exact, kernel_test
 
 ROWS, COLUMNS = 16, 64
 
 
-def copy(b: KernelBuilder, tile: SharedTile, memory: Pointer, *, stores: bool) -> None:
+def copy(b: KernelBuilder, tile: SharedTile, memory: Pointer | Int, *, stores: bool) -> None:
     """Copy a tile from memory, or with `stores` into it, 16 bytes a thread at a time."""
+    assert isinstance(memory, Pointer)
     per_line = tile.line_bytes // 16
     for first in range(0, tile.nbytes // 16, 32):
         index = b.tid_x + first

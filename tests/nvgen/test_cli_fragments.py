@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 
 import pytest
 
+from intrinsics import catalog
+from intrinsics.legality import judge
+from intrinsics.register_fragment import named_fragment
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.drawings import drawn
 
@@ -38,6 +42,10 @@ def test_a_name_and_options_are_the_same(
         (("ldmatrix.m16n16.x4",), "fragment", "ldmatrix.m16n16.x4"),
         (("ldmatrix.m8n16.x2.trans",), "fragment", "ldmatrix.m8n16.x2.trans"),
         (("stmatrix.m8n16",), "fragment", "stmatrix.m8n16"),
+        (("mma.m16n8k16.a.tf32",), "fragment", "mma.m16n8k16.a.tf32"),
+        (("mma.m16n8k16.d.bf16",), "fragment", "mma.m16n8k16.d.bf16"),
+        (("mma.m16n8k4.d.f16",), "fragment", "mma.m16n8k4.d.f16"),
+        (("mma.m16n8k17.d.f32",), "fragment", "mma.m16n8k17.d.f32"),
         (("wgmma.d.n12.f32",), "fragment", "wgmma.d.n12.f32"),
         (("wgmma.a.f64",), "fragment", "wgmma.a.f64"),
         (("ldmatrix.m8n8", "--num", "x2"), "option", "ldmatrix.m8n8 --num"),
@@ -61,6 +69,17 @@ NAMES = [
     ("ldmatrix.m8n16.x2", 2, 16, 16),
     ("ldmatrix.m16n16.x2", 4, 32, 16),
     ("stmatrix.m16n8.x4", 4, 32, 16),
+    ("mma.m16n8k16.a.f16", 4, 16, 16),
+    ("mma.m16n8k16.b.bf16", 2, 16, 8),
+    ("mma.m16n8k8.a.tf32", 4, 16, 8),
+    ("mma.m16n8k32.a.e4m3", 4, 16, 32),
+    ("mma.m16n8k64.b.s4", 2, 64, 8),
+    ("mma.m8n8k128.a.b1", 1, 8, 128),
+    ("mma.m16n8k256.b.b1", 2, 256, 8),
+    ("mma.m16n8k16.d.f32", 4, 16, 8),
+    ("mma.m16n8k16.c.f16", 2, 16, 8),
+    ("mma.m8n8k16.d.s32", 2, 8, 8),
+    ("mma.m16n8k4.a.f64", 2, 16, 4),
     ("wgmma.d.n24.f32", 12, 64, 24),
     ("wgmma.d.n24.f16", 6, 64, 24),
     ("wgmma.a.tf32", 4, 64, 8),
@@ -86,7 +105,7 @@ def test_the_formulas_say_what_is_drawn(
     assert said["rows"].split(";")[0] == f"{rows}"
     assert said["columns"] == f"{columns}"
     seen = set()
-    bits = 32 * registers * threads // (rows * columns)
+    bits = (64 if "f64" in name else 32) * registers * threads // (rows * columns)
     for title in drawn(nvgen, "fragment", name):
         match = _TITLE.fullmatch(title)
         assert match is not None, title
@@ -97,7 +116,8 @@ def test_the_formulas_say_what_is_drawn(
             assert eval(said["row"], {}, names) == row
             assert eval(said["column"], {}, names) == column
             seen.add((row, column))
-        assert high == low + (last - first + 1 if last is not None else 1) * bits - 1
+        end = low if high is None else high
+        assert end == low + (last - first + 1 if last is not None else 1) * bits - 1
     assert len(seen) == rows * columns
 
 
@@ -110,3 +130,21 @@ def test_lines_are_those_of_addresses(nvgen: Nvgen) -> None:
 def test_a_wide_accumulator_is_abbreviated(nvgen: Nvgen) -> None:
     found = nvgen("draw", "fragment", "wgmma.d.n256").out
     assert "abbreviated: 64 of 256 columns are drawn" in found
+
+
+def test_multiplies_have_the_fragments_of_their_rows() -> None:
+    """Every shape with every type of A and D that a legal dense mma has, and no other."""
+    legal = set()
+    for row in catalog.rows():
+        if row.head != "mma":
+            continue
+        for form in catalog.forms(row):
+            if not judge(row, form.facts).broken:
+                a, d = (form.facts[axis].value for axis in ("atype", "dtype"))
+                legal |= {(form.facts["shape"].value, "a", a), (form.facts["shape"].value, "d", d)}
+    quarters = {("m8n8k4", "a", "f16"), ("m8n8k4", "d", "f16"), ("m8n8k4", "d", "f32")}
+    shapes = {shape for shape, _, _ in legal}
+    types = {type_ for _, _, type_ in legal}
+    for shape, matrix, type_ in itertools.product(shapes, "ad", types):
+        wanted = (shape, matrix, type_) in legal - quarters
+        assert (named_fragment(f"mma.{shape}.{matrix}.{type_}") is not None) is wanted
