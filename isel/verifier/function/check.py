@@ -65,8 +65,6 @@ _CHAPTERS: tuple[_Chapter, ...] = (
     *(allocation, lifetime, capacity, freed_elsewhere, publication),
     *(collectors, columns, overlaps, scales),
     *(completion, handover, pipelines, freeing, copies, operands, proxies),
-    *(mbarriers, phases, first_phase, ledger),
-    *(registers, accumulators, stages),
     *(mbarriers, phases, first_phase, ledger, registers, accumulators, stages),
     *(clusters, ranks, cluster_arrivals),
 )
