@@ -18,6 +18,7 @@ from intrinsics.row import Problem
 from intrinsics.smem_desc import Swizzle
 from intrinsics.smem_strides import Strides
 from intrinsics.smem_strides import Tile as MatrixShape
+from intrinsics.targets import Feature, spell, with_feature
 from intrinsics.umma_layout import STRIDE_FAILURE, check_umma_layout
 from nvgen.builder.control import Scope
 from nvgen.builder.families import FAMILIES
@@ -26,6 +27,8 @@ from nvgen.builder.requirements import Requirement, unmet
 from nvgen.builder.tensor_tiles import accumulator_columns
 from nvgen.builder.tiles import SharedTile
 from nvgen.tensor_map import SWIZZLES
+
+_TARGETS = with_feature(Feature.HAS_TMEM)
 
 
 def _m(r: Request) -> tuple[int, ...]:
@@ -84,6 +87,13 @@ REQUIREMENTS: tuple[Requirement[Request], ...] = (
         lambda r: not r.strangers,
         lambda r: f"{' and '.join(r.strangers)} of another KernelBuilder",
         lambda r: "tiles of the builder that multiplies them",
+    ),
+    Requirement(
+        "target", "the target has no multiplies into tensor memory",
+        lambda r: r.builder.target is None or r.builder.target in _TARGETS,
+        lambda r: str(r.builder.target),
+        lambda r: spell(_TARGETS),
+        "tcgen05.mma",
     ),
     Requirement(
         "scope", "gemm_async is issued by a single thread or one warp",

@@ -13,6 +13,7 @@ from typing import TypeAlias
 from intrinsics.element import ElementType, Major
 from intrinsics.findings import InputError
 from intrinsics.modifiers import Modifier, ScalarType
+from intrinsics.targets import Feature, spell, with_feature
 from intrinsics.wgmma import INTEGER_WIDTHS, WIDTHS, MatrixType
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import Scope
@@ -22,6 +23,8 @@ from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import IntLike
 
 E, T = ElementType, ScalarType
+
+_TARGETS = with_feature(Feature.HAS_WGMMA)
 
 OperandOfA: TypeAlias = SharedTile | RegisterTile
 """What A of a warpgroup's multiply may be."""
@@ -146,6 +149,13 @@ REQUIREMENTS: tuple[Requirement[WarpgroupRequest], ...] = (
         lambda r: f"{' and '.join(r.strangers)} of another KernelBuilder",
         lambda r: "tiles of the builder that multiplies them",
         _SHAPE,
+    ),
+    Requirement(
+        "target", "the target has no multiplies of a warpgroup",
+        lambda r: r.builder.target is None or r.builder.target in _TARGETS,
+        lambda r: str(r.builder.target),
+        lambda r: spell(_TARGETS),
+        "wgmma.mma_async",
     ),
     Requirement(
         "scope", "a multiply in registers is issued by all threads of a warpgroup",

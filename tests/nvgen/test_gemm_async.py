@@ -178,7 +178,7 @@ def test_a_broken_requirement_is_named(rule: str) -> None:
 
 def test_every_requirement_can_be_broken() -> None:
     """All but the accumulator's type, which a tensor tile always has; the others: below."""
-    left = {"accumulator", "columns", "kernel"}
+    left = {"accumulator", "columns", "kernel", "target"}
     assert {r.rule for r in REQUIREMENTS} - set(BROKEN) == left
 
 
@@ -210,6 +210,17 @@ def test_an_accumulator_of_another_data_path_has_too_few_columns() -> None:
         cluster=2,
     )  # fmt: skip
     assert pair == ["gemm_async/columns"]
+
+
+def test_a_target_without_tensor_memory_names_those_that_have_it() -> None:
+    b = KernelBuilder("k", block=32, target="sm_120a")
+    b.begin()
+    tile = b.shared_tile("tile", E.F16, (64, 64))
+    with pytest.raises(InputError) as caught, b.if_thread(0):
+        b.gemm_async(b.tensor_tile(b.const(0), 64, 64), tile, tile)
+    (finding,) = caught.value.findings
+    assert (finding.rule, finding.got) == ("gemm_async/target", "sm_120a")
+    assert "sm_100a" in finding.expected
 
 
 def test_tiles_are_of_the_kernel_that_multiplies_them() -> None:

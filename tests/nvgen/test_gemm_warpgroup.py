@@ -273,8 +273,18 @@ def test_a_broken_requirement_is_named(rule: str) -> None:
 
 
 def test_every_requirement_can_be_broken() -> None:
-    """All but the kernel's own tiles: below."""
-    assert {r.rule for r in REQUIREMENTS} - set(BROKEN) == {"kernel"}
+    """All but the kernel's own tiles and its target: below."""
+    assert {r.rule for r in REQUIREMENTS} - set(BROKEN) == {"kernel", "target"}
+
+
+def test_a_target_without_such_multiplies_names_the_one_that_has_them() -> None:
+    b = KernelBuilder("k", block=128, target="sm_100a")
+    b.begin()
+    tile = b.shared_tile("tile", E.F16, (64, 64))
+    with pytest.raises(InputError) as caught:
+        b.gemm(b.warpgroup_tile(64, 64), tile, tile)
+    found = [(f.rule, f.got, f.expected) for f in caught.value.findings]
+    assert found == [("gemm_async/target", "sm_100a", "sm_90a")]
 
 
 def test_all_broken_requirements_are_told_at_once() -> None:
