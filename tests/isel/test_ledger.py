@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
+from asmprinter.ptx_reader import read_ptx
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, SimulationError, VerificationError
+from isel.verifier.function.check import verify_functions
 from isel.verifier.function.ledger import BYTES
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.values import Int, Pointer
@@ -181,3 +183,46 @@ def test_a_launch_is_judged_with_the_maps_that_it_is_given() -> None:
     with pytest.raises(VerificationError) as error:
         compiled.run(tensor_map(source, (4, 32), 0), 1)
     assert [f.rule for f in error.value.findings] == [BYTES.id]
+
+
+# ---- copies of bytes in a row ----------------------------------------------------------------
+
+BULK = """.version 9.2
+.target sm_90a
+.address_size 64
+.shared .align 128 .b8 tile[256];
+.shared .align 8 .b64 bar;
+.entry k(.param .u64 p) .reqntid 32
+{
+    .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p<4>;
+    ld.param.u64 %rd1, [p];
+    mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0;
+    @%p1 bra end;
+    mbarrier.init.shared.b64 [bar], 1;
+    fence.mbarrier_init.release.cluster;
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], EXPECTED;
+    COPY
+spin:
+    mbarrier.try_wait.parity.shared::cta.b64 %p2, [bar], 0;
+    @!%p2 bra spin;
+end:
+    ret;
+}
+"""
+TO = "mbarrier::complete_tx::bytes"
+COPIES = {
+    "to the cluster": f"cp.async.bulk.shared::cluster.global.{TO} [tile], [%rd1], 48, [bar];",
+    "to the CTA": f"cp.async.bulk.shared::cta.global.{TO} [tile], [%rd1], 48, [bar];",
+    "with bytes outside": (
+        f"cp.async.bulk.shared::cta.global.{TO}.ignore_oob [tile], [%rd1], 48, 0, 3, [bar];"
+    ),
+}
+
+
+@pytest.mark.parametrize("copy", COPIES)
+@pytest.mark.parametrize("expected", [32, 48, 64])
+def test_bytes_in_a_row(copy: str, expected: int) -> None:
+    text = BULK.replace("EXPECTED", str(expected)).replace("COPY", COPIES[copy])
+    module = read_ptx(text).module
+    rules = [f.rule for f in verify_functions(module, (32, 1, 1), (1, 1, 1))]
+    assert (BYTES.id in rules) == (expected != 48), rules

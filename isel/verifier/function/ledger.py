@@ -45,6 +45,8 @@ _EXPECTS = (
     "mbarrier.expect_tx",
 )
 
+_BULK = ("cp.async.bulk.load", "cp.async.bulk.load.ignore_oob")
+
 
 @dataclass(frozen=True, slots=True)
 class _Item:
@@ -153,7 +155,7 @@ def _item(
 
 def _brought(boxes: Mapping[str, int], mi: MachineInstr, evaluator: Evaluator) -> int | None:
     """The bytes that a copy brings."""
-    if mi.row.id == "cp.async.bulk.load":
+    if mi.row.id in _BULK:
         number = evaluator.slot(mi, "size").number
         return number if isinstance(number, int) else None
     if mi.row.id != "cp.async.bulk.tensor.load":
