@@ -333,7 +333,7 @@ def _check_length(spelling: Spelling, name: str, operand: Vector | Sequence[IntL
     """
     count = spelling.row.operand[name].count
     assert count is not None
-    wanted = count.of(spelling.facts)
+    wanted = max(count.of(spelling.facts), 1)  # 0 is a value without braces
     if isinstance(operand, Sequence) and len(operand) != wanted:
         raise refuse(
             f"{name} of {spelling.name} has another length",
