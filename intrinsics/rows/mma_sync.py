@@ -235,6 +235,13 @@ def _stated_halves(family: _Family) -> Iterator[_Stated]:
 # ---- the rows --------------------------------------------------------------------------------
 
 
+_NARROW_KINDS = (
+    *("kind::f8f6f4", "kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4"),
+    *("sp", "sp::ordered_metadata"),
+)
+"""What makes other instructions of it: narrow types of any kind, scale factors, a sparse A."""
+
+
 def _row(family: _Family) -> Row:
     layouts = family.layouts
     satfinite = "{.satfinite}" * family.saturates
@@ -271,6 +278,7 @@ def _row(family: _Family) -> Row:
         effects=_MULTIPLIES,
         llvm=tuple(_spellings(family)),
         opcode="MMA_SYNC_*",
+        elsewhere=_NARROW_KINDS,
     )
 
 
