@@ -15,7 +15,8 @@ from intrinsics.findings import input_error
 from nvgen.commands import explain_layouts, explain_tensor, explain_warpgroup, explain_words
 from nvgen.commands.explain_options import OPTIONS
 from nvgen.commands.explain_question import Fields, Question
-from nvgen.commands.fragment_name import FRAGMENT_OPTIONS, spelled
+from nvgen.commands.fragment_name import spelled
+from nvgen.commands.fragment_options import FRAGMENT_OPTIONS
 from nvgen.render import Printer
 
 

@@ -15,13 +15,10 @@ from intrinsics.findings import InputError, input_error
 from intrinsics.modifiers import LdStNum, LdStShape
 from intrinsics.register_fragment import EXAMPLES, RegisterFragment, named_fragment
 from nvgen.commands.draw_values import choice
+from nvgen.commands.fragment_options import FRAGMENT_OPTIONS
 from nvgen.drawing.fragment import MOST_REGISTERS, REGISTERS
 
 _TENSOR = re.compile(r"\.?(\w+?)(?:\.(x\d+))?(\.(?:un)?pack::16b)?")
-
-
-FRAGMENT_OPTIONS = ("shape", "num", "pack")
-"""What names a fragment of tcgen05.ld and .st in parts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,25 +33,6 @@ class TensorFragment:
     def registers(self) -> int:
         """Registers of a thread."""
         return REGISTERS[self.shape] * self.num.times
-
-
-def add_name(parser: argparse.ArgumentParser, name: str) -> None:
-    """Give a parser the argument `name`, and what may stand for it."""
-    how = parser.add_mutually_exclusive_group(required=True)
-    how.add_argument(
-        name, nargs="?", metavar=name.upper(),
-        help=f"16x64b.x2 of tcgen05.ld, or {EXAMPLES}",
-    )  # fmt: skip
-    add_options(parser, how)
-
-
-def add_options(parser: argparse.ArgumentParser, how: argparse._ActionsContainer) -> None:
-    """Give a parser the options that name a fragment of tcgen05.ld and .st."""
-    how.add_argument("--shape", metavar="S", help="of tcgen05.ld: 16x64b, 32x32b, …")
-    parser.add_argument("--num", metavar="xN", help="x1 (default) to x128")
-    parser.add_argument(
-        "--pack", action="store_const", const=True, help="with .pack::16b or .unpack::16b"
-    )
 
 
 def spelled(arguments: argparse.Namespace) -> str:

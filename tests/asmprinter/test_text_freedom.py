@@ -16,7 +16,7 @@ from asmprinter.ptx_reader import read_ptx
 from intrinsics.catalog import find_head
 from intrinsics.mir import Location, MachineInstr, Module
 from intrinsics.mma_sync import MmaLayout
-from intrinsics.modifiers import ScalarType, Space
+from intrinsics.modifiers import CopyFormat, ScalarType, Space
 from intrinsics.wgmma import BitOperation, MatrixType
 from tests.asmprinter.ptx_texts import TENSOR_CORE, TEXTS
 from tests.asmprinter.strategies import (
@@ -29,9 +29,12 @@ from tests.asmprinter.strategies import (
     records,
 )
 
-ORDERED = {"b2", *(t.value for t in (*ScalarType, *MatrixType, *MmaLayout, *Space))}
-"""Types, layouts and state spaces, whose order tells operands apart: `cvt.u32.u16`; `.b2` of what
-is kept of numbers has no registers of its own."""
+ORDERED = {
+    "b2",
+    *(t.value for t in (*ScalarType, *MatrixType, *MmaLayout, *Space, *CopyFormat)),
+}
+"""Types, layouts, formats and state spaces, whose order tells operands apart: `cvt.u32.u16`; `.b2`
+of what is kept of numbers has no registers of its own."""
 
 OPERATIONS = {o.value for o in BitOperation}
 """What single bits are multiplied and summed with, in this order: `.and.popc`."""

@@ -234,7 +234,7 @@ PHASES = {
         "$load", at_nth=1),
     "the consumer begins with parity 1": Mistake(
         "tcgen05.mma/before-copy", k.RING_PIPELINE, "    mov.u32 %r31, 0;", "    mov.u32 %r31, 1;",
-        "$mma"),
+        "$mma", also=("mbarrier/first-parity",)),
 }  # fmt: skip
 
 MISTAKES = {**HANDOVER, **COMPLETION, **PIPELINES, **FREEING, **OPERANDS, **PHASES}

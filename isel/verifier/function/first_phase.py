@@ -35,10 +35,16 @@ def check(report: Report) -> None:
         place = _asked(ask)
         if first_parity(ask) != 1 or place is None or not isinstance(place.base, Symbol):
             continue
-        filled = [e for e, signal in copies if signal is not None and signal.meets(place)]
-        if filled and not any(_begins(other, place) for other in asks):
-            got = f"the first wait on {place}, which {report.line(filled[0].index)} signals, is "
-            report.add(FIRST_PARITY, ask.index, got=got + "for parity 1")
+        filled = [(e, signal) for e, signal in copies if signal is not None and signal.meets(place)]
+        if not filled:
+            continue
+        # Of several mbarriers in a variable a copy may signal any, where the place is not known.
+        known = all(signal.offset is not None for _, signal in filled)
+        reached = place if known else Where(place.base)
+        if not any(_begins(other, reached) for other in asks):
+            line = report.line(filled[0][0].index)
+            got = f"the first wait on {place}, which {line} signals, is for parity 1"
+            report.add(FIRST_PARITY, ask.index, got=got)
 
 
 def _asked(ask: Event) -> Where | None:
