@@ -126,7 +126,7 @@ def other_instructions() -> frozenset[str]:
 
 
 # Longer names that begin with a row's head and are instructions of their own.
-OTHER_HEADS = ("st.bulk", "mma.sp", "mma.sp::ordered_metadata")
+OTHER_HEADS = ("st.bulk",)
 
 
 # ---- opcodes ---------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""mma: multiplies of a warp, with all matrices in registers.
+"""mma, mma.sp: multiplies of a warp, with all matrices in registers.
 
 PTX ISA, Warp Level Matrix Multiply-Accumulate Instructions, mma.
 
@@ -7,15 +7,17 @@ thread holds a part of every matrix; LLVM takes and gives its registers one by o
 are
 
     llvm.nvvm.mma[.and.popc|.xor.popc].<shape>.<layouts>[.satfinite].<types>
+    llvm.nvvm.mma.sp[.ordered.metadata].<shape>.row.col[.satfinite].<types>
 
 with the types of D and C for f16, of all four matrices for e4m3 and e5m2, else of A, and of B where
-it differs.
+it differs.  Those of e4m3 and e5m2 with a sparse A and sums in f16 are nvgen's own.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from intrinsics.mma_sync import MmaLayout, MmaShape
 from intrinsics.modifiers import Modifier, SatFinite, ScalarType
@@ -29,14 +31,17 @@ from intrinsics.row import (
     Facts,
     IssueScope,
     Llvm,
+    Numbers,
     Operand,
     Row,
     Rule,
+    number,
     per,
+    register,
     vector,
     when,
 )
-from intrinsics.targets import EVERYWHERE, Capability, at_least, since
+from intrinsics.targets import EVERYWHERE, Capability, at_least, named, since
 from intrinsics.wgmma import BitOperation, MatrixType
 
 T, S, M = ScalarType, MmaShape, MatrixType
@@ -65,6 +70,8 @@ class _Family:
     saturates: bool = False
     operations: bool = False
     rules: tuple[Rule, ...] = field(default=())
+    sparse: str = ""  # what the head has behind `mma` where A is sparse
+    selectors: Mapping[Fact, Numbers] = field(default_factory=dict)  # by shape
 
 
 _SMALL = (S.M8N8K4, S.M8N8K16, S.M8N8K32, S.M8N8K128)
@@ -115,6 +122,38 @@ _FAMILIES = (
     _Family("b1", (S.M8N8K128, S.M16N8K128, S.M16N8K256), (T.S32,), (M.B1,), 1,
             operations=True, rules=_BIT_RULES),
 )
+
+_FOUR, _TWO, _ONE = Numbers(0, 3), Numbers(0, 1), Numbers(0, 0)
+_NEWEST = since("8.7", named("120af 121af"))
+_SPARSE_TEXT = "multiplies of a sparse matrix run on sm_80 and later"
+
+
+def _sparse(head: str, version: str) -> tuple[_Family, ...]:
+    """The families with a sparse A.  Only ordered metadata go with sums of bytes in f16."""
+    ampere, ada = since(version, at_least(80)), since(max(version, "8.4"), _ADA)
+    bytes_ = _Family("fp8", (S.M16N8K64,), (T.F32,), (M.E4M3, M.E5M2), 8, T.B32, ada,
+                     "multiplies of e4m3 and e5m2 run on sm_89 and later",
+                     selectors={S.M16N8K64: _ONE})
+    if head == ".sp::ordered_metadata":
+        rules = (*_TYPES, when(dtype=T.F16).needs("f16-target", _NEWEST))
+        bytes_ = replace(bytes_, d=(T.F16, T.F32), rules=rules)
+    families = (
+        _Family("f16", (S.M16N8K16, S.M16N8K32), (T.F16, T.F32), (T.F16,), 16, T.F16X2,
+                rules=_TYPES, selectors={S.M16N8K16: _FOUR, S.M16N8K32: _TWO}),
+        _Family("bf16", (S.M16N8K16, S.M16N8K32), (T.F32,), (T.BF16,), 16, T.BF16X2,
+                selectors={S.M16N8K16: _FOUR, S.M16N8K32: _TWO}),
+        _Family("tf32", (S.M16N8K8, S.M16N8K16), (T.F32,), (T.TF32,), 32, T.TF32,
+                selectors={S.M16N8K8: _FOUR, S.M16N8K16: _TWO}),
+        _Family("int8", (S.M16N8K32, S.M16N8K64), (T.S32,), (T.S8, T.U8), 8, saturates=True,
+                selectors={S.M16N8K32: _TWO, S.M16N8K64: _ONE}),
+        _Family("int4", (S.M16N8K64, S.M16N8K128), (T.S32,), (M.S4, M.U4), 4, saturates=True,
+                selectors={S.M16N8K64: _TWO, S.M16N8K128: _ONE}),
+    )
+    ready = (replace(f, needs=ampere, needs_text=_SPARSE_TEXT) for f in families)
+    return tuple(replace(f, sparse=head) for f in (*ready, bytes_))
+
+
+_SPARSE = (*_sparse(".sp", "7.1"), *_sparse(".sp::ordered_metadata", "8.5"))
 # fmt: on
 
 # ---- operands --------------------------------------------------------------------------------
@@ -125,6 +164,8 @@ _REGISTERS: dict[Fact, ScalarType] = {T.F16: T.F16X2, T.F32: T.F32, T.S32: T.S32
 def _factor(name: str, family: _Family) -> Operand:
     """A or B: its share of a thread, in registers of 32 bits, or numbers of f64."""
     counts: dict[Fact, int] = {s: _share(s, name, family.bits) for s in family.shapes}
+    if family.sparse and name == "a":
+        counts = {shape: count // 2 for shape, count in counts.items()}
     return vector(name, family.held, per(shape=counts))
 
 
@@ -135,6 +176,18 @@ def _share(shape: MmaShape, name: str, bits: int) -> int:
     if shape is S.M8N8K4:
         return 2  # of a matrix that eight threads share
     return rows * shape.k * bits // 32 // 32
+
+
+def _operands(family: _Family) -> tuple[Operand, ...]:
+    a, b = _factor("a", family), _factor("b", family)
+    found = (_sums("d", family), a, b, _sums("c", family))
+    if not family.sparse:
+        return found
+    return (
+        *found,
+        register("sp_meta", T.U32 if family.name == "fp8" else T.B32),
+        number("sp_sel", By("shape", family.selectors, _ONE)),
+    )
 
 
 def _sums(name: str, family: _Family) -> Operand:
@@ -164,13 +217,16 @@ _LLVM_TYPES: dict[Fact, str] = {T.F16: "v2f16", T.F32: "float", T.S32: "i32", T.
 def _spellings(family: _Family) -> Iterator[Llvm]:
     """One pattern for each pair of types of D and C that LLVM's names may state."""
     factors = _LLVM_TYPES.get(family.a[0], "i32")
+    meta = ", i32:sp_meta, i32:sp_sel" if family.sparse else ""
+    sparse = re.sub(r"\W+", ".", family.sparse).replace("_", ".")
     for stated in _stated(family):
         c, d = _LLVM_TYPES[stated.facts["ctype"]], _LLVM_TYPES[stated.facts["dtype"]]
+        head = stated.head or sparse
         for saturating in (False, True)[: 1 + family.saturates]:
             extra: Facts = {"satfinite": SatFinite.SATFINITE} if saturating else {}
             yield Llvm(
-                f"mma{stated.head}.{{shape}}.{{layouts}}{'.satfinite' * saturating}.{{types}}",
-                f"n*{factors}:a, n*{factors}:b, n*{c}:c",
+                f"mma{head}.{{shape}}.{{layouts}}{'.satfinite' * saturating}.{{types}}",
+                f"n*{factors}:a, n*{factors}:b, n*{c}:c{meta}",
                 f"n*{d}:d",
                 given={**stated.facts, **extra},
                 holes={
@@ -178,6 +234,7 @@ def _spellings(family: _Family) -> Iterator[Llvm]:
                     "layouts": stated.layouts,
                     "types": stated.types,
                 },
+                own=family.sparse != "" and family.name == "fp8" and d == "v2f16",
             )
 
 
@@ -224,22 +281,23 @@ def _stated_halves(family: _Family) -> Iterator[_Stated]:
     free: dict[str, Facts] = {
         f"{a.value}.{b.value}": {"alayout": a, "blayout": b} for a in MmaLayout for b in MmaLayout
     }
+    small = tuple(shape for shape in family.shapes if shape in _SMALL)
+    large = tuple(shape for shape in family.shapes if shape in _LARGE)
     for d, c in ((T.F16, T.F16), (T.F32, T.F16), (T.F32, T.F32)):
         types: dict[str, Facts] = {f"{d.value}.{c.value}": {}}
         facts: Facts = {"dtype": d, "atype": T.F16, "btype": T.F16, "ctype": c}
-        yield _Stated(family.shapes[:1], free, types, facts)
+        if small:
+            yield _Stated(small, free, types, facts)
         if d is c:
-            yield _Stated(family.shapes[1:], _ROW_COL, types, facts)
+            yield _Stated(large, _ROW_COL, types, facts)
 
 
 # ---- the rows --------------------------------------------------------------------------------
 
 
-_NARROW_KINDS = (
-    *("kind::f8f6f4", "kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4"),
-    *("sp", "sp::ordered_metadata"),
-)
-"""What makes other instructions of it: narrow types of any kind, scale factors, a sparse A."""
+_LATE = {word: f"mma.{word}" for word in ("sp", "sp::ordered_metadata")}
+_NARROW_KINDS = ("kind::f8f6f4", "kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4")
+"""What makes other instructions of it: narrow types of any kind, scale factors."""
 
 
 def _row(family: _Family) -> Row:
@@ -258,29 +316,28 @@ def _row(family: _Family) -> Row:
         axes["satfinite"] = tuple(SatFinite)
     if family.operations:
         axes |= {"op": (BitOperation.XOR, BitOperation.AND), "sum": (BitOperation.POPC,)}
+    operands = _operands(family)
+    head = f"mma{family.sparse}"
     return Row(
-        "mma",
+        head,
         f".sync.aligned.shape.alayout.blayout{satfinite}.dtype.atype.btype.ctype"
         f"{'.op.sum' * family.operations}",
-        "d, a, b, c",
-        name=f"mma.{family.name}",
+        ", ".join(operand.name for operand in operands),
+        name=f"{head}.{family.name}",
         axes=axes,
-        operands=(
-            _sums("d", family),
-            _factor("a", family),
-            _factor("b", family),
-            _sums("c", family),
-        ),
-        section="mma",
+        operands=operands,
+        section=head,
         needs=family.needs,
         needs_text=family.needs_text,
         rules=family.rules,
         effects=_MULTIPLIES,
         llvm=tuple(_spellings(family)),
-        opcode="MMA_SYNC_*",
+        opcode=f"MMA{re.sub(r'[^A-Z]+', '_', family.sparse.upper())}_SYNC_*",
+        late={} if family.sparse else _LATE,
         elsewhere=_NARROW_KINDS,
+        simulated=not family.sparse,
     )
 
 
-ROWS = tuple(_row(family) for family in _FAMILIES)
-"""The rows, in the manual's order of families."""
+ROWS = tuple(_row(family) for family in (*_FAMILIES, *_SPARSE))
+"""A dense, then sparse, then sparse with ordered metadata."""

@@ -91,8 +91,6 @@ def test_what_may_stand_twice(name: str):
         "tex.2d.v4.f32.s32",
         "wmma.mma.sync.aligned.m16n16k16",
         "txq.width.b32",
-        "mma.sp.sync.aligned.m16n8k16",
-        "mma.sp::ordered_metadata.sync.aligned.m16n8k16",
     ],
 )
 def test_instructions_of_ptx_that_no_row_describes(name: str):

@@ -620,7 +620,10 @@ class Call:
         """
         if self.spelling.name.startswith("mma."):
             types = mma_sync_signatures.signature(self.spelling.name).args
-            return tuple((type_, _MMA_VALUES.get(type_, "zeroinitializer")) for type_ in types)
+            given = [(type_, _MMA_VALUES.get(type_, "zeroinitializer")) for type_ in types]
+            if self.spelling.name.startswith("mma.sp."):
+                given[-1] = ("i32", "0")  # the sparsity selector
+            return tuple(given)
         parts = [part.strip() for part in self.spelling.pattern.args.split(",") if part.strip()]
         return tuple(argument for part in parts for argument in self._arguments(part))
 
@@ -804,7 +807,7 @@ def test_llvm_knows_every_spelling_and_its_signature():
     unknown = [line for line in declared if not re.search(r"#\d+$", line)]
     names = {re.search(r"@llvm\.nvvm\.([\w.]+)\(", line)[1] for line in unknown}
     lacking = (
-        *("tcgen05.", "wgmma.mma_async.", "cp.async.", "st.async.", "red.async."),
+        *("tcgen05.", "wgmma.mma_async.", "mma.", "cp.async.", "st.async.", "red.async."),
         "movmatrix.",
     )
     some_lack = {name for name in asked() if name.startswith(lacking)}
@@ -871,7 +874,7 @@ def test_every_spelling_is_emitted_somewhere():
     """An intrinsic that no target takes would be a row nobody can use."""
     found, _ = everything()
     names = set()
-    for target in ("sm_100a", "sm_107a", "sm_90", "sm_90a"):
+    for target in ("sm_100a", "sm_107a", "sm_90", "sm_90a", "sm_120a"):
         _, _, rest = emitted(TARGETS[target], PTX_VERSIONS[-1])
         names |= {found[int(f.name[1:])].spelling.name for f in rest.functions}
     assert names == {name for name in asked() if not re.fullmatch(IMPOSSIBLE, name)}

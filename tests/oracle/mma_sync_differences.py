@@ -39,3 +39,31 @@ DELIBERATE: tuple[Deliberate, ...] = (
     ),
 )
 """What differs in `tests.oracle.mma_sync_product`."""
+
+SPARSE: tuple[Deliberate, ...] = tuple(
+    entry
+    for head in ("mma.sp", "mma.sp::ordered_metadata")
+    for entry in (
+        Deliberate(
+            r"\.m16n8k32\.row\.col\.f32\.f16\.f16\.f32 .*, %r9, [23];",
+            f"{head}/immediate-range",
+            "a selector that the shape does not have: ptxas looks at it for f16 sums and bf16 only",
+        ),
+        Deliberate(
+            r" .*\{(%[ufsp]|%hx)0[,}]",
+            f"{head}/operands",
+            "registers of other types: any of 32 bits will do, and predicates",
+        ),
+        Deliberate(
+            r", (%hx7|%p7|\{%r7\}|\{%r7, %r8\}), 0;$",
+            f"{head}/operands",
+            "two half floats, predicates, or braces, as metadata",
+        ),
+        Deliberate(
+            r"\.e[45]m[23]\..*, %f7, 0;$",
+            f"{head}/operands",
+            "floating-point numbers as metadata of bytes: ptxas takes them on some targets only",
+        ),
+    )
+)
+"""What differs in `tests.oracle.mma_sp_product`."""

@@ -14,8 +14,8 @@ from intrinsics.catalog import spellings
 from intrinsics.findings import NvgenError
 from tests.oracle import llvm, llvm_intrinsics, mma_sync_signatures
 
-LATER = re.compile(r"mma\.(?:sp|block)|.*\.kind\.")
-"""Sparse and block-scaled multiplies, and those of two narrow types of any kind."""
+LATER = re.compile(r"mma\.(?:\S*\.)?block|.*\.kind\.")
+"""Block-scaled multiplies, and those of two narrow types of any kind."""
 
 NAMES = sorted(
     n for n in llvm_intrinsics.all_names() if n.startswith("mma.") and not LATER.match(n)
@@ -28,6 +28,9 @@ def module(name: str) -> str:
     known = mma_sync_signatures.signature(name)
     loads, values = [], []
     for place, type_ in enumerate(known.args):
+        if ".sp." in name and place == len(known.args) - 1:  # the selector
+            values.append(f"{type_} 0")
+            continue
         loads.append(f"  %a{place} = load volatile {type_}, ptr addrspace(1) %p")
         values.append(f"{type_} %a{place}")
     element, count = known.d
@@ -59,9 +62,24 @@ def statement(ptx: str) -> str:
 
 
 def test_nvgen_has_llvms_names() -> None:
-    ours = {name for name, s in spellings().items() if name.startswith("mma.")}
-    assert ours == set(NAMES)
-    assert len(NAMES) == 94
+    ours = {name: s.pattern.own for name, s in spellings().items() if name.startswith("mma.")}
+    assert {name for name, own in ours.items() if not own} == set(NAMES)
+    assert len(NAMES) == 94 + 88
+
+
+def test_nvgen_has_names_of_its_own_for_what_llvm_lacks() -> None:
+    """Sums in f16 of the bytes of a sparse A, whose metadata are ordered."""
+    own = {name for name, s in spellings().items() if name.startswith("mma.") and s.pattern.own}
+    bytes_ = ("e4m3", "e5m2")
+    assert own == {
+        f"mma.sp.ordered.metadata.m16n8k64.row.col.f16.{a}.{b}.f16" for a in bytes_ for b in bytes_
+    }
+    for name in own:
+        ptx = nvgen.compile(module(name), target="sm_120a").ptx
+        a, b = name.split(".")[-3:-1]
+        expected = f"mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.f16.{a}.{b}.f16 "
+        assert statement(ptx).startswith(expected)
+        assert statement(ptx).endswith("},{%10,%11},%12,0;")
 
 
 @pytest.mark.parametrize("group", GROUPS)
@@ -74,9 +92,9 @@ def test_nvgen_prints_what_llvm_prints(group: str) -> None:
         ours = nvgen.compile(text, target="sm_100a", ptx="9.0").ptx
         expected = statement(outcome.ptx)
         assert statement(ours) == expected, name
-        assert len(set(re.findall(r"%\d+", expected))) == sum(
-            n for _, n in (getattr(mma_sync_signatures.signature(name), x) for x in "dabc")
-        )
+        known = mma_sync_signatures.signature(name)
+        registers = known.d[1] + known.a[1] + known.b[1] + known.c[1] + (".sp." in name)
+        assert len(set(re.findall(r"%\d+", expected))) == registers
 
 
 def test_what_is_wrong_is_said() -> None:

@@ -17,7 +17,7 @@ from intrinsics.reference_row import ptxas_says
 from intrinsics.row import Row, Rule
 from intrinsics.targets import TARGETS, Capability, Ptx
 from isel.verifier.record import verify_records
-from tests.oracle import mma_sync_product, ptxas, wgmma_product
+from tests.oracle import mma_sp_product, mma_sync_product, ptxas, wgmma_product
 from tests.oracle.test_legality import FAMILIES, Reading, reading, reading_of
 from tests.oracle.test_legality_older import CASES as OLDER
 
@@ -50,12 +50,20 @@ def _questions() -> Iterator[tuple[Reading, str, str]]:
 
 
 def _warp_multiplies() -> Iterator[tuple[Reading, str, str]]:
-    """Of mma what the manual has, its layouts, and other types of D and C."""
-    wanted = re.compile(r"m16n8k16\S*\.(e4m3|f16)|m8n8k4\S*\.f16")
-    sums = (text for text in mma_sync_product.types_of_sums() if wanted.search(text))
-    texts = (*mma_sync_product.forms(), *mma_sync_product.layouts(), *sums)
+    """Of mma and mma.sp what the manual has, layouts, and other types of D and C."""
+    wanted = re.compile(r"m16n8k(16|64)\S*\.(e4m3|f16)|m8n8k4\S*\.f16")
+    products = (mma_sync_product, mma_sp_product)
+    sums = (text for one in products for text in one.types_of_sums() if wanted.search(text))
+    forms = (text for one in products for text in one.forms())
+    texts = (*forms, *mma_sync_product.layouts(), *sums)
     multiplies = reading_of(dict.fromkeys(texts))
-    for target, version in (("sm_75", "7.0"), ("sm_80", "7.0"), ("sm_89", "8.4"), ("sm_89", "8.7")):
+    for target, version in (
+        ("sm_75", "7.0"),
+        ("sm_80", "7.0"),
+        ("sm_89", "8.4"),
+        ("sm_89", "8.7"),
+        ("sm_120a", "9.5"),
+    ):
         yield multiplies, target, version
 
 

@@ -36,6 +36,7 @@ from tests.oracle import (
     float_forms,
     legality_forms,
     matrix_forms,
+    mma_sp_product,
     mma_sync_product,
     tensor_forms,
     wgmma_product,
@@ -64,6 +65,7 @@ FAMILIES = {
     **(matrix_forms.FAMILIES | tensor_forms.FAMILIES | bulk_forms.FAMILIES),
     "wgmma": wgmma,
     "mma": mma_sync_product.forms,
+    "sparse mma": mma_sp_product.forms,
 }
 ROWS = {row.id: row for row in catalog.rows()}
 
@@ -76,6 +78,11 @@ NOT_SIMULATED = {
     "st.async.release": "stores whose completion nothing tells",
     "red.async.release": "reductions whose completion nothing tells",
     "opaque": "a statement that was kept without being understood",
+    **{
+        name: "multiplies of a warp with a sparse A: how its metadata lie in registers"
+        for name in ROWS
+        if name.startswith("mma.sp")
+    },
     "phi": "gone before code runs: records leave SSA form",
 }
 """Rows without semantics, with the reason."""

@@ -1,0 +1,79 @@
+"""nvgen against ptxas on every combination of the fields of sparse mma instructions.
+
+As `test_mma_sync_product`: nvgen never accepts what ptxas refuses, and where it refuses what ptxas
+accepts, `SPARSE` has the statement, the rule that refuses it, and the reason.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+import pytest
+
+from intrinsics.targets import PTX_VERSIONS, TARGETS
+from tests.oracle import mma_sp_product as product
+from tests.oracle.agreement import Deliberate, Reading, compare, summary
+from tests.oracle.mma_sync_differences import SPARSE
+
+CASES = [("sm_80", "7.1"), ("sm_90a", "8.5"), ("sm_120a", "9.5")]
+"""Targets and PTX versions before and after each that brought something."""
+
+SIZES: dict[str, int] = {
+    "types_of_factors": 4 * 13 * 13 * 6 * 2,  # D and C, A, B, shape, head
+    "types_of_sums": 4 * 4 * 13 * 14 * 2,  # D, C, A and B, shape, head
+    "selectors": 18 * 2 * 10,  # form, head, number
+    "metadata": 5 * 2 * (12 + 2),  # some forms, head, metadata; operands left out
+    "sizes": 18 * 2 * 4 * 5,  # form, head, operand, registers
+    "kinds_of_registers": 18 * 2 * 4 * 10,  # form, head, operand, kind
+    "modifiers": 18 * 2 * (2 * 2 * 3 + 4 + 3),  # form, head; sync, aligned, saturation; others
+}
+"""The number of statements in each product, from the lengths of its axes."""
+
+
+@functools.cache
+def reading(one: product.Product) -> Reading:
+    return Reading.of(dict.fromkeys(one()))
+
+
+@pytest.mark.parametrize("one", product.PRODUCTS, ids=lambda one: one.__name__)
+def test_every_product_is_whole(one: product.Product) -> None:
+    """Each has as many statements as its axes say."""
+    assert sum(1 for _ in one()) == SIZES[one.__name__]
+
+
+@pytest.mark.parametrize("one", product.PRODUCTS, ids=lambda one: one.__name__)
+def test_every_verdict_agrees(one: product.Product) -> None:
+    """What was compared is printed: see it with -rA.
+
+    Each product is judged by itself: ptxas stops at the first errors of its last stage, so what it
+    refuses there is found by halving, and short lists halve quickly.
+    """
+    read = reading(one)
+    accepted = 0
+    for target, version in CASES:
+        tally = compare(read, target, (version,), SPARSE)
+        print(f"{target}, PTX {version}: {tally}")
+        assert tally.compared == len(read.statements)
+        accepted += tally.accepted
+        lines = list(summary(tally.differences))
+        assert not lines, f"{len(lines)} statements differ\n" + "\n".join(lines[:40])
+    assert accepted > 0
+
+
+def test_what_the_manual_has_is_where_ptxas_has_it() -> None:
+    """Each form, on each target, in each PTX version that has the target."""
+    read = Reading.of(product.forms())
+    for name, target in TARGETS.items():
+        versions = [str(v) for v in PTX_VERSIONS if v >= target.first_ptx]
+        if name.startswith("sm_101"):
+            versions = [v for v in versions if v.startswith("8")]
+        assert list(summary(compare(read, name, versions).differences)) == []
+
+
+@pytest.mark.parametrize("entry", SPARSE, ids=lambda entry: f"{entry.rule}: {entry.reason}")
+def test_every_deliberate_difference_occurs(entry: Deliberate) -> None:
+    """ptxas accepts, and nvgen refuses by this rule, a statement that the entry describes."""
+    read = Reading.of(t for t in product.statements() if re.search(entry.statements, t))
+    found = [compare(read, target, ("9.5",)).differences for target in ("sm_90a", "sm_120a")]
+    assert entry.rule in {rule for one in found for difference in one for rule in difference.ours}
