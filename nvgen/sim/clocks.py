@@ -13,6 +13,11 @@ alloc; releases and acquires, also as a fence with a relaxed, volatile or atomic
 relaxed arrival or wait on an mbarrier.  tcgen05.fence counts as such a fence.  Behind
 wgmma.wait_group a relaxed arrival, too, hands on that the multiplies have read what they read.
 
+An mbarrier object is memory: mbarrier.init and mbarrier.inval write its eight bytes, and all other
+uses, those by copies and commits too, read them as strong accesses do.  Behind a relaxed
+barrier.cluster.arrive is known only what its threads have fenced, fence.mbarrier_init being a fence
+like the others.
+
 The use of a value that tcgen05.ld brings orders no accesses to memory (Register dependencies, same
 thread).  What is not looked at gives no finding: scopes (every one counts as wide enough), .relaxed
 on an mbarrier of another CTA (it orders here as well), tcgen05.fence behind what orders threads by

@@ -215,6 +215,12 @@ class Clocks:
             return mine.fenced[relaxed]
         return join(mine.fenced[relaxed], mine.multiplied)
 
+    def fenced_by(self, fragment: Fragment) -> Clock:
+        """What threads hand on that arrive somewhere without a release: what they have fenced."""
+        fenced = self.of(fragment.warp).fenced
+        found = {id(fenced[lane]): fenced[lane] for lane in lane_indices(fragment.mask).tolist()}
+        return functools.reduce(join, found.values(), NOTHING)
+
     def learn(self, warp: Warp, mask: int, clock: Clock | None) -> None:
         """Let threads know what a clock knows."""
         self.of(warp).learn(mask, clock)

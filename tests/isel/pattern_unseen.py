@@ -45,9 +45,6 @@ _UNSEEN: dict[str, dict[str, tuple[str, ...]]] = {
         "collector": ("another A is used", "another A is used last"),
         "weights": ("another B is used",),
     },
-    "all CTAs of a cluster run from the start": {
-        "pair_mma_mma": ("the peer is not known to be there",),
-    },
     "who looks at an mbarrier late has seen all phases that are complete": {
         "state": ("half the arrivals",),
     },

@@ -74,13 +74,6 @@ _ELECT = (
     "elect.sync, with which it changes places, orders nothing: the store still stands behind it"
 )
 
-# ---- what nobody sees ----------------------------------------------------------------------------
-
-_LATE = (
-    "a miss: a consumer may look at an mbarrier before it is made; in the simulator the producer "
-    "is never so late, and the clocks do not look at mbarrier.init"
-)
-
 # ---- what is not settled -----------------------------------------------------------------------
 
 UNCLEAR = (
@@ -139,12 +132,11 @@ UNFOUND = (
     Unfound(_each("drop", "bar.sync", "2"), ("pair",), _CLUSTER),
     Unfound(_each("later", "barrier.cluster.wait", "2"), ("pair",), _CLUSTER),
     # Hopper
-    Unfound(_each("drop", "fence.mbarrier_init", "1"), _HOPPER, UNCLEAR),
+    Unfound(_each("drop", "fence.mbarrier_init", "1"), ("hopper",), UNCLEAR),
     Unfound(_each("later", _INIT, "4"), _HOPPER, UNCLEAR),
     Unfound(_each("drop|later", "bar.warp.sync", "1"), ("hopper",), CONVERGED),
     Unfound(_each("drop", "bar.warp.sync", "1"), ("cluster",), CONVERGED),
     Unfound(_each("drop|later", "bar.warp.sync", "4"), ("cluster",), CONVERGED),
-    Unfound(_each("drop", "bar.sync", "1"), ("hopper",), _LATE),
     Unfound(_each("later", _EXPECT, "1"), _HOPPER, _SIGNED),
     Unfound(_each("drop|later", "wgmma.fence", "2"), _HOPPER, _SAME_SHAPE),
     Unfound(_each("later", "fence.proxy.async", "1"), _HOPPER, _PROXY),

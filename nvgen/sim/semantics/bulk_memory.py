@@ -18,6 +18,7 @@ from nvgen.sim.clusters import check_runs
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.machine import Cta
 from nvgen.sim.memory import Access, Addresses, Bytes, Flags, Proxy, Region, gather, scatter
+from nvgen.sim.semantics.mbarrier_operand import signalled
 from nvgen.sim.semantics.memory import find
 
 PIECE = 16
@@ -120,13 +121,6 @@ def count_bytes(cta: Cta, offset: int, size: int, agent: str) -> None:
     Raises: Fault when the CTA has exited, or there is no mbarrier.
     """
     check_runs(cta, agent)
-    found = cta.mbarriers.get(offset)
-    if found is None:
-        raise fault(
-            "mbarrier-uninitialized",
-            f"{agent} completes on what is no mbarrier",
-            got=f"shared address {offset:#x} of CTA {cta.number}",
-            section="mbarrier.init",
-        )
+    found = signalled(cta, offset, agent, f"{agent} completes on", "mbarrier.init")
     found.complete(size)
     cta.machine.changed()

@@ -31,7 +31,8 @@ def arrive(c: Compiler, mi: MachineInstr) -> Step:
         barrier, clocks = cta.cluster.barrier, cta.machine.engine.clocks
         barrier.arrive(cta.rank, warp.number, fragment.mask, relaxed=relaxed)
         if clocks is not None:
-            barrier.coming = join(barrier.coming, clocks.given())
+            handed = clocks.fenced_by(fragment) if relaxed else clocks.given()
+            barrier.coming = join(barrier.coming, handed)
         cta.cluster.settle()
         cta.machine.changed()
         return None

@@ -22,7 +22,7 @@ from nvgen.sim.engine import AsyncOp, CopyGroups
 from nvgen.sim.faults import fault
 from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
 from nvgen.sim.memory import Access, Proxy, gather, scatter
-from nvgen.sim.semantics.mbarrier_operand import MBarrierOperand
+from nvgen.sim.semantics.mbarrier_operand import MBarrierOperand, use_object
 from nvgen.sim.semantics.memory import find
 
 _SECTION = "cp.async"
@@ -180,13 +180,14 @@ def arrive(c: Compiler, mi: MachineInstr) -> Step:
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
+        where.use(fragment)
         for lane, owner, offset in where.lanes(fragment):
             found = where.object(owner, offset)
             if counted:
                 found.expect_arrival()
             thread = (owner.number, warp.number, lane)
             groups = _groups(warp, lane)
-            effect = _Arrival(owner, found)
+            effect = _Arrival(owner, offset, found, where.op)
             op = AsyncOp(where.op, thread, "copy.arrive", effect, place, tuple(groups.before))
             groups.before = [op]
             owner.machine.engine.issue(op)
@@ -201,13 +202,16 @@ class _Arrival:
     """The arrival of one thread's copies."""
 
     cta: Cta
+    offset: int
     barrier: MBarrier
+    name: str
 
     def __call__(self) -> None:
         """Arrive.
 
         Raises: Fault when the phase expects no arrival more.
         """
+        use_object(self.cta, np.array([self.offset], np.int64), self.name)
         self.barrier.arrive(1)
         self.cta.machine.changed()
 

@@ -41,7 +41,7 @@ def init(c: Compiler, mi: MachineInstr) -> Step:
                     expected="1..1048575",
                     section="mbarrier.init",
                 )
-            _touch(warp, address)
+            _touch(warp, lane, address, "mbarrier.init")
             warp.cta.mbarriers[address] = MBarrier.new(
                 where.name(address), expected, warp.cta.machine.engine.clocks
             )
@@ -50,16 +50,17 @@ def init(c: Compiler, mi: MachineInstr) -> Step:
     return run
 
 
-def _touch(warp: Warp, address: int) -> None:
-    """Bounds and alignment of the object's eight bytes."""
+def _touch(warp: Warp, lane: int, address: int, agent: str) -> None:
+    """A thread writes the object's eight bytes: bounds, alignment, and who else uses them."""
     warp.cta.machine.memory.access(
         warp.cta.shared,
         np.array([address], np.int64),
         SIZE,
         Access.WRITE,
         Proxy.GENERIC,
-        "mbarrier.init",
+        agent,
         align=SIZE,
+        lanes=np.array([lane], np.intp),
     )
 
 
@@ -69,8 +70,9 @@ def inval(c: Compiler, mi: MachineInstr) -> Step:
 
     def run(fragment: Fragment) -> Outcome:
         cta = fragment.warp.cta
-        for _, _, address in where.lanes(fragment):
+        for lane, _, address in where.lanes(fragment):
             where.object(cta, address)
+            _touch(fragment.warp, lane, address, where.op)
             del cta.mbarriers[address]
         cta.machine.changed()
         return None
@@ -98,6 +100,7 @@ def _wait(*, parity: bool) -> Maker:
             warp = fragment.warp
             done = 0
             fragment.polled = None
+            where.use(fragment)
             for lanes, address, value in where.groups(fragment, wanted(warp)):
                 found = where.object(warp.cta, address)
                 asked = value & 1 if parity else phase_of(value)

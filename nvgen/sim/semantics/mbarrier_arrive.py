@@ -20,7 +20,7 @@ from nvgen.sim.compile import Compiler, Maker
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.machine import WARP, Cta, Fragment, Outcome, Step, Warp, lanes_of
 from nvgen.sim.remote import deliver, send
-from nvgen.sim.semantics.mbarrier_operand import MBarrierOperand, count_of
+from nvgen.sim.semantics.mbarrier_operand import MBarrierOperand, count_of, use_object
 
 _PENDING_BITS = 32
 _NO_COMPLETE = 1 << 63
@@ -48,6 +48,7 @@ class _Arrival:
     arrivals: int = 0
     drop: bool = False
     relaxed: int = -1  # the lane of a thread of the own CTA that does not release
+    remote: bool = False  # comes from another CTA
 
     def __call__(self) -> None:
         """Do it.
@@ -56,6 +57,8 @@ class _Arrival:
         """
         check_runs(self.cta, self.where.op)
         found = self.where.object(self.cta, self.offset)
+        if self.remote:
+            use_object(self.cta, np.array([self.offset], np.int64), self.where.op)
         if self.expect:
             found.expect(self.expect)
         if self.complete:
@@ -78,6 +81,7 @@ def _arrive(*, drop: bool, expect: bool) -> Maker:
         def run(fragment: Fragment) -> Outcome:
             warp = fragment.warp
             states = np.zeros(WARP, np.uint64)
+            where.use(fragment)
             for lane, owner, offset in where.lanes(fragment):
                 arrivals = int(counts(warp)[lane]) if counts is not None else 1
                 size = int(sizes(warp)[lane]) if sizes is not None else 0
@@ -141,7 +145,8 @@ class _Handing:
         """Let one thread's arrival happen."""
         if arrival.cta is not warp.cta:
             thread = (warp.cta.number, warp.number, lane)
-            send(warp.cta, thread, self.name, arrival, self.place, ordered=self.ordered)
+            effect = replace(arrival, remote=True)
+            send(warp.cta, thread, self.name, effect, self.place, ordered=self.ordered)
             return
         if self.ordered:
             deliver(warp.cta)
@@ -158,6 +163,7 @@ def _transaction(*, complete: bool) -> Maker:
 
         def run(fragment: Fragment) -> Outcome:
             warp = fragment.warp
+            where.use(fragment)
             for lane, owner, offset in where.lanes(fragment):
                 size = int(sizes(warp)[lane])
                 expected, come = (0, size) if complete else (size, 0)

@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+from numpy.typing import NDArray
+
 from intrinsics.mir import MachineInstr, Mem
 from intrinsics.modifiers import ScalarType, Space
 from nvgen.sim.barriers import MBarrier
+from nvgen.sim.clocks import Order
 from nvgen.sim.clusters import members, owner_of
 from nvgen.sim.compile import Compiler, Getter
 from nvgen.sim.faults import fault
@@ -54,6 +58,25 @@ class MBarrierOperand:
                 continue
             for member in members(warp.cta, int(self.mask(warp)[lane]), self.op):
                 yield lane, member, offset
+
+    def use(self, fragment: Fragment) -> None:
+        """Note that the fragment's threads use the objects that lie in their own CTA.
+
+        Raises: Fault when nothing orders the making of one before it.
+        """
+        cta = fragment.warp.cta
+        if cta.shared.shadow is None:
+            return
+        addresses = self.address(fragment.warp)[lanes_of(fragment.mask)]
+        if self.mask is None and (addresses == addresses[0]).all():
+            owner, offset = self._owner(cta, int(addresses[0]))
+            if owner is cta:
+                use_object(cta, np.full(addresses.size, offset, np.int64), self.op)
+            return
+        own = [(lane, at) for lane, owner, at in self.lanes(fragment) if owner is cta]
+        if own:
+            numbers, offsets = np.array(own, np.int64).T
+            use_object(cta, offsets, self.op, numbers)
 
     def groups(self, fragment: Fragment, values: Values) -> Iterator[tuple[int, int, int]]:
         """(lanes, offset, value) for the threads that agree on address and value."""
@@ -103,6 +126,40 @@ class MBarrierOperand:
             if start <= address < start + size:
                 return name if size == SIZE else f"{name}[{(address - start) // SIZE}]"
         return f"mbarrier {address:#x}"
+
+
+def use_object(
+    cta: Cta, offsets: NDArray[np.int64], agent: str, lanes: NDArray[np.intp] | None = None
+) -> None:
+    """Note that whoever runs uses the objects at some offsets of a CTA's shared memory.
+
+    Uses are strong: they do not race with each other, but with mbarrier.init, mbarrier.inval and
+    plain stores.  `lanes` are the threads, where these are not all threads of the fragment.
+
+    Raises: Fault when one of these is ordered neither before nor behind a use.
+    """
+    shadow = cta.shared.shadow
+    if shadow is not None:
+        shadow.touch(offsets, SIZE, agent, writes=False, order=Order.RELAXED, lanes=lanes)
+
+
+def signalled(cta: Cta, offset: int, agent: str, what: str, section: str) -> MBarrier:
+    """The object that an operation signals at an offset of a CTA's shared memory.
+
+    `what` says in words what the operation does to it.
+
+    Raises: Fault when there is none, or nothing orders its making before the operation.
+    """
+    found = cta.mbarriers.get(offset)
+    if found is None:
+        raise fault(
+            "mbarrier-uninitialized",
+            f"{what} what is no mbarrier",
+            got=f"shared address {offset:#x} of CTA {cta.number}",
+            section=section,
+        )
+    use_object(cta, np.array([offset], np.int64), agent)
+    return found
 
 
 def to_shared(address: int, space: Space | None) -> int:

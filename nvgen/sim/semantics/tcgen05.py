@@ -14,9 +14,9 @@ from intrinsics.modifiers import Space
 from nvgen.sim.clusters import check_runs, members, owner_of, participants
 from nvgen.sim.compile import Compiler, Maker
 from nvgen.sim.engine import AsyncOp
-from nvgen.sim.faults import fault, not_simulated
+from nvgen.sim.faults import not_simulated
 from nvgen.sim.machine import Cta, Fragment, Outcome, Step, lane_numbers
-from nvgen.sim.semantics.mbarrier_operand import to_shared
+from nvgen.sim.semantics.mbarrier_operand import signalled, to_shared
 from nvgen.sim.semantics.tma_targets import mask_type
 
 
@@ -84,14 +84,7 @@ class _Arrival:
         Raises: Fault when the CTA has exited, or has no mbarrier there.
         """
         check_runs(self.cta, _COMMIT)
-        found = self.cta.mbarriers.get(self.offset)
-        if found is None:
-            raise fault(
-                "mbarrier-uninitialized",
-                "tcgen05.commit on what is no mbarrier",
-                got=f"shared address {self.offset:#x}",
-                section="tcgen05.commit",
-            )
+        found = signalled(self.cta, self.offset, _COMMIT, f"{_COMMIT} on", "tcgen05.commit")
         found.arrive(1)
         self.cta.machine.changed()
 

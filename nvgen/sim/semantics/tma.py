@@ -28,6 +28,7 @@ from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
 from nvgen.sim.memory import Access, BoundMap, Proxy, gather, scatter
 from nvgen.sim.semantics.bulk_groups import groups
+from nvgen.sim.semantics.mbarrier_operand import signalled
 from nvgen.sim.semantics.tma_boxes import (
     ATOM,
     Box,
@@ -203,15 +204,9 @@ class _Load:
             cta.shared, box.atoms(), ATOM, Access.WRITE, Proxy.ASYNC, _LOAD
         )
         scatter(cta.shared, offsets, data)
-        barrier = self.signalled.mbarriers.get(self.barrier)
-        if barrier is None:
-            raise fault(
-                "mbarrier-uninitialized",
-                "a TMA load completes on what is no mbarrier",
-                got=f"shared address {self.barrier:#x}",
-                section="mbarrier.init",
-            )
-        barrier.complete(data.size)
+        what = "a TMA load completes on"
+        found = signalled(self.signalled, self.barrier, _LOAD, what, "mbarrier.init")
+        found.complete(data.size)
         cta.machine.changed()
 
     def _elements(self) -> NDArray[np.generic]:
