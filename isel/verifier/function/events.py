@@ -240,6 +240,25 @@ def _wait(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event
     return Event(Kind.WAIT_LOADS if loads else Kind.WAIT_STORES, index, mi, threads)
 
 
+def _arrival_of_copies(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
+    """Each thread's copies arrive when they are complete.
+
+    With .noinc it is an arrival of those that a phase expects; without, the phase expects one more
+    and gets it, so that it only ends later.
+    """
+    expected = mi.form.facts.get("noinc") is not None
+    mbar = e.slot(mi, "mbar")
+    return Event(
+        Kind.ARRIVE,
+        index,
+        mi,
+        threads,
+        where(mbar),
+        count=1 if expected else 0,
+        values=(("mbar", mbar),),
+    )
+
+
 _SHARED = (None, Space.SHARED, Space.SHARED_CTA)
 _WEAK = (None, Sem.WEAK)
 _ATOMICS = ("atom", "atom.cas", "red")
@@ -322,6 +341,7 @@ _MAKERS: dict[str, Maker] = {
         ("mbarrier.arrive.expect_tx", "mbarrier.arrive_drop.expect_tx"),
         _simple(Kind.ARRIVE, "mbar", otherwise=1),
     ),
+    "cp.async.mbarrier.arrive": _arrival_of_copies,
     **dict.fromkeys(WAITS, _simple(Kind.ASK, "mbar", count="phase")),
     **dict.fromkeys(
         ("bar.sync", "barrier.sync", "bar.red", "barrier.red"),

@@ -45,8 +45,8 @@ EXIT = -1
 # ---- the graph that all warps share ----------------------------------------------------------
 
 
-NOT_FOLLOWED = frozenset({"opaque", "cp.async.mbarrier.arrive"})
-"""Rows whose records may do what the rules miss: text, and arrivals that copies make later."""
+NOT_FOLLOWED = frozenset({"opaque"})
+"""Rows whose records may do what the rules miss: text."""
 
 
 @dataclass(slots=True)

@@ -99,7 +99,7 @@ def _come_to(report: Report, blocked: set[int]) -> tuple[list[Where | None], set
     def step(goes_on: bool, event: Event) -> bool:
         if not goes_on:
             return False
-        if event.kind in _ARRIVALS:
+        if event.kind in _ARRIVALS and event.count != 0:
             arrived[event.index] = event.place
         elif event.kind is Kind.COPY_IN:
             arrived[event.index] = signalled(event)
@@ -116,7 +116,7 @@ def _report_deadlock(report: Report, index: int, place: Where) -> None:
     arrivals = [
         e.index
         for e in report.analysis.events(*_ARRIVALS)
-        if e.place is None or e.place.meets(place)
+        if e.count != 0 and (e.place is None or e.place.meets(place))
     ]
     if not arrivals:
         return  # a rule of its own, about the count
