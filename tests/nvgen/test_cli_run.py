@@ -185,7 +185,7 @@ ENDS = {
     "illegal": (BAD_ALLOC, ("out:i32[32]:C.npy",), (), 1, "fault", "tcgen05.alloc/immediate-range"),
     "no IR": ("nonsense", ("out:i32[32]:C.npy",), (), 2, "not run", "llvm/syntax"),
     "arguments": (ADD, ("out:i32[32]:C.npy",), (), 2, "not run", "run/arguments"),
-    "deadlock": (WAITS, ("out:i32[32]:C.npy",), (), 3, "deadlock", "sim/deadlock"),
+    "deadlock": (WAITS, ("out:i32[32]:C.npy",), ("--block", "1"), 3, "deadlock", "sim/deadlock"),
     "half a cluster": (ADD, ("out:i32[32]:C.npy", "i32:1"), ("--grid", "3", "--cluster", "2"), 2,
                        "not run", "launch/cluster-grid"),
     "large grid": (ADD, ("out:i32[32]:C.npy", "i32:1"), ("--grid", "99999"), 4, "not simulated",
