@@ -171,7 +171,10 @@ def test_a_loop_that_asks_in_vain_in_a_function_is_a_deadlock():
     .reg .pred %p<2>;
     .reg .b32 %r<4>;
     .shared .align 8 .b64 bar;
-    mbarrier.init.shared::cta.b64 [bar], 99;
+    mov.u32 %r1, %tid.x;
+    setp.eq.u32 %p1, %r1, 0;
+    @%p1 mbarrier.init.shared::cta.b64 [bar], 99;
+    bar.warp.sync -1;
 ASK:
     mbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;
     @!%p1 bra ASK;
