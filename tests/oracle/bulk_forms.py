@@ -31,7 +31,7 @@ _SHARED_ADDRESSES = (
     "[gmem]", "[cmem]", "[kparam]", "[16]", "%r1", "smem",
 )  # fmt: skip
 
-_NARROW = re.compile(r"bulk\.shared::cluster\.global\S* (\[%h1|\[[^\]]*\], \[%[rh])")
+_NARROW = re.compile(r"bulk\.shared::cluster\.global\S* (\[%h1|\[[^\]]*\], \[%[rh]\d)")
 """Loads with narrow addresses, which ptxas takes until it generates code, and sm_120 not at all."""
 
 
