@@ -422,6 +422,22 @@ class StoreMode(Modifier):
     IM2COL_NO_OFFS = "im2col_no_offs"
 
 
+class MapField(Modifier):
+    """A field of a tensor map that a kernel may replace."""
+
+    GLOBAL_ADDRESS = "global_address"
+    RANK = "rank"
+    BOX_DIM = "box_dim"
+    GLOBAL_DIM = "global_dim"
+    GLOBAL_STRIDE = "global_stride"
+    ELEMENT_STRIDE = "element_stride"
+    ELEMTYPE = "elemtype"
+    INTERLEAVE_LAYOUT = "interleave_layout"
+    SWIZZLE_MODE = "swizzle_mode"
+    FILL_MODE = "fill_mode"
+    SWIZZLE_ATOMICITY = "swizzle_atomicity"
+
+
 class CacheHint(Modifier):
     """The instruction takes a cache policy."""
 

@@ -28,7 +28,16 @@ from intrinsics.mir import (
     Text,
 )
 from intrinsics.modifiers import ScalarType, Space
-from intrinsics.row import Access, Facts, Kind, Numbers, Operand, Problem, VectorNumbers
+from intrinsics.row import (
+    Access,
+    Facts,
+    Kind,
+    Numbers,
+    NumbersFrom,
+    Operand,
+    Problem,
+    VectorNumbers,
+)
 
 SpaceOf = Callable[[str], Space | None]
 """Gives the state space of a symbol, or None when it is unknown."""
@@ -143,13 +152,27 @@ class _PlainPlace:
         return found
 
 
+def later_numbers(form: Form, ops: Sequence[Op]) -> Iterator[tuple[Operand, NumbersFrom]]:
+    """The numbers of a record that not every target takes, and what takes them."""
+    for operand, op in zip(form.operands, ops, strict=True):
+        if operand is None or not isinstance(op, Imm):
+            continue
+        numbers = operand.numbers_under(form.facts)
+        if not numbers.accepts(op.value):
+            continue
+        for later in numbers.later:
+            if op.value >= later.least:
+                yield operand, later
+
+
 def _literals(operand: Operand, facts: Facts) -> Numbers | None:
     """The integers that a place takes, where only their range counts; None for no integer."""
     if operand.limit:
         return None
     match operand.kind:
         case Kind.NUMBER:
-            return operand.numbers_under(facts)
+            numbers = operand.numbers_under(facts)
+            return None if numbers.later else numbers
         case Kind.VALUE if number_fits(operand.type_under(facts), Imm(0)):
             return operand.numbers_under(facts)
         case Kind.SOURCE if number_fits(operand.type_under(facts), Imm(0)):

@@ -103,12 +103,21 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
+class NumbersFrom:
+    """Numbers from `least` on, which only some targets take; `rule` is what others break."""
+
+    least: int
+    needs: Capability
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
 class Numbers:
     """Which numbers an operand takes when it is a literal.
 
     `wraps` says that ptxas looks at the lower 32 bits only; `marker` are bits that every number but
     0 has.  `rule` is what a number breaks that is none of them; `ptxas_accepts` marks where ptxas
-    lets it pass.
+    lets it pass.  `later` are those that not every target takes.
     """
 
     low: int | None = None
@@ -120,6 +129,7 @@ class Numbers:
     marker: int = 0
     rule: str = "immediate-range"
     ptxas_accepts: bool = False
+    later: tuple[NumbersFrom, ...] = ()
 
     def accepts(self, value: int) -> bool:
         """Whether `value` is one of them."""

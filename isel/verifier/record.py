@@ -36,7 +36,7 @@ from intrinsics.mir import (
     Special,
 )
 from intrinsics.modifiers import Modifier, ScalarType, Space
-from intrinsics.operand_fit import PlainFit, operand_problems, plain_fit
+from intrinsics.operand_fit import PlainFit, later_numbers, operand_problems, plain_fit
 from intrinsics.pseudo import unexpanded
 from intrinsics.row import Fact, Kind, Problem, Row
 from intrinsics.special import special_registers
@@ -132,9 +132,30 @@ class RecordVerifier:
             )
         for demand in known.judgement.missing(self.target, self.ptx):
             yield self._of_demand(row, facts, demand, known.judgement)
+        yield from self._later_numbers(mi, facts)
         for operand, op in zip(mi.form.operands, mi.ops, strict=True):
             if operand is not None and isinstance(op, Special):
                 yield from self._special(mi, op, operand.type_under(facts))
+
+    def _later_numbers(self, mi: MachineInstr, facts: Mapping[str, Fact]) -> Iterator[Finding]:
+        """Numbers that this target does not take."""
+        row = mi.row
+        for operand, later in later_numbers(mi.form, mi.ops):
+            if later.needs.holds(self.target, self.ptx):
+                continue
+            first = later.needs.first_ptx(self.target)
+            subject = f"{operand.name} of {later.least} or more"
+            yield Finding(
+                f"{row.head}/{later.rule}",
+                Severity.ERROR,
+                self._missing_text(subject, later.needs),
+                op=row.spell(facts),
+                got=f"target {self.target}, PTX {self.ptx}",
+                expected=_where(later.needs),
+                hint=f"compile for PTX {first} or later" if first else f"at most {later.least - 1}",
+                section=f"PTX ISA, {row.section}, Target ISA Notes",
+                subject=operand.name,
+            )
 
     def _nearest(self, row: Row, facts: Mapping[str, Fact]) -> str:
         legal = nearest_legal(row, facts, self.target, self.ptx) if self.hints else ""
@@ -341,11 +362,16 @@ def lowest_ptx(module: Module, target: Target) -> Ptx:
                 for op in mi.ops
                 if type(op) is Special and op.name in special_registers()
             ]
-            if mi.row.words is None and not _takes_specials(mi.form):
+            needed += [later.needs.first_ptx(target) for _, later in later_numbers(mi.form, mi.ops)]
+            if mi.row.words is None and not _depends_on_operands(mi.form):
                 settled.add(mi.form)
     return max(ptx for ptx in needed if ptx is not None)
 
 
-def _takes_specials(form: Form) -> bool:
-    """Whether a form reads special registers, each of which has needs of its own."""
-    return any(o is not None and (o.specials or o.kind is Kind.SOURCE) for o in form.operands)
+def _depends_on_operands(form: Form) -> bool:
+    """Whether special registers or numbers may stand in a form that have needs of their own."""
+    return any(
+        o.specials or o.kind is Kind.SOURCE or o.numbers_under(form.facts).later
+        for o in form.operands
+        if o is not None
+    )

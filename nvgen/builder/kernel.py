@@ -33,6 +33,7 @@ from nvgen.builder.portable_gemm import PortableGemm
 from nvgen.builder.protocols import Protocols
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_copies import TensorCopyVerbs
+from nvgen.builder.tensor_maps import TensorMapVerbs
 from nvgen.builder.tensor_memory import TensorMemory, allocate
 from nvgen.builder.tensor_tiles import TensorTile
 from nvgen.builder.tile_copies import TileCopies
@@ -181,6 +182,7 @@ class KernelBuilder(
     PortableGemm,
     SharedMemory,
     TensorCopyVerbs,
+    TensorMapVerbs,
     TileCopies,
 ):
     """Builds one kernel.

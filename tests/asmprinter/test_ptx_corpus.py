@@ -23,7 +23,6 @@ from isel.verifier.record import verify_records
 from tests.ptx_corpus import FILES, text_of
 
 MATRIX = ("wmma",)
-TENSOR_MAPS = ("tensormap", "fence.proxy.tensormap")
 TABLES = (".branchtargets", "brx")
 TEXTURES = ("tex", "suld", "sust")
 
@@ -32,9 +31,7 @@ UNKNOWN = {
     "llvm_device_sm80": TABLES,
     "nvcc_memory_sm90": TEXTURES,
     "nvcc_wmma_sm80": MATRIX,
-    "triton_tma_sm90a": TENSOR_MAPS,
-    "triton_tma_special_sm90a": TENSOR_MAPS,
-    "triton_tma_special_sm100a": (*TENSOR_MAPS, *TABLES),
+    "triton_tma_special_sm100a": TABLES,
 }
 """What nvgen has no rows for, by file; every statement of the other files is understood."""
 

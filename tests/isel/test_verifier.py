@@ -657,6 +657,8 @@ class Call:
             yield type_, IMMEDIATES[self.spelling.name]
         elif name in ("half_split", "scale_d", "n") and type_ != "i1":
             yield type_, "2"
+        elif name in ("ord", "code"):  # of a field of a tensor map
+            yield type_, "1"
         elif name == "size":  # bytes of a tensor map
             yield type_, "128"
         elif type_.startswith("v"):
@@ -808,7 +810,7 @@ def test_llvm_knows_every_spelling_and_its_signature():
     names = {re.search(r"@llvm\.nvvm\.([\w.]+)\(", line)[1] for line in unknown}
     lacking = (
         *("tcgen05.", "wgmma.mma_async.", "mma.", "cp.async.", "st.async.", "red.async."),
-        "movmatrix.",
+        *("movmatrix.", "tensormap.cp_fenceproxy."),
     )
     some_lack = {name for name in asked() if name.startswith(lacking)}
     assert names == some_lack - set(llvm_intrinsics.all_names())

@@ -25,6 +25,7 @@ from intrinsics.modifiers import (
     LdStNum,
     LdStShape,
     LoadMode,
+    MapField,
     MmaKind,
     Multicast,
     PrefetchSize,
@@ -313,6 +314,22 @@ VERBS: dict[str, Callable[[KernelBuilder, dict], object]] = {
     ),
     "stmatrix.sync.aligned.m16n8.x4.trans.b8.p3": lambda b, a: b.stmatrix(
         b.shared_word("s"), b.words([1, 2, 3, 4]), shape=MatrixShape.M16N8, trans=True
+    ),
+    "tensormap.replace.global.address.p3": lambda b, a: b.tensormap_replace(
+        b.shared_word("s"), MapField.GLOBAL_ADDRESS, b.const(1, 64)
+    ),
+    "tensormap.replace.rank.p0": lambda b, a: b.tensormap_replace(a["map"], MapField.RANK, 2),
+    "tensormap.replace.global.stride.p3": lambda b, a: b.tensormap_replace(
+        b.shared_word("s"), MapField.GLOBAL_STRIDE, b.const(64, 64), dim=1
+    ),
+    "tensormap.replace.box.dim.p0": lambda b, a: b.tensormap_replace(
+        a["map"], MapField.BOX_DIM, b.tid_x, dim=0
+    ),
+    "tensormap.replace.elemtype.p3": lambda b, a: b.tensormap_replace(
+        b.shared_word("s"), MapField.ELEMTYPE, 6
+    ),
+    "tensormap.cp_fenceproxy.global.shared_cta.tensormap_generic.release.gpu": (
+        lambda b, a: b.tensormap_cp_fenceproxy(a["out"], b.shared_word("s"))
     ),
     "prefetch.tensormap.p0": lambda b, a: b.prefetch_tensormap(a["map"]),
     "ff2bf16x2.rn": lambda b, a: b.pack_bf16x2(b.tid_x, 0),

@@ -29,6 +29,7 @@ from tests.oracle import (
     matrix_forms,
     ptxas,
     tensor_forms,
+    tensor_map_forms,
 )
 
 FAMILIES = (
@@ -38,6 +39,7 @@ FAMILIES = (
     | copy_forms.FAMILIES
     | matrix_forms.FAMILIES
     | tensor_forms.FAMILIES
+    | tensor_map_forms.FAMILIES
     | bulk_forms.FAMILIES
 )
 
@@ -174,6 +176,10 @@ DELIBERATE: tuple[Deliberate, ...] = (
     ),
     Deliberate(
         r"(ld|st)matrix\.\S*\.x8\b", "eight matrices at once, which the manual does not have"
+    ),
+    Deliberate(
+        r"tensormap\.replace\S*_(dim|stride)\S* .*, (%hx1|smem\+4);",
+        "two half floats, or an address, as an extent or a stride of a tensor",
     ),
     Deliberate(r"prefetch\.tensormap \[smem\];", "a tensor map in shared memory"),
     Deliberate(r"stmatrix\S*\.b(16|8)\.b8x16\.b[46]x16_p\d\d ", "a conversion in a store"),

@@ -39,6 +39,7 @@ from tests.oracle import (
     mma_sp_product,
     mma_sync_product,
     tensor_forms,
+    tensor_map_forms,
     wgmma_product,
 )
 from tests.oracle.ptxas import line_of, module_text
@@ -63,6 +64,7 @@ FAMILIES = {
     **(legality_forms.FAMILIES | float_forms.FAMILIES),
     **(cluster_forms.FAMILIES | copy_forms.FAMILIES),
     **(matrix_forms.FAMILIES | tensor_forms.FAMILIES | bulk_forms.FAMILIES),
+    **tensor_map_forms.FAMILIES,
     "wgmma": wgmma,
     "mma": mma_sync_product.forms,
     "sparse mma": mma_sp_product.forms,
@@ -75,6 +77,15 @@ NOT_SIMULATED = {
     "mbarrier.check_layout": "mbarriers of another layout, which new machines have",
     "fence.proxy.tensormap.acquire": "tensor maps that kernels write",
     "fence.proxy.tensormap.release": "tensor maps that kernels write",
+    **dict.fromkeys(
+        (
+            "tensormap.replace",
+            "tensormap.replace.dimension",
+            "tensormap.replace.code",
+            "tensormap.cp_fenceproxy",
+        ),
+        "tensor maps that kernels write",
+    ),
     "st.async.release": "stores whose completion nothing tells",
     "red.async.release": "reductions whose completion nothing tells",
     "opaque": "a statement that was kept without being understood",
