@@ -315,7 +315,9 @@ class _Place:
             yield from self._range(op)
 
     def _range(self, op: Imm) -> Iterator[Problem]:
-        numbers = self.operand.numbers_under(self.facts)
+        yield from self._within(op, self.operand.numbers_under(self.facts))
+
+    def _within(self, op: Imm, numbers: Numbers) -> Iterator[Problem]:
         if not numbers.accepts(op.value):
             text = f"{self.operand.name} is out of range"
             near = numbers.nearest(op.value)
@@ -439,6 +441,9 @@ class _Place:
         for part in op:
             if not self._is_part(part):
                 yield self._mismatch(part)
+        for part, numbers in zip(op, operand.each_under(self.facts), strict=False):
+            if isinstance(part, Imm):
+                yield from self._within(part, numbers)
         if len({self.classes[reg].bits for reg in registers}) > 1:
             yield self._problem(f"{operand.name} has registers of several widths", op)
         yield from self._neighbours(op)

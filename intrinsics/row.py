@@ -214,6 +214,7 @@ class Operand:
     stored: bool = False  # an address that is written
     bare: bool = False  # an address without an offset
     vector_numbers: VectorNumbers = VectorNumbers.NONE
+    each: tuple[Numbers | By[Numbers], ...] = ()  # what elements take where they are literals
     limit: str = ""  # the operand that holds the largest number that may stand here
 
     def type_under(self, facts: Facts) -> ScalarType:
@@ -228,7 +229,15 @@ class Operand:
 
     def numbers_under(self, facts: Facts) -> Numbers:
         """The literals that the operand takes."""
-        return self.numbers.of(facts) if isinstance(self.numbers, By) else self.numbers
+        return _under(self.numbers, facts)
+
+    def each_under(self, facts: Facts) -> tuple[Numbers, ...]:
+        """The literals that the elements of a vector take, in turn; () where any will do."""
+        return tuple(_under(numbers, facts) for numbers in self.each)
+
+
+def _under(numbers: Numbers | By[Numbers], facts: Facts) -> Numbers:
+    return numbers.of(facts) if isinstance(numbers, By) else numbers
 
 
 def result(
@@ -349,6 +358,7 @@ def vector(
     sink: bool = False,
     unused: bool = False,
     distinct: bool = False,
+    each: tuple[Numbers | By[Numbers], ...] = (),
 ) -> Operand:
     """Registers in braces; a count of 0 is one register without braces."""
     return Operand(
@@ -362,6 +372,7 @@ def vector(
         widened=widened,
         vector_numbers=numbers,
         distinct=distinct,
+        each=each,
     )
 
 

@@ -11,7 +11,7 @@ from intrinsics.modifiers import Modifier
 
 
 class MatrixType(Modifier):
-    """Types of matrix elements that no register has.  PTX ISA, Matrix Data-types."""
+    """Types of elements and scale factors that no register has.  PTX ISA, Matrix Data-types."""
 
     E4M3 = "e4m3"
     E5M2 = "e5m2"
@@ -21,6 +21,8 @@ class MatrixType(Modifier):
     S4 = "s4"
     U4 = "u4"
     B1 = "b1"
+    UE8M0 = "ue8m0"
+    UE4M3 = "ue4m3"
 
 
 class BitOperation(Modifier):

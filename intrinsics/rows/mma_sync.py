@@ -8,19 +8,23 @@ are
 
     llvm.nvvm.mma[.and.popc|.xor.popc].<shape>.<layouts>[.satfinite].<types>
     llvm.nvvm.mma.sp[.ordered.metadata].<shape>.row.col[.satfinite].<types>
+    llvm.nvvm.mma[.sp.ordered.metadata].<shape>.row.col.kind.f8f6f4.<types>
+    llvm.nvvm.mma[.sp.ordered.metadata].block.scale.<shape>.row.col.<kind>[.scale.<n>x].<types>
 
 with the types of D and C for f16, of all four matrices for e4m3 and e5m2, else of A, and of B where
-it differs.  Those of e4m3 and e5m2 with a sparse A and sums in f16 are nvgen's own.
+it differs.  Those of e4m3 and e5m2 with a sparse A and sums in f16 are nvgen's own,
+and so are four scale factors in ue8m0.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from intrinsics.mma_sync import MmaLayout, MmaShape
-from intrinsics.modifiers import Modifier, SatFinite, ScalarType
+from intrinsics.modifiers import Modifier, SatFinite, ScalarType, ScaleVec
 from intrinsics.row import (
     Access,
     By,
@@ -35,6 +39,7 @@ from intrinsics.row import (
     Operand,
     Row,
     Rule,
+    VectorNumbers,
     number,
     per,
     register,
@@ -49,6 +54,9 @@ _MULTIPLIES = Effects(Effect.CONVERGENT | Effect.ALIGNED, IssueScope.WARP)
 _AMPERE = since("7.0", at_least(80))
 
 # ---- families --------------------------------------------------------------------------------
+
+
+_ANY = Numbers()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +80,11 @@ class _Family:
     rules: tuple[Rule, ...] = field(default=())
     sparse: str = ""  # what the head has behind `mma` where A is sparse
     selectors: Mapping[Fact, Numbers] = field(default_factory=dict)  # by shape
+    kind: str = ""  # where a modifier says which types there are: `f8f6f4`
+    scales: tuple[Modifier, ...] = ()  # the types of scale factors, where blocks have some
+    vectors: tuple[ScaleVec, ...] = ()
+    default: bool = False  # whether the number of scale factors may be left out
+    ids: By[Numbers] | Numbers = _ANY  # bytes of a register that hold scale factors
 
 
 _SMALL = (S.M8N8K4, S.M8N8K16, S.M8N8K32, S.M8N8K128)
@@ -124,7 +137,9 @@ _FAMILIES = (
 )
 
 _FOUR, _TWO, _ONE = Numbers(0, 3), Numbers(0, 1), Numbers(0, 0)
-_NEWEST = since("8.7", named("120af 121af"))
+_CONSUMER = named("120af 121af")
+_NEWEST = since("8.7", _CONSUMER)
+_SCALED = "multiplies with scale factors run on sm_120a/f and sm_121a/f"
 _SPARSE_TEXT = "multiplies of a sparse matrix run on sm_80 and later"
 
 
@@ -154,6 +169,48 @@ def _sparse(head: str, version: str) -> tuple[_Family, ...]:
 
 
 _SPARSE = (*_sparse(".sp", "7.1"), *_sparse(".sp::ordered_metadata", "8.5"))
+
+_NARROW = (M.E2M1, M.E2M3, M.E3M2, M.E4M3, M.E5M2)
+_NARROWEST = (M.E2M1, M.E2M3, M.E3M2)
+_KIND = named("100af 101af 103af 107af 110af 120af 121af")
+_KIND_RULES = (
+    *_TYPES,
+    when(atype=_NARROWEST).needs("narrow-target", _NEWEST),
+    when(btype=_NARROWEST).needs("narrow-target", _NEWEST),
+)
+_FACTORS_RULES = (
+    when(scale_vec=ScaleVec.X2).must("scale-type", "two factors are .ue8m0", stype=M.UE8M0),
+    when(stype=M.UE8M0, scale_vec=ScaleVec.X4).needs("scale-version", since("9.1", _CONSUMER)),
+)
+_EVEN, _FIRST = Numbers(0, 2, multiple=2), Numbers(0, 0)
+_BYTES = By("scale_vec", {ScaleVec.X2: _EVEN}, _FIRST)
+
+
+def _kinds(sparse: str) -> Iterator[_Family]:
+    """The families with a kind: narrow types, with scale factors or without."""
+    deep, deeper = (S.M16N8K64, S.M16N8K128) if sparse else (S.M16N8K32, S.M16N8K64)
+    halves = since("8.7", _KIND)
+    f16 = when(dtype=T.F16).needs("f16-target", _NEWEST if sparse else halves)
+    fours = since("8.7", named("120a 121a")) if sparse else _NEWEST
+    families = (
+        _Family("f8f6f4", (deep,), (T.F16, T.F32), _NARROW, 8, needs=since("8.6", _KIND),
+                needs_text="kind::f8f6f4 runs on targets of an architecture or family",
+                rules=(*_KIND_RULES, f16), kind="f8f6f4"),
+        _Family("mxf8f6f4", (deep,), (T.F32,), _NARROW, 8, needs=_NEWEST, needs_text=_SCALED,
+                kind="mxf8f6f4", scales=(M.UE8M0,), vectors=(ScaleVec.X1,), default=True,
+                ids=Numbers(0, 3)),
+        _Family("mxf4", (deeper,), (T.F32,), (M.E2M1,), 4, needs=fours, needs_text=_SCALED,
+                kind="mxf4", scales=(M.UE8M0,), vectors=(ScaleVec.X2,), default=True, ids=_EVEN),
+        _Family("mxf4nvf4", (deeper,), (T.F32,), (M.E2M1,), 4, needs=fours, needs_text=_SCALED,
+                rules=_FACTORS_RULES, kind="mxf4nvf4", scales=(M.UE8M0, M.UE4M3),
+                vectors=(ScaleVec.X2, ScaleVec.X4), ids=_BYTES),
+    )
+    for family in families:
+        selectors: dict[Fact, Numbers] = dict.fromkeys(family.shapes, _ONE) if sparse else {}
+        yield replace(family, sparse=sparse, selectors=selectors)
+
+
+_KINDS = (*_kinds(""), *_kinds(".sp::ordered_metadata"))
 # fmt: on
 
 # ---- operands --------------------------------------------------------------------------------
@@ -180,14 +237,24 @@ def _share(shape: MmaShape, name: str, bits: int) -> int:
 
 def _operands(family: _Family) -> tuple[Operand, ...]:
     a, b = _factor("a", family), _factor("b", family)
-    found = (_sums("d", family), a, b, _sums("c", family))
-    if not family.sparse:
-        return found
-    return (
-        *found,
-        register("sp_meta", T.U32 if family.name == "fp8" else T.B32),
-        number("sp_sel", By("shape", family.selectors, _ONE)),
-    )
+    found = [_sums("d", family), a, b, _sums("c", family)]
+    if family.sparse:
+        selector = By("shape", family.selectors, _ONE)
+        found += [
+            register("sp_meta", T.U32 if family.name == "fp8" else T.B32),
+            number("sp_sel", selector),
+        ]
+    if family.scales:
+        for name in ("sfa", "sfb"):
+            found += [register(name, T.B32), _place(f"{name}_place", family)]
+    return tuple(found)
+
+
+def _place(name: str, family: _Family) -> Operand:
+    """Which byte of a register holds the first factor, and which of some threads has it."""
+    each = (family.ids, _TWO if name == "sfa_place" else _FOUR)
+    pair: dict[Fact, int] = dict.fromkeys(family.shapes, 2)
+    return vector(name, T.U16, per(shape=pair), numbers=VectorNumbers.ALL, each=each)
 
 
 def _sums(name: str, family: _Family) -> Operand:
@@ -219,13 +286,17 @@ def _spellings(family: _Family) -> Iterator[Llvm]:
     factors = _LLVM_TYPES.get(family.a[0], "i32")
     meta = ", i32:sp_meta, i32:sp_sel" if family.sparse else ""
     sparse = re.sub(r"\W+", ".", family.sparse).replace("_", ".")
+    if family.scales:
+        yield from _scaled_spellings(family, f"{sparse}.block.scale", meta)
+        return
+    kind = f".kind.{family.kind}" if family.kind else ""
     for stated in _stated(family):
         c, d = _LLVM_TYPES[stated.facts["ctype"]], _LLVM_TYPES[stated.facts["dtype"]]
         head = stated.head or sparse
         for saturating in (False, True)[: 1 + family.saturates]:
             extra: Facts = {"satfinite": SatFinite.SATFINITE} if saturating else {}
             yield Llvm(
-                f"mma{head}.{{shape}}.{{layouts}}{'.satfinite' * saturating}.{{types}}",
+                f"mma{head}.{{shape}}.{{layouts}}{'.satfinite' * saturating}{kind}.{{types}}",
                 f"n*{factors}:a, n*{factors}:b, n*{c}:c{meta}",
                 f"n*{d}:d",
                 given={**stated.facts, **extra},
@@ -236,6 +307,30 @@ def _spellings(family: _Family) -> Iterator[Llvm]:
                 },
                 own=family.sparse != "" and family.name == "fp8" and d == "v2f16",
             )
+
+
+def _scaled_spellings(family: _Family, head: str, meta: str) -> Iterator[Llvm]:
+    """The number of scale factors and their type are in the name."""
+    places = "i32:sfa, n*i16:sfa_place, i32:sfb, n*i16:sfb_place"
+    stated = next(_stated(family))
+    for scale, count in itertools.product(family.scales, (None, *family.vectors)):
+        if count is None and not family.default:
+            continue
+        if scale is M.UE4M3 and count is not ScaleVec.X4:
+            continue
+        text = f".scale.{count.value[-2:].lower()}" if count else ""
+        yield Llvm(
+            f"mma{head}.{{shape}}.{{layouts}}.{family.kind}{text}.{{types}}.{scale.value}",
+            f"n*i32:a, n*i32:b, n*float:c{meta}, {places}",
+            "n*float:d",
+            given={**stated.facts, "stype": scale, "scale_vec": count},
+            holes={
+                "shape": {s.value: s for s in stated.shapes},
+                "layouts": stated.layouts,
+                "types": stated.types,
+            },
+            own=scale is M.UE8M0 and count is ScaleVec.X4,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +360,7 @@ def _stated(family: _Family) -> Iterator[_Stated]:
             (a.value if a is b else f"{a.value}.{b.value}"): stated
             for (a, b), stated in pairs.items()
         }
-        if family.name == "fp8":
+        if family.name == "fp8" or family.kind:
             types = {
                 f"{d.value}.{a.value}.{b.value}.{d.value}": stated
                 for (a, b), stated in pairs.items()
@@ -296,8 +391,6 @@ def _stated_halves(family: _Family) -> Iterator[_Stated]:
 
 
 _LATE = {word: f"mma.{word}" for word in ("sp", "sp::ordered_metadata")}
-_NARROW_KINDS = ("kind::f8f6f4", "kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4")
-"""What makes other instructions of it: narrow types of any kind, scale factors."""
 
 
 def _row(family: _Family) -> Row:
@@ -316,12 +409,18 @@ def _row(family: _Family) -> Row:
         axes["satfinite"] = tuple(SatFinite)
     if family.operations:
         axes |= {"op": (BitOperation.XOR, BitOperation.AND), "sum": (BitOperation.POPC,)}
+    vector_size = ""
+    if family.scales:
+        axes |= {"scale_vec": family.vectors, "stype": family.scales}
+        vector_size = ".block_scale" + ("{.scale_vec}" if family.default else ".scale_vec")
     operands = _operands(family)
+    kind_name = f"{family.kind.upper()}_" if family.kind else ""
+    kind = f".kind::{family.kind}{vector_size}" if family.kind else ""
     head = f"mma{family.sparse}"
     return Row(
         head,
-        f".sync.aligned.shape.alayout.blayout{satfinite}.dtype.atype.btype.ctype"
-        f"{'.op.sum' * family.operations}",
+        f".sync.aligned.shape.alayout.blayout{satfinite}{kind}.dtype.atype.btype.ctype"
+        f"{'.op.sum' * family.operations}{'.stype' * bool(family.scales)}",
         ", ".join(operand.name for operand in operands),
         name=f"{head}.{family.name}",
         axes=axes,
@@ -332,12 +431,11 @@ def _row(family: _Family) -> Row:
         rules=family.rules,
         effects=_MULTIPLIES,
         llvm=tuple(_spellings(family)),
-        opcode=f"MMA{re.sub(r'[^A-Z]+', '_', family.sparse.upper())}_SYNC_*",
+        opcode=f"MMA{re.sub(r'[^A-Z]+', '_', family.sparse.upper())}_SYNC_{kind_name}*",
         late={} if family.sparse else _LATE,
-        elsewhere=_NARROW_KINDS,
-        simulated=not family.sparse,
+        simulated=not (family.sparse or family.kind),
     )
 
 
-ROWS = tuple(_row(family) for family in (*_FAMILIES, *_SPARSE))
-"""A dense, then sparse, then sparse with ordered metadata."""
+ROWS = tuple(_row(family) for family in (*_FAMILIES, *_SPARSE, *_KINDS))
+"""A dense, then sparse, then sparse with ordered metadata, then those with a kind."""

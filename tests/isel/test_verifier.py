@@ -619,10 +619,10 @@ class Call:
         `type?operand`; `i32*` is one argument for each dimension.
         """
         if self.spelling.name.startswith("mma."):
-            types = mma_sync_signatures.signature(self.spelling.name).args
-            given = [(type_, _MMA_VALUES.get(type_, "zeroinitializer")) for type_ in types]
-            if self.spelling.name.startswith("mma.sp."):
-                given[-1] = ("i32", "0")  # the sparsity selector
+            known = mma_sync_signatures.signature(self.spelling.name)
+            given = [(type_, _MMA_VALUES.get(type_, "zeroinitializer")) for type_ in known.args]
+            if known.selector is not None:
+                given[known.selector] = ("i32", "0")
             return tuple(given)
         parts = [part.strip() for part in self.spelling.pattern.args.split(",") if part.strip()]
         return tuple(argument for part in parts for argument in self._arguments(part))

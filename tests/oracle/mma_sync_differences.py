@@ -40,6 +40,20 @@ DELIBERATE: tuple[Deliberate, ...] = (
 )
 """What differs in `tests.oracle.mma_sync_product`."""
 
+KINDS: tuple[Deliberate, ...] = tuple(
+    entry
+    for head in ("mma", "mma.sp::ordered_metadata")
+    for entry in (
+        Deliberate(r"\{%r9\}", f"{head}/operands", "braces around metadata or scale factors"),
+        Deliberate(
+            r"\{(1\.0, %h1|%h1, 1\.0)\}",
+            f"{head}/operands",
+            "a floating-point number as the number of a byte or a thread, beside a register",
+        ),
+    )
+)
+"""What differs in `tests.oracle.mma_kind_product`."""
+
 SPARSE: tuple[Deliberate, ...] = tuple(
     entry
     for head in ("mma.sp", "mma.sp::ordered_metadata")

@@ -37,6 +37,11 @@ class Signature:
         return [t for t, n in (self.a, self.b, self.c) for _ in range(n)] + [*self.rest]
 
     @property
+    def selector(self) -> int | None:
+        """Where the sparsity selector, a constant, stands among the arguments."""
+        return self.a[1] + self.b[1] + self.c[1] + 1 if len(self.rest) in (2, 8) else None
+
+    @property
     def result(self) -> str:
         """The type of the result."""
         return "{ " + ", ".join([self.d[0]] * self.d[1]) + " }"

@@ -36,6 +36,7 @@ from tests.oracle import (
     float_forms,
     legality_forms,
     matrix_forms,
+    mma_kind_product,
     mma_sp_product,
     mma_sync_product,
     tensor_forms,
@@ -68,6 +69,7 @@ FAMILIES = {
     "wgmma": wgmma,
     "mma": mma_sync_product.forms,
     "sparse mma": mma_sp_product.forms,
+    "mma of a kind": mma_kind_product.forms,
 }
 ROWS = {row.id: row for row in catalog.rows()}
 
@@ -91,8 +93,10 @@ NOT_SIMULATED = {
     "opaque": "a statement that was kept without being understood",
     **{
         name: "multiplies of a warp with a sparse A: how its metadata lie in registers"
-        for name in ROWS
         if name.startswith("mma.sp")
+        else "multiplies of a warp of narrow types or with scale factors: as registers hold them"
+        for name in ROWS
+        if name.startswith("mma.sp") or (name.endswith("f4") and name.startswith("mma."))
     },
     "phi": "gone before code runs: records leave SSA form",
 }

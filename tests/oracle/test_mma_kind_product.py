@@ -1,0 +1,75 @@
+"""nvgen against ptxas on every combination of the fields of mma instructions with a kind.
+
+As `test_mma_sync_product`: nvgen never accepts what ptxas refuses, and where it refuses what ptxas
+accepts, `KINDS` has the statement, the rule that refuses it, and the reason.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+
+import pytest
+
+from intrinsics.targets import PTX_VERSIONS, TARGETS
+from tests.oracle import mma_kind_product as product
+from tests.oracle.agreement import Deliberate, Reading, compare, summary
+from tests.oracle.mma_sync_differences import KINDS
+
+CASES = [("sm_100a", "8.6"), ("sm_120a", "8.7"), ("sm_121f", "9.0"), ("sm_120a", "9.5")]
+"""Targets and PTX versions before and after each that brought something."""
+
+SIZES: dict[str, int] = {
+    "types": 3 * 4 * 5 * 7 * 7 * 2,  # head, kind, shape, A, B, D and C
+    "scales": 3 * 3 * 6 * 4 * 2,  # head, kind, number of factors, type, .block_scale
+    "places": 2 * 3 * (2 * 9 * 9 * 2 + 15 * 2),  # head, kind; number, byte, thread; others
+    "factors": 2 * 4 * (11 + 9) + 2 * 3 * 11 * 2,  # head, kind; metadata, selector; factors
+    "matrices": 2 * 4 * 4 * (10 + 5),  # head, kind, operand; kind and number of registers
+    "modifiers": 2 * 4 * 8,  # head, kind; one change each
+}
+"""The number of statements in each product, from the lengths of its axes."""
+
+
+@functools.cache
+def reading(one: product.Product) -> Reading:
+    return Reading.of(dict.fromkeys(one()))
+
+
+@pytest.mark.parametrize("one", product.PRODUCTS, ids=lambda one: one.__name__)
+def test_every_product_is_whole(one: product.Product) -> None:
+    """Each has as many statements as its axes say."""
+    assert sum(1 for _ in one()) == SIZES[one.__name__]
+
+
+@pytest.mark.parametrize("one", product.PRODUCTS, ids=lambda one: one.__name__)
+def test_every_verdict_agrees(one: product.Product) -> None:
+    """What was compared is printed: see it with -rA."""
+    read = reading(one)
+    accepted = 0
+    for target, version in CASES:
+        tally = compare(read, target, (version,), KINDS)
+        print(f"{target}, PTX {version}: {tally}")
+        assert tally.compared == len(read.statements)
+        accepted += tally.accepted
+        lines = list(summary(tally.differences))
+        assert not lines, f"{len(lines)} statements differ\n" + "\n".join(lines[:40])
+    assert accepted > 0
+
+
+def test_what_the_manual_has_is_where_ptxas_has_it() -> None:
+    """Each form, on each target from sm_90 on, in each PTX version that has the target."""
+    read = Reading.of(product.forms())
+    for name, target in TARGETS.items():
+        versions = [str(v) for v in PTX_VERSIONS if v >= target.first_ptx and str(v) >= "8.4"]
+        if name.startswith("sm_101"):
+            versions = [v for v in versions if v.startswith("8")]
+        assert list(summary(compare(read, name, versions).differences)) == []
+
+
+@pytest.mark.parametrize("entry", KINDS, ids=lambda entry: f"{entry.rule}: {entry.reason}")
+def test_every_deliberate_difference_occurs(entry: Deliberate) -> None:
+    """ptxas accepts, and nvgen refuses by this rule, a statement that the entry describes."""
+    texts = (text for one in product.PRODUCTS for text in one())
+    read = Reading.of(text for text in texts if re.search(entry.statements, text))
+    differences = compare(read, "sm_120a", ("9.5",)).differences
+    assert entry.rule in {rule for difference in differences for rule in difference.ours}
