@@ -16,7 +16,8 @@ wgmma.wait_group a relaxed arrival, too, hands on that the multiplies have read 
 An mbarrier object is memory: mbarrier.init and mbarrier.inval write its eight bytes, and all other
 uses, those by copies and commits too, read them as strong accesses do.  Behind a relaxed
 barrier.cluster.arrive is known only what its threads have fenced, fence.mbarrier_init being a fence
-like the others.
+like the others; and that the threads run, without which nobody may reach the shared memory of
+their CTA from another one.
 
 The use of a value that tcgen05.ld brings orders no accesses to memory (Register dependencies, same
 thread).  What is not looked at gives no finding: scopes (every one counts as wide enough), .relaxed
@@ -44,6 +45,9 @@ GROUP = LANES
 
 WIDE = LANES + 1
 """Columns of a warp."""
+
+BEGIN = 1
+"""The tick at which every thread begins: who knows one of a CTA knows that the CTA runs."""
 
 NEVER_RUNS = np.iinfo(np.int32).max
 """The tick up to which a lane is known that was not launched."""
@@ -87,6 +91,11 @@ class Clock:
     def floor(self, cta: int) -> int:
         """The tick up to which all threads of a CTA are known."""
         return self.floors.get(cta, 0)
+
+    def has_begun(self, cta: int) -> bool:
+        """Whether some thread of a CTA is known to have run."""
+        row = self.rows.get(cta)
+        return self.floor(cta) >= BEGIN or (row is not None and _latest(row) >= BEGIN)
 
 
 NOTHING = Clock()

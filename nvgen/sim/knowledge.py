@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nvgen.sim.clocks import (
+    BEGIN,
     GROUP,
     LANES,
     NEVER_RUNS,
@@ -130,7 +131,7 @@ class Clocks:
     """
 
     warps_each: int  # of a CTA
-    now: int = 1
+    now: int = BEGIN + 1
     who: Fragment | AsyncOp | None = None
     at: Instruction | None = None
     handed: Clock | None = None  # what the fragment hands on at this instruction, once computed
@@ -216,10 +217,14 @@ class Clocks:
         return join(mine.fenced[relaxed], mine.multiplied)
 
     def fenced_by(self, fragment: Fragment) -> Clock:
-        """What threads hand on that arrive somewhere without a release: what they have fenced."""
-        fenced = self.of(fragment.warp).fenced
+        """What threads hand on that arrive somewhere without a release: what they have fenced.
+
+        That they run is known without it.
+        """
+        mine = self.of(fragment.warp)
+        fenced, runs = mine.fenced, Clock({mine.cta: BEGIN})
         found = {id(fenced[lane]): fenced[lane] for lane in lane_indices(fragment.mask).tolist()}
-        return functools.reduce(join, found.values(), NOTHING)
+        return functools.reduce(join, found.values(), runs)
 
     def learn(self, warp: Warp, mask: int, clock: Clock | None) -> None:
         """Let threads know what a clock knows."""

@@ -41,6 +41,19 @@ def race(first: Site, verb: str, missing: str, agent: str, *, writes: bool, what
     )
 
 
+def unstarted(agent: str, what: str) -> Fault:
+    """The finding at an access to the shared memory of a CTA of which nobody knows that it runs."""
+    return fault(
+        "unstarted-cta",
+        f"{agent} reaches shared memory of a CTA that may not have begun to run",
+        got=what,
+        expected="an order behind something that a thread of that CTA has done",
+        hint="let the cluster meet at barrier.cluster.arrive and .wait before one CTA reaches the "
+        "shared memory of another",
+        section="Cluster of Cooperative Thread Arrays",
+    )
+
+
 def _order(missing: str) -> str:
     if missing == "warp":
         return "bar.warp.sync between the two"

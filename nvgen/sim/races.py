@@ -36,7 +36,9 @@ def watch(machine: Machine) -> None:
     for cta in machine.ctas:
         home = cta.number if together else -1
         name = "shared memory" if alone else f"shared memory of CTA {cta.number}"
-        cta.shared.shadow = Shadow.of(clocks, name, cta.shared.data.size, home=home)
+        cta.shared.shadow = Shadow.of(
+            clocks, name, cta.shared.data.size, home=home, owner=cta.number
+        )
         name = "tensor memory" if alone else f"tensor memory of CTA {cta.number}"
         cta.tensor.shadow = Shadow.of(clocks, name, LANES * COLUMNS, home=home, unit="cells")
 

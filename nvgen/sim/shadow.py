@@ -23,7 +23,7 @@ from nvgen.sim.engine import AsyncOp
 from nvgen.sim.faults import Fault
 from nvgen.sim.knowledge import Clocks
 from nvgen.sim.parties import party_of, site_of
-from nvgen.sim.race_report import race
+from nvgen.sim.race_report import race, unstarted
 from nvgen.sim.stamps import (
     ACTOR,
     OPERATION,
@@ -123,7 +123,8 @@ class _Conflict:
 class Shadow:
     """The accesses to one memory.
 
-    `home` is the CTA whose threads alone reach it, -1 if others do too.
+    `home` is the CTA whose threads alone reach it, -1 if others do too.  `owner` is the CTA whose
+    shared memory it is, which others reach only when they know that it runs; -1 for other memory.
     """
 
     clocks: Clocks
@@ -133,14 +134,22 @@ class Shadow:
     reads: _Kept
     others: _Kept
     home: int = -1
+    owner: int = -1
     released: dict[int, Clock] = field(default_factory=dict)  # by offset
 
     @classmethod
     def of(
-        cls, clocks: Clocks, name: str, size: int, *, home: int = -1, unit: str = "bytes"
+        cls,
+        clocks: Clocks,
+        name: str,
+        size: int,
+        *,
+        home: int = -1,
+        unit: str = "bytes",
+        owner: int = -1,
     ) -> Shadow:
         """A memory of `size` bytes that nobody has touched."""
-        return cls(clocks, name, unit, _Kept.of(size), _Kept.of(size), _Kept.of(size), home)
+        return cls(clocks, name, unit, _Kept.of(size), _Kept.of(size), _Kept.of(size), home, owner)
 
     # ---- accesses --------------------------------------------------------------------------------
 
@@ -160,7 +169,8 @@ class Shadow:
         `lanes` are the threads that make them, one each.  `change` tells which bytes a
         write leaves as they are.
 
-        Raises: Fault when an earlier access races with one of these.
+        Raises: Fault when an earlier access races with one of these, or the memory is that of a
+        CTA that may not run yet.
         """
         flat = offsets.reshape(-1)
         if not flat.size:
@@ -169,6 +179,8 @@ class Shadow:
         party = party_of(self.clocks, flat.size, lanes, same=same)
         if party is None:
             return
+        if party.cta != self.owner >= 0:
+            self._check_begun(party, agent)
         act = _Act(*_index(flat, size), party, agent, writes, order is not Order.WEAK)
         conflicts = [self._check(self.writes, "wrote", act, change)]
         if writes:
@@ -180,6 +192,14 @@ class Shadow:
             self._keep(self.writes, act)
         else:
             self._keep_read(act)
+
+    def _check_begun(self, party: Party, agent: str) -> None:
+        """Whether who reaches the memory of another CTA knows that it runs.
+
+        Raises: Fault.
+        """
+        if not all(clock.has_begun(self.owner) for clock, _ in party.parts):
+            raise unstarted(agent, f"{self.name}, by CTA {party.cta}")
 
     def _check(
         self, kept: _Kept, verb: str, act: _Act, change: Change | None = None

@@ -56,9 +56,9 @@ class _Arrival:
         Raises: Fault when the CTA has exited, or there is no object.
         """
         check_runs(self.cta, self.where.op)
-        found = self.where.object(self.cta, self.offset)
         if self.remote:
             use_object(self.cta, np.array([self.offset], np.int64), self.where.op)
+        found = self.where.object(self.cta, self.offset)
         if self.expect:
             found.expect(self.expect)
         if self.complete:

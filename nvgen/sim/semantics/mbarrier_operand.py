@@ -150,6 +150,7 @@ def signalled(cta: Cta, offset: int, agent: str, what: str, section: str) -> MBa
 
     Raises: Fault when there is none, or nothing orders its making before the operation.
     """
+    use_object(cta, np.array([offset], np.int64), agent)
     found = cta.mbarriers.get(offset)
     if found is None:
         raise fault(
@@ -158,7 +159,6 @@ def signalled(cta: Cta, offset: int, agent: str, what: str, section: str) -> MBa
             got=f"shared address {offset:#x} of CTA {cta.number}",
             section=section,
         )
-    use_object(cta, np.array([offset], np.int64), agent)
     return found
 
 
