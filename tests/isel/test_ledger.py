@@ -226,3 +226,38 @@ def test_bytes_in_a_row(copy: str, expected: int) -> None:
     module = read_ptx(text).module
     rules = [f.rule for f in verify_functions(module, (32, 1, 1), (1, 1, 1))]
     assert (BYTES.id in rules) == (expected != 48), rules
+
+
+# ---- copies of four rows ---------------------------------------------------------------------
+
+GATHER = """.version 8.7
+.target sm_100a
+.address_size 64
+.shared .align 128 .b8 tile[1024];
+.shared .align 8 .b64 bar;
+.entry k(.param .align 64 .b8 map[128]) .reqntid 32
+{
+    .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p<4>;
+    mov.u64 %rd1, map; cvta.param.u64 %rd1, %rd1;
+    mov.u32 %r1, %tid.x; setp.ne.u32 %p1, %r1, 0;
+    @%p1 bra end;
+    mbarrier.init.shared.b64 [bar], 1;
+    fence.mbarrier_init.release.cluster;
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], EXPECTED;
+    cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::bytes
+        [tile], [%rd1, {0, 3, 1, 4, 1}], [bar];
+spin:
+    mbarrier.try_wait.parity.shared::cta.b64 %p2, [bar], 0;
+    @!%p2 bra spin;
+end:
+    ret;
+}
+"""
+
+
+@pytest.mark.parametrize("expected", [128, 512, 640])
+def test_four_rows_are_four_boxes(expected: int) -> None:
+    """A box is one row of 128 bytes, and the copy brings four."""
+    module = read_ptx(GATHER.replace("EXPECTED", str(expected))).module
+    found = verify_functions(module, (32, 1, 1), (1, 1, 1), {"map": 128})
+    assert (BYTES.id in [f.rule for f in found]) == (expected != 512), found

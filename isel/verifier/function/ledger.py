@@ -3,9 +3,9 @@
 Layer: isel.verifier.function.  What is expected and what is brought is summed up over records that
 are executed equally often: one behind the other in a straight run, or each once in every turn of
 one loop.  The bytes of a tensor copy are those of a box of its tensor map, which the host knows;
-where a kernel's boxes are not given, such copies are not judged, nor are copies of images and of
-four rows, mbarriers of unknown addresses, conditional copies, and clusters of more than four CTAs
-that multicast.
+where a kernel's boxes are not given, such copies are not judged, nor are copies of images, whose
+maps only a launch knows, mbarriers of unknown addresses, conditional copies, and clusters of more
+than four CTAs that multicast.
 PTX ISA, mbarrier: Tracking asynchronous operations; cp.async.bulk, cp.async.bulk.tensor.
 """
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 
 from intrinsics.mir import MachineInstr, inverted
 from intrinsics.modifiers import LoadMode
-from intrinsics.row import Completion
+from intrinsics.row import Completion, Fact
 from isel.loops import Loop, innermost_loops
 from isel.verifier.function.clusters import cluster_size, is_of_pair
 from isel.verifier.function.evaluate import Evaluator
@@ -46,6 +46,8 @@ _EXPECTS = (
 )
 
 _BULK = ("cp.async.bulk.load", "cp.async.bulk.load.ignore_oob")
+_BOXES: Mapping[Fact, int] = {None: 1, LoadMode.TILE: 1, LoadMode.GATHER4: 4}
+"""How many boxes of its tensor map a copy brings; where it brings four rows, a box is one row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,10 +162,11 @@ def _brought(boxes: Mapping[str, int], mi: MachineInstr, evaluator: Evaluator) -
         return number if isinstance(number, int) else None
     if mi.row.id != "cp.async.bulk.tensor.load":
         return None
-    tensor = evaluator.slot(mi, "tmap")
-    if mi.form.facts.get("mode") not in (None, LoadMode.TILE) or tensor.offset != 0:
+    times, tensor = _BOXES.get(mi.form.facts.get("mode")), evaluator.slot(mi, "tmap")
+    if times is None or tensor.offset != 0:
         return None
-    return boxes.get(tensor.base.name) if isinstance(tensor.base, Symbol) else None
+    box = boxes.get(tensor.base.name) if isinstance(tensor.base, Symbol) else None
+    return box and times * box
 
 
 def _destinations(mi: MachineInstr, evaluator: Evaluator, rank: int, size: int) -> tuple[int, ...]:
