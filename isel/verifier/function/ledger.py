@@ -15,19 +15,17 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from intrinsics.mir import MachineInstr, inverted
+from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import LoadMode
 from intrinsics.row import Completion, Fact
-from isel.loops import Loop, innermost_loops
 from isel.verifier.function.clusters import cluster_size, is_of_pair
 from isel.verifier.function.evaluate import Evaluator
-from isel.verifier.function.flow import EXIT, Lanes, Leader, WarpFlow
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis, Role
 from isel.verifier.function.threads import Threads, threads_of
+from isel.verifier.function.turns import Turns, ways_of
 from isel.verifier.function.values import Symbol, Where, where
 from isel.verifier.rule import VerifierRule
-from isel.ways import post_dominators, reach
 
 BYTES = VerifierRule(
     "mbarrier/bytes",
@@ -191,7 +189,7 @@ def _units(
     flow = role.walker.flow
     for lanes in {threads.lanes for _, threads, _ in items}:
         own = [(node, item) for node, threads, item in items if threads.lanes == lanes]
-        graph = _Graph(_ways(flow, lanes))
+        graph = Turns(ways_of(flow, lanes))
         units: dict[tuple[str, int], _Unit] = {}
         for node, item in own:
             assert isinstance(item.place.base, Symbol)
@@ -202,81 +200,6 @@ def _units(
                 unit = units[name, first] = _Unit(rank, graph.loop(node), graph.is_certain(node))
             unit.items.append(item)
         yield from ((name, unit) for (name, _), unit in units.items())
-
-
-def _ways(flow: WarpFlow, lanes: int) -> list[list[int]]:
-    """The ways of a thread that is one of `lanes`, or elected among them."""
-    end = len(flow.edges)
-    found: list[list[int]] = []
-    for edges in flow.edges:
-        taken = []
-        for edge in edges:
-            match edge.condition:
-                case Lanes(mask) if not mask & lanes:
-                    continue
-                case Leader(elected=False):
-                    continue
-            taken.append(end if edge.target == EXIT else edge.target)
-        found.append(taken)
-    return [*found, []]
-
-
-class _Graph:
-    """A thread's ways, and which nodes it comes to equally often."""
-
-    def __init__(self, ways: list[list[int]]) -> None:
-        inside = reach(ways, [0])
-        self.ways = [after if n in inside else [] for n, after in enumerate(ways)]
-        self.later = post_dominators(self.ways)
-        self.earlier = _dominators(self.ways, inside)
-        self.loops = innermost_loops(self.ways)
-
-    def loop(self, node: int) -> int:
-        """The first node of the innermost loop around one; -1 for none."""
-        found = self.loops.get(node)
-        return min(found.entries) if found is not None else -1
-
-    def are_equal(self, a: int, b: int) -> bool:
-        """Whether a thread comes to two nodes equally often."""
-        if self.loops.get(a) != self.loops.get(b):
-            return False
-        return a == b or self._follows(a, b) or self._follows(b, a)
-
-    def _follows(self, a: int, b: int) -> bool:
-        """Whether `b` comes behind every `a`, and `a` before every `b`."""
-        return bool(self.later[a] >> b & 1 and self.earlier[b] >> a & 1)
-
-    def is_certain(self, node: int) -> bool:
-        """Whether every thread comes to a node once, or once in every turn of its loop."""
-        loop = self.loops.get(node)
-        if loop is None:
-            return bool(self.later[0] >> node & 1)
-        return all(node in loop.entries or not self._avoids(loop, e, node) for e in loop.entries)
-
-    def _avoids(self, loop: Loop, entry: int, node: int) -> bool:
-        """Whether a turn of the loop need not come to a node."""
-        within = [[n for n in after if n in loop.blocks and n != node] for after in self.ways]
-        return entry in reach(within, within[entry])
-
-
-def _dominators(ways: list[list[int]], inside: set[int]) -> list[int]:
-    """For each node, as bits, those that every way to it passes; it is one of them."""
-    before = inverted(ways)
-    everything = (1 << len(ways)) - 1
-    found = [everything] * len(ways)
-    found[0] = 1
-    changed = True
-    while changed:
-        changed = False
-        for n in sorted(inside - {0}):
-            common = everything
-            for other in before[n]:
-                if other in inside:
-                    common &= found[other]
-            if common | 1 << n != found[n]:
-                found[n] = common | 1 << n
-                changed = True
-    return found
 
 
 # ---- the account -----------------------------------------------------------------------------
