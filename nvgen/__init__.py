@@ -22,7 +22,8 @@ if TYPE_CHECKING:
         VerificationError,
     )
     from nvgen.api import Compiled, compile
-    from nvgen.builder.kernel import Kernel, KernelBuilder
+    from nvgen.builder.built import Kernel
+    from nvgen.builder.kernel import KernelBuilder
 
 __version__ = "0.1.0"
 __all__ = [
@@ -43,7 +44,7 @@ __all__ = [
 _HOMES = {
     "Compiled": "nvgen.api",
     "compile": "nvgen.api",
-    "Kernel": "nvgen.builder.kernel",
+    "Kernel": "nvgen.builder.built",
     "KernelBuilder": "nvgen.builder.kernel",
     "AssemblerError": "intrinsics.findings",
     "Finding": "intrinsics.findings",

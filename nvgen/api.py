@@ -38,7 +38,7 @@ from nvgen.llvm_guard import nesting_limit
 from nvgen.ptxas_log import Resources
 
 if TYPE_CHECKING:
-    from nvgen.builder.kernel import Kernel
+    from nvgen.builder.built import Kernel
     from nvgen.driver.jobs import Shape
     from nvgen.driver.loaded import LoadedKernel
     from nvgen.launches import Statistics
@@ -332,7 +332,7 @@ def _compile(
         return compile_text(module_or_text, target=target, ptx=ptx, opt=opt, level=level)
     from llvmlite import binding, ir
 
-    from nvgen.builder.kernel import Kernel
+    from nvgen.builder.built import Kernel
 
     match module_or_text:
         case Kernel():

@@ -1,6 +1,7 @@
 """The builder: kernels written in Python, as LLVM IR."""
 
-from nvgen.builder.kernel import Kernel, KernelBuilder
+from nvgen.builder.built import Kernel
+from nvgen.builder.kernel import KernelBuilder
 from nvgen.builder.tensor_tiles import TensorTile
 from nvgen.builder.tiles import SharedTile
 

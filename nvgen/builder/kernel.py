@@ -1,4 +1,4 @@
-"""A kernel under construction, and a kernel that is built.
+"""A kernel under construction.
 
 Layer: nvgen.builder.  `KernelBuilder` is a thin layer over llvmlite's IR builder: parameters,
 shared memory, control flow as context managers, the intrinsics' verbs and tile operations.  Every
@@ -7,21 +7,16 @@ instruction carries the Python line that asked for it.
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-import numpy as np
 from llvmlite import ir
 
 from intrinsics.element import ElementType
-from intrinsics.findings import input_error
 from intrinsics.modifiers import CtaGroup
 from intrinsics.targets import parse_target
-from isel.verifier.launch import MOST_THREADS, LaunchShape
+from isel.verifier.launch import MOST_THREADS
 from nvgen.builder.async_verbs import AsyncVerbs
+from nvgen.builder.built import Kernel, Parameter
 from nvgen.builder.floats import FloatOperations
 from nvgen.builder.llvm_ext import (
     TENSOR_MAP_ATTRIBUTES,
@@ -39,140 +34,9 @@ from nvgen.builder.tensor_tiles import TensorTile
 from nvgen.builder.tile_copies import TileCopies
 from nvgen.builder.tiles import swizzle_mode
 from nvgen.builder.values import Int, Pointer, refuse
-from nvgen.driver.views import is_device_array
-from nvgen.tensor_map import TensorMap, tensor_map
-
-if TYPE_CHECKING:
-    from nvgen.api import Compiled
 
 _MOST_CTAS = 16
 """CTAs of a cluster that some GPUs can have."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """What a kernel's parameter stands for on the host."""
-
-    name: str
-    dtype: ElementType | None = None
-    box: tuple[int, ...] = ()
-    swizzle: int = 0
-    is_output: bool = False
-
-    @property
-    def box_bytes(self) -> int:
-        """Bytes of a box of its tensor map; 0 where it has none, or elements of part of a byte."""
-        if not self.box or self.dtype is None or self.dtype.bits % 8:
-            return 0
-        return math.prod(self.box) * np.dtype(self.dtype.numpy).itemsize
-
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """A kernel that is built: LLVM IR, with what is known of its launch."""
-
-    name: str
-    llvm: str
-    block: tuple[int, int, int]
-    parameters: tuple[Parameter, ...] = field(default=())
-    dynamic_shared: int = 0  # bytes that a launch must give it
-    target: str | None = None  # what it was built for, where that was said
-
-    def compile(
-        self,
-        *,
-        target: str | None = None,
-        ptx: str | None = None,
-        opt: int = 0,
-        level: str = "record",
-        bound_waits: float | None = None,
-    ) -> Compiled:
-        """Compile for a target, by default the one that it was built for; see `nvgen.compile`.
-
-        Raises: InputError where no target is known; else what `nvgen.compile` does.
-        """
-        from nvgen.api import compile_text
-
-        chosen = target or self.target
-        if chosen is None:
-            raise refuse("a kernel is compiled for a target", expected="compile(target=…)")
-        compiled = compile_text(
-            self.llvm,
-            target=chosen,
-            ptx=ptx,
-            opt=opt,
-            level=level,
-            file=f"{self.name}.ll",
-            shape=LaunchShape(boxes=self._boxes()),
-        )
-        compiled.kernel = self
-        return compiled if bound_waits is None else compiled.with_bounded_waits(bound_waits)
-
-    def _boxes(self) -> tuple[tuple[str, int], ...]:
-        """The bytes of a box of each tensor map, by the parameter's name in machine records."""
-        sizes = [parameter.box_bytes for parameter in self.parameters]
-        return tuple((f"{self.name}_param_{n}", size) for n, size in enumerate(sizes) if size)
-
-    def arguments(self, arrays: Sequence[object], named: dict[str, object]) -> list[object]:
-        """Launch arguments from positional arrays and named ones, tensor maps made on the way.
-
-        Raises: InputError when one is missing, left over or does not fit.
-        """
-        waiting = list(arrays)
-        found: list[object] = []
-        for parameter in self.parameters:
-            if parameter.name in named:
-                value = named.pop(parameter.name)
-            elif waiting:
-                value = waiting.pop(0)
-            else:
-                raise input_error(
-                    "run/arguments",
-                    f"argument '{parameter.name}' is missing",
-                    expected=", ".join(p.name for p in self.parameters),
-                )
-            found.append(_on_host(parameter, value))
-        if waiting or named:
-            raise input_error(
-                "run/arguments",
-                "too many arguments",
-                got=", ".join([*map(str, named), *["…"] * len(waiting)]),
-                expected=", ".join(p.name for p in self.parameters),
-            )
-        return found
-
-
-def _on_host(parameter: Parameter, value: object) -> object:
-    found = _tensor_map(parameter, value) if parameter.box else value
-    if not parameter.is_output:
-        return found
-    from nvgen.parameters import Output
-
-    is_array = isinstance(found, (np.ndarray, TensorMap)) or is_device_array(found)
-    return Output(found) if is_array else found
-
-
-def _tensor_map(parameter: Parameter, value: object) -> TensorMap:
-    if isinstance(value, TensorMap):
-        return value
-    if is_device_array(value):
-        return tensor_map(value, parameter.box, parameter.swizzle)
-    if not isinstance(value, np.ndarray):
-        raise input_error(
-            "run/argument",
-            f"'{parameter.name}' is a tensor map of an array",
-            got=type(value).__name__,
-            expected="a numpy array, or one that lives on a GPU",
-        )
-    wanted = np.dtype(parameter.dtype.numpy) if parameter.dtype else value.dtype
-    if value.dtype != wanted:
-        raise input_error(
-            "run/argument",
-            f"'{parameter.name}' has another element type",
-            got=str(value.dtype),
-            expected=str(wanted),
-        )
-    return tensor_map(value, parameter.box, parameter.swizzle)
 
 
 class KernelBuilder(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Generic, TypeAlias
 
 from intrinsics.findings import Finding, NvgenError
 from intrinsics.mir import Param
-from nvgen.builder.kernel import Kernel
+from nvgen.builder.built import Kernel
 from nvgen.ptxas_log import Resources
 from nvgen.tuning.problem import ConfigT
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
 from intrinsics.findings import input_error
 
 if TYPE_CHECKING:
-    from nvgen.builder.kernel import Kernel
+    from nvgen.builder.built import Kernel
     from nvgen.tuning.candidates import Candidate
 
 ConfigT = TypeVar("ConfigT")

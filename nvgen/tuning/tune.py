@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeAlias
 
 from intrinsics.findings import Finding, InputError, NvgenError, Severity
-from nvgen.builder.kernel import Kernel
+from nvgen.builder.built import Kernel
 from nvgen.tuning.candidates import Candidate, MachineCode, Outcome, compile_kernel
 from nvgen.tuning.problem import ConfigT, Problem, Settings, settings
 from nvgen.tuning.results import Results, Trial

@@ -12,7 +12,7 @@ from intrinsics.element import ElementType
 from intrinsics.findings import InputError, Severity
 from intrinsics.modifiers import Scope
 from nvgen import KernelBuilder
-from nvgen.builder.kernel import Kernel
+from nvgen.builder.built import Kernel
 from nvgen.builder.values import Int, Pointer
 
 Verb: TypeAlias = Callable[[KernelBuilder, dict[str, Pointer | Int]], object]
