@@ -57,6 +57,7 @@ class Kind(Enum):
     SHARED_STORE = auto()
     COPY_IN = auto()  # to shared memory through the async proxy
     COPY_OUT = auto()  # from shared memory through the async proxy
+    TRANSACTION = auto()  # brings bytes to an mbarrier, and is no copy
     DOUBT = auto()  # no record: a mark that a rule sets for its walk
     OTHER = auto()
 
@@ -342,6 +343,9 @@ _MAKERS: dict[str, Maker] = {
         _simple(Kind.ARRIVE, "mbar", otherwise=1),
     ),
     "cp.async.mbarrier.arrive": _arrival_of_copies,
+    **dict.fromkeys(
+        ("st.async", "red.async", "mbarrier.complete_tx"), _simple(Kind.TRANSACTION, "mbar")
+    ),
     **dict.fromkeys(WAITS, _simple(Kind.ASK, "mbar", count="phase")),
     **dict.fromkeys(
         ("bar.sync", "barrier.sync", "bar.red", "barrier.red"),

@@ -43,7 +43,8 @@ NO_BYTES = VerifierRule(
     "mbarrier/no-bytes",
     "an mbarrier expects bytes, and no copy brings any",
     _SECTION,
-    expected="a bulk copy that names the mbarrier",
+    expected="a bulk copy, st.async or red.async that names the mbarrier",
+    hint="an arrival that waits for no bytes is mbarrier.arrive",
 )
 NOT_EXPECTED = VerifierRule(
     "mbarrier/not-expected",
@@ -235,9 +236,10 @@ def _bytes(report: Report) -> None:
     expects = [e for e in report.analysis.events(Kind.ARRIVE) if e.mi.get("tx_count") is not None]
     copies = report.analysis.events(Kind.COPY_IN)
     signals = [signalled(e) for e in copies]
+    brought = [*signals, *(e.place for e in report.analysis.events(Kind.TRANSACTION))]
     for event in expects:
-        if _is_own(event.place) and not _is_met_by(event.place, signals):
-            report.add(NO_BYTES, event.index, got=f"no copy signals {event.place}")
+        if _is_own(event.place) and not _is_met_by(event.place, brought):
+            report.add(NO_BYTES, event.index, got=f"nothing signals {event.place}")
     if _may_be_told_apart(report):
         return
     for event, place in zip(copies, signals, strict=True):
