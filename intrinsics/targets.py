@@ -216,15 +216,32 @@ def _spelled(target: Target, chosen: TargetSet) -> list[str]:
     return [f"sm_{target.number}a/f"] if target.suffix == "a" else []
 
 
-def parse_target(text: str) -> Target:
-    """The target called `text`.
+_MADE_AS = {
+    "A100": "sm_80",
+    "L40": "sm_89",
+    "H100": "sm_90a",
+    "H200": "sm_90a",
+    "GH200": "sm_90a",
+    "B200": "sm_100a",
+    "GB200": "sm_100a",
+    "B300": "sm_103a",
+    "GB300": "sm_103a",
+}
+"""The targets of GPUs that people know by their names."""
+
+
+def parse_target(said: object) -> Target:
+    """The target called `said`.
 
     Raises: InputError, with the nearest names, when there is none.
     """
+    text = said if isinstance(said, str) else repr(said)
     found = TARGETS.get(text)
     if found is not None:
         return found
-    near = difflib.get_close_matches(text, TARGETS, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(text.lower(), TARGETS, n=3, cutoff=0.5)
+    if text.upper() in _MADE_AS:
+        near = [_MADE_AS[text.upper()]]
     raise input_error(
         "target/unknown",
         f"unknown target '{text}'",
@@ -234,18 +251,19 @@ def parse_target(text: str) -> Target:
     )
 
 
-def parse_ptx(text: str) -> Ptx:
-    """The PTX version written `text`.
+def parse_ptx(said: object) -> Ptx:
+    """The PTX version written `said`.
 
     Raises: InputError when nvgen knows no such version.
     """
+    text = said if isinstance(said, str) else f"{said!r}, which is no string"
     match = re.fullmatch(r"(\d+)\.(\d+)", text)
     version = Ptx(int(match[1]), int(match[2])) if match else None
     if version in PTX_VERSIONS:
         return version
     raise input_error(
         "ptx/version-unknown",
-        f"unknown PTX version '{text}'",
+        f"unknown PTX version '{said}'",
         got=text,
         expected=f"{PTX_VERSIONS[0]} to {PTX_VERSIONS[-1]} (7.0…7.8, 8.0…8.8, 9.0…9.5)",
         hint="leave it out: nvgen then takes the lowest version that the program needs",

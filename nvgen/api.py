@@ -157,12 +157,20 @@ class Compiled:
         rules find, SimulationError or DriverError for what goes wrong.
         """
         check_device(device, schedule)
+        if named and self.kernel is None:
+            raise input_error(
+                "run/arguments",
+                "only the parameters of a built kernel have names here",
+                got=", ".join(f"{name}=…" for name in named),
+                expected="arguments by position, and options that `run` has",
+            )
         name = kernel or self._only_kernel()
         function = kernel_of(self.module, name)
-        chosen = dim3(block if block is not None else self._block(name))
-        check_shape(function, dim3(grid), chosen)
+        chosen = dim3(block if block is not None else self._block(name), "block")
+        sizes = dim3(grid), chosen, dim3(cluster, "cluster")
+        check_shape(function, sizes[0], chosen)
         dynamic = self._dynamic_shared() if smem is None else smem
-        shape = LaunchShape(dim3(grid), chosen, dim3(cluster), dynamic)
+        shape = LaunchShape(*sizes, dynamic)
         check_launch(self.module, function, self.target, shape, self.file)
         arguments = self.kernel.arguments(args, dict(named)) if self.kernel else [*args]
         if self.level in LAUNCH_LEVELS:
@@ -172,9 +180,7 @@ class Compiled:
         if device == "cuda":
             from nvgen.driver.jobs import Shape
 
-            return self._on_gpu(
-                function, arguments, Shape(dim3(grid), chosen, dim3(cluster), dynamic), timeout
-            )
+            return self._on_gpu(function, arguments, Shape(*sizes, dynamic), timeout)
         from nvgen.sim.engine import parse_schedule
         from nvgen.sim.launch import simulate
 
@@ -182,9 +188,9 @@ class Compiled:
             self.module,
             name,
             _arguments(arguments),
-            grid=dim3(grid),
+            grid=sizes[0],
             block=chosen,
-            cluster=dim3(cluster),
+            cluster=sizes[2],
             smem=dynamic,
             schedule=parse_schedule(schedule),
             races=races,
@@ -244,9 +250,19 @@ class Compiled:
 
     def _only_kernel(self) -> str:
         names = [f.name for f in self.module.functions if f.is_kernel]
-        if len(names) != 1:
+        if not names:
             raise input_error(
-                "run/kernel", "the module has several kernels: name one", expected=", ".join(names)
+                "run/kernel",
+                "the module has no kernel",
+                got=", ".join(f"@{f.name}" for f in self.module.functions) or "no function",
+                expected="define ptx_kernel void @name(…)",
+            )
+        if len(names) > 1:
+            raise input_error(
+                "run/kernel",
+                "the module has several kernels: name one",
+                expected=", ".join(names),
+                hint=f'kernel="{names[0]}"',
             )
         return names[0]
 
@@ -290,13 +306,13 @@ def check_device(device: str, schedule: str = "early") -> None:
     """
     if device not in DEVICES:
         raise input_error(
-            "run/device", f"no device '{device}'", got=device, expected=" or ".join(DEVICES)
+            "run/device", f"no device {device!r}", got=repr(device), expected=" or ".join(DEVICES)
         )
     if device != "sim" and schedule != "early":
         raise input_error(
             "run/schedule",
             "a GPU has its own schedule",
-            got=schedule,
+            got=repr(schedule),
             expected='no schedule, or device="sim"',
         )
 
@@ -421,11 +437,14 @@ def check_text(
 
 
 def _check_options(opt: int, level: str) -> None:
-    if opt not in (0, 1, 2, 3):
+    if type(opt) is not int or opt not in (0, 1, 2, 3):
         raise input_error(
-            "compile/opt", "no such optimisation level", got=str(opt), expected="0, 1, 2 or 3"
+            "compile/opt", "no such optimisation level", got=repr(opt), expected="0, 1, 2 or 3"
         )
     if level not in LEVELS:
         raise input_error(
-            "compile/level", "no such verification level", got=level, expected=", ".join(LEVELS)
+            "compile/level",
+            "no such verification level",
+            got=repr(level),
+            expected=", ".join(LEVELS),
         )

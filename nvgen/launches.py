@@ -5,9 +5,10 @@ Layer: nvgen.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import SupportsIndex, TypeAlias
 
 from intrinsics.findings import InputError, errors, input_error
 from intrinsics.mir import MachineFunction, Module
@@ -29,9 +30,21 @@ class Statistics:
     milliseconds: float | None = None
 
 
-def dim3(size: Dim3 | int) -> Dim3:
-    """A launch dimension from one to three numbers."""
-    return (size, 1, 1) if isinstance(size, int) else size
+def dim3(size: object, what: str = "grid") -> Dim3:
+    """A launch dimension from one number, or from one to three; `what` it is of is for the error.
+
+    Raises: InputError for anything else.
+    """
+    sizes = size if isinstance(size, (tuple, list)) else [size]
+    whole = [operator.index(n) for n in sizes if isinstance(n, SupportsIndex)]
+    if len(whole) == len(sizes) and 1 <= len(whole) <= 3:
+        return three(whole)
+    raise input_error(
+        f"run/{what}",
+        f"no size of a {what}",
+        got=repr(size),
+        expected="a whole number, or a tuple of one to three",
+    )
 
 
 def three(sizes: Sequence[int]) -> Dim3:
@@ -97,12 +110,12 @@ def check_launch(
 
     Raises: InputError.
     """
-    if shape.smem is not None and shape.smem < 0:
+    if shape.smem is not None and not (isinstance(shape.smem, SupportsIndex) and shape.smem >= 0):
         raise input_error(
             "run/shared-memory",
-            "there is no less than no shared memory",
-            got=f"{shape.smem} dynamic bytes",
-            expected="0 or more",
+            "no size of dynamic shared memory",
+            got=f"{shape.smem!r} bytes",
+            expected="a whole number, 0 or more",
         )
     cluster = () if shape.cluster == (1, 1, 1) and function.launch.cluster else shape.cluster
     meant = replace(shape, cluster=cluster)

@@ -10,6 +10,7 @@ import contextlib
 import re
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 from llvmlite import binding
 
@@ -26,6 +27,7 @@ def parse(text: str, *, file: str = "", name: str = "") -> str:
     """
     if not text.strip():
         raise _rejected("the file is empty", file, hint="a module of LLVM IR is expected")
+    _check_characters(text, file)
     death = crash(text)
     if death:
         raise InputError([_crashed(death, file)])
@@ -40,6 +42,33 @@ def parse(text: str, *, file: str = "", name: str = "") -> str:
             got=f"byte {error.object[error.start]:#04x}",
             hint='LLVM IR writes it as an escape in a quoted name, such as "\\99"',
         ) from None
+
+
+def _check_characters(text: str, file: str) -> None:
+    """Whether LLVM can be given the text: it ends at a NUL, and is UTF-8.
+
+    Raises: InputError.
+    """
+    found = re.search("[\0\ud800-\udfff]", text)
+    if found is None:
+        return
+    line, column = (
+        text.count("\n", 0, found.start()) + 1,
+        found.start() - text.rfind("\n", 0, found.start()),
+    )
+    raise InputError(
+        [
+            Finding(
+                "llvm/syntax",
+                Severity.ERROR,
+                "a character that no module has",
+                Place(file, line, column),
+                got=f"U+{ord(found[0]):04X}",
+                expected="UTF-8 without NUL",
+                hint='LLVM IR writes bytes as escapes in quoted names, such as "\\00"',
+            )
+        ]
+    )
 
 
 def _reprint(text: str, name: str) -> str:
@@ -113,12 +142,24 @@ def _of_llvm(message: str, file: str, text: str) -> InputError:
         if match:
             place = Place(file, int(match[1]), _column(text, int(match[1]), int(match[2])))
             shown = lines[at + 1].strip() if at + 1 < len(lines) else ""
-            return InputError([Finding("llvm/syntax", Severity.ERROR, match[3], place, got=shown)])
+            finding = Finding("llvm/syntax", Severity.ERROR, match[3], place, got=shown)
+            return InputError([replace(finding, hint=_what_else(text))])
     said = [line.strip() for line in lines if "LLVM" not in line]
     reason, *printed = said or ["rejected by LLVM's verifier"]
     place = next((found for line in printed if (found := _find(line, text, file))), Place(file))
     got = " ".join(printed)[:400]
     return InputError([Finding("llvm/verifier", Severity.ERROR, reason, place, got=got)])
+
+
+def _what_else(text: str) -> str:
+    """A hint about what is no LLVM IR at all."""
+    if re.search(r"^\s*\.version\b", text, re.MULTILINE):
+        return "this is PTX: `nvgen check` and `nvgen run` read it from a .ptx file"
+    if re.search(r"\b__global__\b|^#include\b", text, re.MULTILINE):
+        return "this is CUDA C++: clang -S -emit-llvm makes LLVM IR of it"
+    if re.fullmatch(r"\s*[^\n=]+\.(ll|bc|ptx|cu|mir)\s*", text):
+        return "this is the name of a file: pass the text that it holds"
+    return ""
 
 
 def _column(text: str, line: int, column: int) -> int:

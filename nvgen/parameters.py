@@ -98,6 +98,32 @@ def bytes_by_value(param: Param, value: Array) -> bytes:
     return value.tobytes()
 
 
+def check_array(param: Param, array: Array) -> None:
+    """Whether an array's bytes are what a GPU reads: numbers, the lowest byte first.
+
+    Raises: InputError.
+    """
+    if array.dtype.hasobject or not array.dtype.isnative:
+        raise input_error(
+            "run/argument",
+            f"no GPU reads the elements of the array for {param.name}",
+            got=f"dtype {array.dtype.str}",
+            expected="numbers, the lowest byte first",
+            hint="array.astype(another dtype)",
+        )
+
+
+def read_only(name: str) -> InputError:
+    """The error that the kernel wrote to the array for `name`, which cannot be written."""
+    return input_error(
+        "run/read-only",
+        "the kernel has written to an array that is read-only",
+        got=f"the array for {name}",
+        expected="an array that can be written",
+        hint="array.copy()",
+    )
+
+
 # ---- addresses and tensor maps ---------------------------------------------------------------
 
 

@@ -43,12 +43,12 @@ class Bounded:
     findings: list[Finding]
 
 
-def bound_waits(module: Module, seconds: float) -> Bounded:
+def bound_waits(module: Module, seconds: object) -> Bounded:
     """`module` with bounded waits, each of at most `seconds`; the given one stays as it is.
 
     Raises: InputError for no such time, and when the waits are bounded already.
     """
-    if not 0 < seconds <= MOST_SECONDS:
+    if not isinstance(seconds, (int, float)) or not 0 < seconds <= MOST_SECONDS:
         raise input_error(
             "bound-waits/seconds",
             "no such limit of a wait",

@@ -20,6 +20,7 @@ from nvgen.parameters import (
     Array,
     Output,
     bytes_by_value,
+    check_array,
     check_takes_address,
     check_takes_map,
     is_by_value,
@@ -27,6 +28,7 @@ from nvgen.parameters import (
     number_value,
     overlap,
     overlapping,
+    read_only,
 )
 from nvgen.tensor_map import SIZE, TensorMap
 from nvgen.tensor_map_rules import Request
@@ -81,8 +83,9 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """An array, and how its elements lie in the device's copy."""
+    """The array for a parameter, and how its elements lie in the device's copy."""
 
+    name: str
     array: Array
     strides: tuple[int, ...]
     size: int
@@ -111,7 +114,7 @@ class HostMemory:
                 raise overlapping(name)
         span = sum((n - 1) * step for n, step in zip(array.shape, strides, strict=True))
         size = span + array.itemsize if array.size else 0
-        self.copies.append(_Copy(array, strides, size))
+        self.copies.append(_Copy(name, array, strides, size))
         return len(self.copies) - 1
 
     def contents(self) -> list[bytes]:
@@ -125,10 +128,18 @@ class HostMemory:
         return found
 
     def deliver(self, contents: Sequence[bytes | bytearray]) -> None:
-        """Put what the kernel left back into the arrays that can be written."""
+        """Put what the kernel left back into the arrays.
+
+        Raises: InputError where it wrote something else to one that is read-only.
+        """
         for copy, data in zip(self.copies, contents, strict=True):
-            if copy.size and copy.array.flags.writeable:
-                copy.array[...] = _elements(copy, np.frombuffer(data, np.uint8))
+            if not copy.size:
+                continue
+            left = _elements(copy, np.frombuffer(data, np.uint8))
+            if copy.array.flags.writeable:
+                copy.array[...] = left
+            elif left.tobytes() != copy.array.tobytes():
+                raise read_only(copy.name)
 
 
 def _elements(copy: _Copy, image: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> Array:
@@ -164,6 +175,7 @@ def _bound(param: Param, argument: object, memory: HostMemory) -> Value:
         case np.ndarray() if is_by_value(param):
             return bytes_by_value(param, given)
         case np.ndarray():
+            check_array(param, given)
             return pointer_value(param, memory.number(param.name, given, packed=True))
     return number_value(param, given)
 

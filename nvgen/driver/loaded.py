@@ -145,7 +145,9 @@ class LoadedKernel:
                 "run/block", f"kernel {self.name} does not say its block size", expected="block=…"
             )
         dynamic = self.dynamic_shared if smem is None else smem
-        return Shape(dim3(grid), dim3(chosen), dim3(cluster), dynamic, dependent)
+        return Shape(
+            dim3(grid), dim3(chosen, "block"), dim3(cluster, "cluster"), dynamic, dependent
+        )
 
     def _images(self, arguments: Sequence[object], stream: Stream) -> list[np.ndarray]:
         check_count(self.name, self.params, arguments)

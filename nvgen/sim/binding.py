@@ -19,6 +19,7 @@ from nvgen.parameters import (
     Number,
     Output,
     bytes_by_value,
+    check_array,
     check_count,
     check_takes_address,
     check_takes_map,
@@ -28,6 +29,7 @@ from nvgen.parameters import (
     number_value,
     overlap,
     overlapping,
+    read_only,
 )
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.memory import BoundMap, Memory, Region
@@ -102,6 +104,7 @@ class Binding:
 
     def _pointer(self, param: Param, array: Array, *, written: bool) -> bytes:
         check_takes_address(param, f"an array of {array.dtype}")
+        check_array(param, array)
         return self._region(param, array, written=written).base.to_bytes(param.size, "little")
 
     def _region(self, param: Param, array: Array, *, written: bool) -> Region:
@@ -127,8 +130,15 @@ class Binding:
         return None
 
     def deliver(self) -> None:
-        """Copy what the kernel wrote back into the arrays."""
+        """Copy what the kernel wrote back into the arrays.
+
+        Raises: InputError where it wrote something else to one that is read-only.
+        """
         for array, region in self._written:
             raw = np.frombuffer(array.tobytes(), np.uint8).copy()
+            before = raw.copy()
             raw[region.written] = region.data[region.written]
-            np.copyto(array, raw.view(array.dtype).reshape(array.shape))
+            if array.flags.writeable:
+                np.copyto(array, raw.view(array.dtype).reshape(array.shape))
+            elif not np.array_equal(raw, before):
+                raise read_only(region.name)

@@ -55,11 +55,12 @@ class Schedule:
         return f"random:{self.seed}" if self.mode is Mode.RANDOM else self.mode.value
 
 
-def parse_schedule(text: str) -> Schedule:
+def parse_schedule(said: object) -> Schedule:
     """Read a schedule.
 
     Raises: InputError.
     """
+    text = said if isinstance(said, str) else repr(said)
     if match := re.fullmatch(r"random:(\d+)", text):
         return Schedule(Mode.RANDOM, int(match[1]))
     if match := re.fullmatch(r"delay:(\d+(?:,\d+)*)", text):

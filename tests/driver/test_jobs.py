@@ -84,7 +84,8 @@ def test_what_cannot_be_written_stays() -> None:
     a.flags.writeable = False
     memory = HostMemory()
     memory.number("p", a, packed=True)
-    memory.deliver([bytes(16)])
+    with pytest.raises(InputError, match="read-only"):
+        memory.deliver([bytes(16)])
     assert a.tolist() == [0, 1, 2, 3]
 
 

@@ -1,0 +1,141 @@
+"""Calls of nvgen's functions that make no sense: each is refused in words, with its rule."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import nvgen
+from intrinsics.findings import InputError
+from intrinsics.mir import Param
+from intrinsics.modifiers import ScalarType
+from nvgen.driver.jobs import bind_host
+from nvgen.launches import dim3
+from tests.nvgen.programs import ADD, kernel
+
+_POINTER = Param("x", ScalarType.U64, 8, 8)
+DOUBLE = kernel(
+    "  %p = getelementptr i8, ptr addrspace(1) %x, i64 0\n"
+    "  %v = load i32, ptr addrspace(1) %p\n  %w = shl i32 %v, 1\n"
+    "  store i32 %w, ptr addrspace(1) %p",
+    parameters="ptr addrspace(1) %x",
+)
+
+
+def refusal(**options: object) -> tuple[str, str, str]:
+    """The rule, what was got, and the hint of what is said of options of `nvgen.compile`."""
+    text = options.pop("text", ADD)
+    with pytest.raises(InputError) as caught:
+        nvgen.compile(text, **{"target": "sm_90a", **options})  # type: ignore[arg-type]
+    (found,) = caught.value.findings
+    return found.rule, found.got, found.hint
+
+
+@pytest.mark.parametrize(
+    ("options", "rule", "got"),
+    [
+        ({"target": None}, "target/unknown", "None"),
+        ({"target": 90}, "target/unknown", "90"),
+        ({"target": ["sm_90a"]}, "target/unknown", "['sm_90a']"),
+        ({"ptx": 8.6}, "ptx/version-unknown", "8.6, which is no string"),
+        ({"opt": "3"}, "compile/opt", "'3'"),
+        ({"opt": True}, "compile/opt", "True"),
+        ({"level": None}, "compile/level", "None"),
+        ({"bound_waits": "1"}, "bound-waits/seconds", "'1' s"),
+        ({"text": "define void @f() {\n  ret\0 void\n}\n"}, "llvm/syntax", "U+0000"),
+        ({"text": "; \udc80\n"}, "llvm/syntax", "U+DC80"),
+    ],
+)
+def test_an_option_of_compile(options: dict[str, object], rule: str, got: str) -> None:
+    assert refusal(**options)[:2] == (rule, got)
+
+
+@pytest.mark.parametrize(
+    ("name", "target"), [("H100", "sm_90a"), ("h200", "sm_90a"), ("SM_90A", "sm_90a")]
+)
+def test_a_target_by_the_name_of_a_gpu(name: str, target: str) -> None:
+    assert target in refusal(target=name)[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        (".version 8.0\n.target sm_90\n", "PTX"),
+        ("#include <cuda.h>\n__global__ void f() {}\n", "CUDA C++"),
+        ("kernels/double.ll", "the name of a file"),
+    ],
+)
+def test_a_text_that_is_something_else(text: str, hint: str) -> None:
+    assert hint in refusal(text=text)[2]
+
+
+def test_a_character_is_told_with_its_place() -> None:
+    with pytest.raises(InputError) as caught:
+        nvgen.compile("define void @f() {\n  ret\0 void\n}\n", target="sm_90a")
+    (found,) = caught.value.findings
+    assert (found.place.line, found.place.column) == (2, 6)
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({"block": 32.0}, "run/block"),
+        ({"block": "32"}, "run/block"),
+        ({"block": ()}, "run/block"),
+        ({"block": (1, 1, 1, 1)}, "run/block"),
+        ({"block": 32, "grid": (1, 2.5)}, "run/grid"),
+        ({"block": 32, "cluster": "2"}, "run/cluster"),
+        ({"block": 32, "smem": "1"}, "run/shared-memory"),
+        ({"block": 32, "smem": 1.5}, "run/shared-memory"),
+        ({"block": 32, "schedule": None}, "run/schedule"),
+        ({"block": 32, "schedule": 1}, "run/schedule"),
+        ({"block": 32, "device": None}, "run/device"),
+        ({"block": 32, "shedule": "late"}, "run/arguments"),
+    ],
+)
+def test_an_option_of_run(options: dict[str, object], rule: str) -> None:
+    compiled = nvgen.compile(DOUBLE, target="sm_90a")
+    with pytest.raises(InputError) as caught:
+        compiled.run(np.zeros(1, np.int32), **options)  # type: ignore[arg-type]
+    assert [f.rule for f in caught.value.findings] == [rule]
+
+
+def test_sizes_of_every_kind_of_whole_number() -> None:
+    sizes = [dim3(32), dim3(np.int64(32)), dim3([32]), dim3((32, 1)), dim3((np.int32(32), 1, 1))]
+    assert sizes == [(32, 1, 1)] * 5
+
+
+def test_a_module_without_a_kernel() -> None:
+    compiled = nvgen.compile("define void @f() {\n  ret void\n}\n", target="sm_90a")
+    with pytest.raises(InputError, match="no kernel") as caught:
+        compiled.run()
+    assert caught.value.findings[0].got == "@f"
+
+
+@pytest.mark.parametrize("dtype", [">i4", "O"])
+def test_an_array_whose_bytes_are_not_those_of_a_gpu(dtype: str) -> None:
+    array = np.zeros(1, dtype)
+    compiled = nvgen.compile(DOUBLE, target="sm_90a")
+    with pytest.raises(InputError, match="no GPU reads the elements"):
+        compiled.run(array, block=1)
+    with pytest.raises(InputError, match="no GPU reads the elements"):
+        bind_host([_POINTER], [array])
+
+
+def test_an_array_that_is_read_only() -> None:
+    array = np.ones(1, np.int32)
+    array.flags.writeable = False
+    compiled = nvgen.compile(DOUBLE, target="sm_90a")
+    with pytest.raises(InputError) as caught:
+        compiled.run(array, block=1)
+    assert [f.rule for f in caught.value.findings] == ["run/read-only"]
+    assert array[0] == 1
+
+
+def test_an_array_that_is_read_only_on_a_gpu() -> None:
+    array = np.ones(1, np.int32)
+    array.flags.writeable = False
+    _, memory = bind_host([_POINTER], [array])
+    memory.deliver([array.tobytes()])
+    with pytest.raises(InputError, match="read-only"):
+        memory.deliver([bytes(4)])
