@@ -133,7 +133,7 @@ class BuilderBase:
 
         Raises: InputError when it is of another type.
         """
-        if isinstance(value, int):
+        if not isinstance(value, (Int, Pointer)):
             if not isinstance(type_, ir.IntType):
                 raise refuse(
                     "a number where an address is wanted", got=str(value), expected=str(type_)

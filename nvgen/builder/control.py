@@ -15,7 +15,7 @@ from llvmlite import ir
 from intrinsics.modifiers import Scope as Sync
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.threads import ThreadNumbers
-from nvgen.builder.values import Barrier, Int, IntLike, refuse
+from nvgen.builder.values import Barrier, Int, IntLike, refuse, whole
 
 
 class Scope(Enum):
@@ -68,10 +68,8 @@ class Ring:
     """
 
     def __init__(self, builder: ControlFlow, stages: int) -> None:
-        if stages < 1:
-            raise refuse("a ring has buffers", got=str(stages), expected="1 or more")
         self.builder = builder
-        self.stages = stages
+        self.stages = whole(stages, "number of buffers of a ring")
         self._stage = builder.variable(0)
         self._parity = builder.variable(0)
 

@@ -105,9 +105,10 @@ class IntrinsicCalls(BuilderBase):
         if isinstance(operand, Vector):
             return [(llvm_type(argument.type, operand.count), operand.value)]
         type_ = llvm_type(argument.type)
-        if operand is None:
+        if operand is None and argument.name not in operands:
             return [(type_, ir.Constant(type_, 0))]
-        assert isinstance(operand, (Int, int, Pointer))
+        if operand is None or isinstance(operand, Sequence):
+            raise refuse(f"no {argument.name}", got=repr(operand), expected=str(type_))
         return [(type_, self.raw(operand, type_))]
 
     def _of_bits(self, value: IntLike, type_: ir.Type) -> ir.Value:

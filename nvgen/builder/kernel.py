@@ -30,10 +30,11 @@ from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_copies import TensorCopyVerbs
 from nvgen.builder.tensor_maps import TensorMapVerbs
 from nvgen.builder.tensor_memory import TensorMemory, allocate
-from nvgen.builder.tensor_tiles import TensorTile
+from nvgen.builder.tensor_tiles import TensorTile, check_element
 from nvgen.builder.tile_copies import TileCopies
 from nvgen.builder.tiles import swizzle_mode
-from nvgen.builder.values import Int, Pointer, refuse
+from nvgen.builder.values import Int, Pointer, refuse, whole
+from nvgen.launches import dim3
 
 _MOST_CTAS = 16
 """CTAs of a cluster that some GPUs can have."""
@@ -67,11 +68,11 @@ class KernelBuilder(
         target: str | None = None,
     ) -> None:
         super().__init__(name)
-        _check_shape(name, block, cluster)
+        self.block = dim3(block, "block")
+        self.cluster = whole(cluster, "number of CTAs of a cluster")
+        _check_shape(name, self.block, self.cluster)
         self.target = parse_target(target) if target is not None else None
-        self.cluster = cluster
         self.dynamic_shared = dynamic_shared
-        self.block = (block, 1, 1) if isinstance(block, int) else block
         self._parameters: list[tuple[Parameter, ir.Type]] = []
         self._tensor_columns = 0
 
@@ -83,6 +84,7 @@ class KernelBuilder(
 
     def integer(self, name: str, bits: int = 32) -> None:
         """An integer."""
+        bits = whole(bits, "width of an integer")
         self._parameter(Parameter(name), ir.IntType(bits))
 
     def tensor_map(
@@ -100,7 +102,8 @@ class KernelBuilder(
         A launch may give a `TensorMap` of another kind in place of an array: of images, say.
         """
         swizzle_mode(swizzle)
-        made = Parameter(name, dtype, box, swizzle, output)
+        check_element(dtype)
+        made = Parameter(name, dtype, _box(box), swizzle, output)
         if made.box_bytes:
             self._box_bytes[name] = made.box_bytes
         self._parameter(made, ir.PointerType())
@@ -182,14 +185,24 @@ class KernelBuilder(
         return Pointer(self, found)
 
 
-def _check_shape(name: str, block: int | tuple[int, int, int], cluster: int) -> None:
+def _box(box: object) -> tuple[int, ...]:
+    """The elements of a box of a tensor map, outermost first.
+
+    Raises: InputError for what is no such shape.
+    """
+    if not isinstance(box, (tuple, list)) or not box:
+        raise refuse("no box of a tensor map", got=repr(box), expected="(…, rows, columns)")
+    return tuple(whole(n, "number of elements of a box") for n in box)
+
+
+def _check_shape(name: str, block: tuple[int, int, int], cluster: int) -> None:
     """Whether a kernel can be called and launched so.
 
     Raises: InputError.
     """
     if not name:
         raise refuse("a kernel has a name", got=repr(name), expected="a name")
-    x, y, z = (block, 1, 1) if isinstance(block, int) else block
+    x, y, z = block
     if min(x, y, z) < 1 or x * y * z > MOST_THREADS:
         raise refuse("no block of threads", got=str(block), expected=f"1 to {MOST_THREADS} threads")
     if not 1 <= cluster <= _MOST_CTAS:

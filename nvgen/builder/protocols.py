@@ -55,9 +55,9 @@ class Protocols(ClusterVerbs, ControlFlow):
         """
         self._whole_cta("make_mbarriers")
         with self._one_thread():
-            for barrier in counted:
-                for one in _each(barrier[0]):
-                    self.mbarrier_init(one, barrier[1])
+            for barrier, count in map(_counted, counted):
+                for one in _each(barrier):
+                    self.mbarrier_init(one, count)
             if not self._is_wide(scope):
                 self._announce()
         self.cluster_sync(scope=scope, memory=False)
@@ -206,6 +206,22 @@ class Protocols(ClusterVerbs, ControlFlow):
         """Make the thread's changes of mbarriers visible, where there is such a fence."""
         if self._has_clusters():
             self.fence_mbarrier_init_release_cluster()
+
+
+def _counted(given: object) -> Counted:
+    """Mbarriers with how many arrivals they expect.
+
+    Raises: InputError for what is no such pair.
+    """
+    match given:
+        case (Barrier() | Barriers() as barrier, int(count)):
+            return barrier, count
+    name = getattr(given, "name", "")
+    raise refuse(
+        "mbarriers come with the arrivals that a phase of them expects",
+        got=name or repr(given),
+        expected=f"({name or 'an mbarrier'}, 1), or another number",
+    )
 
 
 def _each(barrier: Barrier | Barriers) -> Iterator[Barrier]:

@@ -13,7 +13,7 @@ from isel.verifier.launch import MOST_SHARED
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.tensor_tiles import container_bits
 from nvgen.builder.tiles import SharedScales, SharedTile, Tiles, scale_bytes, swizzle_mode
-from nvgen.builder.values import Barrier, Barriers, Int, Pointer, Vector, refuse
+from nvgen.builder.values import Barrier, Barriers, Int, Pointer, Vector, refuse, whole
 
 STATIC_SHARED_LIMIT = 48 * 1024
 """Bytes of shared memory that ptxas lets a kernel declare; more must be dynamic."""
@@ -102,7 +102,8 @@ class SharedMemory(BuilderBase):
         padded: bool = False,
     ) -> Tiles[SharedTile]:
         """`count` tiles of `shape` (rows, K) in shared memory, one after the other."""
-        rows, k = shape
+        rows, k = two(shape)
+        count = whole(count, "number of tiles")
         align = swizzle_mode(swizzle).repeat
         size = rows * k * container_bits(dtype, padded=padded) // 8
         if count > 1 and size % align:
@@ -140,6 +141,7 @@ class SharedMemory(BuilderBase):
 
     def mbarriers(self, name: str, count: int) -> Barriers:
         """Room for `count` mbarriers in shared memory."""
+        count = whole(count, "number of mbarriers")
         return Barriers(name, self._shared_variable(name, 8 * count, 8), count)
 
     def shared_word(self, name: str) -> Pointer:
@@ -163,6 +165,16 @@ class SharedMemory(BuilderBase):
     def store(self, value: Vector | Int, pointer: Pointer, *, align: int | None = None) -> None:
         """Store a value; `align` in bytes says how much may go at once."""
         self.at_caller().store(value.value, pointer.value, align=align)
+
+
+def two(shape: object) -> tuple[int, int]:
+    """Rows and K of a tile.
+
+    Raises: InputError for what is no shape of a matrix.
+    """
+    if not isinstance(shape, (tuple, list)) or len(shape) != 2:
+        raise refuse("no shape of a tile", got=repr(shape), expected="(rows, K)")
+    return whole(shape[0], "number of rows"), whole(shape[1], "number of elements along K")
 
 
 def _check_size(name: str, size: int) -> None:

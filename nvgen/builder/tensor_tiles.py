@@ -24,8 +24,27 @@ _CELL = 32
 
 
 def container_bits(dtype: ElementType, *, padded: bool) -> int:
-    """Bits that an element takes where an MMA reads it: 6 bits always take 8, 4 where `padded`."""
+    """Bits that an element takes where an MMA reads it: 6 bits always take 8, 4 where `padded`.
+
+    Raises: InputError for what is no element type.
+    """
+    check_element(dtype)
     return 8 if dtype.bits == 6 or (padded and dtype.bits == 4) else dtype.bits
+
+
+def check_element(dtype: object) -> None:
+    """Whether something is a type of elements.
+
+    Raises: InputError.
+    """
+    if not isinstance(dtype, ElementType):
+        known = ", ".join(element.name for element in ElementType)
+        raise refuse(
+            "no type of elements",
+            got=repr(dtype),
+            expected=f"ElementType: {known}",
+            hint="from intrinsics.element import ElementType",
+        )
 
 
 @dataclass(frozen=True, slots=True)

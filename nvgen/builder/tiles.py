@@ -18,7 +18,7 @@ from nvgen.builder.tensor_tiles import (
     check_factors,
     container_bits,
 )
-from nvgen.builder.values import Int, IntLike, Pointer, refuse
+from nvgen.builder.values import Int, IntLike, Pointer, index_of, refuse
 from nvgen.tensor_map import SWIZZLES
 
 SCALE_BLOCK = 512
@@ -203,15 +203,10 @@ class Tiles(Generic[Tile]):
     def __getitem__(self, number: IntLike) -> Tile:
         """One of them, by a number that the kernel may compute.
 
-        Raises: InputError for a number that is known and too large.
+        Raises: InputError for what is no number, or one that is known and too large.
         """
-        if isinstance(number, int) and not 0 <= number < self.count:
-            raise refuse(
-                f"{self.first.name} has no such tile",
-                got=str(number),
-                expected=f"0..{self.count - 1}",
-            )
-        return replace(self.first, pointer=self.first.pointer + number * self.first.extent)
+        away = index_of(number, self.count, self.first.name) * self.first.extent
+        return replace(self.first, pointer=self.first.pointer + away)
 
 
 def swizzle_mode(span: int) -> Swizzle:

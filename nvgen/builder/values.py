@@ -6,9 +6,10 @@ instruction. Mixing widths, or an integer that does not fit, is refused with the
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, overload
+from typing import TYPE_CHECKING, SupportsIndex, TypeAlias, overload
 
 from llvmlite import ir
 
@@ -46,7 +47,7 @@ class Int:
                     hint="convert one: b.zext(value, 64)",
                 )
             return other.value
-        if not isinstance(other, int):
+        if not isinstance(other, SupportsIndex):
             raise refuse(
                 "no operand of an integer", got=type(other).__name__, expected="an integer"
             )
@@ -140,8 +141,10 @@ IntLike: TypeAlias = Int | int
 
 
 def _int_like(value: object) -> IntLike:
-    if isinstance(value, (Int, int)):
+    if isinstance(value, Int):
         return value
+    if isinstance(value, SupportsIndex):
+        return operator.index(value)
     raise refuse(
         "an integer is compared with something else",
         got=type(value).__name__,
@@ -149,11 +152,29 @@ def _int_like(value: object) -> IntLike:
     )
 
 
-def constant(value: int, bits: int) -> ir.Constant:
+def whole(value: object, what: str, least: int = 1) -> int:
+    """A whole number that is known while the kernel is built, Python's or numpy's.
+
+    Raises: InputError for anything else, and for less than `least`.
+    """
+    if not isinstance(value, SupportsIndex) or operator.index(value) < least:
+        raise refuse(f"no {what}", got=_described(value), expected=f"a whole number from {least}")
+    return operator.index(value)
+
+
+def _described(value: object) -> str:
+    """What was given in place of a number."""
+    return type(value).__name__ if isinstance(value, (Int, Pointer, Vector)) else repr(value)
+
+
+def constant(given: object, bits: int) -> ir.Constant:
     """A constant of a width.
 
-    Raises: InputError when it does not fit.
+    Raises: InputError when it is no whole number, or does not fit.
     """
+    if not isinstance(given, SupportsIndex):
+        raise refuse("no integer", got=_described(given), expected=f"i{bits}, or a whole number")
+    value = operator.index(given)
     if not -(1 << max(bits - 1, 1)) <= value < 1 << bits:
         raise refuse(f"{value} does not fit into {bits} bits", got=str(value), expected=f"i{bits}")
     return ir.Constant(ir.IntType(bits), value)
@@ -193,21 +214,42 @@ class Barriers:
     """Several mbarrier objects, one after the other in shared memory."""
 
     name: str
-    pointer: Pointer
+    first: Pointer
     count: int
+
+    @property
+    def pointer(self) -> Pointer:
+        """Where the only one is.
+
+        Raises: InputError when there are several.
+        """
+        if self.count > 1:
+            raise refuse(
+                f"{self.name} is {self.count} mbarriers",
+                got="all of them",
+                expected=f"one: {self.name}[0] to {self.name}[{self.count - 1}]",
+            )
+        return self.first
 
     def __getitem__(self, number: IntLike) -> Barrier:
         """One of them, by a number that the kernel may compute.
 
-        Raises: InputError for a number that is known and too large.
+        Raises: InputError for what is no number, or one that is known and too large.
         """
-        if isinstance(number, int) and not 0 <= number < self.count:
-            raise refuse(
-                f"{self.name} has no such mbarrier",
-                got=str(number),
-                expected=f"0..{self.count - 1}",
-            )
-        return Barrier(self.name, self.pointer + number * 8)
+        return Barrier(self.name, self.first + index_of(number, self.count, self.name) * 8)
+
+
+def index_of(number: object, count: int, name: str) -> IntLike:
+    """The number of one of `count` things called `name`.
+
+    Raises: InputError for what is no number, or one that is known and too large.
+    """
+    if isinstance(number, Int):
+        return number
+    known = operator.index(number) if isinstance(number, SupportsIndex) else None
+    if known is None or not 0 <= known < count:
+        raise refuse(f"{name} has no such number", got=repr(number), expected=f"0..{count - 1}")
+    return known
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,116 @@
+"""What the builder says of arguments that are no such thing: in words, where they are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from intrinsics.element import ElementType
+from intrinsics.findings import InputError
+from nvgen import KernelBuilder
+
+E = ElementType
+
+
+def begun(name: str = "k") -> KernelBuilder:
+    b = KernelBuilder(name, block=32)
+    b.begin()
+    return b
+
+
+def tile(**given: object) -> None:
+    shape = {"dtype": E.F16, "shape": (64, 64), "count": 1, **given}
+    begun().shared_tiles("t", **shape)  # type: ignore[arg-type]
+
+
+def tensor_map(**given: object) -> None:
+    b = KernelBuilder("k", block=32)
+    b.tensor_map("m", **{"dtype": E.F16, "box": (8, 8), **given})  # type: ignore[arg-type]
+
+
+def block(size: object, cluster: object = 1) -> None:
+    KernelBuilder("k", block=size, cluster=cluster)  # type: ignore[arg-type]
+
+
+def wait(phase: object) -> None:
+    b = begun()
+    b.wait(b.mbarrier("m"), phase)  # type: ignore[arg-type]
+
+
+def expect(size: object) -> None:
+    b = begun()
+    b.mbarrier_arrive_expect_tx(b.mbarrier("m"), size)  # type: ignore[arg-type]
+
+
+def made(*counted: object) -> None:
+    b = begun()
+    b.make_mbarriers(*(one(b) if callable(one) else one for one in counted))
+
+
+WRONG: dict[str, tuple[Callable[[], None], str]] = {
+    "elements of numpy": (lambda: tile(dtype=np.float16), "no type of elements"),
+    "elements by name": (lambda: tile(dtype="f16"), "no type of elements"),
+    "a shape of one number": (lambda: tile(shape=(64,)), "no shape of a tile"),
+    "a shape that is a number": (lambda: tile(shape=64), "no shape of a tile"),
+    "rows that are no whole number": (lambda: tile(shape=(64.0, 64)), "no number of rows"),
+    "no rows": (lambda: tile(shape=(0, 64)), "no number of rows"),
+    "K below zero": (lambda: tile(shape=(64, -64)), "no number of elements along K"),
+    "no tiles": (lambda: tile(count=0), "no number of tiles"),
+    "tiles by name": (lambda: tile(count="3"), "no number of tiles"),
+    "a map of numpy's elements": (lambda: tensor_map(dtype=np.float16), "no type of elements"),
+    "a box that is a number": (lambda: tensor_map(box=8), "no box of a tensor map"),
+    "an empty box": (lambda: tensor_map(box=()), "no box of a tensor map"),
+    "a box of nothing": (lambda: tensor_map(box=(0, 8)), "no number of elements of a box"),
+    "a block that is text": (lambda: block("32"), "no size of a block"),
+    "a block of four sizes": (lambda: block((1, 1, 1, 1)), "no size of a block"),
+    "a cluster in three dimensions": (lambda: block(32, (2, 1, 1)), "no number of CTAs"),
+    "half a cluster": (lambda: block(32, 0.5), "no number of CTAs"),
+    "a wait for nothing": (lambda: wait(None), "no phase"),
+    "a wait for a fraction": (lambda: wait(0.5), "no integer"),
+    "no bytes": (lambda: expect(None), "no tx_count"),
+    "bytes as a fraction": (lambda: expect(128.0), "no integer"),
+    "a ring without a size": (lambda: begun().ring(None), "no number of buffers"),  # type: ignore[arg-type]
+    "a tile without a number": (
+        lambda: begun().shared_tiles("t", E.F16, (64, 64), 2)[None],  # type: ignore[index]
+        "t has no such number",
+    ),
+    "an mbarrier before the first": (lambda: begun().mbarriers("f", 3)[-1], "f has no such"),
+    "mbarriers without a count": (
+        lambda: made(lambda b: b.mbarriers("f", 1)),
+        "mbarriers come with the arrivals",
+    ),
+    "several mbarriers for one": (
+        lambda: begun().mbarrier_init(begun().mbarriers("f", 3), 1),  # type: ignore[arg-type]
+        "f is 3 mbarriers",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_it_is_refused_in_words(case: str) -> None:
+    call, message = WRONG[case]
+    with pytest.raises(InputError, match=message) as caught:
+        call()
+    (found,) = caught.value.findings
+    assert found.rule.startswith(("builder/", "run/"))
+    assert found.got
+    assert found.expected
+
+
+def test_whole_numbers_of_numpy_are_numbers() -> None:
+    """Sizes, indices and operands computed with numpy are what Python's are."""
+    texts = []
+    for number in (int, np.int64):
+        b = KernelBuilder("k", block=number(64), cluster=number(2))  # type: ignore[arg-type]
+        b.begin()
+        tiles = b.shared_tiles("t", E.F16, (number(8), number(64)), number(2))
+        ready = b.mbarriers("ready", number(2))
+        b.make_mbarriers((ready, 1))
+        at = b.tid_x * number(4) + number(1)
+        b.store(at, tiles[number(1)].pointer + number(4))
+        with b.if_(at == number(5)):
+            b.wait(ready[number(1)], number(0))
+        texts.append(b.finish().llvm)
+    assert texts[0].split("!llvm")[0] == texts[1].split("!llvm")[0]
