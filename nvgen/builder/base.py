@@ -13,6 +13,7 @@ from llvmlite import ir
 
 from intrinsics.targets import Target
 from nvgen.builder.llvm_ext import DebugLines
+from nvgen.builder.map_checks import DeclaredMap
 from nvgen.builder.values import Int, IntLike, Pointer, Vector, constant, refuse
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
@@ -29,6 +30,7 @@ class BuilderBase:
         self.module = ir.Module(name=name)
         self.module.triple = "nvptx64-nvidia-cuda"
         self._functions: dict[str, ir.Function] = {}
+        self._maps: dict[str, DeclaredMap] = {}  # tensor maps among the parameters
         self._ir: ir.IRBuilder | None = None
         self._debug: DebugLines | None = None
 

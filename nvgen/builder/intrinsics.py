@@ -27,6 +27,7 @@ from isel.select.intrinsics import (
     results,
 )
 from nvgen.builder.base import BuilderBase
+from nvgen.builder.map_checks import check_copy
 from nvgen.builder.values import Barrier, Int, IntLike, Pointer, Vector, refuse
 
 Operand: TypeAlias = Int | int | Pointer | Vector | Sequence[IntLike]
@@ -62,6 +63,8 @@ class IntrinsicCalls(BuilderBase):
     ) -> ir.Value:
         """Emit the intrinsic of a row that has `facts` and takes `operands`."""
         wanted = {name: fact for name, fact in facts.items() if fact is not None}
+        if facts.get("mode") in (LoadMode.TILE, StoreMode.TILE):
+            check_copy(self._maps, operands)
         spelling = find_spelling(row_id, wanted, operands)
         formal = arguments(spelling.pattern.args)
         types: list[ir.Type] = []

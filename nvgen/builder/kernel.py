@@ -24,6 +24,7 @@ from nvgen.builder.llvm_ext import (
     TextAttributes,
     make_kernel,
 )
+from nvgen.builder.map_checks import DeclaredMap
 from nvgen.builder.portable_gemm import PortableGemm
 from nvgen.builder.protocols import Protocols
 from nvgen.builder.shared_memory import SharedMemory
@@ -104,6 +105,7 @@ class KernelBuilder(
         swizzle_mode(swizzle)
         check_element(dtype)
         made = Parameter(name, dtype, _box(box), swizzle, output)
+        self._maps[name] = DeclaredMap(len(made.box), swizzle)
         if made.box_bytes:
             self._box_bytes[name] = made.box_bytes
         self._parameter(made, ir.PointerType())

@@ -6,6 +6,8 @@ a CTA has more, is one array that tiles are cut from.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from llvmlite import ir
 
 from intrinsics.element import ElementType, Major
@@ -112,7 +114,7 @@ class SharedMemory(BuilderBase):
                 got=f"{size} bytes",
                 expected=f"a multiple of {align}",
             )
-        pointer = self._tiles(name, count * size, align)
+        pointer = replace(self._tiles(name, count * size, align), swizzle=swizzle)
         return Tiles(SharedTile(name, pointer, dtype, rows, k, swizzle, major, padded), count)
 
     def shared_scales(

@@ -182,10 +182,14 @@ def constant(given: object, bits: int) -> ir.Constant:
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """An address in one of LLVM's address spaces."""
+    """An address in one of LLVM's address spaces.
+
+    Within a tile in shared memory it keeps the tile's `swizzle`, in bytes.
+    """
 
     builder: BuilderBase
     value: ir.Value
+    swizzle: int | None = None
 
     @property
     def space(self) -> int:
@@ -198,7 +202,7 @@ class Pointer:
         bits = 32 if self.space == 6 else 64
         index = offset.value if isinstance(offset, Int) else constant(offset, bits)
         moved = self.builder.at_caller().gep(self.value, [index], source_etype=ir.IntType(8))
-        return Pointer(self.builder, moved)
+        return Pointer(self.builder, moved, self.swizzle)
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,10 +46,12 @@ from nvgen.builder.values import Int
 
 
 def kernel(body: Callable[[KernelBuilder, dict], object]) -> str:
-    """The LLVM IR of a kernel with two parameters and `body`."""
+    """The LLVM IR of a kernel with a pointer, tensor maps of 2, 1 and 5 dimensions, and `body`."""
     b = KernelBuilder("k", block=128)
     b.pointer("out")
     b.tensor_map("map", dtype=ElementType.F16, box=(8, 64), swizzle=128)
+    b.tensor_map("line", dtype=ElementType.F16, box=(64,), swizzle=128)
+    b.tensor_map("five", dtype=ElementType.F16, box=(1, 1, 1, 1, 64), swizzle=128)
     body(b, b.begin())
     return b.finish().llvm
 
@@ -177,13 +179,13 @@ VERBS: dict[str, Callable[[KernelBuilder, dict], object]] = {
         b.shared_word("s"), b.mbarrier("m"), a["map"], (0, 0)
     ),
     "cp.async.bulk.tensor.g2s.cta.tile.1d": lambda b, a: b.cp_async_bulk_tensor_g2s_cta_tile(
-        b.shared_word("s"), b.mbarrier("m"), a["map"], (0,)
+        b.shared_word("s"), b.mbarrier("m"), a["line"], (0,)
     ),
     "cp.async.bulk.tensor.s2g.tile.2d": lambda b, a: b.cp_async_bulk_tensor_s2g_tile(
         a["map"], (0, 0), b.shared_word("s")
     ),
     "cp.async.bulk.tensor.s2g.tile.5d": lambda b, a: b.cp_async_bulk_tensor_s2g_tile(
-        a["map"], (0,) * 5, b.shared_word("s"), cache_policy=b.const(1, 64)
+        a["five"], (0,) * 5, b.shared_word("s"), cache_policy=b.const(1, 64)
     ),
     "cp.async.bulk.tensor.g2s.im2col.4d": lambda b, a: b.cp_async_bulk_tensor_g2s_im2col(
         smem(b), b.mbarrier("m"), a["map"], (0, 1, 2, 3), (4, 5), cta_mask=3
@@ -212,11 +214,11 @@ VERBS: dict[str, Callable[[KernelBuilder, dict], object]] = {
         lambda b, a: b.cp_async_bulk_tensor_s2g_tile_scatter4(a["map"], 0, (1, 2, 3, 4), smem(b))
     ),
     "cp.async.bulk.tensor.reduce.max.tile.1d": lambda b, a: b.cp_async_bulk_tensor_reduce_tile(
-        AtomicOp.MAX, a["map"], (0,), smem(b)
+        AtomicOp.MAX, a["line"], (0,), smem(b)
     ),
     "cp.async.bulk.tensor.reduce.xor.im2col.5d": (
         lambda b, a: b.cp_async_bulk_tensor_reduce_im2col(
-            AtomicOp.XOR, a["map"], (0, 1, 2, 3, 4), smem(b), cache_policy=b.const(0, 64)
+            AtomicOp.XOR, a["five"], (0, 1, 2, 3, 4), smem(b), cache_policy=b.const(0, 64)
         )
     ),
     "cp.async.bulk.tensor.reduce.add.tile.scatter4.2d": (
@@ -861,5 +863,5 @@ def test_bfloat_constants_are_llvms_bits() -> None:
 def test_kernels_have_their_attributes() -> None:
     text = kernel(lambda b, a: None)
     assert 'define ptx_kernel void @k(ptr addrspace(1) %out, ptr byval([128 x i8]) align 64 ' \
-        '"nvvm.grid_constant" %map)' in text  # fmt: skip
+        '"nvvm.grid_constant" %map, ' in text  # fmt: skip
     assert '"nvvm.reqntid"="128,1,1"' in text

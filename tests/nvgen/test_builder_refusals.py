@@ -9,7 +9,9 @@ import pytest
 
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError
+from intrinsics.modifiers import AtomicOp
 from nvgen import KernelBuilder
+from nvgen.builder.values import Pointer
 
 E = ElementType
 
@@ -114,3 +116,51 @@ def test_whole_numbers_of_numpy_are_numbers() -> None:
             b.wait(ready[number(1)], number(0))
         texts.append(b.finish().llvm)
     assert texts[0].split("!llvm")[0] == texts[1].split("!llvm")[0]
+
+
+# ---- tensor maps and tiles -------------------------------------------------------------------
+
+
+def copied(
+    swizzle: int = 128,
+    *,
+    of_map: int = 128,
+    coords: tuple[int, ...] = (0, 0),
+    verb: str = "load",
+    stages: int = 1,
+) -> None:
+    """A copy between a tensor map of rows of 128 bytes and a tile, at a computed stage and row."""
+    b = KernelBuilder("k", block=32)
+    b.tensor_map("m", dtype=E.F16, box=(64, 64), swizzle=of_map)
+    source = b.begin()["m"]
+    assert isinstance(source, Pointer)
+    tiles = b.shared_tiles("t", E.F16, (64, 64), stages, swizzle=swizzle)
+    there = tiles[b.tid_x % stages].part(b.tid_x, 8).pointer
+    if verb == "load":
+        b.cp_async_bulk_tensor_g2s_tile(there, b.mbarrier("f"), source, coords)
+    elif verb == "store":
+        b.cp_async_bulk_tensor_s2g_tile(source, coords, there)
+    else:
+        b.cp_async_bulk_tensor_reduce_tile(AtomicOp.ADD, source, coords, there)
+    b.finish()
+
+
+@pytest.mark.parametrize("verb", ["load", "store", "reduce"])
+@pytest.mark.parametrize(("swizzle", "of_map"), [(128, 0), (64, 128), (128, 32)])
+def test_a_tile_swizzled_otherwise_than_the_map(verb: str, swizzle: int, of_map: int) -> None:
+    """Swizzled otherwise, what one writes is not what the other reads."""
+    copied(swizzle, of_map=swizzle, verb=verb, stages=2)
+    with pytest.raises(InputError, match="lies in shared memory otherwise") as caught:
+        copied(swizzle, of_map=of_map, verb=verb, stages=2)
+    (found,) = caught.value.findings
+    assert found.rule == "builder/map-swizzle"
+    assert str(swizzle) in found.got
+
+
+@pytest.mark.parametrize("verb", ["load", "store", "reduce"])
+@pytest.mark.parametrize("coords", [(0,), (0, 0, 0)])
+def test_other_coordinates_than_the_map_has(verb: str, coords: tuple[int, ...]) -> None:
+    with pytest.raises(InputError) as caught:
+        copied(verb=verb, coords=coords)
+    (found,) = caught.value.findings
+    assert (found.rule, found.got) == ("builder/map-rank", f"{len(coords)} coordinates")
