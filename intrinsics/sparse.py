@@ -37,6 +37,9 @@ PAIR_INDICES = (0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b0110, 0b1110)
 0b0110 exchanges the two that 0b1001 names; the manual lists it, and nothing here produces it.
 """
 
+ASCENDING_INDICES = (0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110)
+"""Those of them whose places ascend: the only ones that ordered metadata may have."""
+
 HALF_INDICES = (0b0100, 0b1110)
 """The indices that mean something for tf32: the first of two, and the second."""
 

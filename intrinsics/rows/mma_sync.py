@@ -433,7 +433,6 @@ def _row(family: _Family) -> Row:
         llvm=tuple(_spellings(family)),
         opcode=f"MMA{re.sub(r'[^A-Z]+', '_', family.sparse.upper())}_SYNC_{kind_name}*",
         late={} if family.sparse else _LATE,
-        simulated=not (family.sparse or family.kind),
     )
 
 

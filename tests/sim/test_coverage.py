@@ -91,13 +91,6 @@ NOT_SIMULATED = {
     "st.async.release": "stores whose completion nothing tells",
     "red.async.release": "reductions whose completion nothing tells",
     "opaque": "a statement that was kept without being understood",
-    **{
-        name: "multiplies of a warp with a sparse A: how its metadata lie in registers"
-        if name.startswith("mma.sp")
-        else "multiplies of a warp of narrow types or with scale factors: as registers hold them"
-        for name in ROWS
-        if name.startswith("mma.sp") or (name.endswith("f4") and name.startswith("mma."))
-    },
     "phi": "gone before code runs: records leave SSA form",
 }
 """Rows without semantics, with the reason."""
@@ -183,8 +176,8 @@ def test_a_part_that_is_not_simulated_is_one_of_its_row(row: str, name: str):
 
 # ---- the statements --------------------------------------------------------------------------
 
-TARGETS_TRIED = ("sm_107a", "sm_110a", "sm_90a")
-"""Between them they have every instruction; the latter kind::i8."""
+TARGETS_TRIED = ("sm_107a", "sm_110a", "sm_90a", "sm_120a")
+"""Between them they have every instruction: sm_110a kind::i8, sm_120a block-scaled mma.sync."""
 RET = MachineInstr(form_of(ROWS["ret"]), ())
 
 
