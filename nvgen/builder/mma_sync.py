@@ -1,23 +1,24 @@
-"""The builder's verb for matrix multiplies of a warp.
+"""The builder's verbs for matrix multiplies of a warp.
 
 Layer: nvgen.builder.  Matrices are registers of all 32 threads: which element of a matrix each of
-them holds, `intrinsics.fragments_mma` says.  PTX ISA, mma.
+them holds, `intrinsics.fragments_mma` says.  PTX ISA, mma; mma.sp.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from llvmlite import ir
 
 from intrinsics.findings import InputError, input_error
 from intrinsics.mma_sync import MmaLayout, MmaShape
-from intrinsics.modifiers import Modifier, SatFinite, ScalarType
+from intrinsics.modifiers import MmaKind, Modifier, SatFinite, ScalarType, ScaleVec
 from intrinsics.row import Fact
 from intrinsics.wgmma import BitOperation, MatrixType
 from nvgen.builder.intrinsics import IntrinsicCalls, Operand, find_spelling
-from nvgen.builder.values import Int, Vector
+from nvgen.builder.values import Int, IntLike, Vector
 
 T = ScalarType
 Registers: TypeAlias = Vector | Sequence[Int]
@@ -38,13 +39,81 @@ _FAMILIES: dict[Modifier, tuple[str, ScalarType]] = {
 }
 """The row of a type of A, and the usual type of its sums."""
 
+_DENSE = ("f64", "b1")
+_NARROW = (
+    MatrixType.E4M3,
+    MatrixType.E5M2,
+    MatrixType.E2M3,
+    MatrixType.E3M2,
+    MatrixType.E2M1,
+)
+_KINDS = {
+    MmaKind.F8F6F4: _NARROW,
+    MmaKind.MXF8F6F4: _NARROW,
+    MmaKind.MXF4: (MatrixType.E2M1,),
+    MmaKind.MXF4NVF4: (MatrixType.E2M1,),
+}
+_SCALED = (MmaKind.MXF8F6F4, MmaKind.MXF4, MmaKind.MXF4NVF4)
+
 
 def _refuse(text: str, *, got: str, expected: str) -> InputError:
     return input_error("builder/mma-sync", text, got=got, expected=expected)
 
 
+def _family(
+    atype: Modifier, kind: MmaKind | None, scales: WarpScales | None
+) -> tuple[str, ScalarType]:
+    """The row's last name, and the usual type of sums.
+
+    Raises: InputError.
+    """
+    types = _FAMILIES if kind is None else _KINDS.get(kind, ())
+    if atype not in types:
+        if not types:
+            raise _refuse("mma has no such kind", got=str(kind), expected=_names(_KINDS))
+        raise _refuse("A has no such type", got=atype.ptx, expected=_names(types))
+    if (scales is not None) is not (kind in _SCALED):
+        wanted = "scale factors" if kind in _SCALED else f"a kind of {_names(_SCALED)}"
+        got = "none" if scales is None else kind.ptx if kind else "no kind"
+        raise _refuse("scale factors belong to block-scaled kinds", got=got, expected=wanted)
+    if kind is None:
+        return _FAMILIES[atype]
+    return kind.value.removeprefix("kind::"), T.F32
+
+
+def _names(words: Iterable[Modifier]) -> str:
+    return ", ".join(word.ptx for word in words)
+
+
 def _length(registers: Vector | Sequence[object]) -> int:
     return registers.count if isinstance(registers, Vector) else len(registers)
+
+
+@dataclass(frozen=True, slots=True)
+class WarpScales:
+    """Scale factors of blocks of A and B, four bytes in a register of each thread.
+
+    `vector` is how many factors a row has (only kind::mxf4nvf4 must be told); `a_place` and
+    `b_place` select the byte of the first factor and the threads that give factors, see
+    `intrinsics.fragments_mma_factors`.
+    """
+
+    a: Int
+    b: Int
+    type: MatrixType = MatrixType.UE8M0
+    vector: ScaleVec | None = None
+    a_place: tuple[IntLike, IntLike] = (0, 0)
+    b_place: tuple[IntLike, IntLike] = (0, 0)
+
+    @property
+    def operands(self) -> dict[str, Operand]:
+        """What the instruction takes."""
+        return {
+            "sfa": self.a,
+            "sfa_place": self.a_place,
+            "sfb": self.b,
+            "sfb_place": self.b_place,
+        }
 
 
 class WarpMatrixVerbs(IntrinsicCalls):
@@ -65,20 +134,20 @@ class WarpMatrixVerbs(IntrinsicCalls):
         blayout: MmaLayout = MmaLayout.COL,
         op: BitOperation | None = None,
         satfinite: bool = False,
+        kind: MmaKind | None = None,
+        scales: WarpScales | None = None,
     ) -> Vector:
         """A·B + C: the registers of D.
 
         All registers are integers of 32 bits that hold the bits of their elements, the first ones
         lowest; of f64 they have 64 bits.  `btype` is A's type unless it is given, `dtype` f32, of
         integers s32 and of f64 that, `ctype` D's type; `op` is how single bits are multiplied.
+        Types of 4 and 6 bits need a `kind`, and block-scaled kinds `scales`.
 
         Raises: InputError for what the instruction does not have.
         """
-        family = _FAMILIES.get(atype)
-        if family is None:
-            known = ", ".join(t.ptx for t in _FAMILIES)
-            raise _refuse("A has no such type", got=atype.ptx, expected=known)
-        dtype = family[1] if dtype is None else dtype
+        family, usual = _family(atype, kind, scales)
+        dtype = usual if dtype is None else dtype
         if (op is not None) is not (atype is MatrixType.B1):
             wanted = "and or xor" if atype is MatrixType.B1 else "no operation"
             raise _refuse("op is how bits are multiplied", got=str(op), expected=wanted)
@@ -94,9 +163,66 @@ class WarpMatrixVerbs(IntrinsicCalls):
         }
         if op is not None:
             facts |= {"op": op, "sum": BitOperation.POPC}
+        return self._multiply_registers(f"mma.{family}", facts, {"a": a, "b": b, "c": c}, scales)
+
+    def mma_sp(
+        self,
+        a: Registers,
+        b: Registers,
+        c: Registers,
+        metadata: Int,
+        *,
+        shape: MmaShape,
+        atype: Modifier,
+        btype: Modifier | None = None,
+        dtype: ScalarType | None = None,
+        selector: int = 0,
+        ordered: bool = True,
+        satfinite: bool = False,
+        kind: MmaKind | None = None,
+        scales: WarpScales | None = None,
+    ) -> Vector:
+        """A·B + C, where half of each row of A is zeros and is not stored: the registers of D.
+
+        K is that of B; `metadata` are the indices of what is stored, in the threads that `selector`
+        names: see `intrinsics.fragments_mma_sparse`.  With `ordered` they ascend, as all kinds want
+        it.  C has D's type; the rest is as in `mma_sync`.
+
+        Raises: InputError for what the instruction does not have.
+        """
+        family, usual = _family(atype, kind, scales)
+        dtype = usual if dtype is None else dtype
+        head = "mma.sp::ordered_metadata" if ordered else "mma.sp"
+        if family in _DENSE or (kind is not None and not ordered):
+            got = kind.ptx if kind else atype.ptx
+            wanted = "ordered=True" if family not in _DENSE else "a type with a sparse A"
+            raise _refuse(f"{head} has no such multiply", got=got, expected=wanted)
+        facts: dict[str, Fact] = {
+            "shape": shape,
+            "alayout": MmaLayout.ROW,
+            "blayout": MmaLayout.COL,
+            "dtype": dtype,
+            "atype": atype,
+            "btype": atype if btype is None else btype,
+            "ctype": dtype,
+            "satfinite": SatFinite.SATFINITE if satfinite else None,
+        }
         operands: dict[str, Operand] = {"a": a, "b": b, "c": c}
-        self._check_counts(f"mma.{family[0]}", facts, operands)
-        return self._registers(self._call(f"mma.{family[0]}", facts, operands))
+        operands |= {"sp_meta": metadata, "sp_sel": selector}
+        return self._multiply_registers(f"{head}.{family}", facts, operands, scales)
+
+    def _multiply_registers(
+        self,
+        row: str,
+        facts: dict[str, Fact],
+        operands: dict[str, Operand],
+        scales: WarpScales | None,
+    ) -> Vector:
+        if scales is not None:
+            facts |= {"stype": scales.type, "scale_vec": scales.vector}
+            operands |= scales.operands
+        self._check_counts(row, facts, operands)
+        return self._registers(self._call(row, facts, operands))
 
     def _check_counts(self, row: str, facts: dict[str, Fact], operands: dict[str, Operand]) -> None:
         """Refuse matrices of another number of registers.
@@ -104,7 +230,8 @@ class WarpMatrixVerbs(IntrinsicCalls):
         Raises: InputError.
         """
         spelling = find_spelling(row, {n: f for n, f in facts.items() if f is not None}, operands)
-        for name, given in operands.items():
+        for name in "abc":
+            given = operands[name]
             count = spelling.row.operand[name].count
             assert count is not None
             assert isinstance(given, (Vector, Sequence))
