@@ -9,7 +9,7 @@ import argparse
 
 from intrinsics.findings import InputError, input_error
 from intrinsics.modifiers import LdStShape
-from intrinsics.register_fragment import RegisterFragment
+from intrinsics.register_elements import RegisterFragment
 from intrinsics.tensor_address import COLUMNS
 from nvgen.commands.draw_values import number
 from nvgen.commands.fragment_name import fragment_of

@@ -11,7 +11,7 @@ import numpy as np
 
 from intrinsics.findings import input_error
 from intrinsics.modifiers import LdStShape
-from intrinsics.register_fragment import RegisterFragment
+from intrinsics.register_elements import RegisterFragment
 from intrinsics.smem_desc import Swizzle
 from intrinsics.swizzling import swizzle as swizzled
 from nvgen.commands.draw_shared import SWIZZLES
@@ -110,10 +110,13 @@ def _registers(found: RegisterFragment) -> Fields:
     threads, registers, elements = found.row.shape
     rows, columns = found.shape
     row, column = found.place
+    few = found.threads != ()
+    start = f"bit {found.low}" if few else "the lowest bits"
     several = [("", "elements", f"e = 0 to {elements - 1} of {found.bits} bits in a register, "
-                "from the lowest bits on")] if elements > 1 else []  # fmt: skip
+                f"from {start} on")] if elements > 1 or few else []  # fmt: skip
+    holders = ", ".join(map(str, found.threads)) if few else f"0 to {threads - 1}"
     return [
-        ("", "registers", f"r = 0 to {registers - 1} in each thread t = 0 to {threads - 1}"),
+        ("", "registers", f"r = 0 to {registers - 1} in each thread t = {holders}"),
         *several,
         ("", "rows", f"{rows}" + (f"; {found.note}" if found.note else "")),
         ("", "columns", f"{columns}"),

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from intrinsics.findings import InputError, input_error
 from intrinsics.modifiers import LdStNum, LdStShape
-from intrinsics.register_fragment import EXAMPLES, RegisterFragment, named_fragment
+from intrinsics.register_elements import RegisterFragment
+from intrinsics.register_fragment import EXAMPLES, named_fragment
 from nvgen.commands.draw_values import choice
 from nvgen.commands.fragment_options import FRAGMENT_OPTIONS
 from nvgen.drawing.fragment import MOST_REGISTERS, REGISTERS

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from intrinsics.register_fragment import RegisterFragment
+from intrinsics.register_elements import RegisterFragment
 from nvgen.drawing.picture import MOST_CELLS, Cell, Panel, Picture, plural, span_text
+
+_WARP = 32
 
 
 def registers_picture(fragment: RegisterFragment) -> Picture:
@@ -21,6 +23,8 @@ def registers_picture(fragment: RegisterFragment) -> Picture:
         f"{plural(registers, 'register')} in each of {threads} threads; T5 r1 is register 1 of "
         "thread 5" + (", T5 r1.0 its lowest element" if elements > 1 else "")
     ]
+    if 0 < len(fragment.threads) < _WARP:
+        notes.append("the other threads have none")
     if fragment.note:
         notes.append(fragment.note)
     if shown < columns:
@@ -52,11 +56,12 @@ def _cells(fragment: RegisterFragment) -> list[Cell]:
 def _cell(fragment: RegisterFragment, thread: int, register: int, first: int, last: int) -> Cell:
     row, column = (int(a[thread, register, first]) for a in (fragment.row, fragment.column))
     whole = last - first + 1 == fragment.row.shape[2]
-    label = f"T{thread} r{register}" + ("" if whole else f".{first}")
-    end = column + last - first
-    bits = span_text(first * fragment.bits, (last + 1) * fragment.bits - 1)
+    number = fragment.holders[thread]
+    label = f"T{number} r{register}" + ("" if whole else f".{first}")
+    end, low = column + last - first, fragment.low
+    bits = span_text(low + first * fragment.bits, low + (last + 1) * fragment.bits - 1)
     title = (
-        f"{fragment.down} {row}, column {span_text(column, end)}: thread {thread}, "
+        f"{fragment.down} {row}, column {span_text(column, end)}: thread {number}, "
         f"register {register}, bits {bits}"
     )
-    return Cell(row, column, label, title, thread % 8, span=last - first + 1)
+    return Cell(row, column, label, title, number % 8, span=last - first + 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections.abc import Sequence
 
 import pytest
 
@@ -46,6 +47,12 @@ def test_a_name_and_options_are_the_same(
         (("mma.m16n8k16.d.bf16",), "fragment", "mma.m16n8k16.d.bf16"),
         (("mma.m16n8k4.d.f16",), "fragment", "mma.m16n8k4.d.f16"),
         (("mma.m16n8k17.d.f32",), "fragment", "mma.m16n8k17.d.f32"),
+        (("mma.m16n8k128.a.e2m1",), "fragment", "mma.m16n8k128.a.e2m1"),
+        (("mma.sp.m16n8k4.a.tf32",), "fragment", "mma.sp.m16n8k4.a.tf32"),
+        (("mma.sp.m16n8k32.metadata.s8",), "fragment", "mma.sp.m16n8k32.metadata.s8"),
+        (("mma.sp.m16n8k32.metadata.f16.2",), "fragment", "mma.sp.m16n8k32.metadata.f16.2"),
+        (("mma.m16n8k32.sfa.2x",), "fragment", "mma.m16n8k32.sfa.2x"),
+        (("mma.m16n8k64.sfa.2x.1.0",), "fragment", "mma.m16n8k64.sfa.2x.1.0"),
         (("wgmma.d.n12.f32",), "fragment", "wgmma.d.n12.f32"),
         (("wgmma.a.f64",), "fragment", "wgmma.a.f64"),
         (("ldmatrix.m8n8", "--num", "x2"), "option", "ldmatrix.m8n8 --num"),
@@ -80,6 +87,12 @@ NAMES = [
     ("mma.m16n8k16.c.f16", 2, 16, 8),
     ("mma.m8n8k16.d.s32", 2, 8, 8),
     ("mma.m16n8k4.a.f64", 2, 16, 4),
+    ("mma.m16n8k32.a.e2m1", 4, 16, 32),
+    ("mma.m16n8k64.b.e2m1", 2, 64, 8),
+    ("mma.sp.m16n8k32.a.f16", 4, 16, 16),
+    ("mma.sp.m16n8k16.b.tf32", 4, 16, 8),
+    ("mma.sp.m16n8k128.a.s4", 4, 16, 64),
+    ("mma.sp.m16n8k64.d.f16", 2, 16, 8),
     ("wgmma.d.n24.f32", 12, 64, 24),
     ("wgmma.d.n24.f16", 6, 64, 24),
     ("wgmma.a.tf32", 4, 64, 8),
@@ -132,11 +145,56 @@ def test_a_wide_accumulator_is_abbreviated(nvgen: Nvgen) -> None:
     assert "abbreviated: 64 of 256 columns are drawn" in found
 
 
-def test_multiplies_have_the_fragments_of_their_rows() -> None:
-    """Every shape with every type of A and D that a legal dense mma has, and no other."""
+PARTS = [
+    ("mma.sp.m16n8k16.metadata.f16.3", range(3, 32, 4), 4, 16, 4),
+    ("mma.sp.m16n8k32.metadata.bf16.1", [t for t in range(32) if t % 4 > 1], 4, 16, 8),
+    ("mma.sp.m16n8k64.metadata.e2m1", range(32), 4, 16, 16),
+    ("mma.m16n8k64.sfa.4x", [t for t in range(32) if t % 4 < 2], 8, 16, 4),
+    ("mma.m16n8k32.sfb.1x.3.2", range(2, 32, 4), 8, 1, 8),
+    ("mma.sp.m16n8k128.sfb.2x.2.1", range(1, 32, 4), 8, 2, 8),
+]
+"""Threads that have some, bits of an element, rows and columns: Sparse matrix storage; Block
+Scaling for mma.sync."""
+
+
+@pytest.mark.parametrize(("name", "threads", "bits", "rows", "columns"), PARTS)
+def test_parts_that_some_threads_have(
+    nvgen: Nvgen, name: str, threads: Sequence[int], bits: int, rows: int, columns: int
+) -> None:
+    """Metadata and scale factors: the formulas, and the threads and bits that are drawn."""
+    fields = json.loads(nvgen("explain", "fragment", name, "--format", "json").out)["fields"]
+    said = {field["field"]: field["meaning"] for field in fields}
+    assert said["registers"].endswith(", ".join(map(str, threads)))
+    assert said["rows"].split(";")[0] == f"{rows}"
+    assert said["columns"] == f"{columns}"
+    start = re.search(r"from bit (\d+) on", said["elements"])
+    assert start is not None
+    seen = set()
+    for title in drawn(nvgen, "fragment", name):
+        match = PLACE.fullmatch(title)
+        assert match is not None, title
+        row, first, last, t, low = (int(g) if g else None for g in match.groups())
+        for column in range(first, (last or first) + 1):
+            e = (low - int(start[1])) // bits + column - first
+            assert eval(said["row"], {}, {"t": t, "e": e}) == row
+            assert eval(said["column"], {}, {"t": t, "e": e}) == column
+            assert t in threads
+            seen.add((row, column))
+    assert len(seen) == rows * columns
+
+
+PLACE = re.compile(
+    r"(?:row|block) (\d+), column (\d+)(?: to (\d+))?: thread (\d+), register 0, "
+    r"bits (\d+)(?: to \d+)?"
+)
+
+
+@pytest.mark.parametrize("head", ["mma", "mma.sp"])
+def test_multiplies_have_the_fragments_of_their_rows(head: str) -> None:
+    """Every shape with every type of A and D that a legal mma has, and no other."""
     legal = set()
     for row in catalog.rows():
-        if row.head != "mma":
+        if row.head.partition("::")[0] != head:
             continue
         for form in catalog.forms(row):
             if not judge(row, form.facts).broken:
@@ -147,4 +205,5 @@ def test_multiplies_have_the_fragments_of_their_rows() -> None:
     types = {type_ for _, _, type_ in legal}
     for shape, matrix, type_ in itertools.product(shapes, "ad", types):
         wanted = (shape, matrix, type_) in legal - quarters
-        assert (named_fragment(f"mma.{shape}.{matrix}.{type_}") is not None) is wanted
+        found = named_fragment(f"{head}.{shape}.{matrix}.{type_}")
+        assert (found is not None) is wanted, (shape, matrix, type_)

@@ -1,0 +1,45 @@
+"""Where elements of a matrix lie in the registers of a warp or a warpgroup, with the formula.
+
+Layer: intrinsics (numpy).  Names of such fragments are read in `intrinsics.register_fragment`.  PTX
+ISA, Matrix Fragments.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegisterFragment:
+    """Where elements lie: two arrays of threads by registers by elements of a register.
+
+    `place` are the formulas of row and column of element e of register r of thread t; `across` and
+    `down` say what columns and rows are, and `note` what there is to know of them.  `threads` are
+    the threads of the arrays where not all have elements, `low` is the first bit of element 0.
+    """
+
+    title: str
+    row: Indices
+    column: Indices
+    bits: int
+    place: tuple[str, str]
+    down: str
+    across: str
+    note: str = ""
+    threads: tuple[int, ...] = ()
+    low: int = 0
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and columns the matrix has."""
+        return int(self.row.max()) + 1, int(self.column.max()) + 1
+
+    @property
+    def holders(self) -> tuple[int, ...]:
+        """The numbers of the threads."""
+        return self.threads or tuple(range(len(self.row)))
