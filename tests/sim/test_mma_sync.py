@@ -25,7 +25,7 @@ FLOATS: dict[str, DTypeLike] = {
 UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 RANGES = {"s8": (-128, 128), "u8": (0, 256), "s4": (-8, 8), "u4": (0, 16), "b1": (0, 2)}
 OTHERS = re.compile(r"mma\.(m8n8k4|sp|block)|.*\.kind\.")
-"""Matrices of eight threads (they have a test of their own), and what is not simulated."""
+"""What has tests of its own: four multiplies in one, a sparse A, kinds, and scale factors."""
 CASES = [Case.of(name) for name in NAMES if name.endswith(".f64") or not OTHERS.match(name)]
 OF_FLOATS = [case for case in CASES if case.a in FLOATS]
 OF_INTEGERS = [case for case in CASES if case.a in RANGES]
@@ -136,18 +136,6 @@ def test_what_is_not_finite(dtype: str) -> None:
     expected[1], expected[2], expected[4] = np.inf, np.nan, np.nan
     expected[3, 5], expected[1, 1] = -np.inf, np.nan
     assert np.array_equal(found, expected, equal_nan=True)
-
-
-def test_a_shape_of_four_multiplies_is_not_simulated() -> None:
-    """mma.m8n8k4 of f16: each quarter of the warp has matrices of its own."""
-    import nvgen
-    from tests.sim.mma_sync_case import module
-
-    compiled = nvgen.compile(module("mma.m8n8k4.row.col.f32.f32"), target="sm_90a")
-    a, b = np.zeros((32, 2), np.uint32), np.zeros((32, 2), np.uint32)
-    c, d = np.zeros((32, 8), np.uint32), np.zeros((32, 8), np.uint32)
-    with pytest.raises(NvgenError, match="not simulated"):
-        compiled.run(a, b, c, d, block=32, device="sim")
 
 
 def test_a_part_of_a_warp_cannot_multiply() -> None:

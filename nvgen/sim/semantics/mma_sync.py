@@ -19,16 +19,18 @@ from intrinsics.mir import MachineInstr
 from intrinsics.mma_sync import MmaLayout, MmaShape
 from intrinsics.modifiers import Modifier, ScalarType, ScaleVec
 from nvgen.sim.compile import Compiler, Maker
-from nvgen.sim.faults import fault, not_simulated
+from nvgen.sim.faults import not_simulated
 from nvgen.sim.machine import FULL, Fragment, Outcome, Step, Warp
+from nvgen.sim.semantics import mma_sync_quarters
 from nvgen.sim.semantics.mma_sync_factors import factors
 from nvgen.sim.semantics.mma_sync_numbers import Factors, multiplier, numbers
 from nvgen.sim.semantics.mma_sync_registers import (
     Bits,
     bits_of,
     elements,
-    matrix,
+    matrices,
     out_of_bytes,
+    too_few,
     writer,
 )
 from nvgen.sim.semantics.mma_sync_sparse import expander
@@ -69,15 +71,14 @@ Codes: TypeAlias = Callable[[Warp], Bits]
 def multiply(c: Compiler, mi: MachineInstr) -> Step:
     """D = A·B + C.
 
-    Raises: NotSimulatedError for the shape in which four multiplies share a warp, and for metadata
-    that no source explains.
+    Raises: NotSimulatedError for metadata that no source explains.
     """
     facts = mi.form.facts
-    shape, atype = facts["shape"], facts["atype"]
+    shape = facts["shape"]
     assert isinstance(shape, MmaShape)
-    layouts = facts["alayout"], facts["blayout"]
-    if layouts != (MmaLayout.ROW, MmaLayout.COL) or (shape is MmaShape.M8N8K4 and atype is T.F16):
-        raise not_simulated("mma.m8n8k4 of f16: each quarter of a warp multiplies by itself")
+    if shape is MmaShape.M8N8K4 and facts["atype"] is T.F16:
+        return mma_sync_quarters.multiply(c, mi)
+    assert (facts["alayout"], facts["blayout"]) == (MmaLayout.ROW, MmaLayout.COL)
     family = _FAMILIES[mi.row.id.rpartition(".")[2]]
     a, b = _a(c, mi, family), _b(c, mi, family)
     scales = _scales(c, mi, family)
@@ -89,8 +90,8 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
         if fragment.mask != FULL:
-            raise _too_few(mi, fragment)
-        before = matrix(old(warp), at, (shape.m, shape.n))
+            raise too_few(mi, fragment)
+        before = matrices(old(warp), at, (shape.m, shape.n))
         d = compute(a(warp), b(warp), before, scales(fragment) if scales else None)
         write(fragment, d[at])
         return None
@@ -113,7 +114,7 @@ def _a(c: Compiler, mi: MachineInstr, family: _Family) -> Codes:
     expand = expander(c, mi, bits, ordered=ordered) if sparse else None
 
     def read(warp: Warp) -> Bits:
-        codes = matrix(held(warp), at, (part.m, part.k))
+        codes = matrices(held(warp), at, (part.m, part.k))
         if family.contained:
             codes = out_of_bytes(codes, type_)
         return codes if expand is None else expand(warp, codes)
@@ -133,7 +134,7 @@ def _b(c: Compiler, mi: MachineInstr, family: _Family) -> Codes:
     sparse = "sp_meta" in mi.row.operand
 
     def read(warp: Warp) -> Bits:
-        codes = matrix(held(warp), at, (shape.n, shape.k))
+        codes = matrices(held(warp), at, (shape.n, shape.k))
         if family.contained:
             codes = out_of_bytes(codes, type_)
         if sparse and not np.isfinite(numbers(codes, type_)).all():
@@ -153,17 +154,6 @@ def _scales(
     assert isinstance(shape, MmaShape)
     a, b = (factors(c, mi, name, family.usual, shape.k) for name in "ab")
     return lambda fragment: (a(fragment), b(fragment))
-
-
-def _too_few(mi: MachineInstr, fragment: Fragment) -> Exception:
-    return fault(
-        "partial-warp",
-        f"{mi.row.head} by a warp of fewer than 32 threads",
-        got=f"lanes {fragment.mask:#010x}",
-        expected="32 threads, each with its part of the matrices",
-        hint="launch blocks of a multiple of 32 threads",
-        section=mi.row.section,
-    )
 
 
 _HEADS = ("mma", "mma.sp", f"mma.sp{_ORDERED}")

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from intrinsics.element import ElementType
 from intrinsics.fragments_mma import Indices
-from intrinsics.mir import Op
+from intrinsics.mir import MachineInstr, Op
 from intrinsics.modifiers import Modifier, ScalarType
 from intrinsics.wgmma import MatrixType
 from nvgen.sim.compile import Compiler
+from nvgen.sim.faults import fault
 from nvgen.sim.machine import Fragment, Warp
 
 Bits: TypeAlias = NDArray[np.unsignedinteger]
@@ -84,8 +85,20 @@ def writer(c: Compiler, op: Op, bits: int) -> Callable[[Fragment, Bits], None]:
     return write
 
 
-def matrix(held: Bits, at: tuple[Indices, Indices], shape: tuple[int, int]) -> Bits:
-    """The matrix whose elements the threads hold."""
+def matrices(held: Bits, at: tuple[Indices, ...], shape: tuple[int, ...]) -> Bits:
+    """The matrix, or several, whose elements the threads hold."""
     found = np.zeros(shape, held.dtype)
     found[at] = held
     return found
+
+
+def too_few(mi: MachineInstr, fragment: Fragment) -> Exception:
+    """What is said of a part of a warp."""
+    return fault(
+        "partial-warp",
+        f"{mi.row.head} by a warp of fewer than 32 threads",
+        got=f"lanes {fragment.mask:#010x}",
+        expected="32 threads, each with its part of the matrices",
+        hint="launch blocks of a multiple of 32 threads",
+        section=mi.row.section,
+    )
