@@ -51,7 +51,7 @@ class Family:
 
 SMALL = (S.M8N8K4, S.M8N8K16, S.M8N8K32, S.M8N8K128)
 LARGE = tuple(shape for shape in S if shape not in SMALL)
-"""Shapes with M = 8, which sm_70 and sm_75 have, and those with M = 16."""
+"""Shapes with M = 8, and those with M = 16."""
 
 # fmt: off
 _SAME = "D and C are of one type"
