@@ -56,8 +56,8 @@ _KINDS = {
 _SCALED = (MmaKind.MXF8F6F4, MmaKind.MXF4, MmaKind.MXF4NVF4)
 
 
-def _refuse(text: str, *, got: str, expected: str) -> InputError:
-    return input_error("builder/mma-sync", text, got=got, expected=expected)
+def _refuse(text: str, *, got: str, expected: str, hint: str = "") -> InputError:
+    return input_error("builder/mma-sync", text, got=got, expected=expected, hint=hint)
 
 
 def _family(
@@ -71,7 +71,8 @@ def _family(
     if atype not in types:
         if not types:
             raise _refuse("mma has no such kind", got=str(kind), expected=_names(_KINDS))
-        raise _refuse("A has no such type", got=atype.ptx, expected=_names(types))
+        hint = "types of 4 and 6 bits need a kind" if kind is None and atype in _NARROW else ""
+        raise _refuse("A has no such type", got=atype.ptx, expected=_names(types), hint=hint)
     if (scales is not None) is not (kind in _SCALED):
         wanted = "scale factors" if kind in _SCALED else f"a kind of {_names(_SCALED)}"
         got = "none" if scales is None else kind.ptx if kind else "no kind"

@@ -192,3 +192,9 @@ WRONG = [
 def test_what_is_wrong_is_refused(form: Form, sparse: bool, message: str) -> None:
     with pytest.raises(InputError, match=message):
         build(form, sparse=sparse)
+
+
+def test_a_narrow_type_without_a_kind_says_so() -> None:
+    with pytest.raises(InputError) as caught:
+        build(Form(S.M16N8K32, M.E2M1, (4, 2, 4), ""), sparse=False)
+    assert "kind" in caught.value.findings[0].hint
