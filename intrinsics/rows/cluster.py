@@ -83,7 +83,7 @@ _TENSORMAP = "fence.proxy.tensormap::generic"
 FENCE_TENSORMAP_RELEASE = Row(
     _TENSORMAP, ".sem.scope", name="fence.proxy.tensormap.release",
     axes={"sem": (Sem.RELEASE,), "scope": Scope},
-    section=_SECTION, needs=since("8.3", _SM90), effects=_FENCES, simulated=False,
+    section=_SECTION, needs=since("8.3", _SM90), effects=_FENCES,
     llvm=(Llvm("fence.proxy.tensormap_generic.release.{scope}", given={"sem": Sem.RELEASE},
                holes=_SCOPES),),
 )
@@ -92,7 +92,7 @@ FENCE_TENSORMAP_ACQUIRE = Row(
     _TENSORMAP, ".sem.scope", "[a], size", name="fence.proxy.tensormap.acquire",
     axes={"sem": (Sem.ACQUIRE,), "scope": Scope},
     operands=(address("a"), number("size", Numbers(_TENSOR_MAP_BYTES, _TENSOR_MAP_BYTES))),
-    section=_SECTION, needs=since("8.3", _SM90), effects=_FENCES, simulated=False,
+    section=_SECTION, needs=since("8.3", _SM90), effects=_FENCES,
     llvm=(Llvm("fence.proxy.tensormap_generic.acquire.{scope}", "p:a, i32:size",
                given={"sem": Sem.ACQUIRE}, holes=_SCOPES),),
 )

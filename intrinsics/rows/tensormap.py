@@ -84,7 +84,7 @@ REPLACE = Row(
     "tensormap.replace", _MODIFIERS, "[a], new",
     axes=_axes(_WHOLE),
     operands=(address("a", "space", wide=True, stored=True), value("new", "type")),
-    section="tensormap.replace", needs=_NEEDS, rules=_TYPE_RULES, effects=_WRITES, simulated=False,
+    section="tensormap.replace", needs=_NEEDS, rules=_TYPE_RULES, effects=_WRITES,
     llvm=tuple(_names(_WHOLE, "NEW")),
 )
 
@@ -96,7 +96,7 @@ REPLACE_EACH = Row(
         address("a", "space", wide=True, stored=True), number("ord", Numbers(0, 4)),
         value("new", By("field", {MapField.GLOBAL_STRIDE: _B64}, ScalarType.U32)),
     ),
-    section="tensormap.replace", needs=_NEEDS, rules=_TYPE_RULES, effects=_WRITES, simulated=False,
+    section="tensormap.replace", needs=_NEEDS, rules=_TYPE_RULES, effects=_WRITES,
     llvm=tuple(_names(_EACH, "i32:ord, NEW")),
 )
 
@@ -108,7 +108,7 @@ REPLACE_CODE = Row(
         address("a", "space", wide=True, stored=True),
         number("code", By("field", _CODES, Numbers())),
     ),
-    section="tensormap.replace", needs=_NEEDS, effects=_WRITES, simulated=False,
+    section="tensormap.replace", needs=_NEEDS, effects=_WRITES,
     rules=(
         when(field=MapField.SWIZZLE_ATOMICITY).needs(
             "swizzle-atomicity-target", since("8.6", at_least(100))),
@@ -127,7 +127,7 @@ CP_FENCEPROXY = Row(
         address("dst", Space.GLOBAL, stored=True), address("src", Space.SHARED),
         number("size", Numbers(128, 128)),
     ),
-    section="tensormap.cp_fenceproxy", needs=since("8.3", at_least(90)), simulated=False,
+    section="tensormap.cp_fenceproxy", needs=since("8.3", at_least(90)),
     effects=Effects(
         Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.CONVERGENT | Effect.ALIGNED
         | Effect.BARRIER, IssueScope.WARP),

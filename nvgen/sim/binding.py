@@ -6,7 +6,6 @@ bytes, regions of global memory, and the arrays again, with what the kernel wrot
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -31,9 +30,11 @@ from nvgen.parameters import (
     overlapping,
     read_only,
 )
+from nvgen.sim.bound_maps import BoundMap
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.memory import BoundMap, Memory, Region
-from nvgen.tensor_map import SIZE, TensorMap
+from nvgen.sim.memory import Memory, Region
+from nvgen.sim.tensor_maps import TensorMaps
+from nvgen.tensor_map import TensorMap
 
 Argument: TypeAlias = Array | TensorMap | Number
 """What can be given for a parameter; a tensor map brings its array."""
@@ -44,8 +45,9 @@ class Binding:
 
     def __init__(self, memory: Memory, *, stores: bool) -> None:
         self.memory = memory
-        self.stores = stores  # whether the kernel may write through a tensor map
-        self.tensor_maps: dict[bytes, BoundMap] = {}
+        self.stores = stores  # whether the kernel may write a tensor, or a tensor map
+        self.tensor_maps = TensorMaps()
+        self._maps: list[tuple[bytes, BoundMap]] = []
         self._written: list[tuple[Array, Region]] = []
 
     def bind(
@@ -82,8 +84,9 @@ class Binding:
 
     def _tensor_map(self, param: Param, argument: TensorMap, *, written: bool = True) -> bytes:
         check_takes_map(param)
-        key = struct.pack("<16sQ", b"nvgen tensor map", len(self.tensor_maps)).ljust(SIZE, b"\0")
-        self.tensor_maps[key] = BoundMap(argument, argument.array)
+        bound = BoundMap(argument, argument.array)
+        key = self.tensor_maps.bound(len(self._maps), bound)
+        self._maps.append((key, bound))
         if self.stores:
             self._region(param, argument.array, written=written)
         return key.ljust(param.size, b"\0")
@@ -93,12 +96,13 @@ class Binding:
 
         Raises: NotSimulatedError when only parts of the arrays are the same.
         """
-        for key, found in self.tensor_maps.items():
+        for key, found in self._maps:
             for array, region in self._written:
                 if is_same(array, found.array):
                     live = region.data.view(array.dtype).reshape(array.shape)
                     written = region.written.reshape((*array.shape, array.itemsize))
-                    self.tensor_maps[key] = BoundMap(found.map, live, written, region)
+                    live_map = BoundMap(found.map, live, written, region)
+                    self.tensor_maps.known[key] = live_map
                 elif overlap(array, found.array):
                     raise not_simulated("a tensor map that overlaps with another argument")
 

@@ -61,7 +61,7 @@ def simulate(
     shared_names = frozenset(symbols)
     entries = addresses([f.name for f in module.functions if not f.is_kernel])
     _globals((*module.variables, *function.variables), memory, symbols, entries)
-    binding = Binding(memory, stores=_stores_tiles(function))
+    binding = Binding(memory, stores=_needs_memory(module))
     params, offsets = binding.bind(function, arguments)
     symbols.update(offsets)
     symbols.update(first_places(local_layout(module.variables)))
@@ -107,9 +107,13 @@ def _functions(module: Module, kernel: MachineFunction) -> dict[str, Code]:
     return found
 
 
-def _stores_tiles(function: MachineFunction) -> bool:
-    names = ("cp.async.bulk.tensor.store", "cp.reduce.async.bulk.tensor")
-    return any(mi.row.id in names for mi in function.instructions())
+_NEEDING_MEMORY = ("cp.async.bulk.tensor.store", "cp.reduce.async.bulk.tensor")
+
+
+def _needs_memory(module: Module) -> bool:
+    """Whether the tensors of tensor maps need memory: they are written, or the maps are."""
+    ids = {mi.row.id for function in module.functions for mi in function.instructions()}
+    return any(name in _NEEDING_MEMORY or name.startswith("tensormap.") for name in ids)
 
 
 _MOST_BYTES = 1 << 32

@@ -24,9 +24,10 @@ from nvgen.sim.clusters import RANK_SHIFT, Cluster
 from nvgen.sim.engine import COPIES, AsyncOp, BulkGroups, CopyGroups, Engine, Mode
 from nvgen.sim.faults import fault, located, not_simulated
 from nvgen.sim.local import LocalMemory
-from nvgen.sim.memory import BoundMap, Bytes, Memory, Region
+from nvgen.sim.memory import Bytes, Memory, Region
 from nvgen.sim.multiplies import MultiplyGroups, RegisterUse
 from nvgen.sim.shared import LocalLayout
+from nvgen.sim.tensor_maps import TensorMaps
 from nvgen.sim.tensor_memory import TensorMemory
 from nvgen.sim.warpgroups import Warpgroup
 
@@ -362,7 +363,7 @@ class Machine:
     block: tuple[int, int, int]
     cluster: tuple[int, int, int]
     symbols: dict[str, int]
-    tensor_maps: dict[bytes, BoundMap]
+    tensor_maps: TensorMaps
     steps_left: int
     shared_names: frozenset[str] = frozenset()
     explicit_cluster: bool = False

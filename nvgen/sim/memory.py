@@ -19,7 +19,6 @@ from intrinsics.modifiers import Space
 from nvgen.sim.clocks import Order
 from nvgen.sim.faults import fault
 from nvgen.sim.shadow import Shadow
-from nvgen.tensor_map import TensorMap
 
 Bytes = NDArray[np.uint8]
 Flags = NDArray[np.bool_]
@@ -106,46 +105,6 @@ class Region:
         """A proxy fence: what threads have written until now, the async proxy may see."""
         if self.unfenced is not None:
             self.unfenced[:] = False
-
-
-@dataclass(frozen=True, slots=True)
-class BoundMap:
-    """A tensor map of a launch: the array that the kernel sees, and which of its bytes are written.
-
-    `written` has the array's shape and the bytes of an element; None if nobody else writes it.
-    `region` is the memory of both, whose bytes lie in the order of the array's elements.
-    """
-
-    map: TensorMap
-    array: NDArray[np.generic]
-    written: Flags | None = None
-    region: Region | None = None
-
-    def touch(
-        self,
-        rows: NDArray[np.int64],
-        inner: slice,
-        agent: str,
-        *,
-        writes: bool,
-        order: Order = Order.WEAK,
-    ) -> None:
-        """Note that a copy reads or writes elements `inner` of rows of the tensor.
-
-        `rows` (rows x rank - 1) are their coordinates in the outer dimensions, innermost first.
-
-        Raises: Fault when that races with another access.
-        """
-        if self.region is None or self.region.shadow is None:
-            return
-        sizes = self.array.shape[::-1]
-        first, step = np.zeros(len(rows), np.int64), sizes[0]
-        for coordinates, size in zip(rows.T, sizes[1:], strict=True):
-            first += coordinates * step
-            step *= size
-        numbers = first[:, None] + np.arange(inner.start, inner.stop)
-        item = self.array.itemsize
-        self.region.shadow.touch(numbers * item, item, agent, writes=writes, order=order)
 
 
 class Memory:

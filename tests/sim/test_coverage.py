@@ -77,17 +77,6 @@ NOT_SIMULATED = {
     "cvt.to_scale": "scale factors of narrow numbers: nothing else uses them here",
     "cvt.from_scale": "scale factors of narrow numbers: nothing else uses them here",
     "mbarrier.check_layout": "mbarriers of another layout, which new machines have",
-    "fence.proxy.tensormap.acquire": "tensor maps that kernels write",
-    "fence.proxy.tensormap.release": "tensor maps that kernels write",
-    **dict.fromkeys(
-        (
-            "tensormap.replace",
-            "tensormap.replace.dimension",
-            "tensormap.replace.code",
-            "tensormap.cp_fenceproxy",
-        ),
-        "tensor maps that kernels write",
-    ),
     "st.async.release": "stores whose completion nothing tells",
     "red.async.release": "reductions whose completion nothing tells",
     "opaque": "a statement that was kept without being understood",

@@ -20,20 +20,19 @@ from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr, Mem
 from intrinsics.modifiers import AtomicOp, Dim, LoadMode, ScalarType, Space, StoreMode
+from nvgen.sim.bound_maps import AnyMap, Rows
 from nvgen.sim.clocks import Order
 from nvgen.sim.clusters import check_runs, owner_of
 from nvgen.sim.compile import Compiler, Getter, Maker
 from nvgen.sim.engine import AsyncOp
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
-from nvgen.sim.memory import Access, BoundMap, Proxy, gather, scatter
+from nvgen.sim.memory import Access, Proxy, gather, scatter
 from nvgen.sim.semantics.bulk_groups import groups
 from nvgen.sim.semantics.mbarrier_operand import signalled
 from nvgen.sim.semantics.tma_boxes import (
     ATOM,
     Box,
-    Inside,
-    Rows,
     four_rows,
     image_rows,
     tile_rows,
@@ -130,7 +129,7 @@ def _box_maker(
     return box
 
 
-def _rows_maker(c: Compiler, mi: MachineInstr) -> Callable[[Warp, int], tuple[BoundMap, int, Rows]]:
+def _rows_maker(c: Compiler, mi: MachineInstr) -> Callable[[Warp, int], tuple[AnyMap, int, Rows]]:
     """Gives the tensor map of a copy, its innermost coordinate, and its rows."""
     dim, mode = mi.form.facts["dim"], mi.form.facts["mode"]
     assert isinstance(dim, Dim)
@@ -140,7 +139,7 @@ def _rows_maker(c: Compiler, mi: MachineInstr) -> Callable[[Warp, int], tuple[Bo
         raise not_simulated("wide im2col copies")
     images = mode in _IMAGES
 
-    def rows(warp: Warp, lane: int) -> tuple[BoundMap, int, Rows]:
+    def rows(warp: Warp, lane: int) -> tuple[AnyMap, int, Rows]:
         at = tuple(int(get(warp).view(np.int32)[lane]) for get in coords)
         bound = tensor_map_at(warp.cta, int(tmap(warp)[lane]), dim.rank, images=images)
         if images:
@@ -212,32 +211,16 @@ class _Load:
     def _elements(self) -> NDArray[np.generic]:
         """The box, with zeros outside of the tensor."""
         bound, inside = self.box.bound, self.box.inside()
-        found = np.zeros((len(self.box.rows), self.box.map.copied[0]), bound.array.dtype)
+        found = np.zeros((len(self.box.rows), self.box.map.copied[0]), bound.dtype)
         if inside.count < found.size and self.box.map.fill is Fill.NANS:
             raise not_simulated("NaNs for elements outside of a tensor")
         if not inside.count:
             return found
-        _check_written(bound, inside, _LOAD)
-        bound.touch(inside.rows, inside.elements, _LOAD, writes=False)
-        there = bound.array[inside.in_tensor]
+        there = bound.read(inside.rows, inside.elements, _LOAD)
         check_kept(self.box.map.element, there)
         numbers, elements = inside.in_box
         found[numbers, elements] = there
         return found
-
-
-def _check_written(bound: BoundMap, inside: Inside, agent: str) -> None:
-    if bound.written is None:
-        return
-    written = bound.written[inside.in_tensor]
-    if not written.all():
-        raise fault(
-            "uninitialized",
-            f"{agent} reads global memory that nobody has written (async proxy)",
-            got=f"{int((~written).sum())} unwritten bytes",
-            expected="written memory",
-            hint="is a wait for the operation that writes it missing?",
-        )
 
 
 @dataclass(slots=True)
@@ -264,18 +247,14 @@ class _Store:
         if not inside.count:
             return
         order = Order.WEAK if self.op is None else Order.RELAXED
-        bound.touch(inside.rows, inside.elements, self.name, writes=True, order=order)
         shape = (len(self.box.rows), self.box.map.copied[0])
         numbers, within = inside.in_box
-        elements = self.data.view(bound.array.dtype).reshape(shape)[numbers, within]
+        elements = self.data.view(bound.dtype).reshape(shape)[numbers, within]
         check_kept(self.box.map.element, elements)
         if self.op is not None:
-            _check_written(bound, inside, self.name)
-            there = bound.array[inside.in_tensor]
+            there = bound.read(inside.rows, inside.elements, self.name, order=order)
             elements = combined(self.op, self.box.map.element, there, elements)
-        bound.array[inside.in_tensor] = elements
-        assert bound.written is not None
-        bound.written[inside.in_tensor] = True
+        bound.write(inside.rows, inside.elements, elements, self.name, order=order)
         self.box.cta.machine.changed()
 
 

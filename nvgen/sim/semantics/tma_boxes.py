@@ -14,15 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.swizzling import swizzle
+from nvgen.sim.bound_maps import AnyMap, Rows
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.machine import Cta
-from nvgen.sim.memory import BoundMap
 from nvgen.sim.semantics.tma_targets import SECTION
 from nvgen.tensor_map import TensorMap
 from nvgen.tensor_map_rules import Im2col
-
-Rows = NDArray[np.int64]
-"""Coordinates in the outer dimensions (rows x rank - 1), innermost first."""
 
 ATOM = 16
 """Bytes that stay together under every swizzling; the rows of a box are whole atoms."""
@@ -36,7 +33,7 @@ class Box:
     """Rows of a tensor from element `first` on, and their place in a CTA's shared memory."""
 
     cta: Cta
-    bound: BoundMap
+    bound: AnyMap
     first: int
     rows: Rows
     where: int
@@ -116,11 +113,6 @@ class Inside:
         """They, as an index of the box's rows."""
         width = self.elements.stop - self.elements.start
         return self.numbers, slice(self.at, self.at + width)
-
-    @property
-    def in_tensor(self) -> tuple[NDArray[np.int64] | slice, ...]:
-        """They, as an index of the tensor, outermost dimension first."""
-        return (*self.rows.T[::-1], self.elements)
 
 
 def tile_rows(map_: TensorMap, at: Sequence[int]) -> Rows:

@@ -7,35 +7,27 @@ from __future__ import annotations
 
 import numpy as np
 
+from intrinsics.modifiers import Space
+from nvgen.sim.bound_maps import AnyMap, BoundMap
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.machine import Cta
-from nvgen.sim.memory import Access, BoundMap, Proxy, gather
+from nvgen.sim.map_fields import placed
+from nvgen.sim.memory import Access, Proxy, gather, window_of
 from nvgen.sim.semantics.memory import find
+from nvgen.sim.semantics.tensor_maps import ALIGN
 from nvgen.sim.semantics.tma_targets import SECTION
+from nvgen.sim.tensor_maps import Fields
 from nvgen.tensor_fields import Interleave
 from nvgen.tensor_map import SIZE, TensorMap
 
 
-def tensor_map_at(cta: Cta, address: int, rank: int, *, images: bool) -> BoundMap:
+def tensor_map_at(cta: Cta, address: int, rank: int, *, images: bool) -> AnyMap:
     """The tensor map whose 128 bytes lie at a generic address; of images, or of tiles.
 
-    Raises: Fault when there is none, or it is of another kind or rank.
+    Raises: Fault when there is none, it is of another kind or rank, or the kernel has written it
+    and not handed it on.
     """
-    addresses = np.array([address], np.int64)
-    agent = "cp.async.bulk.tensor"
-    region, where, _ = next(find(cta, addresses, None, agent, Access.READ))
-    offsets = cta.machine.memory.access(
-        region, where, SIZE, Access.READ, Proxy.ASYNC, agent, align=64
-    )
-    found = cta.machine.tensor_maps.get(gather(region, offsets, SIZE).tobytes())
-    if found is None:
-        raise fault(
-            "tensor-map",
-            "cp.async.bulk.tensor: there is no tensor map",
-            got=f"address {address:#x}",
-            expected="a tensor map passed to the kernel",
-            section=SECTION,
-        )
+    found = _bound(cta, _bytes_at(cta, address), address)
     if len(found.map.dims) != rank:
         raise fault(
             "tensor-map-rank",
@@ -55,6 +47,41 @@ def tensor_map_at(cta: Cta, address: int, rank: int, *, images: bool) -> BoundMa
         )
     _check_simulated(found.map)
     return found
+
+
+def _bytes_at(cta: Cta, address: int) -> bytes:
+    if window_of(address) is Space.SHARED:
+        raise fault(
+            "tensor-map-space",
+            "a copy uses a tensor map in shared memory",
+            got=f"address {address:#x}",
+            expected="a tensor map in global or constant memory, or a parameter of the kernel",
+            hint="tensormap.cp_fenceproxy copies it to global memory",
+            section=SECTION,
+        )
+    machine = cta.machine
+    addresses = np.array([address], np.int64)
+    region, where, _ = next(find(cta, addresses, None, SECTION, Access.READ))
+    offsets = machine.memory.access(
+        region, where, SIZE, Access.READ, Proxy.ASYNC, SECTION, align=ALIGN
+    )
+    machine.tensor_maps.order.check(machine.engine.clocks, region, int(where[0]))
+    return gather(region, offsets, SIZE).tobytes()
+
+
+def _bound(cta: Cta, there: bytes, address: int) -> AnyMap:
+    found = cta.machine.tensor_maps.at(there)
+    if isinstance(found, Fields) and any(there):
+        return placed(found, cta.machine.memory)
+    if isinstance(found, BoundMap):
+        return found
+    raise fault(
+        "tensor-map",
+        "cp.async.bulk.tensor: there is no tensor map",
+        got=f"address {address:#x}",
+        expected="a tensor map that was passed to the kernel, or one that tensormap.replace made",
+        section=SECTION,
+    )
 
 
 def _check_simulated(map_: TensorMap) -> None:

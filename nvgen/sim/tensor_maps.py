@@ -1,0 +1,70 @@
+"""Tensor maps as 128 bytes: those of the host, and those whose fields a kernel writes.
+
+Layer: nvgen.sim.  How a GPU encodes a tensor map is not public, so the simulator has bytes of its
+own: a hash of what the map says, which nothing can be read from, and a table of the maps that have
+these bytes.  Equal maps have equal bytes.  A kernel may copy them by any way; bytes that it changes
+otherwise are no tensor map any more.  128 zeros are a map of tiles of which no field is set.
+
+What a kernel makes of the bytes beside copying them is not looked at.  PTX ISA, tensormap.replace;
+CUDA programming guide, Encoding a Tensor Map on Device.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from intrinsics.modifiers import MapField
+from nvgen.sim.bound_maps import BoundMap
+from nvgen.sim.map_order import MapOrder
+from nvgen.tensor_map import SIZE
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The fields of a tensor map of tiles that are set, as tensormap.replace numbers them.
+
+    Each has a dimension, 0 for what the whole map has.  The rank is less by 1; strides begin with
+    that of the second dimension.
+    """
+
+    values: Mapping[tuple[MapField, int], int] = field(default_factory=dict)
+
+    def replaced(self, which: MapField, dimension: int, new: int) -> Fields:
+        """The map with one of its fields changed."""
+        return Fields({**self.values, (which, dimension): new})
+
+    def get(self, which: MapField, dimension: int = 0) -> int | None:
+        """The value of a field; None where nobody has set it."""
+        return self.values.get((which, dimension))
+
+    def __str__(self) -> str:
+        told = sorted((which.value, at, value) for (which, at), value in self.values.items())
+        return "; ".join(f"{name}[{at}] = {value}" for name, at, value in told)
+
+
+@dataclass(slots=True)
+class TensorMaps:
+    """The tensor maps of a launch by their bytes, and who has handed on what of them."""
+
+    known: dict[bytes, BoundMap | Fields] = field(default_factory=dict)
+    order: MapOrder = field(default_factory=MapOrder)
+
+    def bound(self, number: int, map_: BoundMap) -> bytes:
+        """The bytes of the host's tensor map for the parameter of a number."""
+        return self._bytes(f"parameter {number}", map_)
+
+    def changed(self, fields: Fields) -> bytes:
+        """The bytes of a tensor map that a kernel has made."""
+        return self._bytes(str(fields), fields)
+
+    def _bytes(self, what: str, map_: BoundMap | Fields) -> bytes:
+        half = hashlib.blake2b(f"nvgen tensor map: {what}".encode(), digest_size=SIZE // 2).digest()
+        whole = half + hashlib.blake2b(half, digest_size=SIZE // 2).digest()
+        self.known[whole] = map_
+        return whole
+
+    def at(self, there: bytes) -> BoundMap | Fields | None:
+        """The map of these bytes; None if they are none's."""
+        return Fields() if not any(there) else self.known.get(there)
