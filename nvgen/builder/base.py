@@ -131,7 +131,8 @@ class BuilderBase:
     def raw(self, value: Int | int | Pointer, type_: ir.Type) -> ir.Value:
         """A value as llvmlite's, checked against the type that is wanted.
 
-        A shared address stands for one in the cluster's shared memory where that is wanted.
+        A shared address stands for one in the cluster's shared memory where that is wanted, a
+        global one for a generic one.
 
         Raises: InputError when it is of another type.
         """
@@ -144,6 +145,7 @@ class BuilderBase:
         if value.value.type == type_:
             return value.value
         cluster = ir.PointerType(addrspace=7)
-        if isinstance(value, Pointer) and value.space == 3 and type_ == cluster:
+        widened = ((3, cluster), (1, ir.PointerType()))
+        if isinstance(value, Pointer) and (value.space, type_) in widened:
             return self.at_caller().addrspacecast(value.value, type_)
         raise refuse("an operand of another type", got=str(value.value.type), expected=str(type_))

@@ -20,6 +20,10 @@ from nvgen.builder.values import Barrier, Barriers, Int, Pointer, Vector, refuse
 STATIC_SHARED_LIMIT = 48 * 1024
 """Bytes of shared memory that ptxas lets a kernel declare; more must be dynamic."""
 
+_TENSOR_MAP_BYTES = 128
+_TILE_ALIGN = 128
+"""Where a tile begins, so that tensor copies may write it, swizzled or not."""
+
 _DYNAMIC_ALIGN = 1024
 """Where dynamic shared memory begins: at a multiple of what any swizzling needs."""
 
@@ -114,7 +118,8 @@ class SharedMemory(BuilderBase):
                 got=f"{size} bytes",
                 expected=f"a multiple of {align}",
             )
-        pointer = replace(self._tiles(name, count * size, align), swizzle=swizzle)
+        pointer = self._tiles(name, count * size, max(align, _TILE_ALIGN))
+        pointer = replace(pointer, swizzle=swizzle)
         return Tiles(SharedTile(name, pointer, dtype, rows, k, swizzle, major, padded), count)
 
     def shared_scales(
@@ -149,6 +154,10 @@ class SharedMemory(BuilderBase):
     def shared_word(self, name: str) -> Pointer:
         """Room for 32 bits in shared memory."""
         return self._shared_variable(name, 4, 4)
+
+    def shared_tensor_map(self, name: str) -> Pointer:
+        """Room for the 128 bytes of a tensor map in shared memory, to change its fields there."""
+        return self._shared_variable(name, _TENSOR_MAP_BYTES, _TENSOR_MAP_BYTES)
 
     def load_word(self, pointer: Pointer) -> Int:
         """Load 32 bits."""

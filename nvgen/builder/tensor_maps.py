@@ -10,7 +10,7 @@ from __future__ import annotations
 from intrinsics.modifiers import MapField, ScalarType, Scope, Space
 from intrinsics.row import Fact
 from nvgen.builder.intrinsics import IntrinsicCalls, Operand
-from nvgen.builder.values import IntLike, Pointer
+from nvgen.builder.values import Int, IntLike, Pointer
 
 _SPACES = {1: Space.GLOBAL, 3: Space.SHARED_CTA}
 _WIDE = (MapField.GLOBAL_ADDRESS, MapField.GLOBAL_STRIDE)
@@ -24,11 +24,12 @@ class TensorMapVerbs(IntrinsicCalls):
     """Calls of the intrinsics that change tensor maps."""
 
     def tensormap_replace(
-        self, tmap: Pointer, field: MapField, new: IntLike, *, dim: int | None = None
+        self, tmap: Pointer, field: MapField, new: IntLike | Pointer, *, dim: int | None = None
     ) -> None:
         """Replace a field of the tensor map of 128 bytes at `tmap`, in tiled mode.
 
-        global_address and global_stride have 64 bits (the stride is in bytes), the others 32; rank
+        global_address (a pointer, or its number) and global_stride have 64 bits (the stride is in
+        bytes), the others 32; rank
         is written as the rank less 1.  box_dim, global_dim, global_stride and element_stride are
         those of dimension `dim` in 0..4; elemtype, interleave_layout, swizzle_mode, fill_mode and
         swizzle_atomicity are codes, which are numbers.
@@ -41,6 +42,8 @@ class TensorMapVerbs(IntrinsicCalls):
         operands: dict[str, Operand] = {"a": tmap}
         if dim is not None:
             operands["ord"] = dim
+        if isinstance(new, Pointer):
+            new = Int(self, self.at_caller().ptrtoint(new.value, self.int_type(64)))
         operands["new" if whole or field in _EACH else "code"] = new
         suffix = "" if whole else ".dimension" if field in _EACH else ".code"
         self._call("tensormap.replace" + suffix, facts, operands)
