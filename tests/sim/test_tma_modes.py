@@ -342,6 +342,88 @@ def test_interleaved_tensor_maps_are_refused():
     assert found[0].rule == "sim/not-simulated"
 
 
+# ---- elements of 4 and 6 bits ----------------------------------------------------------------
+
+
+def shown(body: str, nbytes: int) -> str:
+    """The kernel, which looks only at the first bytes of each 16 and shows zeros for the others."""
+    whole = "ld.shared.v4.u32 {%r5, %r6, %r7, %r8}, [%r2];"
+    assert whole in body
+    part = "ld.shared.v2.u32 {%r5, %r6}, [%r2];\n    mov.u32 %r7, 0;\n    mov.u32 %r8, 0;"
+    if nbytes == 12:
+        part += "\n    ld.shared.u32 %r7, [%r2+8];"
+    return body.replace(whole, part)
+
+
+PADDED = {Element.U4_ALIGN16: 8, Element.U6_ALIGN16: 12}
+"""Bytes of 16 elements, which lie at multiples of 16 bytes in shared memory."""
+
+
+@pytest.mark.parametrize("span", [0, 128])
+@pytest.mark.parametrize("element", PADDED)
+@pytest.mark.parametrize(("column", "row"), [(0, 0), (128, 2), (128, -1), (256, 0)])
+def test_padded_elements(element: Element, column: int, row: int, span: int):
+    """A gap behind every 16 elements; the mbarrier counts what is copied, and not the gaps.
+
+    CUDA driver API, CUtensorMapDataType; the count is the one that CUTLASS expects for numbers of
+    4 bits that are unpacked in shared memory (sizeof_bits of the type in global memory).
+    """
+    size = PADDED[element]
+    array = (np.arange(5 * 16 * size) * 7 % 191 + 1).astype(np.uint8).reshape(5, 16 * size)
+    map_ = tensor_map(array, (4, 128), span, Options(element=element))
+    body = loading(f"2d.shared::cluster.global.tile{COMPLETE}", (column, row), "", 4 * 8 * size)
+    pieces = np.zeros((4, 8, 16), np.uint8)
+    for line, chunk in itertools.product(range(4), range(8)):
+        start = (column // 16 + chunk) * size
+        if 0 <= row + line < 5 and start < array.shape[1]:
+            pieces[line, chunk, :size] = array[row + line, start : start + size]
+    expected = in_shared(pieces.reshape(4, 128), span).reshape(-1, 16)
+    expected[:, size:] = 0
+    seen = loaded(shown(body, size), map_)
+    assert np.array_equal(seen.reshape(-1, 16), expected)
+
+
+def test_what_stands_between_padded_elements_is_not_known():
+    array = np.ones((4, 64), np.uint8)
+    map_ = tensor_map(array, (4, 128), 0, Options(element=Element.U4_ALIGN16))
+    load = f"2d.shared::cluster.global.tile{COMPLETE}"
+
+    def rule(body: str, variables: str = test_tma.VARIABLES) -> str:
+        found = findings(body, map_, np.zeros(SIZE, np.uint8), variables=variables)
+        return found[0].rule
+
+    assert rule(loading(load, (0, 0), "", 256)) == "sim/uninitialized"
+    assert rule(loading(load, (32, 0), "", 256)) == "sim/tma-coordinate"
+    store = "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%m0, {0, 0}], [tile];"
+    assert rule(storing(store), test_tma_store.VARIABLES) == "sim/not-simulated"
+
+
+@pytest.mark.parametrize("span", [0, 32, 64])
+@pytest.mark.parametrize(("column", "row"), [(0, 0), (32, 2), (-32, -1), (96, 3)])
+def test_elements_of_4_bits_side_by_side(column: int, row: int, span: int):
+    """They are the bytes that hold them."""
+    array = (np.arange(5 * 64) * 7 % 191 + 1).astype(np.uint8).reshape(5, 64)
+    map_ = tensor_map(array, (4, 64), span, Options(element=Element.U4_ALIGN8))
+    body = loading(f"2d.shared::cluster.global.tile{COMPLETE}", (column, row), "", 4 * 32)
+    expected = np.zeros((4, 32), np.uint8)
+    for line, byte in itertools.product(range(4), range(32)):
+        y, x = row + line, column // 2 + byte
+        if 0 <= y < 5 and 0 <= x < 64:
+            expected[line, byte] = array[y, x]
+    assert np.array_equal(loaded(body, map_), in_shared(expected, span))
+
+
+def test_elements_of_4_bits_are_stored():
+    target = np.zeros((5, 64), np.uint8)
+    values = (np.arange(4 * 32) * 7 % 191 + 1).astype(np.uint8).reshape(4, 32)
+    expected = target.copy()
+    expected[2:, 16:48] = values[:3]
+    statement = "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%m0, {32, 2}], [tile];"
+    map_ = tensor_map(target, (4, 64), 0, Options(element=Element.U4_ALIGN8))
+    stored(statement, map_, values, "early")
+    assert np.array_equal(target, expected)
+
+
 # ---- prefetches ------------------------------------------------------------------------------
 
 

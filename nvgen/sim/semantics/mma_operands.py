@@ -118,9 +118,9 @@ def shared_matrix(
 
 
 def _pieces(cta: Cta, addresses: Integers, layout: Layout, agent: str) -> Codes:
-    region = cta.shared
+    region, size = cta.shared, layout.per_piece * layout.type_.bits // 8  # without padding
     offsets = cta.machine.memory.access(
-        region, addresses + region.base, PIECE, Access.READ, Proxy.ASYNC, agent, align=PIECE
+        region, addresses + region.base, size, Access.READ, Proxy.ASYNC, agent, align=PIECE
     )
     return unpack_pieces(gather(region, offsets, PIECE), layout.type_, layout.kind)
 

@@ -84,7 +84,7 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
         warp = fragment.warp
         engine = warp.cta.machine.engine
         for lane in lane_numbers(fragment.mask):
-            copy = _Store(_not_negative(box(warp, lane), tile=tile), name, op)
+            copy = _Store(_storable(box(warp, lane), tile=tile), name, op)
             thread = (warp.cta.number, warp.number, lane)
             read = AsyncOp(f"{name} (read)", thread, "bulk.read", copy.read, place, lazy=True)
             write = AsyncOp(name, thread, "bulk", copy.write, place, (read,), lazy=True)
@@ -160,11 +160,13 @@ def _numbers(c: Compiler, mi: MachineInstr, slot: str, type_: ScalarType) -> lis
     return [c.get(part, type_) for part in given]
 
 
-def _not_negative(box: Box, *, tile: bool) -> Box:
+def _storable(box: Box, *, tile: bool) -> Box:
     """The box of a store, which begins in the tensor or behind it.
 
-    Raises: Fault when it begins before it.
+    Raises: Fault when it begins before it; NotSimulatedError for padded elements.
     """
+    if box.map.element.is_padded:
+        raise not_simulated("stores of elements that are padded in shared memory")
     if box.first >= 0 and (not box.rows.size or box.rows.min() >= 0):
         return box
     if not tile:
@@ -198,11 +200,12 @@ class _Load:
         box, cta = self.box, self.box.cta
         check_runs(cta, _LOAD)
         check_runs(self.signalled, _LOAD)
-        data = np.ascontiguousarray(self._elements()).view(np.uint8).reshape(-1, ATOM)
+        data = np.ascontiguousarray(self._elements()).view(np.uint8).reshape(-1, box.piece)
         offsets = cta.machine.memory.access(
-            cta.shared, box.atoms(), ATOM, Access.WRITE, Proxy.ASYNC, _LOAD
+            cta.shared, box.atoms(), box.piece, Access.WRITE, Proxy.ASYNC, _LOAD
         )
         scatter(cta.shared, offsets, data)
+        cta.shared.written[box.padding()] = False  # whether it is written, nobody says
         what = "a TMA load completes on"
         found = signalled(self.signalled, self.barrier, _LOAD, what, "mbarrier.init")
         found.complete(data.size)
@@ -211,7 +214,7 @@ class _Load:
     def _elements(self) -> NDArray[np.generic]:
         """The box, with zeros outside of the tensor."""
         bound, inside = self.box.bound, self.box.inside()
-        found = np.zeros((len(self.box.rows), self.box.map.copied[0]), bound.dtype)
+        found = np.zeros((len(self.box.rows), self.box.width), bound.dtype)
         if inside.count < found.size and self.box.map.fill is Fill.NANS:
             raise not_simulated("NaNs for elements outside of a tensor")
         if not inside.count:
@@ -247,7 +250,7 @@ class _Store:
         if not inside.count:
             return
         order = Order.WEAK if self.op is None else Order.RELAXED
-        shape = (len(self.box.rows), self.box.map.copied[0])
+        shape = (len(self.box.rows), self.box.width)
         numbers, within = inside.in_box
         elements = self.data.view(bound.dtype).reshape(shape)[numbers, within]
         check_kept(self.box.map.element, elements)

@@ -24,13 +24,22 @@ from nvgen.tensor_map_rules import Im2col
 ATOM = 16
 """Bytes that stay together under every swizzling; the rows of a box are whole atoms."""
 
+PER_ATOM = 16
+"""Elements of an atom where these are padded."""
+
+_PADDED_MULTIPLE = 128
+"""What the innermost coordinate of padded elements is a multiple of."""
+
 _ALIGNED = 128
 """Bytes that a copy's shared address is aligned to; an H200 traps on less, swizzled or not."""
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Rows of a tensor from element `first` on, and their place in a CTA's shared memory."""
+    """Rows of a tensor from element `first` on, and their place in a CTA's shared memory.
+
+    Elements narrower than a byte are counted as bytes here, two or four in so many.
+    """
 
     cta: Cta
     bound: AnyMap
@@ -44,40 +53,62 @@ class Box:
         return self.bound.map
 
     @property
+    def width(self) -> int:
+        """Elements of a row."""
+        return self._counted(self.map.copied[0])
+
+    @property
+    def piece(self) -> int:
+        """Bytes of the tensor that lie in an atom, the others of which are padding."""
+        element = self.map.element
+        return PER_ATOM * element.bits // 8 if element.is_padded else ATOM
+
+    @property
     def nbytes(self) -> int:
-        """Bytes of the box, those outside of the tensor too."""
+        """Bytes of the box, those outside of the tensor too, without padding."""
         return len(self.rows) * self.map.row_bytes
 
     def atoms(self) -> NDArray[np.int64]:
         """Shared addresses of the box's atoms of 16 bytes, in the order of its elements."""
-        places = np.arange(self.nbytes // ATOM, dtype=np.int64) * ATOM
-        row, within = np.divmod(places, self.map.row_bytes)
-        pitch = max(self.map.row_bytes, self.map.swizzle.span)
+        length = self.map.row_bytes // self.piece * ATOM
+        places = np.arange(len(self.rows) * length // ATOM, dtype=np.int64) * ATOM
+        row, within = np.divmod(places, length)
+        pitch = max(length, self.map.swizzle.span)
         return swizzle(self.where + row * pitch + within, self.map.swizzle)
+
+    def padding(self) -> NDArray[np.int64]:
+        """Shared addresses of the bytes between the pieces."""
+        return (self.atoms()[:, None] + np.arange(self.piece, ATOM)).reshape(-1)
 
     def inside(self) -> Inside:
         """The part of the box that lies in the tensor."""
-        dims = self.map.dims
+        dims, first = self.map.dims, self._counted(self.first)
         there = ((self.rows >= 0) & (self.rows < np.array(dims[1:], np.int64))).all(axis=1)
-        low = max(self.first, 0)
-        high = max(min(self.first + self.map.copied[0], dims[0]), low)
+        low = max(first, 0)
+        high = max(min(first + self.width, self._counted(dims[0])), low)
         kept = np.flatnonzero(there)
-        return Inside(kept, self.rows[kept], slice(low, high), low - self.first)
+        return Inside(kept, self.rows[kept], slice(low, high), low - first)
+
+    def _counted(self, elements: int) -> int:
+        element = self.map.element
+        return elements * element.bits // 8 if element.is_packed else elements
 
     def check(self, *, tile: bool) -> None:
         """Whether a copy may begin here.
 
         Raises: Fault.
         """
-        size = self.map.element.bits // 8
-        if self.first * size % 16:
+        element = self.map.element
+        multiple = _PADDED_MULTIPLE if element.is_padded else 8 * ATOM // element.bits
+        if self.first % multiple:
             if not tile:
                 raise not_simulated("an innermost coordinate that is no multiple of 16 bytes")
             raise fault(
                 "tma-coordinate",
-                "the copy's innermost coordinate is no multiple of 16 bytes",
-                got=f"{self.first} elements of {size} bytes",
-                expected=f"a multiple of {16 // size} elements",
+                "the copy's innermost coordinate is no multiple of 16 bytes"
+                + (", or of 128 padded elements" if element.is_padded else ""),
+                got=f"{self.first} elements of {element.bits} bits",
+                expected=f"a multiple of {multiple} elements",
                 hint="an H200 ends the kernel with an illegal instruction",
                 section=SECTION,
             )

@@ -87,7 +87,5 @@ def _bound(cta: Cta, there: bytes, address: int) -> AnyMap:
 def _check_simulated(map_: TensorMap) -> None:
     if map_.interleave is not Interleave.NONE:
         raise not_simulated("interleaved tensor maps")
-    if map_.element.is_packed:
-        raise not_simulated(f"tensor maps of {map_.element.bits}-bit elements")
     if map_.im2col is not None and map_.im2col.wide is not None:
         raise not_simulated("wide im2col tensor maps")
