@@ -17,7 +17,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from nvgen.tensor_fields import Element, Fill, Interleave
+from nvgen.tensor_fields import Element, Fill, Interleave, Wide
 from nvgen.tensor_map import Options, TensorMap, im2col_map, tensor_map
 from nvgen.tensor_map_rules import Im2col
 from tests.sim import test_tma, test_tma_store
@@ -164,6 +164,92 @@ def test_what_an_im2col_copy_may_not_do():
     assert rule((0, 0, 0, 0), tiles) == "sim/tensor-map-mode"
     tile = name.replace(".im2col", ".tile")
     assert rule((0, 0, 0, 0), map_, tile) == "sim/tensor-map-mode"
+
+
+# ---- images, one row of each -----------------------------------------------------------------
+
+
+def row_pixels(
+    array: NDArray[np.generic],
+    corners: tuple[int, int],
+    start: tuple[int, ...],
+    offset: int,
+    step: int,
+    count: int,
+) -> NDArray[np.generic]:
+    """What the manual says of im2col::w without a halo; `start` is outermost first, with N.
+
+    Corners and W move by `offset`; the pixels go along W within the box, with D and H held, and
+    from there to the next image.
+    """
+    width, place = array.shape[-2], start[1:-1]
+    window = range(corners[0] + offset, width + corners[1] + offset, step)
+    visited = [
+        (n, w)
+        for n in range(array.shape[0] + 200)
+        for w in window
+        if (n, w) >= (start[0], start[-1] + offset)
+    ]
+    found = np.zeros((count, array.shape[-1]), array.dtype)
+    for row, (n, w) in enumerate(visited[:count]):
+        at = (n, *place, w)
+        if all(0 <= x < size for x, size in zip(at, array.shape[:-1], strict=True)):
+            found[row] = array[at]
+    return found
+
+
+@st.composite
+def wide_copies(draw: st.DrawFn):
+    """Images with 32 channels, the corners of the row, pixels (0: 128), a start, and an offset."""
+    outer = [draw(st.integers(1, 3)) for _ in range(draw(st.integers(0, 2)))]
+    shape = (draw(st.integers(1, 4)), *outer, draw(st.integers(1, 9)), 32)
+    corners = (draw(st.integers(-2, 1)), draw(st.integers(-2, 2)))
+    size = shape[-2] + corners[1] - corners[0]
+    assume(size > 0)
+    step = draw(st.integers(1, 3))
+    first = corners[0] + step * draw(st.integers(0, (size - 1) // step))
+    place = [draw(st.integers(-1, n)) for n in outer]
+    start = (draw(st.integers(0, shape[0])), *place, first)
+    return shape, corners, start, draw(st.integers(0, 4)), step, draw(st.integers(0, 40))
+
+
+@settings(max_examples=60, deadline=None)
+@given(wide_copies(), st.sampled_from([64, 128]))
+def test_a_wide_copy_goes_through_one_row_of_each_image(copy, span: int):
+    shape, corners, start, offset, step, pixels = copy
+    wide, count = (Wide.W, pixels) if pixels else (Wide.W128, 128)
+    assume(count * span <= SIZE)
+    array = image(shape)
+    images = Im2col((corners[0],), (corners[1],), 32, count, wide)
+    steps = (1,) * (len(shape) - 2) + (step, 1)
+    map_ = im2col_map(array, images, span, Options(element_strides=steps))
+    mode = "im2col::w" if pixels else "im2col::w::128"
+    name = f"{len(shape)}d.shared::cluster.global.{mode}{COMPLETE}"
+    body = loading(name, (0, *start[::-1]), f", {{0, {offset}}}", map_.box_bytes)
+    expected = row_pixels(array, corners, start, offset, step, count)
+    assert np.array_equal(loaded(body, map_), in_shared(expected, span))
+
+
+def test_what_is_not_known_of_wide_copies_is_refused():
+    """Which pixels a halo has, and those before the box: the manual shows it in figures only."""
+    array = image((3, 5, 6, 32))
+    map_ = im2col_map(array, Im2col((0,), (-1,), 32, 16, Wide.W), 64)
+
+    def rule(w: int, behind: str, mode: str = "im2col::w", which: TensorMap = map_) -> str:
+        name = f"4d.shared::cta.global.{mode}{COMPLETE}"
+        body = loading(name, (0, w, 1, 0), behind, 1024)
+        found = findings(body, which, np.zeros(SIZE, np.uint8), variables=test_tma.VARIABLES)
+        return found[0].rule if found else ""
+
+    assert rule(0, ", {0, 1}") == ""
+    assert rule(0, ", {2, 0}") == "sim/not-simulated"
+    assert rule(-1, ", {0, 0}") == "sim/not-simulated"
+    assert rule(5, ", {0, 0}") == "sim/tma-im2col-base"
+    assert rule(0, ", {0, 0}", "im2col") == "sim/tensor-map-mode"
+    whole = im2col_map(array, Im2col((0, 0), (0, 0), 32, 16), 64)
+    assert rule(0, ", {0, 0}", which=whole) == "sim/tensor-map-mode"
+    longer = im2col_map(array, Im2col((0,), (0,), 32, 16, Wide.W128), 64)
+    assert rule(0, ", {0, 0}", which=longer) == "sim/tensor-map-mode"
 
 
 # ---- four rows, steps ------------------------------------------------------------------------

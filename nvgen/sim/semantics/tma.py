@@ -36,13 +36,19 @@ from nvgen.sim.semantics.tma_boxes import (
     four_rows,
     image_rows,
     tile_rows,
+    wide_rows,
 )
-from nvgen.sim.semantics.tma_maps import tensor_map_at
+from nvgen.sim.semantics.tma_maps import Kind, tensor_map_at
 from nvgen.sim.semantics.tma_reduce import check_kept, combined
 from nvgen.sim.semantics.tma_targets import SECTION, signal_maker, targets_maker
 from nvgen.tensor_fields import Fill
 
-_IMAGES = (LoadMode.IM2COL, LoadMode.IM2COL_W, LoadMode.IM2COL_W128, StoreMode.IM2COL_NO_OFFS)
+_KINDS = {
+    LoadMode.IM2COL: Kind.IMAGES,
+    LoadMode.IM2COL_W: Kind.WIDE,
+    LoadMode.IM2COL_W128: Kind.WIDE_128,
+    StoreMode.IM2COL_NO_OFFS: Kind.IMAGES,
+}
 _FOUR = (LoadMode.GATHER4, StoreMode.SCATTER4)
 _LOAD = "TMA load"
 
@@ -135,15 +141,18 @@ def _rows_maker(c: Compiler, mi: MachineInstr) -> Callable[[Warp, int], tuple[An
     assert isinstance(dim, Dim)
     tmap, coords = c.address(mi["tmap"]), _numbers(c, mi, "coords", ScalarType.S32)
     offsets = _numbers(c, mi, "offsets", ScalarType.U16)
-    if mode in (LoadMode.IM2COL_W, LoadMode.IM2COL_W128):
-        raise not_simulated("wide im2col copies")
-    images = mode in _IMAGES
+    kind = Kind.TILES
+    if isinstance(mode, LoadMode | StoreMode):
+        kind = _KINDS.get(mode, Kind.TILES)
 
     def rows(warp: Warp, lane: int) -> tuple[AnyMap, int, Rows]:
         at = tuple(int(get(warp).view(np.int32)[lane]) for get in coords)
-        bound = tensor_map_at(warp.cta, int(tmap(warp)[lane]), dim.rank, images=images)
-        if images:
-            within = [int(get(warp)[lane]) & 0xFFFF for get in offsets] or [0] * (dim.rank - 2)
+        bound = tensor_map_at(warp.cta, int(tmap(warp)[lane]), dim.rank, kind)
+        within = [int(get(warp)[lane]) & 0xFFFF for get in offsets]
+        if kind in (Kind.WIDE, Kind.WIDE_128):
+            return bound, at[0], wide_rows(bound.map, at, *within)
+        if kind is Kind.IMAGES:
+            within = within or [0] * (dim.rank - 2)
             return bound, at[0], image_rows(bound.map, at, within)
         if mode in _FOUR:
             return bound, at[0], four_rows(bound.map, at[1:])

@@ -19,7 +19,6 @@ from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.machine import Cta
 from nvgen.sim.semantics.tma_targets import SECTION
 from nvgen.tensor_map import TensorMap
-from nvgen.tensor_map_rules import Im2col
 
 ATOM = 16
 """Bytes that stay together under every swizzling; the rows of a box are whole atoms."""
@@ -183,23 +182,49 @@ def image_rows(map_: TensorMap, at: Sequence[int], offsets: Sequence[int]) -> Ro
 
     Raises: Fault when the base is outside of the bounding box.
     """
+    return _walk(map_, np.array(at[1:-1], np.int64), at[-1], offsets)
+
+
+def wide_rows(map_: TensorMap, at: Sequence[int], halo: int, offset: int) -> Rows:
+    """The pixels of a wide im2col copy: along W within the bounding box, then the next image, at
+    the same place of the other dimensions.
+
+    `offset` moves the bounding box and where the copy begins in it.
+
+    Raises: Fault when the copy begins outside of the bounding box; NotSimulatedError where the
+    manual's text leaves open which pixels come.
+    """
+    if halo:
+        raise not_simulated("the halo of a wide im2col copy: which pixels it has")
+    assert map_.im2col is not None
+    if at[1] < map_.im2col.lower[0]:
+        raise not_simulated("a wide im2col copy that begins before its bounding box")
+    row = _walk(map_, np.array(at[1:2], np.int64), at[-1], [offset])
+    place = np.broadcast_to(np.array(at[2:-1], np.int64), (len(row), len(at) - 3))
+    return np.concatenate([row[:, :1], place, row[:, 1:]], axis=1)
+
+
+def _walk(map_: TensorMap, base: Rows, image: int, offsets: Sequence[int]) -> Rows:
+    """The places of pixels, from `base` in an image on, in the dimensions of the bounding box; and
+    the numbers of their images.
+    """
     images = map_.im2col
     assert images is not None
-    steps = (map_.element_strides or (1,) * len(at))[1:]
+    steps = map_.element_strides or (1,) * len(map_.dims)
     if steps[-1] != 1:
         raise not_simulated("images that are skipped")
     lower = np.array(images.lower, np.int64)
-    upper = np.array([n - 1 + u for n, u in zip(map_.dims[1:-1], images.upper, strict=True)])
-    base = np.array(at[1:-1], np.int64)
-    _check_base(images, base, lower, upper)
-    step = np.array(steps[:-1], np.int64)
+    sizes = map_.dims[1 : 1 + len(lower)]
+    upper = np.array([n - 1 + u for n, u in zip(sizes, images.upper, strict=True)])
+    _check_base(base, lower, upper)
+    step = np.array(steps[1 : 1 + len(lower)], np.int64)
     if ((base - lower) % step).any():
         raise not_simulated("a filter's base between the pixels that a stride goes through")
     counts = (upper - lower) // step + 1
-    number = at[-1]
+    number = image
     for index, count in zip(((base - lower) // step)[::-1], counts[::-1], strict=True):
         number = number * int(count) + int(index)
-    left = number + np.arange(images.pixels, dtype=np.int64)
+    left = number + np.arange(images.copied, dtype=np.int64)
     columns = []
     for low, jump, count, offset in zip(lower, step, counts, offsets, strict=True):
         left, index = np.divmod(left, count)
@@ -207,7 +232,7 @@ def image_rows(map_: TensorMap, at: Sequence[int], offsets: Sequence[int]) -> Ro
     return np.stack([*columns, left], axis=1)
 
 
-def _check_base(images: Im2col, base: Rows, lower: Rows, upper: Rows) -> None:
+def _check_base(base: Rows, lower: Rows, upper: Rows) -> None:
     if (base < lower).any() or (base > upper).any():
         raise fault(
             "tma-im2col-base",

@@ -5,6 +5,8 @@ Layer: nvgen.sim.semantics.  PTX ISA, Tensors.
 
 from __future__ import annotations
 
+from enum import Enum
+
 import numpy as np
 
 from intrinsics.modifiers import Space
@@ -17,12 +19,24 @@ from nvgen.sim.semantics.memory import find
 from nvgen.sim.semantics.tensor_maps import ALIGN
 from nvgen.sim.semantics.tma_targets import SECTION
 from nvgen.sim.tensor_maps import Fields
-from nvgen.tensor_fields import Interleave
+from nvgen.tensor_fields import Interleave, Wide
 from nvgen.tensor_map import SIZE, TensorMap
 
 
-def tensor_map_at(cta: Cta, address: int, rank: int, *, images: bool) -> AnyMap:
-    """The tensor map whose 128 bytes lie at a generic address; of images, or of tiles.
+class Kind(Enum):
+    """What a tensor map is made for, in words."""
+
+    TILES = "a tensor map of tiles"
+    IMAGES = "a tensor map of images (im2col)"
+    WIDE = "a tensor map of images (im2col::w)"
+    WIDE_128 = "a tensor map of images (im2col::w::128)"
+
+
+_WIDE = {None: Kind.IMAGES, Wide.W: Kind.WIDE, Wide.W128: Kind.WIDE_128}
+
+
+def tensor_map_at(cta: Cta, address: int, rank: int, kind: Kind) -> AnyMap:
+    """The tensor map whose 128 bytes lie at a generic address, of the kind that a copy wants.
 
     Raises: Fault when there is none, it is of another kind or rank, or the kernel has written it
     and not handed it on.
@@ -36,13 +50,14 @@ def tensor_map_at(cta: Cta, address: int, rank: int, *, images: bool) -> AnyMap:
             expected=f"{len(found.map.dims)}d",
             section=SECTION,
         )
-    kinds = {True: "a tensor map of images (im2col)", False: "a tensor map of tiles"}
-    if images != (found.map.im2col is not None):
+    images = found.map.im2col
+    given = Kind.TILES if images is None else _WIDE[images.wide]
+    if given is not kind:
         raise fault(
             "tensor-map-mode",
             "the copy is of another mode than its tensor map",
-            got=kinds[not images],
-            expected=kinds[images],
+            got=given.value,
+            expected=kind.value,
             section=SECTION,
         )
     _check_simulated(found.map)
@@ -87,5 +102,3 @@ def _bound(cta: Cta, there: bytes, address: int) -> AnyMap:
 def _check_simulated(map_: TensorMap) -> None:
     if map_.interleave is not Interleave.NONE:
         raise not_simulated("interleaved tensor maps")
-    if map_.im2col is not None and map_.im2col.wide is not None:
-        raise not_simulated("wide im2col tensor maps")
