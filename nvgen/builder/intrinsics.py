@@ -141,7 +141,7 @@ class IntrinsicCalls(BuilderBase):
         relaxed: bool = False,
     ) -> Int:
         """Arrive; returns the phase's token."""
-        facts = _order(Sem.RELEASE, scope, relaxed=relaxed)
+        facts = ordering(Sem.RELEASE, scope, relaxed=relaxed)
         operands: dict[str, Operand] = {"mbar": mbar.pointer, "count": count}
         return Int(self, self._call("mbarrier.arrive", facts, operands))
 
@@ -154,7 +154,7 @@ class IntrinsicCalls(BuilderBase):
         relaxed: bool = False,
     ) -> Int:
         """Expect bytes in this phase, and arrive; returns the phase's token."""
-        facts = _order(Sem.RELEASE, scope, relaxed=relaxed)
+        facts = ordering(Sem.RELEASE, scope, relaxed=relaxed)
         operands: dict[str, Operand] = {"mbar": mbar.pointer, "tx_count": tx_count}
         return Int(self, self._call("mbarrier.arrive.expect_tx", facts, operands))
 
@@ -181,7 +181,7 @@ class IntrinsicCalls(BuilderBase):
         relaxed: bool = False,
     ) -> Int:
         """Whether the phase of a parity has completed."""
-        facts = _order(Sem.ACQUIRE, scope, relaxed=relaxed)
+        facts = ordering(Sem.ACQUIRE, scope, relaxed=relaxed)
         operands: dict[str, Operand] = {"mbar": mbar.pointer, "phase": phase}
         return Int(self, self._call("mbarrier.test_wait.parity", facts, operands))
 
@@ -195,7 +195,7 @@ class IntrinsicCalls(BuilderBase):
         relaxed: bool = False,
     ) -> Int:
         """Whether the phase of a parity has completed, after waiting a while for it."""
-        facts = _order(Sem.ACQUIRE, scope, relaxed=relaxed)
+        facts = ordering(Sem.ACQUIRE, scope, relaxed=relaxed)
         operands: dict[str, Operand] = {"mbar": mbar.pointer, "phase": phase}
         if hint is not None:
             operands["hint"] = hint
@@ -321,7 +321,7 @@ def _barrier(barrier: IntLike, count: IntLike | None) -> dict[str, Operand]:
     return {"barrier": barrier} if count is None else {"barrier": barrier, "count": count}
 
 
-def _order(strong: Sem, scope: Scope, *, relaxed: bool) -> dict[str, Fact]:
+def ordering(strong: Sem, scope: Scope, *, relaxed: bool) -> dict[str, Fact]:
     """The ordering facts that LLVM's names spell: the strong one at CTA scope is the default."""
     if relaxed:
         return {"sem": Sem.RELAXED, "scope": scope, "space": Space.SHARED}
@@ -433,4 +433,6 @@ def _has_codes(spelling: Spelling, wanted: Mapping[str, Fact]) -> bool:
 
 
 def _implied(spelling: Spelling, name: str, fact: Fact) -> bool:
-    return spelling.facts.get(name) is fact or name in spelling.row.tied
+    if spelling.facts.get(name) is fact or name in spelling.row.tied:
+        return True
+    return fact is True and name in {result.name for result in results(spelling.pattern.result)}

@@ -25,6 +25,8 @@ from nvgen.builder.llvm_ext import (
     make_kernel,
 )
 from nvgen.builder.map_checks import DeclaredMap
+from nvgen.builder.mbarriers import MbarrierVerbs
+from nvgen.builder.orders import OrderVerbs
 from nvgen.builder.portable_gemm import PortableGemm
 from nvgen.builder.protocols import Protocols
 from nvgen.builder.shared_memory import SharedMemory
@@ -35,6 +37,7 @@ from nvgen.builder.tensor_tiles import TensorTile, check_element
 from nvgen.builder.tile_copies import TileCopies
 from nvgen.builder.tiles import swizzle_mode
 from nvgen.builder.values import Int, Pointer, refuse, whole
+from nvgen.builder.warps import WarpVerbs
 from nvgen.launches import dim3
 
 _MOST_CTAS = 16
@@ -43,6 +46,9 @@ _MOST_CTAS = 16
 
 class KernelBuilder(
     AsyncVerbs,
+    MbarrierVerbs,
+    OrderVerbs,
+    WarpVerbs,
     Protocols,
     FloatOperations,
     PortableGemm,

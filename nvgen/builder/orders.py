@@ -1,0 +1,177 @@
+"""The builder's verbs for fences, atomic operations, and barriers that reduce.
+
+Layer: nvgen.builder.  Scopes and orderings are PTX's; LLVM's IR says the same in its own words,
+which llvmlite has no place for in atomic operations.  PTX ISA, membar / fence; atom; red; barrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from llvmlite import ir
+from llvmlite.ir.instructions import AtomicRMW, CmpXchg
+
+from intrinsics.modifiers import AtomicOp, ReduceOp, ScalarType, Scope, Sem
+from intrinsics.row import Fact
+from nvgen.builder.intrinsics import IntrinsicCalls, Operand
+from nvgen.builder.values import Int, IntLike, Pointer, refuse
+
+_ORDERINGS: Mapping[Sem, str] = {
+    Sem.RELAXED: "monotonic",
+    Sem.ACQUIRE: "acquire",
+    Sem.RELEASE: "release",
+    Sem.ACQ_REL: "acq_rel",
+    Sem.SC: "seq_cst",
+}
+_SCOPES: Mapping[Scope, str] = {
+    Scope.CTA: "block",
+    Scope.CLUSTER: "cluster",
+    Scope.GPU: "device",
+    Scope.SYS: "",
+}
+T = ScalarType
+_FLOATS: Mapping[ScalarType, ir.Type] = {T.F32: ir.FloatType(), T.F64: ir.DoubleType()}
+_UNSIGNED, _SIGNED = (T.U32, T.U64), (T.S32, T.S64)
+_OPERATIONS: Mapping[AtomicOp, Mapping[ScalarType, str]] = {
+    AtomicOp.AND: dict.fromkeys((T.B32, T.B64), "and"),
+    AtomicOp.OR: dict.fromkeys((T.B32, T.B64), "or"),
+    AtomicOp.XOR: dict.fromkeys((T.B32, T.B64), "xor"),
+    AtomicOp.EXCH: dict.fromkeys((T.B32, T.B64), "xchg"),
+    AtomicOp.ADD: dict.fromkeys((T.U32, T.S32, T.U64), "add") | dict.fromkeys(_FLOATS, "fadd"),
+    AtomicOp.INC: {T.U32: "uinc_wrap"},
+    AtomicOp.DEC: {T.U32: "udec_wrap"},
+    AtomicOp.MIN: dict.fromkeys(_UNSIGNED, "umin") | dict.fromkeys(_SIGNED, "min"),
+    AtomicOp.MAX: dict.fromkeys(_UNSIGNED, "umax") | dict.fromkeys(_SIGNED, "max"),
+}
+"""LLVM's names of what PTX has, by type."""
+
+
+class _ScopedRmw(AtomicRMW):  # type: ignore[misc]  # llvmlite is untyped
+    """An atomicrmw with a syncscope."""
+
+    scope = ""
+
+    def descr(self, buf: list[str]) -> None:
+        lines: list[str] = []
+        super().descr(lines)
+        buf += [_scoped(line, self.scope, f" {self.ordering} ") for line in lines]
+
+
+class _ScopedCas(CmpXchg):  # type: ignore[misc]  # llvmlite is untyped
+    """A cmpxchg with a syncscope."""
+
+    scope = ""
+
+    def descr(self, buf: list[str]) -> None:
+        lines: list[str] = []
+        super().descr(lines)
+        orderings = f" {self.ordering} {self.failordering} "
+        buf += [_scoped(line, self.scope, orderings) for line in lines]
+
+
+def _scoped(line: str, scope: str, orderings: str) -> str:
+    before, found, behind = line.rpartition(orderings)
+    assert found, line
+    return f'{before} syncscope("{scope}"){orderings}{behind}' if scope else line
+
+
+class OrderVerbs(IntrinsicCalls):
+    """Fences, atomic operations, and barriers of a CTA that hand a value on."""
+
+    def fence(self, sem: Sem, scope: Scope) -> None:
+        """fence: order what this thread did before and does behind, as `scope` sees it.
+
+        Raises: InputError for `Sem.RELAXED`, which orders nothing.
+        """
+        if sem not in _ORDERINGS or sem is Sem.RELAXED:
+            raise refuse("a fence orders", got=f".{sem.value}", expected="acquire … sc")
+        self.at_caller().fence(_ORDERINGS[sem], _SCOPES[scope] or None)
+
+    def atom(
+        self,
+        op: AtomicOp,
+        type: ScalarType,
+        address: Pointer,
+        value: IntLike,
+        *,
+        sem: Sem = Sem.RELAXED,
+        scope: Scope = Scope.GPU,
+    ) -> Int:
+        """Combine a value with memory (global, shared, of the cluster) at once; returns the old.
+
+        An .f32 or .f64 is given and returned as its bits.
+
+        Raises: InputError for a type that PTX does not have the operation of.
+        """
+        name = _OPERATIONS[op].get(type)
+        if name is None:
+            raise refuse(
+                f"atom.{op.value} of another type",
+                got=f".{type.value}",
+                expected=" or ".join(f".{t.value}" for t in _OPERATIONS[op]),
+            )
+        bits = ir.IntType(type.bits)
+        given = self.raw(value, bits)
+        if type in _FLOATS:
+            given = self.at_caller().bitcast(given, _FLOATS[type])
+        builder = self.at_caller()
+        made = _ScopedRmw(builder.block, name, address.value, given, _ordering(sem), name="old")
+        made.scope = _SCOPES[scope]
+        builder._insert(made)
+        return Int(self, self.at_caller().bitcast(made, bits) if type in _FLOATS else made)
+
+    def atom_cas(
+        self,
+        address: Pointer,
+        expected: Int,
+        new: IntLike,
+        *,
+        sem: Sem = Sem.RELAXED,
+        scope: Scope = Scope.GPU,
+    ) -> Int:
+        """Put `new` into memory if `expected` (16, 32 or 64 bits) is there; returns the old."""
+        weaker = {Sem.RELEASE: Sem.RELAXED, Sem.ACQ_REL: Sem.ACQUIRE}.get(sem, sem)
+        builder = self.at_caller()
+        made = _ScopedCas(
+            builder.block,
+            address.value,
+            expected.value,
+            self.raw(new, ir.IntType(expected.bits)),
+            _ordering(sem),
+            _ordering(weaker),
+            name="cas",
+        )
+        made.scope = _SCOPES[scope]
+        builder._insert(made)
+        return Int(self, self.at_caller().extract_value(made, 0))
+
+    def barrier_cta_arrive(self, barrier: IntLike, count: IntLike) -> None:
+        """Arrive at a barrier of the CTA without waiting."""
+        self._call("barrier.arrive", {}, {"barrier": barrier, "count": count})
+
+    def barrier_cta_red(
+        self,
+        op: ReduceOp,
+        says: IntLike,
+        barrier: IntLike = 0,
+        count: IntLike | None = None,
+        *,
+        aligned: bool = False,
+    ) -> Int:
+        """Wait for the threads, and learn whether all or any said yes, or how many (.popc).
+
+        `aligned` is for whole warps.
+        """
+        type_ = ScalarType.U32 if op is ReduceOp.POPC else ScalarType.PRED
+        facts: dict[str, Fact] = {"op": op, "type": type_}
+        operands: dict[str, Operand] = {"barrier": barrier, "c": says}
+        if count is not None:
+            operands["count"] = count
+        return Int(self, self._call("bar.red" if aligned else "barrier.red", facts, operands))
+
+
+def _ordering(sem: Sem) -> str:
+    if sem not in _ORDERINGS:
+        expected = " or ".join(f".{known.value}" for known in _ORDERINGS)
+        raise refuse("no ordering of an atomic operation", got=f".{sem.value}", expected=expected)
+    return _ORDERINGS[sem]

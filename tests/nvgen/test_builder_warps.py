@@ -1,0 +1,253 @@
+"""The builder's verbs for warps, rare uses of mbarriers, fences, atomics and barriers that reduce.
+
+Each calls LLVM's own intrinsic or instruction, for the PTX of the manual; what they compute is
+compared with numpy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import pytest
+
+from intrinsics.findings import InputError
+from intrinsics.modifiers import (
+    AtomicOp,
+    ReduceOp,
+    ScalarType,
+    Scope,
+    Sem,
+    Shuffle,
+    Vote,
+    WarpReduce,
+)
+from nvgen import KernelBuilder
+from nvgen.builder.built import Kernel
+from nvgen.builder.values import Barrier, Int, Pointer
+from nvgen.testing import Launch, assert_exact, kernel_test
+
+T, A = ScalarType, AtomicOp
+Verb: TypeAlias = Callable[[KernelBuilder], object]
+
+
+def _remote(b: KernelBuilder) -> Barrier:
+    return b.of_cta(b.mbarrier("m"), 1)
+
+
+def _token(b: KernelBuilder) -> Int:
+    return b.mbarrier_arrive(b.mbarrier("n"))
+
+
+VERBS: dict[str, tuple[Verb, str]] = {
+    "shfl.sync.idx.i32": (
+        lambda b: b.shfl_sync(Shuffle.IDX, b.tid_x, 3), "shfl.sync.idx.b32"),
+    "shfl.sync.bfly.i32p": (
+        lambda b: b.shfl_sync_p(Shuffle.BFLY, b.tid_x, 16), "shfl.sync.bfly.b32"),
+    "vote.any.sync": (lambda b: b.vote_sync(Vote.ANY, b.tid_x == 1), "vote.sync.any.pred"),
+    "vote.ballot.sync": (
+        lambda b: b.vote_sync(Vote.BALLOT, b.tid_x == 1), "vote.sync.ballot.b32"),
+    "match.any.sync.i32": (lambda b: b.match_any_sync(b.tid_x), "match.any.sync.b32"),
+    "match.all.sync.i64p": (
+        lambda b: b.match_all_sync(b.zext(b.tid_x, 64)), "match.all.sync.b64"),
+    "redux.sync.add": (
+        lambda b: b.redux_sync(WarpReduce.ADD, T.U32, b.tid_x), "redux.sync.add.s32"),
+    "redux.sync.umax": (
+        lambda b: b.redux_sync(WarpReduce.MAX, T.U32, b.tid_x), "redux.sync.max.u32"),
+    "redux.sync.xor": (
+        lambda b: b.redux_sync(WarpReduce.XOR, T.B32, b.tid_x), "redux.sync.xor.b32"),
+    "redux.sync.fmin.abs.NaN": (
+        lambda b: b.redux_sync(WarpReduce.MIN, T.F32, b.tid_x, abs=True, nan=True),
+        "redux.sync.min.abs.NaN.f32"),
+    "activemask": (lambda b: b.activemask(), "activemask.b32"),
+    "nanosleep": (lambda b: b.nanosleep(20), "nanosleep.u32 20;"),
+    "mbarrier.arrive.noComplete.shared": (
+        lambda b: b.mbarrier_arrive_no_complete(b.mbarrier("m"), 2),
+        "mbarrier.arrive.noComplete.shared.b64"),
+    "mbarrier.arrive.drop.scope.cta.space.cta": (
+        lambda b: b.mbarrier_arrive_drop(b.mbarrier("m")), "mbarrier.arrive_drop.shared.b64"),
+    "mbarrier.arrive.drop.relaxed.scope.cluster.space.cta": (
+        lambda b: b.mbarrier_arrive_drop(b.mbarrier("m"), 2, scope=Scope.CLUSTER, relaxed=True),
+        "mbarrier.arrive_drop.relaxed.cluster.shared.b64"),
+    "mbarrier.arrive.drop.noComplete.shared": (
+        lambda b: b.mbarrier_arrive_drop_no_complete(b.mbarrier("m"), 1),
+        "mbarrier.arrive_drop.noComplete.shared.b64"),
+    "mbarrier.arrive.drop.expect.tx.scope.cta.space.cta": (
+        lambda b: b.mbarrier_arrive_drop_expect_tx(b.mbarrier("m"), 64),
+        "mbarrier.arrive_drop.expect_tx.shared.b64"),
+    "mbarrier.arrive.drop.scope.cluster.space.cluster": (
+        lambda b: b.mbarrier_arrive_drop_space_cluster(_remote(b)),
+        "mbarrier.arrive_drop.release.cluster.shared::cluster.b64 _,"),
+    "mbarrier.arrive.expect.tx.relaxed.scope.cluster.space.cluster": (
+        lambda b: b.mbarrier_arrive_expect_tx_space_cluster(_remote(b), 64, relaxed=True),
+        "mbarrier.arrive.expect_tx.relaxed.cluster.shared::cluster.b64 _,"),
+    "mbarrier.arrive.drop.expect.tx.scope.cluster.space.cluster": (
+        lambda b: b.mbarrier_arrive_drop_expect_tx_space_cluster(_remote(b), 64),
+        "mbarrier.arrive_drop.expect_tx.release.cluster.shared::cluster.b64 _,"),
+    "mbarrier.complete.tx.scope.cta.space.cta": (
+        lambda b: b.mbarrier_complete_tx(b.mbarrier("m"), 64),
+        "mbarrier.complete_tx.relaxed.cta.shared.b64"),
+    "mbarrier.expect.tx.scope.cluster.space.cluster": (
+        lambda b: b.mbarrier_expect_tx_space_cluster(_remote(b), 64),
+        "mbarrier.expect_tx.relaxed.cluster.shared::cluster.b64"),
+    "mbarrier.complete.tx.scope.cluster.space.cluster": (
+        lambda b: b.mbarrier_complete_tx_space_cluster(_remote(b), 64),
+        "mbarrier.complete_tx.relaxed.cluster.shared::cluster.b64"),
+    "mbarrier.try.wait.scope.cta.space.cta": (
+        lambda b: b.mbarrier_try_wait(b.mbarrier("m"), _token(b)),
+        "mbarrier.try_wait.shared.b64"),
+    "mbarrier.try.wait.tl.scope.cluster.space.cta": (
+        lambda b: b.mbarrier_try_wait(b.mbarrier("m"), _token(b), hint=9, scope=Scope.CLUSTER),
+        "mbarrier.try_wait.acquire.cluster.shared.b64"),
+    "mbarrier.pending.count": (
+        lambda b: b.store(b.mbarrier_pending_count(_token(b)), b.shared_word("w")),
+        "mbarrier.pending_count.b64"),
+    "barrier.cta.arrive.count": (lambda b: b.barrier_cta_arrive(1, 64), "barrier.arrive 1, 64;"),
+    "barrier.cta.red.popc.all": (
+        lambda b: b.barrier_cta_red(ReduceOp.POPC, b.tid_x == 1), "barrier.red.popc.u32"),
+    "barrier.cta.red.and.aligned.count": (
+        lambda b: b.barrier_cta_red(ReduceOp.AND, b.tid_x == 1, 2, 128, aligned=True),
+        "bar.red.and.pred"),
+    'fence syncscope("block") acq_rel': (
+        lambda b: b.fence(Sem.ACQ_REL, Scope.CTA), "fence.acq_rel.cta;"),
+    'fence syncscope("cluster") acquire': (
+        lambda b: b.fence(Sem.ACQUIRE, Scope.CLUSTER), "fence.acquire.cluster;"),
+    "fence seq_cst": (lambda b: b.fence(Sem.SC, Scope.SYS), "fence.sc.sys;"),
+    "atomicrmw add ptr addrspace(3)": (
+        lambda b: b.atom(A.ADD, T.U32, b.shared_word("w"), 1, scope=Scope.CTA),
+        "atom.relaxed.cta.shared.add.u32"),
+    "atomicrmw min ptr addrspace(7)": (
+        lambda b: b.atom(
+            A.MIN, T.S32, b.mapa_shared_cluster(b.shared_word("w"), 1), -4,
+            sem=Sem.ACQ_REL, scope=Scope.CLUSTER,
+        ),
+        "atom.acq_rel.cluster.shared::cluster.min.s32"),
+    "atomicrmw fadd ptr addrspace(3)": (
+        lambda b: b.atom(A.ADD, T.F32, b.shared_word("w"), 0x3F800000, scope=Scope.SYS),
+        "atom.relaxed.sys.shared.add.f32"),
+    "cmpxchg ptr addrspace(3)": (
+        lambda b: b.atom_cas(b.shared_word("w"), b.tid_x, 1, sem=Sem.ACQUIRE),
+        "atom.acquire.gpu.shared.cas.b32"),
+}  # fmt: skip
+
+
+def kernel(verb: Verb) -> Kernel:
+    b = KernelBuilder("k", block=128)
+    b.begin()
+    verb(b)
+    return b.finish()
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_a_verb_is_what_llvm_calls_by_its_name(name: str) -> None:
+    """LLVM's verifier has accepted it; the PTX is the manual's."""
+    verb, ptx = VERBS[name]
+    built = kernel(verb)
+    called = f"@llvm.nvvm.{name}(" if name.partition(" ")[1] == "" else name
+    assert called in built.llvm
+    assert ptx in built.compile(target="sm_100a").ptx
+
+
+@pytest.mark.parametrize(
+    ("verb", "got"),
+    [
+        (lambda b: b.shfl_sync(Shuffle.UP, b.zext(b.tid_x, 64), 1), "i64"),
+        (lambda b: b.match_any_sync(b.trunc(b.tid_x, 16)), "i16"),
+        (lambda b: b.fence(Sem.RELAXED, Scope.CTA), ".relaxed"),
+        (lambda b: b.atom(A.MIN, T.B32, b.shared_word("w"), 1), ".b32"),
+        (lambda b: b.atom(A.INC, T.S32, b.shared_word("w"), 1), ".s32"),
+        (lambda b: b.atom(A.ADD, T.U32, b.shared_word("w"), 1, sem=Sem.WEAK), ".weak"),
+    ],
+)
+def test_what_ptx_has_not_is_refused(verb: Verb, got: str) -> None:
+    with pytest.raises(InputError) as caught:
+        kernel(verb)
+    assert caught.value.findings[0].got == got
+
+
+def exchanges() -> Kernel:
+    """Each of 32 threads writes a row of what the others told it."""
+    b = KernelBuilder("exchanges", block=32)
+    b.pointer("x")
+    b.pointer("out", output=True)
+    args = b.begin()
+    source, target = args["x"], args["out"]
+    assert isinstance(source, Pointer)
+    assert isinstance(target, Pointer)
+    x = b.load_word(source + b.tid_x * 4)
+    above, reached = b.shfl_sync_p(Shuffle.DOWN, x, 5)
+    rows = [
+        b.shfl_sync(Shuffle.UP, x, 3),
+        above,
+        b.zext(reached, 32),
+        b.shfl_sync(Shuffle.BFLY, x, 9),
+        b.shfl_sync(Shuffle.IDX, x, 1, 0x181F),  # in segments of eight lanes
+        b.vote_sync(Vote.BALLOT, x == 3),
+        b.zext(b.vote_sync(Vote.ANY, x == 3), 32),
+        b.match_any_sync(x),
+        b.zext(b.match_all_sync(x)[1], 32),
+        b.redux_sync(WarpReduce.ADD, T.U32, x),
+        b.redux_sync(WarpReduce.MAX, T.S32, x - 4),
+        b.activemask(),
+    ]
+    for number, value in enumerate(rows):
+        b.store(value, target + (b.tid_x + number * 32) * 4)
+    return b.finish()
+
+
+def expected_of(x: np.ndarray) -> np.ndarray:
+    lanes = np.arange(32)
+    same = [(np.array(1 << lanes, np.uint64) * (x == own)).sum() for own in x]
+    rows = [
+        np.where(lanes >= 3, x[(lanes - 3) % 32], x),
+        np.where(lanes + 5 <= 31, x[(lanes + 5) % 32], x),
+        lanes + 5 <= 31,
+        x[lanes ^ 9],
+        x[lanes // 8 * 8 + 1],
+        np.full(32, int(sum(1 << i for i in range(32) if x[i] == 3))),
+        np.full(32, (x == 3).any()),
+        same,
+        np.full(32, (x == x[0]).all()),
+        np.full(32, x.sum()),
+        np.full(32, (x.astype(np.int32) - 4).max()),
+        np.full(32, 0xFFFFFFFF),
+    ]
+    return np.array([np.asarray(row).astype(np.uint32) for row in rows])
+
+
+@kernel_test(schedules="all", targets="sm_90a")
+def test_values_of_other_threads(launch: Launch) -> None:
+    x = np.random.default_rng(5).integers(0, 8, 32).astype(np.uint32)
+    out = np.zeros((12, 32), np.uint32)
+    launch(exchanges(), x, out=out)
+    assert_exact(out, expected_of(x))
+
+
+def counts() -> Kernel:
+    """All threads of two warps count in shared memory and in global memory, and vote."""
+    b = KernelBuilder("counts", block=64)
+    b.pointer("counters")
+    target = b.begin()["counters"]
+    assert isinstance(target, Pointer)
+    word = b.shared_word("word")
+    with b.if_thread(0):
+        b.store(b.const(0), word)
+    b.barrier_cta_sync_aligned()
+    b.atom(A.ADD, T.U32, word, b.tid_x, scope=Scope.CTA)
+    b.atom(A.MAX, T.U32, target, b.tid_x + 7)
+    b.atom(A.ADD, T.F32, target + 4, 0x3F800000)
+    b.atom_cas(target + 8, b.const(0), 9)
+    odd = b.barrier_cta_red(ReduceOp.POPC, (b.tid_x & 1) == 1, aligned=True)
+    with b.if_thread(0):
+        b.store(b.load_word(word), target + 12)
+        b.store(odd, target + 16)
+    return b.finish()
+
+
+@kernel_test(schedules="all", targets="sm_90a")
+def test_atomic_operations_and_a_barrier_that_counts(launch: Launch) -> None:
+    out = np.zeros(5, np.uint32)
+    launch(counts(), out)
+    ones = int(np.float32(64).view(np.uint32))
+    assert_exact(out, np.array([70, ones, 9, 64 * 63 // 2, 32], np.uint32))
