@@ -1,8 +1,8 @@
 """What mma.sp computes: each of LLVM's forms against numpy, with metadata drawn by lot.
 
-Sums are exact.  Metadata are written down from `tests.intrinsics.published.mma_sparse`; threads
-that give none have a register of zeros, which as metadata would mean nothing.  PTX ISA, Sparse
-matrix storage.
+Sums are exact, but where a bound is asserted.  Metadata are written down from
+`tests.intrinsics.published.mma_sparse`; threads that give none have a register of zeros, which as
+metadata would mean nothing.  PTX ISA, Sparse matrix storage.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from nvgen import NvgenError
 from tests.intrinsics.published.mma_fragments import places
 from tests.intrinsics.published.mma_sparse import METADATA, UNKNOWN
-from tests.oracle.exact_sums import exact_matmul
+from tests.oracle import gpu
+from tests.oracle.exact_sums import HOPPER_EIGHT_BITS, UNITS, exact_matmul, tolerance
 from tests.oracle.test_mma_sync_names import NAMES
-from tests.sim.mma_numbers_case import INTEGERS, contained, drawn, seeded, value_of
+from tests.sim.mma_numbers_case import INTEGERS, code_of, contained, drawn, seeded, value_of
 from tests.sim.mma_sync_case import Bits, Case, Extra
 from tests.sim.test_mma_sync_kinds import EXPONENTS, found_of, scale_words, sums
 
@@ -98,6 +99,30 @@ def test_sums_of_floating_point_numbers(case: Case) -> None:
         found = found_of(case, case.run(a, b, bits, extra=extra))
         left = value_of(whole(case, a, places_), case.a)
         assert np.array_equal(found, left @ value_of(b, case.b).T + c)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("case", FLOATS, ids=lambda case: case.name)
+def test_other_sums_are_within_the_bound(case: Case) -> None:
+    """Numbers of all sizes that the types have, with products that do not overflow."""
+    rng = seeded(case)
+    spread = 6 if case.d == "f32" else 2
+    places_ = chosen(case, rng)
+    codes = [
+        code_of(rng.standard_normal(shape) * 2.0 ** rng.integers(-spread, spread, shape), type_)
+        for shape, type_ in (((16, case.k // 2), case.a), ((8, case.k), case.b), ((16, 8), case.c))
+    ]
+    if case.a == "tf32":
+        codes[:2] = [x & np.uint32(0xFFFFE000) for x in codes[:2]]
+    extra = Extra(words_of(case, indices_of(case, places_), 0))
+    found = found_of(case, case.run(*codes, extra=extra))
+    a = value_of(whole(case, codes[0], places_), case.a)
+    b, c = value_of(codes[1], case.b), value_of(codes[2], case.c)
+    unit = HOPPER_EIGHT_BITS if case.bits == 8 and gpu.on_gpu() else UNITS["f32"]
+    near = exact_matmul(a, b, c).astype(np.float64)
+    bound = tolerance(a, b, case.k + 1, case.d, c=c, unit=unit)
+    assert (np.abs(found - near) <= bound).all()
+    assert not np.array_equal(near, np.round(near))
 
 
 @pytest.mark.gpu
