@@ -1,7 +1,7 @@
 """What mma computes of narrow types and with scale factors: each of LLVM's forms against numpy.
 
 How elements lie in bytes, which threads give scale factors and from which byte on is the manual's:
-mma; Block Scaling for mma.sync (Table 36; selectors).  No GPU that these run on is at hand.
+mma; Block Scaling for mma.sync.  No GPU has run these.
 """
 
 from __future__ import annotations
