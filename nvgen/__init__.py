@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from intrinsics.findings import (
         AssemblerError,
+        DriverError,
         Finding,
         InputError,
         NvgenError,
@@ -29,6 +30,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AssemblerError",
     "Compiled",
+    "DriverError",
     "Finding",
     "InputError",
     "Kernel",
@@ -47,6 +49,7 @@ _HOMES = {
     "Kernel": "nvgen.builder.built",
     "KernelBuilder": "nvgen.builder.kernel",
     "AssemblerError": "intrinsics.findings",
+    "DriverError": "intrinsics.findings",
     "Finding": "intrinsics.findings",
     "InputError": "intrinsics.findings",
     "NvgenError": "intrinsics.findings",

@@ -135,7 +135,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _compile(commands.add_parser("compile", help="LLVM IR to MIR, PTX or a cubin"))
     _check(commands.add_parser("check", help="judge LLVM IR, MIR or PTX"))
-    _run(commands.add_parser("run", help="run a kernel on the CPU simulator"))
+    _run(commands.add_parser("run", help="run a kernel on the CPU simulator or a GPU"))
     _trace(commands.add_parser("trace", help="tell the story of one multiply, stage by stage"))
     _targets(commands.add_parser("targets", help="list the targets"))
     add_explain_options(
@@ -165,8 +165,9 @@ def _compile(parser: argparse.ArgumentParser) -> None:
         help="what to write (default: by OUT's name, else ptx)",
     )
     for n in range(4):
+        text = "LLVM's optimiser: -O0 (default) to -O3" if n == 0 else argparse.SUPPRESS
         parser.add_argument(
-            f"-O{n}", dest="opt", action="store_const", const=n, default=0, help=argparse.SUPPRESS
+            f"-O{n}", dest="opt", action="store_const", const=n, default=0, help=text
         )
     _bound_waits(parser)
     parser.add_argument(

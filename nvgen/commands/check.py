@@ -10,6 +10,7 @@ import fnmatch
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 from intrinsics.findings import (
     Finding,
@@ -18,8 +19,10 @@ from intrinsics.findings import (
     SelectionError,
     Severity,
     Verdict,
+    input_error,
     verdict,
 )
+from intrinsics.mir import Module
 from isel.verifier.launch import LaunchShape
 from nvgen.files import read_text
 from nvgen.loading import load
@@ -60,12 +63,37 @@ def _judge(arguments: argparse.Namespace) -> tuple[str, str, list[Finding], bool
             level=arguments.level,
             shape=shape,
         )
+        if shape.boxes:
+            _check_boxes(program.module, shape)
     except InputError as error:
         return stage, text, list(error.findings), False
     except NvgenError as error:
         stage = "select" if isinstance(error, SelectionError) else "verify"
         return stage, text, list(error.findings), True
-    return "verify", text, program.findings, True
+    return "verify", text, [_in_file(f, arguments.file) for f in program.findings], True
+
+
+def _in_file(finding: Finding, file: str) -> Finding:
+    """A finding about a whole function with the file that it is in."""
+    if finding.place.file or not finding.place.function:
+        return finding
+    return finding.at(replace(finding.place, file=file))
+
+
+def _check_boxes(module: Module, shape: LaunchShape) -> None:
+    """Whether the parameters exist whose boxes were given.
+
+    Raises: InputError.
+    """
+    known = [param.name for function in module.functions for param in function.params]
+    for name, size in shape.boxes:
+        if name not in known:
+            raise input_error(
+                "check/box",
+                f"no kernel has a parameter '{name}'",
+                got=f"{name}={size}",
+                expected=", ".join(known) or "a kernel with parameters",
+            )
 
 
 def _allowed(finding: Finding, patterns: Sequence[str]) -> bool:

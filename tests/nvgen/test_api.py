@@ -10,6 +10,7 @@ import pytest
 from llvmlite import binding
 
 import nvgen
+from intrinsics import findings
 from intrinsics.findings import AssemblerError, InputError, SimulationError, VerificationError
 from isel.pipeline import PASSES
 from tests.nvgen.samples import gemm_llvm, gemm_tile
@@ -34,6 +35,13 @@ def test_what_the_package_offers_is_there() -> None:
     with pytest.raises(nvgen.NvgenError) as caught:
         nvgen.compile("", target="sm_100a")
     assert isinstance(caught.value.findings[0], nvgen.Finding)
+
+
+def test_every_kind_of_error_is_offered() -> None:
+    """What README names, and what there is in `intrinsics.findings`."""
+    kinds = {kind.__name__ for kind in findings.NvgenError.__subclasses__()}
+    assert kinds <= set(nvgen.__all__)
+    assert "DriverError" in kinds
 
 
 def test_text_and_llvmlite_modules_compile_alike() -> None:

@@ -320,3 +320,16 @@ def test_registers_contents_are_no_matter_of_single_records(nvgen: Nvgen, write)
     text = GOOD_PTX.replace("\ttcgen05", "\t.reg .b32 %r<2>;\n\tmov.b32 %r1, 48;\n\ttcgen05")
     path = write(".ptx", text.replace("64;\n\tret", "%r1;\n\tret"))
     assert nvgen("check", path, "--level", "record").out == f"{path}: clean\n"
+
+
+def test_a_box_of_no_parameter(nvgen: Nvgen, write) -> None:
+    done = nvgen("check", write(".ll", ADD), *TARGET, "--box", "a=16", "--format", "json")
+    assert done.status == 2
+    (found,) = done.json()["findings"]
+    assert (found["rule"], found["got"]) == ("check/box", "a=16")
+    assert "add_param_0" in found["expected"]
+
+
+def test_what_was_not_checked_names_the_file(nvgen: Nvgen, write) -> None:
+    path = write(".ll", ADD)
+    assert f"--> {path}, in @add" in nvgen("check", path, *TARGET).out
