@@ -382,6 +382,14 @@ class _Reader(InstructionReader):
     # ---- functions ---------------------------------------------------------------------------
 
     def _open_function(self, read: HeaderRead, start: int) -> None:
+        if self.module.function(read.name) is not None:
+            self.error(
+                "ptx/duplicate-function",
+                f"function '{read.name}' is defined twice",
+                start,
+                got=read.name,
+                expected="a name that no other function has",
+            )
         function = MachineFunction(
             read.name,
             read.is_kernel,

@@ -166,7 +166,8 @@ class Numbers:
             return "-1 or 1"
         bounds = f"{self.low}" if self.high is None else f"{self.low}..{self.high}"
         if self.high is None:
-            return f"at least {bounds}"
+            step = f"a multiple of {self.multiple}, " if self.multiple != 1 else ""
+            return f"{step}at least {bounds}"
         if self.power_of_two:
             return f"a power of 2 in {bounds}"
         return bounds if self.multiple == 1 else f"a multiple of {self.multiple} in {bounds}"

@@ -101,7 +101,7 @@ def _caret(finding: Finding, text: str) -> tuple[int, int]:
     start, end = _span(finding, text, column - 1)
     if start >= 2 * _WIDTH:
         return 0, 0
-    return _cells(text[:start].expandtabs(4)), max(_cells(text[start:end]), 1)
+    return _cells(text[:start].expandtabs(4)), min(max(_cells(text[start:end]), 1), _WIDTH)
 
 
 def _cells(text: str) -> int:

@@ -292,6 +292,14 @@ def test_a_label_twice():
     assert finding.place.line == 9
 
 
+def test_a_function_twice():
+    text = kernel("ret;")
+    again = text[text.index(".visible") :] if ".visible" in text else text[text.index(".entry") :]
+    (finding,) = read_ptx(text + again).findings
+    assert finding.rule == "ptx/duplicate-function"
+    assert finding.place.line == text.count("\n") + 1
+
+
 # ---- the module ------------------------------------------------------------------------------
 
 

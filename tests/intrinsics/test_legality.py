@@ -30,7 +30,7 @@ from tests.asmprinter.strategies import examples
         (Numbers(1), [1, 1 << 30], [0, -1], "at least 1"),
         (Numbers(32, 512, multiple=32, power_of_two=True), [32, 64, 512], [0, 16, 96, 1024],
          "a power of 2 in 32..512"),
-        (Numbers(0, multiple=32), [0, 32, 96], [-32, 16, 33], "at least 0"),
+        (Numbers(0, multiple=32), [0, 32, 96], [-32, 16, 33], "a multiple of 32, at least 0"),
         (Numbers(multiple=16), [-16, 0, 48], [8, 17], "a multiple of 16"),
         (Numbers(multiple=32, nonzero=True), [32, 64], [0, 16], "a multiple of 32"),
     ],

@@ -129,6 +129,11 @@ def test_a_long_line_is_clipped_behind_what_matters() -> None:
     assert max(map(len, beyond)) <= 110
 
 
+def test_carets_are_no_longer_than_a_line() -> None:
+    carets = next(line for line in rendered(finding(), "{" * 5000) if "^" in line)
+    assert len(carets) <= 2 * 100
+
+
 def test_long_details_are_broken_between_words() -> None:
     names = ", ".join(f"sm_{n}" for n in range(100))
     lines = rendered(finding(expected=names, got="x" * 300, hint="short"))
