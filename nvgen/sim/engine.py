@@ -78,6 +78,9 @@ def parse_schedule(said: object) -> Schedule:
 COPIES = ("copy", "copy.arrive")
 """Kinds of small copies and of their arrivals at mbarriers."""
 
+MAP_READ, MAP_COPY = "map", "map.copy"
+"""Kinds: what reads a tensor map in global memory for a copy; the copy of one by a warp."""
+
 MOST_FOLLOWED = 1 << 14
 """How many operations are remembered that are done, while races are looked for."""
 
@@ -106,7 +109,7 @@ class AsyncOp:
     @property
     def collective(self) -> bool:
         """Whether all threads of its fragment issued it, and not one of them."""
-        return self.kind in ("ld", "st", "copy")
+        return self.kind in ("ld", "st", "copy", MAP_COPY)
 
     @property
     def ready(self) -> bool:

@@ -21,7 +21,7 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CtaGroup
 from nvgen.sim.barriers import CtaBarrier, MBarrier
 from nvgen.sim.clusters import RANK_SHIFT, Cluster
-from nvgen.sim.engine import COPIES, AsyncOp, BulkGroups, CopyGroups, Engine, Mode
+from nvgen.sim.engine import COPIES, MAP_READ, AsyncOp, BulkGroups, CopyGroups, Engine, Mode
 from nvgen.sim.faults import fault, located, not_simulated
 from nvgen.sim.local import LocalMemory
 from nvgen.sim.memory import Bytes, Memory, Region
@@ -545,7 +545,7 @@ class Machine:
         copies to shared memory that nobody will read.
         """
         findings: list[Finding] = []
-        self.engine.finish_all(op for op in self.engine.pending if op.kind in COPIES)
+        self.engine.finish_all(op for op in self.engine.pending if op.kind in (*COPIES, MAP_READ))
         self.engine.finish_all(op for op in self.engine.pending if op.kind == "remote")
         self.engine.finish_all(op for op in self.engine.pending if op.kind == "bulk" and op.ready)
         if self.engine.pending:

@@ -5,9 +5,8 @@ copies) have written to one is seen there behind a proxy release that comes afte
 acquire of these 128 bytes that comes after the release and before the copy.  Who comes after whom
 is known where races are looked for; where they are not, this is not looked at either.
 
-What is not looked at: scopes (every one counts as wide enough), and whether a map is written again
-while a copy that uses it is under way.  PTX ISA, membar / fence: fence.proxy.tensormap::generic;
-tensormap.cp_fenceproxy; Memory Consistency Model: Proxies.
+What is not looked at: scopes (every one counts as wide enough).  PTX ISA, membar / fence:
+fence.proxy.tensormap::generic; tensormap.cp_fenceproxy; Memory Consistency Model: Proxies.
 """
 
 from __future__ import annotations

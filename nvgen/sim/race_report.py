@@ -17,6 +17,8 @@ _WAITS = {
     "st": "tcgen05.wait::st, then a barrier or an mbarrier between the threads",
     "copy": "cp.async.wait_group or cp.async.wait_all of the thread that issued it, or a wait on "
     "the mbarrier of its cp.async.mbarrier.arrive",
+    "map": "a wait for the copy that uses the tensor map, or cp.async.bulk.commit_group and "
+    "cp.async.bulk.wait_group of the thread that issued it",
     "bulk": "cp.async.bulk.commit_group and cp.async.bulk.wait_group of the thread that issued it",
     "bulk.read": "cp.async.bulk.commit_group and cp.async.bulk.wait_group.read of the thread that "
     "issued it",

@@ -49,6 +49,14 @@ TEMPLATE = """
     st.shared.u32 [%r2], %r3;
     bar.warp.sync 0xffffffff;
 """
+CLEAR = """
+    mov.u32 %r9, 0;
+    mul.lo.u32 %r10, %lane, 32;
+    add.u32 %r10, %r21, %r10;
+    st.shared.v4.u32 [%r10], {%r9, %r9, %r9, %r9};
+    st.shared.v4.u32 [%r10+16], {%r9, %r9, %r9, %r9};
+    fence.proxy.async;
+"""
 MOVE = (
     TEMPLATE
     + """
@@ -218,6 +226,23 @@ def test_a_map_may_be_changed_where_it_lies_in_global_memory():
         assert np.array_equal(seen, tile_of(source, (0, 0)))
 
 
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_a_warp_copies_what_each_of_its_threads_knows(schedule: str):
+    """A field that one thread replaces, and no bar.warp.sync before the warp copies the map."""
+    array, template = numbers(8, 32, 7), tensor_map(numbers(64, 32), (8, 32))
+    change, alone = field("global_address", "%a3"), ACQUIRE.replace("    fence", "    @%p1 fence")
+    unordered = RELEASE.replace("bar.warp.sync 0xffffffff;", "")
+    for fences, expected in ((RELEASE + alone, ""), (unordered + alone, "sim/race")):
+        body = BEGIN + TEMPLATE + change + fences + load((0, 0))
+        seen = np.zeros(512, np.uint8)
+        found = findings(
+            body, template, workspace(), seen, array, variables=VARIABLES, schedule=schedule
+        )
+        assert [f.rule for f in found] == ([expected] if expected else [])
+        if not expected:
+            assert np.array_equal(seen, tile_of(array, (0, 0)))
+
+
 # ---- other threads ---------------------------------------------------------------------------
 
 TWO_WARPS = """
@@ -304,6 +329,51 @@ def test_a_map_that_another_cta_has_made(early: str, late: str, expected: str, s
         assert np.array_equal(seen, tile_of(array, (0, 0)))
 
 
+# ---- maps that are written again -------------------------------------------------------------
+
+COPY = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+EXPECT = "    @%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 512;\n"
+GROUP = "    @%p1 cp.async.bulk.commit_group;\n    @%p1 cp.async.bulk.wait_group{read} 0;\n"
+WAIT = """
+wait0:
+    mbarrier.try_wait.parity.shared::cta.b64 %p2, [bar], 0;
+    @!%p2 bra wait0;
+    bar.warp.sync 0xffffffff;
+"""
+STORE_ZEROS = """
+    @%p1 cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%a1, {0, 0}], [%r21];
+"""
+LOAD_TILE = f"    @%p1 {COPY} [%r21], [%a1, {{0, 0}}], [bar];\n"
+WAYS = {
+    "no wait": (EXPECT, LOAD_TILE, "", "race"),
+    "group": (EXPECT, LOAD_TILE, GROUP.format(read=""), ""),
+    "group, read": (EXPECT, LOAD_TILE, GROUP.format(read=".read"), ""),
+    "mbarrier": (EXPECT, LOAD_TILE, WAIT, ""),
+    "store, no wait": ("", STORE_ZEROS, "    @%p1 cp.async.bulk.commit_group;\n", "race"),
+    "store, group": ("", STORE_ZEROS, GROUP.format(read=""), ""),
+}
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("way", WAYS)
+def test_a_map_is_written_again_when_no_copy_uses_it(way: str, schedule: str):
+    """The thread's bulk groups count the reads of tensor maps, those of loads too."""
+    begin, copy, wait, expected = WAYS[way]
+    array = numbers(8, 32, 7)
+    made = TEMPLATE + CLEAR + field("global_address", "%a3") + RELEASE + ACQUIRE
+    end = "" if "store" in way or way == "mbarrier" else WAIT
+    drain = GROUP.format(read="") if "store" in way else ""
+    body = BEGIN + made + begin + "    bar.warp.sync 0xffffffff;\n" + copy + wait
+    body += field("global_address", "%a2") + RELEASE + end + drain
+    found = findings(
+        body, tensor_map(numbers(64, 32), (8, 32)), workspace(), np.zeros(512, np.uint8), array,
+        variables=VARIABLES, schedule=schedule,
+    )  # fmt: skip
+    assert [f.rule.removeprefix("sim/") for f in found] == ([expected] if expected else [])
+    if expected:
+        assert "tensor map" in found[0].message
+
+
 # ---- maps made of zeros ----------------------------------------------------------------------
 
 
@@ -325,14 +395,6 @@ def built(rows: int, columns: int, swizzle: int = 0) -> list[str]:
 SECOND_HALF = """
     ld.shared.v4.u32 {%r5, %r6, %r7, %r8}, [%r4+512];
     st.global.v4.u32 [%rd4+512], {%r5, %r6, %r7, %r8};
-"""
-CLEAR = """
-    mov.u32 %r9, 0;
-    mul.lo.u32 %r10, %lane, 32;
-    add.u32 %r10, %r21, %r10;
-    st.shared.v4.u32 [%r10], {%r9, %r9, %r9, %r9};
-    st.shared.v4.u32 [%r10+16], {%r9, %r9, %r9, %r9};
-    fence.proxy.async;
 """
 
 
@@ -457,10 +519,22 @@ def test_a_map_of_an_array_with_gaps_is_not_changed():
     assert found == "not-simulated"
 
 
+def test_all_threads_of_a_warp_may_change_a_map_alike():
+    array, seen = numbers(8, 32, 7), np.zeros(512, np.uint8)
+    map_ = tensor_map(numbers(64, 32), (8, 32))
+    change = field("global_address", "%a3").replace("@%p1 ", "")
+    end = RELEASE + ACQUIRE + load((0, 0))
+    assert rules(BEGIN + TEMPLATE + change + end, map_, workspace(), seen, array) == ""
+    assert np.array_equal(seen, tile_of(array, (0, 0)))
+    apart = field("global_dim", "%lane", 0).replace("@%p1 ", "")
+    found = rules(BEGIN + TEMPLATE + apart + end, map_, workspace(), seen, array)
+    assert found == "not-uniform"
+
+
 def test_threads_that_change_one_map_without_an_order_race():
     """tensormap.replace is a weak access to all 128 bytes."""
     array = numbers(20, 40)
-    each = field("global_dim", "%tx", 0).replace("@%p1 ", "")
+    each = field("global_dim", 8, 0).replace("@%p1 ", "")
     body = BEGIN.replace("@%p1 mbar", "mbar") + ZEROS.replace(
         "bar.warp.sync 0xffffffff", "bar.sync 0"
     )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from intrinsics.mir import MachineInstr, Mem
 from intrinsics.modifiers import MapField, ScalarType, Space
 from nvgen.sim.compile import Compiler, Getter, Maker, uniform
+from nvgen.sim.engine import MAP_COPY, AsyncOp
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.machine import Cta, Fragment, Outcome, Step, lane_numbers
 from nvgen.sim.map_fields import fields_of
@@ -28,7 +29,7 @@ ALIGN = 64
 
 
 def replace(c: Compiler, mi: MachineInstr) -> Step:
-    """Change a field of the tensor map at each thread's address, one thread after the other."""
+    """Change a field of the tensor map at each thread's address."""
     which, space = mi.form.facts["field"], mi.form.facts["space"]
     assert isinstance(which, MapField)
     assert space is None or isinstance(space, Space)
@@ -41,14 +42,14 @@ def replace(c: Compiler, mi: MachineInstr) -> Step:
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
         cta = warp.cta
-        for lane in lane_numbers(fragment.mask):
-            region, place = _place(cta, int(address(warp)[lane]), space, agent)
-            who = np.array([lane], np.intp)
-            fields = _fields(cta, _read(cta, region, place, agent, who))
-            number = 0 if at is None else int(at(warp)[lane])
-            changed = fields.replaced(which, number, int(new(warp)[lane]))
-            there = np.frombuffer(cta.machine.tensor_maps.changed(changed), np.uint8)
-            _write(cta, region, place, there, agent, who)
+        for there, mask in _alike(address, fragment).items():
+            part, lanes = fragment.part(mask), np.array(lane_numbers(mask), np.intp)
+            region, place = _place(cta, there, space, agent)
+            fields = _fields(cta, _read(cta, region, place, agent, lanes))
+            number = 0 if at is None else uniform(at(warp), part, "the dimension of a field")
+            value = uniform(new(warp), part, "the field of one tensor map")
+            changed = cta.machine.tensor_maps.changed(fields.replaced(which, number, value))
+            _write(cta, region, place, np.frombuffer(changed, np.uint8), agent, lanes)
         return None
 
     return run
@@ -100,10 +101,9 @@ def _misplaced(agent: str, address: int, expected: str) -> Fault:
     )
 
 
-def _read(
-    cta: Cta, region: Region, address: int, agent: str, lanes: NDArray[np.intp] | None = None
-) -> Bytes:
-    where = np.array([address], np.int64)
+def _read(cta: Cta, region: Region, address: int, agent: str, lanes: NDArray[np.intp]) -> Bytes:
+    """The bytes of a tensor map, which each of some lanes reads."""
+    where = np.full(len(lanes), address, np.int64)
     offsets = cta.machine.memory.access(
         region, where, SIZE, Access.READ, Proxy.GENERIC, agent, align=ALIGN, lanes=lanes
     )
@@ -119,30 +119,44 @@ def _write(
     agent: str,
     lanes: NDArray[np.intp] | None = None,
 ) -> None:
-    where = np.array([address], np.int64)
+    """Write the bytes of a tensor map, by each of some lanes, or by the operation that runs."""
+    where = np.full(1 if lanes is None else len(lanes), address, np.int64)
     offsets = cta.machine.memory.access(
         region, where, SIZE, Access.WRITE, Proxy.GENERIC, agent, align=ALIGN, lanes=lanes
     )
-    scatter(region, offsets, data[None, :])
+    scatter(region, offsets, np.broadcast_to(data, (len(where), SIZE)))
 
 
 # ---- fences ----------------------------------------------------------------------------------
 
 
 def copy(c: Compiler, mi: MachineInstr) -> Step:
-    """Copy 128 bytes of shared memory to global memory, and release them to copies."""
+    """Copy 128 bytes of shared memory to global memory, and release them to copies.
+
+    Each thread reads the map, and all of them have waited for the copy behind it.
+    """
     assert isinstance(mi["dst"], Mem)
     assert isinstance(mi["src"], Mem)
     target, source = c.address(mi["dst"]), c.address(mi["src"])
     c.get(mi["size"], ScalarType.U32)
-    agent = mi.row.head
+    agent, place = mi.row.head, c.place(mi)
 
     def run(fragment: Fragment) -> Outcome:
-        cta = fragment.warp.cta
-        to = uniform(target(fragment.warp), fragment, "the address that a tensor map goes to")
-        at = uniform(source(fragment.warp), fragment, "the address that a tensor map comes from")
-        data = _read(cta, *_place(cta, at, Space.SHARED_CTA, agent), agent)
-        _write(cta, *_place(cta, to, Space.GLOBAL, agent), data, agent)
+        warp = fragment.warp
+        cta, engine = warp.cta, warp.cta.machine.engine
+        to = uniform(target(warp), fragment, "the address that a tensor map goes to")
+        at = uniform(source(warp), fragment, "the address that a tensor map comes from")
+        lanes = np.array(lane_numbers(fragment.mask), np.intp)
+        data = _read(cta, *_place(cta, at, Space.SHARED_CTA, agent), agent, lanes)
+        region, there = _place(cta, to, Space.GLOBAL, agent)
+
+        def effect() -> None:
+            _write(cta, region, there, data, agent)
+
+        thread = (cta.number, warp.number, int(lanes[0]))
+        op = AsyncOp(agent, thread, MAP_COPY, effect, place)
+        engine.issue(op)
+        engine.wait(warp, fragment.mask, [op])
         _release(fragment)
         return None
 

@@ -38,7 +38,7 @@ from nvgen.sim.semantics.tma_boxes import (
     tile_rows,
     wide_rows,
 )
-from nvgen.sim.semantics.tma_maps import Kind, tensor_map_at
+from nvgen.sim.semantics.tma_maps import Kind, map_reader, tensor_map_at
 from nvgen.sim.semantics.tma_reduce import check_kept, combined
 from nvgen.sim.semantics.tma_targets import SECTION, signal_maker, targets_maker
 from nvgen.tensor_fields import Fill
@@ -58,7 +58,7 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
     space = mi.form.facts["dst_space"]
     assert isinstance(space, Space)
     box, signal = _box_maker(c, mi, "dst", space), signal_maker(c, mi, space)
-    targets = targets_maker(c, mi)
+    targets, reads = targets_maker(c, mi), map_reader(c, mi, _LOAD)
     place = c.place(mi)
 
     def run(fragment: Fragment) -> Outcome:
@@ -68,10 +68,11 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
             first = box(warp, lane)
             thread = (cta.number, warp.number, lane)
             to = signal(warp, lane, first.cta)
+            before = reads(warp, lane)
             for target in targets(warp, lane, first.cta):
                 copy = _Load(replace(first, cta=target), to.of(target), to.offset)
                 name = _LOAD if target is cta else f"{_LOAD} to CTA {target.number}"
-                cta.machine.engine.issue(AsyncOp(name, thread, "tma", copy, place))
+                cta.machine.engine.issue(AsyncOp(name, thread, "tma", copy, place, before))
         cta.machine.changed()
         return None
 
@@ -85,6 +86,7 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
     assert op is None or isinstance(op, AtomicOp)
     name = "TMA store" if op is None else "TMA reduction"
     tile = mi.form.facts["mode"] in (None, StoreMode.TILE)
+    reads = map_reader(c, mi, name)
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
@@ -92,7 +94,10 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
         for lane in lane_numbers(fragment.mask):
             copy = _Store(_storable(box(warp, lane), tile=tile), name, op)
             thread = (warp.cta.number, warp.number, lane)
-            read = AsyncOp(f"{name} (read)", thread, "bulk.read", copy.read, place, lazy=True)
+            before = reads(warp, lane)
+            read = AsyncOp(
+                f"{name} (read)", thread, "bulk.read", copy.read, place, before, lazy=True
+            )
             write = AsyncOp(name, thread, "bulk", copy.write, place, (read,), lazy=True)
             groups(warp, lane).open.append((read, write))
             engine.issue(read)

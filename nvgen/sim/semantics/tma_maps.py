@@ -5,22 +5,31 @@ Layer: nvgen.sim.semantics.  PTX ISA, Tensors.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
 
 import numpy as np
 
+from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Space
 from nvgen.sim.bound_maps import AnyMap, BoundMap
+from nvgen.sim.compile import Compiler
+from nvgen.sim.engine import MAP_READ, AsyncOp
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import Cta
+from nvgen.sim.machine import Cta, Warp
 from nvgen.sim.map_fields import placed
-from nvgen.sim.memory import Access, Proxy, gather, window_of
+from nvgen.sim.memory import Access, Addresses, Proxy, Region, gather, window_of
+from nvgen.sim.semantics.bulk_groups import groups
 from nvgen.sim.semantics.memory import find
 from nvgen.sim.semantics.tensor_maps import ALIGN
 from nvgen.sim.semantics.tma_targets import SECTION
 from nvgen.sim.tensor_maps import Fields
 from nvgen.tensor_fields import Interleave, Wide
 from nvgen.tensor_map import SIZE, TensorMap
+
+Reads = tuple[AsyncOp, ...]
+"""What a copy comes after: the operation that reads its tensor map, or none."""
 
 
 class Kind(Enum):
@@ -102,3 +111,44 @@ def _bound(cta: Cta, there: bytes, address: int) -> AnyMap:
 def _check_simulated(map_: TensorMap) -> None:
     if map_.interleave is not Interleave.NONE:
         raise not_simulated("interleaved tensor maps")
+
+
+# ---- maps that threads may write while a copy uses them ----------------------------------------
+
+
+def map_reader(c: Compiler, mi: MachineInstr, name: str) -> Callable[[Warp, int], Reads]:
+    """Issues, for one thread, what reads the tensor map of a copy before the copy is done.
+
+    It is in the thread's open bulk group, that of a load too.  There is none for a parameter of the
+    kernel, which nobody writes, and where races are not looked for.
+    """
+    address, place = c.address(mi["tmap"]), c.place(mi)
+
+    def reads(warp: Warp, lane: int) -> Reads:
+        cta, at = warp.cta, int(address(warp)[lane])
+        engine = cta.machine.engine
+        if engine.clocks is None or window_of(at) is not Space.GLOBAL:
+            return ()
+        where = np.array([at], np.int64)
+        region, there, _ = next(find(cta, where, Space.GLOBAL, SECTION, Access.READ))
+        effect = _Read(region, there - region.base, f"{name} (tensor map)")
+        thread = (cta.number, warp.number, lane)
+        op = AsyncOp(effect.agent, thread, MAP_READ, effect, place, lazy=True)
+        groups(warp, lane).open.append((op, op))
+        engine.issue(op)
+        return (op,)
+
+    return reads
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A tensor map that is read while a copy is under way."""
+
+    region: Region
+    offset: Addresses
+    agent: str
+
+    def __call__(self) -> None:
+        if self.region.shadow is not None:
+            self.region.shadow.touch(self.offset, SIZE, self.agent, writes=False)
