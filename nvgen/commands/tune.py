@@ -13,13 +13,15 @@ import json
 import multiprocessing
 import os
 import sys
-from collections.abc import Callable, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType
 
-from intrinsics.findings import input_error
+from intrinsics.findings import NvgenError, Place, input_error
 from nvgen.driver.gpus import gpu
 from nvgen.render import Printer
 from nvgen.tuning import Problem, Results, Trial, tune
@@ -28,7 +30,15 @@ OK, NONE_WORKS = 0, 1
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Tune; 1 when no configuration works."""
+    """Tune; 1 when no configuration works.
+
+    Raises: InputError also for what the file that is tuned raises.
+    """
+    with _told(arguments.file):
+        return _tune(arguments)
+
+
+def _tune(arguments: argparse.Namespace) -> int:
     problem = _problem(arguments.file, _settings(arguments.settings))
     results = Results(arguments.cache)
     with _executor(arguments.executor, arguments.jobs) as executor, _Progress() as progress:
@@ -44,6 +54,32 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         _show(problem, trials, arguments.top)
     return OK if trials[0].milliseconds is not None else NONE_WORKS
+
+
+@contextmanager
+def _told(file: str) -> Iterator[None]:
+    """What a line of the file raises is an error of the file; NvgenErrors say themselves."""
+    try:
+        yield
+    except NvgenError:
+        raise
+    except Exception as error:
+        lines = [
+            frame.lineno
+            for frame in traceback.extract_tb(error.__traceback__)
+            if frame.filename == file or os.path.abspath(file) == frame.filename
+        ]
+        if not lines:
+            raise
+        hint = f"pip install {error.name}" if isinstance(error, ModuleNotFoundError) else ""
+        raise input_error(
+            "tune/raised",
+            f"{file} raises {type(error).__name__}",
+            place=Place(file, lines[-1] or 0),
+            got=str(error),
+            expected="a problem that can be built and measured here",
+            hint=hint,
+        ) from error
 
 
 # ---- what is tuned -----------------------------------------------------------------------------

@@ -94,3 +94,29 @@ def test_bad_usage(arguments: list[str], rule: str, tuned: str, tmp_path: Path, 
         == 2
     )
     assert f"error[{rule}]" in capsys.readouterr().err
+
+
+RAISES = {
+    "while it is read": ("import nowhere_at_all\n", 1, "pip install nowhere_at_all"),
+    "while it is made": ("def tuning():\n    raise KeyError('k')\n", 2, "KeyError"),
+    "while it is measured": (
+        "from tests.nvgen.test_tuning import Filling\n"
+        "class Odd(Filling):\n    def measure(self, candidate):\n        return 1 / 0\n"
+        "def tuning():\n    return Odd(name='odd', sizes=[32])\n",
+        4,
+        "ZeroDivisionError",
+    ),
+}
+
+
+@pytest.mark.parametrize("when", RAISES)
+def test_what_the_file_raises_is_no_bug_of_nvgen(when: str, tmp_path: Path, capsys) -> None:
+    text, line, says = RAISES[when]
+    path = tmp_path / "raises.py"
+    path.write_text(text)
+    assert main(["tune", str(path), *THREADS]) == 2
+    err = capsys.readouterr().err
+    assert "error[tune/raised]" in err
+    assert f"{path}:{line}" in err
+    assert says in err
+    assert "internal error" not in err
