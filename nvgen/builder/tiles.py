@@ -56,7 +56,10 @@ class SharedTile:
 
     @property
     def nbytes(self) -> int:
-        """Size in bytes: what a TMA copy of the whole tile counts on its mbarrier."""
+        """Size in bytes: what a TMA copy of the whole tile counts on its mbarrier.
+
+        A copy that makes the padding (elements `…_ALIGN16B`) counts the bytes without it.
+        """
         return self.rows * self.k * self.bits // 8
 
     @property

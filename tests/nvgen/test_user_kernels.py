@@ -23,6 +23,8 @@ from intrinsics.idesc import InstructionDescriptor
 from intrinsics.modifiers import CtaGroup, LdStNum, MmaKind, Scope
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.values import Barrier, Int, Pointer
+from nvgen.tensor_fields import Element
+from nvgen.tensor_map import Options, TensorMap, tensor_map
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.oracle.block_scaled import numbers
 
@@ -33,7 +35,7 @@ class Case(NamedTuple):
     """A kernel, what it is given, and what must come out of it."""
 
     kernel: Kernel
-    inputs: tuple[Array, ...]
+    inputs: tuple[Array | TensorMap, ...]
     expected: Array
     ctas: int = 1
 
@@ -69,12 +71,21 @@ def dump(b: KernelBuilder, columns: Pointer, count: int, target: Pointer | Int, 
         b.store(values, place + 4 * first, align=16)
 
 
-def narrow() -> Case:
+def unpacked() -> Case:
+    """As `narrow`, with E2M1 side by side in global memory: the copy leaves the gaps."""
+    kernel, (first, padded), expected, _ = narrow(packed=True)
+    n, k = padded.shape
+    side_by_side = np.ascontiguousarray(padded.reshape(n, k // 16, 16)[:, :, :8]).reshape(n, k // 2)
+    options = Options(element=Element.U4_ALIGN16)
+    return Case(kernel, (first, tensor_map(side_by_side, (n, k), 128, options)), expected)
+
+
+def narrow(*, packed: bool = False) -> Case:
     """E3M2 in tensor memory, which threads bring, times E2M1 in shared memory."""
     m, n, k = 128, 96, 128
     b = KernelBuilder("narrow", block=128)
     b.pointer("a")
-    b.tensor_map("b", dtype=E.U8, box=(n, k), swizzle=128)
+    b.tensor_map("b", dtype=E.E2M1 if packed else E.U8, box=(n, k), swizzle=128)
     b.pointer("d", output=True)
     args = b.begin()
     right = b.shared_tile("right", E.E2M1, (n, k), padded=True)
@@ -83,7 +94,7 @@ def narrow() -> Case:
     tmem = b.tensor_memory("tmem", 128)
     d, left = tmem.tile(m, n), tmem.operand_tile(m, k, E.E3M2)
     with b.if_thread(0):
-        b.mbarrier_arrive_expect_tx(loaded, right.nbytes)
+        b.mbarrier_arrive_expect_tx(loaded, right.nbytes // 2 if packed else right.nbytes)
         b.cp_async_bulk_tensor_g2s_tile(right.pointer, loaded, args["b"], (0, 0))
     row = b.load_words(args["a"] + b.zext(b.tid_x, 64) * k, left.columns, align=16)
     b.tcgen05_st(lanes(b, left.pointer), row, num=LdStNum.X32)
@@ -317,7 +328,7 @@ def blocked(factors: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
     return found.view(np.int32)
 
 
-KERNELS: tuple[Callable[[], Case], ...] = (narrow, chained, split_k, scaled_pair)
+KERNELS: tuple[Callable[[], Case], ...] = (narrow, unpacked, chained, split_k, scaled_pair)
 
 
 @pytest.mark.parametrize("make", KERNELS)
