@@ -22,7 +22,8 @@ their CTA from another one.
 The use of a value that tcgen05.ld brings orders no accesses to memory (Register dependencies, same
 thread).  What is not looked at gives no finding: scopes (every one counts as wide enough), .relaxed
 on an mbarrier of another CTA (it orders here as well), tcgen05.fence behind what orders threads by
-itself, and fence.proxy (each counts as given, but that of tensor maps).  Shuffles and votes order nothing.
+itself, and fence.proxy (each counts as given, but that of tensor maps).  Shuffles and votes order
+nothing.
 
 PTX ISA, Memory Consistency Model: Causality order; Memory Consistency Model for 5th generation of
 TensorCore operations.
