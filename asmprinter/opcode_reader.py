@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from intrinsics.catalog import OTHER_HEADS, Head, find_head, other_instructions, rows
 from intrinsics.mma_sync import MmaLayout
-from intrinsics.modifiers import CopyFormat, Modifier, ScalarType, Space
+from intrinsics.modifiers import CachePriority, CopyFormat, Modifier, ScalarType, Space
 from intrinsics.row import Axis, Fact, Literal, Problem, Row
 from intrinsics.wgmma import BitOperation, MatrixType
 
@@ -27,6 +27,7 @@ _ORDERED: dict[type[Modifier], str] = {
     CopyFormat: "formats",
     BitOperation: "operations",
     MmaLayout: "layouts",
+    CachePriority: "priorities",
 }
 """Modifiers whose order counts, and what a message calls them."""
 

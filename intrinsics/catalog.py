@@ -19,7 +19,8 @@ from intrinsics.row import Axis, Fact, Facts, Literal, Llvm, Residency, Row
 _CHAPTERS = (
     *("tcgen05", "tcgen05_copy", "tcgen05_reduce", "tcgen05_mma", "wgmma", "mma_sync"),
     *("mbarrier", "tma", "tma_stores", "tensormap", "sync"),
-    *("memory", "atomic", "caches", "copies", "bulk", "bulk_reduce", "async_stores", "matrix"),
+    *("memory", "atomic", "caches", "policies"),
+    *("copies", "bulk", "bulk_reduce", "async_stores", "matrix"),
     *("scalar", "integers", "floats", "float_conversions", "control", "calls", "warp", "cluster"),
 )
 

@@ -758,6 +758,15 @@ class L2Eviction(Modifier):
     LAST = "L2::evict_last"
 
 
+class CachePriority(Modifier):
+    """How long L2 keeps what a cache policy is about."""
+
+    LAST = "L2::evict_last"
+    NORMAL = "L2::evict_normal"
+    FIRST = "L2::evict_first"
+    UNCHANGED = "L2::evict_unchanged"
+
+
 class PrefetchSize(Modifier):
     """How much L2 reads at once."""
 

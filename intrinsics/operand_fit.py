@@ -71,7 +71,9 @@ def _beyond_limits(form: Form, ops: Sequence[Op]) -> Iterator[Problem]:
         if operand is None or not operand.limit:
             continue
         op, most = given[operand.name], given[operand.limit]
-        if isinstance(op, Imm) and isinstance(most, Imm) and op.value > most.value:
+        if not isinstance(op, Imm) or not isinstance(most, Imm):
+            continue
+        if op.value & _WORD > most.value & _WORD:  # both are .u32
             text = f"{operand.name} is greater than {operand.limit}"
             expected = f"at most {most.value}"
             yield Problem("immediate-range", text, str(op.value), expected, operand.name)
@@ -89,6 +91,11 @@ def _shared_registers(form: Form, ops: Sequence[Op]) -> Iterator[Problem]:
             yield Problem("repeated-register", text, text, "a register once", operand.name)
         seen.update(dict.fromkeys(registers, operand.name))
 
+
+_ONE = 0x3F800000
+"""The bits of 1.0 as an f32; those of positive numbers have the order of the numbers."""
+
+_WORD = 0xFFFF_FFFF
 
 _VERBS = {Access.READ: "takes", Access.WRITE: "writes", Access.UPDATE: "updates"}
 
@@ -221,6 +228,11 @@ def number_fits(wanted: ScalarType, op: Scalar) -> bool:
     return wanted in (ScalarType.F32, ScalarType.F64, ScalarType.B64)
 
 
+def _is_fraction(op: Scalar) -> bool:
+    """Whether a literal is a floating-point number above 0, and 1 at most."""
+    return isinstance(op, FloatImm) and 0 < op.bits_as(ScalarType.F32) <= _ONE
+
+
 class _Place:
     """One operand's place in one record."""
 
@@ -298,6 +310,11 @@ class _Place:
             yield self._mismatch(op)
         elif isinstance(op, Imm):
             yield from self._range(op)
+        elif self.operand.fraction and not _is_fraction(op):
+            text = f"{self.operand.name} is out of range"
+            yield Problem(
+                "immediate-range", text, "another number", "a number above 0, and 1 at most"
+            )
 
     def _stands_for_number(self, op: Op) -> bool:
         """A special register or `symbol+4` in the place of a number."""

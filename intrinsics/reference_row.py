@@ -119,6 +119,8 @@ def _operand(operand: Operand) -> str:
         limits += f" (rule {numbers.rule}; ptxas accepts others)"
     if operand.distinct:
         limits += "; no register twice (rule repeated-register; ptxas refuses it late or never)"
+    if operand.fraction:
+        limits += "; above 0, and 1 at most"
     return f"{operand.access.value}s, {operand.kind.value}, {named}{limits}"
 
 

@@ -217,6 +217,7 @@ class Operand:
     vector_numbers: VectorNumbers = VectorNumbers.NONE
     each: tuple[Numbers | By[Numbers], ...] = ()  # what elements take where they are literals
     limit: str = ""  # the operand that holds the largest number that may stand here
+    fraction: bool = False  # a floating-point literal is above 0, and 1 at most
 
     def type_under(self, facts: Facts) -> ScalarType:
         """The operand's type, looked up where an axis names it."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from intrinsics import catalog
 from intrinsics.catalog import Spelling
-from intrinsics.mir import Imm, Mem, Op, Reg, Special, form_of
+from intrinsics.mir import FloatImm, Imm, Mem, Op, Reg, Special, form_of
 from intrinsics.modifiers import ScalarType
 from intrinsics.row import Access, Fact, Kind, Operand, Residency, Row, VectorNumbers
 from intrinsics.special import SpecialRegister, special_registers
@@ -400,7 +400,10 @@ def _operand(
             return tuple(reg for v in values for reg in _registers(state, v))
         case Kind.REGISTER:
             return state.scalar_reg(value)
-    return state.scalar(value)
+    found, type_ = state.scalar(value), operand.type_under(facts)
+    if isinstance(found, Imm) and type_ in (ScalarType.F32, ScalarType.F64):
+        return FloatImm(found.value & (1 << type_.bits) - 1, type_)
+    return found
 
 
 def _registers(state: FunctionState, value: llvm.Value) -> tuple[Reg, ...]:

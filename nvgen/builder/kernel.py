@@ -27,6 +27,7 @@ from nvgen.builder.llvm_ext import (
 from nvgen.builder.map_checks import DeclaredMap
 from nvgen.builder.mbarriers import MbarrierVerbs
 from nvgen.builder.orders import OrderVerbs
+from nvgen.builder.policies import PolicyVerbs
 from nvgen.builder.portable_gemm import PortableGemm
 from nvgen.builder.protocols import Protocols
 from nvgen.builder.shared_memory import SharedMemory
@@ -48,6 +49,7 @@ class KernelBuilder(
     AsyncVerbs,
     MbarrierVerbs,
     OrderVerbs,
+    PolicyVerbs,
     WarpVerbs,
     Protocols,
     FloatOperations,

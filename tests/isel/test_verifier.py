@@ -558,6 +558,10 @@ def alloc(columns: int) -> str:
         ("mbarrier.init.b64 [mbar], 1048576;", "mbarrier.init/immediate-range"),
         ("bar.sync 16;", "bar.sync/immediate-range"),
         ("bar.sync 0, 33;", "bar.sync/immediate-range"),
+        ("createpolicy.fractional.L2::evict_first.b64 %rd1, 1.5;",
+         "createpolicy.fractional/immediate-range"),
+        ("createpolicy.range.L2::evict_first.b64 %rd1, [%rd2], 256, 128;",
+         "createpolicy.range/immediate-range"),
         ("tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r1, %r2, %r3}, [%r4];",
          "tcgen05.ld/vector-size"),
         ("tcgen05.ld.sync.aligned.16x256b.x64.b32 {%r1}, [%r4];", "tcgen05.ld/shape-num"),
@@ -810,7 +814,7 @@ def test_llvm_knows_every_spelling_and_its_signature():
     names = {re.search(r"@llvm\.nvvm\.([\w.]+)\(", line)[1] for line in unknown}
     lacking = (
         *("tcgen05.", "wgmma.mma_async.", "mma.", "cp.async.", "st.async.", "red.async."),
-        *("movmatrix.", "tensormap.cp_fenceproxy."),
+        *("movmatrix.", "tensormap.cp_fenceproxy.", "createpolicy."),
     )
     some_lack = {name for name in asked() if name.startswith(lacking)}
     assert names == some_lack - set(llvm_intrinsics.all_names())

@@ -27,6 +27,7 @@ from tests.oracle import (
     float_forms,
     legality_forms,
     matrix_forms,
+    policy_forms,
     ptxas,
     tensor_forms,
     tensor_map_forms,
@@ -38,6 +39,7 @@ FAMILIES = (
     | cluster_forms.FAMILIES
     | copy_forms.FAMILIES
     | matrix_forms.FAMILIES
+    | policy_forms.FAMILIES
     | tensor_forms.FAMILIES
     | tensor_map_forms.FAMILIES
     | bulk_forms.FAMILIES

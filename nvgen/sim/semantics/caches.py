@@ -1,17 +1,19 @@
-"""Prefetches, which change nothing, and questions about generic addresses.
+"""Prefetches and cache policies, which change nothing, and questions about generic addresses.
 
-Layer: nvgen.sim.semantics.  PTX ISA, prefetch, prefetchu; isspacep.
+Layer: nvgen.sim.semantics.  The bits of a cache policy are not documented, and no result of a
+kernel may depend on them: here all of them are 0.  PTX ISA, prefetch, prefetchu; createpolicy;
+isspacep.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from intrinsics.mir import MachineInstr
+from intrinsics.mir import MachineInstr, Mem
 from intrinsics.modifiers import ScalarType, Space
 from nvgen.sim.compile import Compiler, Maker
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.machine import Fragment, Outcome, Step
+from nvgen.sim.machine import WARP, Fragment, Outcome, Step
 from nvgen.sim.memory import window_of
 
 _SHARED = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
@@ -29,6 +31,27 @@ def prefetch(c: Compiler, mi: MachineInstr) -> Step:
     c.address(mi["a"])
 
     def run(fragment: Fragment) -> Outcome:
+        return None
+
+    return run
+
+
+def policy(c: Compiler, mi: MachineInstr) -> Step:
+    """A cache policy: its operands are read, and it has no effect."""
+    types = {"fraction": ScalarType.F32, "primary_size": ScalarType.U32}
+    types |= {"total_size": ScalarType.U32, "a": ScalarType.U64}
+    for name, type_ in types.items():
+        op = mi.get(name)
+        if isinstance(op, Mem):
+            c.address(op)
+        elif op is not None:
+            c.get(op, type_)
+    result = mi["d"]
+    assert type(result) is int
+    write = c.set(result)
+
+    def run(fragment: Fragment) -> Outcome:
+        write(fragment, np.zeros(WARP, np.uint64))
         return None
 
     return run
@@ -56,4 +79,5 @@ SEMANTICS: dict[str, Maker] = {
     "prefetch.tensormap": prefetch,
     "prefetchu": prefetch,
     "isspacep": in_window,
+    **dict.fromkeys(("createpolicy.fractional", "createpolicy.range", "createpolicy.cvt"), policy),
 }
