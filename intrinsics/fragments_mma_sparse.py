@@ -18,7 +18,7 @@ with TileLang (`mma_sp_layout.py`) and MLIR (its integration test of mma.sp), an
 wgmma; 16 chunks agree with CuTe's ELayout (CUTLASS, `mma_traits_sm120_sparse.hpp`, of bytes and of
 four bits) and with TileLang, but not with TIRx-harness, which numbers them as if they were four
 times 4 chunks; 4 chunks agree with TIRx-harness alone.  How the two threads of m16n8k32 of bytes
-and of m16n8k64 of four bits share their 8 chunks is in no source that anybody has tried: it is
+and of m16n8k64 of four bits share their 8 chunks is in no source known to have run on a GPU: it is
 refused.
 """
 
