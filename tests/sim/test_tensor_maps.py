@@ -157,6 +157,19 @@ def test_a_grouped_copy_replaces_addresses_and_shapes(schedule: str):
     assert np.array_equal(seen, np.stack([tile_of(array, (2, 8)) for array in arrays]))
 
 
+@pytest.mark.gpu
+@pytest.mark.parametrize("races", [True, False])
+def test_a_map_in_a_variable_of_the_module(races: bool):
+    """And where races are not looked for."""
+    arrays, template = groups()
+    place = "    mov.u64 %rd40, gmap;\n"
+    body = place + grouped(SHAPES[:1]).replace("%a1", "%rd40")
+    seen = np.zeros(512, np.uint8)
+    variables = VARIABLES + "\n.global .align 128 .b8 gmap[128];"
+    run(body, template, workspace(), seen, arrays[0], variables=variables, races=races)
+    assert np.array_equal(seen, tile_of(arrays[0], (2, 8)))
+
+
 MISSING = {
     "acquire": (ACQUIRE, "", "acquire"),
     "acquire of another map": (ACQUIRE, ACQUIRE.replace("[%a1]", "[%a3]"), "acquire"),
