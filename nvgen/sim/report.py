@@ -15,14 +15,30 @@ if TYPE_CHECKING:
 
 
 def deadlock(machine: Machine) -> DeadlockError:
-    """One finding for each group of threads that waits."""
-    findings = [
-        _finding(machine, fragment)
-        for cta in machine.ctas
-        for warp in cta.warps
-        for fragment in warp.fragments
-    ]
+    """A finding for each group of threads that waits, those for mbarriers first: others mostly wait
+    for them.  Of very many the last one says how many more there are.
+    """
+    fragments = [f for cta in machine.ctas for warp in cta.warps for f in warp.fragments]
+    fragments.sort(key=lambda fragment: fragment.polled is None)
+    findings = [_finding(machine, fragment) for fragment in fragments[:_SHOWN]]
+    more = len(fragments) - len(findings)
+    if more > 0:
+        text = f"deadlock: {more} more groups of threads wait"
+        findings.append(Finding("sim/deadlock", Severity.ERROR, text))
     return DeadlockError(findings)
+
+
+_SHOWN = 24
+"""Groups of threads that a report names."""
+
+_HINTS = {
+    "bytes that were": "expect the bytes of the copies that name the mbarrier, and no more",
+    "came unexpected": "expect the bytes of every copy that names the mbarrier: a box counts "
+    "whole, a multicast in each CTA",
+    "more arrival": "mbarrier.init counts the arrivals that a phase gets: one for each thread or "
+    "operation that arrives",
+}
+"""What to look at, by what an mbarrier lacks."""
 
 
 def lanes_in_words(mask: int) -> str:
@@ -61,4 +77,5 @@ def _finding(machine: Machine, fragment: Fragment) -> Finding:
         op=polled.op if polled else instruction.mi.opcode,
         got=states,
         expected=missing or "a thread that comes too",
+        hint=next((hint for lacks, hint in _HINTS.items() if lacks in missing), ""),
     )
