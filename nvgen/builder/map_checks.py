@@ -1,7 +1,7 @@
 """Whether a tensor copy fits the tensor map that it names, and the tile that it goes to or from.
 
 Layer: nvgen.builder.  The tensor map's rank and swizzling are those that its parameter was declared
-with; a tile's swizzling is kept by the addresses within it.  PTX ISA, Tensors; Swizzling Modes.
+with; a tile's is kept by the addresses within it.  PTX ISA, Tensors; Swizzling Modes.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class DeclaredMap:
 def check_copy(maps: Mapping[str, DeclaredMap], operands: Mapping[str, object]) -> None:
     """Whether a copy of a tile fits its tensor map, where that is a parameter of the kernel.
 
-    Raises: InputError for other coordinates than the map has dimensions, or a tile that lies in
-    shared memory in another swizzling than the map copies with.
+    Raises: InputError for other coordinates than the map has dimensions, or a tile whose elements
+    are sought where another swizzling than the map's puts them.
     """
     tmap = operands.get("tmap")
     if not isinstance(tmap, Pointer) or tmap.value.name not in maps:
@@ -42,19 +42,8 @@ def check_copy(maps: Mapping[str, DeclaredMap], operands: Mapping[str, object]) 
             "the innermost dimension comes first",
         )
     near = operands.get("dst", operands.get("src"))
-    if not isinstance(near, Pointer) or near.swizzle in (None, declared.swizzle):
-        return
-    raise _unfit(
-        "swizzle",
-        f"the tile lies in shared memory otherwise than {name} copies it",
-        f"{_named(declared.swizzle)} of {name}, {_named(near.swizzle)} of the tile",
-        "the same of both",
-        f'b.tensor_map("{name}", …, swizzle=…) and b.shared_tile(…, swizzle=…) agree',
-    )
-
-
-def _named(swizzle: int | None) -> str:
-    return f"{swizzle}-byte swizzling" if swizzle else "no swizzling"
+    if isinstance(near, Pointer) and near.layout is not None:
+        near.layout.copy(name, declared.swizzle)
 
 
 def _unfit(rule: str, message: str, got: str, expected: str, hint: str) -> InputError:

@@ -15,7 +15,7 @@ from isel.verifier.launch import MOST_SHARED
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.tensor_tiles import container_bits
 from nvgen.builder.tiles import SharedScales, SharedTile, Tiles, scale_bytes, swizzle_mode
-from nvgen.builder.values import Barrier, Barriers, Int, Pointer, Vector, refuse, whole
+from nvgen.builder.values import Barrier, Barriers, Int, Layout, Pointer, Vector, refuse, whole
 
 STATIC_SHARED_LIMIT = 48 * 1024
 """Bytes of shared memory that ptxas lets a kernel declare; more must be dynamic."""
@@ -119,7 +119,7 @@ class SharedMemory(BuilderBase):
                 expected=f"a multiple of {align}",
             )
         pointer = self._tiles(name, count * size, max(align, _TILE_ALIGN))
-        pointer = replace(pointer, swizzle=swizzle)
+        pointer = replace(pointer, layout=Layout(swizzle))
         return Tiles(SharedTile(name, pointer, dtype, rows, k, swizzle, major, padded), count)
 
     def shared_scales(

@@ -112,6 +112,11 @@ class SharedTile:
         whole = self.whole or self.rows
         return replace(self, pointer=self.pointer + away * self.swizzle, rows=rows, whole=whole)
 
+    def _ask(self) -> None:
+        """Where elements lie matters from here on."""
+        if self.pointer.layout is not None:
+            self.pointer.layout.ask()
+
     @property
     def lines(self) -> int:
         """Lines of a block in memory: rows, or the k of an MN-major tile."""
@@ -129,6 +134,7 @@ class SharedTile:
         Eight neighbouring lines have their chunks of one number in eight different places of the
         128 bytes that the banks of shared memory are wide.
         """
+        self._ask()
         in_span = self.swizzle // 16
         turns = line >> (128 // self.swizzle).bit_length() - 1
         place = (turns & in_span - 1) ^ number % in_span
@@ -137,6 +143,7 @@ class SharedTile:
 
     def descriptor(self, address: int = 0) -> SharedMemoryDescriptor:
         """The tcgen05 descriptor of the tile at a shared address."""
+        self._ask()
         mode = SWIZZLES[self.swizzle]
         lbo = 16 if self.major is Major.K else self.k * self.swizzle
         return SharedMemoryDescriptor(address, lbo=lbo, sbo=8 * self.swizzle, swizzle=mode)

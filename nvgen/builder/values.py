@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, SupportsIndex, TypeAlias, overload
 
 from llvmlite import ir
 
-from intrinsics.findings import InputError, input_error
+from intrinsics.findings import Finding, InputError, Severity, input_error
 
 if TYPE_CHECKING:
     from nvgen.builder.base import BuilderBase
@@ -180,16 +180,63 @@ def constant(given: object, bits: int) -> ir.Constant:
     return ir.Constant(ir.IntType(bits), value)
 
 
+@dataclass(slots=True, eq=False)
+class Layout:
+    """How a tile lies in shared memory: what it is declared with, and what its uses have said.
+
+    `matters` once something has asked where its elements lie; `otherwise` is a tensor map that
+    copies it in another swizzling, in words.
+    """
+
+    swizzle: int
+    matters: bool = False
+    otherwise: str = ""
+
+    def ask(self) -> None:
+        """Note that where elements lie matters.
+
+        Raises: InputError when a copy puts them elsewhere.
+        """
+        self.matters = True
+        self._check()
+
+    def copy(self, name: str, swizzle: int) -> None:
+        """Note a copy through a tensor map.
+
+        Raises: InputError when it puts elements elsewhere than where they are sought.
+        """
+        if swizzle != self.swizzle:
+            self.otherwise = f"{_span(swizzle)} of tensor map {name}"
+            self._check()
+
+    def _check(self) -> None:
+        if self.matters and self.otherwise:
+            finding = Finding(
+                "builder/map-swizzle",
+                Severity.ERROR,
+                "a tile lies in shared memory otherwise than its tensor map copies it",
+                got=f"{self.otherwise}, {_span(self.swizzle)} of the tile",
+                expected="the same of both",
+                hint="b.tensor_map(…, swizzle=…) and b.shared_tile(…, swizzle=…) agree",
+                section="PTX ISA, Swizzling Modes",
+            )
+            raise InputError([finding])
+
+
+def _span(swizzle: int) -> str:
+    return f"{swizzle}-byte swizzling" if swizzle else "no swizzling"
+
+
 @dataclass(frozen=True, slots=True)
 class Pointer:
     """An address in one of LLVM's address spaces.
 
-    Within a tile in shared memory it keeps the tile's `swizzle`, in bytes.
+    Within a tile in shared memory it keeps how the tile lies there.
     """
 
     builder: BuilderBase
     value: ir.Value
-    swizzle: int | None = None
+    layout: Layout | None = None
 
     @property
     def space(self) -> int:
@@ -202,7 +249,7 @@ class Pointer:
         bits = 32 if self.space == 6 else 64
         index = offset.value if isinstance(offset, Int) else constant(offset, bits)
         moved = self.builder.at_caller().gep(self.value, [index], source_etype=ir.IntType(8))
-        return Pointer(self.builder, moved, self.swizzle)
+        return Pointer(self.builder, moved, self.layout)
 
 
 @dataclass(frozen=True, slots=True)
