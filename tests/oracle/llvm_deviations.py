@@ -401,6 +401,20 @@ REFUSALS = (
         )
         for target, ptx in (("sm_80", "7.0"), ("sm_90", "7.8"))
     ),
+    *(
+        Refusal(
+            name=f"prefetches on {target} at PTX {ptx}",
+            cases=rf"prefetchu?\.(global\.|local\.)?{levels}\(.*",
+            target=target,
+            ptx=ptx,
+            by="LLVM",
+            why=(
+                "PTX ISA, prefetch: it came with PTX 2.0, and eviction priorities with PTX 7.4 and "
+                "sm_80; LLVM asks for PTX 8.0."
+            ),
+        )
+        for target, ptx, levels in (("sm_80", "7.0", "L[12]"), ("sm_90", "7.8", r"L[12].*"))
+    ),
 )
 """Disagreements about which target and version has an instruction, settled by ptxas."""
 

@@ -32,6 +32,7 @@ GLOBAL = "ptr addrspace(1)"
 SHARED = "ptr addrspace(3)"
 TENSOR = "ptr addrspace(6)"
 CLUSTER = "ptr addrspace(7)"
+LOCAL = "ptr addrspace(5)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,8 @@ class Signature:
 
 
 def _signature(args: str, result: str = "void", **constants: int) -> Signature:
-    """A signature in brief: ``"T i64 i32=64"``, with T, S, C, G, P for pointers."""
-    pointers = {"T": TENSOR, "S": SHARED, "C": CLUSTER, "G": GLOBAL, "P": GENERIC}
+    """A signature in brief: ``"T i64 i32=64"``, with T, S, C, G, L, P for pointers."""
+    pointers = {"T": TENSOR, "S": SHARED, "C": CLUSTER, "G": GLOBAL, "L": LOCAL, "P": GENERIC}
     found = []
     for word in args.split():
         type_, _, constant = word.partition("=")
@@ -92,6 +93,10 @@ FAMILIES: dict[str, str] = {
     "fence": r"fence\..*",
     "barrier": r"(barrier\.(cta|cluster)|bar\.warp)\..*",
     "elect": r"elect\.sync",
+    "warp": r"(shfl\.sync|match\.\w+\.sync|redux\.sync)\..*|vote\.\w+\.sync|activemask|nanosleep",
+    "matrix": r"(ld|st)matrix\..*",
+    "cluster": r"(mapa|getctarank)(\.shared\.cluster)?|griddepcontrol\..*",
+    "caches": r"prefetchu?\.(global\.|local\.)?L[12].*|membar\..*",
     "sreg": r"read\.ptx\.sreg\..*|is_explicit_cluster",
 }
 """Families of intrinsics, by what follows ``llvm.nvvm.`` in their names."""
@@ -101,7 +106,9 @@ SCOPE = re.compile(
     r"|cp\.async\.(?!bulk\.).*"
     r"|cp\.async\.bulk\.(commit|wait)\.group.*"
     r"|cp\.async\.bulk\.(global|shared|prefetch\.L2).*"
-    r"|barrier\..*|bar\..*|elect\..*|read\.ptx\.sreg\..*|is_explicit_cluster"
+    r"|barrier\..*|bar\..*|elect\..*|shfl\.sync\..*|match\..*|redux\..*|vote\.\w+\.sync"
+    r"|activemask|nanosleep|(ld|st)matrix\..*|mapa.*|getctarank.*|griddepcontrol\..*"
+    r"|prefetch(?!\.tensormap).*|membar\..*|read\.ptx\.sreg\..*|is_explicit_cluster"
 )
 """What the families together must cover: all of LLVM's names that begin like this."""
 
@@ -110,7 +117,13 @@ SCOPE = re.compile(
 def names(family: str) -> tuple[str, ...]:
     """The intrinsics of a family, after ``llvm.nvvm.``."""
     pattern = re.compile(FAMILIES[family])
-    return tuple(name for name in all_names() if pattern.fullmatch(name))
+    return tuple(n for name in all_names() if pattern.fullmatch(name) for n in spelled(name))
+
+
+def spelled(name: str) -> tuple[str, ...]:
+    """A name with the address spaces that follow it where it is overloaded."""
+    overloaded = name.startswith(("ldmatrix.", "stmatrix."))
+    return (f"{name}.p0", f"{name}.p3") if overloaded else (name,)
 
 
 @functools.cache
@@ -230,6 +243,24 @@ def _barrier(m: re.Match[str]) -> Signature:
     return _signature(f"i32=1{count}")
 
 
+def _shuffle(m: re.Match[str]) -> Signature:
+    word = "i32" if m[1] == "i" else "float"
+    return _signature(f"i32=-1 {word} i32=1 i32=31", f"{{ {word}, i1 }}" if m[2] else word)
+
+
+def _match(m: re.Match[str]) -> Signature:
+    return _signature(f"i32=-1 i{m[2]}=5", "{ i32, i1 }" if m[1] == "all" else "i32")
+
+
+def _matrix(m: re.Match[str]) -> Signature:
+    """A 16x16 matrix has two registers in each thread, the others one."""
+    count = int(m[3]) * (2 if m[2] == "m16n16" else 1)
+    pointer = "S" if m[4] == "3" else "P"
+    if m[1] == "st":
+        return _signature(pointer + " i32" * count)
+    return _signature(pointer, f"{{ {', '.join(['i32'] * count)} }}" if count > 1 else "i32")
+
+
 _RELAXED_SCOPE = r"(?:\.relaxed)?\.scope\.(?:cta|cluster)"
 
 _SIGNATURES: dict[str, Callable[[re.Match[str]], Signature] | Signature] = {
@@ -302,6 +333,23 @@ _SIGNATURES: dict[str, Callable[[re.Match[str]], Signature] | Signature] = {
     r"barrier\.cta\.(sync|arrive|red\.\w+?)(?:\.aligned)?\.(all|count)": _barrier,
     r"bar\.warp\.sync": _signature("i32=-1"),
     r"elect\.sync": _signature("i32=-1", "{ i32, i1 }"),
+    r"shfl\.sync\.\w+\.([if])32(p?)": _shuffle,
+    r"vote\.(?:all|any|uni)\.sync": _signature("i32=-1 i1", "i1"),
+    r"vote\.ballot\.sync": _signature("i32=-1 i1", "i32"),
+    r"match\.(all|any)\.sync\.i(\d+)p?": _match,
+    r"redux\.sync\.(?!f)\w+": _signature("i32=5 i32=-1", "i32"),
+    r"redux\.sync\.f.*": _signature("float i32=-1", "float"),
+    r"activemask": _signature("", "i32"),
+    r"nanosleep": _signature("i32=100"),
+    r"(ld|st)matrix\.sync\.aligned\.(m\w+)\.x(\d).*\.p(\d)": _matrix,
+    r"mapa": _signature("P i32=1", GENERIC),
+    r"mapa\.shared\.cluster": _signature("S i32=1", CLUSTER),
+    r"getctarank": _signature("P", "i32"),
+    r"getctarank\.shared\.cluster": _signature("S", "i32"),
+    r"griddepcontrol\..*|membar\..*": _signature(""),
+    r"prefetchu?\.L[12]": _signature("P"),
+    r"prefetch\.global\..*": _signature("G"),
+    r"prefetch\.local\..*": _signature("L"),
     r"read\.ptx\.sreg\.(?:clock64|globaltimer)": _signature("", "i64"),
     r"read\.ptx\.sreg\.(?!clock64$|globaltimer$).*": _signature("", "i32"),
     r"is_explicit_cluster": _signature("", "i1"),
