@@ -100,10 +100,13 @@ def select_module(
 
 
 def ptx_name(name: str) -> str:
-    """A global's name in PTX, which allows letters, digits, `_` and `$` only."""
+    """A global's name in PTX, which allows letters, digits, `_` and `$` only.
+
+    No name begins with a digit, and neither `_` nor `$` is one alone.  PTX ISA, Identifiers.
+    """
     name = re.sub(r"[.@]", "_$_", name)
     name = re.sub(r"[^A-Za-z0-9_$]", "_", name)
-    return name if re.match(r"[A-Za-z_$]", name) else "_" + name
+    return name if re.match(r"[A-Za-z]|[_$].", name) else "_" + name
 
 
 def _ptx_names(module: ir.Module) -> dict[str, str]:

@@ -213,3 +213,10 @@ def test_compiling_imports_neither_numpy_nor_rich() -> None:
         [sys.executable, "-c", code], input=ADD, capture_output=True, text=True, check=True
     )
     assert done.stdout.endswith("[]\n")
+
+
+@pytest.mark.parametrize("names", [["é", "ö"], ["_", "$"], ["1", "_1"], ["a b", "a_b"]])
+def test_ptxas_takes_the_names_of_kernels(names: list[str]) -> None:
+    """Characters that PTX has not, and names of one character that are none there."""
+    text = "".join(f'define ptx_kernel void @"{name}"() {{\n  ret void\n}}\n' for name in names)
+    assert len(nvgen.compile(text, target="sm_90a").assembled().resources) == 2
