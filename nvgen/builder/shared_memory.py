@@ -160,7 +160,11 @@ class SharedMemory(BuilderBase):
         return self._shared_variable(name, _TENSOR_MAP_BYTES, _TENSOR_MAP_BYTES)
 
     def load_word(self, pointer: Pointer) -> Int:
-        """Load 32 bits."""
+        """Load 32 bits.
+
+        Raises: InputError for what is no pointer of this kernel.
+        """
+        check_pointer(self, pointer)
         return Int(self, self.at_caller().load(pointer.value, typ=ir.IntType(32), align=4))
 
     def load_words(self, pointer: Pointer, count: int, *, align: int = 4) -> Vector:
@@ -170,12 +174,43 @@ class SharedMemory(BuilderBase):
         """
         if count < 2:
             raise refuse("a vector of registers", got=str(count), expected="two or more")
+        check_pointer(self, pointer)
         type_ = ir.VectorType(ir.IntType(32), count)
         return Vector(self, self.at_caller().load(pointer.value, typ=type_, align=align), count)
 
     def store(self, value: Vector | Int, pointer: Pointer, *, align: int | None = None) -> None:
-        """Store a value; `align` in bytes says how much may go at once."""
+        """Store a value; `align` in bytes says how much may go at once.
+
+        Raises: InputError for what is no value of the kernel, or no pointer of it.
+        """
+        check_pointer(self, pointer)
+        if not isinstance(value, (Int, Vector)):
+            raise refuse(
+                "no value of the kernel is stored",
+                got=type(value).__name__,
+                expected="an Int or a Vector",
+                hint="b.const(0) is a number as a value of 32 bits",
+            )
         self.at_caller().store(value.value, pointer.value, align=align)
+
+
+def check_pointer(builder: BuilderBase, pointer: object) -> None:
+    """Whether something is a pointer of the kernel that `builder` makes.
+
+    Raises: InputError.
+    """
+    if not isinstance(pointer, Pointer):
+        raise refuse(
+            "no pointer",
+            got=type(pointer).__name__,
+            expected="a parameter, or shared memory of the kernel",
+        )
+    if pointer.builder is not builder:
+        raise refuse(
+            "a pointer of another kernel",
+            got=f"of {pointer.builder.name}",
+            expected=f"of {builder.name}",
+        )
 
 
 def two(shape: object) -> tuple[int, int]:

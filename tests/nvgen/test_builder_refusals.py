@@ -46,6 +46,15 @@ def expect(size: object) -> None:
     b.mbarrier_arrive_expect_tx(b.mbarrier("m"), size)  # type: ignore[arg-type]
 
 
+def stored(value: object, pointer: object) -> None:
+    b = begun()
+    b.store(value, pointer)  # type: ignore[arg-type]
+
+
+def of_another() -> None:
+    begun().load_words(begun("other").shared_word("w"), 2)
+
+
 def made(*counted: object) -> None:
     b = begun()
     b.make_mbarriers(*(one(b) if callable(one) else one for one in counted))
@@ -79,6 +88,9 @@ WRONG: dict[str, tuple[Callable[[], None], str]] = {
         "t has no such number",
     ),
     "an mbarrier before the first": (lambda: begun().mbarriers("f", 3)[-1], "f has no such"),
+    "a load from a number": (lambda: begun().load_word(5), "no pointer"),  # type: ignore[arg-type]
+    "a store to an array": (lambda: stored(0, np.zeros(3)), "no pointer"),
+    "a pointer of another kernel": (of_another, "a pointer of another kernel"),
     "mbarriers without a count": (
         lambda: made(lambda b: b.mbarriers("f", 1)),
         "mbarriers come with the arrivals",
@@ -116,6 +128,13 @@ def test_whole_numbers_of_numpy_are_numbers() -> None:
             b.wait(ready[number(1)], number(0))
         texts.append(b.finish().llvm)
     assert texts[0].split("!llvm")[0] == texts[1].split("!llvm")[0]
+
+
+def test_a_number_is_no_value_to_store() -> None:
+    b = begun()
+    with pytest.raises(InputError, match="no value of the kernel") as caught:
+        b.store(0, b.shared_word("w"))  # type: ignore[arg-type]
+    assert "b.const(0)" in caught.value.findings[0].hint
 
 
 # ---- tensor maps and tiles -------------------------------------------------------------------
