@@ -351,6 +351,8 @@ def rank_of(coords: Sequence[IntLike]) -> Dim:
 
     Raises: InputError.
     """
+    if not isinstance(coords, Sequence):
+        raise refuse("no coordinates", got=repr(coords), expected="(x, y), innermost first")
     if not 1 <= len(coords) <= 5:
         raise refuse("TMA rank must be in the range 1..5", got=str(len(coords)), expected="1..5")
     return Dim(f"{len(coords)}d")

@@ -189,6 +189,12 @@ def test_a_tile_swizzled_otherwise_than_the_map(
 
 
 @pytest.mark.parametrize("verb", ["load", "store", "reduce"])
+def test_a_number_is_no_coordinates(verb: str) -> None:
+    with pytest.raises(InputError, match="no coordinates"):
+        copied(verb=verb, coords=0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("verb", ["load", "store", "reduce"])
 @pytest.mark.parametrize("coords", [(0,), (0, 0, 0)])
 def test_other_coordinates_than_the_map_has(verb: str, coords: tuple[int, ...]) -> None:
     with pytest.raises(InputError) as caught:
