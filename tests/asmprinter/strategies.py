@@ -222,6 +222,9 @@ def _numbers(numbers: Numbers) -> st.SearchStrategy[int]:
     return multiples.filter(bool) if numbers.nonzero else multiples
 
 
+_BITS_OF_ONE = 0x3F80_0000
+
+
 def _literal(type_: ScalarType, numbers: Numbers) -> st.SearchStrategy[Imm | FloatImm] | None:
     """Literals of a type: integers for plain integer types, bits for f32 and f64."""
     if type_ in (ScalarType.F32, ScalarType.F64):
@@ -279,6 +282,8 @@ def draw_operand(draw: st.DrawFn, scene: Scene, operand: Operand, facts: dict[st
 def _value(draw: st.DrawFn, scene: Scene, operand: Operand, facts: dict[str, Fact]) -> Op:
     wanted = operand.type_under(facts)
     literal = _literal(wanted, operand.numbers_under(facts))
+    if operand.fraction:
+        literal = st.integers(1, _BITS_OF_ONE).map(lambda bits: FloatImm(bits, wanted))
     if literal is not None and draw(st.booleans()):
         return draw(literal)
     return scene.register(draw, _fitting(scene, operand, wanted))
