@@ -85,7 +85,7 @@ def _sums(name: str, family: Family) -> Operand:
     found: dict[Fact, ScalarType] = {t: _REGISTERS[t] for t in family.d}
     kind = By(axis, found, found[family.d[0]])
     if name == "d":
-        sink = family.name not in ("f64", "fp8")  # some targets take no `_` there
+        sink = family.name not in ("f64", "fp8", "f8f6f4")  # some targets take no `_` there
         return vector(name, kind, _sum_count(family, axis), Access.WRITE, distinct=True, sink=sink)
     return vector(name, kind, _sum_count(family, axis))
 

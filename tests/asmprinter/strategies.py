@@ -435,7 +435,9 @@ def records(
 
 # ---- modules ---------------------------------------------------------------------------------
 
-REPRESENTATIVES = ("sm_80", "sm_90a", "sm_100a", "sm_100f", "sm_103a", "sm_107a", "sm_110a")
+REPRESENTATIVES = (
+    "sm_80", "sm_90a", "sm_100a", "sm_100f", "sm_103a", "sm_107a", "sm_110a", "sm_120a",
+)  # fmt: skip
 
 
 def targets() -> st.SearchStrategy[Target]:

@@ -212,9 +212,12 @@ def test_a_value_that_the_rules_of_the_row_forbid(drawn: Record, data: st.DataOb
         if value is not facts[name] and not is_legal(row, {**facts, name: value}, drawn.target)
     ]
     # An arrival's count is read as the mask of CTAs, where a multicast is asked for: a legal form.
-    # So are the bytes of a small copy's source as its cache policy, where a hint is asked for.
+    # So are the bytes of a small copy's source as its cache policy, where a hint is asked for, and
+    # its cache policy as the bytes of its source, where none is.
     forbidden = [f for f in forbidden if not (f.get("multicast") and f.get("count"))]
     forbidden = [f for f in forbidden if not (f.get("cache_hint") and f.get("src_size"))]
+    if row.head == "cp.async":
+        forbidden = [f for f in forbidden if f["cache_hint"] or not f["cache_policy"]]
     assume(forbidden)
     changed = data.draw(st.sampled_from(forbidden))
     blamed(drawn, respelled(drawn, row.spell(changed)))

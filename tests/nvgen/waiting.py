@@ -25,7 +25,7 @@ def hand_over(*, arrives: bool = True, rounds: int = ROUNDS) -> Kernel:
     out = b.begin()["out"]
     assert isinstance(out, Pointer)
     full, empty = b.mbarriers("full", 2), b.mbarrier("empty")
-    words = b.mbarriers("words", 16).pointer  # 32 words that lie in a row
+    words = b.mbarriers("words", 16)[0].pointer  # 32 words that lie in a row
     lane = b.tid_x & 31
     with b.if_thread(0):
         b.mbarrier_init(full[1], 32)
