@@ -65,6 +65,10 @@ class KernelBuilder(
     `finish` closes it and gives the kernel.  `cluster` is how many CTAs, neighbours in x, make a
     cluster.  With `dynamic_shared` tiles lie in dynamic shared memory, of which a CTA has more than
     of static.  `target` is what the kernel is for: operations that differ between targets ask it.
+    `maxnreg` is how many registers a thread has at most, `minctasm` how many CTAs a multiprocessor
+    holds at least: setmaxnreg wants to know one of the two.
+
+    Raises: InputError for a block, a cluster or numbers of these that are not possible.
     """
 
     def __init__(
@@ -75,6 +79,8 @@ class KernelBuilder(
         cluster: int = 1,
         dynamic_shared: bool = False,
         target: str | None = None,
+        maxnreg: int | None = None,
+        minctasm: int | None = None,
     ) -> None:
         super().__init__(name)
         self.block = dim3(block, "block")
@@ -82,6 +88,8 @@ class KernelBuilder(
         _check_shape(name, self.block, self.cluster)
         self.target = parse_target(target) if target is not None else None
         self.dynamic_shared = dynamic_shared
+        bounds = {"maxnreg": maxnreg, "minctasm": minctasm}
+        self._bounds = {k: whole(n, k) for k, n in bounds.items() if n is not None}
         self._parameters: list[tuple[Parameter, ir.Type]] = []
         self._tensor_columns = 0
 
@@ -139,6 +147,7 @@ class KernelBuilder(
         strings = {"nvvm.reqntid": ",".join(map(str, self.block))}
         if self.cluster > 1:
             strings["nvvm.cluster_dim"] = f"{self.cluster},1,1"
+        strings |= {f"nvvm.{name}": str(number) for name, number in self._bounds.items()}
         make_kernel(function, strings)
         self._ir = ir.IRBuilder(function.append_basic_block("entry"))
         self._debug = DebugLines(self.module, function)

@@ -28,11 +28,10 @@ class TensorMapVerbs(IntrinsicCalls):
     ) -> None:
         """Replace a field of the tensor map of 128 bytes at `tmap`, in tiled mode.
 
-        global_address (a pointer, or its number) and global_stride have 64 bits (the stride is in
-        bytes), the others 32; rank
-        is written as the rank less 1.  box_dim, global_dim, global_stride and element_stride are
-        those of dimension `dim` in 0..4; elemtype, interleave_layout, swizzle_mode, fill_mode and
-        swizzle_atomicity are codes, which are numbers.
+        global_address (a pointer, or its number) and global_stride (in bytes) have 64 bits, the
+        others 32; rank is written as the rank less 1.  box_dim, global_dim, global_stride and
+        element_stride are those of dimension `dim` in 0..4; elemtype, interleave_layout,
+        swizzle_mode, fill_mode and swizzle_atomicity are codes, which are numbers.
 
         Raises: InputError where `dim` is missing or too much, or a code is no number.
         """

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import pytest
 
 from intrinsics.element import ElementType
-from intrinsics.findings import InputError, Severity
+from intrinsics.findings import InputError, Severity, VerificationError
 from intrinsics.modifiers import Scope
 from nvgen import KernelBuilder
 from nvgen.builder.built import Kernel
@@ -103,3 +103,40 @@ def test_a_warpgroup_is_told_that_nobody_knows_its_registers() -> None:
     compiled = kernel(lambda b, a: b.setmaxnreg_dec(40)).compile(target="sm_90a")
     (finding,) = compiled.findings
     assert (finding.rule, finding.severity) == ("setmaxnreg.dec/ignored", Severity.WARNING)
+
+
+def specialised(most: int, **bound: int) -> Kernel:
+    """One warpgroup of three gives registers back, the others get `most`."""
+    b = KernelBuilder("budget", block=384, **bound)
+    b.begin()
+    with b.if_warpgroup(2):
+        b.setmaxnreg_dec(24)
+    with b.if_(b.warpgroup < 2):
+        b.setmaxnreg_inc(most)
+    return b.finish()
+
+
+BOUNDS = {".maxnreg 168": {"maxnreg": 168}, ".minnctapersm 1": {"minctasm": 1}}
+
+
+@pytest.mark.parametrize("directive", BOUNDS)
+def test_a_builder_says_what_a_thread_starts_with(directive: str) -> None:
+    """With 168 each, 128 * 144 that one warpgroup gives back are 72 for each of the two others."""
+    compiled = specialised(240, **BOUNDS[directive]).compile(target="sm_90a", level="all")
+    assert directive in compiled.ptx
+    assert [f for f in compiled.findings if f.rule.startswith("setmaxnreg")] == []
+    assert compiled.assembled().findings == ()
+
+
+@pytest.mark.parametrize("directive", BOUNDS)
+def test_a_budget_that_is_overdrawn(directive: str) -> None:
+    with pytest.raises(VerificationError) as error:
+        specialised(248, **BOUNDS[directive]).compile(target="sm_90a", level="all")
+    assert [f.rule for f in error.value.findings] == ["setmaxnreg.inc/budget"]
+
+
+@pytest.mark.parametrize("bound", [{"maxnreg": 0}, {"maxnreg": "168"}, {"minctasm": -1}])
+def test_bounds_that_are_none(bound: dict[str, int]) -> None:
+    """A bound is a whole number from 1."""
+    with pytest.raises(InputError, match=f"no {next(iter(bound))}"):
+        KernelBuilder("budget", block=384, **bound)

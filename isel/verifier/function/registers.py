@@ -46,7 +46,8 @@ IGNORED = VerifierRule(
     _SECTION,
     Severity.WARNING,
     expected=f"{_BOUNDS}; or so many registers in use that a multiprocessor holds one CTA only",
-    hint='in LLVM IR: "nvvm.maxnreg", or "nvvm.minctasm" beside "nvvm.reqntid"',
+    hint='in LLVM IR: "nvvm.maxnreg", or "nvvm.minctasm" beside "nvvm.reqntid"; '
+    "KernelBuilder(…, minctasm=1)",
     misses=False,
     ptxas="accepts, with the remark C7508, and leaves it out",
 )
