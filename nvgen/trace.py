@@ -74,7 +74,7 @@ def trace(compiled: Compiled, text: str, number: int = 1) -> Story:
             "trace/mma",
             f"no multiply {number}: {count}" if multiplies else count,
             place=Place(compiled.file),
-            got=str(number),
+            got=str(number) if multiplies else "",
             expected=f"1..{len(multiplies)}" if multiplies else "a call of llvm.nvvm.tcgen05.mma",
         )
     function, mi = multiplies[number - 1]

@@ -12,7 +12,7 @@ from intrinsics.modifiers import AtomicOp, NoFtz, ScalarType, Space, Vec
 from intrinsics.row import Fact
 from nvgen.builder.bulk import BulkVerbs, given
 from nvgen.builder.intrinsics import Operand
-from nvgen.builder.values import Barrier, IntLike, Pointer, refuse
+from nvgen.builder.values import Barrier, IntLike, Pointer, pointer_of, refuse
 
 _VECTORS = {1: None, 2: Vec.V2, 4: Vec.V4}
 _HALVES = (ScalarType.F16, ScalarType.BF16)
@@ -70,11 +70,11 @@ class AsyncVerbs(BulkVerbs):
             "vec": _VECTORS[len(values)],
             "type": type,
         }
-        self._call("st.async", facts, {"a": address, "b": values, "mbar": mbar.pointer})
+        self._call("st.async", facts, {"a": address, "b": values, "mbar": pointer_of(mbar)})
 
     def red_async_shared_cluster(
         self, op: AtomicOp, type: ScalarType, address: Pointer, value: IntLike, mbar: Barrier
     ) -> None:
         """Combine a value in the shared memory of another CTA, whose `mbar` counts it."""
         facts: dict[str, Fact] = {"space": Space.SHARED_CLUSTER, "op": op, "type": type}
-        self._call("red.async", facts, {"a": address, "b": value, "mbar": mbar.pointer})
+        self._call("red.async", facts, {"a": address, "b": value, "mbar": pointer_of(mbar)})

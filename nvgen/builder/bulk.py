@@ -11,7 +11,7 @@ from llvmlite import ir
 from intrinsics.modifiers import ByteMask, Space
 from intrinsics.row import Fact
 from nvgen.builder.intrinsics import IntrinsicCalls, Operand
-from nvgen.builder.values import Barrier, IntLike, Pointer
+from nvgen.builder.values import Barrier, IntLike, Pointer, pointer_of
 
 _SHARED = 3
 
@@ -57,7 +57,7 @@ class BulkVerbs(IntrinsicCalls):
         """
         operands: dict[str, Operand] = {
             "dst": dst,
-            "mbar": mbar.pointer,
+            "mbar": pointer_of(mbar),
             "src": src,
             "size": size,
             **given({"cache_policy": cache_policy}),
@@ -112,9 +112,9 @@ class BulkVerbs(IntrinsicCalls):
 
         The number is the same: the window of the cluster holds that of the CTA.
         """
-        if mbar.pointer.space == _SHARED:
-            return mbar.pointer
-        number = self.at_caller().ptrtoint(mbar.pointer.value, ir.IntType(64))
+        if pointer_of(mbar).space == _SHARED:
+            return pointer_of(mbar)
+        number = self.at_caller().ptrtoint(pointer_of(mbar).value, ir.IntType(64))
         return Pointer(self, self.at_caller().inttoptr(number, ir.PointerType(addrspace=_SHARED)))
 
 

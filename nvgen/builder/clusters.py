@@ -10,7 +10,7 @@ from intrinsics.modifiers import Aligned, GridControl, ScalarType, Scope, Sem, S
 from intrinsics.row import Fact
 from intrinsics.rows.cluster import FenceRestrict
 from nvgen.builder.intrinsics import IntrinsicCalls
-from nvgen.builder.values import Barrier, Int, IntLike, Pointer
+from nvgen.builder.values import Barrier, Int, IntLike, Pointer, pointer_of
 
 _CLUSTER = Space.SHARED_CLUSTER
 _ODD_CTA = 1 << 24
@@ -50,14 +50,14 @@ class ClusterVerbs(IntrinsicCalls):
         The rank in the cluster is at bit 24 of an address of shared memory; a copy by TMA with
         cta_group 2 may arrive there.
         """
-        builder, pointer = self.at_caller(), barrier.pointer.value
+        builder, pointer = self.at_caller(), pointer_of(barrier).value
         address = Int(self, builder.ptrtoint(pointer, self.int_type(32))) & ~_ODD_CTA
         even = self.at_caller().inttoptr(address.value, pointer.type)
         return Barrier(barrier.name, Pointer(self, even))
 
     def of_cta(self, barrier: Barrier, rank: IntLike) -> Barrier:
         """The mbarrier of CTA `rank` of the cluster, at the same place as `barrier`."""
-        return Barrier(barrier.name, self.mapa_shared_cluster(barrier.pointer, rank))
+        return Barrier(barrier.name, self.mapa_shared_cluster(pointer_of(barrier), rank))
 
     def mbarrier_arrive_space_cluster(
         self, mbar: Barrier, count: IntLike = 1, *, relaxed: bool = False
@@ -65,7 +65,7 @@ class ClusterVerbs(IntrinsicCalls):
         """Arrive at an mbarrier of any CTA of the cluster, at cluster scope; it gives no token."""
         sem = Sem.RELAXED if relaxed else Sem.RELEASE
         facts: dict[str, Fact] = {"sem": sem, "scope": Scope.CLUSTER, "space": _CLUSTER}
-        self._call("mbarrier.arrive", facts, {"mbar": mbar.pointer, "count": count})
+        self._call("mbarrier.arrive", facts, {"mbar": pointer_of(mbar), "count": count})
 
     def getctarank_shared_cluster(self, address: Pointer) -> Int:
         """The rank of the CTA whose shared memory `address` is in."""

@@ -15,7 +15,7 @@ from llvmlite import ir
 from intrinsics.modifiers import Scope as Sync
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.threads import ThreadNumbers
-from nvgen.builder.values import Barrier, Int, IntLike, refuse, whole
+from nvgen.builder.values import Barrier, Int, IntLike, pointer_of, refuse, whole
 
 
 class Scope(Enum):
@@ -267,7 +267,10 @@ class ControlFlow(ThreadNumbers):
 
         What other CTAs of the cluster have released with their arrivals is seen behind a wait of
         cluster scope.
+
+        Raises: InputError for what is no mbarrier.
         """
+        pointer_of(barrier)
         builder = self.at_caller()
         self._blocks += 1
         spin = builder.append_basic_block(f"wait_{barrier.name}.{self._blocks}")

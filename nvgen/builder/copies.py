@@ -8,7 +8,7 @@ from __future__ import annotations
 from intrinsics.modifiers import CacheOp, NoIncrement, PrefetchSize, Space
 from intrinsics.row import Fact
 from nvgen.builder.intrinsics import IntrinsicCalls, Operand
-from nvgen.builder.values import Barrier, Int, IntLike, Pointer
+from nvgen.builder.values import Barrier, Int, IntLike, Pointer, pointer_of
 
 
 class CopyVerbs(IntrinsicCalls):
@@ -81,7 +81,7 @@ class CopyVerbs(IntrinsicCalls):
         facts: dict[str, Fact] = {"space": Space.SHARED}
         if noinc:
             facts["noinc"] = NoIncrement.NO_INCREMENT
-        self._call("cp.async.mbarrier.arrive", facts, {"mbar": mbar.pointer})
+        self._call("cp.async.mbarrier.arrive", facts, {"mbar": pointer_of(mbar)})
 
     def prefetch_tensormap(self, tmap: Pointer) -> None:
         """Bring a tensor map near, which copies by TMA will use; any one thread does."""

@@ -28,7 +28,7 @@ from isel.select.intrinsics import (
 )
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.map_checks import check_copy
-from nvgen.builder.values import Barrier, Int, IntLike, Pointer, Vector, refuse
+from nvgen.builder.values import Barrier, Int, IntLike, Pointer, Vector, pointer_of, refuse
 
 Operand: TypeAlias = Int | int | Pointer | Vector | Sequence[IntLike]
 
@@ -125,12 +125,12 @@ class IntrinsicCalls(BuilderBase):
 
     def mbarrier_init(self, mbar: Barrier, count: IntLike) -> None:
         """Make an mbarrier that expects `count` arrivals a phase."""
-        operands: dict[str, Operand] = {"mbar": mbar.pointer, "count": count}
+        operands: dict[str, Operand] = {"mbar": pointer_of(mbar), "count": count}
         self._call("mbarrier.init", {"space": Space.SHARED}, operands)
 
     def mbarrier_inval(self, mbar: Barrier) -> None:
         """End an mbarrier; its memory is free again."""
-        self._call("mbarrier.inval", {"space": Space.SHARED}, {"mbar": mbar.pointer})
+        self._call("mbarrier.inval", {"space": Space.SHARED}, {"mbar": pointer_of(mbar)})
 
     def mbarrier_arrive(
         self,
@@ -142,7 +142,7 @@ class IntrinsicCalls(BuilderBase):
     ) -> Int:
         """Arrive; returns the phase's token."""
         facts = ordering(Sem.RELEASE, scope, relaxed=relaxed)
-        operands: dict[str, Operand] = {"mbar": mbar.pointer, "count": count}
+        operands: dict[str, Operand] = {"mbar": pointer_of(mbar), "count": count}
         return Int(self, self._call("mbarrier.arrive", facts, operands))
 
     def mbarrier_arrive_expect_tx(
@@ -155,7 +155,7 @@ class IntrinsicCalls(BuilderBase):
     ) -> Int:
         """Expect bytes in this phase, and arrive; returns the phase's token."""
         facts = ordering(Sem.RELEASE, scope, relaxed=relaxed)
-        operands: dict[str, Operand] = {"mbar": mbar.pointer, "tx_count": tx_count}
+        operands: dict[str, Operand] = {"mbar": pointer_of(mbar), "tx_count": tx_count}
         return Int(self, self._call("mbarrier.arrive.expect_tx", facts, operands))
 
     def mbarrier_expect_tx(
@@ -163,13 +163,13 @@ class IntrinsicCalls(BuilderBase):
     ) -> None:
         """Expect bytes in this phase."""
         facts: dict[str, Fact] = {"sem": Sem.RELAXED, "scope": scope, "space": Space.SHARED}
-        operands: dict[str, Operand] = {"mbar": mbar.pointer, "tx_count": tx_count}
+        operands: dict[str, Operand] = {"mbar": pointer_of(mbar), "tx_count": tx_count}
         self._call("mbarrier.expect_tx", facts, operands)
 
     def mbarrier_test_wait(self, mbar: Barrier, state: Int) -> Int:
         """Whether the phase of a token has completed."""
         facts: dict[str, Fact] = {"space": Space.SHARED}
-        operands: dict[str, Operand] = {"mbar": mbar.pointer, "state": state}
+        operands: dict[str, Operand] = {"mbar": pointer_of(mbar), "state": state}
         return Int(self, self._call("mbarrier.test_wait", facts, operands))
 
     def mbarrier_test_wait_parity(
@@ -182,7 +182,7 @@ class IntrinsicCalls(BuilderBase):
     ) -> Int:
         """Whether the phase of a parity has completed."""
         facts = ordering(Sem.ACQUIRE, scope, relaxed=relaxed)
-        operands: dict[str, Operand] = {"mbar": mbar.pointer, "phase": phase}
+        operands: dict[str, Operand] = {"mbar": pointer_of(mbar), "phase": phase}
         return Int(self, self._call("mbarrier.test_wait.parity", facts, operands))
 
     def mbarrier_try_wait_parity(
@@ -196,7 +196,7 @@ class IntrinsicCalls(BuilderBase):
     ) -> Int:
         """Whether the phase of a parity has completed, after waiting a while for it."""
         facts = ordering(Sem.ACQUIRE, scope, relaxed=relaxed)
-        operands: dict[str, Operand] = {"mbar": mbar.pointer, "phase": phase}
+        operands: dict[str, Operand] = {"mbar": pointer_of(mbar), "phase": phase}
         if hint is not None:
             operands["hint"] = hint
         return Int(self, self._call("mbarrier.try_wait.parity", facts, operands))
@@ -224,7 +224,7 @@ class IntrinsicCalls(BuilderBase):
         optional = {"cta_mask": cta_mask, "cache_policy": cache_policy}
         operands: dict[str, Operand] = {
             "dst": dst,
-            "mbar": mbar.pointer,
+            "mbar": pointer_of(mbar),
             "tmap": tmap,
             "coords": coords,
             **{name: value for name, value in optional.items() if value is not None},
@@ -248,7 +248,7 @@ class IntrinsicCalls(BuilderBase):
         }
         operands: dict[str, Operand] = {
             "dst": dst,
-            "mbar": mbar.pointer,
+            "mbar": pointer_of(mbar),
             "tmap": tmap,
             "coords": coords,
         }

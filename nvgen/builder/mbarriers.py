@@ -11,7 +11,7 @@ from __future__ import annotations
 from intrinsics.modifiers import NoComplete, Scope, Sem, Space
 from intrinsics.row import Fact
 from nvgen.builder.intrinsics import IntrinsicCalls, Operand, ordering
-from nvgen.builder.values import Barrier, Int, IntLike
+from nvgen.builder.values import Barrier, Int, IntLike, pointer_of
 
 _CLUSTER = Space.SHARED_CLUSTER
 
@@ -125,4 +125,4 @@ def _remote(*, relaxed: bool) -> dict[str, Fact]:
 
 
 def _of(mbar: Barrier, **others: IntLike) -> dict[str, Operand]:
-    return {"mbar": mbar.pointer, **others}
+    return {"mbar": pointer_of(mbar), **others}

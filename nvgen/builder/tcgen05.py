@@ -42,7 +42,7 @@ from intrinsics.modifiers import (
 )
 from intrinsics.row import Fact, Residency
 from nvgen.builder.intrinsics import IntrinsicCalls, Operand
-from nvgen.builder.values import Barrier, Int, IntLike, Pointer, Vector, refuse
+from nvgen.builder.values import Barrier, Int, IntLike, Pointer, Vector, pointer_of, refuse
 
 
 class TensorCoreCalls(IntrinsicCalls):
@@ -182,7 +182,8 @@ class TensorCoreCalls(IntrinsicCalls):
             "restrict": restrict,
             "multicast": multicast if cta_mask is not None else None,
         }
-        self._call("tcgen05.commit", facts, _given({"mbar": mbar.pointer}, {"cta_mask": cta_mask}))
+        operands = _given({"mbar": pointer_of(mbar)}, {"cta_mask": cta_mask})
+        self._call("tcgen05.commit", facts, operands)
 
     # ---- copies ------------------------------------------------------------------------------
 

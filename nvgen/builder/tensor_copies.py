@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from intrinsics.modifiers import AtomicOp, CtaGroup, Dim, LoadMode, Space, StoreMode
 from intrinsics.row import Fact
 from nvgen.builder.intrinsics import IntrinsicCalls, Operand, rank_of
-from nvgen.builder.values import Barrier, IntLike, Pointer
+from nvgen.builder.values import Barrier, IntLike, Pointer, pointer_of
 
 
 class TensorCopyVerbs(IntrinsicCalls):
@@ -39,7 +39,7 @@ class TensorCopyVerbs(IntrinsicCalls):
             "cta_group": cta_group,
         }
         given = _given(cta_mask=cta_mask, cache_policy=cache_policy)
-        operands: dict[str, Operand] = {"dst": dst, "mbar": mbar.pointer, "tmap": tmap}
+        operands: dict[str, Operand] = {"dst": dst, "mbar": pointer_of(mbar), "tmap": tmap}
         operands.update({"coords": coords, "offsets": offsets, **given})
         self._call("cp.async.bulk.tensor.load.im2col", facts, operands)
 
@@ -60,7 +60,7 @@ class TensorCopyVerbs(IntrinsicCalls):
             "dst_space": Space.SHARED_CTA,
             "mode": mode,
         }
-        operands: dict[str, Operand] = {"dst": dst, "mbar": mbar.pointer, "tmap": tmap}
+        operands: dict[str, Operand] = {"dst": dst, "mbar": pointer_of(mbar), "tmap": tmap}
         operands.update({"coords": coords, "offsets": offsets})
         operands.update(_given(cache_policy=cache_policy))
         self._call("cp.async.bulk.tensor.load.im2col", facts, operands)
@@ -85,7 +85,7 @@ class TensorCopyVerbs(IntrinsicCalls):
             "cta_group": cta_group,
         }
         given = _given(cta_mask=cta_mask, cache_policy=cache_policy)
-        operands: dict[str, Operand] = {"dst": dst, "mbar": mbar.pointer, "tmap": tmap}
+        operands: dict[str, Operand] = {"dst": dst, "mbar": pointer_of(mbar), "tmap": tmap}
         operands.update({"coords": (column, *rows), **given})
         self._call("cp.async.bulk.tensor.load", facts, operands)
 
@@ -105,7 +105,7 @@ class TensorCopyVerbs(IntrinsicCalls):
             "dst_space": Space.SHARED_CTA,
             "mode": LoadMode.GATHER4,
         }
-        operands: dict[str, Operand] = {"dst": dst, "mbar": mbar.pointer, "tmap": tmap}
+        operands: dict[str, Operand] = {"dst": dst, "mbar": pointer_of(mbar), "tmap": tmap}
         operands.update({"coords": (column, *rows), **_given(cache_policy=cache_policy)})
         self._call("cp.async.bulk.tensor.load", facts, operands)
 

@@ -87,6 +87,19 @@ class Int:
     def __rshift__(self, other: IntLike) -> Int:
         return self._binary("lshr", other)
 
+    def __neg__(self) -> Int:
+        return 0 - self
+
+    def __invert__(self) -> Int:
+        return self ^ (1 << self.bits) - 1
+
+    def __truediv__(self, other: object) -> Int:
+        raise refuse(
+            "integers have no quotient with a fraction",
+            got=f"a division by {_described(other)}",
+            expected="x // y, which is the whole part",
+        )
+
     def __radd__(self, other: int) -> Int:
         return self + other
 
@@ -251,6 +264,10 @@ class Pointer:
         moved = self.builder.at_caller().gep(self.value, [index], source_etype=ir.IntType(8))
         return Pointer(self.builder, moved, self.layout)
 
+    def __sub__(self, offset: IntLike) -> Pointer:
+        """The address `offset` bytes before; see `+`."""
+        return self + -offset
+
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
@@ -288,6 +305,20 @@ class Barriers:
         Raises: InputError for what is no number, or one that is known and too large.
         """
         return Barrier(self.name, self.first + index_of(number, self.count, self.name) * 8)
+
+
+def pointer_of(mbar: object) -> Pointer:
+    """Where an mbarrier is.
+
+    Raises: InputError for what is no mbarrier, and for several.
+    """
+    if not isinstance(mbar, (Barrier, Barriers)):
+        raise refuse(
+            "no mbarrier",
+            got=_described(mbar),
+            expected="b.mbarrier(name), or one of b.mbarriers(name, count)",
+        )
+    return mbar.pointer
 
 
 def index_of(number: object, count: int, name: str) -> IntLike:

@@ -1,4 +1,4 @@
-"""The builder's arithmetic of f32 in registers, against ml_dtypes and numpy."""
+"""The builder's arithmetic in registers, against ml_dtypes and numpy."""
 
 from __future__ import annotations
 
@@ -76,3 +76,25 @@ def test_the_lesser_and_the_greater_of_unsigned_numbers() -> None:
     x, y = numbers(1).view(np.uint32), numbers(2).view(np.uint32)
     found = made(lambda b, x, y: b.min(x, y) ^ b.max(x, 0x8000_0000))
     assert found.tolist() == (np.minimum(x, y) ^ np.maximum(x, 0x8000_0000)).tolist()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("operation", [lambda x: -x, lambda x: ~x], ids=["negative", "inverted"])
+def test_an_integer_with_a_sign(operation: Callable[[object], object]) -> None:
+    found = made(lambda b, x, y: operation(x))  # type: ignore[return-value]
+    assert found.tolist() == operation(numbers(1).view(np.uint32)).tolist()  # type: ignore[attr-defined]
+
+
+@pytest.mark.gpu
+def test_an_address_before_another() -> None:
+    """Thread i reads the word of thread 63 - i, counted from the end."""
+    b = KernelBuilder("k", block=THREADS)
+    b.pointer("x")
+    b.pointer("out", output=True)
+    args = b.begin()
+    place = b.zext(b.tid_x * 4, 64)
+    last = args["x"] + 4 * THREADS
+    b.store(b.load_word(last - place - 4), args["out"] + place)
+    out = np.zeros(THREADS, np.float32)
+    launch(b.finish().compile(target="sm_90a"), numbers(1), out, block=(THREADS, 1, 1))
+    assert out.tobytes() == numbers(1)[::-1].tobytes()

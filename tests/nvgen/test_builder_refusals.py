@@ -60,7 +60,26 @@ def made(*counted: object) -> None:
     b.make_mbarriers(*(one(b) if callable(one) else one for one in counted))
 
 
+def waits_for(what: Callable[[KernelBuilder], object]) -> None:
+    b = begun()
+    b.wait(what(b), 0)  # type: ignore[arg-type]
+
+
+def arrives_at(what: Callable[[KernelBuilder], object]) -> None:
+    b = begun()
+    b.mbarrier_arrive(what(b))  # type: ignore[arg-type]
+
+
 WRONG: dict[str, tuple[Callable[[], None], str]] = {
+    "an address to wait for": (
+        lambda: waits_for(lambda b: b.mbarrier("m").pointer), "no mbarrier"),
+    "a tile to wait for": (
+        lambda: waits_for(lambda b: b.shared_tile("t", E.F16, (8, 64))), "no mbarrier"),
+    "an address to arrive at": (
+        lambda: arrives_at(lambda b: b.mbarrier("m").pointer), "no mbarrier"),
+    "several mbarriers to arrive at": (
+        lambda: arrives_at(lambda b: b.mbarriers("m", 2)), "m is 2 mbarriers"),
+    "a fraction": (lambda: begun().tid_x / 2, "no quotient with a fraction"),
     "elements of numpy": (lambda: tile(dtype=np.float16), "no type of elements"),
     "elements by name": (lambda: tile(dtype="f16"), "no type of elements"),
     "a shape of one number": (lambda: tile(shape=(64,)), "no shape of a tile"),

@@ -184,6 +184,7 @@ def test_a_program_without_one(nvgen: Nvgen, add: Path) -> None:
     result = nvgen("trace", add, "--target", "sm_100a")
     assert result.status == 2
     assert "trace/mma" in result.err
+    assert "got:" not in result.err
 
 
 def test_no_target(nvgen: Nvgen) -> None:
