@@ -122,8 +122,12 @@ def names(family: str) -> tuple[str, ...]:
 
 def spelled(name: str) -> tuple[str, ...]:
     """A name with the address spaces that follow it where it is overloaded."""
-    overloaded = name.startswith(("ldmatrix.", "stmatrix."))
-    return (f"{name}.p0", f"{name}.p3") if overloaded else (name,)
+    return (f"{name}.p0", f"{name}.p3") if is_overloaded(name) else (name,)
+
+
+def is_overloaded(name: str) -> bool:
+    """Whether an intrinsic takes a pointer of any address space, which its name then says."""
+    return name.startswith(("ldmatrix.", "stmatrix."))
 
 
 @functools.cache

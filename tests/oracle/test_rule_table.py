@@ -17,7 +17,7 @@ from intrinsics.reference_row import ptxas_says
 from intrinsics.row import Row, Rule
 from intrinsics.targets import TARGETS, Capability, Ptx
 from isel.verifier.record import verify_records
-from tests.oracle import mma_sp_product, mma_sync_product, ptxas, wgmma_product
+from tests.oracle import mma_kind_product, mma_sp_product, mma_sync_product, ptxas, wgmma_product
 from tests.oracle.test_legality import FAMILIES, Reading, reading, reading_of
 from tests.oracle.test_legality_older import CASES as OLDER
 
@@ -50,7 +50,7 @@ def _questions() -> Iterator[tuple[Reading, str, str]]:
 
 
 def _warp_multiplies() -> Iterator[tuple[Reading, str, str]]:
-    """Of mma and mma.sp what the manual has, layouts, and other types of D and C."""
+    """Of mma and mma.sp what the manual has, layouts, other types of D and C, scale factors."""
     wanted = re.compile(r"m16n8k(16|64)\S*\.(e4m3|f16)|m8n8k4\S*\.f16")
     products = (mma_sync_product, mma_sp_product)
     sums = (text for one in products for text in one.types_of_sums() if wanted.search(text))
@@ -65,6 +65,15 @@ def _warp_multiplies() -> Iterator[tuple[Reading, str, str]]:
         ("sm_120a", "9.5"),
     ):
         yield multiplies, target, version
+    kinds = (*mma_kind_product.forms(), *mma_kind_product.scales())
+    narrow = reading_of(dict.fromkeys(kinds))
+    for target, version in (
+        ("sm_100a", "8.6"),
+        ("sm_100a", "9.5"),
+        ("sm_120a", "9.0"),
+        ("sm_120a", "9.5"),
+    ):
+        yield narrow, target, version
 
 
 def _alone(read: Reading, target: str, version: str) -> list[tuple[str, str]]:
