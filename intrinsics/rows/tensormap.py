@@ -56,20 +56,25 @@ _CODES: Mapping[Fact, Numbers] = {
 _B32, _B64 = ScalarType.B32, ScalarType.B64
 
 
+def type_of(field: MapField) -> ScalarType:
+    """The type that tensormap.replace has for a field."""
+    return _B64 if field in _WIDE else _B32
+
+
 def _axes(fields: tuple[MapField, ...]) -> dict[str, tuple[Modifier, ...]]:
-    types = tuple(dict.fromkeys(_B64 if field in _WIDE else _B32 for field in fields))
+    types = tuple(dict.fromkeys(map(type_of, fields)))
     return {"field": fields, "space": (Space.GLOBAL, Space.SHARED_CTA), "type": types}
 
 
 def _names(fields: tuple[MapField, ...], rest: str) -> Iterator[Llvm]:
     """LLVM's names, whose end says which space the map is in."""
     for field in fields:
-        wide = field in _WIDE
+        type_ = type_of(field)
         name = f"tensormap.replace.{field.value.replace('_', '.')}"
         for pointer, space in _SPACES.items():
-            given: Facts = {"field": field, "space": space, "type": _B64 if wide else _B32}
+            given: Facts = {"field": field, "space": space, "type": type_}
             end = pointer.partition(":")[0] + ("0" if pointer == "p:a" else "")
-            new = rest.replace("NEW", "i64:new" if wide else "i32:new")
+            new = rest.replace("NEW", f"i{type_.bits}:new")
             yield Llvm(f"{name}.{end}", f"{pointer}, {new}", given=given)
 
 
@@ -138,4 +143,7 @@ CP_FENCEPROXY = Row(
 )
 # fmt: on
 
-ROWS = (REPLACE, REPLACE_EACH, REPLACE_CODE, CP_FENCEPROXY)
+REPLACES = (REPLACE, REPLACE_EACH, REPLACE_CODE)
+"""A row for fields of the whole map, one for those of a dimension, one for codes."""
+
+ROWS = (*REPLACES, CP_FENCEPROXY)

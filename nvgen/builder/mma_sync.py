@@ -16,6 +16,7 @@ from intrinsics.findings import InputError, input_error
 from intrinsics.mma_sync import MmaLayout, MmaShape
 from intrinsics.modifiers import MmaKind, Modifier, SatFinite, ScalarType, ScaleVec
 from intrinsics.row import Fact
+from intrinsics.rows.mma_families import DENSE, KINDS, SPARSE
 from intrinsics.wgmma import BitOperation, MatrixType
 from nvgen.builder.intrinsics import IntrinsicCalls, Operand, find_spelling
 from nvgen.builder.values import Int, IntLike, Vector
@@ -24,36 +25,13 @@ T = ScalarType
 Registers: TypeAlias = Vector | Sequence[Int]
 """The registers of one matrix in a thread; a sequence may have one."""
 
-_FAMILIES: dict[Modifier, tuple[str, ScalarType]] = {
-    T.F16: ("f16", T.F32),
-    T.BF16: ("bf16", T.F32),
-    T.TF32: ("tf32", T.F32),
-    T.F64: ("f64", T.F64),
-    MatrixType.E4M3: ("fp8", T.F32),
-    MatrixType.E5M2: ("fp8", T.F32),
-    T.S8: ("int8", T.S32),
-    T.U8: ("int8", T.S32),
-    MatrixType.S4: ("int4", T.S32),
-    MatrixType.U4: ("int4", T.S32),
-    MatrixType.B1: ("b1", T.S32),
-}
-"""The row of a type of A, and the usual type of its sums."""
+_FAMILIES = {type_: family for family in DENSE for type_ in family.a}
+"""The family of a type of A, where there is no kind."""
 
-_DENSE = ("f64", "b1")
-_NARROW = (
-    MatrixType.E4M3,
-    MatrixType.E5M2,
-    MatrixType.E2M3,
-    MatrixType.E3M2,
-    MatrixType.E2M1,
-)
-_KINDS = {
-    MmaKind.F8F6F4: _NARROW,
-    MmaKind.MXF8F6F4: _NARROW,
-    MmaKind.MXF4: (MatrixType.E2M1,),
-    MmaKind.MXF4NVF4: (MatrixType.E2M1,),
-}
-_SCALED = (MmaKind.MXF8F6F4, MmaKind.MXF4, MmaKind.MXF4NVF4)
+_KINDS = {MmaKind(f"kind::{family.kind}"): family for family in KINDS if not family.sparse}
+_SCALED = tuple(kind for kind, family in _KINDS.items() if family.scales)
+_NARROW = _KINDS[MmaKind.F8F6F4].a
+_SPARSE = tuple(family.name for family in (*SPARSE, *KINDS) if family.sparse)
 
 
 def _refuse(text: str, *, got: str, expected: str, hint: str = "") -> InputError:
@@ -67,19 +45,39 @@ def _family(
 
     Raises: InputError.
     """
-    types = _FAMILIES if kind is None else _KINDS.get(kind, ())
+    if kind is not None and kind not in _KINDS:
+        raise _refuse("mma has no such kind", got=str(kind), expected=_names(_KINDS))
+    types = tuple(_FAMILIES) if kind is None else _KINDS[kind].a
     if atype not in types:
-        if not types:
-            raise _refuse("mma has no such kind", got=str(kind), expected=_names(_KINDS))
         hint = "types of 4 and 6 bits need a kind" if kind is None and atype in _NARROW else ""
         raise _refuse("A has no such type", got=atype.ptx, expected=_names(types), hint=hint)
     if (scales is not None) is not (kind in _SCALED):
         wanted = "scale factors" if kind in _SCALED else f"a kind of {_names(_SCALED)}"
         got = "none" if scales is None else kind.ptx if kind else "no kind"
         raise _refuse("scale factors belong to block-scaled kinds", got=got, expected=wanted)
-    if kind is None:
-        return _FAMILIES[atype]
-    return kind.value.removeprefix("kind::"), T.F32
+    family = _FAMILIES[atype] if kind is None else _KINDS[kind]
+    return family.name, T.F32 if T.F32 in family.d else family.d[0]
+
+
+def _facts(
+    shape: MmaShape,
+    atype: Modifier,
+    btype: Modifier | None,
+    dtype: ScalarType,
+    *,
+    satfinite: bool,
+) -> dict[str, Fact]:
+    """The modifiers of a multiply of a row-major A and a column-major B, C of D's type."""
+    return {
+        "shape": shape,
+        "alayout": MmaLayout.ROW,
+        "blayout": MmaLayout.COL,
+        "dtype": dtype,
+        "atype": atype,
+        "btype": atype if btype is None else btype,
+        "ctype": dtype,
+        "satfinite": SatFinite.SATFINITE if satfinite else None,
+    }
 
 
 def _names(words: Iterable[Modifier]) -> str:
@@ -152,16 +150,9 @@ class WarpMatrixVerbs(IntrinsicCalls):
         if (op is not None) is not (atype is MatrixType.B1):
             wanted = "and or xor" if atype is MatrixType.B1 else "no operation"
             raise _refuse("op is how bits are multiplied", got=str(op), expected=wanted)
-        facts: dict[str, Fact] = {
-            "shape": shape,
-            "alayout": alayout,
-            "blayout": blayout,
-            "dtype": dtype,
-            "atype": atype,
-            "btype": atype if btype is None else btype,
-            "ctype": dtype if ctype is None else ctype,
-            "satfinite": SatFinite.SATFINITE if satfinite else None,
-        }
+        facts = _facts(shape, atype, btype, dtype, satfinite=satfinite)
+        facts |= {"alayout": alayout, "blayout": blayout}
+        facts["ctype"] = dtype if ctype is None else ctype
         if op is not None:
             facts |= {"op": op, "sum": BitOperation.POPC}
         return self._multiply_registers(f"mma.{family}", facts, {"a": a, "b": b, "c": c}, scales)
@@ -194,20 +185,11 @@ class WarpMatrixVerbs(IntrinsicCalls):
         family, usual = _family(atype, kind, scales)
         dtype = usual if dtype is None else dtype
         head = "mma.sp::ordered_metadata" if ordered else "mma.sp"
-        if family in _DENSE or (kind is not None and not ordered):
+        if family not in _SPARSE or (kind is not None and not ordered):
             got = kind.ptx if kind else atype.ptx
-            wanted = "ordered=True" if family not in _DENSE else "a type with a sparse A"
+            wanted = "ordered=True" if family in _SPARSE else "a type with a sparse A"
             raise _refuse(f"{head} has no such multiply", got=got, expected=wanted)
-        facts: dict[str, Fact] = {
-            "shape": shape,
-            "alayout": MmaLayout.ROW,
-            "blayout": MmaLayout.COL,
-            "dtype": dtype,
-            "atype": atype,
-            "btype": atype if btype is None else btype,
-            "ctype": dtype,
-            "satfinite": SatFinite.SATFINITE if satfinite else None,
-        }
+        facts = _facts(shape, atype, btype, dtype, satfinite=satfinite)
         operands: dict[str, Operand] = {"a": a, "b": b, "c": c}
         operands |= {"sp_meta": metadata, "sp_sel": selector}
         return self._multiply_registers(f"{head}.{family}", facts, operands, scales)

@@ -16,11 +16,11 @@ from nvgen.builder.base import BuilderBase
 from nvgen.builder.tensor_tiles import container_bits
 from nvgen.builder.tiles import SharedScales, SharedTile, Tiles, scale_bytes, swizzle_mode
 from nvgen.builder.values import Barrier, Barriers, Int, Layout, Pointer, Vector, refuse, whole
+from nvgen.tensor_map import SIZE
 
 STATIC_SHARED_LIMIT = 48 * 1024
 """Bytes of shared memory that ptxas lets a kernel declare; more must be dynamic."""
 
-_TENSOR_MAP_BYTES = 128
 _TILE_ALIGN = 128
 """Where a tile begins, so that tensor copies may write it, swizzled or not."""
 
@@ -157,7 +157,7 @@ class SharedMemory(BuilderBase):
 
     def shared_tensor_map(self, name: str) -> Pointer:
         """Room for the 128 bytes of a tensor map in shared memory, to change its fields there."""
-        return self._shared_variable(name, _TENSOR_MAP_BYTES, _TENSOR_MAP_BYTES)
+        return self._shared_variable(name, SIZE, SIZE)
 
     def load_word(self, pointer: Pointer) -> Int:
         """Load 32 bits.

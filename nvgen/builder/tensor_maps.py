@@ -7,17 +7,14 @@ TMA need, and acquires it there (`fence_proxy_tensormap_acquire`) before it uses
 
 from __future__ import annotations
 
-from intrinsics.modifiers import MapField, ScalarType, Scope, Space
+from intrinsics.modifiers import MapField, Scope, Space
 from intrinsics.row import Fact
+from intrinsics.rows.tensormap import REPLACES, type_of
 from nvgen.builder.intrinsics import IntrinsicCalls, Operand
 from nvgen.builder.values import Int, IntLike, Pointer
+from nvgen.tensor_map import SIZE
 
 _SPACES = {1: Space.GLOBAL, 3: Space.SHARED_CTA}
-_WIDE = (MapField.GLOBAL_ADDRESS, MapField.GLOBAL_STRIDE)
-_WHOLE = (MapField.GLOBAL_ADDRESS, MapField.RANK)
-_EACH = (
-    MapField.BOX_DIM, MapField.GLOBAL_DIM, MapField.GLOBAL_STRIDE, MapField.ELEMENT_STRIDE,
-)  # fmt: skip
 
 
 class TensorMapVerbs(IntrinsicCalls):
@@ -36,21 +33,20 @@ class TensorMapVerbs(IntrinsicCalls):
         Raises: InputError where `dim` is missing or too much, or a code is no number.
         """
         facts: dict[str, Fact] = {"field": field, "space": _SPACES.get(tmap.space)}
-        facts["type"] = ScalarType.B64 if field in _WIDE else ScalarType.B32
-        whole = field in _WHOLE
+        facts["type"] = type_of(field)
+        row = next(row for row in REPLACES if field in row.axis["field"].values)
         operands: dict[str, Operand] = {"a": tmap}
         if dim is not None:
             operands["ord"] = dim
         if isinstance(new, Pointer):
             new = Int(self, self.at_caller().ptrtoint(new.value, self.int_type(64)))
-        operands["new" if whole or field in _EACH else "code"] = new
-        suffix = "" if whole else ".dimension" if field in _EACH else ".code"
-        self._call("tensormap.replace" + suffix, facts, operands)
+        operands[row.operands[-1].name] = new
+        self._call(row.id, facts, operands)
 
     def tensormap_cp_fenceproxy(self, dst: Pointer, src: Pointer, scope: Scope = Scope.GPU) -> None:
         """Copy the tensor map at `src` (shared memory) to `dst` (global memory), and hand it on.
 
         The threads of a whole warp execute it together.
         """
-        operands: dict[str, Operand] = {"dst": dst, "src": src, "size": 128}
+        operands: dict[str, Operand] = {"dst": dst, "src": src, "size": SIZE}
         self._call("tensormap.cp_fenceproxy", {"scope": scope}, operands)
