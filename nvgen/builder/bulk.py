@@ -112,9 +112,10 @@ class BulkVerbs(IntrinsicCalls):
 
         The number is the same: the window of the cluster holds that of the CTA.
         """
-        if pointer_of(mbar).space == _SHARED:
-            return pointer_of(mbar)
-        number = self.at_caller().ptrtoint(pointer_of(mbar).value, ir.IntType(64))
+        pointer = pointer_of(mbar)
+        if pointer.space == _SHARED:
+            return pointer
+        number = self.at_caller().ptrtoint(pointer.value, ir.IntType(64))
         return Pointer(self, self.at_caller().inttoptr(number, ir.PointerType(addrspace=_SHARED)))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from intrinsics.modifiers import Aligned, GridControl, ScalarType, Scope, Sem, Space
 from intrinsics.row import Fact
 from intrinsics.rows.cluster import FenceRestrict
-from nvgen.builder.intrinsics import IntrinsicCalls
+from nvgen.builder.intrinsics import IntrinsicCalls, of_mbarrier
 from nvgen.builder.values import Barrier, Int, IntLike, Pointer, pointer_of
 
 _CLUSTER = Space.SHARED_CLUSTER
@@ -63,9 +63,7 @@ class ClusterVerbs(IntrinsicCalls):
         self, mbar: Barrier, count: IntLike = 1, *, relaxed: bool = False
     ) -> None:
         """Arrive at an mbarrier of any CTA of the cluster, at cluster scope; it gives no token."""
-        sem = Sem.RELAXED if relaxed else Sem.RELEASE
-        facts: dict[str, Fact] = {"sem": sem, "scope": Scope.CLUSTER, "space": _CLUSTER}
-        self._call("mbarrier.arrive", facts, {"mbar": pointer_of(mbar), "count": count})
+        self._call("mbarrier.arrive", remote(relaxed=relaxed), of_mbarrier(mbar, count=count))
 
     def getctarank_shared_cluster(self, address: Pointer) -> Int:
         """The rank of the CTA whose shared memory `address` is in."""
@@ -128,3 +126,9 @@ _RELEASE: dict[str, Fact] = {"sem": Sem.RELEASE, "restrict": FenceRestrict.SHARE
 
 def _aligned(aligned: bool) -> Aligned | None:
     return Aligned.ALIGNED if aligned else None
+
+
+def remote(*, relaxed: bool) -> dict[str, Fact]:
+    """What an operation on an mbarrier of any CTA of the cluster says of its order and place."""
+    sem = Sem.RELAXED if relaxed else Sem.RELEASE
+    return {"sem": sem, "scope": Scope.CLUSTER, "space": _CLUSTER}

@@ -125,7 +125,7 @@ class IntrinsicCalls(BuilderBase):
 
     def mbarrier_init(self, mbar: Barrier, count: IntLike) -> None:
         """Make an mbarrier that expects `count` arrivals a phase."""
-        operands: dict[str, Operand] = {"mbar": pointer_of(mbar), "count": count}
+        operands = of_mbarrier(mbar, count=count)
         self._call("mbarrier.init", {"space": Space.SHARED}, operands)
 
     def mbarrier_inval(self, mbar: Barrier) -> None:
@@ -142,7 +142,7 @@ class IntrinsicCalls(BuilderBase):
     ) -> Int:
         """Arrive; returns the phase's token."""
         facts = ordering(Sem.RELEASE, scope, relaxed=relaxed)
-        operands: dict[str, Operand] = {"mbar": pointer_of(mbar), "count": count}
+        operands = of_mbarrier(mbar, count=count)
         return Int(self, self._call("mbarrier.arrive", facts, operands))
 
     def mbarrier_arrive_expect_tx(
@@ -155,7 +155,7 @@ class IntrinsicCalls(BuilderBase):
     ) -> Int:
         """Expect bytes in this phase, and arrive; returns the phase's token."""
         facts = ordering(Sem.RELEASE, scope, relaxed=relaxed)
-        operands: dict[str, Operand] = {"mbar": pointer_of(mbar), "tx_count": tx_count}
+        operands = of_mbarrier(mbar, tx_count=tx_count)
         return Int(self, self._call("mbarrier.arrive.expect_tx", facts, operands))
 
     def mbarrier_expect_tx(
@@ -163,13 +163,13 @@ class IntrinsicCalls(BuilderBase):
     ) -> None:
         """Expect bytes in this phase."""
         facts: dict[str, Fact] = {"sem": Sem.RELAXED, "scope": scope, "space": Space.SHARED}
-        operands: dict[str, Operand] = {"mbar": pointer_of(mbar), "tx_count": tx_count}
+        operands = of_mbarrier(mbar, tx_count=tx_count)
         self._call("mbarrier.expect_tx", facts, operands)
 
     def mbarrier_test_wait(self, mbar: Barrier, state: Int) -> Int:
         """Whether the phase of a token has completed."""
         facts: dict[str, Fact] = {"space": Space.SHARED}
-        operands: dict[str, Operand] = {"mbar": pointer_of(mbar), "state": state}
+        operands = of_mbarrier(mbar, state=state)
         return Int(self, self._call("mbarrier.test_wait", facts, operands))
 
     def mbarrier_test_wait_parity(
@@ -182,7 +182,7 @@ class IntrinsicCalls(BuilderBase):
     ) -> Int:
         """Whether the phase of a parity has completed."""
         facts = ordering(Sem.ACQUIRE, scope, relaxed=relaxed)
-        operands: dict[str, Operand] = {"mbar": pointer_of(mbar), "phase": phase}
+        operands = of_mbarrier(mbar, phase=phase)
         return Int(self, self._call("mbarrier.test_wait.parity", facts, operands))
 
     def mbarrier_try_wait_parity(
@@ -196,7 +196,7 @@ class IntrinsicCalls(BuilderBase):
     ) -> Int:
         """Whether the phase of a parity has completed, after waiting a while for it."""
         facts = ordering(Sem.ACQUIRE, scope, relaxed=relaxed)
-        operands: dict[str, Operand] = {"mbar": pointer_of(mbar), "phase": phase}
+        operands = of_mbarrier(mbar, phase=phase)
         if hint is not None:
             operands["hint"] = hint
         return Int(self, self._call("mbarrier.try_wait.parity", facts, operands))
@@ -319,6 +319,14 @@ class IntrinsicCalls(BuilderBase):
 
 def _barrier(barrier: IntLike, count: IntLike | None) -> dict[str, Operand]:
     return {"barrier": barrier} if count is None else {"barrier": barrier, "count": count}
+
+
+def of_mbarrier(mbar: Barrier, **others: IntLike) -> dict[str, Operand]:
+    """The operands of an instruction on an mbarrier.
+
+    Raises: InputError for what is no mbarrier.
+    """
+    return {"mbar": pointer_of(mbar), **others}
 
 
 def ordering(strong: Sem, scope: Scope, *, relaxed: bool) -> dict[str, Fact]:

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from intrinsics.modifiers import NoComplete, Scope, Sem, Space
 from intrinsics.row import Fact
-from nvgen.builder.intrinsics import IntrinsicCalls, Operand, ordering
-from nvgen.builder.values import Barrier, Int, IntLike, pointer_of
-
-_CLUSTER = Space.SHARED_CLUSTER
+from nvgen.builder.clusters import remote
+from nvgen.builder.intrinsics import IntrinsicCalls, of_mbarrier, ordering
+from nvgen.builder.values import Barrier, Int, IntLike
 
 
 class MbarrierVerbs(IntrinsicCalls):
@@ -24,7 +23,7 @@ class MbarrierVerbs(IntrinsicCalls):
     def mbarrier_arrive_no_complete(self, mbar: Barrier, count: IntLike) -> Int:
         """Arrive `count` times, which does not end the phase; returns the phase's token."""
         facts: dict[str, Fact] = {"no_complete": NoComplete.NO_COMPLETE, "space": Space.SHARED}
-        return Int(self, self._call("mbarrier.arrive", facts, _of(mbar, count=count)))
+        return Int(self, self._call("mbarrier.arrive", facts, of_mbarrier(mbar, count=count)))
 
     def mbarrier_arrive_drop(
         self,
@@ -36,12 +35,12 @@ class MbarrierVerbs(IntrinsicCalls):
     ) -> Int:
         """Arrive, and be no longer expected in the phases behind; returns the phase's token."""
         facts = ordering(Sem.RELEASE, scope, relaxed=relaxed)
-        return Int(self, self._call("mbarrier.arrive_drop", facts, _of(mbar, count=count)))
+        return Int(self, self._call("mbarrier.arrive_drop", facts, of_mbarrier(mbar, count=count)))
 
     def mbarrier_arrive_drop_no_complete(self, mbar: Barrier, count: IntLike) -> Int:
         """As `mbarrier_arrive_drop`, where the arrivals do not end the phase."""
         facts: dict[str, Fact] = {"no_complete": NoComplete.NO_COMPLETE, "space": Space.SHARED}
-        return Int(self, self._call("mbarrier.arrive_drop", facts, _of(mbar, count=count)))
+        return Int(self, self._call("mbarrier.arrive_drop", facts, of_mbarrier(mbar, count=count)))
 
     def mbarrier_arrive_drop_expect_tx(
         self,
@@ -53,28 +52,28 @@ class MbarrierVerbs(IntrinsicCalls):
     ) -> Int:
         """Expect bytes in this phase, then arrive and drop out; returns the phase's token."""
         facts = ordering(Sem.RELEASE, scope, relaxed=relaxed)
-        operands = _of(mbar, tx_count=tx_count)
+        operands = of_mbarrier(mbar, tx_count=tx_count)
         return Int(self, self._call("mbarrier.arrive_drop.expect_tx", facts, operands))
 
     def mbarrier_arrive_drop_space_cluster(
         self, mbar: Barrier, count: IntLike = 1, *, relaxed: bool = False
     ) -> None:
         """Arrive at an mbarrier of any CTA of the cluster, and drop out of it."""
-        self._call("mbarrier.arrive_drop", _remote(relaxed=relaxed), _of(mbar, count=count))
+        self._call("mbarrier.arrive_drop", remote(relaxed=relaxed), of_mbarrier(mbar, count=count))
 
     def mbarrier_arrive_expect_tx_space_cluster(
         self, mbar: Barrier, tx_count: IntLike, *, relaxed: bool = False
     ) -> None:
         """Expect bytes at an mbarrier of any CTA of the cluster, and arrive at it."""
-        operands = _of(mbar, tx_count=tx_count)
-        self._call("mbarrier.arrive.expect_tx", _remote(relaxed=relaxed), operands)
+        operands = of_mbarrier(mbar, tx_count=tx_count)
+        self._call("mbarrier.arrive.expect_tx", remote(relaxed=relaxed), operands)
 
     def mbarrier_arrive_drop_expect_tx_space_cluster(
         self, mbar: Barrier, tx_count: IntLike, *, relaxed: bool = False
     ) -> None:
         """Expect bytes at an mbarrier of any CTA of the cluster, arrive and drop out of it."""
-        operands = _of(mbar, tx_count=tx_count)
-        self._call("mbarrier.arrive_drop.expect_tx", _remote(relaxed=relaxed), operands)
+        operands = of_mbarrier(mbar, tx_count=tx_count)
+        self._call("mbarrier.arrive_drop.expect_tx", remote(relaxed=relaxed), operands)
 
     # ---- transactions ------------------------------------------------------------------------
 
@@ -83,15 +82,16 @@ class MbarrierVerbs(IntrinsicCalls):
     ) -> None:
         """Count bytes as arrived, as a copy would; nothing is copied."""
         facts: dict[str, Fact] = {"sem": Sem.RELAXED, "scope": scope, "space": Space.SHARED}
-        self._call("mbarrier.complete_tx", facts, _of(mbar, tx_count=tx_count))
+        self._call("mbarrier.complete_tx", facts, of_mbarrier(mbar, tx_count=tx_count))
 
     def mbarrier_expect_tx_space_cluster(self, mbar: Barrier, tx_count: IntLike) -> None:
         """Expect bytes in this phase at an mbarrier of any CTA of the cluster."""
-        self._call("mbarrier.expect_tx", _remote(relaxed=True), _of(mbar, tx_count=tx_count))
+        self._call("mbarrier.expect_tx", remote(relaxed=True), of_mbarrier(mbar, tx_count=tx_count))
 
     def mbarrier_complete_tx_space_cluster(self, mbar: Barrier, tx_count: IntLike) -> None:
         """Count bytes as arrived at an mbarrier of any CTA of the cluster."""
-        self._call("mbarrier.complete_tx", _remote(relaxed=True), _of(mbar, tx_count=tx_count))
+        operands = of_mbarrier(mbar, tx_count=tx_count)
+        self._call("mbarrier.complete_tx", remote(relaxed=True), operands)
 
     # ---- tokens ------------------------------------------------------------------------------
 
@@ -108,7 +108,7 @@ class MbarrierVerbs(IntrinsicCalls):
 
         `hint` is how long, in nanoseconds.
         """
-        operands = _of(mbar, state=state)
+        operands = of_mbarrier(mbar, state=state)
         if hint is not None:
             operands["hint"] = hint
         facts = ordering(Sem.ACQUIRE, scope, relaxed=relaxed)
@@ -117,12 +117,3 @@ class MbarrierVerbs(IntrinsicCalls):
     def mbarrier_pending_count(self, state: Int) -> Int:
         """How many arrivals were missing when a token was made."""
         return Int(self, self._call("mbarrier.pending_count", {}, {"state": state}))
-
-
-def _remote(*, relaxed: bool) -> dict[str, Fact]:
-    sem = Sem.RELAXED if relaxed else Sem.RELEASE
-    return {"sem": sem, "scope": Scope.CLUSTER, "space": _CLUSTER}
-
-
-def _of(mbar: Barrier, **others: IntLike) -> dict[str, Operand]:
-    return {"mbar": pointer_of(mbar), **others}
