@@ -101,47 +101,50 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
 
 def _a(c: Compiler, mi: MachineInstr, family: _Family) -> Codes:
     """A, 16 (or 8) by K."""
-    facts = mi.form.facts
-    shape, type_ = facts["shape"], facts["atype"]
+    shape = mi.form.facts["shape"]
     assert isinstance(shape, MmaShape)
-    assert isinstance(type_, Modifier)
-    bits = bits_of(type_, packed=family.packed)
-    held = elements(c, mi["a"], mi.row.operand["a"].type_under(facts), bits)
-    sparse = "sp_meta" in mi.row.operand
-    part = stored(shape) if sparse else shape
-    at = fragment_a(part, bits)
+    if "sp_meta" not in mi.row.operand:
+        return _held(c, mi, "a", family, shape)[0]
+    read, bits = _held(c, mi, "a", family, stored(shape))
     ordered = family.ordered or mi.row.head.endswith(_ORDERED)
-    expand = expander(c, mi, bits, ordered=ordered) if sparse else None
-
-    def read(warp: Warp) -> Bits:
-        codes = matrices(held(warp), at, (part.m, part.k))
-        if family.contained:
-            codes = out_of_bytes(codes, type_)
-        return codes if expand is None else expand(warp, codes)
-
-    return read
+    expand = expander(c, mi, bits, ordered=ordered)
+    return lambda warp: expand(warp, read(warp))
 
 
 def _b(c: Compiler, mi: MachineInstr, family: _Family) -> Codes:
     """B transposed, N by K."""
-    facts = mi.form.facts
-    shape, type_ = facts["shape"], facts["btype"]
+    shape, type_ = mi.form.facts["shape"], mi.form.facts["btype"]
     assert isinstance(shape, MmaShape)
     assert isinstance(type_, Modifier)
-    bits = bits_of(type_, packed=family.packed)
-    held = elements(c, mi["b"], mi.row.operand["b"].type_under(facts), bits)
-    at = fragment_b(shape, bits)[::-1]
-    sparse = "sp_meta" in mi.row.operand
+    read, _ = _held(c, mi, "b", family, shape)
+    if "sp_meta" not in mi.row.operand:
+        return read
 
-    def read(warp: Warp) -> Bits:
-        codes = matrices(held(warp), at, (shape.n, shape.k))
-        if family.contained:
-            codes = out_of_bytes(codes, type_)
-        if sparse and not np.isfinite(numbers(codes, type_)).all():
+    def read_finite(warp: Warp) -> Bits:
+        codes = read(warp)
+        if not np.isfinite(numbers(codes, type_)).all():
             raise not_simulated(f"{mi.row.head}: infinity or NaN in the B of a sparse multiply")
         return codes
 
-    return read
+    return read_finite
+
+
+def _held(
+    c: Compiler, mi: MachineInstr, name: str, family: _Family, shape: MmaShape
+) -> tuple[Codes, int]:
+    """The codes of A or B that registers hold for a shape, and the bits of an element there."""
+    type_ = mi.form.facts[f"{name}type"]
+    assert isinstance(type_, Modifier)
+    bits = bits_of(type_, packed=family.packed)
+    held = elements(c, mi[name], mi.row.operand[name].type_under(mi.form.facts), bits)
+    at = fragment_a(shape, bits) if name == "a" else fragment_b(shape, bits)[::-1]
+    size = (shape.m if name == "a" else shape.n, shape.k)
+
+    def read(warp: Warp) -> Bits:
+        codes = matrices(held(warp), at, size)
+        return out_of_bytes(codes, type_) if family.contained else codes
+
+    return read, bits
 
 
 def _scales(
