@@ -14,7 +14,7 @@ from typing import NamedTuple
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Module
-from intrinsics.targets import TARGETS, Ptx
+from intrinsics.targets import PTX_VERSIONS, TARGETS, Ptx
 from isel.verifier.record import verify_records
 from tests.oracle import ptxas
 
@@ -71,8 +71,7 @@ class Reading:
 
     def refusals(self, target: str, ptx: str) -> dict[int, frozenset[str]]:
         """The rules that each statement breaks, by its place; legal ones are not in it."""
-        version = Ptx(*map(int, ptx.split(".")))
-        found = _errors(verify_records(self.module, TARGETS[target], version, hints=False))
+        found = _errors(verify_records(self.module, TARGETS[target], _version(ptx), hints=False))
         whole = frozenset(rule for place, rules in found.items() if place < 0 for rule in rules)
         if whole:
             return dict.fromkeys(range(len(self.statements)), whole)
@@ -161,6 +160,35 @@ def compare(
                 Difference(statement, target, ptx, tuple(sorted(rules)), tuple(messages))
             )
     return tally
+
+
+def agreed(
+    reading: Reading,
+    target: str,
+    versions: Sequence[str],
+    deliberate: Sequence[Deliberate] = (),
+) -> Tally:
+    """All verdicts on statements that nvgen knows, none of which differs; they are counted aloud.
+
+    Raises: AssertionError with the first statements that do.
+    """
+    tally = compare(reading, target, versions, deliberate)
+    print(f"{target}, PTX {', '.join(versions)}: {tally}")
+    assert tally.compared == len(reading.statements) * len(versions)
+    lines = list(summary(tally.differences))
+    assert not lines, f"{len(lines)} statements differ\n" + "\n".join(lines[:40])
+    return tally
+
+
+def versions_of(name: str, first: str = "") -> list[str]:
+    """The PTX versions that have a target, from `first` on."""
+    least = max(TARGETS[name].first_ptx, _version(first)) if first else TARGETS[name].first_ptx
+    found = [str(version) for version in PTX_VERSIONS if version >= least]
+    return [v for v in found if v.startswith("8")] if name.startswith("sm_101") else found
+
+
+def _version(text: str) -> Ptx:
+    return Ptx(*map(int, text.split(".")))
 
 
 def summary(differences: Iterable[Difference]) -> Iterator[str]:

@@ -13,9 +13,9 @@ import re
 
 import pytest
 
-from intrinsics.targets import PTX_VERSIONS, TARGETS
+from intrinsics.targets import TARGETS
 from tests.oracle import mma_sync_product as product
-from tests.oracle.agreement import Deliberate, Reading, compare, summary
+from tests.oracle.agreement import Deliberate, Reading, agreed, compare, versions_of
 from tests.oracle.mma_sync_differences import DELIBERATE
 
 CASES = [
@@ -61,12 +61,7 @@ def test_every_product_is_whole(one: product.Product) -> None:
 @pytest.mark.parametrize(("target", "version"), CASES)
 def test_every_verdict_agrees(target: str, version: str) -> None:
     """What was compared is printed: see it with -rA."""
-    read = reading()
-    tally = compare(read, target, (version,), DELIBERATE)
-    print(f"{target}, PTX {version}: {tally}")
-    assert tally.compared == len(read.statements)
-    lines = list(summary(tally.differences))
-    assert not lines, f"{len(lines)} statements differ\n" + "\n".join(lines[:40])
+    agreed(reading(), target, (version,), DELIBERATE)
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=str)
@@ -74,13 +69,7 @@ def test_what_the_manual_has_is_where_ptxas_has_it(target: object) -> None:
     """Each form, on each target, in each PTX version that has the target."""
     assert target in TARGETS.values()
     name = str(target)
-    versions = [str(v) for v in PTX_VERSIONS if v >= TARGETS[name].first_ptx]
-    if name.startswith("sm_101"):
-        versions = [v for v in versions if v.startswith("8")]
-    tally = compare(forms(), name, versions)
-    lines = list(summary(tally.differences))
-    assert not lines, "\n".join(lines[:40])
-    assert tally.accepted > 0
+    assert agreed(forms(), name, versions_of(name)).accepted > 0
 
 
 def test_a_good_part_is_legal() -> None:
