@@ -35,6 +35,7 @@ from nvgen.launches import (
 )
 from nvgen.llvm import parse
 from nvgen.llvm_guard import nesting_limit
+from nvgen.map_launch import check_maps
 from nvgen.ptxas_log import Resources
 
 if TYPE_CHECKING:
@@ -173,6 +174,7 @@ class Compiled:
         shape = LaunchShape(*sizes, dynamic)
         check_launch(self.module, function, self.target, shape, self.file)
         arguments = self.kernel.arguments(args, dict(named)) if self.kernel else [*args]
+        check_maps(self.module, function, self.target, arguments)
         if self.level in LAUNCH_LEVELS:
             said = shape.cluster == (1, 1, 1) and function.launch.cluster
             meant = replace(shape, boxes=boxes_of(function, arguments))

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from intrinsics.modifiers import AtomicOp
+
 
 class Element(Enum):
     """Types of elements; the value is the driver's name.
@@ -59,6 +61,28 @@ _BITS = {
     Element.F32_FTZ: 32, Element.TF32: 32, Element.TF32_FTZ: 32, Element.U4_ALIGN8: 4,
     Element.U4_ALIGN16: 4, Element.U6_ALIGN16: 6,
 }  # fmt: skip
+
+_WORDS = frozenset({Element.U32, Element.S32, Element.U64})
+_HALVES = frozenset({Element.F16, Element.BF16})
+_ORDERED = _WORDS | _HALVES | {Element.S64}
+_FLOATS = frozenset(element for element in Element if element.is_float)
+
+REDUCTIONS: dict[AtomicOp, frozenset[Element]] = {
+    AtomicOp.ADD: _WORDS | _FLOATS,
+    AtomicOp.MIN: _ORDERED,
+    AtomicOp.MAX: _ORDERED,
+    AtomicOp.INC: frozenset({Element.U32}),
+    AtomicOp.DEC: frozenset({Element.U32}),
+    AtomicOp.AND: _WORDS,
+    AtomicOp.OR: _WORDS,
+    AtomicOp.XOR: _WORDS,
+}
+"""The types of elements that cp.reduce.async.bulk.tensor combines.
+
+ptxas cannot know the type; with another one the instruction is illegal when it is executed.  An
+H200 (driver 580.159.04) was asked about every operation and type but those of 4 and 6 bits, which
+it does not have.
+"""
 
 _BY_NAME = {
     "uint16": Element.U16, "int16": Element.U16, "uint32": Element.U32, "int32": Element.S32,

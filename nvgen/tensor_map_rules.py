@@ -3,10 +3,25 @@
 Layer: nvgen.  Input: the parameters of one tensor map, as the driver's functions take them, the
 innermost dimension first.  Output: findings, one for each requirement that is not met.  CUDA driver
 API, cuTensorMapEncodeTiled, cuTensorMapEncodeIm2col, cuTensorMapEncodeIm2colWide.
+
+Where the driver (580.159.04, on an H200) differs from its documentation, the rules follow it:
+
+- A stride of 0 is taken: the dimension repeats its one element.
+- Interleaving by 32 bytes is taken with any swizzling but the one of 32-byte atoms, although the
+  documentation demands swizzling by 32 bytes.
+- The first element stride has to be in range, although nothing reads it.
+- The innermost extent is a multiple of 16 bytes also where channels are interleaved.
+- The bounding box of interleaved images is counted from the innermost dimension on, and the ends
+  of any bounding box are signed numbers of 32 bits.
+- A box, or the pixels of a copy, larger than a multiprocessor's shared memory is refused.  A box is
+  counted with each extent divided by its element stride and rounded down, so that one element with
+  a stride of 2 counts as none.
+- 32-byte atoms in 128-byte swizzling need compute capability 10.0.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -22,6 +37,9 @@ LARGEST_STRIDE = 1 << 40
 """Bytes; a stride is less."""
 
 MOST_BOX, MOST_STEP, MOST_CHANNELS, MOST_PIXELS = 256, 8, 256, 1024
+MOST_BOX_BYTES = 228 * 1024
+"""Bytes of a box of tiles: the shared memory of a multiprocessor of compute capability 9.0."""
+
 CORNERS = {3: 15, 4: 7, 5: 4}
 """Bits of a corner of the bounding box beside its sign, by rank."""
 
@@ -146,20 +164,17 @@ def _packed_multiple(element: Element) -> int:
 
 def _strides(r: Request) -> Iterator[Finding]:
     for stride in r.strides:
-        if stride % r.unit or stride <= 0:
+        if stride % r.unit or stride < 0:
             text = f"a stride is not a multiple of {r.unit} bytes"
             hint = "pad the rows, or copy to an array whose rows are longer"
             yield finding("stride", text, stride, f"a multiple of {r.unit}", hint)
         elif stride >= LARGEST_STRIDE:
             text = "a stride is too long"
             yield finding("stride-limit", text, stride, f"less than {LARGEST_STRIDE}", "move rows")
-    first = 0 if r.interleave is not Interleave.NONE else 1  # the driver ignores the first there
-    for step in r.steps[first:]:
-        if not 1 <= step <= MOST_STEP:
-            text = "an element stride is out of range"
-            hint = "a longer one is a stride of the tensor"
-            yield finding("element-stride", text, r.steps, f"1 to {MOST_STEP} each", hint)
-            break
+    if not all(1 <= step <= MOST_STEP for step in r.steps):
+        text = "an element stride is out of range"
+        hint = "a longer one is a stride of the tensor"
+        yield finding("element-stride", text, r.steps, f"1 to {MOST_STEP} each", hint)
 
 
 # ---- interleaving, swizzling, fill -----------------------------------------------------------
@@ -169,11 +184,6 @@ _WIDE_SWIZZLES = (Swizzle.B64, Swizzle.B128, Swizzle.B128_ATOM32)
 
 
 def _layout(r: Request) -> Iterator[Finding]:
-    if r.interleave is Interleave.B32 and r.swizzle is not Swizzle.B32:
-        yield finding(
-            "interleave-swizzle", "channels interleaved by 32 bytes are swizzled by 32 bytes",
-            r.swizzle.words, Swizzle.B32.words, "or another interleaving",
-        )  # fmt: skip
     if r.element is Element.U6_ALIGN16 and r.interleave is not Interleave.NONE:
         yield finding(
             "packed-interleave", "elements of 6 bits are not interleaved",
@@ -190,17 +200,22 @@ def _layout(r: Request) -> Iterator[Finding]:
             r.element.name, "a floating-point type, or zeros", "zeros need nothing of the type",
         )  # fmt: skip
     if r.capability is not None and r.capability < 100:
-        if r.element.is_packed:
-            yield finding(
-                "packed-target", "packed elements need a GPU of compute capability 10.0",
-                f"{r.capability // 10}.{r.capability % 10}", "10.0 or later", "unpack them",
-            )  # fmt: skip
-        if r.im2col is not None and r.im2col.wide is not None:
-            yield finding(
-                "wide-target", "wide im2col tensor maps need a GPU of compute capability 10.0",
-                f"{r.capability // 10}.{r.capability % 10}", "10.0 or later", "im2col without wide",
-                "cuTensorMapEncodeIm2colWide",
-            )  # fmt: skip
+        yield from _blackwell(r, f"{r.capability // 10}.{r.capability % 10}")
+
+
+def _blackwell(r: Request, here: str) -> Iterator[Finding]:
+    """What GPUs before compute capability 10.0 do not have; `here` is the capability."""
+    later = "10.0 or later"
+    if r.element.is_packed:
+        text = "packed elements need a GPU of compute capability 10.0"
+        yield finding("packed-target", text, here, later, "unpack them")
+    if r.swizzle is Swizzle.B128_ATOM32:
+        text = "swizzling of 32-byte atoms needs a GPU of compute capability 10.0"
+        yield finding("swizzle-target", text, here, later, "128-byte swizzling of 16-byte atoms")
+    if r.im2col is not None and r.im2col.wide is not None:
+        text = "wide im2col tensor maps need a GPU of compute capability 10.0"
+        function = "cuTensorMapEncodeIm2colWide"
+        yield finding("wide-target", text, here, later, "im2col without wide", function)
 
 
 def _span(r: Request, inner: int) -> Iterator[Finding]:
@@ -212,7 +227,7 @@ def _span(r: Request, inner: int) -> Iterator[Finding]:
             "swizzle-span", "the box's innermost dimension exceeds the swizzle span",
             size, f"at most {r.swizzle.span} bytes", "several copies, side by side",
         )  # fmt: skip
-    if r.interleave is Interleave.NONE and inner * r.element.bits % 128:
+    if inner * r.element.bits % 128:
         yield finding(
             "box-bytes", "the box's innermost dimension is not a multiple of 16 bytes",
             size, "a multiple of 16", "a wider box: what lies outside of the tensor is filled",
@@ -235,8 +250,28 @@ def _box(r: Request) -> Iterator[Finding]:
     if not all(1 <= n <= MOST_BOX for n in r.box):
         text, hint = "a box dimension is out of range", "several copies, side by side"
         yield finding("box", text, r.box[::-1], f"1 to {MOST_BOX} elements each", hint)
+    if (size := _box_bytes(r)) > MOST_BOX_BYTES:
+        text, hint = "a box is larger than shared memory", "several copies, side by side"
+        yield finding("box-size", text, size, f"at most {MOST_BOX_BYTES} bytes", hint)
     if r.box:
         yield from _span(r, r.box[0])
+
+
+def _box_bytes(r: Request) -> int:
+    """Bytes of a box in shared memory, as the driver counts them; 0 where a stride is 0."""
+    if not all(r.steps):
+        return 0
+    return _bytes_of(r, math.prod(n // step for n, step in zip(r.box, r.steps, strict=False)))
+
+
+def _bytes_of(r: Request, elements: int) -> int:
+    """Bytes of so many elements in shared memory."""
+    return elements * (8 if r.element.is_padded else r.element.bits) // 8
+
+
+def _signed(n: int) -> int:
+    """The low 32 bits as a signed number: what the driver counts in."""
+    return ((n + (1 << 31)) & ((1 << 32) - 1)) - (1 << 31)
 
 
 def _images(r: Request, images: Im2col) -> Iterator[Finding]:
@@ -261,12 +296,13 @@ def _images(r: Request, images: Im2col) -> Iterator[Finding]:
         text, expected = "a corner is out of range", f"{-(1 << bits)} to {(1 << bits) - 1}"
         hint = "fewer dimensions have longer corners"
         yield wrong("im2col-corner", text, (images.lower, images.upper), expected, hint)
-    sizes = r.dims[1 : 1 + spatial]
+    first = 1 if r.interleave is Interleave.NONE else 0
+    sizes = r.dims[first : first + spatial]
     corners = zip(sizes, images.lower, images.upper, strict=True)
-    extents = [size + upper - lower for size, lower, upper in corners]
+    extents = [_signed(size + upper) - lower for size, lower, upper in corners]
     if any(n <= 0 for n in extents):
         text = "the bounding box holds no pixel"
-        hint = "the upper corner counts from the last pixel"
+        hint = "the upper corner counts from the last pixel; ends are numbers of 32 bits"
         yield wrong("im2col-box", text, tuple(extents), "at least one pixel each", hint)
     if not 1 <= images.channels <= MOST_CHANNELS:
         text, hint = "too many channels, or none", "several copies, side by side"
@@ -274,6 +310,9 @@ def _images(r: Request, images: Im2col) -> Iterator[Finding]:
     if images.wide is not Wide.W128 and not 1 <= images.pixels <= MOST_PIXELS:
         text, hint = "too many pixels, or none", "several copies, one behind the other"
         yield wrong("im2col-pixels", text, images.pixels, f"1 to {MOST_PIXELS}", hint)
+    if (size := _bytes_of(r, images.channels * images.copied)) > MOST_BOX_BYTES:
+        text, hint = "the pixels of a copy are more than shared memory holds", "fewer channels"
+        yield wrong("box-size", text, size, f"at most {MOST_BOX_BYTES} bytes", hint)
     if images.wide and r.swizzle not in _WIDE_SWIZZLES:
         expected = " or ".join(s.words for s in _WIDE_SWIZZLES)
         text = "a wide im2col tensor map is not swizzled so"

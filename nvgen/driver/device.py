@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 PORTABLE_CLUSTER = 8
 """CTAs of a cluster that every GPU with clusters can run."""
 
+UNASKED_SHARED = 48 * 1024
+"""Bytes of shared memory, static and dynamic together, that a kernel has without asking."""
+
 _SHORTEST_NAP, _LONGEST_NAP = 20e-6, 2e-3
 
 
@@ -93,6 +96,11 @@ class Code:
 
         return driver.CUfunction(int(self.kernel.handle))
 
+    @property
+    def static_shared(self) -> int:
+        """Bytes of static shared memory of a CTA."""
+        return int(self.kernel.attributes.shared_size_bytes)
+
     def prepare(self, shape: Shape) -> None:
         """Allow the kernel what a launch of this shape needs.
 
@@ -102,7 +110,7 @@ class Code:
 
         limits = driver.CUfunction_attribute
         wanted = []
-        if shape.smem > 48 * 1024:
+        if shape.smem + self.static_shared > UNASKED_SHARED:
             wanted.append((limits.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shape.smem))
         if _product(shape.cluster) > PORTABLE_CLUSTER:
             wanted.append((limits.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1))
@@ -216,7 +224,9 @@ def parameter(value: Value, addresses: Sequence[int]) -> np.ndarray:
 
 
 def _encoded_map(request: Request) -> np.ndarray:
-    wrong = findings(request)  # that the memory begins where none can, above all
+    major, minor = open_device().compute_capability
+    here = 10 * int(major) + int(minor)
+    wrong = findings(replace(request, capability=here))  # as where the memory begins
     if wrong:
         raise InputError(wrong)
     return words_of(ok(encode(request), f"{function_of(request.im2col)} made no tensor map"))

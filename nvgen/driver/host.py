@@ -8,12 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import SupportsInt
+from typing import TYPE_CHECKING, SupportsInt
+
+import numpy as np
 
 from nvgen.driver.device import load, ok, open_device, parameter, wait
 from nvgen.driver.errors import SIMULATE, timed_out
 from nvgen.driver.jobs import Job
 from nvgen.driver.wait_table import open_table, told
+
+if TYPE_CHECKING:
+    from cuda.core import Stream
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +48,7 @@ def run(
     stream = device.create_stream()
     timing = {"timing_enabled": True}
     first, last = device.create_event(timing), device.create_event(timing)
-    with _copies(contents) as addresses:
+    with _copies(contents, stream) as addresses:
         values = [parameter(value, addresses) for value in job.values]
         begun()
         stream.record(first)
@@ -53,15 +58,20 @@ def run(
             ended = wait(last, seconds, still_wanted)
         if not ended:
             raise timed_out(job.kernel, seconds or 0, SIMULATE)
-        _fetch(contents, addresses)
+        _fetch(contents, addresses, stream)
         return Ran(last - first, code.kind)
 
 
 @contextmanager
-def _copies(contents: Sequence[bytearray]) -> Iterator[list[int]]:
-    """The memories on the device; freed unless something went wrong, when nothing can be."""
+def _copies(contents: Sequence[bytearray], stream: Stream) -> Iterator[list[int]]:
+    """The memories on the device; freed unless something went wrong, when nothing can be.
+
+    They are copied in `stream`.  cuMemcpyHtoD may return before the device has all of pageable
+    memory, and the launch's stream waits for no other: what the kernel wrote was overwritten.
+    """
     from cuda.bindings import driver
 
+    there = driver.CUstream(int(stream.handle))
     addresses = []
     for data in contents:
         found = ok(driver.cuMemAlloc(max(len(data), 1)), "no memory for an array")
@@ -69,17 +79,24 @@ def _copies(contents: Sequence[bytearray]) -> Iterator[list[int]]:
         address = int(found)
         addresses.append(address)
         if data:
-            ok(driver.cuMemcpyHtoD(address, bytes(data), len(data)), "an array was not copied")
+            copy = driver.cuMemcpyHtoDAsync(address, _begin(data), len(data), there)
+            ok(copy, "an array was not copied")
     yield addresses
     for address in addresses:
         ok(driver.cuMemFree(address), "memory was not freed")
 
 
-def _fetch(contents: Sequence[bytearray], addresses: Sequence[int]) -> None:
-    import numpy as np
+def _fetch(contents: Sequence[bytearray], addresses: Sequence[int], stream: Stream) -> None:
     from cuda.bindings import driver
 
+    there = driver.CUstream(int(stream.handle))
     for data, address in zip(contents, addresses, strict=True):
         if data:
-            there = np.frombuffer(data, np.uint8).ctypes.data
-            ok(driver.cuMemcpyDtoH(there, address, len(data)), "an array was not copied back")
+            copy = driver.cuMemcpyDtoHAsync(_begin(data), address, len(data), there)
+            ok(copy, "an array was not copied back")
+    ok(driver.cuStreamSynchronize(there), "the arrays were not copied back")
+
+
+def _begin(data: bytearray) -> int:
+    """The address of the first byte."""
+    return int(np.frombuffer(data, np.uint8).ctypes.data)

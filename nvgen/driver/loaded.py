@@ -66,7 +66,7 @@ class LoadedKernel:
     @property
     def shared_bytes(self) -> int:
         """Bytes of static shared memory of a CTA."""
-        return int(self._code.kernel.attributes.shared_size_bytes)
+        return self._code.static_shared
 
     def launch(
         self,

@@ -56,6 +56,7 @@ def open_table(code: Code, bounds: WaitBounds | None) -> WaitTable | None:
     ok((status,), f"the variable {REPORT} was not found")
     pointer = int(there).to_bytes(8, "little")
     ok(driver.cuMemcpyHtoD(variable, pointer, len(pointer)), f"{REPORT} was not set")
+    ok(driver.cuCtxSynchronize(), f"{REPORT} was not set")  # the copy may still be under way
     return WaitTable(bounds, int(here))
 
 

@@ -22,7 +22,7 @@ WIDE = Im2col((-1,), (0,), 32, 16, Wide.W)
 
 CASES: dict[str, tuple[dict[str, object], str]] = {
     "no dimension": ({"dims": (), "strides": (), "box": ()}, "rank"),
-    "six dimensions": ({"dims": (8,) * 6, "strides": (16,) * 5, "box": (8,) * 6}, "rank"),
+    "six dimensions": ({"dims": (8,) * 6, "strides": (16,) * 5, "box": (8,) + (1,) * 5}, "rank"),
     "interleaved, of two dimensions": (
         {"dims": (64, 8), "strides": (512,), "box": (64, 8), "interleave": Interleave.B16},
         "interleave-rank",
@@ -63,9 +63,16 @@ CASES: dict[str, tuple[dict[str, object], str]] = {
     ),
     "a step of 9": ({"element_strides": (1, 9, 1)}, "element-stride"),
     "a step of 0": ({"element_strides": (1, 1, 0)}, "element-stride"),
-    "interleaved by 32, swizzled by 64": (
-        {"interleave": Interleave.B32, "swizzle": Swizzle.B64, "box": (16, 8, 8)},
-        "interleave-swizzle",
+    "a first step of 9": ({"element_strides": (9, 1, 1)}, "element-stride"),
+    "rows of 24 bytes, interleaved": (
+        {"interleave": Interleave.B16, "box": (12, 8, 8)}, "box-bytes",
+    ),
+    "more than shared memory": ({"box": (64, 256, 8)}, "box-size"),
+    "more pixels than shared memory holds": (
+        {"box": (), "im2col": replace(IMAGES, channels=128, pixels=1024)}, "box-size",
+    ),
+    "atoms of 32 bytes, on sm_90": (
+        {"swizzle": Swizzle.B128_ATOM32, "capability": 90}, "swizzle-target",
     ),
     "NaNs for integers": ({"element": Element.U16, "fill": Fill.NANS}, "fill"),
     "images of two dimensions": (
@@ -122,7 +129,14 @@ LEGAL: dict[str, dict[str, object]] = {
     "the longest": {"dims": (256, 1 << 32, 256)},
     "a box of 256": {"box": (64, 256, 1)},
     "a step of 8": {"element_strides": (1, 8, 1)},
-    "any step of the first dimension, which is not looked at": {"element_strides": (9, 1, 1)},
+    "a step that leaves so few elements that they fit": {
+        "box": (64, 256, 8), "element_strides": (1, 2, 1),
+    },
+    "a stride of 0: the same row again and again": {"strides": (0, 131072)},
+    "interleaved by 32, swizzled by 64": {
+        "interleave": Interleave.B32, "swizzle": Swizzle.B64, "box": (16, 8, 8),
+    },
+    "atoms of 32 bytes, on sm_100": {"swizzle": Swizzle.B128_ATOM32, "capability": 100},
     "interleaved by 32": {
         "interleave": Interleave.B32, "swizzle": Swizzle.B32, "box": (16, 8, 8),
     },

@@ -7,12 +7,14 @@ cp.reduce.async.bulk.tensor; CUDA driver API, CUtensorMapDataType.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.modifiers import AtomicOp
-from nvgen.sim.faults import not_simulated
-from nvgen.tensor_fields import Element
+from nvgen.sim.faults import fault, not_simulated
+from nvgen.tensor_fields import REDUCTIONS, Element
 
 Elements = NDArray[np.generic]
 
@@ -29,16 +31,21 @@ _BITWISE = (AtomicOp.AND, AtomicOp.OR, AtomicOp.XOR)
 def combined(op: AtomicOp, element: Element, old: Elements, new: Elements) -> Elements:
     """What a reduction leaves of what is there and what it brings; the type of `old`.
 
-    Raises: NotSimulatedError.
+    Raises: Fault for a type that no GPU combines so, NotSimulatedError.
     """
+    if element not in REDUCTIONS[op]:
+        raise fault(
+            "tensor-reduction",
+            "no GPU combines elements of this type so: the instruction is illegal",
+            got=f".{op.value} of {element.name}",
+            expected=f"{', '.join(sorted(e.name for e in REDUCTIONS[op]))}",
+            section="cp.reduce.async.bulk.tensor",
+        )
     kind = _INTEGERS.get(element)
     if kind is not None:
         return _integers(op, old.view(kind), new.view(kind)).view(old.dtype)
     if element in (Element.F16, Element.BF16, Element.F32, Element.F64):
-        if op is AtomicOp.ADD:
-            return _sum(element, old, new)
-        if op in (AtomicOp.MIN, AtomicOp.MAX) and element.bits == 16:
-            return _extreme(op, element, old, new)
+        return (_sum if op is AtomicOp.ADD else partial(_extreme, op))(element, old, new)
     raise not_simulated(f"tensor reductions .{op.value} of {element.name}")
 
 
@@ -60,12 +67,12 @@ def _integers(op: AtomicOp, old: Elements, new: Elements) -> Elements:
             found = np.minimum(old, new)
         case AtomicOp.MAX:
             found = np.maximum(old, new)
-        case AtomicOp.INC | AtomicOp.DEC if old.dtype == np.uint32:
-            up = op is AtomicOp.INC
-            found = np.where(a >= b, 0, a + 1) if up else np.where((a == 0) | (a > b), b, a - 1)
-            found = found.astype(np.uint32)
+        case AtomicOp.INC:
+            found = np.where(a >= b, 0, a + 1).astype(bits)
+        case AtomicOp.DEC:
+            found = np.where((a == 0) | (a > b), b, a - 1).astype(bits)
         case _:
-            raise not_simulated(f"tensor reductions .{op.value} of {old.dtype}")
+            raise AssertionError(op)
     return found.view(old.dtype)
 
 
