@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import pytest
 
+from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Severity
-from isel.verifier.descriptors.check import RULES
-from tests.isel.descriptor_words import found_in, smem
+from isel.verifier.descriptors.check import RULES, verify_descriptors
+from tests.isel.descriptor_words import HEAD, found_in, kernel, smem
 
 
 def word(
@@ -154,3 +155,40 @@ def test_a_sparse_multiply_has_half_of_a() -> None:
     assert said(right) == []
     (found,) = said(right.replace(str(word(swizzle=3, sbo=256)), str(word(swizzle=3, sbo=128))))
     assert found.rule == "wgmma.mma_async.sp/wgmma-desc-layout"
+
+
+# ---- where a swizzled matrix begins -----------------------------------------------------------
+
+
+def placed(align: int, at: str = "tile", swizzle: int = 1, base: int = 0) -> list[Finding]:
+    """What is said of a matrix at `at`, whose variable is aligned to `align` bytes."""
+    lying = f"or.b64 %rd9, %rd9, {word(address=0, swizzle=swizzle, base=base)};"
+    statements = encoded(at).replace(str(word(address=0)), "0") + lying + multiply(b="%rd9")
+    text = HEAD.format(target="sm_90a").replace("align 1024", f"align {align}")
+    return verify_descriptors(read_ptx(text + kernel(statements), "k.ptx").module)
+
+
+@pytest.mark.parametrize(("align", "swizzle"), [(128, 1), (512, 1), (128, 2), (256, 2), (128, 3)])
+def test_a_matrix_that_may_begin_in_the_midst_of_the_pattern(align: int, swizzle: int) -> None:
+    """The pattern of 128-byte swizzling is 1,024 bytes long, of 64 512, of 32 256."""
+    (found,) = placed(align, swizzle=swizzle)
+    assert (found.rule, found.severity) == ("wgmma.mma_async/smem-desc-pattern", Severity.WARNING)
+    assert f"a multiple of {align} only" in found.got
+    assert f"{(0, 1024, 512, 256)[swizzle]} bytes" in found.expected
+
+
+@pytest.mark.parametrize(("align", "swizzle"), [(1024, 1), (512, 2), (256, 3)])
+def test_a_matrix_that_begins_with_the_pattern(align: int, swizzle: int) -> None:
+    assert placed(align, swizzle=swizzle) == []
+
+
+def test_a_base_offset_says_where_in_the_pattern_a_matrix_begins() -> None:
+    assert placed(1024, at="tile+128", base=1) == []
+
+
+def test_dynamic_shared_memory_begins_where_nobody_knows() -> None:
+    text = HEAD.format(target="sm_90a").replace(
+        ".shared .align 1024 .b8 tile[65536]", ".extern .shared .align 128 .b8 tile[]"
+    )
+    statements = encoded("tile") + multiply(b="%rd9")
+    assert verify_descriptors(read_ptx(text + kernel(statements), "k.ptx").module) == []

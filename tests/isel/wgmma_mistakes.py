@@ -52,6 +52,7 @@ _EARLY = "wgmma.mma_async/in-flight"
 _RELEASED = "wgmma.mma_async/stage-released"
 _MODIFIED = "wgmma.mma_async/operand-modified"
 _MIXED = "wgmma.mma_async/mixed"
+_BARRIER = "shared/barrier"
 _COMMIT = "wgmma.mma_async/no-commit"
 _REST = ("wgmma.mma_async/warpgroup", "wgmma.commit_group/warpgroup", "wgmma.wait_group/warpgroup")
 
@@ -166,4 +167,9 @@ MISTAKES = {
     "the proxy fence before the store": Mistake(
         "shared/proxy-fence", k.STORED, "    st.shared.b32 [%r4], %r1;\n    $proxy;\n",
         "    $proxy;\n    st.shared.b32 [%r4], %r1;\n", "st.shared.b32 [%r4]"),
+    "no barrier behind the stores": Mistake(
+        _BARRIER, k.STORED, "    $proxy;\n    bar.sync 0;\n", "    $proxy;\n", "$m0"),
+    "no barrier behind the stores of B": Mistake(
+        _BARRIER, k.STORED, "    $proxy;\n    bar.sync 0;\n",
+        "    $proxy;\n    bar.warp.sync -1;\n", "$m0"),
 }  # fmt: skip

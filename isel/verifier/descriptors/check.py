@@ -15,7 +15,8 @@ from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Module, Op
 from intrinsics.modifiers import AShift, CtaGroup, MmaKind, ScaleVec
 from intrinsics.row import Residency
 from intrinsics.rows.wgmma import MULTIPLIES
-from isel.verifier.descriptors import instruction, operands, shared, warpgroup
+from intrinsics.smem_desc import Swizzle
+from isel.verifier.descriptors import instruction, operands, pattern, shared, warpgroup
 from isel.verifier.descriptors.breach import Breach
 from isel.verifier.descriptors.constants import Constants
 from isel.verifier.descriptors.instruction import Use, Word
@@ -24,7 +25,7 @@ from isel.verifier.rule import VerifierRule
 
 RULES: tuple[VerifierRule, ...] = (
     *(*instruction.RULES, *shared.RULES, *operands.RULES),
-    *warpgroup.RULES,
+    *(*warpgroup.RULES, *pattern.RULES),
 )
 
 _Found = Iterator[tuple[str, Breach]]
@@ -45,6 +46,7 @@ class _Judge:
         self.module = module
         self.function = function
         variables = (*module.variables, *function.variables)
+        self.has_dynamic_shared = any(not variable.size for variable in variables)
         aligns = {variable.name: variable.align for variable in variables}
         self.constants = Constants(function, lambda name: aligns.get(name, 1))
         self.here = (0, 0)
@@ -125,6 +127,15 @@ class _Judge:
         for address in self.constants.behind(mi[descriptor.name], *self.here):
             for breach in shared.judge_address(descriptor, address):
                 yield descriptor.name, breach
+            yield from self._pattern(descriptor.name, descriptor.bits, descriptor.swizzle, address)
+
+    def _pattern(
+        self, name: str, bits: KnownBits, swizzle: Swizzle | None, address: KnownBits
+    ) -> _Found:
+        """Where in the swizzling pattern a matrix begins; dynamic shared memory begins anywhere."""
+        breach = pattern.judge_pattern(name, swizzle, bits.field(49, 3), address)
+        if breach is not None and not self.has_dynamic_shared:
+            yield name, breach
 
     def warpgroup(self, mi: MachineInstr) -> _Found:
         """A wgmma.mma_async: the matrices that it reads in shared memory."""
@@ -137,6 +148,7 @@ class _Judge:
             for address in self.constants.behind(mi[name], *self.here):
                 for breach in warpgroup.judge_address(name, bits, address):
                     yield name, breach
+                yield from self._pattern(name, bits, warpgroup.swizzle_of(bits), address)
 
     def allocate(self, mi: MachineInstr) -> _Found:
         """A tcgen05.alloc or .dealloc: its count, where a register holds it."""

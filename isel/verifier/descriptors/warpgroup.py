@@ -68,12 +68,18 @@ RULES = (RESERVED, UNUSED, ALIGNMENT, BASE_OFFSET, LAYOUT)
 def judge(mi: MachineInstr, name: str, bits: KnownBits) -> Iterator[Breach]:
     """What is wrong with the descriptor of A or B of a multiply."""
     yield from _zeros(name, bits)
-    code, base = bits.field(62, 2), bits.field(49, 3)
-    if code == 0 and base:
+    swizzle, base = swizzle_of(bits), bits.field(49, 3)
+    if swizzle is Swizzle.NONE and base:
         yield Breach(BASE_OFFSET, _shown(name, bits, f"base offset {base}"))
     transposed = mi.get(f"trans_{name}")
-    if code is not None and not (isinstance(transposed, Imm) and transposed.value):
-        yield from _layout(mi, name, bits, WgmmaDescriptor.decode(code << 62).swizzle)
+    if swizzle is not None and not (isinstance(transposed, Imm) and transposed.value):
+        yield from _layout(mi, name, bits, swizzle)
+
+
+def swizzle_of(bits: KnownBits) -> Swizzle | None:
+    """The swizzling mode; None where it is not known."""
+    code = bits.field(62, 2)
+    return None if code is None else WgmmaDescriptor.decode(code << 62).swizzle
 
 
 def judge_address(name: str, bits: KnownBits, address: KnownBits) -> Iterator[Breach]:
