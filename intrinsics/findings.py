@@ -127,6 +127,10 @@ class NvgenError(Exception):
         self.findings = tuple(findings)
         super().__init__("\n".join(str(f) for f in self.findings))
 
+    def __reduce__(self) -> tuple[type[NvgenError], tuple[tuple[Finding, ...]]]:
+        """An error goes to another process by its findings, from which its text is made."""
+        return type(self), (self.findings,)
+
 
 class InputError(NvgenError):
     """The input could not be read: not text, not LLVM IR, not MIR, not PTX; or a bad argument."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import pickle
 
 import pytest
 
@@ -149,3 +150,13 @@ def test_an_input_error_of_one_finding():
     assert only == Finding(
         "x/y", Severity.ERROR, "wrong", Place("f", 3), got="1", expected="2", hint="try 2"
     )
+
+
+@pytest.mark.parametrize("kind", [InputError, SelectionError, SimulationError, AssemblerError])
+def test_an_error_comes_whole_out_of_another_process(kind: type[NvgenError]):
+    """multiprocessing and concurrent.futures hand errors on as pickles."""
+    error = kind([ERROR, WARNING])
+    found = pickle.loads(pickle.dumps(error))
+    assert type(found) is kind
+    assert found.findings == error.findings
+    assert str(found) == str(error)
