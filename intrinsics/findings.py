@@ -88,7 +88,7 @@ class Finding:
 
     def __str__(self) -> str:
         lines = [f"{self.severity.value}[{self.rule}]: {self.message}"]
-        if self.place is not NOWHERE:
+        if self.place != NOWHERE:
             lines.append(f"  --> {self.place}")
         for label, text in (
             ("op", self.op),
