@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 import nvgen
+from intrinsics.element import Major
 from intrinsics.findings import DriverError, InputError
 from nvgen.driver import images
 from nvgen.tensor_map import tensor_map
+from tests.nvgen.portable_programs import STEPS, Case
 from tests.oracle.gpu import on_gpu
 
 pytestmark = [
@@ -236,3 +238,14 @@ def test_tensor_maps_of_torch_arrays(name: str) -> None:
     found = tensor_map(array[:, :64], (64, 32), 0)
     item = array.element_size()
     assert (found.dims, found.strides, found.item_size) == ((64, 64), (128 * item,), item)
+
+
+def test_what_an_array_held_before_never_lands_on_what_the_kernel_wrote() -> None:
+    """64 KiB of zeros travel to the GPU while the launch is made ready; see test_host.py."""
+    case = Case(majors=(Major.MN, Major.MN))
+    compiled = case.build(TARGET).compile(target=TARGET)
+    a, b, expected = case.operands()
+    for _ in range(200):
+        d = np.zeros_like(expected)
+        compiled.run(a, b, d, STEPS, device="cuda")
+        assert np.array_equal(d, expected)
