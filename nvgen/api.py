@@ -34,7 +34,7 @@ from nvgen.launches import (
     three,
 )
 from nvgen.llvm import parse
-from nvgen.llvm_guard import nesting_limit
+from nvgen.nesting import nesting_limit
 from nvgen.ptxas_log import Resources
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import verify
 from isel.verifier.record import lowest_ptx
 from nvgen.files import printable
-from nvgen.llvm_guard import nesting_limit
+from nvgen.nesting import nesting_limit
 
 if TYPE_CHECKING:
     from nvgen.api import Compiled
