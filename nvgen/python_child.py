@@ -72,8 +72,11 @@ def bare_command(script: Path, package: str) -> list[str]:
 def _folder_of(package: str) -> str:
     spec = importlib.machinery.PathFinder.find_spec(package, search_path())
     spec = spec or importlib.util.find_spec(package)  # what an import hook finds
-    origin = spec.origin if spec is not None else None
-    folder = os.path.dirname(os.path.dirname(os.path.abspath(origin))) if origin else ""
+    folder = ""
+    if spec is not None and spec.origin:
+        folder = os.path.dirname(os.path.abspath(spec.origin))
+        if spec.submodule_search_locations is not None:
+            folder = os.path.dirname(folder)
     doors, named = _doors()
     if not folder or os.path.realpath(folder) in doors - named:
         raise ImportError(f"{package} is not installed", name=package)
