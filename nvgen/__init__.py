@@ -7,10 +7,8 @@
 `findings` say what, where, and what would be right.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+# Nothing is imported here: `python -m nvgen` still has the working directory on its path.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from intrinsics.findings import (
         AssemblerError,

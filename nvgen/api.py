@@ -16,7 +16,7 @@ from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
 from isel.llvm.reader import read_module
 from isel.passes.bound_waits import BOUND_WAITS, Bounded, bound_waits
-from isel.pipeline import Observer, lower
+from isel.pipeline import lower
 from isel.places import align_places
 from isel.select.module import Source
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
@@ -34,9 +34,10 @@ from nvgen.launches import (
     three,
 )
 from nvgen.llvm import parse
-from nvgen.llvm_guard import nesting_limit
 from nvgen.map_launch import check_maps
+from nvgen.nesting import nesting_limit
 from nvgen.ptxas_log import Resources
+from nvgen.stages import Stages, stages_of
 
 if TYPE_CHECKING:
     from nvgen.builder.built import Kernel
@@ -62,7 +63,7 @@ class Compiled:
     llvm: str
     module: Module
     judged: list[Finding]
-    stages: dict[str, str] = field(default_factory=dict)
+    stages: Stages = field(default_factory=Stages)
     file: str = ""
     kernel: Kernel | None = None
     level: str = "record"
@@ -123,9 +124,7 @@ class Compiled:
         Raises: InputError for no such time, and where the waits are bounded already.
         """
         bounded = bound_waits(self.module, seconds)
-        stages = self.stages
-        if stages:
-            stages = {**stages, BOUND_WAITS: print_mir(bounded.module).text}
+        stages = self.stages.followed_by(BOUND_WAITS, lambda: print_mir(bounded.module).text)
         return replace(self, bounded=bounded, stages=stages)
 
     def run(
@@ -418,12 +417,6 @@ def check_text(
         too_old = check_target(chosen, version)
         if too_old:
             raise VerificationError(too_old)
-    stages: dict[str, str] = {}
-
-    def keep(name: str, after: Module) -> None:
-        stages[name] = print_mir(after).text
-
-    observe: Observer | None = keep if keep_stages else None
     with nesting_limit(file):
         printed = parse(text, file=file)
         module = read_module(printed)
@@ -432,8 +425,9 @@ def check_text(
             from nvgen.optimizer.optimize import optimize
 
             printed, module, source = optimize(printed, module, source, opt, chosen)
-        lowered = lower(module, chosen, version, source, observe)
+        lowered = lower(module, chosen, version, source)
     final = version or lowest_ptx(lowered, chosen)
+    stages = stages_of(printed, chosen, version, source) if keep_stages else Stages()
     judged = [*lowered.notes, *verify(lowered, chosen, final, level, shape)]
     return Compiled(chosen, final, printed, lowered, judged, stages, file, level=level, shape=shape)
 

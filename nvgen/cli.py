@@ -22,6 +22,7 @@ from nvgen import __version__
 from nvgen.commands.draw_options import add_options as add_draw_options
 from nvgen.commands.explain_options import add_options as add_explain_options
 from nvgen.commands.tune_options import add_options as add_tune_options
+from nvgen.llvm_process import LLVM
 
 OK, WRONG, USAGE, INTERNAL, PIPE_CLOSED, INTERRUPTED = 0, 1, 2, 70, 141, 130
 
@@ -64,9 +65,15 @@ _WHOLE = {"--bound-waits": "--bound-waits=1"}
 """Options that may be given without their value, which no file name is then taken for."""
 
 
+_NEVER_LLVM = (".mir", ".ptx", ".py")
+"""Names of files that need no LLVM; of others that is not known before they are read."""
+
+
 def _run_command(argv: Sequence[str] | None) -> int:
     given = sys.argv[1:] if argv is None else argv
     arguments = _parser().parse_args([_WHOLE.get(word, word) for word in given])
+    if os.path.splitext(getattr(arguments, "file", ".mir"))[1] not in _NEVER_LLVM:
+        LLVM.start()  # it is there when the rest of nvgen is imported
     command = importlib.import_module(f"nvgen.commands.{arguments.command}")
     status: int = command.run(arguments)
     return status

@@ -1,45 +1,47 @@
-"""LLVM, through llvmlite: parse, verify, print.
+"""LLVM's reader: parse, verify, print.
 
-Layer: nvgen.  LLVM's messages become findings.  Nothing here ends the process: no code is generated
-here, and what LLVM's reader dies of is found first (`nvgen.llvm_guard`).
+Layer: nvgen.  LLVM's messages become findings, and so does its end: it runs in a process of its own
+(`nvgen.llvm_process`).
 """
 
 from __future__ import annotations
 
-import contextlib
 import re
-import threading
-from collections.abc import Iterator
 from dataclasses import replace
 
-from llvmlite import binding
-
 from intrinsics.findings import Finding, InputError, Place, Severity
-from nvgen.llvm_guard import NO_UPGRADE, crash
-
-_OPTION = threading.Lock()  # LLVM's options belong to the whole process
+from nvgen.llvm_crash import crashed, timed_out
+from nvgen.llvm_process import (
+    LLVM,
+    LlvmDiedError,
+    LlvmRejectedError,
+    LlvmTimeoutError,
+    NotUtf8Error,
+)
 
 
 def parse(text: str, *, file: str = "", name: str = "") -> str:
     """Parse and verify a module of LLVM IR; gives it as LLVM prints it, called `name` if given.
 
-    Raises: InputError with LLVM's message and its line, when LLVM rejects it.
+    Raises: InputError with LLVM's message and its line, when LLVM rejects it, dies of it or does
+    not end.
     """
     if not text.strip():
         raise _rejected("the file is empty", file, hint="a module of LLVM IR is expected")
     _check_characters(text, file)
-    death = crash(text)
-    if death:
-        raise InputError([_crashed(death, file)])
     try:
-        return _reprint(text, name)
-    except RuntimeError as error:
+        return LLVM.read(text, name)
+    except LlvmRejectedError as error:
         raise _of_llvm(str(error), file, text) from None
-    except UnicodeDecodeError as error:
+    except LlvmDiedError as death:
+        raise crashed(str(death), text, file, LLVM.survives) from None
+    except LlvmTimeoutError as limit:
+        raise timed_out(str(limit), file, "reads") from None
+    except NotUtf8Error as byte:
         raise _rejected(
             "a name or string of the module is not UTF-8",
             file,
-            got=f"byte {error.object[error.start]:#04x}",
+            got=f"byte {byte}",
             hint='LLVM IR writes it as an escape in a quoted name, such as "\\99"',
         ) from None
 
@@ -68,60 +70,6 @@ def _check_characters(text: str, file: str) -> None:
                 hint='LLVM IR writes bytes as escapes in quoted names, such as "\\00"',
             )
         ]
-    )
-
-
-def _reprint(text: str, name: str) -> str:
-    """The text as LLVM prints it.
-
-    In a context of its own: in the shared one LLVM renames struct types that came before.  The
-    module is closed before its context, whatever happens; the garbage collector would take them in
-    any order.
-    """
-    context = binding.create_context()
-    try:
-        with _without_upgrade():
-            module = binding.parse_assembly(text, context=context)
-        try:
-            module.verify()
-            if name:
-                module.name = name
-            return str(module)
-        finally:
-            module.close()
-    finally:
-        context.close()
-
-
-@contextlib.contextmanager
-def _without_upgrade() -> Iterator[None]:
-    """Read debug info as it stands.
-
-    To upgrade it, LLVM verifies every module that has some, and ends the process over one that is
-    wrong.  Without, `verify` finds the same, and says it.
-    """
-    with _OPTION:
-        binding.set_option("nvgen", f"{NO_UPGRADE}=true")
-        try:
-            yield
-        finally:
-            binding.set_option("nvgen", f"{NO_UPGRADE}=false")
-
-
-def _crashed(death: str, file: str) -> Finding:
-    expected = "intrinsics with LLVM's signatures, well-formed !nvvm.annotations and debug info"
-    hint = "an intrinsic of an older LLVM with other arguments is the usual reason"
-    if death.startswith("signal"):
-        expected = "less nesting"
-        hint = "types, constants or metadata nested too deep are the usual reason"
-    return Finding(
-        "llvm/crash",
-        Severity.ERROR,
-        "LLVM aborts when it reads this module",
-        Place(file),
-        got=death,
-        expected=expected,
-        hint=hint,
     )
 
 

@@ -23,7 +23,8 @@ from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import verify
 from isel.verifier.record import lowest_ptx
 from nvgen.files import printable
-from nvgen.llvm_guard import nesting_limit
+from nvgen.nesting import nesting_limit
+from nvgen.stages import Stages
 
 if TYPE_CHECKING:
     from nvgen.api import Compiled
@@ -48,7 +49,7 @@ class Program:
     ptx_version: Ptx
     findings: list[Finding]
     llvm: str = ""
-    stages: dict[str, str] = field(default_factory=dict)
+    stages: Stages = field(default_factory=Stages)
     bounded: Bounded | None = None
 
     @property
@@ -121,8 +122,7 @@ def load(
     program = _judged(path, text, target, ptx, opt, level, keep_stages, shape)
     if bounds is not None:
         program.bounded = bound_waits(program.module, bounds)
-        if keep_stages:
-            program.stages[BOUND_WAITS] = program.mir
+        program.stages = program.stages.followed_by(BOUND_WAITS, lambda: program.mir)
     return program
 
 

@@ -10,12 +10,11 @@ import importlib
 import importlib.util
 import inspect
 import json
-import multiprocessing
 import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -25,6 +24,7 @@ from intrinsics.findings import NvgenError, Place, input_error
 from nvgen.driver.gpus import gpu
 from nvgen.render import Printer
 from nvgen.tuning import Problem, Results, Trial, tune
+from nvgen.tuning.workers import Workers
 
 OK, NONE_WORKS = 0, 1
 
@@ -151,8 +151,7 @@ def _executor(named: str | None, jobs: int | None) -> Executor:
     count = jobs if jobs is not None else os.cpu_count() or 1
     if count < 1:
         raise input_error("tune/jobs", "nobody compiles", got=str(count), expected="1 or more")
-    # Not forked: a process that has used a GPU cannot be.
-    return ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn"))
+    return Workers(count)
 
 
 def _named_executor(named: str) -> Executor:

@@ -11,18 +11,17 @@ import contextlib
 import functools
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from pathlib import Path
 
 from intrinsics.findings import DriverError, Finding, Severity
+from nvgen import python_child
 from nvgen.driver.errors import SIMULATE, timed_out
 from nvgen.driver.host import Ran
 from nvgen.driver.jobs import Job
 
-COMMAND = (sys.executable, "-m", "nvgen.driver.worker")
+COMMAND = tuple(python_child.command("nvgen.driver.worker"))
 
 START = 120.0
 """Seconds that a worker may take to start, to load the code and to copy the arrays."""
@@ -48,7 +47,7 @@ class Worker:
             [*command, str(its_in), str(its_out)],
             pass_fds=(its_in, its_out),
             stdin=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": _path()},
+            env=python_child.environment(),
         )
         os.close(its_in)
         os.close(its_out)
@@ -101,12 +100,6 @@ class Worker:
 
 def _failed(message: str, got: str) -> DriverError:
     return DriverError([Finding("cuda/worker", Severity.ERROR, message, got=got)])
-
-
-def _path() -> str:
-    """Where the worker finds what this process has imported."""
-    here = str(Path(__file__).resolve().parents[2])
-    return os.pathsep.join(dict.fromkeys([here, *filter(None, sys.path)]))
 
 
 class Launcher:

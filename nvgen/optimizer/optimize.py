@@ -13,9 +13,13 @@ from isel.llvm import ir
 from isel.llvm.reader import read_module
 from isel.places import place_of_global
 from isel.select.module import Source, debug_line
+from nvgen.llvm_crash import timed_out
+from nvgen.llvm_process import LlvmDiedError, LlvmTimeoutError
 from nvgen.optimizer.origins import Origins, attach, detach
-from nvgen.optimizer.pipeline import LlvmDiedError, run
+from nvgen.optimizer.pipeline import run
 from nvgen.optimizer.shield import shield
+
+_WITHOUT = "-O0 compiles without LLVM's passes"
 
 
 def optimize(
@@ -23,7 +27,7 @@ def optimize(
 ) -> tuple[str, ir.Module, Source]:
     """Optimise `text`, which reads as `module`, at level 1, 2 or 3.
 
-    Raises: InputError when LLVM's optimiser dies of the module.
+    Raises: InputError when LLVM's optimiser dies of the module, or does not end.
     """
     lines = text.split("\n")
     origins = attach(lines, module)
@@ -32,6 +36,8 @@ def optimize(
         done = run("\n".join(lines), level, target.name)
     except LlvmDiedError as death:
         raise InputError([_died(str(death), source.file, level)]) from None
+    except LlvmTimeoutError as limit:
+        raise timed_out(str(limit), source.file, "optimises", _WITHOUT) from None
     restored = hidden.restore(done)
     optimized = read_module(restored)
     numbers = origins.of(optimized, restored)
@@ -46,7 +52,7 @@ def _died(words: str, file: str, level: int) -> Finding:
         Place(file),
         got=f"-O{level}: {words}",
         expected="a module that LLVM's passes survive",
-        hint="-O0 compiles without them",
+        hint=_WITHOUT,
     )
 
 

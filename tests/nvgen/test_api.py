@@ -10,8 +10,11 @@ import pytest
 from llvmlite import binding
 
 import nvgen
+from asmprinter.ptx_printer import Printed
 from intrinsics import findings
 from intrinsics.findings import AssemblerError, InputError, SimulationError, VerificationError
+from intrinsics.mir import Module
+from isel.passes.bound_waits import BOUND_WAITS
 from isel.pipeline import PASSES
 from tests.nvgen.samples import gemm_llvm, gemm_tile
 
@@ -220,3 +223,45 @@ def test_ptxas_takes_the_names_of_kernels(names: list[str]) -> None:
     """Characters that PTX has not, and names of one character that are none there."""
     text = "".join(f'define ptx_kernel void @"{name}"() {{\n  ret void\n}}\n' for name in names)
     assert len(nvgen.compile(text, target="sm_90a").assembled().resources) == 2
+
+
+LOOP = """
+define ptx_kernel void @count(ptr addrspace(1) %out, i32 %n) {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %j, %loop ]
+  %j = add i32 %i, 3
+  store volatile i32 %i, ptr addrspace(1) %out
+  %more = icmp ult i32 %j, %n
+  br i1 %more, label %loop, label %end
+end:
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("opt", [0, 2])
+def test_stages_are_printed_when_they_are_asked_for(
+    opt: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is what the passes made on the way to the MIR that was compiled."""
+    from nvgen import stages
+
+    printed: list[object] = []
+    real = stages.print_mir
+
+    def note(module: Module) -> Printed:
+        printed.append(module)
+        return real(module)
+
+    monkeypatch.setattr(stages, "print_mir", note)
+    compiled = nvgen.compile(LOOP, target="sm_90a", opt=opt)
+    assert not printed
+    assert list(compiled.stages) == list(PASSES)
+    assert compiled.stages[PASSES[-1]] == compiled.mir
+    assert compiled.stages[PASSES[0]] != compiled.mir
+    assert len(printed) == len(PASSES)
+    bounded = compiled.with_bounded_waits()
+    assert list(bounded.stages) == [*PASSES, BOUND_WAITS]
+    assert bounded.stages[BOUND_WAITS] == bounded.mir

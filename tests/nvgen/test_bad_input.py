@@ -16,6 +16,7 @@ import pytest
 
 import nvgen as package
 from intrinsics.findings import InputError
+from tests.nvgen import deadly
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.programs import ADD, BAD_ALLOC, kernel
 
@@ -231,29 +232,15 @@ c:
 """
 """%y does not dominate its use: an exception of LLVM's, but its end where there is debug info."""
 
-TID = "llvm.nvvm.read.ptx.sreg.tid.x"
-CALLED = DEBUGGED.replace("add i32 %y, 1", f"call i32 @{TID}()") + f"declare i32 @{TID}()\n"
-MANY = 100_000
 DEADLY = {
-    "an old intrinsic with other arguments": (
-        "declare void @llvm.nvvm.cp.async.bulk.tensor.g2s.tile.1d(i32)\n" + ADD
-    ),
-    "an annotation that is no number": (
-        ADD + '!nvvm.annotations = !{!0}\n!0 = !{ptr @add, !"kernel", !"x"}\n'
-    ),
-    "a flag without a name": CALLED.replace('2, !"Debug Info Version"', "2, null"),
-    "a location for a function": CALLED.replace("!dbg !3", "!dbg !4"),
-    "types in types": f"@g = global {'{' * MANY} i32 {'}' * MANY} zeroinitializer\n",
-    "a chain of types": "".join(f"%t{i} = type {{ %t{i + 1} }}\n" for i in range(MANY))
-    + f"%t{MANY} = type {{ i32 }}\n@g = global %t0 zeroinitializer\n",
-    "a chain of metadata": "".join(f"!{i} = !{{!{i + 1}}}\n" for i in range(MANY))
-    + f"!{MANY} = !{{}}\n!x = !{{!0}}\n",
-    "expressions in expressions": (
-        f"@h = global i64 {'add (i64 1, i64 ' * MANY}ptrtoint (ptr @h to i64){')' * MANY}\n"
-    ),
+    name: deadly.DEADLY[name][0]
+    for name in (
+        "an intrinsic that is only declared",
+        "a block size that is a string",
+        "tbaa of null",
+        "a chain of types",
+    )
 }
-
-
 CRASH = "error[llvm/crash]: LLVM aborts when it reads this module\n"
 DOMINATE = "error[llvm/verifier]: Instruction does not dominate all uses!\n"
 

@@ -11,7 +11,8 @@ import pytest
 import nvgen
 from intrinsics.findings import InputError, InternalError
 from intrinsics.targets import TARGETS
-from nvgen.optimizer import child, pipeline
+from nvgen.llvm_process import LLVM, LlvmDiedError, LlvmTimeoutError
+from nvgen.optimizer import pipeline
 from tests.nvgen.optimizer.passes import LEVELS, shielded
 from tests.nvgen.programs import ADD
 
@@ -37,50 +38,30 @@ def test_llvm_knows_every_processor_that_it_is_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "said", "told"),
+    ("death", "message", "told"),
     [
-        (-11, "", "exit status -11"),
-        (-6, 'python: C.h:1: Assertion `x && "wrong type!"\' failed.', "wrong type!"),
-        (1, "LLVM ERROR: out of luck", "LLVM ERROR: out of luck"),
+        (LlvmDiedError("wrong type!"), "LLVM aborts when it optimises", "-O2: wrong type!"),
+        (LlvmTimeoutError("300 s"), "LLVM does not end when it optimises", "nothing after 300 s"),
     ],
 )
-def test_a_pass_that_dies_is_an_error_of_the_input(
-    status: int, said: str, told: str, monkeypatch: pytest.MonkeyPatch
+def test_a_pass_that_dies_or_does_not_end_is_an_error_of_the_input(
+    death: Exception, message: str, told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    done = subprocess.CompletedProcess([], status, "", said)
-    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
-    with pytest.raises(InputError, match="LLVM aborts when it optimises") as caught:
+    def die(*_: object) -> str:
+        raise death
+
+    monkeypatch.setattr(LLVM, "optimize", die)
+    with pytest.raises(InputError, match=message) as caught:
         nvgen.compile(ADD, target="sm_90a", opt=2)
     (finding,) = caught.value.findings
-    assert finding.rule == "llvm/crash"
-    assert finding.got == f"-O2: {told}"
+    assert finding.rule == ("llvm/crash" if type(death) is LlvmDiedError else "llvm/timeout")
+    assert finding.got == told
     assert "-O0" in finding.hint
 
 
 def test_text_that_llvm_does_not_read_is_a_bug_of_nvgen() -> None:
     with pytest.raises(InternalError, match="expected top-level entity"):
         pipeline.run("no LLVM IR", 1, "sm_90a")
-
-
-def test_the_process_needs_nothing_of_nvgen() -> None:
-    """It runs wherever llvmlite does, also when nvgen is found by a path of the caller's own."""
-    job = {"text": ADD, "level": 1, "triple": "nvptx64-nvidia-cuda", "processor": "sm_90a",
-           "options": []}  # fmt: skip
-    code = (
-        "import runpy, sys\n"
-        "class Refuse:\n"
-        "    def find_spec(self, name, *_):\n"
-        "        if name.split('.')[0] in ('nvgen', 'isel', 'asmprinter', 'intrinsics'):\n"
-        "            raise ImportError(name)\n"
-        "sys.meta_path.insert(0, Refuse())\n"
-        f"runpy.run_path({child.__file__!r}, run_name='__main__')\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code], input=json.dumps(job), capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert "@add" in done.stdout
 
 
 def test_names_of_any_language_go_there_and_back() -> None:

@@ -1,0 +1,227 @@
+"""The process in which LLVM reads and optimises text from outside: this file as a script.
+
+    python -I -S llvm_child.py FOLDER
+
+Layer: nvgen.  FOLDER holds llvmlite; but for it and the standard library nothing is imported.
+LLVM ends the process over much that it reads, so `nvgen.llvm_process` keeps one of these and starts
+another when it ends.
+
+Messages come on standard input and go to standard output.  One is a line with the lengths of its
+parts in bytes, then the parts:
+
+    read NAME TEXT                  parsed, verified, printed, called NAME if that is given
+    optimize LEVEL PROCESSOR TEXT   the same, and through LLVM's pipeline before it is printed
+    try TEXT                        whether a process survives to read TEXT: in one of its own
+
+and back come `done TEXT`, `refused MESSAGE`, `encoding BYTE`, or `died` and `survived`.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import queue
+import re
+import signal
+import sys
+import threading
+from contextlib import closing
+from typing import TYPE_CHECKING, BinaryIO
+
+if TYPE_CHECKING:
+    from llvmlite import binding
+
+OPTIONS = (
+    "--disable-auto-upgrade-debug-info",
+    "--replexitval=never",
+    "--switch-to-lookup=false",
+    "--disable-loop-idiom-all",
+)
+"""LLVM's options, which belong to the process and are set once, before the first message.
+
+To upgrade debug info, LLVM verifies every module that has some, and ends the process over one that
+is wrong; without, `verify` finds the same and says it.  The others hold for passes only: what these
+may make of integers is what nvgen has instructions for, so loops replaced by a formula, which takes
+integers of 33 and 65 bits, tables in memory, and calls of memory functions are switched off.
+"""
+
+TRIPLE = "nvptx64-nvidia-cuda"
+CANNOT_START = 70
+"""The exit status when LLVM cannot be loaded."""
+
+_TRY_SECONDS = 5
+_MOST_STACK = 64 << 20
+
+
+# ---- messages --------------------------------------------------------------------------------
+
+
+def pack(parts: list[bytes]) -> bytes:
+    """A message."""
+    return b" ".join(b"%d" % len(part) for part in parts) + b"\n" + b"".join(parts)
+
+
+def split(lengths: bytes, joined: bytes) -> list[bytes]:
+    """The parts of a message, from its line and the rest."""
+    parts, at = [], 0
+    for length in map(int, lengths.split()):
+        parts.append(joined[at : at + length])
+        at += length
+    return parts
+
+
+def _listen(source: BinaryIO, requests: queue.SimpleQueue[list[bytes]]) -> None:
+    """Take messages; when nobody can send any more, end, whatever LLVM is doing."""
+    while line := source.readline():
+        joined = source.read(sum(map(int, line.split())))
+        requests.put(split(line, joined))
+    os._exit(0)
+
+
+# ---- answers ---------------------------------------------------------------------------------
+
+
+def answer(request: list[bytes]) -> list[bytes]:
+    """Do what a message asks for."""
+    kind, *fields = request
+    if kind == b"try":
+        return [_try(fields[0])]
+    try:
+        if kind == b"read":
+            name, text = fields
+            return [b"done", _read(text, name.decode())]
+        level, processor, text = fields
+        return [b"done", _optimize(text, int(level), processor.decode())]
+    except RuntimeError as error:
+        return [b"refused", str(error).encode(errors="replace")]
+    except UnicodeDecodeError as error:
+        return [b"encoding", b"%d" % error.object[error.start]]
+
+
+def _read(text: bytes, name: str = "") -> bytes:
+    """The text as LLVM prints it.
+
+    In a context of its own: in the shared one LLVM renames struct types that came before.  The
+    module is closed before its context, whatever happens; the garbage collector would take them in
+    any order.
+
+    Raises: RuntimeError, UnicodeDecodeError.
+    """
+    from llvmlite import binding
+
+    with (
+        closing(binding.create_context()) as context,
+        closing(binding.parse_assembly(text.decode(), context=context)) as module,
+    ):
+        module.verify()
+        if name:
+            module.name = name
+        return str(module).encode()
+
+
+def _optimize(text: bytes, level: int, processor: str) -> bytes:
+    """Run LLVM's pipeline over a module.
+
+    Raises: RuntimeError when LLVM rejects the module before or after.
+    """
+    from llvmlite import binding
+
+    machine = _machine(processor, level)
+    tuning = binding.create_pipeline_tuning_options(level)
+    tuning.loop_vectorization = False
+    tuning.slp_vectorization = False
+    with (
+        closing(binding.create_context()) as context,
+        closing(binding.parse_assembly(text.decode(), context=context)) as module,
+        closing(binding.create_pass_builder(machine, tuning)) as builder,
+        closing(builder.getModulePassManager()) as passes,
+    ):
+        _mark_convergent(module)
+        module.triple = module.triple or TRIPLE
+        module.data_layout = _layout(module.data_layout, str(machine.target_data))
+        passes.run(module, builder)
+        module.verify()
+        return str(module).encode()
+
+
+@functools.cache
+def _machine(processor: str, level: int) -> binding.TargetMachine:
+    """What the passes know the machine through: LLVM's NVPTX back end."""
+    from llvmlite import binding
+
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    return binding.Target.from_triple(TRIPLE).create_target_machine(cpu=processor, opt=level)
+
+
+def _mark_convergent(module: binding.ModuleRef) -> None:
+    """Let no call move under another condition: what it calls may wait for the threads beside it.
+
+    LLVM's passes take the mark away again from functions in which nothing does.
+    """
+    for function in module.functions:
+        if not function.name.startswith("llvm."):
+            function.add_function_attribute("convergent")
+
+
+def _layout(given: str, machines: str) -> str:
+    """The module's data layout, in which pointers to tensor memory have 32 bits."""
+    if not given:
+        return machines
+    return given if re.search(r"\bp6:", given) else f"{given}-p6:32:32"
+
+
+def _try(text: bytes) -> bytes:
+    """Whether a copy of this process lives on when it has read `text`."""
+    copy = os.fork()
+    if not copy:
+        try:
+            signal.alarm(_TRY_SECONDS)
+            _read(text)
+        except (RuntimeError, UnicodeDecodeError):
+            pass  # refused, and alive
+        finally:
+            os._exit(0)
+    _, status = os.waitpid(copy, 0)
+    return b"died" if status else b"survived"
+
+
+# ---- the process -----------------------------------------------------------------------------
+
+
+def _limit() -> None:
+    """No core files, and an end to LLVM's recursion where the stack has none."""
+    try:
+        import resource
+    except ImportError:
+        return  # Windows
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    soft, hard = resource.getrlimit(resource.RLIMIT_STACK)
+    if soft == resource.RLIM_INFINITY:
+        resource.setrlimit(resource.RLIMIT_STACK, (_MOST_STACK, hard))
+
+
+def main() -> None:
+    """Answer messages until there are no more."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that asks
+    sys.path.append(sys.argv[1])
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # whatever prints does not print into an answer
+    requests: queue.SimpleQueue[list[bytes]] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(sys.stdin.buffer, requests), daemon=True).start()
+    _limit()
+    try:
+        from llvmlite import binding
+
+        for option in OPTIONS:
+            binding.set_option("nvgen", option)
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        os._exit(CANNOT_START)
+    while True:
+        answers.write(pack(answer(requests.get())))
+        answers.flush()
+
+
+if __name__ == "__main__":
+    main()

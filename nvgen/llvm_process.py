@@ -1,0 +1,310 @@
+"""LLVM in processes of its own, which are kept: what ends one of them ends nothing else.
+
+Layer: nvgen.  Input: LLVM IR, as text.  Output: what LLVM makes of it, or how it ended.  Threads
+may ask at the same time, and a forked process starts children of its own.  The other end is
+`nvgen.llvm_child`.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import select
+import signal
+import subprocess
+import threading
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from intrinsics.findings import InternalError
+from nvgen import python_child
+
+_SCRIPT = Path(__file__).with_name("llvm_child.py")
+_MOST = 4
+"""Processes at a time, and no more than processors."""
+
+_OWN_DEATHS = {"SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP"}
+"""Signals by which LLVM ends the process; the others come from outside."""
+
+_CANNOT_START = 70
+_KEPT_WORDS = 1 << 16
+_PIECE = 1 << 20
+
+
+class LlvmDiedError(Exception):
+    """LLVM ended the process that it ran in; the text is what it said last, or the signal."""
+
+
+class LlvmTimeoutError(Exception):
+    """LLVM did not end; the text says after how long."""
+
+
+class LlvmRejectedError(Exception):
+    """LLVM does not take the text; the text is its message."""
+
+
+class NotUtf8Error(Exception):
+    """A name or string of the module is not UTF-8; the text is the first wrong byte."""
+
+
+class _KilledError(Exception):
+    """Somebody else ended the process; the text is the signal."""
+
+
+@dataclass(eq=False, slots=True)
+class _Child:
+    """One process, which answers one question at a time."""
+
+    process: subprocess.Popen[bytes]
+    requests: IO[bytes]
+    answers: IO[bytes]
+    words: IO[bytes]
+    said: bytes = field(default=b"")
+
+    @classmethod
+    def start(cls) -> _Child:
+        process = subprocess.Popen(
+            python_child.bare_command(_SCRIPT, "llvmlite"),
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        return cls(process, process.stdin, process.stdout, process.stderr)
+
+    def ask(self, parts: tuple[bytes, ...], seconds: float) -> list[bytes]:
+        """The answer to a question; the process is of no use any more after an error.
+
+        Raises: LlvmDiedError, LlvmTimeoutError, _KilledError.
+        """
+        self.said = b""
+        try:
+            self._send(b" ".join(b"%d" % len(part) for part in parts) + b"\n" + b"".join(parts))
+            data = self._receive(seconds)
+            while (end := data.find(b"\n")) < 0:
+                data += self._receive(seconds)
+            lengths = [int(word) for word in data[:end].split()]
+            pieces, missing = [data[end + 1 :]], sum(lengths) - (len(data) - end - 1)
+            while missing > 0:
+                pieces.append(self._receive(seconds))
+                missing -= len(pieces[-1])
+        except (BrokenPipeError, EOFError):
+            raise self._death() from None
+        return _cut(b"".join(pieces), lengths)
+
+    def _send(self, message: bytes) -> None:
+        rest = memoryview(message)
+        while rest:
+            rest = rest[self.requests.write(rest) :]
+
+    def _receive(self, seconds: float) -> bytes:
+        """What comes next.
+
+        Raises: EOFError when nothing more does, LlvmTimeoutError when nothing does in time.
+        """
+        if hasattr(select, "poll"):  # not on Windows
+            self._wait(seconds)
+        data = os.read(self.answers.fileno(), _PIECE)
+        if not data:
+            raise EOFError
+        return data
+
+    def _wait(self, seconds: float) -> None:
+        """Wait for an answer, and keep what LLVM says meanwhile.
+
+        Seconds are counted one by one, so that those do not count in which both were stopped.
+        """
+        poller = select.poll()
+        poller.register(self.answers, select.POLLIN)
+        poller.register(self.words, select.POLLIN)
+        waited = 0.0
+        while True:
+            step = min(1.0, seconds)
+            ready = [file for file, _ in poller.poll(step * 1000)]
+            if self.answers.fileno() in ready:
+                return
+            if ready and not self._hear():
+                poller.unregister(self.words)
+            waited += 0.0 if ready else step
+            if waited >= seconds:
+                raise LlvmTimeoutError(f"{seconds:g} s")
+
+    def _hear(self) -> bool:
+        """Keep the end of what LLVM says; whether there was something."""
+        heard = os.read(self.words.fileno(), _PIECE)
+        self.said = (self.said + heard)[-_KEPT_WORDS:]
+        return bool(heard)
+
+    def _death(self) -> Exception:
+        """How the process ended."""
+        while self._hear():
+            pass
+        status = self.process.wait()
+        said = self.said.decode(errors="replace")
+        if status == _CANNOT_START:
+            return InternalError(f"LLVM cannot be loaded: {said.strip()[-400:]}")
+        words = last_words(said)
+        if status >= 0 or words:
+            return LlvmDiedError(words or f"exit status {status}")
+        name = _signal_name(-status)
+        return LlvmDiedError(name) if name in _OWN_DEATHS else _KilledError(name)
+
+    def end(self) -> None:
+        """End the process, whatever it is doing."""
+        self.process.kill()
+        self.process.wait()
+        self._close()
+
+    def forget(self) -> None:
+        """Let go of a process that belongs to the one that this was forked from."""
+        self.process.returncode = 0  # it is not ours to wait for
+        self._close()
+
+    def _close(self) -> None:
+        for file in (self.requests, self.answers, self.words):
+            file.close()
+
+
+def _cut(joined: bytes, lengths: list[int]) -> list[bytes]:
+    parts, at = [], 0
+    for length in lengths:
+        parts.append(joined[at : at + length])
+        at += length
+    return parts
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def last_words(said: str) -> str:
+    """What LLVM says in its standard error about its end; "" when it says nothing."""
+    marked = [line for line in said.splitlines() if "Assertion" in line or "LLVM ERROR" in line]
+    if not marked:
+        return ""
+    quoted = re.search(r'&& "(.*?)"', marked[0])
+    return quoted[1] if quoted else marked[0][-200:]
+
+
+class Llvm:
+    """LLVM, in as many processes as are asked at the same time."""
+
+    def __init__(self, most: int = min(_MOST, os.cpu_count() or 1)) -> None:
+        self._most = most
+        self._registered = False
+        self._begin()
+
+    def _begin(self) -> None:
+        self._free = threading.BoundedSemaphore(self._most)
+        self._idle: list[_Child] = []
+        self._all: set[_Child] = set()
+
+    def read(self, text: str, name: str = "", seconds: float | None = None) -> str:
+        """The text parsed, verified and printed; the module is called `name`, if that is given.
+
+        Raises: LlvmRejectedError, NotUtf8Error, LlvmDiedError, LlvmTimeoutError.
+        """
+        data = text.encode()
+        limit = seconds or _limit(30.0, data)
+        return self._done(self._ask((b"read", name.encode(), data), limit))
+
+    def optimize(self, text: str, level: int, processor: str, seconds: float | None = None) -> str:
+        """The text through LLVM's pipeline of a level from 1 to 3.
+
+        Raises: LlvmRejectedError, NotUtf8Error, LlvmDiedError, LlvmTimeoutError.
+        """
+        data = text.encode()
+        limit = seconds or _limit(300.0, data)
+        return self._done(self._ask((b"optimize", b"%d" % level, processor.encode(), data), limit))
+
+    def survives(self, text: str) -> bool:
+        """Whether LLVM reads the text, or says why not, and lives on.
+
+        Raises: LlvmDiedError, LlvmTimeoutError.
+        """
+        (said,) = self._ask((b"try", text.encode()), 60.0)
+        return said == b"survived"
+
+    def start(self) -> None:
+        """Start a process, so that it is there when it is wanted."""
+        if not self._idle:
+            self._idle.append(self._start())
+
+    def close(self) -> None:
+        """End all processes; the next question starts a new one."""
+        self._idle.clear()
+        for child in list(self._all):
+            self._drop(child)
+
+    @staticmethod
+    def _done(answer: list[bytes]) -> str:
+        kind, said = answer
+        if kind == b"refused":
+            raise LlvmRejectedError(said.decode())
+        if kind == b"encoding":
+            raise NotUtf8Error(f"{int(said):#04x}")
+        return said.decode()
+
+    def _ask(self, parts: tuple[bytes, ...], seconds: float) -> list[bytes]:
+        try:
+            return self._ask_once(parts, seconds)
+        except _KilledError:
+            pass  # by somebody who did not know what it was for
+        try:
+            return self._ask_once(parts, seconds)
+        except _KilledError as error:
+            raise LlvmDiedError(str(error)) from None
+
+    def _ask_once(self, parts: tuple[bytes, ...], seconds: float) -> list[bytes]:
+        with self._free:
+            child = self._take()
+            try:
+                answer = child.ask(parts, seconds)
+            except BaseException:  # the user's Ctrl-C too: an answer may be under way
+                self._drop(child)
+                raise
+            self._idle.append(child)
+            return answer
+
+    def _take(self) -> _Child:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return self._start()
+
+    def _start(self) -> _Child:
+        if not self._registered:
+            self._registered = True
+            atexit.register(self.close)
+            if hasattr(os, "register_at_fork"):
+                os.register_at_fork(after_in_child=self._forked)
+        child = _Child.start()
+        self._all.add(child)
+        return child
+
+    def _drop(self, child: _Child) -> None:
+        self._all.discard(child)
+        child.end()
+
+    def _forked(self) -> None:
+        """In a process that was forked: the children are its parent's."""
+        for child in self._all:
+            child.forget()
+        self._begin()
+
+
+def _limit(seconds: float, data: bytes) -> float:
+    """Seconds that LLVM may take: hundreds of times what it does take, more for more text."""
+    return seconds * (1 + len(data) / 1e6)
+
+
+LLVM = Llvm()
+"""The LLVM of this process: no process runs before it is asked."""

@@ -1,0 +1,62 @@
+"""MIR after every pass, as text that is made when it is asked for.
+
+Layer: nvgen.  Printing a module after each pass costs as much as compiling it, and hardly anybody
+looks; whoever does waits for the passes to run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+from asmprinter.mir_printer import print_mir
+from intrinsics.mir import Module
+from intrinsics.targets import Ptx, Target
+from isel.llvm.reader import read_module
+from isel.pipeline import lower
+from isel.select.module import Source
+
+
+class Stages(Mapping[str, str]):
+    """The stages by the names of the passes, in order; none, unless it is said how to make them."""
+
+    __slots__ = ("_make", "_texts")
+
+    def __init__(self, make: Callable[[], dict[str, str]] | None = None) -> None:
+        self._make = make
+        self._texts: dict[str, str] | None = None if make else {}
+
+    def _all(self) -> dict[str, str]:
+        if self._texts is None:
+            assert self._make is not None
+            self._texts = self._make()
+        return self._texts
+
+    def __getitem__(self, name: str) -> str:
+        return self._all()[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def followed_by(self, name: str, make: Callable[[], str]) -> Stages:
+        """These and one more; none where there are none."""
+        if self._make is None:
+            return self
+        return Stages(lambda: {**self, name: make()})
+
+
+def stages_of(printed: str, target: Target, ptx: Ptx | None, source: Source) -> Stages:
+    """The stages that the passes make of LLVM IR, which they took before."""
+
+    def make() -> dict[str, str]:
+        texts: dict[str, str] = {}
+
+        def keep(name: str, after: Module) -> None:
+            texts[name] = print_mir(after).text
+
+        lower(read_module(printed), target, ptx, source, keep)
+        return texts
+
+    return Stages(make)
