@@ -15,7 +15,14 @@ from dataclasses import replace
 from llvmlite import binding
 
 from intrinsics.findings import Finding, InputError, Place, Severity
+from isel.llvm.data_layout import NVPTX
 from nvgen.llvm_guard import NO_UPGRADE, crash
+
+_LAYOUT = f'target datalayout = "{NVPTX}"\n'
+"""A line before the user's: LLVM's reader writes out alignments, of which its own defaults differ.
+
+What the module says itself comes later, and holds.
+"""
 
 _OPTION = threading.Lock()  # LLVM's options belong to the whole process
 
@@ -81,7 +88,7 @@ def _reprint(text: str, name: str) -> str:
     context = binding.create_context()
     try:
         with _without_upgrade():
-            module = binding.parse_assembly(text, context=context)
+            module = binding.parse_assembly(_LAYOUT + text, context=context)
         try:
             module.verify()
             if name:
@@ -140,7 +147,8 @@ def _of_llvm(message: str, file: str, text: str) -> InputError:
     for at, line in enumerate(lines):
         match = re.match(r"<string>:(\d+):(\d+): error: (.*)", line)
         if match:
-            place = Place(file, int(match[1]), _column(text, int(match[1]), int(match[2])))
+            row = int(match[1]) - _LAYOUT.count("\n")
+            place = Place(file, row, _column(text, row, int(match[2])))
             shown = lines[at + 1].strip() if at + 1 < len(lines) else ""
             finding = Finding("llvm/syntax", Severity.ERROR, match[3], place, got=shown)
             return InputError([replace(finding, hint=_what_else(text))])
