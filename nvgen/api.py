@@ -288,7 +288,7 @@ def _arguments(values: Sequence[object]) -> list[Argument | Output]:
 
     found: list[Argument | Output] = []
     for value in values:
-        if isinstance(value, (np.ndarray, TensorMap, Output, int, float, np.integer, np.floating)):
+        if isinstance(value, (np.ndarray, TensorMap, Output, int, float, np.generic)):
             found.append(value)
         else:
             raise input_error(

@@ -173,8 +173,8 @@ def _kernel_param(layout: Layout, name: str, param: ir.Param) -> Param:
             return _number(name, "u", layout.size(param.type))
         case FloatType(_, bits) if bits in (32, 64):
             return _number(name, "f", bits // 8)
-        case FloatType(_, 16):
-            return Param(name, T.B16, 2, 2)
+        case FloatType(keyword, 16):
+            return Param(name, T.B16, 2, 2, half=T.BF16 if keyword == "bfloat" else T.F16)
     return _whole(layout, name, param)
 
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from intrinsics.findings import Finding, Place, SelectionError, Severity
+from intrinsics.findings import Finding, Place, SelectionError, Severity, once
 from intrinsics.mir import (
     Block,
     Export,
@@ -163,7 +163,7 @@ class _Selector:
                 Place(self.source.file),
             )
         if self.diagnostics.findings:
-            raise SelectionError(self.diagnostics.findings)
+            raise SelectionError(once(self.diagnostics.findings))
         return self.out
 
     def _guarded(self, action: Callable[[], None], name: str = "") -> None:
