@@ -102,6 +102,22 @@ class Finding:
         return "\n".join(lines)
 
 
+def once(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings without those that repeat one: the same rule, message and subject at a line.
+
+    LLVM's passes make several copies of what the user wrote once; the first copy's is kept.  What
+    stands nowhere is never taken for the same.
+    """
+    known: set[tuple[object, ...]] = set()
+    kept: list[Finding] = []
+    for f in findings:
+        key = (f.rule, f.severity, f.message, f.place, f.op, f.subject)
+        if not f.place.line or key not in known:
+            kept.append(f)
+        known.add(key)
+    return kept
+
+
 def verdict(findings: Iterable[Finding]) -> Verdict:
     """Sum findings up: an error outweighs what was not judged, which outweighs a review."""
     result = Verdict.CLEAN

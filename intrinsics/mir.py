@@ -368,7 +368,8 @@ class Param:
     """A kernel or function parameter.
 
     `size` is in bytes; a struct passed by value has type B8.  `pointee` is the state space of a
-    pointer (None: not a pointer), `constant` marks a grid constant.
+    pointer (None: not a pointer), `constant` marks a grid constant.  `half` is F16 or BF16 where 16
+    bits are known to be one of them, which no text of PTX or MIR says.
     """
 
     name: str
@@ -379,6 +380,7 @@ class Param:
     is_pointer: bool = False
     pointee_align: int = 1
     constant: bool = False
+    half: ScalarType | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from isel.llvm.reader import read_module
 from isel.passes.bound_waits import BOUND_WAITS, Bounded, bound_waits
 from isel.pipeline import lower
 from isel.places import align_places
+from isel.select.machine import check_machine
 from isel.select.module import Source
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import LAUNCH_LEVELS, LEVELS, advice, verify
@@ -288,7 +289,7 @@ def _arguments(values: Sequence[object]) -> list[Argument | Output]:
 
     found: list[Argument | Output] = []
     for value in values:
-        if isinstance(value, (np.ndarray, TensorMap, Output, int, float, np.integer, np.floating)):
+        if isinstance(value, (np.ndarray, TensorMap, Output, int, float, np.generic)):
             found.append(value)
         else:
             raise input_error(
@@ -422,6 +423,7 @@ def check_text(
         module = read_module(printed)
         source = Source(file, align_places(module, text), text)
         if opt:
+            check_machine(module, file, text)
             from nvgen.optimizer.optimize import optimize
 
             printed, module, source = optimize(printed, module, source, opt, chosen)

@@ -10,6 +10,7 @@ import re
 from dataclasses import replace
 
 from intrinsics.findings import Finding, InputError, Place, Severity
+from isel.llvm.data_layout import NVPTX
 from nvgen.llvm_crash import crashed, timed_out
 from nvgen.llvm_process import (
     LLVM,
@@ -18,6 +19,12 @@ from nvgen.llvm_process import (
     LlvmTimeoutError,
     NotUtf8Error,
 )
+
+_LAYOUT = f'target datalayout = "{NVPTX}"\n'
+"""A line before the user's: LLVM's reader writes out alignments, of which its own defaults differ.
+
+What the module says itself comes later, and holds.
+"""
 
 
 def parse(text: str, *, file: str = "", name: str = "") -> str:
@@ -30,7 +37,7 @@ def parse(text: str, *, file: str = "", name: str = "") -> str:
         raise _rejected("the file is empty", file, hint="a module of LLVM IR is expected")
     _check_characters(text, file)
     try:
-        return LLVM.read(text, name)
+        return LLVM.read(_LAYOUT + text, name)
     except LlvmRejectedError as error:
         raise _of_llvm(str(error), file, text) from None
     except LlvmDiedError as death:
@@ -88,7 +95,8 @@ def _of_llvm(message: str, file: str, text: str) -> InputError:
     for at, line in enumerate(lines):
         match = re.match(r"<string>:(\d+):(\d+): error: (.*)", line)
         if match:
-            place = Place(file, int(match[1]), _column(text, int(match[1]), int(match[2])))
+            row = int(match[1]) - _LAYOUT.count("\n")
+            place = Place(file, row, _column(text, row, int(match[2])))
             shown = lines[at + 1].strip() if at + 1 < len(lines) else ""
             finding = Finding("llvm/syntax", Severity.ERROR, match[3], place, got=shown)
             return InputError([replace(finding, hint=_what_else(text))])

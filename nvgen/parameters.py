@@ -14,6 +14,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.element import ElementType
 from intrinsics.findings import InputError, input_error
 from intrinsics.mir import Param
 from intrinsics.modifiers import ScalarType
@@ -60,9 +61,40 @@ def number_value(param: Param, given: object) -> bytes:
 
     Raises: InputError when it is none, or the parameter does not hold it.
     """
+    if param.type is ScalarType.B16 and not param.is_pointer:
+        number = _half(param, given)
+        if number is not None:
+            return number
+    elif _half_type(given) is not None:
+        given = float(np.asarray(given, np.float64))
     if isinstance(given, (int, float, np.integer, np.floating)):
         return number_bytes(param, given)
     raise misfit(param, type(given).__name__)
+
+
+def _half_type(given: object) -> ScalarType | None:
+    """F16 or BF16 for a scalar or an array of these numbers; None for all else."""
+    if not isinstance(given, (np.generic, np.ndarray)):
+        return None
+    return {"float16": ScalarType.F16, "bfloat16": ScalarType.BF16}.get(given.dtype.name)
+
+
+def _half(param: Param, given: object) -> bytes | None:
+    """The bytes of a number as the half or bfloat that a parameter is; None for other things.
+
+    Raises: InputError when the number is too large, or nobody knows which of both is meant.
+    """
+    is_float = isinstance(given, (float, np.floating))
+    kind = param.half or _half_type(given)
+    if not is_float and _half_type(given) is None:
+        return None
+    if kind is None:
+        raise misfit(param, f"the number {given}")
+    with np.errstate(over="ignore"):
+        found = np.asarray(given).astype(ElementType(kind.value).numpy)
+    if np.isinf(np.asarray(found, np.float64)) and np.isfinite(np.asarray(given, np.float64)):
+        raise misfit(param, f"the number {given}")
+    return found.tobytes()
 
 
 def number_bytes(param: Param, value: Number) -> bytes:
@@ -95,6 +127,8 @@ def bytes_by_value(param: Param, value: Array) -> bytes:
     """
     if value.nbytes != param.size:
         raise misfit(param, f"{value.nbytes} bytes")
+    if param.half is not None and _half_type(value) not in (None, param.half):
+        raise misfit(param, f"the bits of a {value.dtype}")
     return value.tobytes()
 
 
@@ -176,7 +210,7 @@ def describe(param: Param) -> str:
     """What a parameter takes, in words."""
     if param.type is ScalarType.B8:
         return f"{param.size} bytes by value"
-    return "pointer" if param.is_pointer else param.type.value
+    return "pointer" if param.is_pointer else (param.half or param.type).value
 
 
 def misfit(param: Param, got: str) -> InputError:

@@ -7,7 +7,7 @@ what has no instruction.
 from __future__ import annotations
 
 from isel.llvm import ir
-from isel.lower import atomics, copies, intrinsics
+from isel.lower import atomics, copies, intrinsics, remainders
 from isel.lower.rewriter import Replacement, Rewriter
 from isel.select.types import Layout
 
@@ -18,6 +18,8 @@ def lower(function: ir.Function, layout: Layout, *, bfloats: bool) -> ir.Functio
     """Rewrite what PTX has no instruction for; `bfloats`: it has those that add bfloats."""
 
     def choose(i: ir.Instruction) -> Replacement | None:
+        if isinstance(i, ir.BinaryOp):
+            return remainders.lowered(i)
         if not isinstance(i, _CANDIDATES):
             return None
         return (

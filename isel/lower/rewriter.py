@@ -21,7 +21,15 @@ from isel.llvm.types import (
     StructType,
     Type,
 )
-from isel.llvm.vocabulary import Flag, IntPredicate, Opcode, Ordering, RMWOperation, TailKind
+from isel.llvm.vocabulary import (
+    Flag,
+    FloatPredicate,
+    IntPredicate,
+    Opcode,
+    Ordering,
+    RMWOperation,
+    TailKind,
+)
 
 NONE: frozenset[Flag] = frozenset()
 
@@ -117,9 +125,17 @@ class Rewriter:
         wider = type_.bits > value.type.bits
         return self.cast(Opcode.ZEXT if wider else Opcode.TRUNC, value, type_, result)
 
-    def compare(self, predicate: IntPredicate, lhs: llvm.Value, rhs: llvm.Value) -> llvm.Value:
-        """`icmp predicate lhs, rhs`."""
-        common = self.common(Opcode.ICMP, self.name("t"))
+    def negative(self, value: llvm.Value) -> llvm.Value:
+        """`fneg value`."""
+        common = self.common(Opcode.FNEG, self.name("t"))
+        return self.add(ir.UnaryOp(*common, value.type, value, NONE))
+
+    def compare(
+        self, predicate: IntPredicate | FloatPredicate, lhs: llvm.Value, rhs: llvm.Value
+    ) -> llvm.Value:
+        """`icmp predicate lhs, rhs` or `fcmp predicate lhs, rhs`."""
+        opcode = Opcode.ICMP if isinstance(predicate, IntPredicate) else Opcode.FCMP
+        common = self.common(opcode, self.name("t"))
         return self.add(ir.Compare(*common, I1, predicate, lhs, rhs, NONE))
 
     def select(self, condition: llvm.Value, yes: llvm.Value, no: llvm.Value) -> llvm.Value:
@@ -127,11 +143,14 @@ class Rewriter:
         common = self.common(Opcode.SELECT, self.name("t"))
         return self.add(ir.Select(*common, yes.type, condition, yes, no, NONE))
 
-    def call(self, name: str, type_: Type, arguments: Iterable[llvm.Value]) -> llvm.Value:
+    def call(
+        self, name: str, type_: Type, arguments: Iterable[llvm.Value], result: str | None = None
+    ) -> llvm.Value:
         """A call of an intrinsic."""
         given = tuple(arguments)
         callee = llvm.GlobalRef(name, PointerType(0))
-        common = self.common(Opcode.CALL, self.name("t") if type_ is not VOID else None)
+        fresh = self.name("t") if type_ is not VOID and result is None else result
+        common = self.common(Opcode.CALL, fresh)
         return self.add(_call(common, type_, callee, given))
 
     def load(
@@ -160,6 +179,18 @@ class Rewriter:
         assert isinstance(value.type, StructType)
         common = self.common(Opcode.EXTRACTVALUE, result or self.name("t"))
         return self.add(ir.ExtractValue(*common, value.type.elements[index], value, (index,)))
+
+    def extract_element(self, vector: llvm.Value, index: llvm.Value) -> llvm.Value:
+        """`extractelement vector, index`."""
+        common = self.common(Opcode.EXTRACTELEMENT, self.name("t"))
+        return self.add(ir.ExtractElement(*common, vector.type.scalar, vector, index))
+
+    def insert_element(
+        self, vector: llvm.Value, element: llvm.Value, index: llvm.Value, result: str | None = None
+    ) -> llvm.Value:
+        """`insertelement vector, element, index`."""
+        common = self.common(Opcode.INSERTELEMENT, result or self.name("t"))
+        return self.add(ir.InsertElement(*common, vector.type, vector, element, index))
 
     def pair(self, first: llvm.Value, second: llvm.Value, result: str) -> llvm.Value:
         """`{first, second}`."""

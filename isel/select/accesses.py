@@ -13,6 +13,7 @@ from intrinsics.mir import Form, Imm, Mem, Op, Reg
 from intrinsics.modifiers import NonCoherent, ScalarType, Scope, Sem, Space, Vec
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.data_layout import TENSOR_SPACE
 from isel.llvm.types import PointerType, Type
 from isel.select.atomics import access_order, check_atomic
 from isel.select.diagnostics import Unselectable
@@ -20,7 +21,7 @@ from isel.select.odd_accesses import is_odd, load_odd, store_odd
 from isel.select.pieces import Piece, pieces
 from isel.select.recut import from_predicate, join, split, to_predicate
 from isel.select.state import FunctionState, form
-from isel.select.types import BITS, SPACES, TENSOR_SPACE, UNSIGNED
+from isel.select.types import BITS, SPACES, UNSIGNED
 
 T = ScalarType
 

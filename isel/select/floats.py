@@ -219,11 +219,11 @@ class Floats:
         return self.emit(chosen, *self.literals((a, b), kind), cls=BITS[kind.bits])
 
     def remainder(self, kind: ScalarType, a: Scalar, b: Scalar) -> Scalar:
-        """a - b·trunc(a / b), and a where b is infinite: exact while the quotient is."""
+        """a - b·trunc(a / b) under `afn`, and a where b is infinite; others are lowered before."""
         if kind in (T.F16, T.BF16):
             return self.as_floats(kind, (a, b), lambda x, y: self.remainder(T.F32, x, y))
-        fast = Flag.AFN in self.flags and kind is T.F32
-        chosen = self.form("div.float", kind, rnd=Rounding.APPROX if fast else RN)
+        rounding = Rounding.APPROX if kind is T.F32 else RN
+        chosen = self.form("div.float", kind, rnd=rounding)
         cls = BITS[kind.bits]
         quotient = self.emit(chosen, *self.literals((a, b), kind), cls=cls)
         whole = self.integral(kind, Rounding.RZI, quotient)

@@ -13,6 +13,7 @@ from intrinsics.mir import Linkage, Param, Prototype
 from intrinsics.modifiers import ScalarType
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.data_layout import TENSOR_SPACE
 from isel.llvm.types import FloatType, IntType, PointerType
 from isel.llvm.vocabulary import Linkage as LlvmLinkage
 from isel.select.abi import alignment, device_param, load_value, store_value
@@ -20,7 +21,7 @@ from isel.select.calls import result_param
 from isel.select.diagnostics import Unselectable
 from isel.select.parameters import copy_of_param, know_pointer, struct_by_value
 from isel.select.state import FunctionState
-from isel.select.types import SPACES, TENSOR_SPACE, Layout
+from isel.select.types import SPACES, Layout
 
 T = ScalarType
 RESULT = "func_retval0"
@@ -172,8 +173,8 @@ def _kernel_param(layout: Layout, name: str, param: ir.Param) -> Param:
             return _number(name, "u", layout.size(param.type))
         case FloatType(_, bits) if bits in (32, 64):
             return _number(name, "f", bits // 8)
-        case FloatType(_, 16):
-            return Param(name, T.B16, 2, 2)
+        case FloatType(keyword, 16):
+            return Param(name, T.B16, 2, 2, half=T.BF16 if keyword == "bfloat" else T.F16)
     return _whole(layout, name, param)
 
 

@@ -21,7 +21,7 @@ from intrinsics.targets import Capability, Ptx, Target, spell
 from isel.llvm import values as llvm
 from isel.llvm.ir import Call
 from isel.llvm.types import IntType, PointerType, Type, VectorType
-from isel.select.diagnostics import Unselectable, nearest
+from isel.select.diagnostics import Unselectable
 from isel.select.float_intrinsics import select_float_intrinsic
 from isel.select.float_nvvm import select_float_nvvm
 from isel.select.generic import select_generic
@@ -117,14 +117,17 @@ def _unknown(name: str) -> Unselectable:
             got=f"@{name}",
             hint="load from and store to global memory, or copy tiles with cp.async.bulk.tensor",
         )
-    names = [PREFIX + short for short in (*catalog.spellings(), *_special_by_llvm_name())]
     return Unselectable(
         "unknown-intrinsic",
         f"nvgen selects no intrinsic @{name}",
         op=name,
         got=f"@{name}",
-        hint=nearest(name, names),
+        names=_known_names,
     )
+
+
+def _known_names() -> list[str]:
+    return [PREFIX + short for short in (*catalog.spellings(), *_special_by_llvm_name())]
 
 
 def check_available(row: Row, target: Target, ptx: Ptx | None) -> None:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from intrinsics.findings import Finding, Place, SelectionError, Severity
+from intrinsics.findings import Finding, Place, SelectionError, Severity, once
 from intrinsics.mir import (
     Block,
     Export,
@@ -29,13 +29,14 @@ from intrinsics.rows.atomic import BFLOAT_ATOMICS
 from intrinsics.targets import Ptx, Target
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.data_layout import TENSOR_SPACE
 from isel.llvm.metadata import TupleNode, read_node
 from isel.llvm.types import ArrayType
 from isel.llvm.vocabulary import Linkage
 from isel.lower.function import lower
 from isel.places import place_of_global, resolve_debug
 from isel.select.calls import call_function
-from isel.select.diagnostics import Diagnostics, Unselectable, nearest
+from isel.select.diagnostics import Diagnostics, Unselectable
 from isel.select.float_casts import flushes_subnormals
 from isel.select.functions import (
     device_interface,
@@ -49,9 +50,10 @@ from isel.select.initializers import Initializers
 from isel.select.instructions import fill_phi, select_instruction
 from isel.select.intrinsics import select_call
 from isel.select.launch import launch_of
+from isel.select.machine import check_machine
 from isel.select.specials import REFLECT, reflect
 from isel.select.state import FunctionState
-from isel.select.types import SPACES, TENSOR_SPACE, Layout
+from isel.select.types import SPACES, Layout
 from isel.select.walkthrough import Spellings, select_walkthrough
 
 KERNEL = "ptx_kernel"
@@ -63,6 +65,9 @@ _LINK_LIBDEVICE = (
 )
 _CONSTRUCTORS = ("llvm.global_ctors", "llvm.global_dtors")
 _LARGEST = 1 << 40
+_LARGE = 16
+"""Bytes of a variable beyond which LLVM raises its alignment, and the alignment."""
+
 _DECLARED = (Linkage.EXTERNAL, Linkage.EXTERN_WEAK, Linkage.AVAILABLE_EXTERNALLY)
 _WEAK = (Linkage.WEAK, Linkage.WEAK_ODR, Linkage.LINKONCE, Linkage.LINKONCE_ODR)
 _EXPORTS = {
@@ -96,6 +101,7 @@ def select_module(
 
     Raises: SelectionError with everything that could not be selected.
     """
+    check_machine(module, source.file, source.text)
     return _Selector(module, target, ptx, source).select()
 
 
@@ -157,7 +163,7 @@ class _Selector:
                 Place(self.source.file),
             )
         if self.diagnostics.findings:
-            raise SelectionError(self.diagnostics.findings)
+            raise SelectionError(once(self.diagnostics.findings))
         return self.out
 
     def _guarded(self, action: Callable[[], None], name: str = "") -> None:
@@ -168,14 +174,6 @@ class _Selector:
             self.diagnostics.report(reason, self._place_of_global(name))
 
     def _header(self) -> None:
-        triple = self.module.triple
-        if triple and not triple.startswith("nvptx64"):
-            raise Unselectable(
-                "triple",
-                "the module was made for another machine",
-                got=triple,
-                expected="nvptx64-nvidia-cuda, or no target triple",
-            )
         if self.module.module_asm:
             reason = Unselectable(
                 "module-asm",
@@ -204,7 +202,7 @@ class _Selector:
                 else "",
             )
         size = self.layout.size(variable.value_type)
-        align = variable.alignment or self.layout.align(variable.value_type)
+        align = _alignment(self.layout, variable, size)
         if size > _LARGEST:
             raise Unselectable(
                 "variable-size",
@@ -212,15 +210,16 @@ class _Selector:
                 got=f"{size} bytes",
                 expected=f"at most {_LARGEST} bytes",
             )
+        _check_strength(variable)
         image = self.initializers.image(variable)
         external = variable.is_declaration and variable.linkage in _DECLARED
         self.out.variables.append(
             Variable(
                 self.symbols[variable.name],
                 space or Space.GLOBAL,
-                size,
+                size if external else max(size, 1),
                 align,
-                None if image is None else bytes(image.data),
+                None if image is None else bytes(image.data).ljust(1, b"\0"),
                 external,
                 export=Export.NONE if external else _EXPORTS.get(variable.linkage, Export.NONE),
                 addresses=() if image is None else tuple(image.addresses),
@@ -288,6 +287,7 @@ class _Selector:
                 self._guarded(functools.partial(self._external, function, name), function.name)
 
     def _external(self, function: ir.Function, name: str) -> None:
+        _check_strength(function)
         state = FunctionState(MachineFunction(name), self.layout, self.symbols)
         self.out.externals.append(prototype_of(function, name, state))
         if name not in RUNTIME:
@@ -299,7 +299,9 @@ class _Selector:
                     self._place_of_global(function.name),
                     hint=_LINK_LIBDEVICE
                     if function.name.startswith("__nv_")
-                    else nearest(function.name, [f.name for f in self.module.definitions()])
+                    else self.diagnostics.nearest(
+                        function.name, lambda: [f.name for f in self.module.definitions()]
+                    )
                     or "link the modules as LLVM IR, or the cubin by nvJitLink or nvlink",
                 )
             )
@@ -378,6 +380,30 @@ def _check_kind(variable: ir.GlobalVariable) -> None:
             got=f"{listed.count} functions",
             expected="an empty list",
             hint="call the functions from a kernel that is launched first or last",
+        )
+
+
+def _alignment(layout: Layout, variable: ir.GlobalVariable, size: int) -> int:
+    """The alignment that LLVM's passes count on, also where LLVM's own printer writes less.
+
+    LLVM, Value::getPointerAlignment: what this module defines for good, and gives no alignment, is
+    aligned to 16 where it has more than 16 bytes; accesses to it become wider.
+    """
+    if variable.alignment is not None:
+        return variable.alignment
+    preferred = layout.preferred_align(variable.value_type)
+    replaceable = variable.is_declaration or variable.linkage in (*_WEAK, Linkage.COMMON)
+    return preferred if replaceable or size <= _LARGE else max(preferred, _LARGE)
+
+
+def _check_strength(symbol: ir.Symbol) -> None:
+    if symbol.linkage is Linkage.EXTERN_WEAK:
+        raise Unselectable(
+            "extern-weak",
+            f"@{symbol.name} may be nowhere: PTX has no reference that is null then",
+            got="extern_weak",
+            expected="external, or a definition",
+            hint=f"declare @{symbol.name} external where another module defines it",
         )
 
 

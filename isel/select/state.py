@@ -33,6 +33,7 @@ from intrinsics.rows.memory import WIDE_ACCESS
 from intrinsics.targets import Capability, Ptx, Target
 from isel.llvm import values as llvm
 from isel.llvm.attributes import NO_ATTRIBUTES
+from isel.llvm.data_layout import TENSOR_SPACE
 from isel.llvm.types import PointerType, Type
 from isel.llvm.vocabulary import Opcode
 from isel.select.diagnostics import Unselectable
@@ -40,7 +41,6 @@ from isel.select.types import (
     BITS,
     SIGNED,
     SPACES,
-    TENSOR_SPACE,
     UNSIGNED,
     Layout,
     walk_indices,

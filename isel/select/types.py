@@ -7,10 +7,9 @@ those where it wants a floating-point type.
 
 from __future__ import annotations
 
-import re
-
 from intrinsics.modifiers import ScalarType, Space
 from isel.llvm import values as llvm
+from isel.llvm.data_layout import read_layout
 from isel.llvm.types import (
     ArrayType,
     FloatType,
@@ -39,16 +38,18 @@ SPACES: dict[int, Space | None] = {
 """LLVM's address spaces as PTX state spaces; None is generic.  6 is tensor memory."""
 
 SHARED_SPACE = 3
-TENSOR_SPACE = 6
 
 
 class Layout:
-    """Sizes that a module's data layout gives."""
+    """Sizes that a module's data layout gives.
+
+    Raises: ForeignLayoutError for one that is not the machine's.
+    """
 
     def __init__(self, data_layout: str) -> None:
-        self._pointer_bits = {0: 64, TENSOR_SPACE: 32}
-        for space, bits in re.findall(r"\bp(\d*):(\d+)", data_layout):
-            self._pointer_bits[int(space or 0)] = int(bits)
+        known = read_layout(data_layout)
+        self._pointer_bits = known.pointers
+        self._integers = sorted((bits, align // 8) for bits, align in known.integers.items())
         self._classes: dict[Type, tuple[ScalarType, ...]] = {}
 
     def pointer_bits(self, address_space: int) -> int:
@@ -96,16 +97,24 @@ class Layout:
                 return self.align(element)
             case VectorType():
                 return _power_of_two(self.size(type_))
-            case IntType():
-                return min(self.size(type_), 16)
+            case IntType(bits):
+                return next((a for n, a in self._integers if n >= bits), self._integers[-1][1])
         return max(self.size(type_), 1)
+
+    def preferred_align(self, type_: Type) -> int:
+        """The alignment that LLVM gives a variable of its own accord, in bytes."""
+        match type_:
+            case StructType():
+                return max(self.align(type_), 8)
+            case ArrayType(element):
+                return self.preferred_align(element)
+        return self.align(type_)
 
     def size(self, type_: Type) -> int:
         """Bytes between two elements of an array of `type_`."""
         match type_:
             case IntType(bits):
-                size = (bits + 7) // 8
-                return _power_of_two(size) if size <= 16 else _round_up(size, 16)
+                return _round_up((bits + 7) // 8, self.align(type_))
             case FloatType(_, bits):
                 return bits // 8
             case PointerType(space):

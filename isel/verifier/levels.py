@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from intrinsics.findings import Finding, Severity
+from intrinsics.findings import Finding, Severity, once
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target
 from isel.verifier.function import concerns
@@ -41,7 +41,7 @@ def verify(
         found += _verify_functions(module, shape)
     if level in LAUNCH_LEVELS:
         found += verify_launch(module, target, shape)
-    return found
+    return once(found)
 
 
 def advice(module: Module, level: str, shape: LaunchShape = UNKNOWN_SHAPE) -> list[Finding]:
@@ -52,9 +52,10 @@ def advice(module: Module, level: str, shape: LaunchShape = UNKNOWN_SHAPE) -> li
     """
     if level != "record":
         return []
+    found = once([*_verify_descriptors(module), *_verify_functions(module, shape)])
     return [
         replace(f, severity=Severity.WARNING) if f.severity is Severity.ERROR else f
-        for f in (*_verify_descriptors(module), *_verify_functions(module, shape))
+        for f in found
         if f.severity is not Severity.NOTE
     ]
 

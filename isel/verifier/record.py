@@ -322,7 +322,7 @@ def verify_records(
     Places come from the records' locations; findings of one record stand together.  Who wants the
     verdict only does without `hints`.
     """
-    found = check_target(target, ptx)
+    found = [*check_target(target, ptx), *_check_sizes(module)]
     verifier = RecordVerifier(target, ptx, hints=hints)
     for function in module.functions:
         spaces = symbol_spaces(module, function)
@@ -334,6 +334,26 @@ def verify_records(
                 location = module.locations[mi.loc]
                 found.append(_named(finding, function).at(place_of(location, function.name)))
     return found
+
+
+def _check_sizes(module: Module) -> Iterator[Finding]:
+    """Whether each variable that is not elsewhere has a size."""
+    own = [("", v) for v in module.variables]
+    own += [
+        (f.name, v) for f in module.functions for v in f.variables if v.space is not Space.PARAM
+    ]
+    for function, variable in own:
+        if variable.size or variable.external:
+            continue
+        yield Finding(
+            "variable/size",
+            Severity.ERROR,
+            "a variable that is not external has a size",
+            Place(module.source, function=function),
+            got=f".{variable.space.value} {variable.name}[]",
+            expected=f"a number of bytes, or .extern .{variable.space.value} {variable.name}[]",
+            section="PTX ISA, Array Declarations",
+        )
 
 
 def _of_launch(launch: Launch) -> Ptx | None:

@@ -1,8 +1,8 @@
 """Kernel arguments on the command line.
 
 Layer: nvgen.commands.  `in:A.npy`, `out:f32[128,128]:C.npy`, `inout:A.npy:B.npy`, `i32:64`,
-`f32:0.5`, `tmap:A.npy,box=64x128,swizzle=128`.  numpy cannot name the narrow floating-point types
-in a file, so `dtype=bf16` after a file says what its elements are.
+`f32:0.5`, `f16:1.5`, `bf16:1.5`, `tmap:A.npy,box=64x128,swizzle=128`.  numpy cannot name the narrow
+floating-point types in a file, so `dtype=bf16` after a file says what its elements are.
 """
 
 from __future__ import annotations
@@ -70,13 +70,15 @@ def parse_argument(text: str) -> Given:
             return _output_map(rest, text)
         case "f32" | "f64":
             return Given(_float(rest, kind, text))
+        case "f16" | "bf16":
+            return Given(_half(rest, kind, text))
         case _ if kind in _INTEGERS:
             return Given(_integer(rest, kind, text))
     raise _bad(text, "no such kind of argument")
 
 
 def _bad(text: str, message: str, expected: str = "") -> InputError:
-    forms = "in:A.npy, out:f32[128,128]:C.npy, inout:A.npy:B.npy, i32:64, f32:0.5, "
+    forms = "in:A.npy, out:f32[128,128]:C.npy, inout:A.npy:B.npy, i32:64, f32:0.5, f16:0.5, "
     forms += "tmap:A.npy,box=64x128,swizzle=128 or outmap:f32[128,128]:C.npy,box=128x32"
     return input_error("run/argument", message, got=text, expected=expected or forms)
 
@@ -216,3 +218,13 @@ def _float(text: str, kind: str, whole: str) -> float:
         if kind == "f32" and math.isfinite(value) and np.isinf(np.float32(value)):
             raise _bad(whole, f"{text} does not fit f32", f"at most {np.finfo(np.float32).max}")
     return value
+
+
+def _half(text: str, kind: str, whole: str) -> np.generic:
+    """A half or a bfloat, rounded to nearest."""
+    value = _float(text, kind, whole)
+    with np.errstate(over="ignore"):
+        found: np.generic = np.asarray(value).astype(_DTYPES[kind]).flat[0]
+    if math.isfinite(value) and np.isinf(np.asarray(found, np.float64)):
+        raise _bad(whole, f"{text} does not fit {kind}", "a smaller number")
+    return found

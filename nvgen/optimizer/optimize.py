@@ -29,7 +29,7 @@ def optimize(
 
     Raises: InputError when LLVM's optimiser dies of the module, or does not end.
     """
-    lines = text.split("\n")
+    lines = ["" if _says_nothing(line) else line for line in text.split("\n")]
     origins = attach(lines, module)
     hidden = shield(lines, module)
     try:
@@ -42,6 +42,11 @@ def optimize(
     optimized = read_module(restored)
     numbers = origins.of(optimized, restored)
     return detach(restored), optimized, _sources(source, module, origins, numbers)
+
+
+def _says_nothing(line: str) -> bool:
+    """Whether a line names a triple of no machine, with which LLVM's passes know no machine."""
+    return line.startswith('target triple = "unknown')
 
 
 def _died(words: str, file: str, level: int) -> Finding:

@@ -15,6 +15,9 @@ from isel.llvm import ir
 _FILE = "nvgen.origins"
 _ATTACHED = re.compile(r'"[^"]*"|,? !dbg !\d+')
 _LOCATION = re.compile(r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+)[,)]", re.MULTILINE)
+_A_LOCATION = re.compile(r"!(\d+) = (?:distinct )?!DILocation\(")
+_LOOP = re.compile(r"!(\d+) = distinct !\{!\1[,}]")
+_ELEMENT = re.compile(r'"[^"]*"|, !(\d+)\b')
 _CONTINUES = re.compile(r" {4}(?! *#dbg_)|  \]")
 _NODE = re.compile(r"!(\d+) = (.*)")
 _REFERENCE = re.compile(r'"[^"]*"|!(\d+)\b')
@@ -63,6 +66,7 @@ def attach(lines: list[str], module: ir.Module) -> Origins:
             at = _last_line(lines, i)
             lines[at] = f"{_detached(lines[at])}, !dbg !{node}"
             node += 1
+    _forget_loop_locations(lines)
     _set_aside(lines, unit)
     lines += nodes
     return found
@@ -85,6 +89,14 @@ def _last_line(lines: list[str], i: ir.Instruction) -> int:
 def _detached(line: str) -> str:
     """The line without its debug location."""
     return _ATTACHED.sub(lambda m: m[0] if m[0][0] == '"' else "", line) if "!dbg" in line else line
+
+
+def _forget_loop_locations(lines: list[str]) -> None:
+    """Take the ends of loops out of `!llvm.loop`: they lie in the user's functions, not in ours."""
+    locations = {match[1] for line in lines if (match := _A_LOCATION.match(line))}
+    for at, line in enumerate(lines):
+        if locations and _LOOP.match(line):
+            lines[at] = _ELEMENT.sub(lambda m: "" if m[1] in locations else m[0], line)
 
 
 def _set_aside(lines: list[str], unit: int) -> None:

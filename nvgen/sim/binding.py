@@ -36,7 +36,7 @@ from nvgen.sim.memory import Memory, Region
 from nvgen.sim.tensor_maps import TensorMaps
 from nvgen.tensor_map import TensorMap
 
-Argument: TypeAlias = Array | TensorMap | Number
+Argument: TypeAlias = Array | TensorMap | Number | np.generic
 """What can be given for a parameter; a tensor map brings its array."""
 
 

@@ -177,6 +177,15 @@ def divide(a: Number, b: Number) -> Number:
     return Number(sign, a.size / b.size)
 
 
+def remainder(a: Number, b: Number) -> Number:
+    """C's fmod: the quotient is cut to an integer, the sign is the dividend's."""
+    if a.nan or b.nan or a.infinite or b.size == 0:
+        return NAN
+    if b.size is None or a.size is None:
+        return a
+    return Number(a.negative, a.size % b.size)
+
+
 def root(a: Number, kind: Kind, mode: str) -> int:
     """The square root's pattern: the two neighbours' squares tell on which side it lies."""
     if a.nan or (a.negative and a.size != 0):

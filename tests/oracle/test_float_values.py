@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 import re
 from collections.abc import Callable
 
@@ -113,13 +114,13 @@ def _type(parameter: str) -> str:
     return parameter.rpartition(" ")[0]
 
 
-def on_device(text: str, rows: Words, target: str = TARGET) -> list[int]:
+def on_device(text: str, rows: Words, target: str = TARGET, opt: int = 0) -> list[int]:
     """What each row's thread stores, as 64-bit words."""
     threads = -(-len(rows) // 256) * 256
     given = np.zeros((threads, 3), np.uint64)
     given[: len(rows)] = rows
     out = np.zeros(threads, np.uint64)
-    compiled = nvgen.compile(text, target=target)
+    compiled = nvgen.compile(text, target=target, opt=opt)
     launch(compiled, given, out, grid=(threads // 256, 1, 1), block=(256, 1, 1))
     return [int(word) for word in out[: len(rows)]]
 
@@ -140,9 +141,11 @@ def as_class(word: int, kind: Kind | None) -> int:
     return -1 if read(word, kind).nan else word
 
 
-def compare(text: str, rows: Words, wanted: list[int], kind: Kind | None, **options: str) -> None:
+def compare(
+    text: str, rows: Words, wanted: list[int], kind: Kind | None, target: str = TARGET, opt: int = 0
+) -> None:  # fmt: skip
     """The device gives what is wanted (-1 is any NaN) for every row."""
-    found = [as_class(word, kind) for word in on_device(text, rows, **options)]
+    found = [as_class(word, kind) for word in on_device(text, rows, target, opt)]
     wrong = [n for n, (f, w) in enumerate(zip(found, wanted, strict=True)) if f != w]
     shown = [
         f"{[hex(int(v)) for v in rows[n]]}: {found[n]:#x}, wanted {wanted[n]:#x}" for n in wrong[:5]
@@ -157,7 +160,7 @@ PREDICATES = (
     *("ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true"),
 )
 ON_HOST = {
-    **{n: f"%r = {n} T %a, %b" for n in ("fadd", "fsub", "fmul", "fdiv")},
+    **{n: f"%r = {n} T %a, %b" for n in ("fadd", "fsub", "fmul", "fdiv", "frem")},
     "fneg": "%r = fneg T %a",
     **{f"fcmp {p}": f"%r = fcmp {p} T %a, %b" for p in PREDICATES},
     "select": "%t = fcmp ult T %a, %b\n%r = select i1 %t, T %b, T %c",
@@ -174,6 +177,11 @@ ON_HOST = {
     "a constant to the left": "%r = fsub T 1.5, %a",
     "a constant divisor": "%r = fdiv T %a, 4.0",
     "a constant dividend": "%r = fdiv T 1.0, %a",
+    "a remainder of one": "%r = frem T %a, 1.0",
+    "a remainder of a negative power of two": "%r = frem T %a, -8.0",
+    "a remainder of a small power of two": "%r = frem T %a, 0.125",
+    "a remainder of a constant": "%r = frem T %a, 2.5",
+    "a constant's remainder": "%r = frem T 1048576.0, %a",
     "two constants": "%x = fadd T 1.5, 2.5\n%r = fmul T %x, %a",
     "a comparison with a constant": "%r = fcmp ogt T %a, 0.0",
 }  # fmt: skip
@@ -188,6 +196,43 @@ def test_what_the_host_computes(name: str, type_: str):
     rows = triples(KINDS[type_], every=5)
     kind = None if result == "i1" else KINDS[type_]
     compare(text, rows, [as_class(word, kind) for word in on_host(text, rows)], kind)
+
+
+@pytest.mark.parametrize("opt", [0, 3])
+@pytest.mark.parametrize("type_", ["float", "double"])
+def test_a_remainder_is_fmods_whatever_the_exponents(type_: str, opt: int):
+    """Quotients of up to 2,098 bits; the random patterns hold every exponent equally often."""
+    kind, number = KINDS[type_], np.dtype("f4" if type_ == "float" else "f8")
+    dice = np.random.default_rng(3)
+    rows = dice.integers(0, 1 << kind.width, (1024, 3), np.uint64)
+    rows[:8, 0], rows[:8, 1] = kind.infinity - 1, range(1, 9)
+    a, b = (rows[:, n].astype(f"u{number.itemsize}").view(number) for n in range(2))
+    with np.errstate(invalid="ignore"):
+        exactly = np.fmod(a, b).view(f"u{number.itemsize}")
+    wanted = [as_class(int(word), kind) for word in exactly]
+    text = kernel(type_, f"%r = frem {type_} %a, %b", type_)
+    compare(text, rows, wanted, kind, opt=opt)
+
+
+def test_a_remainder_of_doubles_is_pythons():
+    """1e300 and 3e-300 are 2,000 binary orders apart: no quotient of any type holds their ratio."""
+    pairs = [(1e300, 3e-300), (-1e300, 3e-300), (7.5, -2.0), (-6.0, 3.0), (5e-324, 2e-323)]
+    rows = np.array([(*np.array(pair).view(np.uint64), 0) for pair in pairs], np.uint64)
+    wanted = [int(np.float64(math.fmod(*pair)).view(np.uint64)) for pair in pairs]
+    compare(kernel("double", "%r = frem double %a, %b", "double"), rows, wanted, KINDS["double"])
+
+
+def test_a_remainder_of_a_flushed_divisor_is_that_of_zero():
+    text = kernel("float", "%r = frem float %a, %b", "float", "#0 ") + FLUSHING
+    rows = np.array([(0x3F800000, 1, 0), (0x7F7FFFFF, 0x007FFFFF, 0)], np.uint64)
+    compare(text, rows, [-1, -1], KINDS["float"])
+
+
+@pytest.mark.parametrize("flags", ["afn", "fast"])
+def test_a_remainder_may_be_approximate_where_the_program_says_so(flags: str):
+    ptx = nvgen.compile(kernel("float", f"%r = frem {flags} float %a, %b", "float"), target=TARGET)
+    assert "div.approx.f32" in ptx.ptx
+    assert "bra" not in ptx.ptx
 
 
 CASTS = [
@@ -268,6 +313,7 @@ ARITHMETIC: dict[str, Callable[[Number, Number], Number]] = {
     "fsub": lambda a, b: exact.add(a, exact.negative(b)),
     "fmul": exact.multiply,
     "fdiv": exact.divide,
+    "frem": exact.remainder,
 }
 
 

@@ -26,7 +26,7 @@ from tests.property.writer import Scope, Value, Writer, bits_of, converts, float
 
 FCMP = ("oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une",
         "uno", "true", "false")  # fmt: skip
-FLOAT_BINARY = ("fadd", "fsub", "fmul", "fdiv")
+FLOAT_BINARY = ("fadd", "fsub", "fmul", "fdiv", "frem")
 FLOAT_UNARY = ("fabs", "sqrt", "floor", "ceil", "trunc", "rint", "nearbyint", "roundeven", "round")
 
 

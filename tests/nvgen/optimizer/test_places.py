@@ -137,3 +137,43 @@ def test_the_optimised_text_says_nothing_of_places() -> None:
     assert "!" not in done
     assert found.debug is not None
     assert set(found.debug["gemm_tile"]) == {("", 0)}
+
+
+LOOP = """define ptx_kernel void @k(ptr addrspace(1) %x, i32 %n) !dbg !5 {
+entry:
+  br label %loop, !dbg !8
+loop:
+  %i = phi i32 [ 0, %entry ], [ %j, %loop ], !dbg !8
+  %p = getelementptr i32, ptr addrspace(1) %x, i32 %i, !dbg !9
+  store volatile i32 %i, ptr addrspace(1) %p, !dbg !9
+  %j = add i32 %i, 1, !dbg !8
+  %more = icmp slt i32 %j, %n, !dbg !8
+  br i1 %more, label %loop, label %done, !dbg !8, !llvm.loop !10
+done:
+  ret void, !dbg !9
+}
+!llvm.dbg.cu = !{!0}
+!llvm.module.flags = !{!2}
+!0 = distinct !DICompileUnit(language: DW_LANG_C99, file: !1, emissionKind: FullDebug)
+!1 = !DIFile(filename: "loop.cu", directory: "/")
+!2 = !{i32 2, !"Debug Info Version", i32 3}
+!3 = !DISubroutineType(types: !4)
+!4 = !{}
+!5 = distinct !DISubprogram(name: "k", file: !1, line: 3, type: !3, unit: !0,
+spFlags: DISPFlagDefinition)
+!8 = !DILocation(line: 4, column: 2, scope: !5)
+!9 = !DILocation(line: 5, column: 4, scope: !5)
+!10 = distinct !{!10, !8, !9, !11, !12}
+!11 = !{!"llvm.loop.mustprogress"}
+!12 = !{!"llvm.loop.unroll.disable"}
+"""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_loop_may_say_where_it_begins_and_ends(level: int) -> None:
+    """As clang's debug info does: the two locations lie in the user's function, not in ours."""
+    compiled = nvgen.compile(LOOP, target="sm_90a", opt=level)
+    stores = [mi for mi in compiled.module.functions[0].instructions() if mi.row.id == "st"]
+    places = [compiled.module.locations[mi.loc] for mi in stores]
+    assert {(place.python_file, place.python_line) for place in places} == {("/loop.cu", 5)}
+    assert "llvm.loop.unroll.disable" in compiled.llvm

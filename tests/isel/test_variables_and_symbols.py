@@ -1,0 +1,85 @@
+"""Variables without bytes and names that may be nowhere: what PTX has is made, the rest is told."""
+
+from __future__ import annotations
+
+import pytest
+
+import nvgen
+from asmprinter.ptx_reader import read_ptx
+from intrinsics.findings import NvgenError, Severity
+from intrinsics.targets import parse_ptx, parse_target
+from isel.verifier.record import verify_records
+
+KERNEL = "define ptx_kernel void @k(ptr addrspace(1) %p) {\n  BODY\n  ret void\n}\n"
+EMPTY = {
+    "a constant": ("@e = addrspace(4) constant [0 x i64] zeroinitializer, align 8", 4),
+    "an internal constant": ("@e = internal addrspace(4) constant [0 x i64] zeroinitializer", 4),
+    "a global": ("@e = addrspace(1) global {} zeroinitializer", 1),
+    "an empty string": ("@e = addrspace(1) constant [0 x i8] zeroinitializer", 1),
+    "a shared array": ("@e = internal addrspace(3) global [0 x float] undef", 3),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_a_variable_without_bytes_has_an_address(name: str):
+    """LLVM prints one byte too; ptxas: "Non-external variable has incomplete type"."""
+    declared, space = EMPTY[name]
+    body = KERNEL.replace(
+        "BODY",
+        f"%a = ptrtoint ptr addrspace({space}) @e to i64\n  store i64 %a, ptr addrspace(1) %p",
+    )
+    compiled = nvgen.compile(f"{declared}\n{body}", target="sm_90a")
+    assert ".b8 e[1];" in compiled.ptx
+    assert compiled.cubin()
+
+
+def test_dynamic_shared_memory_keeps_its_open_size():
+    text = "@s = external addrspace(3) global [0 x i8]\n" + KERNEL.replace(
+        "BODY", "store i8 1, ptr addrspace(3) @s"
+    )
+    compiled = nvgen.compile(text, target="sm_90a")
+    assert ".extern .shared .align 1 .b8 s[];" in compiled.ptx
+    assert compiled.cubin()
+
+
+@pytest.mark.parametrize(
+    ("declaration", "wrong"),
+    [
+        (".const .align 8 .b8 x[];", True),
+        (".global .b32 x[];", True),
+        (".shared .b8 x[0];", True),
+        (".extern .shared .b8 x[];", False),
+        (".global .b32 x[] = {1, 2};", False),
+    ],
+)
+def test_ptx_without_a_size_is_told(declaration: str, wrong: bool):
+    text = f".version 8.0\n.target sm_90a\n.address_size 64\n{declaration}\n.entry k() {{ ret; }}\n"
+    module = read_ptx(text).module
+    found = verify_records(module, parse_target("sm_90a"), parse_ptx("8.0"))
+    assert [f.rule for f in found] == ["variable/size"] * wrong
+    assert all(f.severity is Severity.ERROR and "x" in f.got for f in found)
+
+
+@pytest.mark.parametrize(
+    ("declaration", "body"),
+    [
+        ("declare extern_weak void @maybe()", "call void @maybe()"),
+        (
+            "declare extern_weak void @maybe()",
+            "%n = icmp eq ptr @maybe, null\n  store i1 %n, ptr addrspace(1) %p",
+        ),
+        ("@maybe = extern_weak addrspace(1) global i32", "store i32 1, ptr addrspace(1) @maybe"),
+    ],
+)
+def test_what_may_be_nowhere_is_refused(declaration: str, body: str):
+    """PTX knows no weak reference: `.weak` defines, and an `.extern` that is nowhere links not."""
+    with pytest.raises(NvgenError) as error:
+        nvgen.compile(f"{declaration}\n{KERNEL.replace('BODY', body)}", target="sm_90a")
+    (finding,) = error.value.findings
+    assert finding.rule == "select/extern-weak"
+    assert "@maybe" in finding.message
+
+
+def test_what_nobody_names_may_be_nowhere():
+    text = "declare extern_weak void @maybe()\n" + KERNEL.replace("BODY", "")
+    assert "maybe" not in nvgen.compile(text, target="sm_90a").ptx
