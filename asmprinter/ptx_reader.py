@@ -62,6 +62,9 @@ _REGISTER_PARAM = re.compile(r"\(\s*\.reg\b")
 _TABLE = re.compile(r"\s*\.(branchtargets|calltargets|callprototype)\b")
 _HARMLESS = (".pragma", ".explicitcluster", ".abi_preserve", ".abi_preserve_control")
 """Directives of a function's header that nvgen keeps, and that change no verdict."""
+_DEEPEST = 256
+"""Scopes within scopes: a name is looked for in each of them."""
+
 _MODIFIERS_OF_VARIABLES = (*LINKAGES, "attribute")
 
 
@@ -150,6 +153,8 @@ class _Reader(InstructionReader):
         if self.names is None:
             raise BadStatementError("ptx/syntax", f"unexpected '{brace}' outside a function")
         if brace == "{":
+            if self.names.depth > _DEEPEST:
+                raise BadStatementError("ptx/syntax", "scopes nested too deep", expected="less")
             self.names.open()
         elif self.names.depth > 1:
             self.names.close()
