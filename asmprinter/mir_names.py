@@ -18,7 +18,7 @@ from intrinsics.mir import MachineFunction
 PLAIN = r"(?:\.?[\w$]+(?:\.[\w$]+)*)"
 """Names that stand without quotes; `%1` too, where a block is named."""
 
-STRING = r'(?:"(?:\\.|[^"\\])*")'
+STRING = r'(?:"(?:\\.|[^"\\])*+")'
 
 _BLOCK = re.compile(f"%?{PLAIN}")
 _PLAIN = re.compile(PLAIN)

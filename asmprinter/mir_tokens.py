@@ -36,7 +36,7 @@ _TOKEN = re.compile(
     r"|(?P<version>[0-9]+\.[0-9]+)"
     r"|(?P<int>[0-9]+)"
     r"|(?P<mark>\.\.\.|[][{}(),:=@!+-])"
-    r"|(?P<bad>\S.{0,19})"
+    r'|(?P<bad>".*|\S.{0,19})'  # a string that nothing closes takes all
     r")"
 )
 

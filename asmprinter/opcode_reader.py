@@ -31,6 +31,9 @@ _ORDERED: dict[type[Modifier], str] = {
 }
 """Modifiers whose order counts, and what a message calls them."""
 
+_MOST_MODIFIERS = 64
+"""No instruction has half as many."""
+
 _PAIRS_OF_BITS = "b2"
 _OTHER_TYPES = (_PAIRS_OF_BITS, *(t.value for t in MatrixType))
 """Types among the others that no register has, so they are none of `ScalarType`."""
@@ -63,6 +66,8 @@ class OpcodeReading:
 @functools.cache
 def read_opcode(name: str) -> OpcodeReading:
     """Read an instruction's dotted name."""
+    if name.count(".") > _MOST_MODIFIERS:
+        return OpcodeReading(())
     head, modifiers = find_head(name)
     others = (o for o in OTHER_HEADS if name == o or name.startswith(o + "."))
     if len(max(others, key=len, default="")) > (len(head.text) if head else 0):

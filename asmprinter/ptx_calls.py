@@ -14,8 +14,8 @@ from asmprinter.ptx_tokens import OperandError
 from intrinsics.mir import Op, Scalar, Sym
 
 _CALL = re.compile(
-    rf"(?:\((?P<results>[^()]*)\)\s*,\s*)?(?P<callee>{NAME})\s*"
-    rf"(?:,\s*\((?P<params>[^()]*)\)\s*)?(?:,\s*(?P<table>{NAME})\s*)?"
+    rf"(?:\((?P<results>[^()]*)\)\s*+,\s*+)?(?P<callee>{NAME})\s*+"
+    rf"(?:,\s*+\((?P<params>[^()]*)\)\s*+)?(?:,\s*+(?P<table>{NAME})\s*+)?"
 )
 
 

@@ -39,42 +39,59 @@ LINKAGES = ("visible", "extern", "weak", "common")
 _TYPES = {t.value: t for t in ScalarType}
 _ATTRIBUTE = r"\.attribute\s*\((?:[^()]|\([^()]*\))*\)"
 _VARIABLE = re.compile(
-    rf"(?P<linkage>(?:(?:\.(?:{'|'.join(LINKAGES)})|(?P<early>{_ATTRIBUTE}))\s*)*)"
-    rf"\.(?P<space>\w+)\s*(?:(?P<late>{_ATTRIBUTE})\s*|\.align\s+(?P<align>\d+)\s*)*"
-    r"(?:\.v(?P<vector>[248])\s*)?\.(?P<type>\w+)\s+(?P<rest>.*)",
+    rf"(?P<linkage>(?:(?:\.(?:{'|'.join(LINKAGES)})|(?P<early>{_ATTRIBUTE}))\s*+)*)"
+    rf"\.(?P<space>\w+)\s*+(?:(?P<late>{_ATTRIBUTE})\s*+|\.align\s++(?P<align>\d+)\s*+)*"
+    r"(?:\.v(?P<vector>[248])\s*+)?\.(?P<type>\w+)\s++(?P<rest>.*)",
     re.DOTALL,
 )
 _DECLARATOR = re.compile(
-    rf"\s*(?P<name>{NAME})(?P<dims>(?:\s*\[[^]]*\])*)\s*(?:=\s*(?P<init>\{{.*\}}|[^{{,]*))?\s*",
+    rf"\s*+(?P<name>{NAME})\s*+(?P<dims>(?:\[[^]]*\]\s*+)*+)"
+    r"(?:=\s*+(?P<init>\{.*\}|[^{,]*+))?\s*+",
     re.DOTALL,
 )
 _OPAQUE_TYPES = ("texref", "samplerref", "surfref")
 _PARAM = re.compile(
-    r"\.param\s*(?:\.align\s+(?P<align0>\d+)\s*)?\.(?P<type>\w+)\s+"
-    r"(?:(?P<ptr>\.ptr)\s*(?:\.(?P<space>global|shared|const|local)\s*)?"
-    r"(?:\.align\s+(?P<align>\d+)\s+)?)?"
-    rf"(?P<name>{NAME})\s*(?P<dims>(?:\[\s*\d+\s*\]\s*)*)"
+    r"\.param\s*+(?:\.align\s++(?P<align0>\d+)\s*+)?\.(?P<type>\w+)\s++"
+    r"(?:(?P<ptr>\.ptr)\s*+(?:\.(?P<space>global|shared|const|local)\s*+)?"
+    r"(?:\.align\s++(?P<align>\d+)\s++)?)?"
+    rf"(?P<name>{NAME})\s*+(?P<dims>(?:\[\s*+\d+\s*+\]\s*+)*)"
 )
 _HEADER = re.compile(
-    rf"(?P<linkage>(?:\.(?:{'|'.join(LINKAGES)})\s*)*)\.(?P<kind>entry|func)\b\s*"
-    rf"(?P<attribute>{_ATTRIBUTE})?\s*(?P<results>\([^)]*\))?\s*(?P<name>{NAME})\s*"
+    rf"(?P<linkage>(?:\.(?:{'|'.join(LINKAGES)})\s*+)*)\.(?P<kind>entry|func)\b\s*+"
+    rf"(?P<attribute>{_ATTRIBUTE})?\s*+(?P<results>\([^)]*\))?\s*+(?P<name>{NAME})\s*+"
     r"(?P<params>\([^)]*\))?(?P<rest>.*)",
     re.DOTALL,
 )
-_REGISTERS = re.compile(r"\.reg\s*(?:\.v(?P<vector>[24])\s*)?\.(?P<type>\w+)\s+(?P<names>.*)", re.S)
+_REGISTERS = re.compile(
+    r"\.reg\s*+(?:\.v(?P<vector>[24])\s*+)?\.(?P<type>\w+)\s++(?P<names>.*)", re.DOTALL
+)
 _REGISTER = re.compile(rf"(?P<name>{NAME})(?:<(?P<count>\d+)>)?")
-_NUMBERS = r"\s+\d+(?:\s*,\s*\d+)*"
+_NUMBERS = r"\s++\d+(?:\s*+,\s*+\d+)*"
 _COUNTED = "reqntid|maxntid|reqnctapercluster|maxnreg|minnctapersm|maxclusterrank"
 _TUNING = re.compile(
     rf"\.(?P<name>{_COUNTED})(?P<numbers>{_NUMBERS})"
     r"|\.(?P<flag>explicitcluster|blocksareclusters|noreturn)\b"
 )
 _PROTOTYPE = re.compile(
-    r"\.callprototype\s*(?P<results>\([^)]*\))?\s*_\s*(?P<params>\([^)]*\))?\s*"
+    r"\.callprototype\s*+(?P<results>\([^)]*\))?\s*+_\s*+(?P<params>\([^)]*\))?\s*+"
     r"(?P<rest>.*)",
     re.DOTALL,
 )
 _DIRECTIVE = re.compile(r'\.\w+(?:"[^"]*"|[^."])*')
+_MARK = re.compile(r"\{[^{}()]*+\}|[{},()]")
+"""What separates declarators; a list in braces with none within is passed over at once."""
+
+_DECIMALS = re.compile(r"\{[-\d,\s]*+\}")
+_OCTAL = re.compile(r"(?<!\d)0\d")
+_FLOATS = {
+    ScalarType.F32: re.compile(r"\{\s*+(?:0[fF][0-9a-fA-F]{8}\s*+(?:,\s*+|(?=\})))*+\}"),
+    ScalarType.F64: re.compile(r"\{\s*+(?:0[dD][0-9a-fA-F]{16}\s*+(?:,\s*+|(?=\})))*+\}"),
+}
+_UNITS = {1: "B", 2: "H", 4: "I", 8: "Q"}
+"""How `struct` calls numbers of some bytes."""
+
+_DEEPEST = 64
+"""Braces within braces, and calls within calls, of an initial value."""
 
 
 class DeclarationError(Exception):
@@ -129,9 +146,9 @@ def read_variables(text: str) -> list[VariableRead]:
 def _parts(text: str) -> Iterator[str]:
     """What stands between the commas that stand in no braces."""
     depth, begin = 0, 0
-    for match in re.finditer(r"[{},()]", text):
+    for match in _MARK.finditer(text):
         mark = match[0]
-        depth += (mark in "{(") - (mark in "})")
+        depth += (mark in "{(") - (mark in "})") if len(mark) == 1 else 0
         if mark == "," and not depth:
             yield text[begin : match.start()]
             begin = match.end()
@@ -146,10 +163,12 @@ def _variable(
     try:
         dims = [_number(d) if d.strip() else 0 for d in re.findall(r"\[([^]]*)\]", one["dims"])]
         tree = _tree(init, type_) if init else None
-    except (OperandError, OverflowError, RecursionError) as error:
+    except RecursionError:
+        raise DeclarationError("an expression is nested too deep", text) from None
+    except (OperandError, OverflowError) as error:
         raise DeclarationError(f"cannot read this declaration: {error}", text) from None
     if dims and not dims[0] and tree is not None:
-        dims[0] = len(tree) if isinstance(tree, list) else 1
+        dims[0] = _count(tree)
     if head["vector"]:
         dims.append(int(head["vector"]))
     size = element * math.prod(dims)
@@ -192,7 +211,15 @@ class Symbol:
     mask: int = 0
 
 
-Tree: TypeAlias = "bytes | Symbol | list[Tree]"
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """Numbers in braces, and nothing else: the bytes of all."""
+
+    data: bytes
+    count: int
+
+
+Tree: TypeAlias = "bytes | Symbol | Plain | list[Tree]"
 """Initial values: the bytes of one, an address, or what stands in braces."""
 
 
@@ -203,19 +230,54 @@ def _number(text: str) -> int:
     return value
 
 
+def _count(tree: Tree) -> int:
+    """How many values stand in the outermost braces; one that stands in none is one."""
+    if isinstance(tree, Plain):
+        return tree.count
+    return len(tree) if isinstance(tree, list) else 1
+
+
 def _tree(text: str, type_: ScalarType) -> Tree:
+    plain = _plain(text.strip(), type_)
+    if plain is not None:
+        return plain
     tokens = Tokens(text)
-    found = _value(tokens, type_)
+    found = _value(tokens, type_, 0)
     tokens.end()
     return found
 
 
-def _value(tokens: Tokens, type_: ScalarType) -> Tree:
+def _plain(text: str, type_: ScalarType) -> Plain | None:
+    """A list of decimal numbers, or of floating-point numbers as bits; None for any other.
+
+    Tables are written so, some with a million values: a token at a time would take seconds.
+    """
+    size = max(type_.bits // 8, 1)
+    pattern = _FLOATS.get(type_)
+    if pattern is not None:
+        if pattern.fullmatch(text) is None:
+            return None
+        numbers = [int(n, 16) for n in re.findall(r"0[fFdD]([0-9a-fA-F]+)", text)]
+    else:
+        if type_.kind == "f" or size not in _UNITS or not _DECIMALS.fullmatch(text):
+            return None
+        if _OCTAL.search(text):
+            return None
+        try:
+            numbers = [int(n) & (1 << 8 * size) - 1 for n in text[1:-1].split(",")]
+        except ValueError:  # nothing between commas, or too much
+            return None
+    return Plain(struct.pack(f"<{len(numbers)}{_UNITS[size]}", *numbers), len(numbers))
+
+
+def _value(tokens: Tokens, type_: ScalarType, depth: int) -> Tree:
+    if depth > _DEEPEST:
+        raise OperandError("braces nested too deep")
     if tokens.peek() == "{":
         tokens.take("{")
         found: list[Tree] = []
         while tokens.peek() != "}":
-            found.append(_value(tokens, type_))
+            found.append(_value(tokens, type_, depth + 1))
             if tokens.peek() != "}":
                 tokens.take(",")
         tokens.take("}")
@@ -232,18 +294,20 @@ def _address(tokens: Tokens) -> Symbol:
     if tokens.peek_kind() != "name":
         mask = _number(tokens.take()[1])
         tokens.take("(")
-    found = _unmasked(tokens)
+    found = _unmasked(tokens, 0)
     if mask:
         tokens.take(")")
     return dataclasses.replace(found, mask=mask)
 
 
-def _unmasked(tokens: Tokens) -> Symbol:
+def _unmasked(tokens: Tokens, depth: int) -> Symbol:
+    if depth > _DEEPEST:
+        raise OperandError("parentheses nested too deep")
     _, name = tokens.take()
     found = Symbol(name)
     if tokens.peek() == "(":
         tokens.take("(")
-        found = dataclasses.replace(_unmasked(tokens), generic=name == "generic")
+        found = dataclasses.replace(_unmasked(tokens, depth + 1), generic=name == "generic")
         tokens.take(")")
     if tokens.peek() != "+":
         return found
@@ -283,6 +347,8 @@ def _laid_out(
         yield bytes(element)
     elif isinstance(tree, bytes):
         yield tree
+    elif isinstance(tree, Plain):
+        yield tree.data
     else:
         inner = math.prod(dims[1:]) * element
         for part in tree:

@@ -26,7 +26,7 @@ from intrinsics.operand_fit import operand_problems
 from intrinsics.row import Fact, Row
 
 _INSTRUCTION = re.compile(
-    rf"(?:@\s*(!?)\s*({NAME})\s+)?([A-Za-z][\w.:]*(?:\s+\.[\w.:]+)*)\s*(.*)", re.DOTALL
+    rf"(?:@\s*+(!?)\s*+({NAME})\s++)?([A-Za-z][\w.:]*+(?:\s++\.[\w.:]++)*)\s*+(.*)", re.DOTALL
 )
 
 _SUBSCRIPT = re.compile(r"(?:^|[\s,])[A-Za-z_$][\w$]*\[")

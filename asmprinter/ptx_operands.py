@@ -180,7 +180,10 @@ def parse_operands(text: str, resolve: Resolve) -> list[Syntax]:
 
     Raises: OperandError.
     """
-    return _Parser(text, resolve).operands()
+    try:
+        return _Parser(text, resolve).operands()
+    except RecursionError:
+        raise OperandError("an expression is nested too deep") from None
 
 
 # ---- placing operands ------------------------------------------------------------------------

@@ -31,7 +31,7 @@ from asmprinter.ptx_declarations import (
 from asmprinter.ptx_instructions import InstructionReader
 from asmprinter.ptx_report import BadStatementError, finding_of
 from asmprinter.ptx_scopes import Names
-from asmprinter.ptx_source import NAME
+from asmprinter.ptx_source import NAME, OPEN_STRING, STRING
 from intrinsics.findings import Finding
 from intrinsics.mir import (
     UNNAMED,
@@ -48,7 +48,7 @@ _DIRECTIVE = re.compile(r"\.(\w+)")
 _VERSION = re.compile(r"\.version\s+(\d+)\.(\d+)(?!\S)")
 _TARGET = re.compile(r"\.target\s+(\w+)((?:\s*,\s*\w+)*)")
 _ADDRESS_SIZE = re.compile(r"\.address_size\s+(\d+)(?!\S)")
-_FILE = re.compile(r'\.file\s+(\d+)\s+"((?:\\.|[^"\\])*)"(?:\s*,\s*\d+\s*,\s*\d+)?')
+_FILE = re.compile(rf"\.file\s++(\d+)\s++({STRING})(?:\s*+,\s*+\d+\s*+,\s*+\d+)?")
 _LOC = re.compile(
     r"\.loc\s+(\d+)\s+(\d+)(?:\s+\d+)?"
     rf"(?:\s*,\s*function_name\s+{NAME}(?:\s*\+\s*\d+)?\s*,\s*inlined_at(?:\s+\d+){{3}})?"
@@ -56,13 +56,15 @@ _LOC = re.compile(
 _SECTION = re.compile(r"\.section\s+[.\w$]+\s*\{")
 _NO_DIRECTIVES = ("", "align", "v2", "v4", *(t.value for t in ScalarType))
 _DEFINES = re.compile(r"\.(entry|func)\b")
-_STRING = r'"(?:\\.|[^"\\])*"'
-_PRAGMA_AT_END = re.compile(rf"\.pragma\s+{_STRING}(?:\s*,\s*{_STRING})*\s*$")
-_FUNCTION_NAME = re.compile(rf"\.func\s*(?:\([^)]*\))?\s*({NAME})")
+_PRAGMA_AT_END = re.compile(rf"\.pragma\s++{STRING}(?:\s*+,\s*+{STRING})*+\s*$")
+_FUNCTION_NAME = re.compile(rf"\.func\s*+(?:\([^()]*\))?\s*+({NAME})")
 _REGISTER_PARAM = re.compile(r"\(\s*\.reg\b")
 _TABLE = re.compile(r"\s*\.(branchtargets|calltargets|callprototype)\b")
 _HARMLESS = (".pragma", ".explicitcluster", ".abi_preserve", ".abi_preserve_control")
 """Directives of a function's header that nvgen keeps, and that change no verdict."""
+_DEEPEST = 256
+"""Scopes within scopes: a name is looked for in each of them."""
+
 _MODIFIERS_OF_VARIABLES = (*LINKAGES, "attribute")
 
 
@@ -151,6 +153,8 @@ class _Reader(InstructionReader):
         if self.names is None:
             raise BadStatementError("ptx/syntax", f"unexpected '{brace}' outside a function")
         if brace == "{":
+            if self.names.depth > _DEEPEST:
+                raise BadStatementError("ptx/syntax", "scopes nested too deep", expected="less")
             self.names.open()
         elif self.names.depth > 1:
             self.names.close()
@@ -236,7 +240,7 @@ class _Reader(InstructionReader):
         self.at = match.end() if match else self.source.line_end(start)
         if match is None:
             raise BadStatementError("ptx/syntax", "cannot read this directive", op=".file")
-        self.files[int(match[1])] = match[2]
+        self.files[int(match[1])] = match[2][1:-1]
         if self.function is not None:
             raise BadStatementError("ptx/syntax", "a .file inside a function", op=".file")
         where = Where.BOTTOM if self.module.functions else Where.TOP
@@ -305,11 +309,12 @@ class _Reader(InstructionReader):
         if not _DEFINES.search(header):
             self._variables(self._to_semicolon(start), start)
             return
-        while self.text[stop] == ";" and _PRAGMA_AT_END.search(header):
-            stop = self.source.find(";{", stop + 1)
-            header = self.text[start:stop]
+        last = start
+        while self.text[stop] == ";" and _PRAGMA_AT_END.search(self.text[last:stop]):
+            last, stop = stop, self.source.find(";{", stop + 1)
             if stop < 0:
                 raise BadStatementError("ptx/syntax", "expected '{'")
+        header = self.text[start:stop]
         if _REGISTER_PARAM.search(header):
             self._foreign_function(start, stop)
             return
@@ -438,7 +443,7 @@ class _Reader(InstructionReader):
 
 def _flat(text: str) -> str:
     """A statement on one line; strings stay as they are."""
-    parts = re.split(r'("(?:\\.|[^"\\])*")', text.strip())
+    parts = re.split(f"({OPEN_STRING})", text.strip())
     flat = [p if p[:1] == '"' else re.sub(r"\s+", " ", p) for p in parts]
     return "".join(flat)
 

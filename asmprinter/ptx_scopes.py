@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from asmprinter.ptx_declarations import RegistersRead
-from asmprinter.ptx_source import NAME
+from asmprinter.ptx_source import NAME, OPEN_STRING
 from intrinsics.mir import UNNAMED, Block, Label, MachineFunction, MachineInstr, Op, Reg, Sym, Text
 from intrinsics.modifiers import ScalarType
 
-_USED = re.compile(rf'"(?:\\.|[^"\\])*"|(?<![\w$%.:]){NAME}')
+_USED = re.compile(rf"{OPEN_STRING}|(?<![\w$%.:]){NAME}")
 _COMPONENTS = "xyzw"
 
 
@@ -70,11 +70,19 @@ class Names:
         """
         scope = self._scopes.pop()
         left = []
+        texts: dict[int, tuple[MachineInstr, dict[str, str]]] = {}
         for reference in scope.references:
-            if reference.name in scope.labels:
-                _settle(reference, scope.labels[reference.name])
-            else:
+            found = scope.labels.get(reference.name)
+            if found is None:
                 left.append(reference)
+            elif isinstance(reference.user, Label):
+                reference.user.name = found
+            else:
+                texts.setdefault(id(reference.user), (reference.user, {}))[1][reference.name] = (
+                    found
+                )
+        for user, names in texts.values():
+            _rename(user, names)
         if not self._scopes:
             return [r for r in left if isinstance(r.user, Label)]
         self._scopes[-1].references += left
@@ -208,12 +216,9 @@ def _registers(op: Op) -> Iterator[Reg]:
             yield part
 
 
-def _settle(reference: Reference, name: str) -> None:
-    if isinstance(reference.user, Label):
-        reference.user.name = name
-        return
-    kept, *others = reference.user.ops
+def _rename(user: MachineInstr, names: dict[str, str]) -> None:
+    """Give labels in kept text the names that they have in the function."""
+    kept, *others = user.ops
     assert isinstance(kept, Text)
-    pattern = rf'("(?:\\.|[^"\\])*")|(?<![\w$%.:]){re.escape(reference.name)}(?![\w$])'
-    text = re.sub(pattern, lambda m: m[1] or name, kept.text)
-    reference.user.ops = (Text(text), *others)
+    text = _USED.sub(lambda match: names.get(match[0], match[0]), kept.text)
+    user.ops = (Text(text), *others)

@@ -88,21 +88,29 @@ class Tokens:
         self.at += 1
         return kind, text
 
-    def expression(self, level: int = 0) -> int:
-        """An integer expression whose operators bind at least as strongly as `level`.
+    def expression(self) -> int:
+        """An integer expression.
 
-        Raises: OperandError.
+        Raises: OperandError; RecursionError where it is nested too deep.
         """
-        if level == len(_LEVELS):
-            return self._unary()
-        value = self.expression(level + 1)
-        while (function := _LEVELS[level].get(self.peek())) is not None:
-            _, sign = self.take()
-            right = self.expression(level + 1)
+        value = self._binary(0)
+        return self._chosen(value) if self.peek() == "?" else value
+
+    def _binary(self, level: int) -> int:
+        """An expression whose operators bind at least as strongly as `level`."""
+        value = self._unary()
+        while True:
+            sign = self.peek()
+            binding, function = _OPERATORS.get(sign, _NO_OPERATOR)
+            if binding < level:
+                return value
+            self.take()
+            right = self._binary(binding + 1)
             if sign in ("/", "%") and right == 0:
                 raise OperandError("division by zero in a constant expression")
             value = int(function(value, right))
-        return self._chosen(value) if level == 0 and self.peek() == "?" else value
+            if abs(value) >> _LARGEST_BITS:
+                raise OperandError("a constant expression is far beyond its 64 bits")
 
     def _chosen(self, condition: int) -> int:
         """`condition ? this : that`."""
@@ -174,6 +182,17 @@ _LEVELS: tuple[Mapping[str, Callable[[int, int], int]], ...] = (
     {"+": operator.add, "-": operator.sub},
     {"*": operator.mul, "/": _divide, "%": lambda a, b: a - _divide(a, b) * b},
 )
+_OPERATORS: Mapping[str, tuple[int, Callable[[int, int], int]]] = {
+    sign: (level, function)
+    for level, functions in enumerate(_LEVELS)
+    for sign, function in functions.items()
+}
+"""How strongly each operator binds, and what it does."""
+
+_NO_OPERATOR: tuple[int, Callable[[int, int], int]] = (-1, operator.add)
+_LARGEST_BITS = 128
+"""Bits that a value on the way may have; the hardware's have 64."""
+
 _UNARY: Mapping[str, Callable[[int], int]] = {
     "-": operator.neg,
     "+": operator.pos,

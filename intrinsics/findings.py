@@ -10,6 +10,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
+MOST_TEXT = 1000
+"""Characters of a message, or of what it quotes, that people are shown."""
+
+_MOST_TOLD = 50
+"""Findings that the text of an exception has."""
+
+
+def shortened(text: str, most: int = MOST_TEXT) -> str:
+    """The text, or where it is longer than `most` characters its beginning and its end."""
+    if len(text) <= most:
+        return text
+    head = most * 2 // 3
+    return f"{text[:head]} … {text[len(text) - (most - head) :]}"
+
 
 class Severity(Enum):
     """How much a finding weighs; members are ordered from the gravest."""
@@ -87,9 +101,9 @@ class Finding:
         return replace(self, place=place)
 
     def __str__(self) -> str:
-        lines = [f"{self.severity.value}[{self.rule}]: {self.message}"]
+        lines = [f"{self.severity.value}[{self.rule}]: {shortened(self.message)}"]
         if self.place != NOWHERE:
-            lines.append(f"  --> {self.place}")
+            lines.append(f"  --> {shortened(str(self.place))}")
         for label, text in (
             ("op", self.op),
             ("got", self.got),
@@ -98,7 +112,7 @@ class Finding:
             ("see", self.section),
         ):
             if text:
-                lines.append(f"   = {label}: {text}")
+                lines.append(f"   = {label}: {shortened(text)}")
         return "\n".join(lines)
 
 
@@ -141,7 +155,10 @@ class NvgenError(Exception):
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         self.findings = tuple(findings)
-        super().__init__("\n".join(str(f) for f in self.findings))
+        texts = [str(f) for f in self.findings[:_MOST_TOLD]]
+        if len(self.findings) > _MOST_TOLD:
+            texts.append(f"… and {len(self.findings) - _MOST_TOLD} more findings")
+        super().__init__("\n".join(texts))
 
     def __reduce__(self) -> tuple[type[NvgenError], tuple[tuple[Finding, ...]]]:
         """An error goes to another process by its findings, from which its text is made."""

@@ -32,6 +32,12 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
+_NAME = r'[-\w$.]++|"[^"\n]*+"'
+_GLOBAL = re.compile(
+    rf"^[ \t]*+(?P<begin>)(?:define\b[^\n@]*+@(?P<function>{_NAME})\("
+    rf"|@(?P<variable>{_NAME})[ \t]*+=)",
+    re.MULTILINE | re.ASCII,
+)
 _OPENING = frozenset("([{<")
 _CLOSING = frozenset(")]}>")
 _TAILS = frozenset(tail.value for tail in TailKind if tail is not TailKind.NONE)
@@ -99,13 +105,14 @@ def resolve_debug(module: Module, dbg_id: int) -> tuple[str, int, int] | None:
     return None if file is None else (_path(file), location.line, location.column)
 
 
-def place_of_global(user_text: str, name: str) -> Position | None:
-    """Where a function or variable is defined, if a line begins with it."""
-    written = rf'@(?:{re.escape(name)}|"{re.escape(name)}")'
-    match = re.search(
-        rf"^[ \t]*(define\b[^\n@]*{written}\(|{written}[ \t]*=)", user_text, re.MULTILINE
-    )
-    return Lines(user_text).position(match.start(1)) if match else None
+def places_of_globals(user_text: str) -> dict[str, Position]:
+    """Where each function and variable is defined that a line begins with."""
+    lines = Lines(user_text)
+    found: dict[str, Position] = {}
+    for match in _GLOBAL.finditer(user_text):
+        written = match["function"] or match["variable"]
+        found.setdefault(name_of("@" + written), lines.position(match.start("begin")))
+    return found
 
 
 def _scan(text: str) -> dict[str, list[Found]]:

@@ -38,6 +38,7 @@ from nvgen.llvm import parse
 from nvgen.map_launch import check_maps
 from nvgen.nesting import nesting_limit
 from nvgen.ptxas_log import Resources
+from nvgen.sim.limits import limits_of
 from nvgen.stages import Stages, stages_of
 
 if TYPE_CHECKING:
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
     from nvgen.launches import Statistics
     from nvgen.parameters import Output
     from nvgen.sim.binding import Argument
+
+GPU_SECONDS = 60.0
+"""Seconds that a kernel on a GPU has, if nothing is said."""
 
 
 @dataclass(slots=True)
@@ -139,7 +143,8 @@ class Compiled:
         schedule: str = "early",
         races: bool = True,
         kernel: str = "",
-        timeout: float = 60.0,
+        timeout: float | None = None,
+        max_steps: int | None = None,
         **named: object,
     ) -> Statistics:
         """Launch the kernel on a device; arrays that it writes are changed in place.
@@ -147,9 +152,11 @@ class Compiled:
         `smem` is the size of dynamic shared memory in bytes: what the kernel is known to need, if
         nothing is said.  `device` is "sim" (the CPU simulator) or "cuda" (the first GPU).
         `schedule` is the simulator's: "early", "late" or "random:SEED"; with `races` it also ends
-        where two accesses meet that nothing orders, whatever the schedule.  `timeout` is the GPU's:
-        seconds after which a kernel is ended; numpy arrays travel to a process of its own for that,
-        arrays of the GPU (DLPack, `__cuda_array_interface__`) are used where they are.
+        where two accesses meet that nothing orders, whatever the schedule.  `timeout` are
+        seconds after which the run is ended: 60 on a GPU, if nothing is said; numpy arrays travel
+        to a process of its own for that, arrays of the GPU (DLPack, `__cuda_array_interface__`) are
+        used where they are.  `max_steps` limits the instructions that groups of threads carry out
+        on the simulator: 20 million, if neither it nor a timeout is given.
 
         What was compiled at level "launch" or "all" is judged again for this shape and the tensor
         maps that are given.
@@ -158,6 +165,7 @@ class Compiled:
         rules find, SimulationError or DriverError for what goes wrong.
         """
         check_device(device, schedule)
+        limits_of(timeout, max_steps)
         if named and self.kernel is None:
             raise input_error(
                 "run/arguments",
@@ -182,7 +190,8 @@ class Compiled:
         if device == "cuda":
             from nvgen.driver.jobs import Shape
 
-            return self._on_gpu(function, arguments, Shape(*sizes, dynamic), timeout)
+            seconds = GPU_SECONDS if timeout is None else timeout
+            return self._on_gpu(function, arguments, Shape(*sizes, dynamic), seconds)
         from nvgen.sim.engine import parse_schedule
         from nvgen.sim.launch import simulate
 
@@ -196,6 +205,8 @@ class Compiled:
             smem=dynamic,
             schedule=parse_schedule(schedule),
             races=races,
+            timeout=timeout,
+            max_steps=max_steps,
         )
 
     def _judge(self, shape: LaunchShape) -> None:

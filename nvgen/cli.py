@@ -2,7 +2,8 @@
 
 Layer: nvgen.  This file knows the options; the commands live in `nvgen.commands` and are imported
 when they are asked for.  Exit status: 0 ok, 1 something is wrong with the program, 2 bad usage or
-input that cannot be read; `run` adds 3 for a deadlock and 4 for what is not simulated.
+input that cannot be read; `run` adds 3 for a deadlock and for a run that did not end in the time or
+the steps that it had, and 4 for what is not simulated.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ import contextlib
 import importlib
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 
-from intrinsics.findings import InputError, NvgenError, input_error
+from intrinsics.findings import InputError, NvgenError, input_error, shortened
 from isel.verifier.levels import LEVELS
 from isel.wait_bounds import MOST_SECONDS
 from nvgen import __version__
@@ -234,9 +236,15 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout",
         type=_seconds,
-        default=60.0,
         metavar="SECONDS",
-        help="seconds until a kernel on a GPU is ended",
+        help="seconds until the run is ended (default: 600 on the simulator, 60 on a GPU)",
+    )
+    parser.add_argument(
+        "--max-steps",
+        type=_count,
+        metavar="N",
+        help="on the simulator: steps until the run is ended, one for each instruction of a group "
+        "of threads (default: any number)",
     )
     _bound_waits(parser)
     parser.add_argument("--json", action="store_true", help="report as JSON")
@@ -259,7 +267,13 @@ def _seconds(text: str) -> float:
         seconds = 0.0
     if 0.0 < seconds <= MOST_SECONDS:
         return seconds
-    raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds")
+    raise argparse.ArgumentTypeError(f"'{shortened(text, 40)}' is no number of seconds")
+
+
+def _count(text: str) -> int:
+    if re.fullmatch("0*[1-9][0-9]{0,17}", text):
+        return int(text)
+    raise argparse.ArgumentTypeError(f"'{shortened(text, 40)}' is no number from 1 on")
 
 
 def _trace(parser: argparse.ArgumentParser) -> None:

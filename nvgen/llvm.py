@@ -102,18 +102,18 @@ def _of_llvm(message: str, file: str, text: str) -> InputError:
             return InputError([replace(finding, hint=_what_else(text))])
     said = [line.strip() for line in lines if "LLVM" not in line]
     reason, *printed = said or ["rejected by LLVM's verifier"]
-    place = next((found for line in printed if (found := _find(line, text, file))), Place(file))
+    place = _place(printed, text, file)
     got = " ".join(printed)[:400]
     return InputError([Finding("llvm/verifier", Severity.ERROR, reason, place, got=got)])
 
 
 def _what_else(text: str) -> str:
     """A hint about what is no LLVM IR at all."""
-    if re.search(r"^\s*\.version\b", text, re.MULTILINE):
+    if re.search(r"^[ \t]*+\.version\b", text, re.MULTILINE):
         return "this is PTX: `nvgen check` and `nvgen run` read it from a .ptx file"
     if re.search(r"\b__global__\b|^#include\b", text, re.MULTILINE):
         return "this is CUDA C++: clang -S -emit-llvm makes LLVM IR of it"
-    if re.fullmatch(r"\s*[^\n=]+\.(ll|bc|ptx|cu|mir)\s*", text):
+    if re.fullmatch(r"[^\n=]+\.(ll|bc|ptx|cu|mir)", text.strip()):
         return "this is the name of a file: pass the text that it holds"
     return ""
 
@@ -126,11 +126,17 @@ def _column(text: str, line: int, column: int) -> int:
     return len(lines[line - 1].encode()[: column - 1].decode(errors="replace")) + 1
 
 
-def _find(shown: str, text: str, file: str) -> Place | None:
-    """The only line of `text` that says what LLVM shows, spaces and comments aside."""
-    wanted = "".join(shown.split())
-    found = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if "".join(line.partition(";")[0].split()) == wanted:
-            found.append(Place(file, number, len(line) - len(line.lstrip()) + 1))
-    return found[0] if len(found) == 1 else None
+def _place(printed: list[str], text: str, file: str) -> Place:
+    """Where the first line of what LLVM prints stands in `text`, of those that stand there once;
+    spaces and comments aside.
+    """
+    found: dict[str, list[int]] = {}
+    lines = text.split("\n")
+    for number, line in enumerate(lines, 1):
+        found.setdefault("".join(line.partition(";")[0].split()), []).append(number)
+    for shown in printed:
+        numbers = found.get("".join(shown.split()), [])
+        if len(numbers) == 1:
+            line = lines[numbers[0] - 1]
+            return Place(file, numbers[0], len(line) - len(line.lstrip()) + 1)
+    return Place(file)

@@ -11,11 +11,12 @@ import re
 import sys
 import textwrap
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TextIO
 
-from intrinsics.findings import Finding, Severity, Verdict, verdict
+from intrinsics.findings import Finding, Severity, Verdict, shortened, verdict
 from nvgen.files import printable
 
 Line = list[tuple[str, str]]
@@ -28,6 +29,14 @@ _STYLES = {
     Severity.NOTE: "bold cyan",
 }
 _WIDTH = 100
+_MOST_OF_LINE = 2000
+"""Characters of a source line that are looked at."""
+
+_MOST_OF_RULE = 30
+"""Findings of one rule that are printed in full."""
+
+_MOST_IN_JSON = 4000
+"""Characters of a text in JSON."""
 
 
 def finding_lines(finding: Finding, source: Sequence[str] = ()) -> list[Line]:
@@ -38,11 +47,11 @@ def finding_lines(finding: Finding, source: Sequence[str] = ()) -> list[Line]:
     lines: list[Line] = [
         [
             (f"{finding.severity.value}[{printable(finding.rule)}]", style),
-            (": " + printable(finding.message), "bold"),
+            (": " + printable(shortened(finding.message)), "bold"),
         ]
     ]
     if place.file or place.line or place.function:
-        lines.append([(f"{margin}--> ", "blue"), (printable(str(place)), "")])
+        lines.append([(f"{margin}--> ", "blue"), (printable(shortened(str(place))), "")])
     if 0 < place.line <= len(source):
         lines += _excerpt(finding, source[place.line - 1], margin, style)
     got, expected = _labelled("got", finding.got), _labelled("expected", finding.expected)
@@ -56,7 +65,7 @@ def finding_lines(finding: Finding, source: Sequence[str] = ()) -> list[Line]:
 
 
 def _labelled(label: str, text: str) -> str:
-    return f"{label}: {printable(text)}" if text else ""
+    return f"{label}: {printable(shortened(text))}" if text else ""
 
 
 def _detail(margin: str, text: str) -> list[Line]:
@@ -71,15 +80,17 @@ def _wrap(text: str, room: int) -> list[str]:
     """The text in lines; its label stays with its first word."""
     label, _, rest = text.partition(" ")
     indent = " " * (len(label) + 1)
-    first, *others = textwrap.wrap(
+    lines = textwrap.wrap(
         rest, room - 2, initial_indent=indent, break_long_words=False, break_on_hyphens=False
     )
+    first, *others = lines or [indent]  # where there is nothing but spaces
     return [label + first[len(label) :], *others]
 
 
 def _excerpt(finding: Finding, text: str, margin: str, style: str) -> list[Line]:
     """The source line, with carets under the instruction."""
     number = str(finding.place.line).rjust(len(margin))
+    text = text[:_MOST_OF_LINE]
     text = "".join(c if c.isprintable() or c == "\t" else "?" for c in text.rstrip())
     shown = text.expandtabs(4)
     start, length = _caret(finding, text)
@@ -88,7 +99,7 @@ def _excerpt(finding: Finding, text: str, margin: str, style: str) -> list[Line]
         [(f"{number} | ", "blue"), (_clip(shown, start + length), "")],
     ]
     if length:
-        label = f" {finding.label}" if finding.label else ""
+        label = f" {printable(shortened(finding.label, _WIDTH))}" if finding.label else ""
         found.append([(f"{margin} | ", "blue"), (" " * start + "^" * length + label, style)])
     return found
 
@@ -165,18 +176,22 @@ def summary(findings: Sequence[Finding], name: str) -> Line:
 
 
 def as_json(finding: Finding) -> dict[str, str | int]:
-    """A finding for machines."""
+    """A finding for machines; very long texts are cut in the middle."""
+
+    def text(given: str) -> str:
+        return shortened(given, _MOST_IN_JSON)
+
     return {
         "rule": finding.rule,
         "severity": finding.severity.value,
-        "message": finding.message,
+        "message": text(finding.message),
         "line": finding.place.line,
         "column": finding.place.column,
-        "op": finding.op,
-        "got": finding.got,
-        "expected": finding.expected,
+        "op": text(finding.op),
+        "got": text(finding.got),
+        "expected": text(finding.expected),
         "section": finding.section,
-        "hint": finding.hint,
+        "hint": text(finding.hint),
     }
 
 
@@ -231,9 +246,22 @@ class Printer:
 def print_findings(
     findings: Sequence[Finding], source: str = "", stream: TextIO | None = None
 ) -> None:
-    """Print findings to a stream (default: standard error), a blank line after each."""
+    """Print findings to a stream (default: standard error), a blank line after each.
+
+    Of very many of one rule the first ones are printed, and how many there are.
+    """
     printer = Printer(stream or sys.stderr)
     lines = source.split("\n") if source else []
+    counts: Counter[tuple[Severity, str]] = Counter()
     for finding in findings:
-        printer.lines(finding_lines(finding, lines))
-        printer.line([("", "")])
+        key = finding.severity, finding.rule
+        counts[key] += 1
+        if counts[key] <= _MOST_OF_RULE:
+            printer.lines(finding_lines(finding, lines))
+            printer.line([("", "")])
+    for (severity, rule), count in counts.items():
+        if count > _MOST_OF_RULE:
+            head = (f"{severity.value}[{printable(rule)}]", _STYLES[severity])
+            more = count - _MOST_OF_RULE
+            printer.line([head, (f": and {more} more findings of this rule", "bold")])
+            printer.line([("", "")])

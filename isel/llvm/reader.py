@@ -105,10 +105,13 @@ class _ModuleReader:
         LLVM escapes line ends, except in the key of a string attribute and in the name of a
         garbage collector.
         """
-        while line.count('"') % 2 and self._next < len(self._lines):
-            line += "\n" + self._lines[self._next]
+        parts = [line]
+        is_open = line.count('"') % 2
+        while is_open and self._next < len(self._lines):
+            parts.append(self._lines[self._next])
+            is_open ^= parts[-1].count('"') % 2
             self._next += 1
-        return line
+        return "\n".join(parts)
 
     def _string_after(self, line: str, skipped: int) -> str:
         cursor = Cursor(self._whole(line))
@@ -122,7 +125,14 @@ class _ModuleReader:
         if line.startswith("target datalayout"):
             self._module.data_layout = self._string_after(line, 3)
         else:
-            self._module.triple = self._string_after(line, 3)
+            self._module.triple = self._triple(line)
+
+    def _triple(self, line: str) -> str:
+        """The one string in which LLVM escapes nothing: it ends where a line does."""
+        while not line.endswith('"') and self._next < len(self._lines):
+            line += "\n" + self._lines[self._next]
+            self._next += 1
+        return line.partition('"')[2].removesuffix('"')
 
     def _note_types(self) -> None:
         """The struct types; they may refer to later ones."""
@@ -153,8 +163,10 @@ class _ModuleReader:
         start = text.find("\n" + prefix)
         while start >= 0:
             end = text.find("\n", start + 1)
-            while end >= 0 and text.count('"', start, end) % 2:
-                end = text.find("\n", end + 1)
+            is_open = end >= 0 and text.count('"', start, end) % 2
+            while is_open and end >= 0:
+                before, end = end, text.find("\n", end + 1)
+                is_open ^= text.count('"', before, end if end >= 0 else len(text)) % 2
             yield text[start + 1 : end if end >= 0 else len(text)]
             start = text.find("\n" + prefix, start + 1)
 

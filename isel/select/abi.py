@@ -36,6 +36,10 @@ _VECTORS = {2: Vec.V2, 4: Vec.V4}
 _WIDEST = 16
 """Bytes that one load or store of a parameter moves at most."""
 
+MOST_BYTES = 1 << 16
+"""Bytes of a parameter at most.  A kernel has 32,764 for all of its own (PTX ISA, Kernel Function
+Parameters); for those of functions the manual says no number."""
+
 
 # ---- what a parameter is ---------------------------------------------------------------------
 
@@ -82,7 +86,23 @@ def _slots(layout: Layout, type_: Type) -> int:
     return max(layout.size(type_), *ends, 0)
 
 
+def check_size(type_: Type, size: int) -> None:
+    """Whether a parameter can have as many bytes, which are moved a register at a time.
+
+    Raises: Unselectable.
+    """
+    if size > MOST_BYTES:
+        raise Unselectable(
+            "param",
+            f"a parameter of type {type_} is too large",
+            got=f"{size} bytes",
+            expected=f"at most {MOST_BYTES} bytes",
+            hint="pass a pointer to it",
+        )
+
+
 def _bytes(name: str, type_: Type, size: int, align: int) -> Param:
+    check_size(type_, size)
     if not size:
         raise Unselectable(
             "param", f"a parameter of type {type_} has no bytes", got=str(type_), expected="a value"
@@ -104,8 +124,12 @@ class Piece:
 def pieces(layout: Layout, type_: Type, at: int = 0) -> Iterator[Piece]:
     """The pieces of a value, one for each of its registers.
 
-    Raises: Unselectable for vectors of single bits, whose elements have no address.
+    Raises: Unselectable for vectors of single bits, whose elements have no address, and for values
+    that are too large.
     """
+    layout.classes(type_)  # refuses what is too large
+    if not layout.count(type_):
+        return  # however many elements of no size it has
     match type_:
         case StructType(elements):
             for offset, element in zip(layout.offsets(type_), elements, strict=True):

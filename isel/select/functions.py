@@ -16,7 +16,7 @@ from isel.llvm import values as llvm
 from isel.llvm.data_layout import TENSOR_SPACE
 from isel.llvm.types import FloatType, IntType, PointerType
 from isel.llvm.vocabulary import Linkage as LlvmLinkage
-from isel.select.abi import alignment, device_param, load_value, store_value
+from isel.select.abi import alignment, check_size, device_param, load_value, store_value
 from isel.select.calls import result_param
 from isel.select.diagnostics import Unselectable
 from isel.select.parameters import copy_of_param, know_pointer, struct_by_value
@@ -76,8 +76,10 @@ def _names(value: llvm.Value) -> Iterator[str]:
     elif isinstance(value, llvm.ConstExpr):
         for operand in value.operands:
             yield from _names(operand)
-    elif isinstance(value, (llvm.ConstArray, llvm.ConstVector, llvm.ConstStruct, llvm.Splat)):
-        for element in llvm.elements_of(value) or ():
+    elif isinstance(value, llvm.Splat):
+        yield from _names(value.element)
+    elif isinstance(value, (llvm.ConstArray, llvm.ConstVector, llvm.ConstStruct)):
+        for element in value.elements:
             yield from _names(element)
 
 
@@ -161,6 +163,7 @@ def _kernel_param(layout: Layout, name: str, param: ir.Param) -> Param:
     by_value = param.attributes.type_of("byval")
     if by_value is not None:
         size, align = layout.size(by_value), alignment(layout, by_value, param.attributes)
+        check_size(by_value, size)
         constant = "nvvm.grid_constant" in param.attributes
         return Param(name, T.B8, size, align, constant=constant)
     match param.type:
@@ -186,6 +189,7 @@ def _whole(layout: Layout, name: str, param: ir.Param) -> Param:
     """A vector, an array, a struct or a long integer: its bytes."""
     type_ = param.type
     size = layout.size(type_)
+    check_size(type_, size)
     if not size:
         raise Unselectable(
             "param", f"a parameter of type {type_} has no bytes", got=str(type_), expected="a value"

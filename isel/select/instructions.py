@@ -59,13 +59,13 @@ def _member(state: FunctionState, type_: Type, indices: tuple[int, ...]) -> tupl
     start = 0
     for index in indices:
         if isinstance(type_, StructType):
-            start += sum(len(state.layout.classes(e)) for e in type_.elements[:index])
+            start += sum(state.layout.count(e) for e in type_.elements[:index])
             type_ = type_.elements[index]
         else:
             assert isinstance(type_, ArrayType)
-            start += index * len(state.layout.classes(type_.element))
+            start += index * state.layout.count(type_.element)
             type_ = type_.element
-    return start, len(state.layout.classes(type_))
+    return start, state.layout.count(type_)
 
 
 # ---- addresses ----------------------------------------------------------------------------------
@@ -121,7 +121,7 @@ def _vector_of_addresses(state: FunctionState, i: ir.GetElementPtr, type_: Vecto
     """The same arithmetic for each element; what is no vector is the same for all."""
     assert isinstance(type_.element, PointerType)
     bits = state.layout.pointer_bits(type_.element.address_space)
-    lanes = type_.count
+    lanes = len(state.layout.classes(type_))
     scalars = tuple(_lane(index, 0) for index in i.indices)
     offset = sum(state.field_offsets(i.element_type, scalars))
     found: list[Scalar] = []

@@ -34,7 +34,7 @@ from isel.llvm.metadata import TupleNode, read_node
 from isel.llvm.types import ArrayType
 from isel.llvm.vocabulary import Linkage
 from isel.lower.function import lower
-from isel.places import place_of_global, resolve_debug
+from isel.places import places_of_globals, resolve_debug
 from isel.select.calls import call_function
 from isel.select.diagnostics import Diagnostics, Unselectable
 from isel.select.float_casts import flushes_subnormals
@@ -333,11 +333,16 @@ class _Selector:
     def _place_of_global(self, name: str) -> Place:
         """Where a global is defined; in text that does not show it, its first instruction."""
         function = self.module.functions.get(name)
-        found = place_of_global(self.source.text, name) if name else None
+        found = self.places.get(name)
         if found is None and function is not None:
             found = next((self._line(function, i) for i in function.instructions()), None)
         line, column = found or (0, 0)
         return Place(self.source.file, line, column, name if function else "")
+
+    @functools.cached_property
+    def places(self) -> dict[str, tuple[int, int]]:
+        """Where the user's text defines functions and variables."""
+        return places_of_globals(self.source.text)
 
     def _place_of_assembly(self) -> Place:
         """The first line of module-level assembly, where the user's text shows it."""

@@ -59,8 +59,9 @@ class _Atom:
 def pieces(layout: Layout, type_: Type, alignment: int, *, wide: bool) -> list[Piece]:
     """The pieces of an access.
 
-    Raises: Unselectable for a type that has no place in memory.
+    Raises: Unselectable for a type that has no place in memory, or whose values are too large.
     """
+    layout.classes(type_)  # refuses what is too large
     atoms: list[_Atom] = []
     _atoms(layout, type_, 0, 0, atoms)
     most = _MOST_WIDE if wide else _MOST
@@ -75,6 +76,8 @@ def pieces(layout: Layout, type_: Type, alignment: int, *, wide: bool) -> list[P
 
 def _atoms(layout: Layout, type_: Type, at: int, first: int, found: list[_Atom]) -> int:
     """Append the atoms of a value at byte `at`; returns the number of the register after it."""
+    if not layout.count(type_):
+        return first  # however many elements of no size it has
     match type_:
         case StructType(elements):
             for offset, element in zip(layout.offsets(type_), elements, strict=True):

@@ -7,6 +7,7 @@ nothing, on both sides.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from intrinsics.mir import Imm, Op, Reg, Scalar
@@ -22,6 +23,7 @@ T = ScalarType
 
 def element_widths(state: FunctionState, type_: Type) -> list[int]:
     """How many bits of a scalar or vector each of its registers holds."""
+    state.layout.classes(type_)  # refuses what is too large
     element = type_.scalar
     bits = element.bits if isinstance(element, IntType) else state.layout.size(element) * 8
     return limb_widths(bits) * (type_.count if isinstance(type_, VectorType) else 1)
@@ -42,14 +44,19 @@ def recut(
     if uniform and _is_power(source) and _is_power(target) and min(source, target) >= 8:
         _recut_evenly(state, regs, source, list(results), target)
         return
-    starts = [sum(widths[:n]) for n in range(len(widths))]
-    at = 0
+    starts = [0, *itertools.accumulate(widths)]
+    at = first = 0
     for result, width in zip(results, wanted, strict=True):
         pieces = []
-        for op, reg, start, have in zip(ops, regs, starts, widths, strict=True):
-            low, high = max(at, start), min(at + width, start + have)
-            if low < high and op != Imm(0):
-                pieces.append(_Piece(reg, low - start, low - at, high - low))
+        for n in range(first, len(ops)):
+            start = starts[n]
+            if start >= at + width:
+                break
+            low, high = max(at, start), min(at + width, starts[n + 1])
+            if low < high and ops[n] != Imm(0):
+                pieces.append(_Piece(regs[n], low - start, low - at, high - low))
+            if starts[n + 1] <= at + width:
+                first = n + 1
         _gather(state, result, width, pieces)
         at += width
 

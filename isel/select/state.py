@@ -217,6 +217,7 @@ class FunctionState:
                 return (Sym(self.symbol(name)),)
             case llvm.ConstExpr():
                 return (self._expression(value),)
+        self.layout.classes(value.type)  # refuses what is too large
         elements = llvm.elements_of(value)
         if elements is None:
             raise Unselectable(

@@ -26,6 +26,9 @@ SIGNED = {16: ScalarType.S16, 32: ScalarType.S32, 64: ScalarType.S64}
 UNSIGNED = {16: ScalarType.U16, 32: ScalarType.U32, 64: ScalarType.U64}
 _LIMBS = 128  # limbs of the widest integer
 
+MOST_REGISTERS = 1 << 13
+"""Registers of one value at most: a thread has 255, and what it spills goes to local memory."""
+
 SPACES: dict[int, Space | None] = {
     0: None,
     1: Space.GLOBAL,
@@ -50,7 +53,12 @@ class Layout:
         known = read_layout(data_layout)
         self._pointer_bits = known.pointers
         self._integers = sorted((bits, align // 8) for bits, align in known.integers.items())
+        # A struct may name another one twice, and that one a third: each type is measured once.
         self._classes: dict[Type, tuple[ScalarType, ...]] = {}
+        self._counts: dict[Type, int] = {}
+        self._sizes: dict[Type, int] = {}
+        self._aligns: dict[Type, int] = {}
+        self._offsets: dict[StructType, list[int]] = {}
 
     def pointer_bits(self, address_space: int) -> int:
         """Width of a pointer; also of its index arithmetic."""
@@ -59,12 +67,31 @@ class Layout:
     def classes(self, type_: Type) -> tuple[ScalarType, ...]:
         """The register classes of a value.
 
-        Raises: Unselectable when nvgen has no registers for it.
+        Raises: Unselectable when nvgen has no registers for it, or it takes too many.
         """
         found = self._classes.get(type_)
         if found is None:
+            if self.count(type_) > MOST_REGISTERS:
+                raise _too_large(type_, self.count(type_))
             found = self._classes[type_] = self._lower(type_)
         return found
+
+    def count(self, type_: Type) -> int:
+        """How many registers hold a value; of a type that has none, those of its known parts."""
+        found = self._counts.get(type_)
+        if found is None:
+            found = self._counts[type_] = self._count(type_)
+        return found
+
+    def _count(self, type_: Type) -> int:
+        match type_:
+            case VectorType(element, count, False) | ArrayType(element, count):
+                return self.count(element) * count
+            case StructType(elements):
+                return sum(self.count(element) for element in elements)
+            case IntType(bits) if bits > 64:
+                return (bits + 63) // 64
+        return 1
 
     def _lower(self, type_: Type) -> tuple[ScalarType, ...]:
         match type_:
@@ -90,6 +117,12 @@ class Layout:
 
     def align(self, type_: Type) -> int:
         """ABI alignment in bytes."""
+        found = self._aligns.get(type_)
+        if found is None:
+            found = self._aligns[type_] = self._align(type_)
+        return found
+
+    def _align(self, type_: Type) -> int:
         match type_:
             case StructType(elements, packed):
                 return 1 if packed else max((self.align(e) for e in elements), default=1)
@@ -112,6 +145,12 @@ class Layout:
 
     def size(self, type_: Type) -> int:
         """Bytes between two elements of an array of `type_`."""
+        found = self._sizes.get(type_)
+        if found is None:
+            found = self._sizes[type_] = self._size(type_)
+        return found
+
+    def _size(self, type_: Type) -> int:
         match type_:
             case IntType(bits):
                 return _round_up((bits + 7) // 8, self.align(type_))
@@ -126,21 +165,27 @@ class Layout:
             case ArrayType(element, count):
                 return self.size(element) * count
             case StructType():
-                return self._struct(type_)[1]
+                return self._struct_size(type_)
         raise Unselectable("type", f"type {type_} has no size", got=str(type_))
 
     def offsets(self, type_: StructType) -> list[int]:
         """Byte offsets of a struct's fields."""
-        return self._struct(type_)[0]
+        found = self._offsets.get(type_)
+        if found is None:
+            found, at = [], 0
+            for element in type_.elements:
+                if not type_.packed:
+                    at = _round_up(at, self.align(element))
+                found.append(at)
+                at += self.size(element)
+            self._offsets[type_] = found
+        return found
 
-    def _struct(self, type_: StructType) -> tuple[list[int], int]:
-        offsets, at = [], 0
-        for element in type_.elements:
-            if not type_.packed:
-                at = _round_up(at, self.align(element))
-            offsets.append(at)
-            at += self.size(element)
-        return offsets, _round_up(at, self.align(type_))
+    def _struct_size(self, type_: StructType) -> int:
+        if not type_.elements:
+            return 0
+        end = self.offsets(type_)[-1] + self.size(type_.elements[-1])
+        return _round_up(end, self.align(type_))
 
 
 def container(bits: int) -> int:
@@ -154,6 +199,16 @@ def _power_of_two(n: int) -> int:
 
 def _round_up(n: int, align: int) -> int:
     return (n + align - 1) // align * align
+
+
+def _too_large(type_: Type, count: int) -> Unselectable:
+    return Unselectable(
+        "value-size",
+        f"a value of type {type_} takes more registers than any thread can use",
+        got=f"{count} registers",
+        expected=f"at most {MOST_REGISTERS}",
+        hint="keep it in memory: llvm.memcpy moves it, getelementptr and load take a part of it",
+    )
 
 
 def walk_indices(

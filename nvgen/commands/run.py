@@ -32,6 +32,10 @@ if TYPE_CHECKING:
     from nvgen.commands.arguments import Given
 
 OK, FINDING, USAGE, DEADLOCK, NOT_SIMULATED = 0, 1, 2, 3, 4
+_SECONDS = {"sim": 600.0, "cuda": 60.0}
+"""How long a run may take, if nothing is said."""
+
+_LIMITS = ("sim/timeout", "sim/max-steps")
 _OUTCOMES = {
     OK: "ok",
     FINDING: "fault",
@@ -51,6 +55,11 @@ class _Outcome:
     statistics: Statistics = field(default_factory=Statistics)
     outputs: list[str] = field(default_factory=list)
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether the run was ended because it took too long."""
+        return any(f.rule in _LIMITS for f in self.findings[:1])
+
 
 def run(arguments: argparse.Namespace) -> int:
     """Load the program, run the kernel, write the outputs; nothing is written when it fails."""
@@ -59,7 +68,8 @@ def run(arguments: argparse.Namespace) -> int:
         _run(arguments, outcome)
     except NvgenError as error:
         outcome.status, outcome.findings = _status(error), error.findings
-    if arguments.bisect and arguments.device == "sim" and outcome.status in (OK, FINDING, DEADLOCK):
+    ran = outcome.status in (OK, FINDING, DEADLOCK) and not outcome.is_limited
+    if arguments.bisect and arguments.device == "sim" and ran:
         outcome.findings = [*outcome.findings, _bisected(arguments)]
     if arguments.json:
         print(json.dumps(_as_json(arguments, outcome), indent=2))
@@ -140,7 +150,8 @@ def _launch(
         device=arguments.device,
         schedule=arguments.schedule,
         races=arguments.races,
-        timeout=arguments.timeout,
+        timeout=arguments.timeout or _SECONDS[arguments.device],
+        max_steps=arguments.max_steps,
         kernel=arguments.kernel,
     )
 
@@ -154,9 +165,9 @@ def _status(error: NvgenError) -> int:
         return DEADLOCK if error.findings[0].rule in (TIMEOUT, WAIT_BOUND) else FINDING
     if not isinstance(error, SimulationError):
         return FINDING
-    from nvgen.sim.faults import DeadlockError, NotSimulatedError
+    from nvgen.sim.faults import DeadlockError, LimitError, NotSimulatedError
 
-    if isinstance(error, DeadlockError):
+    if isinstance(error, (DeadlockError, LimitError)):
         return DEADLOCK
     return NOT_SIMULATED if isinstance(error, NotSimulatedError) else FINDING
 
@@ -172,7 +183,7 @@ def _as_json(arguments: argparse.Namespace, outcome: _Outcome) -> dict[str, obje
         how = {"device": arguments.device, "milliseconds": statistics.milliseconds}
     return {
         "file": arguments.file,
-        "outcome": _OUTCOMES[outcome.status],
+        "outcome": "limit" if outcome.is_limited else _OUTCOMES[outcome.status],
         **how,
         "outputs": outcome.outputs,
         "findings": [as_json(f) for f in outcome.findings],

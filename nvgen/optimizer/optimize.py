@@ -11,7 +11,7 @@ from intrinsics.findings import Finding, InputError, Place, Severity
 from intrinsics.targets import Target
 from isel.llvm import ir
 from isel.llvm.reader import read_module
-from isel.places import place_of_global
+from isel.places import places_of_globals
 from isel.select.module import Source, debug_line
 from nvgen.llvm_crash import timed_out
 from nvgen.llvm_process import LlvmDiedError, LlvmTimeoutError
@@ -70,10 +70,11 @@ def _sources(
     for function, i in origins.instructions:
         places.append(_place(source, function, i))
         debug.append(debug_line(module, i))
+    globals_ = places_of_globals(source.text)
     found: dict[str, list[tuple[int, int]]] = {}
     for name, ns in numbers.items():
         # What LLVM made of several instructions, or of none, stands where its function does.
-        places[0] = place_of_global(source.text, name) or (0, 0)
+        places[0] = globals_.get(name, (0, 0))
         found[name] = [places[n] for n in ns]
     said = {name: [debug[n] for n in ns] for name, ns in numbers.items()}
     return Source(source.file, found, source.text, said)

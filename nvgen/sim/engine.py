@@ -60,16 +60,16 @@ def parse_schedule(said: object) -> Schedule:
 
     Raises: InputError.
     """
-    text = said if isinstance(said, str) else repr(said)
-    if match := re.fullmatch(r"random:(\d+)", text):
+    text = said if isinstance(said, str) else f"a {type(said).__name__}"
+    if match := re.fullmatch(r"random:(\d{1,19})", text, re.ASCII):
         return Schedule(Mode.RANDOM, int(match[1]))
-    if match := re.fullmatch(r"delay:(\d+(?:,\d+)*)", text):
+    if match := re.fullmatch(r"delay:(\d{1,19}(?:,\d{1,19})*+)", text, re.ASCII):
         return Schedule(Mode.EARLY, delayed=frozenset(map(int, match[1].split(","))))
     if text in ("early", "late"):
         return Schedule(Mode(text))
     raise input_error(
         "run/schedule",
-        f"unknown schedule '{text}'",
+        "no such schedule",
         got=text,
         expected="early, late, random:SEED or delay:N,…",
     )

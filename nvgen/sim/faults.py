@@ -18,6 +18,10 @@ class DeadlockError(SimulationError):
     """No thread can go on, and nothing is under way that could let one."""
 
 
+class LimitError(SimulationError):
+    """The run took longer than it may; the first finding says so, the others where threads are."""
+
+
 class NotSimulatedError(SimulationError):
     """The program does something that the simulator does not model; it never guesses."""
 

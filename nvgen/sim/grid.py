@@ -90,6 +90,7 @@ def populate(
             warp.fragments.append(Fragment(warp, mask, frame))
             cta.warps.append(warp)
         machine.ctas.append(cta)
+        machine.check_limits()
     _join(machine)
 
 

@@ -20,6 +20,7 @@ from nvgen.sim.compile import Compiler
 from nvgen.sim.engine import Engine, Schedule
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.grid import cluster_of, grid_of, populate
+from nvgen.sim.limits import limits_of
 from nvgen.sim.local import first_places
 from nvgen.sim.machine import Code, Machine
 from nvgen.sim.memory import Memory, Region
@@ -27,8 +28,6 @@ from nvgen.sim.races import explained, watch
 from nvgen.sim.semantics.calls import addresses
 from nvgen.sim.semantics.table import makers
 from nvgen.sim.shared import check_size, local_layout, shared_layout
-
-MAX_STEPS = 20_000_000
 
 
 def simulate(
@@ -42,15 +41,18 @@ def simulate(
     smem: int = 0,
     schedule: Schedule,
     races: bool = True,
-    max_steps: int = MAX_STEPS,
+    timeout: float | None = None,
+    max_steps: int | None = None,
 ) -> Statistics:
     """Run `kernel` on the CPU; output arrays are written in place.
 
     `races` says whether every access is compared with those that nothing orders before it.
+    `timeout` in seconds and `max_steps` limit the run; see `nvgen.sim.limits`.
 
     Raises: InputError for a launch that does not fit the kernel, SimulationError for what goes
     wrong.
     """
+    limits = limits_of(timeout, max_steps)
     function = kernel_of(module, kernel)
     check_shape(function, grid, block)
     cluster = cluster_of(function, cluster)
@@ -76,14 +78,15 @@ def simulate(
         cluster,
         symbols,
         binding.tensor_maps,
-        max_steps,
+        limits,
         shared_names,
         explicit_cluster=bool(function.launch.cluster) or cluster != (1, 1, 1),
     )
-    populate(machine, functions[kernel], params, static, smem, local_layout(module.variables))
-    if races:
-        watch(machine)
+    limits.start()
     try:
+        populate(machine, functions[kernel], params, static, smem, local_layout(module.variables))
+        if races:
+            watch(machine)
         machine.run()
     except SimulationError as error:
         raise explained(machine, error) from None

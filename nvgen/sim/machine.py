@@ -23,6 +23,7 @@ from nvgen.sim.barriers import CtaBarrier, MBarrier
 from nvgen.sim.clusters import RANK_SHIFT, Cluster
 from nvgen.sim.engine import COPIES, MAP_READ, AsyncOp, BulkGroups, CopyGroups, Engine, Mode
 from nvgen.sim.faults import fault, located, not_simulated
+from nvgen.sim.limits import Limits
 from nvgen.sim.local import LocalMemory
 from nvgen.sim.memory import Bytes, Memory, Region
 from nvgen.sim.multiplies import MultiplyGroups, RegisterUse
@@ -364,7 +365,7 @@ class Machine:
     cluster: tuple[int, int, int]
     symbols: dict[str, int]
     tensor_maps: TensorMaps
-    steps_left: int
+    limits: Limits
     shared_names: frozenset[str] = frozenset()
     explicit_cluster: bool = False
     cta_group: CtaGroup | None = None  # of the first tcgen05 instruction that has one
@@ -414,6 +415,7 @@ class Machine:
             ahead, behind = self._turn()
             if not ahead and not behind:
                 break
+            self.check_limits()
             before = self.memory.version
             moved = self._go_on(ahead) or self._go_on(behind)
             moved |= self.memory.version != before  # an operation that took effect in between
@@ -471,6 +473,7 @@ class Machine:
             if fragment.at >= len(instructions):
                 fragment.goto(fragment.block + 1)
                 self._check_end(fragment)
+                self.check_limits()
                 return True
             instruction = instructions[fragment.at]
             self.steps += 1
@@ -488,7 +491,7 @@ class Machine:
                 return (fragment.block, fragment.at) != start or self.memory.version != before
             else:
                 fragment.waiting = ""
-                self._check_steps(instruction)
+                self.check_limits()
                 return True
             fragment.waiting = ""
 
@@ -501,14 +504,16 @@ class Machine:
                 hint="end the last block with ret",
             )
 
-    def _check_steps(self, instruction: Instruction) -> None:
-        if self.steps > self.steps_left:
-            error = fault(
-                "step-limit",
-                f"the kernel did not end in {self.steps_left} steps",
-                hint="raise the limit if it only needs longer",
-            )
-            raise located(error, instruction.place, instruction.mi.opcode)
+    def check_limits(self) -> None:
+        """Whether the run may go on.
+
+        Raises: LimitError, which says where every warp stands.
+        """
+        if self.steps <= self.limits.steps and not self.limits.is_late():
+            return
+        from nvgen.sim.report import unfinished
+
+        raise unfinished(self)
 
     def _told(
         self, error: SimulationError, instruction: Instruction, fragment: Fragment

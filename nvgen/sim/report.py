@@ -1,4 +1,4 @@
-"""The deadlock report: who waits for what, what has come, and what has not.
+"""Reports of runs that do not end: who waits for what, what has come, and where threads are.
 
 Layer: nvgen.sim.
 """
@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from intrinsics.findings import Finding, Severity
-from nvgen.sim.faults import DeadlockError
+from intrinsics.findings import Finding, Place, Severity
+from nvgen.sim.faults import DeadlockError, LimitError
 
 if TYPE_CHECKING:
-    from nvgen.sim.machine import Cta, Fragment, Machine
+    from nvgen.sim.machine import Cta, Fragment, Instruction, Machine
 
 
 def deadlock(machine: Machine) -> DeadlockError:
@@ -30,6 +30,57 @@ def deadlock(machine: Machine) -> DeadlockError:
 
 _SHOWN = 24
 """Groups of threads that a report names."""
+
+
+def unfinished(machine: Machine) -> LimitError:
+    """That a run took longer than it may, and where its threads are: one finding for each place,
+    the places where most groups of threads are first.
+    """
+    limits, engine = machine.limits, machine.engine
+    late = machine.steps <= limits.steps
+    allowed = f"{limits.seconds:g} s" if late else f"{limits.steps} steps"
+    places: dict[tuple[str, int, int], list[Fragment]] = {}
+    for fragment in (f for cta in machine.ctas for warp in cta.warps for f in warp.fragments):
+        at = fragment.frame.code.name, fragment.block, fragment.at
+        places.setdefault(at, []).append(fragment)
+    found = sorted(places.values(), key=len, reverse=True)
+    rule = "sim/timeout" if late else "sim/max-steps"
+    first = Finding(
+        rule,
+        Severity.ERROR,
+        f"the kernel did not end in {allowed}",
+        _instruction(found[0][0]).place if found else Place(),
+        op=_instruction(found[0][0]).mi.opcode if found else "",
+        got=f"{machine.steps} steps, {len(engine.pending)} asynchronous operations under way",
+        expected="an end",
+        hint="look for a loop that does not end; timeout=… (--timeout) and max_steps=… "
+        "(--max-steps) allow more",
+    )
+    notes = [_standing(rule, group) for group in found[:_SHOWN]]
+    if len(found) > _SHOWN:
+        text = f"threads are at {len(found) - _SHOWN} more places"
+        notes.append(Finding(rule, Severity.NOTE, text))
+    return LimitError([first, *notes])
+
+
+def _standing(rule: str, group: list[Fragment]) -> Finding:
+    """Where some groups of threads are; of many the first ones have their names told."""
+    names = [_who(fragment) for fragment in group[:_NAMED]]
+    more = len(group) - len(names)
+    who = "; ".join(names) + (f"; and {more} more groups of threads" if more else "")
+    instruction = _instruction(group[0])
+    waiting = group[0].waiting
+    return Finding(
+        rule,
+        Severity.NOTE,
+        f"{who}: {f'wait for {waiting}' if waiting else 'are here'}",
+        instruction.place,
+        op=instruction.mi.opcode,
+    )
+
+
+_NAMED = 4
+"""Groups of threads at one place that a report names."""
 
 _HINTS = {
     "bytes that were": "expect the bytes of the copies that name the mbarrier, and no more",
@@ -61,11 +112,24 @@ def _name(cta: Cta) -> str:
     return f"CTA {cta.number} (rank {cta.rank} of cluster {cta.cluster.number})"
 
 
-def _finding(machine: Machine, fragment: Fragment) -> Finding:
-    block = fragment.frame.code.blocks[fragment.block]
-    instruction = block.instructions[min(fragment.at, len(block.instructions) - 1)]
+def _who(fragment: Fragment) -> str:
     warp = fragment.warp
-    who = f"{_name(warp.cta)}, warp {warp.number}, {lanes_in_words(fragment.mask)}"
+    return f"{_name(warp.cta)}, warp {warp.number}, {lanes_in_words(fragment.mask)}"
+
+
+def _instruction(fragment: Fragment) -> Instruction:
+    """What a fragment does next, or where it ends: a block without records is passed over."""
+    blocks = fragment.frame.code.blocks
+    for block in blocks[fragment.block :]:
+        if block.instructions:
+            return block.instructions[min(fragment.at, len(block.instructions) - 1)]
+    return next(block.instructions[-1] for block in reversed(blocks) if block.instructions)
+
+
+def _finding(machine: Machine, fragment: Fragment) -> Finding:
+    instruction = _instruction(fragment)
+    warp = fragment.warp
+    who = _who(fragment)
     states = "; ".join(b.name + " " + b.describe() for b in warp.cta.mbarriers.values())
     polled = fragment.polled
     missing = polled.barrier.missing() if polled else ""

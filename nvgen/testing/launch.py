@@ -72,7 +72,8 @@ class Launch:
         smem: int | None = None,
         races: bool = True,
         kernel: str = "",
-        timeout: float = 60.0,
+        timeout: float | None = None,
+        max_steps: int | None = None,
         **named: object,
     ) -> Statistics:
         """Compile `program` unless it is a Compiled, and launch its kernel; see `Compiled.run`.
@@ -100,6 +101,7 @@ class Launch:
                 races=races,
                 kernel=kernel,
                 timeout=timeout,
+                max_steps=max_steps,
                 **dict(zip(named, given[len(arguments) :], strict=True)),
             )
 

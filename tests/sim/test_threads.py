@@ -147,9 +147,12 @@ def test_a_loop_that_never_changes_anything_is_reported():
 
 
 def test_a_loop_that_counts_for_ever_meets_the_limit_of_steps():
-    (finding,) = findings("    mov.u32 %r1, 0;\nturn:\n    add.u32 %r1, %r1, 1;\n    bra turn;")
-    assert finding.rule == "sim/step-limit"
+    loop = "    mov.u32 %r1, 0;\nturn:\n    add.u32 %r1, %r1, 1;\n    bra turn;"
+    finding, standing = findings(loop)
+    assert finding.rule == standing.rule == "sim/max-steps"
     assert finding.place.line > 0
+    assert "CTA 0, warp 0, lanes 0-31" in standing.message
+    assert standing.place == finding.place
 
 
 @pytest.mark.parametrize("threads", [64, 256])

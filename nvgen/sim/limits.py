@@ -1,0 +1,64 @@
+"""How long a simulated run may take: in steps, and in seconds.
+
+Layer: nvgen.sim.  A step is one instruction of one group of threads.  Without limits of its own a
+run has `MOST_STEPS`; who gives a time gives all the steps that fit into it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+
+from intrinsics.findings import input_error
+from isel.wait_bounds import MOST_SECONDS
+
+MOST_STEPS = 20_000_000
+"""Steps of a run for which nobody gave a limit: some minutes."""
+
+
+@dataclass(slots=True)
+class Limits:
+    """The limits of a run, infinite where there is none; its time runs from `start` on."""
+
+    steps: float = math.inf
+    seconds: float = math.inf
+    deadline: float = field(init=False, default=math.inf)
+
+    def start(self) -> None:
+        """Let the time run."""
+        self.deadline = time.monotonic() + self.seconds
+
+    def is_late(self) -> bool:
+        """Whether the time is over."""
+        return time.monotonic() > self.deadline
+
+
+def limits_of(timeout: float | None, max_steps: int | None) -> Limits:
+    """The limits that are asked for.
+
+    Raises: InputError for what is no number of seconds, or of steps.
+    """
+    if timeout is not None:
+        check_timeout(timeout)
+    if max_steps is not None and (type(max_steps) is not int or max_steps < 1):
+        raise input_error(
+            "run/max-steps", "no number of steps", got=repr(max_steps), expected="1 or more"
+        )
+    if timeout is None:
+        return Limits(max_steps or MOST_STEPS)
+    return Limits(max_steps or math.inf, float(timeout))
+
+
+def check_timeout(timeout: object) -> None:
+    """Whether a run can be given so much time.
+
+    Raises: InputError.
+    """
+    if not isinstance(timeout, (int, float)) or not 0 < timeout <= MOST_SECONDS:
+        raise input_error(
+            "run/timeout",
+            "no number of seconds",
+            got=repr(timeout),
+            expected=f"more than 0 and at most {MOST_SECONDS:g} s",
+        )
