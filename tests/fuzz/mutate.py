@@ -31,15 +31,22 @@ def boundary(rng: random.Random) -> str:
     return str(-value if rng.random() < 0.2 else value)
 
 
+Tokens = Sequence[tuple[str, str]]
+"""Tokens, each with its class."""
+
+
 @dataclass
 class Language:
     """Tokens and words of one kind of text.
 
     `classes` are patterns of tokens that can stand for each other, the first that fits counting;
-    `words` are those of each class in all seeds.
+    `words` are those of each class in all seeds.  Tokens of the same class and `context` can most
+    likely stand for each other; those of a `rigid` class hardly ever.
     """
 
     classes: tuple[tuple[str, str], ...]
+    context: Callable[[Tokens, int], str] = lambda tokens, at: ""
+    rigid: tuple[str, ...] = ()
     words: dict[str, list[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -119,19 +126,21 @@ def spoil_tokens(text: str, rng: random.Random, language: Language) -> str:
 
 
 def gently(text: str, rng: random.Random, language: Language) -> str:
-    """One token becomes another of its class: most of the text still means something."""
+    """A token or two become others of their class and context: the text stays nearly right."""
     tokens = language.tokens(text)
-    solid = [i for i, (_, kind) in enumerate(tokens) if kind not in _RIGID]
     made = [token for token, _ in tokens]
-    for at in rng.sample(solid, min(len(solid), rng.choice((1, 1, 1, 2)))):
+    soft = [i for i, (_, kind) in enumerate(tokens) if kind not in language.rigid]
+    for at in rng.sample(soft, min(len(soft), rng.choice((1, 1, 1, 2)))):
         kind = tokens[at][1]
-        near = [token for token, other in tokens if other == kind]
-        made[at] = rng.choice(near if rng.random() < 0.5 else language.words.get(kind) or near)
+        context = language.context(tokens, at)
+        alike = (i for i in soft if tokens[i][1] == kind)
+        near = [tokens[i][0] for i in alike if language.context(tokens, i) == context]
+        if kind == "number" and rng.random() < 0.6:
+            made[at] = boundary(rng)
+        else:
+            known = language.words.get(kind) if kind not in ("local", "symbol", "name") else None
+            made[at] = rng.choice(known if known and rng.random() < 0.5 else near)
     return "".join(made)
-
-
-_RIGID = ("space", "other", "comment", "string", "word", "name")
-"""Classes whose tokens hardly ever can stand for each other."""
 
 
 def _any(language: Language, rng: random.Random) -> list[str]:
@@ -214,7 +223,7 @@ def spoilt(
         *own,
         *own,
     ]
-    if rng.random() < 0.4:
+    if rng.random() < 0.5:
         return gently(text, rng, language).encode("utf-8", "surrogateescape")
     if rng.random() < 0.06:
         return spoil_bytes(text.encode("utf-8", "surrogateescape"), rng)

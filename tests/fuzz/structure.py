@@ -9,8 +9,24 @@ import random
 import re
 
 from tests.fuzz.inputs import Kind
-from tests.fuzz.mutate import Language, Spoiler, boundary
+from tests.fuzz.mutate import Language, Spoiler, Tokens, boundary
 from tests.fuzz.words import ATTRIBUTES, KINDS, LINES, NAMES, NODES, TYPES
+
+
+def _before(tokens: Tokens, at: int) -> str:
+    """What stands before an operand of LLVM IR is its type; what is defined has nothing there."""
+    return next((tokens[i][0] for i in range(at - 1, -1, -1) if tokens[i][1] != "space"), "")
+
+
+def _behind(tokens: Tokens, at: int) -> str:
+    """What stands behind a register of MIR is its class."""
+    return tokens[at + 1][0] if at + 1 < len(tokens) else ""
+
+
+def _prefix(tokens: Tokens, at: int) -> str:
+    """Registers of PTX are called by their types, by custom."""
+    return tokens[at][0].rstrip("0123456789") if tokens[at][0].startswith("%") else ""
+
 
 LLVM = Language(
     (
@@ -22,7 +38,8 @@ LLVM = Language(
         ("metadata", r"![\w.$-]*"),
         ("type", r"\b(?:i\d+|half|bfloat|float|double|fp128|ptr(?: addrspace\(\d+\))?|void|label"
                  r"|metadata|token|x86_amx)\b|<\d+ x \w+>|\[\d+ x \w+\]"),
-        ("number", r"-?\b\d+(?:\.\d+(?:e[+-]?\d+)?)?\b|\b0x[HRKLM]?[0-9A-Fa-f]+\b"),
+        ("real", r"-?\b\d+\.\d+(?:e[+-]?\d+)?\b|\b0x[HRKLM]?[0-9A-Fa-f]+\b"),
+        ("number", r"-?\b\d+\b"),
         ("group", r"#\w+"),
         ("integers", r"\b(?:add|sub|mul|[us]div|[us]rem|shl|lshr|ashr|and|or|xor)\b"),
         ("floats", r"\b(?:fadd|fsub|fmul|fdiv|frem)\b"),
@@ -34,7 +51,9 @@ LLVM = Language(
         ("cast", r"\b(?:[sz]ext|trunc|bitcast|inttoptr|ptrtoint|addrspacecast)\b"),
         ("turn", r"\b(?:fp(?:ext|trunc|to[us]i)|[us]itofp|freeze|fneg)\b"),
         ("word", r"[A-Za-z_][\w.]*"),
-    )
+    ),
+    _before,
+    ("space", "other", "comment", "string", "word", "metadata", "type", "symbol", "group"),
 )  # fmt: skip
 
 PTX = Language(
@@ -48,7 +67,9 @@ PTX = Language(
         ("modifier", r"\.[\w:]+"),
         ("number", r"-?\b(?:0[xX][0-9a-fA-F]+U?|0[fFdD][0-9a-fA-F]+|\d+U?)\b"),
         ("name", r"[A-Za-z_$][\w$]*"),
-    )
+    ),
+    _prefix,
+    ("space", "other", "comment", "string"),
 )  # fmt: skip
 
 MIR = Language(
@@ -63,7 +84,9 @@ MIR = Language(
         ("opcode", r"\b[A-Z][A-Z0-9_]{2,}\b"),
         ("number", r"-?\b(?:0[xfd][0-9a-fA-F]+|\d+)\b"),
         ("word", r"[A-Za-z_][\w:.]*"),
-    )
+    ),
+    _behind,
+    ("space", "other", "comment", "string", "node"),
 )
 
 LANGUAGES = {Kind.LLVM: LLVM, Kind.PTX: PTX, Kind.MIR: MIR}
