@@ -1,10 +1,10 @@
 """One input of the fuzzer, and its file.
 
 A text keeps what goes with it (its target, say) in a comment on its first line, so that a file is
-all there is to an input:
+all there is to an input, and behind a dash why it is kept:
 
     ; fuzz: opt=0 target=sm_90a
-    // fuzz: level=all
+    // fuzz: level=all - a number of 400 digits
 
 That line is no part of the input.  Arguments are one a line, with Python's escapes.
 """
@@ -75,7 +75,8 @@ def read(path: Path) -> Input:
     match = re.fullmatch(r"(?:;|//) fuzz:(.*)", head.decode("utf-8", "replace"))
     if match is None:
         return Input(kind, data)
-    pairs = (word.partition("=") for word in match[1].split() if "=" in word)
+    said = match[1].partition(" - ")[0]
+    pairs = (word.partition("=") for word in said.split() if "=" in word)
     return Input(kind, rest, tuple((name, value) for name, _, value in pairs))
 
 
