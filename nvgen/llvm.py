@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from intrinsics.findings import Finding, InputError, Place, Severity
+from intrinsics.findings import Finding, InputError, Place, Severity, shortened
 from isel.llvm.data_layout import NVPTX
 from nvgen.llvm_crash import crashed, timed_out
 from nvgen.llvm_process import (
@@ -97,14 +97,15 @@ def _of_llvm(message: str, file: str, text: str) -> InputError:
         if match:
             row = int(match[1]) - _LAYOUT.count("\n")
             place = Place(file, row, _column(text, row, int(match[2])))
-            shown = lines[at + 1].strip() if at + 1 < len(lines) else ""
-            finding = Finding("llvm/syntax", Severity.ERROR, match[3], place, got=shown)
+            shown = shortened(lines[at + 1].strip()) if at + 1 < len(lines) else ""
+            error = shortened(match[3])
+            finding = Finding("llvm/syntax", Severity.ERROR, error, place, got=shown)
             return InputError([replace(finding, hint=_what_else(text))])
     said = [line.strip() for line in lines if "LLVM" not in line]
     reason, *printed = said or ["rejected by LLVM's verifier"]
     place = _place(printed, text, file)
-    got = " ".join(printed)[:400]
-    return InputError([Finding("llvm/verifier", Severity.ERROR, reason, place, got=got)])
+    got = shortened(" ".join(printed))
+    return InputError([Finding("llvm/verifier", Severity.ERROR, shortened(reason), place, got=got)])
 
 
 def _what_else(text: str) -> str:

@@ -19,6 +19,7 @@ from intrinsics.findings import Finding, InputError, Place, VerificationError, e
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
 from isel.passes.bound_waits import BOUND_WAITS, Bounded, bound_waits
+from isel.verifier.as_ptx import judge_as_ptx
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import verify
 from isel.verifier.record import lowest_ptx
@@ -173,6 +174,8 @@ def _from_records(
     module.ptx = version
     if not any(f.rule in ("target/unknown", "ptx/version-unknown") for f in found):
         found += verify(module, module.target, version, level, shape)
+    if language == "mir" and not errors(found):
+        found += judge_as_ptx(module, version, path)
     return Program(path, language, text, module, module.target, version, _in_order(found))
 
 

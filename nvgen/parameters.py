@@ -166,7 +166,7 @@ def check_takes_address(param: Param, got: str) -> None:
 
     Raises: InputError.
     """
-    if not param.is_pointer and param.type is not ScalarType.U64:
+    if param.size != 8 or not (param.is_pointer or param.type is ScalarType.U64):
         raise misfit(param, got)
 
 

@@ -82,11 +82,27 @@ class Results:
 
 def _trial(path: Path, line: str, number: int) -> Trial:
     try:
-        return Trial(**json.loads(line))
-    except (ValueError, TypeError):
+        trial = Trial(**json.loads(line))
+    except (ValueError, TypeError, RecursionError):
         if not line.startswith("{") or line.endswith("}"):
             raise _unusable(path, line[:60], number) from None
         return Trial("", "", {})  # cut off when it was written: nobody asks for this key
+    if not _is_sound(trial):
+        raise _unusable(path, line[:60], number)
+    return trial
+
+
+def _is_sound(trial: Trial) -> bool:
+    """Whether the values that a line of the file gave are of their types."""
+    words = (trial.problem, trial.key, trial.failure)
+    numbers = (trial.registers, trial.spilled)
+    return (
+        all(isinstance(word, str) for word in words)
+        and all(isinstance(number, int) for number in numbers)
+        and isinstance(trial.config, dict)
+        and all(isinstance(value, (int, float, str)) for value in trial.config.values())
+        and isinstance(trial.milliseconds, (int, float, type(None)))
+    )
 
 
 def _unusable(path: Path, got: str, line: int) -> InputError:

@@ -142,6 +142,28 @@ def test_a_file_of_something_else_is_left_alone(tmp_path) -> None:
     assert path.read_text() == "threads,ms\n32,1.0\n"
 
 
+@pytest.mark.parametrize(
+    "spoilt",
+    [
+        {"key": {"a": 1}},
+        {"problem": None},
+        {"config": [64]},
+        {"config": {"threads": [64]}},
+        {"milliseconds": "fast"},
+        {"registers": 1.5},
+        {"failure": 7},
+    ],
+)
+def test_a_trial_of_other_types_is_no_trial(tmp_path, spoilt: dict[str, object]) -> None:
+    path = tmp_path / "results.jsonl"
+    trial = {"problem": "filling", "key": "0", "config": {"threads": 64}, **spoilt}
+    path.write_text(json.dumps(trial) + "\n")
+    with pytest.raises(InputError) as caught:
+        Results(path)
+    assert caught.value.findings[0].rule == "tune/cache"
+    assert caught.value.findings[0].place.line == 1
+
+
 def test_what_fails_is_told_at_the_end() -> None:
     class Failing(Filling):
         def build(self, config: Blocks) -> Kernel:

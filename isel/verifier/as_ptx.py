@@ -1,0 +1,63 @@
+"""A module that was written as MIR, judged as a whole: PTX has to be able to say it.
+
+Layer: isel.  Input: a module whose records are right, each by itself.  Output: findings.  MIR names
+what PTX has no name for, and says variables, parameters and calls apart; whether they fit together
+is what the PTX reader knows, so it is asked of the module as it is printed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from asmprinter.ptx_printer import Printed, print_ptx
+from asmprinter.ptx_reader import read_ptx
+from intrinsics.findings import Finding, Place, Severity, errors
+from intrinsics.mir import Module
+from intrinsics.targets import Ptx
+from isel.verifier.record import place_of
+
+_IDENTIFIER = re.compile(r"[A-Za-z][\w$]*|[_$%][\w$]+", re.ASCII)
+
+
+def judge_as_ptx(module: Module, ptx: Ptx, file: str) -> list[Finding]:
+    """What keeps `module`, read from `file`, from being PTX of version `ptx`."""
+    wrong = list(_odd_names(module, file))
+    if wrong:
+        return wrong
+    printed = print_ptx(module, ptx)
+    found = errors(read_ptx(printed.text, target=module.target).findings)
+    return [finding.at(_place(finding, module, printed, file)) for finding in found]
+
+
+def _odd_names(module: Module, file: str) -> Iterator[Finding]:
+    """Names that are no identifiers of PTX."""
+    for function, name in _names(module):
+        if not _IDENTIFIER.fullmatch(name):
+            yield Finding(
+                "mir/name",
+                Severity.ERROR,
+                "PTX has no such name",
+                Place(file, function=function),
+                got=f"@{name}",
+                expected="a letter, then letters, digits, _ and $; or one of _$% and more",
+                section="PTX ISA, Identifiers",
+            )
+
+
+def _names(module: Module) -> Iterator[tuple[str, str]]:
+    """All names, each behind that of the function that it stands in."""
+    yield from (("", variable.name) for variable in module.variables)
+    yield from (("", declared.name) for declared in module.externals)
+    for function in module.functions:
+        yield function.name, function.name
+        yield from ((function.name, param.name) for param in (*function.params, *function.results))
+        yield from ((function.name, variable.name) for variable in function.variables)
+
+
+def _place(finding: Finding, module: Module, printed: Printed, file: str) -> Place:
+    """Where the record stands that the line of PTX says, if one does."""
+    record = printed.records.get(finding.place.line)
+    if record is None:
+        return Place(file, function=finding.place.function)
+    return place_of(module.locations[record.loc], finding.place.function)
