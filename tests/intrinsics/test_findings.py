@@ -23,6 +23,7 @@ from intrinsics.findings import (
     VerificationError,
     errors,
     input_error,
+    once,
     verdict,
 )
 
@@ -160,3 +161,21 @@ def test_an_error_comes_whole_out_of_another_process(kind: type[NvgenError]):
     assert type(found) is kind
     assert found.findings == error.findings
     assert str(found) == str(error)
+
+
+def test_what_repeats_a_finding_at_its_line_is_left_out():
+    """What differs only in what was got is the same mistake in another copy of the line."""
+    here = ERROR.at(Place("a.ll", 3, 5, "k"))
+    copy = dataclasses.replace(here, got="[sa+64]")
+    others = [
+        ERROR.at(Place("a.ll", 4, 5, "k")),
+        ERROR.at(Place("a.ll", 3, 5, "other")),
+        dataclasses.replace(here, message="another"),
+        dataclasses.replace(here, subject="d"),
+        WARNING.at(here.place),
+    ]
+    assert once([here, copy, *others, here, copy]) == [here, *others]
+
+
+def test_what_stands_nowhere_is_never_the_same():
+    assert once([ERROR, ERROR]) == [ERROR, ERROR]

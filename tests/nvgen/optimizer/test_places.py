@@ -177,3 +177,43 @@ def test_a_loop_may_say_where_it_begins_and_ends(level: int) -> None:
     places = [compiled.module.locations[mi.loc] for mi in stores]
     assert {(place.python_file, place.python_line) for place in places} == {("/loop.cu", 5)}
     assert "llvm.loop.unroll.disable" in compiled.llvm
+
+
+UNROLLED = """define ptx_kernel void @k(ptr addrspace(1) %p) {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %j, %loop ]
+  CALL
+  %q = getelementptr i32, ptr addrspace(1) %p, i32 %i
+  store volatile i32 %i, ptr addrspace(1) %q
+  %j = add i32 %i, 1
+  %more = icmp ult i32 %j, 4
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)
+declare void @llvm.nvvm.tcgen05.wait.lb()
+"""
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(
+    ("call", "rule"),
+    [
+        ("call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 16)", "bar.sync/immediate-range"),
+        ("call void @llvm.nvvm.tcgen05.wait.lb()", "select/unknown-intrinsic"),
+    ],
+)
+def test_copies_of_a_line_are_told_once(call: str, rule: str, level: int) -> None:
+    with pytest.raises(NvgenError) as caught:
+        nvgen.compile(UNROLLED.replace("CALL", call), target="sm_100a", opt=level)
+    assert [(f.rule, f.place.line) for f in caught.value.findings] == [(rule, 6)]
+
+
+def test_the_loop_of_that_line_has_copies() -> None:
+    """Four of a call that nothing is wrong with."""
+    call = "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 1)"
+    ptx = nvgen.compile(UNROLLED.replace("CALL", call), target="sm_100a", opt=3).ptx
+    assert ptx.count("bar.sync") == 4
