@@ -19,8 +19,8 @@ from intrinsics.findings import Finding, InputError, Place, Severity
 from intrinsics.lines import Lines
 from nvgen.llvm_process import LlvmDiedError, LlvmTimeoutError
 
-_SECONDS = 2.0
-"""How long the reason is looked for."""
+_SECONDS = 20.0
+"""How long the reason is looked for; a search is some twenty tries of milliseconds each."""
 
 _MOST_TEXT = 4_000_000
 """Characters of a text that is not searched: each try reads it."""
