@@ -347,8 +347,11 @@ def compile(
     leaves unchecked is a finding.  `bound_waits` is a limit in seconds to each wait for an mbarrier
     on a GPU; see `Compiled.with_bounded_waits`.
 
-    Raises: InputError for what LLVM rejects, SelectionError for what cannot be selected,
-    VerificationError for records that are illegal.
+    May be called from several threads at once, and from a process that was forked.  LLVM runs in a
+    process of its own, which is started by the first call and kept until this process ends.
+
+    Raises: InputError for what LLVM rejects, dies of or does not end with, SelectionError for what
+    cannot be selected, VerificationError for records that are illegal.
     """
     compiled = _compile(module_or_text, target, ptx, opt, level)
     return compiled if bound_waits is None else compiled.with_bounded_waits(bound_waits)

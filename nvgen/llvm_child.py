@@ -29,6 +29,8 @@ from contextlib import closing
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from llvmlite import binding
 
 OPTIONS = (
@@ -56,7 +58,7 @@ _MOST_STACK = 64 << 20
 # ---- messages --------------------------------------------------------------------------------
 
 
-def pack(parts: list[bytes]) -> bytes:
+def pack(parts: Sequence[bytes]) -> bytes:
     """A message."""
     return b" ".join(b"%d" % len(part) for part in parts) + b"\n" + b"".join(parts)
 

@@ -19,8 +19,8 @@ from intrinsics.findings import Finding, InputError, Place, Severity
 from intrinsics.lines import Lines
 from nvgen.llvm_process import LlvmDiedError, LlvmTimeoutError
 
-_SECONDS = 2.0
-"""How long the reason is looked for."""
+_SECONDS = 20.0
+"""How long the reason is looked for; a search is some twenty tries of milliseconds each."""
 
 _MOST_TEXT = 4_000_000
 """Characters of a text that is not searched: each try reads it."""
@@ -29,19 +29,19 @@ _SUSPECT = re.compile(
     r"""(?P<comment>;[^\n]*)
       | (?P<intrinsic>@llvm\.[-\w$.\\]+ | @"(?:llvm\.|\\)[^"\n]*")
       | (?P<string>c?"[^"]*")
-      | (?P<named>^[ \t]*![-a-zA-Z$._\\][-\w$.\\]*\s*=\s*!\{[^}]*\})
+      | (?P<named>^[ \t]*![-a-zA-Z$._\\][-\w$.\\]*[ \t]*=[ \t]*!\{[^}\n]*\})
       | (?P<record>^[ \t]*\#dbg_\w+\([^\n]*$)
-      | (?P<attachment>,?[ \t]*![-a-zA-Z$._\\][-\w$.\\]*[ ]+
+      | (?P<attachment>![-a-zA-Z$._\\][-\w$.\\]*[ ]+
             (?:!\d+|!\{[^{}\n]*\}|![\w\\]+\([^()\n]*\)))
-      | (?P<group>^[ \t]*attributes[ ]+\#\d+\s*=\s*\{[^}\n]*\})
+      | (?P<group>^[ \t]*attributes[ ]+\#\d+[ ]*=[ ]*\{[^}\n]*\})
     """,
     re.VERBOSE | re.MULTILINE,
 )
 _ENTRY = re.compile(r"(?:,\s*)?!(\d+)")
 _DECLARES = re.compile(r"\b(?:declare|define)\b[^@]*\Z")
-_BODY = re.compile(
-    r"^[ \t]*define\b[^\n]*\{[ \t]*(;[^\n]*)?$.*?^[ \t]*\}", re.MULTILINE | re.DOTALL
-)
+_NODE = re.compile(r"^[ \t]*!(\d+)[ \t]*=", re.MULTILINE)
+_HEADER = re.compile(r"^[ \t]*define\b[^\n]*\{[ \t]*(?:;[^\n]*)?$", re.MULTILINE)
+_CLOSED = re.compile(r"^[ \t]*\}", re.MULTILINE)
 _ESCAPE = re.compile(r"\\([0-9a-fA-F]{2})")
 
 
@@ -138,20 +138,33 @@ def _last_needed(
 
 def _parts(text: str) -> Iterator[_Suspect]:
     """Intrinsics, metadata and attribute groups."""
+    nodes = {match[1]: match.start(1) - 1 for match in _NODE.finditer(text)}
     for match in _SUSPECT.finditer(text):
         begin, end = match.span()
-        shown = begin + len(match[0]) - len(match[0].lstrip(" \t,"))
+        shown = begin + len(match[0]) - len(match[0].lstrip(" \t"))
         match match.lastgroup:
             case "intrinsic":
                 name = _ESCAPE.sub(lambda code: chr(int(code[1], 16)), match[0][1:].strip('"'))
                 if name.startswith("llvm."):
                     yield _Suspect(begin, end, _another(text, begin, end, name), shown)
             case "named":
-                yield from _entries(text, begin, end)
+                for entry in _ENTRY.finditer(text, text.index("{", begin), end):
+                    place = nodes.get(entry[1], entry.start())
+                    yield _Suspect(entry.start(), entry.end(), "", place)
             case "group":
                 yield _Suspect(begin, end, match[0].partition("{")[0] + "{ }", shown)
-            case "record" | "attachment":
+            case "record":
                 yield _Suspect(begin, end, "", shown)
+            case "attachment":
+                yield _Suspect(_with_comma(text, begin), end, "", shown)
+
+
+def _with_comma(text: str, begin: int) -> int:
+    """Where the comma is that stands before an attachment, if one does."""
+    at = begin
+    while at > 0 and text[at - 1] in " \t":
+        at -= 1
+    return at - 1 if text[at - 1 : at] == "," else begin
 
 
 def _another(text: str, begin: int, end: int, name: str) -> str:
@@ -161,19 +174,14 @@ def _another(text: str, begin: int, end: int, name: str) -> str:
     return f'@"nvgen:{name}"' if declares or defines else "null"
 
 
-def _entries(text: str, begin: int, end: int) -> Iterator[_Suspect]:
-    """The entries of named metadata, shown where their nodes are."""
-    for entry in _ENTRY.finditer(text, text.index("{", begin), end):
-        node = re.search(rf"^[ \t]*(!{entry[1]})\s*=", text, re.MULTILINE)
-        yield _Suspect(*entry.span(), "", node.start(1) if node else entry.start())
-
-
 def _bodies(text: str) -> Iterator[_Suspect]:
     """The functions, each for its body."""
-    for match in _BODY.finditer(text):
-        header = match[0].partition("\n")[0].partition(";")[0]
-        shown = match.start() + len(header) - len(header.lstrip())
-        yield _Suspect(*match.span(), header + "\n  unreachable\n}", shown)
+    at = 0
+    while (header := _HEADER.search(text, at)) and (closed := _CLOSED.search(text, header.end())):
+        first = header[0].partition(";")[0]
+        shown = header.start() + len(first) - len(first.lstrip())
+        at = closed.end()
+        yield _Suspect(header.start(), at, first + "\n  unreachable\n}", shown)
 
 
 def _without(text: str, suspects: Sequence[_Suspect]) -> str:

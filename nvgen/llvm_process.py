@@ -19,16 +19,16 @@ from pathlib import Path
 from typing import IO
 
 from intrinsics.findings import InternalError
-from nvgen import python_child
+from nvgen import llvm_child, python_child
+from nvgen.llvm_child import CANNOT_START, pack, split
 
-_SCRIPT = Path(__file__).with_name("llvm_child.py")
+_SCRIPT = Path(llvm_child.__file__)
 _MOST = 4
 """Processes at a time, and no more than processors."""
 
 _OWN_DEATHS = {"SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP"}
 """Signals by which LLVM ends the process; the others come from outside."""
 
-_CANNOT_START = 70
 _KEPT_WORDS = 1 << 16
 _PIECE = 1 << 20
 
@@ -84,18 +84,18 @@ class _Child:
         """
         self.said = b""
         try:
-            self._send(b" ".join(b"%d" % len(part) for part in parts) + b"\n" + b"".join(parts))
+            self._send(pack(parts))
             data = self._receive(seconds)
             while (end := data.find(b"\n")) < 0:
                 data += self._receive(seconds)
-            lengths = [int(word) for word in data[:end].split()]
-            pieces, missing = [data[end + 1 :]], sum(lengths) - (len(data) - end - 1)
+            lengths, rest = data[:end], data[end + 1 :]
+            pieces, missing = [rest], sum(map(int, lengths.split())) - len(rest)
             while missing > 0:
                 pieces.append(self._receive(seconds))
                 missing -= len(pieces[-1])
         except (BrokenPipeError, EOFError):
             raise self._death() from None
-        return _cut(b"".join(pieces), lengths)
+        return split(lengths, b"".join(pieces))
 
     def _send(self, message: bytes) -> None:
         rest = memoryview(message)
@@ -146,7 +146,7 @@ class _Child:
             pass
         status = self.process.wait()
         said = self.said.decode(errors="replace")
-        if status == _CANNOT_START:
+        if status == CANNOT_START:
             return InternalError(f"LLVM cannot be loaded: {said.strip()[-400:]}")
         words = last_words(said)
         if status >= 0 or words:
@@ -168,14 +168,6 @@ class _Child:
     def _close(self) -> None:
         for file in (self.requests, self.answers, self.words):
             file.close()
-
-
-def _cut(joined: bytes, lengths: list[int]) -> list[bytes]:
-    parts, at = [], 0
-    for length in lengths:
-        parts.append(joined[at : at + length])
-        at += length
-    return parts
 
 
 def _signal_name(number: int) -> str:

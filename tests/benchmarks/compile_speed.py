@@ -11,7 +11,7 @@ the median of the processor's time, in microseconds per LLVM instruction.  What 
 in a process (the forms of instructions) it has learned before the clock starts, as LLVM has its
 tables; no stage keeps anything of a module.  The stages:
 
-    parse     llvmlite parses, verifies and reprints the text (the guard against aborts included)
+    parse     the text goes to LLVM's process, whose own time is not counted, and comes back
     read      the reprint becomes nvgen's view of the module, with the user's line numbers
     select    selection and the passes after it
     verify    the records are judged, and the lowest PTX version is found

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 import nvgen
 from intrinsics.findings import Finding, InputError
 from nvgen import llvm
+from nvgen.llvm_crash import crashed
 from nvgen.llvm_process import LLVM, Llvm, LlvmDiedError, LlvmTimeoutError, last_words
 from tests.nvgen.deadly import DEADLY, ENDLESS, inside
 from tests.nvgen.programs import ADD
@@ -90,7 +93,6 @@ def test_a_limit_grows_with_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_bug_of_the_search_does_not_hide_the_death() -> None:
     """LLVM may die of looking, too."""
-    from nvgen.llvm_crash import crashed
 
     def die(_: str) -> bool:
         raise LlvmDiedError("again")
@@ -100,6 +102,30 @@ def test_a_bug_of_the_search_does_not_hide_the_death() -> None:
         assert [(f.rule, f.place.line, f.got) for f in error.findings] == [
             ("llvm/crash", 0, "words")
         ]
+
+
+LONG = 300_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " " * LONG,
+        "!x = !{\n" * LONG,
+        "define void @f() {\n" * LONG,
+        "!x = !{" + ", ".join(f"!{n}" for n in range(LONG)) + "}\n",
+        ", !x" * LONG,
+        '"' * LONG,
+        "@llvm." * LONG,
+        "declare " * LONG,
+    ],
+    ids=["blanks", "lists", "functions", "entries", "attachments", "strings", "names", "words"],
+)
+def test_the_reason_is_looked_for_in_linear_time(text: str) -> None:
+    """Quadratic time would be minutes."""
+    begun = time.process_time()
+    crashed("words", text, "a.ll", lambda _: False)
+    assert time.process_time() - begun < 10
 
 
 def test_text_of_twenty_megabytes_goes_there_and_back() -> None:

@@ -162,6 +162,7 @@ def compiled_there(n: int) -> tuple[int, list[int]]:
     return os.getpid(), pids(llvm_process.LLVM)
 
 
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_starts_its_own() -> None:
     nvgen.compile(ADD, target="sm_90a")
     ours = pids(llvm_process.LLVM)
