@@ -170,12 +170,13 @@ class _Selector:
     def _header(self) -> None:
         triple = self.module.triple
         if triple and not triple.startswith("nvptx64"):
-            raise Unselectable(
+            reason = Unselectable(
                 "triple",
                 "the module was made for another machine",
                 got=triple,
                 expected="nvptx64-nvidia-cuda, or no target triple",
             )
+            self.diagnostics.report(reason, self._place_of_line(r"target[ \t]+triple\b"))
         if self.module.module_asm:
             reason = Unselectable(
                 "module-asm",
@@ -183,7 +184,7 @@ class _Selector:
                 got=self.module.module_asm[0],
                 hint="define variables and functions in LLVM IR",
             )
-            self.diagnostics.report(reason, self._place_of_assembly())
+            self.diagnostics.report(reason, self._place_of_line(r"module[ \t]+asm\b"))
 
     # ---- variables ---------------------------------------------------------------------------
 
@@ -342,9 +343,9 @@ class _Selector:
         """Where the user's text defines functions and variables."""
         return places_of_globals(self.source.text)
 
-    def _place_of_assembly(self) -> Place:
-        """The first line of module-level assembly, where the user's text shows it."""
-        found = re.search(r"^[ \t]*(?=module\s+asm\b)", self.source.text, re.MULTILINE)
+    def _place_of_line(self, beginning: str) -> Place:
+        """The first line that begins so (a regular expression), where the user's text has one."""
+        found = re.search(rf"^[ \t]*+(?={beginning})", self.source.text, re.MULTILINE)
         if found is None:
             return Place(self.source.file)
         line = self.source.text.count("\n", 0, found.start()) + 1
