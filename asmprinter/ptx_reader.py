@@ -45,7 +45,7 @@ from intrinsics.targets import PTX_VERSIONS, TARGETS, Ptx, Target
 
 _LABEL = re.compile(rf"({NAME})\s*:(?!:)")
 _DIRECTIVE = re.compile(r"\.(\w+)")
-_VERSION = re.compile(r"\.version\s+(\d+)\.(\d+)(?!\S)")
+_VERSION = re.compile(r"\.version\s+(\d{1,9})\.(\d{1,9})(?!\S)")
 _TARGET = re.compile(r"\.target\s+(\w+)((?:\s*,\s*\w+)*)")
 _ADDRESS_SIZE = re.compile(r"\.address_size\s+(\d+)(?!\S)")
 _FILE = re.compile(rf"\.file\s++(\d+)\s++({STRING})(?:\s*+,\s*+\d+\s*+,\s*+\d+)?")

@@ -257,7 +257,7 @@ def parse_ptx(said: object) -> Ptx:
     Raises: InputError when nvgen knows no such version.
     """
     text = said if isinstance(said, str) else f"{said!r}, which is no string"
-    match = re.fullmatch(r"(\d+)\.(\d+)", text)
+    match = re.fullmatch(r"(\d{1,9})\.(\d{1,9})", text, re.ASCII)
     version = Ptx(int(match[1]), int(match[2])) if match else None
     if version in PTX_VERSIONS:
         return version

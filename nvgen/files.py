@@ -31,13 +31,21 @@ def read_text(path: str) -> str:
 
     Raises: InputError when it cannot be read, is empty or is not UTF-8 text.
     """
-    if not path:
+    if not _is_name(path):
         raise _unreadable(path, "no name")
     try:
         data = _standard_input() if path == STANDARD else Path(path).read_bytes()
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from None
     return decode(data, path)
+
+
+def _is_name(path: str) -> bool:
+    """Whether a file can be called so: no system takes a NUL, or what has no bytes."""
+    try:
+        return bool(os.fsencode(path)) and "\0" not in path
+    except UnicodeEncodeError:
+        return False
 
 
 def _standard_input() -> bytes:
@@ -52,7 +60,7 @@ def _standard_input() -> bytes:
 def _unreadable(path: str, why: str) -> InputError:
     return input_error(
         "input/unreadable",
-        f"cannot read {path or repr(path)}",
+        f"cannot read {printable(path) or repr(path)}",
         place=Place(path),
         got=why,
         expected="a file that can be read",
@@ -128,7 +136,7 @@ def check_writable(path: str) -> None:
     """
     if path == STANDARD:
         return
-    if not path:
+    if not _is_name(path):
         raise _unwritable(path, FileNotFoundError(errno.ENOENT, "no name"))
     folder = os.path.dirname(os.path.realpath(path))
     if os.path.isdir(path):
@@ -143,7 +151,7 @@ def check_writable(path: str) -> None:
 def _unwritable(path: str, error: OSError) -> InputError:
     return input_error(
         "output/unwritable",
-        f"cannot write {path or repr(path)}",
+        f"cannot write {printable(path) or repr(path)}",
         place=Place(path),
         got=error.strerror or str(error),
         expected="a file in a folder that can be written",

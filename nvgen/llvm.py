@@ -26,6 +26,8 @@ _LAYOUT = f'target datalayout = "{NVPTX}"\n'
 What the module says itself comes later, and holds.
 """
 
+_TRIPLE = re.compile(r'^[ \t]*+target[ \t]++triple\s*+=\s*+"(?P<triple>[^"]*+)"', re.MULTILINE)
+
 
 def parse(text: str, *, file: str = "", name: str = "") -> str:
     """Parse and verify a module of LLVM IR; gives it as LLVM prints it, called `name` if given.
@@ -53,6 +55,28 @@ def parse(text: str, *, file: str = "", name: str = "") -> str:
         ) from None
 
 
+def _check_triple(text: str, file: str) -> None:
+    """Whether the target triple is one word: LLVM prints it without escapes, whatever is in it.
+
+    Raises: InputError.
+    """
+    found = _TRIPLE.search(text)
+    if found is not None and re.search(r"\s|\\", found["triple"]):
+        line = text.count("\n", 0, found.start("triple")) + 1
+        raise InputError(
+            [
+                Finding(
+                    "llvm/triple",
+                    Severity.ERROR,
+                    "this is no target triple",
+                    Place(file, line),
+                    got=found["triple"],
+                    expected="nvptx64-nvidia-cuda, or no target triple",
+                )
+            ]
+        )
+
+
 def _check_characters(text: str, file: str) -> None:
     """Whether LLVM can be given the text: it ends at a NUL, and is UTF-8.
 
@@ -60,6 +84,7 @@ def _check_characters(text: str, file: str) -> None:
     """
     found = re.search("[\0\ud800-\udfff]", text)
     if found is None:
+        _check_triple(text, file)
         return
     line, column = (
         text.count("\n", 0, found.start()) + 1,

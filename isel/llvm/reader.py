@@ -125,14 +125,7 @@ class _ModuleReader:
         if line.startswith("target datalayout"):
             self._module.data_layout = self._string_after(line, 3)
         else:
-            self._module.triple = self._triple(line)
-
-    def _triple(self, line: str) -> str:
-        """The one string in which LLVM escapes nothing: it ends where a line does."""
-        while not line.endswith('"') and self._next < len(self._lines):
-            line += "\n" + self._lines[self._next]
-            self._next += 1
-        return line.partition('"')[2].removesuffix('"')
+            self._module.triple = self._string_after(line, 3)
 
     def _note_types(self) -> None:
         """The struct types; they may refer to later ones."""

@@ -181,7 +181,7 @@ class _Selector:
                 got=self.module.module_asm[0],
                 hint="define variables and functions in LLVM IR",
             )
-            self.diagnostics.report(reason, self._place_of_assembly())
+            self.diagnostics.report(reason, self._place_of_line(r"module[ \t]+asm\b"))
 
     # ---- variables ---------------------------------------------------------------------------
 
@@ -344,9 +344,9 @@ class _Selector:
         """Where the user's text defines functions and variables."""
         return places_of_globals(self.source.text)
 
-    def _place_of_assembly(self) -> Place:
-        """The first line of module-level assembly, where the user's text shows it."""
-        found = re.search(r"^[ \t]*(?=module\s+asm\b)", self.source.text, re.MULTILINE)
+    def _place_of_line(self, beginning: str) -> Place:
+        """The first line that begins so (a regular expression), where the user's text has one."""
+        found = re.search(rf"^[ \t]*+(?={beginning})", self.source.text, re.MULTILINE)
         if found is None:
             return Place(self.source.file)
         line = self.source.text.count("\n", 0, found.start()) + 1

@@ -11,6 +11,7 @@ import importlib.util
 import inspect
 import json
 import os
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +28,8 @@ from nvgen.tuning import Problem, Results, Trial, tune
 from nvgen.tuning.workers import Workers
 
 OK, NONE_WORKS = 0, 1
+
+_INTEGER = re.compile(r"-?[0-9]{1,4000}")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -91,7 +94,7 @@ def _settings(texts: Sequence[str]) -> dict[str, int | str]:
         name, equals, value = text.partition("=")
         if not equals or not name.isidentifier():
             raise input_error("tune/setting", "this is no setting", got=text, expected="NAME=VALUE")
-        found[name] = int(value) if value.lstrip("-").isdecimal() else value
+        found[name] = int(value) if _INTEGER.fullmatch(value) else value
     return found
 
 
@@ -118,8 +121,10 @@ def _problem(file: str, given: dict[str, int | str]) -> Problem[object]:
 
 
 def _module(file: str) -> ModuleType:
+    if not os.path.isfile(file):
+        raise input_error("tune/file", f"cannot read {file}", expected="a Python file, FILE.py")
     spec = importlib.util.spec_from_file_location(f"tuned_{Path(file).stem}", file)
-    if spec is None or spec.loader is None or not os.path.isfile(file):
+    if spec is None or spec.loader is None:
         raise input_error("tune/file", f"cannot read {file}", expected="a Python file, FILE.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their module up
