@@ -11,7 +11,7 @@ from intrinsics.findings import Finding, InputError, Place, Severity
 from intrinsics.targets import Target
 from isel.llvm import ir
 from isel.llvm.reader import read_module
-from isel.places import place_of_global
+from isel.places import NO_DEBUG, place_of_global
 from isel.select.module import Source, debug_line
 from nvgen.optimizer.origins import Origins, attach, detach
 from nvgen.optimizer.pipeline import LlvmDiedError, run
@@ -55,7 +55,7 @@ def _sources(
 ) -> Source:
     """Where the optimised instructions come from, by function and ordinal."""
     places = [(0, 0)]
-    debug = [("", 0)]
+    debug = [NO_DEBUG]
     for function, i in origins.instructions:
         places.append(_place(source, function, i))
         debug.append(debug_line(module, i))

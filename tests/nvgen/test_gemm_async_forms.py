@@ -20,7 +20,7 @@ from intrinsics.tensor_address import ZeroColumnMask
 from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import Kernel, KernelBuilder
 from nvgen.assembler import assemble
-from nvgen.builder.values import Vector
+from nvgen.builder.registers import Vector
 from tests.nvgen.gemm_programs import build, lines, mmas
 
 K, MN = Major.K, Major.MN
