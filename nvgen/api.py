@@ -291,6 +291,8 @@ def _arguments(values: Sequence[object]) -> list[Argument | Output]:
     for value in values:
         if isinstance(value, (np.ndarray, TensorMap, Output, int, float, np.integer, np.floating)):
             found.append(value)
+        elif isinstance(value, np.generic):  # a number of a type that numpy has not itself
+            found.append(np.asarray(value))
         else:
             raise input_error(
                 "run/argument",

@@ -75,8 +75,10 @@ def number_bytes(param: Param, value: Number) -> bytes:
             return struct.pack("<f" if param.size == 4 else "<d", float(value))
         except OverflowError:
             raise misfit(param, f"the number {value}") from None
+    if isinstance(value, np.float16) and is_by_value(param) and param.size == value.nbytes:
+        return value.tobytes()
     if param.is_pointer or param.type is ScalarType.B8 or isinstance(value, (float, np.floating)):
-        raise misfit(param, f"the number {value}")
+        raise misfit(param, f"the number {value}", _HALVES if param.size == 2 else "")
     bits = 8 * param.size
     if not -(1 << bits - 1) <= int(value) < 1 << bits:
         raise misfit(param, f"the number {value}")
@@ -179,8 +181,15 @@ def describe(param: Param) -> str:
     return "pointer" if param.is_pointer else param.type.value
 
 
-def misfit(param: Param, got: str) -> InputError:
+_HALVES = "a half is np.float16(x), a bfloat ml_dtypes.bfloat16(x): 16 bits do not say which"
+
+
+def misfit(param: Param, got: str, hint: str = "") -> InputError:
     """The error of an argument that does not fit its parameter."""
     return input_error(
-        "run/argument", f"an argument does not fit {param.name}", got=got, expected=describe(param)
+        "run/argument",
+        f"an argument does not fit {param.name}",
+        got=got,
+        expected=describe(param),
+        hint=hint,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import ml_dtypes
 import numpy as np
 import pytest
 from llvmlite import binding
@@ -220,3 +221,34 @@ def test_ptxas_takes_the_names_of_kernels(names: list[str]) -> None:
     """Characters that PTX has not, and names of one character that are none there."""
     text = "".join(f'define ptx_kernel void @"{name}"() {{\n  ret void\n}}\n' for name in names)
     assert len(nvgen.compile(text, target="sm_90a").assembled().resources) == 2
+
+
+HALF = """
+define ptx_kernel void @k(ptr %p, TYPE %h) {
+  %k = fpext TYPE %h to float
+  store float %k, ptr %p
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [
+        ("half", np.float16(4)),
+        ("half", np.array(4, np.float16)),
+        ("half", 0x4400),
+        ("bfloat", ml_dtypes.bfloat16(4)),
+        ("bfloat", 0x4080),
+    ],
+)
+def test_a_half_is_given_as_one_or_by_its_bits(type_: str, value: object) -> None:
+    got = np.zeros(1, np.float32)
+    nvgen.compile(HALF.replace("TYPE", type_), target="sm_90").run(got, value, block=1)
+    assert got[0] == 4
+
+
+def test_a_python_number_does_not_say_which_16_bits_are_meant() -> None:
+    compiled = nvgen.compile(HALF.replace("TYPE", "half"), target="sm_90")
+    with pytest.raises(InputError, match=r"np\.float16\(x\)"):
+        compiled.run(np.zeros(1, np.float32), 4.0, block=1)
