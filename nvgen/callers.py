@@ -7,12 +7,13 @@ called it.
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FrameType
+from typing import NamedTuple
 
 import llvmlite
 
@@ -29,8 +30,7 @@ Stack = tuple[CodeType, ...]
 """The functions that are being called, the outermost first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A line of the user's that is being executed, and the function that it is in."""
 
     file: str
@@ -47,7 +47,11 @@ def _frames() -> Iterator[FrameType]:
 
 
 def _is_ours(frame: FrameType) -> bool:
-    file = frame.f_code.co_filename
+    return _is_file_of_ours(frame.f_code.co_filename)
+
+
+@functools.cache
+def _is_file_of_ours(file: str) -> bool:
     return file.startswith(_PACKAGES) or file.endswith(_CONTEXTS)
 
 
@@ -70,9 +74,10 @@ def calls(begun: Stack) -> tuple[Call, ...]:
         shared += 1
     found: list[Call] = []
     for frame in reversed(frames[max(shared - 1, 0) :]):
-        call = Call(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
-        if not _is_ours(frame) and call not in found[-1:]:
-            found.append(call)
+        if not _is_ours(frame):
+            call = Call(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+            if call not in found[-1:]:
+                found.append(call)
     return tuple(found) or calls_of_anybody()
 
 
