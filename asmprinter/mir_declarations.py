@@ -187,6 +187,10 @@ def location(tokens: Tokens) -> Location:
         found.python_file = tokens.string()
         tokens.take("mark", ":")
         found.python_line = tokens.integer()
+    while tokens.take_if("word", "called"):
+        caller = tokens.string()
+        tokens.take("mark", ":")
+        found.callers += ((caller, tokens.integer()),)
     if tokens.take_if("word", "behind"):
         found.directives = tokens.string()
     return found

@@ -107,6 +107,7 @@ def _location(location: Location) -> str:
     text = f"{quoted(location.file)}:{location.line}:{location.column}"
     if location.python_file or location.python_line:
         text += f" from {quoted(location.python_file)}:{location.python_line}"
+    text += "".join(f" called {quoted(file)}:{line}" for file, line in location.callers)
     return text + (f" behind {quoted(location.directives)}" if location.directives else "")
 
 

@@ -42,7 +42,8 @@ The grammar, line by line; `;` begins a comment, blank lines do not count:
     register  = "%"NAME["#"INT] [":" CLASS]     ; the class may be left out once it is known
     symbol    = "@"NAME
     label     = "bb."(["%"]PLAIN | STRING)
-    location  = "!"INT "=" STRING ":" INT ":" INT ["from" STRING ":" INT] ["behind" STRING]
+    location  = "!"INT "=" STRING ":" INT ":" INT ["from" STRING ":" INT]
+                {"called" STRING ":" INT} ["behind" STRING]
                                                 ; from !1 on, each once
 
     NAME      = PLAIN | STRING

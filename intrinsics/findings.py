@@ -47,7 +47,8 @@ class Verdict(Enum):
 class Place:
     """Where something stands: a line of the user's file and of the Python that made it.
 
-    Lines and columns count from 1; 0 says unknown.
+    Lines and columns count from 1; 0 says unknown.  `callers` are the files and lines from which
+    the function with the line of Python was called, the innermost first.
     """
 
     file: str = ""
@@ -56,6 +57,7 @@ class Place:
     function: str = ""
     python_file: str = ""
     python_line: int = 0
+    callers: tuple[tuple[str, int], ...] = ()
 
     def __str__(self) -> str:
         text = self.file or "<input>"
@@ -67,7 +69,7 @@ class Place:
             text += f", in @{self.function}"
         if self.python_file:
             text += f", from {self.python_file}:{self.python_line}"
-        return text
+        return text + "".join(f", called from {file}:{line}" for file, line in self.callers)
 
 
 NOWHERE = Place()

@@ -514,6 +514,7 @@ class Location:
     """Where a record comes from; lines count from 1, 0 says unknown.
 
     `directives` are those of PTX that stood before the record and are about it: `.loc`, `.pragma`.
+    `callers` are the files and lines that called the function which has the line of Python.
     """
 
     file: str = ""
@@ -522,6 +523,7 @@ class Location:
     python_file: str = ""
     python_line: int = 0
     directives: str = ""
+    callers: tuple[tuple[str, int], ...] = ()
 
 
 class Where(Enum):

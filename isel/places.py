@@ -12,6 +12,7 @@ parentheses right after it, or an atomic operation.  That is enough to cut a bod
 from __future__ import annotations
 
 import re
+from typing import TypeAlias
 
 from intrinsics.collector import paused_collector
 from intrinsics.lines import Lines
@@ -113,6 +114,28 @@ def places_of_globals(user_text: str) -> dict[str, Position]:
         written = match["function"] or match["variable"]
         found.setdefault(name_of("@" + written), lines.position(match.start("begin")))
     return found
+
+
+DebugPlace: TypeAlias = tuple[str, int, tuple[tuple[str, int], ...]]
+"""A file and a line that debug info names, and those from which their function was called."""
+
+NO_DEBUG: DebugPlace = ("", 0, ())
+
+
+def resolve_callers(module: Module, dbg_id: int) -> tuple[tuple[str, int], ...]:
+    """The files and lines that code was inlined at, the innermost first."""
+    found: list[tuple[str, int]] = []
+    seen: set[int] = set()
+    node = read_node(module, dbg_id)
+    while isinstance(node, DILocation) and node.inlined_at not in (None, *seen):
+        assert node.inlined_at is not None
+        seen.add(node.inlined_at)
+        resolved = resolve_debug(module, node.inlined_at)
+        if resolved is None:
+            break
+        found.append(resolved[:2])
+        node = read_node(module, node.inlined_at)
+    return tuple(found)
 
 
 def _scan(text: str) -> dict[str, list[Found]]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from nvgen.api import Compiled, compile
     from nvgen.builder.built import Kernel
     from nvgen.builder.kernel import KernelBuilder
+    from nvgen.judgement import FindingWarning
 
 __version__ = "0.1.0"
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Compiled",
     "DriverError",
     "Finding",
+    "FindingWarning",
     "InputError",
     "Kernel",
     "KernelBuilder",
@@ -46,6 +48,7 @@ _HOMES = {
     "compile": "nvgen.api",
     "Kernel": "nvgen.builder.built",
     "KernelBuilder": "nvgen.builder.kernel",
+    "FindingWarning": "nvgen.judgement",
     "AssemblerError": "intrinsics.findings",
     "DriverError": "intrinsics.findings",
     "Finding": "intrinsics.findings",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from asmprinter.mir_printer import print_mir
 from asmprinter.ptx_printer import print_ptx
-from intrinsics.findings import Finding, VerificationError, errors, input_error
+from intrinsics.findings import Finding, VerificationError, errors, input_error, once
 from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
 from isel.llvm.reader import read_module
@@ -20,14 +20,16 @@ from isel.pipeline import lower
 from isel.places import align_places
 from isel.select.machine import check_machine
 from isel.select.module import Source
-from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
-from isel.verifier.levels import LAUNCH_LEVELS, LEVELS, advice, verify
+from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape, verify_launch
+from isel.verifier.levels import LAUNCH_LEVELS, LEVELS, advice, beyond, verify
 from isel.verifier.record import check_target, lowest_ptx
 from nvgen.assembler import Assembled, assemble_module
+from nvgen.judgement import check_certain, warn
 from nvgen.launches import (
     DEVICES,
     Dim3,
     boxes_of,
+    check_dynamic,
     check_launch,
     check_shape,
     dim3,
@@ -338,46 +340,85 @@ def compile(
     opt: int = 0,
     level: str = "record",
     bound_waits: float | None = None,
+    grid: Dim3 | int | None = None,
+    block: Dim3 | int | None = None,
+    cluster: Dim3 | int | None = None,
+    smem: int | None = None,
 ) -> Compiled:
     """Compile a module of LLVM IR (its text, an llvmlite module, or a built kernel) for `target`.
 
     `ptx` is the PTX version (default: the lowest that target and program need).  `opt` is the level
-    of LLVM's optimiser, 0 to 3; tensor-core calls are shielded from it.  `level` is the
-    verification level ("record", "function", "launch" or "all") whose errors are raised; what it
-    leaves unchecked is a finding.  `bound_waits` is a limit in seconds to each wait for an mbarrier
-    on a GPU; see `Compiled.with_bounded_waits`.
+    of LLVM's optimiser, 0 to 3; tensor-core calls are shielded from it.  `bound_waits` is a limit
+    in seconds to each wait for an mbarrier on a GPU; see `Compiled.with_bounded_waits`.
+
+    `level` is the verification level ("record", "function", "launch" or "all") whose errors are
+    raised; what it leaves unchecked is a finding.  Errors and warnings of rules about whole
+    functions are Python warnings (`nvgen.FindingWarning`) where the level did not ask for them, but
+    for those that are certain (`nvgen.judgement.CERTAIN`), which are raised.
+
+    `grid` (CTAs), `block` (threads), `cluster` (CTAs), each a number or up to three, and `smem`
+    (bytes of dynamic shared memory) are how the kernels will be launched.  What is given is judged
+    by the rules of launch level, whatever `level` is: a block or a cluster other than the one that
+    a kernel says is an error.
 
     May be called from several threads at once, and from a process that was forked.  LLVM runs in a
     process of its own, which is started by the first call and kept until this process ends.
 
-    Raises: InputError for what LLVM rejects, dies of or does not end with, SelectionError for what
-    cannot be selected, VerificationError for records that are illegal.
+    Raises: InputError for what LLVM rejects, dies of or does not end with, and for no such size;
+    SelectionError for what cannot be selected; VerificationError for what the rules find.
     """
-    compiled = _compile(module_or_text, target, ptx, opt, level)
+    shape = shape_of(grid, block, cluster, smem)
+    compiled = _compile(module_or_text, target, ptx, opt, level, shape)
     return compiled if bound_waits is None else compiled.with_bounded_waits(bound_waits)
 
 
+def shape_of(
+    grid: Dim3 | int | None,
+    block: Dim3 | int | None,
+    cluster: Dim3 | int | None,
+    smem: int | None,
+) -> LaunchShape:
+    """The sizes of a launch as far as they are given.
+
+    Raises: InputError for what is no size.
+    """
+    check_dynamic(smem)
+    return LaunchShape(
+        dim3(grid) if grid is not None else (),
+        dim3(block, "block") if block is not None else (),
+        dim3(cluster, "cluster") if cluster is not None else (),
+        smem,
+    )
+
+
 def _compile(
-    module_or_text: object, target: str, ptx: str | None, opt: int, level: str
+    module_or_text: object, target: str, ptx: str | None, opt: int, level: str, shape: LaunchShape
 ) -> Compiled:
     if isinstance(module_or_text, str):
-        return compile_text(module_or_text, target=target, ptx=ptx, opt=opt, level=level)
+        return compile_text(
+            module_or_text, target=target, ptx=ptx, opt=opt, level=level, shape=shape
+        )
     from llvmlite import binding, ir
 
     from nvgen.builder.built import Kernel
 
     match module_or_text:
         case Kernel():
-            return module_or_text.compile(target=target, ptx=ptx, opt=opt, level=level)
+            return module_or_text.compile_for(shape, target=target, ptx=ptx, opt=opt, level=level)
         case ir.Module() | binding.ModuleRef():
-            text = str(module_or_text)
-            return compile_text(text, target=target, ptx=ptx, opt=opt, level=level)
+            text = _text_of(module_or_text)
+            return compile_text(text, target=target, ptx=ptx, opt=opt, level=level, shape=shape)
     raise input_error(
         "compile/module",
         "this is no LLVM IR",
         got=type(module_or_text).__name__,
         expected="text, an llvmlite module or a Kernel",
     )
+
+
+def _text_of(module: object) -> str:
+    """The text of an llvmlite module; a triple that says of nothing what it is counts as none."""
+    return str(module).replace('target triple = "unknown-unknown-unknown"', 'target triple = ""', 1)
 
 
 def compile_text(
@@ -391,7 +432,10 @@ def compile_text(
     keep_stages: bool = True,
     shape: LaunchShape = UNKNOWN_SHAPE,
 ) -> Compiled:
-    """`compile`, with the name of the file that the text came from, and how it is launched."""
+    """`compile`, with the name of the file that the text came from, and how it is launched.
+
+    Raises: see `compile`.
+    """
     result = check_text(
         text,
         target=target,
@@ -402,9 +446,11 @@ def compile_text(
         keep_stages=keep_stages,
         shape=shape,
     )
-    wrong = errors(result.judged)
-    if wrong:
+    if wrong := errors(result.judged):
         raise VerificationError(wrong)
+    unasked = beyond(result.module, level, shape)
+    check_certain(unasked)
+    warn(unasked)
     return result
 
 
@@ -444,8 +490,22 @@ def check_text(
         lowered = lower(module, chosen, version, source)
     final = version or lowest_ptx(lowered, chosen)
     stages = stages_of(printed, chosen, version, source) if keep_stages else Stages()
-    judged = [*lowered.notes, *verify(lowered, chosen, final, level, shape)]
+    judged = once(
+        [
+            *lowered.notes,
+            *verify(lowered, chosen, final, level, shape),
+            *_launched(lowered, chosen, level, shape),
+        ]
+    )
     return Compiled(chosen, final, printed, lowered, judged, stages, file, level=level, shape=shape)
+
+
+def _launched(module: Module, target: Target, level: str, shape: LaunchShape) -> list[Finding]:
+    """What is wrong with the sizes of a launch that are given, below the level that judges them."""
+    is_given = shape.grid or shape.block or shape.cluster or shape.smem is not None
+    if level in LAUNCH_LEVELS or not is_given:
+        return []
+    return errors(verify_launch(module, target, shape))
 
 
 def _check_options(opt: int, level: str) -> None:

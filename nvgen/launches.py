@@ -101,6 +101,20 @@ def boxes_of(function: MachineFunction, arguments: Sequence[object]) -> tuple[tu
     )
 
 
+def check_dynamic(smem: object) -> None:
+    """Whether dynamic shared memory can have a size, None for one that is not known.
+
+    Raises: InputError.
+    """
+    if smem is not None and not (isinstance(smem, SupportsIndex) and operator.index(smem) >= 0):
+        raise input_error(
+            "run/shared-memory",
+            "no size of dynamic shared memory",
+            got=f"{smem!r} bytes",
+            expected="a whole number, 0 or more",
+        )
+
+
 def check_launch(
     module: Module, function: MachineFunction, target: Target, shape: LaunchShape, file: str
 ) -> None:
@@ -110,13 +124,7 @@ def check_launch(
 
     Raises: InputError.
     """
-    if shape.smem is not None and not (isinstance(shape.smem, SupportsIndex) and shape.smem >= 0):
-        raise input_error(
-            "run/shared-memory",
-            "no size of dynamic shared memory",
-            got=f"{shape.smem!r} bytes",
-            expected="a whole number, 0 or more",
-        )
+    check_dynamic(shape.smem)
     cluster = () if shape.cluster == (1, 1, 1) and function.launch.cluster else shape.cluster
     meant = replace(shape, cluster=cluster)
     wrong = errors(judge_launch(module, function, target, meant))

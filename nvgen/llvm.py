@@ -116,6 +116,8 @@ def _of_llvm(message: str, file: str, text: str) -> InputError:
 
     Its verifier does not say where, but prints the instruction that it rejects.
     """
+    from nvgen.llvm_signatures import declared_wrong
+
     lines = [line for line in message.splitlines() if line.strip()]
     for at, line in enumerate(lines):
         match = re.match(r"<string>:(\d+):(\d+): error: (.*)", line)
@@ -130,6 +132,8 @@ def _of_llvm(message: str, file: str, text: str) -> InputError:
     reason, *printed = said or ["rejected by LLVM's verifier"]
     place = _place(printed, text, file)
     got = shortened(" ".join(printed))
+    if known := declared_wrong(reason, got, text, file):
+        return InputError([known])
     return InputError([Finding("llvm/verifier", Severity.ERROR, shortened(reason), place, got=got)])
 
 

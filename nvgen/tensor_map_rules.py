@@ -110,6 +110,12 @@ def findings(request: Request) -> list[Finding]:
     return found
 
 
+def box_findings(element: Element, box: tuple[int, ...], swizzle: Swizzle) -> list[Finding]:
+    """What no tensor has such a box for, whatever its sizes are; `box` is innermost first."""
+    request = Request(element, (LARGEST_DIMENSION,) * len(box), (), box, swizzle=swizzle)
+    return [*_rank(request), *_box(request)]
+
+
 def finding(
     rule: str, message: str, got: object, expected: str, hint: str = "", function: str = ""
 ) -> Finding:
@@ -128,12 +134,17 @@ def finding(
 # ---- the tensor ------------------------------------------------------------------------------
 
 
-def _tensor(r: Request) -> Iterator[Finding]:
+def _rank(r: Request) -> Iterator[Finding]:
     rank = len(r.dims)
     if not 1 <= rank <= MOST_DIMENSIONS:
         text = "TMA rank must be in the range 1..5"
         hint = "make one dimension of several that lie one behind the other"
         yield finding("rank", text, rank, "1 to 5 dimensions", hint)
+
+
+def _tensor(r: Request) -> Iterator[Finding]:
+    yield from _rank(r)
+    rank = len(r.dims)
     if r.interleave is not Interleave.NONE and rank < 3:
         text = "an interleaved tensor has at least three dimensions"
         yield finding("interleave-rank", text, rank, "3 to 5", "or no interleaving")

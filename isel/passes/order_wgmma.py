@@ -10,6 +10,8 @@ Where LLVM asks before a loop whether it has any turn, both ways begin with the 
 way around the loop comes to the wait behind it.  ptxas takes the zeros on that way for some that
 are written while multiplies run, and lets no multiply overlap another (C7515): numbers that both
 ways of a branch move into the same accumulator are moved there before the branch.
+
+Numbers that other records keep behind the fence are `fill_wgmma`'s.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from intrinsics.mir import (
     registers_of,
     successors,
 )
-from intrinsics.row import Completion
+from isel.passes.fill_wgmma import fill_before_fences, is_multiply
 
 _FENCE = "wgmma.fence"
 
@@ -35,12 +37,13 @@ _FENCE = "wgmma.fence"
 def order_wgmma(function: MachineFunction) -> None:
     """Move what multiplies need before their fences, and numbers before branches."""
     filled = {
-        reg for mi in function.instructions() if _is_multiply(mi) for reg in registers_of(mi["d"])
+        reg for mi in function.instructions() if is_multiply(mi) for reg in registers_of(mi["d"])
     }
     if filled:
         for block in function.blocks:
             _order(block)
         _before_branches(function, filled)
+        fill_before_fences(function, filled)
 
 
 def _order(block: Block) -> None:
@@ -54,13 +57,9 @@ def _order(block: Block) -> None:
         at += 1
 
 
-def _is_multiply(mi: MachineInstr) -> bool:
-    return mi.row.effects.completion is Completion.WGMMA_GROUP
-
-
 def _end(records: Sequence[MachineInstr], at: int) -> int:
     """Behind the multiplies of a fence and the pure records among them."""
-    while at < len(records) and (_is_multiply(records[at]) or records[at].form.is_pure):
+    while at < len(records) and (is_multiply(records[at]) or records[at].form.is_pure):
         at += 1
     return at
 
@@ -73,13 +72,13 @@ def _parted(records: list[MachineInstr]) -> tuple[list[MachineInstr], list[Machi
     read: set[Reg] = set()
     for mi in records:
         defs, uses = set(mi.defs()), set(mi.uses())
-        if _is_multiply(mi) or uses & written or defs & (written | read):
+        if is_multiply(mi) or uses & written or defs & (written | read):
             rest.append(mi)
             written |= defs
             read |= uses
         else:
             first.append(mi)
-    filled = {reg for mi in records if _is_multiply(mi) for reg in _registers(mi)}
+    filled = {reg for mi in records if is_multiply(mi) for reg in _registers(mi)}
     if any(not filled.isdisjoint(mi.defs()) for mi in first):
         return first, rest
     return [], records

@@ -34,7 +34,7 @@ from isel.llvm.metadata import TupleNode, read_node
 from isel.llvm.types import ArrayType
 from isel.llvm.vocabulary import Linkage
 from isel.lower.function import lower
-from isel.places import places_of_globals, resolve_debug
+from isel.places import NO_DEBUG, DebugPlace, places_of_globals, resolve_callers, resolve_debug
 from isel.select.calls import call_function
 from isel.select.diagnostics import Diagnostics, Unselectable
 from isel.select.float_casts import flushes_subnormals
@@ -81,14 +81,14 @@ _EXPORTS = {
 class Source:
     """Where things stand: the user's file and text, and (line, column) by function and ordinal.
 
-    `debug` says in the same way what the user's own debug info says, a file and a line; None leaves
-    that to the debug locations of the instructions.
+    `debug` says in the same way what the user's own debug info says; None leaves that to the debug
+    locations of the instructions.
     """
 
     file: str = ""
     places: dict[str, list[tuple[int, int]]] | None = None
     text: str = ""
-    debug: dict[str, list[tuple[str, int]]] | None = None
+    debug: dict[str, list[DebugPlace]] | None = None
 
 
 NO_SOURCE = Source()
@@ -143,7 +143,7 @@ class _Selector:
         self.symbols = self.names
         self.initializers = Initializers(self.layout, module.globals, self.symbols)
         self.kernels = {function.name for function in kernels(module)}
-        self.locations: dict[tuple[int, int, str, int], int] = {}
+        self.locations: dict[tuple[int, int, str, int, tuple[tuple[str, int], ...]], int] = {}
 
     def select(self) -> Module:
         self._guarded(self._header)
@@ -311,12 +311,15 @@ class _Selector:
     def location_of(self, function: ir.Function, i: ir.Instruction) -> int:
         """The index of an instruction's location."""
         no_debug = i.dbg is None and self.source.debug is None
-        debug = ("", 0) if no_debug else self._debug(function, i)
-        where = *self._line(function, i), *debug
+        debug = NO_DEBUG if no_debug else self._debug(function, i)
+        line, column = self._line(function, i)
+        file, number, callers = debug
+        where = line, column, file, number, callers
         index = self.locations.get(where)
         if index is None:
             index = self.locations[where] = len(self.out.locations)
-            self.out.locations.append(Location(self.source.file, *where))
+            made = Location(self.source.file, line, column, file, number, callers=callers)
+            self.out.locations.append(made)
         return index
 
     def _line(self, function: ir.Function, i: ir.Instruction) -> tuple[int, int]:
@@ -325,7 +328,7 @@ class _Selector:
             return i.line, 0
         return places[i.ordinal]
 
-    def _debug(self, function: ir.Function, i: ir.Instruction) -> tuple[str, int]:
+    def _debug(self, function: ir.Function, i: ir.Instruction) -> DebugPlace:
         if self.source.debug is not None:
             return self.source.debug[function.name][i.ordinal]
         return debug_line(self.module, i)
@@ -361,6 +364,7 @@ class _Selector:
             function.name,
             location.python_file,
             location.python_line,
+            location.callers,
         )
 
 
@@ -528,10 +532,11 @@ def kernels(module: ir.Module) -> list[ir.Function]:
     ]
 
 
-def debug_line(module: ir.Module, i: ir.Instruction) -> tuple[str, int]:
-    """The file and line that an instruction's debug location names; ("", 0) without one."""
-    found = resolve_debug(module, i.dbg) if i.dbg is not None else None
-    return found[:2] if found else ("", 0)
+def debug_line(module: ir.Module, i: ir.Instruction) -> DebugPlace:
+    """What an instruction's debug location names; `NO_DEBUG` without one."""
+    if i.dbg is None or (found := resolve_debug(module, i.dbg)) is None:
+        return NO_DEBUG
+    return *found[:2], resolve_callers(module, i.dbg)
 
 
 def _annotated_kernels(module: ir.Module) -> set[str]:

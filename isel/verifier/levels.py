@@ -44,19 +44,22 @@ def verify(
     return once(found)
 
 
+def beyond(module: Module, level: str, shape: LaunchShape = UNKNOWN_SHAPE) -> list[Finding]:
+    """What rules beyond `level` say of a module, but for notes on what could not be checked."""
+    if level != "record":
+        return []
+    found = [*_verify_descriptors(module), *_verify_functions(module, shape)]
+    return [f for f in once(found) if f.severity is not Severity.NOTE]
+
+
 def advice(module: Module, level: str, shape: LaunchShape = UNKNOWN_SHAPE) -> list[Finding]:
     """What rules beyond `level` say of a module: they stop nobody who did not ask for them.
 
-    Errors are warnings, those about descriptors too; notes on what could not be checked are left
-    out.
+    Errors are warnings, those about descriptors too.
     """
-    if level != "record":
-        return []
-    found = once([*_verify_descriptors(module), *_verify_functions(module, shape)])
     return [
         replace(f, severity=Severity.WARNING) if f.severity is Severity.ERROR else f
-        for f in found
-        if f.severity is not Severity.NOTE
+        for f in beyond(module, level, shape)
     ]
 
 

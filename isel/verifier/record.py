@@ -269,6 +269,7 @@ def place_of(location: Location, function: str) -> Place:
         function,
         location.python_file,
         location.python_line,
+        location.callers,
     )
 
 

@@ -5,18 +5,16 @@ Layer: nvgen.builder.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from pathlib import Path
+from typing import overload
 
 from llvmlite import ir
 
 from intrinsics.targets import Target
-from nvgen.builder.llvm_ext import DebugLines
 from nvgen.builder.map_checks import DeclaredMap
-from nvgen.builder.values import Int, IntLike, Pointer, Vector, constant, refuse
-
-_PACKAGE = str(Path(__file__).resolve().parent.parent)
+from nvgen.builder.regions import PlacedBuilder, Regions
+from nvgen.builder.registers import F32, F32Like, Register, Vector, WordLike, as_f32
+from nvgen.builder.values import Int, IntLike, Pointer, constant, refuse
 
 
 class BuilderBase:
@@ -31,20 +29,14 @@ class BuilderBase:
         self.module.triple = "nvptx64-nvidia-cuda"
         self._functions: dict[str, ir.Function] = {}
         self._maps: dict[str, DeclaredMap] = {}  # tensor maps among the parameters
-        self._ir: ir.IRBuilder | None = None
-        self._debug: DebugLines | None = None
+        self.regions = Regions()
+        self._ir: PlacedBuilder | None = None
 
     def at_caller(self) -> ir.IRBuilder:
-        """llvmlite's builder, set to the Python line that called into nvgen."""
-        if self._ir is None or self._debug is None:
+        """llvmlite's builder, set to the lines of Python that called into nvgen."""
+        if self._ir is None:
             raise refuse("the kernel has no body yet", hint="call begin() first")
-        frame = sys._getframe(1)
-        while frame.f_back is not None and (
-            frame.f_code.co_filename.startswith(_PACKAGE)
-            or frame.f_code.co_filename.endswith("contextlib.py")
-        ):
-            frame = frame.f_back
-        self._ir.debug_metadata = self._debug.at(frame.f_code.co_filename, frame.f_lineno)
+        self._ir.at_caller()
         return self._ir
 
     def known_target(self) -> Target:
@@ -92,12 +84,39 @@ class BuilderBase:
             raise refuse("no narrower integer", got=f"i{bits}", expected=f"less than i{value.bits}")
         return Int(self, self.at_caller().trunc(value.value, ir.IntType(bits)))
 
-    def select(self, condition: Int, if_true: IntLike, if_false: IntLike, bits: int = 32) -> Int:
-        """One of two values, by a condition."""
-        yes, no = self.number(if_true, bits), self.number(if_false, bits)
-        return Int(self, self.at_caller().select(condition.value, yes, no))
+    @overload
+    def select(
+        self, condition: Int, if_true: IntLike, if_false: IntLike, bits: int = 32
+    ) -> Int: ...
 
-    def words(self, values: Sequence[IntLike]) -> Vector:
+    @overload
+    def select(self, condition: Int, if_true: F32, if_false: F32Like) -> F32: ...
+
+    @overload
+    def select(self, condition: Int, if_true: float, if_false: F32) -> F32: ...
+
+    def select(
+        self,
+        condition: Int,
+        if_true: WordLike | float,
+        if_false: WordLike | float,
+        bits: int = 32,
+    ) -> Int | F32:
+        """One of two values, by a condition: two integers, or two f32 if one of them is an `F32`.
+
+        Raises: InputError for values of two types.
+        """
+        builder = self.at_caller()
+        if isinstance(if_true, F32) or isinstance(if_false, F32):
+            either = (if_true, if_false)
+            if any(isinstance(one, Int) for one in either):
+                raise refuse("values of two types", got="an Int and an F32", expected="two F32")
+            pair = [as_f32(self, one) for one in either]
+            return F32(self, builder.select(condition.value, *pair))
+        yes, no = self.number(if_true, bits), self.number(if_false, bits)
+        return Int(self, builder.select(condition.value, yes, no))
+
+    def words(self, values: Sequence[WordLike]) -> Vector:
         """A vector of registers, 32 bits each.
 
         Raises: InputError for less than two, or for other widths.
@@ -108,7 +127,8 @@ class BuilderBase:
         found: ir.Value = ir.Constant(ir.VectorType(i32, len(values)), ir.Undefined)
         for index, value in enumerate(values):
             place = ir.Constant(i32, index)
-            found = self.at_caller().insert_element(found, self.raw(value, i32), place)
+            given = self.raw(value, i32)
+            found = self.at_caller().insert_element(found, given, place)
         return Vector(self, found, len(values))
 
     def min(self, a: Int, b: IntLike) -> Int:
@@ -124,19 +144,21 @@ class BuilderBase:
         function = self.declare(f"llvm.{name}.i{a.bits}", ir.FunctionType(type_, [type_, type_]))
         return Int(self, self.at_caller().call(function, [a.value, self.raw(b, type_)]))
 
-    def number(self, value: IntLike, bits: int = 32) -> ir.Value:
+    def number(self, value: object, bits: int = 32) -> ir.Value:
         """A value, or a constant of `bits` bits."""
         return value.value if isinstance(value, Int) else constant(value, bits)
 
-    def raw(self, value: Int | int | Pointer, type_: ir.Type) -> ir.Value:
+    def raw(self, value: WordLike | Pointer, type_: ir.Type) -> ir.Value:
         """A value as llvmlite's, checked against the type that is wanted.
 
-        A shared address stands for one in the cluster's shared memory where that is wanted, a
-        global one for a generic one.
+        Of a register that is no integer an integer has the bits.  A shared address stands for one
+        in the cluster's shared memory where that is wanted, a global one for a generic one.
 
         Raises: InputError when it is of another type.
         """
-        if not isinstance(value, (Int, Pointer)):
+        if isinstance(value, Register) and isinstance(type_, ir.IntType):
+            value = value.word
+        if not isinstance(value, (Int, Pointer, Register)):
             if not isinstance(type_, ir.IntType):
                 raise refuse(
                     "a number where an address is wanted", got=str(value), expected=str(type_)

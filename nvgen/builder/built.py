@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,12 +16,14 @@ import numpy as np
 from intrinsics.element import ElementType
 from intrinsics.findings import input_error
 from isel.verifier.launch import LaunchShape
+from isel.verifier.levels import LAUNCH_LEVELS
 from nvgen.builder.values import refuse
 from nvgen.driver.views import is_device_array
 from nvgen.tensor_map import TensorMap, tensor_map
 
 if TYPE_CHECKING:
     from nvgen.api import Compiled
+    from nvgen.launches import Dim3
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +63,37 @@ class Kernel:
         opt: int = 0,
         level: str = "record",
         bound_waits: float | None = None,
+        grid: Dim3 | int | None = None,
+        block: Dim3 | int | None = None,
+        cluster: Dim3 | int | None = None,
+        smem: int | None = None,
     ) -> Compiled:
         """Compile for a target, by default the one that it was built for; see `nvgen.compile`.
 
+        `smem` is what its tiles in dynamic shared memory take, if nothing is said.
+
         Raises: InputError where no target is known; else what `nvgen.compile` does.
+        """
+        from nvgen.api import shape_of
+
+        shape = shape_of(grid, block, cluster, smem)
+        compiled = self.compile_for(shape, target=target, ptx=ptx, opt=opt, level=level)
+        return compiled if bound_waits is None else compiled.with_bounded_waits(bound_waits)
+
+    def compile_for(
+        self, shape: LaunchShape, *, target: str | None, ptx: str | None, opt: int, level: str
+    ) -> Compiled:
+        """`compile` for a launch of which `shape` is known.
+
+        Raises: see `compile`.
         """
         from nvgen.api import compile_text
 
         chosen = target or self.target
         if chosen is None:
             raise refuse("a kernel is compiled for a target", expected="compile(target=…)")
+        is_asked = level in LAUNCH_LEVELS and shape.smem is None
+        dynamic = self.dynamic_shared if is_asked else shape.smem
         compiled = compile_text(
             self.llvm,
             target=chosen,
@@ -78,10 +101,10 @@ class Kernel:
             opt=opt,
             level=level,
             file=f"{self.name}.ll",
-            shape=LaunchShape(boxes=self._boxes()),
+            shape=replace(shape, smem=dynamic, boxes=self._boxes()),
         )
         compiled.kernel = self
-        return compiled if bound_waits is None else compiled.with_bounded_waits(bound_waits)
+        return compiled
 
     def _boxes(self) -> tuple[tuple[str, int], ...]:
         """The bytes of a box of each tensor map, by the parameter's name in machine records."""

@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
+from typing import Generic, NoReturn, TypeVar, overload
 
 from llvmlite import ir
 
 from intrinsics.modifiers import Scope as Sync
 from nvgen.builder.base import BuilderBase
+from nvgen.builder.regions import out_of_reach
+from nvgen.builder.registers import F32, Register, as_f32
 from nvgen.builder.threads import ThreadNumbers
-from nvgen.builder.values import Barrier, Int, IntLike, pointer_of, refuse, whole
+from nvgen.builder.values import Barrier, Int, IntLike, constant, pointer_of, refuse, whole
+from nvgen.callers import calls_of_anybody
 
 
 class Scope(Enum):
@@ -29,35 +33,96 @@ class Scope(Enum):
 
 class Changing:
     """A value that changes as the kernel runs: what is assigned in a branch or a loop is there
-    after it.  It lives as long as the branch or loop that it was made in.
+    after it.  It lives as long as the branch or loop that it was made in: behind it is no use.
     """
 
     def __init__(self, builder: BuilderBase, raw: ir.Value) -> None:
         self.builder = builder
-        self.raw = raw
-
-
-class Variable(Changing):
-    """An integer that changes as the kernel runs."""
-
-    def __init__(self, value: Int) -> None:
-        super().__init__(value.builder, value.value)
+        self._raw = raw
+        self._region = builder.regions.current
+        self._made = next(iter(calls_of_anybody()), None)
 
     @property
-    def value(self) -> Int:
-        """What it is at this place of the kernel."""
-        return Int(self.builder, self.raw)
+    def raw(self) -> ir.Value:
+        """What it is at this place of the kernel, as llvmlite's.
 
-    def set(self, value: Int) -> None:
-        """Assign a value of the same width.
-
-        Raises: InputError for another width.
+        Raises: InputError behind the branch or loop that it was made in; so does assigning it.
         """
-        if value.bits != self.value.bits:
+        self._check()
+        return self._raw
+
+    @raw.setter
+    def raw(self, value: ir.Value) -> None:
+        self._check()
+        self._raw = value
+
+    def _check(self) -> None:
+        if not self._region.open:
+            what = f"a{'n' * (type(self).__name__[0] in 'AI')} {type(self).__name__}"
+            raise out_of_reach(what, self._made, self._region)
+
+
+Number = TypeVar("Number", Int, F32)
+
+
+class Variable(Changing, Generic[Number]):
+    """A number that changes as the kernel runs: an integer, or an f32."""
+
+    def __init__(self, value: Number) -> None:
+        super().__init__(value.builder, value.value)
+        self._type: type[Number] = type(value)
+
+    @property
+    def value(self) -> Number:
+        """What it is at this place of the kernel."""
+        return self._type(self.builder, self.raw)
+
+    def set(self, value: Number | float) -> None:
+        """Assign a value of the same type and width, or a Python number.
+
+        Raises: InputError for another one.
+        """
+        self.raw = self._given(value)
+
+    def _given(self, value: object) -> ir.Value:
+        if self._type is F32 and (isinstance(value, F32) or not isinstance(value, (Int, Register))):
+            return as_f32(self.builder, value)
+        bits = self.value.bits
+        if isinstance(value, (Int, Register)) and (type(value), value.bits) != (self._type, bits):
             raise refuse(
-                "a variable keeps its width", got=f"i{value.bits}", expected=f"i{self.value.bits}"
+                "a variable keeps its type and width",
+                got=_type_of(value),
+                expected=_type_of(self.value),
+                hint="b.f32(word) is the f32 whose bits a word holds, x.word the other way round",
             )
-        self.raw = value.value
+        return value.value if isinstance(value, Int) else constant(value, bits)
+
+    def _no_value(self, *_: object) -> NoReturn:
+        raise refuse(
+            "a variable in place of its value",
+            got=type(self).__name__,
+            expected=_type_of(self.value),
+            hint="v.value is what it holds at this place",
+        )
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _no_value
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __truediv__ = __rtruediv__ = _no_value
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __neg__ = __invert__ = _no_value
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _no_value
+    __lt__ = __le__ = __gt__ = __ge__ = __bool__ = __index__ = _no_value
+
+    def __eq__(self, other: object) -> NoReturn:
+        self._no_value()
+
+    def __ne__(self, other: object) -> NoReturn:
+        self._no_value()
+
+    def __hash__(self) -> int:
+        return id(self)
+
+
+def _type_of(value: Int | Register) -> str:
+    return f"i{value.bits}" if isinstance(value, Int) else value.type.value
 
 
 class Ring:
@@ -100,9 +165,22 @@ class ControlFlow(ThreadNumbers):
         self._blocks = 0
         self._variables: list[Changing] = []
 
-    def variable(self, value: IntLike, bits: int = 32) -> Variable:
-        """A variable with its first value."""
-        made = Variable(value if isinstance(value, Int) else self.const(value, bits))
+    @overload
+    def variable(self, value: IntLike, bits: int = 32) -> Variable[Int]: ...
+
+    @overload
+    def variable(self, value: F32) -> Variable[F32]: ...
+
+    def variable(self, value: IntLike | F32, bits: int = 32) -> Variable[Int] | Variable[F32]:
+        """A variable with its first value: an integer, or an f32 as `b.f32(0.0)` is one.
+
+        Raises: InputError for what is neither.
+        """
+        made: Variable[Int] | Variable[F32]
+        if isinstance(value, F32):
+            made = Variable(value)
+        else:
+            made = Variable(value if isinstance(value, Int) else self.const(value, bits))
         self._variables.append(made)
         return made
 
@@ -123,10 +201,12 @@ class ControlFlow(ThreadNumbers):
         after = builder.append_basic_block(f"after.{self._blocks}")
         builder.cbranch(holds, then, after)
         before, known = builder.block, self._known()
+        self.regions.begin("a branch")
         builder.position_at_end(then)
         yield
         end = self.at_caller().block
         self.at_caller().branch(after)
+        self.regions.end()
         self._open(after)
         self._join(known, before, end)
 
@@ -205,6 +285,7 @@ class ControlFlow(ThreadNumbers):
         after = builder.append_basic_block(f"after.{self._blocks}")
         first, last, known = self.number(start), self.number(stop), self._known()
         builder.cbranch(builder.icmp_unsigned("<", first, last), body, after)
+        self.regions.begin("a loop")
         builder.position_at_end(body)
         index = builder.phi(ir.IntType(32), name=f"i{self._blocks}")
         index.add_incoming(first, before)
@@ -219,6 +300,7 @@ class ControlFlow(ThreadNumbers):
         for (variable, _), value in zip(known, turning, strict=True):
             value.add_incoming(variable.raw, end)
         builder.cbranch(builder.icmp_unsigned("<", following, last), body, after)
+        self.regions.end()
         self._open(after)
         self._join(known, before, end)
 
@@ -245,10 +327,12 @@ class ControlFlow(ThreadNumbers):
         holds = _condition(condition())
         self.at_caller().cbranch(holds, body, after)
         left = [variable.raw for variable, _ in known]
+        self.regions.begin("a loop")
         self._open(body)
         yield
         end = self.at_caller().block
         self.at_caller().branch(head)
+        self.regions.end()
         self._open(after)
         del self._variables[len(known) :]
         for (variable, _), value, last in zip(known, turning, left, strict=True):

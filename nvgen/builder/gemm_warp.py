@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from intrinsics.element import ElementType, Major
 from intrinsics.matrix import MatrixNum
+from intrinsics.modifiers import ScalarType
 from nvgen.builder.control import ControlFlow, Scope
 from nvgen.builder.gemm_warp_requirements import (
     MODIFIERS,
@@ -21,8 +22,9 @@ from nvgen.builder.gemm_warp_requirements import (
 )
 from nvgen.builder.matrix import MatrixVerbs
 from nvgen.builder.mma_sync import WarpMatrixVerbs
+from nvgen.builder.registers import Vector
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Int, IntLike, Pointer, Vector, refuse
+from nvgen.builder.values import Int, IntLike, Pointer, refuse
 from nvgen.builder.warp_tiles import FRAGMENT_COLUMNS, FRAGMENT_ROWS, Sums, WarpTile
 
 _MATRIX = 8
@@ -33,6 +35,9 @@ _STEP_CHUNKS = 2
 
 _STEP_LINES = 16
 """Lines of an MN-major matrix, elements of 16 bits along K, that one multiply reads."""
+
+
+_SUMS = {ElementType.F32: ScalarType.F32, ElementType.S32: ScalarType.S32}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +87,7 @@ class WarpGemm(ControlFlow, MatrixVerbs, WarpMatrixVerbs):
 
         Raises: InputError when a warp's share is not made of fragments of 16 by 8.
         """
-        sums = (ElementType.F32, ElementType.S32)
-        if not whole_fragments(m, n, warps) or dtype not in sums:
+        if not whole_fragments(m, n, warps) or dtype not in _SUMS:
             raise refuse(
                 "no such tile in the registers of warps",
                 got=f"{m}x{n} of {dtype.value}, {warps[0]}x{warps[1]} warps",
@@ -91,7 +95,7 @@ class WarpGemm(ControlFlow, MatrixVerbs, WarpMatrixVerbs):
                 "each warp, of f32 or s32",
             )
         rows, columns = m // warps[0] // FRAGMENT_ROWS, n // warps[1] // FRAGMENT_COLUMNS
-        parts = tuple(tuple(Sums(self) for _ in range(columns)) for _ in range(rows))
+        parts = tuple(tuple(Sums(self, _SUMS[dtype]) for _ in range(columns)) for _ in range(rows))
         for row in parts:
             for part in row:
                 self.changing(part)

@@ -25,8 +25,9 @@ from nvgen.builder.register_tiles import (
     RegisterTile,
     WarpgroupTile,
 )
+from nvgen.builder.registers import Vector
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Int, IntLike, Vector, refuse
+from nvgen.builder.values import Int, IntLike, refuse
 from nvgen.builder.wgmma import WarpgroupVerbs
 
 _SUMS = {

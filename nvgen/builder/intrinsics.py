@@ -28,9 +28,10 @@ from isel.select.intrinsics import (
 )
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.map_checks import check_copy
-from nvgen.builder.values import Barrier, Int, IntLike, Pointer, Vector, pointer_of, refuse
+from nvgen.builder.registers import Register, Vector, WordLike
+from nvgen.builder.values import Barrier, Int, IntLike, Pointer, pointer_of, refuse
 
-Operand: TypeAlias = Int | int | Pointer | Vector | Sequence[IntLike]
+Operand: TypeAlias = WordLike | Pointer | Vector | Sequence[WordLike]
 
 
 def llvm_type(text: str, count: int = 1) -> ir.Type:
@@ -114,8 +115,10 @@ class IntrinsicCalls(BuilderBase):
             raise refuse(f"no {argument.name}", got=repr(operand), expected=str(type_))
         return [(type_, self.raw(operand, type_))]
 
-    def _of_bits(self, value: IntLike, type_: ir.Type) -> ir.Value:
+    def _of_bits(self, value: WordLike, type_: ir.Type) -> ir.Value:
         """A value of a type that has the bits of an integer."""
+        if isinstance(value, Register) and value.value.type == type_:
+            return value.value
         if isinstance(type_, ir.IntType):
             return self.raw(value, type_)
         bits = ir.IntType(64 if isinstance(type_, ir.DoubleType) else 32)
@@ -338,7 +341,7 @@ def ordering(strong: Sem, scope: Scope, *, relaxed: bool) -> dict[str, Fact]:
     return {"sem": strong, "scope": scope, "space": Space.SHARED}
 
 
-def _check_length(spelling: Spelling, name: str, operand: Vector | Sequence[IntLike]) -> None:
+def _check_length(spelling: Spelling, name: str, operand: Vector | Sequence[WordLike]) -> None:
     """Whether a list has as many values as the instruction takes.
 
     Raises: InputError.

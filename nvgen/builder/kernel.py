@@ -24,12 +24,13 @@ from nvgen.builder.llvm_ext import (
     TextAttributes,
     make_kernel,
 )
-from nvgen.builder.map_checks import DeclaredMap
+from nvgen.builder.map_checks import DeclaredMap, check_box
 from nvgen.builder.mbarriers import MbarrierVerbs
 from nvgen.builder.orders import OrderVerbs
 from nvgen.builder.policies import PolicyVerbs
 from nvgen.builder.portable_gemm import PortableGemm
 from nvgen.builder.protocols import Protocols
+from nvgen.builder.regions import PlacedBuilder
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_copies import TensorCopyVerbs
 from nvgen.builder.tensor_maps import TensorMapVerbs
@@ -39,6 +40,7 @@ from nvgen.builder.tile_copies import TileCopies
 from nvgen.builder.tiles import swizzle_mode
 from nvgen.builder.values import Int, Pointer, refuse, whole
 from nvgen.builder.warps import WarpVerbs
+from nvgen.callers import stack
 from nvgen.launches import dim3
 
 _MOST_CTAS = 16
@@ -117,11 +119,16 @@ class KernelBuilder(
         output's contents do not count before the launch.
 
         A launch may give a `TensorMap` of another kind in place of an array: of images, say.
+
+        Raises: InputError for a box that no tensor map has, as far as that is known here: more than
+        256 elements of a dimension, an innermost one that is not a multiple of 16 bytes or longer
+        than the swizzling's span.
         """
         swizzle_mode(swizzle)
         check_element(dtype)
         made = Parameter(name, dtype, _box(box), swizzle, output)
-        self._maps[name] = DeclaredMap(len(made.box), swizzle)
+        check_box(dtype, made.box, swizzle)
+        self._maps[name] = DeclaredMap(len(made.box), swizzle, made.box_bytes)
         if made.box_bytes:
             self._box_bytes[name] = made.box_bytes
         self._parameter(made, ir.PointerType())
@@ -149,8 +156,8 @@ class KernelBuilder(
             strings["nvvm.cluster_dim"] = f"{self.cluster},1,1"
         strings |= {f"nvvm.{name}": str(number) for name, number in self._bounds.items()}
         make_kernel(function, strings)
-        self._ir = ir.IRBuilder(function.append_basic_block("entry"))
-        self._debug = DebugLines(self.module, function)
+        entry, lines = function.append_basic_block("entry"), DebugLines(self.module, function)
+        self._ir = PlacedBuilder(entry, self.regions, lines, stack())
         found: dict[str, Pointer | Int] = {}
         for (parameter, type_), argument in zip(self._parameters, function.args, strict=True):
             argument.name = parameter.name

@@ -10,6 +10,8 @@ from llvmlite import ir
 from llvmlite.ir.types import _BaseFloatType
 from llvmlite.ir.values import ArgumentAttributes, FunctionAttributes
 
+from nvgen.callers import Call
+
 
 class BFloatType(_BaseFloatType):  # type: ignore[misc]  # llvmlite is untyped
     """`bfloat`."""
@@ -70,26 +72,44 @@ def make_kernel(function: ir.Function, strings: dict[str, str]) -> None:
 
 
 class DebugLines:
-    """Debug locations of Python lines."""
+    """Debug locations of Python lines; a helper function's are inlined where it was called."""
 
     def __init__(self, module: ir.Module, function: ir.Function) -> None:
         self.module = module
         self.function = function
         self._files: dict[str, ir.DIValue] = {}
         self._programs: dict[str, ir.DIValue] = {}
-        self._locations: dict[tuple[str, int], ir.DIValue] = {}
+        self._helpers: dict[tuple[str, str], ir.DIValue] = {}
+        self._locations: dict[tuple[Call, ...], ir.DIValue] = {}
+        self._calls: dict[int, tuple[Call, ...]] = {}
+        self._unit: ir.DIValue | None = None
         self._subprogram: ir.DIValue | None = None
 
-    def at(self, file: str, line: int) -> ir.DIValue:
-        """The location `file`:`line`."""
-        found = self._locations.get((file, line))
+    def at(self, calls: tuple[Call, ...]) -> ir.DIValue:
+        """The location of a line, the first of `calls`, that the following ones have called."""
+        found = self._locations.get(calls)
         if found is None:
-            scope = self._scope(file)
-            found = self.module.add_debug_info(
-                "DILocation", {"line": line, "column": 1, "scope": scope}
-            )
-            self._locations[file, line] = found
+            (call, *_), callers = calls, calls[1:]
+            fields: dict[str, object] = {"line": call.line, "column": 1}
+            if callers:
+                fields |= {"inlinedAt": self.at(callers), "scope": self._helper(call)}
+            else:
+                fields["scope"] = self._scope(call.file)
+            found = self.module.add_debug_info("DILocation", fields)
+            self._locations[calls] = found
+            self._calls[id(found)] = calls
         return found
+
+    def calls_of(self, location: ir.DIValue | None) -> tuple[Call, ...]:
+        """The lines that a location was made of."""
+        return self._calls.get(id(location), ())
+
+    def _helper(self, call: Call) -> ir.DIValue:
+        """A function of Python that adds to the kernel."""
+        name = call.file, call.function
+        if name not in self._helpers:
+            self._helpers[name] = self._program(call.file, call.function)
+        return self._helpers[name]
 
     def _file(self, path: str) -> ir.DIValue:
         if path not in self._files:
@@ -112,8 +132,30 @@ class DebugLines:
         return self._programs[path]
 
     def _make_subprogram(self, path: str) -> ir.DIValue:
+        subprogram = self._program(path, self.function.name)
+        self.function.set_metadata("dbg", subprogram)
+        return subprogram
+
+    def _program(self, path: str, name: str) -> ir.DIValue:
         file = self._file(path)
-        unit = self.module.add_debug_info(
+        return self.module.add_debug_info(
+            "DISubprogram",
+            {
+                "name": name,
+                "scope": file,
+                "file": file,
+                "line": 1,
+                "spFlags": ir.DIToken("DISPFlagDefinition"),
+                "unit": self._made_unit(file),
+            },
+            is_distinct=True,
+        )
+
+    def _made_unit(self, file: ir.DIValue) -> ir.DIValue:
+        """The unit that all functions belong to."""
+        if self._unit is not None:
+            return self._unit
+        self._unit = self.module.add_debug_info(
             "DICompileUnit",
             {
                 "language": ir.DIToken("DW_LANG_Python"),
@@ -125,20 +167,7 @@ class DebugLines:
             },
             is_distinct=True,
         )
-        self.module.add_named_metadata("llvm.dbg.cu", unit)
+        self.module.add_named_metadata("llvm.dbg.cu", self._unit)
         flag = [ir.IntType(32)(2), "Debug Info Version", ir.IntType(32)(3)]
         self.module.add_named_metadata("llvm.module.flags", flag)
-        subprogram = self.module.add_debug_info(
-            "DISubprogram",
-            {
-                "name": self.function.name,
-                "scope": file,
-                "file": file,
-                "line": 1,
-                "spFlags": ir.DIToken("DISPFlagDefinition"),
-                "unit": unit,
-            },
-            is_distinct=True,
-        )
-        self.function.set_metadata("dbg", subprogram)
-        return subprogram
+        return self._unit

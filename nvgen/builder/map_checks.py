@@ -9,23 +9,51 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, Severity
 from nvgen.builder.values import Pointer
+from nvgen.callers import place_of_caller
+from nvgen.tensor_fields import element_of
+from nvgen.tensor_map import SWIZZLES
+from nvgen.tensor_map_rules import box_findings
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredMap:
-    """What the kernel's parameter says of a tensor map: its dimensions, its swizzle in bytes."""
+    """What the kernel's parameter says of a tensor map: its dimensions, its swizzle in bytes.
+
+    `box_bytes` are those of a box; 0 where elements take a part of a byte.
+    """
 
     rank: int
     swizzle: int
+    box_bytes: int = 0
+
+
+def check_box(dtype: ElementType, box: tuple[int, ...], swizzle: int) -> None:
+    """Whether there are tensor maps with such a box (outermost first), whatever the tensor is.
+
+    Elements of a part of a byte are not judged: how they lie is the launch's.
+
+    Raises: InputError with every requirement that is not met.
+    """
+    size = np.dtype(dtype.numpy).itemsize
+    element = element_of(np.dtype(dtype.numpy), size)
+    if dtype.bits % 8 or element is None:
+        return
+    wrong = box_findings(element, box[::-1], SWIZZLES[swizzle])
+    if wrong:
+        raise InputError([found.at(place_of_caller()) for found in wrong])
 
 
 def check_copy(maps: Mapping[str, DeclaredMap], operands: Mapping[str, object]) -> None:
     """Whether a copy of a tile fits its tensor map, where that is a parameter of the kernel.
 
-    Raises: InputError for other coordinates than the map has dimensions, or a tile whose elements
-    are sought where another swizzling than the map's puts them.
+    Raises: InputError for other coordinates than the map has dimensions, a box that is larger than
+    the shared memory of the tile, or a tile whose elements are sought where another swizzling than
+    the map's puts them.
     """
     tmap = operands.get("tmap")
     if not isinstance(tmap, Pointer) or tmap.value.name not in maps:
@@ -43,6 +71,14 @@ def check_copy(maps: Mapping[str, DeclaredMap], operands: Mapping[str, object]) 
         )
     near = operands.get("dst", operands.get("src"))
     if isinstance(near, Pointer) and near.layout is not None:
+        if declared.box_bytes > near.layout.room:
+            raise _unfit(
+                "size",
+                f"a box of {name} is larger than the shared memory that it is copied to or from",
+                f"{declared.box_bytes} bytes",
+                f"at most {near.layout.room}, which the tile has",
+                "a smaller box, or a larger tile; of several copies each has its part of the tile",
+            )
         near.layout.copy(name, declared.swizzle)
 
 
@@ -53,6 +89,7 @@ def _unfit(rule: str, message: str, got: str, expected: str, hint: str) -> Input
                 f"builder/map-{rule}",
                 Severity.ERROR,
                 message,
+                place_of_caller(),
                 got=got,
                 expected=expected,
                 hint=hint,

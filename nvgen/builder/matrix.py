@@ -13,7 +13,8 @@ from intrinsics.matrix import MatrixNum, MatrixShape, Transposed
 from intrinsics.modifiers import CopyFormat, ScalarType, Space
 from intrinsics.row import Fact
 from nvgen.builder.intrinsics import IntrinsicCalls
-from nvgen.builder.values import Int, IntLike, Pointer, Vector, refuse
+from nvgen.builder.registers import Vector
+from nvgen.builder.values import Int, IntLike, Pointer, refuse
 
 T = ScalarType
 _SHARED = 3

@@ -19,10 +19,11 @@ from intrinsics.row import Fact
 from intrinsics.rows.mma_families import DENSE, KINDS, SPARSE
 from intrinsics.wgmma import BitOperation, MatrixType
 from nvgen.builder.intrinsics import IntrinsicCalls, Operand, find_spelling
-from nvgen.builder.values import Int, IntLike, Vector
+from nvgen.builder.registers import Vector, Word
+from nvgen.builder.values import Int, IntLike
 
 T = ScalarType
-Registers: TypeAlias = Vector | Sequence[Int]
+Registers: TypeAlias = Vector | Sequence[Word]
 """The registers of one matrix in a thread; a sequence may have one."""
 
 _FAMILIES = {type_: family for family in DENSE for type_ in family.a}
@@ -205,7 +206,9 @@ class WarpMatrixVerbs(IntrinsicCalls):
             facts |= {"stype": scales.type, "scale_vec": scales.vector}
             operands |= scales.operands
         self._check_counts(row, facts, operands)
-        return self._registers(self._call(row, facts, operands))
+        type_ = facts["dtype"]
+        assert isinstance(type_, ScalarType)
+        return self._registers(self._call(row, facts, operands), type_)
 
     def _check_counts(self, row: str, facts: dict[str, Fact], operands: dict[str, Operand]) -> None:
         """Refuse matrices of another number of registers.
@@ -226,8 +229,8 @@ class WarpMatrixVerbs(IntrinsicCalls):
                     expected=str(wanted),
                 )
 
-    def _registers(self, structure: ir.Value) -> Vector:
-        """The elements of a structure as integers with their bits."""
+    def _registers(self, structure: ir.Value, held: ScalarType) -> Vector:
+        """The elements of a structure, of which a register holds one, or two of f16."""
         builder, elements = self.at_caller(), structure.type.elements
         wide = isinstance(elements[0], ir.DoubleType)
         word = ir.IntType(64 if wide else 32)
@@ -237,4 +240,4 @@ class WarpMatrixVerbs(IntrinsicCalls):
             if type_ != word:
                 value = builder.bitcast(value, word)
             found = builder.insert_element(found, value, ir.Constant(ir.IntType(32), at))
-        return Vector(self, found, len(elements))
+        return Vector(self, found, len(elements), T.F16X2 if held is T.F16 else held)

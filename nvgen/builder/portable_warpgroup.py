@@ -13,7 +13,7 @@ from nvgen.builder.portable import PortableAccumulator
 from nvgen.builder.register_tiles import WARPGROUP, WARPGROUP_ROWS
 from nvgen.builder.tile_stores import RowMajor
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Int, IntLike, Pointer, Vector, refuse
+from nvgen.builder.values import Int, IntLike, Pointer, refuse
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder
@@ -60,7 +60,7 @@ class WarpgroupAccumulator(PortableAccumulator):
         row = (thread >> 5 & 3) * 16 + (thread & 31) // 4 + self._first
         column = thread % 4 * 2
         for number, part in enumerate(self._tile.parts):
-            registers = Vector(builder, part.raw, self.n // 2)
+            registers = part.registers
             for pair in range(self.n // 4):
                 down, along = number * WARPGROUP_ROWS + pair % 2 * 8, pair // 2 * 8
                 memory.store(registers[2 * pair : 2 * pair + 2], row + down, column + along)

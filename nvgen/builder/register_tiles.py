@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from intrinsics.element import ElementType
 from nvgen.builder.base import BuilderBase
-from nvgen.builder.values import Vector
+from nvgen.builder.registers import Vector
 from nvgen.builder.wgmma import Accumulator
 
 WARPGROUP = 128

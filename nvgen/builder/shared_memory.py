@@ -13,9 +13,10 @@ from llvmlite import ir
 from intrinsics.element import ElementType, Major
 from isel.verifier.launch import MOST_SHARED
 from nvgen.builder.base import BuilderBase
+from nvgen.builder.registers import Register, Vector, Word
 from nvgen.builder.tensor_tiles import container_bits
 from nvgen.builder.tiles import SharedScales, SharedTile, Tiles, scale_bytes, swizzle_mode
-from nvgen.builder.values import Barrier, Barriers, Int, Layout, Pointer, Vector, refuse, whole
+from nvgen.builder.values import Barrier, Barriers, Int, Layout, Pointer, refuse, whole
 from nvgen.tensor_map import SIZE
 
 STATIC_SHARED_LIMIT = 48 * 1024
@@ -119,7 +120,7 @@ class SharedMemory(BuilderBase):
                 expected=f"a multiple of {align}",
             )
         pointer = self._tiles(name, count * size, max(align, _TILE_ALIGN))
-        pointer = replace(pointer, layout=Layout(swizzle))
+        pointer = replace(pointer, layout=Layout(swizzle, count * size))
         return Tiles(SharedTile(name, pointer, dtype, rows, k, swizzle, major, padded), count)
 
     def shared_scales(
@@ -178,18 +179,18 @@ class SharedMemory(BuilderBase):
         type_ = ir.VectorType(ir.IntType(32), count)
         return Vector(self, self.at_caller().load(pointer.value, typ=type_, align=align), count)
 
-    def store(self, value: Vector | Int, pointer: Pointer, *, align: int | None = None) -> None:
+    def store(self, value: Vector | Word, pointer: Pointer, *, align: int | None = None) -> None:
         """Store a value; `align` in bytes says how much may go at once.
 
         Raises: InputError for what is no value of the kernel, or no pointer of it.
         """
         check_pointer(self, pointer)
-        if not isinstance(value, (Int, Vector)):
+        if not isinstance(value, (Int, Register, Vector)):
             raise refuse(
                 "no value of the kernel is stored",
                 got=type(value).__name__,
-                expected="an Int or a Vector",
-                hint="b.const(0) is a number as a value of 32 bits",
+                expected="an Int, a register or a Vector",
+                hint="b.const(0) is a number as a value of 32 bits, b.f32(0) one in f32",
             )
         self.at_caller().store(value.value, pointer.value, align=align)
 

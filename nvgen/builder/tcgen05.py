@@ -42,7 +42,8 @@ from intrinsics.modifiers import (
 )
 from intrinsics.row import Fact, Residency
 from nvgen.builder.intrinsics import IntrinsicCalls, Operand
-from nvgen.builder.values import Barrier, Int, IntLike, Pointer, Vector, pointer_of, refuse
+from nvgen.builder.registers import Vector
+from nvgen.builder.values import Barrier, Int, IntLike, Pointer, pointer_of, refuse
 
 
 class TensorCoreCalls(IntrinsicCalls):

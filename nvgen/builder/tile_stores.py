@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from intrinsics.element import ElementType
-from nvgen.builder.values import Int, IntLike, Pointer, Vector, refuse
+from nvgen.builder.registers import Vector
+from nvgen.builder.values import Int, IntLike, Pointer, refuse
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder
@@ -30,10 +31,7 @@ class RowMajor:
     dtype: ElementType
 
     def store(self, sums: Vector, row: Int, column: IntLike) -> None:
-        """Store neighbouring sums of a row: two, or a multiple of eight; so is `column`.
-
-        Their registers are floats or words.
-        """
+        """Store neighbouring sums of a row: two, or a multiple of eight; so is `column`."""
         values = sums if self.dtype.bits == 32 else narrowed(self.builder, sums, self.dtype)
         size = self.dtype.bits // 8
         offset = row * (self.pitch * size) + column * size
@@ -58,12 +56,6 @@ def check_stored(sums: ElementType, dtype: ElementType) -> None:
 def narrowed(builder: KernelBuilder, sums: Vector, dtype: ElementType) -> Vector | Int:
     """Sums in f32 as pairs of f16 or bf16, rounded to nearest even, the first in the lower half."""
     pack = builder.pack_f16x2 if dtype is ElementType.F16 else builder.pack_bf16x2
-    bits = [_bits(builder, value) for value in sums]
-    words = [pack(low, high) for low, high in zip(bits[::2], bits[1::2], strict=True)]
+    values = list(sums.f32)
+    words = [pack(low, high) for low, high in zip(values[::2], values[1::2], strict=True)]
     return builder.words(words) if len(words) > 1 else words[0]
-
-
-def _bits(builder: KernelBuilder, value: Int) -> Int:
-    word = builder.int_type(32)
-    same = value.value.type == word
-    return value if same else Int(builder, builder.at_caller().bitcast(value.value, word))

@@ -7,26 +7,31 @@ instruction. Mixing widths, or an integer that does not fit, is refused with the
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, SupportsIndex, TypeAlias, overload
+from typing import TYPE_CHECKING, SupportsIndex, TypeAlias
 
 from llvmlite import ir
 
 from intrinsics.findings import Finding, InputError, Severity, input_error
+from nvgen.callers import place_of_caller
 
 if TYPE_CHECKING:
     from nvgen.builder.base import BuilderBase
 
 
 def refuse(message: str, *, got: str = "", expected: str = "", hint: str = "") -> InputError:
-    """What the builder says of nonsense."""
-    return input_error("builder/value", message, got=got, expected=expected, hint=hint)
+    """What the builder says of nonsense, with the line of Python that asked for it."""
+    place = place_of_caller()
+    return input_error("builder/value", message, place=place, got=got, expected=expected, hint=hint)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Int:
-    """An integer (i1 for conditions); comparisons and divisions are unsigned, as indices are."""
+    """An unsigned integer (i1 for conditions), as indices and sizes are.
+
+    Comparisons, divisions and conversions to more bits take it for one; what falls below 0 begins
+    anew at the top, as everywhere in unsigned arithmetic.
+    """
 
     builder: BuilderBase
     value: ir.Value
@@ -49,7 +54,10 @@ class Int:
             return other.value
         if not isinstance(other, SupportsIndex):
             raise refuse(
-                "no operand of an integer", got=type(other).__name__, expected="an integer"
+                "no operand of an integer",
+                got=type(other).__name__,
+                expected="an integer",
+                hint=_instead(other),
             )
         return constant(other, self.bits)
 
@@ -96,7 +104,7 @@ class Int:
     def __truediv__(self, other: object) -> Int:
         raise refuse(
             "integers have no quotient with a fraction",
-            got=f"a division by {_described(other)}",
+            got=f"a division by {described(other)}",
             expected="x // y, which is the whole part",
         )
 
@@ -162,6 +170,7 @@ def _int_like(value: object) -> IntLike:
         "an integer is compared with something else",
         got=type(value).__name__,
         expected="an integer",
+        hint=_instead(value),
     )
 
 
@@ -171,13 +180,25 @@ def whole(value: object, what: str, least: int = 1) -> int:
     Raises: InputError for anything else, and for less than `least`.
     """
     if not isinstance(value, SupportsIndex) or operator.index(value) < least:
-        raise refuse(f"no {what}", got=_described(value), expected=f"a whole number from {least}")
+        raise refuse(f"no {what}", got=described(value), expected=f"a whole number from {least}")
     return operator.index(value)
 
 
-def _described(value: object) -> str:
-    """What was given in place of a number."""
-    return type(value).__name__ if isinstance(value, (Int, Pointer, Vector)) else repr(value)
+def described(value: object) -> str:
+    """What was given in place of a number: the type of a value of the kernel."""
+    type_ = type(value)
+    return type_.__name__ if type_.__module__.startswith(__package__) else repr(value)
+
+
+def _instead(given: object) -> str:
+    """What to write in place of what is no integer."""
+    if hasattr(given, "word"):
+        return "x.word is the register's bits as an unsigned integer"
+    if hasattr(given, "set"):
+        return "v.value is what the variable holds at this place"
+    if isinstance(given, float):
+        return "b.f32(1.5) is a number in f32, b.f32(word) the one whose bits a word holds"
+    return ""
 
 
 def constant(given: object, bits: int) -> ir.Constant:
@@ -186,7 +207,12 @@ def constant(given: object, bits: int) -> ir.Constant:
     Raises: InputError when it is no whole number, or does not fit.
     """
     if not isinstance(given, SupportsIndex):
-        raise refuse("no integer", got=_described(given), expected=f"i{bits}, or a whole number")
+        raise refuse(
+            "no integer",
+            got=described(given),
+            expected=f"i{bits}, or a whole number",
+            hint=_instead(given),
+        )
     value = operator.index(given)
     if not -(1 << max(bits - 1, 1)) <= value < 1 << bits:
         raise refuse(f"{value} does not fit into {bits} bits", got=str(value), expected=f"i{bits}")
@@ -197,11 +223,13 @@ def constant(given: object, bits: int) -> ir.Constant:
 class Layout:
     """How a tile lies in shared memory: what it is declared with, and what its uses have said.
 
-    `matters` once something has asked where its elements lie; `otherwise` is a tensor map that
-    copies it in another swizzling, in words.
+    `room` is what it and its neighbours in a ring take, in bytes.  `matters` once something has
+    asked where its elements lie; `otherwise` is a tensor map that copies it in another swizzling,
+    in words.
     """
 
     swizzle: int
+    room: int
     matters: bool = False
     otherwise: str = ""
 
@@ -233,7 +261,12 @@ class Layout:
                 hint="b.tensor_map(…, swizzle=…) and b.shared_tile(…, swizzle=…) agree",
                 section="PTX ISA, Swizzling Modes",
             )
-            raise InputError([finding])
+            raise InputError([finding.at(place_of_caller())])
+
+
+_TENSOR = 6
+_NARROW_SPACES = (3, _TENSOR, 7)
+"""LLVM's numbers of tensor memory, and of all memory whose addresses have 32 bits."""
 
 
 def _span(swizzle: int) -> str:
@@ -258,15 +291,26 @@ class Pointer:
         return space
 
     def __add__(self, offset: IntLike) -> Pointer:
-        """The address `offset` bytes (in tensor memory: columns, or lanes << 16) further on."""
-        bits = 32 if self.space == 6 else 64
-        index = offset.value if isinstance(offset, Int) else constant(offset, bits)
+        """The address `offset` bytes (in tensor memory: columns, or lanes << 16) further on.
+
+        An `Int` is unsigned here as elsewhere: one of 32 bits reaches 4 GiB ahead, never back.
+        """
+        bits = 32 if self.space == _TENSOR else 64
+        index = self._wide(offset).value if isinstance(offset, Int) else constant(offset, bits)
         moved = self.builder.at_caller().gep(self.value, [index], source_etype=ir.IntType(8))
         return Pointer(self.builder, moved, self.layout)
 
     def __sub__(self, offset: IntLike) -> Pointer:
         """The address `offset` bytes before; see `+`."""
-        return self + -offset
+        return self + -(self._wide(offset) if isinstance(offset, Int) else offset)
+
+    def _wide(self, offset: Int) -> Int:
+        """An offset as wide as an address.
+
+        Shared and tensor memory have addresses of 32 bits, in which it is the same either way.
+        """
+        is_narrow = self.space in _NARROW_SPACES
+        return offset if is_narrow or offset.bits >= 64 else self.builder.zext(offset, 64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +359,7 @@ def pointer_of(mbar: object) -> Pointer:
     if not isinstance(mbar, (Barrier, Barriers)):
         raise refuse(
             "no mbarrier",
-            got=_described(mbar),
+            got=described(mbar),
             expected="b.mbarrier(name), or one of b.mbarriers(name, count)",
         )
     return mbar.pointer
@@ -332,52 +376,3 @@ def index_of(number: object, count: int, name: str) -> IntLike:
     if known is None or not 0 <= known < count:
         raise refuse(f"{name} has no such number", got=repr(number), expected=f"0..{count - 1}")
     return known
-
-
-@dataclass(frozen=True, slots=True)
-class Vector:
-    """Registers that an instruction gave or takes: a vector of i32."""
-
-    builder: BuilderBase
-    value: ir.Value
-    count: int
-
-    @overload
-    def __getitem__(self, part: int) -> Int: ...
-
-    @overload
-    def __getitem__(self, part: slice) -> Vector: ...
-
-    def __getitem__(self, part: int | slice) -> Int | Vector:
-        """One of the registers, or some as a vector: `values[3]`, `values[0:4]`.
-
-        Raises: InputError for a part that is not there.
-        """
-        return self._one(part) if isinstance(part, int) else self._some(part)
-
-    def __iter__(self) -> Iterator[Int]:
-        """The registers, one after the other."""
-        return (self._one(number) for number in range(self.count))
-
-    def _one(self, number: int) -> Int:
-        if not 0 <= number < self.count:
-            raise refuse("no such register", got=str(number), expected=f"0..{self.count - 1}")
-        if self.count == 1 and isinstance(self.value.type, ir.IntType):
-            return Int(self.builder, self.value)
-        place = ir.Constant(ir.IntType(32), number)
-        return Int(self.builder, self.builder.at_caller().extract_element(self.value, place))
-
-    def _some(self, part: slice) -> Vector:
-        start, stop, step = part.indices(self.count)
-        wanted = range(start, stop, step)
-        if len(wanted) < 2 or (part.stop or 0) > self.count:
-            raise refuse(
-                "no such part of the registers",
-                got=f"{part.start}:{part.stop}",
-                expected=f"two or more of {self.count}",
-            )
-        i32 = ir.IntType(32)
-        mask = ir.Constant(ir.VectorType(i32, len(wanted)), [ir.Constant(i32, i) for i in wanted])
-        undefined = ir.Constant(self.value.type, ir.Undefined)
-        found = self.builder.at_caller().shuffle_vector(self.value, undefined, mask)
-        return Vector(self.builder, found, len(wanted))

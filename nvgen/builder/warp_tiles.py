@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from intrinsics.element import ElementType
+from intrinsics.modifiers import ScalarType
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import Changing
-from nvgen.builder.values import Vector
+from nvgen.builder.registers import Vector
 
 WARP = 32
 """Threads of a warp."""
@@ -27,8 +28,9 @@ _REGISTERS = 4
 class Sums(Changing):
     """A thread's part of 16 rows and 8 columns of D: four words."""
 
-    def __init__(self, builder: BuilderBase) -> None:
+    def __init__(self, builder: BuilderBase, type: ScalarType) -> None:
         super().__init__(builder, self.zeros())
+        self.type = type
 
     @staticmethod
     def zeros() -> ir.Constant:
@@ -37,8 +39,8 @@ class Sums(Changing):
 
     @property
     def registers(self) -> Vector:
-        """The words: columns 2c and 2c + 1 of row r, then of row r + 8, for lane 4r + c."""
-        return Vector(self.builder, self.raw, _REGISTERS)
+        """The sums: columns 2c and 2c + 1 of row r, then of row r + 8, for lane 4r + c."""
+        return Vector(self.builder, self.raw, _REGISTERS, self.type)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,20 +1,25 @@
 """The builder's verbs for what the threads of a warp tell each other without memory.
 
 Layer: nvgen.builder.  Input: values of the thread.  Output: values of other threads of the warp, or
-of all.  An f32 is given and returned as its 32 bits.  PTX ISA, shfl.sync; vote.sync; match.sync;
-redux.sync; activemask; nanosleep.
+of all.  What is exchanged keeps its type; as an Int an f32 is its 32 bits.  PTX ISA, shfl.sync;
+vote.sync; match.sync; redux.sync; activemask; nanosleep.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from llvmlite import ir
 
 from intrinsics.modifiers import Magnitude, Match, NanResult, ScalarType, Shuffle, Vote, WarpReduce
 from intrinsics.row import Fact
 from nvgen.builder.intrinsics import IntrinsicCalls, Operand
-from nvgen.builder.values import Int, IntLike, refuse
+from nvgen.builder.registers import F32, as_f32
+from nvgen.builder.values import Int, IntLike, described, refuse
+
+Shuffled = TypeVar("Shuffled", Int, F32)
+"""What is exchanged: 32 bits."""
 
 _LAST_LANE = 31
 _EVERYBODY = -1
@@ -29,12 +34,12 @@ class WarpVerbs(IntrinsicCalls):
     def shfl_sync(
         self,
         mode: Shuffle,
-        value: Int,
+        value: Shuffled,
         lane: IntLike,
         bounds: IntLike | None = None,
         *,
         membermask: IntLike = _EVERYBODY,
-    ) -> Int:
+    ) -> Shuffled:
         """The 32 bits that another thread gives; the own ones where it is out of `bounds`.
 
         `lane` is a number of lanes up or down, a mask to flip bits of the own number by, or the
@@ -43,20 +48,26 @@ class WarpVerbs(IntrinsicCalls):
 
         Raises: InputError for a value of another width.
         """
-        return Int(self, self._call("shfl.sync", *_shuffle(mode, value, lane, bounds, membermask)))
+        found = self._call("shfl.sync", *_shuffle(mode, value, lane, bounds, membermask))
+        return self._typed(Int(self, found), value)
 
     def shfl_sync_p(
         self,
         mode: Shuffle,
-        value: Int,
+        value: Shuffled,
         lane: IntLike,
         bounds: IntLike | None = None,
         *,
         membermask: IntLike = _EVERYBODY,
-    ) -> tuple[Int, Int]:
+    ) -> tuple[Shuffled, Int]:
         """As `shfl_sync`, and whether the thread that was asked is within bounds."""
         facts, operands = _shuffle(mode, value, lane, bounds, membermask)
-        return self._two(self._call("shfl.sync", {**facts, "p": True}, operands))
+        found, inside = self._two(self._call("shfl.sync", {**facts, "p": True}, operands))
+        return self._typed(found, value), inside
+
+    def _typed(self, word: Int, like: Shuffled) -> Shuffled:
+        """A word as what was given."""
+        return word if isinstance(like, Int) else F32(self, as_f32(self, word))
 
     def vote_sync(self, mode: Vote, says: IntLike, *, membermask: IntLike = _EVERYBODY) -> Int:
         """Whether all, any or equally many as none say yes; of a ballot, one bit for each lane."""
@@ -79,29 +90,32 @@ class WarpVerbs(IntrinsicCalls):
         self,
         op: WarpReduce,
         type: ScalarType,
-        value: Int,
+        value: Shuffled,
         *,
         abs: bool = False,
         nan: bool = False,
         membermask: IntLike = _EVERYBODY,
-    ) -> Int:
-        """One value of all members: .s32 or .u32 numbers, .b32 bits, or the bits of an .f32.
+    ) -> Shuffled:
+        """One value of all members: .s32 or .u32 numbers, .b32 bits, or an .f32 or its bits.
 
         LLVM has no sum of .u32: the bits are those of .s32.  `abs` and `nan` are for .f32, whose
         numbers then have no sign, or are NaN as soon as one is.
+
+        Raises: InputError for an F32 that is not reduced as .f32.
         """
         facts: dict[str, Fact] = {"op": op, "type": type}
         facts["abs"] = Magnitude.ABS if abs else None
         facts["nan"] = NanResult.NAN if nan else None
-        given = value
-        if type is ScalarType.F32:
-            given = Int(self, self._of_bits(value, ir.FloatType()))
         if (op, type) == (WarpReduce.ADD, ScalarType.U32):
             facts["type"] = ScalarType.S32
-        found = self._call("redux.sync", facts, {"a": given, "membermask": membermask})
+        operands: dict[str, Operand] = {"a": value, "membermask": membermask}
         if type is ScalarType.F32:
-            found = self.at_caller().bitcast(found, ir.IntType(32))
-        return Int(self, found)
+            operands["a"] = F32(self, as_f32(self, value))
+            found = F32(self, self._call("redux.sync", facts, operands))
+            return found.word if isinstance(value, Int) else found
+        if not isinstance(value, Int):
+            raise refuse("an f32 is reduced as one", got=f".{type.value}", expected=".f32")
+        return Int(self, self._call("redux.sync", facts, operands))
 
     def activemask(self) -> Int:
         """The lanes that execute this together, which may be any of those that could."""
@@ -120,10 +134,11 @@ _Call = tuple[dict[str, Fact], dict[str, Operand]]
 
 
 def _shuffle(
-    mode: Shuffle, value: Int, lane: IntLike, bounds: IntLike | None, membermask: IntLike
+    mode: Shuffle, value: Int | F32, lane: IntLike, bounds: IntLike | None, membermask: IntLike
 ) -> _Call:
-    if value.bits != 32:
-        raise refuse("a register is shuffled", got=f"i{value.bits}", expected="i32")
+    if not isinstance(value, (Int, F32)) or value.bits != 32:
+        got = f"i{value.bits}" if isinstance(value, Int) else described(value)
+        raise refuse("a register is shuffled", got=got, expected="i32, or an F32")
     if bounds is None:
         bounds = 0 if mode is Shuffle.UP else _LAST_LANE
     facts: dict[str, Fact] = {"mode": mode, "type": ScalarType.B32}

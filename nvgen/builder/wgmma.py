@@ -19,7 +19,8 @@ from intrinsics.wgmma_desc import WgmmaDescriptor
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import Changing, ControlFlow
 from nvgen.builder.intrinsics import Operand
-from nvgen.builder.values import Int, IntLike, Pointer, Vector
+from nvgen.builder.registers import Vector
+from nvgen.builder.values import Int, IntLike, Pointer
 
 T = ScalarType
 
@@ -66,13 +67,14 @@ class Accumulator(Changing):
 
     @property
     def registers(self) -> Vector:
-        """The registers as 32-bit words; one holds two f16 or one f32 or s32."""
+        """The registers, 32 bits each: an `F32`, or without arithmetic two f16 or an s32."""
         count: int = self.raw.type.count
         words = ir.VectorType(ir.IntType(32), count)
         raw = self.raw
         if raw.type != words:
             raw = self.builder.at_caller().bitcast(raw, words)
-        return Vector(self.builder, raw, count)
+        held = ScalarType.F16X2 if self.type is ScalarType.F16 else self.type
+        return Vector(self.builder, raw, count, held)
 
 
 class WarpgroupVerbs(ControlFlow):

@@ -10,8 +10,9 @@ import sys
 from pathlib import Path
 
 from intrinsics.findings import InputError, NvgenError, errors, input_error
-from isel.verifier.levels import advice
+from isel.verifier.levels import beyond
 from nvgen.files import STANDARD, check_writable, read_text, write_whole
+from nvgen.judgement import check_certain
 from nvgen.loading import Program, load
 from nvgen.render import print_findings
 
@@ -19,7 +20,11 @@ _BY_SUFFIX = {".ll": "llvm", ".mir": "mir", ".ptx": "ptx", ".cubin": "cubin"}
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Compile, report, write; an error leaves what OUT held before."""
+    """Compile, report, write; an error of the level that is asked for leaves what OUT held before.
+
+    Rules beyond that level have their say too: their errors let the status be 1, and OUT is
+    written all the same, unless one is certain (`nvgen.judgement.CERTAIN`).
+    """
     emit = arguments.emit or _BY_SUFFIX.get(Path(arguments.output).suffix, "ptx")
     if emit == "cubin" and arguments.output == STANDARD and sys.stdout.isatty():
         raise input_error("output/terminal", "a cubin is not text", expected="-o FILE")
@@ -49,7 +54,9 @@ def _compile(arguments: argparse.Namespace, emit: str, text: str) -> int:
     if errors(program.findings):
         return 1
     print_findings(program.bounded.findings if program.bounded else [], text)
-    print_findings(advice(program.module, arguments.level), text)
+    unasked = beyond(program.module, arguments.level)
+    check_certain(unasked)
+    print_findings(unasked, text)
     if emit == "cubin":
         data = _assembled(program, text, verbose=arguments.verbose)
     else:
@@ -57,7 +64,7 @@ def _compile(arguments: argparse.Namespace, emit: str, text: str) -> int:
     write_whole(arguments.output, data)
     if arguments.verbose:
         _describe(program, emit, arguments.output, len(data))
-    return 0
+    return int(bool(errors(unasked)))
 
 
 def _assembled(program: Program, text: str, *, verbose: bool) -> bytes:

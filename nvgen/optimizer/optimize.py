@@ -11,7 +11,7 @@ from intrinsics.findings import Finding, InputError, Place, Severity
 from intrinsics.targets import Target
 from isel.llvm import ir
 from isel.llvm.reader import read_module
-from isel.places import places_of_globals
+from isel.places import NO_DEBUG, places_of_globals
 from isel.select.module import Source, debug_line
 from nvgen.llvm_crash import timed_out
 from nvgen.llvm_process import LlvmDiedError, LlvmTimeoutError
@@ -66,7 +66,7 @@ def _sources(
 ) -> Source:
     """Where the optimised instructions come from, by function and ordinal."""
     places = [(0, 0)]
-    debug = [("", 0)]
+    debug = [NO_DEBUG]
     for function, i in origins.instructions:
         places.append(_place(source, function, i))
         debug.append(debug_line(module, i))

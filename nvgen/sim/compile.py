@@ -157,6 +157,7 @@ class Compiler:
             self.function.name,
             location.python_file,
             location.python_line,
+            location.callers,
         )
 
     def _located(self, mi: MachineInstr) -> Instruction:

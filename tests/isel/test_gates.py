@@ -29,6 +29,8 @@ from nvgen.loading import load
 from tests.isel.gate_records import Gate, gates, judgement, module_of, shown, shut
 from tests.isel.test_verifier import Call, text_of
 
+pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
+
 NAMED_ONLY = ("st:param-version:space=param::entry|param::func",)
 """What only a name may stand for: the parameters of a call, which belong to calls' own tests."""
 

@@ -21,6 +21,8 @@ from nvgen import Kernel, KernelBuilder
 from nvgen.builder.values import Int, Pointer
 from nvgen.tensor_map import tensor_map
 
+pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
+
 E = ElementType
 BOX = (8, 32)
 SIZE = 8 * 32 * 4

@@ -6,17 +6,20 @@ The passes' input is written as PTX, whose registers are written more than once.
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 
 import pytest
 
 from asmprinter.ptx_printer import print_ptx
 from asmprinter.ptx_reader import read_ptx
+from intrinsics.element import ElementType as E
 from intrinsics.modifiers import ScalarType as T
 from intrinsics.targets import parse_ptx
 from intrinsics.wgmma_desc import WgmmaDescriptor
 from isel.passes.order_wgmma import order_wgmma
 from isel.verifier.function.check import verify_functions
 from nvgen import KernelBuilder
+from nvgen.builder.values import Int
 from tests.isel.wgmma_kernels import DESCRIPTORS, kernel
 
 
@@ -123,7 +126,7 @@ TURN:
 NONE:
     {first} mov.f32 %f0, 0f00000000; mov.f32 %f1, 0f00000000; mov.f32 %f8, 0f00000000;
 END:
-    $wait 0;
+    $wait 0; st.shared.f32 [a_ring], %f0; st.shared.f32 [a_ring+4], %f1;
 """
 
 
@@ -145,3 +148,113 @@ def test_numbers_of_both_ways_stand_before_the_branch(
     assert [re.findall(r"%f\d", s)[0] for s in before] == hoisted
     written = [s for s in found if re.match(r"mov\.\S+ %f[018]\b", s)]
     assert len(written) == 6 - len(hoisted)
+
+
+# ---- numbers that other records keep behind the fence --------------------------------------------
+
+
+def statements(body: str) -> list[str]:
+    """A body after the pass, without its multiplies' operands and the mark."""
+    return [s for s in ordered(f"{MARK}\n    {body}") if not s.startswith(("add", "setp", "st."))]
+
+
+ZERO, READ = "mov.f32 %f0, 0f00000000;", "st.shared.f32 [a_ring], %f0;"
+FIRST = ["mov.f32 %f0, 0f00000000", "wgmma.fence"]
+
+
+def begins(found: list[str], expected: list[str]) -> bool:
+    return len(found) >= len(expected) and all(
+        f.startswith(e) for f, e in zip(found, expected, strict=False)
+    )
+
+
+def test_a_number_goes_before_the_fence_over_what_has_effects() -> None:
+    found = statements(f"$fence; bar.sync 0; {ZERO} $m0, %rd1, %rd2, $rest; $commit;")
+    assert begins(found, [*FIRST, "bar.sync", "mma %f0"])
+
+
+def test_a_number_goes_before_a_fence_in_an_earlier_block() -> None:
+    spin = "SPIN: @%p1 bra SPIN;"
+    found = statements(f"$fence; {spin} {ZERO} $m0, %rd1, %rd2, $rest; $commit;")
+    assert begins(found, FIRST)
+
+
+def test_a_number_in_a_loop_does_not_leave_it() -> None:
+    """Each turn begins with zeros, and a fence before the loop orders only the first ones."""
+    turn = f"$fence; TURN: {ZERO} $m0, %rd1, %rd2, $rest; $commit; $wait 0; {READ} @%p1 bra TURN;"
+    found = statements(turn)
+    assert found[0].startswith("wgmma.fence")
+    assert any(s.startswith("mov.f32 %f0") for s in found)
+
+
+def test_a_number_stays_where_another_way_needs_what_was_there() -> None:
+    found = statements(
+        f"add.f32 %f0, %f8, %f8; $fence; @%p1 bra END; {ZERO} $m0, %rd1, %rd2, $rest; $commit;"
+        f"$wait 0; END: {READ}"
+    )
+    assert begins(found, ["wgmma.fence"])
+    assert any(s.startswith("mov.f32 %f0") for s in found)
+
+
+def test_a_number_behind_another_use_of_its_register_stays() -> None:
+    found = statements(
+        f"$fence; $m0, %rd1, %rd2, $rest; $commit; $wait 0; {READ} {ZERO}"
+        f"$m0, %rd1, %rd2, $rest; $commit; $wait 0; {READ}"
+    )
+    assert begins(found, ["wgmma.fence", "mma %f0", "wgmma.commit", "wgmma.wait", "mov.f32 %f0"])
+
+
+def test_a_multiply_that_replaces_its_accumulator_needs_no_number() -> None:
+    rest = "0, 1, 1, 0, 0"
+    found = statements(f"{ZERO} $fence; $m0, %rd1, %rd2, {rest}; $commit; $wait 0; {READ}")
+    assert begins(found, ["wgmma.fence", "mma %f0"])
+
+
+def test_a_number_that_a_later_multiply_adds_to_stays_before_its_fence() -> None:
+    body = "$fence; $m1, %rd1, %rd2, $rest; $commit; $wait 0;"
+    found = statements(f"{body} {ZERO} $fence; $m0, %rd1, %rd2, $rest; $commit;")
+    at = next(i for i, s in enumerate(found) if s.startswith("mov.f32 %f0"))
+    assert found[at - 1].startswith("wgmma.wait")
+    assert found[at + 1].startswith("wgmma.fence")
+
+
+@pytest.mark.parametrize("opt", [0, 3])
+@pytest.mark.parametrize("between", ["nothing", "shuffle", "wait", "loop"])
+@pytest.mark.parametrize("accumulate", ["no", "yes", "asked"])
+def test_zeros_of_a_tile_stand_before_the_fence_or_nowhere(
+    between: str, accumulate: str, opt: int
+) -> None:
+    """Whatever the kernel does between the fence and the multiply."""
+    b = KernelBuilder("k", block=128, target="sm_90a")
+    b.pointer("out", output=True)
+    b.integer("n")
+    args = b.begin()
+    a, w = (b.shared_tile(name, E.BF16, (64, 64)) for name in "aw")
+    bar = b.mbarrier("bar")
+    b.make_mbarriers((bar, 128))
+    b.mbarrier_arrive(bar)
+    d, n = b.warpgroup_tile(64, 64), args["n"]
+    assert isinstance(n, Int)
+    adds = {"no": False, "yes": True, "asked": n > 5}[accumulate]
+    b.wgmma_fence()
+    if between == "shuffle":
+        a = a.part(b.warpgroup * 64, 64)
+    elif between == "wait":
+        b.wait(bar, 0)
+    with b.range(n) if between == "loop" else nullcontext():
+        b.gemm_async(d, a, w, accumulate=adds)
+    b.wgmma_commit_group()
+    b.wgmma_wait_group(0)
+    b.store(d.parts[0].registers[3], args["out"] + b.tid_x * 4)  # type: ignore[operator]
+    compiled = b.finish().compile(opt=opt, level="function")
+    multiplies = compiled.ptx[: compiled.ptx.rindex("wgmma.mma_async")]
+    (accumulator,) = set(re.findall(r"bf16\.bf16 \{(.*?)\}", compiled.ptx))
+    fence = multiplies.index("wgmma.fence")
+    names = {name.strip() for name in accumulator.split(",")}
+    zeros = [m.start() for m in re.finditer(r"mov\.b32 +\t*(%r\d+), 0;", multiplies)
+             if m[1] in names]  # fmt: skip
+    needed = accumulate != "no" or between == "loop"
+    assert len(zeros) in ({32} if accumulate != "no" else {0, 1})
+    assert needed or not zeros
+    assert all(at < fence for at in zeros)
+    assert compiled.assembled().findings == ()

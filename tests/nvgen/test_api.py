@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import ml_dtypes
 import numpy as np
 import pytest
 from llvmlite import binding
@@ -265,3 +266,28 @@ def test_stages_are_printed_when_they_are_asked_for(
     bounded = compiled.with_bounded_waits()
     assert list(bounded.stages) == [*PASSES, BOUND_WAITS]
     assert bounded.stages[BOUND_WAITS] == bounded.mir
+
+
+HALF = """
+define ptx_kernel void @k(ptr %p, TYPE %h) {
+  %k = fpext TYPE %h to float
+  store float %k, ptr %p
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [
+        ("half", np.float16(4)),
+        ("half", np.array(4, np.float16)),
+        ("half", 0x4400),
+        ("bfloat", ml_dtypes.bfloat16(4)),
+        ("bfloat", 0x4080),
+    ],
+)
+def test_a_half_is_given_as_one_or_by_its_bits(type_: str, value: object) -> None:
+    got = np.zeros(1, np.float32)
+    nvgen.compile(HALF.replace("TYPE", type_), target="sm_90").run(got, value, block=1)
+    assert got[0] == 4

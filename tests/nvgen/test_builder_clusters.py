@@ -15,6 +15,8 @@ from nvgen import KernelBuilder
 from nvgen.builder.built import Kernel
 from nvgen.builder.values import Int, Pointer
 
+pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
+
 Verb: TypeAlias = Callable[[KernelBuilder, dict[str, Pointer | Int]], object]
 
 

@@ -168,12 +168,12 @@ def copied(
     stages: int = 1,
     use: str = "",
 ) -> None:
-    """A copy between a tensor map of rows of 128 bytes and a tile, at a computed stage and row.
+    """A copy between a tensor map of rows of 32 bytes and a tile, at a computed stage and row.
 
     `use` says whether something asks where elements of the tile lie, before the copy or behind it.
     """
     b = KernelBuilder("k", block=32)
-    b.tensor_map("m", dtype=E.F16, box=(64, 64), swizzle=of_map)
+    b.tensor_map("m", dtype=E.F16, box=(64, 16), swizzle=of_map)
     source = b.begin()["m"]
     assert isinstance(source, Pointer)
     tiles = b.shared_tiles("t", E.F16, (64, 64), stages, swizzle=swizzle)
@@ -220,3 +220,44 @@ def test_other_coordinates_than_the_map_has(verb: str, coords: tuple[int, ...]) 
         copied(verb=verb, coords=coords)
     (found,) = caught.value.findings
     assert (found.rule, found.got) == ("builder/map-rank", f"{len(coords)} coordinates")
+
+
+@pytest.mark.parametrize(
+    ("given", "rule", "got"),
+    [
+        ({"dtype": E.BF16, "box": (64, 128), "swizzle": 128}, "swizzle-span", "256"),
+        ({"dtype": E.F32, "box": (64, 9)}, "box-bytes", "36"),
+        ({"dtype": E.U8, "box": (257, 16)}, "box", "(257, 16)"),
+        ({"dtype": E.F32, "box": (1, 1, 1, 1, 1, 4)}, "rank", "6"),
+    ],
+)
+def test_a_box_that_no_tensor_has_is_refused_where_it_is_declared(
+    given: dict[str, object], rule: str, got: str
+) -> None:
+    """By the driver's rules for cuTensorMapEncodeTiled, with the line of the declaration."""
+    b = KernelBuilder("k", block=32)
+    with pytest.raises(InputError) as caught:
+        b.tensor_map("m", **given)  # type: ignore[arg-type]
+    (found,) = caught.value.findings
+    assert (found.rule, found.got) == (f"tensor-map/{rule}", got)
+    assert found.place.file == __file__
+
+
+def test_boxes_of_part_bytes_are_the_launchs() -> None:
+    """A launch says how elements of 4 bits lie: its TensorMap may have a packed type or bytes."""
+    b = KernelBuilder("k", block=32)
+    b.tensor_map("m", dtype=E.E2M1, box=(64, 256), swizzle=128)
+    b.begin()
+    b.finish()
+
+
+def test_a_box_larger_than_its_tile_is_refused() -> None:
+    b = KernelBuilder("k", block=32)
+    b.tensor_map("m", dtype=E.BF16, box=(128, 64), swizzle=128)
+    source = b.begin()["m"]
+    assert isinstance(source, Pointer)
+    tile, full = b.shared_tile("t", E.BF16, (64, 64)), b.mbarrier("full")
+    with pytest.raises(InputError) as caught:
+        b.cp_async_bulk_tensor_g2s_tile(tile.pointer, full, source, (0, 0))
+    (found,) = caught.value.findings
+    assert (found.rule, found.got) == ("builder/map-size", "16384 bytes")

@@ -15,6 +15,8 @@ from intrinsics.wgmma_desc import WgmmaDescriptor
 from nvgen import KernelBuilder
 from tests.oracle.ptxas_modules import report
 
+pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
+
 M = MatrixType
 
 

@@ -23,6 +23,8 @@ from nvgen.builder.tensor_memory import TensorMemory
 from nvgen.builder.tiles import SharedTile
 from tests.nvgen.gemm_programs import Scaling, build, mmas
 
+pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
+
 # ---- what it makes ---------------------------------------------------------------------------
 
 

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from intrinsics.element import ElementType
 from intrinsics.modifiers import LdStNum
 from nvgen import Kernel, KernelBuilder
+from nvgen.builder.registers import Vector
 from nvgen.builder.tensor_tiles import TensorTile
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Barrier, Int, Pointer, Vector
+from nvgen.builder.values import Barrier, Int, Pointer
 
 Array = NDArray[np.generic]
 Floats = NDArray[np.float32]

@@ -16,6 +16,8 @@ from intrinsics.findings import NvgenError
 from tests.oracle import llvm, llvm_intrinsics, ptxas
 from tests.oracle.llvm_sass import refused
 
+pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
+
 LLVMS = tuple(name for name in llvm_intrinsics.all_names() if name.startswith("tcgen05."))
 OURS = tuple(n for n in spellings() if n.startswith("tcgen05.") and n not in LLVMS)
 

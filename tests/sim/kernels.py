@@ -25,8 +25,9 @@ from intrinsics.modifiers import (
     ScaleVec,
 )
 from nvgen import Kernel, KernelBuilder
+from nvgen.builder.registers import Vector
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Barrier, Int, Pointer, Vector
+from nvgen.builder.values import Barrier, Int, Pointer
 from tests.oracle.gpu import launch
 
 TARGET = "sm_100a"

@@ -25,8 +25,9 @@ from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, SimulationError
 from intrinsics.modifiers import LdStNum, MmaKind
 from nvgen import KernelBuilder
+from nvgen.builder.registers import Vector
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Barrier, Int, Pointer, Vector
+from nvgen.builder.values import Barrier, Int, Pointer
 from nvgen.parameters import Output
 from nvgen.sim.engine import parse_schedule
 from nvgen.sim.faults import DeadlockError, Fault, NotSimulatedError

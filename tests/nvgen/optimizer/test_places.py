@@ -136,7 +136,7 @@ def test_the_optimised_text_says_nothing_of_places() -> None:
     done, _, found = optimize(printed, module, source, 2, parse_target("sm_100a"))
     assert "!" not in done
     assert found.debug is not None
-    assert set(found.debug["gemm_tile"]) == {("", 0)}
+    assert set(found.debug["gemm_tile"]) == {("", 0, ())}
 
 
 LOOP = """define ptx_kernel void @k(ptr addrspace(1) %x, i32 %n) !dbg !5 {

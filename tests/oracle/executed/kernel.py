@@ -17,7 +17,8 @@ from llvmlite import ir
 from intrinsics.element import ElementType
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup, LdStNum
 from nvgen import Compiled, KernelBuilder
-from nvgen.builder.values import Int, Pointer, Vector
+from nvgen.builder.registers import Vector
+from nvgen.builder.values import Int, Pointer
 from tests.oracle.executed.forms import Family, Form, family_of, forms_of
 from tests.sim.kernels import (
     THREADS,

@@ -1,0 +1,123 @@
+"""Where in a kernel a value may be used: in the block of Python that made it, and in those within.
+
+Layer: nvgen.builder.  Branches and loops of the builder nest as Python's blocks do, so a definition
+dominates what is built in its block and behind it, up to the block's end.  Input: every instruction
+that is built.  Output: none; a use that the definition does not reach is refused, with both lines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from llvmlite import ir
+from llvmlite.ir.instructions import Instruction
+
+from intrinsics.findings import InputError, input_error
+from nvgen.builder.llvm_ext import DebugLines
+from nvgen.callers import Call, Stack, calls, calls_of_anybody, place_of_caller
+
+
+@dataclass(slots=True, eq=False)
+class Region:
+    """A block of the kernel: the body, or what a branch or a loop holds; `open` until it ends."""
+
+    name: str
+    begun: Call | None = None
+    open: bool = True
+
+
+class Regions:
+    """The blocks of the kernel that are open, the innermost last."""
+
+    def __init__(self) -> None:
+        self._open = [Region("the kernel")]
+        self._of_block: dict[ir.Block, Region] = {}
+
+    @property
+    def current(self) -> Region:
+        """The block that is being built."""
+        return self._open[-1]
+
+    def begin(self, name: str) -> None:
+        """What follows stands in a branch or a loop."""
+        self._open.append(Region(name, _innermost()))
+
+    def end(self) -> None:
+        """What follows stands behind the innermost branch or loop."""
+        self._open.pop().open = False
+
+    def place(self, block: ir.Block) -> None:
+        """A basic block is begun where the kernel is being built."""
+        self._of_block.setdefault(block, self.current)
+
+    def of(self, value: Instruction) -> Region | None:
+        """The block that an instruction stands in; None for one of another kernel."""
+        return self._of_block.get(value.parent)
+
+
+class PlacedBuilder(ir.IRBuilder):  # type: ignore[misc]  # llvmlite is untyped
+    """llvmlite's builder; a value that does not reach where it is used is refused.
+
+    Every instruction carries the lines of Python that asked for it, those of the function that
+    `begun` the body the last ones.
+    """
+
+    def __init__(self, block: ir.Block, regions: Regions, debug: DebugLines, begun: Stack) -> None:
+        super().__init__(block)
+        self._regions = regions
+        self._debug = debug
+        self._begun = begun
+        regions.place(block)
+
+    def at_caller(self) -> None:
+        """Let what follows carry the lines of Python that are being executed."""
+        self.debug_metadata = self._debug.at(calls(self._begun))
+
+    def position_at_end(self, block: ir.Block) -> None:
+        """Go on at the end of a basic block."""
+        super().position_at_end(block)
+        self._regions.place(block)
+
+    def _insert(self, instr: Instruction) -> None:
+        for operand in instr.operands:
+            if isinstance(operand, Instruction):
+                self._check(operand)
+        super()._insert(instr)
+
+    def _check(self, operand: Instruction) -> None:
+        """Whether an instruction's result reaches here.
+
+        Raises: InputError.
+        """
+        region = self._regions.of(operand)
+        if region is None:
+            raise _refusal("a value of another kernel", str(operand), "one of this kernel")
+        if not region.open:
+            made = self._debug.calls_of(operand.metadata.get("dbg"))
+            raise out_of_reach("a value", made[0] if made else None, region)
+
+
+def out_of_reach(what: str, made: Call | None, region: Region) -> InputError:
+    """What is said of a use behind the block that something was made in."""
+    place = f"made at {_shown(made)}, " if made else "made "
+    begun = f" that begins at {_shown(region.begun)}" if region.begun else ""
+    return _refusal(
+        f"{what} is used behind the block that it was made in, and does not reach there",
+        f"{place}in {region.name}{begun}",
+        "what was made before the block, or is used in it",
+        "a variable or an accumulator that is made before the block carries what is assigned in it "
+        "on: v = b.variable(0), in the block v.set(x), behind it v.value",
+    )
+
+
+def _refusal(message: str, got: str, expected: str, hint: str = "") -> InputError:
+    place = place_of_caller()
+    return input_error("builder/scope", message, place=place, got=got, expected=expected, hint=hint)
+
+
+def _shown(call: Call | None) -> str:
+    return f"{call.file}:{call.line}" if call else "an unknown line"
+
+
+def _innermost() -> Call | None:
+    return next(iter(calls_of_anybody()), None)

@@ -1,0 +1,43 @@
+"""What is said of a compiled program that nobody asked for: warnings, and what is certain.
+
+Layer: nvgen.  Input: findings of rules beyond the level that was asked for.  Output: Python
+warnings at the user's line, or an exception.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+
+from intrinsics.findings import Finding, Severity, VerificationError
+from nvgen.callers import stack_level
+
+CERTAIN = ("mbarrier/deadlock",)
+"""Rules beyond record level whose errors stop a compilation at every level.
+
+The first wait on an mbarrier never ends: nobody comes to an arrival before some such wait has
+ended.  The rule speaks where the block's size is known and the kernel calls nothing.  The other
+ones are not certain enough: of right kernels that others wrote some are called wrong.
+"""
+
+
+class FindingWarning(UserWarning):
+    """What a rule beyond the level that was asked for says of a program that is compiled."""
+
+
+def check_certain(findings: Iterable[Finding]) -> None:
+    """Whether nothing is certainly wrong.
+
+    Raises: VerificationError with the errors of `CERTAIN` rules.
+    """
+    wrong = [f for f in findings if f.rule in CERTAIN and f.severity is Severity.ERROR]
+    if wrong:
+        raise VerificationError(wrong)
+
+
+def warn(findings: Iterable[Finding]) -> None:
+    """Warn of errors and warnings, at the line of Python that called nvgen."""
+    level = stack_level()
+    for finding in findings:
+        if finding.severity in (Severity.ERROR, Severity.WARNING):
+            warnings.warn(str(finding), FindingWarning, stacklevel=level)
