@@ -17,9 +17,6 @@ from llvmlite import binding
 from intrinsics.findings import Finding, InputError, Place, Severity
 from nvgen.llvm_guard import NO_UPGRADE, crash
 
-_LONGEST = 400
-"""Characters of one thing that LLVM says."""
-
 _OPTION = threading.Lock()  # LLVM's options belong to the whole process
 
 
@@ -152,6 +149,10 @@ def _of_llvm(message: str, file: str, text: str) -> InputError:
     place = next((found for line in printed if (found := _find(line, text, file))), Place(file))
     got = _short(" ".join(printed))
     return InputError([Finding("llvm/verifier", Severity.ERROR, _short(reason), place, got=got)])
+
+
+_LONGEST = 400
+"""Characters of one thing that LLVM says."""
 
 
 def _short(text: str) -> str:

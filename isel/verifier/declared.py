@@ -20,7 +20,7 @@ from isel.verifier.record import place_of
 _IDENTIFIER = re.compile(r"[A-Za-z][\w$]*|[_$%][\w$]+", re.ASCII)
 
 
-_MOST = 1 << 31
+_MOST = 1 << 30
 """The largest alignment that ptxas takes, in bytes."""
 
 

@@ -91,7 +91,7 @@ def test_an_alignment_that_is_no_power_of_two(align: int, at: int):
     assert [f.rule for f in found] == ["ptx/alignment"]
 
 
-@pytest.mark.parametrize("align", [1, 2, 128, 1 << 24, 1 << 31])
+@pytest.mark.parametrize("align", [1, 2, 128, 1 << 24, 1 << 30])
 def test_an_alignment_that_is_one(align: int):
     assert "ptx/alignment" not in {
         f.rule for f in load("k.ptx", PTX.replace(".align 8", f".align {align}")).findings
