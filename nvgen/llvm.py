@@ -141,23 +141,14 @@ def _of_llvm(message: str, file: str, text: str) -> InputError:
         match = re.match(r"<string>:(\d+):(\d+): error: (.*)", line)
         if match:
             place = Place(file, int(match[1]), _column(text, int(match[1]), int(match[2])))
-            shown = _short(lines[at + 1].strip()) if at + 1 < len(lines) else ""
-            finding = Finding("llvm/syntax", Severity.ERROR, _short(match[3]), place, got=shown)
+            shown = lines[at + 1].strip() if at + 1 < len(lines) else ""
+            finding = Finding("llvm/syntax", Severity.ERROR, match[3], place, got=shown)
             return InputError([replace(finding, hint=_what_else(text))])
     said = [line.strip() for line in lines if "LLVM" not in line]
     reason, *printed = said or ["rejected by LLVM's verifier"]
     place = next((found for line in printed if (found := _find(line, text, file))), Place(file))
-    got = _short(" ".join(printed))
-    return InputError([Finding("llvm/verifier", Severity.ERROR, _short(reason), place, got=got)])
-
-
-_LONGEST = 400
-"""Characters of one thing that LLVM says."""
-
-
-def _short(text: str) -> str:
-    """The beginning of what LLVM says or shows: a line of generated code may be a page."""
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    got = " ".join(printed)[:400]
+    return InputError([Finding("llvm/verifier", Severity.ERROR, reason, place, got=got)])
 
 
 def _what_else(text: str) -> str:
