@@ -47,10 +47,10 @@ class Results:
 
     def _read(self, path: Path) -> None:
         try:
-            text = path.read_text()
+            text = path.read_text("utf-8")
         except FileNotFoundError:
             return
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, ValueError) as error:  # ValueError: bytes that are no text, or no name
             raise _unusable(path, str(error), 0) from None
         lines = text.split("\n")
         self._cut_off = bool(lines[-1])
@@ -73,7 +73,7 @@ class Results:
             return
         start = "\n" if self._cut_off else ""
         try:
-            with self._path.open("a") as file:
+            with self._path.open("a", encoding="utf-8") as file:
                 file.write(start + json.dumps(asdict(trial)) + "\n")
         except OSError as error:
             raise _unusable(self._path, error.strerror or str(error), 0) from None
@@ -82,27 +82,29 @@ class Results:
 
 def _trial(path: Path, line: str, number: int) -> Trial:
     try:
-        trial = Trial(**json.loads(line))
+        return _checked(Trial(**json.loads(line)))
     except (ValueError, TypeError, RecursionError):
         if not line.startswith("{") or line.endswith("}"):
             raise _unusable(path, line[:60], number) from None
         return Trial("", "", {})  # cut off when it was written: nobody asks for this key
-    if not _is_sound(trial):
-        raise _unusable(path, line[:60], number)
-    return trial
 
 
-def _is_sound(trial: Trial) -> bool:
-    """Whether the values that a line of the file gave are of their types."""
-    words = (trial.problem, trial.key, trial.failure)
+def _checked(trial: Trial) -> Trial:
+    """The trial, if its fields are what they should be.
+
+    Raises: TypeError.
+    """
+    texts = (trial.problem, trial.key, trial.failure)
     numbers = (trial.registers, trial.spilled)
-    return (
-        all(isinstance(word, str) for word in words)
-        and all(isinstance(number, int) for number in numbers)
-        and isinstance(trial.config, dict)
-        and all(isinstance(value, (int, float, str)) for value in trial.config.values())
-        and isinstance(trial.milliseconds, (int, float, type(None)))
-    )
+    time = trial.milliseconds
+    if (
+        not all(isinstance(text, str) for text in texts)
+        or not all(type(number) is int for number in numbers)
+        or not (time is None or (isinstance(time, (int, float)) and time > 0))
+        or not isinstance(trial.config, dict)
+    ):
+        raise TypeError("this is no trial")
+    return trial
 
 
 def _unusable(path: Path, got: str, line: int) -> InputError:
