@@ -4,9 +4,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+MINUTES ?= 5
+SEED ?= $(shell date +%j%H%M)
+FOUND ?= found
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit gpu-test bench docs clean
+.PHONY: help demo test lint types unit gpu-test bench fuzz docs clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +38,9 @@ bench: $(READY) ## speed of compiler, checker and simulator, and machine code: r
 	$(BIN)/python tests/benchmarks/machine_code.py
 	$(BIN)/python tests/benchmarks/ptx_check.py
 	$(BIN)/python tests/benchmarks/simulator_speed.py
+
+fuzz: $(READY) ## spoilt input of every kind for MINUTES (5): what goes wrong is kept in FOUND
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --seed $(SEED) --folder $(FOUND)
 
 docs: $(READY) ## write intrinsics/reference anew from the rows and rules
 	$(BIN)/python -m isel.reference

@@ -19,7 +19,7 @@ from intrinsics.findings import Finding, InputError, Place, VerificationError, e
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
 from isel.passes.bound_waits import BOUND_WAITS, Bounded, bound_waits
-from isel.verifier.as_ptx import judge_as_ptx
+from isel.verifier.declared import judge_alignments, judge_as_ptx
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import verify
 from isel.verifier.record import lowest_ptx
@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 LANGUAGES = {".ll": "llvm", ".mir": "mir", ".ptx": "ptx"}
 """Languages by file name."""
+
+
+_UNJUDGED = ("target/unknown", "ptx/version-unknown", "ptx/alignment")
+"""Errors that leave nothing by which more could be judged."""
 
 
 @dataclass(slots=True)
@@ -172,7 +176,8 @@ def _from_records(
     module.target = wanted or module.target
     version = parse_ptx(ptx) if ptx is not None else module.ptx or lowest_ptx(module, module.target)
     module.ptx = version
-    if not any(f.rule in ("target/unknown", "ptx/version-unknown") for f in found):
+    found += judge_alignments(module, path)
+    if not any(f.rule in _UNJUDGED for f in found):
         found += verify(module, module.target, version, level, shape)
     if language == "mir" and not errors(found):
         found += judge_as_ptx(module, version, path)

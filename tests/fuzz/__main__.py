@@ -24,6 +24,10 @@ def replay(path: Path) -> int:
     return 0
 
 
+def _tell(line: str) -> None:
+    print(line, flush=True)
+
+
 def main() -> int:
     """1 if something was found."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
@@ -33,12 +37,15 @@ def main() -> int:
     names = ", ".join(kind.name.lower() for kind in WEIGHTS)
     parser.add_argument("--kinds", default="", help=f"of {names}: some of them, with commas")
     parser.add_argument("--folder", type=Path, default=Path("found"), help="for what is found")
+    parser.add_argument("--shrink", type=float, default=40.0, help="seconds for each problem")
     parser.add_argument("--replay", type=Path, nargs="+", metavar="FILE", help="take files again")
     options = parser.parse_args()
     if options.replay:
         return max(replay(path) for path in options.replay)
     kinds = tuple(Kind[name.upper()] for name in options.kinds.split(",") if name) or tuple(WEIGHTS)
-    campaign = Campaign(options.seed, options.folder, kinds)
+    campaign = Campaign(
+        options.seed, options.folder, kinds, shrink_seconds=options.shrink, tell=_tell
+    )
     try:
         campaign.run(minutes=options.minutes, inputs=options.inputs)
     except KeyboardInterrupt:

@@ -64,6 +64,8 @@ class Source:
     def _text(self, kind: Kind) -> Input:
         rng, texts, grown = self.rng, seeds.texts(kind), self.grown.get(kind)
         text = rng.choice(grown if grown and rng.random() < 0.3 else texts)
+        if kind is Kind.LLVM and rng.random() < 0.25:
+            text = random_function(rng).text
         data = spoilt(text, rng, LANGUAGES[kind], texts, OWN[kind])
         options = {"run": "1"} if rng.random() < 0.15 else {}
         if kind is Kind.LLVM:

@@ -28,7 +28,7 @@ from nvgen import cli
 from nvgen.commands.arguments import parse_argument
 from nvgen.files import decode
 from nvgen.loading import load
-from nvgen.render import as_json, print_findings
+from nvgen.render import as_json, finding_lines
 from nvgen.tuning import Results, Trial
 from tests.fuzz import simulated
 from tests.fuzz.inputs import Input, Kind, arguments
@@ -62,28 +62,32 @@ def refused(findings: Sequence[Finding], item: Input) -> Outcome:
 
 def judged(findings: Sequence[Finding], item: Input) -> tuple[str, ...]:
     """The rules of findings that are as they should be."""
-    lines = item.text.count("\n") + 1
+    source = item.text.split("\n")
     for finding in findings:
-        for wrong in _wrong(finding, lines):
+        for wrong in _wrong(finding, source):
             where = f"{finding.rule[:60]}: {wrong}"
             raise ProblemError(Problem.FINDING, where, f"{wrong}: {finding!r}"[:1500])
         as_json(finding)
-    print_findings(findings, item.text, io.StringIO())
     return tuple(sorted({finding.rule for finding in findings}))
 
 
-def _wrong(finding: Finding, lines: int) -> list[str]:
+def _wrong(finding: Finding, source: Sequence[str]) -> list[str]:
     """What is wrong with a finding, in words."""
     found, place = [], finding.place
     if not re.fullmatch(r"[\w.:*+-]+/[\w.-]+", finding.rule, re.ASCII):
         found.append("no rule")
     if not finding.message.strip():
         found.append("no message")
-    if len(str(finding)) > LONGEST:
+    shown = finding_lines(finding, source)
+    if sum(len(text) for line in shown for text, _ in line) > LONGEST:
         found.append("too long")
     if "internal error" in finding.message.lower():
         found.append("an internal error")
-    if place.line < 0 or place.column < 0 or (place.file.startswith(FILE) and place.line > lines):
+    if (
+        place.line < 0
+        or place.column < 0
+        or (place.file.startswith(FILE) and place.line > len(source))
+    ):
         found.append("no such place")
     return found
 

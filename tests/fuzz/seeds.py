@@ -118,7 +118,9 @@ def _npy(array: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> bytes:
 def caches() -> tuple[Input, ...]:
     """Files of results, whole and cut off."""
     trials = [
-        Trial("gemm", f"{n:032x}", {"tile": 64 << n, "name": "x", "flat": True}, 0.25 * n, 32, n)
+        Trial(
+            "gemm", f"{n:032x}", {"tile": 64 << n, "name": "x", "flat": True}, 0.25 * (n + 1), 32, n
+        )
         for n in range(4)
     ]
     trials.append(Trial("gemm", "f" * 32, {}, None, failure="run/shape: é \n not possible"))

@@ -148,7 +148,6 @@ def test_a_file_of_something_else_is_left_alone(tmp_path) -> None:
         {"key": {"a": 1}},
         {"problem": None},
         {"config": [64]},
-        {"config": {"threads": [64]}},
         {"milliseconds": "fast"},
         {"registers": 1.5},
         {"failure": 7},

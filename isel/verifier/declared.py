@@ -1,8 +1,8 @@
-"""A module that was written as MIR, judged as a whole: PTX has to be able to say it.
+"""What a module that was read declares, judged as a whole: alignments, names, who is called.
 
-Layer: isel.  Input: a module whose records are right, each by itself.  Output: findings.  MIR names
-what PTX has no name for, and says variables, parameters and calls apart; whether they fit together
-is what the PTX reader knows, so it is asked of the module as it is printed.
+Layer: isel.  Input: a module from a file of MIR or PTX.  Output: findings.  MIR names what PTX has
+no name for, and says variables, parameters and calls apart; whether they fit together is what the
+PTX reader knows, so it is asked of the module as it is printed.
 """
 
 from __future__ import annotations
@@ -18,6 +18,37 @@ from intrinsics.targets import Ptx
 from isel.verifier.record import place_of
 
 _IDENTIFIER = re.compile(r"[A-Za-z][\w$]*|[_$%][\w$]+", re.ASCII)
+
+
+_MOST = 1 << 30
+"""The largest alignment that ptxas takes, in bytes."""
+
+
+def judge_alignments(module: Module, file: str) -> list[Finding]:
+    """Alignments of `module`, read from `file`, that are none: nothing can be laid out by them."""
+    return [
+        Finding(
+            "ptx/alignment",
+            Severity.ERROR,
+            f"an alignment is a power of two, at most {_MOST}",
+            Place(file, function=function),
+            got=f"{name} at {align}",
+            expected="1, 2, 4, 8, …",
+            section="PTX ISA, Alignment",
+        )
+        for function, name, align in _alignments(module)
+        if align.bit_count() != 1 or align > _MOST
+    ]
+
+
+def _alignments(module: Module) -> Iterator[tuple[str, str, int]]:
+    """Of each variable and parameter the function that it stands in, its name and alignment."""
+    yield from (("", v.name, v.align) for v in module.variables)
+    for function in module.functions:
+        yield from ((function.name, v.name, v.align) for v in function.variables)
+        for param in (*function.params, *function.results):
+            yield function.name, param.name, param.align
+            yield function.name, param.name, param.pointee_align
 
 
 def judge_as_ptx(module: Module, ptx: Ptx, file: str) -> list[Finding]:

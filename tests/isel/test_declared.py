@@ -1,9 +1,10 @@
-"""MIR that is right line by line, and yet no PTX: what is wrong stands among the findings."""
+"""Text that is right line by line, and yet no PTX: what is wrong stands among the findings."""
 
 from __future__ import annotations
 
 import pytest
 
+from intrinsics.findings import Severity
 from nvgen.loading import load
 
 KERNEL = """\
@@ -65,3 +66,33 @@ def test_a_parameter_that_the_kernel_does_not_have():
 def test_a_call_whose_variables_are_not_there():
     spoilt = KERNEL.replace("params={@call0_param0}", "params={@call1_param0}")
     assert rules(spoilt) == [("ptx/operands", 21)]
+
+
+PTX = """\
+.version 8.0
+.target sm_90
+.address_size 64
+.global .align 8 .b8 x[16];
+.visible .entry k(.param .u64 .ptr .global .align 8 p, .param .align 8 .b8 q[16])
+{
+	.shared .align 8 .b8 y[16];
+	ret;
+}
+"""
+
+
+@pytest.mark.parametrize("at", range(4))
+@pytest.mark.parametrize("align", [0, 3, 48, 1 << 32, 10**20])
+def test_an_alignment_that_is_no_power_of_two(align: int, at: int):
+    """ptxas: "Alignment must be a power of two"."""
+    parts = PTX.split(".align 8")
+    spoilt = ".align 8".join(parts[: at + 1]) + f".align {align}" + ".align 8".join(parts[at + 1 :])
+    found = [f for f in load("k.ptx", spoilt).findings if f.severity is Severity.ERROR]
+    assert [f.rule for f in found] == ["ptx/alignment"]
+
+
+@pytest.mark.parametrize("align", [1, 2, 128, 1 << 24, 1 << 30])
+def test_an_alignment_that_is_one(align: int):
+    assert "ptx/alignment" not in {
+        f.rule for f in load("k.ptx", PTX.replace(".align 8", f".align {align}")).findings
+    }
