@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -235,3 +236,31 @@ def test_json_has_all_fields_of_a_finding_that_machines_need() -> None:
         "rule": "a/rule", "severity": "error", "message": "wrong", "line": 4, "column": 2,
         "op": "o", "got": "g", "expected": "e", "section": "s", "hint": "h",
     }  # fmt: skip
+
+
+# ---- very much to say --------------------------------------------------------------------------
+
+
+def test_texts_of_any_length_are_cut_in_the_middle() -> None:
+    long = "begin" + "x" * 100_000 + "end"
+    told = finding(message=long, got=long, expected=long, hint=long)
+    lines = finding_lines(told, ["  " + "y" * 1_000_000])
+    assert sum(len(text) for line in lines for text, _ in line) < 10_000
+    assert "begin" in str(told)
+    assert "end" in str(told)
+    assert len(str(told)) < 10_000
+    assert all(len(str(value)) < 10_000 for value in as_json(told).values())
+
+
+def test_a_text_of_spaces_is_shown() -> None:
+    assert finding_lines(finding(got=" " * 500))
+
+
+def test_of_thousands_of_findings_of_one_rule_some_are_printed_and_all_are_counted() -> None:
+    stream = io.StringIO()
+    print_findings([finding()] * 5000 + [replace(finding(), rule="b/rule")], "", stream)
+    text = stream.getvalue()
+    assert len(text) < 20_000
+    assert "error[b/rule]" in text
+    shown = text.count("error[a/rule]: wrong")
+    assert f"error[a/rule]: and {5000 - shown} more" in text
