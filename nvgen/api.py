@@ -37,7 +37,6 @@ from nvgen.launches import (
     three,
 )
 from nvgen.llvm import parse
-from nvgen.map_launch import check_maps
 from nvgen.nesting import nesting_limit
 from nvgen.ptxas_log import Resources
 from nvgen.sim.limits import limits_of
@@ -184,6 +183,8 @@ class Compiled:
         shape = LaunchShape(*sizes, dynamic)
         check_launch(self.module, function, self.target, shape, self.file)
         arguments = self.kernel.arguments(args, dict(named)) if self.kernel else [*args]
+        from nvgen.map_launch import check_maps
+
         check_maps(self.module, function, self.target, arguments)
         if self.level in LAUNCH_LEVELS:
             said = shape.cluster == (1, 1, 1) and function.launch.cluster
