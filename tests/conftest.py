@@ -21,6 +21,13 @@ GPU_TARGET = TARGETS["sm_90a"]
 """What the tests that are marked `gpu` are compiled for."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--case", metavar="TEXT", default="", help="of tests with `each`: only cases with TEXT"
+    )
+    parser.addoption("--live", action="store_true", help="all of what is recorded or drawn, anew")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "gpu: its kernels run on a GPU as they do on the simulator")
     os.environ[DEVICE_VARIABLE] = config.option.nvgen_device or "sim"

@@ -24,6 +24,7 @@ from intrinsics.findings import (
     input_error,
     verdict,
 )
+from tests.each import each
 
 
 def finding(severity: Severity, *, incomplete: bool = False) -> Finding:
@@ -37,8 +38,8 @@ NOTE = finding(Severity.NOTE)
 UNJUDGED = finding(Severity.REVIEW, incomplete=True)
 
 
-@pytest.mark.parametrize(
-    ("findings", "expected"),
+@each(
+    "findings, expected",
     [
         ([], Verdict.CLEAN),
         ([NOTE], Verdict.CLEAN),
