@@ -5,7 +5,7 @@ Layer: nvgen.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -36,6 +36,7 @@ from nvgen.launches import (
 from nvgen.llvm import parse
 from nvgen.llvm_guard import nesting_limit
 from nvgen.ptxas_log import Resources
+from nvgen.stages import stages_of, with_stage
 
 if TYPE_CHECKING:
     from nvgen.builder.built import Kernel
@@ -61,7 +62,7 @@ class Compiled:
     llvm: str
     module: Module
     judged: list[Finding]
-    stages: dict[str, str] = field(default_factory=dict)
+    stages: Mapping[str, str] = field(default_factory=dict)
     file: str = ""
     kernel: Kernel | None = None
     level: str = "record"
@@ -122,9 +123,7 @@ class Compiled:
         Raises: InputError for no such time, and where the waits are bounded already.
         """
         bounded = bound_waits(self.module, seconds)
-        stages = self.stages
-        if stages:
-            stages = {**stages, BOUND_WAITS: print_mir(bounded.module).text}
+        stages = with_stage(self.stages, BOUND_WAITS, lambda: print_mir(bounded.module).text)
         return replace(self, bounded=bounded, stages=stages)
 
     def run(
@@ -416,12 +415,6 @@ def check_text(
         too_old = check_target(chosen, version)
         if too_old:
             raise VerificationError(too_old)
-    stages: dict[str, str] = {}
-
-    def keep(name: str, after: Module) -> None:
-        stages[name] = print_mir(after).text
-
-    observe: Observer | None = keep if keep_stages else None
     with nesting_limit(file):
         printed = parse(text, file=file)
         module = read_module(printed)
@@ -430,7 +423,13 @@ def check_text(
             from nvgen.optimizer.optimize import optimize
 
             printed, module, source = optimize(printed, module, source, opt, chosen)
-        lowered = lower(module, chosen, version, source, observe)
+        lowered = lower(module, chosen, version, source)
+
+    def again(observe: Observer) -> None:
+        with nesting_limit(file):
+            lower(module, chosen, version, source, observe)
+
+    stages = stages_of(again) if keep_stages else {}
     final = version or lowest_ptx(lowered, chosen)
     judged = [*lowered.notes, *verify(lowered, chosen, final, level, shape)]
     return Compiled(chosen, final, printed, lowered, judged, stages, file, level=level, shape=shape)

@@ -7,6 +7,7 @@ machine records, the target and PTX version that they were judged for, and findi
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +25,7 @@ from isel.verifier.levels import verify
 from isel.verifier.record import lowest_ptx
 from nvgen.files import printable
 from nvgen.llvm_guard import nesting_limit
+from nvgen.stages import with_stage
 
 if TYPE_CHECKING:
     from nvgen.api import Compiled
@@ -48,7 +50,7 @@ class Program:
     ptx_version: Ptx
     findings: list[Finding]
     llvm: str = ""
-    stages: dict[str, str] = field(default_factory=dict)
+    stages: Mapping[str, str] = field(default_factory=dict)
     bounded: Bounded | None = None
 
     @property
@@ -122,7 +124,7 @@ def load(
     if bounds is not None:
         program.bounded = bound_waits(program.module, bounds)
         if keep_stages:
-            program.stages[BOUND_WAITS] = program.mir
+            program.stages = with_stage(program.stages, BOUND_WAITS, lambda: program.mir)
     return program
 
 

@@ -17,6 +17,8 @@ from typing import TypeVar
 
 import pytest
 
+from tests.turns import has_turn
+
 Case = TypeVar("Case")
 Test = Callable[..., None]
 
@@ -33,6 +35,7 @@ def each(
     ids: Callable[[Case], str] | Iterable[str] | None = None,
     xfail: Mapping[str, str] | None = None,
     parts: int = 1,
+    turns: int = 1,
 ) -> Callable[[Test], Test]:
     """Run a test for each case, given to its arguments `names` ("a", or "a, b" for tuples).
 
@@ -40,6 +43,7 @@ def each(
     `ids` names the cases: a function of a case, or a name for each; without it a case names itself.
     `xfail` says of names why their case is known to fail; one that does not fail is a failure.
     `parts` cuts the cases into so many tests, for workers to share.
+    `turns` is in how many days each of them runs once (`tests.turns`).
     """
     arguments = [name.strip() for name in names.split(",")]
 
@@ -52,6 +56,8 @@ def each(
         def run(request: pytest.FixtureRequest, part_of_cases: int = 0, **given: object) -> None:
             wanted = request.config.getoption("case")
             chosen = [item for item in named() if not wanted or wanted in item[0]]
+            if turns > 1 and not wanted:
+                chosen = [item for item in chosen if has_turn(request.config, item[0], turns)]
             outcome = _Outcome(xfail or {})
             needed = {"request": request} if "request" in known else {}
             for name, case in chosen[part_of_cases::parts]:

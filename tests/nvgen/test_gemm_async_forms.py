@@ -21,6 +21,7 @@ from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import Kernel, KernelBuilder
 from nvgen.assembler import assemble
 from nvgen.builder.values import Vector
+from tests.each import each
 from tests.nvgen.gemm_programs import build, lines, mmas
 
 K, MN = Major.K, Major.MN
@@ -277,8 +278,8 @@ def test_a_mask_zeroes_columns_and_shifts_them() -> None:
     assert words(build(**WS, max_shift=32))[0] >> 30 == 3
 
 
-@pytest.mark.parametrize("n", [64, 128, 256])
-@pytest.mark.parametrize("m", [32, 64, 128])
+@each("n", [64, 128, 256])
+@each("m", [32, 64, 128])
 def test_a_mask_without_zeros_keeps_its_shift(m: int, n: int) -> None:
     """With bit 39, as ptxas takes another literal for a scale of D: no column is zeroed."""
     mask = ZeroColumnMask(nonzero=False, shift=5, first=(1, 1, 1, 1), skip_span=3)
@@ -353,9 +354,9 @@ FORMS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("target", ["sm_100a", "sm_103a", "sm_110a"])
-@pytest.mark.parametrize("opt", [0, 3])
+@each("form", FORMS)
+@each("target", ["sm_100a", "sm_103a", "sm_110a"])
+@each("opt", [0, 3])
 def test_ptxas_takes_it_and_the_verifier_finds_nothing(form: str, target: str, opt: int) -> None:
     compiled = build(**FORMS[form]).compile(target=target, opt=opt)
     assert assemble(compiled.ptx, compiled.target).cubin
