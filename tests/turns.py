@@ -1,6 +1,7 @@
 """Long lists of alike cases take turns: each case on one day of a few, and all of them with --live.
 
-    @pytest.mark.turns(3)        on a parametrised test: a third of its cases has its turn today
+    @pytest.mark.turns(3)        a third of a parametrised test's cases has its turn today
+    pytestmark = [pytest.mark.turns(3)]    the same of all parametrised tests of a file
     each(..., turns=3)           the same of a test of many cases
     pytest --day 739000          the turns of another day (the report's head says of which day)
     pytest --live                all cases, as `make test-all` has them
@@ -42,7 +43,8 @@ def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
     left: list[pytest.Item] = []
     for item in items:
         mark = item.get_closest_marker("turns")
-        stays = mark is None or has_turn(config, item.name, mark.args[0])
+        alone = mark is None or not hasattr(item, "callspec")
+        stays = alone or has_turn(config, item.name, mark.args[0])
         (kept if stays else left).append(item)
     if left:
         config.hook.pytest_deselected(items=left)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 
@@ -220,6 +221,7 @@ def test_a_tf32_is_a_float_without_its_last_13_bits(bits: int):
         assert decode(encode(value, E.TF32), E.TF32)[0] == value[0]
 
 
+@functools.cache
 def neighbours(type_: E) -> list[tuple[Fraction, int]]:
     """The finite numbers of a type with their codes, in order; of two zeros the positive one."""
     found = []
@@ -231,14 +233,11 @@ def neighbours(type_: E) -> list[tuple[Fraction, int]]:
     return sorted(found)
 
 
-ORDERED = {type_: neighbours(type_) for type_ in FORMATS}
-
-
 @examples(400)
 @given(st.sampled_from([*FORMATS]), st.data())
 def test_rounding_is_once_and_to_nearest_even(type_: E, data: st.DataObject):
     """Values around the middle of two neighbours, near enough to be lost in binary32."""
-    ordered = ORDERED[type_]
+    ordered = neighbours(type_)
     index = data.draw(st.integers(0, len(ordered) - 2))
     (below, low_code), (above, high_code) = ordered[index : index + 2]
     middle = float((below + above) / 2)
