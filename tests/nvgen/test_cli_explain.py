@@ -97,7 +97,7 @@ MEANINGS = {
 }
 
 
-@each("asked, meanings", MEANINGS.items(), ids=lambda key: "-".join(key))
+@each("asked, meanings", MEANINGS.items(), ids=lambda case: "-".join(case[0]))
 def test_what_a_value_says(nvgen: Nvgen, asked: tuple[str, str], meanings: dict[str, str]) -> None:
     found = nvgen("explain", *asked, "--format", "json")
     assert (found.status, found.err) == (0, "")
