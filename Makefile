@@ -9,7 +9,7 @@ SEED ?= $(shell date +%j%H%M)
 FOUND ?= found
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types unit gpu-test bench fuzz docs clean
+.PHONY: help demo test test-all lint types unit gpu-test bench fuzz docs clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -28,10 +28,13 @@ types: $(READY) ## the type checker
 	$(BIN)/mypy
 
 unit: $(READY) ## the tests, on all cores
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --dist loadgroup
+
+test-all: $(READY) ## the tests, with all of what `make test` draws by the day or reads from a record
+	$(BIN)/python -m pytest -n auto --dist loadgroup --live
 
 gpu-test: $(READY) ## the tests that also run on a GPU, on the GPU that is here
-	$(BIN)/python -m pytest -n auto -m "gpu or nvgen_kernel_test" --device cuda -rs
+	$(BIN)/python -m pytest -n auto --dist loadgroup -m "gpu or nvgen_kernel_test" --device cuda -rs
 
 bench: $(READY) ## speed of compiler, checker and simulator, and machine code: ratios in one run
 	$(BIN)/python tests/benchmarks/compile_speed.py

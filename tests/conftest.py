@@ -12,6 +12,7 @@ from hypothesis import settings
 
 from intrinsics.targets import TARGETS
 from nvgen.testing.devices import obstacle
+from tests import turns
 from tests.oracle.gpu import DEVICE_VARIABLE
 
 settings.register_profile("nvgen", derandomize=True, deadline=None, database=None)
@@ -21,13 +22,27 @@ GPU_TARGET = TARGETS["sm_90a"]
 """What the tests that are marked `gpu` are compiled for."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--case", metavar="TEXT", default="", help="of tests with `each`: only cases with TEXT"
+    )
+    turns.add_options(parser)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "gpu: its kernels run on a GPU as they do on the simulator")
+    config.addinivalue_line("markers", "xdist_group(name): tests that share what one has found out")
+    turns.configure(config)
     os.environ[DEVICE_VARIABLE] = config.option.nvgen_device or "sim"
 
 
+def pytest_report_header(config: pytest.Config) -> str:
+    return "turns: all" if config.option.live else f"turns: of day {config.option.day} (--day)"
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Skip what cannot run on the GPU that is here, and say why."""
+    """Leave out whose turn it is not; skip what cannot run on the GPU that is here, and say why."""
+    turns.leave_out(config, items)
     why = obstacle(os.environ[DEVICE_VARIABLE], GPU_TARGET)
     if not why:
         return

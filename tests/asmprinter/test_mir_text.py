@@ -35,6 +35,7 @@ from intrinsics.modifiers import ScalarType, Space
 from intrinsics.targets import PTX_VERSIONS, TARGETS
 from isel.verifier.record import verify_records
 from tests.asmprinter.strategies import Drawn, examples, modules
+from tests.each import each
 
 EXAMPLE = """\
 ; comments begin with a semicolon
@@ -221,9 +222,9 @@ def printed(text: str) -> str:
     return print_mir(read_mir(textwrap.dedent(text))).text
 
 
-@pytest.mark.parametrize("gap", [" ", "\n"])
-@pytest.mark.parametrize("launch", ["", "reqntid 32 1 1"])
-@pytest.mark.parametrize("kind", ["kernel", "func"])
+@each("gap", [" ", "\n"])
+@each("launch", ["", "reqntid 32 1 1"])
+@each("kind", ["kernel", "func"])
 def test_a_function_without_parameters(kind: str, launch: str, gap: str):
     text = f"target sm_80\n{kind} @k(){gap}{launch} {{\nbb.entry:\n  RET\n}}\n"
     module = read_mir(text)
@@ -276,17 +277,17 @@ def registers_read_back(names: list[str], *, keep: bool = False) -> list[str]:
     return back.functions[0].regs.names
 
 
-@pytest.mark.parametrize("name", ODD_NAMES, ids=ascii)
+@each("name", ODD_NAMES, ids=ascii)
 def test_registers_may_have_any_name_that_llvm_allows(name: str):
     assert registers_read_back([name, "b"]) == [name, "b"]
 
 
-@pytest.mark.parametrize("name", [n for n in ODD_NAMES if n], ids=ascii)
+@each("name", [n for n in ODD_NAMES if n], ids=ascii)
 def test_two_registers_stay_two_though_they_have_one_name(name: str):
     assert registers_read_back([name, name]) == [name, name]
 
 
-@pytest.mark.parametrize("name", ["%r1", "acc0", "%_x", "_x", "%%", *ODD_NAMES], ids=ascii)
+@each("name", ["%r1", "acc0", "%_x", "_x", "%%", *ODD_NAMES], ids=ascii)
 def test_names_of_registers_that_ptx_gave(name: str):
     """They go back into PTX as they are, so the `%` matters, and a number is a name."""
     assert registers_read_back([name, "%p"], keep=True) == [name, "%p"]
@@ -299,7 +300,7 @@ def test_plain_names_are_not_quoted():
     assert "  %b:b32 = MOV_B32 %a:b32" in text.splitlines()
 
 
-@pytest.mark.parametrize("name", ODD_NAMES, ids=ascii)
+@each("name", ODD_NAMES, ids=ascii)
 def test_blocks_may_have_any_name(name: str):
     """PTX that was read has blocks without a label, which are called `%1`, `%2`, …"""
     module = read_mir(TWO_REGISTERS.replace("RET", "BRA bb.next\nbb.next:\n  RET"))
@@ -316,7 +317,7 @@ def test_labels_that_begin_with_a_percent_sign_are_not_quoted():
     assert "bb.%1:" in printed(text)
 
 
-@pytest.mark.parametrize("name", ODD_NAMES, ids=ascii)
+@each("name", ODD_NAMES, ids=ascii)
 def test_symbols_may_have_any_name(name: str):
     module = read_mir(EXAMPLE)
     function = module.functions[0]
@@ -360,7 +361,7 @@ def test_a_range_of_registers():
 TEXTS = ('a "b"', "C:\\dir\\new", "two\nlines", "\r\n", "é → \U0001f600", "\0", "\u2028", ";", "\\")
 
 
-@pytest.mark.parametrize("text", TEXTS, ids=ascii)
+@each("text", TEXTS, ids=ascii)
 def test_strings_hold_any_text(text: str):
     """The module's source, the files of locations, and statements that were kept as text."""
     module = read_mir(EXAMPLE)
@@ -380,8 +381,8 @@ def test_escapes():
     assert r'source "\"\\\n\r\té😀é"' in print_mir(module).text  # what prints stands as it is
 
 
-@pytest.mark.parametrize(
-    ("shown", "operand"),
+@each(
+    "shown, operand",
     [
         ("@x", Sym("x")), ("@x+16", Sym("x", 16)), ("@x-16", Sym("x", -16)),
         ("@x - 16", Sym("x", -16)), ("fimm:0f3F800000", FloatImm(0x3F800000, ScalarType.F32)),
@@ -542,8 +543,8 @@ def test_the_example_of_these_tests_is_right():
     assert read_mir(GOOD).functions[0].name == "k"
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "line", "says"),
+@each(
+    "old, new, line, says",
     [
         ("sm_80", "sm_81", 1, "sm_81"),
         ("MOV_B32", "MOV_B23", 6, "MOV_B23"),

@@ -18,6 +18,7 @@ from intrinsics.modifiers import (
     Space,
     Vec,
 )
+from tests.each import each
 
 
 def best(name: str) -> Candidate:
@@ -56,8 +57,8 @@ def problems(name: str) -> dict[str, str]:
     return {problem.rule: problem.got for problem in best(name).problems}
 
 
-@pytest.mark.parametrize(
-    ("name", "rule", "got"),
+@each(
+    "name, rule, got",
     [
         ("tcgen05.ld.sync.aligned.32x32b.b32", "missing-modifier", ""),
         ("tcgen05.ld.aligned.32x32b.x1.b32", "missing-modifier", ""),

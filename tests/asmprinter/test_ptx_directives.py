@@ -14,6 +14,7 @@ from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Launch, Linkage, Module
 from tests.asmprinter.test_ptx_reader import assembles
+from tests.each import each
 
 HEADER = ".version 9.0\n.target sm_90a\n.address_size 64\n"
 KERNEL = ".visible .entry k() { ret; }\n"
@@ -68,7 +69,7 @@ UNDERSTOOD = {
 """What nvgen understands, or keeps without a word, and a part of what it prints of it."""
 
 
-@pytest.mark.parametrize(("text", "shown"), UNDERSTOOD.items())
+@each("text, shown", UNDERSTOOD.items())
 def test_what_is_understood(text: str, shown: str):
     module, findings = read(f"{HEADER}{text}\n{KERNEL}")
     assert findings == []
@@ -185,8 +186,8 @@ def test_debug_lines_of_what_was_inlined():
     assert f"{loc}\n\tbar.sync 0;" in printed_of(module)
 
 
-@pytest.mark.parametrize(
-    ("text", "rule"),
+@each(
+    "text, rule",
     [
         (".loc 1;", "ptx/syntax"),
         (".file x", "ptx/syntax"),

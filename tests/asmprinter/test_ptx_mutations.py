@@ -6,13 +6,12 @@ import random
 import re
 from pathlib import Path
 
-import pytest
-
 from asmprinter.mir_printer import print_mir
 from asmprinter.ptx_printer import print_ptx
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import errors
 from isel.verifier.record import verify_records
+from tests.each import each
 from tests.ptx_corpus import FILES
 
 SMALL = [path for path in FILES if path.stat().st_size < 7_000]
@@ -65,7 +64,7 @@ def is_told(text: str) -> None:
         )
 
 
-@pytest.mark.parametrize("path", SMALL, ids=lambda path: path.stem)
+@each("path", SMALL, ids=lambda path: path.stem)
 def test_spoilt_text_is_told(path: Path):
     rng, text = random.Random(path.stem), path.read_text()
     for _ in range(TIMES):

@@ -11,6 +11,7 @@ from asmprinter.ptx_printer import Printed, float_literal, print_ptx
 from intrinsics.mir import FloatImm
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Ptx
+from tests.each import each
 
 HEAD = "target sm_100a\nkernel @k(\n  param @p : u64 size 8 align 8 ptr global 16\n) {\n"
 
@@ -29,8 +30,8 @@ def statement(record: str) -> str:
     return line
 
 
-@pytest.mark.parametrize(
-    ("record", "ptx"),
+@each(
+    "record, ptx",
     [
         ("%a:b32 = ADD_S32 %b:b32, imm:-1", "add.s32 %r1, %r2, -1;"),
         ("%a:b64 = ADD_S64 %b:b64, %b", "add.s64 %rd1, %rd2, %rd2;"),

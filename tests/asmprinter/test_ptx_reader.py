@@ -31,6 +31,7 @@ from intrinsics.mir import (
 from intrinsics.modifiers import MmaKind, ScalarType, Space
 from intrinsics.targets import TARGETS
 from isel.verifier.record import verify_records
+from tests.each import each
 from tests.oracle import ptxas
 
 HEADER = ".version 8.6\n.target sm_100a\n.address_size 64\n"
@@ -342,8 +343,8 @@ def test_launch_bounds_and_parameters():
     assert function.launch == Launch((128, 2, 1), (), (2, 1, 1), 64, 0)
 
 
-@pytest.mark.parametrize(
-    ("declaration", "size", "align", "data"),
+@each(
+    "declaration, size, align, data",
     [
         (".global .align 8 .b8 x[4] = {1, 2, 0xff, 0};", 4, 8, bytes([1, 2, 255, 0])),
         (".global .b32 x = 258;", 4, 4, bytes([2, 1, 0, 0])),
@@ -423,8 +424,8 @@ def test_vector_registers():
 # ---- mistakes --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("statement", "rule", "column"),
+@each(
+    "statement, rule, column",
     [
         ("frobnicate.u32 %r1;", "ptx/unknown-instruction", 1),
         ("  add.u33 %r1, %r2, %r3;", "ptx/types", 3),
@@ -461,7 +462,7 @@ def test_a_missing_modifier_says_what_would_do():
     assert finding.section == "PTX ISA, tcgen05.alloc"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     ["", "{ }", "}", "{", "ret;", "x:", ";", ".entry k() {", ".reg .b32 x;", "@", ".version"],
 )

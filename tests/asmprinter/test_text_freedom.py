@@ -28,6 +28,7 @@ from tests.asmprinter.strategies import (
     modules,
     records,
 )
+from tests.each import each
 
 ORDERED = {
     "b2",
@@ -161,8 +162,8 @@ def body_of(statements: str) -> list[MachineInstr]:
 # ---- numbers ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
+@each(
+    "text, value",
     [
         ("0", 0),
         ("193", 193),

@@ -9,6 +9,7 @@ import pytest
 from intrinsics.block_scale import block_scale, check_block_scale
 from intrinsics.element import ElementType as E
 from intrinsics.modifiers import MmaKind as K
+from tests.each import each
 
 NARROW = (E.E4M3, E.E5M2, E.E2M3, E.E3M2, E.E2M1)
 TABLE_55 = {
@@ -23,7 +24,7 @@ TABLE_55 = {
 SIZES = list(itertools.product((16, 32, 64, 96, 128), (16, 32, 64)))
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
+@each("size", SIZES, ids=str)
 def test_what_the_tables_have_is_taken_and_nothing_else(size: tuple[int, int]) -> None:
     types, factors, kinds = TABLE_55.get(size, ((), set(), set()))
     found = block_scale(*size)

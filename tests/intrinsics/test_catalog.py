@@ -7,10 +7,11 @@ import pytest
 from intrinsics import catalog
 from intrinsics.catalog import find_head, head_words, other_instructions, spellings, spellings_of
 from intrinsics.modifiers import CtaGroup, LdStNum, LdStShape, ThreadSync, WaitOp
+from tests.each import each
 
 
-@pytest.mark.parametrize(
-    ("name", "head", "modifiers"),
+@each(
+    "name, head, modifiers",
     [
         # The longest head wins.
         ("tcgen05.mma.ws.sp.cta_group::1.kind::f16", "tcgen05.mma.ws.sp",

@@ -13,6 +13,7 @@ from intrinsics.data_paths import (
     operand_cells,
     shared_rows,
 )
+from tests.each import each
 
 P = DataPath
 M = {P.A: 256, P.B: 128, P.C: 128, P.D: 128, P.E: 64, P.F: 64, P.G: 32}
@@ -45,8 +46,8 @@ def flat(cells: Cells, shape: tuple[int, int]) -> set[tuple[int, int, int]]:
     return set(zip(*(array.tolist() for array in arrays), strict=True))
 
 
-@pytest.mark.parametrize("path", DataPath)
-@pytest.mark.parametrize("n", [64, 128, 256])
+@each("path", DataPath)
+@each("n", [64, 128, 256])
 def test_every_element_of_an_accumulator(path: DataPath, n: int):
     m = M[path]
     cells = accumulator_cells(path, m, n)
@@ -94,7 +95,7 @@ TABLE = [  # M, cta_group, A sparse, .ws: the manual's table of layouts
 ]
 
 
-@pytest.mark.parametrize(("m", "group", "sparse", "ws", "path"), TABLE)
+@each("m, group, sparse, ws, path", TABLE)
 def test_which_layout_an_instruction_has(
     m: int, group: int, sparse: bool, ws: bool, path: DataPath
 ):

@@ -26,6 +26,7 @@ from intrinsics.findings import (
     once,
     verdict,
 )
+from tests.each import each
 
 
 def finding(severity: Severity, *, incomplete: bool = False) -> Finding:
@@ -39,8 +40,8 @@ NOTE = finding(Severity.NOTE)
 UNJUDGED = finding(Severity.REVIEW, incomplete=True)
 
 
-@pytest.mark.parametrize(
-    ("findings", "expected"),
+@each(
+    "findings, expected",
     [
         ([], Verdict.CLEAN),
         ([NOTE], Verdict.CLEAN),

@@ -22,6 +22,7 @@ from intrinsics.targets import TARGETS, Ptx
 from intrinsics.tensor_address import ZeroColumnMask
 from isel.verifier.record import verify_records
 from nvgen import compile as nvgen_compile
+from tests.each import each
 from tests.oracle import llvm, llvm_sass, ptxas
 
 TARGET, PTX = "sm_100a", "9.5"
@@ -156,7 +157,7 @@ NOT_AT_HAND = {
 """Entries that only a machine shows; tests/sim hold the simulator to them."""
 
 
-@pytest.mark.parametrize("fix", FIXES, ids=lambda fix: fix.subject)
+@each("fix", FIXES, ids=lambda fix: fix.subject)
 def test_an_entry_is_really_so(fix: Fix):
     if fix.subject in NOT_AT_HAND:
         pytest.skip(NOT_AT_HAND[fix.subject])
@@ -170,7 +171,7 @@ def test_an_entry_is_really_so(fix: Fix):
 # ---- the table -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fix", FIXES, ids=lambda fix: fix.subject)
+@each("fix", FIXES, ids=lambda fix: fix.subject)
 def test_an_entry_says_everything(fix: Fix):
     """Who says what, what holds instead, and what has shown it, when."""
     assert all((fix.subject, fix.source, fix.says, fix.holds, fix.shown))

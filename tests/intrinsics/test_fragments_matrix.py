@@ -14,6 +14,7 @@ import pytest
 
 from intrinsics.fragments_matrix import matrix_bytes
 from intrinsics.matrix import MatrixShape
+from tests.each import each
 
 S = MatrixShape
 
@@ -42,7 +43,7 @@ def along(shape: tuple[int, ...], strides: tuple[int, ...]) -> list[int]:
     ]
 
 
-@pytest.mark.parametrize(("shape", "count", "transposed"), CUTE)
+@each("shape, count, transposed", CUTE)
 def test_fragments_are_those_of_cute(shape: S, count: int, transposed: bool) -> None:
     (threads, bits), (over_threads, over_bits) = CUTE[shape, count, transposed]
     found = np.add.outer(along(threads, over_threads), along(bits, over_bits)[::8])
@@ -79,8 +80,8 @@ def test_what_does_not_exist_is_refused(shape: S, transposed: bool) -> None:
         matrix_bytes(shape, transposed=transposed)
 
 
-@pytest.mark.parametrize("shape", S)
-@pytest.mark.parametrize("count", [1, 2, 4])
+@each("shape", S)
+@each("count", [1, 2, 4])
 def test_every_byte_is_held_once(shape: S, count: int) -> None:
     line, byte = matrix_bytes(shape, count, transposed=shape in (S.M16N16, S.M16N8))
     places = set(zip(line.reshape(-1).tolist(), byte.reshape(-1).tolist(), strict=True))

@@ -19,6 +19,7 @@ from intrinsics.idesc import (
 )
 from intrinsics.modifiers import CtaGroup, MmaKind
 from tests.asmprinter.strategies import examples
+from tests.each import each
 
 E, K = ElementType, MmaKind
 
@@ -198,8 +199,8 @@ def scaled(kind: MmaKind = K.MXF8F6F4, **changes: object) -> InstructionDescript
     return InstructionDescriptor(**{**fields, **changes})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("descriptor", "what"),
+@each(
+    "descriptor, what",
     [
         (plain(a=E.E4M3), "A of type e4m3"),
         (plain(b=E.TF32), "B of type tf32"),
@@ -283,7 +284,7 @@ def table_39(kind: MmaKind, group: int, *, sparse: bool, ws: bool) -> tuple[set[
 CASES = list(itertools.product(DOCUMENTED, (1, 2), (False, True), (False, True)))
 
 
-@pytest.mark.parametrize(("kind", "group", "sparse", "ws"), CASES)
+@each("kind, group, sparse, ws", CASES)
 def test_the_shapes_that_exist(kind: MmaKind, group: int, sparse: bool, ws: bool):
     rows, columns = table_39(kind, group, sparse=sparse, ws=ws)
     cta_group = CtaGroup.ONE if group == 1 else CtaGroup.TWO
@@ -329,8 +330,8 @@ def rules(descriptor: InstructionDescriptor, group: CtaGroup = CtaGroup.ONE) -> 
     return {p.rule for p in descriptor.problems(group)}
 
 
-@pytest.mark.parametrize("kind", DOCUMENTED)
-@pytest.mark.parametrize("side", ["a", "b"])
+@each("kind", DOCUMENTED)
+@each("side", ["a", "b"])
 def test_who_transposes_and_who_negates(kind: MmaKind, side: str):
     """Table 49: no transposition of 4-bit types, no negation of integers."""
     base = scaled if kind in SCALED else None

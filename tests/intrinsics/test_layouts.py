@@ -9,6 +9,7 @@ from intrinsics.element import Major
 from intrinsics.layouts import matrix_addresses
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.swizzling import swizzle
+from tests.each import each
 
 # The modes with 16-byte atoms: how many 16-byte pieces stand in a row of the atom.
 PIECES = {Swizzle.NONE: 1, Swizzle.B32: 2, Swizzle.B64: 4, Swizzle.B128: 8}
@@ -50,8 +51,8 @@ def descriptor(mode: Swizzle) -> SharedMemoryDescriptor:
     return SharedMemoryDescriptor(0, lbo=16384, sbo=2048, swizzle=mode)
 
 
-@pytest.mark.parametrize("mode", PIECES)
-@pytest.mark.parametrize("size", [1, 2, 4])
+@each("mode", PIECES)
+@each("size", [1, 2, 4])
 def test_k_major(mode: Swizzle, size: int):
     width = 2 if mode is Swizzle.NONE else PIECES[mode]
     rows, k = 32, width * 16 // size
@@ -60,8 +61,8 @@ def test_k_major(mode: Swizzle, size: int):
     assert np.array_equal(matrix_addresses(d, rows, k, size, Major.K), expected)
 
 
-@pytest.mark.parametrize("mode", PIECES)
-@pytest.mark.parametrize("size", [1, 2, 4])
+@each("mode", PIECES)
+@each("size", [1, 2, 4])
 def test_mn_major(mode: Swizzle, size: int):
     rows, k = 3 * PIECES[mode] * 16 // size, 24
     d = descriptor(mode)
@@ -69,8 +70,8 @@ def test_mn_major(mode: Swizzle, size: int):
     assert np.array_equal(matrix_addresses(d, rows, k, size, Major.MN), expected)
 
 
-@pytest.mark.parametrize("mode", PIECES)
-@pytest.mark.parametrize("major", Major)
+@each("mode", PIECES)
+@each("major", Major)
 def test_no_two_elements_share_a_place(mode: Swizzle, major: Major):
     k = 16 if mode is Swizzle.NONE or major is Major.MN else PIECES[mode] * 8
     places = matrix_addresses(descriptor(mode), 64, k, 2, major)

@@ -18,6 +18,7 @@ from intrinsics.operand_fit import fits
 from intrinsics.row import Fact, Numbers, Residency, when
 from intrinsics.targets import TARGETS, named, since
 from tests.asmprinter.strategies import examples
+from tests.each import each
 
 # ---- numbers ---------------------------------------------------------------------------------
 
@@ -75,7 +76,7 @@ def test_which_registers_agree_with_a_type(wanted: ScalarType, cls: ScalarType):
     assert fits(wanted, cls) is (wanted.bits == cls.bits and not mixed)
 
 
-@pytest.mark.parametrize("other", SIMPLE)
+@each("other", SIMPLE)
 def test_predicates_agree_with_nothing_else(other: ScalarType):
     assert fits(T.PRED, T.PRED)
     assert not fits(T.PRED, other)

@@ -13,6 +13,7 @@ from intrinsics.data_paths import DataPath, accumulator_cells
 from intrinsics.metadata import MetadataCells, metadata_cells
 from intrinsics.modifiers import MmaKind as K
 from intrinsics.sparse import chunk
+from tests.each import each
 
 K_OF = {K.TF32: 16, K.F16: 32, K.F8F6F4: 64, K.MXF8F6F4: 64, K.I8: 64, K.MXF4: 128, K.MXF4NVF4: 128}
 SHARING = (K.TF32, K.F16)
@@ -58,8 +59,8 @@ def test_128_rows_of_narrow_elements(kind: K):
     assert np.array_equal(lane_bits(cells, nibbles, 2), expected)
 
 
-@pytest.mark.parametrize("kind", K_OF)
-@pytest.mark.parametrize("path", [DataPath.F, DataPath.C])
+@each("kind", K_OF)
+@each("path", [DataPath.F, DataPath.C])
 def test_64_rows_of_a_cta_use_half_of_the_lanes(kind: K, path: DataPath):
     """Sixteen rows have sixteen lanes of a warp; among them all is as for 128 rows."""
     m = path.m
@@ -81,8 +82,8 @@ def test_64_rows_of_a_cta_use_half_of_the_lanes(kind: K, path: DataPath):
         assert bit[row, number] == low
 
 
-@pytest.mark.parametrize("kind", K_OF)
-@pytest.mark.parametrize("path", DataPath)
+@each("kind", K_OF)
+@each("path", DataPath)
 def test_no_two_indices_overlap_and_all_lie_in_the_lanes_of_a(kind: K, path: DataPath):
     d = np.broadcast_to(accumulator_cells(path, path.m, 256).lane, (path.m, 256))
     copies = metadata_cells(path, path.m, kind, K_OF[kind])

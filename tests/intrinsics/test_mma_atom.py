@@ -7,6 +7,7 @@ import pytest
 from intrinsics.element import ElementType, Major
 from intrinsics.mma_atom import PATTERN, AtomError, parse_atom
 from intrinsics.modifiers import MmaKind
+from tests.each import each
 
 E = ElementType
 
@@ -50,7 +51,7 @@ def test_the_descriptor(a: Major, b: Major, word: int):
     assert atom.descriptor(a, b).encode() == word
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "", "sm100_umma", "sm90_wgmma_m64n128k16_f32_bf16_bf16",

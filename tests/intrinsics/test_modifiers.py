@@ -22,6 +22,7 @@ from intrinsics.modifiers import (
     Vec,
     WaitOp,
 )
+from tests.each import each
 
 SETS = [
     cls
@@ -30,7 +31,7 @@ SETS = [
 ]
 
 
-@pytest.mark.parametrize("cls", SETS, ids=lambda cls: cls.__name__)
+@each("cls", SETS, ids=lambda cls: cls.__name__)
 def test_members_are_told_apart_in_ptx_and_in_opcodes(cls: type[Modifier]):
     members = list(cls)
     assert len({m.value for m in members}) == len(members) == len(cls.__members__)
@@ -86,7 +87,7 @@ def test_numbers_in_words():
     assert [dim.rank for dim in Dim] == [0, 1, 2, 3, 4, 5, 6]  # the ends are no copy's
 
 
-@pytest.mark.parametrize("element", ElementType)
+@each("element", ElementType)
 def test_elements_are_as_wide_as_numpy_says(element: ElementType):
     dtype = np.dtype(element.numpy)
     if element.is_integer:
@@ -97,8 +98,8 @@ def test_elements_are_as_wide_as_numpy_says(element: ElementType):
         assert ml_dtypes.finfo(dtype).bits == element.bits
 
 
-@pytest.mark.parametrize(
-    ("element", "exponent", "mantissa"),
+@each(
+    "element, exponent, mantissa",
     [
         ("e4m3", 4, 3), ("e5m2", 5, 2), ("e2m3", 2, 3), ("e3m2", 3, 2), ("e2m1", 2, 1),
         ("ue8m0", 8, 0), ("ue4m3", 4, 3), ("bf16", 8, 7), ("f16", 5, 10), ("f32", 8, 23),

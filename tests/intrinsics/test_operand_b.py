@@ -8,6 +8,7 @@ from intrinsics.catalog import rows
 from intrinsics.findings import InputError
 from intrinsics.modifiers import Modifier
 from intrinsics.operand_b import OperandBClass, operand_b_class
+from tests.each import each
 
 BIT, BYTE, FLOAT, EXTENDED = OperandBClass
 
@@ -19,7 +20,7 @@ DENSE = {
 }
 
 
-@pytest.mark.parametrize(("type", "expected"), DENSE.items())
+@each("type, expected", DENSE.items())
 def test_the_class_of_a_type(type: str, expected: OperandBClass) -> None:
     assert operand_b_class(type) is expected
     assert operand_b_class(type, sparse=True) is EXTENDED

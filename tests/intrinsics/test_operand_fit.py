@@ -5,8 +5,6 @@ Every form of a few kernels gets every operand of a list in each of its places, 
 
 import itertools
 
-import pytest
-
 from intrinsics.mir import (
     SINK,
     FloatImm,
@@ -27,6 +25,7 @@ from intrinsics.targets import parse_target
 from isel.llvm.reader import read_module
 from isel.pipeline import lower
 from nvgen.llvm import parse
+from tests.each import each
 
 KERNEL = """
 @s = internal addrspace(3) global [64 x i32] undef, align 4
@@ -92,7 +91,7 @@ OPERANDS: list[Op] = [
 ]
 
 
-@pytest.mark.parametrize("mi", RECORDS, ids=lambda mi: mi.opcode)
+@each("mi", RECORDS, ids=lambda mi: mi.opcode)
 def test_what_holds_plainly_has_no_problems(mi: MachineInstr):
     for ops in every_change(mi.ops):
         if plain_fit(mi.form).holds(ops, CLASSES):

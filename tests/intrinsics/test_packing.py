@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from fractions import Fraction
 
@@ -27,6 +28,7 @@ from intrinsics.packing import (
     unpack_pieces,
 )
 from tests.asmprinter.strategies import examples
+from tests.each import each
 
 NARROW = (E.E4M3, E.E5M2, E.E2M3, E.E3M2, E.E2M1)
 COUNTS = [  # elements in 16 bytes of shared memory and in 4 of tensor memory
@@ -57,8 +59,8 @@ def bits_below(codes: Codes, step: int, shift: int = 0) -> int:
 # ---- pieces and cells ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kind", "type_", "count", "_cell"), COUNTS, ids=IDS)
-def test_a_piece_of_shared_memory(kind: K, type_: E, count: int, _cell: int):
+@each("kind, type_, count, cell", COUNTS, ids=IDS)
+def test_a_piece_of_shared_memory(kind: K, type_: E, count: int, cell: int):
     """Elements without gaps in the low bytes; padding fills the piece to 16 bytes."""
     assert elements_per_piece(type_, kind) == count
     codes = random_codes(type_, (3, 2, count))
@@ -78,8 +80,8 @@ def test_what_stands_in_the_padding_does_not_count(type_: E):
     assert np.array_equal(unpack_pieces(pieces, type_, K.F8F6F4), codes)
 
 
-@pytest.mark.parametrize(("kind", "type_", "_piece", "count"), COUNTS, ids=IDS)
-def test_a_cell_of_tensor_memory(kind: K, type_: E, _piece: int, count: int):
+@each("kind, type_, piece, count", COUNTS, ids=IDS)
+def test_a_cell_of_tensor_memory(kind: K, type_: E, piece: int, count: int):
     """Narrow types of f8f6f4 in bytes: four bits from bit 2 on, six and eight from bit 0 on."""
     codes = random_codes(type_, (5, 3 * count))
     cells = pack_cells(codes, type_, kind)
@@ -219,6 +221,7 @@ def test_a_tf32_is_a_float_without_its_last_13_bits(bits: int):
         assert decode(encode(value, E.TF32), E.TF32)[0] == value[0]
 
 
+@functools.cache
 def neighbours(type_: E) -> list[tuple[Fraction, int]]:
     """The finite numbers of a type with their codes, in order; of two zeros the positive one."""
     found = []
@@ -230,14 +233,11 @@ def neighbours(type_: E) -> list[tuple[Fraction, int]]:
     return sorted(found)
 
 
-ORDERED = {type_: neighbours(type_) for type_ in FORMATS}
-
-
 @examples(400)
 @given(st.sampled_from([*FORMATS]), st.data())
 def test_rounding_is_once_and_to_nearest_even(type_: E, data: st.DataObject):
     """Values around the middle of two neighbours, near enough to be lost in binary32."""
-    ordered = ORDERED[type_]
+    ordered = neighbours(type_)
     index = data.draw(st.integers(0, len(ordered) - 2))
     (below, low_code), (above, high_code) = ordered[index : index + 2]
     middle = float((below + above) / 2)

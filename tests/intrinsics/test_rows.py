@@ -37,13 +37,12 @@ from intrinsics.row import (
 )
 from intrinsics.targets import PTX_VERSIONS, TARGETS, Capability, Ptx, Target
 from intrinsics.wgmma import MatrixType
+from tests.each import each
 from tests.oracle.tensor_forms import IMPOSSIBLE
 
 ROWS = catalog.rows()
-each_row = pytest.mark.parametrize("row", ROWS, ids=lambda row: row.id)
-each_ruled_row = pytest.mark.parametrize(
-    "row", [row for row in ROWS if row.rules], ids=lambda row: row.id
-)
+each_row = each("row", ROWS, ids=lambda row: row.id)
+each_ruled_row = each("row", [row for row in ROWS if row.rules], ids=lambda row: row.id)
 
 
 def values_of(row: Row, name: str) -> tuple[Fact, ...]:

@@ -20,6 +20,7 @@ from intrinsics.scale_factors import (
     scale_cells,
     scale_ids,
 )
+from tests.each import each
 
 
 def blocked(row: int, factor: int, rows: int) -> tuple[int, int, int]:
@@ -34,8 +35,8 @@ def blocked(row: int, factor: int, rows: int) -> tuple[int, int, int]:
 CASES = [(factors, id_) for factors in (1, 2, 3, 4, 6) for id_ in scale_ids(factors)]
 
 
-@pytest.mark.parametrize(("factors", "id_"), CASES)
-@pytest.mark.parametrize("rows", [8, 32, 40, 64, 128, 136, 192, 256])
+@each("factors, id_", CASES)
+@each("rows", [8, 32, 40, 64, 128, 136, 192, 256])
 def test_every_factor(factors: int, id_: int, rows: int):
     """An instruction begins with the id-th factor of the block."""
     cells = scale_cells(rows, factors, id_)
@@ -119,7 +120,7 @@ TABLE_54 = [  # kind, scale_vec, K, factors of a row
 ]
 
 
-@pytest.mark.parametrize(("kind", "vector", "k", "factors"), TABLE_54)
+@each("kind, vector, k, factors", TABLE_54)
 def test_factors_of_a_row(kind: K, vector: V, k: int, factors: int):
     assert factors_per_row(kind, vector, k) == factors
 

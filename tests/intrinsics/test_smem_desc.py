@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle, problems
 from tests.asmprinter.strategies import examples
+from tests.each import each
 
 SIZES = st.integers(0, (1 << 14) - 1).map(lambda n: n * 16)
 DESCRIPTORS = st.builds(
@@ -85,8 +86,8 @@ def test_only_the_low_18_bits_of_an_address_count():
     assert SharedMemoryDescriptor(0x7_01230 & ~0x3FFFF | 0x01230).encode() == low
 
 
-@pytest.mark.parametrize("field", ["address", "lbo", "sbo"])
-@pytest.mark.parametrize("size", [1, 8, 24, 1000])
+@each("field", ["address", "lbo", "sbo"])
+@each("size", [1, 8, 24, 1000])
 def test_what_is_no_multiple_of_16_has_no_code(field: str, size: int):
     with pytest.raises(ValueError, match=rf"{field} = {size} .*16"):
         SharedMemoryDescriptor(**{"address": 0, field: size}).encode()
@@ -116,7 +117,7 @@ def test_the_constant_of_bits_46_to_48(constant: int):
     assert problem.expected == "0b001"
 
 
-@pytest.mark.parametrize("bit", [14, 15, 30, 31, *range(53, 61)])
+@each("bit", [14, 15, 30, 31, *range(53, 61)])
 def test_bits_that_must_be_zero(bit: int):
     word = SharedMemoryDescriptor(0).encode() | 1 << bit
     assert [p.rule for p in problems(word)] == ["descriptor-reserved"]

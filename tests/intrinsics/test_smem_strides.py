@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-import pytest
 
 from intrinsics.element import Major
 from intrinsics.layouts import matrix_addresses
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.smem_strides import Strides, Tile, right_strides
+from tests.each import each
 
 MODES = (Swizzle.NONE, Swizzle.B32, Swizzle.B64, Swizzle.B128)
 TILES = [
@@ -34,13 +34,13 @@ def overlaps(tile: Tile, mode: Swizzle, strides: Strides) -> bool:
     return len(np.unique(found)) < found.size
 
 
-@pytest.mark.parametrize(("tile", "mode"), CASES, ids=IDS)
+@each("tile, mode", CASES, ids=IDS)
 def test_no_two_elements_lie_in_one_place(tile: Tile, mode: Swizzle):
     for lbo, sbo in itertools.product(OFFSETS, OFFSETS):
         assert not overlaps(tile, mode, right_strides(tile, mode, Strides(lbo, sbo)))
 
 
-@pytest.mark.parametrize(("tile", "mode"), CASES, ids=IDS)
+@each("tile, mode", CASES, ids=IDS)
 def test_what_was_made_right_stays(tile: Tile, mode: Swizzle):
     for lbo, sbo in itertools.product(OFFSETS, OFFSETS):
         once = right_strides(tile, mode, Strides(lbo, sbo))

@@ -20,6 +20,7 @@ from intrinsics.sparse import (
     sparse_columns,
 )
 from tests.asmprinter.strategies import examples
+from tests.each import each
 
 
 @pytest.mark.parametrize(
@@ -134,7 +135,7 @@ def test_every_index(kind: K):
         assert decompress(values, metadata, kind)[0].tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("pattern", [*itertools.product((0, 1), repeat=4)])
+@each("pattern", [*itertools.product((0, 1), repeat=4)])
 def test_chunks_with_few_non_zeros_keep_their_first_zeros(pattern: tuple[int, ...]):
     codes = (np.array(pattern, np.uint16) * np.array([1, 2, 3, 4], np.uint16))[None, :]
     if sum(pattern) > 2:

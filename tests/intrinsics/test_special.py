@@ -7,6 +7,7 @@ import pytest
 from intrinsics.modifiers import ScalarType
 from intrinsics.special import special_registers
 from intrinsics.targets import PTX_VERSIONS, TARGETS
+from tests.each import each
 from tests.oracle import ptxas
 
 REGISTER = {
@@ -49,8 +50,8 @@ def test_the_targets_that_have_them(target: str):
     assert taken == table
 
 
-@pytest.mark.parametrize(
-    ("name", "llvm"),
+@each(
+    "name, llvm",
     [
         ("tid.x", "read.ptx.sreg.tid.x"),
         ("laneid", "read.ptx.sreg.laneid"),

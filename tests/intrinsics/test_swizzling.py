@@ -9,6 +9,7 @@ from intrinsics.element import Major
 from intrinsics.layouts import matrix_addresses, piece_addresses
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.swizzling import swizzle
+from tests.each import each
 
 # CuTe's Swizzle<B, M, S>: B bits from bit M on are XORed with those S higher.
 CUTE = {
@@ -42,8 +43,8 @@ def test_atoms_of_32_bytes():
     assert table.tolist() == expected
 
 
-@pytest.mark.parametrize("mode", Swizzle)
-@pytest.mark.parametrize("offset", range(8))
+@each("mode", Swizzle)
+@each("offset", range(8))
 def test_a_base_offset_moves_the_beginning_of_the_pattern(mode: Swizzle, offset: int):
     """A pattern that begins at `offset` rows of 128 bytes looks like one that begins at 0."""
     start = 1024 + offset * 128
@@ -65,8 +66,8 @@ def test_a_descriptor_with_a_base_offset(mode: Swizzle):
 # ---- pieces ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", [m for m in Swizzle if m is not Swizzle.B128_ATOM32])
-@pytest.mark.parametrize("size", [1, 2, 4])
+@each("mode", [m for m in Swizzle if m is not Swizzle.B128_ATOM32])
+@each("size", [1, 2, 4])
 def test_a_piece_begins_where_its_first_element_lies(mode: Swizzle, size: int):
     descriptor = SharedMemoryDescriptor(2048, 8192, 1024, mode)
     per_piece = 16 // size
@@ -91,7 +92,7 @@ def test_an_mn_major_matrix_of_tf32_with_32_byte_atoms():
     assert len(np.unique(found)) == found.size
 
 
-@pytest.mark.parametrize("start", range(0, 128, 16))
+@each("start", range(0, 128, 16))
 def test_48_bytes_of_k_go_on_in_a_second_buffer(start: int):
     """Three pieces of a row: those beyond its 128 bytes begin the same row of the next buffer."""
     first, second = 0x4000, 0x9000

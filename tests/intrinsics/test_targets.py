@@ -28,6 +28,7 @@ from intrinsics.targets import (
     spell,
     with_feature,
 )
+from tests.each import each
 from tests.oracle import ptxas
 
 BEFORE = ("6.0", "6.1", "6.2", "6.3", "6.4", "6.5")
@@ -85,7 +86,7 @@ def test_the_versions_are_those_that_ptxas_has():
     assert [str(v) for v in PTX_VERSIONS] == expected
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@each("name", TARGETS)
 def test_the_first_version_of_a_target(name: str):
     """ptxas takes the target in its first version and refuses it in the one before."""
     first = str(TARGETS[name].first_ptx)
@@ -116,7 +117,7 @@ BY_HAND = {
 }
 
 
-@pytest.mark.parametrize("feature", BY_HAND)
+@each("feature", BY_HAND)
 def test_who_has_a_feature(feature: Feature):
     assert with_feature(feature) == BY_HAND[feature]
 
@@ -147,7 +148,7 @@ PROBES = {
 }
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@each("name", TARGETS)
 def test_a_feature_is_what_ptxas_takes_on_the_target(name: str):
     _ptxas()
     verdicts = ptxas.judge(list(PROBES.values()), name, str(PTX_VERSIONS[-1]))

@@ -12,6 +12,7 @@ from intrinsics.layouts import matrix_addresses
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.smem_strides import Strides, Tile
 from intrinsics.umma_layout import check_umma_layout
+from tests.each import each
 
 MODES = (Swizzle.NONE, Swizzle.B32, Swizzle.B64, Swizzle.B128)
 
@@ -20,8 +21,8 @@ def texts(tile: Tile, swizzle: Swizzle, strides: Strides | None = None, **more: 
     return [problem.text for problem in check_umma_layout(tile, swizzle, strides, **more)]
 
 
-@pytest.mark.parametrize(("bits", "k"), [(16, 16), (8, 32), (32, 8), (4, 64)])
-@pytest.mark.parametrize("sparse", [False, True])
+@each("bits, k", [(16, 16), (8, 32), (32, 8), (4, 64)])
+@each("sparse", [False, True])
 def test_k_goes_by_32_bytes_and_sparse_by_64(bits: int, k: int, sparse: bool) -> None:
     """What one instruction multiplies, by Table 39; a sparse one has twice as much."""
     step = 2 * k if sparse else k
@@ -72,8 +73,8 @@ def test_the_manuals_examples(tile: Tile, swizzle: Swizzle, strides: Strides) ->
     assert texts(tile, swizzle, strides) == []
 
 
-@pytest.mark.parametrize("mode", MODES, ids=lambda mode: mode.name)
-@pytest.mark.parametrize("major", list(Major))
+@each("mode", MODES, ids=lambda mode: mode.name)
+@each("major", list(Major))
 def test_overlapping_strides_fail(mode: Swizzle, major: Major) -> None:
     """Whether two elements lie in one place is counted from the addresses."""
     tile = Tile(128, 16, 16, major)

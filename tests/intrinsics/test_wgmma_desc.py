@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.wgmma_desc import WgmmaDescriptor, problems
 from tests.asmprinter.strategies import examples
+from tests.each import each
 
 CODES = {Swizzle.NONE: 0, Swizzle.B128: 1, Swizzle.B64: 2, Swizzle.B32: 3}
 OFFSETS = st.integers(0, 0x3FFF).map(lambda x: x * 16)
@@ -45,7 +46,7 @@ def test_it_is_not_the_descriptor_of_tcgen05():
         SharedMemoryDescriptor.decode(1 << 61 | WgmmaDescriptor(0x400).encode())
 
 
-@pytest.mark.parametrize("bit", [14, 15, 30, 31, 46, 47, 48, *range(52, 62)])
+@each("bit", [14, 15, 30, 31, 46, 47, 48, *range(52, 62)])
 def test_unused_bits(bit: int):
     (problem,) = problems(1 << bit)
     assert problem.got == hex(1 << bit)

@@ -30,6 +30,7 @@ from intrinsics.words import (
     MmaWords,
 )
 from tests.asmprinter.strategies import examples
+from tests.each import each
 
 WORDS = st.integers(0, (1 << 32) - 1)
 
@@ -142,8 +143,8 @@ def test_control_words_in_words(word: int, text: str):
     assert str(ControlWord.decode(word)) == text
 
 
-@pytest.mark.parametrize(
-    ("word", "text"),
+@each(
+    "word, text",
     [
         # 0, 1 and 3 mean what they mean in other back ends.
         (0, "no collector"),
@@ -181,8 +182,8 @@ def test_a_dense_mma_that_fills_the_collector():
     assert DENSE.pack(dense(collector_a=CollectorA.FILL)) == {"ctrl": 193, "collector": 1}
 
 
-@pytest.mark.parametrize("kind", MmaKind)
-@pytest.mark.parametrize("group", CtaGroup)
+@each("kind", MmaKind)
+@each("group", CtaGroup)
 def test_kind_and_group(kind: MmaKind, group: CtaGroup):
     word = DENSE.pack(dense(kind=kind, cta_group=group))["ctrl"]
     assert KIND_CODES[word >> 6] is kind
@@ -208,7 +209,7 @@ def test_scale_vectors_and_how_they_are_spelled(size: ScaleVec | None, field: in
     assert words["scale_spelling"] == spelling
 
 
-@pytest.mark.parametrize("number", range(16))
+@each("number", range(16))
 def test_collectors_of_a_weight_stationary_mma(number: int):
     buffer, op = divmod(number, 4)
     name = ("fill", "use", "lastuse", "discard")[op]
@@ -283,8 +284,8 @@ def test_a_spelling_and_a_size_cannot_both_be_given():
     assert rules({**both, "scale_spelling": 0}, facts) == []
 
 
-@pytest.mark.parametrize(
-    ("word", "ws"),
+@each(
+    "word, ws",
     [
         (0b0000010, False),  # an operation without the valid bit
         (0b0010000, False),  # a buffer without the valid bit

@@ -17,6 +17,7 @@ import pytest
 from intrinsics.findings import Finding, Severity
 from nvgen.assembler import find_ptxas
 from nvgen.loading import load
+from tests.each import each
 from tests.isel import (
     canonical_compositions,
     canonical_idioms,
@@ -30,6 +31,8 @@ from tests.isel import (
 from tests.isel.pattern_edits import Doubt, Mutant
 from tests.isel.pattern_missed import FALSE_ALARMS, MISSED
 from tests.isel.pattern_ptx import Kernel
+
+pytestmark = pytest.mark.xdist_group("canonical patterns")  # kernels are judged once
 
 CLEAN = {
     name.lower(): kernel
@@ -49,24 +52,22 @@ def findings(kernel: Kernel) -> list[Finding]:
 # ---- what is right ---------------------------------------------------------------------------
 
 
-def _clean(name: str) -> object:
-    marks = [pytest.mark.xfail(reason=FALSE_ALARMS[name])] if name in FALSE_ALARMS else []
-    return pytest.param(CLEAN[name], id=name, marks=marks)
+@each("name", CLEAN, xfail=FALSE_ALARMS)
+def test_a_right_kernel_is_clean(name: str):
+    assert findings(CLEAN[name]) == []
 
 
-@pytest.mark.parametrize("kernel", [_clean(name) for name in CLEAN])
-def test_a_right_kernel_is_clean(kernel: Kernel):
-    assert findings(kernel) == []
-
-
-@pytest.mark.parametrize("kernel", CLEAN.values(), ids=CLEAN)
-def test_ptxas_takes_it(kernel: Kernel, tmp_path: Path):
+def test_ptxas_takes_them(tmp_path: Path):
+    """All in one module, whose head they share."""
     ptxas = find_ptxas()
     if ptxas is None:
         pytest.skip("no ptxas")
+    texts = [kernel.ptx().partition(".visible .entry k(") for kernel in CLEAN.values()]
+    ((target, head),) = {(k.target, text[0]) for k, text in zip(CLEAN.values(), texts, strict=True)}
+    entries = [f"\n.visible .entry k{n}({text}" for n, (_, _, text) in enumerate(texts)]
     source = tmp_path / "k.ptx"
-    source.write_text(kernel.ptx())
-    command = [str(ptxas), "-arch", kernel.target, str(source), "-o", str(tmp_path / "k.cubin")]
+    source.write_text(head + "".join(entries))
+    command = [str(ptxas), "-arch", target, str(source), "-o", str(tmp_path / "k.cubin")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
@@ -107,14 +108,9 @@ def found(mutant: Mutant) -> bool:
     return bool(said)
 
 
-def _mutant(name: str) -> object:
-    marks = [pytest.mark.xfail(reason=MISSED[name])] if name in MISSED else []
-    return pytest.param(ALL[name], id=name, marks=marks)
-
-
-@pytest.mark.parametrize("mutant", [_mutant(name) for name in ALL])
-def test_a_mistake_is_found_where_it_is(mutant: Mutant):
-    assert found(mutant), mutant.rule
+@each("name", ALL, xfail=MISSED)
+def test_a_mistake_is_found_where_it_is(name: str):
+    assert found(ALL[name]), ALL[name].rule
 
 
 def test_each_mutant_has_a_name_of_its_own():

@@ -14,6 +14,7 @@ import pytest
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Severity
 from isel.verifier.function.check import verify_functions
+from tests.each import each
 from tests.isel.function_kernels import PAIR, kernel
 
 SYNC = "    barrier.cluster.arrive.aligned;\n    barrier.cluster.wait.aligned;\n"
@@ -141,7 +142,7 @@ def said(text: str, block: tuple[int, ...] = (), cluster: tuple[int, ...] = ()) 
     return [f for f in findings(text, block, cluster) if f.severity is not Severity.NOTE]
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@each("name", CLEAN)
 def test_a_right_kernel_is_clean(name: str) -> None:
     assert findings(CLEAN[name]) == []
 
@@ -280,7 +281,7 @@ MISTAKES = {
 REVIEWS = {"barrier.cluster.arrive/no-wait"}
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+@each("name", MISTAKES)
 def test_a_mistake_breaks_its_rule_where_it_is(name: str) -> None:
     mistake = MISTAKES[name]
     found = said(mistake.broken())
@@ -290,7 +291,7 @@ def test_a_mistake_breaks_its_rule_where_it_is(name: str) -> None:
     assert {f.rule for f in found} - {mistake.rule} == mistake.also
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+@each("name", MISTAKES)
 def test_a_mistake_is_one_edit_of_a_clean_kernel(name: str) -> None:
     assert MISTAKES[name].text in CLEAN.values()
     assert MISTAKES[name].broken() != MISTAKES[name].text

@@ -12,6 +12,7 @@ import pytest
 
 from intrinsics.findings import Finding
 from nvgen import compile
+from tests.each import each
 from tests.isel.descriptor_words import found_in, mma, plain, smem
 
 BAD, GOOD = plain(m=48), plain(m=64)
@@ -80,7 +81,7 @@ UNKNOWN = {
 }
 
 
-@pytest.mark.parametrize("statements", KNOWN.values(), ids=KNOWN)
+@each("statements", KNOWN.values(), ids=KNOWN)
 def test_a_value_that_arrives_through_registers(statements: str) -> None:
     assert judged(statements) == ["idesc-m"]
 

@@ -14,6 +14,7 @@ from intrinsics.findings import Finding, Severity
 from isel.verifier.descriptors.check import RULES, verify_descriptors
 from isel.verifier.levels import advice, verify
 from isel.verifier.record import verify_records
+from tests.each import each
 from tests.isel.descriptor_words import F16, found_in, mma, module_of, plain, scaled, smem
 from tests.ptx_corpus import FILES
 
@@ -201,7 +202,7 @@ def of_rule(findings: list[Finding], rule: str) -> list[Finding]:
     return [f for f in findings if f.rule.partition("/")[2] == rule]
 
 
-@pytest.mark.parametrize("case", CASES, ids=IDS)
+@each("case", CASES, ids=IDS)
 def test_what_breaks_the_rule(case: Case) -> None:
     findings = found_in(case.wrong, case.target, case.directives)
     (found,) = of_rule(findings, case.rule)
@@ -212,7 +213,7 @@ def test_what_breaks_the_rule(case: Case) -> None:
     assert found.expected
 
 
-@pytest.mark.parametrize("case", CASES, ids=IDS)
+@each("case", CASES, ids=IDS)
 def test_what_does_not_break_it(case: Case) -> None:
     """The word that is right is right in every respect."""
     target = case.right_target or case.target
@@ -347,9 +348,9 @@ def test_what_is_not_known_is_not_judged() -> None:
     assert verify_descriptors(module_of(statements + unknown)) == []
 
 
-@pytest.mark.parametrize("kind", ["f16", "tf32", "f8f6f4", "i8"])
-@pytest.mark.parametrize("ws", [False, True])
-@pytest.mark.parametrize("sparse", [False, True])
+@each("kind", ["f16", "tf32", "f8f6f4", "i8"])
+@each("ws", [False, True])
+@each("sparse", [False, True])
 def test_every_shape_of_table_39_is_taken(kind: str, ws: bool, sparse: bool) -> None:
     """The shapes of Table 39 for one CTA, written out again."""
     head = f"{'.ws' if ws else ''}{'.sp' if sparse else ''}.cta_group::1.kind::{kind}"

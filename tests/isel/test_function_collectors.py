@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from intrinsics.findings import Severity
+from tests.each import each
 from tests.isel.function_kernels import EPILOGUE, PROLOGUE, kernel
 from tests.isel.tensor_kernels import issuing, line_of, said
 
@@ -85,7 +86,7 @@ RIGHT = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", RIGHT)
+@each("name", RIGHT)
 def test_right(name: str):
     assert [f for f in said(issuing(RIGHT[name])) if "collector" in f.rule] == []
 
@@ -147,7 +148,7 @@ UNFILLED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", UNFILLED)
+@each("name", UNFILLED)
 def test_without_preceding_fill(name: str):
     body, buffer, at = UNFILLED[name]
     text = issuing(body)
@@ -178,7 +179,7 @@ ANOTHER = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ANOTHER)
+@each("name", ANOTHER)
 def test_another_matrix(name: str):
     text = issuing(ANOTHER[name])
     (found,) = [f for f in said(text) if "collector" in f.rule]

@@ -13,6 +13,7 @@ from intrinsics.findings import Severity
 from intrinsics.idesc import DENSE_K
 from intrinsics.metadata import metadata_cells
 from intrinsics.modifiers import MmaKind
+from tests.each import each
 from tests.isel.tensor_kernels import issuing, line_of, said, whole_warp
 
 
@@ -123,7 +124,7 @@ def beyond(text: str) -> list[int]:
     return [f.place.line for f in found]
 
 
-@pytest.mark.parametrize("name", BY_ONE)
+@each("name", BY_ONE)
 def test_how_far_an_operation_of_one_thread_reaches(name: str):
     statement, width = BY_ONE[name]
     assert beyond(issuing(statement.replace("{c}", str(512 - width)))) == []
@@ -138,7 +139,7 @@ def newest(text: str) -> str:
     return text.replace(".version 9.0", ".version 9.4").replace("sm_103a", "sm_107a")
 
 
-@pytest.mark.parametrize("name", BY_WARP)
+@each("name", BY_WARP)
 def test_how_far_an_operation_of_a_warp_reaches(name: str):
     statement, width = BY_WARP[name]
     assert beyond(newest(whole_warp(statement.replace("{c}", str(512 - width))))) == []
@@ -296,12 +297,12 @@ OVER = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", APART)
+@each("name", APART)
 def test_operands_that_are_apart(name: str):
     assert overlapping(APART[name]) == []
 
 
-@pytest.mark.parametrize("name", OVER)
+@each("name", OVER)
 def test_operands_that_overlap(name: str):
     body, rule, severity = OVER[name]
     assert overlapping(body) == [(rule, severity)]

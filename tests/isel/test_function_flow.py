@@ -6,8 +6,6 @@ Expected values are worked out by hand from the thread numbers: warp w has the t
 
 from __future__ import annotations
 
-import pytest
-
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.mir import MachineFunction
 from isel.verifier.function.evaluate import Warp
@@ -25,6 +23,7 @@ from isel.verifier.function.values import (
     known,
     unknown,
 )
+from tests.each import each
 
 LANES = tuple(range(32))
 
@@ -72,8 +71,8 @@ def number(statements: str, *, warp: int = 0, block=(128, 1, 1)) -> object:
 # ---- numbers ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("statements", "warp", "block", "expected"),
+@each(
+    "statements, warp, block, expected",
     [
         ("mov.u32 %r9, %tid.x;", 0, (128, 1, 1), LANES),
         ("mov.u32 %r9, %tid.x;", 2, (128, 1, 1), tuple(64 + i for i in LANES)),
@@ -117,8 +116,8 @@ def test_a_loop_forgets_what_changes() -> None:
 # ---- places ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("statements", "base", "offset"),
+@each(
+    "statements, base, offset",
     [
         ("mov.u32 %r9, tile;", Symbol("tile"), 0),
         ("mov.u32 %r1, tile; add.u32 %r9, %r1, 64;", Symbol("tile"), 64),

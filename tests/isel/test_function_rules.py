@@ -18,6 +18,7 @@ from intrinsics.mir import Module
 from isel.verifier.function.check import verify_functions
 from isel.verifier.record import verify_records
 from nvgen.api import compile_text
+from tests.each import each
 from tests.isel.function_kernels import CLEAN, HEAD, kernel
 from tests.isel.function_mistakes import MISTAKES, Mistake
 from tests.isel.function_soups import soups
@@ -43,7 +44,7 @@ def said(text: str, block: tuple[int, ...] = ()) -> list[Finding]:
 # ---- what is right ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@each("name", CLEAN)
 def test_a_right_kernel_is_clean(name: str):
     assert verify_functions(module_of(CLEAN[name])) == []
 
@@ -56,8 +57,8 @@ def test_there_are_kernels():
 SAMPLES = {"tile": gemm_tile, "warp-specialised": warp_specialized}
 
 
-@pytest.mark.parametrize("opt", [0, 1, 2, 3])
-@pytest.mark.parametrize("name", SAMPLES)
+@each("opt", [0, 1, 2, 3])
+@each("name", SAMPLES)
 def test_a_sample_is_clean(name: str, opt: int):
     ptx = SAMPLES[name]().build().compile(target="sm_100a", opt=opt).ptx
     assert verify_functions(module_of(ptx)) == []
@@ -84,13 +85,9 @@ REVIEWS = ("tcgen05.alloc/fence", "tcgen05.ld/before-fence")
 WARNINGS = ("tcgen05.alloc/unused",)
 
 
-def _marked(name: str) -> object:
-    marks = [pytest.mark.xfail(reason=MISSED[name], strict=True)] if name in MISSED else []
-    return pytest.param(MISTAKES[name], id=name, marks=marks)
-
-
-@pytest.mark.parametrize("mistake", [_marked(name) for name in MISTAKES])
-def test_a_mistake_breaks_its_rule_where_it_is(mistake: Mistake):
+@each("name", MISTAKES, xfail=MISSED)
+def test_a_mistake_breaks_its_rule_where_it_is(name: str):
+    mistake = MISTAKES[name]
     found = said(mistake.broken())
     hit = [f for f in found if f.rule == mistake.rule and f.place.line == mistake.line()]
     assert len(hit) == 1
@@ -130,7 +127,7 @@ def test_a_store_behind_the_proxy_fence_may_be_beside_the_matrix(variable: str, 
     assert (found.rule, found.severity) == ("shared/proxy-fence", severity)
 
 
-@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
+@each("mistake", MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_is_one_edit_of_a_clean_kernel(mistake: Mistake):
     assert mistake.text in CLEAN.values()
     assert mistake.broken() != mistake.text
@@ -163,7 +160,7 @@ def _without_block(name: str) -> str:
     )
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@each("name", CLEAN)
 def test_without_the_block_nothing_is_claimed(name: str):
     """Nobody knows who executes what: no error, and a finding that says what was not checked."""
     found = verify_functions(module_of(_without_block(name)))

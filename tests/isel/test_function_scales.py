@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from intrinsics.findings import Finding, Severity
+from tests.each import each
 from tests.isel.function_kernels import EPILOGUE, PROLOGUE, kernel
 from tests.isel.tensor_kernels import line_of, said
 
@@ -104,14 +105,14 @@ def metadata(low: int, high: int = 0x44444444) -> str:
     return words + "    $store [%r5+32], {%r50, %r51};\n"
 
 
-@pytest.mark.parametrize("index", [0x4, 0x8, 0xC, 0x9, 0xD, 0x6, 0xE])
-@pytest.mark.parametrize("kind", ["f16", "f8f6f4"])
+@each("index", [0x4, 0x8, 0xC, 0x9, 0xD, 0x6, 0xE])
+@each("kind", ["f16", "f8f6f4"])
 def test_indices_of_two_among_four(kind: str, index: int):
     assert of("metadata", run(metadata(index * 0x11111111), sparse(kind))) == []
 
 
-@pytest.mark.parametrize("index", [0x0, 0x1, 0x2, 0x3, 0x5, 0x7, 0xA, 0xB, 0xF])
-@pytest.mark.parametrize("kind", ["f16", "f8f6f4"])
+@each("index", [0x0, 0x1, 0x2, 0x3, 0x5, 0x7, 0xA, 0xB, 0xF])
+@each("kind", ["f16", "f8f6f4"])
 def test_indices_that_mean_nothing(kind: str, index: int):
     text = run(metadata(index * 0x11111111), sparse(kind))
     (found,) = of("metadata", text)
@@ -121,7 +122,7 @@ def test_indices_that_mean_nothing(kind: str, index: int):
     assert "0b0100" in found.expected
 
 
-@pytest.mark.parametrize("index", range(16))
+@each("index", range(16))
 def test_indices_of_one_among_two(index: int):
     found = of("metadata", run(metadata(index * 0x11111111), sparse("tf32")))
     assert bool(found) == (index not in (0b1110, 0b0100))

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from intrinsics.findings import Severity
 from isel.verifier.function.check import verify_functions
+from tests.each import each
 from tests.isel import function_mistakes
 from tests.isel.function_mistakes import Mistake
 from tests.isel.function_sync_kernels import CLEAN
@@ -13,12 +12,12 @@ from tests.isel.function_sync_mistakes import MISTAKES
 from tests.isel.test_function_rules import module_of, said
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@each("name", CLEAN)
 def test_a_right_kernel_is_clean(name: str):
     assert verify_functions(module_of(CLEAN[name])) == []
 
 
-@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
+@each("mistake", MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_breaks_its_rule_where_it_is(mistake: Mistake):
     found = said(mistake.broken())
     (hit,) = (f for f in found if f.rule == mistake.rule and f.place.line == mistake.line())
@@ -26,7 +25,7 @@ def test_a_mistake_breaks_its_rule_where_it_is(mistake: Mistake):
     assert {f.rule for f in found if f is not hit} == set(mistake.also)
 
 
-@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
+@each("mistake", MISTAKES.values(), ids=MISTAKES)
 def test_the_kernel_without_the_mistake_is_clean(mistake: Mistake):
     assert said(mistake.text) == []
 

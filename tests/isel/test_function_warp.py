@@ -6,11 +6,10 @@ what is said of it stays the same, for right kernels and for mistaken ones.
 
 from __future__ import annotations
 
-import pytest
-
 from intrinsics.findings import Finding
 from isel.verifier.function.evaluate import Evaluator, Warp
 from isel.verifier.function.values import Spread, Value, constant, known, unknown
+from tests.each import each
 from tests.isel.function_kernels import CLEAN
 from tests.isel.function_mistakes import MISTAKES
 from tests.isel.test_function_rules import module_of, said
@@ -29,12 +28,12 @@ def outcome(found: list[Finding]) -> list[tuple[str, int, str]]:
     return [(f.rule, f.place.line, f.severity.value) for f in found]
 
 
-@pytest.mark.parametrize("name", [name for name, text in CLEAN.items() if WARP_NUMBER in text])
+@each("name", [name for name, text in CLEAN.items() if WARP_NUMBER in text])
 def test_a_right_kernel_stays_clean(name: str):
     assert outcome(said(broadcast(CLEAN[name]))) == outcome(said(CLEAN[name]))
 
 
-@pytest.mark.parametrize("name", [n for n, m in MISTAKES.items() if WARP_NUMBER in m.broken()][::4])
+@each("name", [n for n, m in MISTAKES.items() if WARP_NUMBER in m.broken()][::4])
 def test_a_mistake_is_still_found(name: str):
     text = MISTAKES[name].broken()
     assert outcome(said(broadcast(text))) == outcome(said(text))
@@ -68,8 +67,8 @@ def result(statement: str, values: dict[str, Value], block: tuple[int, ...] = (6
     return found.get("%r9") or found["%p9"]
 
 
-@pytest.mark.parametrize(
-    ("statement", "values", "expected"),
+@each(
+    "statement, values, expected",
     [
         ("shfl.sync.idx.b32 %r9, %r1, 0, 31, -1;", {"%r1": LANES}, known(0)),
         ("shfl.sync.idx.b32 %r9, %r1, 7, 31, -1;", {"%r1": LANES}, known(7)),

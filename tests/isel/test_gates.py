@@ -26,10 +26,14 @@ from intrinsics.row import Fact
 from intrinsics.special import SpecialRegister, special_registers
 from intrinsics.targets import EVERYWHERE, PTX_VERSIONS, TARGETS, Ptx, Target, spell
 from nvgen.loading import load
+from tests.each import each
 from tests.isel.gate_records import Gate, gates, judgement, module_of, shown, shut
 from tests.isel.test_verifier import Call, text_of
 
-pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::nvgen.FindingWarning"),  # wrong, or fragments
+    pytest.mark.xdist_group("gates"),  # what shows a gate is looked for once
+]
 
 NAMED_ONLY = ("st:param-version:space=param::entry|param::func",)
 """What only a name may stand for: the parameters of a call, which belong to calls' own tests."""
@@ -51,7 +55,7 @@ def told(module: Module, target: Target, ptx: Ptx, language: str) -> list[Findin
     return errors(load(f"k.{language}", text, target=target.name, ptx=str(ptx)).findings)
 
 
-@pytest.mark.parametrize("name", GATES)
+@each("name", GATES)
 def test_a_record_is_refused_where_its_gate_is_shut(name: str) -> None:
     """In PTX and in MIR alike, and nothing else is said where nothing else is wrong."""
     gate = GATES[name]
@@ -79,7 +83,7 @@ def _missing(gate: Gate, known: Judgement, target: Target, ptx: Ptx) -> set[tupl
     return missing
 
 
-@pytest.mark.parametrize("name", GATES)
+@each("name", GATES)
 def test_a_record_is_taken_where_all_its_gates_are_open(name: str) -> None:
     gate = GATES[name]
     facts = shown(gate)
@@ -138,14 +142,17 @@ def call_of(gate: Gate) -> Call | None:
     return best[1] if best else None
 
 
-CALLED = [name for name, gate in GATES.items() if call_of(gate) is not None]
+@functools.cache
+def called() -> list[str]:
+    """The gates that a call of LLVM's has."""
+    return [name for name, gate in GATES.items() if call_of(gate) is not None]
 
 
 def test_most_gates_have_an_intrinsic() -> None:
     rows = {gate.row.id for gate in GATES.values() if gate.rule is None}
-    called = {GATES[name].row.id for name in CALLED if GATES[name].rule is None}
-    assert rows - called <= WITHOUT_INTRINSICS
-    assert len(CALLED) > 85
+    rows_called = {GATES[name].row.id for name in called() if GATES[name].rule is None}
+    assert rows - rows_called <= WITHOUT_INTRINSICS
+    assert len(called()) > 85
 
 
 WITHOUT_INTRINSICS = {
@@ -171,7 +178,7 @@ def refusal(text: str, target: Target, ptx: Ptx | None) -> NvgenError:
     return caught.value
 
 
-@pytest.mark.parametrize("name", CALLED)
+@each("name", called, turns=3)
 def test_a_call_is_refused_where_its_gate_is_shut(name: str) -> None:
     """Selection refuses what the target has not at all, the verifier what it has not like this."""
     gate = GATES[name]
@@ -203,7 +210,7 @@ def _versions(gate: Gate, target: Target, ptx: Ptx) -> Iterator[Ptx | None]:
         yield None
 
 
-@pytest.mark.parametrize("name", CALLED)
+@each("name", called, turns=3)
 def test_a_call_is_compiled_where_all_its_gates_are_open(name: str) -> None:
     """And the PTX that comes of it passes the same verifier."""
     gate = GATES[name]
@@ -233,7 +240,7 @@ def _missing_places(register: SpecialRegister) -> Iterator[tuple[Target, Ptx]]:
                 break
 
 
-@pytest.mark.parametrize("register", SPECIALS, ids=lambda r: r.name)
+@each("register", SPECIALS, ids=lambda r: r.name)
 def test_a_special_register_is_refused_where_there_is_none(register: SpecialRegister) -> None:
     type_ = register.types[0].ptx.lstrip(".")
     cls = {"b32": ".b32", "b64": ".b64", "pred": ".pred", "b128": ".b128"}[type_]

@@ -23,6 +23,7 @@ from isel.verifier.launch import (
     verify_launch,
 )
 from isel.verifier.levels import verify
+from tests.each import each
 from tests.isel.function_kernels import PAIR, kernel
 from tests.oracle.ptxas_modules import report
 
@@ -71,7 +72,7 @@ POSSIBLE = [
 ]
 
 
-@pytest.mark.parametrize(("bounds", "launched"), POSSIBLE)
+@each("bounds, launched", POSSIBLE)
 def test_a_launch_that_is_possible(bounds: str, launched: LaunchShape) -> None:
     assert said(module(bounds), launched) == []
 
@@ -99,7 +100,7 @@ IMPOSSIBLE = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "bounds", "launched"), IMPOSSIBLE)
+@each("rule, bounds, launched", IMPOSSIBLE)
 def test_a_launch_that_is_not_possible(rule: str, bounds: str, launched: LaunchShape) -> None:
     (found,) = said(module(bounds), launched)
     assert found.rule == rule
@@ -147,7 +148,7 @@ def _filled(size: int) -> Module:
     )
 
 
-@pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_89", "sm_90a", "sm_100a", "sm_107a",
+@each("target", ["sm_75", "sm_80", "sm_89", "sm_90a", "sm_100a", "sm_107a",
                                     "sm_110a", "sm_120a"])  # fmt: skip
 def test_variables_may_take_what_ptxas_lets_them(target: str) -> None:
     """One byte more, and ptxas says "uses too much shared data", with the limit."""

@@ -20,6 +20,7 @@ from isel.verifier.function.ledger import BYTES
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.values import Int, Pointer
 from nvgen.tensor_map import tensor_map
+from tests.each import each
 
 pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
 
@@ -138,7 +139,7 @@ MUTANTS |= {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", PLANS)
+@each("name", PLANS)
 def test_a_right_kernel_is_clean_and_ends(name: str) -> None:
     plan = PLANS[name]
     assert findings(plan) == []
@@ -146,7 +147,7 @@ def test_a_right_kernel_is_clean_and_ends(name: str) -> None:
     build(plan).compile(target="sm_90a", level="all").run(source, 1, grid=plan.cluster)
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@each("name", MUTANTS)
 def test_a_mutant_is_found(name: str) -> None:
     original, plan = MUTANTS[name]
     assert findings(PLANS[original]) == []
@@ -221,8 +222,8 @@ COPIES = {
 }
 
 
-@pytest.mark.parametrize("copy", COPIES)
-@pytest.mark.parametrize("expected", [32, 48, 64])
+@each("copy", COPIES)
+@each("expected", [32, 48, 64])
 def test_bytes_in_a_row(copy: str, expected: int) -> None:
     text = BULK.replace("EXPECTED", str(expected)).replace("COPY", COPIES[copy])
     module = read_ptx(text).module

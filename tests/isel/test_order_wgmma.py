@@ -20,6 +20,7 @@ from isel.passes.order_wgmma import order_wgmma
 from isel.verifier.function.check import verify_functions
 from nvgen import KernelBuilder
 from nvgen.builder.values import Int
+from tests.each import each
 from tests.isel.wgmma_kernels import DESCRIPTORS, kernel
 
 
@@ -83,7 +84,7 @@ CASES = {
 """Statements behind a mark, and how those begin that are there after the pass."""
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_what_fills_registers_stands_before_the_fence(name: str) -> None:
     body, expected = CASES[name]
     found = ordered(f"{MARK}\n    {body}")

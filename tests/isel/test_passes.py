@@ -44,6 +44,7 @@ from isel.passes.dead_code import remove_dead_code
 from isel.passes.destruct_ssa import destruct_ssa
 from isel.passes.layout import lay_out
 from isel.pipeline import MODULE_PASSES, PASSES, lower
+from tests.each import each
 
 B32, PRED = ScalarType.B32, ScalarType.PRED
 
@@ -767,7 +768,7 @@ ASYNCHRONOUS = {
 }
 
 
-@pytest.mark.parametrize("opcode", ASYNCHRONOUS)
+@each("opcode", ASYNCHRONOUS)
 def test_operations_with_effects_stay_though_nobody_uses_their_results(opcode: str):
     call = ASYNCHRONOUS[opcode]
     twice = call.replace("%r =", "%again =")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 
 from intrinsics.findings import Finding, Severity
 from nvgen.loading import load
+from tests.each import each
 from tests.isel.pattern_missed import SEQUENCES, SEQUENCES_RULES
 from tests.isel.pattern_sequences import EXAMPLES, STEPS, Step, kernel
 
@@ -17,14 +17,9 @@ def said(steps: list[Step]) -> list[Finding]:
     return [f for f in program.findings if f.severity is not Severity.NOTE]
 
 
-def _example(name: str) -> object:
-    marks = [pytest.mark.xfail(reason="a false alarm")] if name in SEQUENCES else []
-    return pytest.param(EXAMPLES[name], id=name, marks=marks)
-
-
-@pytest.mark.parametrize("steps", [_example(name) for name in EXAMPLES])
-def test_an_example_is_right(steps: list[Step]):
-    assert said(steps) == []
+@each("name", EXAMPLES, xfail=dict.fromkeys(SEQUENCES, "a false alarm"))
+def test_an_example_is_right(name: str):
+    assert said(EXAMPLES[name]) == []
 
 
 @given(STEPS)

@@ -16,6 +16,7 @@ import pytest
 from intrinsics.findings import Severity
 from nvgen.assembler import find_ptxas
 from nvgen.loading import load
+from tests.each import each
 from tests.isel.pattern_edits import Doubt, Mutant
 from tests.isel.pattern_missed import FALSE_ALARMS, MISSED
 from tests.isel.test_canonical_patterns import ALL, CLEAN
@@ -123,7 +124,7 @@ SOME = [mutant for name, mutant in ALL.items() if name not in MISSED][::5]
 """Each fifth of the mutants that are found."""
 
 
-@pytest.mark.parametrize("mutant", SOME, ids=lambda m: m.name)
+@each("mutant", SOME, ids=lambda m: m.name)
 def test_a_mistake_is_found_in_other_words(mutant: Mutant):
     kernel = mutant.broken()
     lines = {kernel.line(tag) for tag in mutant.at}

@@ -12,21 +12,24 @@ from collections import Counter
 
 import pytest
 
+from tests.each import each
 from tests.isel.pattern_missed import MISSED
 from tests.isel.pattern_runs import STEPS, loops, run
 from tests.isel.pattern_unseen import NOWHERE, UNSEEN
 from tests.isel.test_canonical_patterns import ALL, CLEAN
 
+pytestmark = pytest.mark.xdist_group("patterns run")  # a mutant runs once
+
 SCHEDULES = ("early", "late", "random:0")
 
 
-@pytest.mark.parametrize("schedule", SCHEDULES)
-@pytest.mark.parametrize("name", CLEAN)
+@each("schedule", SCHEDULES)
+@each("name", CLEAN)
 def test_a_right_kernel_ends_well(name: str, schedule: str) -> None:
     assert run(CLEAN[name], schedule) == []
 
 
-@pytest.mark.parametrize("name", [name for name, kernel in CLEAN.items() if loops(kernel)])
+@each("name", [name for name, kernel in CLEAN.items() if loops(kernel)])
 def test_a_right_kernel_ends_well_whose_loop_has_no_steps(name: str) -> None:
     assert run(CLEAN[name], "early", steps=0) == []
 
@@ -46,13 +49,7 @@ def verdict(name: str) -> str:
     return next((rule for rule in rules if rule != "sim/not-simulated"), "")
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.xfail(reason=UNSEEN[name])] if name in UNSEEN else [])
-        for name in ALL
-    ],
-)
+@each("name", ALL, xfail=UNSEEN)
 def test_a_mistake_shows(name: str) -> None:
     assert verdict(name), ALL[name].rule
 

@@ -30,6 +30,7 @@ from isel.llvm.types import I32, PTR
 from isel.llvm.values import ConstInt, GlobalRef, MetadataString, NodeRef, WrappedValue
 from isel.place_lines import scan_lines
 from isel.places import align_places, map_places, resolve_debug
+from tests.each import each
 
 COMMENT = '; define void @commented() { ret void } %x = add i32 1, 2 "\n'
 
@@ -66,7 +67,7 @@ NOT_BY_LINE = r"\b(invoke|callbr|landingpad|catchswitch)\b|^define\b[^@]*\"|^def
 """Instructions that take several lines, and strings in the header of a function."""
 
 
-@pytest.mark.parametrize("name", CASES)
+@each("name", CASES)
 def test_a_scan_by_lines_finds_what_a_scan_by_tokens_does(name: str):
     """LLVM prints one instruction a line, but for a few kinds."""
     text = print_of(CASES[name])

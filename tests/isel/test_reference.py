@@ -17,12 +17,13 @@ from isel.reference import FOLDER, pages
 from isel.verifier.descriptors.check import RULES as DESCRIPTOR_RULES
 from isel.verifier.function.check import RULES as FUNCTION_RULES
 from isel.verifier.launch import RULES as LAUNCH_RULES
+from tests.each import each
 
 COMMAND = "make docs"
 PAGES = pages()
 
 
-@pytest.mark.parametrize("name", PAGES)
+@each("name", PAGES)
 def test_a_page_is_up_to_date(name: str):
     path = FOLDER / name
     found = path.read_text() if path.exists() else ""
@@ -92,7 +93,7 @@ def test_every_published_number_is_on_its_page():
             assert f"| {number} | {opcode} |" in lines
 
 
-@pytest.mark.parametrize("name", PAGES)
+@each("name", PAGES)
 def test_tables_are_well_formed(name: str):
     """Every row of a table has as many cells as its head, and no cell spills over."""
     width = 0

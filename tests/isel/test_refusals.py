@@ -13,6 +13,7 @@ import pytest
 
 import nvgen
 from intrinsics.findings import SelectionError, Severity
+from tests.each import each
 
 
 class Refused(NamedTuple):
@@ -188,7 +189,7 @@ REFUSED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("refused", REFUSED.values(), ids=REFUSED)
+@each("refused", REFUSED.values(), ids=REFUSED)
 def test_what_is_not_selected_is_named_at_its_line(refused: Refused) -> None:
     with pytest.raises(SelectionError) as caught:
         nvgen.compile(refused.text, target="sm_100a")

@@ -15,6 +15,7 @@ from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Launch
 from isel.verifier.function.check import verify_functions
 from isel.verifier.function.registers import at_entry
+from tests.each import each
 from tests.isel.function_kernels import kernel
 from tests.oracle.ptxas_modules import report
 
@@ -104,7 +105,7 @@ CLEAN = {
 }
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@each("name", CLEAN)
 def test_a_right_kernel_is_clean(name: str) -> None:
     assert said(CLEAN[name]) == []
 
@@ -207,7 +208,7 @@ ALSO = {
 SEVERITY = {"again": Severity.REVIEW, "ignored": Severity.WARNING}
 
 
-@pytest.mark.parametrize("name", MISTAKES)
+@each("name", MISTAKES)
 def test_a_mistake_breaks_its_rule_where_it_is(name: str) -> None:
     rule, text, at = MISTAKES[name]
     found = said(text)
@@ -269,9 +270,9 @@ def sums(n: int) -> str:
 """
 
 
-@pytest.mark.parametrize("inc", [168, 240])
-@pytest.mark.parametrize(
-    ("threads", "n"),
+@each("inc", [168, 240])
+@each(
+    "threads, n",
     [(384, n) for n in (64, 104, 120, 256)]
     + [(256, n) for n in (200, 216, 256)]
     + [(512, n) for n in (72, 88, 128)]
@@ -303,7 +304,7 @@ def test_no_thread_starts_with_more_than_is_asked_for(bounds: str, inc: int) -> 
     assert said(text) == []
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@each("name", CLEAN)
 def test_without_the_block_nothing_is_claimed(name: str) -> None:
     text = re.sub(r"\.reqntid \d+", ".maxntid 1024", CLEAN[name])
     text = text.replace(".minnctapersm 1", ".maxnreg 168")
@@ -313,8 +314,8 @@ def test_without_the_block_nothing_is_claimed(name: str) -> None:
     assert "verify/block" in {f.rule for f in found}
 
 
-@pytest.mark.parametrize(
-    ("bounds", "launch"),
+@each(
+    "bounds, launch",
     [
         *(
             (f".reqntid {n}\n.minnctapersm {m}", Launch(reqntid=(n,), minctasm=m))

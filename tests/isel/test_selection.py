@@ -23,6 +23,7 @@ from isel.llvm.reader import read_module
 from isel.pipeline import lower
 from isel.places import align_places
 from isel.select.module import Source
+from tests.each import each
 
 
 def lowered(text: str, *, target: str = "sm_100a", ptx: str = "", file: str = "k.ll") -> Module:
@@ -315,9 +316,9 @@ KINDS = ("f16", "tf32", "f8f6f4", "i8")
 COLLECTOR = ("discard", "lastuse", "fill", "use")
 
 
-@pytest.mark.parametrize("kind", range(4))
-@pytest.mark.parametrize("collector", range(4))
-@pytest.mark.parametrize("group", [1, 2])
+@each("kind", range(4))
+@each("collector", range(4))
+@each("group", [1, 2])
 def test_the_immediates_of_an_mma(kind: int, collector: int, group: int):
     flags = f"true, i32 {kind}, i32 {group}, i32 {collector}"
     (found,) = mnemonics(kernel("  " + MMA.format(flags)))
@@ -326,8 +327,8 @@ def test_the_immediates_of_an_mma(kind: int, collector: int, group: int):
     )
 
 
-@pytest.mark.parametrize("buffer", range(4))
-@pytest.mark.parametrize("op", range(4))
+@each("buffer", range(4))
+@each("op", range(4))
 def test_the_immediates_of_a_weight_stationary_mma(buffer: int, op: int):
     """LLVM gives the buffer of B and what it does as two numbers."""
     call = MMA.replace("mma.shared", "mma.ws.shared").format(f"true, i32 0, i32 {buffer}, i32 {op}")
@@ -442,8 +443,8 @@ def test_an_error_that_is_kept_does_not_end_the_process():
 # ---- ordinary instructions -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("instruction", "ptx"),
+@each(
+    "instruction, ptx",
     [
         ("add i32 %i, %j", "add.s32"),
         ("add i64 %l, %m", "add.s64"),
@@ -464,8 +465,8 @@ def test_integer_arithmetic(instruction: str, ptx: str):
     assert found == [ptx, f"st.global.b{type_[1:]}"]
 
 
-@pytest.mark.parametrize(
-    ("predicate", "ptx"),
+@each(
+    "predicate, ptx",
     [
         ("eq", "setp.eq.b32"), ("ne", "setp.ne.b32"),
         ("ult", "setp.lt.u32"), ("ule", "setp.le.u32"),

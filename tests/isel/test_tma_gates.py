@@ -15,6 +15,7 @@ from asmprinter.mir_printer import print_mir
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, NvgenError, errors
 from nvgen.loading import load
+from tests.each import each
 
 COMPLETE = "mbarrier::complete_tx::bytes"
 
@@ -119,7 +120,7 @@ def expect(rule: Rule, found: list[Finding]) -> None:
     assert all(f.got and f.expected and f.place.line for f in ours)
 
 
-@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+@each("rule", RULES.values(), ids=RULES)
 def test_in_ptx_and_in_mir(rule: Rule) -> None:
     text = in_ptx(rule)
     expect(rule, errors(load("k.ptx", text, target=rule.target, ptx=rule.ptx).findings))
@@ -127,7 +128,7 @@ def test_in_ptx_and_in_mir(rule: Rule) -> None:
     expect(rule, errors(load("k.mir", mir, target=rule.target, ptx=rule.ptx).findings))
 
 
-@pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
+@each("rule", RULES.values(), ids=RULES)
 def test_in_llvm_ir(rule: Rule) -> None:
     name = f"llvm.nvvm.cp.async.bulk.tensor.{rule.intrinsic}"
     types = ", ".join(a.rpartition(" ")[0] for a in rule.arguments.split(", "))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from asmprinter.mir_reader import read_mir
 from intrinsics.mir import MachineFunction
 from isel.passes.uniformity import divergent_blocks, reaches
+from tests.each import each
 
 
 def function(body: str) -> MachineFunction:
@@ -60,8 +59,8 @@ def test_the_branch_to_blame():
     assert blame is next(mi for mi in found.instructions() if mi.guard is not None)
 
 
-@pytest.mark.parametrize(
-    ("makes", "expected"),
+@each(
+    "makes, expected",
     [
         ("%v:b32 = LD_GLOBAL_B32 [%g:b64]", set()),  # one address: one value
         ("%v:b32 = LD_SHARED_B32 [@s]", set()),

@@ -30,6 +30,7 @@ from isel.llvm import ir
 from isel.llvm.reader import read_module
 from isel.pipeline import lower
 from isel.verifier.record import check_target, lowest_ptx, verify_records
+from tests.each import each
 from tests.oracle import llvm_intrinsics, mma_sync_signatures, ptxas
 from tests.oracle.tensor_forms import IMPOSSIBLE
 
@@ -96,7 +97,7 @@ ELEMENTS = {"%r4": "bits", "%u5": "integer", "%s6": "integer", "%f7": "float", "
 """Elements of a vector, and what they are to ptxas."""
 
 
-@pytest.mark.parametrize("pair", list(itertools.product(ELEMENTS, ELEMENTS)), ids=", ".join)
+@each("pair", list(itertools.product(ELEMENTS, ELEMENTS)), ids=", ".join)
 def test_elements_side_by_side_are_of_one_type(pair: tuple[str, str]):
     """Untyped bits go with all; PTX ISA, Vectors as Operands; ptxas says which others differ."""
     kinds = {ELEMENTS[element] for element in pair} - {"bits"}
@@ -333,13 +334,13 @@ LADDER: list[tuple[str, str, str]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "statement", "target"), LADDER)
+@each("text, statement, target", LADDER)
 def test_each_rule_has_its_own_words(text: str, statement: str, target: str):
     """The statement breaks this one rule, and the verifier says so once, in these words."""
     assert messages(statement, target) == [text]
 
 
-@pytest.mark.parametrize(("text", "statement", "target"), LADDER)
+@each("text, statement, target", LADDER)
 def test_what_the_ladder_rejects_ptxas_rejects(text: str, statement: str, target: str):
     """But for scale-input-d on kind::i8, which ptxas takes and drops without a word."""
     _need_ptxas()
@@ -385,7 +386,7 @@ LEGAL_NEIGHBOURS = [
 ]
 
 
-@pytest.mark.parametrize(("statement", "target"), LEGAL_NEIGHBOURS)
+@each("statement, target", LEGAL_NEIGHBOURS)
 def test_the_legal_neighbours_of_the_ladder(statement: str, target: str):
     """What is often said to be forbidden and the machine has (ptxas agrees) is accepted."""
     assert messages(statement, target) == []
@@ -418,8 +419,8 @@ def test_multicast_names_the_target_it_lacks():
 # ---- versions --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("statement", "target", "first"),
+@each(
+    "statement, target, first",
     [
         # PTX versions that ptxas 13.5 demands.
         ("tcgen05.wait::ld.sync.aligned;", "sm_100a", "8.6"),
@@ -503,12 +504,12 @@ def test_the_simplest_words_are_clean():
     )
 
 
-@pytest.mark.parametrize("bit", range(9, 32))
+@each("bit", range(9, 32))
 def test_reserved_bits_of_the_control_word(bit: int):
     assert rules(words(0xC1 | 1 << bit)) == ["tcgen05.mma/reserved-bits"]
 
 
-@pytest.mark.parametrize("bit", range(10, 32))
+@each("bit", range(10, 32))
 def test_reserved_bits_of_the_collector_word(bit: int):
     assert rules(words(0xC1, 1 << bit)) == ["tcgen05.mma/reserved-bits"]
 
@@ -547,8 +548,8 @@ def alloc(columns: int) -> str:
     return f"tcgen05.alloc.cta_group::1.sync.aligned.b32 [%rd1], {columns};"
 
 
-@pytest.mark.parametrize(
-    ("statement", "rule"),
+@each(
+    "statement, rule",
     [
         (alloc(48), "tcgen05.alloc/immediate-range"),
         (alloc(16), "tcgen05.alloc/immediate-range"),
@@ -850,7 +851,7 @@ CLOSURE = [
 """Targets, and versions of PTX in which they have more and more."""
 
 
-@pytest.mark.parametrize(("target", "version"), CLOSURE)
+@each("target, version", CLOSURE)
 def test_no_form_that_the_target_lacks_is_emitted(target: str, version: str):
     """Selection, then the verifier, reject it; whatever gets through, ptxas takes."""
     found, _ = everything()

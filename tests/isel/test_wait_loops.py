@@ -11,6 +11,7 @@ from intrinsics.mir import MachineFunction
 from isel.loops import innermost_loops
 from isel.passes.wait_loops import looks
 from isel.ways import reach
+from tests.each import each
 
 TRY = "mbarrier.try_wait.parity.shared::cta.b64 {}, [bar], 0;"
 
@@ -67,7 +68,7 @@ NOT_WAITING = {
 }
 
 
-@pytest.mark.parametrize("body", WAITING.values(), ids=WAITING.keys())
+@each("body", WAITING.values(), ids=WAITING.keys())
 def test_a_loop_waits(body: str) -> None:
     found = looks(function(body))
     assert found

@@ -17,6 +17,7 @@ from intrinsics.findings import Finding, SelectionError, Severity, VerificationE
 from intrinsics.targets import PTX_VERSIONS, TARGETS
 from isel.verifier.record import verify_records
 from nvgen.api import Compiled, check_text
+from tests.each import each
 from tests.nvgen.samples import WALKTHROUGH
 from tests.nvgen.walkthrough_programs import (
     ALLOC,
@@ -373,7 +374,7 @@ BAD_ATOMS = {
 }
 
 
-@pytest.mark.parametrize("atom", BAD_ATOMS)
+@each("atom", BAD_ATOMS)
 def test_atoms_that_are_none(atom: str):
     text = re.sub(r"^!0 = .*$", lambda _: f"!0 = {atom}", WHOLE, flags=re.MULTILINE)
     finding = only(text, "select/walkthrough-atom")
@@ -474,7 +475,7 @@ UNKNOWN = (
 )
 
 
-@pytest.mark.parametrize("name", UNKNOWN)
+@each("name", UNKNOWN)
 def test_names_that_nvgen_does_not_know_are_named(name: str):
     text = module(f"entry:\ncall void @{name}()\nret void") + f"declare void @{name}()\n"
     finding = only(text, "select/walkthrough-unsupported")

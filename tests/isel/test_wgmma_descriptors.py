@@ -13,6 +13,7 @@ import pytest
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Severity
 from isel.verifier.descriptors.check import RULES, verify_descriptors
+from tests.each import each
 from tests.isel.descriptor_words import HEAD, found_in, kernel, smem
 
 
@@ -97,7 +98,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.rule}: {c.got}")
+@each("case", CASES, ids=lambda c: f"{c.rule}: {c.got}")
 def test_a_rule_is_broken_by_one_word_only(case: Case) -> None:
     found = said(case.wrong)
     assert {f.rule for f in found} == {f"wgmma.mma_async/wgmma-desc-{case.rule}"}
@@ -118,8 +119,8 @@ def test_a_descriptor_of_tcgen05_is_recognised() -> None:
     assert "tcgen05" in found.hint
 
 
-@pytest.mark.parametrize("swizzle", range(4))
-@pytest.mark.parametrize("n", [8, 64, 256])
+@each("swizzle", range(4))
+@each("n", [8, 64, 256])
 def test_a_canonical_layout_is_right(swizzle: int, n: int) -> None:
     """Rows of one span, in groups of eight; without swizzling in pieces of 8 by 16 bytes."""
     span = (16, 128, 64, 32)[swizzle]

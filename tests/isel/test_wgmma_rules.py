@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Severity
 from isel.verifier.function.check import verify_functions
+from tests.each import each
 from tests.isel.wgmma_kernels import CLEAN
 from tests.isel.wgmma_mistakes import MISTAKES, Mistake
 from tests.oracle.ptxas_modules import report
@@ -21,19 +20,19 @@ def said(text: str) -> list[Finding]:
     return [f for f in verify_functions(reading.module) if f.severity is not Severity.NOTE]
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@each("name", CLEAN)
 def test_a_right_kernel_is_clean(name: str) -> None:
     assert verify_functions(read_ptx(CLEAN[name], "k.ptx").module) == []
 
 
-@pytest.mark.parametrize("name", CLEAN)
+@each("name", CLEAN)
 def test_ptxas_takes_a_right_kernel_and_lets_its_multiplies_overlap(name: str) -> None:
     done = report(CLEAN[name], "sm_90a")
     assert "Used" in done
     assert not re.search(r"error|\(C75\d\d\)", done), done
 
 
-@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
+@each("mistake", MISTAKES.values(), ids=MISTAKES)
 def test_a_mistake_breaks_its_rule_where_it_is(mistake: Mistake) -> None:
     found = said(mistake.broken())
     hit = [f for f in found if f.rule == mistake.rule and f.place.line == mistake.line()]
@@ -43,7 +42,7 @@ def test_a_mistake_breaks_its_rule_where_it_is(mistake: Mistake) -> None:
     assert {f.rule for f in found} - {mistake.rule} == set(mistake.also)
 
 
-@pytest.mark.parametrize("mistake", MISTAKES.values(), ids=MISTAKES)
+@each("mistake", MISTAKES.values(), ids=MISTAKES)
 def test_ptxas_takes_the_mistake(mistake: Mistake) -> None:
     """That is why there is a rule about it."""
     assert "Used" in report(mistake.broken(), "sm_90a")

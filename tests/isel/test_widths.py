@@ -25,6 +25,7 @@ from isel.verifier.function.widths import (
     metadata_columns,
     scale_columns,
 )
+from tests.each import each
 
 N = 64
 SCALED = (MmaKind.MXF8F6F4, MmaKind.MXF4, MmaKind.MXF4NVF4)
@@ -58,7 +59,7 @@ def path_of(mma: Shape) -> DataPath:
     return data_path(mma.m, group=mma.ctas, ws=mma.stationary, sparse=mma.sparse)
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@each("name", LAYOUTS)
 def test_an_accumulator(name: str):
     mma = LAYOUTS[name]
     path = path_of(mma)
@@ -70,7 +71,7 @@ def test_an_accumulator(name: str):
     assert lane_alignment(mma) == path.lane_starts
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@each("name", LAYOUTS)
 def test_the_lanes_of_a_are_those_of_the_accumulator(name: str):
     mma = LAYOUTS[name]
     copies = operand_cells(path_of(mma), mma.m, 8)
@@ -99,9 +100,9 @@ def test_a_copy_has_the_columns_of_its_name(copied: CopyShape):
     assert COPIED[copied][0] == int(copied.value.removesuffix("b").split("x")[1]) // 32
 
 
-@pytest.mark.parametrize("n", [16, 64, 128, 256])
-@pytest.mark.parametrize(("m", "ctas"), [(128, 1), (128, 2), (256, 2)])
-@pytest.mark.parametrize("kind", SCALED)
+@each("n", [16, 64, 128, 256])
+@each("m, ctas", [(128, 1), (128, 2), (256, 2)])
+@each("kind", SCALED)
 def test_scale_factors(kind: MmaKind, m: int, ctas: int, n: int):
     mma = shape(m, ctas, n=n, kind=kind)
     parts = path_of(mma).parts

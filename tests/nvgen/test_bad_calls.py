@@ -11,6 +11,7 @@ from intrinsics.mir import Param
 from intrinsics.modifiers import ScalarType
 from nvgen.driver.jobs import bind_host
 from nvgen.launches import dim3
+from tests.each import each
 from tests.nvgen.programs import ADD, kernel
 
 _POINTER = Param("x", ScalarType.U64, 8, 8)
@@ -31,8 +32,8 @@ def refusal(**options: object) -> tuple[str, str, str]:
     return found.rule, found.got, found.hint
 
 
-@pytest.mark.parametrize(
-    ("options", "rule", "got"),
+@each(
+    "options, rule, got",
     [
         ({"target": None}, "target/unknown", "None"),
         ({"target": 90}, "target/unknown", "90"),
@@ -76,8 +77,8 @@ def test_a_character_is_told_with_its_place() -> None:
     assert (found.place.line, found.place.column) == (2, 6)
 
 
-@pytest.mark.parametrize(
-    ("options", "rule"),
+@each(
+    "options, rule",
     [
         ({"block": 32.0}, "run/block"),
         ({"block": "32"}, "run/block"),

@@ -29,6 +29,7 @@ from nvgen.sim.faults import DeadlockError
 from nvgen.sim.launch import simulate
 from nvgen.sim.machine import Machine
 from nvgen.testing import Launch, assert_exact, kernel_test
+from tests.each import each
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.waiting import ROUNDS, STUCK, TARGET, THREADS, expected, hand_over
 from tests.oracle.gpu import device, on_gpu
@@ -201,7 +202,7 @@ def test_an_empty_table_says_nothing() -> None:
 # ---- any program ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
+@each("path", CORPUS, ids=lambda path: path.stem)
 def test_other_compilers_programs_stay_legal(path: Path) -> None:
     program = load(str(path), path.read_text())
     before = print_mir(program.module).text

@@ -43,6 +43,7 @@ from nvgen.builder.control import Scope as Threads
 from nvgen.builder.intrinsics import llvm_type
 from nvgen.builder.llvm_ext import BFloatType
 from nvgen.builder.values import Int
+from tests.each import each
 
 
 def kernel(body: Callable[[KernelBuilder, dict], object]) -> str:
@@ -372,13 +373,13 @@ def taddr(b: KernelBuilder):
     return b.tensor_pointer(b.const(0))
 
 
-@pytest.mark.parametrize("name", VERBS)
+@each("name", VERBS)
 def test_a_verb_calls_the_intrinsic_of_its_name(name: str) -> None:
     """LLVM's own name; LLVM's verifier has accepted the call."""
     assert name in calls(kernel(VERBS[name]))
 
 
-@pytest.mark.parametrize("name", sorted(catalog.spellings()))
+@each("name", lambda: sorted(catalog.spellings()), parts=2)
 def test_llvm_accepts_the_signature_of_every_spelling(name: str) -> None:
     """A declaration with the types of the pattern, and a call with legal immediates, verify."""
     spelling = catalog.spellings()[name]
@@ -751,7 +752,7 @@ OUTSIDE: dict[str, Callable[[KernelBuilder, dict], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", OUTSIDE)
+@each("name", OUTSIDE)
 def test_what_is_not_there_is_refused(name: str) -> None:
     assert "expected: " in refusal(OUTSIDE[name])
 
@@ -777,7 +778,7 @@ NONSENSE: dict[str, Callable[[KernelBuilder, dict], object]] = {
 }
 
 
-@pytest.mark.parametrize("name", NONSENSE)
+@each("name", NONSENSE)
 def test_nonsense_is_refused(name: str) -> None:
     text = refusal(NONSENSE[name])
     assert "builder/value" in text

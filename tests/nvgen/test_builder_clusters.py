@@ -14,6 +14,7 @@ from intrinsics.modifiers import Scope
 from nvgen import KernelBuilder
 from nvgen.builder.built import Kernel
 from nvgen.builder.values import Int, Pointer
+from tests.each import each
 
 pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
 
@@ -84,7 +85,7 @@ def kernel(verb: Verb) -> Kernel:
     return b.finish()
 
 
-@pytest.mark.parametrize("name", VERBS)
+@each("name", VERBS)
 def test_a_verb_calls_the_intrinsic_of_its_name(name: str) -> None:
     """LLVM's own name, which LLVM's verifier has accepted; the PTX is the manual's."""
     verb, ptx = VERBS[name]

@@ -16,6 +16,7 @@ from intrinsics.modifiers import ScalarType as T
 from intrinsics.wgmma import MatrixType
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.mma_sync import WarpScales
+from tests.each import each
 from tests.intrinsics.published.mma_fragments import FACTORS, SUMS
 from tests.intrinsics.published.mma_sparse import DEEP_B
 from tests.oracle import gpu, ptxas
@@ -188,7 +189,7 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("form", "sparse", "message"), WRONG)
+@each("form, sparse, message", WRONG)
 def test_what_is_wrong_is_refused(form: Form, sparse: bool, message: str) -> None:
     with pytest.raises(InputError, match=message):
         build(form, sparse=sparse)

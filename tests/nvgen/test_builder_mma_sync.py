@@ -14,6 +14,7 @@ from intrinsics.modifiers import ScalarType as T
 from intrinsics.wgmma import BitOperation, MatrixType
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.values import Int
+from tests.each import each
 from tests.intrinsics.published.mma_fragments import FACTORS, SUMS
 from tests.oracle import gpu, ptxas
 from tests.sim.mma_sync_case import pack, unpack
@@ -50,7 +51,7 @@ FORMS: list[tuple[S, Modifier, tuple[int, int, int], dict[str, object], str, str
 """Shape, A's type, registers of A, B and C, what is said besides, a target, the manual's text."""
 
 
-@pytest.mark.parametrize(("shape", "atype", "counts", "more", "target", "expected"), FORMS)
+@each("shape, atype, counts, more, target, expected", FORMS)
 def test_a_multiply_is_printed_as_the_manual_has_it(
     shape: S,
     atype: Modifier,

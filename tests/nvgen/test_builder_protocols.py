@@ -14,6 +14,7 @@ from intrinsics.modifiers import Scope as Sync
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.values import Pointer
 from nvgen.testing import Launch, assert_exact, kernel_test
+from tests.each import each
 
 E = ElementType
 
@@ -48,10 +49,10 @@ ARRIVE, RELAXED, WAIT = (
 )
 
 
-@pytest.mark.parametrize("scope", [None, Sync.CTA, Sync.CLUSTER])
-@pytest.mark.parametrize("cluster", [1, 2, 4])
-@pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_100a"])
-@pytest.mark.parametrize("memory", [True, False])
+@each("scope", [None, Sync.CTA, Sync.CLUSTER])
+@each("cluster", [1, 2, 4])
+@each("target", ["sm_80", "sm_90a", "sm_100a"])
+@each("memory", [True, False])
 def test_the_three_gates_of_a_meeting(
     target: str, cluster: int, scope: Sync | None, memory: bool
 ) -> None:

@@ -12,6 +12,7 @@ from intrinsics.findings import InputError
 from intrinsics.modifiers import AtomicOp
 from nvgen import KernelBuilder
 from nvgen.builder.values import Pointer
+from tests.each import each
 
 E = ElementType
 
@@ -121,7 +122,7 @@ WRONG: dict[str, tuple[Callable[[], None], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", WRONG)
+@each("case", WRONG)
 def test_it_is_refused_in_words(case: str) -> None:
     call, message = WRONG[case]
     with pytest.raises(InputError, match=message) as caught:
@@ -191,9 +192,9 @@ def copied(
     b.finish()
 
 
-@pytest.mark.parametrize("use", ["before", "behind"])
-@pytest.mark.parametrize("verb", ["load", "store", "reduce"])
-@pytest.mark.parametrize(("swizzle", "of_map"), [(128, 0), (64, 128), (128, 32)])
+@each("use", ["before", "behind"])
+@each("verb", ["load", "store", "reduce"])
+@each("swizzle, of_map", [(128, 0), (64, 128), (128, 32)])
 def test_a_tile_swizzled_otherwise_than_the_map(
     use: str, verb: str, swizzle: int, of_map: int
 ) -> None:

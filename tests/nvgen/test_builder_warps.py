@@ -27,6 +27,7 @@ from nvgen import KernelBuilder
 from nvgen.builder.built import Kernel
 from nvgen.builder.values import Barrier, Int, Pointer
 from nvgen.testing import Launch, assert_exact, kernel_test
+from tests.each import each
 
 T, A = ScalarType, AtomicOp
 Verb: TypeAlias = Callable[[KernelBuilder], object]
@@ -139,7 +140,7 @@ def kernel(verb: Verb) -> Kernel:
     return b.finish()
 
 
-@pytest.mark.parametrize("name", VERBS)
+@each("name", VERBS)
 def test_a_verb_is_what_llvm_calls_by_its_name(name: str) -> None:
     """LLVM's verifier has accepted it; the PTX is the manual's."""
     verb, ptx = VERBS[name]

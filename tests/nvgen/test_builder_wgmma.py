@@ -13,6 +13,7 @@ from intrinsics.modifiers import ScalarType as T
 from intrinsics.wgmma import MatrixType
 from intrinsics.wgmma_desc import WgmmaDescriptor
 from nvgen import KernelBuilder
+from tests.each import each
 from tests.oracle.ptxas_modules import report
 
 pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
@@ -49,7 +50,7 @@ FORMS: list[tuple[int, T, Modifier, Modifier | None, dict[str, int], str]] = [
 """N, types of D, A and B (None: A's), what is said besides, and the manual's text."""
 
 
-@pytest.mark.parametrize(("n", "dtype", "atype", "btype", "more", "expected"), FORMS)
+@each("n, dtype, atype, btype, more, expected", FORMS)
 def test_a_multiply_is_printed_as_the_manual_has_it(
     n: int, dtype: T, atype: Modifier, btype: Modifier | None, more: dict[str, int], expected: str
 ) -> None:
@@ -132,7 +133,7 @@ def product(b: KernelBuilder, atype: Modifier, **more: Modifier | int) -> None:
     b.wgmma_mma_async(b.wgmma_accumulator(8, dtype), x, x, atype=atype, **more)  # type: ignore[arg-type]  # wrong on purpose
 
 
-@pytest.mark.parametrize(("build", "message"), REFUSED)
+@each("build, message", REFUSED)
 def test_nonsense_is_refused(build: Callable[[KernelBuilder], object], message: str) -> None:
     b = KernelBuilder("k", block=128)
     b.begin()

@@ -11,6 +11,7 @@ import pytest
 
 from intrinsics.findings import Finding, Place, Severity
 from nvgen.commands import check
+from tests.each import each
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.programs import ADD, BAD_ALLOC
 from tests.ptx_corpus import FILES, FOLDER
@@ -240,7 +241,7 @@ def rules_of(report: dict[str, list[dict[str, str]]]) -> dict[str, int]:
     return Counter(finding["rule"] for finding in report["findings"])
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@each("path", FILES, ids=lambda path: path.stem)
 def test_ptx_of_other_compilers_is_right_at_its_own_target(nvgen: Nvgen, path: Path) -> None:
     """At record level nothing but what nvgen does not know is said of it, where it stands."""
     found = nvgen("check", path, "--level", "record", "--format", "json")
@@ -253,7 +254,7 @@ def test_ptx_of_other_compilers_is_right_at_its_own_target(nvgen: Nvgen, path: P
         assert finding["op"] in lines[finding["line"] - 1]
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@each("path", FILES, ids=lambda path: path.stem)
 def test_no_rule_about_whole_functions_calls_them_wrong(nvgen: Nvgen, path: Path) -> None:
     """These kernels are right: reviews may be wrong about them, errors never."""
     found = nvgen("check", path, "--format", "json")

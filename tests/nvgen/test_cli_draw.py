@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.each import each
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.drawings import drawn, titles
 from tests.sim import layouts
 
 
-@pytest.mark.parametrize("shape", layouts.REGISTERS)
-@pytest.mark.parametrize("num", [1, 4, 32])
+@each("shape", layouts.REGISTERS)
+@each("num", [1, 4, 32])
 def test_a_fragment(nvgen: Nvgen, shape: str, num: int) -> None:
     split = ("--half-split", "40") if shape == "16x32bx2" else ()
     found = drawn(nvgen, "fragment", "--shape", shape, "--num", f"x{num}", *split)

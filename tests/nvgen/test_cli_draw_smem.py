@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tests.each import each
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.drawings import drawn
 from tests.sim import layouts
@@ -25,8 +26,8 @@ def where(address: int, size: int) -> str:
     return f"{what}, {banks(address, size)}"
 
 
-@pytest.mark.parametrize("mode", ATOMS)
-@pytest.mark.parametrize("type_", TYPES)
+@each("mode", ATOMS)
+@each("type_", TYPES)
 def test_a_k_major_matrix(nvgen: Nvgen, mode: str, type_: str) -> None:
     size, span = TYPES[type_], ATOMS[mode]
     width, rows, address = (span or 64) // size, 24, 0x2000
@@ -43,8 +44,8 @@ def test_a_k_major_matrix(nvgen: Nvgen, mode: str, type_: str) -> None:
     assert set(found) == expected
 
 
-@pytest.mark.parametrize("mode", ATOMS)
-@pytest.mark.parametrize("type_", TYPES)
+@each("mode", ATOMS)
+@each("type_", TYPES)
 def test_an_mn_major_matrix(nvgen: Nvgen, mode: str, type_: str) -> None:
     size, span = TYPES[type_], ATOMS[mode]
     rows, width = 2 * (span or 16) // size, 16
@@ -105,8 +106,8 @@ def test_offsets_that_are_too_small_are_told(nvgen: Nvgen) -> None:
     assert "lie where" not in nvgen("draw", "smem", "--rows", "16", "--sbo", "2048").out
 
 
-@pytest.mark.parametrize("mode", ATOMS)
-@pytest.mark.parametrize("major", ["K", "MN"])
+@each("mode", ATOMS)
+@each("major", ["K", "MN"])
 def test_the_offsets_of_nobody_keep_the_pieces_apart(nvgen: Nvgen, mode: str, major: str) -> None:
     out = nvgen("draw", "smem", "--rows", "128", "--major", major, "--swizzle", mode).out
     assert "lie where" not in out

@@ -11,6 +11,7 @@ import pytest
 from intrinsics.data_paths import DataPath
 from intrinsics.metadata import metadata_cells
 from intrinsics.modifiers import MmaKind
+from tests.each import each
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.drawings import DATA_PATHS, drawn
 
@@ -36,8 +37,8 @@ def blocks(names: Iterable[str]) -> Iterator[tuple[int, int, int, str, int, int]
                    int(place) + i * each)  # fmt: skip
 
 
-@pytest.mark.parametrize("n", [64, 128])
-@pytest.mark.parametrize("letter", DATA_PATHS)
+@each("n", [64, 128])
+@each("letter", DATA_PATHS)
 def test_a_data_path(nvgen: Nvgen, letter: str, n: int) -> None:
     options, m, place = DATA_PATHS[letter]
     arguments = ("tmem", "--m", str(m), "--n", str(n), *options)
@@ -55,13 +56,13 @@ def test_half_of_the_lanes_may_be_the_others(nvgen: Nvgen, letter: str) -> None:
     assert high == {(cta, lane + 16, *rest) for cta, lane, *rest in low}
 
 
-@pytest.mark.parametrize(
-    ("kind", "type_", "k", "per_cell"),
+@each(
+    "kind, type_, k, per_cell",
     [("tf32", "tf32", 16, 1), ("f16", "bf16", 32, 2), ("f8f6f4", "e2m1", 64, 4),
      ("i8", "s8", 64, 4)],
     ids=str,
 )  # fmt: skip
-@pytest.mark.parametrize("letter", DATA_PATHS)
+@each("letter", DATA_PATHS)
 def test_a_in_tensor_memory(
     nvgen: Nvgen, letter: str, kind: str, type_: str, k: int, per_cell: int
 ) -> None:
@@ -93,8 +94,8 @@ def test_a_terminal_sees_the_largest_blocks(nvgen: Nvgen) -> None:
     assert "D[64-95, 0-127]" in odd
 
 
-@pytest.mark.parametrize(
-    ("arguments", "factors", "first"),
+@each(
+    "arguments, factors, first",
     [
         (("--kind", "mxf8f6f4"), 1, 0),
         (("--kind", "mxf8f6f4", "--scale-vec", "1X", "--id", "3"), 1, 3),
@@ -106,7 +107,7 @@ def test_a_terminal_sees_the_largest_blocks(nvgen: Nvgen) -> None:
     ],
     ids=str,
 )
-@pytest.mark.parametrize(("name", "rows"), [("sfa", 128), ("sfb", 64), ("sfb", 256)])
+@each("name, rows", [("sfa", 128), ("sfb", 64), ("sfb", 256)])
 def test_scale_factors(
     nvgen: Nvgen, arguments: tuple[str, ...], factors: int, first: int, name: str, rows: int
 ) -> None:
@@ -157,9 +158,9 @@ def test_metadata_of_narrow_kinds(nvgen: Nvgen, kind: str, size: int, chunks: in
     }
 
 
-@pytest.mark.parametrize("selector", [0, 1])
-@pytest.mark.parametrize("kind", [MmaKind.F16, MmaKind.TF32])
-@pytest.mark.parametrize("letter", ["A", "C", "D", "F", "G"])
+@each("selector", [0, 1])
+@each("kind", [MmaKind.F16, MmaKind.TF32])
+@each("letter", ["A", "C", "D", "F", "G"])
 def test_metadata_with_a_selector(nvgen: Nvgen, letter: str, kind: MmaKind, selector: int) -> None:
     """What the library of layouts says, whose own tests judge it, is what is drawn."""
     options, m, _ = DATA_PATHS[letter]

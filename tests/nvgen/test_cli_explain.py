@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.each import each
 from tests.nvgen.conftest import Nvgen
 
 # PTX ISA, Table 40: address, leading and stride offsets in units of 16 bytes, 0b001 at bit 46.
@@ -96,7 +97,7 @@ MEANINGS = {
 }
 
 
-@pytest.mark.parametrize(("asked", "meanings"), MEANINGS.items(), ids=lambda key: "-".join(key))
+@each("asked, meanings", MEANINGS.items(), ids=lambda case: "-".join(case[0]))
 def test_what_a_value_says(nvgen: Nvgen, asked: tuple[str, str], meanings: dict[str, str]) -> None:
     found = nvgen("explain", *asked, "--format", "json")
     assert (found.status, found.err) == (0, "")
@@ -110,7 +111,7 @@ def test_what_a_value_says(nvgen: Nvgen, asked: tuple[str, str], meanings: dict[
     assert ("wrong" in fields) == ("wrong" in meanings)
 
 
-@pytest.mark.parametrize("asked", MEANINGS, ids="-".join)
+@each("asked", MEANINGS, ids="-".join)
 def test_people_are_told_the_same_as_machines(nvgen: Nvgen, asked: tuple[str, str]) -> None:
     found = nvgen("explain", *asked)
     assert (found.status, found.err) == (0, "")
@@ -188,8 +189,8 @@ def test_the_columns_that_a_mask_makes_zero(
     assert said.get("columns of B") == (["2 to 129, by the shift"] if shift else None)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "rule", "got"),
+@each(
+    "arguments, rule, got",
     [
         (("ctrl", "x"), "explain/value", "x"),
         (("ctrl", ""), "explain/value", ""),

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+from tests.each import each
 from tests.intrinsics.published.cute import Ints, Nest, grid
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.drawings import DATA_PATHS
@@ -44,8 +45,8 @@ def test_the_mode_with_32_byte_atoms(nvgen: Nvgen) -> None:
     assert said["address bit"] == ["bit 5 XOR bit 7", "bit 6 XOR bit 8"]
 
 
-@pytest.mark.parametrize("shape", layouts.REGISTERS)
-@pytest.mark.parametrize("num", [1, 2, 32])
+@each("shape", layouts.REGISTERS)
+@each("num", [1, 2, 32])
 def test_a_fragment(nvgen: Nvgen, shape: str, num: int) -> None:
     """The formulas of lane and column, computed, are those of the manual's figures."""
     said = explained(nvgen, "fragment", f"{shape}.x{num}")
@@ -175,8 +176,8 @@ def test_a_layout(nvgen: Nvgen, letter: str) -> None:
     assert found == {(*place(i, j, n)[:2], i, j) for i in range(m) for j in range(n)}
 
 
-@pytest.mark.parametrize(
-    ("value", "options", "factors", "elements"),
+@each(
+    "value, options, factors, elements",
     [
         (0, (), 1, 32),
         (3, ("--kind", "mxf8f6f4", "--scale-vec", "block32"), 1, 32),
@@ -218,8 +219,8 @@ STORED = {
 }
 
 
-@pytest.mark.parametrize("kind", STORED)
-@pytest.mark.parametrize("index", range(16))
+@each("kind", STORED)
+@each("index", range(16))
 def test_metadata(nvgen: Nvgen, kind: str, index: int) -> None:
     said = explained(nvgen, "metadata", f"0x{index:x}{index:x}", "--kind", kind)
     size = {"tf32": 2, "mxf4": 8}.get(kind, 4)

@@ -12,6 +12,7 @@ import pytest
 from intrinsics import catalog
 from intrinsics.legality import judge
 from intrinsics.register_fragment import named_fragment
+from tests.each import each
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.drawings import drawn
 
@@ -35,9 +36,9 @@ def test_a_name_and_options_are_the_same(
     assert said(name) == said(*options)
 
 
-@pytest.mark.parametrize("command", ["draw", "explain"])
-@pytest.mark.parametrize(
-    ("arguments", "rule", "got"),
+@each("command", ["draw", "explain"])
+@each(
+    "arguments, rule, got",
     [
         (("ldmatrix.m8n8.x3",), "fragment", "ldmatrix.m8n8.x3"),
         (("ldmatrix.m16n16.x4",), "fragment", "ldmatrix.m16n16.x4"),
@@ -107,7 +108,7 @@ _TITLE = re.compile(
 )
 
 
-@pytest.mark.parametrize(("name", "registers", "rows", "columns"), NAMES)
+@each("name, registers, rows, columns", NAMES)
 def test_the_formulas_say_what_is_drawn(
     nvgen: Nvgen, name: str, registers: int, rows: int, columns: int
 ) -> None:

@@ -21,6 +21,7 @@ from nvgen.builder.control import Scope
 from nvgen.builder.gemm_requirements import REQUIREMENTS
 from nvgen.builder.tensor_memory import TensorMemory
 from nvgen.builder.tiles import SharedTile
+from tests.each import each
 from tests.nvgen.gemm_programs import Scaling, build, mmas
 
 pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
@@ -124,8 +125,8 @@ FAMILIES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-@pytest.mark.parametrize("opt", [0, 3])
+@each("family", FAMILIES)
+@each("opt", [0, 3])
 def test_its_descriptors_pass_the_rules_about_them(family: str, opt: int) -> None:
     """All of their constant parts are known: with a bit of it changed there is something wrong."""
     kernel = build(**FAMILIES[family])
@@ -166,7 +167,7 @@ OTHER_SECTIONS = {
 }
 
 
-@pytest.mark.parametrize("rule", BROKEN)
+@each("rule", BROKEN)
 def test_a_broken_requirement_is_named(rule: str) -> None:
     with pytest.raises(InputError) as caught:
         build(**BROKEN[rule])

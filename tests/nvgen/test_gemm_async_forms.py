@@ -21,6 +21,7 @@ from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import Kernel, KernelBuilder
 from nvgen.assembler import assemble
 from nvgen.builder.registers import Vector
+from tests.each import each
 from tests.nvgen.gemm_programs import build, lines, mmas
 
 pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
@@ -279,8 +280,8 @@ def test_a_mask_zeroes_columns_and_shifts_them() -> None:
     assert words(build(**WS, max_shift=32))[0] >> 30 == 3
 
 
-@pytest.mark.parametrize("n", [64, 128, 256])
-@pytest.mark.parametrize("m", [32, 64, 128])
+@each("n", [64, 128, 256])
+@each("m", [32, 64, 128])
 def test_a_mask_without_zeros_keeps_its_shift(m: int, n: int) -> None:
     """With bit 39, as ptxas takes another literal for a scale of D: no column is zeroed."""
     mask = ZeroColumnMask(nonzero=False, shift=5, first=(1, 1, 1, 1), skip_span=3)
@@ -355,9 +356,9 @@ FORMS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("target", ["sm_100a", "sm_103a", "sm_110a"])
-@pytest.mark.parametrize("opt", [0, 3])
+@each("form", FORMS, turns=3)
+@each("target", ["sm_100a", "sm_103a", "sm_110a"])
+@each("opt", [0, 3])
 def test_ptxas_takes_it_and_the_verifier_finds_nothing(form: str, target: str, opt: int) -> None:
     compiled = build(**FORMS[form]).compile(target=target, opt=opt)
     assert assemble(compiled.ptx, compiled.target).cubin

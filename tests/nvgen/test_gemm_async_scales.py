@@ -16,6 +16,7 @@ from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import KernelBuilder
 from nvgen.assembler import assemble
 from nvgen.builder.tensor_tiles import ScaleTile
+from tests.each import each
 from tests.nvgen.gemm_programs import Scaling, build, lines, mmas
 
 pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
@@ -144,8 +145,8 @@ FORMS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("target", ["sm_100a", "sm_103a", "sm_110a"])
+@each("form", FORMS)
+@each("target", ["sm_100a", "sm_103a", "sm_110a"])
 def test_ptxas_takes_it(form: str, target: str) -> None:
     compiled = build(**FORMS[form]).compile(target=target)
     assert assemble(compiled.ptx, compiled.target).cubin

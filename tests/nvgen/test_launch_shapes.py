@@ -12,6 +12,7 @@ from intrinsics.findings import InputError
 from nvgen.loading import load
 from nvgen.sim.engine import parse_schedule
 from nvgen.sim.launch import simulate
+from tests.each import each
 from tests.isel.function_kernels import PAIR, kernel
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.programs import ADD
@@ -27,8 +28,8 @@ def refused(text: str, **shape: object) -> list[str]:
     return [f.rule for f in caught.value.findings]
 
 
-@pytest.mark.parametrize(
-    ("shape", "rule"),
+@each(
+    "shape, rule",
     [
         ({"grid": (1, 70000, 1)}, "launch/grid-size"),
         ({"grid": 3, "cluster": 2}, "launch/cluster-grid"),
@@ -36,7 +37,7 @@ def refused(text: str, **shape: object) -> list[str]:
         ({"smem": 1 << 20}, "launch/shared-memory"),
     ],
 )
-@pytest.mark.parametrize("device", ["sim", "cuda"])
+@each("device", ["sim", "cuda"])
 def test_a_launch_that_is_not_possible(shape: dict[str, object], rule: str, device: str) -> None:
     assert refused(PTX, device=device, **shape) == [rule]
 

@@ -8,14 +8,15 @@ import nvgen
 from intrinsics.findings import InputError
 from isel.pipeline import PASSES
 from nvgen.loading import language_of, load
+from tests.each import each
 from tests.nvgen.programs import ADD
 
 COMPILED = nvgen.compile(ADD, target="sm_90a", ptx="8.3")
 PTX, MIR = COMPILED.ptx, COMPILED.mir
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "language"),
+@each(
+    "path, text, language",
     [
         ("a.ll", PTX, "llvm"),  # a name that says it wins
         ("a.mir", ADD, "mir"),
@@ -55,8 +56,8 @@ def test_what_is_asked_for_wins(path: str, text: str) -> None:
     assert program.findings == []
 
 
-@pytest.mark.parametrize(("path", "text"), [("a.ptx", PTX), ("a.mir", MIR), ("a.ll", ADD)])
-@pytest.mark.parametrize("wrong", [{"target": ""}, {"target": "sm_1"}, {"ptx": ""}, {"ptx": "1"}])
+@each("path, text", [("a.ptx", PTX), ("a.mir", MIR), ("a.ll", ADD)])
+@each("wrong", [{"target": ""}, {"target": "sm_1"}, {"ptx": ""}, {"ptx": "1"}])
 def test_what_is_asked_for_must_exist(path: str, text: str, wrong: dict[str, str]) -> None:
     with pytest.raises(InputError, match=r"unknown (target|PTX version)"):
         load(path, text, **{"target": "sm_90a", **wrong})

@@ -15,6 +15,7 @@ from intrinsics.targets import TARGETS
 from nvgen import FindingWarning
 from nvgen.cli import main
 from nvgen.render import print_findings
+from tests.each import each
 from tests.isel.pattern_missed import MISSED
 from tests.isel.pattern_unseen import NOWHERE, UNSEEN
 from tests.isel.test_canonical_patterns import ALL
@@ -147,12 +148,12 @@ def test_the_commands_print_what_is_shown(capsys: pytest.CaptureFixture[str]):
         assert capsys.readouterr().out.rstrip() == output.rstrip()
 
 
-@pytest.mark.parametrize("task", re.findall(r"`?make ([\w-]+)`?", README))
+@each("task", re.findall(r"`?make ([\w-]+)`?", README))
 def test_the_tasks_exist(task: str):
     assert re.search(rf"^{task}:", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 
 
-@pytest.mark.parametrize("path", re.findall(r"\]\(([^)]+)\)", README))
+@each("path", re.findall(r"\]\(([^)]+)\)", README))
 def test_the_links_lead_somewhere(path: str):
     assert (ROOT / path).exists()
 

@@ -10,6 +10,7 @@ import pytest
 
 from intrinsics.findings import Finding, Place, Severity
 from nvgen.render import as_json, finding_lines, has_colour, print_findings, summary
+from tests.each import each
 
 ANSI = re.compile(r"\x1b\[[\d;]*m")
 MMA = (
@@ -40,8 +41,8 @@ def pointed_at(found: Finding, *source: str) -> str:
 # ---- where -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("source", "column", "subject", "pointed"),
+@each(
+    "source, column, subject, pointed",
     [
         (MMA, 3, "", "@llvm.nvvm.tcgen05.mma.shared"),
         (MMA, 3, "kind", "i32 3"),

@@ -13,6 +13,7 @@ from tests.nvgen.sample_mutants import FEW, sound, verdicts
 from tests.nvgen.sample_mutants_unfound import UNFOUND
 from tests.nvgen.sample_subjects import SUBJECTS, subject
 from tests.nvgen.synchronisation import Mutant, mutants
+from tests.turns import has_turn
 
 ALIKE = ("mxfp8", "nvfp4", "sparse")
 """Samples whose synchronisation is the same, statement by statement: a mutant is tried on one."""
@@ -22,17 +23,21 @@ ALIKE = ("mxfp8", "nvfp4", "sparse")
 SCHEDULES = dict.fromkeys((*ALIKE, "warps", "pair", "stationary", "hopper", "cluster"), ("late",))
 
 
-def _tried(name: str, ptx: str) -> list[Mutant]:
+def _tried(name: str, ptx: str, config: pytest.Config) -> list[Mutant]:
+    """Those that have their turn; of samples that are alike each has its own."""
     found = list(mutants(ptx))
-    return found[ALIKE.index(name) :: len(ALIKE)] if name in ALIKE else found
+    if name in ALIKE:
+        found = found[ALIKE.index(name) :: len(ALIKE)]
+    return [mutant for mutant in found if has_turn(config, mutant.name, 3)]
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
-def test_mutants_are_found(name: str) -> None:
+def test_mutants_are_found(name: str, request: pytest.FixtureRequest) -> None:
     """Each by somebody, or by nobody and for one reason."""
     of = subject(name)
     wrong = []
-    for judged in verdicts(of, _tried(name, of.compiled.ptx), SCHEDULES.get(name, FEW)):
+    tried = _tried(name, of.compiled.ptx, request.config)
+    for judged in verdicts(of, tried, SCHEDULES.get(name, FEW)):
         known = [entry.pattern for entry in UNFOUND if entry.covers(name, judged.mutant)]
         if len(known) != (0 if judged.found else 1):
             wrong.append(f"{judged} {known}")

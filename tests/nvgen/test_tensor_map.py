@@ -9,6 +9,7 @@ import pytest
 from intrinsics.findings import InputError
 from intrinsics.smem_desc import Swizzle
 from nvgen.tensor_map import tensor_map
+from tests.each import each
 
 
 def test_what_the_driver_is_told_begins_with_the_innermost_dimension() -> None:
@@ -56,7 +57,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("array", "box", "swizzle", "rule"), REFUSED.values(), ids=REFUSED)
+@each("array, box, swizzle, rule", REFUSED.values(), ids=REFUSED)
 def test_what_the_driver_would_refuse(
     array: np.ndarray, box: tuple[int, ...], swizzle: int, rule: str
 ) -> None:

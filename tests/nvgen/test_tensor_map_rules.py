@@ -15,6 +15,7 @@ from intrinsics.smem_desc import Swizzle
 from nvgen.tensor_fields import Element, Fill, Interleave, Wide
 from nvgen.tensor_map import Options, im2col_map, tensor_map
 from nvgen.tensor_map_rules import Im2col, Request, findings
+from tests.each import each
 
 PLAIN = Request(Element.F16, (256, 256, 256), (512, 131072), (64, 8, 8), address=1 << 40)
 IMAGES = Im2col((-1,), (0,), 64, 16)
@@ -117,7 +118,7 @@ CASES: dict[str, tuple[dict[str, object], str]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("change", "rule"), CASES.values(), ids=CASES)
+@each("change, rule", CASES.values(), ids=CASES)
 def test_a_requirement_that_is_not_met(change: dict[str, object], rule: str) -> None:
     found = findings(replace(PLAIN, **change))
     assert [f.rule for f in found] == [f"tensor-map/{rule}"]
@@ -154,7 +155,7 @@ LEGAL: dict[str, dict[str, object]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("change", LEGAL.values(), ids=LEGAL)
+@each("change", LEGAL.values(), ids=LEGAL)
 def test_what_has_all_that_is_required(change: dict[str, object]) -> None:
     assert findings(replace(PLAIN, **change)) == []
 

@@ -8,6 +8,7 @@ import pytest
 
 from intrinsics.findings import InputError
 from nvgen.testing import MismatchError, assert_exact
+from tests.each import each
 
 FLOATS = (
     np.float16,
@@ -37,8 +38,8 @@ def said(got: object, expected: object, **options: object) -> str:
 # ---- equal ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, np.bool_])
-@pytest.mark.parametrize("options", [{}, {"bits": False}, {"bound": 0}])
+@each("dtype", [*FLOATS, *INTEGERS, np.bool_])
+@each("options", [{}, {"bits": False}, {"bound": 0}])
 def test_equal_arrays_of_every_type_are_equal(dtype: object, options: dict[str, object]) -> None:
     values = np.array([[0, 1, 2], [3, 1, 0]]).astype(dtype)
     assert_exact(values, values.copy(), **options)
@@ -47,8 +48,8 @@ def test_equal_arrays_of_every_type_are_equal(dtype: object, options: dict[str, 
     assert_exact(values[:0], values[:0].copy(), **options)
 
 
-@pytest.mark.parametrize("dtype", [*FLOATS, *INTEGERS, np.bool_])
-@pytest.mark.parametrize("options", [{}, {"bits": False}, {"bound": 0}])
+@each("dtype", [*FLOATS, *INTEGERS, np.bool_])
+@each("options", [{}, {"bits": False}, {"bound": 0}])
 def test_one_other_element_is_found_in_every_type(
     dtype: object, options: dict[str, object]
 ) -> None:
@@ -182,7 +183,7 @@ def test_errors_of_bf16_are_computed_in_a_wider_type() -> None:
 # ---- what cannot be compared ---------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each(
     "thing",
     [
         1.0,

@@ -6,6 +6,7 @@ import pytest
 
 from intrinsics.targets import TARGETS
 from nvgen.testing import devices
+from tests.each import each
 
 # PTX ISA, PTX Module Directives: .target.  Architecture-specific code runs on that architecture
 # only, family-specific code on later members of the family, other code on all later architectures.
@@ -19,8 +20,8 @@ RUNS = {
 SHOWN = sorted(set().union(*RUNS.values()) | {"sm_120a"})
 
 
-@pytest.mark.parametrize("number", RUNS)
-@pytest.mark.parametrize("target", SHOWN)
+@each("number", RUNS)
+@each("target", SHOWN)
 def test_which_gpu_runs_which_code(number: int, target: str) -> None:
     reason = devices.unfit(TARGETS[target], number)
     assert (reason == "") is (target in RUNS[number]), reason

@@ -15,6 +15,7 @@ from nvgen import KernelBuilder
 from nvgen.builder.control import Scope
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import Pointer
+from tests.each import each
 
 TARGET = "sm_90a"
 PITCH = 8
@@ -63,14 +64,14 @@ def stored(
     assert np.array_equal(out.view(np.uint8), matrix[:, :length].copy().view(np.uint8))
 
 
-@pytest.mark.parametrize("swizzle", [32, 64, 128])
-@pytest.mark.parametrize("dtype", [E.F16, E.E4M3, E.TF32], ids=lambda t: t.value)
+@each("swizzle", [32, 64, 128])
+@each("dtype", [E.F16, E.E4M3, E.TF32], ids=lambda t: t.value)
 def test_a_tile_lies_as_a_tensor_map_has_it(dtype: E, swizzle: int) -> None:
     stored(dtype, 64, 2 * swizzle * 8 // dtype.bits, swizzle, 128)
 
 
-@pytest.mark.parametrize("threads", [32, 96, 128, 160, 256, 512])
-@pytest.mark.parametrize("computed", [False, True])
+@each("threads", [32, 96, 128, 160, 256, 512])
+@each("computed", [False, True])
 def test_any_number_of_threads_loads_it(threads: int, *, computed: bool) -> None:
     """Fewer threads than a period of the swizzling, more than there are copies, odd numbers."""
     stored(E.BF16, 40, 64, 128, threads, computed=computed)

@@ -19,6 +19,8 @@ from tests.sim.matrices import matrix_descriptor
 from tests.sim.ptx import SCHEDULES
 from tests.sim.tensor_scenes import COMMIT, numbers, play, scene
 
+pytestmark = pytest.mark.turns(3)
+
 # ---- CuTe's layouts --------------------------------------------------------------------------
 
 LANE = 1 << 21

@@ -14,6 +14,8 @@ from tests.sim.ptx import findings
 from tests.sim.tensor_scenes import numbers, play, problem, scene, variables
 from tests.sim.test_copy import TRAITS, expected, operation, placed, source
 
+pytestmark = pytest.mark.turns(3)
+
 # ---- decompression ---------------------------------------------------------------------------
 
 NARROW = {"b4x16_p64": (4, 8), "b6x16_p32": (6, 12)}

@@ -47,6 +47,8 @@ from tests.sim.layouts import (
 )
 from tests.sim.matrices import Placement, instruction_descriptor, placements
 
+pytestmark = pytest.mark.turns(3)
+
 # ---- the formulas against the manual's worked examples ---------------------------------------
 
 

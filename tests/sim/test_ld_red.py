@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from tests.sim.ptx import SCHEDULES
 from tests.sim.tensor_scenes import COLUMNS, FIRST, Words, blank_image, play, problem, scene
 
+pytestmark = pytest.mark.turns(3)
+
 RED = {"target": "sm_103a", "version": "8.8"}
 SP = {"target": "sm_107a", "version": "9.4"}
 NAN = 0x7FFFFFFF

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from nvgen.parameters import Output
 from tests.sim.ptx import SCHEDULES, findings, rule, run
 
+pytestmark = pytest.mark.turns(3)
+
 Words = NDArray[np.uint32]
 Bytes = NDArray[np.uint8]
 

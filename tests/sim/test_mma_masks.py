@@ -15,6 +15,8 @@ from tests.sim.mma_case import COLUMNS, IMAGE, Case, image, prepared, run
 from tests.sim.mma_layouts import values
 from tests.sim.test_mma_kinds import check, dense, number
 
+pytestmark = pytest.mark.turns(3)
+
 F16 = MmaKind.F16
 MASKS = [
     (0x00000001, 0, 0, 0x80000000),

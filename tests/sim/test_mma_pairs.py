@@ -40,6 +40,8 @@ from tests.sim.mma_pair_case import (
     product,
 )
 
+pytestmark = pytest.mark.turns(3)
+
 PAIRS = [
     Pair(F16, 256, 256, "f16", "bf16"),
     Pair(F16, 128, 48, "f16", "f16"),

@@ -30,6 +30,8 @@ from tests.sim.mma_pair_case import (
     product,
 )
 
+pytestmark = pytest.mark.turns(3)
+
 PAIRS = [
     Pair(MmaKind.MXF8F6F4, 128, 256, "e4m3", "e5m2"),
     Pair(MmaKind.MXF8F6F4, 128, 48, "e2m3", "e2m1", tensor=True),

@@ -18,6 +18,8 @@ from tests.oracle.test_mma_sync_names import NAMES
 from tests.sim.mma_numbers_case import contained, drawn, seeded, value_of
 from tests.sim.mma_sync_case import Bits, Case, Extra, module
 
+pytestmark = pytest.mark.turns(3)
+
 CASES = [case for case in map(Case.of, NAMES) if case.kind and not case.sparse]
 PLAIN = [case for case in CASES if not case.factors]
 OWN = Case.of("mma.block.scale.m16n8k64.row.col.mxf4nvf4.scale.4x.f32.e2m1.e2m1.f32.ue8m0")

@@ -25,6 +25,8 @@ from tests.sim.tensor_scenes import (
     scene,
 )
 
+pytestmark = pytest.mark.turns(3)
+
 FORMS = [
     (shape, num) for shape in REGISTERS for num in COUNTS if 2 * column_count(shape, num) <= 32
 ]

@@ -19,6 +19,8 @@ from tests.sim.mma_layouts import DTYPES, codes_of, values
 from tests.sim.ptx import SCHEDULES
 from tests.sim.wgmma_case import Case, Given, Lying, execute
 
+pytestmark = pytest.mark.turns(3)
+
 Numbers = NDArray[np.float64]
 
 FLOATS = range(8, 257, 8)

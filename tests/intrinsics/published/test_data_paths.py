@@ -13,6 +13,7 @@ from intrinsics.data_paths import (
     operand_cells,
     shared_rows,
 )
+from tests.each import each
 from tests.intrinsics.published.cute import Ints
 from tests.intrinsics.published.data_paths import TABLE, accumulator, fragment, operand, triton
 
@@ -43,8 +44,8 @@ def test_which_layout(letter: str) -> None:
             assert got is DataPath[letter]
 
 
-@pytest.mark.parametrize(
-    ("m", "group", "ws"),
+@each(
+    "m, group, ws",
     [(256, 1, False), (64, 2, False), (32, 1, False), (256, 2, True), (128, 2, True),
      (96, 1, False), (256, 1, True), (32, 2, False)],
 )  # fmt: skip
@@ -60,7 +61,7 @@ def test_lane_alignment(letter: str) -> None:
     assert tuple(DataPath[letter].lane_starts) == TABLE[letter].starts
 
 
-@pytest.mark.parametrize(("letter", "n"), CASES)
+@each("letter, n", CASES)
 def test_accumulator(letter: str, n: int) -> None:
     m = TABLE[letter].m
     got = arrays(accumulator_cells(DataPath[letter], m, n), (m, n))
@@ -68,8 +69,8 @@ def test_accumulator(letter: str, n: int) -> None:
         assert np.array_equal(one, expected)
 
 
-@pytest.mark.parametrize("letter", TABLE)
-@pytest.mark.parametrize("columns", [4, 8])
+@each("letter", TABLE)
+@each("columns", [4, 8])
 def test_operand(letter: str, columns: int) -> None:
     """Every copy of A that the lane groups read; the first is the one at the address itself."""
     m, copies = TABLE[letter].m, TABLE[letter].copies

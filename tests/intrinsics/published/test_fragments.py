@@ -7,6 +7,7 @@ import pytest
 
 from intrinsics.fragments import fragment_cells
 from intrinsics.modifiers import LdStShape
+from tests.each import each
 from tests.intrinsics.published.fragments import LARGEST, REGISTERS, cutlass, triton
 
 CASES = [
@@ -14,13 +15,13 @@ CASES = [
 ]  # .x1 to the largest
 
 
-@pytest.mark.parametrize(("shape", "n"), [case for case in CASES if case[0] != "S16X32BX2"])
+@each("shape, n", [case for case in CASES if case[0] != "S16X32BX2"])
 def test_the_sources_agree(shape: str, n: int) -> None:
     for one, other in zip(cutlass(shape, n), triton(shape, n), strict=True):
         assert np.array_equal(one, other)
 
 
-@pytest.mark.parametrize(("shape", "n"), CASES)
+@each("shape, n", CASES)
 def test_fragments(shape: str, n: int) -> None:
     registers = REGISTERS[shape] * n
     cells = fragment_cells(LdStShape[shape], registers, n)

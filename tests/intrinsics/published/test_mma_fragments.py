@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from intrinsics.fragments_mma import fragment_a, fragment_b, fragment_c
 from intrinsics.mma_sync import MmaShape
+from tests.each import each
 from tests.intrinsics.published.mma_fragments import FACTORS, SUMS, places
 
 
-@pytest.mark.parametrize(("m", "n", "k", "bits"), FACTORS)
+@each("m, n, k, bits", FACTORS)
 def test_fragments_are_as_published(m: int, n: int, k: int, bits: int) -> None:
     shape = MmaShape(f"m{m}n{n}k{k}")
     a, b = FACTORS[m, n, k, bits]

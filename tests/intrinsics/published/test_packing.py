@@ -17,6 +17,7 @@ from intrinsics.packing import (
     unpack_cells,
     unpack_pieces,
 )
+from tests.each import each
 from tests.intrinsics.published.packing import (
     FLOATS,
     PER_CELL,
@@ -43,13 +44,13 @@ def word(type_: str) -> str:
     return {16: "uint16", 32: "uint32"}.get(WIDTH[type_], "uint8")
 
 
-@pytest.mark.parametrize(("pair", "number"), PER_PIECE.items())
+@each("pair, number", PER_PIECE.items())
 def test_elements_per_piece(pair: tuple[str, str], number: int) -> None:
     assert elements_per_piece(ElementType[pair[0]], MmaKind[pair[1]]) == number
 
 
-@pytest.mark.parametrize(("type_", "kind"), PAIRS)
-@pytest.mark.parametrize("seed", range(4))
+@each("type_, kind", PAIRS)
+@each("seed", range(4))
 def test_pieces(type_: str, kind: str, seed: int) -> None:
     codes = [some_codes(type_, PER_PIECE[type_, kind], seed + 10 * row) for row in range(3)]
     expected = np.array([piece(row, type_) for row in codes], dtype=np.uint8)
@@ -66,8 +67,8 @@ def test_padding_of_pieces_is_not_read(type_: str) -> None:
     assert np.array_equal(unpack_pieces(dirty, ElementType[type_], MmaKind.F8F6F4), codes)
 
 
-@pytest.mark.parametrize(("type_", "kind"), PAIRS)
-@pytest.mark.parametrize("seed", range(4))
+@each("type_, kind", PAIRS)
+@each("seed", range(4))
 def test_cells(type_: str, kind: str, seed: int) -> None:
     number = PER_CELL[type_, kind]
     codes = some_codes(type_, 5 * number, seed)
@@ -78,8 +79,8 @@ def test_cells(type_: str, kind: str, seed: int) -> None:
     assert np.array_equal(unpack_cells(expected, ElementType[type_], MmaKind[kind]), codes)
 
 
-@pytest.mark.parametrize(("source", "width"), [("B4X16_P64", 4), ("B6X16_P32", 6)])
-@pytest.mark.parametrize("seed", range(4))
+@each("source, width", [("B4X16_P64", 4), ("B6X16_P32", 6)])
+@each("seed", range(4))
 def test_decompression(source: str, width: int, seed: int) -> None:
     codes = [int(code) for code in np.random.default_rng(seed).integers(0, 1 << width, 16)]
     pieces = np.array([bit_string(codes, width, 16)], dtype=np.uint8)
@@ -88,7 +89,7 @@ def test_decompression(source: str, width: int, seed: int) -> None:
     assert np.array_equal(got, [decompressed(codes, width)])
 
 
-@pytest.mark.parametrize("type_", [*FLOATS, "UE8M0"])
+@each("type_", [*FLOATS, "UE8M0"])
 def test_decode_every_code(type_: str) -> None:
     expected = values(type_)
     got = decode(np.arange(len(expected), dtype=word(type_)), ElementType[type_])
@@ -112,7 +113,7 @@ def test_decode_tf32_without_its_low_bits() -> None:
     assert np.array_equal(decode(codes, ElementType.TF32), expected)
 
 
-@pytest.mark.parametrize("type_", [*FLOATS])
+@each("type_", [*FLOATS])
 def test_encode_finds_every_value_again(type_: str) -> None:
     table = values(type_)
     codes = np.flatnonzero(~np.isnan(table))

@@ -13,6 +13,7 @@ from intrinsics.scale_factors import (
     scale_cells,
     scale_ids,
 )
+from tests.each import each
 from tests.intrinsics.published.scale_factors import (
     CASES,
     CASES_K96,
@@ -33,13 +34,13 @@ def test_the_sources_agree(rows: int) -> None:
     assert np.array_equal(4 * column + byte, other_byte)
 
 
-@pytest.mark.parametrize(("key", "factors"), FACTORS.items())
+@each("key, factors", FACTORS.items())
 def test_factors_per_row(key: tuple[str, str, int], factors: int) -> None:
     kind, vector, k = key
     assert factors_per_row(MmaKind[kind], ScaleVec[vector], k) == factors
 
 
-@pytest.mark.parametrize(("rows", "factors", "scale_id"), CASES + CASES_K96)
+@each("rows, factors, scale_id", CASES + CASES_K96)
 def test_scale_cells(rows: int, factors: int, scale_id: int) -> None:
     got = scale_cells(rows, factors, scale_id)
     expected = cells(rows, factors, scale_id)
@@ -48,8 +49,8 @@ def test_scale_cells(rows: int, factors: int, scale_id: int) -> None:
     assert tuple(got.copies) == COPIES[1]
 
 
-@pytest.mark.parametrize("rows", [16, 64, 96, 128, 256])
-@pytest.mark.parametrize(("factors", "scale_id"), [(1, 0), (1, 3), (2, 0), (2, 2), (4, 0)])
+@each("rows", [16, 64, 96, 128, 256])
+@each("factors, scale_id", [(1, 0), (1, 3), (2, 0), (2, 2), (4, 0)])
 def test_scale_cells_in_two_halves(rows: int, factors: int, scale_id: int) -> None:
     """SFB of a pair with M = 128, whose halves of N are in lane groups of their own."""
     got = scale_cells(rows, factors, scale_id, 2)
@@ -59,8 +60,8 @@ def test_scale_cells_in_two_halves(rows: int, factors: int, scale_id: int) -> No
     assert tuple(got.copies) == COPIES[2]
 
 
-@pytest.mark.parametrize("rows", [32, 64, 128, 256])
-@pytest.mark.parametrize("factors", [1, 2, 4])
+@each("rows", [32, 64, 128, 256])
+@each("factors", [1, 2, 4])
 def test_columns(rows: int, factors: int) -> None:
     """32 rows a column, whatever of the column's word is read."""
     assert columns_of(rows, factors) == rows // 32

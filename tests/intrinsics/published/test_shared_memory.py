@@ -9,6 +9,7 @@ from intrinsics.element import Major
 from intrinsics.layouts import matrix_addresses, piece_addresses
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.swizzling import swizzle
+from tests.each import each
 from tests.intrinsics.published.cute import grid
 from tests.intrinsics.published.cute import swizzle as cute_swizzle
 from tests.intrinsics.published.shared_memory import PIECES, SWIZZLES, k_major, mn_major, swizzled
@@ -22,8 +23,8 @@ def test_swizzle(mode: str) -> None:
     assert np.array_equal(swizzle(addresses, Swizzle[mode]), swizzled(mode, addresses))
 
 
-@pytest.mark.parametrize("mode", ["B32", "B64", "B128"])
-@pytest.mark.parametrize("base", range(8))
+@each("mode", ["B32", "B64", "B128"])
+@each("base", range(8))
 def test_base_offset_moves_the_pattern(mode: str, base: int) -> None:
     """The manual's text alone: the pattern starts where (address >> 7) & 7 is the base offset."""
     start = 0x2000 + 128 * base
@@ -32,9 +33,9 @@ def test_base_offset_moves_the_pattern(mode: str, base: int) -> None:
     assert np.array_equal(got, start + swizzled(mode, inside))
 
 
-@pytest.mark.parametrize("mode", PLAIN)
-@pytest.mark.parametrize("size", [1, 2, 4])
-@pytest.mark.parametrize(("m", "start"), [(64, 0), (128, 0x4000), (8, 1024)])
+@each("mode", PLAIN)
+@each("size", [1, 2, 4])
+@each("m, start", [(64, 0), (128, 0x4000), (8, 1024)])
 def test_k_major(mode: str, size: int, m: int, start: int) -> None:
     """32 bytes of K, what one instruction multiplies."""
     k = 32 // size
@@ -57,9 +58,9 @@ def test_a_descriptor_advanced_along_k_reads_the_next_columns(mode: str, size: i
         assert np.array_equal(got, whole[:, columns])
 
 
-@pytest.mark.parametrize("mode", PLAIN)
-@pytest.mark.parametrize("size", [1, 2])
-@pytest.mark.parametrize("m", [128, 256])
+@each("mode", PLAIN)
+@each("size", [1, 2])
+@each("m", [128, 256])
 def test_mn_major(mode: str, size: int, m: int) -> None:
     k, start = 32 // size, 0x1000
     lbo, sbo = (8192, 128) if mode == "NONE" else (16384, 128 * PIECES[mode])
@@ -99,8 +100,8 @@ def test_the_manuals_examples(
     assert np.array_equal(got, expected)
 
 
-@pytest.mark.parametrize("mode", PLAIN)
-@pytest.mark.parametrize("size", [1, 2, 4])
+@each("mode", PLAIN)
+@each("size", [1, 2, 4])
 def test_pieces_are_the_first_bytes_of_sixteen(mode: str, size: int) -> None:
     t, lbo, sbo = 16 // size, 2048, 8 * 16 * PIECES[mode]
     descriptor = SharedMemoryDescriptor(0x400, lbo, sbo, Swizzle[mode])
@@ -108,8 +109,8 @@ def test_pieces_are_the_first_bytes_of_sixteen(mode: str, size: int) -> None:
     assert np.array_equal(got, k_major(mode, 128, 2 * t, size, lbo, sbo, 0x400)[:, ::t])
 
 
-@pytest.mark.parametrize("mode", PLAIN)
-@pytest.mark.parametrize("size", [1, 2])
+@each("mode", PLAIN)
+@each("size", [1, 2])
 def test_pieces_run_along_rows_of_an_mn_major_matrix(mode: str, size: int) -> None:
     t, lbo, sbo = 16 // size, 16384, 1024
     descriptor = SharedMemoryDescriptor(0x400, lbo, sbo, Swizzle[mode])

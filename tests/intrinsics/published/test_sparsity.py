@@ -9,6 +9,7 @@ from intrinsics.data_paths import data_path
 from intrinsics.metadata import metadata_cells
 from intrinsics.modifiers import MmaKind
 from intrinsics.sparse import chunk, compress, decompress
+from tests.each import each
 from tests.intrinsics.published.sparsity import (
     CHUNK,
     PAIRS,
@@ -29,16 +30,16 @@ def test_chunk(kind: str, elements: int) -> None:
     assert chunk(MmaKind[kind]) == elements
 
 
-@pytest.mark.parametrize("kind", CHUNK)
-@pytest.mark.parametrize("seed", range(3))
+@each("kind", CHUNK)
+@each("seed", range(3))
 def test_decompress(kind: str, seed: int) -> None:
     values, indices, dense = random_sparse(kind, 16, K[kind], seed)
     got = decompress(values.astype(np.uint8), indices.astype(np.uint8), MmaKind[kind])
     assert np.array_equal(got, dense)
 
 
-@pytest.mark.parametrize("kind", CHUNK)
-@pytest.mark.parametrize("index", range(16))
+@each("kind", CHUNK)
+@each("index", range(16))
 def test_every_index(kind: str, index: int) -> None:
     """What each of the 16 indices does to a chunk; those without meaning are refused."""
     legal = SINGLES if CHUNK[kind] == 2 else PAIRS | SWAPPED
@@ -52,8 +53,8 @@ def test_every_index(kind: str, index: int) -> None:
     assert np.array_equal(decompress(values, indices, MmaKind[kind]), expected)
 
 
-@pytest.mark.parametrize("kind", CHUNK)
-@pytest.mark.parametrize("seed", range(3))
+@each("kind", CHUNK)
+@each("seed", range(3))
 def test_compress_finds_the_only_way(kind: str, seed: int) -> None:
     """With no stored zeros there is one way in order."""
     values, indices, dense = random_sparse(kind, 16, K[kind], seed)
@@ -62,8 +63,8 @@ def test_compress_finds_the_only_way(kind: str, seed: int) -> None:
     assert np.array_equal(got_indices, indices)
 
 
-@pytest.mark.parametrize("kind", CHUNK)
-@pytest.mark.parametrize("seed", range(3))
+@each("kind", CHUNK)
+@each("seed", range(3))
 def test_compress_with_fewer_non_zeros(kind: str, seed: int) -> None:
     """Any choice will do that is in order and that expands to the same rows."""
     values, indices, _ = random_sparse(kind, 32, K[kind], seed)
@@ -84,8 +85,8 @@ def test_too_many_non_zeros(kind: str) -> None:
         compress(dense, MmaKind[kind])
 
 
-@pytest.mark.parametrize("kind", CHUNK)
-@pytest.mark.parametrize(("m", "group", "ws"), [(256, 2, False), (128, 1, False), (128, 1, True)])
+@each("kind", CHUNK)
+@each("m, group, ws", [(256, 2, False), (128, 1, False), (128, 1, True)])
 def test_metadata_of_128_rows(kind: str, m: int, group: int, ws: bool) -> None:
     path = data_path(m, group=group, ws=ws, sparse=True)
     got = metadata_cells(path, m, MmaKind[kind], K[kind])
@@ -108,8 +109,8 @@ def test_the_selector_is_the_column_of_a_pair(kind: str, selector: int) -> None:
         assert np.array_equal(np.broadcast_to(one, (128, 8)), other)
 
 
-@pytest.mark.parametrize("kind", ["F16", "TF32", "F8F6F4", "I8"])
-@pytest.mark.parametrize(("m", "copies"), [(64, 2), (32, 4)])
+@each("kind", ["F16", "TF32", "F8F6F4", "I8"])
+@each("m, copies", [(64, 2), (32, 4)])
 def test_metadata_of_weight_stationary_rows(kind: str, m: int, copies: int) -> None:
     """tmem_e_frg_ws: a copy for each group of 64 or 32 lanes."""
     path = data_path(m, ws=True, sparse=True)
@@ -122,8 +123,8 @@ def test_metadata_of_weight_stationary_rows(kind: str, m: int, copies: int) -> N
             assert np.array_equal(np.broadcast_to(one, lane.shape), other)
 
 
-@pytest.mark.parametrize("kind", ["F16", "TF32", "F8F6F4", "I8"])
-@pytest.mark.parametrize(("m", "group"), [(64, 1), (128, 2)])
+@each("kind", ["F16", "TF32", "F8F6F4", "I8"])
+@each("m, group", [(64, 1), (128, 2)])
 def test_metadata_in_half_of_the_lanes(kind: str, m: int, group: int) -> None:
     """Layouts F and C."""
     path = data_path(m, group=group, sparse=True)

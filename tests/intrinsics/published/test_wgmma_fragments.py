@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from intrinsics.wgmma_fragments import a_fragment, accumulator_fragment, metadata_fragment
+from tests.each import each
 from tests.intrinsics.published.cute import Ints, Nest, grid
 
 WIDTHS = range(8, 257, 8)
@@ -22,8 +23,8 @@ def matrix(values: Nest, steps: Nest, threads: Nest, thread_steps: Nest) -> tupl
     return offsets % 64, offsets // 64
 
 
-@pytest.mark.parametrize("n", WIDTHS)
-@pytest.mark.parametrize("bits", [16, 32])
+@each("n", WIDTHS)
+@each("bits", [16, 32])
 def test_accumulators(n: int, bits: int) -> None:
     expected = matrix((2, 2, n // 8), (64, 8, 512), (4, 8, 4), (128, 1, 16))
     for got, wanted in zip(accumulator_fragment(n, bits), expected, strict=True):

@@ -1,0 +1,51 @@
+"""Long lists of alike cases take turns: each case on one day of a few, and all of them with --live.
+
+    @pytest.mark.turns(3)        a third of a parametrised test's cases has its turn today
+    pytestmark = [pytest.mark.turns(3)]    the same of all parametrised tests of a file
+    each(..., turns=3)           the same of a test of many cases
+    pytest --day 739000          the turns of another day (the report's head says of which day)
+    pytest --live                all cases, as `make test-all` has them
+
+In as many days as a list has turns, every case runs.  On a GPU all cases run: it is not here often.
+"""
+
+from __future__ import annotations
+
+import datetime
+import zlib
+
+import pytest
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """`--live` and `--day`."""
+    parser.addoption("--live", action="store_true", help="all cases, whosever turn it is")
+    parser.addoption("--day", type=int, metavar="N", help="turns of this day; else of today")
+
+
+def configure(config: pytest.Config) -> None:
+    """Settle the day: pytest-xdist hands the option on, so that all workers have one day."""
+    config.addinivalue_line("markers", "turns(n): each of its cases runs on one day of n")
+    if config.option.day is None:
+        config.option.day = datetime.datetime.now(datetime.UTC).toordinal()
+
+
+def has_turn(config: pytest.Config, name: str, of: int) -> bool:
+    """Whether the case called `name`, of a list that takes `of` turns, is to run."""
+    if config.option.live or config.option.nvgen_device == "cuda":
+        return True
+    return (zlib.crc32(name.encode()) + config.option.day) % of == 0
+
+
+def leave_out(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the tests whose turn it is not."""
+    kept: list[pytest.Item] = []
+    left: list[pytest.Item] = []
+    for item in items:
+        mark = item.get_closest_marker("turns")
+        alone = mark is None or not hasattr(item, "callspec")
+        stays = alone or has_turn(config, item.name, mark.args[0])
+        (kept if stays else left).append(item)
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = kept
