@@ -12,6 +12,7 @@ from hypothesis import settings
 
 from intrinsics.targets import TARGETS
 from nvgen.testing.devices import obstacle
+from tests.oracle.evidence import LIVE_VARIABLE, SEED_VARIABLE
 from tests.oracle.gpu import DEVICE_VARIABLE
 
 settings.register_profile("nvgen", derandomize=True, deadline=None, database=None)
@@ -21,9 +22,23 @@ GPU_TARGET = TARGETS["sm_90a"]
 """What the tests that are marked `gpu` are compiled for."""
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("evidence", "what other tools say of nvgen's output")
+    group.addoption(
+        "--live", action="store_true", help="ask ptxas about everything, not a sample of the record"
+    )
+    group.addoption(
+        "--evidence-seed", type=int, metavar="N", help="where chance begins that picks the sample"
+    )
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "gpu: its kernels run on a GPU as they do on the simulator")
     os.environ[DEVICE_VARIABLE] = config.option.nvgen_device or "sim"
+    if config.option.live:
+        os.environ[LIVE_VARIABLE] = "1"
+    if config.option.evidence_seed is not None:
+        os.environ[SEED_VARIABLE] = str(config.option.evidence_seed)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
