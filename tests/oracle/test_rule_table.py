@@ -130,7 +130,6 @@ def test_each_rule_alone_decides() -> None:
     }
     expected = {one for one in every if one[0] not in NOT_ALONE}
     verdicts = shown(every if evidence.options().live else expected)
-    assert {name for name, _ in every} >= NOT_ALONE
     wrong = [
         f"{name}: {does} is {'not ' if (name, does) in expected else ''}shown; {every[name, does]}"
         for name, does in sorted(expected ^ (verdicts & set(every)))
