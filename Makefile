@@ -9,7 +9,7 @@ SEED ?= $(shell date +%j%H%M)
 FOUND ?= found
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint types unit gpu-test bench fuzz docs clean
+.PHONY: help demo test test-all evidence lint types unit gpu-test bench fuzz docs clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,6 +18,12 @@ demo: $(READY) ## one kernel through every stage: LLVM IR, MIR, PTX, ptxas, CPU 
 	@$(BIN)/python samples/demo.py
 
 test: lint types unit ## linters, type checker, import order and all the tests
+
+test-all: lint types ## as test, but ptxas and LLVM are asked about everything, not a sample
+	$(BIN)/python -m pytest -n auto --live
+
+evidence: $(READY) ## ask ptxas about every recorded statement and write tests/oracle/verdicts
+	$(BIN)/python -m tests.oracle.write_evidence
 
 lint: $(READY) ## formatting, linting, import order
 	$(BIN)/ruff format --check .

@@ -13,6 +13,7 @@ from hypothesis import settings
 from intrinsics.targets import TARGETS
 from nvgen.testing.devices import obstacle
 from tests import turns
+from tests.oracle.evidence import LIVE_VARIABLE, SEED_VARIABLE
 from tests.oracle.gpu import DEVICE_VARIABLE
 
 settings.register_profile("nvgen", derandomize=True, deadline=None, database=None)
@@ -27,6 +28,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--case", metavar="TEXT", default="", help="of tests with `each`: only cases with TEXT"
     )
     turns.add_options(parser)
+    group = parser.getgroup("evidence", "what other tools say of nvgen's output")
+    group.addoption(
+        "--evidence-seed", type=int, metavar="N", help="where chance begins that picks the sample"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -34,6 +39,10 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "xdist_group(name): tests that share what one has found out")
     turns.configure(config)
     os.environ[DEVICE_VARIABLE] = config.option.nvgen_device or "sim"
+    if config.option.live:
+        os.environ[LIVE_VARIABLE] = "1"
+    if config.option.evidence_seed is not None:
+        os.environ[SEED_VARIABLE] = str(config.option.evidence_seed)
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -1,29 +1,36 @@
 """Compare nvgen's verdict on PTX statements with ptxas's, one by one.
 
 nvgen reads the statements once, in the module that ptxas is given, and judges its records for each
-target and PTX version.  Only the public ways into nvgen are used: its tables are not looked at.
+target and PTX version; what ptxas says comes from `tests.oracle.evidence`.  Only the public ways
+into nvgen are used: its tables are not looked at.
 """
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
+
+import numpy as np
+import pytest
 
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Severity
-from intrinsics.mir import Module
-from intrinsics.targets import PTX_VERSIONS, TARGETS, Ptx
+from intrinsics.mir import Block, MachineInstr, Module
+from intrinsics.targets import TARGETS, Ptx
 from isel.verifier.record import verify_records
 from tests.oracle import ptxas
+from tests.oracle.evidence import LEGAL, REFUSED, UNKNOWN, Answers, complaints, options
+from tests.oracle.verdict_file import Pair
 
 
 class Deliberate(NamedTuple):
     """Statements that ptxas accepts and that nvgen refuses on purpose."""
 
     statements: str  # a regular expression
-    rule: str  # the id of nvgen's rule
+    rule: str  # the id of nvgen's rule; "" is any but that nvgen does not know the statement
     reason: str
 
 
@@ -31,15 +38,8 @@ class Difference(NamedTuple):
     """One verdict on which the two differ."""
 
     statement: str
-    target: str
-    ptx: str
+    pair: Pair
     ours: tuple[str, ...]  # the rules that nvgen breaks with; () when it accepts
-    theirs: tuple[str, ...]  # what ptxas complains of
-
-    def __str__(self) -> str:
-        if self.theirs:
-            return f"{self.target} {self.ptx} ptxas refuses: {self.statement} {self.theirs}"
-        return f"{self.target} {self.ptx} nvgen refuses: {self.statement} {self.ours}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,36 +54,53 @@ class Reading:
     """The places of statements of which nvgen says that it does not know them."""
 
     module: Module
-    """The statements that are not refused on every target."""
+    """Their module, without records."""
 
-    places: tuple[int, ...]
-    """Where the statements of the module stand among all."""
+    records: dict[int, list[MachineInstr]]
+    """The records of those that are not refused on every target, by their places."""
 
     @classmethod
     def of(cls, statements: Iterable[str]) -> Reading:
-        """Let nvgen read the statements, and once more those that can be right somewhere."""
+        """Let nvgen read the statements."""
         texts = tuple(statements)
-        findings = _read(texts)[1]
-        unknown = frozenset(f.place.line - _FIRST for f in findings if f.incomplete)
-        refused = _errors(findings)
-        places = tuple(place for place in range(len(texts)) if place not in refused)
-        return cls(texts, refused, unknown, _read([texts[p] for p in places])[0], places)
+        read = read_ptx(ptxas.module_text(texts, "sm_107a", "9.5"))
+        unknown = frozenset(f.place.line - _FIRST for f in read.findings if f.incomplete)
+        refused = _errors(read.findings)
+        assert not any(place < 0 for place in refused), "the preamble is refused"
+        records: dict[int, list[MachineInstr]] = {}
+        for function in read.module.functions:
+            for mi in function.instructions():
+                place = read.module.locations[mi.loc].line - _FIRST
+                if place not in refused:
+                    records.setdefault(place, []).append(mi)
+        return cls(texts, refused, unknown, _with(read.module, []), records)
 
-    def refusals(self, target: str, ptx: str) -> dict[int, frozenset[str]]:
-        """The rules that each statement breaks, by its place; legal ones are not in it."""
-        found = _errors(verify_records(self.module, TARGETS[target], _version(ptx), hints=False))
-        whole = frozenset(rule for place, rules in found.items() if place < 0 for rule in rules)
+    def refusals(
+        self, pair: Pair, places: Iterable[int] | None = None
+    ) -> dict[int, frozenset[str]]:
+        """The rules that statements break, by their places; legal ones are not in it.
+
+        Without `places` all statements are judged.
+        """
+        places = range(len(self.statements)) if places is None else [*places]
+        target, version = TARGETS[pair.target], _version(pair.ptx)
+        whole = _errors(verify_records(self.module, target, version, hints=False))
         if whole:
-            return dict.fromkeys(range(len(self.statements)), whole)
-        return self.refused | {self.places[place]: rules for place, rules in found.items()}
+            rules = frozenset(itertools.chain(*whole.values()))
+            return dict.fromkeys(places, rules)
+        asked = [mi for place in places for mi in self.records.get(place, ())]
+        found = verify_records(_with(self.module, asked), target, version, hints=False)
+        read = {place: self.refused[place] for place in places if place in self.refused}
+        return read | _errors(found)
 
 
 _FIRST = ptxas.line_of(0)
 
 
-def _read(statements: Sequence[str]) -> tuple[Module, list[Finding]]:
-    read = read_ptx(ptxas.module_text(statements, "sm_107a", "9.5"))
-    return read.module, list(read.findings)
+def _with(module: Module, records: list[MachineInstr]) -> Module:
+    """A module of one function that has these records instead of its own."""
+    (function,) = module.functions
+    return replace(module, functions=[replace(function, blocks=[Block("all", records)])])
 
 
 def _errors(findings: Iterable[Finding]) -> dict[int, frozenset[str]]:
@@ -103,6 +120,7 @@ class Tally:
     accepted: int = 0
     unknown: int = 0
     deliberate: int = 0
+    unanswered: int = 0
     differences: list[Difference] = field(default_factory=list)
 
     def __iadd__(self, other: Tally) -> Tally:
@@ -110,6 +128,7 @@ class Tally:
         self.accepted += other.accepted
         self.unknown += other.unknown
         self.deliberate += other.deliberate
+        self.unanswered += other.unanswered
         self.differences += other.differences
         return self
 
@@ -117,90 +136,121 @@ class Tally:
         return (
             f"{self.compared} verdicts compared, {self.accepted} of them legal, "
             f"{self.deliberate} refused on purpose, {self.unknown} of statements unknown to nvgen, "
-            f"{len(self.differences)} different"
+            f"{self.unanswered} without an answer of ptxas, {len(self.differences)} different"
         )
 
 
 def is_deliberate(statement: str, rules: frozenset[str], entries: Sequence[Deliberate]) -> bool:
     """Whether every rule that the statement breaks is one that it may break."""
     allowed = {e.rule for e in entries if re.search(e.statements, statement)}
-    return bool(rules) and rules <= allowed
+    if _NOT_KNOWN in rules:
+        return _NOT_KNOWN in allowed
+    return bool(rules) and (rules <= allowed or "" in allowed)
+
+
+_NOT_KNOWN = "unknown"
+"""What stands for a rule where nvgen does not know a statement."""
 
 
 def compare(
     reading: Reading,
-    target: str,
-    versions: Sequence[str] = ptxas.PTX,
+    answers: Answers,
+    pairs: Sequence[Pair],
     deliberate: Sequence[Deliberate] = (),
 ) -> Tally:
-    """All verdicts on the statements for one target.
+    """The verdicts on the statements for some targets and PTX versions.
 
-    A statement that nvgen does not know is no difference as long as ptxas refuses it.
+    Which of them nvgen is asked for is said by `Answers.cells`.  A statement that nvgen does not
+    know is no difference as long as ptxas refuses it.
     """
+    assert answers.statements == reading.statements
     tally = Tally()
-    for ptx in versions:
-        ours = reading.refusals(target, ptx)
-        theirs = ptxas.judge(reading.statements, target, ptx)
-        for place, (statement, messages) in enumerate(zip(reading.statements, theirs, strict=True)):
-            rules = ours.get(place, frozenset())
-            tally.accepted += not messages
-            if place in reading.unknown:
-                tally.unknown += 1
-                if messages:
-                    continue
-                rules = rules | {"unknown"}
-            else:
-                tally.compared += 1
-            if bool(rules) == bool(messages):
-                continue
+    unknown = np.zeros(len(reading.statements), np.bool_)
+    unknown[[*reading.unknown]] = True
+    chosen = answers.cells(pairs)
+    for pair, column in zip(pairs, chosen.T, strict=True):
+        theirs = np.where(column, answers.verdicts(pair), UNKNOWN)
+        places = np.flatnonzero(theirs != UNKNOWN)
+        tally.unanswered += int(column.sum()) - places.size
+        tally.unknown += int(unknown[places].sum())
+        tally.compared += int((~unknown[places]).sum())
+        tally.accepted += int((theirs == LEGAL).sum())
+        broken = reading.refusals(pair, (int(place) for place in places))
+        ours = np.full(len(reading.statements), LEGAL, np.int8)
+        ours[[*broken]] = REFUSED
+        ours[unknown] = REFUSED
+        for place in places[ours[places] != theirs[places]]:
+            statement, rules = reading.statements[place], broken.get(int(place), frozenset())
+            if unknown[place]:
+                rules |= {_NOT_KNOWN}
             if rules and is_deliberate(statement, rules, deliberate):
                 tally.deliberate += 1
                 continue
-            tally.differences.append(
-                Difference(statement, target, ptx, tuple(sorted(rules)), tuple(messages))
-            )
+            tally.differences.append(Difference(statement, pair, tuple(sorted(rules))))
     return tally
 
 
 def agreed(
     reading: Reading,
-    target: str,
-    versions: Sequence[str],
+    answers: Answers,
+    pairs: Sequence[Pair],
     deliberate: Sequence[Deliberate] = (),
 ) -> Tally:
-    """All verdicts on statements that nvgen knows, none of which differs; they are counted aloud.
+    """All verdicts on statements, none of which differs; they are counted aloud.
+
+    The test is skipped where statements without a record are left and there is no ptxas.
 
     Raises: AssertionError with the first statements that do.
     """
-    tally = compare(reading, target, versions, deliberate)
-    print(f"{target}, PTX {', '.join(versions)}: {tally}")
-    assert tally.compared == len(reading.statements) * len(versions)
-    lines = list(summary(tally.differences))
-    assert not lines, f"{len(lines)} statements differ\n" + "\n".join(lines[:40])
+    tally = compare(reading, answers, pairs, deliberate)
+    print(f"{len(reading.statements)} statements, {len(pairs)} pairs from {pairs[0]}: {tally}")
+    assert not tally.differences, summary(tally.differences)
+    if tally.unanswered:
+        pytest.skip(f"{tally.unanswered} verdicts are not recorded, and there is no ptxas to ask")
+    judged = tally.compared + tally.unknown
+    every = len(reading.statements) * len(pairs)
+    assert judged == every if options().live else len(reading.statements) <= judged <= every
     return tally
 
 
-def versions_of(name: str, first: str = "") -> list[str]:
-    """The PTX versions that have a target, from `first` on."""
-    least = max(TARGETS[name].first_ptx, _version(first)) if first else TARGETS[name].first_ptx
-    found = [str(version) for version in PTX_VERSIONS if version >= least]
-    return [v for v in found if v.startswith("8")] if name.startswith("sm_101") else found
+def rules_against_ptxas(
+    statements: Iterable[str], entry: Deliberate, pairs: Iterable[Pair], *names: str
+) -> set[str]:
+    """nvgen's rules against what ptxas accepts, in statements that an entry describes."""
+    texts = [text for text in statements if re.search(entry.statements, text)]
+    reading, answers = Reading.of(texts), Answers(texts, *names)
+    rules: set[str] = set()
+    for pair in pairs:
+        for difference in compare(reading, answers, [pair]).differences:
+            rules.update(difference.ours)
+    return rules
 
 
 def _version(text: str) -> Ptx:
     return Ptx(*map(int, text.split(".")))
 
 
-def summary(differences: Iterable[Difference]) -> Iterator[str]:
-    """A line for each statement that differs, with the targets and versions where it does."""
+def summary(differences: Iterable[Difference], most: int = 40) -> str:
+    """The statements that differ, with the targets and versions where they do; "" for none.
+
+    ptxas is asked what it complains of.
+    """
     grouped: dict[tuple[str, tuple[str, ...]], list[Difference]] = {}
     for difference in differences:
         grouped.setdefault((difference.statement, difference.ours), []).append(difference)
-    for (statement, ours), group in grouped.items():
-        targets = " ".join(dict.fromkeys(d.target.removeprefix("sm_") for d in group))
-        versions = " ".join(dict.fromkeys(d.ptx for d in group))
-        verdict = f"nvgen {', '.join(ours)}" if ours else f"ptxas {group[0].theirs[0]}"
-        yield f"{_shortened(statement)}\n    {verdict} [{targets}; {versions}]"
+    if not grouped:
+        return ""
+    shown = [_line(group) for group in itertools.islice(grouped.values(), most)]
+    return "\n".join([f"{len(grouped)} statements differ (seed {options().seed})", *shown])
+
+
+def _line(group: Sequence[Difference]) -> str:
+    """What is said of a statement with several differences."""
+    statement, pair, ours = group[0]
+    targets = " ".join(dict.fromkeys(d.pair.target.removeprefix("sm_") for d in group))
+    versions = " ".join(dict.fromkeys(d.pair.ptx for d in group))
+    verdict = f"nvgen {', '.join(ours)}" if ours else f"ptxas {complaints(statement, pair)[0]}"
+    return f"{_shortened(statement)}\n    {verdict} [{targets}; {versions}]"
 
 
 def _shortened(statement: str) -> str:

@@ -130,6 +130,11 @@ def modifiers() -> Iterator[str]:
 PRODUCTS: tuple[Product, ...] = (types, scales, places, factors, matrices, modifiers)
 
 
+def statements() -> list[str]:
+    """All of them, none twice."""
+    return list(dict.fromkeys(text for product in PRODUCTS for text in product()))
+
+
 def forms() -> list[str]:
     """What the manual has, and nothing else."""
     found = [multiply(head, kind) for head, kind in PLAIN]

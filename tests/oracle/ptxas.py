@@ -16,8 +16,12 @@ ptxas looks at a module in stages, and a later stage is only reached when no ear
 3. Expansion of some instructions (tcgen05, cp.async.bulk) into built-in PTX.  It ends at the first
    error, often a misleading one about ``mov`` or ``add``, sometimes one without a line, sometimes
    with a crash; all of these mean that the statement is refused.  The statements that passed the
-   first two stages are therefore run once more among themselves, and when that fails, halved until
-   the culprits stand alone.  These are remembered and judged by themselves the next time.
+   first two stages are therefore run once more among themselves, and when that fails, divided into
+   modules of a few, then of one, until the culprits stand alone.  These are remembered and judged
+   by themselves the next time.
+
+One run takes many modules, each in a file of its own, and says of each what it says of it alone, as
+long as none is fatal: what stands behind such a one is asked again.
 
 Rules that ptxas enforces only in code generation, or for the whole function, are not seen by
 ``judge``: one ``.cta_group`` value in all tcgen05 instructions, enough registers, distinct
@@ -51,6 +55,12 @@ MINIMUM = (13, 5)
 
 BATCH = 40_000
 """Statements in one run of ptxas."""
+
+_PARTS = 64
+"""Modules that a group is divided into in which something fails."""
+
+_FILES = 500
+"""Modules in one run of ptxas."""
 
 PREAMBLE = """\
 .version {ptx}
@@ -90,6 +100,7 @@ _WIDE_REGISTERS = (8, 3)
 _FIRST_LINE = PREAMBLE.count("\n") + 1
 _FILE = "m.ptx"
 _MESSAGE = re.compile(rf"ptxas {re.escape(_FILE)}, line (\d+); (\w+)\s*: (.*)")
+_MESSAGE_OF_FILE = re.compile(r"ptxas (\d+)\.ptx, line (\d+); (\w+)\s*: (.*)")
 _ABORTED = "Ptx assembly aborted due to errors"
 _GRAMMAR = "Parsing error"
 _unparsable: dict[str, str] = {}
@@ -126,6 +137,16 @@ def version_of(path: str) -> tuple[int, int] | None:
         return None
     found = re.search(r"release (\d+)\.(\d+)", done.stdout)
     return (int(found[1]), int(found[2])) if found else None
+
+
+@functools.cache
+def build_of(path: str) -> str:
+    """The build of a ptxas binary, as it says itself: "V13.5.37"."""
+    done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60)
+    found = re.search(r"V\d+(\.\d+)+", done.stdout)
+    if found is None:
+        raise PtxasFailedError(f"{path} does not say what it is: {done.stdout!r}")
+    return found[0]
 
 
 @functools.cache
@@ -262,29 +283,80 @@ def _fatal_places(
 def _refused_late(
     statements: Sequence[str], passed: Sequence[int], target: str, ptx: str
 ) -> dict[int, list[str]]:
-    """Which of the statements that read well fail in the expansion, by halving.
+    """Which of the statements that read well fail in the expansion.
 
-    Each refusal in the end rests on a run with that statement alone, so this is also the way out
+    Each refusal in the end rests on a module with that statement alone, so this is also the way out
     when ptxas crashes: slow, but right for any mixture of statements.
     """
     refused: dict[int, list[str]] = {}
     groups = [[index] for index in passed if statements[index] in _suspects]
-    groups.append([index for index in passed if statements[index] not in _suspects])
+    groups += _divided([index for index in passed if statements[index] not in _suspects])
     while groups:
-        group = groups.pop()
-        if not group:
-            continue
-        outcome = _run([statements[index] for index in group], target, ptx)
-        if outcome.clean:
-            continue
-        if len(group) > 1:
-            middle = len(group) // 2
-            groups += [group[:middle], group[middle:]]
-            continue
-        _suspects.add(statements[group[0]])
-        messages = outcome.errors.get(0, []) + ([outcome.fatal[1]] if outcome.fatal else [])
-        refused[group[0]] = messages or [outcome.note]
+        modules = [[statements[index] for index in group] for group in groups]
+        following: list[list[int]] = []
+        for group, outcome in zip(groups, _run_each(modules, target, ptx), strict=True):
+            if outcome.clean:
+                continue
+            if len(group) > 1:
+                following += _divided(group)
+                continue
+            _suspects.add(statements[group[0]])
+            messages = outcome.errors.get(0, []) + ([outcome.fatal[1]] if outcome.fatal else [])
+            refused[group[0]] = messages or [outcome.note]
+        groups = following
     return refused
+
+
+def _divided(group: list[int]) -> list[list[int]]:
+    """Up to `_PARTS` groups of nearly the same size; a large one that may pass stays whole."""
+    size = -(-len(group) // _PARTS)
+    return [group[start : start + size] for start in range(0, len(group), size)] if group else []
+
+
+def _run_each(modules: Sequence[Sequence[str]], target: str, ptx: str) -> list[_Outcome]:
+    """What ptxas says of each module: in few runs, alone where these leave doubt."""
+    outcomes: list[_Outcome] = []
+    most = _FILES
+    while len(outcomes) < len(modules):
+        together = modules[len(outcomes) : len(outcomes) + most]
+        settled = _run_files(together, target, ptx)
+        if settled is None:
+            most = -(-len(together) // 2)
+            continue
+        outcomes += settled or [_run(together[0], target, ptx)]
+        most = _FILES
+    return outcomes
+
+
+def _run_files(modules: Sequence[Sequence[str]], target: str, ptx: str) -> list[_Outcome] | None:
+    """What one run says of modules, up to a fatal error; None where it does not say of which."""
+    if len(modules) == 1:
+        return [_run(modules[0], target, ptx)]
+    with tempfile.TemporaryDirectory(prefix="oracle-") as folder:
+        names = [f"{n}.ptx" for n in range(len(modules))]
+        for name, statements in zip(names, modules, strict=True):
+            Path(folder, name).write_text(module_text(statements, target, ptx))
+        done = subprocess.run(
+            [find_ptxas(), f"-arch={arch_of(target)}", *names],
+            cwd=folder, capture_output=True, text=True, errors="replace", timeout=300,
+        )  # fmt: skip
+    errors: list[dict[int, list[str]]] = [{} for _ in modules]
+    for line in (done.stdout + done.stderr).splitlines():
+        found = _MESSAGE_OF_FILE.match(line)
+        if found is None:
+            if line.startswith("ptxas ") and "warning" not in line and _ABORTED not in line:
+                return None
+            continue
+        number, index, severity = int(found[1]), int(found[2]) - _FIRST_LINE, found[3]
+        if severity == "fatal" or index < 0:
+            return [_settled(said) for said in errors[:number]]
+        if severity == "error":
+            errors[number].setdefault(index, []).append(found[4])
+    return None if done.returncode < 0 else [_settled(said) for said in errors]
+
+
+def _settled(errors: dict[int, list[str]]) -> _Outcome:
+    return _Outcome(errors, None, [], not errors, False, "")
 
 
 def _run(statements: Sequence[str], target: str, ptx: str) -> _Outcome:

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tests.oracle import legality_forms, ptxas
+from tests.oracle import legality_forms
 
 NONSENSE: tuple[str, ...] = (
     ".nosuch", ".kind::f16::f16", ".cta_group::1::2", ".cta_group::0", ".x3", ".x256", ".KIND::f16",
@@ -23,6 +23,7 @@ NONSENSE: tuple[str, ...] = (
 """Modifiers that no tcgen05 instruction has, and words of its names out of place."""
 
 SEED_TARGETS: tuple[str, ...] = ("sm_107a", "sm_100a", "sm_110a")
+"""Where statements are legal that mutants are made of."""
 
 _STATEMENT = re.compile(r"(?P<head>tcgen05\.\w+(?:::\w+)?)(?P<mods>\S*)(?: (?P<rest>.*))?;")
 
@@ -146,15 +147,6 @@ def _swap(chance: random.Random, items: list[str]) -> None:
     if len(items) > 1:
         one, other = chance.sample(range(len(items)), 2)
         items[one], items[other] = items[other], items[one]
-
-
-def legal(statements: Sequence[str]) -> list[str]:
-    """Those of the statements that ptxas accepts for one of the seed targets."""
-    accepted: dict[str, None] = {}
-    for target in SEED_TARGETS:
-        verdicts = ptxas.judge(statements, target, ptxas.PTX[-1])
-        accepted |= {text: None for text, bad in zip(statements, verdicts, strict=True) if not bad}
-    return list(accepted)
 
 
 def batches(items: Sequence[str], size: int) -> Iterator[tuple[str, ...]]:

@@ -48,7 +48,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tests.oracle.tcgen05_mma_product import (
     ALL_GROUPS,
@@ -385,7 +385,9 @@ def statements(family: str) -> list[str]:
 def main() -> None:
     """Compare nvgen with ptxas on the products, or on statements that chance makes from them."""
     # the enumeration itself knows nothing of nvgen
-    from tests.oracle import agreement, ptxas, tcgen05_differences, tcgen05_mutations
+    from tests.oracle import agreement, ptxas, recorded_lists, tcgen05_differences
+    from tests.oracle.evidence import Answers
+    from tests.oracle.tcgen05_mutations import batches
 
     parser = argparse.ArgumentParser(prog="python -m tests.oracle.tcgen05_product")
     parser.add_argument("--random", type=int, default=0, metavar="N", help="N mutated statements")
@@ -393,22 +395,20 @@ def main() -> None:
     parser.add_argument("--targets", nargs="*", default=ptxas.TARGETS)
     parser.add_argument("--ptx", nargs="*", default=ptxas.PTX, help="PTX versions")
     options = parser.parse_args()
-    families = {family: statements(family) for family in PRODUCTS}
+    families: dict[str, Sequence[str]] = {family: statements(family) for family in PRODUCTS}
     allowed = tcgen05_differences.DELIBERATE
     if options.random:
-        seeds = [text for listed in families.values() for text in tcgen05_mutations.legal(listed)]
-        made = tcgen05_mutations.Mutator(seeds, options.seed).mutants(options.random)
-        families = {"mutants": made}
+        families = {"mutants": recorded_lists.mutants(options.random, options.seed)}
         allowed += tcgen05_differences.IN_MUTANTS
     for family, listed in families.items():
         tally = agreement.Tally()
-        for batch in tcgen05_mutations.batches(listed, 6000):
-            reading = agreement.Reading.of(batch)
+        for batch in batches(listed, 6000):
+            reading, answers = agreement.Reading.of(batch), Answers(batch)
             for target in options.targets:
-                tally += agreement.compare(reading, target, options.ptx, allowed)
+                pairs = recorded_lists.pairs_of(*((target, ptx) for ptx in options.ptx))
+                tally += agreement.compare(reading, answers, pairs, allowed)
         print(f"== {family}: {len(listed)} statements, {tally}", flush=True)
-        for line in agreement.summary(tally.differences):
-            print(line, flush=True)
+        print(agreement.summary(tally.differences, most=len(listed)), flush=True)
 
 
 if __name__ == "__main__":

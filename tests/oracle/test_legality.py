@@ -8,42 +8,18 @@ what nvgen says it does not know (`NOT_MODELLED`).  nvgen never accepts what ptx
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Iterable
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 
-from asmprinter.ptx_reader import read_ptx
-from intrinsics.findings import Finding, Severity
-from intrinsics.mir import Module
-from intrinsics.targets import TARGETS, Ptx
-from isel.verifier.record import verify_records
-from tests.oracle import (
-    bulk_forms,
-    cluster_forms,
-    copy_forms,
-    float_forms,
-    legality_forms,
-    matrix_forms,
-    policy_forms,
-    ptxas,
-    tensor_forms,
-    tensor_map_forms,
-)
-
-FAMILIES = (
-    legality_forms.FAMILIES
-    | float_forms.FAMILIES
-    | cluster_forms.FAMILIES
-    | copy_forms.FAMILIES
-    | matrix_forms.FAMILIES
-    | policy_forms.FAMILIES
-    | tensor_forms.FAMILIES
-    | tensor_map_forms.FAMILIES
-    | bulk_forms.FAMILIES
-)
+from tests.oracle import agreement, ptxas
+from tests.oracle.agreement import Reading, agreed
+from tests.oracle.evidence import LEGAL, Answers
+from tests.oracle.legality_families import FAMILIES
+from tests.oracle.recorded_lists import legality_list
+from tests.oracle.verdict_file import Pair
 
 
 class Deliberate(NamedTuple):
@@ -212,77 +188,52 @@ NOT_MODELLED = {
 """Statements of instructions, or with modifiers, that nvgen says it does not know."""
 
 
-class Reading(NamedTuple):
-    """A family as nvgen read it: what does not depend on the target."""
-
-    statements: tuple[str, ...]
-    module: Module
-    findings: list[Finding]
-    unknown: frozenset[int]  # lines
+_UNKNOWN = agreement.Deliberate("", "unknown", "what nvgen says it does not know is counted")
 
 
-@functools.cache
-def reading(family: str) -> Reading:
-    return reading_of(FAMILIES[family]())
+def by_any_rule(entries: tuple[Deliberate, ...]) -> tuple[agreement.Deliberate, ...]:
+    """Statements that may break any rule, and those that nvgen does not know."""
+    found = (agreement.Deliberate(entry.statements, "", entry.reason) for entry in entries)
+    return (*found, _UNKNOWN)
 
 
-def reading_of(listed: Iterable[str]) -> Reading:
-    """Statements as nvgen reads them in the module that ptxas is given."""
-    statements = tuple(listed)
-    read = read_ptx(ptxas.module_text(statements, "sm_107a", "9.5"))
-    unknown = frozenset(f.place.line for f in read.findings if f.incomplete)
-    return Reading(statements, read.module, read.findings, unknown)
-
-
-def refused(family: str, target: str, ptx: str) -> set[int] | None:
-    """The lines that nvgen refuses; None when it refuses the whole module."""
-    read = reading(family)
-    findings = read.findings + verify_records(
-        read.module, TARGETS[target], Ptx(*map(int, ptx.split("."))), hints=False
-    )
-    lines = {f.place.line for f in findings if f.severity is Severity.ERROR}
-    return None if 0 in lines else lines
-
-
-def is_deliberate(statement: str) -> bool:
-    return any(re.search(entry.statements, statement) for entry in DELIBERATE)
-
-
-@pytest.mark.parametrize("target", ptxas.TARGETS)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_nvgen_and_ptxas_agree(family: str, target: str) -> None:
-    read = reading(family)
-    differ = []
-    for ptx in ptxas.PTX:
-        ours = refused(family, target, ptx)
-        theirs = ptxas.judge(read.statements, target, ptx)
-        for index, (statement, messages) in enumerate(zip(read.statements, theirs, strict=True)):
-            line = ptxas.line_of(index)
-            if line in read.unknown:
-                continue
-            we_refuse = ours is None or line in ours
-            if we_refuse == bool(messages) or (we_refuse and is_deliberate(statement)):
-                continue
-            differ.append((ptx, statement, "nvgen refuses" if we_refuse else messages))
-    assert not differ, "\n".join(map(str, differ[:40]))
+def test_nvgen_and_ptxas_agree(family: str) -> None:
+    """For each target on all PTX versions, and on as many statements unknown as are said."""
+    read = Reading.of(FAMILIES[family]())
+    answers = Answers(read.statements, legality_list(family))
+    for target in ptxas.TARGETS:
+        pairs = [Pair(target, version) for version in ptxas.PTX]
+        agreed(read, answers, pairs, by_any_rule(DELIBERATE))
+    assert len(read.unknown) == NOT_MODELLED.get(family, 0)
 
 
-@pytest.mark.parametrize("entry", DELIBERATE, ids=lambda entry: entry.reason)
-def test_every_deliberate_difference_is_one(entry: Deliberate) -> None:
+SHOWN_ON = (Pair("sm_107a", "9.5"), Pair("sm_110a", "9.5"))
+
+
+def test_every_deliberate_difference_is_one() -> None:
     """ptxas accepts, and nvgen refuses, at least one statement of each entry."""
-    for family in FAMILIES:
-        read = reading(family)
-        found = [s for s in read.statements if re.search(entry.statements, s)]
-        for target in ("sm_107a", "sm_110a"):
-            ours = refused(family, target, "9.5")
-            assert ours is not None
-            for statement, messages in zip(found, ptxas.judge(found, target, "9.5"), strict=True):
-                line = ptxas.line_of(read.statements.index(statement))
-                if not messages and line in ours:
-                    return
-    pytest.fail("no statement shows the difference")
+    idle = {entry.reason: re.compile(entry.statements) for entry in DELIBERATE}
+    for family, listed in FAMILIES.items():
+        texts = listed()
+        answers = Answers(texts, legality_list(family))
+        legal = np.any([answers.verdicts(pair) == LEGAL for pair in SHOWN_ON], axis=0)
+        described = [
+            text
+            for text, taken in zip(texts, legal, strict=True)
+            if taken and any(pattern.search(text) for pattern in idle.values())
+        ]
+        for text in _that_differ(described, legality_list(family)):
+            idle = {why: pattern for why, pattern in idle.items() if not pattern.search(text)}
+    assert not idle, "no statement shows the differences"
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_what_is_not_modelled_is_counted(family: str) -> None:
-    assert len(reading(family).unknown) == NOT_MODELLED.get(family, 0)
+def _that_differ(texts: list[str], name: str) -> list[str]:
+    """The statements that ptxas accepts and nvgen refuses."""
+    read, answers = Reading.of(texts), Answers(texts, name)
+    found = []
+    for pair in SHOWN_ON:
+        refused = read.refusals(pair)
+        legal = answers.verdicts(pair) == LEGAL
+        found += [text for place, text in enumerate(texts) if legal[place] and place in refused]
+    return found

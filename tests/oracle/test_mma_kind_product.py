@@ -6,18 +6,14 @@ accepts, `KINDS` has the statement, the rule that refuses it, and the reason.
 
 from __future__ import annotations
 
-import functools
-import re
-
 import pytest
 
-from intrinsics.targets import TARGETS
 from tests.oracle import mma_kind_product as product
-from tests.oracle.agreement import Deliberate, Reading, agreed, compare, versions_of
+from tests.oracle.agreement import Deliberate, Reading, agreed, rules_against_ptxas
+from tests.oracle.evidence import Answers
 from tests.oracle.mma_sync_differences import KINDS
-
-CASES = [("sm_100a", "8.6"), ("sm_120a", "8.7"), ("sm_121f", "9.0"), ("sm_120a", "9.5")]
-"""Targets and PTX versions before and after each that brought something."""
+from tests.oracle.recorded_lists import MMA_KIND, every_pair
+from tests.oracle.verdict_file import Pair
 
 SIZES: dict[str, int] = {
     "types": 3 * 4 * 5 * 7 * 7 * 2,  # head, kind, shape, A, B, D and C
@@ -30,11 +26,6 @@ SIZES: dict[str, int] = {
 """The number of statements in each product, from the lengths of its axes."""
 
 
-@functools.cache
-def reading(one: product.Product) -> Reading:
-    return Reading.of(dict.fromkeys(one()))
-
-
 @pytest.mark.parametrize("one", product.PRODUCTS, ids=lambda one: one.__name__)
 def test_every_product_is_whole(one: product.Product) -> None:
     """Each has as many statements as its axes say."""
@@ -44,22 +35,18 @@ def test_every_product_is_whole(one: product.Product) -> None:
 @pytest.mark.parametrize("one", product.PRODUCTS, ids=lambda one: one.__name__)
 def test_every_verdict_agrees(one: product.Product) -> None:
     """What was compared is printed: see it with -rA."""
-    read = reading(one)
-    tallies = [agreed(read, target, (version,), KINDS) for target, version in CASES]
-    assert sum(tally.accepted for tally in tallies) > 0
+    read = Reading.of(dict.fromkeys(one()))
+    assert agreed(read, Answers(read.statements, "mma_kind"), MMA_KIND, KINDS).accepted > 0
 
 
 def test_what_the_manual_has_is_where_ptxas_has_it() -> None:
     """Each form, on each target from sm_90 on, in each PTX version that has the target."""
     read = Reading.of(product.forms())
-    for name in TARGETS:
-        agreed(read, name, versions_of(name, "8.4"))
+    agreed(read, Answers(read.statements, "mma_kind_forms"), every_pair("8.4"))
 
 
 @pytest.mark.parametrize("entry", KINDS, ids=lambda entry: f"{entry.rule}: {entry.reason}")
 def test_every_deliberate_difference_occurs(entry: Deliberate) -> None:
     """ptxas accepts, and nvgen refuses by this rule, a statement that the entry describes."""
-    texts = (text for one in product.PRODUCTS for text in one())
-    read = Reading.of(text for text in texts if re.search(entry.statements, text))
-    differences = compare(read, "sm_120a", ("9.5",)).differences
-    assert entry.rule in {rule for difference in differences for rule in difference.ours}
+    pairs = [Pair("sm_120a", "9.5")]
+    assert entry.rule in rules_against_ptxas(product.statements(), entry, pairs, "mma_kind")

@@ -6,18 +6,13 @@ accepts, `SPARSE` has the statement, the rule that refuses it, and the reason.
 
 from __future__ import annotations
 
-import functools
-import re
-
 import pytest
 
-from intrinsics.targets import TARGETS
 from tests.oracle import mma_sp_product as product
-from tests.oracle.agreement import Deliberate, Reading, agreed, compare, versions_of
+from tests.oracle.agreement import Deliberate, Reading, agreed, rules_against_ptxas
+from tests.oracle.evidence import Answers
 from tests.oracle.mma_sync_differences import SPARSE
-
-CASES = [("sm_80", "7.1"), ("sm_90a", "8.5"), ("sm_120a", "9.5")]
-"""Targets and PTX versions before and after each that brought something."""
+from tests.oracle.recorded_lists import MMA_SP, every_pair, pairs_of
 
 SIZES: dict[str, int] = {
     "types_of_factors": 4 * 13 * 13 * 6 * 2,  # D and C, A, B, shape, head
@@ -31,11 +26,6 @@ SIZES: dict[str, int] = {
 """The number of statements in each product, from the lengths of its axes."""
 
 
-@functools.cache
-def reading(one: product.Product) -> Reading:
-    return Reading.of(dict.fromkeys(one()))
-
-
 @pytest.mark.parametrize("one", product.PRODUCTS, ids=lambda one: one.__name__)
 def test_every_product_is_whole(one: product.Product) -> None:
     """Each has as many statements as its axes say."""
@@ -44,26 +34,19 @@ def test_every_product_is_whole(one: product.Product) -> None:
 
 @pytest.mark.parametrize("one", product.PRODUCTS, ids=lambda one: one.__name__)
 def test_every_verdict_agrees(one: product.Product) -> None:
-    """What was compared is printed: see it with -rA.
-
-    Each product is judged by itself: ptxas stops at the first errors of its last stage, so what it
-    refuses there is found by halving, and short lists halve quickly.
-    """
-    read = reading(one)
-    tallies = [agreed(read, target, (version,), SPARSE) for target, version in CASES]
-    assert sum(tally.accepted for tally in tallies) > 0
+    """What was compared is printed: see it with -rA."""
+    read = Reading.of(dict.fromkeys(one()))
+    assert agreed(read, Answers(read.statements, "mma_sp"), MMA_SP, SPARSE).accepted > 0
 
 
 def test_what_the_manual_has_is_where_ptxas_has_it() -> None:
     """Each form, on each target, in each PTX version that has the target."""
     read = Reading.of(product.forms())
-    for name in TARGETS:
-        agreed(read, name, versions_of(name))
+    agreed(read, Answers(read.statements, "mma_sp_forms"), every_pair())
 
 
 @pytest.mark.parametrize("entry", SPARSE, ids=lambda entry: f"{entry.rule}: {entry.reason}")
 def test_every_deliberate_difference_occurs(entry: Deliberate) -> None:
     """ptxas accepts, and nvgen refuses by this rule, a statement that the entry describes."""
-    read = Reading.of(t for t in product.statements() if re.search(entry.statements, t))
-    found = [compare(read, target, ("9.5",)).differences for target in ("sm_90a", "sm_120a")]
-    assert entry.rule in {rule for one in found for difference in one for rule in difference.ours}
+    pairs = pairs_of(("sm_90a", "9.5"), ("sm_120a", "9.5"))
+    assert entry.rule in rules_against_ptxas(product.statements(), entry, pairs, "mma_sp")

@@ -8,22 +8,15 @@ that refuses it, and the reason.
 
 from __future__ import annotations
 
-import functools
-import re
-
+import numpy as np
 import pytest
 
-from intrinsics.targets import TARGETS
 from tests.oracle import mma_sync_product as product
-from tests.oracle.agreement import Deliberate, Reading, agreed, compare, versions_of
+from tests.oracle.agreement import Deliberate, Reading, agreed, rules_against_ptxas
+from tests.oracle.evidence import LEGAL, Answers
 from tests.oracle.mma_sync_differences import DELIBERATE
-
-CASES = [
-    ("sm_75", "7.0"), ("sm_80", "7.0"), ("sm_80", "7.1"), ("sm_90", "7.8"), ("sm_90a", "8.3"),
-    ("sm_89", "8.4"), ("sm_89", "8.7"), ("sm_100a", "8.6"), ("sm_100f", "9.0"),
-    ("sm_110a", "9.0"), ("sm_107a", "9.5"), ("sm_120a", "9.5"),
-]  # fmt: skip
-"""Targets and PTX versions before and after each that brought something."""
+from tests.oracle.recorded_lists import MMA_SYNC, every_pair
+from tests.oracle.verdict_file import Pair
 
 SIZES: dict[str, int] = {
     "types_of_factors": 4 * 13 * 13 * 14,  # D and C, A, B, shape
@@ -38,18 +31,8 @@ SIZES: dict[str, int] = {
 }
 """The number of statements in each product, from the lengths of its axes."""
 
-LEGAL = 1168
+TAKEN = 1168
 """Statements that ptxas 13.5 takes for sm_120a and PTX 9.5."""
-
-
-@functools.cache
-def reading() -> Reading:
-    return Reading.of(product.statements())
-
-
-@functools.cache
-def forms() -> Reading:
-    return Reading.of(product.forms())
 
 
 @pytest.mark.parametrize("one", product.PRODUCTS, ids=lambda one: one.__name__)
@@ -58,27 +41,30 @@ def test_every_product_is_whole(one: product.Product) -> None:
     assert sum(1 for _ in one()) == SIZES[one.__name__]
 
 
-@pytest.mark.parametrize(("target", "version"), CASES)
-def test_every_verdict_agrees(target: str, version: str) -> None:
+def test_every_verdict_agrees() -> None:
     """What was compared is printed: see it with -rA."""
-    agreed(reading(), target, (version,), DELIBERATE)
+    read = Reading.of(product.statements())
+    agreed(read, Answers(read.statements, "mma_sync"), MMA_SYNC, DELIBERATE)
 
 
-@pytest.mark.parametrize("target", TARGETS.values(), ids=str)
-def test_what_the_manual_has_is_where_ptxas_has_it(target: object) -> None:
+def test_what_the_manual_has_is_where_ptxas_has_it() -> None:
     """Each form, on each target, in each PTX version that has the target."""
-    assert target in TARGETS.values()
-    name = str(target)
-    assert agreed(forms(), name, versions_of(name)).accepted > 0
+    read = Reading.of(product.forms())
+    answers = Answers(read.statements, "mma_sync_forms")
+    pairs = every_pair()
+    agreed(read, answers, pairs)
+    for target in {pair.target for pair in pairs}:
+        columns = [answers.verdicts(pair) for pair in pairs if pair.target == target]
+        assert np.any(np.equal(columns, LEGAL)), target
 
 
 def test_a_good_part_is_legal() -> None:
-    assert compare(reading(), "sm_120a", ("9.5",), DELIBERATE).accepted >= LEGAL
+    verdicts = Answers(product.statements(), "mma_sync").verdicts(Pair("sm_120a", "9.5"))
+    assert np.count_nonzero(verdicts == LEGAL) >= TAKEN
 
 
 @pytest.mark.parametrize("entry", DELIBERATE, ids=lambda entry: f"{entry.rule}: {entry.reason}")
 def test_every_deliberate_difference_occurs(entry: Deliberate) -> None:
     """ptxas accepts, and nvgen refuses by this rule, a statement that the entry describes."""
-    read = Reading.of(t for t in product.statements() if re.search(entry.statements, t))
-    differences = compare(read, "sm_90a", ("9.5",)).differences
-    assert entry.rule in {rule for difference in differences for rule in difference.ours}
+    pairs = [Pair("sm_90a", "9.5")]
+    assert entry.rule in rules_against_ptxas(product.statements(), entry, pairs, "mma_sync")

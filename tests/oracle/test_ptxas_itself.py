@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.oracle import float_forms, legality_forms, ptxas
+from tests.oracle import float_forms, legality_forms, ptxas, tcgen05_mma_product
 
 GOOD = (
     "add.u32 %r1, %r2, %r3;",
@@ -163,3 +163,19 @@ def test_every_family_has_legal_and_illegal_statements(name: str):
     legal = sum(not errors for errors in verdicts)
     least = 0.02 if name == "tcgen05.cp/shift" else 0.1  # each shape has one multicast or none
     assert least * len(statements) < legal < 0.6 * len(statements)
+
+
+def test_many_modules_in_one_run_are_judged_as_each_alone():
+    """What ends a module early is said of it, and not of the one behind it."""
+    mixed = [*GOOD, *BAD, *LATE, *UNPARSABLE, *GOOD, *LATE]
+    modules = [[statement] for statement in (*mixed, *reversed(mixed))]
+    together = ptxas._run_each(modules, "sm_100a", "9.5")
+    for module, outcome in zip(modules, together, strict=True):
+        assert outcome.clean == ptxas._run(module, "sm_100a", "9.5").clean, module
+
+
+def test_modules_that_crash_ptxas_do_not_hide_the_others():
+    crash = next(tcgen05_mma_product.mma_crashes())
+    modules = [[text] for text in (GOOD[0], LATE[0], crash, GOOD[1], crash, LATE[1], GOOD[2])]
+    clean = [outcome.clean for outcome in ptxas._run_each(modules, "sm_100a", "9.5")]
+    assert clean == [True, False, False, True, False, False, True]

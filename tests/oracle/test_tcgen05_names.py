@@ -6,6 +6,7 @@ table below says which, written from the PTX manual, and ptxas must take what is
 
 from __future__ import annotations
 
+import functools
 import re
 
 import pytest
@@ -18,8 +19,17 @@ from tests.oracle.llvm_sass import refused
 
 pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
 
-LLVMS = tuple(name for name in llvm_intrinsics.all_names() if name.startswith("tcgen05."))
-OURS = tuple(n for n in spellings() if n.startswith("tcgen05.") and n not in LLVMS)
+
+def llvms() -> list[str]:
+    """LLVM's names of tcgen05."""
+    return [name for name in llvm_intrinsics.all_names() if name.startswith("tcgen05.")]
+
+
+def ours() -> list[str]:
+    """The names of nvgen's own."""
+    theirs = set(llvms())
+    return [n for n in spellings() if n.startswith("tcgen05.") and n not in theirs]
+
 
 WORDS: dict[str, str] = {
     r"\.exclusive\b": r"\.exclusive\b",
@@ -66,19 +76,19 @@ WORDS: dict[str, str] = {
 
 def test_llvm_has_two_hundred() -> None:
     """LLVM 22.1's NVPTX back end; what the other tests go through is not empty."""
-    assert len(LLVMS) == 200
-    assert all(llvm_intrinsics.signature(name) for name in LLVMS)
+    assert len(llvms()) == 200
+    assert all(llvm_intrinsics.signature(name) for name in llvms())
 
 
-@pytest.mark.parametrize("name", LLVMS)
-def test_each_of_llvms_is_selected_and_printed_as_by_llvm(name: str) -> None:
+def test_each_of_llvms_is_selected_and_printed_as_by_llvm() -> None:
     """LLVM's text in full: `test_ptx_text` compares the operands, here it is the instruction."""
-    assert name in spellings()
-    module = llvm_intrinsics.plain(name).module()
-    (theirs,) = llvm.compile_all([module], "sm_100a", "9.0")
-    assert _tcgen05(nvgen.compile(module, target="sm_100a", ptx="9.0").ptx, name) == _tcgen05(
-        theirs.ptx, name
-    )
+    names = llvms()
+    assert set(names) <= set(spellings())
+    modules = [llvm_intrinsics.plain(name).module() for name in names]
+    outcomes = llvm.compile_all(modules, "sm_100a", "9.0")
+    for name, module, theirs in zip(names, modules, outcomes, strict=True):
+        ptx = nvgen.compile(module, target="sm_100a", ptx="9.0").ptx
+        assert _tcgen05(ptx, name) == _tcgen05(theirs.ptx, name), name
 
 
 def _tcgen05(ptx: str, name: str) -> list[list[str]]:
@@ -169,10 +179,11 @@ def _multiply(name: str) -> list[str]:
     return [*args, "i32=0", *(["i32=0"] if name.endswith("collector_b") else [])]
 
 
-def compiled(name: str) -> str:
-    """The PTX of a call of one of nvgen's own names, for the first target that has it."""
-    text = module_of(name).replace("i32 group %p", "i32 1 ;").replace("i32=1", "i32")
-    return nvgen.compile(text, target="sm_107a", ptx="9.5").ptx
+@functools.cache
+def compiled() -> dict[str, str]:
+    """The PTX of a call of each of nvgen's own names, for the first target that has all of them."""
+    texts = {name: module_of(name) for name in ours()}
+    return {n: nvgen.compile(text, target="sm_107a", ptx="9.5").ptx for n, text in texts.items()}
 
 
 PLAIN = (1 + 2) * 3 * 2  # A shared, in tensor memory, shifted; scale_d or ti16; collector_b
@@ -194,25 +205,24 @@ COUNTED: dict[str, int] = {
 
 @pytest.mark.parametrize("pattern", COUNTED)
 def test_the_names_of_nvgens_own_are_counted(pattern: str) -> None:
-    assert len([name for name in OURS if re.match(pattern, name)]) == COUNTED[pattern]
+    assert len([name for name in ours() if re.match(pattern, name)]) == COUNTED[pattern]
 
 
 def test_the_rows_say_which_names_are_nvgens_own() -> None:
-    ours = {name for name, s in spellings().items() if s.pattern.own}
-    marked = {name for name in ours if name.startswith("tcgen05.")}
-    assert marked == set(OURS)
+    own = {name for name, s in spellings().items() if s.pattern.own}
+    assert {name for name in own if name.startswith("tcgen05.")} == set(ours())
 
 
 def test_every_name_of_nvgens_own_is_counted() -> None:
-    assert sum(COUNTED.values()) == len(OURS)
+    assert sum(COUNTED.values()) == len(ours())
 
 
-@pytest.mark.parametrize("name", OURS)
-def test_a_name_of_nvgens_own_says_what_is_printed(name: str) -> None:
-    (line,) = re.findall(r"^\s*(tcgen05.*)$", compiled(name), re.MULTILINE)
-    promised = [ptx for word, ptx in WORDS.items() if re.search(word, name)]
-    assert promised, name
-    assert [ptx for ptx in promised if not re.search(ptx, line)] == [], line
+def test_a_name_of_nvgens_own_says_what_is_printed() -> None:
+    for name, text in compiled().items():
+        (line,) = re.findall(r"^\s*(tcgen05.*)$", text, re.MULTILINE)
+        promised = [ptx for word, ptx in WORDS.items() if re.search(word, name)]
+        assert promised, name
+        assert [ptx for ptx in promised if not re.search(ptx, line)] == [], line
 
 
 def test_ptxas_takes_what_nvgens_own_names_become() -> None:
@@ -220,8 +230,7 @@ def test_ptxas_takes_what_nvgens_own_names_become() -> None:
         ptxas.find_ptxas()
     except ptxas.PtxasMissingError as missing:
         pytest.skip(str(missing))
-    texts = {name: compiled(name) for name in OURS}
-    assert refused(texts, "sm_107a", "9.5") == {}
+    assert refused(compiled(), "sm_107a", "9.5") == {}
 
 
 def test_a_wrong_result_of_a_name_that_llvm_does_not_know_is_refused() -> None:

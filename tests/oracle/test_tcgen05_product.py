@@ -8,17 +8,17 @@ statements that chance makes from the legal ones (`tests.oracle.tcgen05_mutation
 
 from __future__ import annotations
 
-import functools
-import re
-from collections.abc import Iterable
-
+import numpy as np
 import pytest
 
 from tests.oracle import ptxas, tcgen05_mma_product
 from tests.oracle import tcgen05_product as product
-from tests.oracle.agreement import Deliberate, Reading, compare, summary
+from tests.oracle.agreement import Deliberate, Reading, agreed, rules_against_ptxas
+from tests.oracle.evidence import LEGAL, Answers
+from tests.oracle.recorded_lists import MUTANTS, mutants, pairs_of, product_list
 from tests.oracle.tcgen05_differences import DELIBERATE, IN_MUTANTS, WITNESSES
-from tests.oracle.tcgen05_mutations import Mutator, Parts, legal
+from tests.oracle.tcgen05_mutations import Parts
+from tests.oracle.verdict_file import Pair
 
 STATIONARY = [
     9 * 2 * 6 * 2 * 2,  # kind, block_scale, vector, scales, metadata
@@ -90,14 +90,7 @@ SIZES: dict[str, list[int]] = {
 DISTINCT = 23_000
 """At least so many statements are left when those that two products share are counted once."""
 
-MUTANTS = 3000
-"""Statements that chance makes, in each run the same."""
-
-
-@functools.cache
-def reading() -> Reading:
-    listed = (text for family in product.PRODUCTS for text in product.statements(family))
-    return Reading.of(dict.fromkeys(listed))
+SHOWN_ON = pairs_of(("sm_107a", "9.5"), ("sm_110a", "9.5"), ("sm_100a", "9.5"))
 
 
 @pytest.mark.parametrize("family", product.PRODUCTS)
@@ -113,37 +106,26 @@ def test_few_statements_are_in_two_products() -> None:
     assert sum(len(product.statements(family)) for family in product.PRODUCTS) >= DISTINCT
 
 
-@pytest.mark.parametrize("target", ptxas.TARGETS)
-def test_every_verdict_agrees(target: str) -> None:
-    """On all PTX versions.  What was compared is printed: see it with -rA."""
-    read = reading()
-    tally = compare(read, target, deliberate=DELIBERATE)
-    print(f"{target}: {len(read.statements)} statements, {tally}")
-    assert tally.compared + tally.unknown == len(read.statements) * len(ptxas.PTX)
-    lines = list(summary(tally.differences))
-    assert not lines, f"{len(lines)} statements differ\n" + "\n".join(lines[:40])
+@pytest.mark.parametrize("family", product.PRODUCTS)
+def test_every_verdict_agrees(family: str) -> None:
+    """For each target on all PTX versions.  What was compared is printed: see it with -rA."""
+    read = Reading.of(product.statements(family))
+    answers = Answers(read.statements, product_list(family))
+    for target in ptxas.TARGETS:
+        agreed(read, answers, [Pair(target, version) for version in ptxas.PTX], DELIBERATE)
 
 
 @pytest.mark.parametrize("entry", DELIBERATE, ids=lambda entry: f"{entry.rule}: {entry.reason}")
 def test_every_deliberate_difference_occurs(entry: Deliberate) -> None:
     """ptxas accepts, and nvgen refuses by this rule, a statement that the entry describes."""
-    texts = [text for family in product.PRODUCTS for text in product.statements(family)]
-    assert entry.rule in rules_that_differ(texts, entry)
+    texts = (text for family in product.PRODUCTS for text in product.statements(family))
+    names = map(product_list, product.PRODUCTS)
+    assert entry.rule in rules_against_ptxas(texts, entry, SHOWN_ON, *names)
 
 
 @pytest.mark.parametrize("entry", IN_MUTANTS, ids=lambda entry: f"{entry.rule}: {entry.reason}")
 def test_every_difference_in_mutants_is_one(entry: Deliberate) -> None:
-    assert entry.rule in rules_that_differ(WITNESSES, entry)
-
-
-def rules_that_differ(statements: Iterable[str], entry: Deliberate) -> set[str]:
-    """nvgen's rules against what ptxas accepts, in statements that the entry describes."""
-    read = Reading.of(text for text in statements if re.search(entry.statements, text))
-    rules: set[str] = set()
-    for target in ("sm_107a", "sm_110a", "sm_100a"):
-        for difference in compare(read, target, ("9.5",)).differences:
-            rules.update(difference.ours)
-    return rules
+    assert entry.rule in rules_against_ptxas(WITNESSES, entry, SHOWN_ON)
 
 
 def test_what_crashes_ptxas_is_refused() -> None:
@@ -151,32 +133,23 @@ def test_what_crashes_ptxas_is_refused() -> None:
     crashing = list(tcgen05_mma_product.mma_crashes())
     assert len(crashing) == 2 * 9 * 2
     read = Reading.of(crashing)
-    for target in ("sm_100a", "sm_107a"):
-        assert set(read.refusals(target, "9.5")) == set(range(len(crashing)))
+    for pair in pairs_of(("sm_100a", "9.5"), ("sm_107a", "9.5")):
+        assert set(read.refusals(pair)) == set(range(len(crashing)))
     for statement in crashing[::9]:
         assert ptxas.judge([statement], "sm_100a", "9.5") != [[]]
 
 
-@functools.cache
-def mutants() -> Reading:
-    seeds = [text for family in product.PRODUCTS for text in legal(product.statements(family))]
-    return Reading.of(Mutator(seeds, seed=1).mutants(MUTANTS))
-
-
-@pytest.mark.parametrize("target", ptxas.TARGETS)
-def test_verdicts_on_mutants_agree(target: str) -> None:
-    read = mutants()
-    tally = compare(read, target, deliberate=(*DELIBERATE, *IN_MUTANTS))
-    print(f"mutants on {target}: {tally}")
-    assert tally.compared + tally.unknown == MUTANTS * len(ptxas.PTX)
-    lines = list(summary(tally.differences))
-    assert not lines, f"{len(lines)} statements differ\n" + "\n".join(lines[:40])
+def test_verdicts_on_mutants_agree() -> None:
+    read = Reading.of(mutants())
+    answers = Answers(read.statements, "tcgen05_mutants")
+    for target in ptxas.TARGETS:
+        pairs = [Pair(target, version) for version in ptxas.PTX]
+        agreed(read, answers, pairs, (*DELIBERATE, *IN_MUTANTS))
 
 
 def test_mutants_are_near_what_is_legal() -> None:
     """Some of them are legal, most are not, and a statement is put together as it was."""
-    verdicts = ptxas.judge(mutants().statements, "sm_107a", "9.5")
-    accepted = sum(not messages for messages in verdicts)
-    assert MUTANTS // 20 < accepted < MUTANTS // 2
+    verdicts = Answers(mutants(), "tcgen05_mutants").verdicts(Pair("sm_107a", "9.5"))
+    assert MUTANTS // 20 < np.count_nonzero(verdicts == LEGAL) < MUTANTS // 2
     for statement in product.statements("sync"):
         assert str(Parts.of(statement)) == statement

@@ -8,18 +8,16 @@ that refuses it, and the reason.
 
 from __future__ import annotations
 
-import functools
-import re
-
+import numpy as np
 import pytest
 
 from tests.oracle import ptxas
 from tests.oracle import wgmma_product as product
-from tests.oracle.agreement import Deliberate, Reading, agreed, compare, summary
+from tests.oracle.agreement import Deliberate, Reading, agreed, rules_against_ptxas
+from tests.oracle.evidence import LEGAL, Answers
+from tests.oracle.recorded_lists import NOT_WGMMA, WGMMA, WGMMA_PART
+from tests.oracle.verdict_file import Pair
 from tests.oracle.wgmma_differences import DELIBERATE
-
-VERSIONS = ("8.0", "8.1", "8.2", "8.3", "8.4", "8.5", *ptxas.PTX)
-"""PTX versions with sm_90a."""
 
 SIZES: dict[str, int] = {
     "types": 4 * 9 * 9 * 6 * 2 * 2,  # D, A, B, K, sparsity, place of A
@@ -38,16 +36,10 @@ SIZES: dict[str, int] = {
 }
 """The number of statements in each product, from the lengths of its axes."""
 
-LEGAL = 1341
+TAKEN = 1341
 """Statements that ptxas 13.5 takes for sm_90a and PTX 9.5."""
 
-PART = 40
-"""One of so many statements is asked of targets that have no wgmma."""
-
-
-@functools.cache
-def reading() -> Reading:
-    return Reading.of(product.statements())
+NEWEST = Pair("sm_90a", "9.5")
 
 
 @pytest.mark.parametrize("one", product.PRODUCTS, ids=lambda one: one.__name__)
@@ -56,31 +48,29 @@ def test_every_product_is_whole(one: product.Product) -> None:
     assert sum(1 for _ in one()) == SIZES[one.__name__]
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-def test_every_verdict_agrees(version: str) -> None:
+def test_every_verdict_agrees() -> None:
     """What was compared is printed: see it with -rA."""
-    agreed(reading(), "sm_90a", (version,), DELIBERATE)
+    read = Reading.of(product.statements())
+    agreed(read, Answers(read.statements, "wgmma"), WGMMA, DELIBERATE)
 
 
 def test_a_good_part_is_legal() -> None:
-    tally = compare(reading(), "sm_90a", ("9.5",), DELIBERATE)
-    assert tally.accepted >= LEGAL
+    verdicts = Answers(product.statements(), "wgmma").verdicts(NEWEST)
+    assert np.count_nonzero(verdicts == LEGAL) >= TAKEN
 
 
-@pytest.mark.parametrize("target", ["sm_90", *(t for t in ptxas.TARGETS if t != "sm_90a")])
-def test_no_other_target_has_any(target: str) -> None:
-    part = Reading.of(product.statements()[::PART])
-    tally = compare(part, target, ("8.0" if target == "sm_90" else "8.8", "9.5"))
-    assert not list(summary(tally.differences))
-    assert tally.accepted == 0
+def test_no_other_target_has_any() -> None:
+    read = Reading.of(product.statements()[::WGMMA_PART])
+    answers = Answers(read.statements, "wgmma_elsewhere")
+    agreed(read, answers, NOT_WGMMA)
+    for pair in NOT_WGMMA:
+        assert not np.any(answers.verdicts(pair) == LEGAL), pair
 
 
 @pytest.mark.parametrize("entry", DELIBERATE, ids=lambda entry: f"{entry.rule}: {entry.reason}")
 def test_every_deliberate_difference_occurs(entry: Deliberate) -> None:
     """ptxas accepts, and nvgen refuses by this rule, a statement that the entry describes."""
-    read = Reading.of(t for t in product.statements() if re.search(entry.statements, t))
-    differences = compare(read, "sm_90a", ("9.5",)).differences
-    assert entry.rule in {rule for difference in differences for rule in difference.ours}
+    assert entry.rule in rules_against_ptxas(product.statements(), entry, [NEWEST], "wgmma")
 
 
 def test_ptxas_makes_code_of_a_register_that_stands_twice_in_d() -> None:

@@ -1,0 +1,296 @@
+"""The record of ptxas's verdicts is true, and what is not in it is asked of ptxas.
+
+One percent of all recorded verdicts is asked anew in each run: a tenth of the statements, on a
+tenth of the targets and PTX versions, chosen by the seed of the run (`pytest --evidence-seed N`).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.oracle import evidence, ptxas, write_evidence
+from tests.oracle.agreement import Reading, agreed, compare
+from tests.oracle.evidence import (
+    LEGAL,
+    LIVE_VARIABLE,
+    REFUSED,
+    SEED_VARIABLE,
+    UNKNOWN,
+    Answers,
+    OutdatedEvidenceError,
+    check_same,
+    recorded,
+)
+from tests.oracle.recorded_lists import lists
+from tests.oracle.verdict_file import DamagedFileError, Pair, VerdictFile, key_of
+
+SHARE = 10
+"""One of so many statements, on one of so many pairs, is asked in a run."""
+
+PARTS = 8
+"""Tests that share the pairs among them."""
+
+PAIR = Pair("sm_100a", "9.5")
+OTHER = Pair("sm_90a", "9.5")
+GOOD = "add.u32 %r1, %r2, %r3;"
+BAD = "add.u32 %r1, %f2, %r3;"
+TENSOR = "tcgen05.shift.cta_group::1.down [%r1];"
+
+
+@pytest.fixture(scope="module")
+def newest() -> str:
+    """The ptxas that is here."""
+    try:
+        return ptxas.find_ptxas()
+    except ptxas.PtxasMissingError as missing:
+        pytest.skip(str(missing))
+
+
+# --- the record as a whole -----------------------------------------------------------------------
+
+
+def chosen_pairs(seed: int) -> list[Pair]:
+    """A tenth of all pairs."""
+    every = sorted({pair for listed in lists().values() for pair in listed.pairs})
+    return random.Random(seed).sample(every, -(-len(every) // SHARE))
+
+
+def chosen_statements(name: str, pair: Pair, seed: int) -> list[str]:
+    """A tenth of the statements of a list."""
+    texts = list(lists()[name].statements())
+    chance = random.Random(f"{name} {pair} {seed}")
+    return chance.sample(texts, -(-len(texts) // SHARE))
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_ptxas_says_what_is_recorded(part: int, newest: str) -> None:
+    """About a sample; all that has a record is asked about with --live."""
+    seed = evidence.options().seed
+    for pair in chosen_pairs(seed)[part::PARTS]:
+        names = [n for n, listed in lists().items() if pair in listed.pairs and recorded(n)]
+        answers = [Answers(chosen_statements(name, pair, seed), name) for name in names]
+        if answers:
+            check_sample(answers, pair)
+
+
+def check_sample(answers: list[Answers], pair: Pair) -> None:
+    """Ask ptxas about all statements of some lists at once."""
+    texts = [text for one in answers for text in one.statements]
+    said = np.array([REFUSED if bad else LEGAL for bad in ptxas.judge(texts, *pair)], np.int8)
+    ends = np.cumsum([len(one.statements) for one in answers])
+    anew = np.split(said, ends[:-1])
+    check_same(
+        [(one.statements, one.recorded(pair), now) for one, now in zip(answers, anew, strict=True)],
+        pair,
+    )
+
+
+@pytest.mark.parametrize("name", lists())
+def test_every_list_is_recorded(name: str) -> None:
+    """A list that has changed is asked of ptxas in part, and that takes time: `make evidence`."""
+    listed = lists()[name]
+    file = recorded(name)
+    if file is None:
+        pytest.skip(f"{name} has no record, ptxas is asked instead: `make evidence` writes it")
+    assert file.pairs == listed.pairs
+    keys = {key_of(text) for text in listed.statements()}
+    missing, left = len(keys - set(file.verdicts)), len(set(file.verdicts) - keys)
+    assert (missing, left) == (0, 0), "statements without a record, and records of none"
+
+
+def test_a_record_was_written_by_a_ptxas_that_the_oracle_knows() -> None:
+    builds = {file.ptxas for name in lists() if (file := recorded(name))}
+    assert all(
+        tuple(map(int, build.removeprefix("V").split(".")))[:2] >= ptxas.MINIMUM for build in builds
+    )
+
+
+# --- how it is used ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder of records of its own, and a run that is not live."""
+    monkeypatch.setattr(evidence, "FOLDER", tmp_path)
+    monkeypatch.delenv(LIVE_VARIABLE, raising=False)
+    monkeypatch.setenv(SEED_VARIABLE, "7")
+    recorded.cache_clear()
+    yield tmp_path
+    recorded.cache_clear()
+
+
+def record(folder: Path, verdicts: dict[str, int], pairs: tuple[Pair, ...] = (PAIR, OTHER)) -> None:
+    data = VerdictFile.of("V13.5.0", pairs, verdicts).to_bytes()
+    (folder / "some.verdicts").write_bytes(data)
+
+
+def no_ptxas(*_: object) -> list[list[str]]:
+    raise ptxas.PtxasMissingError("there is none")
+
+
+def test_a_recorded_verdict_is_not_asked(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ptxas, "judge", no_ptxas)
+    record(here, {GOOD: 0b11, BAD: 0b00, TENSOR: 0b01})
+    answers = Answers([BAD, GOOD, TENSOR], "some")
+    assert answers.verdicts(PAIR).tolist() == [REFUSED, LEGAL, LEGAL]
+    assert answers.verdicts(OTHER).tolist() == [REFUSED, LEGAL, REFUSED]
+
+
+@pytest.mark.usefixtures("newest")
+def test_what_has_no_record_is_asked(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A statement that is new or has changed, and a pair; nothing else is."""
+    asked: list[str] = []
+    judge = ptxas.judge
+
+    def listening(statements: list[str], target: str, ptx: str) -> list[list[str]]:
+        asked.extend(statements)
+        return judge(statements, target, ptx)
+
+    monkeypatch.setattr(ptxas, "judge", listening)
+    record(here, {GOOD: 0b11})
+    changed = GOOD.replace("%r3", "%r4")
+    answers = Answers([GOOD, BAD, changed], "some")
+    assert answers.verdicts(PAIR).tolist() == [LEGAL, REFUSED, LEGAL]
+    assert asked == [BAD, changed]
+    asked.clear()
+    assert answers.verdicts(Pair("sm_80", "7.0")).tolist() == [LEGAL, REFUSED, LEGAL]
+    assert asked == [GOOD, BAD, changed]
+
+
+def test_without_ptxas_what_has_no_record_is_left_open(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rest is compared all the same, and the test is skipped with the reason."""
+    monkeypatch.setattr(ptxas, "judge", no_ptxas)
+    record(here, {GOOD: 0b11})
+    read = Reading.of([GOOD, TENSOR])
+    answers = Answers(read.statements, "some")
+    assert answers.verdicts(PAIR).tolist() == [LEGAL, UNKNOWN]
+    with pytest.raises(pytest.skip.Exception, match="2 verdicts are not recorded"):
+        agreed(read, answers, [PAIR, OTHER])
+    record(here, {GOOD: 0b10})
+    recorded.cache_clear()
+    with pytest.raises(AssertionError, match=r"ptxas recorded as refused \[100a; 9.5\]"):
+        agreed(read, Answers(read.statements, "some"), [PAIR, OTHER])
+
+
+@pytest.mark.usefixtures("newest")
+@pytest.mark.parametrize("flipped", [GOOD, BAD])
+def test_a_wrong_bit_is_found_by_the_sample(here: Path, flipped: str) -> None:
+    verdicts = {GOOD: 0b11, BAD: 0b00}
+    record(here, verdicts)
+    check_sample([Answers([GOOD, BAD], "some")], PAIR)
+    record(here, verdicts | {flipped: verdicts[flipped] ^ 0b01})
+    recorded.cache_clear()
+    check_sample([Answers([GOOD, BAD], "some")], OTHER)
+    with pytest.raises(OutdatedEvidenceError) as said:
+        check_sample([Answers([GOOD, BAD], "some")], PAIR)
+    assert "make evidence" in str(said.value)
+    assert "seed 7" in str(said.value)
+    assert flipped in str(said.value)
+
+
+@pytest.mark.usefixtures("newest")
+def test_a_live_run_asks_about_everything(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(LIVE_VARIABLE, "1")
+    record(here, {GOOD: 0b11, BAD: 0b01})
+    answers = Answers([GOOD, BAD], "some")
+    assert answers.cells([PAIR, OTHER]).all()
+    assert answers.verdicts(OTHER).tolist() == [LEGAL, REFUSED]
+    with pytest.raises(OutdatedEvidenceError, match="recorded as legal: add"):
+        answers.verdicts(PAIR)
+    monkeypatch.setattr(ptxas, "judge", no_ptxas)
+    with pytest.raises(ptxas.PtxasMissingError):
+        Answers([GOOD], "some").verdicts(OTHER)
+
+
+@pytest.mark.usefixtures("newest")
+def test_a_seed_chooses_what_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    name = next(iter(lists()))
+    monkeypatch.setenv(SEED_VARIABLE, "3")
+    assert evidence.options().seed == 3
+    assert chosen_pairs(3) == chosen_pairs(3) != chosen_pairs(4)
+    texts = chosen_statements(name, PAIR, 3)
+    assert texts == chosen_statements(name, PAIR, 3) != chosen_statements(name, PAIR, 4)
+    monkeypatch.delenv(SEED_VARIABLE)
+    assert evidence.options().seed > 700_000, "the number of the day"
+
+
+# --- what nvgen is asked for ---------------------------------------------------------------------
+
+VERSIONS = [Pair("sm_100a", version) for version in ptxas.PTX]
+
+
+def test_nvgen_is_asked_on_both_sides_of_every_change_and_once_more(here: Path) -> None:
+    record(here, {GOOD: 0b111111100, BAD: 0, TENSOR: 0b111011111}, tuple(VERSIONS))
+    for seed in range(20):
+        evidence.os.environ[SEED_VARIABLE] = str(seed)
+        cells = Answers([GOOD, BAD, TENSOR], "some").cells(VERSIONS)
+        assert cells[0, 1:3].all()
+        assert cells[2, 4:7].all()
+        assert 2 <= cells[0].sum() <= 3
+        assert cells[1].sum() == 1
+        assert 3 <= cells[2].sum() <= 4
+
+
+def test_nvgen_is_asked_about_all_of_what_has_no_record(here: Path) -> None:
+    record(here, {GOOD: 0b11})
+    assert Answers([GOOD, BAD], "some").cells([PAIR, OTHER]).sum(axis=1).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("bits", [0b00, 0b10])
+def test_a_verdict_of_nvgens_that_differs_is_found(here: Path, bits: int) -> None:
+    """Where ptxas would refuse what nvgen accepts."""
+    record(here, {GOOD: bits})
+    read = Reading.of([GOOD])
+    (difference, *_) = compare(read, Answers(read.statements, "some"), [PAIR, OTHER]).differences
+    assert (difference.statement, difference.ours) == (GOOD, ())
+
+
+# --- the files -----------------------------------------------------------------------------------
+
+
+def test_a_file_is_read_as_it_was_written(here: Path) -> None:
+    """The order of statements does not matter."""
+    verdicts = {f"add.u32 %r1, %r2, {n};": n % 4 for n in range(100)}
+    file = VerdictFile.of("V13.5.37", (PAIR, OTHER), verdicts)
+    data = file.to_bytes()
+    assert VerdictFile.from_bytes(data) == file
+    turned = dict(reversed(verdicts.items()))
+    assert VerdictFile.of("V13.5.37", (PAIR, OTHER), turned).to_bytes() == data
+
+
+@pytest.mark.parametrize("data", [b"", b"{}\n", b"\0", b'{"ptxas":"V1","pairs":["a"],"groups":[]}'])
+def test_what_is_no_file_of_verdicts_is_said(data: bytes) -> None:
+    with pytest.raises(DamagedFileError):
+        VerdictFile.from_bytes(data)
+
+
+def test_a_file_that_is_cut_off_is_said() -> None:
+    data = VerdictFile.of("V13.5.37", (PAIR,), {GOOD: 1}).to_bytes()
+    with pytest.raises(DamagedFileError, match="number of keys"):
+        VerdictFile.from_bytes(data[:-1])
+
+
+def test_two_statements_with_one_key_are_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.oracle.verdict_file.key_of", lambda _: b"12345")
+    with pytest.raises(DamagedFileError, match="same key"):
+        VerdictFile.of("V13.5.37", (PAIR,), {GOOD: 1, BAD: 0})
+
+
+@pytest.mark.usefixtures("newest")
+def test_what_is_written_is_what_ptxas_says(here: Path) -> None:
+    name = "legality.matrix_transpositions"
+    write_evidence.write([name], folder=here)
+    file = recorded(name)
+    assert file is not None
+    assert file.ptxas == ptxas.build_of(ptxas.find_ptxas())
+    texts = list(lists()[name].statements())
+    for pair in (PAIR, OTHER):
+        legal = [not messages for messages in ptxas.judge(texts, *pair)]
+        assert Answers(texts, name).recorded(pair).tolist() == legal

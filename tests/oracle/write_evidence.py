@@ -1,0 +1,93 @@
+"""Ask ptxas about every recorded list, and write its verdicts: ``make evidence``.
+
+Lists with the same targets and PTX versions are asked about together, each pair in a few runs of
+ptxas.  A file is written whole or not at all; files of lists that there are no more are deleted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tests.oracle import evidence, ptxas
+from tests.oracle.recorded_lists import Listed, lists
+from tests.oracle.verdict_file import Pair, VerdictFile
+
+
+def verdicts_of(statements: Sequence[str], pairs: Sequence[Pair]) -> dict[str, int]:
+    """Of each statement on which of the pairs it is legal: bit n stands for `pairs[n]`."""
+    texts = list(dict.fromkeys(statements))
+    found = [0] * len(texts)
+
+    def legal_on(pair: Pair) -> list[bool]:
+        return [not messages for messages in ptxas.judge(texts, *pair)]
+
+    first = legal_on(pairs[0])  # alone: it learns what does not parse anywhere
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for n, column in enumerate(itertools.chain([first], pool.map(legal_on, pairs[1:]))):
+            for place, legal in enumerate(column):
+                found[place] |= legal << n
+    return dict(zip(texts, found, strict=True))
+
+
+def write(names: Iterable[str], *, folder: Path = evidence.FOLDER) -> None:
+    """Write the files of lists that have the same pairs."""
+    chosen = {name: tuple(lists()[name].statements()) for name in names}
+    pairs = next(lists()[name].pairs for name in chosen)
+    build = ptxas.build_of(ptxas.find_ptxas())
+    verdicts = verdicts_of([text for texts in chosen.values() for text in texts], pairs)
+    for name, texts in chosen.items():
+        file = VerdictFile.of(build, pairs, {text: verdicts[text] for text in texts})
+        place = folder / evidence.path_of(name).name
+        new = place.with_suffix(".new")
+        new.write_bytes(file.to_bytes())
+        os.replace(new, place)
+    evidence.recorded.cache_clear()
+
+
+def together(listed: dict[str, Listed]) -> list[list[str]]:
+    """The names of lists with the same pairs, in order; what others are made of comes first."""
+    groups: dict[tuple[Pair, ...], list[str]] = {}
+    for name, one in listed.items():
+        groups.setdefault((*one.pairs, *_alone(name)), []).append(name)
+    return list(groups.values())
+
+
+def _alone(name: str) -> tuple[Pair, ...]:
+    """Mutants are made of what is legal in other lists: they wait for those."""
+    return (Pair("mutants", ""),) if name == "tcgen05_mutants" else ()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write all files, or those that are named."""
+    parser = argparse.ArgumentParser(prog="python -m tests.oracle.write_evidence")
+    parser.add_argument("names", nargs="*", metavar="LIST", help="lists; all when none is named")
+    wanted = parser.parse_args(arguments).names or list(lists())
+    unknown = [name for name in wanted if name not in lists()]
+    if unknown:
+        parser.error(f"no list {', '.join(unknown)}; there are {', '.join(lists())}")
+    try:
+        ptxas.find_ptxas()
+    except ptxas.PtxasMissingError as missing:
+        print(missing, file=sys.stderr)
+        return 1
+    evidence.FOLDER.mkdir(exist_ok=True)
+    for names in together({name: lists()[name] for name in wanted}):
+        begun = time.perf_counter()
+        write(names)
+        print(f"{', '.join(names)}: {time.perf_counter() - begun:.0f} s", flush=True)
+    for path in evidence.FOLDER.glob("*.verdicts"):
+        if path.stem not in lists():
+            path.unlink()
+            print(f"{path.name} is deleted: there is no such list")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
