@@ -41,6 +41,9 @@ LAUNCH = {
 }
 """The launch words, and how many numbers at most stand behind each."""
 
+_ADDRESS = 8
+"""Bytes of an address."""
+
 _LARGEST_PARAM = 32_764
 """PTX ISA, Kernel Function Parameters: bytes of all of them together."""
 
@@ -97,14 +100,18 @@ def variable(tokens: Tokens) -> Variable:
     tokens.take("mark", ":")
     size, align = _size_and_align(tokens)
     cls = register_class(tokens) if tokens.take_if("word", "type") else ScalarType.B8
+    begin = tokens.next
     data = _bytes(tokens) if tokens.take_if("mark", "=") else None
-    addresses = []
+    if data is not None and len(data) > size:
+        raise BadTextError("more bytes than the variable has", begin, f"at most {size}")
+    addresses: list[Address] = []
     while tokens.take_if("word", "at"):
-        at = tokens.integer()
-        generic = tokens.take_if("word", GENERIC)
-        name_there, negative = tokens.symbol(), tokens.take_if("mark", "-")
-        offset = tokens.integer()
-        addresses.append(Address(at, name_there, -offset if negative else offset, generic))
+        begin = tokens.next
+        addresses.append(_address(tokens))
+        if not _has_room(addresses, data or b""):
+            raise BadTextError(
+                "an address stands among the bytes", begin, "eight of them, which no other takes"
+            )
     attribute = tokens.string() if tokens.take_if("word", "attribute") else ""
     export = Export.NONE if linkage == "extern" else Export(linkage)
     return Variable(
@@ -119,6 +126,22 @@ def variable(tokens: Tokens) -> Variable:
         tuple(addresses),
         attribute,
     )
+
+
+def _address(tokens: Tokens) -> Address:
+    """An address among the bytes of a variable, behind `at`."""
+    at = tokens.integer()
+    generic = tokens.take_if("word", GENERIC)
+    name, negative = tokens.symbol(), tokens.take_if("mark", "-")
+    offset = tokens.integer()
+    return Address(at, name, -offset if negative else offset, generic)
+
+
+def _has_room(addresses: list[Address], data: bytes) -> bool:
+    """Whether the last address has eight of the bytes for itself."""
+    *others, last = addresses
+    free = all(abs(last.at - other.at) >= _ADDRESS for other in others)
+    return free and last.at + _ADDRESS <= len(data)
 
 
 def prototype(tokens: Tokens) -> Prototype:

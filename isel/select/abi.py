@@ -148,7 +148,7 @@ def pieces(layout: Layout, type_: Type, at: int = 0) -> Iterator[Piece]:
             yield Piece(at, T.PRED)
         case _:
             parts = len(layout.classes(type_))
-            each = layout.size(type_) // parts
+            each = layout.size(type_) if parts == 1 else 8  # the last word may be padding
             for part in range(parts):
                 yield Piece(at + part * each, _UNITS[each])
 

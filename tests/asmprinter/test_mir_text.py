@@ -689,3 +689,20 @@ def test_a_directive_that_is_kept_nowhere():
     (finding,) = caught.value.findings
     assert finding.place.line == 2
     assert finding.expected == "top, middle, bottom"
+
+
+@pytest.mark.parametrize(
+    ("initial", "says"),
+    [
+        ("0x0102030405060708090a", "more bytes than the variable has"),
+        ("0x0000000000000000 at 1 @x 0", "an address stands among the bytes"),
+        ("0x0000000000000000 at 8 @x 0", "an address stands among the bytes"),
+        ("0x0000000000000000 at 0 @x 0 at 0 @x 4", "an address stands among the bytes"),
+    ],
+)
+def test_what_a_variable_begins_with_fits_it(initial: str, says: str):
+    text = f"target sm_90\nglobal @x : size 8 align 8 = {initial}\n"
+    with pytest.raises(InputError) as caught:
+        read_mir(text)
+    (finding,) = caught.value.findings
+    assert (finding.place.line, finding.message) == (2, says)

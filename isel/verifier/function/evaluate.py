@@ -363,13 +363,17 @@ def _negated(value: Value) -> Value:
     return Value(value.base, combine(int.__xor__, value.offset, 1), value.spread)
 
 
+_WORD = (1 << 32) - 1
+"""Amounts of shifts are words without a sign, whatever their number says."""
+
+
 def _shl(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
     bits = _bits(mi)
     a, b = _pair(e, mi)
     if isinstance(a.base, Sixteenth) and b.number == 4 and isinstance(a.offset, int):
         yield from _write(mi, known(a.offset * 16, Symbol(a.base.variable)))
         return
-    yield from _write(mi, _calculate(lambda x, n: x << min(n, bits), a, b, bits))
+    yield from _write(mi, _calculate(lambda x, n: x << min(n & _WORD, bits), a, b, bits))
 
 
 def _shr(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
@@ -380,7 +384,7 @@ def _shr(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Valu
         yield from _write(mi, Value(Sixteenth(a.base.name), offset, a.spread))
         return
     last = type_.bits - 1 if type_.is_signed else type_.bits
-    found = _calculate(lambda x, n: x >> min(n, last), _read(a, type_), b, type_.bits)
+    found = _calculate(lambda x, n: x >> min(n & _WORD, last), _read(a, type_), b, type_.bits)
     yield from _write(mi, found if a.base is None else unknown(found.spread, a.base))
 
 
@@ -390,6 +394,7 @@ def _bfe(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Valu
     if type_.is_signed or not isinstance(first, int) or not isinstance(count, int):
         yield from _write(mi, unknown(a.spread))
         return
+    first, count = first & 0xFF, count & 0xFF
     mask = (1 << count) - 1
     if isinstance(a.base, Symbol) and first == 4 and first + count >= _ADDRESS_BITS:
         offset = a.offset // 16 if isinstance(a.offset, int) else None
