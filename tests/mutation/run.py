@@ -48,9 +48,19 @@ def judge(tree: Path, fault: Fault, options: Options) -> Result:
             result = _search(tree, fault, options)
             if any("::" not in test for test in result.found_by) and not _imports(tree):
                 return Result("", (), "does not import: no fault that a test has to find")
-            return result
+        return _without_innocents(tree, result, options)
     except ValueError as error:
         return Result("", (), str(error))
+
+
+def _without_innocents(tree: Path, result: Result, options: Options) -> Result:
+    """The result without tests that fail in the whole tree too: they find nothing."""
+    if not result.found_by:
+        return result
+    known = _run(tree, result.found_by, stop=False, limit=options.limit).found_by
+    found = tuple(test for test in result.found_by if test not in known)
+    note = "fails without the fault, too" if known else result.note
+    return Result(result.selection, found, note)
 
 
 def _imports(tree: Path) -> bool:
@@ -65,16 +75,17 @@ def _search(tree: Path, fault: Fault, options: Options) -> Result:
         stages.append((_WHOLE, False))
     result = Result("", ())
     for selection, stop in stages:
-        result = _run(tree, selection, stop=stop, limit=options.limit)
+        found = _run(tree, shlex.split(selection), stop=stop, limit=options.limit)
+        result = Result(selection, found.found_by, found.note)
         if result.found_by:
             break
     return result
 
 
-def _run(tree: Path, selection: str, *, stop: bool, limit: float) -> Result:
+def _run(tree: Path, words: Sequence[str], *, stop: bool, limit: float) -> Result:
     """Run pytest; what it had printed counts even where it ran too long."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-vv", "--tb=no"]
-    command += [*shlex.split(selection), *(["-x"] if stop else [])]
+    command += [*words, *(["-x"] if stop else [])]
     note = ""
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
         try:
@@ -92,7 +103,7 @@ def _run(tree: Path, selection: str, *, stop: bool, limit: float) -> Result:
         output.seek(0)
         text = output.read()
     found = dict.fromkeys([*_VERBOSE.findall(text), *_OUTCOME.findall(text)])
-    return Result(selection, tuple(found)[:MOST_FINDERS], note)
+    return Result(" ".join(words), tuple(found)[:MOST_FINDERS], note)
 
 
 @contextmanager
