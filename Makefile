@@ -9,7 +9,7 @@ SEED ?= $(shell date +%j%H%M)
 FOUND ?= found
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all evidence lint types unit gpu-test bench fuzz docs clean
+.PHONY: help demo test test-all evidence lint types unit gpu-test mutation bench fuzz docs clean
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ test-all: $(READY) ## the tests, with all of what `make test` draws by the day o
 
 gpu-test: $(READY) ## the tests that also run on a GPU, on the GPU that is here
 	$(BIN)/python -m pytest -n auto --dist loadgroup -m "gpu or nvgen_kernel_test" --device cuda -rs
+
+mutation: $(READY) ## seed faults one at a time, and say which tests find them
+	$(BIN)/python -m tests.mutation.run --jobs 2
 
 bench: $(READY) ## speed of compiler, checker and simulator, and machine code: ratios in one run
 	$(BIN)/python tests/benchmarks/compile_speed.py

@@ -223,6 +223,9 @@ MISTAKES = {
     "a copy beyond the cluster": Mistake(
         "cp.async.bulk.tensor/multicast-mask", MULTICAST, "mov.u16 %rs1, 15;",
         "mov.u16 %rs1, 48;", "multicast"),
+    "a copy to the CTA behind the last": Mistake(
+        "cp.async.bulk.tensor/multicast-mask", MULTICAST, "mov.u16 %rs1, 15;",
+        "mov.u16 %rs1, 16;", "multicast"),
     "a copy for four of two": Mistake(
         "cp.async.bulk.tensor/multicast-mask", MULTICAST, ".reqnctapercluster 2, 2", TWO,
         "multicast"),

@@ -142,6 +142,7 @@ CASES = [
     desc("reserved", smem(more=1 << 55), smem(), "b: bits 53-60 0x4"),
     desc("unused", smem(more=1 << 15), smem(), "b: bit 15", severity=Severity.REVIEW),
     desc("swizzle", smem(swizzle=3), smem(swizzle=6, sbo=256), "b: swizzling mode 3"),
+    desc("swizzle", smem(swizzle=7), smem(swizzle=4, sbo=512), "b: swizzling mode 7"),
     desc("base-offset", smem(swizzle=0, base=1, lbo=128, sbo=256),
          smem(swizzle=2, base=1), "b: base offset 1", severity=Severity.REVIEW),
     desc("lbo-mode-target", smem(absolute=1), smem(), "b: bit 52 on sm_100a"),

@@ -233,6 +233,29 @@ def test_the_swap_problem(rounds: int):
     assert run(function) == expected
 
 
+@pytest.mark.parametrize("rounds", [2, 5])
+def test_a_swap_on_a_way_that_is_no_fork(rounds: int):
+    """The moves stand at the end of a block that goes nowhere else, and read each other."""
+    b = Builder()
+    entry, loop, body, end = (b.block(name) for name in ("entry", "loop", "body", "end"))
+    x, y, i, j, again = *(b.reg(n) for n in "xyij"), b.reg("again", PRED)
+    b.branch(entry, "loop")
+    for reg, number, following in ((x, 1, y), (y, 2, x), (i, 0, j)):
+        b.phi(loop, reg, {"entry": Imm(number), "body": following})
+    b.compare(loop, again, Compare.LT, i, Imm(rounds))
+    b.branch(loop, "body", again)
+    b.branch(loop, "end")
+    b.add(body, j, i, Imm(1))
+    b.branch(body, "loop")
+    for reg in (x, y):
+        b.store(end, reg)
+    b.ret(end)
+    expected = [2, 1] if rounds % 2 else [1, 2]
+    assert run(b.function) == expected
+    destruct_ssa(b.function)
+    assert run(b.function) == expected
+
+
 def test_a_rotation_of_three_takes_one_more_move_than_registers():
     """x, y, z = y, z, x: a cycle of three needs three moves and one to save a register."""
     b = Builder()

@@ -133,3 +133,25 @@ define internal void @nobody() { ret void }
         ".visible .func first()",
         ".visible .func second()",
     ]
+
+
+_WHOLE = re.compile(r"(?:ld|st)\.param\.v(\d)\.b(\d+)[^\[]*\[(\w+)(?:\+(\d+))?\]")
+_ALIGNED = re.compile(r"\.param \.align (\d+) \.b8 (\w+)\[")
+
+
+@pytest.mark.parametrize(
+    "type_", ["{ i32, i32 }", "[4 x float]", "{ i16, i16, i32, i64 }", "<{ i8, i32, i32, i8 }>"]
+)
+def test_a_vector_in_a_parameter_is_aligned_to_its_whole_size(type_: str) -> None:
+    """As PTX ISA wants it of ld and st with .v2 and .v4; ptxas takes others without a word."""
+    ptx = nvgen.compile(
+        f"define {type_} @f({type_} %a, {type_} %b) {{\n"
+        f"  %r = call {type_} @g({type_} %b)\n  ret {type_} %r\n}}\n"
+        f"declare {type_} @g({type_})",
+        target=TARGET,
+    ).ptx
+    align = {name: int(number) for number, name in _ALIGNED.findall(ptx)}
+    assert align
+    for count, bits, name, offset in _WHOLE.findall(ptx):
+        size = int(count) * int(bits) // 8
+        assert align[name] % size == int(offset or 0) % size == 0, name

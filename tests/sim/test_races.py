@@ -136,6 +136,33 @@ end:""", "bar.sync 2, 64;\n    ld.shared.u32 %r4, [%r2];",
 other:""" + WAIT.format(n=0) + """
     ld.shared.u32 %r4, [%r2];
 end:""", WAIT.format(n=0), count=32),
+    "a store before its arrival": Case("""
+    @!%p2 bra other;
+    st.shared.u32 [%r1], %tx;
+    mbarrier.arrive.shared.b64 _, [bar];
+    bra.uni end;
+other:""" + WAIT.format(n=0) + """
+    ld.shared.u32 %r4, [%r2];
+end:""", "st.shared.u32 [%r1], %tx;\n    mbarrier.arrive.shared.b64 _, [bar];",
+        "mbarrier.arrive.shared.b64 _, [bar];\n    st.shared.u32 [%r1], %tx;", count=32),
+    "the earlier one of two readers": Case("""
+    setp.ge.u32 %p4, %tx, 64;
+    @%p4 bra writer;
+    @%p2 bra first;
+""" + 20 * "    mov.u32 %r6, 0;\n" + """
+    ld.shared.u32 %r4, [tile];
+    mbarrier.arrive.shared.b64 _, [bar];
+    bra.uni end;
+first:
+    ld.shared.u32 %r5, [tile];
+    mbarrier.arrive.shared.b64 _, [bar];
+    bra.uni end;
+writer:""" + WAIT.format(n=0) + """
+    setp.ne.u32 %p5, %tx, 64;
+    @%p5 bra end;
+    st.shared.u32 [tile], 7;
+end:""", "ld.shared.u32 %r5, [tile];\n    mbarrier.arrive.shared.b64 _, [bar];",
+        "mbarrier.arrive.shared.b64 _, [bar];\n    ld.shared.u32 %r5, [tile];", 64, 96),
     "all lanes before an elected arrival": Case("""
     @!%p2 bra other;
     st.shared.u32 [%r1], %tx;

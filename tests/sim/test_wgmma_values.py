@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from tests.each import each
 from tests.sim.mma_layouts import DTYPES, codes_of, values
 from tests.sim.ptx import SCHEDULES
 from tests.sim.wgmma_case import Case, Given, Lying, execute
@@ -186,8 +187,8 @@ def one_row(case: Case, a: int, b: int, d: int) -> int:
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize(
-    ("a", "b", "d", "wraps", "saturates"),
+@each(
+    "a, b, d, wraps, saturates",
     [
         (127, 127, 0x7FFFFFFF, 0x7FFFFFFF + 127 * 127, 0x7FFFFFFF),
         (0x80, 127, 0x80000000, 0x80000000 - 128 * 127, 0x80000000),

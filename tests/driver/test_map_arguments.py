@@ -1,0 +1,61 @@
+"""What the driver is asked for a tensor map where NVIDIA's bindings are not installed.
+
+The driver is stood in for; the names and the order are those of the CUDA driver API,
+cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from nvgen.driver import maps
+from nvgen.tensor_map import tensor_map
+from nvgen.tensor_map_rules import Element, Im2col, Request
+
+
+class _Names:
+    """An enum of the driver: every member is its own name."""
+
+    def __getattr__(self, name: str) -> str:
+        return name
+
+
+def asked(monkeypatch: pytest.MonkeyPatch, request: Request) -> tuple[object, ...]:
+    """The arguments of the only call of the driver."""
+    calls: list[tuple[object, ...]] = []
+
+    def call(*given: object) -> None:
+        calls.append(given)
+
+    kinds = ("DataType", "Interleave", "Swizzle", "L2promotion", "FloatOOBfill")
+    driver = SimpleNamespace(
+        **{f"CUtensorMap{kind}": _Names() for kind in kinds},
+        cuuint32_t=int,
+        cuuint64_t=int,
+        cuTensorMapEncodeTiled=call,
+        cuTensorMapEncodeIm2col=call,
+    )
+    monkeypatch.setitem(sys.modules, "cuda", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "cuda.bindings", SimpleNamespace(driver=driver))
+    maps.encode(request)
+    (given,) = calls
+    return given
+
+
+@pytest.mark.parametrize("span", [32, 64, 128])
+def test_a_swizzle_is_the_drivers_of_that_span(monkeypatch: pytest.MonkeyPatch, span: int) -> None:
+    request = tensor_map(np.zeros((64, 128), np.float16), (16, span // 2), swizzle=span).request
+    assert f"CU_TENSOR_MAP_SWIZZLE_{span}B" in asked(monkeypatch, request)
+
+
+def test_the_lower_corner_stands_before_the_upper_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    images = Im2col((-1,), (-2,), 64, 96)
+    request = Request(Element("BFLOAT16"), (64, 30, 8), (128, 3840), im2col=images, address=256)
+    _, rank, address, *_, lower, upper, channels, pixels, _, _, _, _, _ = asked(
+        monkeypatch, request
+    )
+    assert (rank, address, lower, upper, channels, pixels) == (3, 256, [-1], [-2], 64, 96)

@@ -1,0 +1,147 @@
+"""Faults in selection, in the passes over records, and in what the optimiser may see."""
+
+from __future__ import annotations
+
+from tests.mutation.fault import Fault, Kind
+
+# fmt: off
+FAULTS = (
+    Fault(
+        "unsigned-greater", Kind.COMPARE, "isel/select/integers.py",
+        "IntPredicate.UGT: (Cmp.GT, UNSIGNED),", "IntPredicate.UGT: (Cmp.GT, SIGNED),",
+        "an unsigned comparison as a signed one",
+        "tests/oracle/test_scalar_values.py -k \"cmp or compar\"",
+    ),
+    Fault(
+        "single-bit-order", Kind.COMPARE, "isel/select/integers.py",
+        'IntPredicate.SLE: ("or", False),', 'IntPredicate.SLE: ("or", True),',
+        "a set bit taken for 1 where it is -1",
+        "tests/oracle/test_scalar_values.py -k \"cmp or compar\"",
+    ),
+    Fault(
+        "logical-shift", Kind.COMPARE, "isel/select/integers.py",
+        'Opcode.ASHR: ("shr", SIGNED),', 'Opcode.ASHR: ("shr", UNSIGNED),',
+        "an arithmetic shift as a logical one",
+        "tests/oracle/test_scalar_values.py -k ashr",
+    ),
+    Fault(
+        "division-factor", Kind.ARITHMETIC, "isel/select/division.py",
+        "if factor < 1 << bits and (factor * divisor - power) << width <= power:",
+        "if factor < 1 << bits:",
+        "a factor whose error is not bounded",
+        "tests/oracle/test_integer_values.py -k div",
+    ),
+    Fault(
+        "bfloat-rounding", Kind.ARITHMETIC, "isel/select/floats.py",
+        'form("add.int", type=T.S32), odd, Imm(0x7FFF)',
+        'form("add.int", type=T.S32), odd, Imm(0x8000)',
+        "ties away from zero",
+        "tests/oracle/test_float_values.py -k \"bfloat or trunc\"",
+    ),
+    Fault(
+        "double-rounding", Kind.ARITHMETIC, "isel/select/float_casts.py",
+        'cut = form("cvt.float", rnd=Rounding.RZ, dtype=T.F32, atype=T.F64)',
+        'cut = form("cvt.float", rnd=Rounding.RN, dtype=T.F32, atype=T.F64)',
+        "a double rounded twice on its way to bfloat",
+        "tests/oracle/test_float_values.py -k \"bfloat or trunc\"",
+    ),
+    Fault(
+        "access-alignment", Kind.ALIGNMENT, "isel/select/pieces.py",
+        "aligned = _aligned(alignment, atom.at)", "aligned = _aligned(16, atom.at)",
+        "a vector access where the address has a smaller alignment",
+        "tests/isel/test_selection.py",
+    ),
+    Fault(
+        "parameter-alignment", Kind.ALIGNMENT, "isel/select/abi.py",
+        "        and align % total == 0\n", "",
+        "parameters loaded as vectors that they are not aligned for",
+        "tests/oracle/test_call_abi.py -k aligned",
+    ),
+    Fault(
+        "variable-alignment", Kind.ALIGNMENT, "isel/variables.py",
+        "at = offsets[variable.name] = round_up(at, variable.align)",
+        "at = offsets[variable.name] = at",
+        "variables one behind the other without a gap",
+        "tests/sim/test_memory.py tests/isel/test_launch_rules.py",
+    ),
+    Fault(
+        "scope-of-device", Kind.IMMEDIATE, "isel/select/orders.py",
+        '"device": Scope.GPU,', '"device": Scope.CTA,',
+        "syncscope(\"device\") as the block's",
+        "tests/oracle/test_scopes.py",
+    ),
+    Fault(
+        "updated-accumulators", Kind.TIE, "isel/select/intrinsics.py",
+        "type=state.out.regs.classes[result]), result, source)",
+        "type=state.out.regs.classes[result]), result, result)",
+        "a multiply adds to registers that nobody has filled",
+        "tests/oracle/test_wgmma_names.py -k accumulator",
+    ),
+    Fault(
+        "tied-registers", Kind.TIE, "isel/passes/destruct_ssa.py",
+        "_coalesce(function, moves + _place_moves(function) + ties, before)",
+        "_coalesce(function, moves + _place_moves(function), before)",
+        "accumulators are copied in front of every multiply",
+        "tests/oracle/test_wgmma_names.py -k accumulator",
+    ),
+    Fault(
+        "parallel-moves", Kind.FLOW, "isel/passes/destruct_ssa.py",
+        "free = [result for result in pending if result not in read]", "free = [*pending]",
+        "phis that exchange two values overwrite one of them",
+        "tests/isel/test_passes.py",
+    ),
+    Fault(
+        "forks", Kind.FLOW, "isel/passes/destruct_ssa.py",
+        "phis = _phis(block) if any(forks[p] for p in before[i]) else []", "phis = []",
+        "a phi's move at a fork happens on the other way too",
+        "tests/isel/test_passes.py",
+    ),
+    Fault(
+        "liveness", Kind.FLOW, "isel/passes/destruct_ssa.py",
+        "                            work.append(p)\n", "                            pass\n",
+        "what is live behind a block is not known ahead of it",
+        "tests/isel/test_passes.py -k \"swap or lost or rotation\"",
+    ),
+    Fault(
+        "wgmma-order", Kind.TIE, "isel/passes/order_wgmma.py",
+        "defs & (written | read)", "defs & written",
+        "a register is filled for the next multiply before the last one has read it",
+        "tests/isel/test_order_wgmma.py",
+    ),
+    Fault(
+        "branch-numbers", Kind.FLOW, "isel/passes/order_wgmma.py",
+        "theirs.get(reg) == found[reg] and reg not in asked", "reg in theirs",
+        "numbers of which the two ways have different ones move before the branch",
+        "tests/isel/test_order_wgmma.py",
+    ),
+    Fault(
+        "wait-dominance", Kind.FLOW, "nvgen/optimizer/waits.py",
+        "return bool(self.above[other.block] >> one.block & 1)",
+        "return bool(self.above[one.block] >> other.block & 1)",
+        "who dominates whom exchanged",
+        "tests/nvgen/optimizer/test_waits.py",
+    ),
+    Fault(
+        "shielded-tcgen05", Kind.SHIELD, "nvgen/optimizer/shield.py",
+        "if not name.startswith(PREFIX) or LEFT_TO_LLVM.fullmatch(name):",
+        "if not name.startswith(PREFIX) or LEFT_TO_LLVM.fullmatch(name) or "
+        'name.startswith(PREFIX + "tcgen05.mma."):',
+        "the shield forgets the multiplies",
+        "tests/nvgen/optimizer/test_shield.py tests/nvgen/optimizer/test_miscompiles.py",
+    ),
+    Fault(
+        "shielded-copies", Kind.SHIELD, "nvgen/optimizer/shield.py",
+        "if not name.startswith(PREFIX) or LEFT_TO_LLVM.fullmatch(name):",
+        "if not name.startswith(PREFIX) or LEFT_TO_LLVM.fullmatch(name) or "
+        '".cp.async." in name:',
+        "the shield forgets the bulk copies",
+        "tests/nvgen/optimizer/test_shield.py tests/nvgen/optimizer/test_miscompiles.py",
+    ),
+    Fault(
+        "shielded-shared", Kind.SHIELD, "nvgen/optimizer/shield.py",
+        "for symbol in (*shared, *kernels(module)):", "for symbol in kernels(module):",
+        "stores to shared memory that only a descriptor names are dropped",
+        "tests/nvgen/optimizer/test_miscompiles.py",
+    ),
+)
+# fmt: on

@@ -1,0 +1,90 @@
+"""Faults in the builder, and in what the driver is asked for."""
+
+from __future__ import annotations
+
+from tests.mutation.fault import Fault, Kind
+
+_BUILDER = "nvgen/builder/"
+
+# fmt: off
+FAULTS = (
+    Fault(
+        "builder-shift", Kind.COMPARE, _BUILDER + "values.py",
+        'return self._binary("lshr", other)', 'return self._binary("ashr", other)',
+        "x >> n keeps a sign that integers of kernels do not have",
+        "tests/nvgen/test_builder_operators.py",
+    ),
+    Fault(
+        "builder-less", Kind.COMPARE, _BUILDER + "values.py",
+        'return self._compare("<=", other)', 'return self._compare("<", other)',
+        "x <= y as x < y",
+        "tests/nvgen/test_builder_operators.py",
+    ),
+    Fault(
+        "even-cta-bit", Kind.CLUSTER, _BUILDER + "clusters.py",
+        "_ODD_CTA = 1 << 24", "_ODD_CTA = 1 << 25",
+        "the pair of CTAs 1 and 3",
+        "tests/nvgen/test_builder_operators.py",
+    ),
+    Fault(
+        "remote-scope", Kind.ORDER, _BUILDER + "clusters.py",
+        'return {"sem": sem, "scope": Scope.CLUSTER, "space": _CLUSTER}',
+        'return {"sem": Sem.RELAXED, "scope": Scope.CLUSTER, "space": _CLUSTER}',
+        "arrivals at other CTAs release nothing",
+        "tests/nvgen/test_builder_clusters.py",
+    ),
+    Fault(
+        "loaded-tile-fence", Kind.ORDER, _BUILDER + "tile_copies.py",
+        "            self.fence_proxy_async(Space.SHARED_CTA)\n", "            pass\n",
+        "multiplies read a tile through another proxy than wrote it",
+        "tests/nvgen/test_tile_copies.py",
+    ),
+    Fault(
+        "expected-bytes", Kind.BARRIER, _BUILDER + "protocols.py",
+        "found = ctas * sum(self._bytes_of(one) for one in copied)",
+        "found = sum(self._bytes_of(one) for one in copied)",
+        "the bytes of the other CTA are not expected",
+        "tests/nvgen/test_builder_protocols.py",
+    ),
+    Fault(
+        "announced-mbarriers", Kind.ORDER, _BUILDER + "protocols.py",
+        "            if not self._is_wide(scope):\n                self._announce()\n",
+        "",
+        "copies come to an mbarrier before its initialisation",
+        "tests/nvgen/test_builder_protocols.py",
+    ),
+    Fault(
+        "tile-copy-width", Kind.ALIGNMENT, _BUILDER + "tile_copies.py",
+        "_PERIOD = 8\n", "_PERIOD = 4\n",
+        "swizzling taken to repeat after four lines",
+        "tests/nvgen/test_tile_copies.py",
+    ),
+    Fault(
+        "driver-swizzle", Kind.FIELD, "nvgen/driver/maps.py",
+        'Swizzle.B32: "32B",\n    Swizzle.B64: "64B",',
+        'Swizzle.B32: "64B",\n    Swizzle.B64: "32B",',
+        "two swizzling modes of the driver exchanged",
+        "tests/driver/test_map_arguments.py",
+    ),
+    Fault(
+        "driver-corners", Kind.FIELD, "nvgen/driver/maps.py",
+        "(list(images.lower), list(images.upper), images.channels, images.pixels)",
+        "(list(images.upper), list(images.lower), images.channels, images.pixels)",
+        "the two corners of a bounding box exchanged",
+        "tests/driver/test_map_arguments.py",
+    ),
+    Fault(
+        "box-limit", Kind.RULE, "nvgen/tensor_map_rules.py",
+        "MOST_BOX, MOST_STEP, MOST_CHANNELS, MOST_PIXELS = 256, 8, 256, 1024",
+        "MOST_BOX, MOST_STEP, MOST_CHANNELS, MOST_PIXELS = 255, 8, 256, 1024",
+        "a box of 256 elements is refused",
+        "tests/nvgen/test_tensor_map_rules.py",
+    ),
+    Fault(
+        "optimiser-target", Kind.SHIELD, "nvgen/optimizer/pipeline.py",
+        '_RELATIVES = {"sm_107": "sm_103"}', "_RELATIVES: dict[str, str] = {}",
+        "a target that LLVM does not know",
+        "tests/nvgen/optimizer/test_pipeline.py",
+    ),
+)
+# fmt: on

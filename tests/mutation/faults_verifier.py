@@ -1,0 +1,119 @@
+"""Faults in the verifier: records, descriptors, functions, launches."""
+
+from __future__ import annotations
+
+from tests.mutation.fault import Fault, Kind
+
+_FUNCTION = "isel/verifier/function/"
+
+# fmt: off
+FAULTS = (
+    Fault(
+        "later-numbers", Kind.RULE, "isel/verifier/record.py",
+        "        yield from self._later_numbers(mi, facts)\n", "",
+        "record level: numbers that only newer targets take",
+        'tests/oracle/test_legality.py -k "tensor and map and fields"',
+    ),
+    Fault(
+        "packed-words", Kind.RULE, "isel/verifier/record.py",
+        "            yield _of_problem(row, problem)\n        for problem in operand_problems(",
+        "            pass\n        for problem in operand_problems(",
+        "record level: words that contradict their opcode",
+        "tests/isel/test_verifier.py",
+    ),
+    Fault(
+        "swizzle-code-7", Kind.RULE, "isel/verifier/descriptors/shared.py",
+        "    if code in (3, 5, 7):\n        yield", "    if code in (3, 5):\n        yield",
+        "descriptor level: one invalid code",
+        "tests/isel/test_descriptors.py",
+    ),
+    Fault(
+        "matrix-address", Kind.FIELD, "isel/verifier/descriptors/shared.py",
+        "if rest := address.value & 15:", "if rest := address.value & 7:",
+        "descriptor level: an address behind a multiple of 8",
+        "tests/isel/test_descriptors.py",
+    ),
+    Fault(
+        "wgmma-reserved", Kind.RULE, "isel/verifier/descriptors/warpgroup.py",
+        "if not bits.value & (7 << 46 | 0x3FF << 52):", "if not bits.value & (7 << 46):",
+        "descriptor level: bits 52 to 61 of wgmma's",
+        "tests/isel/test_wgmma_descriptors.py",
+    ),
+    Fault(
+        "proxy-fence", Kind.RULE, _FUNCTION + "proxies.py",
+        "return fenced and event.kind not in _SYNCS", "return fenced",
+        "function level: a fence before the barrier counts for the reader",
+        "tests/isel/test_function_rules.py",
+    ),
+    Fault(
+        "peer-stays", Kind.RULE, _FUNCTION + "clusters.py",
+        "    _peer_stays(report)\n\n", "\n",
+        "function level: a peer that exits too early",
+        "tests/isel/test_cluster_rules.py",
+    ),
+    Fault(
+        "uncommitted", Kind.RULE, _FUNCTION + "accumulators.py",
+        "for index in state.running.issued:\n                self.report.add(UNCOMMITTED",
+        "for index in ():\n                self.report.add(UNCOMMITTED",
+        "function level: a multiply in no group",
+        "tests/isel/test_wgmma_rules.py",
+    ),
+    Fault(
+        "a-in-accumulator", Kind.RULE, _FUNCTION + "accumulators.py",
+        "if multiply.a & earlier.d:", "if multiply.a & earlier.a:",
+        "function level: A in the accumulator of a multiply that runs",
+        "tests/isel/test_wgmma_rules.py",
+    ),
+    Fault(
+        "first-phase", Kind.BARRIER, _FUNCTION + "phases.py",
+        "if first_parity(e) == 0", "if first_parity(e) == 1",
+        "function level: the parity of the first wait",
+        "tests/isel/test_first_phase.py tests/isel/test_function_sync.py",
+    ),
+    Fault(
+        "arrival-counts", Kind.BARRIER, _FUNCTION + "mbarriers.py",
+        "arrivals[0] >= count", "arrivals[0] >= count - 1",
+        "function level: an mbarrier that waits for one arrival too many",
+        "tests/isel/test_function_rules.py",
+    ),
+    Fault(
+        "gathered-bytes", Kind.BARRIER, _FUNCTION + "ledger.py",
+        "return box and times * box", "return box",
+        "function level: a copy of four rows brings one",
+        "tests/isel/test_ledger.py",
+    ),
+    Fault(
+        "told-too-early", Kind.ORDER, _FUNCTION + "pending.py",
+        "        case Status.RUNNING:\n            return Status.ORDERED\n",
+        "        case Status.RUNNING:\n            return Status.HANDED_ON\n",
+        "function level: a fence completes what runs",
+        "tests/isel/test_function_columns.py tests/isel/test_function_rules.py",
+    ),
+    Fault(
+        "multicast-mask", Kind.CLUSTER, _FUNCTION + "clusters.py",
+        "(mask and (size is None or mask < 1 << size))",
+        "(mask and (size is None or mask <= 1 << size))",
+        "function level: a CTA behind the last one of the cluster",
+        "tests/isel/test_cluster_rules.py",
+    ),
+    Fault(
+        "block-depth", Kind.RULE, "isel/verifier/launch.py",
+        "_MOST_BLOCK = (1024, 1024, 64)", "_MOST_BLOCK = (1024, 1024, 1024)",
+        "launch level: more than 64 threads in z",
+        "tests/isel/test_launch_rules.py",
+    ),
+    Fault(
+        "shared-limit", Kind.RULE, "isel/verifier/launch.py",
+        "88: 163, 89: 99,", "88: 163, 89: 100,",
+        "launch level: a KiB too much on one target",
+        "tests/isel/test_launch_limits.py",
+    ),
+    Fault(
+        "odd-pairs", Kind.RULE, "isel/verifier/launch.py",
+        "if first is None or size is None or size % 2 == 0:",
+        "if first is None or size is None or size != 1:",
+        "launch level: pairs in a cluster of three",
+        "tests/isel/test_launch_limits.py",
+    ),
+)
+# fmt: on
