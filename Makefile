@@ -19,9 +19,6 @@ demo: $(READY) ## one kernel through every stage: LLVM IR, MIR, PTX, ptxas, CPU 
 
 test: lint types unit ## linters, type checker, import order and all the tests
 
-test-all: lint types ## as test, but ptxas and LLVM are asked about everything, not a sample
-	$(BIN)/python -m pytest -n auto --live
-
 evidence: $(READY) ## ask ptxas about every recorded statement and write tests/oracle/verdicts
 	$(BIN)/python -m tests.oracle.write_evidence
 
@@ -36,7 +33,7 @@ types: $(READY) ## the type checker
 unit: $(READY) ## the tests, on all cores
 	$(BIN)/python -m pytest -n auto --dist loadgroup
 
-test-all: $(READY) ## the tests, with all of what `make test` draws by the day or reads from a record
+test-all: lint types ## as test, with all of what that draws by the day or reads from a record
 	$(BIN)/python -m pytest -n auto --dist loadgroup --live
 
 gpu-test: $(READY) ## the tests that also run on a GPU, on the GPU that is here

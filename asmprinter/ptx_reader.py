@@ -105,6 +105,9 @@ class _Reader(InstructionReader):
                 self.report(bad.finding, start)
             except DeclarationError as bad:
                 self.report(finding_of("ptx/declaration", str(bad), got=bad.what), start)
+            if self.at == start:  # what could not be read is left behind
+                end = self.source.find(";", start)
+                self.at = len(self.source) if end < 0 else end + 1
         if self.function is not None:
             self._unclosed(len(self.source) - 1)
         self._settle_header()
