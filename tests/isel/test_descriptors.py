@@ -171,6 +171,13 @@ CASES = [
          + mma(plain(), b="%rd9"),
          f"mov.b32 %r6, tile; add.u32 %r7, %r6, 32; {PACK}" + mma(plain(), b="%rd9"),
          "b: an address 4 bytes behind one"),
+    Case("smem-desc-pattern",
+         f".shared .align 128 .b8 small[8192]; mov.b32 %r7, small; {ENCODE}"
+         + mma(plain(), b="%rd9"),
+         f".shared .align 1024 .b8 small[8192]; mov.b32 %r7, small; {ENCODE}"
+         + mma(plain(), b="%rd9"),
+         "b: 128-byte swizzling at an address known to be a multiple of 128 only",
+         severity=Severity.WARNING),
     Case("columns", "mov.b32 %r7, 48; tcgen05.alloc.cta_group::1.sync.aligned.b32 [%rd1], %r7;",
          "mov.b32 %r7, 64; tcgen05.alloc.cta_group::1.sync.aligned.b32 [%rd1], %r7;",
          "48 columns"),
