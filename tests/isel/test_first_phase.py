@@ -19,8 +19,6 @@ from isel.verifier.function.mbarriers import ARRIVALS
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.values import Pointer
 
-pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
-
 E = ElementType
 STEPS, STAGES, BYTES = 4, 2, 8 * 32 * 4
 

@@ -22,8 +22,6 @@ from nvgen.builder.values import Int, Pointer
 from nvgen.tensor_map import tensor_map
 from tests.each import each
 
-pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
-
 E = ElementType
 BOX = (8, 32)
 SIZE = 8 * 32 * 4

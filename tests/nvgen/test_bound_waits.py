@@ -34,8 +34,6 @@ from tests.nvgen.conftest import Nvgen
 from tests.nvgen.waiting import ROUNDS, STUCK, TARGET, THREADS, expected, hand_over
 from tests.oracle.gpu import device, on_gpu
 
-pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
-
 CORPUS = sorted(Path(__file__).parents[1].glob("ptx_corpus/*.ptx"))
 SCHEDULES = ("early", "late", "random:1", "random:2")
 

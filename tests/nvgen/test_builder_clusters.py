@@ -16,8 +16,6 @@ from nvgen.builder.built import Kernel
 from nvgen.builder.values import Int, Pointer
 from tests.each import each
 
-pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
-
 Verb: TypeAlias = Callable[[KernelBuilder, dict[str, Pointer | Int]], object]
 
 

@@ -16,8 +16,6 @@ from nvgen import KernelBuilder
 from tests.each import each
 from tests.oracle.ptxas_modules import report
 
-pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
-
 M = MatrixType
 
 

@@ -24,8 +24,6 @@ from nvgen.builder.tiles import SharedTile
 from tests.each import each
 from tests.nvgen.gemm_programs import Scaling, build, mmas
 
-pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
-
 # ---- what it makes ---------------------------------------------------------------------------
 
 

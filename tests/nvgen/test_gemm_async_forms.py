@@ -24,8 +24,6 @@ from nvgen.builder.registers import Vector
 from tests.each import each
 from tests.nvgen.gemm_programs import build, lines, mmas
 
-pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
-
 K, MN = Major.K, Major.MN
 PLAIN = 1 << 4 | 16 << 17 | 8 << 24
 """D f32, A and B f16 and K-major, N 128, M 128: 0x8200010."""

@@ -19,8 +19,6 @@ from nvgen.builder.tensor_tiles import ScaleTile
 from tests.each import each
 from tests.nvgen.gemm_programs import Scaling, build, lines, mmas
 
-pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
-
 FP8 = {"dtypes": (E.E4M3, E.E4M3), "a": (128, 128), "b": (64, 128)}
 FP4 = {"dtypes": (E.E2M1, E.E2M1), "a": (128, 256), "b": (64, 256)}
 NV = Scaling(type=E.UE4M3, size=16)

@@ -13,8 +13,6 @@ import pytest
 from intrinsics.findings import Finding
 from tests.nvgen.samples import FOLDER
 
-pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
-
 SOURCE = FOLDER / "10_gemm_sm90.py"
 
 EDITS: dict[str, tuple[str, str, str]] = {

@@ -47,8 +47,6 @@ def compiled(name: str, dtype: ElementType, opt: int) -> Compiled:
     return made
 
 
-# Small configurations have registers for two CTAs, and nothing bounds what ptxas gives a thread.
-@pytest.mark.filterwarnings(r"ignore:warning\[setmaxnreg:nvgen.FindingWarning")
 @kernel_test(schedules="all", random=2, targets=TARGET)
 @pytest.mark.parametrize("name", SMALL)
 def test_every_configuration_gives_the_product(launch: Launch, name: str) -> None:

@@ -11,8 +11,6 @@ from isel.verifier.levels import verify
 from nvgen.api import Compiled
 from tests.nvgen.samples import FOLDER, sample
 
-pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
-
 SOURCE = FOLDER / "10_gemm_sm90.py"
 
 MISTAKES = {

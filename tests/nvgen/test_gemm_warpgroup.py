@@ -18,8 +18,6 @@ from nvgen.builder.register_tiles import WarpgroupTile
 from tests.oracle.ptxas_modules import report
 from tests.oracle.sass import find_nvdisasm, listing
 
-pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
-
 K, MN = Major.K, Major.MN
 
 

@@ -29,6 +29,8 @@ from tests.nvgen.portable_programs import (
 )
 from tests.nvgen.samples import PORTABLE, sample
 
+pytestmark = pytest.mark.filterwarnings("error::nvgen.FindingWarning")
+
 K, MN = Major.K, Major.MN
 
 

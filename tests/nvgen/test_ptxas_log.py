@@ -18,8 +18,6 @@ from nvgen import Kernel, KernelBuilder
 from nvgen.ptxas_log import Resources, remarks, resources
 from tests.nvgen.conftest import Nvgen
 
-pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
-
 TARGET = "sm_90a"
 Body = Callable[[KernelBuilder], None]
 

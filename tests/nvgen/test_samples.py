@@ -20,6 +20,8 @@ from nvgen.assembler import assemble
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.samples import FILES, SOFTMAX, WALKTHROUGH, gemm_tile, sample, warp_specialized
 
+pytestmark = pytest.mark.filterwarnings("error::nvgen.FindingWarning")
+
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_sample_runs_and_compares_itself_with_numpy(path: Path, capsys) -> None:

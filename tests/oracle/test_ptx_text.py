@@ -61,7 +61,6 @@ SHOWN = 8
 """Differences that a failure shows; it counts the rest."""
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::nvgen.FindingWarning"),  # single instructions
     pytest.mark.skipif(
         llvm.VERSION != 22 or not hasattr(os, "fork"),
         reason=f"the oracle is LLVM 22 in a forked child; this is LLVM {llvm.VERSION} on {os.name}",

@@ -17,8 +17,6 @@ from intrinsics.findings import NvgenError
 from tests.oracle import llvm, llvm_intrinsics, ptxas
 from tests.oracle.llvm_sass import refused
 
-pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
-
 
 def llvms() -> list[str]:
     """LLVM's names of tcgen05."""

@@ -17,8 +17,6 @@ from intrinsics.findings import NvgenError
 from tests.oracle import llvm, llvm_intrinsics, ptxas
 from tests.oracle.ptxas_modules import report
 
-pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
-
 WIDTHS = [*range(8, 257, 8)]
 INTEGER_WIDTHS = [8, 16, 24, *range(32, 257, 16)]
 BYTES = [f"{a}.{b}" for a in ("e4m3", "e5m2") for b in ("e4m3", "e5m2")]

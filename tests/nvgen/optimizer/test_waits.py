@@ -22,8 +22,6 @@ from nvgen.builder.values import Int, Pointer
 from nvgen.optimizer import shield
 from tests.nvgen.optimizer.passes import LEVELS, body, shielded
 
-pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")  # wrong, or fragments
-
 MULTIPLY = "@llvm.nvvm.wgmma.mma_async.m64n8k16.f32.f16.f16"
 SUM = "<4 x float>"
 
