@@ -123,6 +123,7 @@ CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules="all", random=1, targets="sm_100a", opt=LEVELS)
 @pytest.mark.parametrize("name", CASES)
 def test_integers_are_exact(launch: Launch, name: str) -> None:
@@ -135,6 +136,7 @@ def test_integers_are_exact(launch: Launch, name: str) -> None:
     assert_exact(d, expected)
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules="early", targets="sm_100a")
 @pytest.mark.parametrize("name", CASES)
 def test_normally_distributed_numbers_are_within_the_bound(launch: Launch, name: str) -> None:

@@ -47,6 +47,7 @@ def compiled(name: str, dtype: ElementType, opt: int) -> Compiled:
     return made
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules="all", random=2, targets=TARGET)
 @pytest.mark.parametrize("name", SMALL)
 def test_every_configuration_gives_the_product(launch: Launch, name: str) -> None:
@@ -127,6 +128,7 @@ def best(dtype: ElementType, opt: int, cluster: int) -> Compiled:
     return made
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("cluster", [1, 2])
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda t: t.value)

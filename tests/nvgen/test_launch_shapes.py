@@ -96,7 +96,7 @@ def test_the_command_refuses_it_as_a_usage_error(nvgen: Nvgen, tmp_path: Path) -
         (("--grid", "3", "--block", "32", "--cluster", "2"), ["launch/cluster-grid"]),
         (("--grid", "4", "--block", "2048"), ["launch/block-size"]),
         (("--grid", "4", "--block", "32", "--smem", "300000"), ["launch/shared-memory"]),
-        (("--level", "function", "--grid", "4", "--block", "2048"), []),
+        (("--level", "function", "--grid", "4", "--block", "2048"), ["launch/block-size"]),
     ],
 )
 def test_check_knows_the_launch(

@@ -108,6 +108,15 @@ def test_a_process_that_is_killed_every_time_is_a_death(llvm: Llvm) -> None:
         killer.join()
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt, as it does where nobody ignores it (pytest-xdist does)."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_leaves_no_half_answer_behind(llvm: Llvm) -> None:
     llvm.start()
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()

@@ -34,11 +34,13 @@ pytestmark = pytest.mark.filterwarnings("error::nvgen.FindingWarning")
 K, MN = Major.K, Major.MN
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules="all", random=2, targets=TARGETS)
 def test_halves_are_exact(launch: Launch) -> None:
     Case().run(launch)
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules="late", targets=ONE_OF_EACH, opt=(1, 2, 3))
 def test_halves_are_exact_optimised(launch: Launch) -> None:
     Case(n=64).run(launch)
@@ -63,18 +65,21 @@ CASES = {
 }
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", CASES)
 @kernel_test(schedules="late", targets=ONE_OF_EACH)
 def test_forms_of_tiles(launch: Launch, name: str) -> None:
     CASES[name].run(launch)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("dtypes", [(E.E4M3, E.E4M3), (E.E5M2, E.E4M3)])
 @kernel_test(schedules="late", targets=FP8_TARGETS)
 def test_fp8(launch: Launch, dtypes: tuple[E, E]) -> None:
     Case(dtypes=dtypes, n=64, out=E.F16).run(launch)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("dtypes", [(E.S8, E.S8), (E.U8, E.S8)])
 @kernel_test(schedules="late", targets=INTEGER_TARGETS)
 def test_integers(launch: Launch, dtypes: tuple[E, E]) -> None:
@@ -131,6 +136,7 @@ def test_the_sample_runs_and_says_where_it_has_run(capsys: pytest.CaptureFixture
     assert "never run on a real Blackwell GPU" in " ".join((module.__doc__ or "").split())
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules="random", random=1, targets=TARGETS)
 def test_the_sample_is_exact(launch: Launch) -> None:
     """Two tiles of D, five steps of K."""
@@ -152,6 +158,7 @@ SHOWN = {
 }
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("name", SHOWN)
 @pytest.mark.parametrize("target", TARGETS)

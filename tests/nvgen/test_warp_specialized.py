@@ -55,6 +55,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules="all", random=1, targets=TARGET)
 @pytest.mark.parametrize(("shape", "grid"), SHAPES, ids=str)
 def test_any_shape_and_grid(launch: Launch, shape: tuple[int, int, int], grid: int):

@@ -227,6 +227,10 @@ def assemble(statement: str, target: str, ptx: str, timeout: float = 60.0) -> li
     return lines or [f"ptxas ended with {done.returncode}"]
 
 
+_NO_SUCH_PAIR = " does not support .target "
+"""In what ptxas says, without a line of the module, of a target that a PTX version has not."""
+
+
 @functools.lru_cache(maxsize=1 << 17)
 def _check_shape(statement: str) -> None:
     """Only one complete statement a line keeps messages with the statement that caused them."""
@@ -375,7 +379,7 @@ def _run(statements: Sequence[str], target: str, ptx: str) -> _Outcome:
         found = _MESSAGE.match(line)
         if found is None:
             if line.startswith("ptxas ") and "warning" not in line and _ABORTED not in line:
-                strange.append(line)
+                (module if _NO_SUCH_PAIR in line else strange).append(line)
             continue
         severity, message = found[2], found[3]
         if severity not in ("error", "fatal"):

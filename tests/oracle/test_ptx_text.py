@@ -171,6 +171,7 @@ def test_every_call_has_llvms_text(family: str):
     report(wrong)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("target", "ptx"), ELSEWHERE)
 def test_the_same_calls_exist_elsewhere(target: str, ptx: str):
     """What LLVM selects for a target and version nvgen selects too, with the same text."""

@@ -266,9 +266,9 @@ def test_a_destination_that_is_not_aligned_to_128_bytes_is_a_fault(offset: int):
 
 
 def test_a_box_beyond_the_end_of_shared_memory_is_a_fault():
-    dump = SharedDump(ElementType.U8, (256, 16), 0, 2048)
+    dump = SharedDump(ElementType.U8, (128, 16), 0, 2048, 1024)
     with pytest.raises(Fault):
-        dump.run(numbers((256, 16), ElementType.U8), (0, 0))
+        dump.run(numbers((128, 16), ElementType.U8), (0, 0))
 
 
 # ---- tcgen05.ld and tcgen05.st ---------------------------------------------------------------
