@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from asmprinter.mir_tokens import END, BadTextError, Token, Tokens, integer
+from asmprinter.ptx_declarations import LARGEST_INITIAL
 from intrinsics.mir import (
     Address,
     Export,
@@ -114,6 +115,12 @@ def variable(tokens: Tokens) -> Variable:
             )
     attribute = tokens.string() if tokens.take_if("word", "attribute") else ""
     export = Export.NONE if linkage == "extern" else Export(linkage)
+    if addresses and size > LARGEST_INITIAL:
+        raise BadTextError(
+            "no variable of such a size has addresses among its values",
+            begin,
+            f"at most {LARGEST_INITIAL} bytes",
+        )
     return Variable(
         name,
         space,

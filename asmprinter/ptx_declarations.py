@@ -178,7 +178,7 @@ def _variable(
     data = None if tree is None else b"".join(_laid_out(tree, dims, element, 0, found))
     if data is not None and len(data) > size:
         raise DeclarationError("more initial values than elements", text)
-    if data is not None and size > _LARGEST_INITIAL:
+    if data is not None and size > LARGEST_INITIAL:
         raise DeclarationError("no variable of such a size is held with its initial values", text)
     addresses = _addresses(found, element)
     variable = Variable(
@@ -201,7 +201,7 @@ def _export(linkage: str) -> Export:
 
 
 _LARGEST = 1 << 40
-_LARGEST_INITIAL = 1 << 24
+LARGEST_INITIAL = 1 << 24
 """Bytes of a variable whose zeros behind its initial values are held, and printed, like those."""
 
 

@@ -7,6 +7,7 @@ for a thread of any number is checked, and a finding says so.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
@@ -48,6 +49,7 @@ from isel.verifier.function.callees import Callees, callee, calls
 from isel.verifier.function.flow import NOT_FOLLOWED
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis
+from isel.verifier.launch import MOST_THREADS
 from isel.verifier.rule import VerifierRule
 
 
@@ -95,10 +97,16 @@ def verify_functions(
     callees = Callees.of(module)
     for function in module.functions:
         if function.name in callees.concerned:
-            size = function.launch.reqntid or block
+            size = _block_of(function, block)
             report = Report(module, Analysis(function, size, callees), cluster, boxes)
             found += _verify(report, callees)
     return found
+
+
+def _block_of(function: MachineFunction, block: tuple[int, ...]) -> tuple[int, ...]:
+    """The size of the block; () where it is not known, or no block has so many threads."""
+    size = tuple(function.launch.reqntid) or block
+    return size if math.prod(size) <= MOST_THREADS else ()
 
 
 def _verify(report: Report, callees: Callees) -> list[Finding]:

@@ -98,7 +98,8 @@ def _report(report: Report, reader: Event, read: Where | None, stores: list[Even
     name = variable_of(read)
     shared = name is not None and holds_other_things(report, name)
     for store in stores:
-        assert store.place is not None
+        if store.place is None:
+            continue
         certain = overlap(report, store.place, read)
         if certain is None:
             continue
