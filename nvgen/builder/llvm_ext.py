@@ -84,6 +84,7 @@ class DebugLines:
         self._calls: dict[int, tuple[Call, ...]] = {}
         self._unit: ir.DIValue | None = None
         self._subprogram: ir.DIValue | None = None
+        self._type: ir.DIValue | None = None
 
     def at(self, calls: tuple[Call, ...]) -> ir.DIValue:
         """The location of a line, the first of `calls`, that the following ones have called."""
@@ -145,11 +146,20 @@ class DebugLines:
                 "scope": file,
                 "file": file,
                 "line": 1,
+                "type": self._any_type(),  # without one LLVM's code generator follows a null
                 "spFlags": ir.DIToken("DISPFlagDefinition"),
                 "unit": self._made_unit(file),
             },
             is_distinct=True,
         )
+
+    def _any_type(self) -> ir.DIValue:
+        """The type of a function of which nothing is said."""
+        if self._type is None:
+            self._type = self.module.add_debug_info(
+                "DISubroutineType", {"types": self.module.add_metadata([])}
+            )
+        return self._type
 
     def _made_unit(self, file: ir.DIValue) -> ir.DIValue:
         """The unit that all functions belong to."""

@@ -211,6 +211,7 @@ def waits_first(b: KernelBuilder, n: Int, out: Pointer) -> None:
         b.wgmma_wait_group(0)
         b.store(i, tile)
         b.fence_proxy_async(Space.SHARED_CTA)
+        b.barrier_cta_sync_aligned()
         b.wgmma_fence()
         for k, d in enumerate(sums):
             a = b.wgmma_descriptor(tile + i * 32 + 64 * k, WgmmaDescriptor(0))
