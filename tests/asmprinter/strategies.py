@@ -257,6 +257,8 @@ def draw_operand(draw: st.DrawFn, scene: Scene, operand: Operand, facts: dict[st
     match operand.kind:
         case Kind.REGISTER:
             fit = _fitting(scene, operand, operand.type_under(facts))
+            if operand.name == "sp_meta":  # ptxas reads an f32 there, and fails to expand some mma
+                fit = [found for found in fit if found.kind != "f"]
             return scene.register(draw, fit, new=operand.distinct)
         case Kind.VALUE:
             return _value(draw, scene, operand, facts)
