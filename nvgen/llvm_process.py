@@ -249,7 +249,7 @@ class Llvm:
         try:
             return self._ask_once(parts, seconds)
         except _KilledError:
-            pass  # by somebody who did not know what it was for
+            pass  # ended from outside, not by LLVM: asked once more
         try:
             return self._ask_once(parts, seconds)
         except _KilledError as error:

@@ -83,7 +83,7 @@ def said(arguments: list[str]) -> tuple[object, str]:
 
 
 @pytest.fixture
-def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A directory with a kernel, an array and a file that tuning refuses."""
     (tmp_path / "k.ll").write_text(KERNEL)
     (tmp_path / "t.py").write_text("def tuning(m=1):\n    raise ValueError(m)\n")
@@ -92,7 +92,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_no_odd_value_is_an_internal_error(workplace: Path) -> None:
+def test_no_odd_value_is_an_internal_error(scratch: Path) -> None:
     wrong = []
     for arguments in runs():
         status, text = said(arguments)
@@ -126,8 +126,8 @@ ARRAYS = {
 
 
 @pytest.mark.parametrize("name", ARRAYS)
-def test_an_array_that_cannot_be_read_is_an_input_error(workplace: Path, name: str) -> None:
-    (workplace / "bad.npy").write_bytes(ARRAYS[name])
+def test_an_array_that_cannot_be_read_is_an_input_error(scratch: Path, name: str) -> None:
+    (scratch / "bad.npy").write_bytes(ARRAYS[name])
     status, text = said([*ARGUMENT, "in:bad.npy"])
     assert status == 2
     assert "error[run/array]" in text
@@ -145,9 +145,9 @@ CACHES = {
 
 
 @pytest.mark.parametrize("name", CACHES)
-def test_a_cache_that_cannot_be_read_is_an_input_error(workplace: Path, name: str) -> None:
-    (workplace / "t.py").write_text("def tuning():\n    return object()\n")
-    (workplace / "cache").write_text(CACHES[name])
+def test_a_cache_that_cannot_be_read_is_an_input_error(scratch: Path, name: str) -> None:
+    (scratch / "t.py").write_text("def tuning():\n    return object()\n")
+    (scratch / "cache").write_text(CACHES[name])
     status, text = said(["tune", "t.py", "--cache", "cache"])
     assert status == 2, text
     assert "error[tune/cache]" in text
