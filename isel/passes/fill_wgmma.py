@@ -26,7 +26,7 @@ from intrinsics.mir import (
 from intrinsics.row import Completion
 from isel.ways import dominators, reach
 
-_FENCE = "wgmma.fence"
+FENCE = "wgmma.fence"
 
 
 def is_multiply(mi: MachineInstr) -> bool:
@@ -211,7 +211,7 @@ def _is_asked(flow: _Flow, at: int, start: int, reg: Reg) -> bool:
     while pending:
         block, first = pending.pop()
         for mi in flow.blocks[block].instrs[first:]:
-            if mi.row.id == _FENCE:
+            if mi.row.id == FENCE:
                 break
             if reg in mi.defs() or reg in mi.uses():
                 if is_multiply(mi):
@@ -231,7 +231,7 @@ def _fence_before(flow: _Flow, at: int, i: int, reg: Reg) -> tuple[int, MachineI
     records = flow.blocks[at].instrs[:i]
     while target is not None:
         for mi in reversed(records):
-            if mi.row.id == _FENCE:
+            if mi.row.id == FENCE:
                 return (target, mi) if reg not in _live_before(flow, target, mi) else None
             if reg in mi.defs() or reg in mi.uses():
                 return None

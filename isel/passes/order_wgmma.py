@@ -29,9 +29,7 @@ from intrinsics.mir import (
     registers_of,
     successors,
 )
-from isel.passes.fill_wgmma import fill_before_fences, is_multiply
-
-_FENCE = "wgmma.fence"
+from isel.passes.fill_wgmma import FENCE, fill_before_fences, is_multiply
 
 
 def order_wgmma(function: MachineFunction) -> None:
@@ -49,7 +47,7 @@ def order_wgmma(function: MachineFunction) -> None:
 def _order(block: Block) -> None:
     at = 0
     while at < len(block.instrs):
-        if block.instrs[at].row.id == _FENCE:
+        if block.instrs[at].row.id == FENCE:
             end = _end(block.instrs, at + 1)
             first, rest = _parted(block.instrs[at + 1 : end])
             block.instrs[at:end] = [*first, block.instrs[at], *rest]

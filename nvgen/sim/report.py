@@ -1,4 +1,4 @@
-"""Reports of runs that do not end: who waits for what, what has come, and where threads are.
+"""Reports of runs that do not end: waits, arrivals at their barriers, and where threads are.
 
 Layer: nvgen.sim.
 """

@@ -1,4 +1,4 @@
-"""What can be spoilt in a text by who knows its language: operands, types, nodes, blocks, nesting.
+"""Mutations that know the language of a text: operands, types, nodes, blocks, nesting.
 
 Languages are told apart by their tokens; the spoilers of each stand in `OWN`.
 """
