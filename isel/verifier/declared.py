@@ -1,8 +1,8 @@
 """The declarations of a module that was read, judged as a whole: alignments, names, callees.
 
 Layer: isel.verifier.  Input: a module from a file of MIR or PTX.  Output: findings.  MIR names what
-PTX has no name for, and says variables, parameters and calls apart; whether they fit together is what the
-PTX reader knows, so it is asked of the module as it is printed.
+PTX has no name for, and says variables, parameters and calls apart; whether they fit together is
+what the PTX reader knows, so it is asked of the module as it is printed.
 """
 
 from __future__ import annotations
