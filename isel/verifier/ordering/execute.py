@@ -1,0 +1,487 @@
+"""A kernel, executed for its order.
+
+Layer: isel.verifier.ordering.  Input: a program and how it is launched.  Output: the log of a run.
+Warps run until they wait.  When all wait, what is asynchronous completes; when nothing is left that
+could, it is a deadlock.  Where a branch depends on data that nobody knows, a loop is left after a
+few rounds, and other branches go both ways in turn; such a run is `guessed`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Module, Not, Op, Special, Sym
+from isel.verifier.function.flow import EXIT
+from isel.verifier.ordering.events import event_of
+from isel.verifier.ordering.log import Log, Stuck
+from isel.verifier.ordering.machine import Launch, Machine, special
+from isel.verifier.ordering.numbers import (
+    ALL,
+    LANES,
+    PURE,
+    Number,
+    compared,
+    conjunction,
+    disjunction,
+    lanes_of,
+    lanewise,
+    merged,
+    packed,
+    selected,
+)
+from isel.verifier.ordering.program import Program, Step
+from isel.verifier.ordering.strand import Strand
+
+ROUNDS = 3
+"""How often a loop runs whose condition is not known."""
+
+
+class Run:
+    """One run of a cluster; `budget` is how many records it may execute."""
+
+    def __init__(
+        self, module: Module, function: MachineFunction, program: Program, launch: Launch,
+        budget: int,
+    ) -> None:  # fmt: skip
+        self.program = program
+        self.launch = launch
+        self.machine = Machine.of(module, function, launch)
+        self.budget = budget
+        self.end = len(program.steps)
+        self.strands: list[Strand] = []
+        self._specials: dict[tuple[str, int, int], Number] = {}
+        self._operations: dict[int, object] = {}
+        self._ready: deque[Strand] = deque()
+
+    @property
+    def log(self) -> Log:
+        """What happened."""
+        return self.machine.log
+
+    def run(self) -> Log:
+        """Execute all warps to their ends, to a deadlock, or until the budget is spent."""
+        threads = self.launch.threads
+        for rank in range(self.launch.ctas):
+            for warp in range(-(-threads // LANES)):
+                count = min(threads - warp * LANES, LANES)
+                self.strands.append(Strand(rank, warp, (1 << count) - 1))
+        self._ready.extend(self.strands)
+        while self.budget > 0:
+            while self._ready and self.budget > 0:
+                self._advance(self._ready.popleft())
+            if self.budget <= 0 or not (self._wake() or self._deliver() or self._retry()):
+                break
+        self.log.cut = self.budget <= 0
+        if not self.log.cut:
+            self.log.stuck = [
+                Stuck(s.at, s.rank, s.warp, s.what) for s in self.strands if s.waiting is not None
+            ]
+        return self.log
+
+    # ---- what waits ----------------------------------------------------------------------------
+
+    def _wake(self) -> bool:
+        """Let those go on whose wait is over."""
+        woken = [s for s in self.strands if s.waiting is not None and s.waiting()]
+        if woken:
+            for strand in self.strands:
+                strand.failed = False
+        for strand in woken:
+            strand.waiting = None
+        self._ready.extend(woken)
+        return bool(woken)
+
+    def _deliver(self) -> bool:
+        """Let asynchronous operations complete; whether something may have changed."""
+        delivered = [m.deliver() for m in list(self.machine.mbarriers.values())]
+        return any(delivered) and (self._wake() or self._deliver())
+
+    def _retry(self) -> bool:
+        """Send on who waits where it could go on without success, once."""
+        waiting = [s for s in self.strands if s.waiting is not None]
+        found = [s for s in waiting if not s.failed and s.at in self.machine.asks]
+        if not found:
+            found = [s for s in waiting if s.what == "join"]
+            for strand in found:
+                strand.joins.pop()
+        for strand in found:
+            strand.failed = strand.what != "join"
+            strand.waiting = None
+        self._ready.extend(found)
+        return bool(found)
+
+    # ---- one strand ----------------------------------------------------------------------------
+
+    def _advance(self, strand: Strand) -> None:
+        """Execute a strand until it waits or ends."""
+        while self.budget > 0:
+            if strand.node >= self.end or strand.node == EXIT:
+                self._finish(strand)
+                return
+            if strand.joins and strand.node == strand.joins[-1] and strand.step == 0:
+                if not self._join(strand):
+                    return
+            steps = self.program.steps[strand.node]
+            if strand.step >= len(steps):
+                if not self._leave(strand):
+                    return
+                continue
+            step = steps[strand.step]
+            self.budget -= 1
+            if not self._execute(strand, step):
+                return
+            strand.step += 1
+
+    def _finish(self, strand: Strand) -> None:
+        self.strands.remove(strand)
+
+    def _others(self, strand: Strand) -> list[Strand]:
+        return [
+            s for s in self.strands
+            if s is not strand and s.rank == strand.rank and s.warp == strand.warp
+        ]  # fmt: skip
+
+    def _join(self, strand: Strand) -> bool:
+        """Wait for the threads that parted; whether the strand goes on, with those that came."""
+        for other in self._together(strand):
+            self._take_in(strand, other)
+        if self._missing(strand):
+            return self.wait(strand, -1, lambda: not self._missing(strand), None, "join")
+        strand.joins.pop()
+        return True
+
+    def _together(self, strand: Strand) -> list[Strand]:
+        """Other threads of the warp at the same place."""
+        here = strand.node, strand.step, strand.joins
+        return [s for s in self._others(strand) if (s.node, s.step, s.joins) == here]
+
+    def _take_in(self, strand: Strand, other: Strand) -> None:
+        strand.unite(other)
+        self.strands.remove(other)
+        if other in self._ready:
+            self._ready.remove(other)
+
+    def _missing(self, strand: Strand) -> list[Strand]:
+        """Threads that parted from these and may still come to the same join."""
+        depth = len(strand.joins)
+        together = self._together(strand)
+        return [
+            s for s in self._others(strand)
+            if s.joins[:depth] == strand.joins and s not in together
+        ]  # fmt: skip
+
+    def gather(self, strand: Strand, index: int) -> bool:
+        """Wait at a record for all threads of the warp; whether the strand goes on with them."""
+        for other in self._others(strand):
+            if (other.node, other.step) == (strand.node, strand.step):
+                self._take_in(strand, other)
+        if not self._others(strand) or strand.failed:
+            strand.failed = False
+            return True
+
+        def all_here() -> bool:
+            place = strand.node, strand.step
+            return all((s.node, s.step) == place for s in self._others(strand))
+
+        return self.wait(strand, index, all_here, None, "the other threads of its warp")
+
+    def wait(
+        self, strand: Strand, index: int, over: Callable[[], bool],
+        resume: Callable[[], bool] | None, what: str,
+    ) -> bool:  # fmt: skip
+        """Make a strand wait before a record, and do `resume` there when that is over."""
+        strand.waiting, strand.resume, strand.what, strand.at = over, resume, what, index
+        return False
+
+    def name_of(self, address: int) -> str:
+        """A shared address in words."""
+        offset = address & (1 << 24) - 1
+        best = max(
+            ((at, name) for name, at in self.machine.addresses.items() if at <= offset),
+            default=(0, ""),
+        )
+        return f"{best[1]}+{offset - best[0]}" if offset != best[0] else best[1]
+
+    def box(self, mi: MachineInstr) -> int | None:
+        """The bytes of a box of a record's tensor map, where they are known."""
+        return None
+
+    # ---- branches ------------------------------------------------------------------------------
+
+    def _leave(self, strand: Strand) -> bool:
+        """Go on to the next node; whether the strand itself goes on."""
+        node = self.program.graph.nodes[strand.node]
+        branch = node.branch
+        if branch is None:
+            if node.taken is not None and node.records and node.records[-1].form.is_terminator:
+                self._go(strand, node.taken)
+            else:
+                self._go(strand, node.next if node.next is not None else EXIT)
+            return True
+        assert node.taken is not None
+        assert node.next is not None
+        taken = self._taken(strand, branch, node.first + len(node.records) - 1)
+        if taken == strand.mask:
+            self._go(strand, node.taken)
+        elif not taken:
+            self._go(strand, node.next)
+        else:
+            self._split(strand, taken, node.taken, node.next)
+            return False
+        return True
+
+    def _go(self, strand: Strand, node: int) -> None:
+        strand.node, strand.step = (self.end if node == EXIT else node), 0
+
+    def _split(self, strand: Strand, taken: int, target: int, following: int) -> None:
+        strand.joins.append(self.program.joins[strand.node])
+        other = strand.part(strand.mask & ~taken)
+        strand.mask = taken
+        self._go(strand, target)
+        self._go(other, following)
+        self.strands.append(other)
+        self._ready.extend((strand, other))
+
+    def _taken(self, strand: Strand, branch: MachineInstr, index: int) -> int:
+        """The threads that take a branch."""
+        assert branch.guard is not None
+        number = self.value(strand, branch.guard)
+        lanes = lanes_of(number)
+        unknown = any(lanes[i] is None for i in range(LANES) if strand.mask >> i & 1)
+        if not unknown:
+            return sum(1 << i for i in range(LANES) if lanes[i] and strand.mask >> i & 1)
+        self.log.guessed = True
+        count = strand.branches[index] = strand.branches.get(index, 0) + 1
+        back, stays = self.program.back[strand.node]
+        if back != stays:
+            leaves = count > ROUNDS
+            if leaves:
+                strand.branches[index] = 0
+            return strand.mask if back != leaves else 0
+        return strand.mask if count % 2 == 0 else 0
+
+    # ---- records -------------------------------------------------------------------------------
+
+    def value(self, strand: Strand, op: Op | None) -> Number:
+        """The value of an operand in a strand."""
+        if type(op) is int:
+            return strand.registers.get(op)
+        match op:
+            case Imm(number):
+                return number
+            case Not(reg):
+                return lanewise(lambda x: x ^ 1, strand.registers.get(reg))
+            case Mem(base, offset):
+                return lanewise(lambda x: x + offset, self.value(strand, base))
+            case Sym(name, offset):
+                found = self.machine.address(name, strand.rank)
+                return None if found is None else found + offset
+            case Special(name):
+                key = name, strand.rank, strand.warp
+                if key not in self._specials:
+                    self._specials[key] = special(name, self.launch, strand.rank, strand.warp)
+                return self._specials[key]
+        return None
+
+    def slot(self, strand: Strand, mi: MachineInstr, name: str) -> Number:
+        """The value of an operand by name."""
+        return self.value(strand, mi.get(name))
+
+    def write(self, strand: Strand, op: Op | None, number: Number, mask: int) -> None:
+        """Give a register a value in the lanes of a mask."""
+        if type(op) is int:
+            old = strand.registers.get(op)
+            strand.registers[op] = number if mask == strand.mask else merged(old, number, mask)
+        elif isinstance(op, tuple):
+            for one in op:
+                self.write(strand, one, number, mask)
+
+    def _execute(self, strand: Strand, step: Step) -> bool:
+        """Execute a record; False where the strand waits before it."""
+        if strand.resume is not None:
+            resume, strand.resume = strand.resume, None
+            return resume()
+        mi, mask = step.mi, strand.mask
+        if mi.guard is not None:
+            if mi.form.is_terminator:
+                return True
+            lanes = lanes_of(self.value(strand, mi.guard))
+            mask = 0
+            for i in range(LANES):
+                if strand.mask >> i & 1 and lanes[i] != 0:
+                    mask |= 1 << i
+                    if lanes[i] is None:
+                        self.log.guessed = True
+            if not mask:
+                return True
+        if step.is_event:
+            self.log.reached.add(step.index)
+            event = event_of(mi)
+            if event is None:
+                self._unknown(strand, mi, mask)
+                return True
+            return event(self, strand, mi, step.index, mask)
+        self._compute(strand, mi, mask)
+        return True
+
+    def _unknown(self, strand: Strand, mi: MachineInstr, mask: int) -> None:
+        if mi.row.id not in self.log.unknown:
+            self.log.unknown.append(mi.row.id)
+        for reg in mi.defs():
+            self.write(strand, reg, None, mask)
+
+    def _compute(self, strand: Strand, mi: MachineInstr, mask: int) -> None:
+        row = mi.row.id
+        pure = PURE.get(row)
+        if pure is not None:
+            if id(mi) not in self._operations:
+                self._operations[id(mi)] = pure[1](mi)
+            operation = self._operations[id(mi)]
+            numbers = [self.slot(strand, mi, name) for name in pure[0]]
+            if row == "and" and mi.scalar_type().bits == 1:
+                found = conjunction(*numbers)
+            elif row == "or" and mi.scalar_type().bits == 1:
+                found = disjunction(*numbers)
+            elif operation is None or mi.form.facts.get("sat") is not None:
+                found = None
+            else:
+                found = lanewise(operation, *numbers)  # type: ignore[arg-type]
+            self.write(strand, mi.get("d"), found, mask)
+            return
+        other = _OTHERS.get(row)
+        if other is None:
+            for reg in mi.defs():
+                self.write(strand, reg, None, mask)
+        else:
+            other(self, strand, mi, mask)
+
+
+# ---- records that are no plain arithmetic --------------------------------------------------------
+
+
+def _mov(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
+    run.write(strand, mi.get("d"), run.slot(strand, mi, "a"), mask)
+
+
+def _setp(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
+    a, b, c = (run.slot(strand, mi, name) for name in "abc")
+    p, q = compared(mi, a, b, c)
+    run.write(strand, mi.get("p"), p, mask)
+    run.write(strand, mi.get("q"), q, mask)
+
+
+def _selp(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
+    a, b, c = (run.slot(strand, mi, name) for name in "abc")
+    run.write(strand, mi.get("d"), selected(a, b, c), mask)
+
+
+def _elect(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
+    first = (mask & -mask).bit_length() - 1
+    run.write(strand, mi.get("lane"), first, mask)
+    elected = tuple(int(i == first) for i in range(LANES))
+    run.write(strand, mi.get("elected"), elected, mask)
+
+
+def _load(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
+    """Parameters and global data: every integer is the same, every pointer a place of its own."""
+    bits = mi.scalar_type().bits
+    found = (run.launch.number if bits <= 32 else 1 << 40) & (1 << bits) - 1
+    if mi.scalar_type().kind == "f":
+        run.write(strand, mi.get("d"), None, mask)
+    else:
+        run.write(strand, mi.get("d"), found, mask)
+
+
+def _activemask(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
+    run.write(strand, mi.get("d"), mask, mask)
+
+
+def _mapa(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
+    found = lanewise(
+        lambda a, r: a & ~(0xFF << 24) | (r & 0xFF) << 24,
+        run.slot(strand, mi, "a"), run.slot(strand, mi, "b"),
+    )  # fmt: skip
+    run.write(strand, mi.get("d"), found, mask)
+
+
+def _rank(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
+    run.write(strand, mi.get("d"), lanewise(lambda a: a >> 24 & 0xFF, run.slot(strand, mi, "a")), mask)
+
+
+def _shuffle(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
+    from isel.verifier.function.evaluate import _source  # noqa: PLC0415
+
+    a, b, c = (lanes_of(run.slot(strand, mi, name)) for name in "abc")
+    mode = mi.form.facts["mode"]
+    found: list[int | None] = []
+    reached: list[int | None] = []
+    for lane in range(LANES):
+        by, bounds = b[lane], c[lane]
+        if by is None or bounds is None:
+            found.append(None)
+            reached.append(None)
+            continue
+        source, ok = _source(mode, lane, by, bounds)  # type: ignore[arg-type]
+        source = source if ok else lane
+        found.append(a[source] if strand.mask >> source & 1 else a[lane])
+        reached.append(int(ok))
+    run.write(strand, mi.get("d"), packed(tuple(found)), mask)
+    run.write(strand, mi.get("p"), packed(tuple(reached)), mask)
+
+
+def _vote(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
+    lanes = lanes_of(run.slot(strand, mi, "a"))
+    said = [lanes[i] for i in range(LANES) if mask >> i & 1]
+    mode = str(getattr(mi.form.facts.get("mode"), "value", ""))
+    found: Number = None
+    if None not in said:
+        ballot = sum(1 << i for i in range(LANES) if mask >> i & 1 and lanes[i])
+        answers = {
+            "all": int(ballot == mask), "any": int(ballot != 0),
+            "uni": int(ballot in (0, mask)), "ballot": ballot,
+        }  # fmt: skip
+        found = answers.get(mode, ballot)
+    run.write(strand, mi.get("d"), found, mask)
+
+
+def _unpack(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
+    ops = mi.get("d")
+    number, bits = run.slot(strand, mi, "a"), mi.scalar_type().bits
+    if isinstance(ops, tuple):
+        part = bits // len(ops)
+        for at, op in enumerate(ops):
+            run.write(
+                strand, op, lanewise(lambda x, at=at: x >> at * part & (1 << part) - 1, number), mask
+            )
+
+
+def _pack(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
+    ops = mi.get("a")
+    if not isinstance(ops, tuple):
+        return
+    part = mi.scalar_type().bits // len(ops)
+    numbers = [run.value(strand, op) for op in ops]
+    found = lanewise(
+        lambda *xs: sum((x & (1 << part) - 1) << i * part for i, x in enumerate(xs)), *numbers
+    )
+    run.write(strand, mi.get("d"), found, mask)
+
+
+_OTHERS = {
+    **dict.fromkeys(("mov", "cvta", "cvta.to"), _mov),
+    "setp.int": _setp,
+    "selp": _selp,
+    "elect.sync": _elect,
+    "ld": _load,
+    "activemask": _activemask,
+    "mapa": _mapa,
+    "getctarank": _rank,
+    "shfl.sync": _shuffle,
+    **dict.fromkeys(("vote.sync", "vote.sync.ballot"), _vote),
+    **dict.fromkeys(("mov.unpack2", "mov.unpack4"), _unpack),
+    **dict.fromkeys(("mov.pack2", "mov.pack4"), _pack),
+}
+"""By row; what is not here gives unknown numbers."""
+
+__all__ = ["ALL", "ROUNDS", "Run"]

@@ -1,0 +1,97 @@
+"""What was accessed when: the log that races are found in.
+
+Layer: isel.verifier.ordering.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+from isel.verifier.function.events import Kind
+from isel.verifier.ordering.clocks import Clock, Source
+
+
+class Memory(Enum):
+    """What is accessed."""
+
+    SHARED = auto()
+    TENSOR = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """`first` to `last` (bytes of shared memory, columns of tensor memory) in the lanes of a mask.
+
+    `exact` says that all of it is accessed; else it is the hull of what is, or a guess.
+    """
+
+    memory: Memory
+    rank: int
+    first: int
+    last: int
+    lanes: int = -1
+    writes: bool = False
+    exact: bool = True
+    name: str = ""
+
+    def meets(self, other: Region) -> bool:
+        """Whether both have a place in common, and one of them writes it."""
+        return (
+            (self.writes or other.writes)
+            and self.first < other.last
+            and other.first < self.last
+            and self.lanes & other.lanes != 0
+        )
+
+
+@dataclass(slots=True)
+class Access:
+    """One execution of a record that accesses memory.
+
+    `done` is what a clock must have to know that it is complete; `issue` what it must have to know
+    that its thread came so far.  The clocks are those of its thread when
+    it was issued.  `by_proxy` says that it goes through the async proxy, `warp` counts the warps of
+    all CTAs.
+    """
+
+    index: int
+    kind: Kind
+    rank: int
+    warp: int
+    turn: int
+    regions: list[Region]
+    done: tuple[Source, int]
+    known: Clock
+    fenced: Clock
+    proxied: Clock
+    issue: tuple[Source, int]
+    by_proxy: bool = False
+    elected: bool = False
+
+
+@dataclass(slots=True)
+class Stuck:
+    """Where a thread waits that nobody will wake: the record, its warp, and for what."""
+
+    index: int
+    rank: int
+    warp: int
+    waits_for: str
+
+
+@dataclass(slots=True)
+class Log:
+    """What a run did.
+
+    `reached` are the records that were executed, `stuck` the waits of a deadlock; `guessed` says
+    that branches were taken whose conditions nobody knows, `cut` that the run was ended early.
+    """
+
+    accesses: list[Access] = field(default_factory=list)
+    reached: set[int] = field(default_factory=set)
+    stuck: list[Stuck] = field(default_factory=list)
+    guessed: bool = False
+    cut: bool = False
+    unknown: list[str] = field(default_factory=list)
+    expected: dict[int, int] = field(default_factory=dict)

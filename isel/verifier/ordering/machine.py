@@ -1,0 +1,143 @@
+"""The machine that a kernel is executed on to see its order: memory, mbarriers, arguments, numbers.
+
+Layer: isel.verifier.ordering.  Arguments are made up: every integer is the same number, and every
+pointer a place of its own far from shared memory.  Shared variables have addresses, each CTA its
+own window of them, as `mapa` gives them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from intrinsics.mir import MachineFunction, Module, Variable
+from intrinsics.modifiers import Space
+from isel.verifier.ordering.clocks import Counters
+from isel.verifier.ordering.log import Log
+from isel.verifier.ordering.meetings import Barrier, Flag, Mbarrier
+from isel.verifier.ordering.numbers import LANES, Number, packed
+from isel.verifier.ordering.regions import WINDOW
+
+_FIRST = 1024
+_ELSEWHERE = 1 << 40
+_SHARED = (Space.SHARED, Space.SHARED_CTA)
+_GRID = 8
+"""Clusters of the grid in x."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How a kernel is launched for a run: its block, CTAs of its cluster, and what integers are."""
+
+    block: tuple[int, int, int]
+    cluster: tuple[int, int, int] = (1, 1, 1)
+    number: int = 512
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.block[0] * self.block[1] * self.block[2]
+
+    @property
+    def ctas(self) -> int:
+        """CTAs of a cluster."""
+        return self.cluster[0] * self.cluster[1] * self.cluster[2]
+
+
+@dataclass(slots=True)
+class Machine:
+    """What all threads of a cluster share."""
+
+    launch: Launch
+    addresses: dict[str, int]
+    log: Log = field(default_factory=Log)
+    mbarriers: dict[int, Mbarrier] = field(default_factory=dict)
+    barriers: dict[tuple[int, int], Barrier] = field(default_factory=dict)
+    memory: dict[int, Number] = field(default_factory=dict)
+    flags: dict[int, Flag] = field(default_factory=dict)
+    columns: dict[int, int] = field(default_factory=dict)
+    counters: dict[int, Counters] = field(default_factory=dict)
+    copies: dict[int, int] = field(default_factory=dict)
+    groups: dict[tuple[str, int], list[int]] = field(default_factory=dict)
+    asks: set[int] = field(default_factory=set)
+
+    @classmethod
+    def of(cls, module: Module, function: MachineFunction, launch: Launch) -> Machine:
+        """The machine for a function."""
+        return cls(launch, _addresses([*module.variables, *function.variables], function))
+
+    def address(self, name: str, rank: int) -> int | None:
+        """The address of a variable or parameter, as the CTA of a rank sees it."""
+        found = self.addresses.get(name)
+        if found is None or found >= _ELSEWHERE:
+            return found
+        return found | rank << WINDOW
+
+    def barrier(self, rank: int, number: int, wanted: int) -> Barrier:
+        """A barrier of a CTA, or of the cluster (-1)."""
+        key = (-1, -1) if number < 0 else (rank, number)
+        return self.barriers.setdefault(key, Barrier(wanted))
+
+
+def _addresses(variables: list[Variable], function: MachineFunction) -> dict[str, int]:
+    found: dict[str, int] = {}
+    at = _FIRST
+    shared = [v for v in variables if v.space in _SHARED]
+    for variable in sorted(shared, key=lambda v: v.size == 0):
+        align = max(variable.align, 16) if variable.size else 1024
+        at = -(-at // align) * align
+        found[variable.name] = at
+        at += variable.size
+    others = [v.name for v in variables if v.name not in found] + [p.name for p in function.params]
+    for number, name in enumerate(others, 1):
+        found[name] = _ELSEWHERE * number
+    return found
+
+
+def special(name: str, launch: Launch, rank: int, warp: int) -> Number:
+    """A special register in the lanes of a warp."""
+    x, y, _ = launch.block
+    first = warp * LANES
+    base, _, axis = name.partition(".")
+    at = "xyz".find(axis) if axis else 0
+    cx, cy, _ = launch.cluster
+    mine = (rank % cx, rank // cx % cy, rank // (cx * cy))
+    match base:
+        case "tid" if at >= 0:
+            step = (1, x, x * y)[at]
+            size = launch.block[at]
+            return packed(tuple((first + i) // step % size for i in range(LANES)))
+        case "ntid" if at >= 0:
+            return launch.block[at]
+        case "ctaid" | "cluster_ctaid" if at >= 0:
+            return mine[at]
+        case "nctaid" if at >= 0:
+            return launch.cluster[at] * (_GRID if at == 0 else 1)
+        case "cluster_nctaid" if at >= 0:
+            return launch.cluster[at]
+        case "nclusterid":
+            return _GRID if at == 0 else 1
+        case "clusterid":
+            return 0
+    fixed = {
+        "cluster_ctarank": rank,
+        "cluster_nctarank": launch.ctas,
+        "warpid": warp,
+        "nwarpid": -(-launch.threads // LANES),
+        "is_explicit_cluster": 1,
+        "dynamic_smem_size": 200 << 10,
+        "total_smem_size": 227 << 10,
+        "smid": rank,
+        "nsmid": 132,
+    }
+    if name == "laneid":
+        return tuple(range(LANES))
+    if name.startswith("lanemask_"):
+        return tuple(_lanemask(name, i) for i in range(LANES))
+    return fixed.get(name)
+
+
+def _lanemask(name: str, lane: int) -> int:
+    full = (1 << LANES) - 1
+    low = (1 << lane) - 1
+    found = {"eq": 1 << lane, "lt": low, "le": low | 1 << lane, "gt": full & ~(low | 1 << lane)}
+    return found.get(name[9:], full & ~low)

@@ -1,0 +1,135 @@
+"""Where threads synchronise: mbarriers with their phases, and barriers of CTAs and clusters.
+
+Layer: isel.verifier.ordering.  PTX ISA, mbarrier: Phase, Expect-tx, Complete-tx; barrier.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from isel.verifier.ordering.clocks import SILENCE, Told
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What an asynchronous operation brings to an mbarrier when it completes.
+
+    `bytes` of transactions (None: not known how many; 0 for an arrival by tcgen05.commit).
+    """
+
+    told: Told
+    bytes: int | None = 0
+    arrivals: int = 0
+    index: int = -1
+
+
+@dataclass(slots=True)
+class Mbarrier:
+    """One mbarrier object.
+
+    `expected` arrivals complete a phase once its transactions are balanced.  Where it is not known
+    how many bytes a copy brings, the transactions are balanced when all copies have been delivered.
+    """
+
+    expected: int
+    index: int
+    at: int
+    phase: int = 0
+    pending: int = 0
+    bytes: int = 0
+    whole: int = 0
+    unknown: bool = False
+    brought: bool = False
+    told: Told = SILENCE
+    over: Told = SILENCE
+    outstanding: list[Delivery] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.pending = self.expected
+
+    def arrive(self, count: int, told: Told) -> None:
+        """Threads arrive."""
+        self.told = self.told.and_(told)
+        self.pending -= count
+        self._complete()
+
+    def expect(self, count: int | None) -> None:
+        """A phase waits for so many more bytes."""
+        if count is None:
+            self.unknown = True
+        else:
+            self.bytes += count
+            self.whole += count
+
+    def deliver(self) -> bool:
+        """Let what is outstanding happen; False if there is nothing."""
+        if not self.outstanding:
+            return False
+        arrived, self.outstanding = self.outstanding, []
+        for one in arrived:
+            self.told = self.told.and_(one.told)
+            self.pending -= one.arrivals
+            self.brought |= not one.arrivals
+            if one.bytes is None:
+                self.unknown = True
+            else:
+                self.bytes -= one.bytes
+            if one.arrivals:
+                self._complete()
+        self._complete()
+        return True
+
+    def is_over(self, phase: int) -> bool:
+        """Whether the phase with this number is complete."""
+        return self.phase > phase
+
+    def has_parity_over(self, parity: int) -> bool:
+        """Whether a wait for the phase of this parity succeeds now."""
+        return self.phase & 1 != parity & 1
+
+    def _complete(self) -> None:
+        if self.pending > 0 or not self._is_balanced():
+            return
+        self.over = self.over.and_(self.told)
+        self.told = SILENCE
+        self.phase += 1
+        self.pending = self.expected
+        self.bytes, self.whole, self.unknown, self.brought = 0, 0, False, False
+
+    def _is_balanced(self) -> bool:
+        if self.unknown:
+            return not self.outstanding and (self.brought or self.bytes <= 0)
+        return self.bytes == 0
+
+
+@dataclass(slots=True)
+class Barrier:
+    """A barrier of a CTA or of a cluster: how many threads it waits for, who came, what they say."""
+
+    wanted: int
+    arrived: int = 0
+    generation: int = 0
+    told: Told = SILENCE
+    over: Told = SILENCE
+
+    def arrive(self, threads: int, told: Told) -> None:
+        """Threads come; the last of them completes the barrier, which then begins anew."""
+        self.told = self.told.and_(told)
+        self.arrived += threads
+        if self.arrived >= self.wanted:
+            self.over, self.told = self.told, SILENCE
+            self.arrived = 0
+            self.generation += 1
+
+
+@dataclass(slots=True)
+class Flag:
+    """A place in memory that threads write and read strongly: what was said there, and how often."""
+
+    told: Told = SILENCE
+    version: int = 0
+
+    def tell(self, told: Told) -> None:
+        """Say something."""
+        self.told = self.told.and_(told)
+        self.version += 1

@@ -1,0 +1,324 @@
+"""What integer records compute, lane by lane, where their operands are known.
+
+Layer: isel.verifier.ordering.  A `Number` is one integer for all lanes of a warp, a tuple with one
+for each lane (None where it is not known), or None.  Integers are kept without a sign, as bits.
+PTX ISA, Integer Arithmetic, Comparison and Selection, Logic and Shift Instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from intrinsics.mir import MachineInstr
+from intrinsics.modifiers import BoolOp, Compare, ScalarType
+
+LANES = 32
+ALL = (1 << LANES) - 1
+
+Number: TypeAlias = int | tuple[int | None, ...] | None
+
+
+def lanes_of(number: Number) -> tuple[int | None, ...]:
+    """The number in each lane."""
+    return number if isinstance(number, tuple) else (number,) * LANES
+
+
+def packed(lanes: tuple[int | None, ...]) -> Number:
+    """One integer where all lanes have the same."""
+    first = lanes[0]
+    return first if lanes.count(first) == LANES else lanes
+
+
+def merged(old: Number, new: Number, mask: int) -> Number:
+    """`new` in the lanes of a mask, `old` in the others."""
+    if mask == ALL or old == new:
+        return new
+    pairs = zip(lanes_of(old), lanes_of(new), strict=True)
+    return packed(tuple(n if mask >> i & 1 else o for i, (o, n) in enumerate(pairs)))
+
+
+def lanewise(operation: Callable[..., int], *numbers: Number) -> Number:
+    """An operation in every lane where its operands are known."""
+    if all(type(n) is int for n in numbers):
+        return operation(*numbers)
+    if None in numbers:
+        return None
+    columns = zip(*(lanes_of(n) for n in numbers), strict=True)
+    return packed(tuple(None if None in c else operation(*c) for c in columns))
+
+
+def uniform(number: Number, mask: int) -> int | None:
+    """The integer that all lanes of a mask have; None where they differ or it is not known."""
+    if not isinstance(number, tuple):
+        return number
+    found = {n for i, n in enumerate(number) if mask >> i & 1}
+    return found.pop() if len(found) == 1 else None
+
+
+def signed(value: int, bits: int) -> int:
+    """Bits as a number with a sign."""
+    return value - (1 << bits) if value >> bits - 1 & 1 else value
+
+
+# ---- records ---------------------------------------------------------------------------------
+
+Operation: TypeAlias = Callable[..., int]
+
+
+def _typed(type_: ScalarType, value: int) -> int:
+    return signed(value & _mask(type_.bits), type_.bits) if type_.is_signed else value & _mask(
+        type_.bits
+    )
+
+
+def _mask(bits: int) -> int:
+    return (1 << bits) - 1
+
+
+def _binary(operation: Callable[[int, int], int], *, typed: bool = False, wide: bool = False):  # type: ignore[no-untyped-def]
+    def make(mi: MachineInstr) -> Operation:
+        type_ = mi.scalar_type()
+        mask = _mask(type_.bits * (2 if wide else 1))
+        if typed or wide:
+            return lambda a, b: operation(_typed(type_, a), _typed(type_, b)) & mask
+        return lambda a, b: operation(a, b) & mask
+
+    return make
+
+
+def _multiply_add(*, wide: bool) -> Callable[[MachineInstr], Operation]:
+    def make(mi: MachineInstr) -> Operation:
+        type_ = mi.scalar_type()
+        mask = _mask(type_.bits * (2 if wide else 1))
+        return lambda a, b, c: (_typed(type_, a) * _typed(type_, b) + c) & mask
+
+    return make
+
+
+def _high(mi: MachineInstr) -> Operation:
+    type_ = mi.scalar_type()
+    mask = _mask(type_.bits)
+    return lambda a, b: (_typed(type_, a) * _typed(type_, b) >> type_.bits) & mask
+
+
+def _divide(a: int, b: int) -> int:
+    if b == 0:
+        return -1
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
+
+
+def _remainder(a: int, b: int) -> int:
+    return a - _divide(a, b) * b if b else a
+
+
+def _shl(mi: MachineInstr) -> Operation:
+    bits = mi.scalar_type().bits
+    return lambda a, n: a << min(n & 0xFFFFFFFF, bits) & _mask(bits)
+
+
+def _shr(mi: MachineInstr) -> Operation:
+    type_ = mi.scalar_type()
+    last = type_.bits - 1 if type_.is_signed else type_.bits
+    return lambda a, n: _typed(type_, a) >> min(n & 0xFFFFFFFF, last) & _mask(type_.bits)
+
+
+def _bfe(mi: MachineInstr) -> Operation:
+    type_ = mi.scalar_type()
+
+    def run(a: int, first: int, count: int) -> int:
+        first, count = first & 0xFF, count & 0xFF
+        found = (a & _mask(type_.bits)) >> first & _mask(count)
+        if type_.is_signed and count:
+            found = signed(found, count) & _mask(type_.bits)
+        return found
+
+    return run
+
+
+def _bfi(mi: MachineInstr) -> Operation:
+    bits = mi.scalar_type().bits
+
+    def run(a: int, b: int, first: int, count: int) -> int:
+        field = _mask(count & 0xFF) << (first & 0xFF) & _mask(bits)
+        return b & ~field & _mask(bits) | a << (first & 0xFF) & field
+
+    return run
+
+
+def _not(mi: MachineInstr) -> Operation:
+    mask = _mask(mi.scalar_type().bits)
+    return lambda a: ~a & mask
+
+
+def _negative(mi: MachineInstr) -> Operation:
+    mask = _mask(mi.scalar_type().bits)
+    return lambda a: -a & mask
+
+
+def _absolute(mi: MachineInstr) -> Operation:
+    type_ = mi.scalar_type()
+    return lambda a: abs(_typed(type_, a))
+
+
+def _popc(mi: MachineInstr) -> Operation:
+    mask = _mask(mi.scalar_type().bits)
+    return lambda a: (a & mask).bit_count()
+
+
+def _clz(mi: MachineInstr) -> Operation:
+    bits = mi.scalar_type().bits
+    return lambda a: bits - (a & _mask(bits)).bit_length()
+
+
+def _bfind(mi: MachineInstr) -> Operation:
+    type_ = mi.scalar_type()
+    shift = mi.form.facts.get("shiftamt") is not None
+
+    def run(a: int) -> int:
+        value = _typed(type_, a)
+        length = (~value if value < 0 else value).bit_length()
+        if not length:
+            return _mask(32)
+        return type_.bits - length if shift else length - 1
+
+    return run
+
+
+def _convert(mi: MachineInstr) -> Operation:
+    source, wanted = mi.scalar_type("atype"), mi.scalar_type("dtype")
+    return lambda a: _typed(source, a) & _mask(wanted.bits)
+
+
+def _lop3(mi: MachineInstr) -> Operation:
+    def run(a: int, b: int, c: int, table: int) -> int:
+        found = 0
+        for row in range(8):
+            if table >> row & 1:
+                x = a if row & 4 else ~a
+                y = b if row & 2 else ~b
+                z = c if row & 1 else ~c
+                found |= x & y & z
+        return found & _mask(32)
+
+    return run
+
+
+def _prmt(mi: MachineInstr) -> Operation | None:
+    if mi.form.facts.get("mode") is not None:
+        return None
+
+    def run(a: int, b: int, select: int) -> int:
+        both = b << 32 | a & _mask(32)
+        found = 0
+        for byte in range(4):
+            code = select >> 4 * byte & 15
+            value = both >> 8 * (code & 7) & 0xFF
+            if code & 8:
+                value = 0xFF if value & 0x80 else 0
+            found |= value << 8 * byte
+        return found
+
+    return run
+
+
+def _funnel(*, left: bool) -> Callable[[MachineInstr], Operation]:
+    def make(mi: MachineInstr) -> Operation:
+        wraps = getattr(mi.form.facts.get("mode"), "value", "") == "wrap"
+
+        def run(a: int, b: int, n: int) -> int:
+            n = n & 31 if wraps else min(n & _mask(32), 32)
+            both = b << 32 | a & _mask(32)
+            return (both << n >> 32 if left else both >> n) & _mask(32)
+
+        return run
+
+    return make
+
+
+_COMPARE: dict[Compare, Callable[[int, int], bool]] = {
+    Compare.EQ: lambda a, b: a == b,
+    Compare.NE: lambda a, b: a != b,
+    **dict.fromkeys((Compare.LT, Compare.LO), lambda a, b: a < b),
+    **dict.fromkeys((Compare.LE, Compare.LS), lambda a, b: a <= b),
+    **dict.fromkeys((Compare.GT, Compare.HI), lambda a, b: a > b),
+    **dict.fromkeys((Compare.GE, Compare.HS), lambda a, b: a >= b),
+}
+
+
+def compared(mi: MachineInstr, a: Number, b: Number, c: Number) -> tuple[Number, Number]:
+    """The two predicates of setp, each combined with a third where there is one."""
+    compare, how = mi.form.facts["cmp"], mi.form.facts.get("combine")
+    assert isinstance(compare, Compare)
+    operation, type_ = _COMPARE[compare], mi.scalar_type()
+    found = lanewise(lambda x, y: int(operation(_typed(type_, x), _typed(type_, y))), a, b)
+    opposite = lanewise(lambda x: x ^ 1, found)
+    match how:
+        case BoolOp.AND:
+            return conjunction(found, c), conjunction(opposite, c)
+        case BoolOp.OR:
+            return disjunction(found, c), disjunction(opposite, c)
+        case BoolOp.XOR:
+            return lanewise(int.__xor__, found, c), lanewise(int.__xor__, opposite, c)
+    return found, opposite
+
+
+def conjunction(a: Number, b: Number) -> Number:
+    """a and b, known where one of them is false."""
+    pairs = zip(lanes_of(a), lanes_of(b), strict=True)
+    return packed(
+        tuple(0 if 0 in (x, y) else None if None in (x, y) else x & y for x, y in pairs)  # type: ignore[operator]
+    )
+
+
+def disjunction(a: Number, b: Number) -> Number:
+    """a or b of predicates, known where one of them is true."""
+    pairs = zip(lanes_of(a), lanes_of(b), strict=True)
+    return packed(
+        tuple(1 if 1 in (x, y) else None if None in (x, y) else x | y for x, y in pairs)  # type: ignore[operator]
+    )
+
+
+def selected(a: Number, b: Number, c: Number) -> Number:
+    """a where the predicate c holds, else b."""
+    if isinstance(c, int):
+        return a if c else b
+    if a == b:
+        return a
+    triples = zip(lanes_of(a), lanes_of(b), lanes_of(c), strict=True)
+    return packed(tuple(None if p is None else x if p else y for x, y, p in triples))
+
+
+PURE: dict[str, tuple[tuple[str, ...], Callable[[MachineInstr], Operation | None]]] = {
+    "add.int": (("a", "b"), _binary(int.__add__)),
+    "sub.int": (("a", "b"), _binary(int.__sub__)),
+    "mul.lo": (("a", "b"), _binary(int.__mul__)),
+    "mul.hi": (("a", "b"), _high),
+    "mul.wide": (("a", "b"), _binary(int.__mul__, wide=True)),
+    "mad.lo": (("a", "b", "c"), _multiply_add(wide=False)),
+    "mad.wide": (("a", "b", "c"), _multiply_add(wide=True)),
+    "div.int": (("a", "b"), _binary(_divide, typed=True)),
+    "rem.int": (("a", "b"), _binary(_remainder, typed=True)),
+    "min": (("a", "b"), _binary(min, typed=True)),
+    "max": (("a", "b"), _binary(max, typed=True)),
+    "and": (("a", "b"), _binary(int.__and__)),
+    "or": (("a", "b"), _binary(int.__or__)),
+    "xor": (("a", "b"), _binary(int.__xor__)),
+    "not": (("a",), _not),
+    "neg.int": (("a",), _negative),
+    "abs.int": (("a",), _absolute),
+    "popc": (("a",), _popc),
+    "clz": (("a",), _clz),
+    "bfind": (("a",), _bfind),
+    "shl": (("a", "b"), _shl),
+    "shr": (("a", "b"), _shr),
+    "shf.l": (("a", "b", "c"), _funnel(left=True)),
+    "shf.r": (("a", "b", "c"), _funnel(left=False)),
+    "bfe": (("a", "b", "c"), _bfe),
+    "bfi": (("a", "b", "c", "e"), _bfi),
+    "lop3": (("a", "b", "c", "lut"), _lop3),
+    "prmt": (("a", "b", "c"), _prmt),
+    "cvt.int": (("a",), _convert),
+}
+"""By row: the operands, and what is computed of them."""

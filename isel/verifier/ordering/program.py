@@ -1,0 +1,164 @@
+"""What of a kernel decides about order: its events, its branches, and the records they depend on.
+
+Layer: isel.verifier.ordering.  Input: the flow graph of a function.  Output: for each node the
+records that are executed; all others compute data, and are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from intrinsics.mir import MachineInstr, Mem, Not, Op, Reg
+from intrinsics.modifiers import Sem, Space
+from intrinsics.row import Completion, Effect
+from isel.verifier.function.evaluate import WAITS
+from isel.verifier.function.flow import EXIT, Graph
+from isel.ways import post_dominators, reach
+
+SHARED = (None, Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
+"""State spaces whose addresses may be in shared memory."""
+
+MEMORY = ("ld", "st", "atom", "atom.cas", "red", "ldmatrix", "stmatrix", "cp.async")
+_SYNCHRONISE = (
+    *("mbarrier", "bar.", "barrier.", "fence", "membar", "tcgen05", "wgmma", "cp.async"),
+    *("cp.reduce.async.bulk", "st.async", "red.async"),
+)
+
+
+@dataclass(slots=True)
+class Step:
+    """A record that is executed; `is_event` says that it is more than arithmetic."""
+
+    index: int
+    mi: MachineInstr
+    is_event: bool
+
+
+@dataclass(slots=True)
+class Program:
+    """A function's graph with what is executed of each node.
+
+    `joins` has for each node the one where threads that part at it are together again (the end of
+    the function is the number behind the last node); `loops` the nodes from which a way leads back.
+    """
+
+    graph: Graph
+    steps: list[list[Step]] = field(default_factory=list)
+    joins: list[int] = field(default_factory=list)
+    back: list[tuple[bool, bool]] = field(default_factory=list)
+    calls: bool = False
+
+    @classmethod
+    def of(cls, graph: Graph) -> Program:
+        """The program of a graph."""
+        wanted = _wanted(graph.records)
+        found = cls(graph)
+        for node in graph.nodes:
+            steps = []
+            for index, mi in enumerate(node.records, node.first):
+                event = is_event(mi)
+                if event or any(reg in wanted for reg in mi.defs()):
+                    steps.append(Step(index, mi, event))
+            found.steps.append(steps)
+        found.calls = any(mi.row.id in ("call", "opaque") for mi in graph.records)
+        ways = [
+            [len(graph.nodes) if t == EXIT else t for t in (n.taken, n.next) if t is not None]
+            for n in graph.nodes
+        ]
+        ways.append([])
+        found.joins = _joins(ways)
+        found.back = [_loops(ways, n, node.taken, node.next) for n, node in enumerate(graph.nodes)]
+        return found
+
+
+def is_event(mi: MachineInstr) -> bool:
+    """Whether a record accesses shared or tensor memory, or has to do with order."""
+    if mi.row.id in MEMORY:
+        space, sem = mi.form.facts.get("space"), mi.form.facts.get("sem")
+        return space in SHARED or sem not in (None, Sem.WEAK) or mi.row.id.startswith(("atom", "red"))
+    if mi.row.id.startswith(_SYNCHRONISE):
+        return True
+    return bool(mi.row.effects.effect & Effect.ASYNC_PROXY) or (
+        mi.row.effects.completion is not Completion.AT_ISSUE
+    )
+
+
+def _operands(mi: MachineInstr) -> Iterator[Reg]:
+    """The registers of an event that decide what it does; data that it moves does not."""
+    for operand, op in zip(mi.form.operands, mi.ops, strict=True):
+        if operand is None or operand.name in ("r", "d", "b", "coords", "policy", "cache_policy"):
+            data = mi.row.id in MEMORY or mi.row.id.startswith(("tcgen05.ld", "tcgen05.st"))
+            if operand is not None and (data or isinstance(op, tuple)):
+                continue
+        yield from _plain(op)
+
+
+def _plain(op: Op) -> Iterator[Reg]:
+    if isinstance(op, tuple):
+        return
+    if isinstance(op, Mem):
+        op = op.base
+    if isinstance(op, Not):
+        op = op.reg
+    if type(op) is int:
+        yield op
+
+
+def _guard(mi: MachineInstr) -> Iterator[Reg]:
+    if mi.guard is not None:
+        yield mi.guard.reg if isinstance(mi.guard, Not) else mi.guard
+
+
+def _wanted(records: list[MachineInstr]) -> set[Reg]:
+    writers: dict[Reg, list[MachineInstr]] = {}
+    wanted: set[Reg] = set()
+    for mi in records:
+        for reg in mi.defs():
+            writers.setdefault(reg, []).append(mi)
+        if is_event(mi):
+            wanted.update(_operands(mi))
+            wanted.update(_guard(mi))
+        elif mi.form.is_terminator:
+            wanted.update(_guard(mi))
+    stores = [mi for mi in records if mi.row.id == "st" and mi.form.facts.get("space") in SHARED]
+    seen: set[Reg] = set()
+    while seen != wanted:
+        fresh = wanted - seen
+        seen |= fresh
+        for reg in fresh:
+            for mi in writers.get(reg, ()):
+                wanted.update(_sources(mi))
+                if mi.row.id == "ld" and mi.form.facts.get("space") in SHARED and stores:
+                    for store in stores:
+                        wanted.update(store.uses())
+                    stores = []
+    return wanted
+
+
+def _sources(mi: MachineInstr) -> Iterable[Reg]:
+    """What a wanted register depends on; what waits and copies give is their own affair."""
+    if mi.row.id in WAITS or mi.row.id.startswith("tcgen05.ld"):
+        return _guard(mi)
+    return mi.uses()
+
+
+def _joins(ways: list[list[int]]) -> list[int]:
+    """For each node the nearest other one that all ways from it come to."""
+    after = post_dominators(ways)
+    end = len(ways) - 1
+    found = []
+    for node in range(end):
+        later = [n for n in range(end + 1) if after[node] >> n & 1 and n != node]
+        nearest = max(later, key=lambda n: after[n].bit_count(), default=end)
+        found.append(nearest)
+    return found
+
+
+def _loops(
+    ways: list[list[int]], node: int, taken: int | None, following: int | None
+) -> tuple[bool, bool]:
+    """Whether a way leads back to a node behind its branch when that is taken, and when not."""
+    return tuple(  # type: ignore[return-value]
+        t is not None and t != EXIT and node in reach(ways, [t]) for t in (taken, following)
+    )

@@ -1,0 +1,167 @@
+"""Two accesses of which one writes, and that nothing orders.
+
+Layer: isel.verifier.ordering.  Input: the log of a run.  Output: the races in it, each once for a
+pair of records.  PTX ISA, Memory Consistency Model: Causality Order, Conflict and Data-races, Proxies;
+tcgen05: Pipelined tcgen05 Instructions, Specialized Synchronization Operations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+
+from intrinsics.mir import MachineInstr
+from intrinsics.modifiers import CopyShape
+from isel.verifier.function.events import Kind
+from isel.verifier.ordering.clocks import Clock, Source
+from isel.verifier.ordering.log import Access, Log, Memory, Region
+
+
+class Missing(Enum):
+    """What is missing between two accesses."""
+
+    ORDER = auto()  # nothing orders them
+    COMPLETION = auto()  # the first was issued before, and need not be complete
+    FENCE_BEFORE = auto()  # tcgen05.fence::before_thread_sync behind the first
+    FENCE_AFTER = auto()  # tcgen05.fence::after_thread_sync before the second
+    PROXY_FENCE = auto()  # fence.proxy.async between them
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """Two accesses, in the order of the run, what they have in common, and what is missing."""
+
+    first: Access
+    second: Access
+    one: Region
+    other: Region
+    missing: Missing
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether both regions are known exactly."""
+        return self.one.exact and self.other.exact
+
+
+_TENSOR_OPS = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT)
+_ASYNC_TENSOR = (*_TENSOR_OPS, Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
+
+
+class Finder:
+    """The races of a log; `records` are those of the function."""
+
+    def __init__(self, log: Log, records: list[MachineInstr]) -> None:
+        self.log = log
+        self.records = records
+        self.found: dict[tuple[int, int, Missing], Race] = {}
+
+    def races(self) -> list[Race]:
+        """Every race, once for a pair of records."""
+        live: dict[tuple[Memory, int], list[tuple[Access, Region]]] = {}
+        guesses = _sizes(self.log)
+        for access in self.log.accesses:
+            for region in access.regions:
+                if region.name == "copy" and not region.exact and region.last == region.first:
+                    region = replace(region, last=guesses.get(region.first, region.first + 16))
+                key = region.memory, region.rank
+                before = live.setdefault(key, [])
+                kept = []
+                for old, there in before:
+                    meets = old is not access and there.meets(region)
+                    missing = self._missing(old, access) if meets else None
+                    if missing is not None:
+                        self._add(old, access, there, region, missing)
+                    if not (
+                        meets and missing is None and region.writes and region.exact
+                        and region.first <= there.first and there.last <= region.last
+                        and there.lanes & ~region.lanes == 0
+                    ):  # fmt: skip
+                        kept.append((old, there))
+                kept.append((access, region))
+                live[key] = _newest(kept)
+        return list(self.found.values())
+
+    def _add(self, old: Access, new: Access, one: Region, other: Region, missing: Missing) -> None:
+        key = old.index, new.index, missing
+        if key not in self.found or (one.exact and other.exact and not self.found[key].is_certain):
+            self.found[key] = Race(old, new, one, other, missing)
+
+    def _missing(self, old: Access, new: Access) -> Missing | None:
+        same_warp = old.warp == new.warp
+        if old.index == new.index and old.kind in (Kind.SHARED_STORE, Kind.DEALLOC):
+            return None  # the same value, stored by several warps; each CTA of a pair frees
+        if old.kind in _TENSOR_OPS and new.kind in _TENSOR_OPS and self._pipelined(old, new):
+            return self._issued(old, new, same_warp)
+        if old.done[0][0] == "warp" and same_warp:
+            return self._proxied(old, new, same_warp)
+        if not _has(new.known, old.done):
+            came = same_warp or _has(new.known, old.issue)
+            return Missing.COMPLETION if came else Missing.ORDER
+        if old.kind in _ASYNC_TENSOR and new.kind in _ASYNC_TENSOR and not same_warp:
+            if not _has(new.fenced, old.done):
+                return Missing.FENCE_AFTER if self._was_fenced(old, new) else Missing.FENCE_BEFORE
+        return self._proxied(old, new, same_warp)
+
+    def _was_fenced(self, old: Access, new: Access) -> bool:
+        return old.kind in _TENSOR_OPS
+
+    def _issued(self, old: Access, new: Access, same_warp: bool) -> Missing | None:
+        """Operations that run in order are issued in order: by one thread, or between fences."""
+        if same_warp or _has(new.fenced, old.issue):
+            return None
+        return Missing.FENCE_AFTER if _has(new.known, old.issue) else Missing.ORDER
+
+    def _pipelined(self, old: Access, new: Access) -> bool:
+        facts = self.records[new.index].form.facts
+        if facts.get("cta_group") != self.records[old.index].form.facts.get("cta_group"):
+            return False
+        match old.kind, new.kind:
+            case Kind.MULTIPLY, Kind.MULTIPLY:
+                mine = [r for r in old.regions if r.memory is Memory.TENSOR and r.writes]
+                theirs = [r for r in new.regions if r.memory is Memory.TENSOR and r.writes]
+                return mine == theirs or not _meet(mine, theirs)
+            case (Kind.TENSOR_COPY | Kind.SHIFT), Kind.MULTIPLY:
+                return True
+            case (Kind.MULTIPLY | Kind.SHIFT), Kind.SHIFT:
+                return old.kind is Kind.MULTIPLY
+            case Kind.SHIFT, Kind.TENSOR_COPY:
+                return facts.get("shape") is CopyShape.S4X256B
+        return False
+
+    def _proxied(self, old: Access, new: Access, same_warp: bool) -> Missing | None:
+        """What the generic proxy wrote reaches the async proxy through a fence."""
+        generic = old.kind is Kind.SHARED_STORE and not old.by_proxy
+        if not generic or not new.by_proxy or old.regions[0].memory is Memory.TENSOR:
+            return None
+        return None if _has(new.proxied, old.done) else Missing.PROXY_FENCE
+
+
+def _meet(ones: list[Region], others: list[Region]) -> bool:
+    return any(a.meets(b) for a in ones for b in others)
+
+
+def _has(clock: Clock, done: tuple[Source, int]) -> bool:
+    return clock.get(done[0], 0) >= done[1]
+
+
+_KEPT = 96
+
+
+def _newest(found: list[tuple[Access, Region]]) -> list[tuple[Access, Region]]:
+    """The newest of what is kept: a race with what came before them would have shown there."""
+    return found[-_KEPT:]
+
+
+def _sizes(log: Log) -> dict[int, int]:
+    """Where copies of unknown size end at the latest: where the next one begins, or where all
+    bytes are there that a phase of their mbarrier expects."""
+    limits: dict[int, int] = {}
+    for access in log.accesses:
+        for region in access.regions:
+            if access.kind is Kind.COPY_IN and region.name == "copy":
+                bytes_ = log.expected.get(access.done[0][1], 0) or 16
+                limits[region.first] = max(limits.get(region.first, 0), region.first + bytes_)
+    starts = sorted(limits)
+    for first, following in zip(starts, starts[1:], strict=False):
+        limits[first] = min(limits[first], following)
+    return limits

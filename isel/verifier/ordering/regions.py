@@ -1,0 +1,156 @@
+"""Which bytes and columns a record accesses, from the numbers of its operands.
+
+Layer: isel.verifier.ordering.  PTX ISA, tcgen05: Shared memory descriptor, Canonical Layouts;
+wgmma: Matrix Descriptor Format; cp.async.bulk.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from intrinsics.mir import MachineInstr
+from intrinsics.modifiers import MmaKind, ScalarType
+from isel.verifier.function.events import Event, Kind
+from isel.verifier.function.matrices import shape_of
+from isel.verifier.function.threads import Threads
+from isel.verifier.function.touches import spans
+from isel.verifier.function.values import Loaded, Value, Where, constant
+from isel.verifier.ordering.log import Memory, Region
+from isel.verifier.ordering.numbers import LANES, Number, lanes_of
+
+WINDOW = 24
+"""The bits of a shared memory address below the rank of its CTA in the cluster."""
+
+_TENSOR = Loaded("tensor memory", 0)
+_CORE = 8
+"""Rows of a core matrix or swizzle atom."""
+
+
+def generic(mi: MachineInstr, address: Number, mask: int, *, writes: bool) -> list[Region]:
+    """The bytes that the lanes of a mask access in shared memory."""
+    size = _bytes_of(mi)
+    found = sorted({a for i, a in enumerate(lanes_of(address)) if mask >> i & 1 and a is not None})
+    pieces: list[list[int]] = []
+    for first in found:
+        if pieces and first <= pieces[-1][1]:
+            pieces[-1][1] = max(pieces[-1][1], first + size)
+        else:
+            pieces.append([first, first + size])
+    return [
+        Region(Memory.SHARED, first >> WINDOW, first, last, writes=writes) for first, last in pieces
+    ]
+
+
+def _bytes_of(mi: MachineInstr) -> int:
+    if mi.row.id in ("ldmatrix", "stmatrix"):
+        return 16
+    type_ = mi.form.facts.get("type")
+    vector = mi.form.facts.get("vec")
+    times = int(re.sub(r"\D", "", str(getattr(vector, "value", "")) or "1") or 1)
+    return (type_.bits // 8 if isinstance(type_, ScalarType) else 4) * times
+
+
+def shared(first: int, size: int, *, writes: bool, exact: bool = True, name: str = "") -> Region:
+    """A piece of shared memory."""
+    return Region(Memory.SHARED, first >> WINDOW, first, first + size, -1, writes, exact, name)
+
+
+def columns(
+    mi: MachineInstr, index: int, kind: Kind, numbers: dict[str, int], ranks: tuple[int, ...]
+) -> list[Region]:
+    """What a record touches of the tensor memory of some CTAs, its operands being known."""
+    place = numbers.get("d", numbers.get("taddr"))
+    values = []
+    for name, number in numbers.items():
+        tensor = name in ("d", "taddr", "sfa", "sfb", "sp_meta") or (
+            name == "a" and "a" in numbers and number >> 46 & 7 != 1
+        )
+        values.append((name, Value(_TENSOR, number) if tensor else constant(number)))
+    event = Event(
+        kind, index, mi, Threads(1),
+        None if place is None else Where(_TENSOR, place), values=tuple(values),
+    )  # fmt: skip
+    return [
+        Region(Memory.TENSOR, rank, s.first, s.first + s.width, s.lanes, s.writes)
+        for rank in ranks
+        for s in spans(event)
+        if s.first is not None
+    ]
+
+
+# ---- matrices --------------------------------------------------------------------------------
+
+
+def matrices(
+    mi: MachineInstr, index: int, numbers: dict[str, int], rank: int, ctas: int
+) -> Iterator[Region]:
+    """The tiles of shared memory that an MMA reads, in each of its CTAs."""
+    event = Event(
+        Kind.MULTIPLY, index, mi, Threads(1), None,
+        values=tuple((n, constant(v)) for n, v in numbers.items()),
+    )  # fmt: skip
+    shape = shape_of(event)
+    word = numbers.get("idesc", 0)
+    size = 4 if shape is not None and shape.kind is MmaKind.TF32 else 2
+    if shape is not None and shape.kind not in (MmaKind.TF32, MmaKind.F16):
+        size = 1
+    for name, rows, bit in (("a", shape.m if shape else 64, 15), ("b", shape.n if shape else 8, 16)):
+        descriptor = numbers.get(name)
+        if descriptor is None:
+            continue
+        mn_major = bool(word >> bit & 1)
+        for peer in range(ctas):
+            base = (rank & ~1) + peer if ctas == 2 else rank
+            yield _tile(descriptor, rows // ctas, size, mn_major, base << WINDOW, name, old=False)
+
+
+def warpgroup_matrices(
+    mi: MachineInstr, numbers: dict[str, int], rank: int
+) -> Iterator[Region]:
+    """The tiles that a wgmma.mma_async reads."""
+    text = str(getattr(mi.form.facts.get("shape"), "value", ""))
+    sizes = re.search(r"m(\d+)n(\d+)k(\d+)", text)
+    rows = {"a": 64, "b": int(sizes[2]) if sizes else 8}
+    size = max(256 // (int(sizes[3]) * 8), 1) if sizes else 2
+    for name in ("a", "b"):
+        if name in numbers:
+            trans = _is_one(mi, f"trans_{name}")
+            yield _tile(numbers[name], rows[name], size, trans, rank << WINDOW, name, old=True)
+
+
+def _is_one(mi: MachineInstr, name: str) -> bool:
+    return getattr(mi.get(name), "value", 0) == 1
+
+
+def copied(descriptor: int, rank: int) -> Region:
+    """What tcgen05.cp reads, as far as it is certain."""
+    return shared((rank << WINDOW) + ((descriptor & 0x3FFF) << 4), 16, writes=False, name="matrix")
+
+
+_SPANS = {0: 16, 1: 128, 2: 128, 4: 64, 6: 32}
+_OLD_SPANS = {0: 16, 1: 128, 2: 64, 3: 32}
+
+
+def _tile(
+    word: int, rows: int, size: int, mn_major: bool, base: int, name: str, *, old: bool
+) -> Region:
+    """The hull of a tile of `rows` rows, or the smaller where its strides may mean two things."""
+    first = (word & 0x3FFF) << 4
+    leading, stride = (word >> 16 & 0x3FFF) << 4, (word >> 32 & 0x3FFF) << 4
+    span = _OLD_SPANS[word >> 62 & 3] if old else _SPANS.get(word >> 61 & 7, 16)
+    groups = -(-rows // _CORE)
+    if mn_major:
+        across = max(rows * size // span, 1)
+        reach = min((across - 1) * leading, (across - 1) * stride) if across > 1 else 0
+        last = first + reach + _CORE * span
+    elif span == 16:
+        last = first + (groups - 1) * stride + leading + 16 * _CORE
+    else:
+        last = first - first % span + (groups - 1) * stride + span * _CORE
+    return Region(Memory.SHARED, base >> WINDOW, base + first, base + last, name=name.upper(), exact=False)
+
+
+def union_lanes(number: Number, mask: int) -> set[int]:
+    """The numbers that the lanes of a mask have, as far as they are known."""
+    return {n for i, n in zip(range(LANES), lanes_of(number), strict=True) if mask >> i & 1 and n is not None}
