@@ -23,21 +23,14 @@ from isel.verifier.function import (
     clusters,
     collectors,
     columns,
-    completion,
     convergence,
-    copies,
     first_phase,
     freed_elsewhere,
-    freeing,
-    handover,
     ledger,
     lifetime,
     mbarriers,
-    operands,
     overlaps,
     phases,
-    pipelines,
-    proxies,
     publication,
     ranks,
     registers,
@@ -50,6 +43,7 @@ from isel.verifier.function.flow import NOT_FOLLOWED
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis
 from isel.verifier.launch import MOST_THREADS
+from isel.verifier.ordering import rules as ordering_rules
 from isel.verifier.rule import VerifierRule
 
 
@@ -66,7 +60,7 @@ _CHAPTERS: tuple[_Chapter, ...] = (
     *(convergence, warpgroups),
     *(allocation, lifetime, capacity, freed_elsewhere, publication),
     *(collectors, columns, overlaps, scales),
-    *(completion, handover, pipelines, freeing, copies, operands, proxies),
+    ordering_rules,
     *(mbarriers, phases, first_phase, ledger, registers, accumulators, stages),
     *(clusters, ranks, cluster_arrivals),
 )

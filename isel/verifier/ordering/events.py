@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from intrinsics.mir import Imm, MachineInstr
+from intrinsics.mir import Imm, MachineInstr, Text
 from intrinsics.modifiers import CtaGroup, LdStShape, Sem, Space, ThreadSync, WaitOp
 from isel.verifier.function.events import Kind
 from isel.verifier.function.widths import moved_columns
 from isel.verifier.ordering import regions
-from isel.verifier.ordering.clocks import Clock, Counters, Source, Told, joined
+from isel.verifier.ordering.clocks import SILENCE, Clock, Counters, Source, Told, joined
 from isel.verifier.ordering.log import Access, Memory, Region
 from isel.verifier.ordering.meetings import Delivery, Flag, Mbarrier
 from isel.verifier.ordering.numbers import LANES, Number, lanes_of, lanewise, packed, uniform
@@ -118,15 +118,16 @@ def _load_flag(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int
     def resume() -> bool:
         strand.seen[index] = version()
         _hear_flag(run, strand, mi, address, mask)
-        known = any(at in flags for at in here) and not strand.failed
-        run.write(strand, mi.get("d"), _remembered(run, address) if known else None, mask)
+        number = None if strand.failed else _remembered(run, address)
+        run.write(strand, mi.get("d"), number, mask)
         return True
 
-    old = strand.seen.get(index, (0,) * len(here))
-    if version() != old or not here:
+    old = strand.seen.get(index)
+    stored = all(at in run.machine.memory for at in here)
+    if (old is None and stored) or version() != (old or (0,) * len(here)) or not here:
         return resume()
     run.machine.asks.add(index)
-    return run.wait(strand, index, lambda: version() != old, resume, "a flag in memory")
+    return run.wait(strand, index, lambda: version() != (old or (0,) * len(here)), resume, "a flag in memory")
 
 
 def _store(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> bool:
@@ -364,8 +365,7 @@ def _expects(  # noqa: PLR0913
 ) -> None:
     bytes_ = _number(run, strand, mi, "tx_count", mask)
     mbarrier.expect(None if bytes_ is None else bytes_ * threads)
-    expected = run.log.expected
-    expected[mbarrier.at] = max(expected.get(mbarrier.at, 0), mbarrier.whole)
+    run.log.expected[mbarrier.at, mbarrier.phase] = mbarrier.whole
 
 
 def _complete(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> bool:
@@ -438,6 +438,8 @@ def _bulk_load(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int
         source_ = ("copy", at)
         count = run.machine.copies[at] = run.machine.copies.get(at, 0) + 1
         region = regions.shared(to, size or 0, writes=True, exact=size is not None, name="copy")
+        if size is None:
+            run.log.copies.setdefault((at, mbarrier.phase), []).append(region.first)
         _log(run, strand, index, Kind.COPY_IN, [region], count=count, source=source_, by_proxy=True)
         told = Told({source_: count}, {}, {source_: count})
         mbarrier.outstanding.append(Delivery(told, size, index=index))
@@ -523,6 +525,23 @@ def _store_async(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: i
         source = ("copy", at)
         _log(run, strand, index, Kind.COPY_IN, found, count=count, source=source)
         mbarrier.outstanding.append(Delivery(Told({source: count}), size, index=index))
+    return True
+
+
+def _opaque(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> bool:
+    """clusterlaunchcontrol.try_cancel brings 16 bytes to an mbarrier, perhaps of every CTA."""
+    text, registers = mi.get("text"), mi.get("registers")
+    if not isinstance(text, Text) or not isinstance(registers, tuple):
+        return True
+    at = uniform(run.value(strand, registers[-1]), mask)
+    if at is None:
+        run.log.unknown.append("mbarrier address")
+        return True
+    everywhere = (1 << run.launch.ctas) - 1 if "multicast::cluster::all" in text.text else None
+    for one in _in_ctas(at, everywhere):
+        mbarrier = run.machine.mbarriers.get(one)
+        if mbarrier is not None:
+            mbarrier.outstanding.append(Delivery(SILENCE, 16, index=index))
     return True
 
 
@@ -650,6 +669,7 @@ def _commit(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -
     count = _counters(run, strand).get("tc")
     pipelined = {("tc", s[1]): n for s, n in strand.knowledge.fenced.items() if s[0] == "issued"}
     clock = {**pipelined, _source("tc", strand): count}
+    run.log.committed = dict(joined(run.log.committed, clock))
     told = said(run, strand)
     told = _done(Told(told.known, joined(told.fenced, strand.knowledge.known), told.proxied), clock)
     for mbarrier, threads in _mbarriers(run, strand, mi, mask):
@@ -752,6 +772,8 @@ EVENTS: dict[str, Event] = {
 
 def event_of(mi: MachineInstr) -> Event | None:
     """What a record does."""
+    if mi.row.id == "opaque":
+        return _opaque
     if mi.row.id.startswith("wgmma.mma_async"):
         return _warpgroup_multiply
     return EVENTS.get(mi.row.id)

@@ -86,6 +86,9 @@ class Log:
 
     `reached` are the records that were executed, `stuck` the waits of a deadlock; `guessed` says
     that branches were taken whose conditions nobody knows, `cut` that the run was ended early.
+    For each mbarrier and phase, `expected` has the bytes that it waits for, `copies` where copies of
+    unknown size go that bring them.  `unknown` is what could not be followed, `committed` how
+    many operations of each warp commits track.
     """
 
     accesses: list[Access] = field(default_factory=list)
@@ -94,4 +97,6 @@ class Log:
     guessed: bool = False
     cut: bool = False
     unknown: list[str] = field(default_factory=list)
-    expected: dict[int, int] = field(default_factory=dict)
+    committed: dict[Source, int] = field(default_factory=dict)
+    expected: dict[tuple[int, int], int] = field(default_factory=dict)
+    copies: dict[tuple[int, int], list[int]] = field(default_factory=dict)

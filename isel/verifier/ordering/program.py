@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from intrinsics.mir import MachineInstr, Mem, Not, Op, Reg
+from intrinsics.mir import MachineInstr, Mem, Not, Op, Reg, Text
 from intrinsics.modifiers import Sem, Space
 from intrinsics.row import Completion, Effect
 from isel.verifier.function.evaluate import WAITS
@@ -61,7 +61,7 @@ class Program:
                 if event or any(reg in wanted for reg in mi.defs()):
                     steps.append(Step(index, mi, event))
             found.steps.append(steps)
-        found.calls = any(mi.row.id in ("call", "opaque") for mi in graph.records)
+        found.calls = any(mi.row.id == "call" for mi in graph.records)
         ways = [
             [len(graph.nodes) if t == EXIT else t for t in (n.taken, n.next) if t is not None]
             for n in graph.nodes
@@ -79,6 +79,9 @@ def is_event(mi: MachineInstr) -> bool:
         return space in SHARED or sem not in (None, Sem.WEAK) or mi.row.id.startswith(("atom", "red"))
     if mi.row.id.startswith(_SYNCHRONISE):
         return True
+    if mi.row.id == "opaque":
+        text = mi.ops[0]
+        return isinstance(text, Text) and text.text.startswith("clusterlaunchcontrol.try_cancel")
     return bool(mi.row.effects.effect & Effect.ASYNC_PROXY) or (
         mi.row.effects.completion is not Completion.AT_ISSUE
     )
@@ -96,6 +99,8 @@ def _operands(mi: MachineInstr) -> Iterator[Reg]:
 
 def _plain(op: Op) -> Iterator[Reg]:
     if isinstance(op, tuple):
+        for one in op:
+            yield from _plain(one)
         return
     if isinstance(op, Mem):
         op = op.base

@@ -58,11 +58,11 @@ class Finder:
     def races(self) -> list[Race]:
         """Every race, once for a pair of records."""
         live: dict[tuple[Memory, int], list[tuple[Access, Region]]] = {}
-        guesses = _sizes(self.log)
+        ends = _sizes(self.log)
         for access in self.log.accesses:
             for region in access.regions:
                 if region.name == "copy" and not region.exact and region.last == region.first:
-                    region = replace(region, last=guesses.get(region.first, region.first + 16))
+                    region = replace(region, last=ends.get(region.first, region.first + 16), exact=True)
                 key = region.memory, region.rank
                 before = live.setdefault(key, [])
                 kept = []
@@ -153,15 +153,18 @@ def _newest(found: list[tuple[Access, Region]]) -> list[tuple[Access, Region]]:
 
 
 def _sizes(log: Log) -> dict[int, int]:
-    """Where copies of unknown size end at the latest: where the next one begins, or where all
-    bytes are there that a phase of their mbarrier expects."""
-    limits: dict[int, int] = {}
-    for access in log.accesses:
-        for region in access.regions:
-            if access.kind is Kind.COPY_IN and region.name == "copy":
-                bytes_ = log.expected.get(access.done[0][1], 0) or 16
-                limits[region.first] = max(limits.get(region.first, 0), region.first + bytes_)
-    starts = sorted(limits)
-    for first, following in zip(starts, starts[1:], strict=False):
-        limits[first] = min(limits[first], following)
-    return limits
+    """Where copies of unknown size end, by where they begin.
+
+    All copies of a phase together bring the bytes that it expects.  One that goes on to where the
+    next begins is known if that adds up; else only its first bytes are.
+    """
+    starts = sorted({first for found in log.copies.values() for first in found})
+    following = dict(zip(starts, starts[1:], strict=False))
+    ends: dict[int, int] = {}
+    for phase, copies in log.copies.items():
+        whole = log.expected.get(phase, 0)
+        last = {c: min(following.get(c, c + whole), c + whole) for c in copies}
+        if sum(last.values()) - sum(copies) == whole:
+            for first, end in last.items():
+                ends[first] = min(ends.get(first, end), end)
+    return ends

@@ -148,7 +148,7 @@ def _tile(
         last = first + (groups - 1) * stride + leading + 16 * _CORE
     else:
         last = first - first % span + (groups - 1) * stride + span * _CORE
-    return Region(Memory.SHARED, base >> WINDOW, base + first, base + last, name=name.upper(), exact=False)
+    return Region(Memory.SHARED, base >> WINDOW, base + first, base + last, name=name.upper(), exact=not mn_major)
 
 
 def union_lanes(number: Number, mask: int) -> set[int]:

@@ -1,0 +1,351 @@
+"""Rules about order: what the races of a kernel are called, and what mends them.
+
+Layer: isel.verifier.ordering.  Input: a kernel whose block is known.  Output: findings, each with
+the two accesses, who makes them, and what is missing between them.  PTX ISA, tcgen05: Memory
+Consistency Model, Canonical synchronization patterns; Memory Consistency Model, Proxies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from intrinsics.findings import Severity
+from isel.verifier.function.clusters import cluster_size
+from isel.verifier.function.events import Kind
+from isel.verifier.function.report import Report
+from isel.verifier.ordering.execute import Run
+from isel.verifier.ordering.log import Access, Log, Memory, Region
+from isel.verifier.ordering.machine import Launch
+from isel.verifier.ordering.program import Program
+from isel.verifier.ordering.races import Finder, Missing, Race
+from isel.verifier.ordering.regions import WINDOW
+from isel.verifier.rule import VerifierRule
+
+_PATTERNS = "tcgen05, Canonical synchronization patterns"
+_WAIT = (
+    "tcgen05.commit behind it, mbarrier.try_wait.parity until it succeeds, then "
+    "tcgen05.fence::after_thread_sync"
+)
+
+NO_COMMIT = VerifierRule(
+    "{op}/no-commit",
+    "{op} is not committed on every way to the end",
+    _PATTERNS,
+    expected="tcgen05.commit in the same thread, and a wait on its mbarrier",
+)
+BEFORE_COMPLETION = VerifierRule(
+    "{op}/before-completion",
+    "columns are accessed before what uses them is known to be complete",
+    _PATTERNS,
+    expected="a wait for the commit behind it",
+    hint=_WAIT,
+)
+NOT_PIPELINED = VerifierRule(
+    "{op}/not-pipelined",
+    "an operation on the same columns may still run, and is not pipelined with this one",
+    "tcgen05, Pipelined tcgen05 Instructions",
+    expected="a commit behind the first, a wait for it, and tcgen05.fence::after_thread_sync",
+    hint="pipelined are mma behind mma with the same accumulator and shape, mma behind cp or "
+    "shift, shift behind mma, and cp.4x256b behind shift",
+)
+UNORDERED = VerifierRule(
+    "{op}/unordered",
+    "two threads access the same columns, and nothing orders them",
+    _PATTERNS,
+    expected="tcgen05.fence::before_thread_sync and an arrival after the first, a wait and "
+    "tcgen05.fence::after_thread_sync before the second",
+)
+LOAD_RUNNING = VerifierRule(
+    "tcgen05.ld/no-wait",
+    "columns are handed on while a load may still read them",
+    _PATTERNS,
+    expected="tcgen05.wait::ld between the load and what hands its columns on",
+    hint="the loaded registers may be used at once, but that orders nothing else: "
+    "tcgen05.wait::ld comes before an arrival, and before an access that overwrites the columns",
+)
+STORE_RUNNING = VerifierRule(
+    "tcgen05.st/no-wait",
+    "columns are handed on while a store may still write them",
+    _PATTERNS,
+    expected="tcgen05.wait::st between the store and what hands its columns on",
+    hint="tcgen05.wait::st comes before an arrival, and before an access to the columns",
+)
+BEFORE_SYNC = VerifierRule(
+    "tcgen05/fence-before",
+    "columns are handed to another thread without a fence before the arrival",
+    _PATTERNS,
+    Severity.REVIEW,
+    expected="tcgen05.fence::before_thread_sync between the access and the arrival",
+    hint="tcgen05.wait::ld or ::st; tcgen05.fence::before_thread_sync; the arrival",
+)
+AFTER_SYNC = VerifierRule(
+    "tcgen05/fence-after",
+    "columns of another thread are used without a fence after the wait",
+    _PATTERNS,
+    Severity.REVIEW,
+    expected="tcgen05.fence::after_thread_sync between the wait and the access",
+    hint="the wait; tcgen05.fence::after_thread_sync; the access",
+)
+PROXY_FENCE = VerifierRule(
+    "shared/proxy-fence",
+    "shared memory is written by threads and read through the async proxy without a fence",
+    "tcgen05, Shared Memory Accesses",
+    expected="fence.proxy.async.shared::cta between the stores and what orders them with the read",
+    hint="fence.proxy.async.shared::cta; the barrier; the read",
+)
+BARRIER = VerifierRule(
+    "shared/barrier",
+    "a multiply reads shared memory before the stores of the other warps are known to be done",
+    "tcgen05, Shared Memory Accesses",
+    expected="fence.proxy.async.shared::cta behind the stores, and a barrier before the multiply",
+    hint="fence.proxy.async.shared::cta; bar.sync; the multiply",
+)
+BEFORE_COPY = VerifierRule(
+    "{op}/before-copy",
+    "shared memory is read that a copy may not have filled yet",
+    "cp.async.bulk.tensor",
+    expected="a wait on the copy's mbarrier",
+    hint="mbarrier.try_wait.parity until it succeeds, before the read",
+)
+MODIFIED = VerifierRule(
+    "{op}/operand-modified",
+    "shared memory is overwritten while an operation may still read it",
+    "tcgen05, Matrix Multiply and Accumulate Operations",
+    expected="a commit behind the operation, and a wait on its mbarrier before the write",
+    hint="the mbarrier that says that a stage is empty is told by tcgen05.commit; whatever the "
+    "collector buffer holds, the matrix is not modified before that",
+)
+SOURCE_MODIFIED = VerifierRule(
+    "{op}/source-modified",
+    "shared memory is overwritten while a bulk copy may still read it",
+    "cp.async.bulk.wait_group",
+    expected="cp.async.bulk.commit_group and cp.async.bulk.wait_group.read in the thread that "
+    "copies, and a barrier before the write",
+    hint="cp.async.bulk.wait_group.read 0 by the thread that issued the copies; bar.sync; the store",
+)
+IN_USE = VerifierRule(
+    "tcgen05.dealloc/in-use",
+    "tensor memory is freed while another warp may still use it",
+    "tcgen05.dealloc",
+    expected="a barrier or an mbarrier that all warps arrive at when they are through",
+    hint="tcgen05.wait::ld; tcgen05.fence::before_thread_sync; bar.sync; tcgen05.dealloc",
+)
+SHARED_RACE = VerifierRule(
+    "shared/race",
+    "two warps access the same bytes of shared memory, and nothing orders them",
+    "Memory Consistency Model",
+    expected="a barrier or an mbarrier between the two",
+    hint="bar.sync between the two accesses",
+)
+NOT_EXECUTED = VerifierRule(
+    "verify/order",
+    "the order of accesses is not judged where it could not be followed",
+    severity=Severity.NOTE,
+)
+RULES = (
+    *(NO_COMMIT, BEFORE_COMPLETION, NOT_PIPELINED, UNORDERED, LOAD_RUNNING, STORE_RUNNING),
+    *(BEFORE_SYNC, AFTER_SYNC, PROXY_FENCE, BARRIER, BEFORE_COPY, MODIFIED, SOURCE_MODIFIED),
+    *(IN_USE, SHARED_RACE),
+)
+
+_TENSOR_OPS = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT)
+_STEPS = 200
+"""How often a run may execute each record, for each warp, on the average."""
+_LEAST, _MOST = 6_000, 30_000
+_MOST_CTAS = 4
+
+
+def check(report: Report) -> None:
+    """Execute the kernel and report its races."""
+    graph = report.analysis.graph
+    if not report.analysis.block or not report.analysis.function.is_kernel:
+        return
+    program = Program.of(graph)
+    if program.calls or not any(s.is_event for steps in program.steps for s in steps):
+        return
+    log = _run(report, program)
+    races = sorted(Finder(log, graph.records).races(), key=lambda r: not r.is_certain)
+    doubtful = log.guessed or bool(log.unknown)
+    for race in races:
+        _report(report, race, doubtful)
+    _uncommitted(report, log)
+
+
+def _run(report: Report, program: Program) -> Log:
+    function = report.analysis.function
+    x, y, z = (*report.analysis.block, 1, 1)[:3]
+    size = tuple(function.launch.cluster) or report.cluster or (1,)
+    cluster = (*size, 1, 1)[:3]
+    if cluster[0] * cluster[1] * cluster[2] > _MOST_CTAS:
+        cluster = (2, 1, 1)
+    elif cluster == (1, 1, 1) and cluster_size(function, report.cluster) is None:
+        cluster = (2, 1, 1) if _is_paired(report) else cluster
+    launch = Launch((x, y, z), cluster)
+    steps = sum(map(len, program.steps)) * len(report.analysis.walkers) * launch.ctas
+    budget = min(max(steps * _STEPS // 100, _LEAST), _MOST)
+    return Run(report.module, function, program, launch, budget).run()
+
+
+def _is_paired(report: Report) -> bool:
+    return any(
+        getattr(mi.form.facts.get("cta_group"), "name", "") == "TWO"
+        for mi in report.analysis.graph.records
+    )
+
+
+# ---- what a race is called -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Name:
+    """A rule, the record that it blames, and whether that is in doubt."""
+
+    rule: VerifierRule
+    index: int
+    doubt: bool = False
+
+
+def _report(report: Report, race: Race, doubtful: bool) -> None:
+    name = _name(report, race)
+    if name is None:
+        return
+    doubt = doubtful or name.doubt or not race.is_certain
+    severity = Severity.REVIEW if doubt and name.rule.severity is Severity.ERROR else None
+    report.add(name.rule, name.index, got=_told(report, race), severity=severity)
+
+
+def _name(report: Report, race: Race) -> _Name | None:
+    if race.one.memory is Memory.TENSOR:
+        return _in_tensor_memory(report, race)
+    return _in_shared_memory(race)
+
+
+def _in_tensor_memory(report: Report, race: Race) -> _Name | None:
+    first, second, missing = race.first, race.second, race.missing
+    match missing:
+        case Missing.FENCE_AFTER:
+            return _Name(AFTER_SYNC, second.index)
+        case Missing.FENCE_BEFORE:
+            return _Name(BEFORE_SYNC, first.index)
+        case Missing.PROXY_FENCE:
+            return None
+    if first.kind in (Kind.TENSOR_LOAD, Kind.TENSOR_STORE):
+        if missing is Missing.ORDER:
+            return _Name(IN_USE if second.kind is Kind.DEALLOC else UNORDERED, second.index)
+        load = first.kind is Kind.TENSOR_LOAD
+        used = load and _is_used(report, first.index, second.index)
+        return _Name(LOAD_RUNNING if load else STORE_RUNNING, first.index, used)
+    if first.kind in _TENSOR_OPS and second.kind in _TENSOR_OPS:
+        if missing is Missing.ORDER:
+            return _Name(UNORDERED, second.index)
+        return _Name(NOT_PIPELINED, second.index, _refills(race))
+    return _Name(BEFORE_COMPLETION, second.index)
+
+
+def _in_shared_memory(race: Race) -> _Name | None:
+    first, second = race.first, race.second
+    if race.missing is Missing.PROXY_FENCE:
+        return _Name(PROXY_FENCE, first.index)
+    reads = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.WARPGROUP_MULTIPLY)
+    match first.kind, second.kind:
+        case Kind.COPY_IN, kind if kind in reads or kind is Kind.SHARED_LOAD:
+            beyond = kind in reads and not race.one.first <= race.other.first < race.one.last
+            return _Name(BEFORE_COPY, second.index, beyond)
+        case kind, (Kind.COPY_IN | Kind.SHARED_STORE) if kind in reads:
+            beyond = not race.other.first <= race.one.first < race.other.last
+            return _Name(MODIFIED, second.index, beyond)
+        case Kind.COPY_OUT, (Kind.SHARED_STORE | Kind.COPY_IN):
+            return _Name(SOURCE_MODIFIED, second.index)
+        case Kind.SHARED_STORE, kind if kind in reads:
+            own = race.first.warp // 4 == race.second.warp // 4 and race.other.name == "A"
+            return _Name(BARRIER, second.index, own and kind is Kind.WARPGROUP_MULTIPLY)
+        case Kind.SHARED_STORE, Kind.COPY_OUT:
+            return _Name(SHARED_RACE, second.index)
+        case (Kind.SHARED_STORE | Kind.SHARED_LOAD), (Kind.SHARED_STORE | Kind.SHARED_LOAD):
+            return _Name(SHARED_RACE, second.index)
+        case _, Kind.COPY_IN:
+            return _Name(SHARED_RACE, second.index, True)
+    return None
+
+
+def _refills(race: Race) -> bool:
+    """Whether a copy follows what it is not pipelined with in the same thread.
+
+    The manual does not list a copy behind an MMA, or behind a copy, as pipelined; kernels in wide
+    use keep one set of columns for the scale factors of all steps, and do not wait.
+    """
+    return race.second.kind is Kind.TENSOR_COPY and race.first.warp == race.second.warp and (
+        race.first.kind in (Kind.TENSOR_COPY, Kind.MULTIPLY) and not race.one.writes
+        or race.first.kind is Kind.TENSOR_COPY
+    )
+
+
+def _is_used(report: Report, load: int, before: int) -> bool:
+    """Whether all that a load gives is used before a record, as the text of the kernel runs."""
+    records = report.analysis.graph.records
+    results = set(records[load].defs())
+    for mi in records[load + 1 : before if before > load else len(records)]:
+        results.difference_update(mi.uses())
+    return not results
+
+
+# ---- words -------------------------------------------------------------------------------------
+
+
+def _told(report: Report, race: Race) -> str:
+    """The two accesses and what is between them."""
+    first, second = race.first, race.second
+    missing = {
+        Missing.ORDER: "nothing orders the two",
+        Missing.COMPLETION: "nobody has waited for its end",
+        Missing.FENCE_BEFORE: "no tcgen05.fence::before_thread_sync stands behind it",
+        Missing.FENCE_AFTER: "no tcgen05.fence::after_thread_sync stands before this",
+        Missing.PROXY_FENCE: "no fence.proxy.async stands between the two",
+    }[race.missing]
+    return (
+        f"{_who(second)} {_does(race.other)}; {report.line(first.index)} by {_who(first)} "
+        f"{_does(race.one)}, and {missing}"
+    )
+
+
+def _who(access: Access) -> str:
+    cta = f" of CTA {access.rank}" if access.rank else ""
+    return f"warp {access.warp % 64}{cta}"
+
+
+def _does(region: Region) -> str:
+    verb = "writes" if region.writes else "reads"
+    if region.memory is Memory.TENSOR:
+        last = region.last - 1
+        columns = f"column {last}" if region.first == last else f"columns {region.first} to {last}"
+        return f"{verb} {columns}"
+    first = region.first & (1 << WINDOW) - 1
+    what = f"matrix {region.name} at " if region.name in ("A", "B") else ""
+    return f"{verb} {what}bytes {first} to {first + region.last - region.first - 1}"
+
+
+# ---- commits -------------------------------------------------------------------------------------
+
+
+def _uncommitted(report: Report, log: Log) -> None:
+    """Operations that no commit tracks, in a run that came to its end."""
+    if log.cut or log.stuck or log.unknown:
+        return
+    for access in _last_ones(log):
+        report.add(
+            NO_COMMIT,
+            access.index,
+            severity=Severity.REVIEW if log.guessed else None,
+            got="a way on which no tcgen05.commit follows in the thread that issues it",
+        )
+
+
+def _last_ones(log: Log) -> Iterator[Access]:
+    for access in log.accesses:
+        source, number = access.done
+        if access.kind in _TENSOR_OPS and log.committed.get(source, 0) < number:
+            yield access
+
+
+__all__ = ["RULES", "check"]
