@@ -72,10 +72,13 @@ class Analysis:
         tracked: dict[object, Tracked] = {}
         self.walkers = [self._walk(warp, tracked) for warp in _warps(block, rank)]
         self.roles = _group(self.walkers)
+        self._ranks: dict[int, Analysis] = {}
 
     def of_rank(self, rank: int) -> Analysis:
         """The same function, as the CTA of this rank in the cluster executes it."""
-        return Analysis(self.function, self.block, self.callees, rank)
+        if rank not in self._ranks:
+            self._ranks[rank] = Analysis(self.function, self.block, self.callees, rank)
+        return self._ranks[rank]
 
     def _walk(self, warp: Warp, tracked: dict[object, Tracked]) -> Walker:
         flow = WarpFlow(self.graph, warp)
