@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from intrinsics.modifiers import Modifier
 from intrinsics.row import Fact, Facts, Guard, Row, Rule
 from intrinsics.targets import (
+    EVERY_TARGET,
     EVERYWHERE,
     PTX_VERSIONS,
-    TARGETS,
     Capability,
     Ptx,
     Target,
@@ -62,7 +62,7 @@ class Judgement:
 
     def targets(self) -> TargetSet:
         """The targets that can have the form in some PTX version."""
-        result: TargetSet = frozenset(TARGETS.values())
+        result = EVERY_TARGET
         for demand in self.demands:
             result &= demand.capability.targets
         return result
