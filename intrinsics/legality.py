@@ -137,7 +137,12 @@ def describe(fact: Fact) -> str:
 
 def in_order(facts: Iterable[Fact]) -> list[Fact]:
     """Facts in the order of their enums, what is absent first."""
-    return sorted(facts, key=lambda f: list(type(f)).index(f) if isinstance(f, Modifier) else -1)
+    return sorted(facts, key=lambda f: _positions(type(f))[f] if isinstance(f, Modifier) else -1)
+
+
+@functools.cache
+def _positions(kind: type[Modifier]) -> dict[Modifier, int]:
+    return {modifier: at for at, modifier in enumerate(kind)}
 
 
 def expected(rule: Rule) -> str:
