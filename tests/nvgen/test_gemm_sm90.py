@@ -47,7 +47,7 @@ def compiled(name: str, dtype: ElementType, opt: int) -> Compiled:
     return made
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(4)
 @kernel_test(schedules="all", random=2, targets=TARGET)
 @pytest.mark.parametrize("name", SMALL)
 def test_every_configuration_gives_the_product(launch: Launch, name: str) -> None:
@@ -65,7 +65,7 @@ def test_every_configuration_gives_the_product(launch: Launch, name: str) -> Non
 @kernel_test(schedules=["late"], targets=TARGET, opt=[0, 3])
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda t: t.value)
 def test_every_type(launch: Launch, dtype: ElementType) -> None:
-    size = 136, 136, 304
+    size = 128, 136, 304
     a, b, expected = sample().operands(*size, dtype)
     d = np.full_like(expected, np.nan)
     made = compiled("two consumers", dtype, launch.opt)
