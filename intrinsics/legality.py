@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from intrinsics.modifiers import Modifier
 from intrinsics.row import Fact, Facts, Guard, Row, Rule
 from intrinsics.targets import (
+    EVERY_TARGET,
     EVERYWHERE,
     PTX_VERSIONS,
-    TARGETS,
     Capability,
     Ptx,
     Target,
@@ -62,7 +62,7 @@ class Judgement:
 
     def targets(self) -> TargetSet:
         """The targets that can have the form in some PTX version."""
-        result: TargetSet = frozenset(TARGETS.values())
+        result = EVERY_TARGET
         for demand in self.demands:
             result &= demand.capability.targets
         return result
@@ -137,7 +137,12 @@ def describe(fact: Fact) -> str:
 
 def in_order(facts: Iterable[Fact]) -> list[Fact]:
     """Facts in the order of their enums, what is absent first."""
-    return sorted(facts, key=lambda f: list(type(f)).index(f) if isinstance(f, Modifier) else -1)
+    return sorted(facts, key=lambda f: _positions(type(f))[f] if isinstance(f, Modifier) else -1)
+
+
+@functools.cache
+def _positions(kind: type[Modifier]) -> dict[Modifier, int]:
+    return {modifier: at for at, modifier in enumerate(kind)}
 
 
 def expected(rule: Rule) -> str:

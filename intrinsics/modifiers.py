@@ -7,6 +7,7 @@ readers, no other part of nvgen handles a modifier as a string.
 
 from __future__ import annotations
 
+import functools
 import re
 from enum import Enum
 
@@ -17,7 +18,7 @@ class Modifier(Enum):
     # Members are single objects and equal to nothing else; Enum's own hash is slow Python code.
     __hash__ = object.__hash__
 
-    @property
+    @functools.cached_property
     def ptx(self) -> str:
         """The spelling in an instruction's name: `.cta_group::1`, or `::ld` when glued."""
         text: str = self.value

@@ -103,16 +103,16 @@ _VERBS = {Access.READ: "takes", Access.WRITE: "writes", Access.UPDATE: "updates"
 class PlainFit:
     """A short cut for the records of one form without packed words.
 
-    Each shape of an operand (a register's class, an address by its register's class, a label) is
-    judged once at each place, by `operand_problems`'s own judge; only ranges of numbers are asked
-    for every record.
+    Each shape of an operand (a register's class, an address by its register's class or its
+    symbol's state space, a label) is judged once at each place, by `operand_problems`'s own judge;
+    only ranges of numbers are asked for every record.
     """
 
     def __init__(self, form: Form) -> None:
         places = [_PlainPlace(operand, form.facts) for operand in form.operands if operand]
         self._places = tuple(places)
 
-    def holds(self, ops: Sequence[Op], classes: Sequence[ScalarType]) -> bool:
+    def holds(self, ops: Sequence[Op], classes: Sequence[ScalarType], space_of: SpaceOf) -> bool:
         """Whether the operands are plainly right; what is not plain is False too."""
         for place, op in zip(self._places, ops, strict=True):
             shape: _Shape
@@ -122,19 +122,21 @@ class PlainFit:
                 if not place.takes(op):
                     return False
                 continue
-            elif type(op) is Mem and type(op.base) is int:
-                shape = classes[op.base], op.offset != 0
+            elif type(op) is Mem:
+                base = op.base
+                found = space_of(base.name) if isinstance(base, Sym) else classes[base]
+                shape = found, op.offset != 0
             elif type(op) is Label:
                 shape = Label
             else:
                 return False
             known = place.known.get(shape)
-            if not (place.judge(shape, op, classes) if known is None else known):
+            if not (place.judge(shape, op, classes, space_of) if known is None else known):
                 return False
         return True
 
 
-_Shape: TypeAlias = ScalarType | tuple[ScalarType, bool] | type[Label]
+_Shape: TypeAlias = ScalarType | tuple[ScalarType | Space | None, bool] | type[Label]
 
 
 class _PlainPlace:
@@ -152,9 +154,11 @@ class _PlainPlace:
     def takes(self, op: Imm) -> bool:
         return self._any_number or (self._numbers is not None and self._numbers.accepts(op.value))
 
-    def judge(self, shape: _Shape, op: Op, classes: Sequence[ScalarType]) -> bool:
+    def judge(
+        self, shape: _Shape, op: Op, classes: Sequence[ScalarType], space_of: SpaceOf
+    ) -> bool:
         """Ask the judge of all operands about an operand of this shape, and keep the answer."""
-        place = _Place(self._facts, self._operand, classes, lambda _: None)
+        place = _Place(self._facts, self._operand, classes, space_of)
         found = self.known[shape] = not any(True for _ in place.problems(op))
         return found
 

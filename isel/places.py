@@ -1,4 +1,4 @@
-"""Where an instruction stands: in the user's LLVM IR, and in the source that debug info names.
+"""Where an instruction stands in the user's LLVM IR.
 
 Layer: isel (standard library, and `isel.llvm` for records).
 Input: the text that the user gave, which is not what LLVM prints: LLVM moves and strips lines.
@@ -12,13 +12,11 @@ parentheses right after it, or an atomic operation.  That is enough to cut a bod
 from __future__ import annotations
 
 import re
-from typing import TypeAlias
 
 from intrinsics.collector import paused_collector
 from intrinsics.lines import Lines
 from isel.llvm.ir import Instruction, Module
 from isel.llvm.lexer import name_of
-from isel.llvm.metadata import DIFile, DILexicalBlock, DILocation, DISubprogram, read_node
 from isel.llvm.vocabulary import Flag, FloatPredicate, IntPredicate, Opcode, TailKind
 from isel.place_lines import DEBUG_CALLS, OPCODES, Found, scan_lines
 
@@ -97,15 +95,6 @@ def _seen(text: str) -> str:
     return text.partition("\0")[0]
 
 
-def resolve_debug(module: Module, dbg_id: int) -> tuple[str, int, int] | None:
-    """The file, line and column of a debug location; for inlined code, inside the callee."""
-    location = read_node(module, dbg_id)
-    if not isinstance(location, DILocation):
-        return None
-    file = _file_of(module, location.scope)
-    return None if file is None else (_path(file), location.line, location.column)
-
-
 def places_of_globals(user_text: str) -> dict[str, Position]:
     """Where each function and variable is defined that a line begins with."""
     lines = Lines(user_text)
@@ -114,28 +103,6 @@ def places_of_globals(user_text: str) -> dict[str, Position]:
         written = match["function"] or match["variable"]
         found.setdefault(name_of("@" + written), lines.position(match.start("begin")))
     return found
-
-
-DebugPlace: TypeAlias = tuple[str, int, tuple[tuple[str, int], ...]]
-"""A file and a line that debug info names, and those from which their function was called."""
-
-NO_DEBUG: DebugPlace = ("", 0, ())
-
-
-def resolve_callers(module: Module, dbg_id: int) -> tuple[tuple[str, int], ...]:
-    """The files and lines that code was inlined at, the innermost first."""
-    found: list[tuple[str, int]] = []
-    seen: set[int] = set()
-    node = read_node(module, dbg_id)
-    while isinstance(node, DILocation) and node.inlined_at not in (None, *seen):
-        assert node.inlined_at is not None
-        seen.add(node.inlined_at)
-        resolved = resolve_debug(module, node.inlined_at)
-        if resolved is None:
-            break
-        found.append(resolved[:2])
-        node = read_node(module, node.inlined_at)
-    return tuple(found)
 
 
 def _scan(text: str) -> dict[str, list[Found]]:
@@ -281,26 +248,3 @@ def _same(found: Found, printed: Instruction) -> bool:
     # LLVM numbers what has no name, and numbers anew when it has replaced a call.
     unnamed = found.result is None or found.result.isdecimal()
     return unnamed and (printed.result is None or printed.result.isdecimal())
-
-
-def _file_of(module: Module, scope: int | None) -> DIFile | None:
-    """The file of the innermost scope that names one."""
-    seen: set[int] = set()
-    while scope is not None and scope not in seen:
-        seen.add(scope)
-        node = read_node(module, scope)
-        if isinstance(node, DIFile):
-            return node
-        if not isinstance(node, DISubprogram | DILexicalBlock):
-            return None
-        scope = node.scope if node.file is None else node.file
-    return None
-
-
-def _path(file: DIFile) -> str:
-    name, directory = file.filename, file.directory
-    absolute = name.startswith(("/", "\\")) or re.match(r"[A-Za-z]:[\\/]", name)
-    if absolute or not directory:
-        return name
-    separator = "\\" if "\\" in directory and "/" not in directory else "/"
-    return directory.rstrip(separator) + separator + name

@@ -40,18 +40,13 @@ class UnreadableError(Exception):
 class Cursor:
     """A statement's tokens and a position; after the last token stands ""."""
 
-    __slots__ = ("_ends", "_position", "_starts", "_text", "_tokens")
+    __slots__ = ("_position", "_spans", "_text", "_tokens")
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._tokens: list[str] = []
-        self._starts: list[int] = []
-        self._ends: list[int] = []
+        self._tokens: list[str] = _TOKEN.findall(text)
+        self._spans: list[tuple[int, int]] | None = None
         self._position = 0
-        for match in _TOKEN.finditer(text):
-            self._tokens.append(match[1])
-            self._starts.append(match.start(1))
-            self._ends.append(match.end())
 
     def peek(self, ahead: int = 0) -> str:
         """The token `ahead` places further on, without taking it."""
@@ -112,7 +107,7 @@ class Cursor:
             token = self.next()
             depth += (token in _OPENING) - (token in _CLOSING)
             if depth <= 0:
-                return self._text[self._starts[first] : self._ends[self._position - 1]]
+                return self._text_since(first)
 
     def text_before(self, *ends: str) -> str:
         """The text up to the first of these tokens outside brackets, which is not taken."""
@@ -121,9 +116,13 @@ class Cursor:
         while depth > 0 or self.peek() not in ends:
             token = self.next()
             depth += (token in _OPENING) - (token in _CLOSING)
-        if self._position == first:
-            return ""
-        return self._text[self._starts[first] : self._ends[self._position - 1]]
+        return self._text_since(first) if self._position > first else ""
+
+    def _text_since(self, first: int) -> str:
+        """The text from the token `first` to the last one taken."""
+        if self._spans is None:  # few ask where tokens stand
+            self._spans = [match.span(1) for match in _TOKEN.finditer(self._text)]
+        return self._text[self._spans[first][0] : self._spans[self._position - 1][1]]
 
     def at_end(self) -> bool:
         """Whether nothing is left."""

@@ -6,6 +6,8 @@ Input: a cursor at the attributes of a parameter, a result or a group.  Output: 
 
 from __future__ import annotations
 
+import functools
+
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes, AttributeValue
 from isel.llvm.lexer import Cursor
 from isel.llvm.read_types import read_type, starts_type
@@ -41,6 +43,7 @@ def read_attributes(cursor: Cursor, scope: Scope) -> Attributes:
             return Attributes(enums, strings) if enums or strings else NO_ATTRIBUTES
 
 
+@functools.lru_cache(maxsize=1 << 10)
 def _is_attribute(token: str) -> bool:
     # c"…" begins with a letter, too.
     word = token[:1].isalpha() and not token.endswith('"')

@@ -82,7 +82,6 @@ _BRACKETS = {"{": "}", "[": "]", "<": ">"}
 _ONE = ConstInt(I32, 1)
 _TAILS = {"tail": TailKind.TAIL, "musttail": TailKind.MUSTTAIL, "notail": TailKind.NOTAIL}
 
-_Handler = Callable[[Common, str], Instruction]
 _FlaggedType = tuple[frozenset[Flag], Type]
 _ComparisonHead = tuple[frozenset[Flag], IntPredicate | FloatPredicate, Type]
 
@@ -105,34 +104,6 @@ class LineReader:
         self._callees: dict[str, GlobalRef] = {}
         self._groups: dict[str, Attributes] = {"": NO_ATTRIBUTES}
         self._argument_heads: dict[str, tuple[Type, Attributes]] = {}
-        self._handlers: dict[str, tuple[Opcode, _Handler]] = {
-            opcode.value: (opcode, handler) for opcode, handler in self._table().items()
-        }
-
-    def _table(self) -> dict[Opcode, _Handler]:
-        return {
-            **dict.fromkeys(BINARY_OPCODES, self._binary),
-            **dict.fromkeys(CAST_OPCODES, self._cast),
-            Opcode.FNEG: self._unary,
-            Opcode.FREEZE: self._freeze,
-            Opcode.ICMP: self._compare,
-            Opcode.FCMP: self._compare,
-            Opcode.SELECT: self._select,
-            Opcode.PHI: self._phi,
-            Opcode.ALLOCA: self._alloca,
-            Opcode.LOAD: self._load,
-            Opcode.STORE: self._store,
-            Opcode.GETELEMENTPTR: self._getelementptr,
-            Opcode.EXTRACTELEMENT: self._extractelement,
-            Opcode.INSERTELEMENT: self._insertelement,
-            Opcode.SHUFFLEVECTOR: self._shufflevector,
-            Opcode.EXTRACTVALUE: self._extractvalue,
-            Opcode.INSERTVALUE: self._insertvalue,
-            Opcode.CALL: self._call,
-            Opcode.RET: self._ret,
-            Opcode.BR: self._br,
-            Opcode.UNREACHABLE: self._unreachable,
-        }
 
     def start_function(self) -> None:
         """Forget the names of the function before."""
@@ -163,12 +134,12 @@ class LineReader:
     def _read_body(
         self, word: str, result: str | None, body: str, number: int, ordinal: int
     ) -> Instruction:
-        opcode, handler = self._handlers[word]
+        opcode, handler = _HANDLERS[word]
         start = 0
         if '"' in body:
             if opcode is not Opcode.CALL:
                 raise UnreadableError("a quoted name")
-            handler = self._call_asm
+            handler = LineReader._call_asm
             start = body.rindex('"')
         elif "/" in body:
             body = _COMMENT.sub("", body)
@@ -179,7 +150,7 @@ class LineReader:
         if end >= 0:
             dbg, metadata = self._attachments(body[end + 2 :])
             body = body[:end]
-        return handler((opcode, result, number, ordinal, dbg, metadata), body)
+        return handler(self, (opcode, result, number, ordinal, dbg, metadata), body)
 
     # Pieces.
 
@@ -511,6 +482,35 @@ class LineReader:
         if body:
             raise UnreadableError(f"did not expect {body!r}")
         return Unreachable(*at, VOID)
+
+
+_Handler = Callable[[LineReader, Common, str], Instruction]
+
+_READERS: dict[Opcode, _Handler] = {
+    **dict.fromkeys(BINARY_OPCODES, LineReader._binary),
+    **dict.fromkeys(CAST_OPCODES, LineReader._cast),
+    Opcode.FNEG: LineReader._unary,
+    Opcode.FREEZE: LineReader._freeze,
+    Opcode.ICMP: LineReader._compare,
+    Opcode.FCMP: LineReader._compare,
+    Opcode.SELECT: LineReader._select,
+    Opcode.PHI: LineReader._phi,
+    Opcode.ALLOCA: LineReader._alloca,
+    Opcode.LOAD: LineReader._load,
+    Opcode.STORE: LineReader._store,
+    Opcode.GETELEMENTPTR: LineReader._getelementptr,
+    Opcode.EXTRACTELEMENT: LineReader._extractelement,
+    Opcode.INSERTELEMENT: LineReader._insertelement,
+    Opcode.SHUFFLEVECTOR: LineReader._shufflevector,
+    Opcode.EXTRACTVALUE: LineReader._extractvalue,
+    Opcode.INSERTVALUE: LineReader._insertvalue,
+    Opcode.CALL: LineReader._call,
+    Opcode.RET: LineReader._ret,
+    Opcode.BR: LineReader._br,
+    Opcode.UNREACHABLE: LineReader._unreachable,
+}
+_HANDLERS = {opcode.value: (opcode, handler) for opcode, handler in _READERS.items()}
+"""What reads the instructions that begin with a word."""
 
 
 def _plain(name: str) -> str:

@@ -218,15 +218,17 @@ def _part(block: Block, ends: set[Reg]) -> _Part:
     part = _Part()
     run = _Run()
     for mi in block.instrs:
-        written, used = ends.intersection(mi.defs()), ends.intersection(mi.uses())
-        if written or used:
-            same = run.add(mi) if mi.row.id == "mov" else set()
-            if not same:
-                run = _Run()
-            part.touches.append(_Touch(mi, written, used, same))
-            part.awaited |= used - part.written
-            if mi.guard is None:
-                part.written |= written
+        defs, uses = mi.defs(), mi.uses()
+        if ends.isdisjoint(defs) and ends.isdisjoint(uses):
+            continue
+        written, used = ends.intersection(defs), ends.intersection(uses)
+        same = run.add(mi) if mi.row.id == "mov" else set()
+        if not same:
+            run = _Run()
+        part.touches.append(_Touch(mi, written, used, same))
+        part.awaited |= used - part.written
+        if mi.guard is None:
+            part.written |= written
     return part
 
 

@@ -352,7 +352,7 @@ def float_binary(state: FunctionState, i: ir.BinaryOp) -> None:
         return
     found = floats.elementwise(
         i.type, kind, (lhs, rhs), lambda k, a, b: floats.arithmetic(head, k, a, b),
-        *_pair_arithmetic(floats, head, kind),
+        *(_pair_arithmetic(floats, head, kind) if isinstance(i.type, VectorType) else ()),
     )  # fmt: skip
     state.forward(i.result, found)
     if head == "mul" and Flag.CONTRACT in i.flags and i.result is not None:

@@ -27,6 +27,7 @@ from intrinsics.mir import (
 from intrinsics.modifiers import Space
 from intrinsics.rows.atomic import BFLOAT_ATOMICS
 from intrinsics.targets import Ptx, Target
+from isel.debug_places import DebugPlace, DebugPlaces
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.data_layout import TENSOR_SPACE
@@ -34,7 +35,7 @@ from isel.llvm.metadata import TupleNode, read_node
 from isel.llvm.types import ArrayType
 from isel.llvm.vocabulary import Linkage
 from isel.lower.function import lower
-from isel.places import NO_DEBUG, DebugPlace, places_of_globals, resolve_callers, resolve_debug
+from isel.places import places_of_globals
 from isel.select.calls import call_function
 from isel.select.diagnostics import Diagnostics, Unselectable
 from isel.select.float_casts import flushes_subnormals
@@ -143,6 +144,7 @@ class _Selector:
         self.symbols = self.names
         self.initializers = Initializers(self.layout, module.globals, self.symbols)
         self.kernels = {function.name for function in kernels(module)}
+        self.debug_places = DebugPlaces(module)
         self.locations: dict[tuple[int, int, str, int, tuple[tuple[str, int], ...]], int] = {}
 
     def select(self) -> Module:
@@ -310,10 +312,8 @@ class _Selector:
 
     def location_of(self, function: ir.Function, i: ir.Instruction) -> int:
         """The index of an instruction's location."""
-        no_debug = i.dbg is None and self.source.debug is None
-        debug = NO_DEBUG if no_debug else self._debug(function, i)
         line, column = self._line(function, i)
-        file, number, callers = debug
+        file, number, callers = self._debug(function, i)
         where = line, column, file, number, callers
         index = self.locations.get(where)
         if index is None:
@@ -331,7 +331,7 @@ class _Selector:
     def _debug(self, function: ir.Function, i: ir.Instruction) -> DebugPlace:
         if self.source.debug is not None:
             return self.source.debug[function.name][i.ordinal]
-        return debug_line(self.module, i)
+        return self.debug_places.of(i)
 
     def _place_of_global(self, name: str) -> Place:
         """Where a global is defined; in text that does not show it, its first instruction."""
@@ -530,13 +530,6 @@ def kernels(module: ir.Module) -> list[ir.Function]:
     return [
         f for f in module.definitions() if f.calling_convention == KERNEL or f.name in annotated
     ]
-
-
-def debug_line(module: ir.Module, i: ir.Instruction) -> DebugPlace:
-    """What an instruction's debug location names; `NO_DEBUG` without one."""
-    if i.dbg is None or (found := resolve_debug(module, i.dbg)) is None:
-        return NO_DEBUG
-    return *found[:2], resolve_callers(module, i.dbg)
 
 
 def _annotated_kernels(module: ir.Module) -> set[str]:

@@ -58,6 +58,17 @@ def _known_form(form: Form) -> _Known:
     return _Known(form.facts, (), judge(form.row, form.facts))
 
 
+@functools.cache
+def _plain_fit_on(form: Form, target: Target, ptx: Ptx) -> PlainFit | None:
+    """The short cut of a form that is legal there whatever its operands are."""
+    if form.row.pseudo or form.row.words is not None:
+        return None
+    judgement = _known_form(form).judgement
+    if judgement.broken or judgement.missing(target, ptx):
+        return None
+    return plain_fit(form)
+
+
 class RecordVerifier:
     """Judges records for one target and PTX version.
 
@@ -71,22 +82,19 @@ class RecordVerifier:
         self._known: dict[tuple[Form, tuple[tuple[str, int], ...]], _Known] = {}
         self._plain: dict[Form, PlainFit | None] = {}
 
-    def is_plain(self, mi: MachineInstr, classes: list[ScalarType]) -> bool:
+    def is_plain(
+        self,
+        mi: MachineInstr,
+        classes: list[ScalarType],
+        space_of: Callable[[str], Space | None],
+    ) -> bool:
         """Whether a record is plainly right, as most are: a short cut to `findings`' nothing."""
         form = mi.form
         try:
             fit = self._plain[form]
         except KeyError:
-            fit = self._plain[form] = plain_fit(form) if self._is_legal(form) else None
-        return fit is not None and fit.holds(mi.ops, classes)
-
-    def _is_legal(self, form: Form) -> bool:
-        """Whether a form is legal here whatever its operands are."""
-        row = form.row
-        if row.pseudo or row.words is not None:
-            return False
-        judgement = _known_form(form).judgement
-        return not judgement.broken and not any(judgement.missing(self.target, self.ptx))
+            fit = self._plain[form] = _plain_fit_on(form, self.target, self.ptx)
+        return fit is not None and fit.holds(mi.ops, classes, space_of)
 
     def known(self, mi: MachineInstr) -> _Known:
         """Facts, packed words and rules of a record."""
@@ -329,7 +337,7 @@ def verify_records(
         spaces = symbol_spaces(module, function)
         classes = function.regs.classes
         for mi in function.instructions():
-            if verifier.is_plain(mi, classes) or mi.row.id == "opaque":
+            if verifier.is_plain(mi, classes, spaces.get) or mi.row.id == "opaque":
                 continue
             for finding in verifier.findings(mi, classes, spaces.get):
                 location = module.locations[mi.loc]
@@ -377,18 +385,27 @@ def lowest_ptx(module: Module, target: Target) -> Ptx:
         for mi in function.instructions():
             if mi.form in settled:
                 continue
-            needed.append(verifier.known(mi).judgement.newest_need(target))
             needed += [
                 special_registers()[op.name].needs.first_ptx(target)
                 for op in mi.ops
                 if type(op) is Special and op.name in special_registers()
             ]
-            needed += [later.needs.first_ptx(target) for _, later in later_numbers(mi.form, mi.ops)]
             if mi.row.words is None and not _depends_on_operands(mi.form):
                 settled.add(mi.form)
+                needed.append(_need_of_form(mi.form, target))
+                continue
+            needed.append(verifier.known(mi).judgement.newest_need(target))
+            needed += [later.needs.first_ptx(target) for _, later in later_numbers(mi.form, mi.ops)]
     return max(ptx for ptx in needed if ptx is not None)
 
 
+@functools.cache
+def _need_of_form(form: Form, target: Target) -> Ptx | None:
+    """The PTX version that a form without packed words needs."""
+    return _known_form(form).judgement.newest_need(target)
+
+
+@functools.cache
 def _depends_on_operands(form: Form) -> bool:
     """Whether special registers or numbers may stand in a form that have needs of their own."""
     return any(

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from intrinsics.findings import Finding, InputError, Place, Severity
 from intrinsics.targets import Target
+from isel.debug_places import NO_DEBUG, DebugPlaces
 from isel.llvm import ir
 from isel.llvm.reader import read_module
-from isel.places import NO_DEBUG, places_of_globals
-from isel.select.module import Source, debug_line
+from isel.places import places_of_globals
+from isel.select.module import Source
 from nvgen.llvm_crash import timed_out
 from nvgen.llvm_process import LlvmDiedError, LlvmTimeoutError
 from nvgen.optimizer.origins import Origins, attach, detach
@@ -67,9 +68,10 @@ def _sources(
     """Where the optimised instructions come from, by function and ordinal."""
     places = [(0, 0)]
     debug = [NO_DEBUG]
+    debug_places = DebugPlaces(module)
     for function, i in origins.instructions:
         places.append(_place(source, function, i))
-        debug.append(debug_line(module, i))
+        debug.append(debug_places.of(i))
     globals_ = places_of_globals(source.text)
     found: dict[str, list[tuple[int, int]]] = {}
     for name, ns in numbers.items():

@@ -24,6 +24,11 @@ least.  The ratios compare read + select + verify + print with it: a ratio below
 is faster.  The growth of a module is the time for an instruction of the largest size by that of
 the smallest: 1 is linear.
 
+Small kernels are where what a compilation costs beside its instructions shows: 200 of thirty
+lines each, one after the other in one thread, as `nvgen.compile(text, target=…).ptx` and as LLVM's
+own parse, verify and `emit_assembly` at -O0, in turns.  nvgen's figure is the processor's time of
+the user's process, without that of LLVM's; the ratio is the median one of the turns.
+
 The cold start is the wall time of `python -m nvgen check` and `compile` on a file of a few lines,
 next to that of an interpreter that only imports llvmlite's binding; each runs once before, so that
 Python has the modules' bytecode.  Nothing is asserted: other programs run here.
@@ -57,6 +62,12 @@ TARGET = "sm_100a"
 LLVM_PTX = "+ptx86"
 STAGES = ("parse", "read", "select", "verify", "print")
 SIZES = (1_000, 10_000, 50_000)
+SMALL = 20
+"""LLVM instructions of a small kernel, which has thirty lines."""
+
+COMPILES = 200
+"""Compilations of it in one turn."""
+
 LARGE = 20_000
 """From here on a module is measured three times at most by nvgen, and once by LLVM."""
 
@@ -201,10 +212,12 @@ class Job(TypedDict):
     text: str
     opt: int
     repeat: int
+    times: int
+    """Compilations from text to text that count as one; 0: `emit_assembly` alone, once."""
 
 
 def serve() -> None:
-    """Answer one job on the standard input: the median seconds of emit_assembly."""
+    """Answer one job on the standard input: the median seconds of what it asks for."""
     from llvmlite import binding
 
     job: Job = json.load(sys.stdin)
@@ -212,6 +225,17 @@ def serve() -> None:
     binding.initialize_all_asmprinters()
     target = binding.Target.from_triple("nvptx64-nvidia-cuda")
     machine = target.create_target_machine(cpu=TARGET, features=LLVM_PTX, opt=job["opt"])
+
+    def compile_text() -> None:
+        module = binding.parse_assembly(job["text"], context=binding.create_context())
+        module.verify()
+        machine.emit_assembly(module)
+
+    if job["times"]:
+        compile_text()
+        many = clock(lambda: [compile_text() for _ in range(job["times"])], job["repeat"])
+        print(json.dumps(many))
+        return
     times = []
     for _ in range(job["repeat"]):
         module = binding.parse_assembly(job["text"], context=binding.create_context())
@@ -223,9 +247,10 @@ def serve() -> None:
     print(json.dumps(statistics.median(times)))
 
 
-def llvm_seconds(text: str, opt: int, repeat: int) -> float | None:
-    """The median seconds of emit_assembly; LIMIT when it took more, None when LLVM gave up."""
-    job: Job = {"text": text, "opt": opt, "repeat": repeat}
+def llvm_seconds(text: str, opt: int, repeat: int, times: int = 0) -> float | None:
+    """The median seconds of emit_assembly, or of so many compilations from text to text; LIMIT when
+    it took more, None when LLVM gave up."""
+    job: Job = {"text": text, "opt": opt, "repeat": repeat, "times": times}
     child = subprocess.run(
         [sys.executable, __file__, "--serve"],
         input=json.dumps(job),
@@ -236,6 +261,29 @@ def llvm_seconds(text: str, opt: int, repeat: int) -> float | None:
     if child.returncode == -signal.SIGXCPU:
         return LIMIT
     return float(json.loads(child.stdout)) if child.returncode == 0 else None
+
+
+# ---- small kernels ---------------------------------------------------------------------------
+
+
+def small_kernels(turns: int) -> tuple[float, float]:
+    """Milliseconds of nvgen for one small kernel, and their ratio to LLVM's at -O0."""
+    import nvgen
+
+    text = many_blocks(SMALL)
+
+    def compile_all() -> None:
+        for _ in range(COMPILES):
+            _ = nvgen.compile(text, target=TARGET).ptx
+
+    compile_all()
+    ours: list[float] = []
+    ratios: list[float] = []
+    for _ in range(turns):
+        ours.append(clock(compile_all, 1))
+        theirs = llvm_seconds(text, 0, 1, COMPILES)
+        ratios.append(math.nan if theirs is None else ours[-1] / theirs)
+    return statistics.median(ours) / COMPILES * 1e3, statistics.median(ratios)
 
 
 # ---- cold start ------------------------------------------------------------------------------
@@ -351,13 +399,20 @@ def main() -> None:
         serve()
         return
     cases = [measure(name, size, options.repeat) for name in MODULES for size in options.size]
+    small, ratio = small_kernels(options.repeat)
     starts = cold_start(options.repeat)
     print("\n".join(table(cases)))
+    print(f"\n{COMPILES} compiles of a kernel of {many_blocks(SMALL).count(chr(10))} lines")
+    print(f"{small:.2f} ms each; {ratio:.2f} of LLVM's time at -O0")
     print("\ncold start, ms")
     for name, seconds in starts.items():
         print(f"{name:<38}{seconds * 1e3:>8.0f}")
     if options.json:
-        figures = {"cases": [asdict(case) for case in cases], "cold_start_s": starts}
+        figures = {
+            "cases": [asdict(case) for case in cases],
+            "small_kernel": {"ms": small, "of_llvm_o0": ratio},
+            "cold_start_s": starts,
+        }
         Path(options.json).write_text(json.dumps(figures, indent=2) + "\n")
 
 

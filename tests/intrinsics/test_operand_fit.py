@@ -19,7 +19,7 @@ from intrinsics.mir import (
     Sym,
     Text,
 )
-from intrinsics.modifiers import ScalarType
+from intrinsics.modifiers import ScalarType, Space
 from intrinsics.operand_fit import operand_problems, plain_fit
 from intrinsics.targets import parse_target
 from isel.llvm.reader import read_module
@@ -72,6 +72,9 @@ CLASSES = [*FUNCTION.regs.classes, *ScalarType]
 EXTRA = range(len(FUNCTION.regs), len(CLASSES))
 """Registers of every class beside the kernel's own."""
 
+SPACES = {"x": Space.SHARED, "y": Space.GLOBAL, "z": Space.PARAM_ENTRY}
+space_of = SPACES.get
+
 NUMBERS = (0, 1, -1, 7, 31, 32, 255, 1 << 15, 1 << 31, 1 << 32, -(1 << 31), 1 << 63, 1 << 64)
 OPERANDS: list[Op] = [
     *EXTRA,
@@ -81,7 +84,7 @@ OPERANDS: list[Op] = [
     Label("there"),
     Sym("x"),
     Sym("x", 4),
-    Mem(Sym("x")),
+    *(Mem(Sym(name), offset) for name in (*SPACES, "unknown") for offset in (0, 8)),
     Not(EXTRA[0]),
     Special("tid.x"),
     SINK,
@@ -94,7 +97,7 @@ OPERANDS: list[Op] = [
 @each("mi", RECORDS, ids=lambda mi: mi.opcode)
 def test_what_holds_plainly_has_no_problems(mi: MachineInstr):
     for ops in every_change(mi.ops):
-        if plain_fit(mi.form).holds(ops, CLASSES):
+        if plain_fit(mi.form).holds(ops, CLASSES, space_of):
             assert problems(mi.form, ops) == [], ops
 
 
@@ -105,7 +108,7 @@ def test_most_registers_and_numbers_are_plain():
         for ops in every_change(mi.ops):
             if all(type(op) in (int, Imm) for op in ops) and not problems(mi.form, ops):
                 right += 1
-                plain += plain_fit(mi.form).holds(ops, CLASSES)
+                plain += plain_fit(mi.form).holds(ops, CLASSES, space_of)
     assert plain == right > 100
 
 
@@ -119,4 +122,4 @@ def every_change(ops: tuple[Op, ...]) -> list[tuple[Op, ...]]:
 
 def problems(form: Form, ops: tuple[Op, ...]) -> list[str]:
     """What the check itself says."""
-    return [p.text for p in operand_problems(form, form.facts, ops, CLASSES, lambda _: None)]
+    return [p.text for p in operand_problems(form, form.facts, ops, CLASSES, space_of)]

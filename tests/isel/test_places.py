@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from llvm_corpus import CASES, print_of, printed
 
+from isel.debug_places import DebugPlaces
 from isel.llvm.ir import Instruction, Module
 from isel.llvm.lexer import name_of
 from isel.llvm.metadata import (
@@ -29,7 +30,7 @@ from isel.llvm.reader import read_module
 from isel.llvm.types import I32, PTR
 from isel.llvm.values import ConstInt, GlobalRef, MetadataString, NodeRef, WrappedValue
 from isel.place_lines import scan_lines
-from isel.places import align_places, map_places, resolve_debug
+from isel.places import align_places, map_places
 from tests.each import each
 
 COMMENT = '; define void @commented() { ret void } %x = add i32 1, 2 "\n'
@@ -350,8 +351,9 @@ def debug_module() -> Module:
 
 def places_of_debug(module: Module) -> dict[str, tuple[str, int, int] | None]:
     """Each instruction of @f, by opcode, with its source line."""
+    places = DebugPlaces(module)
     return {
-        i.opcode.value: resolve_debug(module, i.dbg)
+        i.opcode.value: places.resolve(i.dbg)
         for i in module.functions["f"].instructions()
         if i.dbg is not None
     }
@@ -399,7 +401,7 @@ class TestDebugLocations:
                 3: f"!DIFile({file})",
             }
         )
-        assert resolve_debug(module, 1) == (expected, 5, 6)
+        assert DebugPlaces(module).resolve(1) == (expected, 5, 6)
 
     @pytest.mark.parametrize(
         "metadata",
@@ -414,7 +416,7 @@ class TestDebugLocations:
         ],
     )
     def test_nothing_when_no_file_is_found(self, metadata: dict[int, str]) -> None:
-        assert resolve_debug(Module(metadata=metadata), 1) is None
+        assert DebugPlaces(Module(metadata=metadata)).resolve(1) is None
 
 
 class TestMetadataNodes:

@@ -5,6 +5,7 @@ What a test is not about has a default: 128×128, f16, sums in f32, 128 threads.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from intrinsics.element import ElementType as E
 from intrinsics.element import Major
 from nvgen import Kernel, KernelBuilder
+from nvgen.api import Compiled
 from nvgen.builder.portable import PortableAccumulator
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import Int, Pointer
@@ -75,7 +77,7 @@ class Case:
         """Launch it for the item's target; D must be exact."""
         a, b, expected = self.operands()
         d = np.zeros_like(expected)
-        launch(self.build(launch.target), a, b, d, STEPS)
+        launch(_compiled(self, launch.target, launch.opt), a, b, d, STEPS)
         assert_exact(d, expected)
 
     def build(self, target: str) -> Kernel:
@@ -131,6 +133,13 @@ class Case:
             return
         with b.range(self.depth * self.dtypes[0].bits // 256) as part:
             b.gemm_async(sums, *tiles, accumulate=(step + part) != 0, step=part)
+
+
+@functools.cache
+def _compiled(case: Case, target: str, opt: int) -> Compiled:
+    """Once for all schedules."""
+    made: Compiled = case.build(target).compile(opt=opt)
+    return made
 
 
 def _source(

@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from nvgen.api import Compiled, compile_text
+
 FOLDER = Path(__file__).resolve().parents[2] / "samples"
 PORTABLE = FOLDER / "11_gemm_portable.py"
 """The sample that is built for a target; the others are built once for all of theirs."""
@@ -45,6 +47,15 @@ def warp_specialized() -> ModuleType:
 def named(stem: str) -> ModuleType:
     """The sample of that file name, without its ending."""
     return sample(FOLDER / f"{stem}.py")
+
+
+@functools.cache
+def compiled(stem: str, target: str, opt: int = 0) -> Compiled:
+    """A sample's kernel, or one that is LLVM IR (with its ending), compiled once for all tests."""
+    if stem.endswith(".ll"):
+        return compile_text((FOLDER / stem).read_text(), target=target, opt=opt)
+    made: Compiled = named(stem).build().compile(target=target, opt=opt)
+    return made
 
 
 @functools.cache

@@ -78,11 +78,13 @@ FORMS = {
 }
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("name", FORMS)
 def test_it_is_the_product(name: str) -> None:
     run(FORMS[name], target="sm_100a")
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("schedule", ["late", "random:3"])
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def findings(cluster: int, before: str = "", after: str = "") -> list[Finding]:
             compile(text.replace(before, after) if before else text, str(SOURCE), "exec"),
             vars(module),
         )
-        kernel = module.build(module.Config(cluster=cluster))
+        kernel = module.build(module.Config(m=64, n=64, consumers=1, stages=2, cluster=cluster))
     finally:
         del sys.modules[module.__name__]
     return kernel.compile(target="sm_90a").findings

@@ -18,7 +18,7 @@ import pytest
 from intrinsics.findings import SimulationError, VerificationError
 from nvgen.api import compile_text
 from nvgen.testing import Launch, assert_exact, kernel_test
-from tests.nvgen.samples import named
+from tests.nvgen.samples import compiled, named
 from tests.nvgen.test_warp_specialized import Left, careless
 from tests.oracle.block_scaled import scaled
 from tests.oracle.exact_sums import Matrix, tolerance
@@ -123,7 +123,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @kernel_test(schedules="all", random=1, targets="sm_100a", opt=LEVELS)
 @pytest.mark.parametrize("name", CASES)
 def test_integers_are_exact(launch: Launch, name: str) -> None:
@@ -132,7 +132,8 @@ def test_integers_are_exact(launch: Launch, name: str) -> None:
     a, b = case.meaning(*inputs)
     assert_exact(expected, (a @ b.T).astype(np.float32))  # exact in float64, and in float32
     d = np.full(expected.shape, np.nan, np.float32)
-    launch(case.sample.build(), *inputs, d, *case.sizes, grid=case.grid, cluster=case.cluster)
+    made = compiled(case.file, launch.target, launch.opt)
+    launch(made, *inputs, d, *case.sizes, grid=case.grid, cluster=case.cluster)
     assert_exact(d, expected)
 
 
@@ -147,7 +148,8 @@ def test_normally_distributed_numbers_are_within_the_bound(launch: Launch, name:
     bound = tolerance(a, b, case.terms + 1)
     assert (np.abs(expected - a @ b.T) <= 2.0**-40 * (np.abs(a) @ np.abs(b).T)).all()
     d = np.full(expected.shape, np.nan, np.float32)
-    launch(case.sample.build(), *inputs, d, *case.sizes, grid=case.grid, cluster=case.cluster)
+    made = compiled(case.file, launch.target)
+    launch(made, *inputs, d, *case.sizes, grid=case.grid, cluster=case.cluster)
     assert (np.abs(d - a @ b.T) <= bound).all()
     assert np.abs(d - a @ b.T).max() > 0, "numbers that need no rounding say nothing of it"
 
@@ -181,13 +183,13 @@ def test_nothing_can_be_left_out(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     """Some schedule shows it: a finding, a deadlock, or a wrong product."""
     case, left = CASES[OUT[name][0]], OUT[name][1]
     monkeypatch.setattr(case.sample, "KernelBuilder", careless(left))
-    compiled = case.sample.build().compile(target="sm_100a")
+    careless_one = case.sample.build().compile(target="sm_100a")
     *inputs, expected = case.sample.operands(*case.shape)
 
     def is_right(schedule: str) -> bool:
         d = np.full(expected.shape, np.nan, np.float32)
         try:
-            compiled.run(
+            careless_one.run(
                 *inputs, d, *case.sizes,
                 grid=case.grid, cluster=case.cluster, schedule=schedule,
             )  # fmt: skip
@@ -216,8 +218,7 @@ def test_a_pair_meets_before_it_allocates_and_frees(
 
 
 def count(name: str, pattern: str) -> int:
-    ptx: str = CASES[name].sample.build().compile(target="sm_100a").ptx
-    return ptx.count(pattern)
+    return compiled(CASES[name].file, "sm_100a").ptx.count(pattern)
 
 
 def test_a_step_of_a_pair_is_four_multiplies_that_both_are_told_of() -> None:
@@ -255,5 +256,5 @@ def test_the_verifier_finds_nothing_in_it(name: str) -> None:
     """In the function as a whole."""
     case = CASES[name]
     kernel = case.sample.build()
-    compiled = compile_text(kernel.llvm, target="sm_100a", level="function")
-    assert compiled.judged == []
+    made = compile_text(kernel.llvm, target="sm_100a", level="function")
+    assert made.judged == []

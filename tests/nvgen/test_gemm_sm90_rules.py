@@ -40,9 +40,9 @@ def rules(compiled: Compiled) -> set[str]:
     }
 
 
-def compiled_from(path: Path, opt: int) -> Compiled:
+def compiled_from(path: Path, opt: int, n: int = 256) -> Compiled:
     kernel = sample(path)
-    built: Compiled = kernel.build(kernel.Config(), ElementType.BF16).compile(
+    built: Compiled = kernel.build(kernel.Config(n=n), ElementType.BF16).compile(
         target="sm_90a", opt=opt
     )
     return built
@@ -56,7 +56,8 @@ def test_one_line_breaks_a_rule(name: str, opt: int, tmp_path: Path) -> None:
     assert text.count(old) == 1
     path = tmp_path / f"gemm_{len(name)}_{opt}.py"
     path.write_text(text.replace(old, new))
-    assert rule in rules(compiled_from(path, opt))
+    n = 256 if "budget" in rule else 64  # where nothing uses the registers, none are asked for
+    assert rule in rules(compiled_from(path, opt, n))
 
 
 @pytest.mark.parametrize("opt", [0, 3])

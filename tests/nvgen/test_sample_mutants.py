@@ -28,10 +28,10 @@ def _tried(name: str, ptx: str, config: pytest.Config) -> list[Mutant]:
     found = list(mutants(ptx))
     if name in ALIKE:
         found = found[ALIKE.index(name) :: len(ALIKE)]
-    return [m for m in found if has_turn(config, m.name, _SELDOM if _is_known(name, m) else 3)]
+    return [m for m in found if has_turn(config, m.name, _SELDOM if _is_known(name, m) else 6)]
 
 
-_SELDOM = 9
+_SELDOM = 18
 """Turns of mutants that nobody finds: each takes all schedules, and tells only that it is so."""
 
 

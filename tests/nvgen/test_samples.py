@@ -18,7 +18,15 @@ from intrinsics.findings import Verdict, verdict
 from nvgen.api import compile_text
 from nvgen.assembler import assemble
 from nvgen.testing import Launch, assert_exact, kernel_test
-from tests.nvgen.samples import FILES, SOFTMAX, WALKTHROUGH, gemm_tile, sample, warp_specialized
+from tests.nvgen.samples import (
+    FILES,
+    SOFTMAX,
+    WALKTHROUGH,
+    compiled,
+    gemm_tile,
+    sample,
+    warp_specialized,
+)
 
 pytestmark = pytest.mark.filterwarnings("error::nvgen.FindingWarning")
 
@@ -36,17 +44,17 @@ LEVELS = (0, 1, 2, 3)
 def test_the_tile_is_exact(launch: Launch) -> None:
     a, b, expected = gemm_tile().operands()
     d = np.full_like(expected, np.nan)
-    launch(gemm_tile().build(), a, b, d)
+    launch(compiled("01_gemm_tile", launch.target, launch.opt), a, b, d)
     assert_exact(d, expected)
 
 
-@kernel_test(schedules="all", targets="sm_100a", opt=LEVELS)
+@kernel_test(schedules="all", random=1, targets="sm_100a", opt=LEVELS)
 def test_the_warp_specialised_gemm_is_exact(launch: Launch) -> None:
     """Two tiles for one CTA: eight steps of K go twice round a ring of four."""
     size = 128, 256, 256
     a, b, expected = warp_specialized().operands(*size)
     d = np.full_like(expected, np.nan)
-    launch(warp_specialized().build(), a, b, d, *size)
+    launch(compiled("02_gemm_warp_specialized", launch.target, launch.opt), a, b, d, *size)
     assert_exact(d, expected)
 
 
@@ -57,10 +65,11 @@ def test_the_walkthrough_is_exact(launch: Launch) -> None:
     a = rng.integers(-4, 5, (64, 64)).astype(ml_dtypes.bfloat16)
     b = rng.integers(-4, 5, (128, 64)).astype(ml_dtypes.bfloat16)
     d = np.full((64, 128), np.nan, np.float32)
-    launch(WALKTHROUGH, a, b, d)
+    launch(compiled(WALKTHROUGH.name, launch.target, launch.opt), a, b, d)
     assert_exact(d, a.astype(np.float32).T @ b.astype(np.float32).T)
 
 
+@pytest.mark.turns(2)
 @kernel_test(targets=("sm_75", "sm_90a"), opt=LEVELS)
 def test_the_softmax_is_within_its_bound(launch: Launch) -> None:
     """Also where rows are shorter than a warp, so that whole warps have nothing.
@@ -94,9 +103,9 @@ def test_sample_says_where_it_has_run(path: Path) -> None:
 def test_ptxas_takes_the_kernel_for_every_target_it_claims(path: Path) -> None:
     module = sample(path)
     for target in module.TARGETS:
-        compiled = module.build().compile(target=target)
-        assert verdict(compiled.findings) is Verdict.CLEAN
-        done = assemble(compiled.ptx, compiled.target)
+        made = compiled(path.stem, target)
+        assert verdict(made.findings) is Verdict.CLEAN
+        done = assemble(made.ptx, made.target)
         assert done.cubin[:4] == b"\x7fELF"
         assert "0 bytes spill stores, 0 bytes spill loads" in done.log
         assert "warning" not in done.log
@@ -105,19 +114,20 @@ def test_ptxas_takes_the_kernel_for_every_target_it_claims(path: Path) -> None:
 # ---- optimised -------------------------------------------------------------------------------
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("level", [1, 2, 3])
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_ptxas_takes_the_optimised_kernel(path: Path, level: int) -> None:
-    module = sample(path)
-    kernel = module.build()
-    plain = kernel.compile(target=module.TARGETS[0])
-    for target in module.TARGETS:
-        compiled = kernel.compile(target=target, opt=level)
-        assert verdict(compiled.findings) is Verdict.CLEAN
-        assert assemble(compiled.ptx, compiled.target).cubin[:4] == b"\x7fELF"
-        assert compiled.ptx != plain.ptx, "nothing was optimised"
+    targets = sample(path).TARGETS
+    plain = compiled(path.stem, targets[0])
+    for target in targets:
+        made = compiled(path.stem, target, level)
+        assert verdict(made.findings) is Verdict.CLEAN
+        assert assemble(made.ptx, made.target).cubin[:4] == b"\x7fELF"
+        assert made.ptx != plain.ptx, "nothing was optimised"
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("level", [1, 2, 3])
 @pytest.mark.parametrize("path", [*FILES, WALKTHROUGH], ids=lambda path: path.stem)
 def test_the_verifier_says_the_same_of_the_optimised_kernel(path: Path, level: int) -> None:
@@ -134,7 +144,7 @@ def test_the_verifier_says_the_same_of_the_optimised_kernel(path: Path, level: i
 
 def test_the_tile_is_four_steps_of_k_16() -> None:
     """128x128x64 in f16: four MMAs, of which only the first does not accumulate."""
-    ptx = gemm_tile().build().compile(target="sm_100a").ptx
+    ptx = compiled("01_gemm_tile", "sm_100a").ptx
     steps = [line for line in ptx.split("\n") if "tcgen05.mma." in line]
     assert len(steps) == 4
     assert [line.rsplit(",", 1)[1].strip(" ;") for line in steps] == ["0", "1", "1", "1"]
@@ -143,7 +153,7 @@ def test_the_tile_is_four_steps_of_k_16() -> None:
 
 def test_the_tile_counts_its_bytes() -> None:
     """Two copies of 128 rows of 128 bytes each: what the mbarrier expects."""
-    ptx = gemm_tile().build().compile(target="sm_100a").ptx
+    ptx = compiled("01_gemm_tile", "sm_100a").ptx
     (line,) = (line for line in ptx.split("\n") if "expect_tx" in line)
     assert line.endswith(f"{2 * 128 * 128};")
     assert ptx.count("cp.async.bulk.tensor.2d") == 2
@@ -154,9 +164,9 @@ def test_the_tile_counts_its_bytes() -> None:
 
 @pytest.mark.parametrize("target", ["sm_100a", "sm_103a", "sm_110a"])
 def test_ptxas_takes_the_walkthrough(target: str) -> None:
-    compiled = compile_text(WALKTHROUGH.read_text(), target=target)
-    assert verdict(compiled.findings) is Verdict.CLEAN
-    done = assemble(compiled.ptx, compiled.target)
+    made = compiled(WALKTHROUGH.name, target)
+    assert verdict(made.findings) is Verdict.CLEAN
+    done = assemble(made.ptx, made.target)
     assert done.cubin[:4] == b"\x7fELF"
     assert "warning" not in done.log
 
@@ -170,9 +180,9 @@ def test_no_call_that_waits_for_a_whole_block_is_made_twice(level: int) -> None:
 
 @pytest.mark.parametrize("target", ["sm_75", "sm_80", "sm_90a", "sm_100a", "sm_120"])
 def test_ptxas_takes_the_softmax(target: str) -> None:
-    compiled = compile_text(SOFTMAX.read_text(), target=target, level="function")
-    assert verdict(compiled.findings) is Verdict.CLEAN
-    done = assemble(compiled.ptx, compiled.target)
+    made = compile_text(SOFTMAX.read_text(), target=target, level="function")
+    assert verdict(made.findings) is Verdict.CLEAN
+    done = assemble(made.ptx, made.target)
     assert "0 bytes spill stores, 0 bytes spill loads" in done.log
     assert "warning" not in done.log
 

@@ -8,6 +8,7 @@ shared memory; block scaling by a pair, in a ring of two stages.  Each is clean 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -22,6 +23,7 @@ from intrinsics.findings import SimulationError
 from intrinsics.idesc import InstructionDescriptor
 from intrinsics.modifiers import CtaGroup, LdStNum, MmaKind, Scope
 from nvgen import Kernel, KernelBuilder
+from nvgen.api import Compiled
 from nvgen.builder.values import Barrier, Int, Pointer
 from nvgen.tensor_fields import Element
 from nvgen.tensor_map import Options, TensorMap, tensor_map
@@ -331,20 +333,26 @@ def blocked(factors: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
 KERNELS: tuple[Callable[[], Case], ...] = (narrow, unpacked, chained, split_k, scaled_pair)
 
 
+@functools.cache
+def compiled(make: Callable[[], Case]) -> tuple[Case, Compiled]:
+    """Once for all schedules."""
+    case = make()
+    return case, case.kernel.compile(target="sm_100a", level="function")
+
+
 @pytest.mark.parametrize("make", KERNELS)
-@kernel_test(schedules="all", targets=["sm_100a"])
+@kernel_test(schedules="all", random=2, targets=["sm_100a"])
 def test_a_kernel_of_a_user_is_clean_and_equal_to_numpy(
     launch: Launch, make: Callable[[], Case]
 ) -> None:
-    case = make()
-    compiled = launch.compile(case.kernel, level="function")
-    assert not compiled.findings
+    case, made = compiled(make)
+    assert not made.findings
     out = np.full_like(case.expected, 77)
-    launch(compiled, *case.inputs, out, grid=case.ctas)
+    launch(made, *case.inputs, out, grid=case.ctas)
     assert_exact(out, case.expected)
 
 
-@kernel_test(schedules="all", targets=["sm_100a"])
+@kernel_test(schedules="all", random=1, targets=["sm_100a"])
 def test_one_thread_that_speaks_for_all_is_a_race(launch: Launch) -> None:
     """Its arrival releases its own stores to the other CTA, not those of other warps."""
     case = split_k(one_speaks=True)

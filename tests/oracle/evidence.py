@@ -30,6 +30,9 @@ FOLDER = Path(__file__).with_name("verdicts")
 LIVE_VARIABLE = "NVGEN_LIVE"
 SEED_VARIABLE = "NVGEN_EVIDENCE_SEED"
 
+DAYS = 1
+"""In so many days nvgen is asked about each statement where ptxas's verdict does not change."""
+
 REFUSED, LEGAL, UNKNOWN = 0, 1, -1
 """Verdicts; one is unknown when there is no record of it and no ptxas to ask."""
 
@@ -127,8 +130,8 @@ class Answers:
         """Which verdicts nvgen is asked for: a row for each statement, a column for each pair.
 
         All of them when everything is live.  Else those at which the verdict of ptxas changes, from
-        one pair to the next, on both sides of the change, and one more; and all of a statement
-        that has no record.
+        one pair to the next, on both sides of the change; one more of each statement on one day of
+        `DAYS`; and all of a statement that has no record.
         """
         shape = (len(self.statements), len(pairs))
         if options().live or len(pairs) < 2:
@@ -140,7 +143,9 @@ class Answers:
         chosen[:, :-1] |= changed
         begin = zlib.crc32(" ".join((*self.names, *map(str, pairs))).encode())
         chance = np.random.default_rng([options().seed, begin])
-        chosen[np.arange(shape[0]), chance.integers(shape[1], size=shape[0])] = True
+        one_more = chance.integers(shape[1], size=shape[0])
+        today = (np.arange(shape[0]) + begin + options().seed) % DAYS == 0
+        chosen[today, one_more[today]] = True
         chosen[(columns == UNKNOWN).any(axis=1)] = True
         return chosen
 

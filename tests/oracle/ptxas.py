@@ -59,8 +59,14 @@ BATCH = 40_000
 _PARTS = 64
 """Modules that a group is divided into in which something fails."""
 
-_FILES = 500
+_READ_ON = 1000
+"""Statements in one run behind one that ends the reading."""
+
+_FILES = 2000
 """Modules in one run of ptxas."""
+
+_IN_MEMORY = "/dev/shm"
+"""Where Linux has its file system in memory: a new file takes a twentieth of the time."""
 
 PREAMBLE = """\
 .version {ptx}
@@ -212,7 +218,7 @@ def assemble(statement: str, target: str, ptx: str, timeout: float = 60.0) -> li
     """
     _check_shape(statement)
     arch = arch_of(target).replace("compute_", "sm_")
-    with tempfile.TemporaryDirectory(prefix="oracle-") as folder:
+    with _folder() as folder:
         Path(folder, _FILE).write_text(module_text([statement], target, ptx))
         try:
             done = subprocess.run(
@@ -273,14 +279,15 @@ def _fatal_places(
     statements: Sequence[str], first: tuple[int, str], target: str, ptx: str
 ) -> dict[int, str]:
     """All the statements that end the reading: read on from behind each one."""
-    dead: dict[int, str] = {}
-    start = 0
-    fatal: tuple[int, str] | None = first
-    while fatal is not None:
-        place = start + fatal[0]
-        dead[place] = fatal[1]
-        start = place + 1
-        fatal = _run(statements[start:], target, ptx).fatal
+    dead = {first[0]: first[1]}
+    start = first[0] + 1
+    while start < len(statements):
+        fatal = _run(statements[start : start + _READ_ON], target, ptx).fatal
+        if fatal is None:
+            start += _READ_ON
+            continue
+        start += fatal[0] + 1
+        dead[start - 1] = fatal[1]
     return dead
 
 
@@ -320,52 +327,60 @@ def _divided(group: list[int]) -> list[list[int]]:
 def _run_each(modules: Sequence[Sequence[str]], target: str, ptx: str) -> list[_Outcome]:
     """What ptxas says of each module: in few runs, alone where these leave doubt."""
     outcomes: list[_Outcome] = []
+    names = [f"{n}.ptx" for n in range(len(modules))]
     most = _FILES
-    while len(outcomes) < len(modules):
-        together = modules[len(outcomes) : len(outcomes) + most]
-        settled = _run_files(together, target, ptx)
-        if settled is None:
-            most = -(-len(together) // 2)
-            continue
-        outcomes += settled or [_run(together[0], target, ptx)]
-        most = _FILES
+    with _folder() as folder:
+        for name, statements in zip(names, modules, strict=True):
+            Path(folder, name).write_text(module_text(statements, target, ptx))
+        while len(outcomes) < len(modules):
+            done = len(outcomes)
+            settled = _run_files(folder, names[done : done + most], target)
+            if settled:
+                most = _FILES
+            else:
+                settled = [_run(modules[done], target, ptx)]
+                most = -(-most // 2) if settled[0].clean else _FILES
+            outcomes += settled
     return outcomes
 
 
-def _run_files(modules: Sequence[Sequence[str]], target: str, ptx: str) -> list[_Outcome] | None:
-    """What one run says of modules, up to a fatal error; None where it does not say of which."""
-    if len(modules) == 1:
-        return [_run(modules[0], target, ptx)]
-    with tempfile.TemporaryDirectory(prefix="oracle-") as folder:
-        names = [f"{n}.ptx" for n in range(len(modules))]
-        for name, statements in zip(names, modules, strict=True):
-            Path(folder, name).write_text(module_text(statements, target, ptx))
-        done = subprocess.run(
-            [find_ptxas(), f"-arch={arch_of(target)}", *names],
-            cwd=folder, capture_output=True, text=True, errors="replace", timeout=300,
-        )  # fmt: skip
-    errors: list[dict[int, list[str]]] = [{} for _ in modules]
+def _run_files(folder: str, names: Sequence[str], target: str) -> list[_Outcome]:
+    """What one run says of modules, up to the first of which it may not have said all."""
+    done = subprocess.run(
+        [find_ptxas(), f"-arch={arch_of(target)}", *names],
+        cwd=folder, capture_output=True, text=True, errors="replace", timeout=300,
+    )  # fmt: skip
+    first = int(names[0].removesuffix(".ptx"))
+    errors: list[dict[int, list[str]]] = [{} for _ in names]
+    last = 0
     for line in (done.stdout + done.stderr).splitlines():
         found = _MESSAGE_OF_FILE.match(line)
         if found is None:
             if line.startswith("ptxas ") and "warning" not in line and _ABORTED not in line:
-                return None
+                return [_settled(said) for said in errors[:last]]
             continue
-        number, index, severity = int(found[1]), int(found[2]) - _FIRST_LINE, found[3]
+        last, index, severity = int(found[1]) - first, int(found[2]) - _FIRST_LINE, found[3]
         if severity == "fatal" or index < 0:
-            return [_settled(said) for said in errors[:number]]
+            return [_settled(said) for said in errors[:last]]
         if severity == "error":
-            errors[number].setdefault(index, []).append(found[4])
-    return None if done.returncode < 0 else [_settled(said) for said in errors]
+            errors[last].setdefault(index, []).append(found[4])
+    said_all = errors[:last] if done.returncode < 0 else errors
+    return [_settled(said) for said in said_all]
 
 
 def _settled(errors: dict[int, list[str]]) -> _Outcome:
     return _Outcome(errors, None, [], not errors, False, "")
 
 
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """A new folder for files that are read once: in memory, where there are folders in memory."""
+    memory = _IN_MEMORY if os.access(_IN_MEMORY, os.W_OK) else None
+    return tempfile.TemporaryDirectory(prefix="oracle-", dir=memory)
+
+
 def _run(statements: Sequence[str], target: str, ptx: str) -> _Outcome:
     """One run of ptxas over the module of these statements."""
-    with tempfile.TemporaryDirectory(prefix="oracle-") as folder:
+    with _folder() as folder:
         Path(folder, _FILE).write_text(module_text(statements, target, ptx))
         done = subprocess.run(
             [find_ptxas(), f"-arch={arch_of(target)}", _FILE],

@@ -75,6 +75,16 @@ RULES_OF_KINDS = pairs_of(
 )
 """Targets and versions on which `test_rule_table` looks for the rules of mma."""
 
+STEPS = pairs_of(
+    *(("sm_80", f"7.{n}") for n in range(1, 8)),
+    *(("sm_80", f"8.{n}") for n in range(6)),
+    *(("sm_90a", f"8.{n}") for n in range(1, 6)),
+)
+"""Every PTX version that the lists of `test_legality` and `test_legality_older` step over."""
+
+STEPS_PART = 37
+"""One of so many statements is asked at each of these versions."""
+
 
 class Listed(NamedTuple):
     """A list of statements, and what ptxas is asked about them for."""
@@ -126,6 +136,16 @@ def kinds_of_rules() -> Iterator[str]:
     yield from mma_kind_product.scales()
 
 
+def between_versions() -> Iterator[str]:
+    """A part of the statements that targets before Blackwell may have.
+
+    Those with registers of 128 bits, which came with PTX 8.3, are left out.
+    """
+    for family, make in FAMILIES.items():
+        if not family.startswith("tcgen05"):
+            yield from (text for text in list(make())[::STEPS_PART] if "%q" not in text)
+
+
 @functools.cache
 def mutants(count: int = MUTANTS, seed: int = 1) -> tuple[str, ...]:
     """Statements that chance makes of the legal ones among the products of tcgen05."""
@@ -162,6 +182,7 @@ def lists() -> dict[str, Listed]:
         "mma_kind_forms": Listed(mma_kind_product.forms, every_pair("8.4")),
         "wgmma": Listed(wgmma_product.statements, WGMMA),
         "wgmma_elsewhere": Listed(lambda: wgmma_product.statements()[::WGMMA_PART], NOT_WGMMA),
+        "version_steps": Listed(between_versions, STEPS),
         "rules_of_mma": Listed(mma_of_rules, RULES_OF_MMA),
         "rules_of_kinds": Listed(kinds_of_rules, RULES_OF_KINDS),
     }

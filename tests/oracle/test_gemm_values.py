@@ -86,12 +86,14 @@ def run(
     return d
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("problem", ALL, ids=str)
 def test_integers_are_multiplied_exactly(problem: Gemm):
     a, b, c = problem.integers(problem.n)
     assert np.array_equal(run(problem, a, b, c), problem.expected(a, b, c))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("opt", "schedule"), [(1, "late"), (2, "random:3"), (3, "early")])
 @pytest.mark.parametrize("problem", [SHAPES[1], SHAPES[7], *SHAPES[-2:], TYPES[5]], ids=str)
 def test_optimised_kernels_multiply_exactly(problem: Gemm, opt: int, schedule: str):
@@ -99,6 +101,7 @@ def test_optimised_kernels_multiply_exactly(problem: Gemm, opt: int, schedule: s
     assert np.array_equal(run(problem, a, b, c, opt, schedule), problem.expected(a, b, c))
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("problem", [*SHAPES[3::4], *TYPES[::2]], ids=str)
 def test_real_numbers_keep_the_bound(problem: Gemm):
     a, b, c = problem.reals(problem.k)
@@ -270,7 +273,7 @@ PAIRS = [
 ]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("majors", ["K K", "MN K", "K MN", "MN MN"])
 @pytest.mark.parametrize(("a_name", "b_name"), PAIRS)
 def test_every_layout_of_both_matrices(a_name: str, b_name: str, majors: str):

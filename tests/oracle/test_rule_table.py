@@ -7,96 +7,8 @@ PTX version, and ptxas then does what the table says.  The statements know nothi
 
 from __future__ import annotations
 
-import functools
-import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
-
-from intrinsics.catalog import rows
-from intrinsics.reference_row import ptxas_says
-from intrinsics.row import Row, Rule
-from intrinsics.targets import Capability
-from tests.oracle import evidence, wgmma_product
-from tests.oracle.agreement import Reading
-from tests.oracle.evidence import LEGAL, REFUSED, Answers
-from tests.oracle.legality_families import FAMILIES
-from tests.oracle.recorded_lists import (
-    OLDER,
-    RULES_OF_KINDS,
-    RULES_OF_MMA,
-    kinds_of_rules,
-    legality_list,
-    mma_of_rules,
-    pairs_of,
-)
-from tests.oracle.verdict_file import Pair
-
-CASES = (
-    *pairs_of(
-        ("sm_107a", "9.5"), ("sm_100a", "9.0"), ("sm_110a", "9.0"), ("sm_100f", "8.8"),
-        ("sm_120a", "9.5"), ("sm_90a", "8.6"), ("sm_100a", "8.6"), ("sm_103a", "8.8"),
-    ),
-    *OLDER,
-)  # fmt: skip
-"""Targets and versions on which the rules are looked for."""
-
-
-class Question(NamedTuple):
-    """Statements among which rules are looked for, and for which targets and versions."""
-
-    statements: Sequence[str]
-    recorded: str
-    pairs: Sequence[Pair]
-
-
-def _questions() -> Iterator[Question]:
-    for family, listed in FAMILIES.items():
-        yield Question(listed(), legality_list(family), CASES)
-    wanted = re.compile(r"k(16|32|64)\.(f(16|32)(\.b?f16){2}|s32(\.[su]8){2}) ")
-    multiplies = [text for text in wgmma_product.types() if wanted.search(text)]
-    yield Question(multiplies, "wgmma", pairs_of(("sm_90a", "8.2"), ("sm_90a", "8.6")))
-    yield Question(_once(mma_of_rules()), "rules_of_mma", RULES_OF_MMA)
-    yield Question(_once(kinds_of_rules()), "rules_of_kinds", RULES_OF_KINDS)
-
-
-def _once(texts: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(texts))
-
-
-def shown(wanted: Collection[tuple[str, str]]) -> set[tuple[str, str]]:
-    """What of rules and what ptxas does is shown by a statement that breaks with the rule alone.
-
-    What has been shown is not looked for again, and only among statements of the instruction.
-    """
-    found: set[tuple[str, str]] = set()
-    for question in _questions():
-        texts = _of(question.statements, set(wanted) - found)
-        reading, answers = Reading.of(texts), Answers(texts, question.recorded)
-        for pair in question.pairs:
-            left = set(wanted) - found
-            heads = _heads(left)
-            places = [n for n in reading.records if _opcode(texts[n]).startswith(heads)]
-            theirs = answers.verdicts(pair)
-            for place, rules in reading.refusals(pair, places).items():
-                if len(rules) == 1 and theirs[place] in (LEGAL, REFUSED):
-                    does = "accepts" if theirs[place] == LEGAL else "refuses"
-                    found.add((next(iter(rules)), does))
-    return found
-
-
-def _of(texts: Sequence[str], wanted: Collection[tuple[str, str]]) -> list[str]:
-    heads = _heads(wanted)
-    return [text for text in texts if _opcode(text).startswith(heads)]
-
-
-def _heads(wanted: Collection[tuple[str, str]]) -> tuple[str, ...]:
-    return tuple({rule.partition("/")[0] for rule, _ in wanted})
-
-
-@functools.lru_cache(maxsize=1 << 14)
-def _opcode(statement: str) -> str:
-    return re.sub(r"^@!?%\w+ ", "", statement).partition(" ")[0]
-
+from tests.oracle import evidence
+from tests.oracle.rule_witnesses import claims, confirmed, read, shown
 
 NOT_ALONE = {
     "bar.red/reduce-type", "barrier.red/reduce-type", "cvt/pair",  # the operands do not fit either
@@ -108,30 +20,20 @@ NOT_ALONE = {
 """Rules that no statement of the lists shows alone: others break with them."""
 
 
-def _is_implied(row: Row, rule: Rule) -> bool:
-    """Whether a target and version that have the row's instruction meet the rule's demand."""
-    if not isinstance(rule.demand, Capability):
-        return False
-    return all(
-        (first := rule.demand.first_ptx(target)) is not None
-        and (own := row.needs.first_ptx(target)) is not None
-        and first <= own
-        for target in row.needs.targets
-    )
-
-
 def test_each_rule_alone_decides() -> None:
-    """And, where everything is asked, those of `NOT_ALONE` do not."""
-    every = {
-        (f"{row.head}/{rule.id}", ptxas_says(rule)): rule.demand
-        for row in rows()
-        for rule in row.rules
-        if row.section and not _is_implied(row, rule)
-    }
-    expected = {one for one in every if one[0] not in NOT_ALONE}
-    verdicts = shown(every if evidence.options().live else expected)
+    """And, where everything is asked, those of `NOT_ALONE` do not.
+
+    The statements that showed it when the record was written come first.
+    """
+    every = claims()
+    expected = {claim for claim in every if claim.rule not in NOT_ALONE}
+    live = evidence.options().live
+    verdicts = set() if live else confirmed(read())
+    missing = set(every if live else expected) - verdicts
+    if missing:
+        verdicts |= shown(missing).keys()
     wrong = [
-        f"{name}: {does} is {'not ' if (name, does) in expected else ''}shown; {every[name, does]}"
-        for name, does in sorted(expected ^ (verdicts & set(every)))
+        f"{claim.rule}: {claim.does} is {'not ' if claim in expected else ''}shown; {every[claim]}"
+        for claim in sorted(expected ^ (verdicts & every.keys()))
     ]
     assert not wrong, "\n".join(wrong)

@@ -9,51 +9,38 @@ from __future__ import annotations
 import functools
 import re
 
+import numpy as np
 import pytest
 
-from asmprinter.ptx_reader import read_ptx
-from intrinsics.findings import Finding, Severity
-from intrinsics.mir import Module
-from intrinsics.targets import TARGETS, parse_ptx
-from isel.verifier.record import verify_records
-from tests.oracle import ptxas
-from tests.oracle.test_legality import DELIBERATE, FAMILIES
+from tests.oracle.agreement import Reading
+from tests.oracle.evidence import LEGAL, REFUSED, UNKNOWN, Answers, complaints
+from tests.oracle.recorded_lists import STEPS, between_versions
+from tests.oracle.test_legality import DELIBERATE
 from tests.oracle.test_legality_older import ACCEPTED_HERE, REFUSED_HERE
-
-PART = 37
-"""One of so many statements is asked."""
-
-STEPS = [
-    *(("sm_80", f"7.{n}") for n in range(1, 8)),
-    *(("sm_80", f"8.{n}") for n in range(6)),
-    *(("sm_90a", f"8.{n}") for n in range(1, 6)),
-]
+from tests.oracle.verdict_file import Pair
 
 
 @functools.cache
-def sample() -> tuple[tuple[str, ...], Module, tuple[Finding, ...]]:
-    """A part of the statements that targets before Blackwell may have, and how nvgen reads them.
-
-    Those with registers of 128 bits, which came with PTX 8.3, are left out.
-    """
-    those = (make() for family, make in FAMILIES.items() if not family.startswith("tcgen05"))
-    listed = tuple(text for texts in those for text in list(texts)[::PART] if "%q" not in text)
-    read = read_ptx(ptxas.module_text(listed, "sm_107a", "9.5"))
-    return listed, read.module, tuple(read.findings)
+def sample() -> tuple[Reading, Answers]:
+    """The statements as nvgen reads them, and what ptxas says."""
+    reading = Reading.of(between_versions())
+    return reading, Answers(reading.statements, "version_steps")
 
 
-@pytest.mark.parametrize(("target", "version"), STEPS, ids=lambda word: word)
-def test_a_statement_is_legal_from_the_same_version_on(target: str, version: str) -> None:
-    statements, module, read = sample()
-    unknown = {finding.place.line for finding in read if finding.incomplete}
-    found = [*read, *verify_records(module, TARGETS[target], parse_ptx(version), hints=False)]
-    refused = {finding.place.line for finding in found if finding.severity is Severity.ERROR}
+@pytest.mark.parametrize("pair", STEPS, ids=lambda pair: f"{pair.target}-{pair.ptx}")
+def test_a_statement_is_legal_from_the_same_version_on(pair: Pair) -> None:
+    reading, answers = sample()
+    theirs = answers.verdicts(pair)
+    if (theirs == UNKNOWN).any():
+        pytest.skip("verdicts are not recorded, and there is no ptxas to ask")
+    refused = reading.refusals(pair)
+    ours = np.full(len(reading.statements), LEGAL)
+    ours[[*refused]] = REFUSED
     differ = []
-    for index, messages in enumerate(ptxas.judge(statements, target, version)):
-        line, text = ptxas.line_of(index), statements[index]
-        if line in unknown or (line in refused) == bool(messages):
+    for place in np.flatnonzero(ours != theirs):
+        text = reading.statements[place]
+        allowed = (*DELIBERATE, *REFUSED_HERE) if place in refused else ACCEPTED_HERE
+        if place in reading.unknown or any(re.search(e.statements, text) for e in allowed):
             continue
-        allowed = (*DELIBERATE, *REFUSED_HERE) if line in refused else ACCEPTED_HERE
-        if not any(re.search(entry.statements, text) for entry in allowed):
-            differ.append((text, messages or "nvgen refuses"))
+        differ.append((text, refused.get(int(place)) or complaints(text, pair)))
     assert not differ, "\n".join(map(str, differ[:40]))

@@ -1,7 +1,8 @@
 """Ask ptxas about every recorded list, and write its verdicts: ``make evidence``.
 
 Lists with the same targets and PTX versions are asked about together, each pair in a few runs of
-ptxas.  A file is written whole or not at all; files of lists that there are no more are deleted.
+ptxas.  Then the statements are looked for that show each rule alone (`rule_witnesses`).  A file is
+written whole or not at all; files of lists that there are no more are deleted.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.oracle import evidence, ptxas
+from tests.oracle import evidence, ptxas, rule_witnesses
 from tests.oracle.recorded_lists import Listed, lists
 from tests.oracle.verdict_file import Pair, VerdictFile
 
@@ -68,20 +69,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Write all files, or those that are named."""
     parser = argparse.ArgumentParser(prog="python -m tests.oracle.write_evidence")
     parser.add_argument("names", nargs="*", metavar="LIST", help="lists; all when none is named")
-    wanted = parser.parse_args(arguments).names or list(lists())
-    unknown = [name for name in wanted if name not in lists()]
+    known = [*lists(), rule_witnesses.NAME]
+    wanted = parser.parse_args(arguments).names or known
+    unknown = [name for name in wanted if name not in known]
     if unknown:
-        parser.error(f"no list {', '.join(unknown)}; there are {', '.join(lists())}")
+        parser.error(f"no list {', '.join(unknown)}; there are {', '.join(known)}")
     try:
         ptxas.find_ptxas()
     except ptxas.PtxasMissingError as missing:
         print(missing, file=sys.stderr)
         return 1
     evidence.FOLDER.mkdir(exist_ok=True)
-    for names in together({name: lists()[name] for name in wanted}):
+    for names in together({name: lists()[name] for name in wanted if name in lists()}):
         begun = time.perf_counter()
         write(names)
         print(f"{', '.join(names)}: {time.perf_counter() - begun:.0f} s", flush=True)
+    if rule_witnesses.NAME in wanted:
+        rule_witnesses.write()
     for path in evidence.FOLDER.glob("*.verdicts"):
         if path.stem not in lists():
             path.unlink()

@@ -201,7 +201,7 @@ def family(name: str) -> Family:
     unread = {finding.place.line for finding in reading.findings}
     legal: set[int] = set()
     for target in TARGETS_TRIED:
-        found = verify_records(reading.module, TARGETS[target], Ptx(9, 5))
+        found = verify_records(reading.module, TARGETS[target], Ptx(9, 5), hints=False)
         refused = {f.place.line for f in found if f.severity is Severity.ERROR}
         legal |= {line_of(i) for i in range(len(texts))} - refused - unread
     (function,) = reading.module.functions

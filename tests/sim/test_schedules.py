@@ -7,6 +7,7 @@ program may not do at all is a fault with its place under every schedule.
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import re
 from collections.abc import Callable
@@ -25,7 +26,7 @@ from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, SimulationError
 from intrinsics.modifiers import LdStNum, MmaKind
 from nvgen import KernelBuilder
-from nvgen.api import check_text
+from nvgen.api import Compiled, check_text
 from nvgen.builder.registers import Vector
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import Barrier, Int, Pointer
@@ -81,15 +82,26 @@ def changed(pattern: str, replacement: str, text: str = TEXT, *, count: int = 0)
     return found
 
 
+@functools.cache
+def compiled(text: str) -> Compiled:
+    """Once for all schedules."""
+    return nvgen.compile(text, target=TARGET)
+
+
+@functools.cache
+def compiled_sample(text: str) -> Compiled:
+    """The sample's text or a changed one, with what the sample's kernel takes."""
+    found = nvgen.compile(text, target=TARGET)
+    found.kernel = sample.build()
+    return found
+
+
 def outcome(text: str, schedule: str) -> str:
     """What becomes of the sample's kernel: "right", "wrong", or the rule of the first finding."""
     a, b, expected = sample.operands()
-    kernel = sample.build()
     d = np.full((sample.M, sample.N), np.nan, np.float32)
-    compiled = nvgen.compile(text, target=TARGET)
-    compiled.kernel = kernel
     try:
-        compiled.run(a, b, d, schedule=schedule)
+        compiled_sample(text).run(a, b, d, schedule=schedule)
     except SimulationError as error:
         return error.findings[0].rule
     return "right" if np.array_equal(d, expected) else "wrong"
@@ -196,9 +208,7 @@ def test_the_same_seed_gives_the_same_run():
     def run(seed: int) -> tuple[bytes, str]:
         a, b, _ = sample.operands()
         d = np.zeros((sample.M, sample.N), np.float32)
-        compiled = nvgen.compile(TEXT, target=TARGET)
-        compiled.kernel = sample.build()
-        statistics = compiled.run(a, b, d, schedule=f"random:{seed}")
+        statistics = compiled_sample(TEXT).run(a, b, d, schedule=f"random:{seed}")
         return d.tobytes(), str(statistics)
 
     def race(seed: int) -> str:
@@ -222,11 +232,8 @@ LOOPS = [
 ]
 
 
-def product_is_right(problem: Gemm, text: str, schedule: str) -> bool:
+def product_is_right(problem: Gemm, compiled: Compiled, schedule: str) -> bool:
     a, b, c = problem.integers(1)
-    kernel = problem.build()
-    compiled = nvgen.compile(text, target=TARGET)
-    compiled.kernel = kernel
     d = np.full((problem.m, problem.n), np.nan, np.float32)
     try:
         compiled.run(a, b, c, d, schedule=schedule)
@@ -237,22 +244,25 @@ def product_is_right(problem: Gemm, text: str, schedule: str) -> bool:
 
 @pytest.mark.parametrize("problem", LOOPS, ids=str)
 def test_a_loop_over_k_is_right_under_every_schedule(problem: Gemm):
-    text = problem.build().llvm
+    compiled = problem.build().compile(target=TARGET)
     for schedule in ("early", "late", "random:1", "random:2"):
-        assert product_is_right(problem, text, schedule), schedule
+        assert product_is_right(problem, compiled, schedule), schedule
 
 
 @pytest.mark.parametrize("barrier", ["loaded", "multiplied"])
 def test_a_loop_that_forgets_to_turn_the_parity_goes_wrong(barrier: str):
     """Waiting for parity 0 in the second round returns at once: that phase is over."""
     problem = LOOPS[0]
+    kernel = problem.build()
     text = changed(
         rf"(try\.wait\S*\(ptr addrspace\(3\) @{barrier}, )i32 %[\w.]+\)",
         r"\1i32 0)",
-        canonical(problem.build().llvm),
+        canonical(kernel.llvm),
         count=1,
     )
-    assert not product_is_right(problem, text, "late")
+    compiled = nvgen.compile(text, target=TARGET)
+    compiled.kernel = kernel
+    assert not product_is_right(problem, compiled, "late")
 
 
 # ---- hazards, one kernel each ----------------------------------------------------------------
@@ -348,8 +358,7 @@ def scene_text(act: Callable[[Scene], None], *, transposed: bool = False) -> str
 def play_text(text: str, schedule: str, *, transposed: bool = False) -> Floats:
     """Run a scene; returns what it wrote to `out`, one row of 16 for each thread."""
     out = np.full((128, 16), np.nan, np.float32)
-    compiled = nvgen.compile(text, target=TARGET)
-    compiled.run(*images(transposed=transposed), START, out, schedule=schedule)
+    compiled(text).run(*images(transposed=transposed), START, out, schedule=schedule)
     return out
 
 
@@ -452,9 +461,9 @@ HAZARDS = {
 }
 
 
-def played(act: Callable[[Scene], None], schedule: str, expected: NDArray[np.generic]) -> str:
+def played(text: str, schedule: str, expected: NDArray[np.generic]) -> str:
     try:
-        out = play(act, schedule)
+        out = play_text(text, schedule)
     except SimulationError as error:
         return error.findings[0].rule
     return "right" if np.array_equal(out, expected) else "wrong"
@@ -463,9 +472,10 @@ def played(act: Callable[[Scene], None], schedule: str, expected: NDArray[np.gen
 @pytest.mark.parametrize("name", HAZARDS)
 def test_a_hazard(name: str):
     act, expected = HAZARDS[name]
+    right, wrong = (scene_text(partial(act, careful=careful)) for careful in (True, False))
     for schedule in SCHEDULES[:6]:
-        assert played(partial(act, careful=True), schedule, expected) == "right", schedule
-    assert played(partial(act, careful=False), "late", expected) != "right"
+        assert played(right, schedule, expected) == "right", schedule
+    assert played(wrong, "late", expected) != "right"
 
 
 @pytest.mark.parametrize("schedule", SCHEDULES[:5])

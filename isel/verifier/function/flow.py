@@ -21,6 +21,7 @@ from intrinsics.mir import (
     Mem,
     Not,
     Reg,
+    Special,
 )
 from intrinsics.row import Effect, Kind
 from isel.passes.uniformity import thread_parameters
@@ -40,6 +41,12 @@ from isel.verifier.function.values import (
 
 EXIT = -1
 """The target of an edge that leaves the function."""
+
+Inputs: TypeAlias = tuple[int, int, tuple[Value, ...]]
+"""The number of a record, the lanes of the warp, and the values of the registers it reads."""
+
+Results: TypeAlias = tuple[tuple[Reg, Value], ...]
+"""The registers that a record writes, and what is in them then."""
 
 
 # ---- the graph that all warps share ----------------------------------------------------------
@@ -72,7 +79,11 @@ class Node:
 
 
 class Graph:
-    """The nodes of a function, and what is known of its registers without running it."""
+    """The nodes of a function, and what is known of its registers without running it.
+
+    `results` keeps what records gave for values of their registers: warps have most in common.
+    That of the records `of_warp`, which read special registers, depends on the warp too.
+    """
 
     def __init__(self, function: MachineFunction, callees: Callees = NOTHING_CALLED) -> None:
         self.function = function
@@ -99,6 +110,8 @@ class Graph:
         self.rewriting = {
             index for index, mi in found if any(reg not in self.single for reg in mi.defs())
         }
+        self.of_warp = {i for i, mi in found if any(type(op) is Special for op in mi.ops)}
+        self.results: dict[Inputs, Results] = {}
 
     @property
     def has_opaque(self) -> bool:
@@ -283,6 +296,7 @@ class WarpFlow:
     def __init__(self, graph: Graph, warp: Warp) -> None:
         self.graph = graph
         self.warp = warp
+        self._launched = warp.lanes
         self.values: Environment = {}
         self.environments: list[Environment | None] = [None] * len(graph.nodes)
         self.lanes = [0] * len(graph.nodes)
@@ -330,9 +344,7 @@ class WarpFlow:
         return unknown(Spread.THREAD) if found is None else found
 
     def _execute(self, index: int, mi: MachineInstr) -> None:
-        by_lane = index in self.graph.lane_records
-        evaluator = self._evaluator if by_lane else self._coarse
-        for reg, value in evaluator.results(mi, index):
+        for reg, value in self._results(index, mi):
             if reg not in self.graph.single:
                 self._environment[reg] = value
                 continue
@@ -343,11 +355,22 @@ class WarpFlow:
                 readers = self.graph.readers.get(reg, ())
                 self._stale.update(n for n in readers if self.environments[n] is not None)
 
+    def _results(self, index: int, mi: MachineInstr) -> Results:
+        by_lane = index in self.graph.lane_records
+        evaluator = self._evaluator if by_lane else self._coarse
+        if index in self.graph.of_warp:
+            return tuple(evaluator.results(mi, index))
+        inputs = index, self._launched, tuple([evaluator.get(reg) for reg in mi.uses()])
+        found = self.graph.results.get(inputs)
+        if found is None:
+            found = self.graph.results[inputs] = tuple(evaluator.results(mi, index))
+        return found
+
     def _run(self) -> None:
         if not self.graph.nodes:
             return
         self.environments[0] = {}
-        self.lanes[0] = self.warp.lanes
+        self.lanes[0] = self._launched
         self._stale.add(0)
         while self._stale:
             for node in self.graph.order:

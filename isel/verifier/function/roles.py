@@ -56,6 +56,7 @@ class Analysis:
 
     `block` is () when it is not known: then there is one warp that stands for all, whose threads
     have unknown numbers.  `rank` is that of the CTA in its cluster, where it is that of one.
+    `graph` is the function's, where it is there already.
     """
 
     def __init__(
@@ -64,18 +65,22 @@ class Analysis:
         block: tuple[int, ...],
         callees: Callees = NOTHING_CALLED,
         rank: int | None = None,
+        graph: Graph | None = None,
     ) -> None:
         self.function = function
         self.callees = callees
-        self.graph = Graph(function, callees)
+        self.graph = graph or Graph(function, callees)
         self.block = block
         tracked: dict[object, Tracked] = {}
         self.walkers = [self._walk(warp, tracked) for warp in _warps(block, rank)]
         self.roles = _group(self.walkers)
+        self._ranks: dict[int, Analysis] = {}
 
     def of_rank(self, rank: int) -> Analysis:
         """The same function, as the CTA of this rank in the cluster executes it."""
-        return Analysis(self.function, self.block, self.callees, rank)
+        if rank not in self._ranks:
+            self._ranks[rank] = Analysis(self.function, self.block, self.callees, rank, self.graph)
+        return self._ranks[rank]
 
     def _walk(self, warp: Warp, tracked: dict[object, Tracked]) -> Walker:
         flow = WarpFlow(self.graph, warp)

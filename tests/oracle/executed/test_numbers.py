@@ -58,6 +58,7 @@ def codes_of(type_: str, rng: Random, shape: tuple[int, int]) -> Codes:
     return np.where(finite, codes, np.uint32(ONE[type_]))
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("where", ["shared", "tensor"])
 @pytest.mark.parametrize("type_", [*FLOATS, "s8", "u8"])
 def test_each_code_of_a(type_: str, where: str) -> None:
@@ -74,6 +75,7 @@ def test_each_code_of_a(type_: str, where: str) -> None:
     passes(*more)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("type_", [*FLOATS, "s8", "u8"])
 def test_each_code_of_b(type_: str) -> None:
     form, m = form_named(f"{kind_of(type_)}-shared"), 64
@@ -133,6 +135,7 @@ def test_infinities(type_: str) -> None:
     passes(expecting(program, values))
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("kind", ["f16", "tf32", "f8f6f4", "mxf8f6f4", "mxf4"])
 def test_a_d_that_is_not_finite(kind: str) -> None:
     type_ = {"f16": "f16", "tf32": "tf32", "mxf4": "e2m1"}.get(kind, "e4m3")

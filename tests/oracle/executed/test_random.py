@@ -23,14 +23,15 @@ ROUNDS = int(os.environ.get("NVGEN_EXECUTED_ROUNDS", "1"))
 @pytest.mark.parametrize("family", FAMILIES, ids=str)
 @pytest.mark.parametrize("seed", range(ROUNDS))
 def test_programs(family: Family, seed: int, request: pytest.FixtureRequest) -> None:
-    """A third of a family's forms has its turn."""
+    """A sixth of a family's forms has its turn."""
     forms = forms_of(family)[seed % 2 :: 2] if family.pair else forms_of(family)
     assert len(forms) > 5
-    chosen = [f for f in forms if has_turn(request.config, str(f), 3)] or forms[:1]
+    chosen = [f for f in forms if has_turn(request.config, str(f), 6)] or forms[:1]
     wrong = failures([program_of(form, seed) for form in chosen])
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("schedule", ["late", "random:7"])
 @pytest.mark.parametrize("family", [Family(MmaKind.F16), Family(MmaKind.MXF4, pair=True)], ids=str)
 def test_other_schedules(family: Family, schedule: str) -> None:
