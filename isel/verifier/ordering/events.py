@@ -46,8 +46,11 @@ def _number(run: Run, strand: Strand, mi: MachineInstr, name: str, mask: int) ->
     return uniform(run.slot(strand, mi, name), mask)
 
 
-def said(run: Run, strand: Strand) -> Told:
-    """What a thread says as it arrives somewhere."""
+def said(run: Run, strand: Strand, index: int = -1) -> Told:
+    """What a thread says as it arrives somewhere: at the record `index`, if that is an arrival."""
+    if index >= 0:
+        here = len(run.log.accesses), index
+        run.log.arrivals.setdefault(_actor(strand), []).append(here)
     mind, mine = strand.knowledge, {_source("warp", strand): _counters(run, strand).get("warp")}
     return Told(joined(mind.known, mine), joined(mind.before, mind.heard), mind.proxied)
 
@@ -66,12 +69,13 @@ def _log(
 ) -> None:  # fmt: skip
     counters, mind = _counters(run, strand), strand.knowledge
     here = counters.next("warp")
+    alone = strand.mask.bit_count() == 1
     number = count if count is not None else here if done == "warp" else counters.next(done)
     run.log.accesses.append(
         Access(
             index, kind, strand.rank, _actor(strand), len(run.log.accesses), found,
-            (source or _source(done, strand), number), mind.known, mind.fenced, mind.proxied,
-            (_source("warp", strand), here), by_proxy, strand.mask.bit_count() == 1,
+            (source or _source(done, strand), number), mind.known, mind.fenced, mind.proxied, mind.heard,
+            (_source("warp", strand), here), by_proxy, alone,
         )
     )  # fmt: skip
 
@@ -118,8 +122,7 @@ def _load_flag(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int
     def resume() -> bool:
         strand.seen[index] = version()
         _hear_flag(run, strand, mi, address, mask)
-        number = None if strand.failed else _remembered(run, address)
-        run.write(strand, mi.get("d"), number, mask)
+        run.write(strand, mi.get("d"), _remembered(run, address), mask)
         return True
 
     old = strand.seen.get(index)
@@ -173,9 +176,11 @@ def _tell_flag(run: Run, strand: Strand, mi: MachineInstr, address: Number, mask
     """A strong write hands on what its thread knows, or what it knew at its last fence."""
     sem = mi.form.facts.get("sem")
     releases = sem in (Sem.RELEASE, Sem.ACQ_REL)
-    told = said(run, strand) if releases else _relaxed(strand)
+    told = said(run, strand, run.index)
+    told = told if releases else _relaxed(strand)
     for at in regions.union_lanes(address, mask):
         run.machine.flags.setdefault(at, Flag()).tell(told)
+        run.machine.changed = True
 
 
 def _hear_flag(run: Run, strand: Strand, mi: MachineInstr, address: Number, mask: int) -> None:
@@ -243,7 +248,7 @@ def _meet(  # type: ignore[no-untyped-def]
     if waits and not run.gather(strand, index):
         return False
     generation = barrier.generation
-    barrier.arrive(LANES, said(run, strand))
+    barrier.arrive(LANES, said(run, strand, index))
     for reg in mi.defs():
         run.write(strand, reg, None, strand.mask)
     if not waits:
@@ -259,7 +264,7 @@ def _meet(  # type: ignore[no-untyped-def]
 def _cluster_arrive(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> bool:
     barrier = _cluster_barrier(run)
     strand.tokens[-1] = barrier.generation
-    barrier.arrive(mask.bit_count(), said(run, strand))
+    barrier.arrive(mask.bit_count(), said(run, strand, index))
     return True
 
 
@@ -281,9 +286,8 @@ def _cluster_barrier(run: Run):  # type: ignore[no-untyped-def]
 
 def _warp_sync(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> bool:
     members = _number(run, strand, mi, "membermask", mask)
-    if members is not None and members & ~strand.mask & (1 << LANES) - 1 == 0:
-        return True
-    return run.gather(strand, index)
+    whole = members is not None and members & ~strand.mask & (1 << LANES) - 1 == 0
+    return whole or run.gather(strand, index)
 
 
 # ---- mbarriers ---------------------------------------------------------------------------------
@@ -343,7 +347,8 @@ def _arrive(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -
     if mi.get("count") is not None:
         count = _number(run, strand, mi, "count", mask) or 1
     relaxed = mi.form.facts.get("sem") is Sem.RELAXED
-    told = _relaxed(strand) if relaxed else said(run, strand)
+    told = said(run, strand, index)
+    told = _relaxed(strand) if relaxed else told
     for mbarrier, threads in _mbarriers(run, strand, mi, mask):
         if mi.get("tx_count") is not None:
             _expects(run, strand, mi, mask, mbarrier, threads)
@@ -351,6 +356,7 @@ def _arrive(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -
         if "drop" in mi.row.id:
             mbarrier.expected -= threads
         mbarrier.arrive(count * threads, told)
+        run.machine.changed = True
     return True
 
 
@@ -372,7 +378,7 @@ def _complete(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int)
     bytes_ = _number(run, strand, mi, "tx_count", mask)
     for mbarrier, threads in _mbarriers(run, strand, mi, mask):
         whole = None if bytes_ is None else bytes_ * threads
-        mbarrier.outstanding.append(Delivery(said(run, strand), whole, index=index))
+        run.deliver(mbarrier, Delivery(said(run, strand), whole, index=index))
     return True
 
 
@@ -408,6 +414,10 @@ def _ask(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> b
     name = f"mbarrier {run.name_of(address)}, parity {phase & 1}"
     if is_over():
         return resume()
+    if run.late and strand.asked.get(index) != (address, phase):
+        strand.asked[index] = address, phase  # it may return before the phase is over
+        run.write(strand, mi.get("done"), 0, mask)
+        return True
     return run.wait(strand, index, is_over, resume, name)
 
 
@@ -442,7 +452,7 @@ def _bulk_load(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int
             run.log.copies.setdefault((at, mbarrier.phase), []).append(region.first)
         _log(run, strand, index, Kind.COPY_IN, [region], count=count, source=source_, by_proxy=True)
         told = Told({source_: count}, {}, {source_: count})
-        mbarrier.outstanding.append(Delivery(told, size, index=index))
+        run.deliver(mbarrier, Delivery(told, size, index=index))
     return True
 
 
@@ -452,7 +462,7 @@ def _bulk_store(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: in
         run.log.unknown.append("address of a copy")
         return True
     size = _number(run, strand, mi, "size", mask) if mi.get("size") is not None else run.box(mi)
-    region = regions.shared(source, size or 16, writes=False, exact=size is not None, name="copy")
+    region = regions.shared(source, size or 16, writes=False)
     _log(run, strand, index, Kind.COPY_OUT, [region], done="bulk", by_proxy=True)
     return True
 
@@ -524,7 +534,7 @@ def _store_async(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: i
         count = run.machine.copies[at] = run.machine.copies.get(at, 0) + 1
         source = ("copy", at)
         _log(run, strand, index, Kind.COPY_IN, found, count=count, source=source)
-        mbarrier.outstanding.append(Delivery(Told({source: count}), size, index=index))
+        run.deliver(mbarrier, Delivery(Told({source: count}), size, index=index))
     return True
 
 
@@ -541,7 +551,7 @@ def _opaque(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -
     for one in _in_ctas(at, everywhere):
         mbarrier = run.machine.mbarriers.get(one)
         if mbarrier is not None:
-            mbarrier.outstanding.append(Delivery(SILENCE, 16, index=index))
+            run.deliver(mbarrier, Delivery(SILENCE, 16, index=index))
     return True
 
 
@@ -577,7 +587,7 @@ def _allocate(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int)
     first = run.machine.columns.get(strand.rank, 0)
     run.machine.columns[strand.rank] = first + count
     run.machine.memory[to] = first
-    _log(run, strand, index, Kind.SHARED_STORE, [regions.shared(to, 4, writes=True)])
+    _log(run, strand, index, Kind.SHARED_STORE, [regions.shared(to, 4, writes=True, name="slot")])
     return True
 
 
@@ -670,10 +680,10 @@ def _commit(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -
     pipelined = {("tc", s[1]): n for s, n in strand.knowledge.fenced.items() if s[0] == "issued"}
     clock = {**pipelined, _source("tc", strand): count}
     run.log.committed = dict(joined(run.log.committed, clock))
-    told = said(run, strand)
+    told = said(run, strand, index)
     told = _done(Told(told.known, joined(told.fenced, strand.knowledge.known), told.proxied), clock)
     for mbarrier, threads in _mbarriers(run, strand, mi, mask):
-        mbarrier.outstanding.append(Delivery(told, 0, threads, index))
+        run.deliver(mbarrier, Delivery(told, 0, threads, index))
     return True
 
 

@@ -16,6 +16,7 @@ from isel.verifier.function.flow import EXIT
 from isel.verifier.ordering.events import event_of
 from isel.verifier.ordering.log import Log, Stuck
 from isel.verifier.ordering.machine import Launch, Machine, special
+from isel.verifier.ordering.meetings import Delivery, Mbarrier
 from isel.verifier.ordering.numbers import (
     ALL,
     LANES,
@@ -38,16 +39,22 @@ ROUNDS = 3
 
 
 class Run:
-    """One run of a cluster; `budget` is how many records it may execute."""
+    """One run of a cluster; `budget` is how many records it may execute.
+
+    Warps take turns, an event of each.  Asynchronous operations complete at once; in a `late` run
+    when nothing else can happen, the last warps go first, and each wait fails once before it waits.
+    """
 
     def __init__(
         self, module: Module, function: MachineFunction, program: Program, launch: Launch,
-        budget: int,
+        budget: int, *, late: bool = False,
     ) -> None:  # fmt: skip
         self.program = program
         self.launch = launch
         self.machine = Machine.of(module, function, launch)
         self.budget = budget
+        self.late = late
+        self.index = -1
         self.end = len(program.steps)
         self.strands: list[Strand] = []
         self._specials: dict[tuple[str, int, int], Number] = {}
@@ -66,10 +73,13 @@ class Run:
             for warp in range(-(-threads // LANES)):
                 count = min(threads - warp * LANES, LANES)
                 self.strands.append(Strand(rank, warp, (1 << count) - 1))
-        self._ready.extend(self.strands)
+        self._ready.extend(reversed(self.strands) if self.late else self.strands)
         while self.budget > 0:
             while self._ready and self.budget > 0:
                 self._advance(self._ready.popleft())
+                if not self.late and self.machine.changed:
+                    self.machine.changed = False
+                    self._deliver(known=True)
             if self.budget <= 0 or not (self._wake() or self._deliver() or self._retry()):
                 break
         self.log.cut = self.budget <= 0
@@ -89,13 +99,13 @@ class Run:
                 strand.failed = False
         for strand in woken:
             strand.waiting = None
-        self._ready.extend(woken)
+        self._ready.extend(reversed(woken) if self.late else woken)
         return bool(woken)
 
-    def _deliver(self) -> bool:
+    def _deliver(self, *, known: bool = False) -> bool:
         """Let asynchronous operations complete; whether something may have changed."""
-        delivered = [m.deliver() for m in list(self.machine.mbarriers.values())]
-        return any(delivered) and (self._wake() or self._deliver())
+        delivered = [m.deliver(known=known) for m in list(self.machine.mbarriers.values()) if m.outstanding]
+        return self._wake() or any(delivered)
 
     def _retry(self) -> bool:
         """Send on who waits where it could go on without success, once."""
@@ -132,6 +142,9 @@ class Run:
             if not self._execute(strand, step):
                 return
             strand.step += 1
+            if step.is_event:
+                self._ready.append(strand)
+                return
 
     def _finish(self, strand: Strand) -> None:
         self.strands.remove(strand)
@@ -193,6 +206,11 @@ class Run:
         """Make a strand wait before a record, and do `resume` there when that is over."""
         strand.waiting, strand.resume, strand.what, strand.at = over, resume, what, index
         return False
+
+    def deliver(self, mbarrier: Mbarrier, what: Delivery) -> None:
+        """Let an asynchronous operation bring something to an mbarrier when it completes."""
+        mbarrier.outstanding.append(what)
+        self.machine.changed = True
 
     def name_of(self, address: int) -> str:
         """A shared address in words."""
@@ -317,6 +335,7 @@ class Run:
                 return True
         if step.is_event:
             self.log.reached.add(step.index)
+            self.index = step.index
             event = event_of(mi)
             if event is None:
                 self._unknown(strand, mi, mask)

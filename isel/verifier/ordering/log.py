@@ -65,6 +65,7 @@ class Access:
     known: Clock
     fenced: Clock
     proxied: Clock
+    heard: Clock
     issue: tuple[Source, int]
     by_proxy: bool = False
     elected: bool = False
@@ -88,7 +89,8 @@ class Log:
     that branches were taken whose conditions nobody knows, `cut` that the run was ended early.
     For each mbarrier and phase, `expected` has the bytes that it waits for, `copies` where copies of
     unknown size go that bring them.  `unknown` is what could not be followed, `committed` how
-    many operations of each warp commits track.
+    many operations of each warp commits track, `arrivals` where each warp arrived, and behind how
+    many accesses.
     """
 
     accesses: list[Access] = field(default_factory=list)
@@ -98,5 +100,11 @@ class Log:
     cut: bool = False
     unknown: list[str] = field(default_factory=list)
     committed: dict[Source, int] = field(default_factory=dict)
+    arrivals: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+
+    def arrival_behind(self, access: Access) -> int | None:
+        """The record where the warp of an access first arrived somewhere behind it."""
+        found = self.arrivals.get(access.warp, ())
+        return next((index for turn, index in found if turn > access.turn), None)
     expected: dict[tuple[int, int], int] = field(default_factory=dict)
     copies: dict[tuple[int, int], list[int]] = field(default_factory=dict)

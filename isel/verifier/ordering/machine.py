@@ -59,6 +59,7 @@ class Machine:
     copies: dict[int, int] = field(default_factory=dict)
     groups: dict[tuple[str, int], list[int]] = field(default_factory=dict)
     asks: set[int] = field(default_factory=set)
+    changed: bool = False
 
     @classmethod
     def of(cls, module: Module, function: MachineFunction, launch: Launch) -> Machine:

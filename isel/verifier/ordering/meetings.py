@@ -61,9 +61,14 @@ class Mbarrier:
             self.bytes += count
             self.whole += count
 
-    def deliver(self) -> bool:
-        """Let what is outstanding happen; False if there is nothing."""
+    def deliver(self, *, known: bool = False) -> bool:
+        """Let what is outstanding happen; False if there is nothing.
+
+        With `known` only where it is known how many bytes come: of others more may follow.
+        """
         if not self.outstanding:
+            return False
+        if known and (self.unknown or any(one.bytes is None for one in self.outstanding)):
             return False
         arrived, self.outstanding = self.outstanding, []
         for one in arrived:

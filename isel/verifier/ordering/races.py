@@ -29,13 +29,17 @@ class Missing(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """Two accesses, in the order of the run, what they have in common, and what is missing."""
+    """Two accesses, in the order of the run, what they have in common, and what is missing.
+
+    `refills` says that a copy writes scale factors that an MMA of the same thread has been given.
+    """
 
     first: Access
     second: Access
     one: Region
     other: Region
     missing: Missing
+    refills: bool = False
 
     @property
     def is_certain(self) -> bool:
@@ -54,6 +58,7 @@ class Finder:
         self.log = log
         self.records = records
         self.found: dict[tuple[int, int, Missing], Race] = {}
+        self._consumed: set[int] = set()
 
     def races(self) -> list[Race]:
         """Every race, once for a pair of records."""
@@ -68,7 +73,9 @@ class Finder:
                 kept = []
                 for old, there in before:
                     meets = old is not access and there.meets(region)
-                    missing = self._missing(old, access) if meets else None
+                    if meets and region.name == "scales" and old.kind is Kind.TENSOR_COPY:
+                        self._consumed.add(old.turn)
+                    missing = self._missing(old, access, there, region) if meets else None
                     if missing is not None:
                         self._add(old, access, there, region, missing)
                     if not (
@@ -84,26 +91,32 @@ class Finder:
     def _add(self, old: Access, new: Access, one: Region, other: Region, missing: Missing) -> None:
         key = old.index, new.index, missing
         if key not in self.found or (one.exact and other.exact and not self.found[key].is_certain):
-            self.found[key] = Race(old, new, one, other, missing)
+            refills = new.kind is Kind.TENSOR_COPY and old.warp == new.warp and (
+                one.name == "scales" or old.turn in self._consumed
+            )
+            self.found[key] = Race(old, new, one, other, missing, refills)
 
-    def _missing(self, old: Access, new: Access) -> Missing | None:
+    def _missing(
+        self, old: Access, new: Access, one: Region, other: Region
+    ) -> Missing | None:
+        """What is missing between two accesses that conflict in these regions."""
         same_warp = old.warp == new.warp
         if old.index == new.index and old.kind in (Kind.SHARED_STORE, Kind.DEALLOC):
             return None  # the same value, stored by several warps; each CTA of a pair frees
-        if old.kind in _TENSOR_OPS and new.kind in _TENSOR_OPS and self._pipelined(old, new):
+        if old.kind in _TENSOR_OPS and new.kind in _TENSOR_OPS and self._pipelined(
+            old, new, one, other
+        ):
             return self._issued(old, new, same_warp)
         if old.done[0][0] == "warp" and same_warp:
             return self._proxied(old, new, same_warp)
         if not _has(new.known, old.done):
             came = same_warp or _has(new.known, old.issue)
             return Missing.COMPLETION if came else Missing.ORDER
-        if old.kind in _ASYNC_TENSOR and new.kind in _ASYNC_TENSOR and not same_warp:
+        own_move = same_warp and old.kind not in _TENSOR_OPS
+        if old.kind in _ASYNC_TENSOR and new.kind in _ASYNC_TENSOR and not own_move:
             if not _has(new.fenced, old.done):
-                return Missing.FENCE_AFTER if self._was_fenced(old, new) else Missing.FENCE_BEFORE
+                return Missing.FENCE_AFTER if _has(new.heard, old.done) else Missing.FENCE_BEFORE
         return self._proxied(old, new, same_warp)
-
-    def _was_fenced(self, old: Access, new: Access) -> bool:
-        return old.kind in _TENSOR_OPS
 
     def _issued(self, old: Access, new: Access, same_warp: bool) -> Missing | None:
         """Operations that run in order are issued in order: by one thread, or between fences."""
@@ -111,15 +124,18 @@ class Finder:
             return None
         return Missing.FENCE_AFTER if _has(new.known, old.issue) else Missing.ORDER
 
-    def _pipelined(self, old: Access, new: Access) -> bool:
+    def _pipelined(self, old: Access, new: Access, one: Region, other: Region) -> bool:
+        """Whether two operations run in order as far as these regions are concerned.
+
+        That an MMA overwrites what one before it reads is left alone: the manual's pairs do not
+        cover it, and attention kernels live by it.
+        """
         facts = self.records[new.index].form.facts
         if facts.get("cta_group") != self.records[old.index].form.facts.get("cta_group"):
             return False
         match old.kind, new.kind:
             case Kind.MULTIPLY, Kind.MULTIPLY:
-                mine = [r for r in old.regions if r.memory is Memory.TENSOR and r.writes]
-                theirs = [r for r in new.regions if r.memory is Memory.TENSOR and r.writes]
-                return mine == theirs or not _meet(mine, theirs)
+                return not one.writes or (other.writes and one == other)
             case (Kind.TENSOR_COPY | Kind.SHIFT), Kind.MULTIPLY:
                 return True
             case (Kind.MULTIPLY | Kind.SHIFT), Kind.SHIFT:
@@ -134,10 +150,6 @@ class Finder:
         if not generic or not new.by_proxy or old.regions[0].memory is Memory.TENSOR:
             return None
         return None if _has(new.proxied, old.done) else Missing.PROXY_FENCE
-
-
-def _meet(ones: list[Region], others: list[Region]) -> bool:
-    return any(a.meets(b) for a in ones for b in others)
 
 
 def _has(clock: Clock, done: tuple[Source, int]) -> bool:

@@ -14,7 +14,7 @@ from intrinsics.modifiers import MmaKind, ScalarType
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.matrices import shape_of
 from isel.verifier.function.threads import Threads
-from isel.verifier.function.touches import spans
+from isel.verifier.function.touches import scales_of, spans
 from isel.verifier.function.values import Loaded, Value, Where, constant
 from isel.verifier.ordering.log import Memory, Region
 from isel.verifier.ordering.numbers import LANES, Number, lanes_of
@@ -71,12 +71,16 @@ def columns(
         kind, index, mi, Threads(1),
         None if place is None else Where(_TENSOR, place), values=tuple(values),
     )  # fmt: skip
+    scales = scales_of(event)
     return [
-        Region(Memory.TENSOR, rank, s.first, s.first + s.width, s.lanes, s.writes)
+        Region(
+            Memory.TENSOR, rank, s.first, s.first + s.width, s.lanes, s.writes,
+            name="scales" if s in scales else "",
+        )
         for rank in ranks
         for s in spans(event)
         if s.first is not None
-    ]
+    ]  # fmt: skip
 
 
 # ---- matrices --------------------------------------------------------------------------------

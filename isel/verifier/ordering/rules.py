@@ -87,6 +87,14 @@ AFTER_SYNC = VerifierRule(
     expected="tcgen05.fence::after_thread_sync between the wait and the access",
     hint="the wait; tcgen05.fence::after_thread_sync; the access",
 )
+BEFORE_FENCE = VerifierRule(
+    "{op}/before-fence",
+    "the wait for the MMA is not followed by tcgen05.fence::after_thread_sync",
+    _PATTERNS,
+    Severity.REVIEW,
+    expected="tcgen05.fence::after_thread_sync between the wait and the access",
+    hint=_WAIT,
+)
 PROXY_FENCE = VerifierRule(
     "shared/proxy-fence",
     "shared memory is written by threads and read through the async proxy without a fence",
@@ -138,15 +146,16 @@ SHARED_RACE = VerifierRule(
     expected="a barrier or an mbarrier between the two",
     hint="bar.sync between the two accesses",
 )
-NOT_EXECUTED = VerifierRule(
-    "verify/order",
-    "the order of accesses is not judged where it could not be followed",
-    severity=Severity.NOTE,
+DEADLOCK = VerifierRule(
+    "sync/deadlock",
+    "threads wait for ever",
+    "mbarrier, Phase of the mbarrier object",
+    expected="an arrival that completes what is waited for",
 )
 RULES = (
     *(NO_COMMIT, BEFORE_COMPLETION, NOT_PIPELINED, UNORDERED, LOAD_RUNNING, STORE_RUNNING),
-    *(BEFORE_SYNC, AFTER_SYNC, PROXY_FENCE, BARRIER, BEFORE_COPY, MODIFIED, SOURCE_MODIFIED),
-    *(IN_USE, SHARED_RACE),
+    *(BEFORE_SYNC, AFTER_SYNC, BEFORE_FENCE, PROXY_FENCE, BARRIER, BEFORE_COPY, MODIFIED, SOURCE_MODIFIED),
+    *(IN_USE, SHARED_RACE, DEADLOCK),
 )
 
 _TENSOR_OPS = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT)
@@ -154,6 +163,8 @@ _STEPS = 200
 """How often a run may execute each record, for each warp, on the average."""
 _LEAST, _MOST = 6_000, 30_000
 _MOST_CTAS = 4
+_RUNS = ((5, False), (5, True), (512, False))
+"""What integer arguments are in each run, a count of rounds or a size, and whether it is late."""
 
 
 def check(report: Report) -> None:
@@ -164,15 +175,17 @@ def check(report: Report) -> None:
     program = Program.of(graph)
     if program.calls or not any(s.is_event for steps in program.steps for s in steps):
         return
-    log = _run(report, program)
-    races = sorted(Finder(log, graph.records).races(), key=lambda r: not r.is_certain)
-    doubtful = log.guessed or bool(log.unknown)
-    for race in races:
-        _report(report, race, doubtful)
-    _uncommitted(report, log)
+    logs = [_run(report, program, number, late=late) for number, late in _RUNS]
+    loose = set().union(*(_uncommitted(report, log) for log in logs))
+    found = [(log, race) for log in logs for race in Finder(log, graph.records).races()]
+    for log, race in sorted(found, key=lambda pair: not pair[1].is_certain):
+        if race.first.index not in loose:
+            _report(report, log, race)
+    for log in logs:
+        _deadlock(report, log)
 
 
-def _run(report: Report, program: Program) -> Log:
+def _run(report: Report, program: Program, number: int, *, late: bool) -> Log:
     function = report.analysis.function
     x, y, z = (*report.analysis.block, 1, 1)[:3]
     size = tuple(function.launch.cluster) or report.cluster or (1,)
@@ -181,10 +194,10 @@ def _run(report: Report, program: Program) -> Log:
         cluster = (2, 1, 1)
     elif cluster == (1, 1, 1) and cluster_size(function, report.cluster) is None:
         cluster = (2, 1, 1) if _is_paired(report) else cluster
-    launch = Launch((x, y, z), cluster)
+    launch = Launch((x, y, z), cluster, number)
     steps = sum(map(len, program.steps)) * len(report.analysis.walkers) * launch.ctas
     budget = min(max(steps * _STEPS // 100, _LEAST), _MOST)
-    return Run(report.module, function, program, launch, budget).run()
+    return Run(report.module, function, program, launch, budget, late=late).run()
 
 
 def _is_paired(report: Report) -> bool:
@@ -206,45 +219,50 @@ class _Name:
     doubt: bool = False
 
 
-def _report(report: Report, race: Race, doubtful: bool) -> None:
-    name = _name(report, race)
+def _report(report: Report, log: Log, race: Race) -> None:
+    name = _name(report, log, race)
     if name is None:
         return
-    doubt = doubtful or name.doubt or not race.is_certain
+    doubt = log.guessed or bool(log.unknown) or name.doubt or not race.is_certain
     severity = Severity.REVIEW if doubt and name.rule.severity is Severity.ERROR else None
     report.add(name.rule, name.index, got=_told(report, race), severity=severity)
 
 
-def _name(report: Report, race: Race) -> _Name | None:
+def _name(report: Report, log: Log, race: Race) -> _Name | None:
     if race.one.memory is Memory.TENSOR:
-        return _in_tensor_memory(report, race)
+        return _in_tensor_memory(report, log, race)
     return _in_shared_memory(race)
 
 
-def _in_tensor_memory(report: Report, race: Race) -> _Name | None:
+def _in_tensor_memory(report: Report, log: Log, race: Race) -> _Name | None:
     first, second, missing = race.first, race.second, race.missing
     match missing:
         case Missing.FENCE_AFTER:
-            return _Name(AFTER_SYNC, second.index)
+            moves = second.kind in (Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
+            by_commit = first.kind in _TENSOR_OPS and moves
+            return _Name(BEFORE_FENCE if by_commit else AFTER_SYNC, second.index)
         case Missing.FENCE_BEFORE:
-            return _Name(BEFORE_SYNC, first.index)
+            arrival = log.arrival_behind(first)
+            return _Name(BEFORE_SYNC, first.index if arrival is None else arrival)
         case Missing.PROXY_FENCE:
             return None
     if first.kind in (Kind.TENSOR_LOAD, Kind.TENSOR_STORE):
         if missing is Missing.ORDER:
             return _Name(IN_USE if second.kind is Kind.DEALLOC else UNORDERED, second.index)
         load = first.kind is Kind.TENSOR_LOAD
-        used = load and _is_used(report, first.index, second.index)
+        used = load and _is_used(report, first.index, log.arrival_behind(first) or second.index)
         return _Name(LOAD_RUNNING if load else STORE_RUNNING, first.index, used)
     if first.kind in _TENSOR_OPS and second.kind in _TENSOR_OPS:
         if missing is Missing.ORDER:
             return _Name(UNORDERED, second.index)
-        return _Name(NOT_PIPELINED, second.index, _refills(race))
+        return _Name(NOT_PIPELINED, second.index, race.refills)
     return _Name(BEFORE_COMPLETION, second.index)
 
 
 def _in_shared_memory(race: Race) -> _Name | None:
     first, second = race.first, race.second
+    if "slot" in (race.one.name, race.other.name):
+        return None  # the address of an allocation: rules about its publication
     if race.missing is Missing.PROXY_FENCE:
         return _Name(PROXY_FENCE, first.index)
     reads = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.WARPGROUP_MULTIPLY)
@@ -264,21 +282,11 @@ def _in_shared_memory(race: Race) -> _Name | None:
             return _Name(SHARED_RACE, second.index)
         case (Kind.SHARED_STORE | Kind.SHARED_LOAD), (Kind.SHARED_STORE | Kind.SHARED_LOAD):
             return _Name(SHARED_RACE, second.index)
+        case Kind.COPY_IN, Kind.COPY_IN:
+            return _Name(SHARED_RACE, second.index)
         case _, Kind.COPY_IN:
             return _Name(SHARED_RACE, second.index, True)
     return None
-
-
-def _refills(race: Race) -> bool:
-    """Whether a copy follows what it is not pipelined with in the same thread.
-
-    The manual does not list a copy behind an MMA, or behind a copy, as pipelined; kernels in wide
-    use keep one set of columns for the scale factors of all steps, and do not wait.
-    """
-    return race.second.kind is Kind.TENSOR_COPY and race.first.warp == race.second.warp and (
-        race.first.kind in (Kind.TENSOR_COPY, Kind.MULTIPLY) and not race.one.writes
-        or race.first.kind is Kind.TENSOR_COPY
-    )
 
 
 def _is_used(report: Report, load: int, before: int) -> bool:
@@ -325,20 +333,39 @@ def _does(region: Region) -> str:
     return f"{verb} {what}bytes {first} to {first + region.last - region.first - 1}"
 
 
+# ---- deadlocks ---------------------------------------------------------------------------------
+
+
+def _deadlock(report: Report, log: Log) -> None:
+    """A run that came to a halt before its end; where it cannot be for the sake of made-up data."""
+    if log.cut or log.unknown or report.analysis.graph.has_opaque:
+        return
+    told = {s.index: s for s in log.stuck if s.index >= 0}
+    for index, stuck in told.items():
+        report.add(
+            DEADLOCK,
+            index,
+            severity=Severity.REVIEW if log.guessed else None,
+            got=f"warp {stuck.warp} waits here for {stuck.waits_for}",
+        )
+
+
 # ---- commits -------------------------------------------------------------------------------------
 
 
-def _uncommitted(report: Report, log: Log) -> None:
+def _uncommitted(report: Report, log: Log) -> set[int]:
     """Operations that no commit tracks, in a run that came to its end."""
     if log.cut or log.stuck or log.unknown:
-        return
-    for access in _last_ones(log):
+        return set()
+    found = {access.index for access in _last_ones(log)}
+    for index in found:
         report.add(
             NO_COMMIT,
-            access.index,
+            index,
             severity=Severity.REVIEW if log.guessed else None,
             got="a way on which no tcgen05.commit follows in the thread that issues it",
         )
+    return found
 
 
 def _last_ones(log: Log) -> Iterator[Access]:

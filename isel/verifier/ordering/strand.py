@@ -36,6 +36,7 @@ class Strand:
     failed: bool = False
     tokens: dict[int, int] = field(default_factory=dict)
     branches: dict[int, int] = field(default_factory=dict)
+    asked: dict[int, tuple[int, int]] = field(default_factory=dict)
     seen: dict[int, tuple[int, ...]] = field(default_factory=dict)
 
     def part(self, mask: int) -> Strand:
@@ -43,7 +44,7 @@ class Strand:
         return Strand(
             self.rank, self.warp, mask, self.node, self.step, dict(self.registers),
             self.knowledge.copy(), list(self.joins), tokens=dict(self.tokens),
-            branches=dict(self.branches), seen=dict(self.seen),
+            branches=dict(self.branches), seen=dict(self.seen), asked=dict(self.asked),
         )  # fmt: skip
 
     def unite(self, other: Strand) -> None:
