@@ -56,7 +56,7 @@ HANDOVER = {
     # ---- tcgen05.fence -----------------------------------------------------------------------
     "no fence before the arrival": Mistake(
         _BEFORE, k.LOAD_THEN_MMA, "    $before;\n    $arrive [back];", "\n    $arrive [back];",
-        "$arrive [back]", perhaps=True),
+        "$arrive [back]"),
     "no fence before a relaxed arrival": Mistake(
         _BEFORE, k.LOAD_THEN_MMA, "    $before;\n    $arrive [back];",
         "\n    mbarrier.arrive.relaxed.cluster.shared::cta.b64 _, [back];", "arrive.relaxed"),
@@ -93,14 +93,14 @@ COMPLETION = {
         " @%p1 $commit [done];\n    xor", "$store",
         also=("tcgen05.dealloc/before-completion",)),
     "stored when the counter is full": Mistake(
-        "tcgen05.st/before-completion", s.COUNTER,
+        "tcgen05.mma/unordered", s.COUNTER,
         "    mov.u32 %r6, 0;\n    $store [%r5], {%r6, %r6};\n    $stored;\n    $before;\n"
         "    bar.warp.sync -1;\n    and.b32 %r7, %r1, 31;\n    setp.eq.u32 %p3, %r7, 0;\n"
         "    @%p3 red.release.cta.shared.add.u32 [slot2], 1;\n",
         "    mov.u32 %r6, 0;\n    and.b32 %r7, %r1, 31;\n    setp.eq.u32 %p3, %r7, 0;\n"
         "    @%p3 red.release.cta.shared.add.u32 [slot2], 1;\n"
         "    $store [%r5], {%r6, %r6};\n    $stored;\n    $before;\n    bar.warp.sync -1;\n",
-        "$store"),
+        "$mma"),
     "a copy is not waited for": Mistake(
         "tcgen05.ld/before-completion", s.COPIED, _WAIT, "WAIT:\n\n\n", "$load"),
     "a copy is not committed": Mistake(

@@ -60,9 +60,9 @@ _CHAPTERS: tuple[_Chapter, ...] = (
     *(convergence, warpgroups),
     *(allocation, lifetime, capacity, freed_elsewhere, publication),
     *(collectors, columns, overlaps, scales),
-    ordering_rules,
     *(mbarriers, phases, first_phase, ledger, registers, accumulators, stages),
     *(clusters, ranks, cluster_arrivals),
+    ordering_rules,
 )
 
 RULES: tuple[VerifierRule, ...] = tuple(rule for chapter in _CHAPTERS for rule in chapter.RULES)

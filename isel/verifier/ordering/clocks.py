@@ -7,7 +7,9 @@ as they are issued; a clock that has n of a source knows that its first n access
 Three clocks answer the manual's three questions.  `known`: is it complete, and ordered before what
 comes now?  (Memory Consistency Model, causality order; tcgen05.wait and tcgen05.commit.)  `fenced`:
 may an asynchronous tcgen05 operation rely on it?  (tcgen05.fence.)  `proxied`: may the async proxy
-rely on it?  (fence.proxy.async.)  Clocks are never changed once they are shared.
+rely on it?  (fence.proxy.async.)  A fourth, `rumour`, knows what relaxed arrivals and waits would
+have said if they ordered anything: it tells a missing fence from threads that never met.  Clocks
+are never changed once they are shared.
 """
 
 from __future__ import annotations
@@ -49,6 +51,7 @@ class Told:
     known: Clock = field(default_factory=nothing)
     fenced: Clock = field(default_factory=nothing)
     proxied: Clock = field(default_factory=nothing)
+    rumour: Clock = field(default_factory=nothing)
 
     def and_(self, other: Told) -> Told:
         """Both."""
@@ -56,6 +59,7 @@ class Told:
             joined(self.known, other.known),
             joined(self.fenced, other.fenced),
             joined(self.proxied, other.proxied),
+            joined(self.rumour, other.rumour),
         )
 
 
@@ -74,6 +78,7 @@ class Knowledge:
     known: Clock = field(default_factory=nothing)
     fenced: Clock = field(default_factory=nothing)
     proxied: Clock = field(default_factory=nothing)
+    rumour: Clock = field(default_factory=nothing)
     heard: Clock = field(default_factory=nothing)
     before: Clock = field(default_factory=nothing)
     released: Told = SILENCE
@@ -86,12 +91,13 @@ class Knowledge:
     def learn(self, told: Told) -> None:
         """Hear what was said where these threads waited."""
         self.known = joined(self.known, told.known)
+        self.rumour = joined(self.rumour, told.rumour)
         self.heard = joined(self.heard, told.fenced)
         self.proxied = joined(self.proxied, told.proxied)
 
     def unite(self, other: Knowledge) -> None:
         """Threads of one warp are together again."""
-        for name in ("known", "fenced", "proxied", "heard", "before"):
+        for name in ("known", "fenced", "proxied", "rumour", "heard", "before"):
             setattr(self, name, joined(getattr(self, name), getattr(other, name)))
         self.released = self.released.and_(other.released)
         self.acquiring = self.acquiring.and_(other.acquiring)

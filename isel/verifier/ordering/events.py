@@ -34,6 +34,11 @@ def _actor(strand: Strand) -> int:
     return strand.rank * 64 + strand.warp
 
 
+def _thread(strand: Strand, mask: int) -> int:
+    """The first thread of a mask, among those of all CTAs."""
+    return _actor(strand) * LANES + (mask & -mask).bit_length() - 1
+
+
 def _counters(run: Run, strand: Strand) -> Counters:
     return run.machine.counters.setdefault(_actor(strand), Counters())
 
@@ -52,14 +57,18 @@ def said(run: Run, strand: Strand, index: int = -1) -> Told:
         here = len(run.log.accesses), index
         run.log.arrivals.setdefault(_actor(strand), []).append(here)
     mind, mine = strand.knowledge, {_source("warp", strand): _counters(run, strand).get("warp")}
-    return Told(joined(mind.known, mine), joined(mind.before, mind.heard), mind.proxied)
+    known = joined(mind.known, mine)
+    return Told(
+        known, joined(mind.before, mind.heard), mind.proxied, joined(mind.rumour, known)
+    )
 
 
 def _done(told: Told, clock: Clock) -> Told:
     """What is said, and that an asynchronous operation is complete."""
     return Told(
-        joined(told.known, clock), joined(told.fenced, clock), joined(told.proxied, clock)
-    )
+        joined(told.known, clock), joined(told.fenced, clock), joined(told.proxied, clock),
+        joined(told.rumour, clock),
+    )  # fmt: skip
 
 
 def _log(
@@ -75,6 +84,7 @@ def _log(
         Access(
             index, kind, strand.rank, _actor(strand), len(run.log.accesses), found,
             (source or _source(done, strand), number), mind.known, mind.fenced, mind.proxied, mind.heard,
+            joined(mind.rumour, mind.known),
             (_source("warp", strand), here), by_proxy, alone,
         )
     )  # fmt: skip
@@ -177,7 +187,7 @@ def _tell_flag(run: Run, strand: Strand, mi: MachineInstr, address: Number, mask
     sem = mi.form.facts.get("sem")
     releases = sem in (Sem.RELEASE, Sem.ACQ_REL)
     told = said(run, strand, run.index)
-    told = told if releases else _relaxed(strand)
+    told = told if releases else _relaxed(run, strand)
     for at in regions.union_lanes(address, mask):
         run.machine.flags.setdefault(at, Flag()).tell(told)
         run.machine.changed = True
@@ -195,13 +205,15 @@ def _hear_flag(run: Run, strand: Strand, mi: MachineInstr, address: Number, mask
         else:
             strand.knowledge.acquiring = strand.knowledge.acquiring.and_(told)
             strand.knowledge.heard = joined(strand.knowledge.heard, told.fenced)
+            strand.knowledge.rumour = joined(strand.knowledge.rumour, told.rumour)
 
 
-def _relaxed(strand: Strand) -> Told:
+def _relaxed(run: Run, strand: Strand) -> Told:
     """What a relaxed arrival or write hands on: what fences let it, of either kind."""
     mind = strand.knowledge
     fenced = joined(mind.before, mind.heard)
-    return Told(joined(mind.released.known, fenced), fenced, mind.released.proxied)
+    rumour = joined(said(run, strand).rumour, fenced)
+    return Told(joined(mind.released.known, fenced), fenced, mind.released.proxied, rumour)
 
 
 def _fence(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> bool:
@@ -238,7 +250,7 @@ def _barrier(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) 
     if number is None:
         run.log.unknown.append("barrier number")
         return True
-    return _meet(run, strand, mi, index, run.machine.barrier(strand.rank, number, count),
+    return _meet(run, strand, mi, index, run.machine.barrier(strand.rank, number, count, of_all=mi.get("count") is None),
                  waits="arrive" not in mi.row.id, what=f"barrier {number} of {count} threads")  # fmt: skip
 
 
@@ -281,13 +293,16 @@ def _cluster_wait(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: 
 
 
 def _cluster_barrier(run: Run):  # type: ignore[no-untyped-def]
-    return run.machine.barrier(0, -1, run.launch.threads * run.launch.ctas)
+    return run.machine.barrier(0, -1, run.launch.threads * run.launch.ctas, of_all=True)
 
 
 def _warp_sync(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> bool:
     members = _number(run, strand, mi, "membermask", mask)
     whole = members is not None and members & ~strand.mask & (1 << LANES) - 1 == 0
-    return whole or run.gather(strand, index)
+    if not whole and not run.gather(strand, index):
+        return False
+    run.log.met[_actor(strand)] = len(run.log.accesses)
+    return True
 
 
 # ---- mbarriers ---------------------------------------------------------------------------------
@@ -310,7 +325,7 @@ def _mbarriers(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> list[tu
     for at, threads in found.items():
         mbarrier = run.machine.mbarriers.get(at)
         if mbarrier is None:
-            run.log.unknown.append(f"no mbarrier at {at:#x}")
+            run.absent(at)
         else:
             here.append((mbarrier, threads))
     return here
@@ -348,7 +363,7 @@ def _arrive(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -
         count = _number(run, strand, mi, "count", mask) or 1
     relaxed = mi.form.facts.get("sem") is Sem.RELAXED
     told = said(run, strand, index)
-    told = _relaxed(strand) if relaxed else told
+    told = _relaxed(run, strand) if relaxed else told
     for mbarrier, threads in _mbarriers(run, strand, mi, mask):
         if mi.get("tx_count") is not None:
             _expects(run, strand, mi, mask, mbarrier, threads)
@@ -387,7 +402,8 @@ def _ask(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> b
     parity = mi.get("phase") is not None
     phase = _number(run, strand, mi, "phase" if parity else "state", mask)
     if len(found) != 1 or phase is None:
-        run.log.unknown.append("wait")
+        if found or phase is None:
+            run.log.unknown.append("wait")
         run.write(strand, mi.get("done"), 1, mask)
         return True
     ((mbarrier, _),) = found
@@ -405,6 +421,7 @@ def _ask(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> b
         relaxed = mi.form.facts.get("sem") is Sem.RELAXED
         if relaxed:
             strand.knowledge.heard = joined(strand.knowledge.heard, mbarrier.over.fenced)
+            strand.knowledge.rumour = joined(strand.knowledge.rumour, mbarrier.over.rumour)
             strand.knowledge.acquiring = strand.knowledge.acquiring.and_(mbarrier.over)
         else:
             strand.knowledge.learn(mbarrier.over)
@@ -443,7 +460,7 @@ def _bulk_load(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int
     for to, at in zip(_in_ctas(destination, peers), _in_ctas(mbar, peers), strict=True):
         mbarrier = run.machine.mbarriers.get(at)
         if mbarrier is None:
-            run.log.unknown.append(f"no mbarrier at {at:#x}")
+            run.absent(at)
             continue
         source_ = ("copy", at)
         count = run.machine.copies[at] = run.machine.copies.get(at, 0) + 1
@@ -562,6 +579,7 @@ def _warpgroup_multiply(run: Run, strand: Strand, mi: MachineInstr, index: int, 
     numbers = {
         name: n for name in ("a", "b")
         if type(mi.get(name)) is int and (n := _number(run, strand, mi, name, mask)) is not None
+        and _is_descriptor(run, n)
     }  # fmt: skip
     found = list(regions.warpgroup_matrices(mi, numbers, strand.rank))
     _log(run, strand, index, Kind.WARPGROUP_MULTIPLY, found, done="wgmma", by_proxy=True)
@@ -628,9 +646,18 @@ def _move(kind: Kind) -> Event:
     return run_
 
 
-def _is_descriptor(word: int) -> bool:
-    """Whether a word has the constant bits of a shared memory descriptor."""
-    return word >> 46 & 7 == 1
+def _issue(
+    run: Run, strand: Strand, index: int, mask: int, kind: Kind, found: list[Region]
+) -> None:
+    """An operation that tcgen05.commit of the same thread tracks."""
+    thread = _thread(strand, mask)
+    count = run.machine.issued[thread] = run.machine.issued.get(thread, 0) + 1
+    _log(run, strand, index, kind, found, count=count, source=("tc", thread), by_proxy=True)
+
+
+def _is_descriptor(run: Run, word: int) -> bool:
+    """Whether a word may be a shared memory descriptor: it names a place in a variable."""
+    return any(first <= (word & 0x3FFF) << 4 < last for first, last in run.machine.shared)
 
 
 def _multiply(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> bool:
@@ -646,10 +673,10 @@ def _multiply(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int)
     found = regions.columns(mi, index, Kind.MULTIPLY, touched, ranks)
     matrices = {
         n: v for n, v in known.items()
-        if n == "idesc" or (n == "b" or (n == "a" and not in_tensor)) and _is_descriptor(v)
+        if n == "idesc" or (n == "b" or (n == "a" and not in_tensor)) and _is_descriptor(run, v)
     }  # fmt: skip
     found += regions.matrices(mi, index, matrices, strand.rank, len(ranks))
-    _log(run, strand, index, Kind.MULTIPLY, found, done="tc", by_proxy=True)
+    _issue(run, strand, index, mask, Kind.MULTIPLY, found)
     return True
 
 
@@ -659,9 +686,9 @@ def _copy(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> 
         run.log.unknown.append("tensor memory address")
         return True
     found = regions.columns(mi, index, Kind.TENSOR_COPY, {"taddr": address}, _ranks(mi, strand))
-    if descriptor is not None and _is_descriptor(descriptor):
+    if descriptor is not None and _is_descriptor(run, descriptor):
         found.append(regions.copied(descriptor, strand.rank))
-    _log(run, strand, index, Kind.TENSOR_COPY, found, done="tc", by_proxy=True)
+    _issue(run, strand, index, mask, Kind.TENSOR_COPY, found)
     return True
 
 
@@ -671,17 +698,18 @@ def _shift(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) ->
         run.log.unknown.append("tensor memory address")
         return True
     found = regions.columns(mi, index, Kind.SHIFT, {"taddr": address}, _ranks(mi, strand))
-    _log(run, strand, index, Kind.SHIFT, found, done="tc")
+    _issue(run, strand, index, mask, Kind.SHIFT, found)
     return True
 
 
 def _commit(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> bool:
-    count = _counters(run, strand).get("tc")
+    thread = _thread(strand, mask)
     pipelined = {("tc", s[1]): n for s, n in strand.knowledge.fenced.items() if s[0] == "issued"}
-    clock = {**pipelined, _source("tc", strand): count}
+    clock = {**pipelined, ("tc", thread): run.machine.issued.get(thread, 0)}
     run.log.committed = dict(joined(run.log.committed, clock))
-    told = said(run, strand, index)
-    told = _done(Told(told.known, joined(told.fenced, strand.knowledge.known), told.proxied), clock)
+    told = said(run, strand)
+    fenced = joined(told.fenced, strand.knowledge.known)
+    told = _done(Told(told.known, fenced, told.proxied, told.rumour), clock)
     for mbarrier, threads in _mbarriers(run, strand, mi, mask):
         run.deliver(mbarrier, Delivery(told, 0, threads, index))
     return True
@@ -697,9 +725,12 @@ def _wait_moves(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: in
 def _tensor_fence(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> bool:
     mind, actor = strand.knowledge, _actor(strand)
     if mi.form.facts.get("side") is ThreadSync.BEFORE:
-        own = {s: n for s, n in mind.known.items() if s[1] == actor and s[0] in ("ld", "st", "tc")}
+        own = {s: n for s, n in mind.known.items() if s[1] == actor and s[0] in ("ld", "st")}
+        own |= {s: n for s, n in mind.known.items() if s[0] == "tc" and s[1] // LANES == actor}
         own[_source("warp", strand)] = _counters(run, strand).get("warp")
-        own[_source("issued", strand)] = _counters(run, strand).get("tc")
+        for thread in range(actor * LANES, (actor + 1) * LANES):
+            if thread in run.machine.issued and strand.mask >> thread % LANES & 1:
+                own["issued", thread] = run.machine.issued[thread]
         mind.before = joined(joined(mind.before, mind.fenced), own)
     else:
         mind.fenced = joined(mind.fenced, mind.heard)

@@ -147,7 +147,14 @@ class Run:
                 return
 
     def _finish(self, strand: Strand) -> None:
+        """Threads that have left count as arrived at the barriers that wait for all."""
         self.strands.remove(strand)
+        for (rank, _), barrier in self.machine.barriers.items():
+            if barrier.of_all and rank in (-1, strand.rank):
+                barrier.leave(strand.mask.bit_count() if rank < 0 else LANES)
+        self.machine.changed = True
+        self.machine.left[strand.rank] = self.machine.left.get(strand.rank, 0) + LANES
+        self.machine.left[-1] = self.machine.left.get(-1, 0) + strand.mask.bit_count()
 
     def _others(self, strand: Strand) -> list[Strand]:
         return [
@@ -211,6 +218,11 @@ class Run:
         """Let an asynchronous operation bring something to an mbarrier when it completes."""
         mbarrier.outstanding.append(what)
         self.machine.changed = True
+
+    def absent(self, address: int) -> None:
+        """Note that no mbarrier was made at an address: another rule's affair, if that is sure."""
+        if self.log.guessed:
+            self.log.unknown.append(f"no mbarrier at {address:#x}")
 
     def name_of(self, address: int) -> str:
         """A shared address in words."""
@@ -277,7 +289,7 @@ class Run:
             if leaves:
                 strand.branches[index] = 0
             return strand.mask if back != leaves else 0
-        return strand.mask if count % 2 == 0 else 0
+        return strand.mask if count % 2 == self.late else 0
 
     # ---- records -------------------------------------------------------------------------------
 

@@ -66,6 +66,7 @@ class Access:
     fenced: Clock
     proxied: Clock
     heard: Clock
+    rumour: Clock
     issue: tuple[Source, int]
     by_proxy: bool = False
     elected: bool = False
@@ -90,7 +91,7 @@ class Log:
     For each mbarrier and phase, `expected` has the bytes that it waits for, `copies` where copies of
     unknown size go that bring them.  `unknown` is what could not be followed, `committed` how
     many operations of each warp commits track, `arrivals` where each warp arrived, and behind how
-    many accesses.
+    many accesses; `met` behind how many the threads of a warp last synchronised.
     """
 
     accesses: list[Access] = field(default_factory=list)
@@ -101,6 +102,7 @@ class Log:
     unknown: list[str] = field(default_factory=list)
     committed: dict[Source, int] = field(default_factory=dict)
     arrivals: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    met: dict[int, int] = field(default_factory=dict)
 
     def arrival_behind(self, access: Access) -> int | None:
         """The record where the warp of an access first arrived somewhere behind it."""

@@ -20,6 +20,7 @@ from isel.verifier.ordering.regions import WINDOW
 _FIRST = 1024
 _ELSEWHERE = 1 << 40
 _SHARED = (Space.SHARED, Space.SHARED_CTA)
+_LIMIT = 256 << 10
 _GRID = 8
 """Clusters of the grid in x."""
 
@@ -59,12 +60,21 @@ class Machine:
     copies: dict[int, int] = field(default_factory=dict)
     groups: dict[tuple[str, int], list[int]] = field(default_factory=dict)
     asks: set[int] = field(default_factory=set)
+    issued: dict[int, int] = field(default_factory=dict)
+    shared: list[tuple[int, int]] = field(default_factory=list)
+    left: dict[int, int] = field(default_factory=dict)
     changed: bool = False
 
     @classmethod
     def of(cls, module: Module, function: MachineFunction, launch: Launch) -> Machine:
         """The machine for a function."""
-        return cls(launch, _addresses([*module.variables, *function.variables], function))
+        variables = [*module.variables, *function.variables]
+        addresses = _addresses(variables, function)
+        shared = [
+            (addresses[v.name], addresses[v.name] + (v.size or _LIMIT))
+            for v in variables if v.space in _SHARED
+        ]  # fmt: skip
+        return cls(launch, addresses, shared=shared)
 
     def address(self, name: str, rank: int) -> int | None:
         """The address of a variable or parameter, as the CTA of a rank sees it."""
@@ -73,10 +83,14 @@ class Machine:
             return found
         return found | rank << WINDOW
 
-    def barrier(self, rank: int, number: int, wanted: int) -> Barrier:
-        """A barrier of a CTA, or of the cluster (-1)."""
+    def barrier(self, rank: int, number: int, wanted: int, *, of_all: bool) -> Barrier:
+        """A barrier of a CTA, or of the cluster (-1); `of_all` threads that have not left."""
         key = (-1, -1) if number < 0 else (rank, number)
-        return self.barriers.setdefault(key, Barrier(wanted))
+        found = self.barriers.get(key)
+        if found is None:
+            gone = self.left.get(key[0], 0) if of_all else 0
+            found = self.barriers[key] = Barrier(wanted - gone, of_all)
+        return found
 
 
 def _addresses(variables: list[Variable], function: MachineFunction) -> dict[str, int]:

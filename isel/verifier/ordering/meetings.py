@@ -112,6 +112,7 @@ class Barrier:
     """A barrier of a CTA or of a cluster: how many threads it waits for, who came, what they say."""
 
     wanted: int
+    of_all: bool = False
     arrived: int = 0
     generation: int = 0
     told: Told = SILENCE
@@ -121,6 +122,15 @@ class Barrier:
         """Threads come; the last of them completes the barrier, which then begins anew."""
         self.told = self.told.and_(told)
         self.arrived += threads
+        self._complete()
+
+    def leave(self, threads: int) -> None:
+        """Threads end, and are waited for no more."""
+        self.wanted -= threads
+        if self.arrived:
+            self._complete()
+
+    def _complete(self) -> None:
         if self.arrived >= self.wanted:
             self.over, self.told = self.told, SILENCE
             self.arrived = 0

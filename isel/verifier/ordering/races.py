@@ -42,6 +42,11 @@ class Race:
     refills: bool = False
 
     @property
+    def is_relaxed(self) -> bool:
+        """Whether nothing but the missing fence would order the two."""
+        return not _has(self.second.known, self.first.done)
+
+    @property
     def is_certain(self) -> bool:
         """Whether both regions are known exactly."""
         return self.one.exact and self.other.exact
@@ -106,23 +111,29 @@ class Finder:
         if old.kind in _TENSOR_OPS and new.kind in _TENSOR_OPS and self._pipelined(
             old, new, one, other
         ):
-            return self._issued(old, new, same_warp)
+            return self._issued(old, new)
         if old.done[0][0] == "warp" and same_warp:
             return self._proxied(old, new, same_warp)
         if not _has(new.known, old.done):
+            if old.kind in _ASYNC_TENSOR and _has(new.rumour, old.done):
+                return self._fence(old.done, new) if new.kind in _ASYNC_TENSOR else None
             came = same_warp or _has(new.known, old.issue)
             return Missing.COMPLETION if came else Missing.ORDER
         own_move = same_warp and old.kind not in _TENSOR_OPS
         if old.kind in _ASYNC_TENSOR and new.kind in _ASYNC_TENSOR and not own_move:
             if not _has(new.fenced, old.done):
-                return Missing.FENCE_AFTER if _has(new.heard, old.done) else Missing.FENCE_BEFORE
+                return self._fence(old.done, new)
         return self._proxied(old, new, same_warp)
 
-    def _issued(self, old: Access, new: Access, same_warp: bool) -> Missing | None:
+    def _fence(self, done: tuple[Source, int], new: Access) -> Missing:
+        """Which fence is missing where a thread has been told of something."""
+        return Missing.FENCE_AFTER if _has(new.heard, done) else Missing.FENCE_BEFORE
+
+    def _issued(self, old: Access, new: Access) -> Missing | None:
         """Operations that run in order are issued in order: by one thread, or between fences."""
-        if same_warp or _has(new.fenced, old.issue):
+        if old.done[0] == new.done[0] or _has(new.fenced, old.issue) or _has(new.fenced, old.done):
             return None
-        return Missing.FENCE_AFTER if _has(new.known, old.issue) else Missing.ORDER
+        return self._fence(old.issue, new) if _has(new.rumour, old.issue) else Missing.ORDER
 
     def _pipelined(self, old: Access, new: Access, one: Region, other: Region) -> bool:
         """Whether two operations run in order as far as these regions are concerned.
@@ -175,6 +186,8 @@ def _sizes(log: Log) -> dict[int, int]:
     ends: dict[int, int] = {}
     for phase, copies in log.copies.items():
         whole = log.expected.get(phase, 0)
+        if not whole:
+            continue
         last = {c: min(following.get(c, c + whole), c + whole) for c in copies}
         if sum(last.values()) - sum(copies) == whole:
             for first, end in last.items():

@@ -144,15 +144,18 @@ def _tile(
     leading, stride = (word >> 16 & 0x3FFF) << 4, (word >> 32 & 0x3FFF) << 4
     span = _OLD_SPANS[word >> 62 & 3] if old else _SPANS.get(word >> 61 & 7, 16)
     groups = -(-rows // _CORE)
+    across = max(rows * size // span, 1)
     if mn_major:
-        across = max(rows * size // span, 1)
         reach = min((across - 1) * leading, (across - 1) * stride) if across > 1 else 0
         last = first + reach + _CORE * span
     elif span == 16:
         last = first + (groups - 1) * stride + leading + 16 * _CORE
     else:
         last = first - first % span + (groups - 1) * stride + span * _CORE
-    return Region(Memory.SHARED, base >> WINDOW, base + first, base + last, name=name.upper(), exact=not mn_major)
+    return Region(
+        Memory.SHARED, base >> WINDOW, base + first, base + last, name=name.upper(),
+        exact=not mn_major or across == 1,
+    )  # fmt: skip
 
 
 def union_lanes(number: Number, mask: int) -> set[int]:

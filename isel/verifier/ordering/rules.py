@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from intrinsics.findings import Severity
+from intrinsics.findings import Severity, errors
 from isel.verifier.function.clusters import cluster_size
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
@@ -163,7 +163,8 @@ _STEPS = 200
 """How often a run may execute each record, for each warp, on the average."""
 _LEAST, _MOST = 6_000, 30_000
 _MOST_CTAS = 4
-_RUNS = ((5, False), (5, True), (512, False))
+_NOT_OVER = (Missing.COMPLETION, Missing.ORDER)
+_RUNS = ((5, False), (4, True), (512, False), (0, False))
 """What integer arguments are in each run, a count of rounds or a size, and whether it is late."""
 
 
@@ -176,13 +177,20 @@ def check(report: Report) -> None:
     if program.calls or not any(s.is_event for steps in program.steps for s in steps):
         return
     logs = [_run(report, program, number, late=late) for number, late in _RUNS]
-    loose = set().union(*(_uncommitted(report, log) for log in logs))
     found = [(log, race) for log in logs for race in Finder(log, graph.records).races()]
-    for log, race in sorted(found, key=lambda pair: not pair[1].is_certain):
-        if race.first.index not in loose:
-            _report(report, log, race)
-    for log in logs:
-        _deadlock(report, log)
+    unfenced = {race.first.index for _, race in found if race.missing not in _NOT_OVER}
+    loose = set().union(*(_uncommitted(report, log, unfenced) for log in logs))
+    named = [
+        (log, race, name)
+        for log, race in found
+        if race.missing is not Missing.COMPLETION or race.first.index not in loose
+        if (name := _name(report, log, race)) is not None
+    ]
+    for log, race, name in sorted(named, key=lambda case: _is_doubtful(*case)):
+        _report(report, log, race, name)
+    if not errors(list(report.findings.values())):
+        for log in logs:
+            _deadlock(report, log)
 
 
 def _run(report: Report, program: Program, number: int, *, late: bool) -> Log:
@@ -219,19 +227,23 @@ class _Name:
     doubt: bool = False
 
 
-def _report(report: Report, log: Log, race: Race) -> None:
-    name = _name(report, log, race)
-    if name is None:
-        return
-    doubt = log.guessed or bool(log.unknown) or name.doubt or not race.is_certain
+def _is_doubtful(log: Log, race: Race, name: _Name) -> bool:
+    """Whether a race may be one of a way that nobody takes, or of places that are not touched."""
+    return log.guessed or bool(log.unknown) or name.doubt or not race.is_certain
+
+
+def _report(report: Report, log: Log, race: Race, name: _Name) -> None:
+    doubt = _is_doubtful(log, race, name)
     severity = Severity.REVIEW if doubt and name.rule.severity is Severity.ERROR else None
+    if name.rule.severity is Severity.REVIEW and not doubt and race.is_relaxed:
+        severity = Severity.ERROR  # nothing but the fence would order the two
     report.add(name.rule, name.index, got=_told(report, race), severity=severity)
 
 
 def _name(report: Report, log: Log, race: Race) -> _Name | None:
     if race.one.memory is Memory.TENSOR:
         return _in_tensor_memory(report, log, race)
-    return _in_shared_memory(race)
+    return _in_shared_memory(log, race)
 
 
 def _in_tensor_memory(report: Report, log: Log, race: Race) -> _Name | None:
@@ -246,6 +258,8 @@ def _in_tensor_memory(report: Report, log: Log, race: Race) -> _Name | None:
             return _Name(BEFORE_SYNC, first.index if arrival is None else arrival)
         case Missing.PROXY_FENCE:
             return None
+    if first.kind is Kind.DEALLOC:
+        return _Name(IN_USE, first.index)
     if first.kind in (Kind.TENSOR_LOAD, Kind.TENSOR_STORE):
         if missing is Missing.ORDER:
             return _Name(IN_USE if second.kind is Kind.DEALLOC else UNORDERED, second.index)
@@ -259,7 +273,7 @@ def _in_tensor_memory(report: Report, log: Log, race: Race) -> _Name | None:
     return _Name(BEFORE_COMPLETION, second.index)
 
 
-def _in_shared_memory(race: Race) -> _Name | None:
+def _in_shared_memory(log: Log, race: Race) -> _Name | None:
     first, second = race.first, race.second
     if "slot" in (race.one.name, race.other.name):
         return None  # the address of an allocation: rules about its publication
@@ -271,19 +285,21 @@ def _in_shared_memory(race: Race) -> _Name | None:
             beyond = kind in reads and not race.one.first <= race.other.first < race.one.last
             return _Name(BEFORE_COPY, second.index, beyond)
         case kind, (Kind.COPY_IN | Kind.SHARED_STORE) if kind in reads:
-            beyond = not race.other.first <= race.one.first < race.other.last
+            copied = second.kind is Kind.COPY_IN
+            beyond = copied and not race.other.first <= race.one.first < race.other.last
             return _Name(MODIFIED, second.index, beyond)
         case Kind.COPY_OUT, (Kind.SHARED_STORE | Kind.COPY_IN):
             return _Name(SOURCE_MODIFIED, second.index)
         case Kind.SHARED_STORE, kind if kind in reads:
-            own = race.first.warp // 4 == race.second.warp // 4 and race.other.name == "A"
-            return _Name(BARRIER, second.index, own and kind is Kind.WARPGROUP_MULTIPLY)
+            together = race.first.warp // 4 == race.second.warp // 4 and race.other.name == "A"
+            met = log.met.get(race.first.warp, -1) > race.first.turn
+            return _Name(BARRIER, second.index, together and met)
         case Kind.SHARED_STORE, Kind.COPY_OUT:
             return _Name(SHARED_RACE, second.index)
         case (Kind.SHARED_STORE | Kind.SHARED_LOAD), (Kind.SHARED_STORE | Kind.SHARED_LOAD):
             return _Name(SHARED_RACE, second.index)
         case Kind.COPY_IN, Kind.COPY_IN:
-            return _Name(SHARED_RACE, second.index)
+            return _Name(MODIFIED, second.index)
         case _, Kind.COPY_IN:
             return _Name(SHARED_RACE, second.index, True)
     return None
@@ -353,11 +369,12 @@ def _deadlock(report: Report, log: Log) -> None:
 # ---- commits -------------------------------------------------------------------------------------
 
 
-def _uncommitted(report: Report, log: Log) -> set[int]:
-    """Operations that no commit tracks, in a run that came to its end."""
-    if log.cut or log.stuck or log.unknown:
+def _uncommitted(report: Report, log: Log, but: set[int]) -> set[int]:
+    """Operations that no commit tracks, in a run that was not cut short; `but` those that would be
+    tracked by another thread's, were there a fence."""
+    if log.cut or log.unknown:
         return set()
-    found = {access.index for access in _last_ones(log)}
+    found = {access.index for access in _last_ones(log)} - but
     for index in found:
         report.add(
             NO_COMMIT,
@@ -371,7 +388,8 @@ def _uncommitted(report: Report, log: Log) -> set[int]:
 def _last_ones(log: Log) -> Iterator[Access]:
     for access in log.accesses:
         source, number = access.done
-        if access.kind in _TENSOR_OPS and log.committed.get(source, 0) < number:
+        tracked = access.kind is Kind.MULTIPLY or (access.kind in _TENSOR_OPS and not log.stuck)
+        if tracked and log.committed.get(source, 0) < number:
             yield access
 
 
