@@ -126,7 +126,8 @@ CLEAN = {
     "lanes that have left": WHOLE.replace(
         "    barrier.cluster.arrive;", "    setp.ge.u32 %p1, %r1, 16;\n    @%p1 ret;\n"
         "    barrier.cluster.arrive;").replace("    bar.sync 0;\n", ""),
-    "four of them": PAIR.replace(TWO, ".reqnctapercluster 2, 1, 2").replace("%rs1, 3;", "%rs1, 15;"),
+    "four of them": PAIR.replace(TWO, ".reqnctapercluster 2, 1, 2").replace(
+        "%rs1, 3;", "%rs1, 15;"),
     "a pair across y": PAIR.replace(TWO, ".reqnctapercluster 1, 2"),
 }  # fmt: skip
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from intrinsics.findings import Severity
 from isel.verifier.function.check import verify_functions
 from tests.each import each
-from tests.isel.consequences import besides, others
 from tests.isel import function_mistakes
+from tests.isel.consequences import besides, others
 from tests.isel.function_mistakes import Mistake
 from tests.isel.function_sync_kernels import CLEAN
 from tests.isel.function_sync_mistakes import MISTAKES

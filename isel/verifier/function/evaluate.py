@@ -489,7 +489,7 @@ def _shuffled(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg,
         yield from _write(mi, a if _same_in_warp(a) else unknown(Spread.THREAD))
         yield from _write(mi, unknown(Spread.THREAD), "p")
         return
-    sources = [_source(mode, i, _at(b, i), _at(bounds, i)) for i in range(LANES)]
+    sources = [shuffle_source(mode, i, _at(b, i), _at(bounds, i)) for i in range(LANES)]
     read = [source if reached else i for i, (source, reached) in enumerate(sources)]
     yield from _write(mi, _from_lanes(e.warp, a, read))
     yield from _write(mi, known(tuple(int(reached) for _, reached in sources)), "p")
@@ -499,7 +499,7 @@ def _at(number: int | tuple[int, ...], lane: int) -> int:
     return number[lane] if isinstance(number, tuple) else number
 
 
-def _source(mode: Shuffle, lane: int, b: int, bounds: int) -> tuple[int, bool]:
+def shuffle_source(mode: Shuffle, lane: int, b: int, bounds: int) -> tuple[int, bool]:
     """The lane that a shuffle reads, and whether it is in reach.  PTX ISA, shfl.sync."""
     step, clamp, segment = b & 31, bounds & 31, bounds >> 8 & 31
     first = lane & segment

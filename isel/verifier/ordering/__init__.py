@@ -1,8 +1,8 @@
 """Happens-before between what the warps of a CTA do: one analysis, which rules about order query.
 
 Layer: isel.verifier.ordering.  Input: a kernel and the size of its block.  A kernel is executed for
-what decides about order alone: integers, addresses, predicates, mbarriers and barriers, with made-up
-arguments and unknown data (`execute`).  Every access to shared and tensor memory is logged with the
-vector clocks of its thread (`clocks`, `log`); two accesses of which one writes and that no clock
-orders are a race (`races`).  What was not executed was not judged.
+what decides about order alone: integers, addresses, predicates, mbarriers and barriers, with
+made-up arguments and unknown data (`execute`).  Every access to shared and tensor memory is logged
+with the vector clocks of its thread (`clocks`, `log`); two accesses of which one writes and that no
+clock orders are a race (`races`).  What was not executed was not judged.
 """

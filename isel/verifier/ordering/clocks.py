@@ -1,4 +1,4 @@
-"""Vector clocks: what a thread knows to be over, visible to tcgen05, and visible to the async proxy.
+"""Vector clocks: what a thread knows to be over, and what tcgen05 and the async proxy may use.
 
 Layer: isel.verifier.ordering.  A clock maps sources to counts.  A source is a warp, whose accesses
 are counted as it makes them, or a kind of asynchronous operation of a warp or an mbarrier, counted

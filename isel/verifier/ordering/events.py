@@ -17,7 +17,7 @@ from isel.verifier.function.widths import moved_columns
 from isel.verifier.ordering import regions
 from isel.verifier.ordering.clocks import SILENCE, Clock, Counters, Source, Told, joined
 from isel.verifier.ordering.log import Access, Memory, Region
-from isel.verifier.ordering.meetings import Delivery, Flag, Mbarrier
+from isel.verifier.ordering.meetings import Barrier, Delivery, Flag, Mbarrier
 from isel.verifier.ordering.numbers import LANES, Number, lanes_of, lanewise, packed, uniform
 from isel.verifier.ordering.strand import Strand
 
@@ -58,9 +58,7 @@ def said(run: Run, strand: Strand, index: int = -1) -> Told:
         run.log.arrivals.setdefault(_actor(strand), []).append(here)
     mind, mine = strand.knowledge, {_source("warp", strand): _counters(run, strand).get("warp")}
     known = joined(mind.known, mine)
-    return Told(
-        known, joined(mind.before, mind.heard), mind.proxied, joined(mind.rumour, known)
-    )
+    return Told(known, joined(mind.before, mind.heard), mind.proxied, joined(mind.rumour, known))
 
 
 def _done(told: Told, clock: Clock) -> Told:
@@ -83,8 +81,8 @@ def _log(
     run.log.accesses.append(
         Access(
             index, kind, strand.rank, _actor(strand), len(run.log.accesses), found,
-            (source or _source(done, strand), number), mind.known, mind.fenced, mind.proxied, mind.heard,
-            joined(mind.rumour, mind.known),
+            (source or _source(done, strand), number), mind.known, mind.fenced, mind.proxied,
+            mind.heard, joined(mind.rumour, mind.known),
             (_source("warp", strand), here), by_proxy, alone,
         )
     )  # fmt: skip
@@ -92,11 +90,6 @@ def _log(
 
 def _is_shared(address: Number) -> bool:
     return any(a is not None and a < _SHARED_LIMIT for a in lanes_of(address))
-
-
-def _local(address: Number, strand: Strand) -> Number:
-    """An address of shared::cta, which has no rank of its own in registers that hold offsets."""
-    return address
 
 
 # ---- memory ------------------------------------------------------------------------------------
@@ -116,8 +109,9 @@ def _load(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> 
 
 
 def _remembered(run: Run, address: Number) -> Number:
+    """What was stored at an address, as far as that is known."""
     memory = run.machine.memory
-    return packed(tuple(memory.get(a) if a is not None else None for a in lanes_of(address)))
+    return packed(tuple(None if a is None else memory.get(a) for a in lanes_of(address)))
 
 
 def _load_flag(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> bool:
@@ -140,7 +134,9 @@ def _load_flag(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int
     if (old is None and stored) or version() != (old or (0,) * len(here)) or not here:
         return resume()
     run.machine.asks.add(index)
-    return run.wait(strand, index, lambda: version() != (old or (0,) * len(here)), resume, "a flag in memory")
+    return run.wait(
+        strand, index, lambda: version() != (old or (0,) * len(here)), resume, "a flag in memory"
+    )
 
 
 def _store(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> bool:
@@ -158,7 +154,7 @@ def _store(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) ->
     return True
 
 
-_ATOMIC = {
+_ATOMIC: dict[str, Callable[[int, int], int]] = {
     "add": int.__add__, "exch": lambda _, b: b, "or": int.__or__, "and": int.__and__,
     "xor": int.__xor__, "max": max, "min": min, "inc": lambda a, b: 0 if a >= b else a + 1,
 }  # fmt: skip
@@ -176,8 +172,9 @@ def _atomic(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -
             continue
         old, by = memory.get(at, 0 if at >= _SHARED_LIMIT else None), data[lane]
         results[lane] = old
-        known = operation is not None and isinstance(old, int) and by is not None
-        memory[at] = operation(old, by) & 0xFFFFFFFF if known else None  # type: ignore[misc,arg-type]
+        memory[at] = None
+        if operation is not None and old is not None and by is not None:
+            memory[at] = operation(old, by) & 0xFFFFFFFF
     run.write(strand, mi.get("d"), packed(tuple(results)), mask)
     return True
 
@@ -250,13 +247,16 @@ def _barrier(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) 
     if number is None:
         run.log.unknown.append("barrier number")
         return True
-    return _meet(run, strand, mi, index, run.machine.barrier(strand.rank, number, count, of_all=mi.get("count") is None),
-                 waits="arrive" not in mi.row.id, what=f"barrier {number} of {count} threads")  # fmt: skip
+    of_all = mi.get("count") is None
+    barrier = run.machine.barrier(strand.rank, number, count, of_all=of_all)
+    waits, what = "arrive" not in mi.row.id, f"barrier {number} of {count} threads"
+    return _meet(run, strand, mi, index, barrier, waits=waits, what=what)
 
 
-def _meet(  # type: ignore[no-untyped-def]
-    run: Run, strand: Strand, mi: MachineInstr, index: int, barrier, *, waits: bool, what: str
-) -> bool:
+def _meet(
+    run: Run, strand: Strand, mi: MachineInstr, index: int, barrier: Barrier, *,
+    waits: bool, what: str,
+) -> bool:  # fmt: skip
     if waits and not run.gather(strand, index):
         return False
     generation = barrier.generation
@@ -292,7 +292,7 @@ def _cluster_wait(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: 
     )
 
 
-def _cluster_barrier(run: Run):  # type: ignore[no-untyped-def]
+def _cluster_barrier(run: Run) -> Barrier:
     return run.machine.barrier(0, -1, run.launch.threads * run.launch.ctas, of_all=True)
 
 
@@ -381,7 +381,7 @@ def _expect(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -
     return True
 
 
-def _expects(  # noqa: PLR0913
+def _expects(
     run: Run, strand: Strand, mi: MachineInstr, mask: int, mbarrier: Mbarrier, threads: int
 ) -> None:
     bytes_ = _number(run, strand, mi, "tx_count", mask)
@@ -443,9 +443,7 @@ def _ask(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> b
 
 def _bulk_load(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> bool:
     """A bulk copy to shared memory, which brings its bytes to an mbarrier."""
-    destination, mbar = (
-        _number(run, strand, mi, name, mask) for name in ("dst", "mbar")
-    )
+    destination, mbar = (_number(run, strand, mi, name, mask) for name in ("dst", "mbar"))
     if destination is None or mbar is None:
         run.log.unknown.append("address of a copy")
         return True
@@ -453,10 +451,10 @@ def _bulk_load(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int
     if size is None:
         size = run.box(mi)
     peers = _number(run, strand, mi, "cta_mask", mask) if mi.get("cta_mask") is not None else None
-    if mi.get("src") is not None and (source := _number(run, strand, mi, "src", mask)) is not None:
-        if source < _SHARED_LIMIT:
-            _log(run, strand, index, Kind.COPY_OUT,
-                 [regions.shared(source, size or 16, writes=False)], done="sent", by_proxy=True)  # fmt: skip
+    source = _number(run, strand, mi, "src", mask) if mi.get("src") is not None else None
+    if source is not None and source < _SHARED_LIMIT:
+        read = regions.shared(source, size or 16, writes=False)
+        _log(run, strand, index, Kind.COPY_OUT, [read], done="sent", by_proxy=True)
     for to, at in zip(_in_ctas(destination, peers), _in_ctas(mbar, peers), strict=True):
         mbarrier = run.machine.mbarriers.get(at)
         if mbarrier is None:
@@ -504,7 +502,7 @@ def _wait_group(kind: str) -> Event:
         if kind == "wgmma" and not run.gather(strand, index):
             return False
         mind = strand.knowledge
-        clock = {_source(kind, strand): count}
+        clock = {_warpgroup(strand) if kind == "wgmma" else _source(kind, strand): count}
         mind.known, mind.proxied = joined(mind.known, clock), joined(mind.proxied, clock)
         return True
 
@@ -575,6 +573,11 @@ def _opaque(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -
 # ---- wgmma -------------------------------------------------------------------------------------
 
 
+def _warpgroup(strand: Strand) -> Source:
+    """The multiplies of a warpgroup, which its four warps issue and complete together."""
+    return "wgmma", strand.rank * 16 + strand.warp // 4
+
+
 def _warpgroup_multiply(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> bool:
     numbers = {
         name: n for name in ("a", "b")
@@ -582,7 +585,12 @@ def _warpgroup_multiply(run: Run, strand: Strand, mi: MachineInstr, index: int, 
         and _is_descriptor(run, n)
     }  # fmt: skip
     found = list(regions.warpgroup_matrices(mi, numbers, strand.rank))
-    _log(run, strand, index, Kind.WARPGROUP_MULTIPLY, found, done="wgmma", by_proxy=True)
+    count = _counters(run, strand).next("wgmma")
+    source = _warpgroup(strand)
+    _log(
+        run, strand, index, Kind.WARPGROUP_MULTIPLY, found, count=count, source=source,
+        by_proxy=True,
+    )  # fmt: skip
     for reg in mi.defs():
         strand.registers.pop(reg, None)
     return True
@@ -614,7 +622,9 @@ def _free(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> 
     if first is None or count is None:
         return True
     first &= 0xFFFF
-    found = [Region(Memory.TENSOR, r, first, first + count, writes=True) for r in _ranks(mi, strand)]
+    found = [
+        Region(Memory.TENSOR, r, first, first + count, writes=True) for r in _ranks(mi, strand)
+    ]
     _log(run, strand, index, Kind.DEALLOC, found)
     return True
 
@@ -673,7 +683,7 @@ def _multiply(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int)
     found = regions.columns(mi, index, Kind.MULTIPLY, touched, ranks)
     matrices = {
         n: v for n, v in known.items()
-        if n == "idesc" or (n == "b" or (n == "a" and not in_tensor)) and _is_descriptor(run, v)
+        if n == "idesc" or ((n == "b" or (n == "a" and not in_tensor)) and _is_descriptor(run, v))
     }  # fmt: skip
     found += regions.matrices(mi, index, matrices, strand.rank, len(ranks))
     _issue(run, strand, index, mask, Kind.MULTIPLY, found)
@@ -746,11 +756,20 @@ EVENTS: dict[str, Event] = {
     **dict.fromkeys(("fence.proxy.async", "fence.proxy.async::generic"), _proxy_fence),
     **dict.fromkeys(
         (
-            "fence.mbarrier_init", "fence.sync_restrict", "fence.proxy.alias", "wgmma.fence",
-            "fence.proxy.tensormap.release", "fence.proxy.tensormap.acquire",
-            "mbarrier.pending_count", "mbarrier.check_layout", "cp.async.bulk.prefetch",
-            "cp.async.bulk.prefetch.tensor", "cp.async.bulk.prefetch.tensor.im2col",
-            "tcgen05.relinquish_alloc_permit", "st.async.release", "red.async.release",
+            "fence.mbarrier_init",
+            "fence.sync_restrict",
+            "fence.proxy.alias",
+            "wgmma.fence",
+            "fence.proxy.tensormap.release",
+            "fence.proxy.tensormap.acquire",
+            "mbarrier.pending_count",
+            "mbarrier.check_layout",
+            "cp.async.bulk.prefetch",
+            "cp.async.bulk.prefetch.tensor",
+            "cp.async.bulk.prefetch.tensor.im2col",
+            "tcgen05.relinquish_alloc_permit",
+            "st.async.release",
+            "red.async.release",
         ),
         _nothing,
     ),
@@ -764,23 +783,44 @@ EVENTS: dict[str, Event] = {
     "mbarrier.init": _init,
     "mbarrier.inval": _inval,
     **dict.fromkeys(
-        ("mbarrier.arrive", "mbarrier.arrive_drop", "mbarrier.arrive.expect_tx",
-         "mbarrier.arrive_drop.expect_tx"), _arrive,
+        (
+            "mbarrier.arrive",
+            "mbarrier.arrive_drop",
+            "mbarrier.arrive.expect_tx",
+            "mbarrier.arrive_drop.expect_tx",
+        ),
+        _arrive,
     ),
     "mbarrier.expect_tx": _expect,
     "mbarrier.complete_tx": _complete,
     **dict.fromkeys(
-        ("mbarrier.test_wait", "mbarrier.test_wait.parity", "mbarrier.try_wait",
-         "mbarrier.try_wait.parity"), _ask,
+        (
+            "mbarrier.test_wait",
+            "mbarrier.test_wait.parity",
+            "mbarrier.try_wait",
+            "mbarrier.try_wait.parity",
+        ),
+        _ask,
     ),
     **dict.fromkeys(
-        ("cp.async.bulk.tensor.load", "cp.async.bulk.tensor.load.im2col", "cp.async.bulk.load",
-         "cp.async.bulk.load.ignore_oob", "cp.async.bulk.to_cluster",
-         "cp.reduce.async.bulk.to_cluster"), _bulk_load,
+        (
+            "cp.async.bulk.tensor.load",
+            "cp.async.bulk.tensor.load.im2col",
+            "cp.async.bulk.load",
+            "cp.async.bulk.load.ignore_oob",
+            "cp.async.bulk.to_cluster",
+            "cp.reduce.async.bulk.to_cluster",
+        ),
+        _bulk_load,
     ),
     **dict.fromkeys(
-        ("cp.async.bulk.tensor.store", "cp.reduce.async.bulk.tensor", "cp.async.bulk.store",
-         "cp.reduce.async.bulk.store"), _bulk_store,
+        (
+            "cp.async.bulk.tensor.store",
+            "cp.reduce.async.bulk.tensor",
+            "cp.async.bulk.store",
+            "cp.reduce.async.bulk.store",
+        ),
+        _bulk_store,
     ),
     "cp.async.bulk.commit_group": _commit_group("bulk"),
     "cp.async.bulk.wait_group": _wait_group("bulk"),

@@ -12,6 +12,8 @@ from collections import deque
 from collections.abc import Callable
 
 from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Module, Not, Op, Special, Sym
+from intrinsics.modifiers import Shuffle
+from isel.verifier.function.evaluate import shuffle_source
 from isel.verifier.function.flow import EXIT
 from isel.verifier.ordering.events import event_of
 from isel.verifier.ordering.log import Log, Stuck
@@ -104,7 +106,9 @@ class Run:
 
     def _deliver(self, *, known: bool = False) -> bool:
         """Let asynchronous operations complete; whether something may have changed."""
-        delivered = [m.deliver(known=known) for m in list(self.machine.mbarriers.values()) if m.outstanding]
+        delivered = [
+            m.deliver(known=known) for m in list(self.machine.mbarriers.values()) if m.outstanding
+        ]
         return self._wake() or any(delivered)
 
     def _retry(self) -> bool:
@@ -129,9 +133,9 @@ class Run:
             if strand.node >= self.end or strand.node == EXIT:
                 self._finish(strand)
                 return
-            if strand.joins and strand.node == strand.joins[-1] and strand.step == 0:
-                if not self._join(strand):
-                    return
+            joins = strand.joins and strand.node == strand.joins[-1] and strand.step == 0
+            if joins and not self._join(strand):
+                return
             steps = self.program.steps[strand.node]
             if strand.step >= len(steps):
                 if not self._leave(strand):
@@ -437,14 +441,16 @@ def _mapa(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
 
 
 def _rank(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
-    run.write(strand, mi.get("d"), lanewise(lambda a: a >> 24 & 0xFF, run.slot(strand, mi, "a")), mask)
+    run.write(
+        strand, mi.get("d"), lanewise(lambda a: a >> 24 & 0xFF, run.slot(strand, mi, "a")), mask
+    )
 
 
 def _shuffle(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
-    from isel.verifier.function.evaluate import _source  # noqa: PLC0415
 
     a, b, c = (lanes_of(run.slot(strand, mi, name)) for name in "abc")
     mode = mi.form.facts["mode"]
+    assert isinstance(mode, Shuffle)
     found: list[int | None] = []
     reached: list[int | None] = []
     for lane in range(LANES):
@@ -453,7 +459,7 @@ def _shuffle(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
             found.append(None)
             reached.append(None)
             continue
-        source, ok = _source(mode, lane, by, bounds)  # type: ignore[arg-type]
+        source, ok = shuffle_source(mode, lane, by, bounds)
         source = source if ok else lane
         found.append(a[source] if strand.mask >> source & 1 else a[lane])
         reached.append(int(ok))
@@ -483,7 +489,10 @@ def _unpack(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
         part = bits // len(ops)
         for at, op in enumerate(ops):
             run.write(
-                strand, op, lanewise(lambda x, at=at: x >> at * part & (1 << part) - 1, number), mask
+                strand,
+                op,
+                lanewise(lambda x, at=at: x >> at * part & (1 << part) - 1, number),
+                mask,
             )
 
 

@@ -88,8 +88,8 @@ class Log:
 
     `reached` are the records that were executed, `stuck` the waits of a deadlock; `guessed` says
     that branches were taken whose conditions nobody knows, `cut` that the run was ended early.
-    For each mbarrier and phase, `expected` has the bytes that it waits for, `copies` where copies of
-    unknown size go that bring them.  `unknown` is what could not be followed, `committed` how
+    For each mbarrier and phase, `expected` has the bytes that it waits for, `copies` where copies
+    of unknown size go that bring them.  `unknown` is what could not be followed, `committed` how
     many operations of each warp commits track, `arrivals` where each warp arrived, and behind how
     many accesses; `met` behind how many the threads of a warp last synchronised.
     """
@@ -108,5 +108,6 @@ class Log:
         """The record where the warp of an access first arrived somewhere behind it."""
         found = self.arrivals.get(access.warp, ())
         return next((index for turn, index in found if turn > access.turn), None)
+
     expected: dict[tuple[int, int], int] = field(default_factory=dict)
     copies: dict[tuple[int, int], list[int]] = field(default_factory=dict)

@@ -53,7 +53,7 @@ class Machine:
     log: Log = field(default_factory=Log)
     mbarriers: dict[int, Mbarrier] = field(default_factory=dict)
     barriers: dict[tuple[int, int], Barrier] = field(default_factory=dict)
-    memory: dict[int, Number] = field(default_factory=dict)
+    memory: dict[int, int | None] = field(default_factory=dict)
     flags: dict[int, Flag] = field(default_factory=dict)
     columns: dict[int, int] = field(default_factory=dict)
     counters: dict[int, Counters] = field(default_factory=dict)

@@ -109,7 +109,7 @@ class Mbarrier:
 
 @dataclass(slots=True)
 class Barrier:
-    """A barrier of a CTA or of a cluster: how many threads it waits for, who came, what they say."""
+    """A barrier of a CTA or cluster: how many threads it waits for, who came, what they say."""
 
     wanted: int
     of_all: bool = False
@@ -139,7 +139,7 @@ class Barrier:
 
 @dataclass(slots=True)
 class Flag:
-    """A place in memory that threads write and read strongly: what was said there, and how often."""
+    """A place that threads write and read strongly: what was said there, and how often."""
 
     told: Told = SILENCE
     version: int = 0

@@ -67,8 +67,10 @@ Operation: TypeAlias = Callable[..., int]
 
 
 def _typed(type_: ScalarType, value: int) -> int:
-    return signed(value & _mask(type_.bits), type_.bits) if type_.is_signed else value & _mask(
-        type_.bits
+    return (
+        signed(value & _mask(type_.bits), type_.bits)
+        if type_.is_signed
+        else value & _mask(type_.bits)
     )
 
 

@@ -76,7 +76,9 @@ def is_event(mi: MachineInstr) -> bool:
     """Whether a record accesses shared or tensor memory, or has to do with order."""
     if mi.row.id in MEMORY:
         space, sem = mi.form.facts.get("space"), mi.form.facts.get("sem")
-        return space in SHARED or sem not in (None, Sem.WEAK) or mi.row.id.startswith(("atom", "red"))
+        return (
+            space in SHARED or sem not in (None, Sem.WEAK) or mi.row.id.startswith(("atom", "red"))
+        )
     if mi.row.id.startswith(_SYNCHRONISE):
         return True
     if mi.row.id == "opaque":

@@ -1,12 +1,13 @@
 """Two accesses of which one writes, and that nothing orders.
 
 Layer: isel.verifier.ordering.  Input: the log of a run.  Output: the races in it, each once for a
-pair of records.  PTX ISA, Memory Consistency Model: Causality Order, Conflict and Data-races, Proxies;
-tcgen05: Pipelined tcgen05 Instructions, Specialized Synchronization Operations.
+pair of records.  PTX ISA, Memory Consistency Model: Causality Order, Conflict and Data-races,
+Proxies; tcgen05: Pipelined tcgen05 Instructions, Specialized Synchronization Operations.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
@@ -72,7 +73,9 @@ class Finder:
         for access in self.log.accesses:
             for region in access.regions:
                 if region.name == "copy" and not region.exact and region.last == region.first:
-                    region = replace(region, last=ends.get(region.first, region.first + 16), exact=True)
+                    region = replace(
+                        region, last=ends.get(region.first, region.first + 16), exact=True
+                    )
                 key = region.memory, region.rank
                 before = live.setdefault(key, [])
                 kept = []
@@ -96,20 +99,22 @@ class Finder:
     def _add(self, old: Access, new: Access, one: Region, other: Region, missing: Missing) -> None:
         key = old.index, new.index, missing
         if key not in self.found or (one.exact and other.exact and not self.found[key].is_certain):
-            refills = new.kind is Kind.TENSOR_COPY and old.warp == new.warp and (
-                one.name == "scales" or old.turn in self._consumed
+            refills = (
+                new.kind is Kind.TENSOR_COPY
+                and old.warp == new.warp
+                and (one.name == "scales" or old.turn in self._consumed)
             )
             self.found[key] = Race(old, new, one, other, missing, refills)
 
-    def _missing(
-        self, old: Access, new: Access, one: Region, other: Region
-    ) -> Missing | None:
+    def _missing(self, old: Access, new: Access, one: Region, other: Region) -> Missing | None:
         """What is missing between two accesses that conflict in these regions."""
         same_warp = old.warp == new.warp
         if old.index == new.index and old.kind in (Kind.SHARED_STORE, Kind.DEALLOC):
             return None  # the same value, stored by several warps; each CTA of a pair frees
-        if old.kind in _TENSOR_OPS and new.kind in _TENSOR_OPS and self._pipelined(
-            old, new, one, other
+        if (
+            old.kind in _TENSOR_OPS
+            and new.kind in _TENSOR_OPS
+            and self._pipelined(old, new, one, other)
         ):
             return self._issued(old, new)
         if old.done[0][0] == "warp" and same_warp:
@@ -120,9 +125,9 @@ class Finder:
             came = same_warp or _has(new.known, old.issue)
             return Missing.COMPLETION if came else Missing.ORDER
         own_move = same_warp and old.kind not in _TENSOR_OPS
-        if old.kind in _ASYNC_TENSOR and new.kind in _ASYNC_TENSOR and not own_move:
-            if not _has(new.fenced, old.done):
-                return self._fence(old.done, new)
+        both = old.kind in _ASYNC_TENSOR and new.kind in _ASYNC_TENSOR
+        if both and not own_move and not _has(new.fenced, old.done):
+            return self._fence(old.done, new)
         return self._proxied(old, new, same_warp)
 
     def _fence(self, done: tuple[Source, int], new: Access) -> Missing:
@@ -147,9 +152,9 @@ class Finder:
         match old.kind, new.kind:
             case Kind.MULTIPLY, Kind.MULTIPLY:
                 return not one.writes or (other.writes and one == other)
-            case (Kind.TENSOR_COPY | Kind.SHIFT), Kind.MULTIPLY:
+            case ((Kind.TENSOR_COPY | Kind.SHIFT), Kind.MULTIPLY):
                 return True
-            case (Kind.MULTIPLY | Kind.SHIFT), Kind.SHIFT:
+            case ((Kind.MULTIPLY | Kind.SHIFT), Kind.SHIFT):
                 return old.kind is Kind.MULTIPLY
             case Kind.SHIFT, Kind.TENSOR_COPY:
                 return facts.get("shape") is CopyShape.S4X256B
@@ -182,7 +187,7 @@ def _sizes(log: Log) -> dict[int, int]:
     next begins is known if that adds up; else only its first bytes are.
     """
     starts = sorted({first for found in log.copies.values() for first in found})
-    following = dict(zip(starts, starts[1:], strict=False))
+    following = dict(itertools.pairwise(starts))
     ends: dict[int, int] = {}
     for phase, copies in log.copies.items():
         whole = log.expected.get(phase, 0)

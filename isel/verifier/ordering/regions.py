@@ -99,7 +99,10 @@ def matrices(
     size = 4 if shape is not None and shape.kind is MmaKind.TF32 else 2
     if shape is not None and shape.kind not in (MmaKind.TF32, MmaKind.F16):
         size = 1
-    for name, rows, bit in (("a", shape.m if shape else 64, 15), ("b", shape.n if shape else 8, 16)):
+    for name, rows, bit in (
+        ("a", shape.m if shape else 64, 15),
+        ("b", shape.n if shape else 8, 16),
+    ):
         descriptor = numbers.get(name)
         if descriptor is None:
             continue
@@ -109,9 +112,7 @@ def matrices(
             yield _tile(descriptor, rows // ctas, size, mn_major, base << WINDOW, name, old=False)
 
 
-def warpgroup_matrices(
-    mi: MachineInstr, numbers: dict[str, int], rank: int
-) -> Iterator[Region]:
+def warpgroup_matrices(mi: MachineInstr, numbers: dict[str, int], rank: int) -> Iterator[Region]:
     """The tiles that a wgmma.mma_async reads."""
     text = str(getattr(mi.form.facts.get("shape"), "value", ""))
     sizes = re.search(r"m(\d+)n(\d+)k(\d+)", text)
@@ -160,4 +161,8 @@ def _tile(
 
 def union_lanes(number: Number, mask: int) -> set[int]:
     """The numbers that the lanes of a mask have, as far as they are known."""
-    return {n for i, n in zip(range(LANES), lanes_of(number), strict=True) if mask >> i & 1 and n is not None}
+    return {
+        n
+        for i, n in zip(range(LANES), lanes_of(number), strict=True)
+        if mask >> i & 1 and n is not None
+    }

@@ -130,7 +130,7 @@ SOURCE_MODIFIED = VerifierRule(
     "cp.async.bulk.wait_group",
     expected="cp.async.bulk.commit_group and cp.async.bulk.wait_group.read in the thread that "
     "copies, and a barrier before the write",
-    hint="cp.async.bulk.wait_group.read 0 by the thread that issued the copies; bar.sync; the store",
+    hint="cp.async.bulk.wait_group.read 0 in the thread that copies; bar.sync; the store",
 )
 IN_USE = VerifierRule(
     "tcgen05.dealloc/in-use",
@@ -154,7 +154,16 @@ DEADLOCK = VerifierRule(
 )
 RULES = (
     *(NO_COMMIT, BEFORE_COMPLETION, NOT_PIPELINED, UNORDERED, LOAD_RUNNING, STORE_RUNNING),
-    *(BEFORE_SYNC, AFTER_SYNC, BEFORE_FENCE, PROXY_FENCE, BARRIER, BEFORE_COPY, MODIFIED, SOURCE_MODIFIED),
+    *(
+        BEFORE_SYNC,
+        AFTER_SYNC,
+        BEFORE_FENCE,
+        PROXY_FENCE,
+        BARRIER,
+        BEFORE_COPY,
+        MODIFIED,
+        SOURCE_MODIFIED,
+    ),
     *(IN_USE, SHARED_RACE, DEADLOCK),
 )
 
@@ -202,7 +211,8 @@ def _run(report: Report, program: Program, number: int, *, late: bool) -> Log:
         cluster = (2, 1, 1)
     elif cluster == (1, 1, 1) and cluster_size(function, report.cluster) is None:
         cluster = (2, 1, 1) if _is_paired(report) else cluster
-    launch = Launch((x, y, z), cluster, number)
+    cx, cy, cz = cluster
+    launch = Launch((x, y, z), (cx, cy, cz), number)
     steps = sum(map(len, program.steps)) * len(report.analysis.walkers) * launch.ctas
     budget = min(max(steps * _STEPS // 100, _LEAST), _MOST)
     return Run(report.module, function, program, launch, budget, late=late).run()
@@ -296,7 +306,7 @@ def _in_shared_memory(log: Log, race: Race) -> _Name | None:
             return _Name(BARRIER, second.index, together and met)
         case Kind.SHARED_STORE, Kind.COPY_OUT:
             return _Name(SHARED_RACE, second.index)
-        case (Kind.SHARED_STORE | Kind.SHARED_LOAD), (Kind.SHARED_STORE | Kind.SHARED_LOAD):
+        case ((Kind.SHARED_STORE | Kind.SHARED_LOAD), (Kind.SHARED_STORE | Kind.SHARED_LOAD)):
             return _Name(SHARED_RACE, second.index)
         case Kind.COPY_IN, Kind.COPY_IN:
             return _Name(MODIFIED, second.index)
