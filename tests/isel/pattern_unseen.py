@@ -62,9 +62,7 @@ UNSEEN = {
 
 NOWHERE = frozenset({
     "allocated_again: the old address",
-    "ld_mma_leaders: no fence before the hand-over",
     "pair_tile: a wait in the scope of the CTA",
-    "shift_mma: no fence behind the barrier",
 })  # fmt: skip
 """Those of them that the static rules do not find either, or not as what they are.
 

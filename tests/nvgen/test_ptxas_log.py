@@ -38,9 +38,11 @@ def product(b: KernelBuilder, *, n: int = 64, accumulators: int = 1) -> None:
         b.wgmma_mma_async(d, a, a, 0, atype=T.F16)
     b.wgmma_commit_group()
     b.wgmma_wait_group(0)
-    result = b.shared_word("result")
+    result = b.variable(b.const(0))
     for d in those:
-        b.store(d.registers, result)
+        for register in d.registers:
+            result.set(result.value ^ register.word)
+    b.store(result.value, b.shared_word("result"))
 
 
 def wide(b: KernelBuilder) -> None:

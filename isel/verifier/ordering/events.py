@@ -467,6 +467,7 @@ def _bulk_load(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int
             run.log.copies.setdefault((at, mbarrier.phase), []).append(region.first)
         _log(run, strand, index, Kind.COPY_IN, [region], count=count, source=source_, by_proxy=True)
         told = Told({source_: count}, {}, {source_: count})
+        run.track(source_, count, at)
         run.deliver(mbarrier, Delivery(told, size, index=index))
     return True
 
@@ -721,6 +722,7 @@ def _commit(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -
     fenced = joined(told.fenced, strand.knowledge.known)
     told = _done(Told(told.known, fenced, told.proxied, told.rumour), clock)
     for mbarrier, threads in _mbarriers(run, strand, mi, mask):
+        run.track(("tc", thread), clock["tc", thread], mbarrier.at)
         run.deliver(mbarrier, Delivery(told, 0, threads, index))
     return True
 

@@ -15,6 +15,7 @@ from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Module, Not,
 from intrinsics.modifiers import Shuffle
 from isel.verifier.function.evaluate import shuffle_source
 from isel.verifier.function.flow import EXIT
+from isel.verifier.ordering.clocks import Source
 from isel.verifier.ordering.events import event_of
 from isel.verifier.ordering.log import Log, Stuck
 from isel.verifier.ordering.machine import Launch, Machine, special
@@ -222,6 +223,10 @@ class Run:
         """Let an asynchronous operation bring something to an mbarrier when it completes."""
         mbarrier.outstanding.append(what)
         self.machine.changed = True
+
+    def track(self, source: Source, count: int, address: int) -> None:
+        """Note that an mbarrier will tell of the end of the first `count` operations of a source."""
+        self.log.tracked.setdefault(source, []).append((count, self.name_of(address)))
 
     def absent(self, address: int) -> None:
         """Note that no mbarrier was made at an address: another rule's affair, if that is sure."""

@@ -91,7 +91,8 @@ class Log:
     For each mbarrier and phase, `expected` has the bytes that it waits for, `copies` where copies
     of unknown size go that bring them.  `unknown` is what could not be followed, `committed` how
     many operations of each warp commits track, `arrivals` where each warp arrived, and behind how
-    many accesses; `met` behind how many the threads of a warp last synchronised.
+    many accesses; `met` behind how many the threads of a warp last synchronised;
+    `tracked` to which mbarriers operations and copies of a source are told, and how many of them.
     """
 
     accesses: list[Access] = field(default_factory=list)
@@ -103,6 +104,13 @@ class Log:
     committed: dict[Source, int] = field(default_factory=dict)
     arrivals: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     met: dict[int, int] = field(default_factory=dict)
+    tracked: dict[Source, list[tuple[int, str]]] = field(default_factory=dict)
+
+    def told_at(self, access: Access) -> str:
+        """The mbarrier that tells of the end of an operation, by name; "" where there is none."""
+        source, number = access.done
+        found = (name for count, name in self.tracked.get(source, ()) if count >= number)
+        return next(found, "")
 
     def arrival_behind(self, access: Access) -> int | None:
         """The record where the warp of an access first arrived somewhere behind it."""

@@ -120,7 +120,10 @@ class Finder:
         if old.done[0][0] == "warp" and same_warp:
             return self._proxied(old, new, same_warp)
         if not _has(new.known, old.done):
-            if old.kind in _ASYNC_TENSOR and _has(new.rumour, old.done):
+            told = _has(new.rumour, old.done)
+            if told and other.memory is Memory.SHARED and other.writes and old.by_proxy:
+                return None  # what has been read, or copied, is over, however that was told
+            if old.kind in _ASYNC_TENSOR and told:
                 return self._fence(old.done, new) if new.kind in _ASYNC_TENSOR else None
             came = same_warp or _has(new.known, old.issue)
             return Missing.COMPLETION if came else Missing.ORDER

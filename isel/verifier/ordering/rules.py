@@ -187,6 +187,12 @@ def check(report: Report) -> None:
         return
     logs = [_run(report, program, number, late=late) for number, late in _RUNS]
     found = [(log, race) for log in logs for race in Finder(log, graph.records).races()]
+    victims = {r.second.index for _, r in found if r.first.index <= r.second.index}
+    found = [
+        (log, race)
+        for log, race in found
+        if race.first.index <= race.second.index or race.first.index not in victims
+    ]
     unfenced = {race.first.index for _, race in found if race.missing not in _NOT_OVER}
     loose = set().union(*(_uncommitted(report, log, unfenced) for log in logs))
     named = [
@@ -195,8 +201,13 @@ def check(report: Report) -> None:
         if race.missing is not Missing.COMPLETION or race.first.index not in loose
         if (name := _name(report, log, race)) is not None
     ]
-    for log, race, name in sorted(named, key=lambda case: _is_doubtful(*case)):
-        _report(report, log, race, name)
+    named.sort(key=lambda case: (_is_doubtful(*case), case[1].second.index))
+    seen: set[tuple[str, int]] = set()
+    for log, race, name in named:
+        key = name.rule.id, race.first.index
+        if name.index == race.first.index or key not in seen:
+            _report(report, log, race, name)  # what is missing here is so for all that follow
+        seen.add(key)
     if not errors(list(report.findings.values())):
         for log in logs:
             _deadlock(report, log)
@@ -247,7 +258,19 @@ def _report(report: Report, log: Log, race: Race, name: _Name) -> None:
     severity = Severity.REVIEW if doubt and name.rule.severity is Severity.ERROR else None
     if name.rule.severity is Severity.REVIEW and not doubt and race.is_relaxed:
         severity = Severity.ERROR  # nothing but the fence would order the two
-    report.add(name.rule, name.index, got=_told(report, race), severity=severity)
+    expected = _expected(log, race, name)
+    report.add(
+        name.rule, name.index, got=_told(report, race), expected=expected, severity=severity
+    )  # fmt: skip
+
+
+def _expected(log: Log, race: Race, name: _Name) -> str:
+    """What would mend it, with the mbarrier that tells of the end; "" for what the rule says."""
+    mbarrier = log.told_at(race.first)
+    if not mbarrier or name.rule not in (BEFORE_COMPLETION, BEFORE_COPY):
+        return ""
+    tells = "the copy signals" if name.rule is BEFORE_COPY else "the first is committed to"
+    return f"a wait on mbarrier {mbarrier}, which {tells}"
 
 
 def _name(report: Report, log: Log, race: Race) -> _Name | None:
