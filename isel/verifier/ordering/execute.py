@@ -225,7 +225,7 @@ class Run:
         self.machine.changed = True
 
     def track(self, source: Source, count: int, address: int) -> None:
-        """Note that an mbarrier will tell of the end of the first `count` operations of a source."""
+        """Note the mbarrier that tells of the end of the first `count` operations of a source."""
         self.log.tracked.setdefault(source, []).append((count, self.name_of(address)))
 
     def absent(self, address: int) -> None:
