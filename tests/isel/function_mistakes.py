@@ -226,10 +226,10 @@ MISTAKES = {
     "fence in the issuer only": Mistake(
         "tcgen05.ld/before-fence", k.PERSISTENT, "    $after;\n    shl.b32 %r17, %r10, 7;",
         "\n    shl.b32 %r17, %r10, 7;", "$load"),
-    "freed at once": Mistake(
-        "tcgen05.dealloc/before-completion", k.SINGLE,
+    "read and freed at once": Mistake(
+        "tcgen05.ld/before-completion", k.SINGLE,
         "WAIT:\n    $test %p5, [done], %r5;\n    @!%p5 bra WAIT;\n",
-        "\n\n\n", "$dealloc", also=("tcgen05.ld/before-completion",)),
+        "\n\n\n", "$load"),
     "freed without wait": Mistake(
         "tcgen05.dealloc/before-completion", k.EARLY_EXIT,
         "ISSUED:\n    $try %p7, [back], 0;\n    @!%p7 bra ISSUED;", "ISSUED:\n\n", "$dealloc"),

@@ -202,12 +202,14 @@ def check(report: Report) -> None:
         if (name := _name(report, log, race)) is not None
     ]
     named.sort(key=lambda case: (_is_doubtful(*case), case[1].second.index))
-    seen: set[tuple[str, int]] = set()
+    seen: set[tuple[object, ...]] = set()
     for log, race, name in named:
-        key = name.rule.id, race.first.index
-        if name.index == race.first.index or key not in seen:
+        what, second = (name.rule.id, race.first.index), race.second
+        alike, behind = (*what, second.kind), (*what, second.warp)
+        told = behind in seen if second.kind is Kind.DEALLOC else alike in seen
+        if name.index == race.first.index or not told:
             _report(report, log, race, name)  # what is missing here is so for all that follow
-        seen.add(key)
+        seen |= {alike, behind}
     if not errors(list(report.findings.values())):
         for log in logs:
             _deadlock(report, log)
