@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from intrinsics.modifiers import CollectorWs, CtaGroup
+from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
 from intrinsics.tensor_address import ZeroColumnMask
+from nvgen.builder.gemm_options import LaneMask, TensorOptions
 from nvgen.builder.gemm_request import LeftTile
-from nvgen.builder.gemm_tensor import TensorGemm, TensorOptions
+from nvgen.builder.gemm_tensor import TensorGemm
 from nvgen.builder.gemm_tiles import check_tiles
 from nvgen.builder.gemm_warp import WarpGemm
 from nvgen.builder.gemm_warpgroup import WarpgroupGemm
@@ -47,6 +48,14 @@ class TileOperations(TensorGemm, WarpgroupGemm, WarpGemm):
         collector: CollectorWs = CollectorWs.B0_DISCARD,
         zero_mask: ZeroColumnMask | None = None,
         max_shift: int | None = None,
+        collector_a: CollectorA = CollectorA.DISCARD,
+        reuse_a: bool = False,
+        ashift: bool = False,
+        negate_a: bool = False,
+        negate_b: bool = False,
+        scale_d: int | None = None,
+        lane_mask: LaneMask | None = None,
+        k96: bool = False,
     ) -> None:
         """Start D = A·Bᵀ (+ D with `accumulate`), asynchronously; the caller commits.
 
@@ -71,6 +80,10 @@ class TileOperations(TensorGemm, WarpgroupGemm, WarpGemm):
         With `cta_group` 2 a CTA of the pair holds half of A's rows, and of B's, and of D's where M
         is 256; a thread of the even CTA issues for both.
 
+        M beyond 128 rows of a CTA goes in blocks of 128, which lie in D one behind the other, N
+        columns each.  N beyond 256 goes in pieces of 256: of each piece the first half of the
+        columns are rows of the even CTA's B, the other half rows of the odd CTA's.
+
         A is sparse when it is a `SparseTile`, or when `metadata` says which halves of its chunks
         the shared tile stores; its columns begin at an even one.
 
@@ -82,12 +95,19 @@ class TileOperations(TensorGemm, WarpgroupGemm, WarpGemm):
         `max_shift` (0, 8, 16 or 32) is how many more columns than N a collector keeps, no fewer
         than the mask's shift.
 
+        `reuse_a` keeps each piece of A in its collector while the pieces of N are multiplied by
+        it; `collector_a` is for a call of one instruction.  `ashift` moves the rows of an A in
+        tensor memory by one.  `negate_a` and `negate_b` turn signs.  D is divided by 2 to the
+        power of `scale_d` before the first step adds to it.  `lane_mask` has a bit for each lane of
+        D's blocks that is not written.  `k96` multiplies 96 elements of K at once (sm_103a).
+
         Raises: InputError when a requirement is not met.
         """
         check_tiles(d, a, b)
         options = TensorOptions(
-            cta_group, metadata, sfa, sfb, stationary, collector, zero_mask, max_shift
-        )
+            cta_group, metadata, sfa, sfb, stationary, collector, zero_mask, max_shift,
+            collector_a, reuse_a, ashift, negate_a, negate_b, scale_d, lane_mask, k96,
+        )  # fmt: skip
         if isinstance(d, PortableAccumulator):
             assert isinstance(a, SharedTile)
             check_portable(PortableRequest(self, self.scope, d, a, b, options.given()))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from intrinsics.element import ElementType
 from intrinsics.modifiers import LdStNum, LdStShape
-from nvgen.builder.gemm_tensor import TensorOptions
+from nvgen.builder.gemm_options import TensorOptions
 from nvgen.builder.portable import PortableAccumulator
 from nvgen.builder.register_tiles import WARPGROUP
 from nvgen.builder.tile_stores import RowMajor

@@ -83,9 +83,21 @@ def test_a_pair_has_the_factors_of_all_of_b_in_each_cta() -> None:
         build(**FP8, scales=Scaling(rows_b=64), group=CtaGroup.TWO)
 
 
-def test_a_pair_of_64_rows_each_is_not_block_scaled() -> None:
-    with pytest.raises(InputError, match="gemm_async/m"):
-        build(**{**FP8, "a": (64, 128)}, scales=Scaling(), group=CtaGroup.TWO)
+def test_a_pair_of_64_rows_each_has_the_factors_of_b_in_two_parts() -> None:
+    """M 128: 1 << 27.  N = 320: the second piece is rows 128 on of each part, the fifth column."""
+    form = {**FP8, "a": (64, 128), "b": (160, 128), "group": CtaGroup.TWO}
+    kernel = build(**form, scales=Scaling(parts_b=2))
+    assert words(kernel)[0] == 0x08000000 | 32 << 17 | 1 << 23
+    assert places(kernel) == [(256, 320)] * 4 + [(256, 324)] * 4
+    with pytest.raises(InputError, match="gemm_async/scales") as caught:
+        build(**form, scales=Scaling())
+    assert "320 in 2 parts" in caught.value.findings[0].expected
+
+
+def test_a_pair_does_not_mix_both_layouts_of_b_s_factors() -> None:
+    with pytest.raises(InputError, match="gemm_async/m") as caught:
+        build(**{**FP8, "a": (192, 128)}, scales=Scaling(), group=CtaGroup.TWO)
+    assert caught.value.findings[0].expected.startswith("256 with cta_group::2")
 
 
 @pytest.mark.parametrize("one", [{"a": True, "b": False}, {"a": False, "b": True}])
@@ -134,6 +146,9 @@ FORMS = {
     "nvf4 with UE8M0": {**FP4, "scales": Scaling(size=16)},
     "mxf6": {**FP8, "dtypes": (E.E2M3, E.E3M2), "scales": Scaling()},
     "mxf8 of a pair": {**FP8, "scales": Scaling(), "group": CtaGroup.TWO},
+    "mxf8 of a pair of 64 rows each": {
+        **FP8, "a": (64, 128), "scales": Scaling(parts_b=2), "group": CtaGroup.TWO,
+    },
     "mxf8, sparse": {
         **FP8, "a": (128, 256), "b": (64, 256), "scales": Scaling(size=64), "metadata": True,
     },
@@ -202,6 +217,23 @@ def test_each_block_of_512_bytes_is_a_copy(
     assert advances == [32 * i for i in range(1, len(columns))], "512 bytes, in units of 16"
     assert verify_descriptors(compiled.module) == []
     assert assemble(compiled.ptx, compiled.target).cubin
+
+
+def test_two_parts_come_with_one_copy_of_1024_bytes_each() -> None:
+    b = KernelBuilder("k", block=128)
+    b.begin()
+    source = b.shared_scales("factors", 320, 256, parts=2).first
+    target = ScaleTile(b.tensor_pointer(b.const(64)), 320, 256, parts=2)
+    assert source.nbytes == target.nbytes == 2 * 2 * 2 * 512
+    with b.if_thread(0):
+        b.copy_scales(target, source)
+    compiled = b.finish().compile(target="sm_100a")
+    assert compiled.ptx.count("tcgen05.cp.cta_group::1.64x128b.warpx2::01_23 [") == 4
+    advances = [int(n) for n in re.findall(r"= ADD_S64 \S+, imm:(\d+)", compiled.mir)]
+    assert advances == [64, 128, 192], "1024 bytes, in units of 16"
+    assert assemble(compiled.ptx, compiled.target).cubin
+    with pytest.raises(InputError, match="no such parts"):
+        b.shared_scales("thirds", 96, 128, parts=3)
 
 
 def test_a_pair_copies_in_both_ctas() -> None:
