@@ -16,6 +16,9 @@ from nvgen.builder.tensor_tiles import SparseTile, block_of
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import Int, IntLike, Pointer
 
+_ADDRESS, _LEADING = 0x3FFF, 16
+"""Of a descriptor, the bits of the address; the first bit of the leading dimension."""
+
 
 @dataclass(frozen=True, slots=True)
 class Places:
@@ -36,16 +39,23 @@ class Places:
         k = step * (request.step // 2 if request.sparse else request.step)
         if isinstance(a, SharedTile):
             assert self.a is not None
-            return advanced(self.a, a.offset(k, first))
+            return self._in_shared(self.a, a, k, first)
         values = a.values if isinstance(a, SparseTile) else a.pointer
         return moved(values, k * a.bits // 32 + block_of(first)[0] * a.pitch)
 
     def of_b(self, columns: Piece, step: IntLike) -> Int:
         """The rows of B that are a piece of D's columns: those of this CTA."""
         request = self.request
-        return advanced(
-            self.b, request.b.offset(step * request.step, columns.first // request.group)
-        )
+        first = columns.first // request.group
+        return self._in_shared(self.b, request.b, step * request.step, first)
+
+    def _in_shared(self, base: Int, tile: SharedTile, k: IntLike, first: int) -> Int:
+        """A tile from an element on; of 48 bytes of a row those beyond a span are in the next."""
+        here = advanced(base, tile.offset(k, first))
+        if not crosses_spans(self.request, tile):
+            return here
+        beyond = advanced(base & _ADDRESS, tile.offset((k // tile.span + 1) * tile.span, first))
+        return here | beyond << _LEADING
 
     def of_metadata(self, rows: Piece, step: IntLike) -> tuple[IntLike, Pointer | None]:
         """The sparsity selector, and the place of a sparse A's metadata."""
@@ -72,6 +82,11 @@ class Places:
             moved(options.sfa.pointer, of_a),
             moved(options.sfb.pointer, of_b),
         )
+
+
+def crosses_spans(request: Request, tile: SharedTile) -> bool:
+    """Whether the leading dimension of a tile's descriptor is the address of the next span."""
+    return request.options.k96 and tile.swizzle != 0
 
 
 def moved(pointer: Pointer, columns: IntLike) -> Pointer:

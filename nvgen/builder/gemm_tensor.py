@@ -8,12 +8,12 @@ tcgen05.mma.ws.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from intrinsics.modifiers import CollectorA
 from nvgen.builder.control import ControlFlow, Scope
 from nvgen.builder.gemm_options import TensorOptions
-from nvgen.builder.gemm_places import Places
+from nvgen.builder.gemm_places import Places, crosses_spans
 from nvgen.builder.gemm_request import LeftTile, Piece, Request
 from nvgen.builder.gemm_requirements import check
 from nvgen.builder.gemm_steps import instruction_word, mask_word, scale_vector
@@ -79,8 +79,8 @@ class TensorGemm(ScaleCopies, ControlFlow):
             request,
             Places(
                 request,
-                self.descriptor(a) if isinstance(a, SharedTile) else None,
-                self.descriptor(request.b),
+                self._first(request, a) if isinstance(a, SharedTile) else None,
+                self._first(request, request.b),
             ),
             mask if mask is None or isinstance(mask, Vector) else self.words(mask),
             mask_word(options.zero_mask) if options.zero_mask else None,
@@ -111,6 +111,13 @@ class TensorGemm(ScaleCopies, ControlFlow):
             mask=multiply.lane_mask, scale_d=options.scale_d if i.opens else None,
             sp_meta=sp_meta, scale_vec=scale_vector(request), sfa=sfa, sfb=sfb,
         )  # fmt: skip
+
+    def _first(self, request: Request, tile: SharedTile) -> Int:
+        """The descriptor of a tile, its leading dimension left out where that is an address."""
+        if not crosses_spans(request, tile):
+            return self.descriptor(tile)
+        layout = replace(tile.descriptor(), lbo=0, absolute_lbo=True)
+        return self.descriptor_at(tile.pointer, layout)
 
     def descriptor(self, tile: SharedTile) -> Int:
         """The descriptor of a tile, whose address the kernel knows."""

@@ -148,6 +148,32 @@ FORMS = {
 }
 
 
+_FP4 = (E.E2M1, E.E2M1)
+_K96 = (("k96", True),)
+K96 = {
+    "mxfp4": Form(m=256, n=64, k=768, types=_FP4, size=32, pair=True, options=_K96),
+    "mxfp4 in a loop": Form(
+        m=256, n=64, k=768, types=_FP4, size=32, pair=True, options=_K96, loop=True
+    ),
+    "nvfp4, N 256": Form(
+        m=256, n=256, k=768, types=_FP4, size=16, factor=E.UE4M3, pair=True, options=_K96
+    ),
+    "mxfp4, unswizzled": Form(
+        m=256, n=48, k=288, types=_FP4, size=32, pair=True, options=_K96, swizzle=0
+    ),
+    "nvfp4, A in tensor memory": Form(
+        m=256, n=32, k=768, types=_FP4, size=16, pair=True, options=_K96, in_tensor_memory=True
+    ),
+}
+
+
+@pytest.mark.turns(2)
+@pytest.mark.parametrize("name", K96)
+def test_k_of_96(name: str) -> None:
+    """Three steps of 48 bytes are more than a span of 128: every third lies in two of them."""
+    run(K96[name], target="sm_103a")
+
+
 @pytest.mark.turns(2)
 @pytest.mark.parametrize("name", FORMS)
 def test_it_is_the_product(name: str) -> None:

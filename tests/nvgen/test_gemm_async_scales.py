@@ -10,8 +10,9 @@ import re
 import pytest
 
 from intrinsics.element import ElementType as E
-from intrinsics.findings import InputError
+from intrinsics.findings import InputError, Severity
 from intrinsics.modifiers import CtaGroup
+from intrinsics.smem_desc import SharedMemoryDescriptor
 from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import KernelBuilder
 from nvgen.assembler import assemble
@@ -137,6 +138,66 @@ def test_scale_factors_that_there_are_not(dtype: E, type_: E, size: int, message
     with pytest.raises(InputError) as caught:
         build(**shapes, scales=Scaling(type=type_, size=size))
     assert [f.message for f in caught.value.findings] == [message]
+
+
+# ---- K = 96 ----------------------------------------------------------------------------------
+
+K96 = {"dtypes": (E.E2M1, E.E2M1), "a": (128, 768), "b": (64, 768), "group": CtaGroup.TWO,
+       "k96": True}  # fmt: skip
+
+
+def test_three_factors_a_step_begin_at_every_byte_of_a_word() -> None:
+    """Factor 3s is byte 3s mod 4 of word 3s / 4.
+
+    K = 96 is bit 31, M 256 2 << 27, N 128 16 << 17.
+    """
+    kernel = build(**K96, scales=Scaling())
+    found = mmas(kernel, "sm_103a")
+    ids = [0, 3, 2, 1, 0, 3, 2, 1]
+    plain = 1 << 31 | 2 << 27 | 1 << 23 | 16 << 17 | 1 << 10 | 1 << 7
+    assert [s["idesc"] % (1 << 32) for s in found] == [plain | i << 29 | i << 4 for i in ids]
+    columns = [re.findall(r"\[%r\d+\+(\d+)\]", x)[-2] for x in lines(kernel, "sm_103a")]
+    assert [int(x) for x in columns] == [256 + 4 * (3 * step // 4) for step in range(8)]
+
+
+def test_the_leading_dimension_is_the_address_of_the_next_span() -> None:
+    """Bit 52 says so; the constant part has no other."""
+    mir = build(**K96, scales=Scaling()).compile(target="sm_103a").mir
+    found = [int(n) % (1 << 64) for n in re.findall(r"= OR_B64 \S+, imm:(-?\d+)", mir)]
+    constant = SharedMemoryDescriptor(0, lbo=0, sbo=1024, absolute_lbo=True).encode()
+    assert found.count(constant) == 2
+
+
+@each("size", [32, 16])
+@each("swizzle", [128, 0])
+def test_ptxas_takes_k_of_96(size: int, swizzle: int) -> None:
+    """Table 44 has the ids 0 and 2 only, the figures of three factors a row all four: a doubt."""
+    compiled = build(**K96, scales=Scaling(size=size), swizzle=swizzle).compile(target="sm_103a")
+    assert assemble(compiled.ptx, compiled.target).cubin
+    found = {(f.rule, f.severity) for f in verify_descriptors(compiled.module)}
+    doubt = ("tcgen05.mma/idesc-scale-id", Severity.REVIEW)
+    assert found == ({doubt} if size == 32 else set())
+
+
+def test_k_of_96_is_for_one_target() -> None:
+    module = build(**K96, scales=Scaling(size=16)).compile(target="sm_100a").module
+    assert {f.rule for f in verify_descriptors(module)} == {"tcgen05.mma/idesc-k96-target"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"group": CtaGroup.ONE},
+        {"a": (64, 768), "scales": Scaling(parts_b=2)},
+        {"b": (160, 768)},
+        {"swizzle": 64},
+    ],
+    ids=str,
+)
+def test_k_of_96_is_one_instruction_of_a_pair(wrong: dict[str, object]) -> None:
+    with pytest.raises(InputError) as caught:
+        build(**{**K96, "scales": Scaling(), **wrong})
+    assert [f.rule for f in caught.value.findings] == ["gemm_async/k96"]
 
 
 FORMS = {
