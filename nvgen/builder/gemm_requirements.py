@@ -167,7 +167,7 @@ REQUIREMENTS: tuple[Requirement[Request], ...] = (
     Requirement(
         "swizzle", "A and B lie in whole spans of their swizzling",
         _in_spans,
-        lambda r: "; ".join(f"{t.name}: swizzle {t.swizzle}, {t.rows}x{t.k}" for t in r.shared),
+        lambda r: "; ".join(f"{t.name}: {t.mode.words}, {t.rows}x{t.k}" for t in r.shared),
         lambda r: "a multiple of " + "; ".join(
             f"{t.span} {'k' if t.major is Major.K else 'rows'} of {t.name}" for t in r.shared
         ),

@@ -50,6 +50,8 @@ class Form:
     pair: bool = False
     sparse: bool = False
     atoms: tuple[int, int] = (16, 16)
+    half: bool = False
+    """Sums in f16, each in the low half of a cell."""
     before: float | None = None
     """What stands in D already and is added to; None for nothing."""
     masked: tuple[int, ...] = ()
@@ -246,7 +248,7 @@ def kernel(form: Form) -> Kernel:
     if form.pair:
         b.barrier_cluster_sync()
     tmem = b.tensor_memory("tmem", COLUMNS, cta_group=group)
-    sums = E.S32 if form.integers else E.F32
+    sums = E.S32 if form.integers else E.F16 if form.half else E.F32
     d = tmem.tile(form.m, form.n, sums, stationary=form.stationary)
     _clear(b, form, d.pointer)
     left: SharedTile | OperandTile | SparseTile
@@ -476,4 +478,7 @@ def run(form: Form, *, target: str, schedule: str = "early", opt: int = 0, seed:
     lanes, columns = cells(form)
     expected = result(form, a, b).astype(type_)
     expected[np.isin(lanes % 128, form.masked)] = form.before or 0
-    np.testing.assert_array_equal(dump[lanes, columns], expected)
+    found = dump[lanes, columns]
+    if form.half:
+        found = found.view(np.uint32).astype(np.uint16).view(np.float16).astype(np.float32)
+    np.testing.assert_array_equal(found, expected)

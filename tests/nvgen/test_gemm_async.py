@@ -293,6 +293,15 @@ def test_what_ashift_does_not_go_with(options: dict[str, object], rows: int) -> 
         build(**options, a=(rows, 64))
 
 
+def test_sums_of_bf16_are_f32() -> None:
+    """D's type is at bits 4 and 5: 0 is f16."""
+    steps = mmas(build(d_type=E.F16))
+    assert {step["idesc"] >> 4 & 3 for step in steps} == {0}
+    with pytest.raises(InputError, match="gemm_async/accumulator") as caught:
+        build(d_type=E.F16, dtypes=(E.F16, E.BF16))
+    assert caught.value.findings[0].expected == "f32"
+
+
 @pytest.mark.parametrize("power", [-1, 16])
 def test_d_is_scaled_by_sixteen_powers_of_two(power: int) -> None:
     with pytest.raises(InputError, match="gemm_async/scale-d"):

@@ -117,6 +117,8 @@ FORMS = {
     "s8, weight-stationary": Form(n=64, types=(E.S8, E.S8), k=128, stationary=True),
     "f16 x bf16": Form(types=(E.F16, E.BF16)),
     "bf16 x f16, a pair": Form(m=256, types=(E.BF16, E.F16), pair=True),
+    "f16 sums": Form(half=True, n=264, k=32, swizzle=64),
+    "f16 sums of fp8": Form(half=True, types=(E.E4M3, E.E5M2), k=128),
     "unswizzled": Form(swizzle=0),
     "unswizzled, MN-major": Form(swizzle=0, majors=(MN, MN), n=64),
     "unswizzled bytes, pieces": Form(
