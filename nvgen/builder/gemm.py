@@ -75,31 +75,8 @@ class TileOperations(TensorGemm, WarpgroupGemm, WarpGemm):
         none of the other options is given, and the multiplies are complete.
 
         With `d` in tensor memory, `a` lies in shared or tensor memory, and one thread comes here;
-        in warp scope one of the warp is elected.
-
-        With `cta_group` 2 a CTA of the pair holds half of A's rows, and of B's, and of D's where M
-        is 256; a thread of the even CTA issues for both.
-
-        M beyond 128 rows of a CTA goes in blocks of 128, which lie in D one behind the other, N
-        columns each.  N beyond 256 goes in pieces of 256: of each piece the first half of the
-        columns are rows of the even CTA's B, the other half rows of the odd CTA's.
-
-        A is sparse when it is a `SparseTile`, or when `metadata` says which halves of its chunks
-        the shared tile stores; its columns begin at an even one.
-
-        `sfa` and `sfb` are scale factors: `sfa` for A's rows in this CTA, `sfb` for all N, which
-        each CTA of a pair holds.  Of a sparse A a factor is for `size` elements with their zeros.
-
-        `stationary` multiplies by tcgen05.mma.ws: `collector` keeps B or uses what it has kept,
-        `zero_mask` says which columns of B count as zero, and by how many columns B is shifted;
-        `max_shift` (0, 8, 16 or 32) is how many more columns than N a collector keeps, no fewer
-        than the mask's shift.
-
-        `reuse_a` keeps each piece of A in its collector while the pieces of N are multiplied by
-        it; `collector_a` is for a call of one instruction.  `ashift` moves the rows of an A in
-        tensor memory by one.  `negate_a` and `negate_b` turn signs.  D is divided by 2 to the
-        power of `scale_d` before the first step adds to it.  `lane_mask` has a bit for each lane of
-        D's blocks that is not written.  `k96` multiplies 96 elements of K at once (sm_103a).
+        in warp scope one of the warp is elected.  The other options are those of `TensorOptions`,
+        which says what each means, and how M and N beyond one instruction lie in D.
 
         Raises: InputError when a requirement is not met.
         """

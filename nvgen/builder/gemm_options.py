@@ -28,24 +28,59 @@ _SHIFTS = (0, 8, 16, 32)
 
 @dataclass(frozen=True, slots=True)
 class TensorOptions:
-    """Options of one gemm_async: see its docstring for what each means."""
+    """Options of a multiply into tensor memory.
+
+    M beyond 128 rows of a CTA goes in blocks of 128, which lie in D one behind the other, N columns
+    each.  N beyond 256 goes in pieces of 256; of a pair's pieces the first half of the columns are
+    rows of the even CTA's B, the other half rows of the odd CTA's.
+    """
 
     cta_group: CtaGroup = CtaGroup.ONE
+    """2: a CTA of the pair holds half of A's rows, and of B's, and of D's where M is 256; a thread
+    of the even CTA issues for both."""
+
     metadata: Pointer | None = None
+    """Which halves of its chunks a sparse A stores that lies in shared memory, from an even column
+    on; a `SparseTile` has its own."""
+
     sfa: ScaleTile | None = None
+    """Scale factors for A's rows in this CTA; of a sparse A one is for `size` elements with their
+    zeros."""
+
     sfb: ScaleTile | None = None
+    """Scale factors for all N, which each CTA of a pair holds; for M = 128 of a pair in 2 parts."""
+
     stationary: bool = False
+    """tcgen05.mma.ws."""
+
     collector: CollectorWs = CollectorWs.B0_DISCARD
+    """Keeps B, or uses what it has kept; stationary."""
+
     zero_mask: ZeroColumnMask | None = None
+    """Which columns of B count as zero, and by how many columns B is shifted; stationary."""
+
     max_shift: int | None = None
+    """How many more columns than N a collector keeps: 0, 8, 16 or 32, no fewer than the shift."""
+
     collector_a: CollectorA = CollectorA.DISCARD
+    """What a call of one instruction does with A's collector."""
+
     reuse_a: bool = False
+    """Keep each piece of A in its collector while the pieces of N are multiplied by it."""
+
     ashift: bool = False
+    """Shift the rows of an A in tensor memory by one."""
+
     negate_a: bool = False
     negate_b: bool = False
     scale_d: int | None = None
+    """D is divided by 2 to this power before the first step adds to it: 0 to 15."""
+
     lane_mask: LaneMask | None = None
+    """A bit for each lane, of every block of D, that is not written."""
+
     k96: bool = False
+    """Multiply 96 elements of K at once: 4-bit kinds, a pair with M = 256, sm_103a."""
 
     def given(self) -> tuple[str, ...]:
         """The names of those that are not as they are by default."""

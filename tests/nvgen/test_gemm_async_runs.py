@@ -192,6 +192,11 @@ def test_it_is_the_product(name: str) -> None:
         "a loop, mxfp4",
         "weight-stationary in a loop",
         "a pair, mxfp8",
+        "M and N in pieces",
+        "A reused by three pieces of a pair",
+        "A reused, mxfp8 in a loop",
+        "a pair of 64 rows each, mxfp4 in a loop",
+        "unswizzled bytes, pieces",
     ],
 )
 def test_loops_optimised_and_late(name: str, opt: int, schedule: str) -> None:
