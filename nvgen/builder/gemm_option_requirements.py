@@ -91,6 +91,8 @@ OPTION_REQUIREMENTS: tuple[Requirement[Request], ...] = (
         if r.stationary else "a collector of B, or a zero-column mask",
         lambda r: "cta_group::1 without scale factors" if r.stationary else "stationary=True",
         "tcgen05.mma.ws",
+        hint=lambda r: "leave out cta_group and scale factors" if r.stationary
+        else "stationary=True, or leave collector, zero_mask and max_shift out",
     ),
     Requirement(
         "collector", "a collector of B keeps what one instruction reads",
@@ -98,6 +100,7 @@ OPTION_REQUIREMENTS: tuple[Requirement[Request], ...] = (
         lambda r: f"{r.instructions} instructions",
         lambda r: "one: a call for each, with `step`",
         "tcgen05.mma.ws",
+        hint=lambda r: "a loop over the steps, and in it gemm_async(…, step=…, collector=…)",
     ),
     Requirement(
         "zero-mask", "a zero-column mask is for the columns of one instruction",
@@ -105,6 +108,7 @@ OPTION_REQUIREMENTS: tuple[Requirement[Request], ...] = (
         lambda r: f"N {r.n} in {len(r.column_pieces())} pieces",
         lambda r: f"one of {', '.join(map(str, r.widths()))}",
         "Zero-Column Mask Descriptor (Table 45)",
+        hint=lambda r: "a call for each piece of N, with parts of B and a mask of its own",
     ),
     Requirement(
         "shift", "columns are shifted by more than the data path can",
@@ -113,6 +117,7 @@ OPTION_REQUIREMENTS: tuple[Requirement[Request], ...] = (
         lambda r: f"a shift of {r.options.shift}, at most {r.options.most_shifted}",
         lambda r: "0, 8, 16 or, with M = 64 and 128, 32; no less than the mask's shift",
         "Zero-Column Mask Descriptor (Table 45)",
+        hint=lambda r: "leave max_shift out: it follows from the mask",
     ),
     Requirement(
         "collector-a", "the collector of A keeps what one instruction reads",
@@ -122,6 +127,7 @@ OPTION_REQUIREMENTS: tuple[Requirement[Request], ...] = (
         lambda r: "one of both, without stationary: reuse_a for a nest, collector_a for a call of "
         "one instruction",
         _MMA,
+        hint=lambda r: "reuse_a=True fills, uses and gives up by itself",
     ),
     Requirement(
         "ashift", "ashift moves 128 rows of A in tensor memory, which no collector keeps",
@@ -132,6 +138,7 @@ OPTION_REQUIREMENTS: tuple[Requirement[Request], ...] = (
         lambda r: "operand_tile(128, …), collector::a::lastuse or discard, neither stationary nor "
         "scale factors",
         _MMA,
+        hint=lambda r: "a call for each 128 rows",
     ),
     Requirement(
         "negate", "kind::i8 has no negate",
@@ -141,6 +148,7 @@ OPTION_REQUIREMENTS: tuple[Requirement[Request], ...] = (
         ),
         lambda r: "no negate",
         "Transpose and Negate operations (Table 49)",
+        hint=lambda r: "negate the sums in the epilogue",
     ),
     Requirement(
         "scale-d", "D is scaled by 2^-n before it is added to, by kind::f16 and kind::tf32",
@@ -149,6 +157,7 @@ OPTION_REQUIREMENTS: tuple[Requirement[Request], ...] = (
         lambda r: "0..15 with f16, bf16 or tf32, with accumulate, not stationary, on "
         + spell(_SCALING),
         _MMA,
+        hint=lambda r: "scale D in the epilogue instead",
     ),
     Requirement(
         "lane-mask", "a lane mask has a bit for each lane, and no place in this MMA",
@@ -157,6 +166,7 @@ OPTION_REQUIREMENTS: tuple[Requirement[Request], ...] = (
         lambda r: f"{4 * r.group} words with cta_group::{r.group}, neither stationary nor scale "
         "factors",
         _MMA,
+        hint=lambda r: "a list of words, lane 0 in bit 0 of the first",
     ),
     Requirement(
         "k96", "K = 96 is of 4-bit kinds, on a dense pair with M = 256 and N up to 256",
@@ -167,6 +177,7 @@ OPTION_REQUIREMENTS: tuple[Requirement[Request], ...] = (
         + (f" on {r.builder.target}" if r.builder.target else ""),
         lambda r: "256x16..256 of e2m1 with scale factors, swizzle 0 or 128, on "
         + spell(_K96_TARGETS),
+        hint=lambda r: "leave k96 out: K = 64 at once exists everywhere",
     ),
 )
 # fmt: on

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from intrinsics.element import Major
-from intrinsics.idesc import m_values, n_values
+from intrinsics.idesc import FP4_KINDS, m_values, n_values
 from intrinsics.modifiers import MmaKind
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import Scope
@@ -51,6 +51,17 @@ def pieces(whole: int, sizes: Iterable[int]) -> list[Piece]:
         found.append(Piece(first, size))
         first += size
     return found
+
+
+def nearest(whole: int, sizes: Iterable[int]) -> list[int]:
+    """The largest number below `whole` and the smallest above it that pieces make up."""
+    known = sorted(sizes)
+    least = known[0] if known else 0
+    if not least:
+        return []
+    below = (n for n in range(whole - 1, 0, -1) if pieces(n, known))
+    above = (n for n in range(max(whole + 1, least), whole + known[-1] + 1) if pieces(n, known))
+    return [n for n in (next(below, 0), next(above, 0)) if n]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +112,7 @@ class Request:
     @property
     def step(self) -> int:
         """K of one instruction."""
-        if self.options.k96:
+        if self.options.k96 and self.kind in FP4_KINDS:
             return _K96
         return (self.family.k if self.family else 16) * (2 if self.sparse else 1)
 

@@ -7,7 +7,7 @@ Layouts; Block Scaling (Tables 54 and 55).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from intrinsics.block_scale import check_block_scale
@@ -23,7 +23,7 @@ from intrinsics.umma_layout import K_SIZE, MN_SIZE, STRIDE_FAILURE, check_umma_l
 from nvgen.builder.control import Scope
 from nvgen.builder.families import FAMILIES
 from nvgen.builder.gemm_option_requirements import OPTION_REQUIREMENTS
-from nvgen.builder.gemm_request import LeftTile, Request
+from nvgen.builder.gemm_request import LeftTile, Request, nearest
 from nvgen.builder.requirements import Requirement, unmet
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 
@@ -86,6 +86,18 @@ def _lies(tile: SharedTile) -> bool:
     return tile.dtype.bits in (8, 16) and tile.atom == PLAIN_SPAN
 
 
+def _nearest(name: str, size: int, sizes: Iterable[int]) -> str:
+    found = nearest(size, sizes)
+    return f"the nearest {name}: {' or '.join(map(str, found))}" if found else ""
+
+
+def _fitting(r: Request) -> str:
+    """The widest swizzling whose spans are whole in both."""
+    along = [(t.k if t.major is Major.K else t.rows) * t.bits // 8 for t in r.shared]
+    fits = [span for span in (128, 64, 32, 0) if all(n % (span or PLAIN_SPAN) == 0 for n in along)]
+    return f"swizzle={fits[0]} has whole spans" if fits else ""
+
+
 def _major(tile: SharedTile) -> str:
     return f"{_type(tile)} {tile.major.value}-major, {tile.mode.words}"
 
@@ -96,6 +108,7 @@ REQUIREMENTS: tuple[Requirement[Request], ...] = (
         lambda r: not r.strangers,
         lambda r: f"{' and '.join(r.strangers)} of another KernelBuilder",
         lambda r: "tiles of the builder that multiplies them",
+        hint=lambda r: "shared_tile(…), tile(…) and the rest of one KernelBuilder",
     ),
     Requirement(
         "target", "the target has no multiplies into tensor memory",
@@ -103,12 +116,14 @@ REQUIREMENTS: tuple[Requirement[Request], ...] = (
         lambda r: str(r.builder.target),
         lambda r: spell(_TARGETS),
         "tcgen05.mma",
+        hint=lambda r: "accumulator(…) is multiplied by what each target has",
     ),
     Requirement(
         "scope", "gemm_async is issued by a single thread or one warp",
         lambda r: r.scope in (Scope.WARP, Scope.THREAD),
         lambda r: r.scope.value,
         lambda r: "inside `b.if_warp(…)` or `b.elect()`",
+        hint=lambda r: "in the scope of a warp one of its threads is elected",
     ),
     Requirement(
         "dtype", "A and B have element types that no kind of MMA multiplies",
@@ -116,6 +131,7 @@ REQUIREMENTS: tuple[Requirement[Request], ...] = (
         lambda r: f"{_type(r.a)} x {_type(r.b)}"
         + (", with scale factors" if r.options.sfa else ""),
         lambda r: "; ".join(dict.fromkeys(map(str, FAMILIES))),
+        hint=lambda r: "bring A and B in types of one of these; padded=True has 4 bits in a byte",
     ),
     Requirement(
         "scales", "scale factors come for both matrices, for every row and all of K",
@@ -124,18 +140,21 @@ REQUIREMENTS: tuple[Requirement[Request], ...] = (
         lambda r: f"sfa for {r.rows} rows and sfb for {r.n}{_in_parts(r.scale_parts)}, of K {r.k}, "
         "alike; or neither",
         "Block Scaling (Tables 54 and 55)",
+        hint=lambda r: "scale_tile(rows, k, …, parts=…) of tensor memory, filled by copy_scales",
     ),
     Requirement(
         "accumulator", "the accumulator has another type than the sums of A and B",
         lambda r: r.family is None or r.d.dtype in _sums(r),
         lambda r: r.d.dtype.value,
         lambda r: " or ".join(t.value for t in _sums(r)),
+        hint=lambda r: f"tile(m, n, ElementType.{_sums(r)[-1].name})",
     ),
     Requirement(
         "shape", "the shapes of A, B and D do not belong together",
         lambda r: r.a_k == r.b.k and (r.d.m, r.d.n) == (r.m, r.n),
         lambda r: f"A {r.rows}x{r.a_k}, B {r.b.rows}x{r.b.k}, D {r.d.m}x{r.d.n}",
         lambda r: f"A {r.rows}x{r.a_k}, B {r.b.rows}x{r.a_k}, D {r.m}x{r.n}",
+        hint=lambda r: "A is M x K, B N x K, D M x N, where rows of both CTAs of a pair count",
     ),
     Requirement(
         "columns", "the accumulator has fewer columns than this MMA writes",
@@ -144,6 +163,7 @@ REQUIREMENTS: tuple[Requirement[Request], ...] = (
         lambda r: f"{r.columns_of(r.m, r.n)}, as tile(…, stationary=…, sparse=…) of the same MMA "
         "takes",
         "Data Path Layout Organization",
+        hint=lambda r: "fewer rows or columns, or a tile(…) of the same MMA",
     ),
     Requirement(
         "m", "M is not made of what the tensor core multiplies at once",
@@ -151,18 +171,21 @@ REQUIREMENTS: tuple[Requirement[Request], ...] = (
         lambda r: str(r.m),
         lambda r: f"{' or '.join(map(str, r.heights())) or 'no M'} with cta_group::{r.group}, "
         "or a sum of them",
+        hint=lambda r: _nearest("M", r.m, r.heights()),
     ),
     Requirement(
         "n", "N is not made of what the tensor core multiplies at once",
         lambda r: bool(r.column_pieces()),
         lambda r: str(r.n),
         lambda r: f"{series(r.widths()) or 'no N'} with cta_group::{r.group}, or a sum of them",
+        hint=lambda r: _nearest("N", r.n, r.widths()),
     ),
     Requirement(
         "k", "K is no multiple of the instruction's K",
         lambda r: r.family is None or (r.k > 0 and r.k % r.step == 0),
         lambda r: str(r.k),
         lambda r: f"a multiple of {r.step}",
+        hint=lambda r: f"K = {-(-max(r.k, 1) // r.step) * r.step}, with zeros in what is added",
     ),
     Requirement(
         "swizzle", "A and B lie in whole spans of their swizzling",
@@ -171,6 +194,7 @@ REQUIREMENTS: tuple[Requirement[Request], ...] = (
         lambda r: "a multiple of " + "; ".join(
             f"{t.span} {'k' if t.major is Major.K else 'rows'} of {t.name}" for t in r.shared
         ),
+        hint=_fitting,
     ),
     Requirement(
         "major", "a matrix of this type has no such major and swizzling",
@@ -178,6 +202,7 @@ REQUIREMENTS: tuple[Requirement[Request], ...] = (
         lambda r: ", ".join(_major(t) for t in r.shared if not _lies(t)),
         lambda r: "K-major, or MN-major: of 8 and 16 bits, of tf32 with swizzle=128 and atom=32",
         "Valid Combinations of Type-Size, Major-ness and Swizzling (Table 52)",
+        hint=lambda r: "shared_tile(…, major=…, swizzle=…, atom=…), and tensor_map alike",
     ),
     *OPTION_REQUIREMENTS,
 )  # fmt: skip
@@ -192,7 +217,7 @@ def check(request: Request) -> None:
     """Whether a request meets every requirement.
 
     What several requirements ask for is told once, by the first of them; the words of tile
-    compilers are then its hint.
+    compilers then stand in its hint.
 
     Raises: InputError with one finding for each that it does not meet.
     """
@@ -201,8 +226,9 @@ def check(request: Request) -> None:
         first = _told(findings, problem)
         if first is None:
             findings.append(_finding(problem, "Canonical Layouts"))
-        elif not findings[first].hint:
-            findings[first] = replace(findings[first], hint=problem.text)
+        elif problem.text not in findings[first].hint:
+            hint = "; ".join(filter(None, (findings[first].hint, problem.text)))
+            findings[first] = replace(findings[first], hint=hint)
     findings += [_finding(p, "Block Scaling (Tables 54 and 55)") for p in _scale_problems(request)]
     if findings:
         raise InputError(findings)

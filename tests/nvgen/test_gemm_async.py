@@ -185,8 +185,10 @@ def test_a_broken_requirement_is_named(rule: str) -> None:
         build(**BROKEN[rule])
     found = {f.rule: f for f in caught.value.findings}
     finding = found[f"gemm_async/{rule}"]
+    assert len(found) == len(caught.value.findings), "each is told once"
     assert finding.got
     assert finding.expected
+    assert finding.hint
     section = OTHER_SECTIONS.get(rule, "Matrix Shape (Table 39)")
     assert finding.section == f"PTX ISA, {section}"
 
@@ -274,9 +276,28 @@ def test_a_requirement_is_told_once_with_the_words_of_tile_compilers() -> None:
         build(a=(128, 24), b=(12, 24), swizzle=32)
     told = {f.rule: f.hint for f in caught.value.findings}
     assert told == {
-        "gemm_async/n": "Not a canonical UMMA_K Layout: Expected MN-size multiple of 8.",
-        "gemm_async/k": "Not a canonical UMMA_K Layout: Expected K-size multiple of 16.",
+        "gemm_async/n": "the nearest N: 8 or 16; "
+        "Not a canonical UMMA_K Layout: Expected MN-size multiple of 8.",
+        "gemm_async/k": "K = 32, with zeros in what is added; "
+        "Not a canonical UMMA_K Layout: Expected K-size multiple of 16.",
     }
+
+
+@pytest.mark.parametrize(
+    ("form", "hint"),
+    [
+        ({"a": (96, 64)}, "the nearest M: 64 or 128"),
+        ({"a": (200, 64)}, "the nearest M: 192 or 256"),
+        ({"b": (100, 64), "stationary": True}, "the nearest N: 64 or 128"),
+        ({"a": (128, 48), "b": (64, 48)}, "swizzle=32 has whole spans"),
+        ({"a": (128, 32), "b": (64, 32), "swizzle": 128}, "swizzle=64 has whole spans"),
+    ],
+    ids=str,
+)
+def test_a_hint_has_the_nearest_form(form: dict[str, object], hint: str) -> None:
+    with pytest.raises(InputError) as caught:
+        build(**form)
+    assert hint in caught.value.findings[0].hint
 
 
 @pytest.mark.parametrize(
