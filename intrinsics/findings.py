@@ -80,9 +80,10 @@ class Finding:
     """One thing to tell the user.
 
     `rule` is the stable id of the rule (`tcgen05.mma/i8-target`), `op` the instruction, `got` and
-    `expected` what was there and what would be right, `hint` what to do, `section` where to read.
-    `incomplete` marks a finding that says "not judged" rather than "wrong".  `subject` names the
-    operand or modifier that it is about and `label` what that is, for whoever points at it.
+    `expected` what was there and what would be right, `hint` what to do, `section` where to read;
+    `got` may be a table of several lines.  `incomplete` marks a finding that says "not judged"
+    rather than "wrong".  `subject` names the operand or modifier that it is about and `label` what
+    that is, for whoever points at it.
     """
 
     rule: str
@@ -114,7 +115,8 @@ class Finding:
             ("see", self.section),
         ):
             if text:
-                lines.append(f"   = {label}: {shortened(text)}")
+                rows = shortened(text).replace("\n", "\n" + " " * (len(label) + 7))
+                lines.append(f"   = {label}: {rows}")
         return "\n".join(lines)
 
 

@@ -54,7 +54,12 @@ def finding_lines(finding: Finding, source: Sequence[str] = ()) -> list[Line]:
         lines.append([(f"{margin}--> ", "blue"), (printable(shortened(str(place))), "")])
     if 0 < place.line <= len(source):
         lines += _excerpt(finding, source[place.line - 1], margin, style)
-    got, expected = _labelled("got", finding.got), _labelled("expected", finding.expected)
+    expected = _labelled("expected", finding.expected)
+    if "\n" in finding.got:
+        lines += _table(margin, "got", finding.got)
+        got = ""
+    else:
+        got = _labelled("got", finding.got)
     both = f"{got:<28} = {expected}"
     if got and expected and len(margin) + 3 + len(both) <= _WIDTH:
         lines += _detail(margin, both)
@@ -66,6 +71,17 @@ def finding_lines(finding: Finding, source: Sequence[str] = ()) -> list[Line]:
 
 def _labelled(label: str, text: str) -> str:
     return f"{label}: {printable(shortened(text))}" if text else ""
+
+
+def _table(margin: str, label: str, text: str) -> list[Line]:
+    """A detail of several lines, which keep their spaces."""
+    rows = [printable(row) for row in shortened(text).split("\n")]
+    heads = [f"{margin} = ", *[f"{margin}   "] * (len(rows) - 1)]
+    labels = [f"{label}: ", *[" " * (len(label) + 2)] * (len(rows) - 1)]
+    return [
+        [(head, "blue"), (name + row, "")]
+        for head, name, row in zip(heads, labels, rows, strict=True)
+    ]
 
 
 def _detail(margin: str, text: str) -> list[Line]:

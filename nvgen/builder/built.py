@@ -15,6 +15,7 @@ import numpy as np
 
 from intrinsics.element import ElementType
 from intrinsics.findings import input_error
+from intrinsics.smem_desc import Swizzle
 from isel.verifier.launch import LaunchShape
 from isel.verifier.levels import LAUNCH_LEVELS
 from nvgen.builder.values import refuse
@@ -33,7 +34,7 @@ class Parameter:
     name: str
     dtype: ElementType | None = None
     box: tuple[int, ...] = ()
-    swizzle: int = 0
+    swizzle: Swizzle = Swizzle.NONE
     is_output: bool = False
 
     @property

@@ -48,10 +48,10 @@ class Family:
 
 
 FAMILIES = (
-    Family(MmaKind.F16, (E.F16,)),
-    Family(MmaKind.F16, (E.BF16,)),
+    Family(MmaKind.F16, (E.F16, E.BF16)),
     Family(MmaKind.TF32, (E.TF32,)),
     Family(MmaKind.F8F6F4, _NARROW),
+    Family(MmaKind.I8, (E.S8, E.U8)),
     Family(MmaKind.MXF8F6F4, _NARROW),
     Family(MmaKind.MXF4, (E.E2M1,)),
     Family(MmaKind.MXF4NVF4, (E.E2M1,)),

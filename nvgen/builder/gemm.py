@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from intrinsics.modifiers import CollectorWs, CtaGroup
+from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
 from intrinsics.tensor_address import ZeroColumnMask
+from nvgen.builder.gemm_options import LaneMask, TensorOptions
 from nvgen.builder.gemm_request import LeftTile
-from nvgen.builder.gemm_tensor import TensorGemm, TensorOptions
+from nvgen.builder.gemm_tensor import TensorGemm
 from nvgen.builder.gemm_tiles import check_tiles
 from nvgen.builder.gemm_warp import WarpGemm
 from nvgen.builder.gemm_warpgroup import WarpgroupGemm
@@ -47,6 +48,14 @@ class TileOperations(TensorGemm, WarpgroupGemm, WarpGemm):
         collector: CollectorWs = CollectorWs.B0_DISCARD,
         zero_mask: ZeroColumnMask | None = None,
         max_shift: int | None = None,
+        collector_a: CollectorA = CollectorA.DISCARD,
+        reuse_a: bool = False,
+        ashift: bool = False,
+        negate_a: bool = False,
+        negate_b: bool = False,
+        scale_d: int | None = None,
+        lane_mask: LaneMask | None = None,
+        k96: bool = False,
     ) -> None:
         """Start D = A·Bᵀ (+ D with `accumulate`), asynchronously; the caller commits.
 
@@ -66,28 +75,16 @@ class TileOperations(TensorGemm, WarpgroupGemm, WarpGemm):
         none of the other options is given, and the multiplies are complete.
 
         With `d` in tensor memory, `a` lies in shared or tensor memory, and one thread comes here;
-        in warp scope one of the warp is elected.
-
-        With `cta_group` 2 a CTA of the pair holds half of A's rows, and of B's, and of D's where M
-        is 256; a thread of the even CTA issues for both.
-
-        A is sparse when it is a `SparseTile`, or when `metadata` says which halves of its chunks
-        the shared tile stores; its columns begin at an even one.
-
-        `sfa` and `sfb` are scale factors: `sfa` for A's rows in this CTA, `sfb` for all N, which
-        each CTA of a pair holds.  Of a sparse A a factor is for `size` elements with their zeros.
-
-        `stationary` multiplies by tcgen05.mma.ws: `collector` keeps B or uses what it has kept,
-        `zero_mask` says which columns of B count as zero, and by how many columns B is shifted;
-        `max_shift` (0, 8, 16 or 32) is how many more columns than N a collector keeps, no fewer
-        than the mask's shift.
+        in warp scope one of the warp is elected.  The other options are those of `TensorOptions`,
+        which says what each means, and how M and N beyond one instruction lie in D.
 
         Raises: InputError when a requirement is not met.
         """
         check_tiles(d, a, b)
         options = TensorOptions(
-            cta_group, metadata, sfa, sfb, stationary, collector, zero_mask, max_shift
-        )
+            cta_group, metadata, sfa, sfb, stationary, collector, zero_mask, max_shift,
+            collector_a, reuse_a, ashift, negate_a, negate_b, scale_d, lane_mask, k96,
+        )  # fmt: skip
         if isinstance(d, PortableAccumulator):
             assert isinstance(a, SharedTile)
             check_portable(PortableRequest(self, self.scope, d, a, b, options.given()))

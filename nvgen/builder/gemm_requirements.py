@@ -7,42 +7,39 @@ Layouts; Block Scaling (Tables 54 and 55).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from intrinsics.block_scale import check_block_scale
 from intrinsics.element import ElementType, Major
 from intrinsics.findings import Finding, InputError, Severity
-from intrinsics.idesc import m_values, series
-from intrinsics.modifiers import CtaGroup
+from intrinsics.idesc import OUTPUT_CODES, series
 from intrinsics.row import Problem
-from intrinsics.smem_desc import Swizzle
 from intrinsics.smem_strides import Strides
 from intrinsics.smem_strides import Tile as MatrixShape
 from intrinsics.targets import Feature, spell, with_feature
-from intrinsics.umma_layout import STRIDE_FAILURE, check_umma_layout
+from intrinsics.tensor_address import COLUMNS
+from intrinsics.umma_layout import K_SIZE, MN_SIZE, STRIDE_FAILURE, check_umma_layout
 from nvgen.builder.control import Scope
 from nvgen.builder.families import FAMILIES
-from nvgen.builder.gemm_request import LeftTile, Request
+from nvgen.builder.gemm_option_requirements import OPTION_REQUIREMENTS
+from nvgen.builder.gemm_request import LeftTile, Request, nearest
 from nvgen.builder.requirements import Requirement, unmet
-from nvgen.builder.tensor_tiles import accumulator_columns
-from nvgen.builder.tiles import SharedTile
-from nvgen.tensor_map import SWIZZLES
+from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 
 _TARGETS = with_feature(Feature.HAS_TMEM)
 
 
-def _m(r: Request) -> tuple[int, ...]:
-    values = m_values(r.kind, r.group, sparse=r.sparse, ws=r.stationary)
-    return tuple(m for m in values if not (r.sfa and r.group == 2 and m == 128))
-
-
-def _n(r: Request) -> bool:
-    return r.n > 0 and all(width in r.columns() for _, width in r.pieces())
+def _sums(r: Request) -> tuple[ElementType, ...]:
+    """The types that D may have."""
+    found = OUTPUT_CODES.get(r.kind, {1: ElementType.F32}).values()
+    halves = ElementType.BF16 not in (r.a.dtype, r.b.dtype)
+    return tuple(t for t in found if t is not ElementType.F16 or halves)
 
 
 def _columns(r: Request) -> int:
-    group = CtaGroup.TWO if r.group == 2 else CtaGroup.ONE
-    return accumulator_columns(r.m, r.n, cta_group=group, stationary=r.stationary, sparse=r.sparse)
+    """Columns that the accumulator has, or may have."""
+    return COLUMNS if r.d.columns is None else r.d.columns
 
 
 def _type(tile: LeftTile) -> str:
@@ -50,35 +47,59 @@ def _type(tile: LeftTile) -> str:
     return tile.dtype.value + packed
 
 
+def _in_parts(parts: int) -> str:
+    return f" in {parts} parts" if parts > 1 else ""
+
+
 def _factors(r: Request) -> str:
     return ", ".join(
-        f"{name} for {tile.rows} rows of K {tile.k}, one for {tile.size} {tile.dtype.value}"
+        f"{name} for {tile.rows} rows{_in_parts(tile.parts)} of K {tile.k}, one for {tile.size} "
+        f"{tile.dtype.value}"
         if tile
         else f"no {name}"
-        for name, tile in (("sfa", r.sfa), ("sfb", r.sfb))
+        for name, tile in (("sfa", r.options.sfa), ("sfb", r.options.sfb))
     )
 
 
 def _factors_fit(r: Request) -> bool:
-    a, b = r.sfa, r.sfb
+    a, b = r.options.sfa, r.options.sfb
     if a is None or b is None:
         return a is b
     same = (a.size, a.dtype, a.k) == (b.size, b.dtype, b.k)
-    return same and a.k == r.k and a.rows == r.rows and b.rows == r.n
+    parts = a.parts == 1 and b.parts == r.scale_parts
+    return same and parts and a.k == r.k and a.rows == r.rows and b.rows == r.n
 
 
-def _swizzled(tile: SharedTile) -> bool:
-    if tile.swizzle not in (32, 64, 128):
-        return False
-    return (tile.k if tile.major is Major.K else tile.rows) % tile.span == 0
+def _in_spans(r: Request) -> bool:
+    """Whether the spans of every tile are whole; not asked of a K that no instruction has."""
+    told = r.k % r.step != 0
+    along = [told or tile.k % tile.span == 0 for tile in r.shared if tile.major is Major.K]
+    return all(along) and all(t.rows % t.span == 0 for t in r.shared if t.major is Major.MN)
 
 
-def _transposed(r: Request) -> list[SharedTile]:
-    return [tile for tile in r.shared if tile.major is Major.MN]
+def _lies(tile: SharedTile) -> bool:
+    """Whether a matrix of its type may lie in its major and swizzling (Table 52)."""
+    if tile.major is Major.K:
+        return tile.atom == PLAIN_SPAN
+    if tile.dtype is ElementType.TF32:
+        return tile.atom != PLAIN_SPAN
+    return tile.dtype.bits in (8, 16) and tile.atom == PLAIN_SPAN
 
 
-def _can_transpose(tile: SharedTile) -> bool:
-    return tile.dtype.bits in (8, 16)
+def _nearest(name: str, size: int, sizes: Iterable[int]) -> str:
+    found = nearest(size, sizes)
+    return f"the nearest {name}: {' or '.join(map(str, found))}" if found else ""
+
+
+def _fitting(r: Request) -> str:
+    """The widest swizzling whose spans are whole in both."""
+    along = [(t.k if t.major is Major.K else t.rows) * t.bits // 8 for t in r.shared]
+    fits = [span for span in (128, 64, 32, 0) if all(n % (span or PLAIN_SPAN) == 0 for n in along)]
+    return f"swizzle={fits[0]} has whole spans" if fits else ""
+
+
+def _major(tile: SharedTile) -> str:
+    return f"{_type(tile)} {tile.major.value}-major, {tile.mode.words}"
 
 
 REQUIREMENTS: tuple[Requirement[Request], ...] = (
@@ -87,6 +108,7 @@ REQUIREMENTS: tuple[Requirement[Request], ...] = (
         lambda r: not r.strangers,
         lambda r: f"{' and '.join(r.strangers)} of another KernelBuilder",
         lambda r: "tiles of the builder that multiplies them",
+        hint=lambda r: "shared_tile(…), tile(…) and the rest of one KernelBuilder",
     ),
     Requirement(
         "target", "the target has no multiplies into tensor memory",
@@ -94,147 +116,161 @@ REQUIREMENTS: tuple[Requirement[Request], ...] = (
         lambda r: str(r.builder.target),
         lambda r: spell(_TARGETS),
         "tcgen05.mma",
+        hint=lambda r: "accumulator(…) is multiplied by what each target has",
     ),
     Requirement(
         "scope", "gemm_async is issued by a single thread or one warp",
         lambda r: r.scope in (Scope.WARP, Scope.THREAD),
         lambda r: r.scope.value,
         lambda r: "inside `b.if_warp(…)` or `b.elect()`",
+        hint=lambda r: "in the scope of a warp one of its threads is elected",
     ),
     Requirement(
         "dtype", "A and B have element types that no kind of MMA multiplies",
         lambda r: r.family is not None,
-        lambda r: f"{_type(r.a)} x {_type(r.b)}" + (", with scale factors" if r.sfa else ""),
+        lambda r: f"{_type(r.a)} x {_type(r.b)}"
+        + (", with scale factors" if r.options.sfa else ""),
         lambda r: "; ".join(dict.fromkeys(map(str, FAMILIES))),
+        hint=lambda r: "bring A and B in types of one of these; padded=True has 4 bits in a byte",
     ),
     Requirement(
         "scales", "scale factors come for both matrices, for every row and all of K",
         _factors_fit,
         _factors,
-        lambda r: f"sfa for {r.rows} rows and sfb for {r.n}, of K {r.k}, alike; or neither",
+        lambda r: f"sfa for {r.rows} rows and sfb for {r.n}{_in_parts(r.scale_parts)}, of K {r.k}, "
+        "alike; or neither",
         "Block Scaling (Tables 54 and 55)",
+        hint=lambda r: "scale_tile(rows, k, …, parts=…) of tensor memory, filled by copy_scales",
     ),
     Requirement(
-        "accumulator", "the accumulator is f32 in tensor memory",
-        lambda r: r.d.dtype is ElementType.F32,
+        "accumulator", "the accumulator has another type than the sums of A and B",
+        lambda r: r.family is None or r.d.dtype in _sums(r),
         lambda r: r.d.dtype.value,
-        lambda r: "f32",
+        lambda r: " or ".join(t.value for t in _sums(r)),
+        hint=lambda r: f"tile(m, n, ElementType.{_sums(r)[-1].name})",
     ),
     Requirement(
         "shape", "the shapes of A, B and D do not belong together",
         lambda r: r.a_k == r.b.k and (r.d.m, r.d.n) == (r.m, r.n),
         lambda r: f"A {r.rows}x{r.a_k}, B {r.b.rows}x{r.b.k}, D {r.d.m}x{r.d.n}",
         lambda r: f"A {r.rows}x{r.a_k}, B {r.b.rows}x{r.a_k}, D {r.m}x{r.n}",
+        hint=lambda r: "A is M x K, B N x K, D M x N, where rows of both CTAs of a pair count",
     ),
     Requirement(
         "columns", "the accumulator has fewer columns than this MMA writes",
-        lambda r: r.d.columns is None or r.d.columns >= _columns(r),
-        lambda r: f"{r.d.columns} columns of tensor memory",
-        lambda r: f"{_columns(r)}, as tile(…, stationary=…, sparse=…) of the same MMA takes",
+        lambda r: r.columns_of(r.m, r.n) <= _columns(r),
+        lambda r: f"{_columns(r)} columns of tensor memory",
+        lambda r: f"{r.columns_of(r.m, r.n)}, as tile(…, stationary=…, sparse=…) of the same MMA "
+        "takes",
         "Data Path Layout Organization",
+        hint=lambda r: "fewer rows or columns, or a tile(…) of the same MMA",
     ),
     Requirement(
-        "m", "M does not fit the tensor core",
-        lambda r: r.m in _m(r),
+        "m", "M is not made of what the tensor core multiplies at once",
+        lambda r: bool(r.row_pieces()),
         lambda r: str(r.m),
-        lambda r: f"{' or '.join(map(str, _m(r))) or 'no M'} with cta_group::{r.group}",
+        lambda r: f"{' or '.join(map(str, r.heights())) or 'no M'} with cta_group::{r.group}, "
+        "or a sum of them",
+        hint=lambda r: _nearest("M", r.m, r.heights()),
     ),
     Requirement(
-        "n", "N does not fit the tensor core",
-        _n,
+        "n", "N is not made of what the tensor core multiplies at once",
+        lambda r: bool(r.column_pieces()),
         lambda r: str(r.n),
-        lambda r: f"{series(r.columns()) or 'no N'} with cta_group::{r.group}",
+        lambda r: f"{series(r.widths()) or 'no N'} with cta_group::{r.group}, or a sum of them",
+        hint=lambda r: _nearest("N", r.n, r.widths()),
     ),
     Requirement(
         "k", "K is no multiple of the instruction's K",
-        lambda r: r.k > 0 and r.k % r.step == 0,
+        lambda r: r.family is None or (r.k > 0 and r.k % r.step == 0),
         lambda r: str(r.k),
         lambda r: f"a multiple of {r.step}",
+        hint=lambda r: f"K = {-(-max(r.k, 1) // r.step) * r.step}, with zeros in what is added",
     ),
     Requirement(
-        "swizzle", "A and B lie swizzled, in whole spans",
-        lambda r: all(map(_swizzled, r.shared)),
-        lambda r: "; ".join(f"{t.name}: swizzle {t.swizzle}, {t.rows}x{t.k}" for t in r.shared),
-        lambda r: "32, 64 or 128 bytes, and a multiple of the span along the major",
+        "swizzle", "A and B lie in whole spans of their swizzling",
+        _in_spans,
+        lambda r: "; ".join(f"{t.name}: {t.mode.words}, {t.rows}x{t.k}" for t in r.shared),
+        lambda r: "a multiple of " + "; ".join(
+            f"{t.span} {'k' if t.major is Major.K else 'rows'} of {t.name}" for t in r.shared
+        ),
+        hint=_fitting,
     ),
     Requirement(
-        "major", "only 8-bit and 16-bit matrices may be MN-major",
-        lambda r: all(map(_can_transpose, _transposed(r))),
-        lambda r: ", ".join(f"{_type(t)} {t.major.value}-major" for t in _transposed(r)),
-        lambda r: "K-major; kind::tf32 would need 32-byte atoms, which no tile has",
+        "major", "a matrix of this type has no such major and swizzling",
+        lambda r: all(map(_lies, r.shared)),
+        lambda r: ", ".join(_major(t) for t in r.shared if not _lies(t)),
+        lambda r: "K-major, or MN-major: of 8 and 16 bits, of tf32 with swizzle=128 and atom=32",
         "Valid Combinations of Type-Size, Major-ness and Swizzling (Table 52)",
+        hint=lambda r: "shared_tile(…, major=…, swizzle=…, atom=…), and tensor_map alike",
     ),
-    Requirement(
-        "stationary", "a weight-stationary MMA is of one CTA, and only it has B's collectors",
-        lambda r: r.group == 1 and not r.sfa if r.stationary else not (r.holds_b or r.masked),
-        lambda r: f"cta_group::{r.group}" + (", with scale factors" if r.sfa else "")
-        if r.stationary else "a collector of B, or a zero-column mask",
-        lambda r: "cta_group::1 without scale factors" if r.stationary else "stationary=True",
-        "tcgen05.mma.ws",
-    ),
-    Requirement(
-        "collector", "a collector of B keeps what one instruction reads",
-        lambda r: not r.holds_b or not r.all_steps or r.k == r.step,
-        lambda r: f"{r.steps} steps of K",
-        lambda r: "one: a call for each, with `step`",
-        "tcgen05.mma.ws",
-    ),
-    Requirement(
-        "shift", "columns are shifted by more than the data path can",
-        lambda r: r.shift <= r.max_shift in ((0, 8, 16) if r.m == 32 else (0, 8, 16, 32)),
-        lambda r: f"a shift of {r.shift}, at most {r.max_shift}",
-        lambda r: "0, 8, 16 or, with M = 64 and 128, 32; no less than the mask's shift",
-        "Zero-Column Mask Descriptor (Table 45)",
-    ),
+    *OPTION_REQUIREMENTS,
 )  # fmt: skip
 """Everything gemm_async requires, as data; TVM's primitive of that name asks for the same."""
+
+
+_TOLD_BY = {K_SIZE: ("k", "swizzle"), MN_SIZE: ("m", "n", "swizzle")}
+"""Requirements that say the same of a matrix as tile compilers do in other words."""
 
 
 def check(request: Request) -> None:
     """Whether a request meets every requirement.
 
+    What several requirements ask for is told once, by the first of them; the words of tile
+    compilers then stand in its hint.
+
     Raises: InputError with one finding for each that it does not meet.
     """
     findings = unmet("gemm_async", REQUIREMENTS, request)
-    problems = [(p, "Canonical Layouts") for p in _layout_problems(request)]
-    problems += [(p, "Block Scaling (Tables 54 and 55)") for p in _scale_problems(request)]
-    findings += [
-        Finding(
-            f"gemm_async/{problem.rule}",
-            Severity.ERROR,
-            problem.text,
-            op="gemm_async",
-            got=problem.got,
-            expected=problem.expected,
-            hint=problem.hint,
-            section=f"PTX ISA, {section}",
-            subject=problem.subject,
-        )
-        for problem, section in problems
-    ]
+    for problem in dict.fromkeys(_layout_problems(request)):
+        first = _told(findings, problem)
+        if first is None:
+            findings.append(_finding(problem, "Canonical Layouts"))
+        elif problem.text not in findings[first].hint:
+            hint = "; ".join(filter(None, (findings[first].hint, problem.text)))
+            findings[first] = replace(findings[first], hint=hint)
+    findings += [_finding(p, "Block Scaling (Tables 54 and 55)") for p in _scale_problems(request)]
     if findings:
         raise InputError(findings)
+
+
+def _told(findings: list[Finding], problem: Problem) -> int | None:
+    """Which finding says already what keeps a matrix from lying as a multiply reads it."""
+    rules = [f"gemm_async/{rule}" for rule in _TOLD_BY.get(problem.rule, ())]
+    return next((i for i, found in enumerate(findings) if found.rule in rules), None)
+
+
+def _finding(problem: Problem, section: str) -> Finding:
+    return Finding(
+        f"gemm_async/{problem.rule}",
+        Severity.ERROR,
+        problem.text,
+        op="gemm_async",
+        got=problem.got,
+        expected=problem.expected,
+        hint=problem.hint,
+        section=f"PTX ISA, {section}",
+        subject=problem.subject,
+    )
 
 
 def _layout_problems(r: Request) -> Iterator[Problem]:
     """Whether A and B lie as an instruction reads them: as wholes, and what it takes at once."""
     for tile in r.shared if r.family is not None else ():
-        mode = SWIZZLES.get(tile.swizzle)
-        if mode is None or mode is Swizzle.NONE:
-            continue  # told with the requirements
         halved = r.sparse and tile is r.a
         k, step = (tile.k * 2, r.step) if halved else (tile.k, r.step)
         whole = MatrixShape(tile.rows, k, tile.bits, tile.major)
         layout = tile.descriptor()
-        yield from check_umma_layout(whole, mode, sparse=halved)
+        yield from check_umma_layout(whole, tile.mode, sparse=halved)
         part = MatrixShape(tile.rows, step, tile.bits, tile.major)
         strides = Strides(layout.lbo, layout.sbo)
-        wrong = check_umma_layout(part, mode, strides, sparse=halved)
+        wrong = check_umma_layout(part, tile.mode, strides, sparse=halved)
         yield from (problem for problem in wrong if problem.rule == STRIDE_FAILURE)
 
 
 def _scale_problems(r: Request) -> list[Problem]:
-    if r.family is None or r.sfa is None or r.sfb is None:
+    sfa, sfb = r.options.sfa, r.options.sfb
+    if r.family is None or sfa is None or sfb is None:
         return []
-    factors = r.sfa.dtype, r.sfb.dtype
+    factors = sfa.dtype, sfb.dtype
     return check_block_scale(r.family.k, r.scale_size, r.a.dtype, r.b.dtype, *factors)

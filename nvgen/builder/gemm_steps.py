@@ -12,9 +12,10 @@ from dataclasses import replace
 from intrinsics.element import Major
 from intrinsics.idesc import InstructionDescriptor
 from intrinsics.modifiers import MmaKind, ScaleVec
+from intrinsics.sparse import sparse_columns
 from intrinsics.tensor_address import ZeroColumnMask
 from nvgen.builder.gemm_request import Request
-from nvgen.builder.tensor_tiles import WORD_FACTORS, ScaleTile
+from nvgen.builder.tensor_tiles import WORD_FACTORS, ScaleTile, whole_words
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import IntLike
 
@@ -22,47 +23,62 @@ _SFA_ID, _SFB_ID = 29, 4
 """The first bits of the scale factor ids in an instruction descriptor."""
 
 
-def instruction_word(request: Request) -> int:
-    """The instruction descriptor with N, selector and scale factor ids left zero."""
-    scales = request.sfa
+def instruction_word(request: Request, m: int, n: int) -> int:
+    """The instruction descriptor with selector and scale factor ids left zero."""
+    options = request.options
     return InstructionDescriptor(
         request.kind,
-        request.m,
-        0,
+        m,
+        n,
         request.a.dtype,
         request.b.dtype,
-        None if scales else request.d.dtype,
+        None if options.sfa else request.d.dtype,
         a_major=request.a.major if isinstance(request.a, SharedTile) else Major.K,
         b_major=request.b.major,
+        negate_a=options.negate_a,
+        negate_b=options.negate_b,
         sparse=request.sparse,
-        max_shift=(0, 8, 16, 32).index(request.max_shift),
-        scale=scales.dtype if scales else None,
+        max_shift=(0, 8, 16, 32).index(options.most_shifted),
+        scale=options.sfa.dtype if options.sfa else None,
+        k96=options.k96,
     ).encode()
 
 
 def factors_per_step(request: Request, scales: ScaleTile) -> int:
-    """Scale factors of a row that one instruction reads: 1, 2 or 4."""
+    """Scale factors of a row that one instruction reads: 1, 2 or 4, with K = 96 3 or 6."""
     return request.step // scales.size
 
 
 def scale_vector(request: Request) -> ScaleVec | None:
-    """The modifier that says so; one for 32 elements goes without saying."""
-    return ScaleVec.BLOCK16 if request.scale_size == 16 else None
+    """The modifier that says so; one for 32 elements goes without saying, but not for K = 96."""
+    if request.scale_size == 16:
+        return ScaleVec.BLOCK16
+    return ScaleVec.BLOCK32 if request.options.k96 else None
 
 
 def scale_place(request: Request, scales: ScaleTile, step: IntLike, first: int) -> IntLike:
     """The column of the factors of a step, for rows from the `first` on, a multiple of 32."""
-    steps = WORD_FACTORS // factors_per_step(request, scales)
-    return step // steps * scales.pitch + first // 32
+    return _word(request, scales, step) * scales.pitch + first // 32
+
+
+def _word(request: Request, scales: ScaleTile, step: IntLike) -> IntLike:
+    """The word that a step's factors begin in."""
+    factors = factors_per_step(request, scales)
+    if WORD_FACTORS % factors:
+        return step * factors // WORD_FACTORS
+    return step // (WORD_FACTORS // factors)
 
 
 def scale_ids(request: Request, step: IntLike) -> IntLike:
     """Which byte of the words a step's factors begin at, in both fields of the descriptor."""
-    assert request.sfa is not None
-    factors = factors_per_step(request, request.sfa)
+    assert request.options.sfa is not None
+    factors = factors_per_step(request, request.options.sfa)
     if factors == WORD_FACTORS:
         return 0
-    number = step % (WORD_FACTORS // factors) * factors
+    if WORD_FACTORS % factors:
+        number = step * factors % WORD_FACTORS
+    else:
+        number = step % (WORD_FACTORS // factors) * factors
     return number << _SFA_ID | number << _SFB_ID
 
 
@@ -76,6 +92,11 @@ def metadata_place(request: Request, step: IntLike) -> tuple[IntLike, IntLike]:
     if request.kind in (MmaKind.F16, MmaKind.TF32):
         return step // 2 * 2, step % 2
     return step * 2, 0
+
+
+def metadata_pitch(request: Request) -> int:
+    """Columns from the metadata of 128 rows of A to that of the next."""
+    return whole_words(sparse_columns(request.kind, request.k, request.a.bits).metadata)
 
 
 def mask_word(mask: ZeroColumnMask) -> int:

@@ -1,40 +1,38 @@
 """Matrix multiplies of tiles into tensor memory, as tcgen05.mma instructions.
 
 Layer: nvgen.builder.  It derives descriptors and the instruction descriptor from tiles and unrolls
-the nest of pieces of N and steps of K.  PTX ISA, tcgen05.mma, tcgen05.mma.sp, tcgen05.mma.ws.
+the nest of pieces of M, pieces of N and steps of K.  PTX ISA, tcgen05.mma, tcgen05.mma.sp,
+tcgen05.mma.ws.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from intrinsics.modifiers import CollectorWs, CtaGroup
-from intrinsics.tensor_address import ZeroColumnMask
+from intrinsics.modifiers import CollectorA
 from nvgen.builder.control import ControlFlow, Scope
-from nvgen.builder.descriptors import advanced
-from nvgen.builder.families import family_of
-from nvgen.builder.gemm_request import LeftTile, Request
+from nvgen.builder.gemm_options import TensorOptions
+from nvgen.builder.gemm_places import Places, crosses_spans
+from nvgen.builder.gemm_request import LeftTile, Piece, Request
 from nvgen.builder.gemm_requirements import check
-from nvgen.builder.gemm_steps import (
-    instruction_word,
-    mask_word,
-    metadata_place,
-    scale_ids,
-    scale_place,
-    scale_vector,
-)
+from nvgen.builder.gemm_steps import instruction_word, mask_word, scale_vector
+from nvgen.builder.registers import Vector
 from nvgen.builder.scale_copies import ScaleCopies
-from nvgen.builder.tensor_tiles import OperandTile, ScaleTile, SparseTile, TensorTile
+from nvgen.builder.tensor_tiles import TensorTile
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Int, IntLike, Pointer, refuse
+from nvgen.builder.values import Int, IntLike, refuse
 
-_DISCARDS = (
-    CollectorWs.B0_DISCARD,
-    CollectorWs.B1_DISCARD,
-    CollectorWs.B2_DISCARD,
-    CollectorWs.B3_DISCARD,
-)
-_SHIFTS = (0, 8, 16, 32)
+
+@dataclass(frozen=True, slots=True)
+class _Instruction:
+    """One instruction of the nest; `opens` D, and does with A's collector what `usage` says."""
+
+    rows: Piece
+    columns: Piece
+    step: IntLike
+    opens: bool
+    usage: CollectorA
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,33 +40,9 @@ class _Multiply:
     """What all instructions of one gemm_async have in common."""
 
     request: Request
-    a: Int | Pointer  # where A begins: a descriptor or columns
-    b: Int
-    word: int  # the instruction descriptor but for N and what changes with K
-    metadata: Pointer | None
-    accumulate: bool | Int
-    collector: CollectorWs
+    places: Places
+    lane_mask: Vector | None
     zero_mask: int | None
-
-
-@dataclass(frozen=True, slots=True)
-class TensorOptions:
-    """What `gemm_async` takes that only tcgen05.mma has."""
-
-    cta_group: CtaGroup = CtaGroup.ONE
-    metadata: Pointer | None = None
-    sfa: ScaleTile | None = None
-    sfb: ScaleTile | None = None
-    stationary: bool = False
-    collector: CollectorWs = CollectorWs.B0_DISCARD
-    zero_mask: ZeroColumnMask | None = None
-    max_shift: int | None = None
-
-    def given(self) -> tuple[str, ...]:
-        """The names of those that are not as they are by default."""
-        usual = TensorOptions()
-        names = (field.name for field in fields(self))
-        return tuple(name for name in names if getattr(self, name) != getattr(usual, name))
 
 
 class TensorGemm(ScaleCopies, ControlFlow):
@@ -87,128 +61,92 @@ class TensorGemm(ScaleCopies, ControlFlow):
 
         Raises: InputError when a requirement is not met.
         """
-        sparse = isinstance(a, SparseTile) or options.metadata is not None
-        sfa, sfb = options.sfa, options.sfb
-        size = sfa.size // (2 if sparse else 1) if sfa and sfb else 0
-        group = 2 if options.cta_group is CtaGroup.TWO else 1
-        shift = options.zero_mask.shift if options.zero_mask else 0
-        found = Request(
-            self,
-            self.scope,
-            (a.rows if isinstance(a, SharedTile) else a.m) * group,
-            b.rows * group,
-            b.k,
-            a,
-            b,
-            d,
-            group,
-            family_of((a.dtype, a.bits), (b.dtype, b.bits), size),
-            sparse=sparse,
-            stationary=options.stationary,
-            holds_b=options.collector not in _DISCARDS,
-            masked=options.zero_mask is not None or bool(options.max_shift),
-            shift=shift,
-            max_shift=_max_shift(shift) if options.max_shift is None else options.max_shift,
-            all_steps=step is None,
-            sfa=sfa,
-            sfb=sfb,
-        )
+        found = Request(self, self.scope, d, a, b, options, accumulate, step is None)
         check(found)
-        if isinstance(step, int) and not 0 <= step < found.k // found.step:
+        if isinstance(step, int) and not 0 <= step < found.steps:
             raise refuse("no such step of K", got=str(step), expected=f"0..{found.steps - 1}")
         if self.scope is Scope.WARP:
             with self.elect():
-                self._issue(found, accumulate, step, options)
+                self._issue(found, step)
         else:
-            self._issue(found, accumulate, step, options)
+            self._issue(found, step)
 
-    def _issue(
-        self,
-        request: Request,
-        accumulate: bool | Int,
-        step: IntLike | None,
-        options: TensorOptions,
-    ) -> None:
-        """The unrolled nest: M is one instruction's, N goes in pieces, K in steps."""
-        a = request.a
+    def _issue(self, request: Request, step: IntLike | None) -> None:
+        """The unrolled nest."""
+        a, options = request.a, request.options
+        mask = options.lane_mask
         multiply = _Multiply(
             request,
-            self.descriptor(a) if isinstance(a, SharedTile) else _first(a),
-            self.descriptor(request.b),
-            instruction_word(request),
-            a.metadata if isinstance(a, SparseTile) else options.metadata,
-            accumulate,
-            options.collector,
+            Places(
+                request,
+                self._first(request, a) if isinstance(a, SharedTile) else None,
+                self._first(request, request.b),
+            ),
+            mask if mask is None or isinstance(mask, Vector) else self.words(mask),
             mask_word(options.zero_mask) if options.zero_mask else None,
         )
-        for first, width in request.pieces():
-            for number in range(request.steps) if step is None else (0,):
-                self._step(multiply, first, width, number if step is None else step, number == 0)
+        steps = range(request.steps) if step is None else (step,)
+        for instruction in _nest(request, steps):
+            self._emit(multiply, instruction)
 
-    def _step(
-        self, multiply: _Multiply, first: int, width: int, step: IntLike, opens: bool
-    ) -> None:
-        """One instruction: `width` columns of D from the `first` on, and a step of K."""
-        request = multiply.request
-        d = request.d.pointer + first if first else request.d.pointer
-        a = self._left(multiply, step)
-        b = advanced(multiply.b, request.b.offset(step * request.step, first))
-        word, place = multiply.word | width >> 3 << 17, None
-        idesc: IntLike = word
-        if multiply.metadata is not None:
-            columns, selector = metadata_place(request, step)
-            place = _moved(multiply.metadata, columns)
-            idesc = selector | word
-        elif request.sfa is not None:
-            idesc = scale_ids(request, step) | word
-        adds = multiply.accumulate
-        enable_d = (int(adds) if isinstance(adds, bool) else adds) if opens else 1
+    def _emit(self, multiply: _Multiply, i: _Instruction) -> None:
+        """One instruction."""
+        request, places, options = multiply.request, multiply.places, multiply.request.options
+        d = places.of_d(i.rows, i.columns)
+        a, b = places.of_a(i.rows, i.step), places.of_b(i.columns, i.step)
+        selector, sp_meta = places.of_metadata(i.rows, i.step)
+        word = instruction_word(request, i.rows.size, i.columns.size)
+        adds = request.accumulate
+        enable_d = (int(adds) if isinstance(adds, bool) else adds) if i.opens else 1
         if request.stationary:
             self.tcgen05_mma_ws(
-                d, a, b, idesc, enable_d, kind=request.kind, collector=multiply.collector,
-                zero_mask=multiply.zero_mask, sp_meta=place,
+                d, a, b, _joined(selector, word), enable_d, kind=request.kind,
+                collector=options.collector, zero_mask=multiply.zero_mask, sp_meta=sp_meta,
             )  # fmt: skip
             return
-        if request.sfa is None or request.sfb is None:
-            self.tcgen05_mma(
-                d, a, b, idesc, enable_d, kind=request.kind, cta_group=_group(request),
-                sp_meta=place,
-            )  # fmt: skip
-            return
+        ids, sfa, sfb = places.of_factors(i.rows, i.columns, i.step)
         self.tcgen05_mma(
-            d, a, b, idesc, enable_d, kind=request.kind, cta_group=_group(request),
-            sp_meta=place, scale_vec=scale_vector(request),
-            sfa=_moved(request.sfa.pointer, scale_place(request, request.sfa, step, 0)),
-            sfb=_moved(request.sfb.pointer, scale_place(request, request.sfb, step, first)),
+            d, a, b, _joined(selector, _joined(ids, word)), enable_d, kind=request.kind,
+            cta_group=options.cta_group, collector_a=i.usage, ashift=options.ashift,
+            mask=multiply.lane_mask, scale_d=options.scale_d if i.opens else None,
+            sp_meta=sp_meta, scale_vec=scale_vector(request), sfa=sfa, sfb=sfb,
         )  # fmt: skip
 
-    def _left(self, multiply: _Multiply, step: IntLike) -> Int | Pointer:
-        """A, from the step of K on."""
-        request, base = multiply.request, multiply.a
-        k = step * (request.step // 2 if request.sparse else request.step)
-        if isinstance(base, Int):
-            assert isinstance(request.a, SharedTile)
-            return advanced(base, request.a.offset(k))
-        return _moved(base, k * request.a.bits // 32)
+    def _first(self, request: Request, tile: SharedTile) -> Int:
+        """The descriptor of a tile, its leading dimension left out where that is an address."""
+        if not crosses_spans(request, tile):
+            return self.descriptor(tile)
+        layout = replace(tile.descriptor(), lbo=0, absolute_lbo=True)
+        return self.descriptor_at(tile.pointer, layout)
 
     def descriptor(self, tile: SharedTile) -> Int:
         """The descriptor of a tile, whose address the kernel knows."""
         return self.descriptor_at(tile.pointer, tile.descriptor())
 
 
-def _first(a: OperandTile | SparseTile | SharedTile) -> Pointer:
-    assert not isinstance(a, SharedTile)
-    return a.values if isinstance(a, SparseTile) else a.pointer
+def _joined(fields: IntLike, word: IntLike) -> IntLike:
+    return word if isinstance(fields, int) and not fields else fields | word
 
 
-def _moved(pointer: Pointer, columns: IntLike) -> Pointer:
-    return pointer if isinstance(columns, int) and columns == 0 else pointer + columns
+def _nest(request: Request, steps: range | tuple[IntLike]) -> Iterator[_Instruction]:
+    """The instructions in their order: M, N and K from the outside, and with `reuse_a` N inmost.
 
-
-def _group(request: Request) -> CtaGroup:
-    return CtaGroup.TWO if request.group == 2 else CtaGroup.ONE
-
-
-def _max_shift(shift: int) -> int:
-    """The smallest maximum that allows a shift; itself where there is none."""
-    return next((most for most in _SHIFTS if shift <= most), shift)
+    Then A's collector is filled by the first piece of N, and given up by the last.
+    """
+    columns, keeps = request.column_pieces(), request.options.reuse_a
+    for rows in request.row_pieces():
+        if not keeps or len(columns) == 1:
+            usage = request.options.collector_a
+            yield from (
+                _Instruction(rows, piece, step, number == 0, usage)
+                for piece in columns
+                for number, step in enumerate(steps)
+            )
+            continue
+        for number, step in enumerate(steps):
+            for place, piece in enumerate(columns):
+                last = place == len(columns) - 1
+                usage = CollectorA.LASTUSE if last else CollectorA.USE
+                yield _Instruction(
+                    rows, piece, step, number == 0, usage if place else CollectorA.FILL
+                )

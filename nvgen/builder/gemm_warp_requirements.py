@@ -17,7 +17,7 @@ from intrinsics.wgmma import MatrixType
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import Scope
 from nvgen.builder.requirements import Requirement, unmet
-from nvgen.builder.tiles import SharedTile
+from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 from nvgen.builder.values import IntLike
 from nvgen.builder.warp_tiles import FRAGMENT_COLUMNS, FRAGMENT_ROWS, WARP, WarpTile
 
@@ -114,8 +114,12 @@ def _all_warps(r: WarpRequest) -> bool:
     return r.scope is not Scope.THREAD and r.threads % WARP == 0 and together in (1, r.warps)
 
 
-def _swizzled(tile: SharedTile) -> bool:
-    return tile.swizzle in (32, 64, 128) and tile.line_bytes % tile.swizzle == 0
+def _swizzled(r: WarpRequest, tile: SharedTile) -> bool:
+    """Not asked of a K that no instruction has: that is told already."""
+    if tile.swizzle not in (32, 64, 128) or tile.atom != PLAIN_SPAN:
+        return False
+    told = tile.major is Major.K and tile.k % r.depth != 0
+    return told or tile.line_bytes % tile.swizzle == 0
 
 
 def _transposed(r: WarpRequest) -> list[SharedTile]:
@@ -192,11 +196,12 @@ REQUIREMENTS: tuple[Requirement[WarpRequest], ...] = (
     ),
     Requirement(
         "swizzle", "A and B lie swizzled, in whole spans",
-        lambda r: _swizzled(r.a) and _swizzled(r.b),
+        lambda r: _swizzled(r, r.a) and _swizzled(r, r.b),
         lambda r: "; ".join(
-            f"{t.name}: swizzle {t.swizzle}, {t.rows}x{t.k}" for t in (r.a, r.b)
+            f"{t.name}: {t.mode.words}, {t.rows}x{t.k}" for t in (r.a, r.b)
         ),
-        lambda r: "32, 64 or 128 bytes, and a multiple of the span along the major",
+        lambda r: "32, 64 or 128 bytes with 16-byte atoms, and a multiple of the span along the "
+        "major",
         "ldmatrix",
     ),
     Requirement(

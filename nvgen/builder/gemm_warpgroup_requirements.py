@@ -19,7 +19,7 @@ from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import Scope
 from nvgen.builder.register_tiles import WARPGROUP, WARPGROUP_ROWS, RegisterTile, WarpgroupTile
 from nvgen.builder.requirements import Requirement, unmet
-from nvgen.builder.tiles import SharedTile
+from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 from nvgen.builder.values import IntLike
 
 E, T = ElementType, ScalarType
@@ -126,10 +126,12 @@ def _widths(r: WarpgroupRequest) -> tuple[int, ...]:
     return INTEGER_WIDTHS if integers else tuple(WIDTHS)
 
 
-def _swizzled(tile: SharedTile) -> bool:
-    if tile.swizzle not in (32, 64, 128):
+def _swizzled(r: WarpgroupRequest, tile: SharedTile) -> bool:
+    """Not asked of a K that no instruction has: that is told already."""
+    if tile.swizzle not in (32, 64, 128) or tile.atom != PLAIN_SPAN:
         return False
-    return (tile.k if tile.major is Major.K else tile.rows) % tile.span == 0
+    along, told = (tile.k, tile.k % r.depth) if tile.major is Major.K else (tile.rows, 0)
+    return bool(told) or along % tile.span == 0
 
 
 def _transposed(r: WarpgroupRequest) -> list[SharedTile]:
@@ -223,9 +225,10 @@ REQUIREMENTS: tuple[Requirement[WarpgroupRequest], ...] = (
     ),
     Requirement(
         "swizzle", "A and B lie swizzled, in whole spans",
-        lambda r: all(map(_swizzled, r.shared)),
-        lambda r: "; ".join(f"{t.name}: swizzle {t.swizzle}, {t.rows}x{t.k}" for t in r.shared),
-        lambda r: "32, 64 or 128 bytes, and a multiple of the span along the major",
+        lambda r: all(_swizzled(r, tile) for tile in r.shared),
+        lambda r: "; ".join(f"{t.name}: {t.mode.words}, {t.rows}x{t.k}" for t in r.shared),
+        lambda r: "32, 64 or 128 bytes with 16-byte atoms, and a multiple of the span along the "
+        "major",
         _LAYOUT,
     ),
     Requirement(

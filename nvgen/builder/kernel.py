@@ -37,7 +37,7 @@ from nvgen.builder.tensor_maps import TensorMapVerbs
 from nvgen.builder.tensor_memory import TensorMemory, allocate
 from nvgen.builder.tensor_tiles import TensorTile, check_element
 from nvgen.builder.tile_copies import TileCopies
-from nvgen.builder.tiles import swizzle_mode
+from nvgen.builder.tiles import PLAIN_SPAN, swizzle_mode
 from nvgen.builder.values import Int, Pointer, refuse, whole
 from nvgen.builder.warps import WarpVerbs
 from nvgen.callers import stack
@@ -113,10 +113,11 @@ class KernelBuilder(
         dtype: ElementType,
         box: tuple[int, ...],
         swizzle: int = 0,
+        atom: int = PLAIN_SPAN,
         output: bool = False,
     ) -> None:
         """A tensor map of an array of `dtype`, with tiles of `box` elements (outermost first); an
-        output's contents do not count before the launch.
+        output's contents do not count before the launch.  `atom` is as a tile's.
 
         A launch may give a `TensorMap` of another kind in place of an array: of images, say.
 
@@ -124,11 +125,11 @@ class KernelBuilder(
         256 elements of a dimension, an innermost one that is not a multiple of 16 bytes or longer
         than the swizzling's span.
         """
-        swizzle_mode(swizzle)
+        mode = swizzle_mode(swizzle, atom)
         check_element(dtype)
-        made = Parameter(name, dtype, _box(box), swizzle, output)
-        check_box(dtype, made.box, swizzle)
-        self._maps[name] = DeclaredMap(len(made.box), swizzle, made.box_bytes)
+        made = Parameter(name, dtype, _box(box), mode, output)
+        check_box(dtype, made.box, mode)
+        self._maps[name] = DeclaredMap(len(made.box), mode, made.box_bytes)
         if made.box_bytes:
             self._box_bytes[name] = made.box_bytes
         self._parameter(made, ir.PointerType())
@@ -201,9 +202,11 @@ class KernelBuilder(
         self._tensor_columns += columns
         return TensorMemory(self, address, columns, cta_group)
 
-    def tensor_tile(self, taddr: Int, m: int, n: int) -> TensorTile:
+    def tensor_tile(
+        self, taddr: Int, m: int, n: int, dtype: ElementType = ElementType.F32
+    ) -> TensorTile:
         """The accumulator tile that begins at a tensor memory address."""
-        return TensorTile(self.tensor_pointer(taddr), m, n)
+        return TensorTile(self.tensor_pointer(taddr), m, n, dtype)
 
     def tensor_pointer(self, taddr: Int) -> Pointer:
         """A tensor memory address as a pointer."""

@@ -13,26 +13,26 @@ import numpy as np
 
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, Severity
+from intrinsics.smem_desc import Swizzle
 from nvgen.builder.values import Pointer
 from nvgen.callers import place_of_caller
 from nvgen.tensor_fields import element_of
-from nvgen.tensor_map import SWIZZLES
 from nvgen.tensor_map_rules import box_findings
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredMap:
-    """What the kernel's parameter says of a tensor map: its dimensions, its swizzle in bytes.
+    """What the kernel's parameter says of a tensor map: its dimensions, its swizzling.
 
     `box_bytes` are those of a box; 0 where elements take a part of a byte.
     """
 
     rank: int
-    swizzle: int
+    swizzle: Swizzle
     box_bytes: int = 0
 
 
-def check_box(dtype: ElementType, box: tuple[int, ...], swizzle: int) -> None:
+def check_box(dtype: ElementType, box: tuple[int, ...], swizzle: Swizzle) -> None:
     """Whether there are tensor maps with such a box (outermost first), whatever the tensor is.
 
     Elements of a part of a byte are not judged: how they lie is the launch's.
@@ -43,7 +43,7 @@ def check_box(dtype: ElementType, box: tuple[int, ...], swizzle: int) -> None:
     element = element_of(np.dtype(dtype.numpy), size)
     if dtype.bits % 8 or element is None:
         return
-    wrong = box_findings(element, box[::-1], SWIZZLES[swizzle])
+    wrong = box_findings(element, box[::-1], swizzle)
     if wrong:
         raise InputError([found.at(place_of_caller()) for found in wrong])
 

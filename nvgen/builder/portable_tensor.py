@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from intrinsics.element import ElementType
 from intrinsics.modifiers import LdStNum, LdStShape
-from nvgen.builder.gemm_tensor import TensorOptions
+from nvgen.builder.gemm_options import TensorOptions
 from nvgen.builder.portable import PortableAccumulator
 from nvgen.builder.register_tiles import WARPGROUP
 from nvgen.builder.tile_stores import RowMajor
@@ -28,7 +28,7 @@ _WIDTHS = (32, 16, 8)
 
 
 class TensorAccumulator(PortableAccumulator):
-    """M = 64, or tiles of 128 rows, each in columns of its own."""
+    """M = 64, or blocks of 128 rows, each in columns of its own."""
 
     def __init__(self, builder: KernelBuilder, name: str, m: int, n: int) -> None:
         super().__init__(builder, m, n, ElementType.F32)
@@ -55,7 +55,7 @@ class TensorAccumulator(PortableAccumulator):
             builder.mbarrier_init(self._done, 1)
             builder.fence_mbarrier_init_release_cluster()
         self._memory = builder.tensor_memory(f"{name}_columns", columns)
-        self._tiles = [self._memory.tile(min(m, _ROWS), n) for _ in range(tiles)]
+        self._tile = self._memory.tile(m, n)
         self._parity = builder.variable(0)
 
     def multiply(
@@ -65,9 +65,7 @@ class TensorAccumulator(PortableAccumulator):
         builder = self.builder
         with builder.if_warp(0), builder.elect():
             builder.tcgen05_fence_after_thread_sync()
-            for number, tile in enumerate(self._tiles):
-                part = a.part(number * _ROWS, _ROWS) if len(self._tiles) > 1 else a
-                builder.multiply_into_tensor(tile, part, b, accumulate, step, TensorOptions())
+            builder.multiply_into_tensor(self._tile, a, b, accumulate, step, TensorOptions())
 
     def commit(self) -> None:
         """Committed by the thread that multiplied: the same one is elected again."""
@@ -88,9 +86,9 @@ class TensorAccumulator(PortableAccumulator):
         share = self.n // self._groups
         first: IntLike = builder.warpgroup * share if self._groups > 1 else 0
         lanes = (thread >> 5 & 3) << 21
-        for number, tile in enumerate(self._tiles):
+        for number in range(max(self.m // _ROWS, 1)):
             for place, width in _pieces(share):
-                columns = tile.pointer + lanes + (first + place)
+                columns = self._tile.pointer + lanes + (first + (place + number * self.n))
                 if self.m == _HALF:
                     self._store_half(memory, columns, first + place, width)
                     continue

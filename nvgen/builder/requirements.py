@@ -17,7 +17,10 @@ Asked = TypeVar("Asked")
 
 @dataclass(frozen=True, slots=True)
 class Requirement(Generic[Asked]):
-    """Something an operation asks for: its id, whether it holds, what was there, what should be."""
+    """Something an operation asks for: its id, whether it holds, what was there, what should be.
+
+    `hint` says how to get there.
+    """
 
     rule: str
     text: str
@@ -25,6 +28,7 @@ class Requirement(Generic[Asked]):
     got: Callable[[Asked], str]
     expected: Callable[[Asked], str]
     section: str = "Matrix Shape (Table 39)"
+    hint: Callable[[Asked], str] = lambda _: ""
 
 
 def unmet(
@@ -39,6 +43,7 @@ def unmet(
             op=operation,
             got=requirement.got(request),
             expected=requirement.expected(request),
+            hint=requirement.hint(request),
             section=f"PTX ISA, {requirement.section}",
         )
         for requirement in requirements

@@ -16,6 +16,19 @@ _ROWS_OF_16 = SharedMemoryDescriptor(0, lbo=16, sbo=128, swizzle=Swizzle.NONE)
 """Rows of 16 bytes, one after the other: a matrix without swizzling, one piece wide."""
 
 
+_COPIES = {
+    1: (CopyShape.S32X128B, CopyMulticast.WARPX4),
+    2: (CopyShape.S64X128B, CopyMulticast.WARPX2_01_23),
+}
+"""What copies a block of each part: to all groups of 32 lanes, or of two to two of them each."""
+
+
+def _shape(scales: ScaleTile | SharedScales) -> str:
+    parts = f", in {scales.parts} parts" if scales.parts > 1 else ""
+    rows = f"{scales.rows} rows of K {scales.k}"
+    return f"{rows}, one for {scales.size} {scales.dtype.value}{parts}"
+
+
 class ScaleCopies(TensorCoreCalls):
     """tcgen05.cp of what a matrix multiply reads from tensor memory."""
 
@@ -29,26 +42,25 @@ class ScaleCopies(TensorCoreCalls):
 
         Raises: InputError when the two are of different shapes or types.
         """
-        wanted = (target.rows, target.k, target.dtype, target.size)
-        given = (source.rows, source.k, source.dtype, source.size)
+        wanted = (target.rows, target.k, target.dtype, target.size, target.parts)
+        given = (source.rows, source.k, source.dtype, source.size, source.parts)
         if wanted != given:
             raise refuse(
                 "scale factors of another shape",
-                got=f"{source.rows} rows of K {source.k}, one for {source.size} "
-                f"{source.dtype.value}",
-                expected=f"{target.rows} rows of K {target.k}, one for {target.size} "
-                f"{target.dtype.value}",
+                got=_shape(source),
+                expected=_shape(target),
             )
         first = self.descriptor_at(source.pointer, _ROWS_OF_16)
         down, along = source.blocks
+        shape, multicast = _COPIES[source.parts]
         for row in range(down):
             for word in range(along):
                 block, columns = row * along + word, word * target.pitch + row * 4
                 self.tcgen05_cp(
                     target.pointer + columns if columns else target.pointer,
-                    first + (block * SCALE_BLOCK >> 4) if block else first,
-                    shape=CopyShape.S32X128B,
-                    multicast=CopyMulticast.WARPX4,
+                    first + (block * source.parts * SCALE_BLOCK >> 4) if block else first,
+                    shape=shape,
+                    multicast=multicast,
                     cta_group=cta_group,
                 )
 

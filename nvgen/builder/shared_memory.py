@@ -15,7 +15,14 @@ from isel.verifier.launch import MOST_SHARED
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.registers import Register, Vector, Word
 from nvgen.builder.tensor_tiles import container_bits
-from nvgen.builder.tiles import SharedScales, SharedTile, Tiles, scale_bytes, swizzle_mode
+from nvgen.builder.tiles import (
+    PLAIN_SPAN,
+    SharedScales,
+    SharedTile,
+    Tiles,
+    scale_bytes,
+    swizzle_mode,
+)
 from nvgen.builder.values import Barrier, Barriers, Int, Layout, Pointer, refuse, whole
 from nvgen.tensor_map import SIZE
 
@@ -90,10 +97,11 @@ class SharedMemory(BuilderBase):
         swizzle: int = 128,
         major: Major = Major.K,
         padded: bool = False,
+        atom: int = PLAIN_SPAN,
     ) -> SharedTile:
         """A tile of `shape` (rows, K) in shared memory; see `SharedTile`."""
         tiles = self.shared_tiles(
-            name, dtype, shape, 1, swizzle=swizzle, major=major, padded=padded
+            name, dtype, shape, 1, swizzle=swizzle, major=major, padded=padded, atom=atom
         )
         return tiles.first
 
@@ -107,12 +115,14 @@ class SharedMemory(BuilderBase):
         swizzle: int = 128,
         major: Major = Major.K,
         padded: bool = False,
+        atom: int = PLAIN_SPAN,
     ) -> Tiles[SharedTile]:
         """`count` tiles of `shape` (rows, K) in shared memory, one after the other."""
         rows, k = two(shape)
         count = whole(count, "number of tiles")
-        align = swizzle_mode(swizzle).repeat
+        mode = swizzle_mode(swizzle, atom)
         size = rows * k * container_bits(dtype, padded=padded) // 8
+        align = mode.repeat
         if count > 1 and size % align:
             raise refuse(
                 "a tile's size keeps the next one from its alignment",
@@ -120,8 +130,9 @@ class SharedMemory(BuilderBase):
                 expected=f"a multiple of {align}",
             )
         pointer = self._tiles(name, count * size, max(align, _TILE_ALIGN))
-        pointer = replace(pointer, layout=Layout(swizzle, count * size))
-        return Tiles(SharedTile(name, pointer, dtype, rows, k, swizzle, major, padded), count)
+        pointer = replace(pointer, layout=Layout(mode, count * size))
+        first = SharedTile(name, pointer, dtype, rows, k, swizzle, major, padded, atom=atom)
+        return Tiles(first, count)
 
     def shared_scales(
         self,
@@ -132,10 +143,11 @@ class SharedMemory(BuilderBase):
         *,
         dtype: ElementType = ElementType.UE8M0,
         size: int = 32,
+        parts: int = 1,
     ) -> Tiles[SharedScales]:
         """Room for `count` times the scale factors of `rows` rows: see `SharedScales`."""
-        pointer = self._tiles(name, count * scale_bytes(rows, k, size), 128)
-        return Tiles(SharedScales(name, pointer, dtype, rows, k, size), count)
+        pointer = self._tiles(name, count * scale_bytes(rows, k, size, parts), 128)
+        return Tiles(SharedScales(name, pointer, dtype, rows, k, size, parts), count)
 
     def _tiles(self, name: str, size: int, align: int) -> Pointer:
         """Room for tiles, static or dynamic."""

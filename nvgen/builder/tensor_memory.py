@@ -18,13 +18,16 @@ from intrinsics.tensor_address import COLUMNS
 from nvgen.builder.control import Scope
 from nvgen.builder.families import FAMILIES
 from nvgen.builder.tensor_tiles import (
+    WORD_COLUMNS,
     OperandTile,
     ScaleTile,
     SparseTile,
     TensorTile,
     accumulator_columns,
     container_bits,
+    row_blocks,
     scale_columns,
+    whole_words,
 )
 from nvgen.builder.tiles import Tiles
 from nvgen.builder.values import Int, Pointer
@@ -33,8 +36,6 @@ if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder
 
 _WARP = 32
-_WORD_COLUMNS = 4
-"""What scale factors and metadata are aligned to: the columns that one copy of them fills."""
 
 
 def _refuse(text: str, *, got: str, expected: str, hint: str = "") -> InputError:
@@ -69,8 +70,16 @@ class TensorMemory:
         self.used += columns
         return self.builder.tensor_pointer(self.address + first if first else self.address)
 
-    def tile(self, m: int, n: int, *, stationary: bool = False, sparse: bool = False) -> TensorTile:
-        """An accumulator of m rows and n columns of f32; of a pair m counts the rows of both.
+    def tile(
+        self,
+        m: int,
+        n: int,
+        dtype: ElementType = ElementType.F32,
+        *,
+        stationary: bool = False,
+        sparse: bool = False,
+    ) -> TensorTile:
+        """An accumulator of m rows and n columns; of a pair m counts the rows of both CTAs.
 
         `stationary` and `sparse` say by what MMA: some lie in fewer columns than n.
 
@@ -79,7 +88,7 @@ class TensorMemory:
         columns = accumulator_columns(
             m, n, cta_group=self.cta_group, stationary=stationary, sparse=sparse
         )
-        return TensorTile(self.take(columns), m, n, columns=columns)
+        return TensorTile(self.take(columns), m, n, dtype, columns)
 
     def operand_tile(
         self, m: int, k: int, dtype: ElementType, *, padded: bool = False
@@ -95,16 +104,24 @@ class TensorMemory:
                 got=f"K = {k} of {dtype.value} in {bits} bits",
                 expected=f"a multiple of {32 // bits}",
             )
-        return OperandTile(self.take(k * bits // 32), m, k, dtype, padded)
+        return OperandTile(self.take(k * bits // 32 * row_blocks(m)), m, k, dtype, padded)
 
     def scale_tile(
-        self, rows: int, k: int, dtype: ElementType = ElementType.UE8M0, size: int = 32
+        self,
+        rows: int,
+        k: int,
+        dtype: ElementType = ElementType.UE8M0,
+        size: int = 32,
+        *,
+        parts: int = 1,
     ) -> ScaleTile:
         """Room for scale factors: of each row one for `size` elements of its `k`.
 
+        Of B on a pair with M = 128 they have 2 `parts`: see `ScaleTile`.
+
         Raises: InputError when they do not fit.
         """
-        return self.scale_tiles(rows, k, 1, dtype, size).first
+        return self.scale_tiles(rows, k, 1, dtype, size, parts=parts).first
 
     def scale_tiles(
         self,
@@ -113,20 +130,26 @@ class TensorMemory:
         count: int,
         dtype: ElementType = ElementType.UE8M0,
         size: int = 32,
+        *,
+        parts: int = 1,
     ) -> Tiles[ScaleTile]:
         """Room for `count` times the scale factors of `rows` rows, one after the other.
 
         Raises: InputError when they do not fit.
         """
-        pointer = self.take(scale_columns(rows, k, size) * count, _WORD_COLUMNS)
-        return Tiles(ScaleTile(pointer, rows, k, dtype, size), count)
+        pointer = self.take(scale_columns(rows, k, size, parts) * count, WORD_COLUMNS)
+        return Tiles(ScaleTile(pointer, rows, k, dtype, size, parts=parts), count)
 
-    def metadata(self, k: int, dtype: ElementType) -> Pointer:
+    def metadata(self, k: int, dtype: ElementType, m: int = 128) -> Pointer:
         """Room for the metadata of a sparse A in shared memory; `k` counts the zeros too.
+
+        Each 128 of its `m` rows in this CTA have columns of their own, from a multiple of 4 on.
 
         Raises: InputError when K is no whole number of instructions, or it does not fit.
         """
-        return self.take(_sparse_columns(k, dtype).metadata, _WORD_COLUMNS)
+        columns = _sparse_columns(k, dtype).metadata
+        before = whole_words(columns) * (row_blocks(m) - 1)
+        return self.take(before + columns, WORD_COLUMNS)
 
     def sparse_tile(
         self, m: int, k: int, dtype: ElementType, *, metadata: int | None = None
@@ -144,7 +167,8 @@ class TensorMemory:
                 got=f"{metadata} columns of metadata",
                 expected=f"{columns.metadata} for {columns.values} columns of values",
             )
-        both = self.take(columns.values + columns.metadata, _WORD_COLUMNS)
+        last = columns.values + columns.metadata
+        both = self.take(whole_words(last) * (row_blocks(m) - 1) + last, WORD_COLUMNS)
         return SparseTile(both, both + columns.values, m, k, dtype, columns)
 
     def free(self, *, warp: int = 0) -> None:

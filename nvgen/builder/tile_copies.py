@@ -9,7 +9,7 @@ from intrinsics.modifiers import Space
 from intrinsics.targets import Feature, Target
 from nvgen.builder.control import ControlFlow, Scope
 from nvgen.builder.copies import CopyVerbs
-from nvgen.builder.tiles import SharedTile
+from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 from nvgen.builder.values import Int, IntLike, Pointer, refuse
 
 _CHUNK = 16
@@ -34,7 +34,7 @@ class TileCopies(CopyVerbs, ControlFlow):
         within 4 GiB of the first.  All threads of the CTA come here, in their scopes those of a
         warpgroup or a warp; `load_wait` waits for them.
 
-        Raises: InputError for a single thread, or a tile that is not swizzled or not whole spans.
+        Raises: InputError for a single thread, or a tile that is not made of whole spans.
         """
         threads = self._loading_threads()
         _check_tile(tile)
@@ -48,7 +48,7 @@ class TileCopies(CopyVerbs, ControlFlow):
         line, number = index // chunks, index % chunks
         target, origin = tile.chunk(line, number), source + _offset(line * stride, number)
         for step in range(0, _lines(tile), threads // chunks):
-            moved = target + step * tile.swizzle if step else target
+            moved = target + step * tile.width if step else target
             read = origin + _wide(step * stride) if step else origin
             self.cp_async_cg_shared_global(moved, read)
 
@@ -112,9 +112,11 @@ def _lines(tile: SharedTile) -> int:
 
 
 def _check_tile(tile: SharedTile) -> None:
-    if not tile.swizzle or tile.line_bytes % tile.swizzle or tile.bits != tile.dtype.bits:
+    whole = tile.line_bytes % tile.width == 0 and tile.bits == tile.dtype.bits
+    if not whole or tile.atom != PLAIN_SPAN:
         raise refuse(
             f"tile {tile.name} cannot be loaded by copies of 16 bytes",
-            got=f"{tile.rows}x{tile.k}, swizzle {tile.swizzle}, {tile.bits} bits an element",
-            expected="a swizzled tile of whole spans whose elements are packed as in memory",
+            got=f"{tile.rows}x{tile.k}, {tile.mode.words}, {tile.bits} bits an element",
+            expected="a tile of whole spans, with atoms of 16 bytes, whose elements are packed as "
+            "in memory",
         )

@@ -21,18 +21,25 @@ from nvgen.builder.tensor_tiles import (
 from nvgen.builder.values import Int, IntLike, Pointer, index_of, refuse
 from nvgen.tensor_map import SWIZZLES
 
+PLAIN_SPAN = 16
+"""Bytes that lie together without swizzling, and in most swizzlings."""
+
+_WIDE_ATOM = 32
+"""Bytes that 128-byte swizzling for transposed matrices of kind::tf32 keeps together."""
+
 SCALE_BLOCK = 512
 """Bytes of the factors of 128 rows, four for each, as they lie in memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class SharedTile:
-    """A matrix in shared memory: `rows` (of M or N) by `k` elements, swizzled.
+    """A matrix in shared memory: `rows` (of M or N) by `k` elements, swizzled or not.
 
     K-major, K is contiguous; a row longer than the swizzle span is cut into spans, each a block of
     all rows.  MN-major, the rows are contiguous; more of them than a span holds are cut into
     spans, each a block of all k.  Blocks lie one after the other, as one TMA copy a span leaves
-    them.
+    them.  Without swizzling a span is 16 bytes.  `atom` is how many bytes the swizzling keeps
+    together: 16, or 32 as kind::tf32 has them where it is MN-major.
 
     A `padded` tile keeps each 16 elements of 4 or 6 bits in 16 bytes, those that are left over
     being padding; 6-bit elements always lie so.
@@ -48,6 +55,7 @@ class SharedTile:
     padded: bool = False
     whole: int = 0
     """Rows of the tile that this one is a part of; 0 for a tile of its own."""
+    atom: int = 16
 
     @property
     def bits(self) -> int:
@@ -68,14 +76,19 @@ class SharedTile:
         return self.nbytes
 
     @property
-    def span(self) -> int:
-        """Elements in one swizzle span; without swizzling there is none.
+    def mode(self) -> Swizzle:
+        """Its swizzling."""
+        return swizzle_mode(self.swizzle, self.atom)
 
-        Raises: InputError then.
-        """
-        if not self.swizzle:
-            raise refuse(f"tile {self.name} is not swizzled", expected="a swizzle of 32, 64 or 128")
-        return self.swizzle * 8 // self.bits
+    @property
+    def width(self) -> int:
+        """Bytes of a span."""
+        return self.swizzle or PLAIN_SPAN
+
+    @property
+    def span(self) -> int:
+        """Elements in one span."""
+        return self.width * 8 // self.bits
 
     def offset(self, k: IntLike, row: int = 0) -> IntLike:
         """Byte offset of the element (row, k), before swizzling.
@@ -83,9 +96,9 @@ class SharedTile:
         `k` may be computed by the kernel; `row` begins a span where the tile is MN-major.
         """
         if self.major is Major.MN:
-            return k * self.swizzle + row // self.span * self.k * self.swizzle
-        block = k // self.span * (self.lines * self.swizzle)
-        return block + k % self.span * self.bits // 8 + row * self.swizzle
+            return k * self.width + row // self.span * self.k * self.width
+        block = k // self.span * (self.lines * self.width)
+        return block + k % self.span * self.bits // 8 + row * self.width
 
     def part(self, first: IntLike, rows: int) -> SharedTile:
         """Rows `first` to `first + rows`, which lie where they do; `first` may be computed.
@@ -110,7 +123,7 @@ class SharedTile:
             )
         away = first if self.major is Major.K else first // self.span * self.k
         whole = self.whole or self.rows
-        return replace(self, pointer=self.pointer + away * self.swizzle, rows=rows, whole=whole)
+        return replace(self, pointer=self.pointer + away * self.width, rows=rows, whole=whole)
 
     def _ask(self) -> None:
         """Where elements lie matters from here on."""
@@ -134,19 +147,26 @@ class SharedTile:
         Eight neighbouring lines have their chunks of one number in eight different places of the
         128 bytes that the banks of shared memory are wide.
         """
+        if self.atom != PLAIN_SPAN:
+            raise refuse(f"tile {self.name} keeps {self.atom} bytes together", expected="16 bytes")
         self._ask()
-        in_span = self.swizzle // 16
-        turns = line >> (128 // self.swizzle).bit_length() - 1
+        in_span = self.width // 16
+        turns = line >> (128 // self.width).bit_length() - 1
         place = (turns & in_span - 1) ^ number % in_span
-        block = number // in_span * (self.lines * self.swizzle)
-        return self.pointer + (line * self.swizzle + place * 16 + block)
+        block = number // in_span * (self.lines * self.width)
+        return self.pointer + (line * self.width + place * 16 + block)
 
     def descriptor(self, address: int = 0) -> SharedMemoryDescriptor:
         """The tcgen05 descriptor of the tile at a shared address."""
         self._ask()
-        mode = SWIZZLES[self.swizzle]
-        lbo = 16 if self.major is Major.K else self.k * self.swizzle
-        return SharedMemoryDescriptor(address, lbo=lbo, sbo=8 * self.swizzle, swizzle=mode)
+        mode, group = self.mode, self.mode.rows * self.width
+        if self.major is Major.K:
+            plain = self.lines * self.width
+            lbo, sbo = (16 if self.swizzle else plain), group
+        else:
+            spans = self.k * self.width
+            lbo, sbo = (spans, group) if self.swizzle else (group, spans)
+        return SharedMemoryDescriptor(address, lbo=lbo, sbo=sbo, swizzle=mode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +176,9 @@ class SharedScales:
     They lie in blocks of 128 rows and four factors: 512 bytes, in which factor f of row r is byte
     f of the four at 16 (r mod 32) + 4 (r div 32).  A row's blocks follow one another, then come
     those of the next 128 rows.  So cuDNN and CUTLASS keep them in global memory too.
+
+    Of 2 `parts` (see `ScaleTile`) each has such blocks of its own, and each block of the first is
+    followed by that of the second.
     """
 
     name: str
@@ -164,16 +187,17 @@ class SharedScales:
     rows: int
     k: int
     size: int
+    parts: int = 1
 
     @property
     def blocks(self) -> tuple[int, int]:
-        """How many blocks along the rows and along K; the last ones may be padding in part."""
-        return _blocks(self.rows, self.k, self.size)
+        """How many blocks of a part along the rows and along K; the last ones may be padding."""
+        return _blocks(self.rows // self.parts, self.k, self.size)
 
     @property
     def nbytes(self) -> int:
         """Size in bytes: what a TMA copy of them all counts on its mbarrier."""
-        return scale_bytes(self.rows, self.k, self.size)
+        return scale_bytes(self.rows, self.k, self.size, self.parts)
 
     @property
     def extent(self) -> int:
@@ -181,14 +205,14 @@ class SharedScales:
         return self.nbytes
 
 
-def scale_bytes(rows: int, k: int, size: int) -> int:
+def scale_bytes(rows: int, k: int, size: int, parts: int = 1) -> int:
     """Bytes of the factors of `rows` rows of `k` elements, one for `size` of them.
 
     Raises: InputError when there are none.
     """
-    check_factors(rows, k, size)
-    down, along = _blocks(rows, k, size)
-    return down * along * SCALE_BLOCK
+    check_factors(rows, k, size, parts)
+    down, along = _blocks(rows // parts, k, size)
+    return down * along * parts * SCALE_BLOCK
 
 
 def _blocks(rows: int, k: int, size: int) -> tuple[int, int]:
@@ -219,12 +243,19 @@ class Tiles(Generic[Tile]):
         return replace(self.first, pointer=self.first.pointer + away)
 
 
-def swizzle_mode(span: int) -> Swizzle:
-    """The swizzle whose span is `span` bytes.
+def swizzle_mode(span: int, atom: int = PLAIN_SPAN) -> Swizzle:
+    """The swizzle whose span is `span` bytes, and that keeps `atom` bytes together.
 
     Raises: InputError when there is none.
     """
     mode = SWIZZLES.get(span)
-    if mode is None:
-        raise refuse("no such swizzle", got=str(span), expected="0, 32, 64 or 128 bytes")
+    if atom == _WIDE_ATOM and mode is Swizzle.B128:
+        return Swizzle.B128_ATOM32
+    if mode is None or atom != PLAIN_SPAN:
+        raise refuse(
+            "no such swizzle",
+            got=str(span) + (f" with atoms of {atom} bytes" if atom != PLAIN_SPAN else ""),
+            expected="0, 32, 64 or 128 bytes"
+            + ("; atoms of 32 bytes with 128" if atom != PLAIN_SPAN else ""),
+        )
     return mode

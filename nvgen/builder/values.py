@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, SupportsIndex, TypeAlias
 from llvmlite import ir
 
 from intrinsics.findings import Finding, InputError, Severity, input_error
+from intrinsics.smem_desc import Swizzle
 from nvgen.callers import place_of_caller
 
 if TYPE_CHECKING:
@@ -228,7 +229,7 @@ class Layout:
     in words.
     """
 
-    swizzle: int
+    swizzle: Swizzle
     room: int
     matters: bool = False
     otherwise: str = ""
@@ -241,13 +242,13 @@ class Layout:
         self.matters = True
         self._check()
 
-    def copy(self, name: str, swizzle: int) -> None:
+    def copy(self, name: str, swizzle: Swizzle) -> None:
         """Note a copy through a tensor map.
 
         Raises: InputError when it puts elements elsewhere than where they are sought.
         """
         if swizzle != self.swizzle:
-            self.otherwise = f"{_span(swizzle)} of tensor map {name}"
+            self.otherwise = f"{swizzle.words} of tensor map {name}"
             self._check()
 
     def _check(self) -> None:
@@ -256,7 +257,7 @@ class Layout:
                 "builder/map-swizzle",
                 Severity.ERROR,
                 "a tile lies in shared memory otherwise than its tensor map copies it",
-                got=f"{self.otherwise}, {_span(self.swizzle)} of the tile",
+                got=f"{self.otherwise}, {self.swizzle.words} of the tile",
                 expected="the same of both",
                 hint="b.tensor_map(…, swizzle=…) and b.shared_tile(…, swizzle=…) agree",
                 section="PTX ISA, Swizzling Modes",
@@ -267,10 +268,6 @@ class Layout:
 _TENSOR = 6
 _NARROW_SPACES = (3, _TENSOR, 7)
 """LLVM's numbers of tensor memory, and of all memory whose addresses have 32 bits."""
-
-
-def _span(swizzle: int) -> str:
-    return f"{swizzle}-byte swizzling" if swizzle else "no swizzling"
 
 
 @dataclass(frozen=True, slots=True)

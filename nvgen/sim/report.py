@@ -5,28 +5,72 @@ Layer: nvgen.sim.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from intrinsics.findings import Finding, Place, Severity
 from nvgen.sim.faults import DeadlockError, LimitError
 
 if TYPE_CHECKING:
+    from nvgen.sim.barriers import MBarrier
     from nvgen.sim.machine import Cta, Fragment, Instruction, Machine
 
 
 def deadlock(machine: Machine) -> DeadlockError:
     """A finding for each group of threads that waits, those for mbarriers first: others mostly wait
-    for them.  Of very many the last one says how many more there are.
+    for them.  The first one waits for the mbarrier that most likely holds up the rest, and has a
+    table of all of them.  Of very many findings the last one says how many more there are.
     """
     fragments = [f for cta in machine.ctas for warp in cta.warps for f in warp.fragments]
-    fragments.sort(key=lambda fragment: fragment.polled is None)
-    findings = [_finding(machine, fragment) for fragment in fragments[:_SHOWN]]
+    barriers = _by_blame(machine, fragments)
+    rank = {id(barrier): number for number, (_, barrier) in enumerate(barriers)}
+    fragments.sort(key=lambda f: len(rank) if f.polled is None else rank[id(f.polled.barrier)])
+    findings = [_finding(fragment) for fragment in fragments[:_SHOWN]]
+    if findings and barriers:
+        findings[0] = replace(findings[0], got=_table(barriers))
     more = len(fragments) - len(findings)
     if more > 0:
         text = f"deadlock: {more} more groups of threads wait"
         findings.append(Finding("sim/deadlock", Severity.ERROR, text))
     return DeadlockError(findings)
 
+
+def _by_blame(machine: Machine, fragments: list[Fragment]) -> list[tuple[str, MBarrier]]:
+    """All mbarriers with their names, the one first that most likely holds up the rest.
+
+    Of those that threads wait for, one whose bytes do not come is to blame before one that lacks
+    arrivals, which may come from who waits for the first; then one that is phases behind others,
+    and then the one for which the first of the threads wait.
+    """
+    polled = [f.polled.barrier for f in fragments if f.polled is not None]
+    waited = {id(barrier): number for number, barrier in reversed(list(enumerate(polled)))}
+    several = len(machine.ctas) > 1
+    found = [
+        (f"CTA {cta.number} {barrier.name}" if several else barrier.name, barrier)
+        for cta in machine.ctas
+        for barrier in cta.mbarriers.values()
+    ]
+    known = {id(barrier) for _, barrier in found}
+    found += [(one.name, one) for one in {id(b): b for b in polled if id(b) not in known}.values()]
+
+    def blame(item: tuple[str, MBarrier]) -> tuple[bool, bool, int, int]:
+        barrier = item[1]
+        place = waited.get(id(barrier))
+        return place is None, barrier.tx == 0, barrier.phase, place or 0
+
+    return sorted(found, key=blame)
+
+
+def _table(barriers: list[tuple[str, MBarrier]]) -> str:
+    """A line for each mbarrier, names of one width; of very many the first ones."""
+    width = max(len(name) for name, _ in barriers[:_ROWS])
+    rows = [f"{name:<{width}} {barrier.describe()}" for name, barrier in barriers[:_ROWS]]
+    more = len(barriers) - len(rows)
+    return "\n".join([*rows, *([f"and {more} more mbarriers"] if more else [])])
+
+
+_ROWS = 8
+"""Mbarriers that the table of a report has."""
 
 _SHOWN = 24
 """Groups of threads that a report names."""
@@ -126,20 +170,16 @@ def _instruction(fragment: Fragment) -> Instruction:
     return next(block.instructions[-1] for block in reversed(blocks) if block.instructions)
 
 
-def _finding(machine: Machine, fragment: Fragment) -> Finding:
-    instruction = _instruction(fragment)
-    warp = fragment.warp
-    who = _who(fragment)
-    states = "; ".join(b.name + " " + b.describe() for b in warp.cta.mbarriers.values())
-    polled = fragment.polled
+def _finding(fragment: Fragment) -> Finding:
+    instruction, polled = _instruction(fragment), fragment.polled
     missing = polled.barrier.missing() if polled else ""
     return Finding(
         "sim/deadlock",
         Severity.ERROR,
-        f"deadlock: {who} wait for {fragment.waiting or 'a change that never comes'}",
+        f"deadlock: {_who(fragment)} wait for {fragment.waiting or 'a change that never comes'}",
         polled.place if polled else instruction.place,
         op=polled.op if polled else instruction.mi.opcode,
-        got=states,
+        got=f"{polled.barrier.name} {polled.barrier.describe()}" if polled else "",
         expected=missing or "a thread that comes too",
         hint=next((hint for lacks, hint in _HINTS.items() if lacks in missing), ""),
     )

@@ -28,6 +28,7 @@ class Scaling:
     type: E = E.UE8M0
     size: int = 32
     rows_b: int | None = None
+    parts_b: int = 1
 
 
 def build(
@@ -38,6 +39,8 @@ def build(
     dtypes: tuple[E, E] = (E.F16, E.F16),
     majors: tuple[Major, Major] = (Major.K, Major.K),
     padded: tuple[bool, bool] = (False, False),
+    atoms: tuple[int, int] = (16, 16),
+    d_type: E = E.F32,
     swizzle: int = 128,
     scope: Scope = Scope.THREAD,
     group: CtaGroup = CtaGroup.ONE,
@@ -56,7 +59,7 @@ def build(
         builder.integer("steps")
     args = builder.begin()
     factor = 2 if group is CtaGroup.TWO else 1
-    tile = builder.tensor_tile(builder.const(0), *(d or (a[0] * factor, b[0] * factor)))
+    tile = builder.tensor_tile(builder.const(0), *(d or (a[0] * factor, b[0] * factor)), d_type)
     halves = 2 if metadata else 1
     if place == "tensor":
         a_tile: object = OperandTile(tile.pointer + A, *a, dtypes[0], padded[0])
@@ -69,16 +72,18 @@ def build(
     else:
         a_tile = builder.shared_tile(
             "a_tile", dtypes[0], (a[0], a[1] // halves), swizzle=swizzle, major=majors[0],
-            padded=padded[0],
+            padded=padded[0], atom=atoms[0],
         )  # fmt: skip
     b_tile = builder.shared_tile(
-        "b_tile", dtypes[1], b, swizzle=swizzle, major=majors[1], padded=padded[1]
+        "b_tile", dtypes[1], b, swizzle=swizzle, major=majors[1], padded=padded[1], atom=atoms[1]
     )
     if scales and scales.a:
         options["sfa"] = ScaleTile(tile.pointer + SFA, a[0], a[1], scales.type, scales.size)
     if scales and scales.b:
         rows = scales.rows_b or b[0] * factor
-        options["sfb"] = ScaleTile(tile.pointer + SFB, rows, b[1], scales.type, scales.size)
+        options["sfb"] = ScaleTile(
+            tile.pointer + SFB, rows, b[1], scales.type, scales.size, parts=scales.parts_b
+        )
     if metadata:
         options["metadata"] = tile.pointer + A
     builder.scope = scope

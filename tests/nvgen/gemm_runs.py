@@ -49,6 +49,15 @@ class Form:
     stationary: bool = False
     pair: bool = False
     sparse: bool = False
+    atoms: tuple[int, int] = (16, 16)
+    half: bool = False
+    """Sums in f16, each in the low half of a cell."""
+    before: float | None = None
+    """What stands in D already and is added to; None for nothing."""
+    masked: tuple[int, ...] = ()
+    """Lanes of each CTA that are not written."""
+    options: tuple[tuple[str, object], ...] = ()
+    """More options of gemm_async, by name."""
 
     @property
     def stored(self) -> int:
@@ -70,15 +79,29 @@ class Form:
         """K of an instruction."""
         bits = self.types[0].bits
         if bits == 4 and not self.padded[0]:
-            return 64
+            return 96 if self.chosen("k96") else 64
         return 256 // max(bits, 8) * (2 if self.sparse else 1)
 
     @property
+    def parts(self) -> int:
+        """In how many parts the factors of B lie."""
+        return 2 if self.pair and self.m == 128 else 1
+
+    @property
+    def integers(self) -> bool:
+        """Whether sums are integers."""
+        return self.types[0] in (E.S8, E.U8)
+
+    @property
     def columns(self) -> int:
-        """Columns of the accumulator."""
-        if self.pair:
-            return self.n * self.m // 256
-        return self.n * self.m // 128 if self.stationary else self.n
+        """Columns of the accumulator: those of each 128 rows of a CTA, and of fewer."""
+        blocks, rest = divmod(self.rows[0], 128)
+        folded = rest if self.stationary else 64 if self.pair and rest == 64 else 128
+        return blocks * self.n + (self.n * folded // 128 if rest else 0)
+
+    def chosen(self, name: str, default: object = False) -> object:
+        """One of the options."""
+        return dict(self.options).get(name, default)
 
 
 @dataclass
@@ -121,7 +144,8 @@ def matrix(form: Form, rows: int, which: int, rng: np.random.Generator) -> Data:
     if type_ in _SMALL:
         codes = rng.choice(np.array(_SMALL[type_], np.uint32), (rows, form.k))
     else:
-        values = rng.integers(-4, 5, (rows, form.k)).astype(type_.numpy)
+        low, high = {E.S8: (-128, 128), E.U8: (0, 256)}.get(type_, (-4, 5))
+        values = rng.integers(low, high, (rows, form.k)).astype(type_.numpy)
         codes = values.view(f"u{type_.bits // 8}").astype(np.uint32)
     meant = numbers(codes, type_.value)
     if not form.size:
@@ -129,7 +153,14 @@ def matrix(form: Form, rows: int, which: int, rng: np.random.Generator) -> Data:
     exponents = rng.integers(-1, 3, (rows, form.k // form.size))
     scale = np.exp2(exponents)
     factors = scale.astype(form.factor.numpy).view(np.uint8)
-    return Data(meant * scale.repeat(form.size, axis=1), codes, blocked(factors))
+    meant = meant * scale.repeat(form.size, axis=1)
+    if which == 0:
+        own = [blocked(rows) for rows in np.split(factors, form.ctas)]
+        return Data(meant, codes, np.concatenate(own))
+    if form.parts == 1:
+        return Data(meant, codes, blocked(factors))
+    even, odd = np.split(factors[by_cta(form)], 2)
+    return Data(meant, codes, np.stack([blocked(even), blocked(odd)], axis=1).reshape(-1, 128))
 
 
 def blocked(factors: Bytes) -> npt.NDArray[np.int32]:
@@ -175,21 +206,22 @@ def kernel(form: Form) -> Kernel:
     b = KernelBuilder("k", block=128, cluster=form.ctas, dynamic_shared=True)
     group = CtaGroup.TWO if form.pair else CtaGroup.ONE
     boxes = [
-        (_box(rows if major is Major.K else form.k), form.swizzle)
+        (_box(rows if major is Major.K else form.k), form.swizzle or 16)
         for rows, major in zip(form.rows, form.majors, strict=True)
     ]
     if form.in_tensor_memory:
         b.pointer("a")
     else:
-        b.tensor_map("a", dtype=E.U8, box=boxes[0], swizzle=form.swizzle)
-    b.tensor_map("b", dtype=E.U8, box=boxes[1], swizzle=form.swizzle)
+        b.tensor_map("a", dtype=E.U8, box=boxes[0], swizzle=form.swizzle, atom=form.atoms[0])
+    b.tensor_map("b", dtype=E.U8, box=boxes[1], swizzle=form.swizzle, atom=form.atoms[1])
     if form.sparse:
         b.pointer("words")
     scales = ("sfa", "sfb") if form.size else ()
     scaled = dict(zip(scales, (form.rows[0], form.n), strict=False))  # of B each CTA has all
+    parts = {"sfa": 1, "sfb": form.parts}
     for name, rows in scaled.items():
-        down, along = -(-rows // 128), -(-form.k // (4 * form.size))
-        b.tensor_map(name, dtype=E.S32, box=(down * along, 128))
+        down, along = -(-rows // parts[name] // 128), -(-form.k // (4 * form.size))
+        b.tensor_map(name, dtype=E.S32, box=(down * along * parts[name], 128))
     b.pointer("d", output=True)
     b.integer("steps")
     args = b.begin()
@@ -199,12 +231,14 @@ def kernel(form: Form) -> Kernel:
     tiles = {
         name: b.shared_tile(
             name, form.types[i], (form.rows[i], (form.stored, form.k)[i]), swizzle=form.swizzle,
-            major=form.majors[i], padded=form.padded[i],
+            major=form.majors[i], padded=form.padded[i], atom=form.atoms[i],
         )
         for i, name in enumerate("ab") if not (name == "a" and form.in_tensor_memory)
     }  # fmt: skip
     factors = {
-        name: b.shared_scales(name, rows, form.k, dtype=form.factor, size=form.size).first
+        name: b.shared_scales(
+            name, rows, form.k, dtype=form.factor, size=form.size, parts=parts[name]
+        ).first
         for name, rows in scaled.items()
     }
     with b.if_thread(0):
@@ -214,24 +248,31 @@ def kernel(form: Form) -> Kernel:
     if form.pair:
         b.barrier_cluster_sync()
     tmem = b.tensor_memory("tmem", COLUMNS, cta_group=group)
-    d = tmem.tile(form.m, form.n, stationary=form.stationary)
+    sums = E.S32 if form.integers else E.F16 if form.half else E.F32
+    d = tmem.tile(form.m, form.n, sums, stationary=form.stationary)
     _clear(b, form, d.pointer)
     left: SharedTile | OperandTile | SparseTile
+    more: dict[str, object] = dict(form.options)
     if form.sparse and form.in_tensor_memory:
-        left = tmem.sparse_tile(form.m, form.k, form.types[0])
-        _fill(b, OperandTile(left.values, form.m, form.stored, form.types[0]), args["a"])
-        _fill(b, OperandTile(left.metadata, form.m, form.k // 32, E.S32), args["words"])
+        left = tmem.sparse_tile(form.rows[0], form.k, form.types[0])
+        values = OperandTile(left.values, form.rows[0], form.stored, form.types[0])
+        _fill(b, form, values, args["a"], left.pitch)
+        _fill(b, form, _words(form, left.metadata), args["words"], left.pitch)
     elif form.in_tensor_memory:
-        left = tmem.operand_tile(form.m, form.k, form.types[0], padded=form.padded[0])
-        _fill(b, left, args["a"])
+        left = tmem.operand_tile(form.rows[0], form.k, form.types[0], padded=form.padded[0])
+        _fill(b, form, left, args["a"], left.pitch)
     else:
         left = tiles["a"]
-    more: dict[str, Pointer] = {}
     if form.sparse and not form.in_tensor_memory:
-        more["metadata"] = tmem.metadata(form.k, form.types[0])
-        _fill(b, OperandTile(more["metadata"], form.m, form.k // 32, E.S32), args["words"])
+        place = tmem.metadata(form.k, form.types[0], form.rows[0])
+        more["metadata"] = place
+        _fill(b, form, _words(form, place), args["words"], -(-form.k // 128) * 4)
+    if form.masked:
+        masks = [sum(1 << lane % 32 for lane in form.masked if lane // 32 == i) for i in range(4)]
+        more["lane_mask"] = masks * form.ctas
     held = {
-        name: tmem.scale_tile(rows, form.k, form.factor, form.size) for name, rows in scaled.items()
+        name: tmem.scale_tile(rows, form.k, form.factor, form.size, parts=parts[name])
+        for name, rows in scaled.items()
     }
     with b.if_thread(0):
         whole = [*tiles.values(), *factors.values()]
@@ -256,7 +297,8 @@ def kernel(form: Form) -> Kernel:
             if form.loop:
                 with b.range(args["steps"]) as step:
                     b.gemm_async(
-                        d, left, tiles["b"], step=step, accumulate=step != 0,
+                        d, left, tiles["b"], step=step,
+                        accumulate=(step != 0) if form.before is None else True,
                         stationary=form.stationary, cta_group=group, **held, **more,
                     )  # fmt: skip
             else:
@@ -264,6 +306,7 @@ def kernel(form: Form) -> Kernel:
                     d,
                     left,
                     tiles["b"],
+                    accumulate=form.before is not None,
                     stationary=form.stationary,
                     cta_group=group,
                     **held,
@@ -289,11 +332,12 @@ def _bring(
     rows_before = rank * (tile.rows if by_rows else 0)
     across = tile.rows if tile.major is Major.K else tile.k
     along = (tile.k if tile.major is Major.K else tile.rows) * tile.bits // 8
-    for span in range(along // tile.swizzle):
+    width = tile.swizzle or 16
+    for span in range(along // width):
         for first in range(0, across, _box(across)):
-            target = tile.pointer + (span * across + first) * tile.swizzle
+            target = tile.pointer + (span * across + first) * width
             assert isinstance(tensor, Pointer)
-            place = bytes_before + span * tile.swizzle, rows_before + first
+            place = bytes_before + span * width, rows_before + first
             b.cp_async_bulk_tensor_g2s_tile(target, loaded, tensor, place, cta_group=group)
 
 
@@ -302,18 +346,30 @@ def _box(rows: int) -> int:
     return rows if rows <= 256 else rows // 2
 
 
-def _fill(b: KernelBuilder, tile: OperandTile, source: Pointer | Int) -> None:
-    """A into tensor memory: a row for each thread, 32 columns at a time or what there is."""
+def _words(form: Form, place: Pointer) -> OperandTile:
+    """The metadata of a sparse A, a word for each 32 elements."""
+    return OperandTile(place, form.rows[0], form.k // 32, E.S32)
+
+
+def _fill(
+    b: KernelBuilder, form: Form, tile: OperandTile, source: Pointer | Int, pitch: int
+) -> None:
+    """A into tensor memory: a row for each thread, 32 columns at a time or what there is.
+
+    Each 128 rows of a CTA are `pitch` columns behind those before.
+    """
     assert isinstance(source, Pointer)
-    width = min(tile.columns, 32)
-    row = source + b.zext(b.tid_x, 64) * (4 * tile.columns)
-    for first in range(0, tile.columns, width):
-        type_ = ir.VectorType(ir.IntType(32), width)
-        address = (row + 4 * first).value
-        values = Vector(b, b.at_caller().load(address, typ=type_, align=16), width)
-        b.tcgen05_st(
-            tile.pointer + ((b.tid_x >> 5) << 21) + first, values, num=LdStNum[f"X{width}"]
-        )
+    own = tile.k * tile.bits // 32
+    width = min(own, 32)
+    for block in range(-(-tile.m // 128)):
+        rank = b.cluster_ctarank if form.pair else b.const(0)
+        row = source + b.zext(rank * tile.m + block * 128 + b.tid_x, 64) * (4 * own)
+        for first in range(0, own, width):
+            type_ = ir.VectorType(ir.IntType(32), width)
+            address = (row + 4 * first).value
+            values = Vector(b, b.at_caller().load(address, typ=type_, align=16), width)
+            target = tile.pointer + ((b.tid_x >> 5) << 21) + (block * pitch + first)
+            b.tcgen05_st(target, values, num=LdStNum[f"X{width}"])
     b.tcgen05_wait_st()
     b.tcgen05_fence_before_thread_sync()
     b.barrier_cta_sync_aligned()
@@ -321,9 +377,10 @@ def _fill(b: KernelBuilder, tile: OperandTile, source: Pointer | Int) -> None:
 
 
 def _clear(b: KernelBuilder, form: Form, columns: Pointer) -> None:
-    """Zeros in every lane that is dumped: layout F writes half of them only."""
+    """What is before the multiply, or zeros, in every lane: layout F writes half of them only."""
     type_ = ir.VectorType(ir.IntType(32), 8)
-    zeros = Vector(b, ir.Constant(type_, [0] * 8), 8)
+    word = int(np.array(form.before or 0, np.int32 if form.integers else np.float32).view(np.int32))
+    zeros = Vector(b, ir.Constant(type_, [word] * 8), 8)
     for first in range(0, form.columns, 8):
         b.tcgen05_st(columns + ((b.tid_x >> 5) << 21) + first, zeros, num=LdStNum.X8)
     b.tcgen05_wait_st()
@@ -345,23 +402,59 @@ def _dump(b: KernelBuilder, form: Form, columns: Pointer, target: Pointer | Int,
 def cells(form: Form) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """The lane and the column of each element of D; lanes of an odd CTA are 128 and more.
 
-    Layouts D, E, F and G, and of pairs A and B.
+    Each 128 rows of a CTA are a block of n columns.  Layouts D, E, F and G, and of pairs A and B.
     """
-    row, column = np.arange(form.m)[:, None], np.arange(form.n)[None, :]
-    if form.pair and form.m == 128:
-        return row // 64 * 128 + row % 64 + column // (form.n // 2) * 64, (
-            column % (form.n // 2) + 0 * row
-        )
-    if form.stationary:
-        part = column // form.columns
-        return row + part * form.m, column % form.columns + 0 * row
-    if form.m == 64:
-        return row // 16 * 32 + row % 16 + 0 * column, column + 0 * row
-    return row + 0 * column, column + 0 * row
+    lanes, columns = (np.zeros((form.m, form.n), np.int64) for _ in range(2))
+    rows = form.rows[0]
+    for row in range(form.m):
+        rank, own = divmod(row, rows)
+        block, lane = divmod(own, 128)
+        height = min(128, rows - 128 * block)
+        for first in range(0, form.n, 256):
+            width = min(256, form.n - first)
+            within = np.arange(width)
+            here = slice(first, first + width)
+            if height == 64 and not form.pair and not form.stationary:
+                lanes[row, here] = lane // 16 * 32 + lane % 16
+                columns[row, here] = block * form.n + first + within
+                continue
+            parts = 128 // height
+            lanes[row, here] = rank * 128 + lane + within // (width // parts) * height
+            columns[row, here] = block * form.n + first // parts + within % (width // parts)
+    return lanes, columns
+
+
+def by_cta(form: Form) -> npt.NDArray[np.int64]:
+    """Columns of D in the order of B's rows: the even CTA's, then the odd one's.
+
+    Of each 256 columns the first half are rows of the even CTA's B.
+    """
+    if not form.pair:
+        return np.arange(form.n)
+    halves: tuple[list[int], list[int]] = ([], [])
+    for first in range(0, form.n, 256):
+        width = min(256, form.n - first)
+        for rank in range(2):
+            begin = first + rank * width // 2
+            halves[rank].extend(range(begin, begin + width // 2))
+    return np.array(halves[0] + halves[1])
+
+
+def result(form: Form, a: Data, b: Data) -> Matrix:
+    """What D should be, but for masked lanes."""
+    left = a.meant
+    if form.chosen("ashift"):  # row i + 1 of each CTA's rows for row i, the last one stays
+        rows = np.arange(form.m)
+        last = rows % form.rows[0] == form.rows[0] - 1
+        left = left[rows + 1 - last]
+    signs = (-1) ** (bool(form.chosen("negate_a")) + bool(form.chosen("negate_b")))
+    power = form.chosen("scale_d", 0)
+    assert isinstance(power, int)
+    return signs * (left @ b.meant.T) + (form.before or 0) / 2**power
 
 
 def run(form: Form, *, target: str, schedule: str = "early", opt: int = 0, seed: int = 0) -> None:
-    """Run a form and compare all of D.
+    """Run a form and compare all of D, lanes that are masked with what was there before.
 
     Raises: AssertionError when an element differs.
     """
@@ -373,13 +466,19 @@ def run(form: Form, *, target: str, schedule: str = "early", opt: int = 0, seed:
         first = in_bytes(form, 0, a.codes, cells=True)
     else:
         first = in_memory(form, 0, a.codes)
-    inputs: list[object] = [first, in_memory(form, 1, b.codes)]
+    inputs: list[object] = [first, in_memory(form, 1, b.codes[by_cta(form)])]
     inputs += [] if a.words is None else [a.words]
     inputs += [data.blocks for data in (a, b) if data.blocks is not None]
-    dump = np.full((128 * form.ctas, form.columns), np.nan, np.float32)
+    type_ = np.int32 if form.integers else np.float32
+    dump = np.full((128 * form.ctas, form.columns), -1, type_)
     steps = form.k // form.step
     kernel(form).compile(target=target, opt=opt).run(
         *inputs, dump, steps, grid=form.ctas, schedule=schedule
     )
-    expected = (a.meant @ b.meant.T).astype(np.float32)
-    np.testing.assert_array_equal(dump[cells(form)], expected)
+    lanes, columns = cells(form)
+    expected = result(form, a, b).astype(type_)
+    expected[np.isin(lanes % 128, form.masked)] = form.before or 0
+    found = dump[lanes, columns]
+    if form.half:
+        found = found.view(np.uint32).astype(np.uint16).view(np.float16).astype(np.float32)
+    np.testing.assert_array_equal(found, expected)

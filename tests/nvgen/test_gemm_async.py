@@ -12,7 +12,7 @@ from intrinsics.element import ElementType as E
 from intrinsics.element import Major
 from intrinsics.findings import InputError
 from intrinsics.idesc import InstructionDescriptor
-from intrinsics.modifiers import CollectorWs, CtaGroup, MmaKind
+from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup, MmaKind
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.tensor_address import ZeroColumnMask
 from isel.verifier.descriptors.check import verify_descriptors
@@ -144,7 +144,8 @@ K, MN = Major.K, Major.MN
 NO_SFB = Scaling(b=False)
 BROKEN = {
     "scope": {"scope": Scope.CTA},
-    "dtype": {"dtypes": (E.F16, E.BF16)},
+    "dtype": {"dtypes": (E.F16, E.E4M3)},
+    "accumulator": {"dtypes": (E.S8, E.S8), "a": (128, 128), "b": (64, 128)},
     "scales": {"dtypes": (E.E4M3, E.E4M3), "a": (128, 128), "b": (64, 128), "scales": NO_SFB},
     "shape": {"d": (128, 64)},
     "m": {"a": (96, 64), "b": (64, 64)},
@@ -155,6 +156,13 @@ BROKEN = {
     "stationary": {"zero_mask": ZeroColumnMask()},
     "collector": {"stationary": True, "collector": CollectorWs.B1_FILL},
     "shift": {"stationary": True, "zero_mask": ZeroColumnMask(shift=33)},
+    "zero-mask": {"stationary": True, "b": (192, 64), "zero_mask": ZeroColumnMask()},
+    "collector-a": {"collector_a": CollectorA.FILL},
+    "ashift": {"ashift": True},
+    "negate": {"dtypes": (E.S8, E.S8), "a": (128, 128), "b": (64, 128), "negate_b": True},
+    "scale-d": {"scale_d": 3},
+    "lane-mask": {"lane_mask": [0, 0, 0]},
+    "k96": {"k96": True},
 }
 OTHER_SECTIONS = {
     "scales": "Block Scaling (Tables 54 and 55)",
@@ -162,6 +170,12 @@ OTHER_SECTIONS = {
     "stationary": "tcgen05.mma.ws",
     "collector": "tcgen05.mma.ws",
     "shift": "Zero-Column Mask Descriptor (Table 45)",
+    "zero-mask": "Zero-Column Mask Descriptor (Table 45)",
+    "collector-a": "tcgen05.mma",
+    "ashift": "tcgen05.mma",
+    "negate": "Transpose and Negate operations (Table 49)",
+    "scale-d": "tcgen05.mma",
+    "lane-mask": "tcgen05.mma",
 }
 
 
@@ -171,15 +185,17 @@ def test_a_broken_requirement_is_named(rule: str) -> None:
         build(**BROKEN[rule])
     found = {f.rule: f for f in caught.value.findings}
     finding = found[f"gemm_async/{rule}"]
+    assert len(found) == len(caught.value.findings), "each is told once"
     assert finding.got
     assert finding.expected
+    assert finding.hint
     section = OTHER_SECTIONS.get(rule, "Matrix Shape (Table 39)")
     assert finding.section == f"PTX ISA, {section}"
 
 
 def test_every_requirement_can_be_broken() -> None:
-    """All but the accumulator's type, which a tensor tile always has; the others: below."""
-    left = {"accumulator", "columns", "kernel", "target"}
+    """Those that are left: below."""
+    left = {"columns", "kernel", "target"}
     assert {r.rule for r in REQUIREMENTS} - set(BROKEN) == left
 
 
@@ -203,6 +219,8 @@ def test_an_accumulator_of_another_data_path_has_too_few_columns() -> None:
     """Layouts E and B lie in half of the columns that layouts F and C take."""
     wide = refused(lambda b, t, x, y: b.gemm_async(t.tile(64, 128, stationary=True), x, y))
     assert wide == ["gemm_async/columns"]
+    with pytest.raises(InputError, match="gemm_async/columns"):
+        build(a=(256, 64), b=(264, 64))  # 528, of an address of which no more is known
     pair = refused(
         lambda b, t, x, y: b.gemm_async(
             t.tile(128, 128), x, b.shared_tile("w", E.F16, (64, 128)), cta_group=CtaGroup.TWO,
@@ -249,16 +267,67 @@ def test_all_broken_requirements_are_told_at_once() -> None:
     with pytest.raises(InputError) as caught:
         build(a=(96, 64), b=(12, 64), scope=Scope.CTA)
     rules = [f.rule.removeprefix("gemm_async/") for f in caught.value.findings]
-    assert rules == ["scope", "m", "n", "umma-mn-size"]
+    assert rules == ["scope", "m", "n"]
 
 
-def test_sizes_are_also_told_in_the_words_of_tile_compilers() -> None:
+def test_a_requirement_is_told_once_with_the_words_of_tile_compilers() -> None:
+    """K and N are wrong, each in two ways: no instruction has them, and no layout either."""
     with pytest.raises(InputError) as caught:
         build(a=(128, 24), b=(12, 24), swizzle=32)
-    messages = [f.message for f in caught.value.findings]
-    k = "Not a canonical UMMA_K Layout: Expected K-size multiple of 16."
-    assert messages.count(k) == 2
-    assert "Not a canonical UMMA_K Layout: Expected MN-size multiple of 8." in messages
+    told = {f.rule: f.hint for f in caught.value.findings}
+    assert told == {
+        "gemm_async/n": "the nearest N: 8 or 16; "
+        "Not a canonical UMMA_K Layout: Expected MN-size multiple of 8.",
+        "gemm_async/k": "K = 32, with zeros in what is added; "
+        "Not a canonical UMMA_K Layout: Expected K-size multiple of 16.",
+    }
+
+
+@pytest.mark.parametrize(
+    ("form", "hint"),
+    [
+        ({"a": (96, 64)}, "the nearest M: 64 or 128"),
+        ({"a": (200, 64)}, "the nearest M: 192 or 256"),
+        ({"b": (100, 64), "stationary": True}, "the nearest N: 64 or 128"),
+        ({"a": (128, 48), "b": (64, 48)}, "swizzle=32 has whole spans"),
+        ({"a": (128, 32), "b": (64, 32), "swizzle": 128}, "swizzle=64 has whole spans"),
+    ],
+    ids=str,
+)
+def test_a_hint_has_the_nearest_form(form: dict[str, object], hint: str) -> None:
+    with pytest.raises(InputError) as caught:
+        build(**form)
+    assert hint in caught.value.findings[0].hint
+
+
+@pytest.mark.parametrize(
+    ("options", "rows"),
+    [
+        ({"ashift": True, "place": "tensor", "reuse_a": True}, 128),
+        ({"ashift": True, "place": "tensor", "collector_a": CollectorA.USE, "step": 0}, 128),
+        ({"ashift": True, "place": "tensor"}, 64),
+        ({"ashift": True, "place": "tensor"}, 256),
+    ],
+)
+def test_what_ashift_does_not_go_with(options: dict[str, object], rows: int) -> None:
+    with pytest.raises(InputError, match="gemm_async/ashift"):
+        build(**options, a=(rows, 64))
+
+
+def test_sums_of_bf16_are_f32() -> None:
+    """D's type is at bits 4 and 5: 0 is f16."""
+    steps = mmas(build(d_type=E.F16))
+    assert {step["idesc"] >> 4 & 3 for step in steps} == {0}
+    with pytest.raises(InputError, match="gemm_async/accumulator") as caught:
+        build(d_type=E.F16, dtypes=(E.F16, E.BF16))
+    assert caught.value.findings[0].expected == "f32"
+
+
+@pytest.mark.parametrize("power", [-1, 16])
+def test_d_is_scaled_by_sixteen_powers_of_two(power: int) -> None:
+    with pytest.raises(InputError, match="gemm_async/scale-d"):
+        build(accumulate=True, scale_d=power)
+    assert mmas(build(accumulate=True, scale_d=power % 16))
 
 
 @pytest.mark.parametrize(

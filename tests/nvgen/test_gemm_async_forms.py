@@ -13,8 +13,8 @@ from llvmlite import ir
 
 from intrinsics.element import ElementType as E
 from intrinsics.element import Major
-from intrinsics.findings import InputError
-from intrinsics.modifiers import CollectorWs, CtaGroup
+from intrinsics.findings import InputError, NvgenError
+from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.tensor_address import ZeroColumnMask
 from isel.verifier.descriptors.check import verify_descriptors
@@ -37,6 +37,12 @@ def constants(kernel: Kernel) -> list[SharedMemoryDescriptor]:
     """The constant parts of the shared memory descriptors, without their addresses."""
     found = re.findall(r"or i64 %\S+, (-?\d+),", kernel.llvm)
     return [SharedMemoryDescriptor.decode(int(word) % (1 << 64)) for word in found]
+
+
+def d_columns(kernel: Kernel) -> list[int]:
+    """The columns at which D begins in each instruction."""
+    found = [re.search(r"\[%r\d+(?:\+(\d+))?\]", line) for line in lines(kernel)]
+    return [int(place[1] or 0) for place in found]
 
 
 def advances(kernel: Kernel) -> list[int]:
@@ -80,6 +86,67 @@ def test_a_in_tensor_memory_has_a_room_of_its_own() -> None:
     with pytest.raises(InputError, match="whole cells") as caught:
         memory.operand_tile(128, 7, E.F16)
     assert caught.value.findings[0].expected == "a multiple of 2"
+
+
+# ---- M and N beyond one instruction ---------------------------------------------------------
+
+
+def test_m_and_n_go_in_pieces_m_outermost() -> None:
+    """M = 192 is 128 and 64 rows, of 40 columns each; those of i8 are 32 and 8."""
+    form = {"dtypes": (E.S8, E.U8), "a": (192, 64), "b": (40, 64), "swizzle": 64, "d_type": E.S32}
+    kernel = build(**form)
+    shapes = [(word >> 24 & 31, word >> 17 & 63) for word in words(kernel)]
+    assert shapes == [(8, 4)] * 2 + [(8, 1)] * 2 + [(4, 4)] * 2 + [(4, 1)] * 2
+    assert d_columns(kernel) == [0, 0, 32, 32, 40, 40, 72, 72]
+    assert [step["enable_d"] for step in mmas(kernel)] == [0, 1] * 4
+
+
+def test_each_128_rows_of_a_pairs_ctas_are_a_block_of_columns() -> None:
+    kernel = build(a=(192, 16), b=(32, 16), swizzle=32, group=CtaGroup.TWO)
+    assert [word >> 24 & 31 for word in words(kernel)] == [16, 8]
+    assert d_columns(kernel) == [0, 64]
+    assert advances(kernel) == [128 * 32]
+
+
+def test_rooms_of_more_than_128_rows() -> None:
+    """A block for each 128 rows; the last of them, 64 of a pair, in half the columns."""
+    b = KernelBuilder("k", block=128, cluster=2)
+    b.begin()
+    memory = b.tensor_memory("slot", 512, cta_group=CtaGroup.TWO)
+    assert memory.tile(384, 64).columns == 64 + 32
+    assert memory.operand_tile(256, 64, E.F16).columns == 64
+    before = memory.used
+    memory.metadata(64, E.F16, 256)  # two columns of a block, which begins at a multiple of four
+    assert memory.used == before + 4 + 2
+
+
+def test_an_odd_piece_of_rows_in_tensor_memory_begins_at_lane_0() -> None:
+    """96 rows are 64 and 32, and those would begin at lane 64."""
+    with pytest.raises(InputError, match="gemm_async/m"):
+        build(a=(96, 64), b=(64, 64), stationary=True, place="tensor")
+    assert mmas(build(a=(96, 64), b=(64, 64), stationary=True))
+
+
+# ---- collectors of A -------------------------------------------------------------------------
+
+
+def usages(kernel: Kernel) -> list[str]:
+    found = [re.search(r"collector::a::(\w+)", line) for line in lines(kernel)]
+    return [use[1] if use else "" for use in found]
+
+
+def test_a_is_kept_for_the_pieces_of_n_when_asked() -> None:
+    """Filled by the first piece of a step, used by the others, given up by the last."""
+    form = {"a": (64, 32), "b": (320, 32), "swizzle": 64, "group": CtaGroup.TWO}
+    kernel = build(**form, reuse_a=True)
+    assert usages(kernel) == ["fill", "use", "lastuse"] * 2
+    assert d_columns(kernel) == [0, 128, 256] * 2
+    assert set(usages(build(**form))) <= {"", "discard"}
+    assert set(usages(build(reuse_a=True))) <= {"", "discard"}, "one piece uses A once"
+
+
+def test_a_call_of_one_instruction_says_what_the_collector_does() -> None:
+    assert usages(build(step=0, collector_a=CollectorA.FILL)) == ["fill"]
 
 
 # ---- sparse ----------------------------------------------------------------------------------
@@ -176,11 +243,51 @@ def test_a_second_piece_of_n_begins_at_its_span_of_rows() -> None:
 
 
 @pytest.mark.parametrize("dtype", [E.TF32, E.E2M3, E.E2M1])
-def test_only_8_and_16_bits_are_transposed(dtype: E) -> None:
-    """Table 52; of tf32 the manual asks for 32-byte atoms."""
+def test_only_8_and_16_bits_are_transposed_in_16_byte_atoms(dtype: E) -> None:
+    """Table 52; tf32 has 32-byte atoms."""
     k = 1024 // (8 if dtype is not E.TF32 else 32)
     with pytest.raises(InputError, match="gemm_async/major"):
         build(a=(128, k), b=(128, k), dtypes=(dtype, dtype), majors=(K, MN), padded=(True, True))
+
+
+def test_transposed_tf32_has_32_byte_atoms() -> None:
+    """A span of 32 rows is 32 k of 128 bytes, 4 of them an atom; a step of K is 8 of them."""
+    form = {"dtypes": (E.TF32, E.TF32), "a": (128, 32), "b": (64, 32)}
+    kernel = build(**form, majors=(MN, MN), atoms=(32, 32))
+    assert constants(kernel) == [
+        SharedMemoryDescriptor(0, lbo=32 * 128, sbo=512, swizzle=Swizzle.B128_ATOM32)
+    ] * 2  # fmt: skip
+    assert advances(kernel) == [1024, 1024, 2048, 2048, 3072, 3072]
+    for wrong in ({"atoms": (32, 32)}, {"majors": (MN, MN), "atoms": (16, 32)}):
+        with pytest.raises(InputError, match="gemm_async/major"):
+            build(**form, **wrong)
+
+
+def test_there_are_no_atoms_of_32_bytes_in_other_swizzlings() -> None:
+    with pytest.raises(InputError, match="no such swizzle") as caught:
+        build(swizzle=64, atoms=(16, 32))
+    assert "atoms of 32 bytes" in caught.value.findings[0].got
+
+
+# ---- unswizzled ------------------------------------------------------------------------------
+
+
+def test_without_swizzling_a_span_is_16_bytes() -> None:
+    """As the manual's examples: K-major, SBO 8 rows of 16 bytes, LBO all rows of them."""
+    kernel = build(a=(128, 32), b=(64, 32), swizzle=0)
+    assert constants(kernel) == [
+        SharedMemoryDescriptor(0, lbo=16 * rows, sbo=128, swizzle=Swizzle.NONE)
+        for rows in (128, 64)
+    ]
+    assert advances(kernel) == [2 * 16 * 128, 2 * 16 * 64]
+
+
+def test_without_swizzling_mn_major_strides_change_places() -> None:
+    """SBO from 8 rows to the next, all k of 16 bytes; LBO from 8 k to the next."""
+    kernel = build(a=(128, 32), b=(64, 32), swizzle=0, majors=(MN, MN))
+    plain = SharedMemoryDescriptor(0, lbo=128, sbo=16 * 32, swizzle=Swizzle.NONE)
+    assert constants(kernel) == [plain] * 2
+    assert advances(kernel) == [256, 256]
 
 
 @pytest.mark.parametrize(("n", "group", "good"), [(128, 1, True), (144, 2, False), (256, 2, True)])
@@ -209,10 +316,17 @@ def test_a_pair_multiplies_twice_the_rows_of_both() -> None:
     assert all(".cta_group::2." in line for line in lines(kernel))
 
 
-def test_a_pair_has_no_second_piece_of_n() -> None:
-    """Rows of B that are neighbours in a CTA would not be neighbours in D."""
+def test_a_pairs_second_piece_of_n_is_of_half_its_columns_in_each_cta() -> None:
+    """N = 320 is 256 and 64: of B's 160 rows in a CTA the second piece begins at row 128."""
+    kernel = build(a=(128, 16), b=(160, 16), swizzle=32, group=CtaGroup.TWO)
+    assert [word >> 17 & 63 for word in words(kernel)] == [32, 8]
+    assert advances(kernel) == [128 * 32]
+    assert d_columns(kernel) == [0, 256]
+
+
+def test_a_pair_has_no_piece_of_eight_columns() -> None:
     with pytest.raises(InputError, match="gemm_async/n") as caught:
-        build(b=(160, 64), group=CtaGroup.TWO)
+        build(b=(164, 64), group=CtaGroup.TWO)
     assert caught.value.findings[0].expected.startswith("16..256 in steps of 16")
 
 
@@ -251,8 +365,10 @@ def test_m_may_be_32(m: int, columns: int) -> None:
     assert memory.used == columns
 
 
-@pytest.mark.parametrize(("n", "good"), [(64, True), (128, True), (256, True), (96, False)])
-def test_n_is_64_128_or_256(n: int, good: bool) -> None:
+@pytest.mark.parametrize(
+    ("n", "good"), [(64, True), (128, True), (256, True), (192, True), (96, False)]
+)
+def test_n_is_made_of_64_128_and_256(n: int, good: bool) -> None:
     if good:
         assert mmas(build(stationary=True, b=(n, 64)))
     else:
@@ -346,6 +462,17 @@ FORMS = {
     "weight-stationary, in tensor memory": {**WS, "place": "tensor"},
     "weight-stationary, sparse": {"stationary": True, "a": (128, 128), "b": (128, 128),
                                   "metadata": True},
+    "pieces": {"a": (192, 64), "b": (64, 64)},
+    "pieces of N, A kept": {"b": (264, 64), "reuse_a": True},
+    "pieces of a pair": {"a": (192, 64), "b": (160, 64), "group": CtaGroup.TWO},
+    "f16 by bf16": {"dtypes": (E.F16, E.BF16)},
+    "unswizzled": {"swizzle": 0, "majors": (K, MN)},
+    "transposed tf32": {"dtypes": (E.TF32, E.TF32), "a": (128, 32), "b": (64, 32),
+                        "majors": (MN, MN), "atoms": (32, 32)},
+    "negated": {"negate_a": True, "negate_b": True},
+    "lanes masked": {"lane_mask": [1, 2, 4, 8]},
+    "lanes of a pair masked": {"lane_mask": [1] * 8, "group": CtaGroup.TWO},
+    "shifted": {"place": "tensor", "ashift": True},
     "a loop": {"loop": True},
     "a loop over spans": {"loop": True, "a": (128, 128), "b": (64, 128)},
     "a loop, sparse": {"a": (128, 128), "b": (128, 128), "metadata": True, "loop": True},
@@ -361,6 +488,25 @@ def test_ptxas_takes_it_and_the_verifier_finds_nothing(form: str, target: str, o
     compiled = build(**FORMS[form]).compile(target=target, opt=opt)
     assert assemble(compiled.ptx, compiled.target).cubin
     assert verify_descriptors(compiled.module) == []
+
+
+@each("opt", [0, 3])
+def test_ptxas_takes_kind_i8_where_it_exists(opt: int) -> None:
+    form = {"dtypes": (E.S8, E.U8), "a": (192, 64), "b": (40, 64), "swizzle": 64, "d_type": E.S32}
+    for target in ("sm_100a", "sm_110a"):
+        compiled = build(**form).compile(target=target, opt=opt)
+        assert assemble(compiled.ptx, compiled.target).cubin
+    with pytest.raises(NvgenError, match="INT8 type is supported only"):
+        build(**form).compile(target="sm_103a")
+
+
+@each("target", ["sm_100a", "sm_103a"])
+def test_ptxas_takes_a_scale_of_d_where_it_exists(target: str) -> None:
+    """In the first instruction only: it is the one that reads what was in D."""
+    compiled = build(accumulate=True, scale_d=5).compile(target=target)
+    assert assemble(compiled.ptx, compiled.target).cubin
+    found = [line.endswith(", 5;") for line in lines(build(accumulate=True, scale_d=5), target)]
+    assert found == [True, False, False, False]
 
 
 def test_a_step_that_there_is_not() -> None:

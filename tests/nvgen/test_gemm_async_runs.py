@@ -75,7 +75,105 @@ FORMS = {
         m=256, n=128, types=(E.E2M1, E.E2M1), k=256, size=16, factor=E.UE4M3, pair=True
     ),
     "weight-stationary in a loop": Form(m=64, n=64, stationary=True, loop=True),
+    "M in pieces": Form(m=256, n=64),
+    "M in pieces of 128 and 64": Form(m=192, n=40),
+    "M and N in pieces": Form(m=384, n=320, pair=True, k=32, swizzle=64),
+    "M in pieces, MN-major in a loop": Form(m=384, n=64, majors=(MN, MN), k=32, loop=True),
+    "M in pieces, A in tensor memory": Form(m=256, n=64, in_tensor_memory=True),
+    "M in pieces, sparse": Form(m=256, n=64, k=128, sparse=True),
+    "M in pieces, sparse in tensor memory": Form(
+        m=256, n=64, k=128, sparse=True, in_tensor_memory=True
+    ),
+    "M in pieces, sparse bytes": Form(
+        m=256, n=32, k=256, types=(E.E4M3, E.E4M3), sparse=True, loop=True
+    ),
+    "M in pieces, weight-stationary": Form(m=192, n=64, stationary=True),
+    "M in pieces, mxfp8": Form(m=256, n=64, types=(E.E4M3, E.E4M3), k=256, size=32),
+    "M in pieces, mxfp4": Form(m=256, n=128, types=(E.E2M1, E.E2M1), k=256, size=32),
+    "a pair, M in pieces": Form(m=512, n=64, pair=True),
+    "a pair, M in pieces of 256 and 128": Form(m=384, n=64, pair=True),
+    "a pair, N in pieces": Form(m=256, n=320, pair=True, k=32, swizzle=64),
+    "a pair of 64 rows each, N in pieces": Form(m=128, n=400, pair=True, k=32, swizzle=64),
+    "a pair, N in pieces, MN-major": Form(
+        m=256, n=384, majors=(MN, MN), pair=True, k=32, loop=True
+    ),
+    "a pair, A in tensor memory": Form(m=256, n=64, pair=True, in_tensor_memory=True),
+    "a pair, mxfp8, M in pieces": Form(
+        m=512, n=64, types=(E.E4M3, E.E5M2), k=128, size=32, pair=True
+    ),
+    "a pair of 64 rows each, mxfp8": Form(
+        m=128, n=64, types=(E.E4M3, E.E5M2), k=256, size=32, pair=True
+    ),
+    "a pair of 64 rows each, nvfp4 in pieces": Form(
+        m=128, n=320, types=(E.E2M1, E.E2M1), k=256, size=16, factor=E.UE4M3, pair=True
+    ),
+    "a pair of 64 rows each, mxfp4 in a loop": Form(
+        m=128, n=256, types=(E.E2M1, E.E2M1), k=512, size=32, pair=True, loop=True
+    ),
+    "s8 x u8": Form(types=(E.S8, E.U8), k=128),
+    "u8, M and N in pieces": Form(m=192, n=40, types=(E.U8, E.U8), k=32, swizzle=32),
+    "s8, MN-major": Form(types=(E.S8, E.S8), majors=(MN, MN), k=64),
+    "s8, a pair": Form(m=256, n=64, types=(E.S8, E.S8), k=128, pair=True),
+    "s8, weight-stationary": Form(n=64, types=(E.S8, E.S8), k=128, stationary=True),
+    "f16 x bf16": Form(types=(E.F16, E.BF16)),
+    "bf16 x f16, a pair": Form(m=256, types=(E.BF16, E.F16), pair=True),
+    "f16 sums": Form(half=True, n=264, k=32, swizzle=64),
+    "f16 sums of fp8": Form(half=True, types=(E.E4M3, E.E5M2), k=128),
+    "unswizzled": Form(swizzle=0),
+    "unswizzled, MN-major": Form(swizzle=0, majors=(MN, MN), n=64),
+    "unswizzled bytes, pieces": Form(
+        m=256, n=120, types=(E.E4M3, E.E4M3), k=64, swizzle=0, loop=True
+    ),
+    "unswizzled, a pair": Form(m=256, n=64, swizzle=0, majors=(K, MN), pair=True),
+    "tf32, MN-major": Form(types=(E.TF32, E.TF32), majors=(MN, MN), atoms=(32, 32), k=32, n=64),
+    "tf32, MN-major B in pieces": Form(
+        types=(E.TF32, E.TF32), majors=(K, MN), atoms=(16, 32), k=32, n=320, loop=True
+    ),
+    "A negated": Form(options=(("negate_a", True),)),
+    "fp8, both negated": Form(
+        types=(E.E4M3, E.E5M2), k=128, options=(("negate_a", True), ("negate_b", True))
+    ),
+    "mxfp4, B negated": Form(types=(E.E2M1, E.E2M1), k=256, size=32, options=(("negate_b", True),)),
+    "D scaled": Form(before=96.0, options=(("scale_d", 4),)),
+    "D scaled, in pieces": Form(n=264, k=32, swizzle=64, before=96.0, options=(("scale_d", 4),)),
+    "lanes masked": Form(before=5.0, masked=(0, 3, 32, 64, 127)),
+    "lanes masked, a pair in pieces": Form(m=512, n=32, before=5.0, masked=(1, 99), pair=True),
+    "A reused": Form(m=384, n=320, k=32, swizzle=64, pair=True, options=(("reuse_a", True),)),
+    "A reused by three pieces of a pair": Form(
+        m=128, n=640, k=32, swizzle=64, pair=True, options=(("reuse_a", True),)
+    ),
+    "A reused, mxfp8 in a loop": Form(
+        types=(E.E4M3, E.E4M3), k=128, n=320, size=32, loop=True, options=(("reuse_a", True),)
+    ),
+    "ashift": Form(in_tensor_memory=True, options=(("ashift", True),)),
+    "ashift, a pair": Form(m=256, in_tensor_memory=True, pair=True, options=(("ashift", True),)),
 }
+
+
+_FP4 = (E.E2M1, E.E2M1)
+_K96 = (("k96", True),)
+K96 = {
+    "mxfp4": Form(m=256, n=64, k=768, types=_FP4, size=32, pair=True, options=_K96),
+    "mxfp4 in a loop": Form(
+        m=256, n=64, k=768, types=_FP4, size=32, pair=True, options=_K96, loop=True
+    ),
+    "nvfp4, N 256": Form(
+        m=256, n=256, k=768, types=_FP4, size=16, factor=E.UE4M3, pair=True, options=_K96
+    ),
+    "mxfp4, unswizzled": Form(
+        m=256, n=48, k=288, types=_FP4, size=32, pair=True, options=_K96, swizzle=0
+    ),
+    "nvfp4, A in tensor memory": Form(
+        m=256, n=32, k=768, types=_FP4, size=16, pair=True, options=_K96, in_tensor_memory=True
+    ),
+}
+
+
+@pytest.mark.turns(2)
+@pytest.mark.parametrize("name", K96)
+def test_k_of_96(name: str) -> None:
+    """Three steps of 48 bytes are more than a span of 128: every third lies in two of them."""
+    run(K96[name], target="sm_103a")
 
 
 @pytest.mark.turns(2)
@@ -94,6 +192,11 @@ def test_it_is_the_product(name: str) -> None:
         "a loop, mxfp4",
         "weight-stationary in a loop",
         "a pair, mxfp8",
+        "M and N in pieces",
+        "A reused by three pieces of a pair",
+        "A reused, mxfp8 in a loop",
+        "a pair of 64 rows each, mxfp4 in a loop",
+        "unswizzled bytes, pieces",
     ],
 )
 def test_loops_optimised_and_late(name: str, opt: int, schedule: str) -> None:

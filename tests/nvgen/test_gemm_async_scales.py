@@ -10,8 +10,9 @@ import re
 import pytest
 
 from intrinsics.element import ElementType as E
-from intrinsics.findings import InputError
+from intrinsics.findings import InputError, Severity
 from intrinsics.modifiers import CtaGroup
+from intrinsics.smem_desc import SharedMemoryDescriptor
 from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import KernelBuilder
 from nvgen.assembler import assemble
@@ -83,9 +84,21 @@ def test_a_pair_has_the_factors_of_all_of_b_in_each_cta() -> None:
         build(**FP8, scales=Scaling(rows_b=64), group=CtaGroup.TWO)
 
 
-def test_a_pair_of_64_rows_each_is_not_block_scaled() -> None:
-    with pytest.raises(InputError, match="gemm_async/m"):
-        build(**{**FP8, "a": (64, 128)}, scales=Scaling(), group=CtaGroup.TWO)
+def test_a_pair_of_64_rows_each_has_the_factors_of_b_in_two_parts() -> None:
+    """M 128: 1 << 27.  N = 320: the second piece is rows 128 on of each part, the fifth column."""
+    form = {**FP8, "a": (64, 128), "b": (160, 128), "group": CtaGroup.TWO}
+    kernel = build(**form, scales=Scaling(parts_b=2))
+    assert words(kernel)[0] == 0x08000000 | 32 << 17 | 1 << 23
+    assert places(kernel) == [(256, 320)] * 4 + [(256, 324)] * 4
+    with pytest.raises(InputError, match="gemm_async/scales") as caught:
+        build(**form, scales=Scaling())
+    assert "320 in 2 parts" in caught.value.findings[0].expected
+
+
+def test_a_pair_does_not_mix_both_layouts_of_b_s_factors() -> None:
+    with pytest.raises(InputError, match="gemm_async/m") as caught:
+        build(**{**FP8, "a": (192, 128)}, scales=Scaling(), group=CtaGroup.TWO)
+    assert caught.value.findings[0].expected.startswith("256 with cta_group::2")
 
 
 @pytest.mark.parametrize("one", [{"a": True, "b": False}, {"a": False, "b": True}])
@@ -127,6 +140,66 @@ def test_scale_factors_that_there_are_not(dtype: E, type_: E, size: int, message
     assert [f.message for f in caught.value.findings] == [message]
 
 
+# ---- K = 96 ----------------------------------------------------------------------------------
+
+K96 = {"dtypes": (E.E2M1, E.E2M1), "a": (128, 768), "b": (64, 768), "group": CtaGroup.TWO,
+       "k96": True}  # fmt: skip
+
+
+def test_three_factors_a_step_begin_at_every_byte_of_a_word() -> None:
+    """Factor 3s is byte 3s mod 4 of word 3s / 4.
+
+    K = 96 is bit 31, M 256 2 << 27, N 128 16 << 17.
+    """
+    kernel = build(**K96, scales=Scaling())
+    found = mmas(kernel, "sm_103a")
+    ids = [0, 3, 2, 1, 0, 3, 2, 1]
+    plain = 1 << 31 | 2 << 27 | 1 << 23 | 16 << 17 | 1 << 10 | 1 << 7
+    assert [s["idesc"] % (1 << 32) for s in found] == [plain | i << 29 | i << 4 for i in ids]
+    columns = [re.findall(r"\[%r\d+\+(\d+)\]", x)[-2] for x in lines(kernel, "sm_103a")]
+    assert [int(x) for x in columns] == [256 + 4 * (3 * step // 4) for step in range(8)]
+
+
+def test_the_leading_dimension_is_the_address_of_the_next_span() -> None:
+    """Bit 52 says so; the constant part has no other."""
+    mir = build(**K96, scales=Scaling()).compile(target="sm_103a").mir
+    found = [int(n) % (1 << 64) for n in re.findall(r"= OR_B64 \S+, imm:(-?\d+)", mir)]
+    constant = SharedMemoryDescriptor(0, lbo=0, sbo=1024, absolute_lbo=True).encode()
+    assert found.count(constant) == 2
+
+
+@each("size", [32, 16])
+@each("swizzle", [128, 0])
+def test_ptxas_takes_k_of_96(size: int, swizzle: int) -> None:
+    """Table 44 has the ids 0 and 2 only, the figures of three factors a row all four: a doubt."""
+    compiled = build(**K96, scales=Scaling(size=size), swizzle=swizzle).compile(target="sm_103a")
+    assert assemble(compiled.ptx, compiled.target).cubin
+    found = {(f.rule, f.severity) for f in verify_descriptors(compiled.module)}
+    doubt = ("tcgen05.mma/idesc-scale-id", Severity.REVIEW)
+    assert found == ({doubt} if size == 32 else set())
+
+
+def test_k_of_96_is_for_one_target() -> None:
+    module = build(**K96, scales=Scaling(size=16), swizzle=0).compile(target="sm_100a").module
+    assert {f.rule for f in verify_descriptors(module)} == {"tcgen05.mma/idesc-k96-target"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"group": CtaGroup.ONE},
+        {"a": (64, 768), "scales": Scaling(parts_b=2)},
+        {"b": (160, 768)},
+        {"swizzle": 64},
+    ],
+    ids=str,
+)
+def test_k_of_96_is_one_instruction_of_a_pair(wrong: dict[str, object]) -> None:
+    with pytest.raises(InputError) as caught:
+        build(**{**K96, "scales": Scaling(), **wrong})
+    assert [f.rule for f in caught.value.findings] == ["gemm_async/k96"]
+
+
 FORMS = {
     "mxf8": {**FP8, "scales": Scaling()},
     "mxf4": {**FP4, "scales": Scaling()},
@@ -134,6 +207,9 @@ FORMS = {
     "nvf4 with UE8M0": {**FP4, "scales": Scaling(size=16)},
     "mxf6": {**FP8, "dtypes": (E.E2M3, E.E3M2), "scales": Scaling()},
     "mxf8 of a pair": {**FP8, "scales": Scaling(), "group": CtaGroup.TWO},
+    "mxf8 of a pair of 64 rows each": {
+        **FP8, "a": (64, 128), "scales": Scaling(parts_b=2), "group": CtaGroup.TWO,
+    },
     "mxf8, sparse": {
         **FP8, "a": (128, 256), "b": (64, 256), "scales": Scaling(size=64), "metadata": True,
     },
@@ -202,6 +278,23 @@ def test_each_block_of_512_bytes_is_a_copy(
     assert advances == [32 * i for i in range(1, len(columns))], "512 bytes, in units of 16"
     assert verify_descriptors(compiled.module) == []
     assert assemble(compiled.ptx, compiled.target).cubin
+
+
+def test_two_parts_come_with_one_copy_of_1024_bytes_each() -> None:
+    b = KernelBuilder("k", block=128)
+    b.begin()
+    source = b.shared_scales("factors", 320, 256, parts=2).first
+    target = ScaleTile(b.tensor_pointer(b.const(64)), 320, 256, parts=2)
+    assert source.nbytes == target.nbytes == 2 * 2 * 2 * 512
+    with b.if_thread(0):
+        b.copy_scales(target, source)
+    compiled = b.finish().compile(target="sm_100a")
+    assert compiled.ptx.count("tcgen05.cp.cta_group::1.64x128b.warpx2::01_23 [") == 4
+    advances = [int(n) for n in re.findall(r"= ADD_S64 \S+, imm:(\d+)", compiled.mir)]
+    assert advances == [64, 128, 192], "1024 bytes, in units of 16"
+    assert assemble(compiled.ptx, compiled.target).cubin
+    with pytest.raises(InputError, match="no such parts"):
+        b.shared_scales("thirds", 96, 128, parts=3)
 
 
 def test_a_pair_copies_in_both_ctas() -> None:

@@ -191,6 +191,24 @@ def test_k_and_swizzling(rule: str, k: int, swizzle: int) -> None:
         b.gemm_async(b.warp_tile(16, 16), tile, tile)
 
 
+def test_a_wrong_k_is_told_once() -> None:
+    """24 elements are no multiple of 16, and no whole span either."""
+    b = KernelBuilder("k", block=32)
+    b.begin()
+    tile = b.shared_tile("tile", E.F16, (16, 24), swizzle=64)
+    with pytest.raises(InputError) as caught:
+        b.gemm_async(b.warp_tile(16, 16), tile, tile)
+    assert [f.rule for f in caught.value.findings] == ["gemm_async/k"]
+
+
+def test_atoms_of_32_bytes_are_not_read_by_warps() -> None:
+    b = KernelBuilder("k", block=32)
+    b.begin()
+    tile = b.shared_tile("tile", E.F16, (16, 64), atom=32)
+    with pytest.raises(InputError, match="gemm_async/swizzle"):
+        b.gemm_async(b.warp_tile(16, 16), tile, tile)
+
+
 @pytest.mark.parametrize("name", ["D", "A", "B"])
 def test_tiles_are_of_the_kernel_that_multiplies_them(name: str) -> None:
     own, other = KernelBuilder("own", block=32), KernelBuilder("other", block=32)

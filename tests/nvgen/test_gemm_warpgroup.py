@@ -288,6 +288,24 @@ def test_a_target_without_such_multiplies_names_the_one_that_has_them() -> None:
     assert found == [("gemm_async/target", "sm_100a", "sm_90a")]
 
 
+def test_a_wrong_k_is_told_once() -> None:
+    """24 elements are no multiple of 16, and no whole span either."""
+    b = KernelBuilder("k", block=128)
+    b.begin()
+    tile = b.shared_tile("tile", E.F16, (64, 24), swizzle=64)
+    with pytest.raises(InputError) as caught:
+        b.gemm_async(b.warpgroup_tile(64, 64), tile, tile)
+    assert [f.rule for f in caught.value.findings] == ["gemm_async/k"]
+
+
+def test_atoms_of_32_bytes_are_not_read_by_a_warpgroup() -> None:
+    b = KernelBuilder("k", block=128)
+    b.begin()
+    tile = b.shared_tile("tile", E.F16, (64, 64), atom=32)
+    with pytest.raises(InputError, match="gemm_async/swizzle"):
+        b.gemm_async(b.warpgroup_tile(64, 64), tile, tile)
+
+
 def test_all_broken_requirements_are_told_at_once() -> None:
     assert {"scope", "shape", "n", "dtype"} <= set(
         refusal(b=(12, 64), d=(64, 8), scope=Scope.THREAD, dtypes=(E.F16, E.F32))

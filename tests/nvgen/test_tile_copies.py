@@ -37,7 +37,8 @@ def stored(
 
     A store of a tensor map undoes the swizzling, block by block of a span.
     """
-    span = swizzle * 8 // dtype.bits
+    width = swizzle or 16
+    span = width * 8 // dtype.bits
     b = KernelBuilder("k", block=threads, target=TARGET, dynamic_shared=True)
     b.pointer("source")
     b.integer("pitch")
@@ -53,7 +54,7 @@ def stored(
     b.load_wait()
     with b.if_thread(0):
         for block in range(length // span):
-            source = tile.pointer + block * lines * swizzle
+            source = tile.pointer + block * lines * width
             b.cp_async_bulk_tensor_s2g_tile(args["out"], (block * span, 0), source)
         b.cp_async_bulk_commit_group()
         b.cp_async_bulk_wait_group(0)
@@ -64,10 +65,10 @@ def stored(
     assert np.array_equal(out.view(np.uint8), matrix[:, :length].copy().view(np.uint8))
 
 
-@each("swizzle", [32, 64, 128])
+@each("swizzle", [0, 32, 64, 128])
 @each("dtype", [E.F16, E.E4M3, E.TF32], ids=lambda t: t.value)
 def test_a_tile_lies_as_a_tensor_map_has_it(dtype: E, swizzle: int) -> None:
-    stored(dtype, 64, 2 * swizzle * 8 // dtype.bits, swizzle, 128)
+    stored(dtype, 64, 2 * (swizzle or 16) * 8 // dtype.bits, swizzle, 128)
 
 
 @each("threads", [32, 96, 128, 160, 256, 512])
@@ -121,7 +122,7 @@ def test_tiles_are_fenced_where_multiplies_read_through_the_async_proxy(
 
 REFUSED: dict[str, tuple[Callable[[KernelBuilder, Pointer], object], str]] = {
     "one thread": (lambda b, p: by_one_thread(b, p), "all threads of a scope"),
-    "no swizzling": (lambda b, p: b.load_tile(tile_of(b, swizzle=0), p, 64), "cannot be loaded"),
+    "32-byte atoms": (lambda b, p: b.load_tile(tile_of(b, atom=32), p, 64), "cannot be loaded"),
     "half a span": (lambda b, p: b.load_tile(tile_of(b, k=32), p, 64), "cannot be loaded"),
     "no target": (lambda b, p: b.load_wait(), "depends on the target"),
 }
@@ -132,8 +133,8 @@ def by_one_thread(b: KernelBuilder, source: Pointer) -> None:
         b.load_tile(tile_of(b), source, 64)
 
 
-def tile_of(b: KernelBuilder, k: int = 64, swizzle: int = 128) -> SharedTile:
-    return b.shared_tile("t", E.F16, (64, k), swizzle=swizzle)
+def tile_of(b: KernelBuilder, k: int = 64, atom: int = 16) -> SharedTile:
+    return b.shared_tile("t", E.F16, (64, k), atom=atom)
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -71,7 +71,7 @@ class Gemm:
         types = ElementType(self.a), ElementType(self.b)
         b = KernelBuilder("gemm", block=128)
         for name, type_, rows in zip("ab", types, (self.m, self.n), strict=True):
-            span = (self.swizzle or 32) * 8 // type_.bits
+            span = self.swizzle * 8 // type_.bits
             b.tensor_map(
                 name, dtype=type_, box=(min(rows, box_rows(rows)), span), swizzle=self.swizzle
             )
@@ -139,7 +139,7 @@ class Gemm:
     ) -> None:
         assert isinstance(tensor_map, Pointer)
         box = box_rows(tile.rows)
-        width = tile.span or tile.k
+        width = tile.span
         for span in range(tile.k // width):
             for row in range(0, tile.rows, box):
                 offset = (span * tile.rows + row) * self.swizzle

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from nvgen import KernelBuilder
+from nvgen.render import finding_lines
 from nvgen.sim.faults import DeadlockError
 
 
@@ -30,6 +31,47 @@ def test_who_waits_for_an_mbarrier_comes_first() -> None:
     assert first.expected == "64 bytes that were expected and did not come"
     assert first.hint.startswith("expect the bytes of the copies")
     assert "warp 0, lanes 0-31 wait for barrier 0" in second.message
+
+
+def rings(*, expected: int) -> DeadlockError:
+    """Warp 0 waits for `full`, warp 1 for `empty`, at which warp 0 would arrive after its wait."""
+    b = KernelBuilder("k", block=64)
+    b.begin()
+    spare, empty, full = (b.mbarrier(name) for name in ("spare", "empty", "full"))
+    b.make_mbarriers((spare, 1), (empty, 1), (full, 1))
+    with b.if_warp(0):
+        with b.elect():
+            b.mbarrier_arrive_expect_tx(full, expected)
+        b.wait(full, 0)
+        with b.elect():
+            b.mbarrier_arrive(empty)
+    with b.if_warp(1):
+        b.wait(empty, 0)
+    with pytest.raises(DeadlockError) as caught:
+        b.finish().compile(target="sm_90a").run(grid=1)
+    return caught.value
+
+
+def test_one_table_has_all_barriers_and_the_one_to_blame_first() -> None:
+    """Bytes that do not come keep `full` back, and so the arrival at `empty`; `spare` is idle."""
+    first, second = rings(expected=64).findings
+    assert "warp 0, lanes 0-31 wait for full" in first.message
+    assert first.got.split("\n") == [
+        "full  phase 0 (parity 0): 1 of 1 arrivals, 0 of 64 expected bytes",
+        "empty phase 0 (parity 0): 0 of 1 arrivals, 0 of 0 expected bytes",
+        "spare phase 0 (parity 0): 0 of 1 arrivals, 0 of 0 expected bytes",
+    ]
+    assert "warp 1, lanes 0-31 wait for empty" in second.message
+    assert second.got == "empty phase 0 (parity 0): 0 of 1 arrivals, 0 of 0 expected bytes"
+
+
+def test_the_table_is_shown_line_by_line() -> None:
+    first = rings(expected=64).findings[0]
+    shown = ["".join(piece for piece, _ in line) for line in finding_lines(first)]
+    start = next(number for number, line in enumerate(shown) if "= got: full" in line)
+    assert shown[start].index("full") == shown[start + 1].index("empty")
+    assert shown[start].index("phase") == shown[start + 2].index("phase")
+    assert "\n          empty phase 0" in str(first)
 
 
 def test_missing_arrivals_are_about_the_count() -> None:
