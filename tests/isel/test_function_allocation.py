@@ -6,6 +6,8 @@ allocated should not increase between any two allocations in the execution order
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from intrinsics.findings import Severity
@@ -201,8 +203,8 @@ def test_one_warp_frees_while_others_load(name: str):
     text = kernel(FREED_EARLY[name])
     (found,) = [f for f in said(text) if f.rule == "tcgen05.dealloc/in-use"]
     assert found.place.line == line_of(text, "tcgen05.dealloc")
-    assert "warp 0" in found.got  # the one that frees
-    assert "warp 1" in found.got
+    assert "warp 0 " in found.got  # the one that frees
+    assert re.search(r"warp [123] ", found.got)
     assert found.got.endswith("nothing orders the two")
 
 

@@ -21,7 +21,7 @@ _FIRST = 1024
 _ELSEWHERE = 1 << 40
 _SHARED = (Space.SHARED, Space.SHARED_CTA)
 _LIMIT = 256 << 10
-_GRID = 8
+_GRID = 2
 """Clusters of the grid in x."""
 
 
