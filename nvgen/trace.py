@@ -16,12 +16,14 @@ from asmprinter.mir_reader import read_mir
 from asmprinter.ptx_printer import print_ptx
 from intrinsics import catalog
 from intrinsics.findings import Finding, Place, input_error
-from intrinsics.idesc import SCALED_KINDS, InstructionDescriptor
+from intrinsics.idesc import InstructionDescriptor
 from intrinsics.mir import Imm, Location, MachineFunction, MachineInstr, Module, Reg
+from intrinsics.mma_atom import atom_of
 from intrinsics.modifiers import CtaGroup, MmaKind, Modifier
 from intrinsics.rows.walkthrough import SWIZZLE_CODES
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.smem_desc import problems as descriptor_problems
+from intrinsics.tile_dot import TileDot, dot_of, multiply_of, tile_of
 from intrinsics.walkthrough_forms import FORMS, Form
 from intrinsics.words import CollectorWord, ControlWord
 from isel.verifier.record import place_of
@@ -146,8 +148,9 @@ class _Tracer:
         if shape is None:
             yield Stage("tile", ("the instruction descriptor is known at run time only",))
         else:
-            yield Stage("tile", (_tile(shape),))
-            yield Stage("atom", (_atom(shape, self._group()),))
+            dot = self._dot(shape)
+            yield Stage("tile", tuple(str(multiply_of(dot)).split("\n")))
+            yield Stage("atom", tuple(str(dot).split("\n")))
         yield Stage("attributes", tuple(self._attributes(shape)))
         yield Stage("LLVM IR", tuple(self._calls()), tuple(self._written()))
         yield Stage("MIR after select", tuple(self._records(self.selected)), tuple(self._packed()))
@@ -156,9 +159,12 @@ class _Tracer:
             yield Stage("MIR after expand-walkthrough", tuple(self._records(stage)))
         yield Stage("PTX", tuple(self._ptx()), tuple(self._descriptors()))
 
-    def _group(self) -> CtaGroup:
+    def _dot(self, shape: InstructionDescriptor) -> TileDot:
+        """The multiply as it was before its atom became words; fast-math is not known any more."""
         group = self.mi.facts().get("cta_group")
-        return CtaGroup.TWO if group is CtaGroup.TWO else CtaGroup.ONE
+        pair = CtaGroup.TWO if group is CtaGroup.TWO else CtaGroup.ONE
+        atom = atom_of(shape, pair, stationary=self.mi.row.id.startswith("tcgen05.mma.ws"))
+        return dot_of(tile_of(atom), atom)
 
     def _shape(self) -> InstructionDescriptor | None:
         """What the instruction descriptor says, where it is a number that says something."""
@@ -308,23 +314,6 @@ def _rows(word: _Explained) -> tuple[tuple[str, str, str], ...]:
 
 def _key(location: Location) -> tuple[int, int]:
     return location.line, location.column
-
-
-def _tile(shape: InstructionDescriptor) -> str:
-    d = shape.d.value if shape.d else "f32"
-    sparse = ", A sparse" if shape.sparse else ""
-    return (
-        f"tile<{shape.m}x{shape.k}x{shape.a.value}> x tile<{shape.k}x{shape.n}x{shape.b.value}> "
-        f"+ tile<{shape.m}x{shape.n}x{d}>{sparse}"
-    )
-
-
-def _atom(shape: InstructionDescriptor, group: CtaGroup) -> str:
-    d = shape.d.value if shape.d else "f32"
-    name = f"sm100_umma_m{shape.m}n{shape.n}k{shape.k}_{d}_{shape.a.value}_{shape.b.value}"
-    name += "_sp" if shape.sparse else ""
-    name += "_bs" if shape.kind in SCALED_KINDS else ""
-    return name + ("_2cta" if group is CtaGroup.TWO else "")
 
 
 def _constant(function: MachineFunction, reg: Reg) -> int | None:

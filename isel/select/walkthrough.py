@@ -19,7 +19,7 @@ from intrinsics.catalog import Spelling
 from intrinsics.element import ElementType, Major
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Imm, Mem, form_of
-from intrinsics.mma_atom import PATTERN, AtomError, MmaAtom, parse_atom
+from intrinsics.mma_atom import PATTERN, VARIANTS, AtomError, MmaAtom, parse_atom
 from intrinsics.rows.walkthrough import MULTIPLY, ROWS_OF_LD, VALUES_OF_LD
 from intrinsics.targets import Ptx, Target
 from intrinsics.words import KIND_CODES, ControlWord
@@ -186,6 +186,9 @@ def _atom(
         atom = parse_atom(words[0])
     except AtomError as error:
         raise _no_atom(name, words[0], str(error), error.expected) from None
+    if atom.variants:
+        what = VARIANTS[atom.variants[0]]
+        raise _no_atom(name, words[0], f"'{words[0]}' is the atom of a {what} MMA", PATTERN)
     if atom.m != ROWS_OF_LD or atom.d is not ElementType.F32:
         text = f"the walkthrough's load reads accumulators of {ROWS_OF_LD} rows in f32 only"
         raise _no_atom(name, words[0], text, f"m{ROWS_OF_LD} and f32")

@@ -356,9 +356,9 @@ def test_no_atom():
 
 BAD_ATOMS = {
     '!{!"sm90_wgmma_m64n128k16_f32_bf16_bf16"}': "names no MMA atom of sm_100",
-    '!{!"sm100_umma_m64n128k16_f32_bf16_bf16_sp"}': "sparse",
-    '!{!"sm100_umma_m64n128k32_f32_mxf8f6f4_mxf8f6f4_bs"}': "block-scaled",
-    '!{!"sm100_umma_m64n128k16_f32_bf16_bf16_2cta"}': "CTA pair",
+    '!{!"sm100_umma_m64n128k32_f32_bf16_bf16_sp"}': "sparse",
+    '!{!"sm100_umma_m128n128k32_f32_e4m3_e4m3_bs"}': "block-scaled",
+    '!{!"sm100_umma_m128n128k16_f32_bf16_bf16_2cta"}': "CTA pair",
     '!{!"sm100_umma_m96n128k16_f32_bf16_bf16"}': "M does not exist",
     '!{!"sm100_umma_m64n132k16_f32_bf16_bf16"}': "N does not exist",
     '!{!"sm100_umma_m64n128k32_f32_bf16_bf16"}': "no K of 32",
