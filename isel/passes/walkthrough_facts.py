@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from intrinsics.findings import Finding, Severity
-from intrinsics.idesc import InstructionDescriptor
 from intrinsics.mir import (
     Imm,
     Location,
@@ -22,21 +21,30 @@ from intrinsics.mir import (
     Reg,
     successors,
 )
-from intrinsics.modifiers import MmaKind
 from intrinsics.operand_fit import operand_problems
 from intrinsics.rows.walkthrough import HARDWARE_COLUMNS, SWIZZLE_CODES
 from intrinsics.smem_desc import Swizzle
 from intrinsics.smem_strides import Tile
 from intrinsics.tensor_address import COLUMNS
 from intrinsics.umma_layout import check_umma_layout
-from isel.passes.uniformity import divergent_blocks, reaches
+from isel.passes.uniformity import divergence, reaches
+from isel.passes.walkthrough_accumulators import (
+    MULTIPLIES,
+    Accumulator,
+    Multiply,
+    group_of,
+    load_problems,
+    read_by,
+)
 from isel.variables import named_shared
 from isel.verifier.record import place_of
 
-ALLOC, ENCODE, WAIT, LD, DEALLOC, RELINQUISH = (
-    f"walkthrough.{name}" for name in ("alloc", "encode", "wait", "ld", "dealloc", "relinquish")
+ALLOC, ENCODE, WAIT, LD, CP, DEALLOC, RELINQUISH = (
+    f"walkthrough.{name}"
+    for name in ("alloc", "encode", "wait", "ld", "cp", "dealloc", "relinquish")
 )
-MMA = "tcgen05.mma"
+ISSUED = (*MULTIPLIES, CP)
+"""What one thread issues, and what ends with the next wait."""
 
 SLOTS = 8
 """Bytes of the expansion's mbarrier, behind which the slots of the allocations lie."""
@@ -55,7 +63,10 @@ class Facts:
 
     columns: dict[int, int] = field(default_factory=dict)  # of an alloc or dealloc, hardware's
     needed: dict[int, int] = field(default_factory=dict)  # of an alloc: by its accumulators
-    tiles: dict[int, list[Tile]] = field(default_factory=dict)  # of an encode
+    tiles: dict[int, list[tuple[Tile, bool]]] = field(default_factory=dict)  # of an encode: sparse?
+    held: dict[int, set[Accumulator]] = field(default_factory=dict)  # of an alloc
+    loads: dict[int, Accumulator] = field(default_factory=dict)  # of an ld
+    pair: bool = False
     findings: list[Finding] = field(default_factory=list)  # errors
     warnings: list[Finding] = field(default_factory=list)
 
@@ -77,24 +88,27 @@ class _Gatherer:
 
     def run(self) -> Facts:
         self._check_operands()
+        self._check_group()
         self._check_threads()
         self._check_flow()
         self._check_waits()
         self._check_first()
-        for mi in self._records(MMA):
+        for mi in self._records(*MULTIPLIES):
             self._multiply(mi)
+        for mi in self._records(CP):
+            self._allocations(mi, mi["handle"])
         for mi in self._records(ALLOC):
             self._allocate(mi)
         for mi in self._records(LD):
-            self._allocations(mi, mi["handle"])
+            self._load(mi)
         for mi in self._records(DEALLOC):
             self._deallocate(mi)
         self._check_scratch()
         self._check_room()
         return self.facts
 
-    def _records(self, row: str) -> list[MachineInstr]:
-        return [mi for mi in self.function.instructions() if mi.row.id == row]
+    def _records(self, *rows: str) -> list[MachineInstr]:
+        return [mi for mi in self.function.instructions() if mi.row.id in rows]
 
     def _error(
         self, mi: MachineInstr, rule: str, message: str, *,
@@ -127,6 +141,18 @@ class _Gatherer:
                     hint=problem.hint, subject=problem.subject,
                 )  # fmt: skip
 
+    def _check_group(self) -> None:
+        """All that a kernel does with tensor memory is for one CTA, or for a pair."""
+        grouped = self._records(*MULTIPLIES, WAIT)
+        self.facts.pair = any(group_of(mi) == 2 for mi in grouped)
+        other = next((mi for mi in grouped if group_of(mi) == 1), None)
+        if self.facts.pair and other is not None:
+            self._error(
+                other, "cta-group", "a function works for one CTA or for a pair, not for both",
+                got="cta_group::1 beside cta_group::2", expected="one of the two throughout",
+                section="tcgen05.mma",
+            )  # fmt: skip
+
     def _check_threads(self) -> None:
         """The load needs a warp for each quarter of the lanes."""
         sizes = self.function.launch.reqntid
@@ -154,28 +180,52 @@ class _Gatherer:
             )
 
     def _check_flow(self) -> None:
-        """All threads of the CTA come to every operation, and to an allocation once."""
-        divergent = divergent_blocks(self.function)
+        """All threads of the CTA come to every operation, with the same operands."""
+        found = divergence(self.function)
         after = reaches(self.function)
         for i, block in enumerate(self.function.blocks):
             for mi in block.instrs:
-                together = mi.row.id == MMA or (mi.row.pseudo and mi.row.id != ENCODE)
-                if together and i in divergent:
-                    branch = self.module.locations[divergent[i].loc]
-                    self._error(
-                        mi,
-                        "divergent",
-                        f"{mi.opcode} is for the whole CTA, but threads may take different ways "
-                        "to it",
-                        got=f"the branch {_line(branch)}, on what differs between threads",
-                        expected="a place that all threads of the CTA reach together",
-                        hint="the expansion itself chooses the thread or the warp that acts",
-                    )
+                if not (mi.row.id in ISSUED or (mi.row.pseudo and mi.row.id != ENCODE)):
+                    continue
+                if i in found.blocks:
+                    self._say_divergent(mi, found.blocks[i])
+                else:
+                    self._check_operands_agree(mi, found.registers)
                 if mi.row.id == ALLOC and i in after[i]:
                     self._error(
                         mi, "alloc-loop", "tensor memory is allocated in a loop",
                         expected="an allocation ahead of the loop", got="an allocation every time",
                     )  # fmt: skip
+
+    def _say_divergent(self, mi: MachineInstr, branch: MachineInstr) -> None:
+        location = self.module.locations[branch.loc]
+        self._error(
+            mi,
+            "divergent",
+            f"{mi.opcode} is for the whole CTA, but threads may take different ways to it",
+            got=f"the branch {_line(location)}, on what differs between threads",
+            expected="a place that all threads of the CTA reach together",
+            hint="the expansion itself chooses the thread or the warp that acts",
+        )
+
+    def _check_operands_agree(self, mi: MachineInstr, divergent: dict[Reg, MachineInstr]) -> None:
+        """What the CTA does together it does with one value of each operand."""
+        for slot in mi.form.slots:
+            op = mi[slot]
+            reg = op.base if isinstance(op, Mem) else op
+            if not isinstance(reg, int) or reg not in divergent or reg in mi.defs():
+                continue
+            location = self.module.locations[divergent[reg].loc]
+            self._error(
+                mi,
+                "thread-operand",
+                f"{mi.opcode} is for the whole CTA, but its operand {slot} may differ between "
+                "threads",
+                got=f"a value made {_line(location)}, of what differs between threads",
+                expected="a value that all threads of the CTA agree on",
+                hint="one thread issues the operation, with the value that it has",
+                subject=slot,
+            )
 
     def _check_waits(self) -> None:
         """No way leads from a multiply to a reader of its result without a wait."""
@@ -187,12 +237,12 @@ class _Gatherer:
                     self._error(
                         mi,
                         "wait",
-                        f"{mi.opcode} while a multiply may be under way",
-                        got="a way from the multiply without a wait",
-                        expected="llvm.nvvm.tcgen05.wait.cta_group__1 ahead of it",
+                        f"{mi.opcode} while a multiply or a copy may be under way",
+                        got="a way from it without a wait",
+                        expected="llvm.nvvm.tcgen05.wait.cta_group__1 (or 2) ahead of it",
                         section="tcgen05.commit",
                     )
-                under_way = (under_way or mi.row.id == MMA) and mi.row.id != WAIT
+                under_way = (under_way or mi.row.id in ISSUED) and mi.row.id != WAIT
 
     def _pending_in(self) -> list[bool]:
         """For each block, whether a multiply may be under way at its begin."""
@@ -203,7 +253,7 @@ class _Gatherer:
             i = work.pop()
             under_way = found[i]
             for mi in self.function.blocks[i].instrs:
-                under_way = (under_way or mi.row.id == MMA) and mi.row.id != WAIT
+                under_way = (under_way or mi.row.id in ISSUED) and mi.row.id != WAIT
             for s in after[i]:
                 if under_way and not found[s]:
                     found[s] = True
@@ -212,7 +262,7 @@ class _Gatherer:
 
     def _check_first(self) -> None:
         """Somebody overwrites what tensor memory held before."""
-        multiplies = self._records(MMA)
+        multiplies = self._records(*MULTIPLIES)
         if not multiplies or any(mi["enable_d"] != Imm(1) for mi in multiplies):
             return
         finding = Finding(
@@ -270,29 +320,43 @@ class _Gatherer:
         return found
 
     def _multiply(self, mi: MachineInstr) -> None:
-        idesc, kind = mi["idesc"], mi.facts()["kind"]
-        assert isinstance(idesc, Imm)
-        assert isinstance(kind, MmaKind)
-        shape = InstructionDescriptor.decode(idesc.value, kind)
-        for alloc in self._allocations(mi, mi["d"]):
-            self.facts.needed[id(alloc)] = max(self.facts.needed.get(id(alloc), 0), shape.n)
-        for slot, rows, type_, major in (
-            ("a", shape.m, shape.a, shape.a_major),
-            ("b", shape.n, shape.b, shape.b_major),
-        ):
+        multiply = Multiply.of(mi)
+        for slot in ("d", "a", "sp_meta", "sfa", "sfb"):
+            if isinstance(mi.get(slot), Mem):
+                self._in_tensor_memory(mi, slot, multiply)
+        for slot in ("a", "b"):
             desc = mi[slot]
-            tile = Tile(rows, shape.k, type_.bits, major)
+            tile = _tile(multiply, slot)
+            sparse = multiply.shape.sparse and slot == "a"
             for origin in self._origins(desc, _computed) if isinstance(desc, int) else ():
                 if origin.row.id == ENCODE:
-                    self.facts.tiles.setdefault(id(origin), []).append(tile)
-                    self._check_size(mi, slot, tile, origin)
+                    self.facts.tiles.setdefault(id(origin), []).append((tile, sparse))
+                    self._check_size(mi, slot, tile, origin, sparse=sparse)
 
-    def _check_size(self, mi: MachineInstr, slot: str, tile: Tile, encode: MachineInstr) -> None:
+    def _in_tensor_memory(self, mi: MachineInstr, slot: str, multiply: Multiply) -> None:
+        """An operand that a handle names: the allocation has room for it."""
+        for alloc in self._allocations(mi, mi[slot]):
+            needed, known = multiply.columns(slot), self.facts.needed.get(id(alloc), 0)
+            self.facts.needed[id(alloc)] = max(known, needed)
+            if slot == "d":
+                self.facts.held.setdefault(id(alloc), set()).add(multiply.accumulator)
+
+    def _load(self, mi: MachineInstr) -> None:
+        held: set[Accumulator] = set()
+        for alloc in self._allocations(mi, mi["handle"]):
+            held |= self.facts.held.get(id(alloc), set())
+        for problem in load_problems(mi, held):
+            self._error(mi, problem.rule, problem.text, got=problem.got, expected=problem.expected)
+        self.facts.loads[id(mi)] = next(iter(held), read_by(mi))
+
+    def _check_size(
+        self, mi: MachineInstr, slot: str, tile: Tile, encode: MachineInstr, *, sparse: bool
+    ) -> None:
         """Whether the tile is one of whole atoms; wrong strides are put right, and told."""
         code = _number(encode, "swizzle")
         if code not in SWIZZLE_CODES:
             return  # told with the operands
-        for problem in check_umma_layout(tile, Swizzle(SWIZZLE_CODES[code])):
+        for problem in check_umma_layout(tile, Swizzle(SWIZZLE_CODES[code]), sparse=sparse):
             self._error(
                 mi,
                 "layout",
@@ -350,6 +414,14 @@ class _Gatherer:
                 got=f"{total} columns",
                 expected=f"{COLUMNS} columns in all",
             )
+
+
+def _tile(multiply: Multiply, slot: str) -> Tile:
+    """What the shared memory of one CTA holds of A or B; the zeros of a sparse A count."""
+    found, ctas = multiply.descriptor, multiply.shape.ctas
+    if slot == "a":
+        return Tile(found.m // ctas, found.k, multiply.bits(found.a), found.a_major)
+    return Tile(found.n // ctas, found.k, multiply.bits(found.b), found.b_major)
 
 
 def _number(mi: MachineInstr, slot: str) -> int:
