@@ -229,6 +229,14 @@ class _Gatherer:
 
     def _check_waits(self) -> None:
         """No way leads from a multiply to a reader of its result without a wait."""
+        multiplies = self._records(*MULTIPLIES)
+        if multiplies and not self._records(WAIT):
+            self._error(
+                multiplies[-1], "wait", "nothing waits for the multiply: its result is never read",
+                got="no wait", section="tcgen05.commit",
+                expected="llvm.nvvm.tcgen05.wait.cta_group__1 (or 2) behind it",
+            )  # fmt: skip
+            return
         pending = self._pending_in()
         for block, inherited in zip(self.function.blocks, pending, strict=True):
             under_way = inherited

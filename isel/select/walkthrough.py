@@ -132,15 +132,6 @@ class Spellings:
         """What is wrong with the function as a whole."""
         if self.own and self.llvms:
             yield _mixed(self.llvms[0][0]), self.llvms[0][1]
-        known = catalog.walkthrough_spellings()
-        multiplies = [
-            (name, call)
-            for name, call in self.own
-            if name.startswith(PREFIX + "tcgen05.mma.") and name.removeprefix(PREFIX) in known
-        ]
-        waits = any(n.startswith(PREFIX + "tcgen05.wait.") for n, _ in self.own)
-        if multiplies and not waits:
-            yield _no_wait(multiplies[-1][0]), multiplies[-1][1]
 
 
 def _mixed(name: str) -> Unselectable:
@@ -151,14 +142,4 @@ def _mixed(name: str) -> Unselectable:
         got=f"@{name} beside the walkthrough's",
         expected="the walkthrough's intrinsics only, or LLVM's only",
         hint="the walkthrough's are the whole CTA's, LLVM's those of threads and warps",
-    )
-
-
-def _no_wait(name: str) -> Unselectable:
-    return Unselectable(
-        "walkthrough-wait",
-        "nothing waits for the multiply: its result can never be read",
-        op=name,
-        expected=f"@{PREFIX}tcgen05.wait.cta_group__1 behind it",
-        section="PTX ISA, tcgen05.commit",
     )

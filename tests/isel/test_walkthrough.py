@@ -503,7 +503,7 @@ def test_one_spelling_a_function():
 
 
 def test_a_multiply_that_nobody_waits_for():
-    assert only(straight(multiply()), "select/walkthrough-wait")
+    assert only(straight(multiply()), "walkthrough/wait")
 
 
 def test_a_load_ahead_of_the_wait():
