@@ -26,10 +26,9 @@ from intrinsics.smem_desc import problems as descriptor_problems
 from intrinsics.tile_dot import TileDot, dot_of, multiply_of, tile_of
 from intrinsics.walkthrough_forms import FORMS, Form
 from intrinsics.words import CollectorWord, ControlWord
+from isel.passes.walkthrough_accumulators import MULTIPLIES
 from isel.verifier.record import place_of
 from nvgen.api import Compiled
-
-HEADS = ("tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,10 @@ def trace(compiled: Compiled, text: str, number: int = 1) -> Story:
     """
     selected = _Snapshot.of(read_mir(compiled.stages["select"]))
     multiplies = [
-        (f, mi) for f in selected.module.functions for mi in f.instructions() if mi.row.id in HEADS
+        (f, mi)
+        for f in selected.module.functions
+        for mi in f.instructions()
+        if mi.row.id in MULTIPLIES
     ]
     if not 0 < number <= len(multiplies):
         count = f"the program has {len(multiplies) or 'no'} multiplies"
@@ -233,7 +235,7 @@ class _Tracer:
     def _records(self, snapshot: _Snapshot) -> Iterator[str]:
         """The records that stand where the company stands."""
         wanted = {_key(self._location(mi)) for mi in self.company}
-        function = snapshot.module.function(self.function.name)
+        function = self._home(snapshot.module)
         for mi in function.instructions() if function else ():
             if _key(snapshot.module.locations[mi.loc]) in wanted:
                 yield from (line[2:] for line in snapshot.lines[id(mi)])
@@ -250,13 +252,26 @@ class _Tracer:
         if shape is not None and isinstance(idesc, Imm):
             yield Decoded("idesc", f"{idesc.value & 0xFFFF_FFFF:#x}", _rows(shape))
 
+    def _home(self, module: Module) -> MachineFunction | None:
+        """The function with the multiply; of one that became part of kernels, the first of them."""
+        wanted = _key(self._location(self.mi))
+        return module.function(self.function.name) or next(
+            (
+                function
+                for function in module.functions
+                for mi in function.instructions()
+                if mi.row.id in MULTIPLIES and _key(module.locations[mi.loc]) == wanted
+            ),
+            None,
+        )
+
     def _multiply(self) -> tuple[MachineFunction, MachineInstr] | None:
         """The multiply among the final records."""
         module = self.compiled.module
-        function = module.function(self.function.name)
+        function = self._home(module)
         wanted = _key(self._location(self.mi))
         for mi in function.instructions() if function else ():
-            if mi.row.id in HEADS and _key(module.locations[mi.loc]) == wanted:
+            if mi.row.id in MULTIPLIES and _key(module.locations[mi.loc]) == wanted:
                 assert function is not None
                 return function, mi
         return None
@@ -284,7 +299,7 @@ class _Tracer:
         printed = print_ptx(module, self.compiled.ptx_version)
         lines = printed.text.split("\n")
         wanted = {_key(self._location(mi)) for mi in self.company}
-        function = module.function(self.function.name)
+        function = self._home(module)
         own = {id(mi) for mi in function.instructions()} if function else set()
         for line, mi in printed.records.items():
             if id(mi) in own and _key(module.locations[mi.loc]) in wanted:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from intrinsics.findings import SelectionError, Verdict, verdict
 from nvgen.api import Compiled, compile_text
+from tests.nvgen.conftest import Nvgen
 from tests.nvgen.walkthrough_atoms import Atom, expected, kernel, operands
 
 ATOM = Atom(64, 128)
@@ -138,3 +141,17 @@ def test_a_multiply_that_no_kernel_waits_for() -> None:
     with pytest.raises(SelectionError) as caught:
         compile_text(text, target="sm_100a")
     assert "nothing waits for the multiply" in caught.value.findings[0].message
+
+
+def test_the_story_of_a_multiply_in_a_function_goes_on_in_the_kernel(
+    nvgen: Nvgen, tmp_path: Path
+) -> None:
+    path = tmp_path / "step.ll"
+    path.write_text(with_step(kernel(ATOM)))
+    result = nvgen("trace", path, "--target", "sm_100a", "--format", "json")
+    assert result.status == 0
+    report = result.json()
+    assert report["function"] == "step"
+    stages = {stage["title"]: "\n".join(stage["lines"]) for stage in report["stages"]}
+    assert "TCGEN05_MMA_CTA_GROUP1_DENSE" in stages["MIR after expand-walkthrough"]
+    assert "tcgen05.mma.cta_group::1.kind::f16" in stages["PTX"]
