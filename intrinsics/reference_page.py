@@ -103,7 +103,8 @@ def _walkthrough() -> Iterator[str]:
     variants = ", ".join(f"`_{variant}` ({what})" for variant, what in VARIANTS.items())
     yield f"may stand {variants}."
     yield "A load gives 8 to 256 values, in steps of 8, as many as a thread holds of D; in a module"
-    yield "with several its type may stand behind the name (`.v64f32`).\n"
+    yield "with several its type may stand behind the name (`.v64f32`). A variant may also stand"
+    yield "behind the CTA group (`tcgen05.mma.cta_group__1.sp`).\n"
     yield "| intrinsic | arguments | result | record |"
     yield "|---|---|---|---|"
     for name, spelling in walkthrough_spellings().items():

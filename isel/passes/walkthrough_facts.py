@@ -10,16 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from intrinsics.findings import Finding, Severity
+from intrinsics.findings import Finding
 from intrinsics.mir import (
     Imm,
-    Location,
     MachineFunction,
     MachineInstr,
     Mem,
     Module,
     Reg,
-    successors,
 )
 from intrinsics.operand_fit import operand_problems
 from intrinsics.rows.walkthrough import HARDWARE_COLUMNS, SWIZZLE_CODES
@@ -27,24 +25,24 @@ from intrinsics.smem_desc import Swizzle
 from intrinsics.smem_strides import Tile
 from intrinsics.tensor_address import COLUMNS
 from intrinsics.umma_layout import check_umma_layout
-from isel.passes.uniformity import divergence, reaches
 from isel.passes.walkthrough_accumulators import (
     MULTIPLIES,
     Accumulator,
     Multiply,
-    group_of,
     load_problems,
     read_by,
 )
-from isel.variables import named_shared
-from isel.verifier.record import place_of
-
-ALLOC, ENCODE, WAIT, LD, CP, DEALLOC, RELINQUISH = (
-    f"walkthrough.{name}"
-    for name in ("alloc", "encode", "wait", "ld", "cp", "dealloc", "relinquish")
+from isel.passes.walkthrough_flow import (
+    ALLOC,
+    CP,
+    DEALLOC,
+    ENCODE,
+    LD,
+    Told,
+    check_flow,
+    check_group,
 )
-ISSUED = (*MULTIPLIES, CP)
-"""What one thread issues, and what ends with the next wait."""
+from isel.variables import named_shared
 
 SLOTS = 8
 """Bytes of the expansion's mbarrier, behind which the slots of the allocations lie."""
@@ -80,7 +78,8 @@ class _Gatherer:
     def __init__(self, module: Module, function: MachineFunction) -> None:
         self.module = module
         self.function = function
-        self.facts = Facts()
+        self.told = Told(module, function)
+        self.facts = Facts(findings=self.told.findings, warnings=self.told.warnings)
         self.makers: dict[Reg, list[MachineInstr]] = {}
         for mi in function.instructions():
             for reg in mi.defs():
@@ -88,11 +87,9 @@ class _Gatherer:
 
     def run(self) -> Facts:
         self._check_operands()
-        self._check_group()
+        self.facts.pair = check_group(self.told, self.function)
         self._check_threads()
-        self._check_flow()
-        self._check_waits()
-        self._check_first()
+        check_flow(self.told, self.function)
         for mi in self._records(*MULTIPLIES):
             self._multiply(mi)
         for mi in self._records(CP):
@@ -110,24 +107,6 @@ class _Gatherer:
     def _records(self, *rows: str) -> list[MachineInstr]:
         return [mi for mi in self.function.instructions() if mi.row.id in rows]
 
-    def _error(
-        self, mi: MachineInstr, rule: str, message: str, *,
-        got: str = "", expected: str = "", hint: str = "", section: str = "", subject: str = "",
-    ) -> None:  # fmt: skip
-        finding = Finding(
-            f"walkthrough/{rule}",
-            Severity.ERROR,
-            message,
-            op=mi.opcode,
-            got=got,
-            expected=expected,
-            hint=hint,
-            section=f"PTX ISA, {section or mi.row.section}",
-            subject=subject,
-        )
-        place = place_of(self.module.locations[mi.loc], self.function.name)
-        self.facts.findings.append(finding.at(place))
-
     # ---- the function as a whole -------------------------------------------------------------
 
     def _check_operands(self) -> None:
@@ -136,22 +115,10 @@ class _Gatherer:
             if not mi.row.pseudo:
                 continue
             for problem in operand_problems(mi.form, mi.form.facts, mi.ops, classes, _no_symbol):
-                self._error(
+                self.told.error(
                     mi, problem.rule, problem.text, got=problem.got, expected=problem.expected,
                     hint=problem.hint, subject=problem.subject,
                 )  # fmt: skip
-
-    def _check_group(self) -> None:
-        """All that a kernel does with tensor memory is for one CTA, or for a pair."""
-        grouped = self._records(*MULTIPLIES, WAIT)
-        self.facts.pair = any(group_of(mi) == 2 for mi in grouped)
-        other = next((mi for mi in grouped if group_of(mi) == 1), None)
-        if self.facts.pair and other is not None:
-            self._error(
-                other, "cta-group", "a function works for one CTA or for a pair, not for both",
-                got="cta_group::1 beside cta_group::2", expected="one of the two throughout",
-                section="tcgen05.mma",
-            )  # fmt: skip
 
     def _check_threads(self) -> None:
         """The load needs a warp for each quarter of the lanes."""
@@ -161,7 +128,7 @@ class _Gatherer:
             threads *= size
         loads, allocs = self._records(LD), self._records(ALLOC)
         if sizes and threads < _WARP and allocs:
-            self._error(
+            self.told.error(
                 allocs[0],
                 "init",
                 "failed to init tmem: a whole warp allocates it",
@@ -169,7 +136,7 @@ class _Gatherer:
                 expected="32 threads or more",
             )
         if sizes and threads < 128 and loads:
-            self._error(
+            self.told.error(
                 loads[0],
                 "threads",
                 "four warps are needed to read the rows of the accumulator",
@@ -178,114 +145,6 @@ class _Gatherer:
                 hint="warp w of a warpgroup reaches lanes 32w to 32w+31 only",
                 section="tcgen05.ld, Access restrictions",
             )
-
-    def _check_flow(self) -> None:
-        """All threads of the CTA come to every operation, with the same operands."""
-        found = divergence(self.function)
-        after = reaches(self.function)
-        for i, block in enumerate(self.function.blocks):
-            for mi in block.instrs:
-                if not (mi.row.id in ISSUED or (mi.row.pseudo and mi.row.id != ENCODE)):
-                    continue
-                if i in found.blocks:
-                    self._say_divergent(mi, found.blocks[i])
-                else:
-                    self._check_operands_agree(mi, found.registers)
-                if mi.row.id == ALLOC and i in after[i]:
-                    self._error(
-                        mi, "alloc-loop", "tensor memory is allocated in a loop",
-                        expected="an allocation ahead of the loop", got="an allocation every time",
-                    )  # fmt: skip
-
-    def _say_divergent(self, mi: MachineInstr, branch: MachineInstr) -> None:
-        location = self.module.locations[branch.loc]
-        self._error(
-            mi,
-            "divergent",
-            f"{mi.opcode} is for the whole CTA, but threads may take different ways to it",
-            got=f"the branch {_line(location)}, on what differs between threads",
-            expected="a place that all threads of the CTA reach together",
-            hint="the expansion itself chooses the thread or the warp that acts",
-        )
-
-    def _check_operands_agree(self, mi: MachineInstr, divergent: dict[Reg, MachineInstr]) -> None:
-        """What the CTA does together it does with one value of each operand."""
-        for slot in mi.form.slots:
-            op = mi[slot]
-            reg = op.base if isinstance(op, Mem) else op
-            if not isinstance(reg, int) or reg not in divergent or reg in mi.defs():
-                continue
-            location = self.module.locations[divergent[reg].loc]
-            self._error(
-                mi,
-                "thread-operand",
-                f"{mi.opcode} is for the whole CTA, but its operand {slot} may differ between "
-                "threads",
-                got=f"a value made {_line(location)}, of what differs between threads",
-                expected="a value that all threads of the CTA agree on",
-                hint="one thread issues the operation, with the value that it has",
-                subject=slot,
-            )
-
-    def _check_waits(self) -> None:
-        """No way leads from a multiply to a reader of its result without a wait."""
-        multiplies = self._records(*MULTIPLIES)
-        if multiplies and not self._records(WAIT):
-            self._error(
-                multiplies[-1], "wait", "nothing waits for the multiply: its result is never read",
-                got="no wait", section="tcgen05.commit",
-                expected="llvm.nvvm.tcgen05.wait.cta_group__1 (or 2) behind it",
-            )  # fmt: skip
-            return
-        pending = self._pending_in()
-        for block, inherited in zip(self.function.blocks, pending, strict=True):
-            under_way = inherited
-            for mi in block.instrs:
-                if mi.row.id in (LD, DEALLOC) and under_way:
-                    self._error(
-                        mi,
-                        "wait",
-                        f"{mi.opcode} while a multiply or a copy may be under way",
-                        got="a way from it without a wait",
-                        expected="llvm.nvvm.tcgen05.wait.cta_group__1 (or 2) ahead of it",
-                        section="tcgen05.commit",
-                    )
-                under_way = (under_way or mi.row.id in ISSUED) and mi.row.id != WAIT
-
-    def _pending_in(self) -> list[bool]:
-        """For each block, whether a multiply may be under way at its begin."""
-        after = successors(self.function)
-        found = [False] * len(after)
-        work = list(range(len(after)))
-        while work:
-            i = work.pop()
-            under_way = found[i]
-            for mi in self.function.blocks[i].instrs:
-                under_way = (under_way or mi.row.id in ISSUED) and mi.row.id != WAIT
-            for s in after[i]:
-                if under_way and not found[s]:
-                    found[s] = True
-                    work.append(s)
-        return found
-
-    def _check_first(self) -> None:
-        """Somebody overwrites what tensor memory held before."""
-        multiplies = self._records(*MULTIPLIES)
-        if not multiplies or any(mi["enable_d"] != Imm(1) for mi in multiplies):
-            return
-        finding = Finding(
-            "walkthrough/first-step",
-            Severity.WARNING,
-            "every multiply adds to what tensor memory holds, and nothing is written there first",
-            op=multiplies[0].opcode,
-            got="enable_d is true everywhere",
-            expected="false for the first step: D = A*B",
-            hint="a multiply with false overwrites its accumulator",
-            section="PTX ISA, tcgen05.mma",
-            subject="enable_d",
-        )
-        place = place_of(self.module.locations[multiplies[0].loc], self.function.name)
-        self.facts.warnings.append(finding.at(place))
 
     # ---- handles and columns -----------------------------------------------------------------
 
@@ -316,7 +175,7 @@ class _Gatherer:
         found = [origin for origin in origins if origin.row.id == ALLOC]
         if not found or len(found) < len(origins):
             other = next((o.opcode for o in origins if o.row.id != ALLOC), "no allocation")
-            self._error(
+            self.told.error(
                 mi,
                 "handle",
                 "the handle is not what an allocation of this function gave",
@@ -354,7 +213,9 @@ class _Gatherer:
         for alloc in self._allocations(mi, mi["handle"]):
             held |= self.facts.held.get(id(alloc), set())
         for problem in load_problems(mi, held):
-            self._error(mi, problem.rule, problem.text, got=problem.got, expected=problem.expected)
+            self.told.error(
+                mi, problem.rule, problem.text, got=problem.got, expected=problem.expected
+            )
         self.facts.loads[id(mi)] = next(iter(held), read_by(mi))
 
     def _check_size(
@@ -365,7 +226,7 @@ class _Gatherer:
         if code not in SWIZZLE_CODES:
             return  # told with the operands
         for problem in check_umma_layout(tile, Swizzle(SWIZZLE_CODES[code]), sparse=sparse):
-            self._error(
+            self.told.error(
                 mi,
                 "layout",
                 problem.text,
@@ -384,13 +245,13 @@ class _Gatherer:
         for alloc in self._allocations(mi, mi["handle"]):
             got, expected = _number(mi, "columns"), _number(alloc, "columns")
             if got != expected:
-                self._error(
+                self.told.error(
                     mi, "dealloc-columns", "another number of columns than was allocated",
                     got=str(got), expected=str(expected), subject="columns",
                 )  # fmt: skip
             known = self.facts.columns.setdefault(id(mi), self.facts.columns[id(alloc)])
             if known != self.facts.columns[id(alloc)]:
-                self._error(
+                self.told.error(
                     mi, "dealloc-columns", "the handle may come from allocations of several sizes",
                     got=f"{known} and {self.facts.columns[id(alloc)]} columns",
                     expected="a dealloc for each",
@@ -402,7 +263,7 @@ class _Gatherer:
         size = SLOTS + 4 * len(allocs)
         used = sum(v.size for v in named_shared(self.module, [self.function]))
         if allocs and used + size > _STATIC_SHARED:
-            self._error(
+            self.told.error(
                 allocs[0],
                 "scratch",
                 "failed to find scratch smem to allocate tmem",
@@ -415,7 +276,7 @@ class _Gatherer:
         allocs = self._records(ALLOC)
         total = sum(self.facts.columns[id(mi)] for mi in allocs)
         if total > COLUMNS and not self._records(DEALLOC) and not self.facts.findings:
-            self._error(
+            self.told.error(
                 allocs[-1],
                 "room",
                 f"allocated tmem out of resource: {total} columns of {COLUMNS}",
@@ -453,7 +314,3 @@ def _computed(mi: MachineInstr) -> list[Reg] | None:
 
 def _no_symbol(name: str) -> None:
     return None
-
-
-def _line(location: Location) -> str:
-    return f"in line {location.line}" if location.line else "before it"

@@ -29,6 +29,9 @@ _LIKE_IT = re.compile(r"tcgen05\.(.*cta_group__|(ld|st)\.m\d+n|cp\.smem|mma_smem
 _OF_A_TYPE = re.compile(r"(tcgen05\.ld\.m\d+n\d+x\d+b)\.v\d+[fi]\d+")
 """A load's name with its type behind it, so that a module may load several."""
 
+_SUFFIXED = re.compile(r"tcgen05\.mma\.(cta_group__\d)\.([\w.]+)")
+"""A multiply's name with its variant behind the CTA group instead of ahead of it."""
+
 
 def is_walkthrough(name: str) -> bool:
     """Whether the intrinsic `name` is of the walkthrough's spelling, known or not."""
@@ -36,6 +39,12 @@ def is_walkthrough(name: str) -> bool:
     if short in catalog.walkthrough_spellings():
         return True
     return _LIKE_IT.match(short) is not None and short not in catalog.spellings()
+
+
+def _plain(name: str) -> str:
+    """The name as the catalog has it: without a result's type, the CTA group last."""
+    short = _OF_A_TYPE.sub(r"\1", name.removeprefix(PREFIX))
+    return _SUFFIXED.sub(r"tcgen05.mma.\2.\1", short)
 
 
 def select_walkthrough(
@@ -50,8 +59,7 @@ def select_walkthrough(
 
     Raises: Unselectable.
     """
-    short = _OF_A_TYPE.sub(r"\1", name.removeprefix(PREFIX))
-    spelling = catalog.walkthrough_spellings().get(short)
+    spelling = catalog.walkthrough_spellings().get(_plain(name))
     if spelling is None:
         raise _unsupported(name)
     check_available(spelling.row, target, ptx)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from intrinsics.findings import Verdict, verdict
+from intrinsics.findings import SimulationError, Verdict, verdict
 from nvgen.api import Compiled, compile_text
 from nvgen.assembler import assemble
 from tests.each import each
@@ -83,3 +83,36 @@ def test_ptxas_takes_them(atom: Atom) -> None:
     done = assemble(compiled.ptx, compiled.target)
     assert done.cubin[:4] == b"\x7fELF"
     assert "warning" not in done.log
+
+
+def test_two_accumulators_of_several_types_in_a_module() -> None:
+    """A name has one type in a module of LLVM IR: the type stands behind it."""
+    wide, narrow = kernel(Atom(64, 64)), kernel(Atom(64, 32))
+    body = narrow[narrow.index("define ptx_kernel") : narrow.index("}\n") + 2]
+    second = body.replace("@k(", "@k2(").replace("ld.m64n8x32b(", "ld.m64n8x32b.v32f32(")
+    text = wide.replace("ld.m64n8x32b(", "ld.m64n8x32b.v64f32(") + second.replace("!0", "!1")
+    text += "declare <32 x float> @llvm.nvvm.tcgen05.ld.m64n8x32b.v32f32(i32)\n"
+    text += f'!1 = !{{!"{Atom(64, 32).name}", !"K", !"K"}}\n'
+    compiled = compile_text(text, target="sm_100a")
+    assert compiled.ptx.count("16x32bx2.x64") == 1
+    assert compiled.ptx.count("16x32bx2.x32") == 1
+
+
+def test_a_pair_that_does_not_wait_for_its_peers_tiles() -> None:
+    """The barrier of one CTA says nothing of what the other has stored."""
+    cluster = (
+        "call void @llvm.nvvm.barrier.cluster.arrive.aligned()\n"
+        "  call void @llvm.nvvm.barrier.cluster.wait.aligned()"
+    )
+    own = "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)"
+    atom = Atom(256, 64, pair=True)
+    text = kernel(atom)
+    assert cluster in text
+    compiled = compile_text(text.replace(cluster, own), target="sm_100a")
+    a, b = operands(atom)
+    d = np.zeros((2, 128, atom.values), np.float32)
+    with pytest.raises(SimulationError, match="sim/race"):
+        compiled.run(
+            a, b, d, grid=(2, 1, 1), cluster=(2, 1, 1), block=(128, 1, 1), smem=atom.shared,
+            schedule="early",
+        )  # fmt: skip

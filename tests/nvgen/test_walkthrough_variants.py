@@ -7,12 +7,15 @@ then the next eight rows.  Inputs are small integers and powers of two, so that 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+from asmprinter.mir_printer import print_mir
+from asmprinter.mir_reader import read_mir
 from intrinsics.data_paths import data_path
 from intrinsics.findings import SelectionError, Verdict, errors, verdict
 from intrinsics.metadata import metadata_cells
@@ -349,3 +352,21 @@ def test_an_operand_in_tensor_memory_that_was_never_allocated() -> None:
     with pytest.raises(SelectionError) as caught:
         compile_text(text, target="sm_100a")
     assert "walkthrough/handle" in {f.rule for f in caught.value.findings}
+
+
+@pytest.mark.parametrize("name", ["mxf4", "sparse and weight-stationary"])
+def test_the_variant_may_stand_behind_the_cta_group(name: str) -> None:
+    case = CASES[name]
+    text = kernel(case)
+    other = text.replace(f"mma.{case.variant}cta_group__1", f"mma.cta_group__1.{case.variant[:-1]}")
+    assert other != text
+    assert compile_text(other, target="sm_100a").ptx == compile_text(text, target="sm_100a").ptx
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("stage", ["select", "destruct-ssa", "expand-walkthrough"])
+def test_text_of_every_stage_is_read_back(name: str, stage: str) -> None:
+    text = check_text(kernel(CASES[name]), target="sm_100a", keep_stages=True).stages[stage]
+    again = print_mir(read_mir(text)).text
+    assert print_mir(read_mir(again)).text == again
+    assert re.findall(r"TCGEN05_\w+", again) == re.findall(r"TCGEN05_\w+", text)
