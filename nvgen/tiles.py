@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from asmprinter.tile_reader import Read
+from asmprinter.tile_reader import Read, read_tiles
 from intrinsics.element import ElementType
-from intrinsics.findings import Finding, SelectionError, Severity, errors
+from intrinsics.findings import Finding, Place, SelectionError, Severity, errors, input_error
 from intrinsics.mma_atom import AtomError, MmaAtom, parse_atom
 from intrinsics.tensor_address import COLUMNS
 from intrinsics.tile_dot import TileDot, pick_dot
@@ -70,6 +70,24 @@ def _picked(read: Read, multiply: TileMultiply) -> TileDot:
             expected=error.expected, section="PTX ISA, Matrix Shape",
         )  # fmt: skip
         raise SelectionError([finding]) from None
+
+
+def only_kernel(text: str, file: str) -> tuple[str, Place]:
+    """The kernel of the one multiply in `text`, and where the multiply stands.
+
+    Raises: InputError for a text that has none or several; SelectionError with everything that is
+    wrong with them.
+    """
+    found = read_tiles(text, file)
+    if wrong := [finding for read in found for finding in errors(judge(read))]:
+        raise SelectionError(wrong)
+    if len(found) != 1:
+        raise input_error(
+            "tile/several", "a kernel is made of one multiply", place=Place(file),
+            got=f"{len(found)} multiplies", expected="one",
+            hint="nvgen trace --mma N tells of each of several",
+        )  # fmt: skip
+    return kernel(with_atom(found[0])), found[0].place
 
 
 def shared_bytes(dot: TileDot) -> int:

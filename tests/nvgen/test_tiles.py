@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import nvgen as nvgen_package
 from asmprinter.tile_reader import read_tiles
 from intrinsics.element import ElementType
 from intrinsics.findings import SelectionError, Verdict, verdict
@@ -162,3 +163,52 @@ def test_a_target_without_tensor_memory(nvgen: Nvgen, tiles: Path) -> None:
     result = nvgen("trace", tiles, "--target", "sm_90a")
     assert result.status == 1
     assert "tcgen05.mma supported only on" in result.err
+
+
+# ---- as any program --------------------------------------------------------------------------
+
+
+def test_a_file_with_a_multiply_is_compiled_checked_and_run(nvgen: Nvgen, tmp_path: Path) -> None:
+    path, ptx = tmp_path / "one.tile", tmp_path / "one.ptx"
+    path.write_text(str(PLAIN))
+    assert nvgen("check", path, "--target", "sm_100a").status == 0
+    assert nvgen("compile", path, "--target", "sm_100a", "-o", ptx).status == 0
+    assert "tcgen05.mma.cta_group::1.kind::f16" in ptx.read_text()
+    a, b = (np.full((rows, 16), 2.0, np.float16) for rows in (64, 128))
+    half = multiply(64, 128, 16, E.F16, E.F16, E.F32)
+    path.write_text(str(half))
+    np.save(tmp_path / "a.npy", a)
+    np.save(tmp_path / "b.npy", b)
+    out = tmp_path / "d.npy"
+    result = nvgen(
+        "run", path, "--target", "sm_100a", "--kernel", "multiply", "--grid", "1", "--block", "128",
+        "--smem", str(shared_bytes(pick_dot(half))), "--arg", f"in:{tmp_path / 'a.npy'}",
+        "--arg", f"in:{tmp_path / 'b.npy'}", "--arg", f"out:f32[64,128]:{out}",
+    )  # fmt: skip
+    assert result.status == 0, result.err
+    assert np.array_equal(np.load(out), a.astype(np.float32) @ b.astype(np.float32).T)
+
+
+def test_check_tells_what_is_wrong_with_each_of_several(nvgen: Nvgen, tiles: Path) -> None:
+    tiles.write_text(tiles.read_text().replace("x16xbf16", "x24xbf16").replace("x64xf32", "x8xf32"))
+    result = nvgen("check", tiles, "--target", "sm_100a", "--format", "json")
+    assert result.status == 1
+    report = result.json()
+    assert report["stage"] == "select"
+    rules = {finding["rule"] for finding in report["findings"]}
+    assert {"cuda_tile.mmaf/dimensions", "nv_tileaa.dot/dimensions"} <= rules
+
+
+def test_several_multiplies_are_no_kernel(nvgen: Nvgen, tiles: Path) -> None:
+    result = nvgen("check", tiles, "--target", "sm_100a")
+    assert result.status == 2
+    assert "tile/several" in result.out
+
+
+def test_they_are_made_from_nvgen() -> None:
+    tile = nvgen_package.TileMultiply(
+        nvgen_package.Tile(64, 16, E.BF16),
+        nvgen_package.Tile(16, 128, E.BF16),
+        nvgen_package.Tile(64, 128, E.F32),
+    )
+    assert isinstance(nvgen_package.pick_dot(tile), nvgen_package.TileDot)
