@@ -47,7 +47,13 @@ def inline_walkthrough(module: Module) -> None:
     for name in _callees_first(module, functions, wanted):
         for call in list(_calls(functions[name], wanted)):
             _Inlining(module, functions[name], functions[_callee(call)], call).run()
-    module.functions = [f for f in module.functions if f.name not in wanted]
+    held = {address.name for variable in module.variables for address in variable.addresses}
+    module.functions = [f for f in module.functions if f.name not in wanted or f.name in held]
+    for function in module.functions:
+        for mi in function.instructions():
+            if taken := _symbols(mi) & wanted:
+                text = f"@{min(taken)} works with tensor memory, and its address is taken"
+                raise _error(module, function, mi, text, "calls of the function by its name")
 
 
 def _wanted(functions: dict[str, MachineFunction]) -> set[str]:

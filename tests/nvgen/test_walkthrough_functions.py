@@ -124,6 +124,13 @@ def test_a_function_that_calls_itself() -> None:
     assert told == "walkthrough/inline: @step works with tensor memory and calls itself"
 
 
+def test_a_function_whose_address_is_taken() -> None:
+    text = with_step(kernel(ATOM)).replace("ready:\n", "ready:\n  store ptr @step, ptr "
+                                           "addrspace(1) %d\n", 1)  # fmt: skip
+    told = refused(text)
+    assert told == "walkthrough/inline: @step works with tensor memory, and its address is taken"
+
+
 def test_operands_that_differ_between_threads_are_found_through_a_call() -> None:
     call = "  call void @step(i32 %h, ptr addrspace(3) %at, ptr addrspace(3) %bt, i1 %more)"
     own = "  %own = icmp ult i32 %tid, 64\n" + call.replace("%more", "%own")
