@@ -107,7 +107,7 @@ def _attributes(op: str, text: str, place: Place) -> dict[str, str]:
 
 
 def _tile(text: str, place: Place) -> Tile:
-    match = re.fullmatch(r"\s*(\d+)x(\d+)x(\w+)\s*", text)
+    match = re.fullmatch(r"\s*(\d{1,18})x(\d{1,18})x(\w+)\s*", text)
     if match is None:
         raise _error(place, "a tile has two dimensions and an element type", text, "64x16xbf16")
     try:

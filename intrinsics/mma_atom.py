@@ -36,7 +36,7 @@ VARIANTS = {
 """What stands behind the types, in this order, and what it says."""
 
 _NAME = re.compile(
-    r"sm100_umma_m(\d+)n(\d+)k(\d+)_([a-z]\w*?)_([a-z]\w*?)_([a-z0-9]+)"
+    r"sm100_umma_m(\d{1,9})n(\d{1,9})k(\d{1,9})_([a-z]\w*?)_([a-z]\w*?)_([a-z0-9]+)"
     r"((?:_sp)?(?:_bs(?:16)?)?(?:_ws)?(?:_2cta)?)"
 )
 _SCALED: dict[tuple[int, str], tuple[MmaKind, ElementType]] = {

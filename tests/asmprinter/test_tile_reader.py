@@ -7,6 +7,7 @@ import pytest
 from asmprinter.tile_reader import has_tiles, read_tiles
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError
+from intrinsics.mma_atom import AtomError, parse_atom
 from intrinsics.tile_dot import pick_dot
 from intrinsics.tile_multiply import Names, Tile, TileMultiply
 
@@ -95,3 +96,10 @@ def test_the_second_form_has_a_result_an_atom_and_a_precision(old: str, new: str
     assert old in DOT
     with pytest.raises(InputError, match=told):
         read_tiles(DOT.replace(old, new))
+
+
+def test_numbers_of_any_length_are_answered():
+    with pytest.raises(InputError, match="two dimensions"):
+        read_tiles(DOCUMENTED.replace("64x128xf32", f"{'9' * 5000}x128xf32"))
+    with pytest.raises(AtomError, match="names no MMA atom"):
+        parse_atom(f"sm100_umma_m{'9' * 5000}n128k16_f32_bf16_bf16")
