@@ -17,6 +17,7 @@ from intrinsics.mir import (
     Reg,
     successors,
 )
+from intrinsics.modifiers import Space
 from isel.passes.uniformity import divergence, reaches
 from isel.passes.walkthrough_accumulators import MULTIPLIES, group_of
 from isel.verifier.record import place_of
@@ -135,7 +136,7 @@ class _Flow:
                 "thread-operand",
                 f"{mi.opcode} is for the whole CTA, but its operand {slot} may differ between "
                 "threads",
-                got=f"a value made {_line(location)}, of what differs between threads",
+                got=_told_source(divergent[reg], location),
                 expected="a value that all threads of the CTA agree on",
                 hint="one thread issues the operation, with the value that it has",
                 subject=slot,
@@ -200,6 +201,13 @@ class _Flow:
         )
         place = place_of(self.module.locations[multiplies[0].loc], self.function.name)
         self.told.warnings.append(finding.at(place))
+
+
+def _told_source(mi: MachineInstr, location: Location) -> str:
+    """Where a value that differs comes from."""
+    if mi.row.id == "ld" and mi.form.facts["space"] is Space.PARAM:
+        return "a parameter of a device function, which each thread has of its own"
+    return f"a value made {_line(location)}, of what differs between threads"
 
 
 def _line(location: Location) -> str:

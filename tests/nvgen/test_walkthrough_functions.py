@@ -162,3 +162,19 @@ def test_the_story_of_a_multiply_in_a_function_goes_on_in_the_kernel(
     stages = {stage["title"]: "\n".join(stage["lines"]) for stage in report["stages"]}
     assert "TCGEN05_MMA_CTA_GROUP1_DENSE" in stages["MIR after expand-walkthrough"]
     assert "tcgen05.mma.cta_group::1.kind::f16" in stages["PTX"]
+
+
+def test_a_function_that_nobody_calls_knows_nothing_of_its_parameters() -> None:
+    text = kernel(ATOM).replace(
+        "attributes #0",
+        """define void @lib(i32 %h) {
+  %v = call <128 x float> @llvm.nvvm.tcgen05.ld.m64n8x32b(i32 %h)
+  ret void
+}
+attributes #0""",
+    )
+    with pytest.raises(SelectionError) as caught:
+        compile_text(text, target="sm_100a")
+    found = {f.rule: f for f in caught.value.findings}
+    assert found["walkthrough/thread-operand"].got.startswith("a parameter of a device function")
+    assert found["walkthrough/handle"].place.function == "lib"
