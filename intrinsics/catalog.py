@@ -187,12 +187,11 @@ def spellings() -> dict[str, Spelling]:
 @functools.cache
 def walkthrough_spellings() -> dict[str, Spelling]:
     """The walkthrough's intrinsics, by name after `llvm.nvvm.`; LLVM itself has none of them."""
-    from intrinsics.rows.tcgen05_mma import MMA
-    from intrinsics.rows.walkthrough import MULTIPLY
+    from intrinsics.rows.walkthrough import MULTIPLIES
 
-    patterns = [(row, pattern) for row in pseudo_rows() for pattern in row.llvm]
-    patterns.append((MMA, MULTIPLY))
-    return {s.name: s for row, pattern in patterns for s in _expand(row, pattern)}
+    patterns = [(pseudo, pattern) for pseudo in pseudo_rows() for pattern in pseudo.llvm]
+    patterns += [(row(head), pattern) for head, all_ in MULTIPLIES.items() for pattern in all_]
+    return {s.name: s for of, pattern in patterns for s in _expand(of, pattern)}
 
 
 def spelling(name: str) -> Spelling | None:

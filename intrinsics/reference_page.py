@@ -13,8 +13,11 @@ from collections.abc import Iterable, Iterator
 
 from intrinsics.catalog import chapters, rows, spellings_of, walkthrough_spellings
 from intrinsics.fixes import FIXES
+from intrinsics.mir import opcode_name
+from intrinsics.mma_atom import VARIANTS
+from intrinsics.modifiers import Modifier
 from intrinsics.reference_row import MADE, anchor, chapter_page, simulated
-from intrinsics.row import Row
+from intrinsics.row import Facts, Row
 from intrinsics.targets import EVERY_TARGET, spell
 from intrinsics.walkthrough_forms import FORMS
 
@@ -93,17 +96,25 @@ def _fixes() -> Iterator[str]:
 def _walkthrough() -> Iterator[str]:
     yield "# The walkthrough's spelling of tcgen05\n"
     yield MADE
-    yield "Intrinsics that a whole CTA calls together; the pass `expand-walkthrough` makes the"
-    yield "machine's instructions of their records. The multiply carries its atom as metadata:"
-    yield '`!nvgen.atom !{!"sm100_umma_m64n128k16_f32_bf16_bf16", !"MN", !"K"}`.\n'
+    yield "Intrinsics that a whole CTA calls together, or with `cta_group__2` both CTAs of a pair;"
+    yield "the pass `expand-walkthrough` makes the machine's instructions of their records. The"
+    yield "multiply carries its atom as metadata:"
+    yield '`!nvgen.atom !{!"sm100_umma_m64n128k16_f32_bf16_bf16", !"MN", !"K"}`. Behind the types'
+    variants = ", ".join(f"`_{variant}` ({what})" for variant, what in VARIANTS.items())
+    yield f"may stand {variants}."
+    yield "A load gives 8 to 256 values, in steps of 8, as many as a thread holds of D; in a module"
+    yield "with several its type may stand behind the name (`.v64f32`). A variant may also stand"
+    yield "behind the CTA group (`tcgen05.mma.cta_group__1.sp`).\n"
     yield "| intrinsic | arguments | result | record |"
     yield "|---|---|---|---|"
     for name, spelling in walkthrough_spellings().items():
         row, pattern = spelling.row, spelling.pattern
-        opcode = "".join(row.opcode_ends) if row.pseudo else "TCGEN05_MMA_CTA_GROUP1_DENSE"
-        arguments = re.sub(r"[:=]", " ", pattern.args).replace("p3", "ptr addrspace(3)")
-        result = pattern.result.partition(":")[0].replace("v*f32", "<128 x float>") or "void"
+        arguments = re.sub(r"[:=#]", " ", pattern.args).replace("p3", "ptr addrspace(3)")
+        result = pattern.result.partition(":")[0] or "void"
+        result = re.sub(r"^v\*", "vector of ", result)
+        opcode = _opcode(row, spelling.facts)
         yield f"| llvm.nvvm.{name} | {arguments} | {result} | {opcode} |"
+    yield from _copy_codes()
     yield "\nWhere the PTX that is documented with it is not the machine's:\n"
     yield "| form | judged | why | instead | section |"
     yield "|---|---|---|---|---|"
@@ -111,3 +122,23 @@ def _walkthrough() -> Iterator[str]:
         yield (
             f"| {form.text} | {form.judge.value} | {form.why} | {form.instead} | {form.section} |"
         )
+
+
+def _opcode(row: Row, facts: Facts) -> str:
+    if row.id == "walkthrough.cp":
+        return "TCGEN05_CP_SMEM_TMEM_…"
+    return opcode_name(row, {**dict.fromkeys(row.axis), **facts})
+
+
+def _copy_codes() -> Iterator[str]:
+    """The numbers of the one intrinsic whose arguments spell axes."""
+    codes = walkthrough_spellings()["tcgen05.cp.smem.tmem"].pattern.codes
+    yield "\nThe numbers of `tcgen05.cp.smem.tmem`:\n"
+    yield "| argument | numbers |"
+    yield "|---|---|"
+    for axis, table in codes.items():
+        listed = (
+            f"{code} {fact.value if isinstance(fact, Modifier) else 'none'}"
+            for code, fact in table.items()
+        )
+        yield f"| {axis} | {', '.join(listed)} |"

@@ -99,6 +99,18 @@ FORMS: tuple[Form, ...] = (
         "tcgen05.ld.sync.aligned.16x32bx2.x128.b32", "Matrix fragments for shape .16x64b",
     ),
     Form(
+        "form-cp-shape", "walkthrough.cp",
+        "tcgen05.cp.smem.tmem.m64n128b [%r1], %rd1;", Judge.PTXAS,
+        "the shapes are .128x256b, .4x256b, .128x128b, .64x128b and .32x128b",
+        "tcgen05.cp.cta_group::1.64x128b.warpx2::01_23, for one", "tcgen05.cp",
+    ),
+    Form(
+        "form-sparse-k", "tcgen05.mma.sp",
+        "the atom sm100_umma_m64n128k16_f32_bf16_bf16_sp", Judge.MANUAL,
+        "a sparse multiply has twice the K of a dense one",
+        "sm100_umma_m64n128k32_f32_bf16_bf16_sp", "Matrix Shape (Table 39)",
+    ),
+    Form(
         "form-dealloc", "walkthrough.dealloc",
         "tcgen05.dealloc.cta_group::1.sync.aligned.b32 [%r1], 16;", Judge.PTXAS,
         "the address stands without brackets, and the columns are those of the allocation",

@@ -40,7 +40,9 @@ def _expand_walkthrough(module: Module) -> None:
     """
     if any(mi.row.pseudo for function in module.functions for mi in function.instructions()):
         from isel.passes.expand_walkthrough import expand_walkthrough
+        from isel.passes.inline_walkthrough import inline_walkthrough
 
+        inline_walkthrough(module)
         expand_walkthrough(module)
 
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         SimulationError,
         VerificationError,
     )
+    from intrinsics.tile_dot import TileDot, pick_dot
+    from intrinsics.tile_multiply import Tile, TileMultiply
     from nvgen.api import Compiled, compile
     from nvgen.builder.built import Kernel
     from nvgen.builder.kernel import KernelBuilder
@@ -38,9 +40,13 @@ __all__ = [
     "NvgenError",
     "SelectionError",
     "SimulationError",
+    "Tile",
+    "TileDot",
+    "TileMultiply",
     "VerificationError",
     "__version__",
     "compile",
+    "pick_dot",
 ]
 
 _HOMES = {
@@ -49,6 +55,10 @@ _HOMES = {
     "Kernel": "nvgen.builder.built",
     "KernelBuilder": "nvgen.builder.kernel",
     "FindingWarning": "nvgen.judgement",
+    "Tile": "intrinsics.tile_multiply",
+    "TileDot": "intrinsics.tile_dot",
+    "TileMultiply": "intrinsics.tile_multiply",
+    "pick_dot": "intrinsics.tile_dot",
     "AssemblerError": "intrinsics.findings",
     "DriverError": "intrinsics.findings",
     "Finding": "intrinsics.findings",

@@ -15,6 +15,7 @@ from asmprinter.mir_printer import print_mir
 from asmprinter.mir_reader import read_mir
 from asmprinter.ptx_printer import print_ptx
 from asmprinter.ptx_reader import read_ptx
+from asmprinter.tile_reader import has_tiles
 from intrinsics.findings import Finding, InputError, Place, VerificationError, errors, input_error
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
@@ -143,6 +144,11 @@ def _judged(
 ) -> Program:
     language = language_of(path, text)
     path = printable(path)
+    if language == "llvm" and has_tiles(text):
+        llvm, place = _kernel_of_tiles(path, text)
+        program = _from_llvm(path, llvm, target, ptx, opt, level, keep_stages, shape)
+        program.findings = [f.at(place) if f.place.line else f for f in program.findings]
+        return program
     if language == "llvm":
         return _from_llvm(path, text, target, ptx, opt, level, keep_stages, shape)
     if opt:
@@ -155,6 +161,12 @@ def _judged(
         )
     with nesting_limit(path):
         return _from_records(path, text, language, target, ptx, level, shape)
+
+
+def _kernel_of_tiles(path: str, text: str) -> tuple[str, Place]:
+    from nvgen.tiles import only_kernel
+
+    return only_kernel(text, path)
 
 
 def _from_records(

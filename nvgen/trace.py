@@ -16,18 +16,19 @@ from asmprinter.mir_reader import read_mir
 from asmprinter.ptx_printer import print_ptx
 from intrinsics import catalog
 from intrinsics.findings import Finding, Place, input_error
-from intrinsics.idesc import SCALED_KINDS, InstructionDescriptor
+from intrinsics.idesc import InstructionDescriptor
 from intrinsics.mir import Imm, Location, MachineFunction, MachineInstr, Module, Reg
+from intrinsics.mma_atom import atom_of
 from intrinsics.modifiers import CtaGroup, MmaKind, Modifier
 from intrinsics.rows.walkthrough import SWIZZLE_CODES
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.smem_desc import problems as descriptor_problems
+from intrinsics.tile_dot import TileDot, dot_of, multiply_of, tile_of
 from intrinsics.walkthrough_forms import FORMS, Form
 from intrinsics.words import CollectorWord, ControlWord
+from isel.passes.walkthrough_accumulators import MULTIPLIES
 from isel.verifier.record import place_of
 from nvgen.api import Compiled
-
-HEADS = ("tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,10 @@ def trace(compiled: Compiled, text: str, number: int = 1) -> Story:
     """
     selected = _Snapshot.of(read_mir(compiled.stages["select"]))
     multiplies = [
-        (f, mi) for f in selected.module.functions for mi in f.instructions() if mi.row.id in HEADS
+        (f, mi)
+        for f in selected.module.functions
+        for mi in f.instructions()
+        if mi.row.id in MULTIPLIES
     ]
     if not 0 < number <= len(multiplies):
         count = f"the program has {len(multiplies) or 'no'} multiplies"
@@ -146,8 +150,9 @@ class _Tracer:
         if shape is None:
             yield Stage("tile", ("the instruction descriptor is known at run time only",))
         else:
-            yield Stage("tile", (_tile(shape),))
-            yield Stage("atom", (_atom(shape, self._group()),))
+            dot = self._dot(shape)
+            yield Stage("tile", tuple(str(multiply_of(dot)).split("\n")))
+            yield Stage("atom", tuple(str(dot).split("\n")))
         yield Stage("attributes", tuple(self._attributes(shape)))
         yield Stage("LLVM IR", tuple(self._calls()), tuple(self._written()))
         yield Stage("MIR after select", tuple(self._records(self.selected)), tuple(self._packed()))
@@ -156,9 +161,12 @@ class _Tracer:
             yield Stage("MIR after expand-walkthrough", tuple(self._records(stage)))
         yield Stage("PTX", tuple(self._ptx()), tuple(self._descriptors()))
 
-    def _group(self) -> CtaGroup:
+    def _dot(self, shape: InstructionDescriptor) -> TileDot:
+        """The multiply as it was before its atom became words; fast-math is not known any more."""
         group = self.mi.facts().get("cta_group")
-        return CtaGroup.TWO if group is CtaGroup.TWO else CtaGroup.ONE
+        pair = CtaGroup.TWO if group is CtaGroup.TWO else CtaGroup.ONE
+        atom = atom_of(shape, pair, stationary=self.mi.row.id.startswith("tcgen05.mma.ws"))
+        return dot_of(tile_of(atom), atom)
 
     def _shape(self) -> InstructionDescriptor | None:
         """What the instruction descriptor says, where it is a number that says something."""
@@ -227,7 +235,7 @@ class _Tracer:
     def _records(self, snapshot: _Snapshot) -> Iterator[str]:
         """The records that stand where the company stands."""
         wanted = {_key(self._location(mi)) for mi in self.company}
-        function = snapshot.module.function(self.function.name)
+        function = self._home(snapshot.module)
         for mi in function.instructions() if function else ():
             if _key(snapshot.module.locations[mi.loc]) in wanted:
                 yield from (line[2:] for line in snapshot.lines[id(mi)])
@@ -244,13 +252,26 @@ class _Tracer:
         if shape is not None and isinstance(idesc, Imm):
             yield Decoded("idesc", f"{idesc.value & 0xFFFF_FFFF:#x}", _rows(shape))
 
+    def _home(self, module: Module) -> MachineFunction | None:
+        """The function with the multiply; of one that became part of kernels, the first of them."""
+        wanted = _key(self._location(self.mi))
+        return module.function(self.function.name) or next(
+            (
+                function
+                for function in module.functions
+                for mi in function.instructions()
+                if mi.row.id in MULTIPLIES and _key(module.locations[mi.loc]) == wanted
+            ),
+            None,
+        )
+
     def _multiply(self) -> tuple[MachineFunction, MachineInstr] | None:
         """The multiply among the final records."""
         module = self.compiled.module
-        function = module.function(self.function.name)
+        function = self._home(module)
         wanted = _key(self._location(self.mi))
         for mi in function.instructions() if function else ():
-            if mi.row.id in HEADS and _key(module.locations[mi.loc]) == wanted:
+            if mi.row.id in MULTIPLIES and _key(module.locations[mi.loc]) == wanted:
                 assert function is not None
                 return function, mi
         return None
@@ -278,7 +299,7 @@ class _Tracer:
         printed = print_ptx(module, self.compiled.ptx_version)
         lines = printed.text.split("\n")
         wanted = {_key(self._location(mi)) for mi in self.company}
-        function = module.function(self.function.name)
+        function = self._home(module)
         own = {id(mi) for mi in function.instructions()} if function else set()
         for line, mi in printed.records.items():
             if id(mi) in own and _key(module.locations[mi.loc]) in wanted:
@@ -308,23 +329,6 @@ def _rows(word: _Explained) -> tuple[tuple[str, str, str], ...]:
 
 def _key(location: Location) -> tuple[int, int]:
     return location.line, location.column
-
-
-def _tile(shape: InstructionDescriptor) -> str:
-    d = shape.d.value if shape.d else "f32"
-    sparse = ", A sparse" if shape.sparse else ""
-    return (
-        f"tile<{shape.m}x{shape.k}x{shape.a.value}> x tile<{shape.k}x{shape.n}x{shape.b.value}> "
-        f"+ tile<{shape.m}x{shape.n}x{d}>{sparse}"
-    )
-
-
-def _atom(shape: InstructionDescriptor, group: CtaGroup) -> str:
-    d = shape.d.value if shape.d else "f32"
-    name = f"sm100_umma_m{shape.m}n{shape.n}k{shape.k}_{d}_{shape.a.value}_{shape.b.value}"
-    name += "_sp" if shape.sparse else ""
-    name += "_bs" if shape.kind in SCALED_KINDS else ""
-    return name + ("_2cta" if group is CtaGroup.TWO else "")
 
 
 def _constant(function: MachineFunction, reg: Reg) -> int | None:

@@ -8,6 +8,7 @@ the same function without them.  What a whole CTA does together is done so:
     encode    a 64-bit descriptor from the address and constants
     mma       one thread issues it, the same for all of them
     wait      that thread commits; all wait for the mbarrier's phase, and flip the parity; fence
+    cp        as the multiply: by one thread, complete with the next wait
     ld        each warp loads from its own lanes, and waits for the registers
     dealloc   fences and a barrier; warp 0 gives the columns back
     relinquish  warp 0
@@ -16,18 +17,18 @@ Barriers stand where all threads come by (`isel.passes.uniformity`); two waits i
 between them, or a slow thread could miss a whole phase of the mbarrier, and a load followed by a
 multiply needs one, or the multiply could overwrite what is being read.  They are barrier 0, which
 a kernel of this spelling keeps for all of its threads.
+In a function for CTA pairs every barrier is the cluster's, the thread that issues is the first of
+the even CTA, and its commit arrives at the mbarriers of both.
 PTX ISA, TensorCore 5th Generation Family Instructions; tcgen05.commit; mbarrier.try_wait.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
-from intrinsics import catalog
 from intrinsics.findings import Finding, SelectionError, Severity
 from intrinsics.mir import (
-    Block,
-    Form,
     Imm,
     Label,
     MachineFunction,
@@ -35,37 +36,36 @@ from intrinsics.mir import (
     Mem,
     Module,
     Not,
-    Op,
     Reg,
-    Special,
     Sym,
     Variable,
-    form_of,
 )
 from intrinsics.modifiers import (
     Compare,
+    CopyFormat,
     CtaGroup,
     LdStNum,
     LdStShape,
+    Multicast,
     ScalarType,
     Space,
     ThreadSync,
     WaitOp,
 )
-from intrinsics.row import Fact
-from intrinsics.rows.walkthrough import HARDWARE_COLUMNS, SWIZZLE_CODES, VALUES_OF_LD
+from intrinsics.rows.walkthrough import HARDWARE_COLUMNS, SWIZZLE_CODES
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.smem_strides import Strides, right_strides
 from intrinsics.umma_layout import check_umma_layout
 from isel.passes import walkthrough_facts as facts
+from isel.passes import walkthrough_flow as flow
 from isel.passes.uniformity import reaches
+from isel.passes.walkthrough_accumulators import MULTIPLIES
+from isel.passes.walkthrough_code import B32, B64, U32, U64, Code, form
 from isel.verifier.record import place_of
 
 _WARP = 32
 _LANES_OF_WARPS = 0x60
 """The bits of a thread's number that say which quarter of the lanes is its warp's."""
-
-B32, U32, U64, B64 = ScalarType.B32, ScalarType.U32, ScalarType.U64, ScalarType.B64
 
 
 def expand_walkthrough(module: Module) -> None:
@@ -86,40 +86,36 @@ def expand_walkthrough(module: Module) -> None:
         raise SelectionError(found)
 
 
-def _form(row: str, **given: Fact) -> Form:
-    return form_of(catalog.row(row), **given)
-
-
-class _Expansion:
+class _Expansion(Code):
     def __init__(self, module: Module, function: MachineFunction, known: facts.Facts) -> None:
+        super().__init__(function, pair=known.pair)
         self.module = module
-        self.function = function
         self.known = known
         self.scratch = self._scratch()
         self.after = reaches(function)
-        self.blocks: list[Block] = []
         self.names = {block.name for block in function.blocks}
-        self.loc = 0
         self.here = (0, 0)  # block and record that is being expanded
         self.slots = 0
         self.thread: Reg | None = None  # whether this thread issues the multiplies
+        self.mask: Reg | None = None  # the CTAs of this thread's pair
         self.warp: Reg | None = None  # whether this is warp 0
         self.lanes: Reg | None = None  # the first lane of the thread's warp, as an address
         self.parity: Reg | None = None  # of the phase that the next wait is for
         self.steps: dict[str, Callable[[MachineInstr], None]] = {
-            facts.ALLOC: self._alloc,
-            facts.ENCODE: self._encode,
-            facts.MMA: self._mma,
-            facts.WAIT: self._wait,
-            facts.LD: self._ld,
-            facts.DEALLOC: self._dealloc,
-            facts.RELINQUISH: self._relinquish,
+            flow.ALLOC: self._alloc,
+            flow.ENCODE: self._encode,
+            **dict.fromkeys(MULTIPLIES, self._mma),
+            flow.CP: self._cp,
+            flow.WAIT: self._wait,
+            flow.LD: self._ld,
+            flow.DEALLOC: self._dealloc,
+            flow.RELINQUISH: self._relinquish,
         }
 
     def run(self) -> None:
         old = self.function.blocks
         for i, block in enumerate(old):
-            self._start(block.name)
+            self.start(block.name)
             if i == 0:
                 self._prologue()
             for at, mi in enumerate(block.instrs):
@@ -135,18 +131,6 @@ class _Expansion:
 
     # ---- records -----------------------------------------------------------------------------
 
-    def _start(self, name: str) -> None:
-        self.blocks.append(Block(name))
-
-    def _emit(self, form: Form, *ops: Op, guard: Reg | Not | None = None) -> None:
-        self.blocks[-1].instrs.append(MachineInstr(form, ops, guard, self.loc))
-
-    def _new(self, cls: ScalarType, form: Form, *ops: Op, name: str = "") -> Reg:
-        """A register with what a record computes."""
-        reg = self.function.regs.new(cls, name)
-        self._emit(form, reg, *ops)
-        return reg
-
     def _scratch(self) -> str:
         """A name for the shared memory that the expansion needs."""
         taken = {v.name for v in (*self.module.variables, *self.function.variables)}
@@ -156,15 +140,6 @@ class _Expansion:
             n += 1
             name = f"{self.function.name}_walkthrough_{n}"
         return name
-
-    def _barrier(self) -> None:
-        """All threads of the CTA meet; what tensor memory saw before, it sees in order."""
-        self._fence(ThreadSync.BEFORE)
-        self._emit(_form("bar.sync"), Imm(0))
-        self._fence(ThreadSync.AFTER)
-
-    def _fence(self, side: ThreadSync) -> None:
-        self._emit(_form("tcgen05.fence", side=side))
 
     def _note(self, mi: MachineInstr, finding: Finding) -> None:
         place = place_of(self.module.locations[mi.loc], self.function.name)
@@ -176,38 +151,40 @@ class _Expansion:
         """What the expansions of this function share; it stands where the first of them does."""
         self.loc = next(mi.loc for mi in self.function.instructions() if mi.row.pseudo)
         rows = {mi.row.id for mi in self.function.instructions()}
-        thread = self._thread_number()
-        if rows & {facts.ALLOC, facts.DEALLOC, facts.RELINQUISH}:
-            below = _form("setp.int", cmp=Compare.LT, type=U32, p=True)
-            self.warp = self._new(ScalarType.PRED, below, thread, Imm(_WARP), name="is_warp_0")
-        if facts.LD in rows:
-            own = self._new(B32, _form("and", type=B32), thread, Imm(_LANES_OF_WARPS))
-            self.lanes = self._new(B32, _form("shl", type=B32), own, Imm(16), name="lanes")
-        if facts.MMA in rows or facts.WAIT in rows:
-            first = _form("setp.int", cmp=Compare.EQ, type=U32, p=True)
-            self.thread = self._new(ScalarType.PRED, first, thread, Imm(0), name="is_issuer")
-        if facts.WAIT in rows:
-            init = _form("mbarrier.init", space=Space.SHARED)
-            self._emit(init, Mem(Sym(self.scratch)), Imm(1), guard=self.thread)
-            self._emit(_form("fence.mbarrier_init"), guard=self.thread)
-            self._emit(_form("bar.sync"), Imm(0))
-            self.parity = self._new(B32, _form("mov", type=B32), Imm(0), name="parity")
+        thread = self.thread_number()
+        if rows & {flow.ALLOC, flow.DEALLOC, flow.RELINQUISH}:
+            below = form("setp.int", cmp=Compare.LT, type=U32, p=True)
+            self.warp = self.new(ScalarType.PRED, below, thread, Imm(_WARP), name="is_warp_0")
+        if flow.LD in rows:
+            own = self.new(B32, form("and", type=B32), thread, Imm(_LANES_OF_WARPS))
+            self.lanes = self.new(B32, form("shl", type=B32), own, Imm(16), name="lanes")
+        if rows & {*flow.ISSUED, flow.WAIT}:
+            is_first = form("setp.int", cmp=Compare.EQ, type=U32, p=True)
+            first = self.new(ScalarType.PRED, is_first, thread, Imm(0), name="is_first")
+            self.thread = self._issuer(first)
+        if flow.WAIT in rows:
+            init = form("mbarrier.init", space=Space.SHARED)
+            self.emit(init, Mem(Sym(self.scratch)), Imm(1), guard=first)
+            self.emit(form("fence.mbarrier_init"), guard=first)
+        if flow.WAIT in rows or self.group is CtaGroup.TWO:
+            self.meet()
+        if flow.WAIT in rows:
+            self.parity = self.new(B32, form("mov", type=B32), Imm(0), name="parity")
 
-    def _thread_number(self) -> Reg:
-        """The thread's number in its CTA, x first."""
-        x = self._special("tid.x")
-        sizes = self.function.launch.reqntid
-        if sizes and all(size == 1 for size in sizes[1:]):
-            return x
-        multiply_add = _form("mad.lo", type=U32)
-        rows = self._new(
-            B32, multiply_add, self._special("tid.z"), self._special("ntid.y"),
-            self._special("tid.y"),
-        )  # fmt: skip
-        return self._new(B32, multiply_add, rows, self._special("ntid.x"), x)
-
-    def _special(self, name: str) -> Reg:
-        return self._new(B32, _form("mov", type=U32), Special(name), name=name)
+    def _issuer(self, first: Reg) -> Reg:
+        """Whether this thread issues: the first of the CTA, and in a pair of the even CTA."""
+        if self.group is CtaGroup.ONE:
+            return first
+        rank = self.special("cluster_ctarank")
+        odd = self.new(B32, form("and", type=B32), rank, Imm(1))
+        even = self.new(B32, form("xor", type=B32), rank, odd)
+        both = self.new(B32, form("shl", type=B32), Imm(3), even)
+        narrow = form("cvt.int", dtype=ScalarType.U16, atype=U32)
+        self.mask = self.new(ScalarType.B16, narrow, both, name="pair")
+        is_even = form("setp.int", cmp=Compare.EQ, type=U32, p=True)
+        leads = self.new(ScalarType.PRED, is_even, odd, Imm(0))
+        both_hold = form("and", type=ScalarType.PRED)
+        return self.new(ScalarType.PRED, both_hold, first, leads, name="is_issuer")
 
     # ---- tensor memory -----------------------------------------------------------------------
 
@@ -216,11 +193,11 @@ class _Expansion:
         self._say_columns(mi, columns)
         slot = Mem(Sym(self.scratch), facts.SLOTS + 4 * self.slots)
         self.slots += 1
-        alloc = _form("tcgen05.alloc", cta_group=CtaGroup.ONE, space=Space.SHARED_CTA)
-        self._emit(alloc, slot, Imm(columns), guard=self.warp)
-        self._barrier()
-        load = _form("ld", space=Space.SHARED, type=B32)
-        self._emit(load, mi["handle"], slot)
+        alloc = form("tcgen05.alloc", cta_group=self.group, space=Space.SHARED_CTA)
+        self.emit(alloc, slot, Imm(columns), guard=self.warp)
+        self.barrier()
+        load = form("ld", space=Space.SHARED, type=B32)
+        self.emit(load, mi["handle"], slot)
 
     def _say_columns(self, mi: MachineInstr, columns: int) -> None:
         asked = mi["columns"]
@@ -229,7 +206,7 @@ class _Expansion:
         needed = self.known.needed.get(id(mi), 0)
         why = f"{asked.value} columns of 2 KiB are {pages} of tensor memory's, of 512 bytes"
         if needed > pages:
-            why += f"; the accumulator of {needed} columns of f32 needs {needed}"
+            why += f"; what it holds needs {needed}"
         elif columns != pages:
             why += "; an allocation is a power of 2 in 32..512"
         self._note(
@@ -248,28 +225,37 @@ class _Expansion:
 
     def _dealloc(self, mi: MachineInstr) -> None:
         handle = mi["handle"]
-        self._barrier()
-        dealloc = _form("tcgen05.dealloc", cta_group=CtaGroup.ONE)
-        self._emit(dealloc, handle, Imm(self.known.columns[id(mi)]), guard=self.warp)
+        self.barrier()
+        dealloc = form("tcgen05.dealloc", cta_group=self.group)
+        self.emit(dealloc, handle, Imm(self.known.columns[id(mi)]), guard=self.warp)
 
     def _relinquish(self, mi: MachineInstr) -> None:
-        form = _form("tcgen05.relinquish_alloc_permit", cta_group=CtaGroup.ONE)
-        self._emit(form, guard=self.warp)
+        give_up = form("tcgen05.relinquish_alloc_permit", cta_group=self.group)
+        self.emit(give_up, guard=self.warp)
 
     def _ld(self, mi: MachineInstr) -> None:
-        """Rows 16w to 16w+15 lie in the first 16 of warp w's 32 lanes (layout F).
+        """Each warp reads its 32 lanes, in as many loads as the values take.
 
-        Both halves of the warp read them: the offset between the halves is 0.
+        Where sixteen lanes hold rows (layouts C and F), both halves of a warp read the same ones:
+        the offset between the halves is 0.
         """
         handle, acc = mi["handle"], mi["acc"]
         assert self.lanes is not None
-        address = self._new(B32, _form("add.int", type=U32), handle, self.lanes)
-        num = next(n for n in LdStNum if n.times == VALUES_OF_LD)
-        load = _form("tcgen05.ld", shape=LdStShape.S16X32BX2, num=num, half_split=True)
-        self._emit(load, acc, Mem(address), Imm(0))
-        self._emit(_form("tcgen05.wait", op=WaitOp.LD))
-        if self._comes_later(facts.MMA):
-            self._barrier()
+        assert isinstance(acc, tuple)
+        held = self.known.loads[id(mi)]
+        base = self.new(B32, form("add.int", type=U32), handle, self.lanes)
+        words = tuple(self.function.regs.new(B32) for _ in acc) if held.is_half else acc
+        shape = LdStShape.S16X32BX2 if held.sixteens else LdStShape.S32X32B
+        for at, num in _pieces(len(acc)):
+            load = form("tcgen05.ld", shape=shape, num=num, half_split=held.sixteens)
+            split = (Imm(0),) if held.sixteens else ()
+            self.emit(load, words[at : at + num.times], Mem(base, at), *split)
+        self.emit(form("tcgen05.wait", op=WaitOp.LD))
+        narrow = form("cvt.int", dtype=ScalarType.U16, atype=U32)
+        for half, word in zip(acc, words, strict=True) if held.is_half else ():
+            self.emit(narrow, half, word)
+        if self._comes_later(*flow.ISSUED):
+            self.barrier()
 
     # ---- the multiply ------------------------------------------------------------------------
 
@@ -277,20 +263,21 @@ class _Expansion:
         pointer, desc = mi["pointer"], mi["desc"]
         assert isinstance(pointer, int)
         if self.function.regs.classes[pointer].bits == 64:
-            pointer = self._new(B32, _form("cvt.int", dtype=U32, atype=U64), pointer)
-        low = self._new(B32, _form("and", type=B32), pointer, Imm(0x3FFFF))
-        field = self._new(B32, _form("shr", type=U32), low, Imm(4))
-        wide = self._new(B64, _form("cvt.int", dtype=U64, atype=U32), field)
+            pointer = self.new(B32, form("cvt.int", dtype=U32, atype=U64), pointer)
+        low = self.new(B32, form("and", type=B32), pointer, Imm(0x3FFFF))
+        field = self.new(B32, form("shr", type=U32), low, Imm(4))
+        wide = self.new(B64, form("cvt.int", dtype=U64, atype=U32), field)
         constant = self._descriptor(mi).encode()
-        self._emit(_form("or", type=B64), desc, wide, Imm(constant))
+        self.emit(form("or", type=B64), desc, wide, Imm(constant))
 
     def _descriptor(self, mi: MachineInstr) -> SharedMemoryDescriptor:
         """The descriptor but for its address, with strides that the tile can have."""
         numbers = {slot: op.value for slot in mi.form.slots if isinstance(op := mi[slot], Imm)}
         swizzle = Swizzle(SWIZZLE_CODES[numbers["swizzle"]])
         given = strides = Strides(numbers["lbo"], numbers["sbo"])
-        for tile in self.known.tiles.get(id(mi), ()):
-            strides = right_strides(tile, swizzle, strides)
+        for tile, sparse in self.known.tiles.get(id(mi), ()):
+            stored = replace(tile, k=tile.k // 2) if sparse else tile
+            strides = right_strides(stored, swizzle, strides)
         if strides != given:
             self._say_strides(mi, given, strides, swizzle)
         return SharedMemoryDescriptor(0, strides.lbo, strides.sbo, swizzle, numbers["base_offset"])
@@ -299,7 +286,11 @@ class _Expansion:
         self, mi: MachineInstr, given: Strides, strides: Strides, swizzle: Swizzle
     ) -> None:
         tiles = self.known.tiles[id(mi)]
-        (problem, *_) = (p for tile in tiles for p in check_umma_layout(tile, swizzle, given))
+        (problem, *_) = (
+            problem
+            for tile, sparse in tiles
+            for problem in check_umma_layout(tile, swizzle, given, sparse=sparse)
+        )
         self._note(
             mi,
             Finding(
@@ -319,22 +310,40 @@ class _Expansion:
         mi.guard = self.thread
         self.blocks[-1].instrs.append(mi)
 
+    def _cp(self, mi: MachineInstr) -> None:
+        said = {axis: mi.form.facts.get(axis) for axis in ("shape", "multicast", "src_fmt")}
+        wide = CopyFormat.B8X16 if said["src_fmt"] is not None else None
+        copy = form("tcgen05.cp", cta_group=self.group, dst_fmt=wide, **said)
+        handle = mi["handle"]
+        assert isinstance(handle, int)
+        self.emit(copy, Mem(handle), mi["desc"], guard=self.thread)
+
     def _wait(self, mi: MachineInstr) -> None:
         assert self.thread is not None
         assert self.parity is not None
-        if self._came_before(facts.WAIT):
-            self._emit(_form("bar.sync"), Imm(0))
+        if self._came_before(flow.WAIT):
+            self.meet()
         barrier = Mem(Sym(self.scratch))
-        commit = _form("tcgen05.commit", cta_group=CtaGroup.ONE, space=Space.SHARED_CLUSTER)
-        self._emit(commit, barrier, guard=self.thread)
+        self._commit(barrier)
         loop = self._fresh(f"{self.blocks[-1].name}_wait")
-        self._start(loop)
-        test = _form("mbarrier.try_wait.parity", space=Space.SHARED)
-        done = self._new(ScalarType.PRED, test, barrier, self.parity, name="done")
-        self._emit(_form("bra"), Label(loop), guard=Not(done))
-        self._start(self._fresh(f"{loop}ed"))
-        self._emit(_form("xor", type=B32), self.parity, self.parity, Imm(1))
-        self._fence(ThreadSync.AFTER)
+        self.start(loop)
+        test = form("mbarrier.try_wait.parity", space=Space.SHARED)
+        done = self.new(ScalarType.PRED, test, barrier, self.parity, name="done")
+        self.emit(form("bra"), Label(loop), guard=Not(done))
+        self.start(self._fresh(f"{loop}ed"))
+        self.emit(form("xor", type=B32), self.parity, self.parity, Imm(1))
+        self.fence(ThreadSync.AFTER)
+
+    def _commit(self, barrier: Mem) -> None:
+        if self.mask is None:
+            commit = form("tcgen05.commit", cta_group=self.group, space=Space.SHARED_CLUSTER)
+            self.emit(commit, barrier, guard=self.thread)
+            return
+        commit = form(
+            "tcgen05.commit", cta_group=self.group, space=Space.SHARED_CLUSTER,
+            multicast=Multicast.CLUSTER, cta_mask=True,
+        )  # fmt: skip
+        self.emit(commit, barrier, self.mask, guard=self.thread)
 
     def _fresh(self, wanted: str) -> str:
         name, n = wanted, 1
@@ -346,20 +355,29 @@ class _Expansion:
 
     # ---- order -------------------------------------------------------------------------------
 
-    def _comes_later(self, row: str) -> bool:
-        """Whether a record of `row` may come after this one."""
+    def _comes_later(self, *rows: str) -> bool:
+        """Whether a record of `rows` may come after this one."""
         block, at = self.here
-        return any(b in self.after[block] or (b == block and n > at) for b, n in self._places(row))
+        return any(b in self.after[block] or (b == block and n > at) for b, n in self._places(rows))
 
-    def _came_before(self, row: str) -> bool:
-        """Whether a record of `row` may have come before this one."""
+    def _came_before(self, *rows: str) -> bool:
+        """Whether a record of `rows` may have come before this one."""
         block, at = self.here
-        return any(block in self.after[b] or (b == block and n < at) for b, n in self._places(row))
+        return any(block in self.after[b] or (b == block and n < at) for b, n in self._places(rows))
 
-    def _places(self, row: str) -> list[tuple[int, int]]:
+    def _places(self, rows: tuple[str, ...]) -> list[tuple[int, int]]:
         return [
             (i, n)
             for i, block in enumerate(self.function.blocks)
             for n, mi in enumerate(block.instrs)
-            if mi.row.id == row
+            if mi.row.id in rows
         ]
+
+
+def _pieces(values: int) -> Iterator[tuple[int, LdStNum]]:
+    """Loads of powers of two that read so many values: the first of each, and how many."""
+    at = 0
+    while at < values:
+        num = max((n for n in LdStNum if n.times <= values - at), key=lambda n: n.times)
+        yield at, num
+        at += num.times

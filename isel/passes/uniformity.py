@@ -11,6 +11,9 @@ memory is taken to be the same for all of them.
 
 from __future__ import annotations
 
+from collections.abc import Container
+from dataclasses import dataclass
+
 from intrinsics.mir import (
     MachineFunction,
     MachineInstr,
@@ -42,11 +45,28 @@ _COMMON = (
 """Memory that is not a thread's own."""
 
 
+@dataclass(frozen=True, slots=True)
+class Divergence:
+    """What a CTA's threads may not agree on.
+
+    `blocks` are those that they may not reach together, by index, with the branch to blame;
+    `registers` those that may hold different values, with the record that wrote them.
+    """
+
+    blocks: dict[int, MachineInstr]
+    registers: dict[Reg, MachineInstr]
+
+
 def divergent_blocks(function: MachineFunction) -> dict[int, MachineInstr]:
     """The blocks that a CTA's threads may not reach together, by index, and the branch to blame."""
+    return divergence(function).blocks
+
+
+def divergence(function: MachineFunction) -> Divergence:
+    """What the threads of a CTA may not agree on in `function`."""
     meets = _meeting_points(function)
     after = successors(function)
-    divergent: set[Reg] = set()
+    divergent: dict[Reg, MachineInstr] = {}
     own = thread_parameters(function)
     blocks: dict[int, MachineInstr] = {}
     changed = True
@@ -54,16 +74,16 @@ def divergent_blocks(function: MachineFunction) -> dict[int, MachineInstr]:
         changed = False
         for i, block in enumerate(function.blocks):
             for mi in block.instrs:
-                written = set(mi.defs()) - divergent
+                written = set(mi.defs()) - divergent.keys()
                 if written and (i in blocks or _is_divergent(mi, divergent, own)):
-                    divergent |= written
+                    divergent |= dict.fromkeys(written, mi)
                     changed = True
                 if not mi.form.is_terminator or _guard(mi) not in divergent:
                     continue
                 region = reach(after, after[i], {meets[i]}) - blocks.keys()
                 blocks.update(dict.fromkeys(region, mi))
                 changed |= bool(region)
-    return blocks
+    return Divergence(blocks, divergent)
 
 
 def _guard(mi: MachineInstr) -> Reg | None:
@@ -77,7 +97,7 @@ def thread_parameters(function: MachineFunction) -> frozenset[str]:
     return frozenset((*of_calls, *(p.name for p in interface)))
 
 
-def _is_divergent(mi: MachineInstr, divergent: set[Reg], own: frozenset[str]) -> bool:
+def _is_divergent(mi: MachineInstr, divergent: Container[Reg], own: frozenset[str]) -> bool:
     """Whether the results of a record may differ between threads, for reasons of its own."""
     if mi.row.id == "walkthrough.alloc":
         return False

@@ -10,33 +10,39 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from intrinsics.findings import Finding, Severity
-from intrinsics.idesc import InstructionDescriptor
+from intrinsics.findings import Finding
 from intrinsics.mir import (
     Imm,
-    Location,
     MachineFunction,
     MachineInstr,
     Mem,
     Module,
     Reg,
-    successors,
 )
-from intrinsics.modifiers import MmaKind
 from intrinsics.operand_fit import operand_problems
 from intrinsics.rows.walkthrough import HARDWARE_COLUMNS, SWIZZLE_CODES
 from intrinsics.smem_desc import Swizzle
 from intrinsics.smem_strides import Tile
 from intrinsics.tensor_address import COLUMNS
 from intrinsics.umma_layout import check_umma_layout
-from isel.passes.uniformity import divergent_blocks, reaches
-from isel.variables import named_shared
-from isel.verifier.record import place_of
-
-ALLOC, ENCODE, WAIT, LD, DEALLOC, RELINQUISH = (
-    f"walkthrough.{name}" for name in ("alloc", "encode", "wait", "ld", "dealloc", "relinquish")
+from isel.passes.walkthrough_accumulators import (
+    MULTIPLIES,
+    Accumulator,
+    Multiply,
+    load_problems,
+    read_by,
 )
-MMA = "tcgen05.mma"
+from isel.passes.walkthrough_flow import (
+    ALLOC,
+    CP,
+    DEALLOC,
+    ENCODE,
+    LD,
+    Told,
+    check_flow,
+    check_group,
+)
+from isel.variables import named_shared
 
 SLOTS = 8
 """Bytes of the expansion's mbarrier, behind which the slots of the allocations lie."""
@@ -55,7 +61,10 @@ class Facts:
 
     columns: dict[int, int] = field(default_factory=dict)  # of an alloc or dealloc, hardware's
     needed: dict[int, int] = field(default_factory=dict)  # of an alloc: by its accumulators
-    tiles: dict[int, list[Tile]] = field(default_factory=dict)  # of an encode
+    tiles: dict[int, list[tuple[Tile, bool]]] = field(default_factory=dict)  # of an encode: sparse?
+    held: dict[int, set[Accumulator]] = field(default_factory=dict)  # of an alloc
+    loads: dict[int, Accumulator] = field(default_factory=dict)  # of an ld
+    pair: bool = False
     findings: list[Finding] = field(default_factory=list)  # errors
     warnings: list[Finding] = field(default_factory=list)
 
@@ -69,7 +78,8 @@ class _Gatherer:
     def __init__(self, module: Module, function: MachineFunction) -> None:
         self.module = module
         self.function = function
-        self.facts = Facts()
+        self.told = Told(module, function)
+        self.facts = Facts(findings=self.told.findings, warnings=self.told.warnings)
         self.makers: dict[Reg, list[MachineInstr]] = {}
         for mi in function.instructions():
             for reg in mi.defs():
@@ -77,42 +87,25 @@ class _Gatherer:
 
     def run(self) -> Facts:
         self._check_operands()
+        self.facts.pair = check_group(self.told, self.function)
         self._check_threads()
-        self._check_flow()
-        self._check_waits()
-        self._check_first()
-        for mi in self._records(MMA):
+        check_flow(self.told, self.function)
+        for mi in self._records(*MULTIPLIES):
             self._multiply(mi)
+        for mi in self._records(CP):
+            self._allocations(mi, mi["handle"])
         for mi in self._records(ALLOC):
             self._allocate(mi)
         for mi in self._records(LD):
-            self._allocations(mi, mi["handle"])
+            self._load(mi)
         for mi in self._records(DEALLOC):
             self._deallocate(mi)
         self._check_scratch()
         self._check_room()
         return self.facts
 
-    def _records(self, row: str) -> list[MachineInstr]:
-        return [mi for mi in self.function.instructions() if mi.row.id == row]
-
-    def _error(
-        self, mi: MachineInstr, rule: str, message: str, *,
-        got: str = "", expected: str = "", hint: str = "", section: str = "", subject: str = "",
-    ) -> None:  # fmt: skip
-        finding = Finding(
-            f"walkthrough/{rule}",
-            Severity.ERROR,
-            message,
-            op=mi.opcode,
-            got=got,
-            expected=expected,
-            hint=hint,
-            section=f"PTX ISA, {section or mi.row.section}",
-            subject=subject,
-        )
-        place = place_of(self.module.locations[mi.loc], self.function.name)
-        self.facts.findings.append(finding.at(place))
+    def _records(self, *rows: str) -> list[MachineInstr]:
+        return [mi for mi in self.function.instructions() if mi.row.id in rows]
 
     # ---- the function as a whole -------------------------------------------------------------
 
@@ -122,7 +115,7 @@ class _Gatherer:
             if not mi.row.pseudo:
                 continue
             for problem in operand_problems(mi.form, mi.form.facts, mi.ops, classes, _no_symbol):
-                self._error(
+                self.told.error(
                     mi, problem.rule, problem.text, got=problem.got, expected=problem.expected,
                     hint=problem.hint, subject=problem.subject,
                 )  # fmt: skip
@@ -135,7 +128,7 @@ class _Gatherer:
             threads *= size
         loads, allocs = self._records(LD), self._records(ALLOC)
         if sizes and threads < _WARP and allocs:
-            self._error(
+            self.told.error(
                 allocs[0],
                 "init",
                 "failed to init tmem: a whole warp allocates it",
@@ -143,7 +136,7 @@ class _Gatherer:
                 expected="32 threads or more",
             )
         if sizes and threads < 128 and loads:
-            self._error(
+            self.told.error(
                 loads[0],
                 "threads",
                 "four warps are needed to read the rows of the accumulator",
@@ -152,82 +145,6 @@ class _Gatherer:
                 hint="warp w of a warpgroup reaches lanes 32w to 32w+31 only",
                 section="tcgen05.ld, Access restrictions",
             )
-
-    def _check_flow(self) -> None:
-        """All threads of the CTA come to every operation, and to an allocation once."""
-        divergent = divergent_blocks(self.function)
-        after = reaches(self.function)
-        for i, block in enumerate(self.function.blocks):
-            for mi in block.instrs:
-                together = mi.row.id == MMA or (mi.row.pseudo and mi.row.id != ENCODE)
-                if together and i in divergent:
-                    branch = self.module.locations[divergent[i].loc]
-                    self._error(
-                        mi,
-                        "divergent",
-                        f"{mi.opcode} is for the whole CTA, but threads may take different ways "
-                        "to it",
-                        got=f"the branch {_line(branch)}, on what differs between threads",
-                        expected="a place that all threads of the CTA reach together",
-                        hint="the expansion itself chooses the thread or the warp that acts",
-                    )
-                if mi.row.id == ALLOC and i in after[i]:
-                    self._error(
-                        mi, "alloc-loop", "tensor memory is allocated in a loop",
-                        expected="an allocation ahead of the loop", got="an allocation every time",
-                    )  # fmt: skip
-
-    def _check_waits(self) -> None:
-        """No way leads from a multiply to a reader of its result without a wait."""
-        pending = self._pending_in()
-        for block, inherited in zip(self.function.blocks, pending, strict=True):
-            under_way = inherited
-            for mi in block.instrs:
-                if mi.row.id in (LD, DEALLOC) and under_way:
-                    self._error(
-                        mi,
-                        "wait",
-                        f"{mi.opcode} while a multiply may be under way",
-                        got="a way from the multiply without a wait",
-                        expected="llvm.nvvm.tcgen05.wait.cta_group__1 ahead of it",
-                        section="tcgen05.commit",
-                    )
-                under_way = (under_way or mi.row.id == MMA) and mi.row.id != WAIT
-
-    def _pending_in(self) -> list[bool]:
-        """For each block, whether a multiply may be under way at its begin."""
-        after = successors(self.function)
-        found = [False] * len(after)
-        work = list(range(len(after)))
-        while work:
-            i = work.pop()
-            under_way = found[i]
-            for mi in self.function.blocks[i].instrs:
-                under_way = (under_way or mi.row.id == MMA) and mi.row.id != WAIT
-            for s in after[i]:
-                if under_way and not found[s]:
-                    found[s] = True
-                    work.append(s)
-        return found
-
-    def _check_first(self) -> None:
-        """Somebody overwrites what tensor memory held before."""
-        multiplies = self._records(MMA)
-        if not multiplies or any(mi["enable_d"] != Imm(1) for mi in multiplies):
-            return
-        finding = Finding(
-            "walkthrough/first-step",
-            Severity.WARNING,
-            "every multiply adds to what tensor memory holds, and nothing is written there first",
-            op=multiplies[0].opcode,
-            got="enable_d is true everywhere",
-            expected="false for the first step: D = A*B",
-            hint="a multiply with false overwrites its accumulator",
-            section="PTX ISA, tcgen05.mma",
-            subject="enable_d",
-        )
-        place = place_of(self.module.locations[multiplies[0].loc], self.function.name)
-        self.facts.warnings.append(finding.at(place))
 
     # ---- handles and columns -----------------------------------------------------------------
 
@@ -258,7 +175,7 @@ class _Gatherer:
         found = [origin for origin in origins if origin.row.id == ALLOC]
         if not found or len(found) < len(origins):
             other = next((o.opcode for o in origins if o.row.id != ALLOC), "no allocation")
-            self._error(
+            self.told.error(
                 mi,
                 "handle",
                 "the handle is not what an allocation of this function gave",
@@ -270,30 +187,46 @@ class _Gatherer:
         return found
 
     def _multiply(self, mi: MachineInstr) -> None:
-        idesc, kind = mi["idesc"], mi.facts()["kind"]
-        assert isinstance(idesc, Imm)
-        assert isinstance(kind, MmaKind)
-        shape = InstructionDescriptor.decode(idesc.value, kind)
-        for alloc in self._allocations(mi, mi["d"]):
-            self.facts.needed[id(alloc)] = max(self.facts.needed.get(id(alloc), 0), shape.n)
-        for slot, rows, type_, major in (
-            ("a", shape.m, shape.a, shape.a_major),
-            ("b", shape.n, shape.b, shape.b_major),
-        ):
+        multiply = Multiply.of(mi)
+        for slot in ("d", "a", "sp_meta", "sfa", "sfb"):
+            if isinstance(mi.get(slot), Mem):
+                self._in_tensor_memory(mi, slot, multiply)
+        for slot in ("a", "b"):
             desc = mi[slot]
-            tile = Tile(rows, shape.k, type_.bits, major)
+            tile = _tile(multiply, slot)
+            sparse = multiply.shape.sparse and slot == "a"
             for origin in self._origins(desc, _computed) if isinstance(desc, int) else ():
                 if origin.row.id == ENCODE:
-                    self.facts.tiles.setdefault(id(origin), []).append(tile)
-                    self._check_size(mi, slot, tile, origin)
+                    self.facts.tiles.setdefault(id(origin), []).append((tile, sparse))
+                    self._check_size(mi, slot, tile, origin, sparse=sparse)
 
-    def _check_size(self, mi: MachineInstr, slot: str, tile: Tile, encode: MachineInstr) -> None:
+    def _in_tensor_memory(self, mi: MachineInstr, slot: str, multiply: Multiply) -> None:
+        """An operand that a handle names: the allocation has room for it."""
+        for alloc in self._allocations(mi, mi[slot]):
+            needed, known = multiply.columns(slot), self.facts.needed.get(id(alloc), 0)
+            self.facts.needed[id(alloc)] = max(known, needed)
+            if slot == "d":
+                self.facts.held.setdefault(id(alloc), set()).add(multiply.accumulator)
+
+    def _load(self, mi: MachineInstr) -> None:
+        held: set[Accumulator] = set()
+        for alloc in self._allocations(mi, mi["handle"]):
+            held |= self.facts.held.get(id(alloc), set())
+        for problem in load_problems(mi, held):
+            self.told.error(
+                mi, problem.rule, problem.text, got=problem.got, expected=problem.expected
+            )
+        self.facts.loads[id(mi)] = next(iter(held), read_by(mi))
+
+    def _check_size(
+        self, mi: MachineInstr, slot: str, tile: Tile, encode: MachineInstr, *, sparse: bool
+    ) -> None:
         """Whether the tile is one of whole atoms; wrong strides are put right, and told."""
         code = _number(encode, "swizzle")
         if code not in SWIZZLE_CODES:
             return  # told with the operands
-        for problem in check_umma_layout(tile, Swizzle(SWIZZLE_CODES[code])):
-            self._error(
+        for problem in check_umma_layout(tile, Swizzle(SWIZZLE_CODES[code]), sparse=sparse):
+            self.told.error(
                 mi,
                 "layout",
                 problem.text,
@@ -312,13 +245,13 @@ class _Gatherer:
         for alloc in self._allocations(mi, mi["handle"]):
             got, expected = _number(mi, "columns"), _number(alloc, "columns")
             if got != expected:
-                self._error(
+                self.told.error(
                     mi, "dealloc-columns", "another number of columns than was allocated",
                     got=str(got), expected=str(expected), subject="columns",
                 )  # fmt: skip
             known = self.facts.columns.setdefault(id(mi), self.facts.columns[id(alloc)])
             if known != self.facts.columns[id(alloc)]:
-                self._error(
+                self.told.error(
                     mi, "dealloc-columns", "the handle may come from allocations of several sizes",
                     got=f"{known} and {self.facts.columns[id(alloc)]} columns",
                     expected="a dealloc for each",
@@ -330,7 +263,7 @@ class _Gatherer:
         size = SLOTS + 4 * len(allocs)
         used = sum(v.size for v in named_shared(self.module, [self.function]))
         if allocs and used + size > _STATIC_SHARED:
-            self._error(
+            self.told.error(
                 allocs[0],
                 "scratch",
                 "failed to find scratch smem to allocate tmem",
@@ -343,13 +276,21 @@ class _Gatherer:
         allocs = self._records(ALLOC)
         total = sum(self.facts.columns[id(mi)] for mi in allocs)
         if total > COLUMNS and not self._records(DEALLOC) and not self.facts.findings:
-            self._error(
+            self.told.error(
                 allocs[-1],
                 "room",
                 f"allocated tmem out of resource: {total} columns of {COLUMNS}",
                 got=f"{total} columns",
                 expected=f"{COLUMNS} columns in all",
             )
+
+
+def _tile(multiply: Multiply, slot: str) -> Tile:
+    """What the shared memory of one CTA holds of A or B; the zeros of a sparse A count."""
+    found, ctas = multiply.descriptor, multiply.shape.ctas
+    if slot == "a":
+        return Tile(found.m // ctas, found.k, multiply.bits(found.a), found.a_major)
+    return Tile(found.n // ctas, found.k, multiply.bits(found.b), found.b_major)
 
 
 def _number(mi: MachineInstr, slot: str) -> int:
@@ -373,7 +314,3 @@ def _computed(mi: MachineInstr) -> list[Reg] | None:
 
 def _no_symbol(name: str) -> None:
     return None
-
-
-def _line(location: Location) -> str:
-    return f"in line {location.line}" if location.line else "before it"

@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Callable
 
+from asmprinter.tile_reader import has_tiles
 from intrinsics.findings import Finding, InputError, NvgenError, errors, input_error
 from nvgen.files import printable, read_text
 from nvgen.loading import language_of, no_target
@@ -22,17 +24,39 @@ _WIDTH = 160
 def run(arguments: argparse.Namespace) -> int:
     """Compile, tell the story, and what there is to note."""
     text = read_text(arguments.file)
+    if language_of(arguments.file, text) == "llvm" and has_tiles(text):
+        return _tiles(arguments, text)
     if language_of(arguments.file, text) != "llvm":
         raise input_error(
             "trace/language",
-            "only LLVM IR goes through all stages",
+            "only LLVM IR and tile multiplies go through all stages",
             got=printable(arguments.file),
-            expected="LLVM IR",
+            expected="LLVM IR, cuda_tile.mmaf or nv_tileaa.dot",
         )
     if arguments.target is None:
         raise no_target()
+    return _told(arguments, text, lambda: _story(arguments, text))
+
+
+def _tiles(arguments: argparse.Namespace, text: str) -> int:
+    """The story of a tile multiply, from its own text on."""
+    from nvgen.tile_trace import trace_tile
+
+    if arguments.target is None:
+        raise no_target()
+    file = printable(arguments.file)
+    return _told(
+        arguments,
+        text,
+        lambda: trace_tile(text, file, arguments.target, arguments.ptx, arguments.mma),
+    )
+
+
+def _told(
+    arguments: argparse.Namespace, text: str, story_of: Callable[[], tuple[Story, list[Finding]]]
+) -> int:
     try:
-        story, findings = _story(arguments, text)
+        story, findings = story_of()
     except NvgenError as error:
         print_findings(error.findings, text)
         return 2 if isinstance(error, InputError) else 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pytest
 
 from intrinsics.idesc import InstructionDescriptor, reserved_bits
+from intrinsics.mma_atom import AtomError, parse_atom
 from intrinsics.modifiers import MmaKind
 from intrinsics.walkthrough_forms import FORMS, Judge
 from tests.oracle import ptxas
@@ -20,6 +21,7 @@ REFUSED = {
     "tcgen05.wait.cta_group::1.sync.aligned;": "Illegal modifier '.cta_group::1'",
     "tcgen05.ld.sync.aligned.m64n8x32b.b32 {%r1}, [%r2];": "Unknown modifier '.m64n8x32b'",
     "tcgen05.dealloc.cta_group::1.sync.aligned.b32 [%r1], 16;": "Arguments mismatch",
+    "tcgen05.cp.smem.tmem.m64n128b [%r1], %rd1;": "Unknown modifier '.smem'",
     "tcgen05.mma.cta_group::3.kind::f16 [%r1], %rd1, %rd2, %r2, 1;": (
         "Unknown modifier '.cta_group::3'"
     ),
@@ -28,7 +30,6 @@ ALSO_REFUSED = {
     "tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, 16;": "multiple of 32",
     "tcgen05.dealloc.cta_group::1.sync.aligned.b32 [%r1], 32;": "Arguments mismatch",
     "tcgen05.ld.m64n8x32b.sync.aligned.b32 {%r1}, [%r2];": "Unknown modifier '.m64n8x32b'",
-    "tcgen05.cp.smem.tmem.m64n128b [%r1], %rd1;": "Unknown modifier '.smem'",
     "tcgen05.mma.cta_group::0.kind::f16 [%r1], %rd1, %rd2, %r2, 1;": "Unknown modifier",
 }
 TAKEN = (
@@ -75,3 +76,10 @@ def test_the_control_word_is_no_instruction_descriptor() -> None:
     assert (word >> 17 & 63, word >> 24 & 31, word >> 6 & 1) == (0, 0, 1)
     assert InstructionDescriptor.decode(word).problems()
     assert reserved_bits(word, MmaKind.F16) == 1 << 6
+
+
+def test_the_sparse_atom_has_a_k_that_table_39_does_not_have() -> None:
+    (form,) = [form for form in FORMS if form.rule == "form-sparse-k"]
+    with pytest.raises(AtomError, match="no K of 16"):
+        parse_atom(form.text.split()[-1])
+    assert parse_atom(form.instead).k == 32

@@ -1,0 +1,214 @@
+"""Tile multiplies: their kernels give what numpy gives, and `nvgen trace` tells from them on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import nvgen as nvgen_package
+from asmprinter.tile_reader import read_tiles
+from intrinsics.element import ElementType
+from intrinsics.findings import SelectionError, Verdict, verdict
+from intrinsics.tile_dot import pick_dot
+from intrinsics.tile_multiply import Tile, TileMultiply
+from nvgen.api import compile_text
+from nvgen.tiles import kernel, shared_bytes, with_atom
+from tests.nvgen.conftest import Nvgen
+
+E = ElementType
+DTYPES: dict[E, object] = {
+    E.BF16: ml_dtypes.bfloat16,
+    E.F16: np.float16,
+    E.F32: np.float32,
+    E.E4M3: ml_dtypes.float8_e4m3fn,
+    E.E5M2: ml_dtypes.float8_e5m2,
+    E.S8: np.int8,
+    E.U8: np.uint8,
+    E.S32: np.int32,
+}
+
+
+def multiply(m: int, n: int, k: int, a: E, b: E, c: E) -> TileMultiply:
+    return TileMultiply(Tile(m, k, a), Tile(k, n, b), Tile(m, n, c))
+
+
+TILES = (
+    multiply(64, 128, 16, E.BF16, E.BF16, E.F32),  # spans of 32 bytes
+    multiply(128, 64, 32, E.F16, E.BF16, E.F32),  # of 64
+    multiply(128, 64, 64, E.F16, E.F16, E.F16),  # of 128
+    multiply(64, 32, 128, E.BF16, E.BF16, E.F32),  # two spans of 128
+    multiply(256, 64, 32, E.BF16, E.BF16, E.F32),  # two atoms along M
+    multiply(64, 512, 16, E.F16, E.F16, E.F16),  # two atoms along N
+    multiply(256, 128, 16, E.BF16, E.BF16, E.F32),
+    multiply(128, 64, 16, E.F32, E.F32, E.F32),
+    multiply(128, 16, 64, E.E4M3, E.E5M2, E.F32),
+    multiply(64, 32, 64, E.S8, E.U8, E.S32),
+)
+
+
+@pytest.mark.parametrize("schedule", ["early", "late"])
+@pytest.mark.parametrize("tile", TILES, ids=lambda tile: f"{tile.a}-{tile.b}-{tile.c}")
+def test_the_kernel_of_a_tile_gives_what_numpy_gives(tile: TileMultiply, schedule: str) -> None:
+    """Small integers: every sum is exact."""
+    dot = pick_dot(tile)
+    compiled = compile_text(kernel(dot), target="sm_100a")
+    assert verdict(compiled.findings) is Verdict.CLEAN
+    rng = np.random.default_rng(1)
+    low = 0 if E.U8 in (tile.a.element, tile.b.element) else -2
+    a = rng.integers(low, 3, (tile.a.rows, tile.a.columns)).astype(DTYPES[tile.a.element])
+    b = rng.integers(low, 3, (tile.b.columns, tile.b.rows)).astype(DTYPES[tile.b.element])
+    d = np.zeros((tile.c.rows, tile.c.columns), DTYPES[tile.c.element])
+    compiled.run(a, b, d, block=(128, 1, 1), smem=shared_bytes(dot), schedule=schedule)
+    exact = a.astype(np.float64) @ b.astype(np.float64).T
+    assert np.array_equal(d.astype(np.float64), exact)
+
+
+@pytest.mark.parametrize(
+    ("tile", "told"),
+    [
+        (multiply(256, 512, 16, E.BF16, E.BF16, E.F32), "allocated tmem out of resource: 1024"),
+        (multiply(128, 256, 1024, E.BF16, E.BF16, E.F32), "do not fit into shared memory"),
+    ],
+)
+def test_a_tile_that_one_cta_has_no_room_for(tile: TileMultiply, told: str) -> None:
+    with pytest.raises(SelectionError, match=told):
+        kernel(pick_dot(tile))
+
+
+def test_an_atom_that_is_not_dense() -> None:
+    tile = multiply(256, 64, 16, E.BF16, E.BF16, E.F32)
+    with pytest.raises(SelectionError, match="dense atoms of one CTA"):
+        kernel(pick_dot(tile, pair=True))
+
+
+# ---- the command -----------------------------------------------------------------------------
+
+PLAIN = TILES[0]
+
+
+def test_a_multiply_gets_its_atom() -> None:
+    (read,) = read_tiles(str(PLAIN))
+    assert with_atom(read) == pick_dot(PLAIN)
+    (read,) = read_tiles(str(pick_dot(PLAIN)))
+    assert with_atom(read) == pick_dot(PLAIN)
+
+
+@pytest.fixture
+def tiles(tmp_path: Path) -> Path:
+    """Two multiplies: one before its atom, one with it."""
+    path = tmp_path / "two.tile"
+    path.write_text(f"{PLAIN}\n\n{pick_dot(TILES[1])}\n")
+    return path
+
+
+def test_trace_begins_with_the_tiles(nvgen: Nvgen, tiles: Path) -> None:
+    result = nvgen("trace", tiles, "--target", "sm_100a", "--format", "json")
+    assert result.status == 0
+    report = json.loads(result.out)
+    assert (report["mma"], report["of"], report["line"]) == (1, 2, 1)
+    stages = {stage["title"]: stage["lines"] for stage in report["stages"]}
+    assert stages["tile"] == str(PLAIN).split("\n")
+    assert stages["atom"] == str(pick_dot(PLAIN)).split("\n")
+    assert any("tcgen05.mma.cta_group::1.kind::f16" in line for line in stages["PTX"])
+    assert any("i32 193" in line for line in stages["LLVM IR"])
+
+
+def test_the_second_multiply_has_its_atom_already(nvgen: Nvgen, tiles: Path) -> None:
+    result = nvgen("trace", tiles, "--target", "sm_100a", "--mma", "2")
+    assert result.status == 0
+    assert "multiply 2 of 2" in result.out
+    assert "sm100_umma_m128n64k16_f32_f16_bf16" in result.out
+
+
+def test_a_multiply_that_is_not_there(nvgen: Nvgen, tiles: Path) -> None:
+    result = nvgen("trace", tiles, "--target", "sm_100a", "--mma", "3")
+    assert result.status == 2
+    assert "1..2" in result.err
+
+
+WRONG = {
+    "tile<16x128": ("tile<32x128", "cuda_tile.mmaf/dimensions", "tile dimensions must conform: "),
+    "64x16x": ("96x16x", "cuda_tile.mmaf/power-of-two", "must be powers of two"),
+    "x128xf32": ("x128xf16", "cuda_tile.mmaf/no-atom", "D of f16 takes f16 inputs"),
+    "128xbf16": ("128xe4m3", "cuda_tile.mmaf/no-atom", "no kind multiplies"),
+}
+
+
+@pytest.mark.parametrize("old", WRONG)
+def test_a_multiply_that_is_wrong(nvgen: Nvgen, tmp_path: Path, old: str) -> None:
+    new, rule, told = WRONG[old]
+    path = tmp_path / "wrong.tile"
+    path.write_text(str(PLAIN).replace(old, new))
+    result = nvgen("trace", path, "--target", "sm_100a")
+    assert result.status == 1
+    assert f"error[{rule}]" in result.err
+    assert told in result.err
+    assert "wrong.tile:1" in result.err
+    assert not result.out
+
+
+def test_a_dot_whose_atom_is_another_ones(nvgen: Nvgen, tmp_path: Path) -> None:
+    path = tmp_path / "wrong.tile"
+    path.write_text(str(pick_dot(PLAIN)).replace("f32_bf16_bf16", "f32_f16_f16"))
+    result = nvgen("trace", path, "--target", "sm_100a")
+    assert result.status == 1
+    assert "atom input precision incompatible with operand type: " in result.err
+
+
+def test_a_target_without_tensor_memory(nvgen: Nvgen, tiles: Path) -> None:
+    result = nvgen("trace", tiles, "--target", "sm_90a")
+    assert result.status == 1
+    assert "tcgen05.mma supported only on" in result.err
+
+
+# ---- as any program --------------------------------------------------------------------------
+
+
+def test_a_file_with_a_multiply_is_compiled_checked_and_run(nvgen: Nvgen, tmp_path: Path) -> None:
+    path, ptx = tmp_path / "one.tile", tmp_path / "one.ptx"
+    path.write_text(str(PLAIN))
+    assert nvgen("check", path, "--target", "sm_100a").status == 0
+    assert nvgen("compile", path, "--target", "sm_100a", "-o", ptx).status == 0
+    assert "tcgen05.mma.cta_group::1.kind::f16" in ptx.read_text()
+    a, b = (np.full((rows, 16), 2.0, np.float16) for rows in (64, 128))
+    half = multiply(64, 128, 16, E.F16, E.F16, E.F32)
+    path.write_text(str(half))
+    np.save(tmp_path / "a.npy", a)
+    np.save(tmp_path / "b.npy", b)
+    out = tmp_path / "d.npy"
+    result = nvgen(
+        "run", path, "--target", "sm_100a", "--kernel", "multiply", "--grid", "1", "--block", "128",
+        "--smem", str(shared_bytes(pick_dot(half))), "--arg", f"in:{tmp_path / 'a.npy'}",
+        "--arg", f"in:{tmp_path / 'b.npy'}", "--arg", f"out:f32[64,128]:{out}",
+    )  # fmt: skip
+    assert result.status == 0, result.err
+    assert np.array_equal(np.load(out), a.astype(np.float32) @ b.astype(np.float32).T)
+
+
+def test_check_tells_what_is_wrong_with_each_of_several(nvgen: Nvgen, tiles: Path) -> None:
+    tiles.write_text(tiles.read_text().replace("x16xbf16", "x24xbf16").replace("x64xf32", "x8xf32"))
+    result = nvgen("check", tiles, "--target", "sm_100a", "--format", "json")
+    assert result.status == 1
+    report = result.json()
+    assert report["stage"] == "select"
+    rules = {finding["rule"] for finding in report["findings"]}
+    assert {"cuda_tile.mmaf/dimensions", "nv_tileaa.dot/dimensions"} <= rules
+
+
+def test_several_multiplies_are_no_kernel(nvgen: Nvgen, tiles: Path) -> None:
+    result = nvgen("check", tiles, "--target", "sm_100a")
+    assert result.status == 2
+    assert "tile/several" in result.out
+
+
+def test_they_are_made_from_nvgen() -> None:
+    tile = nvgen_package.TileMultiply(
+        nvgen_package.Tile(64, 16, E.BF16),
+        nvgen_package.Tile(16, 128, E.BF16),
+        nvgen_package.Tile(64, 128, E.F32),
+    )
+    assert isinstance(nvgen_package.pick_dot(tile), nvgen_package.TileDot)
