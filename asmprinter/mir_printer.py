@@ -315,7 +315,7 @@ def _decoded(mi: MachineInstr, slot: str) -> str:
             return str(ControlWord.decode(op.value))
         case "collector":
             return str(CollectorWord.decode(op.value))
-        case "idesc":
+        case "idesc" if isinstance(mi.get("ctrl"), Imm):
             kind = mi.facts().get("kind")
             assert isinstance(kind, MmaKind)
             try:

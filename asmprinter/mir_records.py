@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from asmprinter.mir_operands import Body, operand, register
 from asmprinter.mir_tokens import BadTextError, Token, Tokens
 from intrinsics import catalog
-from intrinsics.mir import SINK, MachineInstr, Mem, Not, Op, Reg, form_of
+from intrinsics.mir import SINK, Form, Imm, MachineInstr, Mem, Not, Op, Reg, form_of
 from intrinsics.row import Access, Fact, Kind, Residency, Row
 
 
@@ -127,8 +127,16 @@ class RecordReader:
         if unknown:
             message = f"{form.opcode} has no operand {unknown}"
             raise BadTextError(message, self.opcode, ", ".join(form.slots))
+        self._check_words(form, placed)
         ops = tuple(_placed(row, slot, placed[slot]) for slot in form.slots)
         return MachineInstr(form, ops, self.guard, self.loc)
+
+    def _check_words(self, form: Form, placed: Mapping[str, Op]) -> None:
+        """Packed words are numbers: what they hold is not known before the kernel runs, else."""
+        for slot in form.row.words.slots(form.facts) if form.row.words else ():
+            if not isinstance(placed[slot], Imm):
+                message = f"{slot} is a packed word of {form.opcode}, and no number"
+                raise BadTextError(message, self.opcode, f"{slot}: imm:…")
 
 
 def _form(token: Token, opcode: str) -> tuple[Row, Mapping[str, Fact]]:

@@ -33,6 +33,14 @@ DELIBERATE: tuple[Deliberate, ...] = (
     ),
     *(
         Deliberate(
+            rf"tcgen05\.mma\S* .*, (?![01],|[01];){_NUMBER}(, {_NUMBER})?;",
+            f"{head}/enable-d-number",
+            "a number other than 0 and 1 as enable-input-d: ptxas takes any for true",
+        )
+        for head in ("tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp")
+    ),
+    *(
+        Deliberate(
             rf"^(@!?%p1 )?tcgen05\.{head}\.\S* .*, 4294967328;",
             f"tcgen05.{head}/immediate-range",
             "a number of columns of more than 32 bits, of which ptxas looks at the low 32",
