@@ -54,6 +54,8 @@ def print_mir(module: Module) -> Printed:
     lines = ["; nvgen MIR", " ".join(["target", str(module.target), *module.options])]
     if module.ptx is not None:
         lines.append(f"ptx {module.ptx}")
+    if module.stage:
+        lines.append(f"stage {quoted(module.stage)}")
     if module.source:
         lines.append(f"source {quoted(module.source)}")
     lines += [_variable(v) for v in module.variables]

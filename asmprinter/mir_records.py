@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from asmprinter.mir_operands import Body, operand, register
 from asmprinter.mir_tokens import BadTextError, Token, Tokens
 from intrinsics import catalog
+from intrinsics.legality import text_of
 from intrinsics.mir import SINK, Form, Imm, MachineInstr, Mem, Not, Op, Reg, form_of
 from intrinsics.row import Access, Fact, Kind, Residency, Row
 
@@ -121,6 +122,9 @@ class RecordReader:
         placed = {n: op for n, op in self.given.items() if not _is_discarded(row, n, op)}
         form = form_of(row, **{**self.axes, **_facts(row, placed)})
         missing = ", ".join(slot for slot in form.slots if slot not in placed)
+        if "coords" in form.index and _is_missing(placed.get("coords")):
+            rank = next(rule for rule in row.rules if rule.id == "rank")
+            raise BadTextError(text_of(rank), self.opcode, "coords: 1 to 5 coordinates")
         if missing:
             raise BadTextError(f"{form.opcode} needs {missing}", self.opcode, missing)
         unknown = ", ".join(name for name in placed if name not in form.index)
@@ -184,6 +188,11 @@ def _facts(row: Row, placed: Mapping[str, Op]) -> dict[str, Fact]:
 def _is_discarded(row: Row, name: str, op: Op) -> bool:
     place = row.operand.get(name)
     return op is SINK and place is not None and place.kind is Kind.REGISTER and place.sink
+
+
+def _is_missing(coords: Op | None) -> bool:
+    """Whether there are no coordinates, or the operand behind them stands in their place."""
+    return coords is None or coords == () or isinstance(coords, Mem)
 
 
 def _placed(row: Row, slot: str, op: Op) -> Op:

@@ -570,7 +570,8 @@ class Module:
     `ptx` is the version asked for, or None to take the lowest that the target and the records need.
     `externals` are functions that another module defines.  `locations[0]` is the unknown one;
     `notes` are what selection and passes tell the user.  `options` are what `.target` says beside
-    the target (`debug`), and `kept` are directives of PTX as they stood.
+    the target (`debug`), and `kept` are directives of PTX as they stood.  `stage` is the pass that
+    was the last to change it, "" when no pass is missing.
     """
 
     target: Target
@@ -583,6 +584,7 @@ class Module:
     notes: list[Finding] = field(default_factory=list, compare=False)
     options: tuple[str, ...] = ()
     kept: list[Kept] = field(default_factory=list)
+    stage: str = ""
 
     def function(self, name: str) -> MachineFunction | None:
         """The function called `name`."""
