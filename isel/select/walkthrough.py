@@ -31,6 +31,7 @@ from isel.select.intrinsics import (
     PREFIX,
     arguments,
     check_available,
+    forbidden,
     group,
     lengths,
     select_row,
@@ -66,7 +67,7 @@ def select_walkthrough(
     """
     spelling = catalog.walkthrough_spellings().get(name.removeprefix(PREFIX))
     if spelling is None:
-        raise _unsupported(name)
+        raise forbidden(name) or _unsupported(name)
     check_available(spelling.row, target, ptx)
     _check_result(call, name, spelling)
     if spelling.row.pseudo:
