@@ -29,6 +29,7 @@ from isel.verifier.function import (
     first_phase,
     freed_elsewhere,
     freeing,
+    handles,
     handover,
     ledger,
     lifetime,
@@ -64,7 +65,7 @@ class _Chapter(Protocol):
 
 _CHAPTERS: tuple[_Chapter, ...] = (
     *(convergence, warpgroups),
-    *(allocation, lifetime, capacity, freed_elsewhere, publication),
+    *(allocation, lifetime, capacity, freed_elsewhere, publication, handles),
     *(collectors, columns, overlaps, scales),
     *(completion, handover, pipelines, freeing, copies, operands, proxies),
     *(mbarriers, phases, first_phase, ledger, registers, accumulators, stages),
