@@ -31,6 +31,7 @@ from isel.verifier.function import (
     freeing,
     handles,
     handover,
+    init_fence,
     ledger,
     lifetime,
     mbarriers,
@@ -68,7 +69,7 @@ _CHAPTERS: tuple[_Chapter, ...] = (
     *(allocation, lifetime, capacity, freed_elsewhere, publication, handles),
     *(collectors, columns, overlaps, scales),
     *(completion, handover, pipelines, freeing, copies, operands, proxies),
-    *(mbarriers, phases, first_phase, ledger, registers, accumulators, stages),
+    *(mbarriers, init_fence, phases, first_phase, ledger, registers, accumulators, stages),
     *(clusters, ranks, cluster_arrivals),
 )
 
