@@ -14,6 +14,10 @@ from tests.isel.tensor_kernels import line_of
 from tests.isel.test_function_rules import module_of
 
 COMMIT = "    @%p2 bra PAST;\n    $commit [done];\nPAST:\n"
+COPY = COMMIT.replace(
+    "$commit [done]",
+    "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [a_tile], [%rd7], 16, [done]",
+)
 MULTICAST = COMMIT.replace(
     "$commit [done]",
     "tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 "
@@ -37,12 +41,13 @@ def without_fence() -> str:
 
 
 RIGHT = {
-    "with the fence": of(COMMIT),
+    "with the fence": of(COPY),
+    "a commit of the CTA's own": of(COMMIT, prologue=without_fence()),
     "with the fence, in a cluster": of(MULTICAST, cluster=2),
     "with a fence between the proxies": of(
-        COMMIT, prologue=PROLOGUE.replace(FENCE, "    fence.proxy.async.shared::cta;\n")),
+        COPY, prologue=PROLOGUE.replace(FENCE, "    fence.proxy.async.shared::cta;\n")),
     "with a fence of everything": of(
-        COMMIT, prologue=PROLOGUE.replace(FENCE, "    fence.acq_rel.cluster;\n")),
+        COPY, prologue=PROLOGUE.replace(FENCE, "    fence.acq_rel.cluster;\n")),
     "nobody but threads of the CTA": of("", prologue=without_fence()),
     "in a cluster whose CTAs leave each other alone": of(
         "", cluster=2, prologue=without_fence()),
@@ -64,7 +69,7 @@ def test_what_a_multicast_signals_in_another_cta_needs_the_fence():
 
 def test_within_a_cta_a_missing_fence_is_a_note():
     """Of several mbarriers in a row the last one that the async proxy signals is named."""
-    text = of(COMMIT, prologue=without_fence())
+    text = of(COPY, prologue=without_fence())
     (note,) = found(text)
     assert note.severity is Severity.NOTE
     assert "the async proxy may see done" in note.got
@@ -75,5 +80,5 @@ def test_a_fence_on_one_way_only_is_missing_on_the_other():
     one = PROLOGUE.replace(
         FENCE, "    setp.eq.u32 %p9, %r9, 3;\n    @%p9 bra INITIALISED;\n" + FENCE
     )
-    (note,) = found(of(COMMIT, prologue=one))
+    (note,) = found(of(COPY, prologue=one))
     assert note.severity is Severity.NOTE

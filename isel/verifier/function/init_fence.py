@@ -2,7 +2,7 @@
 
 Layer: isel.verifier.function.  PTX ISA, membar/fence: fence.mbarrier_init.release.cluster makes the
 thread's earlier mbarrier.init visible in the cluster; Async Proxy.  The manual does not say that a
-CTA's own copies and commits need it, and kernels without it have run for years: there it is a note.
+CTA's own copies need it, and kernels without it have run for years: there it is a note.
 """
 
 from __future__ import annotations
@@ -74,10 +74,9 @@ def _report(report: Report, init: Event, shown: int, by_others: bool) -> None:
 
 
 def _by_async_proxy(report: Report) -> list[Where]:
-    """The mbarriers that copies and commits signal."""
-    copies = [signalled(e) for e in report.analysis.events(Kind.COPY_IN)]
-    commits = [e.place for e in report.analysis.events(Kind.COMMIT)]
-    return [place for place in (*copies, *commits) if place is not None]
+    """The mbarriers that copies of the async proxy signal."""
+    copies = (signalled(e) for e in report.analysis.events(Kind.COPY_IN))
+    return [place for place in copies if place is not None]
 
 
 def _leaves_cta(mi: MachineInstr) -> bool:
