@@ -54,6 +54,8 @@ def print_mir(module: Module) -> Printed:
     lines = ["; nvgen MIR", " ".join(["target", str(module.target), *module.options])]
     if module.ptx is not None:
         lines.append(f"ptx {module.ptx}")
+    if module.stage:
+        lines.append(f"stage {quoted(module.stage)}")
     if module.source:
         lines.append(f"source {quoted(module.source)}")
     lines += [_variable(v) for v in module.variables]
@@ -315,7 +317,7 @@ def _decoded(mi: MachineInstr, slot: str) -> str:
             return str(ControlWord.decode(op.value))
         case "collector":
             return str(CollectorWord.decode(op.value))
-        case "idesc":
+        case "idesc" if isinstance(mi.get("ctrl"), Imm):
             kind = mi.facts().get("kind")
             assert isinstance(kind, MmaKind)
             try:

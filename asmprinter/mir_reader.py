@@ -6,10 +6,12 @@ numbered by first appearance (`intrinsics.mir.renumber`).
 
 The grammar, line by line; `;` begins a comment, blank lines do not count:
 
-    module    = { "target" WORD { WORD } | "ptx" INT"."INT | "source" STRING | variable | function
-                | "declare" prototype | "kept" ("top" | "middle" | "bottom") STRING | location }
-                                                ; a target with what .target says beside it; no
-                                                ; more than one of the first three
+    module    = { "target" WORD { WORD } | "ptx" INT"."INT | "stage" STRING | "source" STRING
+                | variable | function | "declare" prototype
+                | "kept" ("top" | "middle" | "bottom") STRING | location }
+                                                ; a target with what .target says beside it; the
+                                                ; pass after which it was printed, if others
+                                                ; follow; no more than one of the first four
     variable  = [LINKAGE] SPACE symbol ":" "size" INT "align" INT ["type" CLASS]
                 ["=" HEX { initial }] ["attribute" STRING]
                                                 ; a call's parameter has a type, or is bytes
@@ -108,7 +110,7 @@ def _locate(module: Module, file: str, begins: list[Token]) -> None:
         mi.loc = len(module.locations) - 1
 
 
-_TOP_LEVEL = ("target", "ptx", "source", "extern", "declare", "kept", "kernel", "func")
+_TOP_LEVEL = ("target", "ptx", "stage", "source", "extern", "declare", "kept", "kernel", "func")
 
 
 class _Reader:
@@ -177,7 +179,7 @@ class _Reader:
         elif token.text in ("kernel", "func"):
             self._function(token)
             return
-        elif token.text in ("target", "ptx", "source"):
+        elif token.text in ("target", "ptx", "stage", "source"):
             self._once(tokens)
         elif declarations.is_variable(token):
             self.module.variables.append(declarations.variable(tokens))
@@ -201,6 +203,8 @@ class _Reader:
             self.module.options = tuple(declarations.options(tokens))
         elif word == "ptx":
             self.module.ptx = declarations.version(tokens)
+        elif word == "stage":
+            self.module.stage = tokens.string()
         else:
             self.module.source = tokens.string()
 

@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from asmprinter.mir_operands import Body, operand, register
 from asmprinter.mir_tokens import BadTextError, Token, Tokens
 from intrinsics import catalog
-from intrinsics.mir import SINK, MachineInstr, Mem, Not, Op, Reg, form_of
+from intrinsics.legality import text_of
+from intrinsics.mir import SINK, Form, Imm, MachineInstr, Mem, Not, Op, Reg, form_of
 from intrinsics.row import Access, Fact, Kind, Residency, Row
 
 
@@ -121,14 +122,25 @@ class RecordReader:
         placed = {n: op for n, op in self.given.items() if not _is_discarded(row, n, op)}
         form = form_of(row, **{**self.axes, **_facts(row, placed)})
         missing = ", ".join(slot for slot in form.slots if slot not in placed)
+        if "coords" in form.index and _is_missing(placed.get("coords")):
+            rank = next(rule for rule in row.rules if rule.id == "rank")
+            raise BadTextError(text_of(rank), self.opcode, "coords: 1 to 5 coordinates")
         if missing:
             raise BadTextError(f"{form.opcode} needs {missing}", self.opcode, missing)
         unknown = ", ".join(name for name in placed if name not in form.index)
         if unknown:
             message = f"{form.opcode} has no operand {unknown}"
             raise BadTextError(message, self.opcode, ", ".join(form.slots))
+        self._check_words(form, placed)
         ops = tuple(_placed(row, slot, placed[slot]) for slot in form.slots)
         return MachineInstr(form, ops, self.guard, self.loc)
+
+    def _check_words(self, form: Form, placed: Mapping[str, Op]) -> None:
+        """Packed words are numbers: what they hold is not known before the kernel runs, else."""
+        for slot in form.row.words.slots(form.facts) if form.row.words else ():
+            if not isinstance(placed[slot], Imm):
+                message = f"{slot} is a packed word of {form.opcode}, and no number"
+                raise BadTextError(message, self.opcode, f"{slot}: imm:…")
 
 
 def _form(token: Token, opcode: str) -> tuple[Row, Mapping[str, Fact]]:
@@ -176,6 +188,11 @@ def _facts(row: Row, placed: Mapping[str, Op]) -> dict[str, Fact]:
 def _is_discarded(row: Row, name: str, op: Op) -> bool:
     place = row.operand.get(name)
     return op is SINK and place is not None and place.kind is Kind.REGISTER and place.sink
+
+
+def _is_missing(coords: Op | None) -> bool:
+    """Whether there are no coordinates, or the operand behind them stands in their place."""
+    return coords is None or coords == () or isinstance(coords, Mem)
 
 
 def _placed(row: Row, slot: str, op: Op) -> Op:

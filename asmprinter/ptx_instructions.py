@@ -13,7 +13,14 @@ from collections.abc import Callable
 
 from asmprinter.opcode_reader import Candidate, read_opcode
 from asmprinter.ptx_calls import parse_call
-from asmprinter.ptx_operands import Syntax, operand_facts, parse_operands, place, unbrace
+from asmprinter.ptx_operands import (
+    Syntax,
+    lacks_coordinates,
+    operand_facts,
+    parse_operands,
+    place,
+    unbrace,
+)
 from asmprinter.ptx_report import BadStatementError, Reporter, finding_of
 from asmprinter.ptx_scopes import Names
 from asmprinter.ptx_source import NAME
@@ -21,7 +28,7 @@ from asmprinter.ptx_tokens import OperandError
 from intrinsics import catalog
 from intrinsics.legality import expected, got, judge, text_of
 from intrinsics.mir import Imm, Label, MachineInstr, Not, Op, Reg, Text, form_of
-from intrinsics.modifiers import ScalarType, Space
+from intrinsics.modifiers import Dim, ScalarType, Space
 from intrinsics.operand_fit import operand_problems
 from intrinsics.row import Fact, Row
 
@@ -150,6 +157,7 @@ class InstructionReader(Reporter):
         if best.problems:
             self._report_problems(best, start)
             return
+        _check_coordinates(best, operands)
         placed = place(best.row, best.facts, operands)
         if placed is None:
             raise BadStatementError(
@@ -246,3 +254,23 @@ class InstructionReader(Reporter):
                 ),
                 start,
             )
+
+
+def _check_coordinates(best: Candidate, operands: list[Syntax]) -> None:
+    """Whether a tensor map has coordinates.
+
+    Raises: BadStatementError with the words of the row's rule about ranks.
+    """
+    if not lacks_coordinates(best.row, operands):
+        return
+    dim = best.facts.get("dim")
+    wanted = dim.rank if isinstance(dim, Dim) and 1 <= dim.rank <= 5 else "1 to 5"
+    rank = next(rule for rule in best.row.rules if rule.id == "rank")
+    raise BadStatementError(
+        f"{best.row.head}/{rank.id}",
+        text_of(rank),
+        op=best.row.spell(best.facts),
+        got="a tensor map without coordinates",
+        expected=f"{wanted} coordinates",
+        section=best.row.section,
+    )

@@ -95,13 +95,21 @@ class _Parser(Tokens):
             if mem.offset:
                 raise OperandError("a tensor map's address takes no offset")
             self.take(",")
-            coords = self.operand()
+            coords = self.coordinates()
             if isinstance(coords, (Pair, Tensor)):
                 raise OperandError("coordinates stand in braces")
             self.take("]")
             return Tensor(mem, coords)
         self.take("]")
         return mem
+
+    def coordinates(self) -> Syntax:
+        """Coordinates in braces, if there are any between them."""
+        if (self.peek(), self.peek(1)) != ("{", "}"):
+            return self.operand()
+        self.take("{")
+        self.take("}")
+        return ()
 
     def address(self) -> Mem:
         if self.peek_kind() != "name":
@@ -229,6 +237,15 @@ def place(row: Row, facts: dict[str, Fact], operands: Sequence[Syntax]) -> dict[
         if row.operand[name].kind is Kind.REGISTER:
             del placed[name]
     return placed
+
+
+def lacks_coordinates(row: Row, operands: Sequence[Syntax]) -> bool:
+    """Whether a tensor map stands alone among operands where the row's has coordinates."""
+    at = next((i for i, e in enumerate(row.elements) if e.bracket is Bracket.TENSOR), None)
+    if at is None or at >= len(operands):
+        return False
+    op = operands[at]
+    return not op.coords if isinstance(op, Tensor) else isinstance(op, Mem)
 
 
 @functools.cache

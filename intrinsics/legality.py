@@ -13,7 +13,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from intrinsics.modifiers import Modifier
+from intrinsics.modifiers import CopyFormat, MmaKind, Modifier, ScalarType
 from intrinsics.row import Fact, Facts, Guard, Row, Rule
 from intrinsics.targets import (
     EVERY_TARGET,
@@ -25,6 +25,7 @@ from intrinsics.targets import (
     TargetSet,
     spell,
 )
+from intrinsics.wgmma import MatrixType
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,18 +192,24 @@ def section_of(row: Row, rule: Rule | None) -> str:
 # ---- what would be legal ---------------------------------------------------------------------
 
 
+_DATA = (ScalarType, MatrixType, MmaKind, CopyFormat)
+"""Modifiers that say of what type the data is."""
+
+
 @functools.cache
 def _neighbours(
     row: Row, values: tuple[Fact, ...]
 ) -> tuple[tuple[tuple[Demand, ...], tuple[Fact, ...]], ...]:
     """Forms without a broken rule that differ in one or two axes, nearest first.
 
-    Of those that demand the same of the target, only the first.
+    The data stays what it is: a form of another data type computes something else.  Of those that
+    demand the same of the target, only the first.
     """
     facts = dict(zip(row.fact_names, values, strict=True))
     found: dict[tuple[Demand, ...], tuple[Fact, ...]] = {}
+    free = [name for name, axis in row.axis.items() if not isinstance(axis.values[0], _DATA)]
     for count in (1, 2):
-        for names in itertools.combinations(row.axis, count):
+        for names in itertools.combinations(free, count):
             for change in itertools.product(*(_others(row, n, facts) for n in names)):
                 candidate = {**facts, **dict(zip(names, change, strict=True))}
                 verdict = judge(row, candidate)

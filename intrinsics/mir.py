@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
-from intrinsics.findings import Finding
+from intrinsics.findings import Finding, Severity, VerificationError
 from intrinsics.modifiers import Modifier, ScalarType, Sem, Space
 from intrinsics.row import Access, Effect, Fact, Operand, Residency, Row
 from intrinsics.targets import Ptx, Target
@@ -259,10 +259,16 @@ class MachineInstr:
         return found
 
     def words(self) -> dict[str, int]:
-        """The packed words of the record, by slot."""
+        """The packed words of the record, by slot.
+
+        Raises: VerificationError where a word is no number: then nobody knows what the record is.
+        """
         words = self.form.row.words
         slots = words.slots(self.form.facts) if words else ()
         found = {slot: self.get(slot) for slot in slots}
+        unknown = [slot for slot, op in found.items() if not isinstance(op, Imm)]
+        if unknown:
+            raise VerificationError([_unknown_word(self.form, slot) for slot in unknown])
         return {slot: op.value for slot, op in found.items() if isinstance(op, Imm)}
 
     def defs(self) -> list[Reg]:
@@ -286,6 +292,21 @@ class MachineInstr:
             self.guard = Not(table.get(self.guard.reg, self.guard.reg))
         elif self.guard is not None:
             self.guard = table.get(self.guard, self.guard)
+
+
+def _unknown_word(form: Form, slot: str) -> Finding:
+    """What is said of a packed word that is no number."""
+    return Finding(
+        f"{form.row.head}/packed-word",
+        Severity.ERROR,
+        f"{slot} is packed into the instruction: it cannot be in a register",
+        op=form.opcode,
+        got=f"{slot} is no number",
+        expected=f"{slot}: imm:…",
+        hint="PTX spells what the word holds as modifiers, which are fixed",
+        section=f"PTX ISA, {form.row.section}",
+        subject=slot,
+    )
 
 
 def _registers_in(ops: tuple[Op, ...], places: tuple[int, ...]) -> list[Reg]:
@@ -549,7 +570,8 @@ class Module:
     `ptx` is the version asked for, or None to take the lowest that the target and the records need.
     `externals` are functions that another module defines.  `locations[0]` is the unknown one;
     `notes` are what selection and passes tell the user.  `options` are what `.target` says beside
-    the target (`debug`), and `kept` are directives of PTX as they stood.
+    the target (`debug`), and `kept` are directives of PTX as they stood.  `stage` is the pass that
+    was the last to change it, "" when no pass is missing.
     """
 
     target: Target
@@ -562,6 +584,7 @@ class Module:
     notes: list[Finding] = field(default_factory=list, compare=False)
     options: tuple[str, ...] = ()
     kept: list[Kept] = field(default_factory=list)
+    stage: str = ""
 
     def function(self, name: str) -> MachineFunction | None:
         """The function called `name`."""

@@ -18,7 +18,11 @@ def unexpanded(mi: MachineInstr) -> Finding:
         f"{mi.opcode} is no instruction of the machine",
         op=mi.opcode,
         got="a record that was not expanded",
-        expected="the records that the pass expand-walkthrough makes of it",
-        hint="compile the LLVM IR; MIR as it was after an earlier pass can be looked at only",
-        section=f"PTX ISA, {mi.row.section}",
+        expected=f"the records that the pass {_pass_of(mi)} makes of it",
+        hint="nvgen compile runs the passes that are missing, of LLVM IR and of MIR",
+        section=f"PTX ISA, {mi.row.section}" if mi.row.section else "",
     )
+
+
+def _pass_of(mi: MachineInstr) -> str:
+    return "destruct-ssa" if mi.row.id == "phi" else "expand-walkthrough"

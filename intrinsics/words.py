@@ -243,7 +243,7 @@ class MmaWords:
             found["collector_ws"] = (
                 _WS_BY_WORD.get((collector.buffer, collector.op)) if collector.valid else None
             )
-            problems += _collector_problems(collector, ws=True)
+            problems += [*_stationary_problems(control), *_collector_problems(collector, ws=True)]
             return found, tuple(problems)
         problems += _collector_problems(collector, ws=False)
         spelling = words.get("scale_spelling", 0)
@@ -303,6 +303,19 @@ def _control_problems(control: ControlWord, facts: Facts) -> list[Problem]:
                 )
             )
     return problems
+
+
+def _stationary_problems(control: ControlWord) -> list[Problem]:
+    if not control.scale_vec_size:
+        return []
+    return [
+        Problem(
+            "scale-vec-ws",
+            "scale vector size is not legal for this input family",
+            f"scale_vec_size {control.scale_vec_size} in {control.encode():#x}",
+            "scale_vec_size 0: a weight-stationary MMA has no block scaling",
+        )
+    ]
 
 
 def _collector_problems(collector: CollectorWord, *, ws: bool) -> list[Problem]:

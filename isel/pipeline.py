@@ -56,7 +56,10 @@ MODULE_PASSES: dict[str, Pass] = {
 }
 """What follows selection, in order."""
 
-PASSES = ("select", *MODULE_PASSES)
+SELECT = "select"
+"""What makes the records, before all passes."""
+
+PASSES = (SELECT, *MODULE_PASSES)
 """Names of the passes, in order."""
 
 
@@ -73,11 +76,21 @@ def lower(
     Raises: SelectionError.
     """
     result = select_module(module, target, ptx, source)
-    if observe is not None:
-        observe("select", result)
-    for name, run in MODULE_PASSES.items():
-        run(result)
-        if observe is not None:
-            observe(name, result)
-    result.notes = list(dict.fromkeys(result.notes))  # one for each place, unrolled or not
+    result.stage = SELECT
+    run_passes(result, observe)
     return result
+
+
+def run_passes(module: Module, observe: Observer | None = None) -> None:
+    """Run the passes that follow the one that the module went through last.
+
+    Raises: SelectionError.
+    """
+    if observe is not None:
+        observe(module.stage, module)
+    for name in PASSES[PASSES.index(module.stage) + 1 :]:
+        MODULE_PASSES[name](module)
+        module.stage = name if name != PASSES[-1] else ""
+        if observe is not None:
+            observe(name, module)
+    module.notes = list(dict.fromkeys(module.notes))  # one for each place, unrolled or not

@@ -336,7 +336,7 @@ def check_device(device: str, schedule: str = "early") -> None:
 def compile(
     module_or_text: object,
     *,
-    target: str,
+    target: str | None = None,
     ptx: str | None = None,
     opt: int = 0,
     level: str = "record",
@@ -347,6 +347,9 @@ def compile(
     smem: int | None = None,
 ) -> Compiled:
     """Compile a module of LLVM IR (its text, an llvmlite module, or a built kernel) for `target`.
+
+    Text may be MIR of any stage and PTX too, which say their target themselves: `target` is another
+    one to judge them for.
 
     `ptx` is the PTX version (default: the lowest that target and program need).  `opt` is the level
     of LLVM's optimiser, 0 to 3; tensor-core calls are shielded from it.  `bound_waits` is a limit
@@ -393,8 +396,19 @@ def shape_of(
 
 
 def _compile(
-    module_or_text: object, target: str, ptx: str | None, opt: int, level: str, shape: LaunchShape
+    module_or_text: object,
+    target: str | None,
+    ptx: str | None,
+    opt: int,
+    level: str,
+    shape: LaunchShape,
 ) -> Compiled:
+    from nvgen.loading import language_of, no_target
+
+    if isinstance(module_or_text, str) and language_of("", module_or_text) != "llvm":
+        return _compile_records(module_or_text, target, ptx, opt, level, shape)
+    if target is None:
+        raise no_target("target=…")
     if isinstance(module_or_text, str):
         return compile_text(
             module_or_text, target=target, ptx=ptx, opt=opt, level=level, shape=shape
@@ -415,6 +429,29 @@ def _compile(
         got=type(module_or_text).__name__,
         expected="text, an llvmlite module or a Kernel",
     )
+
+
+def _compile_records(
+    text: str,
+    target: str | None,
+    ptx: str | None,
+    opt: int,
+    level: str,
+    shape: LaunchShape,
+) -> Compiled:
+    """What is made of MIR or PTX.
+
+    Raises: see `compile`.
+    """
+    from nvgen.loading import load
+
+    _check_options(opt, level)
+    result = load(
+        "", text, target=target, ptx=ptx, opt=opt, level=level, keep_stages=True, shape=shape
+    ).compiled()
+    result.level, result.shape = level, shape
+    result.judged += _launched(result.module, result.target, level, shape)
+    return _vetted(result)
 
 
 def _text_of(module: object) -> str:
@@ -447,9 +484,17 @@ def compile_text(
         keep_stages=keep_stages,
         shape=shape,
     )
+    return _vetted(result)
+
+
+def _vetted(result: Compiled) -> Compiled:
+    """The same, if nothing is wrong with it; what rules beyond its level say is a warning.
+
+    Raises: VerificationError.
+    """
     if wrong := errors(result.judged):
         raise VerificationError(wrong)
-    unasked = beyond(result.module, level, shape)
+    unasked = beyond(result.module, result.level, result.shape)
     check_certain(unasked)
     warn(unasked)
     return result

@@ -180,7 +180,10 @@ def _compile(parser: argparse.ArgumentParser) -> None:
         )
     _bound_waits(parser)
     parser.add_argument(
-        "--print-after", metavar="PASS", help="print the MIR after a pass to standard error"
+        "--print-after",
+        metavar="PASS",
+        help="write the MIR after a pass to OUT; if that is a directory, a file for the pass, or "
+        "one for each pass of 'all'",
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="say what was made")
 

@@ -116,6 +116,7 @@ def _of_llvm(message: str, file: str, text: str) -> InputError:
 
     Its verifier does not say where, but prints the instruction that it rejects.
     """
+    from nvgen.llvm_immediates import immediate_wrong
     from nvgen.llvm_signatures import declared_wrong
 
     lines = [line for line in message.splitlines() if line.strip()]
@@ -134,6 +135,8 @@ def _of_llvm(message: str, file: str, text: str) -> InputError:
     got = shortened(" ".join(printed))
     if known := declared_wrong(reason, got, text, file):
         return InputError([known])
+    if wrong := immediate_wrong(reason, got, place):
+        return InputError(wrong)
     return InputError([Finding("llvm/verifier", Severity.ERROR, shortened(reason), place, got=got)])
 
 

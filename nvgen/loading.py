@@ -20,13 +20,15 @@ from intrinsics.findings import Finding, InputError, Place, VerificationError, e
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
 from isel.passes.bound_waits import BOUND_WAITS, Bounded, bound_waits
+from isel.pipeline import Observer
+from isel.resume import resume
 from isel.verifier.declared import judge_alignments, judge_as_ptx
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import verify
 from isel.verifier.record import lowest_ptx
 from nvgen.files import printable
 from nvgen.nesting import nesting_limit
-from nvgen.stages import Stages
+from nvgen.stages import Stages, taken
 
 if TYPE_CHECKING:
     from nvgen.api import Compiled
@@ -160,7 +162,7 @@ def _judged(
             expected="-O0",
         )
     with nesting_limit(path):
-        return _from_records(path, text, language, target, ptx, level, shape)
+        return _from_records(path, text, language, target, ptx, level, keep_stages, shape)
 
 
 def _kernel_of_tiles(path: str, text: str) -> tuple[str, Place]:
@@ -176,6 +178,7 @@ def _from_records(
     target: str | None,
     ptx: str | None,
     level: str,
+    keep_stages: bool,
     shape: LaunchShape,
 ) -> Program:
     wanted = parse_target(target) if target is not None else None
@@ -186,6 +189,9 @@ def _from_records(
     else:
         module = read_mir(text, path, own_lines=True)
     module.target = wanted or module.target
+    kept: dict[str, str] = {}
+    if language == "mir" and resume(module, path, _keeper(kept) if keep_stages else None):
+        found += module.notes
     version = parse_ptx(ptx) if ptx is not None else module.ptx or lowest_ptx(module, module.target)
     module.ptx = version
     found += judge_alignments(module, path)
@@ -193,7 +199,18 @@ def _from_records(
         found += verify(module, module.target, version, level, shape)
     if language == "mir" and not errors(found):
         found += judge_as_ptx(module, version, path)
-    return Program(path, language, text, module, module.target, version, _in_order(found))
+    found = _in_order(found)
+    stages = taken(kept)
+    return Program(path, language, text, module, module.target, version, found, stages=stages)
+
+
+def _keeper(kept: dict[str, str]) -> Observer:
+    """What keeps the text of each stage."""
+
+    def keep(name: str, after: Module) -> None:
+        kept[name] = print_mir(after).text
+
+    return keep
 
 
 def _from_llvm(
@@ -233,12 +250,12 @@ def _from_llvm(
     )
 
 
-def no_target() -> InputError:
+def no_target(wanted: str = "--target sm_…") -> InputError:
     """What is said of LLVM IR without a target to compile it for."""
     return input_error(
         "target/missing",
         "LLVM IR does not say its target",
-        expected="--target sm_…",
+        expected=wanted,
         hint="`nvgen targets` lists them",
     )
 

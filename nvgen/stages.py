@@ -47,6 +47,11 @@ class Stages(Mapping[str, str]):
         return Stages(lambda: {**self, name: make()})
 
 
+def taken(kept: dict[str, str]) -> Stages:
+    """Stages that are texts already."""
+    return Stages(lambda: kept) if kept else Stages()
+
+
 def stages_of(printed: str, target: Target, ptx: Ptx | None, source: Source) -> Stages:
     """The stages that the passes make of LLVM IR, which they took before."""
 

@@ -110,6 +110,10 @@ class _Snapshot:
         return cls(module, found)
 
 
+def _is_of_walkthrough(mi: MachineInstr) -> bool:
+    return mi.row.pseudo and mi.row.id != "phi"
+
+
 class _Tracer:
     def __init__(
         self,
@@ -124,7 +128,7 @@ class _Tracer:
         self.selected = selected
         self.function = function
         self.mi = mi
-        self.pseudo = [one for one in function.instructions() if one.row.pseudo]
+        self.pseudo = [one for one in function.instructions() if _is_of_walkthrough(one)]
         makers = {r: one for one in self.pseudo for r in one.defs()}
         self.company = self._company(makers) if self.pseudo else [mi]
         self.final = _Snapshot.of(compiled.module)
@@ -139,7 +143,7 @@ class _Tracer:
             one
             for one in self.function.instructions()
             if one is self.mi
-            or (one.row.pseudo and (one.row.id != "walkthrough.encode" or id(one) in own))
+            or (_is_of_walkthrough(one) and (one.row.id != "walkthrough.encode" or id(one) in own))
         ]
 
     # ---- stages ------------------------------------------------------------------------------

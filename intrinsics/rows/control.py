@@ -41,7 +41,7 @@ PHI = Row(
         Operand("values", Kind.PHI, "type"),
         Operand("blocks", Kind.PHI, "type"),
     ),
-    opcode="PHI", simulated=False,
+    opcode="PHI", simulated=False, pseudo=True,
 )
 """The value that came along the edge from each block; only before SSA form is left."""
 # fmt: on

@@ -175,7 +175,11 @@ _STATIONARY: tuple[Rule, ...] = (
 
 _IDESC = value("idesc", ScalarType.U32, symbols=False)
 _B = value("b", ScalarType.U64)
-_ENABLE_D = predicate("enable_d", number_too=True)
+_ENABLE_D = predicate(
+    "enable_d", Numbers(0, 1, rule="enable-d-number", ptxas_accepts=True), number_too=True
+)
+"""A literal that is no truth value may be a word of another place: ptxas takes any for true."""
+
 _SCALE_D = number(
     "scale_d",
     By("kind", {MmaKind.I8: Numbers(), MmaKind.TI16: Numbers()}, Numbers(0, 15)),

@@ -38,6 +38,9 @@ _CODES: dict[str, Code] = {
     "collector_b": {n: CollectorB(f"collector::b::{op}") for n, op in enumerate(_OPS)},
     "cta_group": {1: CtaGroup.ONE, 2: CtaGroup.TWO},
 }
+EVERY_CODE = _CODES
+"""LLVM's numbers, by what they say; not every intrinsic takes all of them."""
+
 _RESIDENCIES = (("shared", "i64:a", Residency.SHARED), ("tensor", "p6:a", Residency.TENSOR))
 _WS_CODES: dict[str, Code] = {
     "kind": _LLVM_KIND,

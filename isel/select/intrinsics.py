@@ -9,13 +9,25 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from intrinsics import catalog
 from intrinsics.catalog import Spelling
+from intrinsics.legality import expected, judge, section_of, text_of
 from intrinsics.mir import FloatImm, Imm, Mem, Op, Reg, Special, form_of
+from intrinsics.mma_name import multiply_of
 from intrinsics.modifiers import ScalarType
-from intrinsics.row import Access, Fact, Kind, Operand, Residency, Row, VectorNumbers
+from intrinsics.row import (
+    Access,
+    Fact,
+    Guard,
+    Kind,
+    Operand,
+    Residency,
+    Row,
+    Rule,
+    VectorNumbers,
+)
 from intrinsics.special import SpecialRegister, special_registers
 from intrinsics.targets import Capability, Ptx, Target, spell
 from isel.llvm import values as llvm
@@ -117,13 +129,40 @@ def _unknown(name: str) -> Unselectable:
             got=f"@{name}",
             hint="load from and store to global memory, or copy tiles with cp.async.bulk.tensor",
         )
-    return Unselectable(
+    return forbidden(name) or Unselectable(
         "unknown-intrinsic",
         f"nvgen selects no intrinsic @{name}",
         op=name,
         got=f"@{name}",
         names=_known_names,
     )
+
+
+def forbidden(name: str) -> Unselectable | None:
+    """The rule that a multiply breaks by what its name says, in LLVM's scheme of names."""
+    found = multiply_of(name.removeprefix(PREFIX))
+    if found is None:
+        return None
+    row, facts = found
+    for rule in judge(row, facts).broken:
+        about = {name for name, _ in (*rule.guard.terms, *_demanded(rule))}
+        if rule.text and about <= facts.keys():
+            reason = Unselectable(
+                rule.id,
+                text_of(rule),
+                op=name,
+                got=f"@{name}",
+                expected=expected(rule),
+                hint=rule.hint,
+                section=f"PTX ISA, {section_of(row, rule)}",
+            )
+            reason.finding = replace(reason.finding, rule=f"{row.head}/{rule.id}")
+            return reason
+    return None
+
+
+def _demanded(rule: Rule) -> tuple[tuple[str, frozenset[Fact]], ...]:
+    return rule.demand.terms if isinstance(rule.demand, Guard) else ()
 
 
 def _known_names() -> list[str]:

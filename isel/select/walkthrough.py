@@ -19,7 +19,7 @@ from intrinsics.targets import Ptx, Target
 from isel.llvm import ir
 from isel.llvm.types import VectorType
 from isel.select.diagnostics import Unselectable
-from isel.select.intrinsics import PREFIX, check_available, select_row
+from isel.select.intrinsics import PREFIX, check_available, forbidden, select_row
 from isel.select.state import FunctionState
 from isel.select.walkthrough_multiply import select_multiply
 
@@ -61,7 +61,7 @@ def select_walkthrough(
     """
     spelling = catalog.walkthrough_spellings().get(_plain(name))
     if spelling is None:
-        raise _unsupported(name)
+        raise forbidden(name) or _unsupported(name)
     check_available(spelling.row, target, ptx)
     if spelling.row is LD:
         select_row(state, call, name, _load(call, name, spelling))

@@ -3,18 +3,16 @@
 Layer: isel.verifier.  Input: a module and a level's name.  Output: the findings of that level, with
 those that keep the verdict from being better than what was looked at.
 
-    record    each record alone, as a form: operands, words, target, PTX version; ptxas's verdict
-    function  what stands in descriptors, masks and counts (literals, and what comes to an
-              instruction through registers); what the warps of a kernel do together
-
-A wrong descriptor is certain, and yet no error at record level: ptxas takes it.
+    record    each record alone: as a form (operands, words, target, PTX version), which is ptxas's
+              verdict, and the literals among its descriptors, masks and counts
+    function  what comes to these through registers; what the warps of a kernel do together
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from intrinsics.findings import Finding, Severity, once
+from intrinsics.findings import Finding, Severity, errors, once
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target
 from isel.verifier.function import concerns
@@ -36,7 +34,13 @@ def verify(
     The sizes of block and cluster count where a kernel does not say them itself.
     """
     found = verify_records(module, target, ptx)
-    if level != "record":
+    if any(f.rule.endswith("/packed-word") for f in found):
+        return once(found)  # nobody knows what those records are
+    if level == "record":
+        wrong = {f.place for f in errors(found)}  # what is no form has no descriptors either
+        literals = errors(_verify_descriptors(module, literals_only=True))
+        found += [f for f in literals if f.place not in wrong]
+    else:
         found += _verify_descriptors(module)
         found += _verify_functions(module, shape)
     if level in LAUNCH_LEVELS:
@@ -63,13 +67,13 @@ def advice(module: Module, level: str, shape: LaunchShape = UNKNOWN_SHAPE) -> li
     ]
 
 
-def _verify_descriptors(module: Module) -> list[Finding]:
+def _verify_descriptors(module: Module, *, literals_only: bool = False) -> list[Finding]:
     """What stands in descriptors; the rules are imported where there are some."""
     if not any(concerns(function) for function in module.functions):
         return []
     from isel.verifier.descriptors.check import verify_descriptors
 
-    return verify_descriptors(module)
+    return verify_descriptors(module, literals_only=literals_only)
 
 
 def _verify_functions(module: Module, shape: LaunchShape = UNKNOWN_SHAPE) -> list[Finding]:

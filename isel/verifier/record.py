@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from intrinsics.collector import paused_collector
-from intrinsics.findings import Finding, Place, Severity
+from intrinsics.findings import Finding, Place, Severity, VerificationError
 from intrinsics.legality import (
     Demand,
     Judgement,
@@ -119,7 +119,11 @@ class RecordVerifier:
         if mi.row.pseudo:
             yield unexpanded(mi)
             return
-        known = self.known(mi)
+        try:
+            known = self.known(mi)
+        except VerificationError as unknown:
+            yield from unknown.findings
+            return
         row, facts = mi.row, known.facts
         for problem in known.problems:
             yield _of_problem(row, problem)

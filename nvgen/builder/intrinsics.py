@@ -15,9 +15,9 @@ from llvmlite import ir
 from intrinsics import catalog
 from intrinsics.catalog import Spelling
 from intrinsics.findings import Finding, InputError, Severity
-from intrinsics.legality import describe
+from intrinsics.legality import describe, expected, got, judge, section_of
 from intrinsics.modifiers import CtaGroup, Dim, LoadMode, ReadOnly, Scope, Sem, Space, StoreMode
-from intrinsics.row import Code, Fact
+from intrinsics.row import Code, Fact, Row
 from isel.select.intrinsics import (
     PAIRS,
     PREFIX,
@@ -30,6 +30,7 @@ from nvgen.builder.base import BuilderBase
 from nvgen.builder.map_checks import check_copy
 from nvgen.builder.registers import Register, Vector, WordLike
 from nvgen.builder.values import Barrier, Int, IntLike, Pointer, pointer_of, refuse
+from nvgen.callers import place_of_caller
 
 Operand: TypeAlias = WordLike | Pointer | Vector | Sequence[WordLike]
 
@@ -394,13 +395,15 @@ def find_spelling(
 ) -> Spelling:
     """LLVM's intrinsic for a row with facts and operands.
 
-    Raises: InputError when LLVM has none.
+    Raises: InputError when LLVM has none, with the words of the rule that forbids the form, if one
+    does.
     """
     row = catalog.row(row_id)
     fitting = [s for s in catalog.spellings_of(row) if _fits(s, wanted, operands)]
     for spelling in fitting:
         if _has_codes(spelling, wanted):
             return spelling
+    _check_rules(row, wanted, operands)
     if fitting:
         return fitting[0]
     shown = row.spell(wanted)
@@ -414,6 +417,34 @@ def find_spelling(
         section=f"PTX ISA, {row.section}",
     )
     raise InputError([finding])
+
+
+def _check_rules(row: Row, wanted: Mapping[str, Fact], operands: Mapping[str, Operand]) -> None:
+    """Whether a form that LLVM has no intrinsic for is one at all.
+
+    Raises: InputError with the rules that it breaks.
+    """
+    facts: dict[str, Fact] = dict.fromkeys(row.fact_names)
+    facts |= {name: name in operands for name in row.optional}
+    facts |= wanted
+    broken = [rule for rule in judge(row, facts).broken if rule.text]
+    if broken:
+        raise InputError(
+            [
+                Finding(
+                    f"{row.head}/{rule.id}",
+                    Severity.ERROR,
+                    rule.text,
+                    place_of_caller(),
+                    op=row.spell(facts),
+                    got=got(rule, facts),
+                    expected=expected(rule),
+                    hint=rule.hint,
+                    section=f"PTX ISA, {section_of(row, rule)}",
+                )
+                for rule in broken
+            ]
+        )
 
 
 def _fits(spelling: Spelling, wanted: Mapping[str, Fact], operands: Mapping[str, Operand]) -> bool:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from intrinsics.findings import InputError, NvgenError, errors, input_error
 from isel.verifier.levels import beyond
+from nvgen.commands.print_after import check_output, write_stages
 from nvgen.files import STANDARD, check_writable, read_text, write_whole
 from nvgen.judgement import check_certain
 from nvgen.loading import Program, load
@@ -28,7 +29,10 @@ def run(arguments: argparse.Namespace) -> int:
     emit = arguments.emit or _BY_SUFFIX.get(Path(arguments.output).suffix, "ptx")
     if emit == "cubin" and arguments.output == STANDARD and sys.stdout.isatty():
         raise input_error("output/terminal", "a cubin is not text", expected="-o FILE")
-    check_writable(arguments.output)
+    if arguments.print_after is None:
+        check_writable(arguments.output)
+    else:
+        check_output(arguments, emit, arguments.emit or Path(arguments.output).suffix in _BY_SUFFIX)
     text = read_text(arguments.file)
     try:
         return _compile(arguments, emit, text)
@@ -49,7 +53,9 @@ def _compile(arguments: argparse.Namespace, emit: str, text: str) -> int:
         bounds=arguments.bound_waits,
     )
     if arguments.print_after is not None:
-        sys.stderr.write(_stage(program, arguments.print_after))
+        write_stages(program, arguments.print_after, arguments.output)
+        print_findings(program.findings, text)
+        return int(bool(errors(program.findings)))
     print_findings(program.findings, text)
     if errors(program.findings):
         return 1
@@ -77,19 +83,6 @@ def _assembled(program: Program, text: str, *, verbose: bool) -> bytes:
         for kernel in done.resources.values():
             print(f"{program.file}: {kernel}", file=sys.stderr)
     return done.cubin
-
-
-def _stage(program: Program, name: str) -> str:
-    from isel.pipeline import PASSES
-
-    if name in program.stages:
-        return program.stages[name]
-    raise input_error(
-        "compile/print-after",
-        f"no pass '{name}'" if name not in PASSES else f"{program.language} goes through no passes",
-        got=name,
-        expected=", ".join(PASSES),
-    )
 
 
 def _emitted(program: Program, emit: str) -> bytes:

@@ -25,7 +25,7 @@ from intrinsics.mir import MachineInstr, renumber
 from intrinsics.mma_sync import MmaLayout
 from intrinsics.modifiers import CachePriority, CopyFormat, Modifier, ScalarType, Space
 from intrinsics.row import Kind, Literal, Row
-from intrinsics.targets import Target
+from intrinsics.targets import TARGETS, Target
 from intrinsics.wgmma import BitOperation, MatrixType
 from isel.verifier.record import verify_records
 from tests.asmprinter.ptx_texts import TEXTS
@@ -470,3 +470,35 @@ def test_text_that_is_no_program(text: str):
     assert read_ptx(text).findings  # at the very least, the module has no .target
     with pytest.raises(InputError):
         read_mir(text)
+
+
+# ---- coordinates of a tensor copy ------------------------------------------------------------
+
+RANK_TEXT = "TMA rank must be in the range 1..5"
+COPY = "cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes"
+
+
+@pytest.mark.parametrize("map_", ["[%rd1]", "[%rd1, {}]", "[%rd1,{ }]"])
+def test_a_tensor_map_without_coordinates_breaks_the_rule_about_ranks(map_: str):
+    statement = f"{COPY} [%r1], {map_}, [%r2];"
+    (found,) = errors_of(around(statement, TARGETS["sm_100a"]))
+    assert (found.message, found.place.line) == (RANK_TEXT, LINE)
+    assert found.rule == "cp.async.bulk.tensor/rank"
+    assert found.expected == "2 coordinates"
+    assert (
+        errors_of(around(statement.replace(map_, "[%rd1, {%r3, %r4}]"), TARGETS["sm_100a"])) == []
+    )
+
+
+@pytest.mark.parametrize("coords", ["", "{}, "])
+def test_mir_without_coordinates_breaks_the_rule_about_ranks(coords: str):
+    opcode = "CP_ASYNC_BULK_TENSOR_LOAD_2D_SHARED_CTA_TILE"
+    text = (
+        "target sm_100a\nkernel @k() {\nbb.0:\n"
+        f"  {opcode} [%0:b32], [%1:b64], {{%2:b32, %3:b32}}, [%4:b32]\n  RET\n}}\n"
+    )
+    assert read_mir(text).functions
+    with pytest.raises(InputError) as caught:
+        read_mir(text.replace("{%2:b32, %3:b32}, ", coords))
+    (found,) = caught.value.findings
+    assert (found.message, found.place.line) == (RANK_TEXT, 4)

@@ -501,7 +501,10 @@ def test_the_first_version_of_a_form(row: Row):
 
 @each_ruled_row
 def test_the_nearest_legal_form(row: Row):
-    """One modifier away if there is a legal form there, else two; else there is no hint."""
+    """One modifier away if there is a legal form there, else two; else there is no hint.
+
+    Never one of another data type: that form computes something else.
+    """
     target = TARGETS["sm_100f"]
     broken = [f for f in some_facts(row, 400) if not is_legal(row, f, target)]
     for facts in broken[:: max(1, len(broken) // 8)]:
@@ -511,10 +514,17 @@ def test_the_nearest_legal_form(row: Row):
         )
 
 
+DATA_TYPES = {
+    *("kind", "type", "dtype", "atype", "btype", "ctype", "stype", "abtype"),
+    *("size", "dst_fmt", "src_fmt"),
+}
+"""Axes that say of what type the data is."""
+
+
 def _legal_at(row: Row, facts: dict[str, Fact], target: Target, distance: int) -> set[str]:
     """Spellings of the legal forms that differ in so many modifiers."""
     found = set()
-    for names in itertools.combinations(row.axis, distance):
+    for names in itertools.combinations(row.axis.keys() - DATA_TYPES, distance):
         choices = [[v for v in values_of(row, n) if v is not facts[n]] for n in names]
         for values in itertools.product(*choices):
             changed = {**facts, **dict(zip(names, values, strict=True))}

@@ -151,6 +151,7 @@ PREDICATED = kernel("""
     setp.eq.s32 %p2, %r1, 0;
     @%p2 $init [full], 1;
     @%p2 $init [done], 1;
+    $initialised;
     @%p1 $alloc [slot], 128;
     $before;
     bar.sync 0;
@@ -317,6 +318,7 @@ THREAD0 = kernel(
     $relinquish;
     @%p1 $init [full], 1;
     @%p1 $init [done], 1;
+    $initialised;
     $before;
     bar.sync 0;
     $after;

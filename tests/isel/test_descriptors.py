@@ -255,17 +255,32 @@ def test_what_compilers_write_is_understood_and_right() -> None:
 # ---- what is reported where ------------------------------------------------------------------
 
 
-def test_descriptors_are_errors_from_function_level_on() -> None:
-    """The record level judges forms, as ptxas does, which takes any descriptor."""
+def test_a_literal_descriptor_is_judged_at_record_level() -> None:
+    """Beside the form, which is what ptxas judges: it takes any descriptor."""
     module = module_of(mma(plain(m=48)))
     ptx = module.ptx
     assert verify_records(module, module.target, ptx) == []
+    for level in ("record", "function"):
+        (error,) = of_rule(verify(module, module.target, ptx, level), "idesc-m")
+        assert error.severity is Severity.ERROR
+
+
+def test_a_descriptor_in_a_register_is_judged_at_function_level() -> None:
+    module = module_of(f"mov.b32 %r9, {plain(m=48)};\n" + mma("%r9"))
+    ptx = module.ptx
     assert verify(module, module.target, ptx, "record") == []
     (warning,) = of_rule(advice(module, "record"), "idesc-m")
     assert warning.severity is Severity.WARNING
     (error,) = of_rule(verify(module, module.target, ptx, "function"), "idesc-m")
     assert error.severity is Severity.ERROR
     assert advice(module, "function") == []
+
+
+def test_words_of_a_record_that_is_no_form_are_not_judged_at_record_level() -> None:
+    """One mistake, one message: kind::i8 is not there, so its idesc means nothing."""
+    module = module_of(mma(plain(m=48)).replace("kind::f16", "kind::i8"), target="sm_103a")
+    (found,) = verify(module, module.target, module.ptx, "record")
+    assert found.rule == "tcgen05.mma/i8-target"
 
 
 def test_a_finding_points_at_the_operand_and_reads_the_word() -> None:

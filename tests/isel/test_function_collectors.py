@@ -9,9 +9,18 @@ from __future__ import annotations
 import pytest
 
 from intrinsics.findings import Severity
+from nvgen.api import check_text
 from tests.each import each
 from tests.isel.function_kernels import EPILOGUE, PROLOGUE, kernel
 from tests.isel.tensor_kernels import issuing, line_of, said
+from tests.nvgen.walkthrough_programs import (
+    DEALLOC,
+    ENCODE,
+    RELINQUISH,
+    WAIT,
+    multiply,
+    straight,
+)
 
 IDESC = 134742032
 """M = 128, N = 32, f16 x f16 in f32."""
@@ -210,3 +219,103 @@ def test_the_block_need_not_be_known():
     assert [f.rule for f in said(text) if "collector" in f.rule] == ["tcgen05.mma/collector-fill"]
     text = issuing(RIGHT["filled by the first pass"]).replace(".reqntid 32", "")
     assert [f.rule for f in said(text) if "collector" in f.rule] == []
+
+
+# ---- ways through the flow graph -------------------------------------------------------------
+
+CHOICE = "    setp.eq.u32 %p9, %r9, 3;\n"
+
+
+def when(predicate: str, body: str, name: str) -> str:
+    """Only where the predicate holds, with branches."""
+    negated = predicate[1:] if predicate.startswith("!") else "!" + predicate
+    return f"    @{negated} bra PAST{name};\n{body}PAST{name}:\n"
+
+
+NOT_ON_ALL_WAYS = {
+    "filled on one arm, used behind": CHOICE + when("%p9", mma("a::fill"), "1") + mma("a::use"),
+    "filled on one arm, used on the other": CHOICE + either("%p9", mma("a::fill"), mma("a::use")),
+    "filled where c holds, used where it does not": (
+        CHOICE + when("%p9", mma("a::fill"), "1") + when("!%p9", mma("a::use"), "2")),
+    "so, by predicates": (
+        CHOICE + mma("a::fill", guard="@%p9 ") + mma("a::use", guard="@!%p9 ")),
+    "filled where one condition holds, used where another does": (
+        CHOICE + "    setp.eq.u32 %p10, %r8, 3;\n"
+        + when("%p9", mma("a::fill"), "1") + when("%p10", mma("a::use"), "2")),
+    "filled on one arm ahead of a loop": (
+        CHOICE + when("%p9", mma("a::fill"), "1") + "    mov.u32 %r40, 0;\nLOOP:\n" + mma("a::use")
+        + "    add.u32 %r40, %r40, 1;\n    setp.lt.u32 %p10, %r40, %r8;\n    @%p10 bra LOOP;\n"),
+}  # fmt: skip
+
+
+@each("name", NOT_ON_ALL_WAYS)
+def test_a_way_to_a_use_without_a_fill_is_an_error_that_names_it(name: str):
+    text = issuing(NOT_ON_ALL_WAYS[name])
+    (found,) = [f for f in said(text) if "collector" in f.rule]
+    assert found.message == "collector::a::use without preceding fill"
+    assert found.severity is Severity.ERROR
+    assert found.place.line == line_of(text, "a::use")
+    assert "predicates" in name or "a way through" in found.got
+
+
+ON_ALL_WAYS = {
+    "filled and used where c holds": (
+        CHOICE + when("%p9", mma("a::fill"), "1") + when("%p9", mma("a::use"), "2")),
+    "so, with the condition computed again": (
+        CHOICE + when("%p9", mma("a::fill"), "1") + "    setp.eq.u32 %p10, %r9, 3;\n"
+        + when("%p10", mma("a::use"), "2")),
+    "filled on both arms": CHOICE + either("%p9", mma("a::fill"), mma("a::fill")) + mma("a::use"),
+    "used where another condition on the same number may hold": (
+        CHOICE + "    setp.gt.u32 %p10, %r9, 2;\n    setp.lt.u32 %p11, %r9, 4;\n"
+        "    and.pred %p10, %p10, %p11;\n"
+        + when("%p9", mma("a::fill"), "1") + when("%p10", mma("a::use"), "2")),
+    "where memory says so twice": (
+        "    ld.global.u32 %r40, [%rd7];\n    ld.global.u32 %r41, [%rd7];\n"
+        "    setp.eq.u32 %p9, %r40, 3;\n    setp.eq.u32 %p10, %r41, 3;\n"
+        + when("%p9", mma("a::fill"), "1") + when("%p10", mma("a::use"), "2")),
+}  # fmt: skip
+
+
+@each("name", ON_ALL_WAYS)
+def test_a_use_whose_fill_other_decisions_go_with_is_no_error(name: str):
+    """Where two decisions may be about the same thing, nothing is claimed."""
+    assert [f for f in said(issuing(ON_ALL_WAYS[name])) if "collector" in f.rule] == []
+
+
+# ---- through the walkthrough's spelling ------------------------------------------------------
+
+USE = "i32 193, i32 3"
+IS_NULL = ("%n = ptrtoint ptr addrspace(1) %a to i64", "%c = icmp eq i64 %n, 0")
+MOVED = (
+    "%sx = getelementptr i8, ptr addrspace(3) @sa, i32 2048",
+    f"%dx = {ENCODE} %sx, i32 512, i32 16, i32 0, i32 1)",
+)
+
+
+def again(words: str = USE, a: str = "%da") -> str:
+    return multiply(enable="true", words=words).replace("%da", a)
+
+
+WALKTHROUGH = {
+    "filled, then used": ((multiply(), again()), ""),
+    "filled and used where c holds": (
+        (*IS_NULL, "br i1 %c, label %f, label %j", "f:", multiply(), "br label %j", "j:",
+         "br i1 %c, label %u, label %e", "u:", again(), "br label %e", "e:"), ""),
+    "never filled": ((multiply(words=USE),), "collector-fill"),
+    "filled on one arm": (
+        (*IS_NULL, "br i1 %c, label %f, label %j", "f:", multiply(), "br label %j", "j:", again()),
+        "collector-fill"),
+    "used where it was not filled": (
+        (*IS_NULL, "br i1 %c, label %f, label %j", "f:", multiply(), "br label %j", "j:",
+         "br i1 %c, label %e, label %u", "u:", again(), "br label %e", "e:"), "collector-fill"),
+    "another part of A": ((*MOVED, multiply(), again(a="%dx")), "collector-matrix"),
+    "B in the place of A": ((multiply(), again(a="%db")), "collector-matrix"),
+}  # fmt: skip
+
+
+@each("name", WALKTHROUGH)
+def test_collector_words_of_the_walkthrough(name: str):
+    lines, rule = WALKTHROUGH[name]
+    text = straight(*lines, WAIT, f"{DEALLOC} %h, i32 16)", RELINQUISH)
+    found = check_text(text, target="sm_100a", level="function").judged
+    assert [f.rule.partition("/")[2] for f in found if "collector" in f.rule] == [rule] * bool(rule)

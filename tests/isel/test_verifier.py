@@ -22,13 +22,20 @@ from asmprinter.mir_reader import read_mir
 from asmprinter.ptx_printer import print_ptx
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.catalog import Spelling, spellings
-from intrinsics.findings import Finding, SelectionError, Severity
+from intrinsics.findings import (
+    Finding,
+    InputError,
+    SelectionError,
+    Severity,
+    VerificationError,
+)
 from intrinsics.mir import Module
 from intrinsics.modifiers import CtaGroup
 from intrinsics.targets import PTX_VERSIONS, TARGETS, Ptx, Target, parse_ptx
 from isel.llvm import ir
 from isel.llvm.reader import read_module
 from isel.pipeline import lower
+from isel.verifier.levels import verify
 from isel.verifier.record import check_target, lowest_ptx, verify_records
 from tests.each import each
 from tests.oracle import llvm_intrinsics, mma_sync_signatures, ptxas
@@ -532,6 +539,58 @@ def test_a_word_that_promises_operands_that_are_not_there(bit: int):
 def test_collector_words_that_contradict_themselves(collector: int):
     """An operation without its valid bit, and a buffer of B in an MMA that has only A's."""
     assert rules(words(0xC1, collector)) == ["tcgen05.mma/collector-word"]
+
+
+@pytest.mark.parametrize("code", [1, 2, 3])
+def test_a_weight_stationary_word_has_no_scale_vector(code: int):
+    """kind::f16 with cta_group::1, and a size of scale vectors in bits 2 and 3."""
+    found = rules(words(0xC1 | code << 2, 0x17, opcode="WS_DENSE"))
+    assert found == ["tcgen05.mma.ws/scale-vec-ws"]
+    assert rules(words(0xC1, 0x17, opcode="WS_DENSE")) == []
+
+
+@pytest.mark.parametrize("number", [-1, 2, 193])
+def test_a_literal_enable_d_is_a_truth_value(number: int):
+    text = words(0xC1).replace("enable_d:  imm:1", f"enable_d:  imm:{number}")
+    assert rules(text) == ["tcgen05.mma/enable-d-number"]
+
+
+@pytest.mark.parametrize("word", ["ctrl", "collector"])
+def test_a_packed_word_in_a_register_is_refused_by_the_reader(word: str):
+    """It becomes modifiers of the instruction, which no register can choose."""
+    text = re.sub(rf"{word}:( +)imm:\d+", rf"{word}:\1%9:b32", words(0xC1))
+    with pytest.raises(InputError) as caught:
+        read_mir(text)
+    (found,) = caught.value.findings
+    assert f"{word} is a packed word" in found.message
+    assert found.place.line == 6
+
+
+SCALED = words(
+    0xE1 & ~0xC0 | 0x80, opcode="CTA_GROUP1_BLOCK_SCALED_DENSE",
+    more="      sfa: [%5:b32]\n      sfb: [%6:b32]\n      scale_spelling: %7:b32\n",
+)  # fmt: skip
+
+
+def test_the_spelling_of_a_scale_in_a_register_is_refused_by_the_reader():
+    with pytest.raises(InputError, match="scale_spelling is a packed word"):
+        read_mir(SCALED)
+    assert rules(SCALED.replace("%7:b32", "imm:32")) == []
+
+
+@pytest.mark.parametrize("word", ["ctrl", "collector"])
+def test_a_record_made_with_a_packed_word_in_a_register_is_an_error(word: str):
+    """Never one that is read as if the word were 0: neither judged nor printed so."""
+    module = read_mir(words(0xC1))
+    mi = next(iter(module.function("k").instructions()))
+    at = mi.form.index[word]
+    mi.ops = (*mi.ops[:at], 0, *mi.ops[at + 1 :])
+    newest = PTX_VERSIONS[-1]
+    for level in ("record", "all"):
+        (found,) = verify(module, module.target, newest, level)
+        assert (found.rule, found.subject) == ("tcgen05.mma/packed-word", word)
+    with pytest.raises(VerificationError, match=f"{word} is packed into the instruction"):
+        print_ptx(module, newest)
 
 
 def test_operands_in_the_same_braces_come_and_go_together():

@@ -645,9 +645,12 @@ all:
 ret void""")
 
 
+SWIZZLED = str(1 << 46 | 2 << 61)
+"""A descriptor of shared memory at address 0 with 128-byte swizzling.  PTX ISA, Table 40."""
+
 COLLECTIVE = {
     "TCGEN05_ALLOC_SHARED": f"%g = {ALLOC} 16)",
-    "TCGEN05_MMA_CTA_GROUP1_DENSE": multiply().replace("%da", "0").replace("%db", "0"),
+    "TCGEN05_MMA_CTA_GROUP1_DENSE": multiply().replace("%da", SWIZZLED).replace("%db", SWIZZLED),
     "TCGEN05_WAIT_CTA_GROUP1": WAIT,
     "TCGEN05_LD_M64N8X32B": f"%v = {LD} %h)",
     "TCGEN05_DEALLOC": f"{DEALLOC} %h, i32 16)",

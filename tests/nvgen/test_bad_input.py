@@ -63,7 +63,9 @@ PROGRAMS = {
         kernel("  br label %b\nb:\n  %x = add i32 %y, 1\n  br label %c\nc:\n  %y = add i32 1, 2"),
         S, 2, "llvm/verifier", 7, 3, ("Instruction does not dominate all uses!", "%x = add i32"),
     ),
-    "immediate": Bad(mma(9), S, 2, "llvm/verifier", 2, 3, ("immarg value 9 out of range [0, 4)",)),
+    "immediate": Bad(
+        mma(9), S, 2, "tcgen05.mma/immediate-range", 2, 3, ("kind is out of range", "(.kind::f16)")
+    ),
     "twice": Bad(
         ADD + ADD.split("declare")[0], S, 2, "llvm/syntax", 9, 24, ("redefinition", "'add'")
     ),

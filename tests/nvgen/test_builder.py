@@ -719,14 +719,63 @@ def test_a_global_address_is_no_tensor_memory_address() -> None:
     assert "expected: ptr addrspace(6)" in text
 
 
-def test_a_combination_without_an_intrinsic_names_those_that_there_are() -> None:
+def scaled(b: KernelBuilder, **more: object) -> None:
+    b.tcgen05_mma(taddr(b), taddr(b), b.const(2, 64), 3, 1, sfa=taddr(b), sfb=taddr(b), **more)
+
+
+def plain(b: KernelBuilder, **more: object) -> None:
+    b.tcgen05_mma(taddr(b), taddr(b), b.const(2, 64), 3, 1, **more)
+
+
+LADDER = {
+    "5, i8": (
+        "Scale input accumulator can only be used with f16 and tf32 types",
+        lambda b: plain(b, kind=MmaKind.I8, scale_d=3)),
+    "5, f8f6f4": (
+        "Scale input accumulator can only be used with f16 and tf32 types",
+        lambda b: plain(b, kind=MmaKind.F8F6F4, scale_d=3)),
+    "6": (
+        "Block scale is not supported for f16, tf32, f8f6f4, and i8 types",
+        lambda b: scaled(b, kind=MmaKind.F16)),
+    "7": (
+        "ashift is not supported with tcgen05.mma.block_scale variants",
+        lambda b: scaled(b, kind=MmaKind.MXF8F6F4, ashift=True)),
+    "9": (
+        "Cannot use weight stationary with mxf8f6f4 and fp4 types",
+        lambda b: b.tcgen05_mma_ws(
+            taddr(b), b.const(1, 64), b.const(2, 64), 3, 1, kind=MmaKind.MXF4)),
+    "10, fill": (
+        "Cannot use collector::a::use or colletor::a::fill with ashift",
+        lambda b: plain(b, kind=MmaKind.F16, ashift=True, collector_a=CollectorA.FILL)),
+    "10, use": (
+        "Cannot use collector::a::use or colletor::a::fill with ashift",
+        lambda b: plain(b, kind=MmaKind.F16, ashift=True, collector_a=CollectorA.USE)),
+    "11": (
+        "scale vector size is not legal for this input family",
+        lambda b: scaled(b, kind=MmaKind.MXF8F6F4, scale_vec=ScaleVec.BLOCK16)),
+    "12": (
+        "scale vector size is not legal for this input family",
+        lambda b: scaled(b, kind=MmaKind.MXF4NVF4)),
+    "13": (
+        "scale vector size is not legal for this input family",
+        lambda b: scaled(b, kind=MmaKind.MXF4, scale_vec=ScaleVec.BLOCK16)),
+}  # fmt: skip
+"""Rules of the ladder, their words, and what breaks them."""
+
+
+@pytest.mark.parametrize("rule", LADDER)
+def test_the_rules_of_the_ladder_speak_before_llvm_has_no_name_for_a_form(rule: str) -> None:
+    text, breaks = LADDER[rule]
+    assert text in refusal(lambda b, a: breaks(b))
+
+
+def test_a_shift_of_rows_in_shared_memory_is_refused_by_its_rule() -> None:
     text = refusal(
         lambda b, a: b.tcgen05_mma(
             taddr(b), b.const(1, 64), b.const(2, 64), 3, 1, kind=MmaKind.F16, ashift=True
         )
     )
-    assert "LLVM has no intrinsic" in text
-    assert "tcgen05.mma.shared" in text
+    assert "ashift shifts rows of A in tensor memory" in text
 
 
 def test_a_load_of_more_than_128_registers_is_refused() -> None:

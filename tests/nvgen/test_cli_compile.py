@@ -102,19 +102,85 @@ def test_machine_records_compile_on_to_the_same_ptx(nvgen: Nvgen, add: Path) -> 
 
 
 @pytest.mark.parametrize("name", PASSES)
-def test_the_records_after_every_pass_can_be_seen(nvgen: Nvgen, add: Path, name: str) -> None:
-    """On standard error, so that standard output is still the program."""
-    stage = nvgen("compile", add, *TARGET, "--print-after", name)
-    assert stage.status == 0
-    assert stage.out == nvgen("compile", add, *TARGET).out
+def test_the_records_after_every_pass_can_be_had(nvgen: Nvgen, add: Path, name: str) -> None:
+    """They are the output: on standard output or in a file, and notes on standard error."""
     stages = package.api.compile_text(ADD, target="sm_100a", file=str(add)).stages
-    assert stage.err == stages[name]
-    assert "kernel @add" in stage.err
+    stage = nvgen("compile", add, *TARGET, "--print-after", name)
+    assert (stage.status, stage.out, stage.err) == (0, stages[name], "")
+    assert "kernel @add" in stage.out
+    out = add.with_name("stage.mir")
+    assert nvgen("compile", add, *TARGET, "--print-after", name, "-o", out) == (0, "", "")
+    assert out.read_text() == stages[name]
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_a_stage_compiles_on_to_the_same_ptx(nvgen: Nvgen, add: Path, name: str) -> None:
+    direct = nvgen("compile", add, *TARGET).out
+    out = add.with_name("stage.mir")
+    nvgen("compile", add, *TARGET, "--print-after", name, "-o", out)
+    resumed = nvgen("compile", out)
+    assert (resumed.status, resumed.err) == (0, "")
+    assert resumed.out.partition(".version")[2] == direct.partition(".version")[2]
+
+
+def test_a_directory_gets_a_file_for_each_stage(nvgen: Nvgen, add: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "stages"
+    folder.mkdir()
+    assert nvgen("compile", add, *TARGET, "--print-after", "all", "-o", folder).status == 0
+    stages = package.api.compile_text(ADD, target="sm_100a", file=str(add)).stages
+    wanted = {f"{i:02}-{name}.mir": stages[name] for i, name in enumerate(PASSES, 1)}
+    assert {path.name: path.read_text() for path in folder.iterdir()} == wanted
+    one = tmp_path / "one"
+    one.mkdir()
+    nvgen("compile", add, *TARGET, "--print-after", "layout", "-o", one)
+    assert [path.name for path in one.iterdir()] == ["06-layout.mir"]
+
+
+def test_a_stage_is_written_of_what_the_verifier_refuses(nvgen: Nvgen, tmp_path: Path) -> None:
+    """To look at it is what one wants then; the findings are on standard error."""
+    bad = tmp_path / "bad.ll"
+    bad.write_text(BAD_ALLOC)
+    found = nvgen("compile", bad, *TARGET, "--print-after", "select")
+    assert found.status == 1
+    assert "target sm_100a" in found.out
+    assert "error[" in found.err
+
+
+def test_stages_of_machine_records_are_those_that_follow(nvgen: Nvgen, add: Path) -> None:
+    out = add.with_name("stage.mir")
+    nvgen("compile", add, *TARGET, "--print-after", "destruct-ssa", "-o", out)
+    found = nvgen("compile", out, "--print-after", "layout")
+    assert found.status == 0
+    assert 'stage "layout"' in found.out
+    refused = nvgen("compile", out, "--print-after", "select")
+    assert refused.status == 2
+    assert "goes through no such pass" in refused.err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("-o", "out.ptx"), ("--emit", "ptx"), ("--emit", "cubin", "-o", "stage.mir"), ("-o", "x.ll")],
+    ids=" ".join,
+)
+def test_a_stage_is_mir_and_nothing_else(
+    nvgen: Nvgen, add: Path, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    words = [str(tmp_path / w) if "." in w else w for w in options]
+    refused = nvgen("compile", add, *TARGET, "--print-after", "select", *words)
+    assert (refused.status, refused.out) == (2, "")
+    assert "--print-after writes MIR" in refused.err
+    assert list(tmp_path.glob("out.*")) == []
+
+
+def test_all_stages_need_a_directory(nvgen: Nvgen, add: Path) -> None:
+    refused = nvgen("compile", add, *TARGET, "--print-after", "all")
+    assert (refused.status, refused.out) == (2, "")
+    assert "all stages need a directory" in refused.err
 
 
 def test_the_record_of_an_addition_is_there_after_selection(nvgen: Nvgen, add: Path) -> None:
-    err = nvgen("compile", add, *TARGET, "--print-after", "select").err
-    assert re.search(r"%sum:b32 = ADD_S32 %i:b32, %n:b32", err)
+    out = nvgen("compile", add, *TARGET, "--print-after", "select").out
+    assert re.search(r"%sum:b32 = ADD_S32 %i:b32, %n:b32", out)
 
 
 @pytest.mark.parametrize(

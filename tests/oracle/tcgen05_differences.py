@@ -57,6 +57,14 @@ _LANE_RULES = (
 IN_MUTANTS: tuple[Deliberate, ...] = (
     *(
         Deliberate(
+            rf"tcgen05\.mma\S* .*, (?![01],|[01];){_NUMBER}(, {_NUMBER})?;",
+            f"{head}/enable-d-number",
+            "a number other than 0 and 1 as enable-input-d: ptxas takes any for true",
+        )
+        for head in ("tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp")
+    ),
+    *(
+        Deliberate(
             r"tcgen05\.\S*\.(b2|b8x16|b6x16_p32|b4x16_p64)\b",
             rule,
             "a type or format of another instruction: ptxas looks at it nowhere else",
@@ -108,6 +116,10 @@ WITNESSES: tuple[str, ...] = (
     "tcgen05.mma.sp.cta_group::1.kind::f16 [%r0], %rd1, %rd2, [%r6], %r3, %p1, %p1, 15;",
     "tcgen05.mma.cta_group::1.kind::f16 [%r0], %rd1, %rd2, %r3, %p1, 4294967297;",
     "tcgen05.mma.sp.cta_group::1.kind::f16 [%r0], %rd1, %rd2, [%r6], %r3, %p1, 4294967297;",
+    *(
+        f"tcgen05.mma{form}.cta_group::1.kind::f16 [%r0], %rd1, %rd2, {metadata}%r3, 2;"
+        for form, metadata in (("", ""), (".sp", "[%r6], "), (".ws", ""), (".ws.sp", "[%r6], "))
+    ),
     "tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r1, %r1}, [%r4];",
     "tcgen05.ld.red.sync.aligned.32x32b.x2.max.f32 {%r1, %r1}, %r3, [%r4];",
     "tcgen05.ld.red.sync.aligned.32x32b.x2.max.f32 {%r1, %r2}, %hx1, [%r4];",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from intrinsics.findings import Finding
 from intrinsics.idesc import DENSE_K
-from intrinsics.known_bits import KnownBits
+from intrinsics.known_bits import UNKNOWN, KnownBits, exactly
 from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Module, Op
 from intrinsics.modifiers import AShift, CtaGroup, MmaKind, ScaleVec
 from intrinsics.row import Residency
@@ -32,18 +32,22 @@ _Found = Iterator[tuple[str, Breach]]
 """Operands, and what is wrong with them."""
 
 
-def verify_descriptors(module: Module) -> list[Finding]:
-    """Judge the descriptors, masks and counts of every record of `module`."""
+def verify_descriptors(module: Module, *, literals_only: bool = False) -> list[Finding]:
+    """Judge the descriptors, masks and counts of every record of `module`.
+
+    With `literals_only` each record is looked at alone: what stands in registers is not known.
+    """
     found: list[Finding] = []
     for function in module.functions:
         if any(mi.row.id in _JUDGES for mi in function.instructions()):
-            found += _Judge(module, function).findings()
+            found += _Judge(module, function, literals_only).findings()
     return found
 
 
 class _Judge:
-    def __init__(self, module: Module, function: MachineFunction) -> None:
+    def __init__(self, module: Module, function: MachineFunction, literals_only: bool) -> None:
         self.module = module
+        self.literals_only = literals_only
         self.function = function
         variables = (*module.variables, *function.variables)
         self.has_dynamic_shared = any(not variable.size for variable in variables)
@@ -66,6 +70,8 @@ class _Judge:
 
     def known(self, op: Op | None) -> KnownBits:
         """The known bits of an operand of the record that is being judged."""
+        if self.literals_only:
+            return exactly(op.value) if isinstance(op, Imm) else UNKNOWN
         if isinstance(op, Mem):
             return self.constants.address(op, *self.here)
         return self.constants.operand(op, *self.here)
@@ -124,6 +130,8 @@ class _Judge:
         """A shared memory descriptor by itself, and the address that it was made from."""
         for breach in shared.judge(descriptor):
             yield descriptor.name, breach
+        if self.literals_only:
+            return
         for address in self.constants.behind(mi[descriptor.name], *self.here):
             for breach in shared.judge_address(descriptor, address):
                 yield descriptor.name, breach
@@ -145,6 +153,8 @@ class _Judge:
             bits = self.known(mi[name])
             for breach in warpgroup.judge(mi, name, bits):
                 yield name, breach
+            if self.literals_only:
+                continue
             for address in self.constants.behind(mi[name], *self.here):
                 for breach in warpgroup.judge_address(name, bits, address):
                     yield name, breach

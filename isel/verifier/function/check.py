@@ -26,6 +26,8 @@ from isel.verifier.function import (
     convergence,
     first_phase,
     freed_elsewhere,
+    handles,
+    init_fence,
     ledger,
     lifetime,
     mbarriers,
@@ -58,9 +60,9 @@ class _Chapter(Protocol):
 
 _CHAPTERS: tuple[_Chapter, ...] = (
     *(convergence, warpgroups),
-    *(allocation, lifetime, capacity, freed_elsewhere, publication),
+    *(allocation, lifetime, capacity, freed_elsewhere, publication, handles),
     *(collectors, columns, overlaps, scales),
-    *(mbarriers, phases, first_phase, ledger, registers, accumulators, stages),
+    *(mbarriers, init_fence, phases, first_phase, ledger, registers, accumulators, stages),
     *(clusters, ranks, cluster_arrivals),
     ordering_rules,
 )

@@ -3,7 +3,8 @@
 Layer: isel.verifier.function.  `if (k == 0) fill else use`, and `if (k == last) lastuse else use`
 in a loop, are right, and a walk that knows nothing of k finds ways through them that do not exist.
 So a way that leaves out a fill that another way has, and one that comes to a loop's head again
-after a last use that a pass may leave out, are marked; rules claim nothing there.
+after a last use that a pass may leave out, are marked; rules claim nothing there.  A decision that
+no other one can go against (`independence`) leaves no doubt: its ways exist.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TypeAlias
 
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.flow import EXIT, Assumed, Edge, Lanes, Leader
+from isel.verifier.function.independence import Independence
 from isel.verifier.function.paths import Tracked, Walker
 from isel.ways import post_dominators, reach
 
@@ -30,12 +32,15 @@ class Doubt:
     undone: set[int] = field(default_factory=set)
 
 
-def marked(walker: Walker, effect: Effect, *, one_thread: bool) -> tuple[Walker, dict[int, Doubt]]:
+def marked(
+    walker: Walker, effect: Effect, uses: set[int], *, one_thread: bool
+) -> tuple[Walker, dict[int, Doubt]]:
     """The walker with events `DOUBT` at the doubtful places, and the doubts by their index.
 
-    `one_thread` says that one thread does it all: what another one leaves out is no doubt.
+    `uses` are the nodes where the buffer is read.  `one_thread` says that one thread does it all:
+    what another one leaves out is no doubt.
     """
-    doubts = _Doubts(walker, effect, one_thread).found()
+    doubts = _Doubts(walker, effect, uses, one_thread).found()
     if not doubts:
         return walker, doubts
     events = {n: list(_with_marks(walker, n, doubts)) for n in walker.flow.reached()}
@@ -62,8 +67,9 @@ def _mark(walker: Walker, index: int) -> Event:
 class _Doubts:
     """The doubtful places in the flow of one warp."""
 
-    def __init__(self, walker: Walker, effect: Effect, one_thread: bool) -> None:
+    def __init__(self, walker: Walker, effect: Effect, uses: set[int], one_thread: bool) -> None:
         self.walker = walker
+        self.independence = Independence(walker, uses)
         self.effect = effect
         self.flow = walker.flow
         self.unknown = (Assumed,) if one_thread else (Assumed, Lanes, Leader)
@@ -74,16 +80,24 @@ class _Doubts:
 
     def found(self) -> dict[int, Doubt]:
         """All of them, by the index of the record that they stand before."""
-        for events in self.walker.events.values():
+        for node, events in self.walker.events.items():
             for event in events:
-                if isinstance(getattr(event.guard, "executed", None), self.unknown):
+                if self._is_doubtful(getattr(event.guard, "executed", None), node):
                     self._at(event.index).skipped |= self.effect(event) is True
         for split in self.flow.reached():
-            if any(isinstance(e.condition, self.unknown) for e in self.flow.edges[split]):
+            if any(self._is_doubtful(e.condition, split) for e in self.flow.edges[split]):
                 self._left_out(split)
         for head in self._heads:
             self._left_open(head)
         return {index: d for index, d in self.doubts.items() if d.skipped or d.undone}
+
+    def _is_doubtful(self, condition: object, node: int) -> bool:
+        """Whether nobody knows which way is taken, and something else may decide it too."""
+        if not isinstance(condition, self.unknown):
+            return False
+        if not isinstance(condition, Assumed):
+            return True
+        return not self.independence.stands_alone(condition.reg, node)
 
     def _at(self, index: int) -> Doubt:
         return self.doubts.setdefault(index, Doubt())

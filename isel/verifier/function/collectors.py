@@ -114,6 +114,7 @@ class _Buffer:
         self.events = {e.index: e for e in role.events() if e.kind is Kind.MULTIPLY}
         self.names = self._names()
         self.judged: set[tuple[_State, int]] = set()
+        self.reads: list[tuple[_State, Event, Usage]] = []
 
     def check(self) -> None:
         """Walk every way, and judge each use by what the buffer holds there."""
@@ -128,9 +129,23 @@ class _Buffer:
         }
         filled = any(i in elsewhere for i, usage in self.used.items() if usage.op == "fill")
         threads = {e.threads for i, e in self.events.items() if i in self.used}
-        walker, doubts = marked(self.role.walker, self._effect, one_thread=len(threads) == 1)
+        walker, doubts = marked(
+            self.role.walker, self._effect, self._reading(), one_thread=len(threads) == 1
+        )
         first = (_Status.PERHAPS if filled else _Status.EMPTY, _NO_RECORD)
-        walker.walk(first, self._step(doubts))
+        step = self._step(doubts)
+        walk = walker.walk(first, step)
+        for state, event, usage in self.reads:
+            self._judge(state, event, usage, walk.way_to(event.index, state, step))
+
+    def _reading(self) -> set[int]:
+        """The nodes where the buffer is read."""
+        walker, used = self.role.walker, self.used
+        return {
+            n for n, events in walker.events.items()
+            if any(e.kind is Kind.MULTIPLY and e.index in used and used[e.index].reads
+                   for e in events)
+        }  # fmt: skip
 
     def _names(self) -> dict[int, int]:
         """For each record that changes what the buffer holds, one that does the same."""
@@ -164,14 +179,14 @@ class _Buffer:
                 return state
             if usage.reads and (state, event.index) not in self.judged:
                 self.judged.add((state, event.index))
-                self._judge(state, event, usage)
+                self.reads.append((state, event, usage))
             if usage.op == "fill":
                 return _Status.FILLED, self.names[event.index]
             return (_Status.GONE, self.names[event.index]) if usage.ends else state
 
         return step
 
-    def _judge(self, state: _State, event: Event, usage: Usage) -> None:
+    def _judge(self, state: _State, event: Event, usage: Usage, way: str) -> None:
         status, index = state
         if status is _Status.FILLED and index != _NO_RECORD:
             self._compare(index, event)
@@ -181,7 +196,8 @@ class _Buffer:
                 NOT_FILLED[self.buffer],
                 event.index,
                 got=f"{usage}: {self.role} can come here, and {status.value}"
-                + (f" {by}" if status is _Status.GONE else ""),
+                + (f" {by}" if status is _Status.GONE else "")
+                + (f"; {way}" if way else ""),
             )
 
     def _compare(self, filled: int, event: Event) -> None:

@@ -43,6 +43,7 @@ class Kind(Enum):
     FENCE_BEFORE = auto()
     FENCE_AFTER = auto()
     PROXY_FENCE = auto()
+    INIT_FENCE = auto()  # makes mbarriers known in the cluster
     INIT = auto()
     INVAL = auto()
     ARRIVE = auto()
@@ -332,6 +333,7 @@ _MAKERS: dict[str, Maker] = {
         ("tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp"), _multiply
     ),
     **dict.fromkeys(("fence.proxy.async", "fence.proxy.async::generic"), _simple(Kind.PROXY_FENCE)),
+    "fence.mbarrier_init": _simple(Kind.INIT_FENCE),
     "mbarrier.init": _simple(Kind.INIT, "mbar", count="count"),
     "mbarrier.inval": _simple(Kind.INVAL, "mbar"),
     **dict.fromkeys(

@@ -315,6 +315,10 @@ class Walker:
             ends.append((done, edge.target, going.remembers(self.tracked.kept[node])))
         return ends
 
+    def runs_through(self, node: int, thread: Thread) -> list[list[Event]]:
+        """The events that threads execute in a node, way by way; none where there are too many."""
+        return [events for events, _ in self._runs(node, thread) or ()]
+
     def _runs(self, node: int, thread: Thread) -> list[_Run] | None:
         """The ways of threads through a node; None when there are too many."""
         key = node, thread
@@ -410,6 +414,20 @@ class Walk(Generic[S]):
     def at_exit(self) -> Iterator[tuple[tuple[int, Thread, S], S]]:
         """The points behind the end, and their states."""
         return ((point, point[2]) for point in self.came_from if point[0] == EXIT)
+
+    def way_to(self, index: int, state: S, step: Callable[[S, Event], S]) -> str:
+        """A way to an event in this state, as `way` says it; "" where nothing parts on it."""
+        for point in self.came_from:
+            if point[0] == EXIT:
+                continue
+            for events in self.walker.runs_through(point[0], point[1]):
+                here = point[2]
+                for event in events:
+                    if event.index == index and here == state:
+                        way = self.way(point)
+                        return way if "→" in way else ""
+                    here = step(here, event)
+        return ""
 
     def way(self, point: tuple[int, Thread, S]) -> str:
         """A way to a point in words: the names of its blocks, the middle of a long one left out."""

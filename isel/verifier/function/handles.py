@@ -1,0 +1,162 @@
+"""Rules about addresses of tensor memory: each comes from an allocation, and stays in its function.
+
+Layer: isel.verifier.function.  An address that leaves its function, or that no allocation gave, is
+one whose lifetime nobody can follow: a review, since kernels do it and are right.
+PTX ISA, Tensor Memory Allocation and Management.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from intrinsics.findings import Severity
+from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Reg, Sym, registers_of
+from intrinsics.modifiers import Space
+from isel.verifier.function.events import TENSOR_USES, Event, tensor_operands
+from isel.verifier.function.report import Report
+from isel.verifier.function.values import Parameter
+from isel.verifier.rule import VerifierRule
+
+_SECTION = "Tensor Memory Allocation and Management"
+_ALLOC = "tcgen05.alloc"
+_ALL_COLUMNS = 512
+
+ESCAPES = VerifierRule(
+    "tcgen05/handle-escapes",
+    "an address of tensor memory leaves its function",
+    _SECTION,
+    Severity.REVIEW,
+    expected="an address that is used where it was allocated",
+    hint="who frees the columns, and when, cannot be seen from here",
+    misses=False,
+)
+NOWHERE = VerifierRule(
+    "tcgen05/handle-origin",
+    "an address of tensor memory comes from no allocation",
+    _SECTION,
+    Severity.REVIEW,
+    expected="what tcgen05.alloc wrote, and columns counted from there",
+    hint="load it from where tcgen05.alloc has written it",
+    misses=False,
+)
+RULES = (ESCAPES, NOWHERE)
+
+_HANDED_ON = ("mov", "add.int", "sub.int", "or", "cvt.int")
+"""Rows whose result is an address of tensor memory if an operand is one."""
+
+_MEMORY = {
+    Space.GLOBAL: "stored to global memory",
+    None: "stored to memory that others may read",
+}
+
+
+def check(report: Report) -> None:
+    """Run the rules."""
+    if not any(mi.row.id == _ALLOC for f in report.module.functions for mi in f.instructions()):
+        return
+    _escapes(report)
+    _from_nowhere(report)
+
+
+# ---- out of the function ---------------------------------------------------------------------
+
+
+def _escapes(report: Report) -> None:
+    """Addresses that are stored to global memory, returned, or passed to a function."""
+    handles = _handles(report)
+    if not handles:
+        return
+    for index, mi in enumerate(report.analysis.graph.records):
+        given = {r for op in mi.ops if not isinstance(op, Mem) for r in registers_of(op)}
+        how = _leaves(mi, report.analysis.function) if given & handles else ""
+        if how:
+            report.add(ESCAPES, index, got=f"it is {how}")
+
+
+def _leaves(mi: MachineInstr, function: MachineFunction) -> str:
+    """How what a record is given leaves the function; "" where it does not."""
+    if mi.row.id.split(".")[0] in ("atom", "red"):
+        space = mi.form.facts.get("space")
+        return "given to an atomic operation" if space in _MEMORY else ""
+    if mi.row.id != "st":
+        return ""
+    space, at = mi.form.facts.get("space"), mi.get("a")
+    if space in (Space.PARAM, Space.PARAM_FUNC, Space.PARAM_ENTRY):
+        name = at.base.name if isinstance(at, Mem) and isinstance(at.base, Sym) else ""
+        returned = name in {result.name for result in function.results}
+        return "returned to the caller" if returned else "passed to a function"
+    return _MEMORY.get(space, "") if isinstance(space, Space) or space is None else ""
+
+
+def _handles(report: Report) -> set[Reg]:
+    """The registers that hold what an allocation wrote, or a place counted from there."""
+    records = report.analysis.graph.records
+    symbols = {r: place for mi in records if (r := _one_result(mi)) is not None
+               and (place := _symbol(mi)) is not None}  # fmt: skip
+    slots = {_place(mi.get("dst"), symbols) for mi in records if mi.row.id == _ALLOC} - {None}
+    found: set[Reg] = set()
+    changed = True
+    while changed:
+        changed = False
+        for mi in records:
+            result = _one_result(mi)
+            if result is None or result in found:
+                continue
+            loaded = mi.row.id == "ld" and _place(mi.get("a"), symbols) in slots
+            if loaded or (mi.row.id in _HANDED_ON and set(mi.uses()) & found):
+                found.add(result)
+                changed = True
+    return found
+
+
+def _one_result(mi: MachineInstr) -> Reg | None:
+    defs = mi.defs()
+    return defs[0] if len(defs) == 1 else None
+
+
+def _symbol(mi: MachineInstr) -> tuple[str, int] | None:
+    """The address that a record moves into its register."""
+    source = mi.ops[1] if mi.row.id == "mov" and len(mi.ops) == 2 else None
+    return (source.name, source.offset) if isinstance(source, Sym) else None
+
+
+def _place(op: object, symbols: dict[Reg, tuple[str, int]]) -> tuple[str, int] | None:
+    """The variable and the byte that an address operand is."""
+    if not isinstance(op, Mem):
+        return None
+    if isinstance(op.base, Sym):
+        return op.base.name, op.base.offset + op.offset
+    known = symbols.get(op.base)
+    return (known[0], known[1] + op.offset) if known is not None else None
+
+
+# ---- from nowhere ----------------------------------------------------------------------------
+
+
+def _from_nowhere(report: Report) -> None:
+    """Addresses that are a kernel's parameter, or a number."""
+    if not report.analysis.function.is_kernel:
+        return  # its callers gave it what they passed
+    counted = not _may_have_all(report)
+    for event in report.analysis.events(*TENSOR_USES):
+        for got in _strange(event, counted):
+            report.add(NOWHERE, event.index, got=got)
+
+
+def _strange(event: Event, counted: bool) -> Iterator[str]:
+    for name, value in tensor_operands(event):
+        if isinstance(value.base, Parameter):
+            yield f"{name} is the parameter {value.base.name}"
+        elif isinstance(value.number, int) and counted:
+            yield f"{name} is the constant {value.number:#x}"
+
+
+def _may_have_all(report: Report) -> bool:
+    """Whether an allocation may be of all columns, which begin at 0."""
+    counts = [
+        mi["ncols"]
+        for f in report.module.functions
+        for mi in f.instructions()
+        if mi.row.id == _ALLOC
+    ]
+    return any(not isinstance(n, Imm) or n.value >= _ALL_COLUMNS for n in counts)

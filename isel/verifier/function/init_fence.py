@@ -1,0 +1,103 @@
+"""Rules about fence.mbarrier_init: initialisation that other CTAs and the async proxy have to see.
+
+Layer: isel.verifier.function.  PTX ISA, membar/fence: fence.mbarrier_init.release.cluster makes the
+thread's earlier mbarrier.init visible in the cluster; Async Proxy.  The manual does not say that a
+CTA's own copies need it, and kernels without it have run for years: there it is a note.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from intrinsics.findings import Severity
+from intrinsics.mir import MachineInstr
+from isel.verifier.function.clusters import cluster_size, is_of_pair
+from isel.verifier.function.events import Event, Kind
+from isel.verifier.function.mbarriers import signalled
+from isel.verifier.function.report import Report
+from isel.verifier.function.roles import Role
+from isel.verifier.function.values import Where
+from isel.verifier.rule import VerifierRule
+
+INIT_FENCE = VerifierRule(
+    "mbarrier.init/fence",
+    "an mbarrier is seen without fence.mbarrier_init after its initialisation",
+    "membar / fence",
+    Severity.REVIEW,
+    expected="fence.mbarrier_init.release.cluster between mbarrier.init and the barrier behind it",
+    hint="mbarrier.init; fence.mbarrier_init.release.cluster; bar.sync, or the cluster's barrier",
+)
+RULES = (INIT_FENCE,)
+
+_FENCES = (Kind.INIT_FENCE, Kind.PROXY_FENCE)
+_SHOWS = (Kind.BARRIER, Kind.BARRIER_ARRIVE, Kind.WARP_SYNC, Kind.COPY_IN, Kind.COMMIT)
+"""What shows others an mbarrier, or uses it from the async proxy."""
+
+_NONE = -1
+
+_GENERAL = ("fence", "membar")
+"""Rows of fences that order everything."""
+
+
+def check(report: Report) -> None:
+    """Run the rule where a way leads from mbarrier.init to others, and no fence is on it."""
+    records = report.analysis.graph.records
+    if any(mi.row.id in _GENERAL for mi in records):
+        return
+    used = _by_async_proxy(report)
+    by_others = cluster_size(report.analysis.function, report.cluster) != 1 and any(
+        _leaves_cta(mi) for mi in records
+    )
+    if not used and not by_others:
+        return
+    for role in report.analysis.roles:
+        inits = {
+            e.index: e for e in role.events()
+            if e.kind is Kind.INIT and (by_others or _meets(e.place, used))
+        }  # fmt: skip
+        for index, shown in _unfenced(role, inits).items():
+            _report(report, inits[index], shown, by_others)
+
+
+def _meets(place: Where | None, used: list[Where]) -> bool:
+    return place is None or any(place.meets(other) for other in used)
+
+
+def _report(report: Report, init: Event, shown: int, by_others: bool) -> None:
+    who = "another CTA of the cluster" if by_others else "the async proxy"
+    report.add(
+        INIT_FENCE,
+        init.index,
+        got=f"{who} may see {init.place or 'it'}; no fence before {report.line(shown)}",
+        severity=None if by_others else Severity.NOTE,
+    )
+
+
+def _by_async_proxy(report: Report) -> list[Where]:
+    """The mbarriers that copies of the async proxy signal."""
+    copies = (signalled(e) for e in report.analysis.events(Kind.COPY_IN))
+    return [place for place in copies if place is not None]
+
+
+def _leaves_cta(mi: MachineInstr) -> bool:
+    """Whether a record lets other CTAs signal or use an mbarrier."""
+    multicast = mi.form.facts.get("multicast") or mi.form.facts.get("cta_mask")
+    return bool(multicast) or mi.row.id == "mapa" or is_of_pair(mi)
+
+
+def _unfenced(role: Role, inits: Container[int]) -> dict[int, int]:
+    """Initialisations, and where others see them: of several in a row, the last one.
+
+    The state of the walk is the last initialisation without a fence behind it.
+    """
+    found: dict[int, int] = {}
+
+    def step(last: int, event: Event) -> int:
+        if event.index in inits:
+            return event.index
+        if event.kind in _SHOWS and last != _NONE:
+            found.setdefault(last, event.index)
+        return _NONE if event.kind in (*_FENCES, *_SHOWS) else last
+
+    role.walker.walk(_NONE, step)
+    return found

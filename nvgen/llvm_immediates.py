@@ -1,0 +1,112 @@
+"""What a number among an intrinsic's arguments says, where LLVM's verifier says only its range.
+
+Layer: nvgen.  Input: the verifier's message and the call that it prints.  Output: a finding: the
+row's rule that the number breaks, in its own words, else the numbers that there are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from intrinsics import catalog
+from intrinsics.catalog import Spelling
+from intrinsics.findings import Finding, Place, Severity
+from intrinsics.legality import describe, expected, got, judge, section_of, subject_of, text_of
+from intrinsics.modifiers import Modifier
+from intrinsics.row import Fact
+from intrinsics.rows.tcgen05_mma_names import EVERY_CODE
+from isel.select.intrinsics import PREFIX, Argument, arguments
+
+_MESSAGE = re.compile(r"immarg value (-?\d+) out of range \[(-?\d+), (-?\d+)\)")
+_CALL = re.compile(r'@"?(llvm\.nvvm\.[\w.]+)"?\((.*)\)')
+
+
+def immediate_wrong(message: str, printed: str, place: Place) -> list[Finding]:
+    """What is said of a number that LLVM finds out of range; nothing for other messages."""
+    found, call = _MESSAGE.match(message), _CALL.search(printed)
+    spelling = catalog.spelling(call[1].removeprefix(PREFIX)) if call else None
+    if found is None or call is None or spelling is None:
+        return []
+    numbers = dict(_numbers(arguments(spelling.pattern.args), call[2]))
+    facts = _facts(spelling, numbers)
+    broken = judge(spelling.row, facts).broken
+    if broken:
+        return [
+            Finding(
+                f"{spelling.row.head}/{rule.id}",
+                Severity.ERROR,
+                text_of(rule),
+                place,
+                op=spelling.row.spell(facts),
+                got=got(rule, facts),
+                expected=expected(rule),
+                hint=rule.hint,
+                section=f"PTX ISA, {section_of(spelling.row, rule)}",
+                subject=subject_of(rule),
+            )
+            for rule in broken
+        ]
+    value = int(found[1])
+    names = [name for name, given in numbers.items() if value in given]
+    return [_no_number(spelling, names[0], value, found, place)] if len(names) == 1 else []
+
+
+def _numbers(formal: Sequence[Argument], text: str) -> dict[str, list[int]]:
+    """The literals among the arguments, by what they are for."""
+    found: dict[str, list[int]] = {}
+    for argument, actual in zip(formal, _split(text), strict=False):
+        literal = re.fullmatch(r"i\d+ (-?\d+)", actual)
+        if literal is not None:
+            found.setdefault(argument.name, []).append(int(literal[1]))
+    return found
+
+
+def _split(text: str) -> list[str]:
+    """The arguments of a call: those of a constant expression stay together."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "([{<") - (character in ")]}>")
+        if character == "," and not depth:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part.strip() for part in parts]
+
+
+def _facts(spelling: Spelling, numbers: Mapping[str, list[int]]) -> dict[str, Fact]:
+    """What the name and the numbers of a call state."""
+    formal = arguments(spelling.pattern.args)
+    facts: dict[str, Fact] = dict.fromkeys(spelling.row.fact_names)
+    facts |= dict.fromkeys(spelling.row.optional, False)
+    facts |= {a.name: True for a in formal if a.name in spelling.row.optional}
+    facts |= dict(spelling.facts)
+    for name, given in numbers.items():
+        fact = _codes(spelling, name).get(given[0]) if len(given) == 1 else None
+        if fact is not None:
+            facts[name] = fact
+    return facts
+
+
+def _codes(spelling: Spelling, name: str) -> Mapping[int, Fact]:
+    """The numbers that LLVM has for an axis, in this intrinsic or in another one of its family."""
+    own = spelling.pattern.codes.get(name, {})
+    return {**EVERY_CODE.get(name, {}), **own} if spelling.row.words is not None else own
+
+
+def _no_number(
+    spelling: Spelling, name: str, value: int, found: re.Match[str], place: Place
+) -> Finding:
+    codes = _codes(spelling, name)
+    shown = [f"{n} ({describe(m)})" for n, m in codes.items() if isinstance(m, Modifier)]
+    return Finding(
+        f"{spelling.row.head}/immediate-range",
+        Severity.ERROR,
+        f"{name} is out of range",
+        place,
+        op=spelling.row.head,
+        got=str(value),
+        expected=", ".join(shown) or f"{found[2]}..{int(found[3]) - 1}",
+        section=f"PTX ISA, {spelling.row.section}",
+        subject=name,
+    )
