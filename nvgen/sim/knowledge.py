@@ -375,9 +375,15 @@ class Clocks:
         """What an operation may rely on in tensor memory, for those that issue it."""
         if op.issuer is None or op.kind not in ACCESSES:
             return NO_TICKS
+        return self.of(op.issuer).tensor.relied(self._issuers(op))
+
+    def _issuers(self, op: AsyncOp) -> list[int]:
+        """The lanes that issue an operation, in their turn."""
+        if not op.collective:
+            return [op.thread[2]]
         assert not isinstance(self.who, AsyncOp | None)
-        mask = self.who.mask if op.collective else 1 << op.thread[2]
-        return self.of(op.issuer).tensor.relied(lane_indices(mask).tolist())
+        lanes: list[int] = lane_indices(self.who.mask).tolist()
+        return lanes
 
     def _comes_behind(self, op: AsyncOp, other: AsyncOp, known: Clock, relies: Ticks) -> bool:
         """Whether an operation is issued behind another one that it takes effect after."""
@@ -397,18 +403,16 @@ class Clocks:
         """What the completion of an operation lets others rely on."""
         if op.issuer is None:
             return heard
-        mine, lane = self.of(op.issuer).tensor, op.thread[2]
+        mine, lanes = self.of(op.issuer).tensor, self._issuers(op)
         if op.kind == "commit":
-            return joined_ops(heard, mine.committed(lane))
+            return joined_ops(heard, mine.committed(lanes[0]))
         if op.kind not in ACCESSES:
             return heard
         number = complete(op.tick)
         self._op_numbers[op.column] = number
         op.relies = marked(relies, op.column, number)
-        if op.kind in MOVES:
-            return heard
-        mine.issue(lane, op)
-        return joined_ops(heard, op.relies)
+        mine.issue(lanes, op)
+        return heard if op.kind in MOVES else joined_ops(heard, op.relies)
 
     def _shared(self, warps: tuple[Warp, ...]) -> Clock:
         """What all threads of several warps know; what only one has done is not among it."""

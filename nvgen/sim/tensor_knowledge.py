@@ -11,7 +11,8 @@ has, beside what it knows to be complete, what its next tcgen05 operations may r
     before   what the thread lets others rely on: its own operations up to its last
              fence::before_thread_sync, and what it relied on itself there
 
-tcgen05.wait lets the threads of the warp rely on their own loads and stores.  tcgen05.commit says
+tcgen05.wait lets the threads of the warp rely on their own loads and stores; it may stand on either
+side of fence::before_thread_sync, if they stand before it.  tcgen05.commit says
 what fence::before_thread_sync would say, and that the operations it tracks are complete.  An
 operation may rely on what it is pipelined with, if it was issued behind it: by the same thread, or
 by one that relies on the issue.  tcgen05.alloc and .dealloc are synchronous and need no fence.
@@ -129,13 +130,17 @@ class TensorKnowledge:
 
     def waited(self, lanes: Iterable[int], ops: Iterable[AsyncOp]) -> None:
         """Threads have waited for loads and stores of their warp."""
+        moves = [op for op in ops if op.kind in MOVES]
         done = NO_TICKS
-        for op in ops:
-            if op.kind in MOVES:
-                done = marked(done, op.column, complete(op.tick))
-        joined = _Joins()
+        for op in moves:
+            done = marked(done, op.column, complete(op.tick))
+        joined, told = _Joins(), {}
         for lane in lanes:
             self.fenced[lane] = joined(self.fenced[lane], done)
+            old = self.before[lane]
+            if id(old) not in told:
+                told[id(old)] = old, _finished(old, moves)
+            self.before[lane] = told[id(old)][1]
 
     def said(self, lanes: Iterable[int]) -> Ticks:
         """What threads together let others rely on."""
@@ -153,9 +158,20 @@ class TensorKnowledge:
         """What a thread lets others rely on by a commit."""
         return joined_ops(self.own[lane], self.fenced[lane])
 
-    def issue(self, lane: int, op: AsyncOp) -> None:
-        """A thread has issued an operation."""
-        self.own[lane] = marked(self.own[lane], op.column, issued(op.tick))
+    def issue(self, lanes: Iterable[int], op: AsyncOp) -> None:
+        """Threads have issued an operation."""
+        new = marked(NO_TICKS, op.column, issued(op.tick))
+        joined = _Joins()
+        for lane in lanes:
+            self.own[lane] = joined(self.own[lane], new)
+
+
+def _finished(before: Ticks, moves: Iterable[AsyncOp]) -> Ticks:
+    """The same, now that moves are complete: those issued before the fence are ordered by it."""
+    for op in moves:
+        if level(before, op.column) == issued(op.tick):
+            before = marked(before, op.column, complete(op.tick))
+    return before
 
 
 class _Joins:
