@@ -29,6 +29,7 @@ from nvgen.sim.clocks import (
     join,
     joined_ops,
 )
+from nvgen.sim.columns import Columns
 from nvgen.sim.engine import AsyncOp
 from nvgen.sim.stamps import Sites
 from nvgen.sim.tensor_knowledge import (
@@ -41,7 +42,6 @@ from nvgen.sim.tensor_knowledge import (
     issued,
     level,
     marked,
-    padded,
 )
 
 if TYPE_CHECKING:
@@ -152,11 +152,7 @@ class Clocks:
     handed: Clock | None = None  # what the fragment hands on at this instruction, once computed
     sites: Sites = field(default_factory=Sites)
     _warps: dict[Warp, WarpClocks] = field(default_factory=dict)
-    _op_ticks: Ticks = field(default_factory=lambda: np.zeros(16, np.int32))
-    _op_numbers: Ticks = field(
-        default_factory=lambda: np.zeros(16, np.int32)
-    )  # if on tensor memory
-    _op_count: int = 0
+    _columns: Columns = field(default_factory=Columns)
     _blanks: dict[int, Ticks] = field(default_factory=dict)  # by CTA
 
     @property
@@ -366,8 +362,7 @@ class Clocks:
                     relies = joined_ops(relies, other.relies)
         op.knows, op.tick = known, self.now
         self.now += 1
-        op.column = self._column(op, known.ops, relied)
-        self._op_ticks[op.column] = op.tick
+        op.column = self._columns.take(op, known.ops, relied)
         ticks = marked(known.ops, op.column, op.tick)
         op.complete = Clock(known.floors, known.rows, ticks, self._told(op, known.tensor, relies))
 
@@ -408,9 +403,7 @@ class Clocks:
             return joined_ops(heard, mine.committed(lanes[0]))
         if op.kind not in ACCESSES:
             return heard
-        number = complete(op.tick)
-        self._op_numbers[op.column] = number
-        op.relies = marked(relies, op.column, number)
+        op.relies = marked(relies, op.column, complete(op.tick))
         mine.issue(lanes, op)
         return heard if op.kind in MOVES else joined_ops(heard, op.relies)
 
@@ -418,24 +411,6 @@ class Clocks:
         """What all threads of several warps know; what only one has done is not among it."""
         clocks = [self.of(warp).common(warp.launched) for warp in warps]
         return functools.reduce(common, {id(clock): clock for clock in clocks}.values())
-
-    def _column(self, op: AsyncOp, known: Ticks, relied: Ticks) -> int:
-        """A column whose last operation the next one knows: who knows the next knows it too.
-
-        One on tensor memory relies on it, too: who relies on the next relies on the last.
-        """
-        n = min(known.size, self._op_count)
-        free = known[:n] >= self._op_ticks[:n]
-        if op.kind in ACCESSES:
-            free &= padded(relied, n) >= self._op_numbers[:n]
-        columns = np.flatnonzero(free)
-        if columns.size:
-            return int(columns[0])
-        if self._op_count == self._op_ticks.size:
-            self._op_ticks = np.concatenate([self._op_ticks, np.zeros_like(self._op_ticks)])
-            self._op_numbers = np.concatenate([self._op_numbers, np.zeros_like(self._op_numbers)])
-        self._op_count += 1
-        return self._op_count - 1
 
     def is_known(self, op: AsyncOp) -> bool:
         """Whether the thread that issued an operation knows that it is complete."""
