@@ -10,8 +10,12 @@ mbarriers, from an arrival (or a completion of bytes, or a commit) to a look tha
 operation behind its issue, and behind what it is pipelined with where its thread comes behind the
 issue of that; tcgen05.wait; bulk wait groups; wgmma.wait_group; tcgen05.dealloc before a later
 alloc; releases and acquires, also as a fence with a relaxed, volatile or atomic access, or with a
-relaxed arrival or wait on an mbarrier.  tcgen05.fence counts as such a fence.  Behind
-wgmma.wait_group a relaxed arrival, too, hands on that the multiplies have read what they read.
+relaxed arrival or wait on an mbarrier.  Of these fences tcgen05.fence::before_thread_sync is one
+that releases, ::after_thread_sync one that acquires.  Behind wgmma.wait_group a relaxed arrival,
+too, hands on that the multiplies have read what they read.
+
+That an operation on tensor memory is known to be complete is not enough for another one: see
+`tensor_knowledge`.
 
 An mbarrier object is memory: mbarrier.init and mbarrier.inval write its eight bytes, and all other
 uses, those by copies and commits too, read them as strong accesses do.  Behind a relaxed
@@ -21,9 +25,8 @@ their CTA from another one.
 
 The use of a value that tcgen05.ld brings orders no accesses to memory (Register dependencies, same
 thread).  What is not looked at gives no finding: scopes (every one counts as wide enough), .relaxed
-on an mbarrier of another CTA (it orders here as well), tcgen05.fence behind what orders threads by
-itself, and fence.proxy (each counts as given, but that of tensor maps).  Shuffles and votes order
-nothing.
+on an mbarrier of another CTA (it orders here as well), and fence.proxy (each counts as given, but
+that of tensor maps).  Shuffles and votes order nothing.
 
 PTX ISA, Memory Consistency Model: Causality order; Memory Consistency Model for 5th generation of
 TensorCore operations.
@@ -74,7 +77,7 @@ class Order(Enum):
         return self in (Order.RELEASE, Order.BOTH)
 
 
-_NO_TICKS: Ticks = np.zeros(0, np.int32)
+NO_TICKS: Ticks = np.zeros(0, np.int32)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,12 +85,15 @@ class Clock:
     """Up to which tick every thread and operation is known.
 
     A thread is known up to the floor of its CTA, or its own tick in the CTA's row if that is later;
-    an operation up to the tick in its column.
+    an operation up to the tick in its column.  `tensor` is what of the operations on tensor memory
+    a tcgen05.fence::after_thread_sync lets the next ones rely on, in the ticks of
+    `tensor_knowledge`.
     """
 
     floors: Mapping[int, int] = field(default_factory=dict)
     rows: Mapping[int, Ticks] = field(default_factory=dict)
-    ops: Ticks = field(default_factory=lambda: _NO_TICKS)
+    ops: Ticks = field(default_factory=lambda: NO_TICKS)
+    tensor: Ticks = field(default_factory=lambda: NO_TICKS)
 
     def floor(self, cta: int) -> int:
         """The tick up to which all threads of a CTA are known."""
@@ -118,7 +124,7 @@ def join(a: Clock | None, b: Clock | None) -> Clock:
         row = _joined_row(a.rows.get(cta), b.rows.get(cta))
         if floors.get(cta, 0) < _latest(row):
             rows[cta] = row
-    return Clock(floors, rows, joined_ops(a.ops, b.ops))
+    return Clock(floors, rows, joined_ops(a.ops, b.ops), joined_ops(a.tensor, b.tensor))
 
 
 def common(a: Clock, b: Clock) -> Clock:
@@ -128,8 +134,7 @@ def common(a: Clock, b: Clock) -> Clock:
     for cta in {*a.rows, *b.rows}:
         ones, others = _levels(a, cta, b.rows.get(cta)), _levels(b, cta, a.rows.get(cta))
         rows[cta] = grouped(np.minimum(ones, others))
-    size = min(a.ops.size, b.ops.size)
-    return Clock(floors, rows, np.minimum(a.ops[:size], b.ops[:size]))
+    return Clock(floors, rows, common_ops(a.ops, b.ops), common_ops(a.tensor, b.tensor))
 
 
 def _levels(clock: Clock, cta: int, other: Ticks | None) -> Ticks:
@@ -170,4 +175,13 @@ def joined_ops(a: Ticks, b: Ticks) -> Ticks:
         a, b = b, a
     found = a.copy()
     np.maximum(found[: b.size], b, out=found[: b.size])
+    return found
+
+
+def common_ops(a: Ticks, b: Ticks) -> Ticks:
+    """What each of two columns of operations knows."""
+    if a is b:
+        return a
+    size = min(a.size, b.size)
+    found: Ticks = np.minimum(a[:size], b[:size])
     return found

@@ -25,7 +25,7 @@ from intrinsics.findings import Place, SimulationError, input_error
 from nvgen.sim.faults import located
 
 if TYPE_CHECKING:
-    from nvgen.sim.clocks import Clock
+    from nvgen.sim.clocks import Clock, Ticks
     from nvgen.sim.knowledge import Clocks
     from nvgen.sim.machine import Warp
 
@@ -105,6 +105,8 @@ class AsyncOp:
     together: tuple[Warp, ...] = ()  # the warps that issue it, where these are several
     knows: Clock | None = None  # what comes before it
     complete: Clock | None = None  # what comes before whoever waits for it
+    relies: Ticks | None = None  # one on tensor memory: what it relies on there, itself among it
+    unfenced: dict[tuple[int, int], str] = field(default_factory=dict)  # see `tensor_knowledge`
 
     @property
     def collective(self) -> bool:

@@ -7,7 +7,7 @@ orders; it keeps the clock of every thread, once for all threads of a warp that 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from nvgen.sim.clocks import (
     GROUP,
     LANES,
     NEVER_RUNS,
+    NO_TICKS,
     NOTHING,
     WIDE,
     Clock,
@@ -26,9 +27,22 @@ from nvgen.sim.clocks import (
     common,
     grouped,
     join,
+    joined_ops,
 )
+from nvgen.sim.columns import Columns
 from nvgen.sim.engine import AsyncOp
 from nvgen.sim.stamps import Sites
+from nvgen.sim.tensor_knowledge import (
+    ACCESSES,
+    AFTER,
+    BEFORE,
+    MOVES,
+    TensorKnowledge,
+    complete,
+    issued,
+    level,
+    marked,
+)
 
 if TYPE_CHECKING:
     from nvgen.sim.machine import Fragment, Instruction, Warp
@@ -46,8 +60,8 @@ def lane_indices(mask: int) -> NDArray[np.intp]:
 class WarpClocks:
     """What the threads of a warp know.
 
-    `seen` is what relaxed reads have seen and no fence has made known; `fenced` is what the latest
-    fence of a thread hands on with its next relaxed write.  `multiplied` are the warpgroup's
+    `seen` is what relaxed reads have seen and no fence has made known; `released` is what the
+    latest fence of a thread hands on with its next relaxed write.  `multiplied` are the warpgroup's
     multiplies that the warp has waited for, and the operations that these came after: they have
     read what those wrote, and nothing is left that an arrival would have to release.
     """
@@ -60,8 +74,9 @@ class WarpClocks:
     lanes: list[Clock] = field(default_factory=lambda: [NOTHING] * LANES)
     alike: bool = True  # all threads share one clock
     seen: list[Clock | None] = field(default_factory=lambda: [None] * LANES)
-    fenced: list[Clock | None] = field(default_factory=lambda: [None] * LANES)
+    released: list[Clock | None] = field(default_factory=lambda: [None] * LANES)
     multiplied: Clock = NOTHING
+    tensor: TensorKnowledge = field(default_factory=TensorKnowledge)
 
     def knowledge(self, mask: int) -> Clock:
         """What the threads of a mask know together."""
@@ -137,8 +152,7 @@ class Clocks:
     handed: Clock | None = None  # what the fragment hands on at this instruction, once computed
     sites: Sites = field(default_factory=Sites)
     _warps: dict[Warp, WarpClocks] = field(default_factory=dict)
-    _op_ticks: Ticks = field(default_factory=lambda: np.zeros(16, np.int32))
-    _op_count: int = 0
+    _columns: Columns = field(default_factory=Columns)
     _blanks: dict[int, Ticks] = field(default_factory=dict)  # by CTA
 
     @property
@@ -181,7 +195,10 @@ class Clocks:
         own[lane_indices(mask)] = self.now
         own[GROUP] = own[:GROUP].min()
         self.now += 1
-        return Clock(known.floors, {**known.rows, mine.cta: row}, known.ops)
+        lanes = lane_indices(mask).tolist()
+        said = mine.tensor.common(lanes) if each else mine.tensor.said(lanes)
+        tensor = joined_ops(known.tensor, said)
+        return Clock(known.floors, {**known.rows, mine.cta: row}, known.ops, tensor)
 
     def _blank(self, warp: Warp) -> Ticks:
         """What somebody knows of the threads of a warp's CTA who knows nothing of them."""
@@ -213,8 +230,8 @@ class Clocks:
             return self.given()
         mine = self.of(self.who.warp)
         if mine.multiplied is NOTHING:
-            return mine.fenced[relaxed]
-        return join(mine.fenced[relaxed], mine.multiplied)
+            return mine.released[relaxed]
+        return join(mine.released[relaxed], mine.multiplied)
 
     def fenced_by(self, fragment: Fragment) -> Clock:
         """What threads hand on that arrive somewhere without a release: what they have fenced.
@@ -222,8 +239,8 @@ class Clocks:
         That they run is known without it.
         """
         mine = self.of(fragment.warp)
-        fenced, runs = mine.fenced, Clock({mine.cta: BEGIN})
-        found = {id(fenced[lane]): fenced[lane] for lane in lane_indices(fragment.mask).tolist()}
+        handed, runs = mine.released, Clock({mine.cta: BEGIN})
+        found = {id(handed[lane]): handed[lane] for lane in lane_indices(fragment.mask).tolist()}
         return functools.reduce(join, found.values(), runs)
 
     def learn(self, warp: Warp, mask: int, clock: Clock | None) -> None:
@@ -257,12 +274,28 @@ class Clocks:
         floors = {**known.floors, cta: self.now}
         self.now += 1
         rows = {number: row for number, row in known.rows.items() if number != cta}
-        return Clock(floors, rows, known.ops)
+        return Clock(floors, rows, known.ops, known.tensor)
 
     # ---- fences ----------------------------------------------------------------------------------
 
     def fence(self, fragment: Fragment) -> None:
         """A fence: relaxed reads before it acquire, relaxed writes behind it release."""
+        self._acquire(fragment)
+        self._release(fragment)
+
+    def fence_before(self, fragment: Fragment) -> None:
+        """tcgen05.fence::before_thread_sync."""
+        self.of(fragment.warp).tensor.fence_before(lane_indices(fragment.mask).tolist())
+        self._release(fragment)
+
+    def fence_after(self, fragment: Fragment) -> None:
+        """tcgen05.fence::after_thread_sync."""
+        self._acquire(fragment)
+        mine = self.of(fragment.warp)
+        mine.tensor.fence_after(lane_indices(fragment.mask).tolist(), mine.lanes)
+
+    def _acquire(self, fragment: Fragment) -> None:
+        """What threads have seen by relaxed reads, they know."""
         mine = self.of(fragment.warp)
         alike: dict[int, int] = {}  # lanes by what they have seen
         for lane in lane_indices(fragment.mask).tolist():
@@ -272,10 +305,13 @@ class Clocks:
             mine.learn(lanes, mine.seen[(lanes & -lanes).bit_length() - 1])
         for lane in lane_indices(fragment.mask).tolist():
             mine.seen[lane] = None
+
+    def _release(self, fragment: Fragment) -> None:
+        """What threads know and have done, their next relaxed writes hand on."""
+        mine = self.of(fragment.warp)
         handed = self.release(fragment, fragment.mask)
-        for lane in range(LANES):
-            if fragment.mask >> lane & 1:
-                mine.fenced[lane] = handed
+        for lane in lane_indices(fragment.mask).tolist():
+            mine.released[lane] = handed
 
     def saw(self, fragment: Fragment, lanes: int, clock: Clock, *, acquires: bool) -> None:
         """Threads have read what somebody released."""
@@ -294,7 +330,7 @@ class Clocks:
         """What a thread hands on by an ordered write."""
         if releases:
             return self.given()
-        return self.of(fragment.warp).fenced[lane]
+        return self.of(fragment.warp).released[lane]
 
     # ---- operations ------------------------------------------------------------------------------
 
@@ -316,49 +352,77 @@ class Clocks:
             op.issuer = self.who.warp
             known = self.release(self.who, 1 << op.thread[2])
         op.issued = self.now - 1
-        for other in op.after:  # also those that are done
-            if (
-                op.issuer is None
-                or other.issuer is None
-                or op.together == other.together != ()
-                or _knows_issue(known, other, self.stride)
-            ):
+        relied = relies = self._relied(op)
+        for other in reversed(op.after):  # also those that are done
+            if _has(known, other) and _relies(relies, other):
+                continue
+            if self._comes_behind(op, other, known, relies):
                 known = join(known, other.complete)
+                if op.kind == "mma" and other.relies is not None:
+                    relies = joined_ops(relies, other.relies)
         op.knows, op.tick = known, self.now
         self.now += 1
-        op.column = self._column(known)
-        self._op_ticks[op.column] = op.tick
-        ticks = np.zeros(max(known.ops.size, op.column + 1), np.int32)
-        ticks[: known.ops.size] = known.ops
-        ticks[op.column] = op.tick
-        op.complete = Clock(known.floors, known.rows, ticks)
+        op.column = self._columns.take(op, known.ops, relied)
+        ticks = marked(known.ops, op.column, op.tick)
+        op.complete = Clock(known.floors, known.rows, ticks, self._told(op, known.tensor, relies))
+
+    def _relied(self, op: AsyncOp) -> Ticks:
+        """What an operation may rely on in tensor memory, for those that issue it."""
+        if op.issuer is None or op.kind not in ACCESSES:
+            return NO_TICKS
+        return self.of(op.issuer).tensor.relied(self._issuers(op))
+
+    def _issuers(self, op: AsyncOp) -> list[int]:
+        """The lanes that issue an operation, in their turn."""
+        if not op.collective:
+            return [op.thread[2]]
+        assert not isinstance(self.who, AsyncOp | None)
+        lanes: list[int] = lane_indices(self.who.mask).tolist()
+        return lanes
+
+    def _comes_behind(self, op: AsyncOp, other: AsyncOp, known: Clock, relies: Ticks) -> bool:
+        """Whether an operation is issued behind another one that it takes effect after."""
+        if op.issuer is None or other.issuer is None or op.together == other.together != ():
+            return True
+        if not _knows_issue(known, other, self.stride):
+            return False
+        if op.kind != "mma" or op.thread == other.thread:
+            return True
+        if level(relies, other.column) >= issued(other.tick):
+            return True
+        heard = level(known.tensor, other.column) >= issued(other.tick)
+        op.unfenced[other.column, other.tick] = AFTER if heard else BEFORE
+        return False
+
+    def _told(self, op: AsyncOp, heard: Ticks, relies: Ticks) -> Ticks:
+        """What the completion of an operation lets others rely on."""
+        if op.issuer is None:
+            return heard
+        mine, lanes = self.of(op.issuer).tensor, self._issuers(op)
+        if op.kind == "commit":
+            return joined_ops(heard, mine.committed(lanes[0]))
+        if op.kind not in ACCESSES:
+            return heard
+        op.relies = marked(relies, op.column, complete(op.tick))
+        mine.issue(lanes, op)
+        return heard if op.kind in MOVES else joined_ops(heard, op.relies)
 
     def _shared(self, warps: tuple[Warp, ...]) -> Clock:
         """What all threads of several warps know; what only one has done is not among it."""
         clocks = [self.of(warp).common(warp.launched) for warp in warps]
         return functools.reduce(common, {id(clock): clock for clock in clocks}.values())
 
-    def _column(self, known: Clock) -> int:
-        """A column whose last operation the next one knows: who knows the next knows it too."""
-        n = min(known.ops.size, self._op_count)
-        free = np.flatnonzero(known.ops[:n] >= self._op_ticks[:n])
-        if free.size:
-            return int(free[0])
-        if self._op_count == self._op_ticks.size:
-            self._op_ticks = np.concatenate([self._op_ticks, np.zeros_like(self._op_ticks)])
-        self._op_count += 1
-        return self._op_count - 1
-
     def is_known(self, op: AsyncOp) -> bool:
         """Whether the thread that issued an operation knows that it is complete."""
         if op.issuer is None:
             return True
-        return _has(self.of(op.issuer).lanes[op.thread[2]], op)
+        mine, lane = self.of(op.issuer), op.thread[2]
+        return _has(mine.lanes[lane], op) and _relies(mine.tensor.fenced[lane], op)
 
-    def wait(self, warp: Warp, mask: int, ops: Iterable[AsyncOp]) -> None:
+    def wait(self, warp: Warp, mask: int, ops: Sequence[AsyncOp]) -> None:
         """Threads have waited for operations."""
         found: Clock | None = None
-        for op in reversed([*ops]):
+        for op in reversed(ops):
             if found is not None and _has(found, op):
                 continue
             found = join(found, op.complete)
@@ -366,11 +430,17 @@ class Clocks:
                 mine = self.of(warp)
                 mine.multiplied = join(mine.multiplied, Clock(ops=found.ops))
         self.learn(warp, mask, found)
+        self.of(warp).tensor.waited(lane_indices(mask).tolist(), ops)
 
 
 def _has(clock: Clock, op: AsyncOp) -> bool:
     """Whether a clock knows that an operation is complete."""
     return clock.ops.size > op.column and int(clock.ops[op.column]) >= op.tick
+
+
+def _relies(relied: Ticks, op: AsyncOp) -> bool:
+    """Whether an operation's completion may be relied on; that of one elsewhere needs no fence."""
+    return op.relies is None or level(relied, op.column) >= complete(op.tick)
 
 
 def _knows_issue(clock: Clock, op: AsyncOp, stride: int) -> bool:

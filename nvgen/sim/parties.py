@@ -29,7 +29,8 @@ def party_of(
         return None
     if isinstance(who, AsyncOp):
         mark = np.array([[stamp(who.column, who.tick, operation=True)]], np.int64)
-        return Party(mark, -1, ((who.knows or NOTHING, None),), who.thread[0])
+        parts = ((who.knows or NOTHING, None),)
+        return Party(mark, -1, parts, who.thread[0], relies=who.relies)
     mine = clocks.of(who.warp)
     group = mine.base + GROUP
     mask = who.mask
@@ -45,8 +46,8 @@ def party_of(
         columns = _columns(mine.base, mask)
     else:
         columns = (mine.base + lanes.astype(np.int64))[:, None]
-    parts = _parts(mine, mask, lanes)
-    return Party(columns | (clocks.now << TICK), group, parts, mine.cta, who.warp.number)
+    known_by = _parts(mine, mask, lanes)
+    return Party(columns | (clocks.now << TICK), group, known_by, mine.cta, who.warp.number)
 
 
 @functools.lru_cache(maxsize=1 << 12)

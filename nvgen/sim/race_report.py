@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.stamps import Site
+from nvgen.sim.tensor_knowledge import AFTER, BEFORE
 
 _WAITS = {
     "tma": "a wait that succeeds on the mbarrier that the copy completes on",
@@ -25,21 +26,35 @@ _WAITS = {
 }
 """What orders an operation of a kind before what comes next."""
 
+_FENCES = {
+    AFTER: "without tcgen05.fence::after_thread_sync it may do so before the wait succeeds",
+    BEFORE: "without tcgen05.fence::before_thread_sync behind that nothing says that it is over",
+}
+"""What a missing fence allows."""
+
+_PLACES = {
+    AFTER: "tcgen05.fence::after_thread_sync between the wait, or the barrier, and this operation",
+    BEFORE: "tcgen05.fence::before_thread_sync between the other access, with what waits for it, "
+    "and the arrival, or the barrier",
+}
+"""Where a missing fence belongs."""
+
 
 def race(first: Site, verb: str, missing: str, agent: str, *, writes: bool, what: str) -> Fault:
     """The finding, which stands at the later access.
 
     `first` is the site of the earlier one and `verb` what it did.  `missing` is the kind of the
-    operation that nobody waited for, or "warp", "thread" or "CTA" for threads that did not meet.
+    operation that nobody waited for, the fence that stands nowhere, or "warp", "thread" or "CTA"
+    for threads that did not meet.
     """
+    why = _FENCES.get(missing, "nothing orders the two")
     return fault(
         "race",
-        f"{agent} {'writes' if writes else 'reads'} what {first.what} {verb}, and nothing orders "
-        "the two",
+        f"{agent} {'writes' if writes else 'reads'} what {first.what} {verb}, and {why}",
         got=f"{what}; the other access: {first.what} at {first.place}",
         expected=_order(missing),
         hint=_hint(missing),
-        section="Memory Consistency Model",
+        section="tcgen05.fence" if missing in _FENCES else "Memory Consistency Model",
     )
 
 
@@ -57,6 +72,8 @@ def unstarted(agent: str, what: str) -> Fault:
 
 
 def _order(missing: str) -> str:
+    if missing in _PLACES:
+        return _PLACES[missing]
     if missing == "warp":
         return "bar.warp.sync between the two"
     if missing == "thread":
@@ -69,6 +86,6 @@ def _order(missing: str) -> str:
 def _hint(missing: str) -> str:
     if missing == "warp":
         return "threads of a warp are not ordered by running together"
-    if missing in ("thread", "CTA"):
+    if missing in ("thread", "CTA", *_PLACES):
         return ""
     return "whoever comes next must have waited for the operation, or have met who waited"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from intrinsics.findings import SimulationError
 from intrinsics.tensor_address import COLUMNS, LANES
 from nvgen.sim.knowledge import Clocks
-from nvgen.sim.shadow import Shadow
+from nvgen.sim.shadow import CELLS, Shadow
 
 if TYPE_CHECKING:
     from nvgen.sim.machine import Machine
@@ -40,7 +40,7 @@ def watch(machine: Machine) -> None:
             clocks, name, cta.shared.data.size, home=home, owner=cta.number
         )
         name = "tensor memory" if alone else f"tensor memory of CTA {cta.number}"
-        cta.tensor.shadow = Shadow.of(clocks, name, LANES * COLUMNS, home=home, unit="cells")
+        cta.tensor.shadow = Shadow.of(clocks, name, LANES * COLUMNS, home=home, unit=CELLS)
 
 
 def explained(machine: Machine, error: SimulationError) -> SimulationError:

@@ -35,6 +35,10 @@ from nvgen.sim.stamps import (
     tick_of,
     unknown,
 )
+from nvgen.sim.tensor_knowledge import missing_fence, unfenced
+
+CELLS = "cells"
+"""What tensor memory consists of."""
 
 Table = tuple[int, NDArray[np.int64]]
 """Rows of so many bytes each, of a memory that is seen as a table of them."""
@@ -227,6 +231,8 @@ class Shadow:
         elif prior.shape[1] > 1 and bool((prior == prior[:, :1]).all()):
             few = prior[:, :1]
         found = unknown(few, act.party, self.clocks.stride, strong=strong)
+        if act.party.relies is not None and self.unit == CELLS:
+            found |= unfenced(few, act.party.relies)
         if not found.any():
             return found
         return np.broadcast_to(found, prior.shape).copy()
@@ -297,12 +303,13 @@ class Shadow:
     # ---- words -----------------------------------------------------------------------------------
 
     def _missing(self, site: Site, stamp: int, party: Party) -> str:
-        """What is missing after an earlier access: the wait for an operation of a kind, or an order
-        of threads, which are of one warp, of one CTA, or of two.
+        """What is missing after an earlier access: the wait for an operation of a kind, a
+        fence behind it, or an order of threads, which are of one warp, of one CTA, or of two.
         """
         who = self.clocks.who
         if stamp >= OPERATION:
-            return site.kind
+            fence = missing_fence(who, stamp) if isinstance(who, AsyncOp) else ""
+            return fence or site.kind
         if isinstance(who, AsyncOp) and tick_of(stamp) > who.tick:
             return who.kind  # the thread came behind its issue
         cta, local = divmod(stamp & ACTOR, self.clocks.stride)
@@ -311,7 +318,7 @@ class Shadow:
         return "warp" if local // WIDE == party.warp else "thread"
 
     def _where(self, offset: int) -> str:
-        if self.unit == "cells":
+        if self.unit == CELLS:
             return f"lane {offset // 512}, column {offset % 512}"
         return f"offset {offset:#x}"
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.findings import Place
-from nvgen.sim.clocks import Clock
+from nvgen.sim.clocks import Clock, Ticks
 
 Stamps = NDArray[np.int64]
 
@@ -32,7 +32,8 @@ class Party:
     """Who makes an access: stamps that broadcast over its elements, and what they know.
 
     `parts` are the elements that have one clock each (None: all).  `group` is the stamp's actor
-    that stands for the whole warp, -1 for an operation.
+    that stands for the whole warp, -1 for an operation.  `relies` is what an operation on tensor
+    memory relies on there.
     """
 
     stamps: Stamps
@@ -40,6 +41,7 @@ class Party:
     parts: tuple[tuple[Clock, NDArray[np.intp] | None], ...]
     cta: int
     warp: int = -1
+    relies: Ticks | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,27 +8,6 @@ from __future__ import annotations
 # fmt: off
 
 _UNSEEN: dict[str, dict[str, tuple[str, ...]]] = {
-    "what acquires, releases or meets orders tcgen05 operations without tcgen05.fence, too": {
-        "collector": ("no fence behind the wait",),
-        "weights": ("no fence behind the wait",),
-        "pair_mma_mma": ("no fence behind the wait",),
-        "mma_ld": ("no fence behind the wait",),
-        "tile": ("no fence behind the wait",),
-        "pair_tile": ("no fence behind the wait",),
-        "cp_mma_released": (
-            "no fence before the hand-over", "fence behind the arrival",
-            "no fence behind the hand-over", "fence before the wait"),
-        "cp_mma_barrier": ("no fence before the barrier", "no fence behind the barrier"),
-        "ld_mma_released": ("no fence before the hand-over", "no fence behind the hand-over"),
-        "ld_mma_leaders": ("no fence before the hand-over", "no fence behind the hand-over"),
-        "ld_mma_barrier": ("no fence before the hand-over", "no fence behind the hand-over"),
-        "st_mma_barrier": ("no fence behind the barrier",),
-        "shift_mma": ("no fence behind the barrier",),
-        "mma_shift": ("no fence behind the barrier",),
-        "released_flag": ("the others do not fence",),
-        "fenced_flag": ("the others do not fence",),
-        "exchanged_flag": ("the others do not fence",),
-    },
     "every scope counts as wide enough": {
         "pair_tile": ("a wait in the scope of the CTA",),
     },

@@ -111,7 +111,7 @@ UNFOUND = (
     Unfound(_each("drop|later", "bar.sync", "1"), ("walkthrough",), _NOTHING_BETWEEN),
     # the loads of shared memory
     Unfound(_each("later", _EXPECT, "1"), (*_TILES, "tile", "warps", "stationary"), _SIGNED),
-    Unfound(_each("drop|later", _AFTER, "2"), (*_RINGS, "stationary"), _NO_OTHER),
+    Unfound(_each("drop|later", _AFTER, "2"), ("pair", "stationary"), _NO_OTHER),
     Unfound(_each("drop|later", _AFTER, "2|3"), ("warps",), _SAME_FENCE),
     Unfound(_each("later", "fence.proxy.async", "1"), ("walkthrough",), _PROXY),
     # the epilogue

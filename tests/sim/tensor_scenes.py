@@ -65,7 +65,8 @@ LEADER = "    @%p8 bra led;"
 
 _CLUSTER_MEETS = """
     barrier.cluster.arrive.aligned;
-    barrier.cluster.wait.aligned;"""
+    barrier.cluster.wait.aligned;
+    tcgen05.fence::after_thread_sync;"""
 
 
 def commit(barrier: str = "done") -> str:

@@ -106,7 +106,6 @@ _LENGTH = "the operand says it as well"
 IGNORED = {
     "sem": _ORDER,
     "scope": _ORDER,
-    "side": _ORDER,
     "cop": _CACHE,
     "cache": _CACHE,
     "cache_hint": _CACHE,

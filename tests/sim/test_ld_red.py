@@ -102,12 +102,32 @@ def test_the_result_is_there_when_it_is_used(schedule: str):
     assert found[:, 8].tolist() == [reduction(cells[t, :8], "max.f32") for t in range(128)]
 
 
-def test_a_lane_loaded_by_two_threads_is_refused():
-    body = f"""
-    tcgen05.ld.red.sync.aligned.16x32bx2.x8.min.f32 {names(FIRST, 8)}, %r19, [%r10], 8;"""
-    finding = problem(scene("", everybody=body), blank_image(), **RED)
-    assert finding.rule == "sim/not-simulated"
-    assert "16x32bx2" in finding.message
+SPLITS = [(2, 2), (4, 16), (8, 8), (8, 40), (16, 3)]
+"""Registers, and how many columns the second part begins behind the first."""
+
+
+def halved(num: int, form: str, split: int, lane: int) -> str:
+    """A reducing load of two parts of 16 lanes of each warp, the lower ones or the upper ones."""
+    return f"""
+    add.u32 %r2, %r10, {lane << 16};
+    tcgen05.ld.red.sync.aligned.16x32bx2.x{num}.{form} {names(FIRST, num)}, %r19, [%r2], {split};
+    tcgen05.wait::ld.sync.aligned;
+{kept([*range(FIRST, FIRST + num), 19])}"""
+
+
+@pytest.mark.parametrize("lane", [0, 16])
+@pytest.mark.parametrize(("num", "split"), SPLITS)
+@pytest.mark.parametrize("form", FORMS)
+def test_a_reducing_load_of_two_parts_of_a_lane(form: str, num: int, split: int, lane: int):
+    """Threads 0 to 15 of a warp have the first part, 16 to 31 the second, each with its result."""
+    cells = mixed(num + split)
+    found = np.zeros((128, num + 1), np.uint32)
+    text = scene("", everybody=halved(num, form, split, lane))
+    play(text, blank_image(), cells, found, **RED)
+    for thread in range(128):
+        row, first = thread // 32 * 32 + lane + thread % 16, thread % 32 // 16 * split
+        part = cells[row, first : first + num]
+        assert found[thread].tolist() == [*part.tolist(), reduction(part, form)], thread
 
 
 # ---- two of four -----------------------------------------------------------------------------

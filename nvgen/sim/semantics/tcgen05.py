@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from intrinsics.mir import MachineInstr
-from intrinsics.modifiers import Space
+from intrinsics.modifiers import Space, ThreadSync
 from nvgen.sim.clusters import check_runs, members, owner_of, participants
 from nvgen.sim.compile import Compiler, Maker
 from nvgen.sim.engine import AsyncOp
@@ -21,15 +21,18 @@ from nvgen.sim.semantics.tma_targets import mask_type
 
 
 def fence(c: Compiler, mi: MachineInstr) -> Step:
-    """Orders what the simulator orders anyway: an operation is never moved before its issue.
+    """Says which operations others may rely on, or lets those that follow rely on what was said.
 
     With relaxed accesses to a flag it orders threads, as a fence of memory does.
     """
+    before = mi.form.facts["side"] is ThreadSync.BEFORE
 
     def run(fragment: Fragment) -> Outcome:
         clocks = fragment.warp.cta.machine.engine.clocks
-        if clocks is not None:
-            clocks.fence(fragment)
+        if clocks is not None and before:
+            clocks.fence_before(fragment)
+        elif clocks is not None:
+            clocks.fence_after(fragment)
         return None
 
     return run

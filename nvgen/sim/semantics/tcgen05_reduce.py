@@ -5,8 +5,9 @@ Layer: nvgen.sim.semantics.  PTX ISA, tcgen05.ld.
 The reduction is of the numbers that a thread loads, all of one lane.  The manual does not define
 .abs, .NaN and zeros here; they are as redux.sync has them: .abs compares magnitudes and gives one,
 -0 is less than +0, a NaN is left out unless .NaN is given or there is nothing else, and the NaN
-that results is 0x7FFFFFFF.  A .16x32bx2 loads two parts of a lane into two threads; the manual does
-not say whether each thread gets the result of its own part or of both, and it is refused.
+that results is 0x7FFFFFFF.  A .16x32bx2 loads two parts of a lane into two threads, and each thread
+gets the result of its own part: ptxas makes two instructions of it, one for threads 0 to 15 and one
+for 16 to 31, with the same registers and nothing that would bring the two results together.
 
 .spcompress keeps two of four adjacent numbers, in their order, and gives two bits for each that say
 which of the four it is, the first in the lowest bits (16 a register; bits left over are zero).
@@ -21,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr
-from intrinsics.modifiers import LdStShape, ScalarType, WarpReduce
+from intrinsics.modifiers import ScalarType, WarpReduce
 from nvgen.sim.compile import Compiler, Maker
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.machine import Step
@@ -98,11 +99,6 @@ def ld_red(c: Compiler, mi: MachineInstr) -> Step:
     type_, op = facts["type"], facts["op"]
     assert isinstance(type_, ScalarType)
     assert isinstance(op, WarpReduce)
-    if facts["shape"] is LdStShape.S16X32BX2:
-        raise not_simulated(
-            "tcgen05.ld.red.16x32bx2",
-            hint="it is not documented whether the two threads of a lane get one result",
-        )
     magnitude, keeps_nan = facts["abs"] is not None, facts["nan"] is not None
     targets = mi["r"]
     assert isinstance(targets, tuple)

@@ -1,0 +1,55 @@
+"""Which column of the clocks an operation has: few will do, for clocks hold a number for each.
+
+Layer: nvgen.sim.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from nvgen.sim.clocks import Ticks
+from nvgen.sim.engine import AsyncOp
+from nvgen.sim.tensor_knowledge import ACCESSES, complete, padded
+
+
+def _few() -> Ticks:
+    return np.zeros(16, np.int32)
+
+
+@dataclass(slots=True, eq=False)
+class Columns:
+    """The last operation of each column: its tick, and for the last one on tensor memory the number
+    of its completion.
+    """
+
+    ticks: Ticks = field(default_factory=_few)
+    numbers: Ticks = field(default_factory=_few)
+    count: int = 0
+
+    def take(self, op: AsyncOp, known: Ticks, relied: Ticks) -> int:
+        """A column for an operation, whose issuer knows and relies on so much.
+
+        It is one whose last operation it knows: who knows the next knows the last too.  One on
+        tensor memory relies on it as well: who relies on the next relies on the last.
+        """
+        column = self._free(op, known, relied)
+        self.ticks[column] = op.tick
+        if op.kind in ACCESSES:
+            self.numbers[column] = complete(op.tick)
+        return column
+
+    def _free(self, op: AsyncOp, known: Ticks, relied: Ticks) -> int:
+        n = min(known.size, self.count)
+        free = known[:n] >= self.ticks[:n]
+        if op.kind in ACCESSES:
+            free &= padded(relied, n) >= self.numbers[:n]
+        columns = np.flatnonzero(free)
+        if columns.size:
+            return int(columns[0])
+        if self.count == self.ticks.size:
+            self.ticks = np.concatenate([self.ticks, np.zeros_like(self.ticks)])
+            self.numbers = np.concatenate([self.numbers, np.zeros_like(self.numbers)])
+        self.count += 1
+        return self.count - 1
