@@ -472,7 +472,6 @@ def test_results_that_no_load_has(result: str):
 
 UNKNOWN = (
     "llvm.nvvm.tcgen05.mma.cta_group__3",
-    "llvm.nvvm.tcgen05.mma.ws.cta_group__2",
     "llvm.nvvm.tcgen05.mma.ws.block_scale.cta_group__1",
     "llvm.nvvm.tcgen05.wait.cta_group__3",
     "llvm.nvvm.tcgen05.cp.smem.tmem.twice",

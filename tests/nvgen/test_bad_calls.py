@@ -35,7 +35,7 @@ def refusal(**options: object) -> tuple[str, str, str]:
 @each(
     "options, rule, got",
     [
-        ({"target": None}, "target/unknown", "None"),
+        ({"target": None}, "target/missing", ""),
         ({"target": 90}, "target/unknown", "90"),
         ({"target": ["sm_90a"]}, "target/unknown", "['sm_90a']"),
         ({"ptx": 8.6}, "ptx/version-unknown", "8.6, which is no string"),
@@ -61,7 +61,6 @@ def test_a_target_by_the_name_of_a_gpu(name: str, target: str) -> None:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        (".version 8.0\n.target sm_90\n", "PTX"),
         ("#include <cuda.h>\n__global__ void f() {}\n", "CUDA C++"),
         ("kernels/double.ll", "the name of a file"),
     ],

@@ -111,7 +111,7 @@ def test_a_chain_of_multiplies(opt: int) -> None:
         ((4, 1, 4), {"atype": T.F16}, "another number of registers"),
         ((4, 2, 4), {"atype": T.F16, "op": BitOperation.AND}, "how bits are multiplied"),
         ((4, 2, 4), {"atype": M.B1}, "how bits are multiplied"),
-        ((4, 2, 4), {"atype": T.F16, "blayout": MmaLayout.ROW}, "no intrinsic"),
+        ((4, 2, 4), {"atype": T.F16, "blayout": MmaLayout.ROW}, "B column-major"),
         ((4, 2, 4), {"atype": T.F16, "btype": T.BF16}, "no intrinsic"),
     ],
 )

@@ -120,7 +120,7 @@ REFUSED: list[tuple[Callable[[KernelBuilder], object], str]] = [
     (lambda b: product(b, T.F32), "A has no such type"),
     (lambda b: product(b, T.TF32, trans_b=1), "has no trans_b"),
     (lambda b: product(b, T.S8, scale_a=-1), "has no scale_a"),
-    (lambda b: product(b, T.F16, btype=T.BF16), "no intrinsic"),
+    (lambda b: product(b, T.F16, btype=T.BF16), "both of type .bf16"),
     (lambda b: product(b, T.F16, satfinite=True), "no intrinsic"),
 ]
 

@@ -10,7 +10,7 @@ import re
 import pytest
 
 from intrinsics.element import ElementType as E
-from intrinsics.findings import InputError, Severity
+from intrinsics.findings import InputError, Severity, VerificationError
 from intrinsics.modifiers import CtaGroup
 from intrinsics.smem_desc import SharedMemoryDescriptor
 from isel.verifier.descriptors.check import verify_descriptors
@@ -180,8 +180,10 @@ def test_ptxas_takes_k_of_96(size: int, swizzle: int) -> None:
 
 
 def test_k_of_96_is_for_one_target() -> None:
-    module = build(**K96, scales=Scaling(size=16), swizzle=0).compile(target="sm_100a").module
-    assert {f.rule for f in verify_descriptors(module)} == {"tcgen05.mma/idesc-k96-target"}
+    kernel = build(**K96, scales=Scaling(size=16), swizzle=0)
+    with pytest.raises(VerificationError) as caught:
+        kernel.compile(target="sm_100a")
+    assert {f.rule for f in caught.value.findings} == {"tcgen05.mma/idesc-k96-target"}
 
 
 @pytest.mark.parametrize(

@@ -14,9 +14,9 @@ import pytest
 from numpy.typing import NDArray
 
 import nvgen
-from intrinsics.findings import InputError, NvgenError, SelectionError
+from intrinsics.findings import InputError, NvgenError, SelectionError, VerificationError
 from intrinsics.modifiers import MmaKind
-from nvgen.sim.faults import Fault, NotSimulatedError
+from nvgen.sim.faults import NotSimulatedError
 from tests.oracle.gemm import DTYPES, Gemm, to_type
 from tests.sim.kernels import Mma, TensorProgram
 from tests.sim.layouts import accumulator_lane
@@ -444,7 +444,7 @@ def test_negated_matrices(*, left: bool, right: bool):
 def test_i8_matrices_are_never_negated():
     """Table 49."""
     a, b = small("s8")
-    with pytest.raises(Fault):
+    with pytest.raises(VerificationError, match="idesc-negate"):
         multiply(a, b, "s8", "s8", K_MAJOR, K_MAJOR, negate_a=True)
 
 

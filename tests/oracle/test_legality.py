@@ -31,6 +31,10 @@ class Deliberate(NamedTuple):
 
 DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate(
+        r"tcgen05\.mma\S* .*, (2|7|-1|0x20U|WARP_SZ|1\+2|4294967296)(, (%rd7|\d+))?;",
+        "a number other than 0 and 1 as enable-input-d, of which ptxas takes any for true",
+    ),
+    Deliberate(
         r"tcgen05\.commit\S*\.sync_restrict::shared::cta\.b64",
         "a restriction of fences on a commit",
     ),
