@@ -34,10 +34,22 @@ def read_text(path: str) -> str:
     if not _is_name(path):
         raise _unreadable(path, "no name")
     try:
-        data = _standard_input() if path == STANDARD else Path(path).read_bytes()
+        data = _standard_input() if path == STANDARD else _all_of(Path(path))
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from None
     return decode(data, path)
+
+
+_MOST = 1 << 30
+"""Bytes of a file that are read: a device may have no end."""
+
+
+def _all_of(path: Path) -> bytes:
+    with path.open("rb") as file:
+        data = file.read(_MOST) if path.is_file() else file.read(_MOST >> 6)
+        if file.read(1):
+            raise OSError(f"more than {len(data)} bytes")
+    return data
 
 
 def _is_name(path: str) -> bool:

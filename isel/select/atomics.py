@@ -68,6 +68,14 @@ def _float_kind(type_: Type) -> ScalarType | None:
     return None
 
 
+def _only_class(state: FunctionState, type_: Type, what: str) -> ScalarType:
+    """The class of the one register that holds a value."""
+    classes = state.layout.classes(type_)
+    if len(classes) != 1:
+        raise not_yet(f"{what} of {type_}")
+    return classes[0]
+
+
 def read_modify_write(state: FunctionState, i: ir.AtomicRMW) -> None:
     """An atomicrmw that PTX has an instruction for."""
     kind = _float_kind(i.type) if i.operation is Rmw.FADD else None
@@ -75,8 +83,8 @@ def read_modify_write(state: FunctionState, i: ir.AtomicRMW) -> None:
         _add_floats(state, i, kind)
         return
     space, mem = _place(state, i.pointer)
+    cls = _only_class(state, i.type, "atomicrmw")
     (value,) = state.value(i.value)
-    (cls,) = state.layout.classes(i.type)
     entry = _PLAIN.get(i.operation)
     if entry is not None:
         op, types = entry
@@ -137,7 +145,7 @@ def _add_floats(state: FunctionState, i: ir.AtomicRMW, kind: ScalarType) -> None
 
 def compare_exchange(state: FunctionState, i: ir.CompareExchange) -> None:
     """A cmpxchg of 16, 32 or 64 bits: the value found, and whether it was the expected one."""
-    (cls,) = state.layout.classes(i.expected.type)
+    cls = _only_class(state, i.expected.type, "cmpxchg")
     width = _width(i.expected.type, cls)
     if width not in (16, 32, 64):
         raise not_yet(f"cmpxchg of {i.expected.type}")

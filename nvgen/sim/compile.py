@@ -272,13 +272,13 @@ class Compiler:
     def address(self, mem: Op) -> Callable[[Warp], np.ndarray[tuple[int], np.dtype[np.int64]]]:
         """The address that a memory operand names, in each lane."""
         assert isinstance(mem, Mem)
-        base, offset = mem.base, mem.offset
+        base, offset = mem.base, _as_int64(mem.offset)
         if isinstance(base, int):
             return lambda warp: warp.registers[base].astype(np.int64) + offset
         start = self._start(base.name)
 
         def constant(warp: Warp) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-            return np.full(WARP, start(warp) + offset, np.int64)
+            return np.full(WARP, _as_int64(start(warp) + offset), np.int64)
 
         return constant
 
@@ -286,6 +286,11 @@ class Compiler:
         """The index of the block that a label names."""
         assert isinstance(op, Label)
         return self.positions[op.name]
+
+
+def _as_int64(number: int) -> int:
+    """A number of bytes as addresses wrap."""
+    return (number + (1 << 63)) % (1 << 64) - (1 << 63)
 
 
 def _statement(mi: MachineInstr) -> str:

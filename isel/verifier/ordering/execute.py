@@ -250,6 +250,7 @@ class Run:
 
     def _leave(self, strand: Strand) -> bool:
         """Go on to the next node; whether the strand itself goes on."""
+        self.budget -= 1  # a loop may have no step at all
         node = self.program.graph.nodes[strand.node]
         branch = node.branch
         if branch is None:

@@ -126,7 +126,7 @@ def _go(
 
 
 def _check(frame: Frame, code: Code, passed: tuple[str, ...], results: tuple[str, ...]) -> None:
-    given = [frame.code.sizes[name] for name in (*passed, *results)]
+    given = [frame.code.sizes.get(name, 0) for name in (*passed, *results)]
     wanted = [code.sizes[name] for name in (*code.params, *code.results)]
     if len(passed) != len(code.params) or given != wanted:
         raise fault(
