@@ -358,6 +358,8 @@ class Run:
         if step.is_event:
             self.log.reached.add(step.index)
             self.index = step.index
+            who = strand.rank * 64 + strand.warp, mask
+            self.log.threads.setdefault(step.index, set()).add(who)
             event = event_of(mi)
             if event is None:
                 self._unknown(strand, mi, mask)

@@ -92,6 +92,7 @@ class Log:
     of unknown size go that bring them.  `unknown` is what could not be followed, `committed` how
     many operations of each warp commits track, `arrivals` where each warp arrived, and behind how
     many accesses; `met` behind how many the threads of a warp last synchronised;
+    `threads` which threads of which warp executed a record, as masks;
     `tracked` to which mbarriers operations and copies of a source are told, and how many of them.
     """
 
@@ -104,6 +105,7 @@ class Log:
     committed: dict[Source, int] = field(default_factory=dict)
     arrivals: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     met: dict[int, int] = field(default_factory=dict)
+    threads: dict[int, set[tuple[int, int]]] = field(default_factory=dict)
     tracked: dict[Source, list[tuple[int, str]]] = field(default_factory=dict)
 
     def told_at(self, access: Access) -> str:

@@ -187,6 +187,7 @@ def check(report: Report) -> None:
         return
     logs = [_run(report, program, number, late=late) for number, late in _RUNS]
     found = [(log, race) for log in logs for race in Finder(log, graph.records).races()]
+    _doubts_about_threads(report, logs)
     victims = {r.second.index for _, r in found if r.first.index <= r.second.index}
     found = [
         (log, race)
@@ -382,6 +383,24 @@ def _does(region: Region) -> str:
     first = region.first & (1 << WINDOW) - 1
     what = f"matrix {region.name} at " if region.name in ("A", "B") else ""
     return f"{verb} {what}bytes {first} to {first + region.last - region.first - 1}"
+
+
+def _doubts_about_threads(report: Report, logs: list[Log]) -> None:
+    """Take back reviews about how many threads issue what one thread did in every run."""
+    if any(log.guessed or log.unknown for log in logs):
+        return
+    for rule, index in list(report.findings):
+        if not rule.endswith("/threads") or report.findings[rule, index].severity is Severity.ERROR:
+            continue
+        runs = [log.threads[index] for log in logs if index in log.threads]
+        if runs and all(_is_one_thread(run) for run in runs):
+            del report.findings[rule, index]
+
+
+def _is_one_thread(executed: set[tuple[int, int]]) -> bool:
+    """Whether those of each CTA that executed a record are one thread."""
+    ctas = [actor // 64 for actor, _ in executed]
+    return len(ctas) == len(set(ctas)) and all(mask.bit_count() == 1 for _, mask in executed)
 
 
 # ---- deadlocks ---------------------------------------------------------------------------------

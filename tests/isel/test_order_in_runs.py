@@ -1,0 +1,237 @@
+"""The analysis of order, pair by pair: who did what, and what stands between the two.
+
+Each kernel is a frame and a body; what is expected is what the manual says of the two accesses.
+PTX ISA, tcgen05: Memory Consistency Model; Memory Consistency Model, Proxies; cp.async.bulk.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from asmprinter.ptx_reader import read_ptx
+from intrinsics.findings import Severity
+from isel.verifier.function.check import verify_functions
+from tests.each import each
+
+FRAME = """\
+.version 8.8
+.target sm_100a
+.address_size 64
+.shared .align 1024 .b8 tile[32768];
+.shared .align 8 .b64 bars[4];
+.shared .align 4 .b32 slot;
+.extern .shared .align 1024 .b8 dynamic[];
+.visible .entry k(.param .u64 out, .param .u32 n) .reqntid 128
+{
+    .reg .pred %p<20>;
+    .reg .b32 %r<60>, %d, %x, %t, %w;
+    .reg .b64 %rd<20>, %desc;
+    mov.u32 %t, %tid.x;
+    shr.u32 %w, %t, 5;
+    setp.eq.u32 %p1, %t, 0;
+    setp.eq.u32 %p2, %w, 0;
+    setp.eq.u32 %p3, %t, 32;
+    @%p1 mbarrier.init.shared.b64 [bars], 1;
+    @%p1 mbarrier.init.shared.b64 [bars+8], 1;
+    @%p1 mbarrier.init.shared.b64 [bars+16], 128;
+    @%p1 fence.mbarrier_init.release.cluster;
+    @!%p2 bra ALLOCATED;
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], 128;
+ALLOCATED:
+    tcgen05.fence::before_thread_sync;
+    bar.sync 0;
+    tcgen05.fence::after_thread_sync;
+    ld.shared.b32 %d, [slot];
+    shl.b32 %r1, %w, 21;
+    add.u32 %x, %d, %r1;
+    mov.u32 %r2, tile;
+    shr.u32 %r3, %r2, 4;
+    cvt.u64.u32 %rd1, %r3;
+    or.b64 %desc, %rd1, 4611756662049538048;
+$body
+    tcgen05.fence::before_thread_sync;
+    bar.sync 0;
+    tcgen05.fence::after_thread_sync;
+    @!%p2 bra END;
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 %d, 128;
+    tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
+END:
+    ret;
+}
+"""
+
+MULTIPLY = """\
+    @!%p1 bra ISSUED;
+    tcgen05.mma.cta_group::1.kind::f16 [%d], %desc, %desc, 134742032, 0;
+    tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bars];
+ISSUED:
+"""
+WAIT = """\
+WAIT:
+    mbarrier.try_wait.parity.shared.b64 %p9, [bars], 0;
+    @!%p9 bra WAIT;
+    tcgen05.fence::after_thread_sync;
+"""
+LOAD = """\
+    tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r20, %r21}, [%x];
+    tcgen05.wait::ld.sync.aligned;
+"""
+STORES = """\
+    shl.b32 %r5, %t, 4;
+    add.u32 %r6, %r2, %r5;
+    st.shared.v4.b32 [%r6], {%t, %t, %t, %t};
+"""
+FENCE = "    fence.proxy.async.shared::cta;\n"
+MEET = """\
+    tcgen05.fence::before_thread_sync;
+    bar.sync 0;
+    tcgen05.fence::after_thread_sync;
+"""
+ELECTED = """\
+    mov.u32 %r30, 0;
+    @!%p2 bra NOBODY;
+    elect.sync _|%p10, 0xffffffff;
+    @%p10 mov.u32 %r30, 1;
+NOBODY:
+    setp.eq.u32 %p11, %r30, 0;
+    @%p11 bra ISSUED;
+    tcgen05.mma.cta_group::1.kind::f16 [%d], %desc, %desc, 134742032, 0;
+    tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bars];
+ISSUED:
+"""
+RING = """\
+    mov.u32 %r40, 0;
+    mov.u32 %r41, dynamic;
+    add.u32 %r41, %r41, 1023;
+    and.b32 %r41, %r41, -1024;
+    @!%p1 bra PRODUCED;
+    ld.param.u32 %r47, [n];
+NEXT:
+    and.b32 %r42, %r40, 1;
+    shr.u32 %r43, %r40, 1;
+    and.b32 %r43, %r43, 1;
+    xor.b32 %r44, %r43, 1;
+    shl.b32 %r45, %r42, 14;
+    add.u32 %r45, %r41, %r45;
+    shl.b32 %r46, %r42, 3;
+    mov.u32 %r48, bars;
+    add.u32 %r48, %r48, %r46;
+FREE:
+    mbarrier.try_wait.parity.shared.b64 %p12, [%r48], %r44;
+    @!%p12 bra FREE;
+    shr.u32 %r49, %r45, 4;
+    cvt.u64.u32 %rd5, %r49;
+    or.b64 %rd5, %rd5, 4611756662049538048;
+    st.shared.b32 [%r45], %r40;
+    fence.proxy.async.shared::cta;
+    tcgen05.mma.cta_group::1.kind::f16 [%d], %rd5, %rd5, 134742032, 0;
+    tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r48];
+    add.u32 %r40, %r40, 1;
+    setp.lt.u32 %p13, %r40, %r47;
+    @%p13 bra NEXT;
+    and.b32 %r50, %r47, 1;
+    xor.b32 %r50, %r50, 1;
+PRODUCED:
+"""
+LEFT = """\
+    @!%p1 bra LEFT;
+    tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bars+16];
+LEFT:
+"""
+SENT = """\
+    fence.proxy.async.shared::cta;
+    bar.sync 0;
+    @!%p1 bra SENT;
+    ld.param.u64 %rd9, [out];
+    cp.async.bulk.global.shared::cta.bulk_group [%rd9], [%r2], 2048;
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group.read 0;
+SENT:
+    bar.sync 0;
+"""
+
+
+_E, _R = Severity.ERROR, Severity.REVIEW
+
+
+def said(body: str) -> set[tuple[str, Severity]]:
+    """What is said of order in the frame with a body."""
+    module = read_ptx(FRAME.replace("$body\n", body), "k.ptx").module
+    found = verify_functions(module)
+    return {(f.rule, f.severity) for f in found if f.severity in (_E, _R)}
+
+
+RIGHT = {
+    "a multiply, its commit, the wait and the fence": MULTIPLY + WAIT + LOAD,
+    "a thread that is elected, and told through a register": ELECTED + WAIT + LOAD,
+    "stores, the fence of each thread, the barrier": STORES + FENCE + MEET + MULTIPLY + WAIT + LOAD,
+    "stores, the barrier, the fence of the reader": STORES + MEET + FENCE + MULTIPLY + WAIT + LOAD,
+    "stores behind the multiply that has read": MULTIPLY + WAIT + STORES + LOAD,
+    "a bulk copy whose source has been read": STORES + SENT + STORES,
+    "halves of the lanes": (
+        "    tcgen05.st.sync.aligned.16x256b.x1.b32 [%x], {%t, %t, %t, %t};\n"
+        "    add.u32 %r9, %x, 1048576;\n"
+        "    tcgen05.st.sync.aligned.16x256b.x1.b32 [%r9], {%t, %t, %t, %t};\n"
+        "    tcgen05.wait::st.sync.aligned;\n"),
+}  # fmt: skip
+
+
+@each("name", RIGHT)
+def test_a_right_kernel_is_clean(name: str) -> None:
+    assert said(RIGHT[name]) == set()
+
+
+WRONG: dict[str, tuple[str, tuple[str, Severity]]] = {
+    "nobody waits": (MULTIPLY + LOAD, ("tcgen05.ld/before-completion", _E)),
+    "the elected thread's multiply is not waited for": (
+        ELECTED + LOAD, ("tcgen05.ld/before-completion", _E)),
+    "no fence behind the wait": (
+        MULTIPLY + WAIT.replace("    tcgen05.fence::after_thread_sync;\n", "") + LOAD,
+        ("tcgen05.ld/before-fence", _R)),
+    "stores without a proxy fence": (
+        STORES + MEET + MULTIPLY + WAIT + LOAD, ("shared/proxy-fence", _E)),
+    "stores without a barrier": (
+        STORES + FENCE + MULTIPLY + WAIT + LOAD, ("shared/barrier", _E)),
+    "the matrix is stored over while it is read": (
+        MULTIPLY + STORES + WAIT + LOAD, ("st/operand-modified", _E)),
+    "a store that still runs": (
+        "    tcgen05.st.sync.aligned.32x32b.x2.b32 [%x], {%t, %t};\n" + MEET + MULTIPLY + WAIT,
+        ("tcgen05.st/no-wait", _E)),
+    "the source of a bulk copy is stored over": (
+        STORES + SENT.replace("    cp.async.bulk.wait_group.read 0;\n", "") + STORES,
+        ("st/source-modified", _E)),
+    "words that other warps have stored": (
+        STORES + "    xor.b32 %r7, %r5, 512;\n    add.u32 %r8, %r2, %r7;\n"
+        "    ld.shared.b32 %r9, [%r8];\n", ("shared/race", _E)),
+    "a named barrier for more threads than come": ("    bar.sync 1, 160;\n", ("sync/deadlock", _E)),
+}  # fmt: skip
+
+
+@each("name", WRONG)
+def test_a_wrong_kernel_is_told_what_it_lacks(name: str) -> None:
+    body, finding = WRONG[name]
+    assert finding in said(body)
+
+
+def test_a_ring_in_dynamic_shared_memory_is_followed_stage_by_stage() -> None:
+    """Its stages and phases are numbers at run time; a use before the commit's wait is not lost."""
+    assert said(RING + LEFT + "") & {("st/operand-modified", _E)} == set()
+    careless = RING.replace("    @!%p12 bra FREE;\n", "")
+    assert ("st/operand-modified", _E) in said(careless + LEFT)
+
+
+def test_a_finding_names_both_accesses_and_the_barrier_that_tells() -> None:
+    module = read_ptx(FRAME.replace("$body\n", MULTIPLY + LOAD), "k.ptx").module
+    (found,) = [f for f in verify_functions(module) if f.rule == "tcgen05.ld/before-completion"]
+    assert "reads columns 0 to 1" in found.got
+    assert "tcgen05.mma in line" in found.got
+    assert "writes columns 0 to 31" in found.got
+    assert "mbarrier bars" in found.expected
+
+
+@pytest.mark.parametrize("number", ["0", "1"])
+def test_without_the_block_nothing_is_executed(number: str) -> None:
+    text = FRAME.replace("$body\n", MULTIPLY + LOAD).replace(".reqntid 128", "")
+    text = text.replace("134742032, 0", f"134742032, {number}")
+    found = verify_functions(read_ptx(text, "k.ptx").module)
+    assert [f for f in found if f.severity is _E] == []
