@@ -392,7 +392,7 @@ def draw_record(
     for place, operand in enumerate(form.operands):
         most = ops[form.slots.index(operand.limit)] if operand and operand.limit else None
         if isinstance(most, Imm) and isinstance(op := ops[place], Imm):
-            ops[place] = Imm(min(op.value, most.value))
+            ops[place] = Imm(min(op.value % (1 << 32), most.value % (1 << 32)))
     return MachineInstr(form, tuple(ops), guard, loc)
 
 

@@ -7,6 +7,8 @@ import shlex
 import textwrap
 from pathlib import Path
 
+import llvmlite.ir  # noqa: F401 - stays loaded when an inner session's modules go
+
 # pytester takes modules that its runs import out again, and numpy can be loaded only once.
 import ml_dtypes  # noqa: F401
 import numpy as np  # noqa: F401
@@ -69,6 +71,8 @@ import pytest
 import nvgen
 from nvgen.testing import Launch, assert_exact, kernel_test
 from kernels import arrays, copy
+
+pytestmark = pytest.mark.filterwarnings("ignore::nvgen.FindingWarning")
 """
 
 RACE = """

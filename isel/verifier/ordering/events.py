@@ -623,10 +623,8 @@ def _free(run: Run, strand: Strand, mi: MachineInstr, index: int, mask: int) -> 
     if first is None or count is None:
         return True
     first &= 0xFFFF
-    found = [
-        Region(Memory.TENSOR, r, first, first + count, writes=True) for r in _ranks(mi, strand)
-    ]
-    _log(run, strand, index, Kind.DEALLOC, found)
+    found = [Region(Memory.TENSOR, strand.rank, first, first + count, writes=True)]
+    _log(run, strand, index, Kind.DEALLOC, found)  # each CTA of a pair frees its own
     return True
 
 

@@ -7,6 +7,7 @@ Consistency Model, Canonical synchronization patterns; Memory Consistency Model,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -168,7 +169,7 @@ RULES = (
 )
 
 _TENSOR_OPS = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT)
-_STEPS = 200
+_ROUNDS = 2
 """How often a run may execute each record, for each warp, on the average."""
 _LEAST, _MOST = 6_000, 30_000
 _MOST_CTAS = 4
@@ -228,8 +229,11 @@ def _run(report: Report, program: Program, number: int, *, late: bool) -> Log:
     cx, cy, cz = cluster
     launch = Launch((x, y, z), (cx, cy, cz), number)
     steps = sum(map(len, program.steps)) * len(report.analysis.walkers) * launch.ctas
-    budget = min(max(steps * _STEPS // 100, _LEAST), _MOST)
-    return Run(report.module, function, program, launch, budget, late=late).run()
+    budget = min(max(steps * _ROUNDS, _LEAST), _MOST)
+    log = Run(report.module, function, program, launch, budget, late=late).run()
+    if launch.ctas < math.prod(size):
+        log.unknown.append("a cluster of more CTAs")
+    return log
 
 
 def _is_paired(report: Report) -> bool:
