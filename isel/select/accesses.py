@@ -61,7 +61,7 @@ def load(state: FunctionState, i: ir.Load) -> None:
     results = state.define(i.result, i.type)
     for piece in pieces(state.layout, i.type, alignment, wide=_wide(state, access)):
         there = list(results[piece.first : piece.first + piece.count])
-        _load_piece(state, access, piece, there, Mem(mem.base, mem.offset + piece.at))
+        _load_piece(state, access, piece, there, _behind(mem, piece.at))
 
 
 def _is_constant(state: FunctionState, i: ir.Load) -> bool:
@@ -166,7 +166,7 @@ def store(state: FunctionState, i: ir.Store) -> None:
             op if plain and isinstance(op := values[k], Imm) else state.reg(values[k], classes[k])
             for k in chosen
         ]
-        _store_piece(state, access, piece, there, Mem(mem.base, mem.offset + piece.at))
+        _store_piece(state, access, piece, there, _behind(mem, piece.at))
 
 
 def _store_piece(
@@ -226,6 +226,10 @@ def _store_parts(
 
 def _class(unit: ScalarType) -> ScalarType:
     return BITS[max(unit.bits, 16)]
+
+
+def _behind(mem: Mem, at: int) -> Mem:
+    return Mem(mem.base, mem.offset + at) if at else mem
 
 
 def _vector(ops: list[Reg] | list[Reg | Imm]) -> Op:

@@ -93,8 +93,8 @@ class Floats:
 
     def literals(self, ops: Sequence[Scalar], kind: ScalarType) -> list[Scalar]:
         """Operands; one of them at least in a register."""
-        found = [self.literal(op, kind) for op in ops]
-        if not any(type(op) is int for op in found):
+        found = [op if type(op) is int else self.literal(op, kind) for op in ops]
+        if int not in map(type, found):
             found[0] = self.reg(ops[0], kind)
         return found
 
@@ -279,6 +279,8 @@ class Floats:
     ) -> tuple[Scalar, ...]:
         """`compute` on each element, or `pair_form` on two at a time where the target has it."""
         count = len(operands[0])
+        if count == 1:
+            return (compute(kind, *[ops[0] for ops in operands]),)
         found: list[Scalar] = []
         at = 0
         paired = isinstance(type_, VectorType) and pair_form is not None and self.has(pair_form)
@@ -296,6 +298,13 @@ class Floats:
 
 def has_form(state: FunctionState, chosen: Form) -> bool:
     """Whether the target (at its PTX version, if one is given) has a form."""
+    found = state.had.get(chosen)
+    if found is None:
+        found = state.had[chosen] = _has_form(state, chosen)
+    return found
+
+
+def _has_form(state: FunctionState, chosen: Form) -> bool:
     verdict = judge(chosen.row, chosen.facts)
     if verdict.broken or state.target is None:
         return not verdict.broken
@@ -409,7 +418,7 @@ def fused(
     floats: Floats, type_: Type, kind: ScalarType, operands: Sequence[Sequence[Scalar]]
 ) -> tuple[Scalar, ...]:
     """fma of scalars or vectors."""
-    pair = PAIRS.get(kind)
+    pair = PAIRS.get(kind) if isinstance(type_, VectorType) else None
     chosen = floats.form("fma", pair, rnd=RN) if pair is not None else None
     return floats.elementwise(type_, kind, operands, floats.fma, chosen)
 

@@ -6,7 +6,7 @@ records for its type, is reported as unselectable, by name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from intrinsics.mir import Block, Imm, Label, MachineInstr, Mem, Reg, Scalar, Sym
 from intrinsics.modifiers import Compare as Cmp
@@ -25,7 +25,7 @@ from isel.select.functions import return_value
 from isel.select.integers import binary, compare
 from isel.select.stack import alloca
 from isel.select.state import FunctionState, Values, form
-from isel.select.types import BITS, SIGNED, container
+from isel.select.types import BITS, SIGNED, container, walk_indices
 from isel.select.vectors import extract_element, insert_element, select, shuffle
 from isel.select.widths import LIMB, elements, extend, extended, register_bits
 
@@ -78,12 +78,14 @@ def get_element_ptr(state: FunctionState, i: ir.GetElementPtr) -> None:
         return
     assert isinstance(i.type, PointerType)
     bits = state.layout.pointer_bits(i.type.address_space)
-    offset = sum(state.field_offsets(i.element_type, i.indices))
+    offset = 0
     moving: list[tuple[int, llvm.Value]] = []
-    for size, index in state.steps(i.element_type, i.indices):
-        if isinstance(index, llvm.ConstInt):
+    for size, index, field in walk_indices(state.layout, i.element_type, i.indices):
+        if not size:
+            offset += field
+        elif isinstance(index, llvm.ConstInt):
             offset += size * index.signed
-        elif size:
+        else:
             moving.append((size, index))
     _compute(state, i, moving, offset, bits)
     _follow(state, i, moving, offset, bits)
@@ -349,64 +351,71 @@ _INSTEAD = {
 """What to write instead of an instruction that PTX has nothing for."""
 
 
+def float_or_integer_binary(state: FunctionState, i: ir.BinaryOp) -> None:
+    """Arithmetic of two operands."""
+    float_binary(state, i) if is_float(i.type) else binary(state, i)
+
+
+def float_or_integer_cast(state: FunctionState, i: ir.Cast) -> None:
+    """A conversion."""
+    float_cast(state, i) if i.opcode in FLOAT_CASTS else cast(state, i)
+
+
+def float_or_integer_compare(state: FunctionState, i: ir.Compare) -> None:
+    """A comparison."""
+    if isinstance(i.predicate, FloatPredicate):
+        float_compare(state, i, i.predicate)
+    else:
+        compare(state, i)
+
+
+def atomic(state: FunctionState, i: ir.AtomicRMW) -> None:
+    """An atomicrmw."""
+    check_space(i.pointer.type, "atomicrmw")
+    read_modify_write(state, i)
+
+
+def compare_and_swap(state: FunctionState, i: ir.CompareExchange) -> None:
+    """A cmpxchg."""
+    check_space(i.pointer.type, "cmpxchg")
+    compare_exchange(state, i)
+
+
+_SELECTORS: dict[type[ir.Instruction], Callable[..., None]] = {
+    ir.BinaryOp: float_or_integer_binary,
+    ir.UnaryOp: float_negate,
+    ir.GetElementPtr: get_element_ptr,
+    ir.ExtractElement: extract_element,
+    ir.ExtractValue: extract_value,
+    ir.InsertElement: insert_element,
+    ir.InsertValue: insert_value,
+    ir.ShuffleVector: shuffle,
+    ir.Cast: float_or_integer_cast,
+    ir.Compare: float_or_integer_compare,
+    ir.Select: select,
+    ir.Freeze: freeze,
+    ir.Load: load,
+    ir.Store: store,
+    ir.Alloca: alloca,
+    ir.AtomicRMW: atomic,
+    ir.CompareExchange: compare_and_swap,
+    ir.Fence: fence,
+    ir.Phi: phi,
+    ir.Branch: branch,
+    ir.CondBranch: cond_branch,
+    ir.Switch: switch,
+    ir.Return: ret,
+    ir.Unreachable: unreachable,
+}
+"""What selects the instructions of each class, but for calls."""
+
+
 def select_instruction(state: FunctionState, i: ir.Instruction) -> None:
     """Select one instruction that is not a call.
 
     Raises: Unselectable when the table has no entry for it.
     """
-    match i:
-        case ir.BinaryOp():
-            float_binary(state, i) if is_float(i.type) else binary(state, i)
-        case ir.UnaryOp():
-            float_negate(state, i)
-        case ir.GetElementPtr():
-            get_element_ptr(state, i)
-        case ir.ExtractElement():
-            extract_element(state, i)
-        case ir.ExtractValue():
-            extract_value(state, i)
-        case ir.InsertElement():
-            insert_element(state, i)
-        case ir.Cast():
-            float_cast(state, i) if i.opcode in FLOAT_CASTS else cast(state, i)
-        case ir.Load():
-            load(state, i)
-        case ir.Store():
-            store(state, i)
-        case ir.Phi():
-            phi(state, i)
-        case ir.Compare():
-            if isinstance(i.predicate, FloatPredicate):
-                float_compare(state, i, i.predicate)
-            else:
-                compare(state, i)
-        case ir.CondBranch():
-            cond_branch(state, i)
-        case ir.Branch():
-            branch(state, i)
-        case ir.Select():
-            select(state, i)
-        case ir.Return():
-            ret(state, i)
-        case ir.ShuffleVector():
-            shuffle(state, i)
-        case ir.InsertValue():
-            insert_value(state, i)
-        case ir.Switch():
-            switch(state, i)
-        case ir.Freeze():
-            freeze(state, i)
-        case ir.Unreachable():
-            unreachable(state, i)
-        case ir.AtomicRMW():
-            check_space(i.pointer.type, "atomicrmw")
-            read_modify_write(state, i)
-        case ir.CompareExchange():
-            check_space(i.pointer.type, "cmpxchg")
-            compare_exchange(state, i)
-        case ir.Alloca():
-            alloca(state, i)
-        case ir.Fence():
-            fence(state, i)
-        case _:
-            raise not_yet(i.opcode.value, _INSTEAD.get(i.opcode, ""))
+    selector = _SELECTORS.get(type(i))
+    if selector is None:
+        raise not_yet(i.opcode.value, _INSTEAD.get(i.opcode, ""))
+    selector(state, i)

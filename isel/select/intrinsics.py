@@ -96,12 +96,24 @@ def select_call(
 
     Raises: Unselectable.
     """
+    if name.startswith(PREFIX) and _select_by_name(state, call, name, target, ptx):
+        return
     if name.startswith(IGNORED) or select_generic(state, call, name):
         return
     if select_special(state, call, name) or select_nvvm_integer(state, call, name):
         return
     if select_float_intrinsic(state, call, name) or select_float_nvvm(state, call, name):
         return
+    raise _unknown(name)
+
+
+def _select_by_name(
+    state: FunctionState, call: Call, name: str, target: Target, ptx: Ptx | None
+) -> bool:
+    """Select a call that reads a special register, or that a row spells.
+
+    Raises: Unselectable.
+    """
     short = name.removeprefix(PREFIX)
     register = _special_by_llvm_name().get(short)
     if register is not None:
@@ -109,12 +121,13 @@ def select_call(
             register.needs, f"%{register.name}", target, ptx, section="Special Registers"
         )
         _read_special(state, call, register)
-        return
+        return True
     spelling = catalog.spellings().get(short)
-    if spelling is None or not name.startswith(PREFIX):
-        raise _unknown(name)
+    if spelling is None:
+        return False
     check_available(spelling.row, target, ptx)
     select_row(state, call, name, spelling)
+    return True
 
 
 _TEXTURES = ("tex.", "tld4.", "txq.", "suld.", "sust.", "suq.", "texsurf.")

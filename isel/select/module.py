@@ -54,7 +54,7 @@ from isel.select.launch import launch_of
 from isel.select.machine import check_machine
 from isel.select.specials import REFLECT, reflect
 from isel.select.state import FunctionState
-from isel.select.types import SPACES, Layout
+from isel.select.types import SPACES, Layout, layout_of
 from isel.select.walkthrough import Spellings, select_walkthrough
 
 KERNEL = "ptx_kernel"
@@ -137,7 +137,7 @@ class _Selector:
         self.target = target
         self.ptx = ptx
         self.source = source
-        self.layout = Layout(module.data_layout)
+        self.layout = layout_of(module.data_layout)
         self.diagnostics = Diagnostics()
         self.out = Module(target, ptx, source.file)
         self.names = _ptx_names(module)
@@ -145,7 +145,7 @@ class _Selector:
         self.initializers = Initializers(self.layout, module.globals, self.symbols)
         self.kernels = {function.name for function in kernels(module)}
         self.debug_places = DebugPlaces(module)
-        self.locations: dict[tuple[int, int, str, int, tuple[tuple[str, int], ...]], int] = {}
+        self.locations: dict[tuple[tuple[int, int], DebugPlace], int] = {}
 
     def select(self) -> Module:
         self._guarded(self._header)
@@ -312,13 +312,12 @@ class _Selector:
 
     def location_of(self, function: ir.Function, i: ir.Instruction) -> int:
         """The index of an instruction's location."""
-        line, column = self._line(function, i)
-        file, number, callers = self._debug(function, i)
-        where = line, column, file, number, callers
+        where = self._line(function, i), self._debug(function, i)
         index = self.locations.get(where)
         if index is None:
+            (line, column), (file, number, callers) = where
             index = self.locations[where] = len(self.out.locations)
-            made = Location(self.source.file, line, column, file, number, callers=callers)
+            made = Location(self.source.file, line, column, file, number, "", callers)
             self.out.locations.append(made)
         return index
 

@@ -8,6 +8,7 @@ aligned to their whole size.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from intrinsics.modifiers import ScalarType
@@ -56,7 +57,8 @@ class _Atom:
     bits: int = 0  # how many registers, each a bit, share these bytes
 
 
-def pieces(layout: Layout, type_: Type, alignment: int, *, wide: bool) -> list[Piece]:
+@functools.lru_cache(maxsize=4096)
+def pieces(layout: Layout, type_: Type, alignment: int, *, wide: bool) -> tuple[Piece, ...]:
     """The pieces of an access.
 
     Raises: Unselectable for a type that has no place in memory, or whose values are too large.
@@ -71,7 +73,7 @@ def pieces(layout: Layout, type_: Type, alignment: int, *, wide: bool) -> list[P
         piece, taken = _next(atoms, k, alignment, most)
         found.extend(piece)
         k += taken
-    return found
+    return tuple(found)
 
 
 def _atoms(layout: Layout, type_: Type, at: int, first: int, found: list[_Atom]) -> int:

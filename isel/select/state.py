@@ -49,13 +49,9 @@ from isel.select.types import (
 Values: TypeAlias = tuple[Scalar, ...]
 
 
+@functools.cache
 def form(row: str, **facts: Fact) -> Form:
     """The form of the row called `row`."""
-    return _form(row, **facts)
-
-
-@functools.cache
-def _form(row: str, **facts: Fact) -> Form:
     return form_of(catalog.row(row), **facts)
 
 
@@ -109,6 +105,7 @@ class FunctionState:
         self.packed: dict[tuple[Scalar, Scalar], Reg] = {}
         self.products: dict[str, tuple[Values, Values]] = {}
         self.roots: dict[Reg, Reg] = {}
+        self.had: dict[Form, bool] = {}  # whether the target has a form
 
     def can(self, capability: Capability) -> bool:
         """Whether the target has something, at the PTX version asked for if there is one."""
@@ -172,12 +169,11 @@ class FunctionState:
         """Registers for the result `name` of an instruction."""
         classes = self.layout.classes(type_)
         hint = "" if name is None or name.isdigit() else name
+        new = self.out.regs.new
         if len(classes) == 1:
-            regs: tuple[Reg, ...] = (self.out.regs.new(classes[0], hint),)
+            regs: tuple[Reg, ...] = (new(classes[0], hint),)
         else:
-            regs = tuple(
-                self.new(cls, f"{hint}.{i}" if hint else "") for i, cls in enumerate(classes)
-            )
+            regs = tuple([new(c, f"{hint}.{i}" if hint else "") for i, c in enumerate(classes)])
         if name is not None:
             self.values[name] = regs
         return regs
@@ -191,7 +187,7 @@ class FunctionState:
 
     def value(self, value: llvm.Value) -> Values:
         """The operands that hold `value`."""
-        if isinstance(value, llvm.Local):
+        if type(value) is llvm.Local:
             found = self.values.get(value.name)
             if not found:
                 raise Unselectable(
@@ -202,11 +198,12 @@ class FunctionState:
 
     def constant(self, value: llvm.Value) -> Values:
         """The operands that hold a constant."""
+        if type(value) is llvm.ConstInt:
+            bits = value.type.bits
+            if bits > 64:
+                return _limbs(value.signed, bits)
+            return (Imm(value.value if bits == 1 else value.signed),)
         match value:
-            case llvm.ConstInt(type_, number) if type_.bits > 64:
-                return _limbs(value.signed, type_.bits)
-            case llvm.ConstInt(type_, number):
-                return (Imm(number if type_.bits == 1 else value.signed),)
             case llvm.ConstFloat(_, bits):
                 return (Imm(bits),)
             case llvm.Null():

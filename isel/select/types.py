@@ -7,6 +7,8 @@ those where it wants a floating-point type.
 
 from __future__ import annotations
 
+import functools
+
 from intrinsics.modifiers import ScalarType, Space
 from isel.llvm import values as llvm
 from isel.llvm.data_layout import read_layout
@@ -186,6 +188,15 @@ class Layout:
             return 0
         end = self.offsets(type_)[-1] + self.size(type_.elements[-1])
         return _round_up(end, self.align(type_))
+
+
+@functools.lru_cache(maxsize=8)
+def layout_of(data_layout: str) -> Layout:
+    """The sizes that a data layout gives; most modules have the same one.
+
+    Raises: ForeignLayoutError for one that is not the machine's.
+    """
+    return Layout(data_layout)
 
 
 def container(bits: int) -> int:
