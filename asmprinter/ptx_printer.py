@@ -92,13 +92,10 @@ def print_ptx(module: Module, ptx: Ptx) -> Printed:
     records: dict[int, MachineInstr] = {}
     symbols = {v.name for v in module.variables} | {f.name for f in module.functions}
     for function in module.functions:
-        for line, mi in _function(function, symbols):
-            if mi is not None and (above := _above(mi, module)):
-                lines += above.split("\n")
-            lines.append(line)
-            if mi is not None:
-                records[len(lines)] = mi
-        lines.append("")
+        names = _Names(register_names(function), block_labels(function))
+        lines += _head(function, symbols, names)
+        _print_body(function, module, names, lines, records)
+        lines += ["}", ""]
     lines += _kept(module, Where.BOTTOM)
     return Printed("\n".join(lines), records)
 
@@ -210,7 +207,7 @@ def used_before(module: Module) -> list[MachineFunction]:
     early = {address.name for variable in module.variables for address in variable.addresses}
     for kept in module.kept:
         early |= set(_WORD.findall(kept.text)) if kept.where is Where.MIDDLE else set()
-    for i, function in enumerate(module.functions):
+    for i, function in enumerate(module.functions[:-1]):  # nothing stands behind the last one
         early |= {name for name in _named(function) if place.get(name, -1) > i}
     return [f for f in module.functions if f.name in early]
 
@@ -250,40 +247,49 @@ def _launch(launch: Launch) -> Iterator[str]:
         yield f".maxnreg {launch.maxnreg}"
 
 
-def _function(
-    function: MachineFunction, symbols: set[str]
-) -> Iterator[tuple[str, MachineInstr | None]]:
+def _head(function: MachineFunction, symbols: set[str], names: _Names) -> Iterator[str]:
+    """The lines of a function before its first statement."""
     before = [f" {text}" for text in function.attributes if text.startswith(_BEFORE_NAME)]
     kind = ".entry" if function.is_kernel else ".func"
     kind += "".join(before) + _results(function.results)
     params = ",\n".join("\t" + _param(p) for p in function.params)
     head = f"{_linkage(function)}{kind} {function.name}(" + (f"\n{params}\n)" if params else ")")
-    for line in head.split("\n"):
-        yield line, None
-    for line in _launch(function.launch):
-        yield line, None
+    yield from head.split("\n")
+    yield from _launch(function.launch)
     if function.noreturn:
-        yield ".noreturn", None
+        yield ".noreturn"
     for text in function.attributes:
         if not text.startswith(_BEFORE_NAME):
-            yield text, None
-    yield "{", None
-    names = _Names(register_names(function), block_labels(function))
+            yield text
+    yield "{"
     others = {*symbols, *names.labels.values(), *(p.name for p in function.params)}
     others |= {table.name for table in function.prototypes}
     for variable in function.variables:
-        yield "\t" + _variable(variable), None
+        yield "\t" + _variable(variable)
     for table in function.prototypes:
-        yield f"\t{table.name}: .callprototype {signature(table, '_')};", None
+        yield f"\t{table.name}: .callprototype {signature(table, '_')};"
     for line in _declarations(function, names.registers, others):
-        yield "\t" + line, None
+        yield "\t" + line
+
+
+def _print_body(
+    function: MachineFunction,
+    module: Module,
+    names: _Names,
+    lines: list[str],
+    records: dict[int, MachineInstr],
+) -> None:
+    """Append the statements of a function to `lines`, and tell the record that each shows."""
     targets = _branch_targets(function)
+    has_directives = any(location.directives for location in module.locations)
     for i, block in enumerate(function.blocks):
         if block.name in targets or not _stays_unsaid(function, i):
-            yield f"{names.labels[block.name]}:", None
+            lines.append(f"{names.labels[block.name]}:")
         for mi in block.instrs:
-            yield "\t" + _statement(mi, names), mi
-    yield "}", None
+            if has_directives and (above := _above(mi, module)):
+                lines += above.split("\n")
+            lines.append("\t" + _statement(mi, names))
+            records[len(lines)] = mi
 
 
 def _stays_unsaid(function: MachineFunction, block: int) -> bool:
@@ -322,8 +328,8 @@ def register_names(function: MachineFunction) -> list[str]:
     if function.keep_names:
         taken = {p.name for p in function.params}
         return [_identifier(name, taken) for name in function.regs.names]
-    counters = {cls: itertools.count(1) for cls in PREFIX}
-    return [PREFIX[cls] + str(next(counters[cls])) for cls in function.regs.classes]
+    names = {cls: map(f"{prefix}{{}}".format, itertools.count(1)) for cls, prefix in PREFIX.items()}
+    return [next(names[cls]) for cls in function.regs.classes]
 
 
 def block_labels(function: MachineFunction) -> dict[str, str]:
@@ -418,12 +424,11 @@ def _statement(mi: MachineInstr, names: _Names) -> str:
     if pattern is None:
         return _without_pattern(mi, names)
     ops, registers = mi.ops, names.registers
-    shown = [
-        registers[op] if type(op) is int else _operand(op, names)
-        for op in [ops[i] for i in pattern.slots]
-    ]
+    if pattern.slots is not None:
+        ops = tuple([ops[i] for i in pattern.slots])
+    shown = [registers[op] if type(op) is int else _operand(op, names) for op in ops]
     text = pattern.text % tuple(shown)
-    if mi.row.words is not None:
+    if pattern.packed:
         text = mi.row.spell(mi.facts()) + text
     return text if mi.guard is None else _guarded(text, mi, names)
 
@@ -470,11 +475,13 @@ def _call(mi: MachineInstr, names: _Names) -> str:
 class _Pattern:
     """The statements of a form: `add.s32 %s, %s, %s;`, and the slots whose operands go in.
 
-    Where packed words have a say in the name, the text begins after it.
+    No slots: all operands go in, in order.  Where packed words have a say in the name, the text
+    begins after it.
     """
 
     text: str
-    slots: tuple[int, ...]
+    slots: tuple[int, ...] | None
+    packed: bool
 
 
 @functools.cache
@@ -486,7 +493,9 @@ def _pattern(form: Form) -> _Pattern | None:
     places = _template(form)
     operands = ", ".join(_wrapped(place) for place in places)
     slots = tuple(i for place in places for i in place.slots if i >= 0)
-    return _Pattern(f"{name} {operands};" if places else f"{name};", slots)
+    text = f"{name} {operands};" if places else f"{name};"
+    is_all = slots == tuple(range(len(form.slots)))
+    return _Pattern(text, None if is_all else slots, form.row.words is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -537,6 +546,8 @@ def _operand(op: Op, names: _Names) -> str:
     """One operand; an address comes without its brackets."""
     if type(op) is Imm:  # most operands that are no registers
         return str(op.value)
+    if type(op) is Mem:
+        return _memory(op, names)
     if isinstance(op, tuple):
         return "{" + ", ".join([_scalar(part, names) for part in op]) + "}"
     return _scalar(op, names)
@@ -548,9 +559,8 @@ def _scalar(op: Scalar, names: _Names) -> str:
             return names.registers[op]
         case Imm(value):
             return str(value)
-        case Mem(base, offset):
-            shown = names.registers[base] if isinstance(base, int) else base.name
-            return f"{shown}+{offset}" if offset else shown
+        case Mem():
+            return _memory(op, names)
         case Sym(name, offset):
             return f"{name}+{offset}" if offset else name
         case Text(text):
@@ -565,6 +575,12 @@ def _scalar(op: Scalar, names: _Names) -> str:
             return float_literal(op)
         case Sink():
             return "_"
+
+
+def _memory(address: Mem, names: _Names) -> str:
+    base = address.base
+    shown = names.registers[base] if isinstance(base, int) else base.name
+    return f"{shown}+{address.offset}" if address.offset else shown
 
 
 def float_literal(number: FloatImm) -> str:

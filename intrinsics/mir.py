@@ -9,6 +9,7 @@ about an instruction that does not change from record to record is in the form.
 from __future__ import annotations
 
 import functools
+import itertools
 import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -129,6 +130,7 @@ class Form:
     defs: tuple[int, ...]  # slots that are written and not read
     uses: tuple[int, ...]  # slots that are read
     updates: tuple[int, ...]  # slots that are read and written
+    in_order: bool  # whether what is written stands before what is read
     is_terminator: bool
     is_pure: bool
 
@@ -159,6 +161,7 @@ def _intern(row: Row, values: tuple[Fact, ...]) -> Form:
     operands = tuple(row.operand.get(s) for s in slots)
     effect = row.effects.effect
     written = tuple(i for i, o in enumerate(operands) if o is not None and o.access is Access.WRITE)
+    others = tuple(i for i in range(len(slots)) if i not in written)
     return Form(
         row,
         values,
@@ -168,8 +171,9 @@ def _intern(row: Row, values: tuple[Fact, ...]) -> Form:
         {name: i for i, name in enumerate(slots)},
         operands,
         written,
-        tuple(i for i in range(len(slots)) if i not in written),
+        others,
         tuple(i for i, o in enumerate(operands) if o is not None and o.access is Access.UPDATE),
+        (*written, *others) == tuple(range(len(slots))),
         Effect.TERMINATOR in effect,
         row.effects.is_pure and facts.get("sem") in (None, Sem.WEAK),
     )
@@ -526,8 +530,11 @@ class MachineFunction:
 
     def instructions(self) -> Iterator[MachineInstr]:
         """Every record, in layout order."""
-        for block in self.blocks:
-            yield from block.instrs
+        return itertools.chain.from_iterable([block.instrs for block in self.blocks])
+
+    def forms(self) -> set[Form]:
+        """The forms of its records: what asks for rows need not look at every record."""
+        return {mi.form for mi in self.instructions()}
 
 
 @dataclass(slots=True, unsafe_hash=True)
@@ -637,16 +644,37 @@ def renumber(function: MachineFunction) -> None:
 
     Texts of a function and the function read back from them then agree on every number.
     """
-    table: dict[Reg, Reg] = {}
+    table = _Numbers()
     for mi in function.instructions():
+        if mi.form.in_order and mi.guard is None:
+            mi.ops = tuple(
+                [
+                    table[op] if type(op) is int else op if type(op) is Imm else table.of(op)
+                    for op in mi.ops
+                ]
+            )
+            continue
         for reg in appearances(mi):
-            if reg not in table:
-                table[reg] = len(table)
+            table[reg]
         mi.map_registers(table)
     old = function.regs
     function.regs = RegisterTable(
         [old.classes[reg] for reg in table], [old.names[reg] for reg in table]
     )
+
+
+class _Numbers(dict[Reg, Reg]):
+    """A number for every register that is asked for, in the order of asking."""
+
+    def __missing__(self, reg: Reg) -> Reg:
+        number = self[reg] = len(self)
+        return number
+
+    def of(self, op: Op) -> Op:
+        """An operand with numbers for its registers."""
+        for reg in registers_of(op):
+            self[reg]
+        return _mapped(op, self)
 
 
 def appearances(mi: MachineInstr) -> list[Reg]:

@@ -103,9 +103,9 @@ _VERBS = {Access.READ: "takes", Access.WRITE: "writes", Access.UPDATE: "updates"
 class PlainFit:
     """A short cut for the records of one form without packed words.
 
-    Each shape of an operand (a register's class, an address by its register's class or its
-    symbol's state space, a label) is judged once at each place, by `operand_problems`'s own judge;
-    only ranges of numbers are asked for every record.
+    Each shape of an operand (a register's class, those of a vector, an address by its register's
+    class or its symbol's state space, a label) is judged once at each place, by
+    `operand_problems`'s own judge; only ranges of numbers are asked for every record.
     """
 
     def __init__(self, form: Form) -> None:
@@ -128,6 +128,14 @@ class PlainFit:
                 shape = found, op.offset != 0
             elif type(op) is Label:
                 shape = Label
+            elif type(op) is FloatImm and not place.in_range:
+                shape = FloatImm, op.type
+            elif type(op) is Sym:
+                shape = Sym, space_of(op.name), op.offset != 0
+            elif type(op) is tuple and not place.distinct:
+                shape = tuple([classes[part] if type(part) is int else None for part in op])
+                if None in shape:
+                    return False
             else:
                 return False
             known = place.known.get(shape)
@@ -136,17 +144,19 @@ class PlainFit:
         return True
 
 
-_Shape: TypeAlias = ScalarType | tuple[ScalarType | Space | None, bool] | type[Label]
+_Shape: TypeAlias = ScalarType | tuple[object, ...] | type[Label]
 
 
 class _PlainPlace:
     """What one place of a form is known to take."""
 
-    __slots__ = ("_any_number", "_facts", "_numbers", "_operand", "known")
+    __slots__ = ("_any_number", "_facts", "_numbers", "_operand", "distinct", "in_range", "known")
 
     def __init__(self, operand: Operand, facts: Facts) -> None:
         self._operand = operand
         self._facts = facts
+        self.distinct = operand.distinct
+        self.in_range = operand.fraction  # whether only some floating-point numbers may stand here
         self.known: dict[_Shape, bool] = {}
         self._numbers = _literals(operand, facts)
         self._any_number = self._numbers == Numbers()
@@ -190,6 +200,10 @@ def _literals(operand: Operand, facts: Facts) -> Numbers | None:
             return Numbers()
         case Kind.PREDICATE if operand.number_too:
             return operand.numbers_under(facts)
+        case Kind.VECTOR if operand.count is not None and not operand.count.of(facts):
+            takes = operand.vector_numbers is not VectorNumbers.NONE
+            fitting = takes and number_fits(operand.type_under(facts), Imm(0))
+            return Numbers() if fitting else None
     return None
 
 

@@ -38,7 +38,7 @@ def _expand_walkthrough(module: Module) -> None:
 
     Raises: SelectionError.
     """
-    if any(mi.row.pseudo for function in module.functions for mi in function.instructions()):
+    if any(form.row.pseudo for function in module.functions for form in function.forms()):
         from isel.passes.expand_walkthrough import expand_walkthrough
         from isel.passes.inline_walkthrough import inline_walkthrough
 

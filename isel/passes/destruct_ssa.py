@@ -218,10 +218,9 @@ def _part(block: Block, ends: set[Reg]) -> _Part:
     part = _Part()
     run = _Run()
     for mi in block.instrs:
-        defs, uses = mi.defs(), mi.uses()
-        if ends.isdisjoint(defs) and ends.isdisjoint(uses):
+        if not _touches(mi, ends):
             continue
-        written, used = ends.intersection(defs), ends.intersection(uses)
+        written, used = ends.intersection(mi.defs()), ends.intersection(mi.uses())
         same = run.add(mi) if mi.row.id == "mov" else set()
         if not same:
             run = _Run()
@@ -230,6 +229,17 @@ def _part(block: Block, ends: set[Reg]) -> _Part:
         if mi.guard is None:
             part.written |= written
     return part
+
+
+def _touches(mi: MachineInstr, ends: set[Reg]) -> bool:
+    """Whether a record writes or reads one of `ends`, as few do."""
+    for op in mi.ops:
+        if type(op) is int:
+            if op in ends:
+                return True
+        elif type(op) is not Imm and not ends.isdisjoint(registers_of(op)):
+            return True
+    return mi.guard is not None and not ends.isdisjoint(registers_of(mi.guard))
 
 
 @dataclass(slots=True)

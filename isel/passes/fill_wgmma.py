@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from intrinsics.mir import (
     Block,
     FloatImm,
+    Form,
     Imm,
     MachineFunction,
     MachineInstr,
@@ -31,7 +32,12 @@ FENCE = "wgmma.fence"
 
 def is_multiply(mi: MachineInstr) -> bool:
     """Whether it is a multiply of a warpgroup."""
-    return mi.row.effects.completion is Completion.WGMMA_GROUP
+    return multiplies_in(mi.form)
+
+
+def multiplies_in(form: Form) -> bool:
+    """Whether records of a form are multiplies of a warpgroup."""
+    return form.row.effects.completion is Completion.WGMMA_GROUP
 
 
 def fill_before_fences(function: MachineFunction, filled: set[Reg]) -> None:

@@ -29,19 +29,24 @@ from intrinsics.mir import (
     registers_of,
     successors,
 )
-from isel.passes.fill_wgmma import FENCE, fill_before_fences, is_multiply
+from isel.passes.fill_wgmma import FENCE, fill_before_fences, is_multiply, multiplies_in
 
 
 def order_wgmma(function: MachineFunction) -> None:
     """Move what multiplies need before their fences, and numbers before branches."""
+    multiplies = {form for form in function.forms() if multiplies_in(form)}
+    if not multiplies:
+        return
     filled = {
-        reg for mi in function.instructions() if is_multiply(mi) for reg in registers_of(mi["d"])
+        reg
+        for mi in function.instructions()
+        if mi.form in multiplies
+        for reg in registers_of(mi["d"])
     }
-    if filled:
-        for block in function.blocks:
-            _order(block)
-        _before_branches(function, filled)
-        fill_before_fences(function, filled)
+    for block in function.blocks:
+        _order(block)
+    _before_branches(function, filled)
+    fill_before_fences(function, filled)
 
 
 def _order(block: Block) -> None:

@@ -383,24 +383,26 @@ def lowest_ptx(module: Module, target: Target) -> Ptx:
     """
     verifier = RecordVerifier(target, PTX_VERSIONS[-1])
     needed: list[Ptx | None] = [target.first_ptx, PTX_VERSIONS[0]]
-    settled: set[Form] = set()
     for function in module.functions:
         needed.append(_of_launch(function.launch))
+        forms = function.forms()
+        open_forms = {form for form in forms if form.row.words or _depends_on_operands(form)}
+        needed += [_need_of_form(form, target) for form in forms - open_forms]
         for mi in function.instructions():
-            if mi.form in settled:
-                continue
-            needed += [
-                special_registers()[op.name].needs.first_ptx(target)
-                for op in mi.ops
-                if type(op) is Special and op.name in special_registers()
-            ]
-            if mi.row.words is None and not _depends_on_operands(mi.form):
-                settled.add(mi.form)
-                needed.append(_need_of_form(mi.form, target))
-                continue
-            needed.append(verifier.known(mi).judgement.newest_need(target))
-            needed += [later.needs.first_ptx(target) for _, later in later_numbers(mi.form, mi.ops)]
+            if mi.form in open_forms:
+                needed += _needs_of_record(mi, verifier)
     return max(ptx for ptx in needed if ptx is not None)
+
+
+def _needs_of_record(mi: MachineInstr, verifier: RecordVerifier) -> Iterator[Ptx | None]:
+    """The PTX versions that a record needs whose operands or packed words have a say."""
+    target = verifier.target
+    for op in mi.ops:
+        if type(op) is Special and op.name in special_registers():
+            yield special_registers()[op.name].needs.first_ptx(target)
+    yield verifier.known(mi).judgement.newest_need(target)
+    for _, later in later_numbers(mi.form, mi.ops):
+        yield later.needs.first_ptx(target)
 
 
 @functools.cache

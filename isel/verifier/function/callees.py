@@ -41,7 +41,7 @@ def callee(call: MachineInstr) -> str:
 
 def concerns(function: MachineFunction) -> bool:
     """Whether a function itself has instructions that the rules are about."""
-    return any(mi.row.head.startswith(SUBJECTS) for mi in function.instructions())
+    return any(form.row.head.startswith(SUBJECTS) for form in function.forms())
 
 
 @dataclass(frozen=True, slots=True)
