@@ -12,8 +12,10 @@ all.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
 from isel.llvm.ir import (
@@ -82,8 +84,46 @@ _BRACKETS = {"{": "}", "[": "]", "<": ">"}
 _ONE = ConstInt(I32, 1)
 _TAILS = {"tail": TailKind.TAIL, "musttail": TailKind.MUSTTAIL, "notail": TailKind.NOTAIL}
 
-_FlaggedType = tuple[frozenset[Flag], Type]
-_ComparisonHead = tuple[frozenset[Flag], IntPredicate | FloatPredicate, Type]
+_Key = TypeVar("_Key")
+_Made = TypeVar("_Made")
+
+
+class _Memo(dict[_Key, _Made]):
+    """What is made of each key, once."""
+
+    __slots__ = ("_make",)
+
+    def __init__(self, make: Callable[[_Key], _Made]) -> None:
+        self._make = make
+
+    def __missing__(self, key: _Key) -> _Made:
+        made = self[key] = self._make(key)
+        return made
+
+
+class _Values(dict[str, Value]):
+    """The values of one type by their texts: locals of any function, and constants."""
+
+    __slots__ = ("_scope", "type")
+
+    def __init__(self, scope: Scope, type: Type) -> None:
+        self._scope = scope
+        self.type = type
+
+    def __missing__(self, text: str) -> Value:
+        value: Value
+        if text[0] == "%":
+            value = Local(_plain(text[1:]), self.type)
+        else:
+            cursor = Cursor(text)
+            value = read_value(cursor, self._scope, self.type)
+            cursor.expect_end()
+        self[text] = value
+        return value
+
+
+_FlaggedType = tuple[frozenset[Flag], _Values]
+_ComparisonHead = tuple[frozenset[Flag], IntPredicate | FloatPredicate, Type, _Values]
 
 
 class LineReader:
@@ -91,23 +131,21 @@ class LineReader:
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
-        self._locals: dict[str, Local] = {}
-        self._types: dict[str, Type] = {}
-        self._constants: dict[tuple[Type, str], Value] = {}
-        self._typed_constants: dict[str, Value] = {}
-        self._flagged_types: dict[str, _FlaggedType] = {}
-        self._comparisons: dict[tuple[Opcode, str], _ComparisonHead] = {}
-        self._labels: dict[str, str] = {}
-        self._masks: dict[str, tuple[VectorType, tuple[int, ...]]] = {}
-        self._call_heads: dict[str, CallHead] = {}
-        self._asm: dict[tuple[str, str, str], tuple[CallHead, InlineAsm]] = {}
+        self._attachments = _Memo(_read_attachments)
+        self._alignments = _Memo(_read_alignment)
+        self._values = _Memo[Type, _Values](functools.partial(_Values, scope))
+        self._types = _Memo(self._read_type)
+        self._typed_constants = _Memo(self._read_typed_constant)
+        self._flagged_types = _Memo(self._read_flagged_type)
+        self._comparisons = _Memo(self._read_comparison)
+        self._labels = _Memo(_read_label)
+        self._masks = _Memo(self._read_mask)
+        self._call_heads = _Memo(self._read_call_head)
+        self._asm = _Memo(self._read_inline_asm)
         self._callees: dict[str, GlobalRef] = {}
-        self._groups: dict[str, Attributes] = {"": NO_ATTRIBUTES}
-        self._argument_heads: dict[str, tuple[Type, Attributes]] = {}
-
-    def start_function(self) -> None:
-        """Forget the names of the function before."""
-        self._locals.clear()
+        self._groups = _Memo(self._read_groups)
+        self._groups[""] = NO_ATTRIBUTES
+        self._argument_heads = _Memo(self._read_argument_head)
 
     def read(self, line: str, number: int, ordinal: int) -> Instruction | None:
         """The record of one line, or None."""
@@ -148,105 +186,50 @@ class LineReader:
         # Long types make the search for one character first worth its while.
         end = body.find(", !", start) if "!" in body else -1
         if end >= 0:
-            dbg, metadata = self._attachments(body[end + 2 :])
+            dbg, metadata = self._attachments[body[end + 2 :]]
             body = body[:end]
         return handler(self, (opcode, result, number, ordinal, dbg, metadata), body)
 
     # Pieces.
 
-    def _value(self, type: Type, text: str) -> Value:
-        if text[0] == "%":
-            local = self._locals.get(text)
-            return self._new_local(type, text) if local is None else local
-        constant = self._constants.get((type, text))
-        return self._new_constant(type, text) if constant is None else constant
-
-    def _new_local(self, type: Type, text: str) -> Local:
-        local = self._locals[text] = Local(_plain(text[1:]), type)
-        return local
-
-    def _new_constant(self, type: Type, text: str) -> Value:
-        cursor = Cursor(text)
-        value = read_value(cursor, self._scope, type)
-        cursor.expect_end()
-        self._constants[type, text] = value
-        return value
-
     def _typed(self, piece: str) -> Value:
         head, _, text = piece.rpartition(" ")
-        type = self._types.get(head)
-        if type is not None:
-            return self._value(type, text)
-        constant = self._typed_constants.get(piece)
-        if constant is not None:
-            return constant
         try:
-            type = self._type(head)
+            values = self._types[head]
         except UnreadableError:  # a value with spaces, such as `splat (i32 1)`
-            return self._new_typed_constant(piece)
-        return self._value(type, text)
+            return self._typed_constants[piece]
+        return values[text]
 
-    def _new_typed_constant(self, piece: str) -> Value:
+    def _read_typed_constant(self, piece: str) -> Value:
         cursor = Cursor(piece)
         value = read_typed_value(cursor, self._scope)
         cursor.expect_end()
-        self._typed_constants[piece] = value
         return value
 
-    def _type(self, text: str) -> Type:
-        type = self._types.get(text)
-        if type is None:
-            cursor = Cursor(text)
-            type = read_type(cursor, self._scope)
-            cursor.expect_end()
-            self._types[text] = type
-        return type
-
-    def _flagged_type(self, text: str) -> _FlaggedType:
-        found = self._flagged_types.get(text)
-        if found is None:
-            cursor = Cursor(text)
-            found = read_flags(cursor), read_type(cursor, self._scope)
-            cursor.expect_end()
-            self._flagged_types[text] = found
-        return found
-
-    def _label(self, text: str) -> str:
-        label = self._labels.get(text)
-        if label is None:
-            if not text.startswith("label %"):
-                raise UnreadableError(f"expected a label, found {text!r}")
-            label = self._labels[text] = _plain(text[7:])
-        return label
-
-    def _attachments(self, text: str) -> tuple[int | None, Attachments]:
-        if text.startswith("!dbg !") and text[6:].isdecimal():
-            return int(text[6:]), ()
+    def _read_type(self, text: str) -> _Values:
         cursor = Cursor(text)
-        dbg: int | None = None
-        attachments: list[Attachment] = []
-        while True:
-            kind, node = read_attachment(cursor)
-            if kind == "dbg" and isinstance(node, int):
-                dbg = node
-            else:
-                attachments.append((kind, node))
-            if cursor.at_end():
-                return dbg, tuple(attachments)
-            cursor.expect(",")
+        type = read_type(cursor, self._scope)
+        cursor.expect_end()
+        return self._values[type]
+
+    def _read_flagged_type(self, text: str) -> _FlaggedType:
+        cursor = Cursor(text)
+        found = read_flags(cursor), self._values[read_type(cursor, self._scope)]
+        cursor.expect_end()
+        return found
 
     # Arithmetic, casts, comparisons.
 
     def _binary(self, at: Common, body: str) -> Instruction:
         first, right = body.split(", ")
         head, _, left = first.rpartition(" ")
-        flags, type = self._flagged_types.get(head) or self._flagged_type(head)
-        return BinaryOp(*at, type, self._value(type, left), self._value(type, right), flags)
+        flags, values = self._flagged_types[head]
+        return BinaryOp(*at, values.type, values[left], values[right], flags)
 
     def _unary(self, at: Common, body: str) -> Instruction:
         head, _, text = body.rpartition(" ")
-        flags, type = self._flagged_type(head)
-        return UnaryOp(*at, type, self._value(type, text), flags)
+        flags, values = self._flagged_types[head]
+        return UnaryOp(*at, values.type, values[text], flags)
 
     def _freeze(self, at: Common, body: str) -> Instruction:
         operand = self._typed(body)
@@ -255,32 +238,28 @@ class LineReader:
     def _cast(self, at: Common, body: str) -> Instruction:
         source, _, target = body.rpartition(" to ")
         head, _, text = source.rpartition(" ")
-        flags, source_type = self._flagged_types.get(head) or self._flagged_type(head)
-        type = self._types.get(target) or self._type(target)
-        return Cast(*at, type, self._value(source_type, text), flags)
+        flags, values = self._flagged_types[head]
+        return Cast(*at, self._types[target].type, values[text], flags)
 
     def _compare(self, at: Common, body: str) -> Instruction:
         first, right = body.split(", ")
         head, _, left = first.rpartition(" ")
-        flags, predicate, source = self._comparison(at[0], head)
-        lhs, rhs = self._value(source, left), self._value(source, right)
-        return Compare(*at, with_shape_of(I1, source), predicate, lhs, rhs, flags)
+        flags, predicate, type, values = self._comparisons[at[0], head]
+        return Compare(*at, type, predicate, values[left], values[right], flags)
 
-    def _comparison(self, opcode: Opcode, head: str) -> _ComparisonHead:
-        found = self._comparisons.get((opcode, head))
-        if found is None:
-            cursor = Cursor(head)
-            flags = read_flags(cursor)
-            found = flags, read_predicate(cursor, opcode), read_type(cursor, self._scope)
-            cursor.expect_end()
-            self._comparisons[opcode, head] = found
-        return found
+    def _read_comparison(self, key: tuple[Opcode, str]) -> _ComparisonHead:
+        opcode, head = key
+        cursor = Cursor(head)
+        flags, predicate = read_flags(cursor), read_predicate(cursor, opcode)
+        source = read_type(cursor, self._scope)
+        cursor.expect_end()
+        return flags, predicate, with_shape_of(I1, source), self._values[source]
 
     def _select(self, at: Common, body: str) -> Instruction:
         first, second, third = body.split(", ")
         head, _, text = first.rpartition(" ")
-        flags, condition_type = self._flagged_type(head)
-        condition = self._value(condition_type, text)
+        flags, conditions = self._flagged_types[head]
+        condition = conditions[text]
         if_true, if_false = self._typed(second), self._typed(third)
         return Select(*at, if_true.type, condition, if_true, if_false, flags)
 
@@ -288,37 +267,37 @@ class LineReader:
         head, _, listed = body.partition(" [ ")
         if not listed.endswith(" ]"):
             raise UnreadableError("expected a list of values and blocks")
-        flags, type = self._flagged_types.get(head) or self._flagged_type(head)
+        flags, values = self._flagged_types[head]
         incoming: list[tuple[Value, str]] = []
         for pair in listed[:-2].split(" ], [ "):
             text, _, block = pair.rpartition(", ")
-            incoming.append((self._value(type, text), self._label("label " + block)))
-        return Phi(*at, type, tuple(incoming), flags)
+            incoming.append((values[text], self._labels["label " + block]))
+        return Phi(*at, values.type, tuple(incoming), flags)
 
     # Memory.
 
     def _alloca(self, at: Common, body: str) -> Instruction:
         type, alignment = body.split(", ")
-        return Alloca(*at, PTR, self._type(type), _ONE, _alignment(alignment), False, False)
+        return Alloca(*at, PTR, self._types[type].type, _ONE, self._alignments[alignment], False, False)
 
     def _load(self, at: Common, body: str) -> Instruction:
         volatile = body.startswith("volatile ")
         first, second, third = (body[9:] if volatile else body).split(", ")
-        type = self._types.get(first) or self._type(first)
-        return Load(*at, type, self._typed(second), _alignment(third), volatile, None, "")
+        type = self._types[first].type
+        return Load(*at, type, self._typed(second), self._alignments[third], volatile, None, "")
 
     def _store(self, at: Common, body: str) -> Instruction:
         volatile = body.startswith("volatile ")
         first, second, third = (body[9:] if volatile else body).split(", ")
         value, pointer = self._typed(first), self._typed(second)
-        return Store(*at, VOID, value, pointer, _alignment(third), volatile, None, "")
+        return Store(*at, VOID, value, pointer, self._alignments[third], volatile, None, "")
 
     def _getelementptr(self, at: Common, body: str) -> Instruction:
         head, *pieces = body.split(", ")
-        flags, element_type = self._flagged_types.get(head) or self._flagged_type(head)
+        flags, elements = self._flagged_types[head]
         operands = tuple([self._typed(piece) for piece in pieces])
         type = address_type(operands)
-        return GetElementPtr(*at, type, element_type, operands[0], operands[1:], flags)
+        return GetElementPtr(*at, type, elements.type, operands[0], operands[1:], flags)
 
     # Vectors and aggregates.
 
@@ -335,16 +314,13 @@ class LineReader:
     def _shufflevector(self, at: Common, body: str) -> Instruction:
         left, right, text = body.split(", ", 2)
         first, second = self._typed(left), self._typed(right)
-        shape, mask = self._mask(text)
+        shape, mask = self._masks[text]
         return ShuffleVector(*at, with_shape_of(first.type.scalar, shape), first, second, mask)
 
-    def _mask(self, text: str) -> tuple[VectorType, tuple[int, ...]]:
-        found = self._masks.get(text)
-        if found is None:
-            cursor = Cursor(text)
-            found = read_shuffle_mask(cursor, self._scope)
-            cursor.expect_end()
-            self._masks[text] = found
+    def _read_mask(self, text: str) -> tuple[VectorType, tuple[int, ...]]:
+        cursor = Cursor(text)
+        found = read_shuffle_mask(cursor, self._scope)
+        cursor.expect_end()
         return found
 
     def _aggregate(self, body: str) -> tuple[Value, list[str]]:
@@ -355,9 +331,8 @@ class LineReader:
         while body[end + len(closing)] != " ":
             end = body.index(closing, end + 1)
         end += len(closing)
-        type = self._types.get(body[:end]) or self._type(body[:end])
         text, *pieces = body[end + 1 :].split(", ")
-        return self._value(type, text), pieces
+        return self._types[body[:end]][text], pieces
 
     def _extractvalue(self, at: Common, body: str) -> Instruction:
         aggregate, pieces = self._aggregate(body)
@@ -374,7 +349,7 @@ class LineReader:
     def _call(self, at: Common, body: str) -> Instruction:
         name = body.index(" @")
         opening = body.index("(", name)
-        head = self._call_head(body[:name])
+        head = self._call_heads[body[:name]]
         callee = self._callee(body[name + 2 : opening], head.callee_type)
         return self._finish_call(at, head, callee, body[opening:])
 
@@ -382,7 +357,7 @@ class LineReader:
         before, text, comma, constraints, rest = body.split('"')
         if comma != ", ":
             raise UnreadableError("no plain call of inline assembly")
-        head, callee = self._inline_asm(before, text, constraints)
+        head, callee = self._asm[before, text, constraints]
         return self._finish_call(at, head, callee, rest)
 
     def _finish_call(self, at: Common, head: CallHead, callee: Value, rest: str) -> Instruction:
@@ -397,7 +372,7 @@ class LineReader:
             callee,
             arguments,
             head.calling_convention,
-            self._group(rest[closing + 1 :]),
+            self._groups[rest[closing + 1 :]],
             head.return_attributes,
             argument_attributes,
             (),
@@ -406,13 +381,10 @@ class LineReader:
             head.flags,
         )
 
-    def _call_head(self, text: str) -> CallHead:
-        head = self._call_heads.get(text)
-        if head is None:
-            cursor = Cursor(text)
-            head = read_call_head(cursor, self._scope)
-            cursor.expect_end()
-            self._call_heads[text] = head
+    def _read_call_head(self, text: str) -> CallHead:
+        cursor = Cursor(text)
+        head = read_call_head(cursor, self._scope)
+        cursor.expect_end()
         return head
 
     def _callee(self, name: str, type: PointerType) -> GlobalRef:
@@ -421,13 +393,11 @@ class LineReader:
             callee = self._callees[name] = GlobalRef(_plain(name), type)
         return callee
 
-    def _inline_asm(self, before: str, text: str, constraints: str) -> tuple[CallHead, InlineAsm]:
-        found = self._asm.get((before, text, constraints))
-        if found is None:
-            cursor = Cursor(f'{before}"{text}", "{constraints}"')
-            found = read_call_head(cursor, self._scope), read_inline_asm(cursor)
-            cursor.expect_end()
-            self._asm[before, text, constraints] = found
+    def _read_inline_asm(self, key: tuple[str, str, str]) -> tuple[CallHead, InlineAsm]:
+        before, text, constraints = key
+        cursor = Cursor(f'{before}"{text}", "{constraints}"')
+        found = read_call_head(cursor, self._scope), read_inline_asm(cursor)
+        cursor.expect_end()
         return found
 
     def _arguments(self, text: str) -> tuple[tuple[Value, ...], Mapping[int, Attributes]]:
@@ -437,33 +407,30 @@ class LineReader:
         attributes: dict[int, Attributes] = {}
         for piece in text.split(", "):
             head, _, value = piece.rpartition(" ")
-            found = self._argument_heads.get(head) or self._argument_head(head)
+            found = self._argument_heads[head]
             if found is None:
                 arguments.append(self._typed(piece))
                 continue
-            if found[1]:
-                attributes[len(arguments)] = found[1]
-            arguments.append(self._value(found[0], value))
+            values, given = found
+            if given:
+                attributes[len(arguments)] = given
+            arguments.append(values[value])
         return tuple(arguments), attributes
 
-    def _argument_head(self, text: str) -> tuple[Type, Attributes] | None:
+    def _read_argument_head(self, text: str) -> tuple[_Values, Attributes] | None:
         """An argument's type and attributes; None when `text` runs into its value."""
         cursor = Cursor(text)
         try:
-            found = read_type(cursor, self._scope), read_attributes(cursor, self._scope)
+            type, attributes = read_type(cursor, self._scope), read_attributes(cursor, self._scope)
             cursor.expect_end()
         except UnreadableError:
             return None
-        self._argument_heads[text] = found
-        return found
+        return self._values[type], attributes
 
-    def _group(self, text: str) -> Attributes:
-        attributes = self._groups.get(text)
-        if attributes is None:
-            cursor = Cursor(text)
-            attributes = read_groups(cursor, self._scope)
-            cursor.expect_end()
-            self._groups[text] = attributes
+    def _read_groups(self, text: str) -> Attributes:
+        cursor = Cursor(text)
+        attributes = read_groups(cursor, self._scope)
+        cursor.expect_end()
         return attributes
 
     # Control flow.
@@ -473,10 +440,10 @@ class LineReader:
 
     def _br(self, at: Common, body: str) -> Instruction:
         if body.startswith("label "):
-            return Branch(*at, VOID, self._label(body))
+            return Branch(*at, VOID, self._labels[body])
         first, second, third = body.split(", ")
         condition = self._typed(first)
-        return CondBranch(*at, VOID, condition, self._label(second), self._label(third))
+        return CondBranch(*at, VOID, condition, self._labels[second], self._labels[third])
 
     def _unreachable(self, at: Common, body: str) -> Instruction:
         if body:
@@ -513,6 +480,29 @@ _HANDLERS = {opcode.value: (opcode, handler) for opcode, handler in _READERS.ite
 """What reads the instructions that begin with a word."""
 
 
+def _read_label(text: str) -> str:
+    if not text.startswith("label %"):
+        raise UnreadableError(f"expected a label, found {text!r}")
+    return _plain(text[7:])
+
+
+def _read_attachments(text: str) -> tuple[int | None, Attachments]:
+    if text.startswith("!dbg !") and text[6:].isdecimal():
+        return int(text[6:]), ()
+    cursor = Cursor(text)
+    dbg: int | None = None
+    attachments: list[Attachment] = []
+    while True:
+        kind, node = read_attachment(cursor)
+        if kind == "dbg" and isinstance(node, int):
+            dbg = node
+        else:
+            attachments.append((kind, node))
+        if cursor.at_end():
+            return dbg, tuple(attachments)
+        cursor.expect(",")
+
+
 def _plain(name: str) -> str:
     # isalnum is the cheap question, and settles most names.
     if not name.isalnum() and _PLAIN_NAME.fullmatch(name) is None:
@@ -520,7 +510,7 @@ def _plain(name: str) -> str:
     return name
 
 
-def _alignment(text: str) -> int:
+def _read_alignment(text: str) -> int:
     if not text.startswith("align "):
         raise UnreadableError(f"expected an alignment, found {text!r}")
     return int(text[6:])

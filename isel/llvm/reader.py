@@ -206,7 +206,6 @@ class _ModuleReader:
         number = self._next
         function = read_function_header(self._whole(line), self._scope, number)
         self._module.functions[function.name] = function
-        self._line_reader.start_function()
         self._read_body(function)
 
     def _read_body(self, function: Function) -> None:

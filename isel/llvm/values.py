@@ -36,7 +36,7 @@ class Value:
     type: Type
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # a frozen one takes three times as long to make
 class Local(Value):
     """`%name`: an argument or an instruction's result."""
 
