@@ -8,7 +8,7 @@ the text token by token, which costs more.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from isel.llvm.lexer import name_of
 from isel.llvm.vocabulary import Opcode
@@ -28,32 +28,28 @@ DEBUG_CALLS = re.compile(r'@"?llvm\.dbg\.(?:value|declare|assign|label|addr)\b')
 
 
 @dataclass(slots=True)
-class Found:
-    """An instruction of the user's text; `place` is its line and column, from 1."""
+class Scanned:
+    """The instructions of a function: (line, column) from 1, and (result, opcode) of each."""
 
-    offset: int
-    place: tuple[int, int]
-    result: str | None
-    opcode: str
-    callee: str = ""
+    places: list[tuple[int, int]] = field(default_factory=list)
+    shown: list[tuple[str | None, str]] = field(default_factory=list)
 
 
-def scan_lines(text: str) -> dict[str, list[Found]] | None:
+def scan_lines(text: str) -> dict[str, Scanned] | None:
     """The instructions of every named function, or None when some line is none of one instruction.
 
     A text may still pass that puts two instructions on one line; their number tells then.
     """
-    functions: dict[str, list[Found]] = {}
-    inside: list[Found] | None = None
+    functions: dict[str, Scanned] = {}
+    inside: Scanned | None = None
     in_table = False  # of a switch
-    headers = offset = 0
+    headers = 0
     for number, line in enumerate(text.split("\n"), 1):
-        start, offset = offset, offset + len(line) + 1
         if inside is not None and not in_table:
             plain = _PLAIN.match(line)
             if plain is not None and plain[2] in _PLAIN_OPCODES:
-                at = plain.start(1) - 1 if plain[1] else plain.start(2)
-                inside.append(Found(start + at, (number, at + 1), plain[1], plain[2]))
+                inside.places.append((number, plain.start(1) if plain[1] else plain.start(2) + 1))
+                inside.shown.append(plain.groups())
                 continue
         stripped = line.strip()
         if inside is None:
@@ -63,7 +59,7 @@ def scan_lines(text: str) -> dict[str, list[Found]] | None:
             if header is None:
                 return None
             headers += 1
-            inside = functions.setdefault(_name(header[1]), [])
+            inside = functions.setdefault(_name(header[1]), Scanned())
         elif in_table:
             in_table = not stripped.endswith("]")
         elif stripped == "}":
@@ -74,8 +70,8 @@ def scan_lines(text: str) -> dict[str, list[Found]] | None:
                 return None
             if match[2] == "call" and DEBUG_CALLS.search(stripped):
                 continue
-            at = len(line) - len(line.lstrip())
-            inside.append(Found(start + at, (number, at + 1), _result(match[1]), match[2]))
+            inside.places.append((number, len(line) - len(line.lstrip()) + 1))
+            inside.shown.append((_result(match[1]), match[2]))
             in_table = match[2] == "switch" and stripped.endswith("[")
     functions.pop("", None)
     return functions if inside is None and headers == text.count("define") else None

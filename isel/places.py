@@ -12,13 +12,14 @@ parentheses right after it, or an atomic operation.  That is enough to cut a bod
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
 from intrinsics.collector import paused_collector
 from intrinsics.lines import Lines
 from isel.llvm.ir import Instruction, Module
 from isel.llvm.lexer import name_of
 from isel.llvm.vocabulary import Flag, FloatPredicate, IntPredicate, Opcode, TailKind
-from isel.place_lines import DEBUG_CALLS, OPCODES, Found, scan_lines
+from isel.place_lines import DEBUG_CALLS, OPCODES, scan_lines
 
 _TOKEN = re.compile(
     r"""(?:\s++|;[^\n]*+|/\*.*?\*/)*+(
@@ -48,6 +49,16 @@ _FLAGS = frozenset(word.value for words in (Flag, IntPredicate, FloatPredicate) 
 Position = tuple[int, int]
 
 
+@dataclass(slots=True)
+class Found:
+    """An instruction of the user's text; `place` is its line and column, from 1."""
+
+    place: Position
+    result: str | None
+    opcode: str
+    callee: str = ""
+
+
 def map_places(user_text: str) -> dict[str, list[Position]]:
     """For each function that `user_text` defines, the (line, column) of its n-th instruction.
 
@@ -68,26 +79,31 @@ def align_places(module: Module, user_text: str) -> dict[str, list[Position]]:
     those get the call's place.  A function is left out when its instructions do not correspond, or
     when it can't be told which of two neighbouring calls an instruction replaces.
     """
-    aligned = _aligned_lines(module, user_text)
-    if aligned is None:
-        scanned = _scan(user_text)
-        known = {name: module.functions[name] for name in scanned if name in module.functions}
-        tried = {n: _align(scanned[n], list(f.instructions())) for n, f in known.items()}
-        aligned = {name: found for name, found in tried.items() if found is not None}
+    by_lines = _aligned_lines(module, user_text)
+    if by_lines is not None:
+        return by_lines
+    scanned = _scan(user_text)
+    known = {name: module.functions[name] for name in scanned if name in module.functions}
+    tried = {n: _align(scanned[n], list(f.instructions())) for n, f in known.items()}
+    aligned = {name: found for name, found in tried.items() if found is not None}
     return {name: [found.place for found in instructions] for name, instructions in aligned.items()}
 
 
-def _aligned_lines(module: Module, text: str) -> dict[str, list[Found]] | None:
-    """The instructions of a text with one a line, if they are all LLVM's."""
+def _aligned_lines(module: Module, text: str) -> dict[str, list[Position]] | None:
+    """The places in a text with one instruction a line, if they are all LLVM's."""
     scanned = scan_lines(_seen(text))
     if scanned is None:
         return None
-    for name, instructions in scanned.items():
+    for name, found in scanned.items():
         function = module.functions.get(name)
         printed = list(function.instructions()) if function else []
-        if len(printed) != len(instructions) or not all(map(_same, instructions, printed)):
+        if found.shown == [(i.result, _WORDS[i.opcode]) for i in printed]:
+            continue
+        if len(printed) != len(found.shown):
             return None
-    return scanned
+        if not all(_agrees(*shown, i) for shown, i in zip(found.shown, printed, strict=True)):
+            return None
+    return {name: found.places for name, found in scanned.items()}
 
 
 def _seen(text: str) -> str:
@@ -210,7 +226,7 @@ class _Scanner:
         index += 1
         if opcode == Opcode.ATOMICRMW.value:
             index += 2 if self._tokens[index] == "volatile" else 1
-        return Found(offset, self._lines.position(offset), result, opcode), index
+        return Found(self._lines.position(offset), result, opcode), index
 
 
 def _is_debug_call(found: Found) -> bool:
@@ -241,10 +257,14 @@ def _may_be(found: Found, printed: Instruction) -> bool:
 
 
 def _same(found: Found, printed: Instruction) -> bool:
-    if found.opcode != _WORDS[printed.opcode]:
+    return _agrees(found.result, found.opcode, printed)
+
+
+def _agrees(result: str | None, opcode: str, printed: Instruction) -> bool:
+    if opcode != _WORDS[printed.opcode]:
         return False
-    if found.result == printed.result and found.result is not None:
+    if result == printed.result and result is not None:
         return True
     # LLVM numbers what has no name, and numbers anew when it has replaced a call.
-    unnamed = found.result is None or found.result.isdecimal()
+    unnamed = result is None or result.isdecimal()
     return unnamed and (printed.result is None or printed.result.isdecimal())

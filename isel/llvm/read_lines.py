@@ -135,6 +135,7 @@ class LineReader:
         self._alignments = _Memo(_read_alignment)
         self._values = _Memo[Type, _Values](functools.partial(_Values, scope))
         self._types = _Memo(self._read_type)
+        self._heads = _Memo(self._read_head)
         self._typed_constants = _Memo(self._read_typed_constant)
         self._flagged_types = _Memo(self._read_flagged_type)
         self._comparisons = _Memo(self._read_comparison)
@@ -194,11 +195,15 @@ class LineReader:
 
     def _typed(self, piece: str) -> Value:
         head, _, text = piece.rpartition(" ")
+        values = self._heads[head]
+        return self._typed_constants[piece] if values is None else values[text]
+
+    def _read_head(self, text: str) -> _Values | None:
+        """The values of a type; None where `text` runs into a value, such as `splat (i32 1)`."""
         try:
-            values = self._types[head]
-        except UnreadableError:  # a value with spaces, such as `splat (i32 1)`
-            return self._typed_constants[piece]
-        return values[text]
+            return self._types[text]
+        except UnreadableError:
+            return None
 
     def _read_typed_constant(self, piece: str) -> Value:
         cursor = Cursor(piece)
@@ -418,7 +423,7 @@ class LineReader:
         return tuple(arguments), attributes
 
     def _read_argument_head(self, text: str) -> tuple[_Values, Attributes] | None:
-        """An argument's type and attributes; None when `text` runs into its value."""
+        """An argument's type and attributes; None where `text` runs into its value."""
         cursor = Cursor(text)
         try:
             type, attributes = read_type(cursor, self._scope), read_attributes(cursor, self._scope)

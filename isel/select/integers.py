@@ -98,14 +98,24 @@ def binary(state: FunctionState, i: ir.BinaryOp) -> None:
     if i.opcode not in _BINARY or not isinstance(element, IntType):
         raise not_yet(i.opcode.value)
     results = state.define(i.result, i.type)
+    if i.type is element and 1 < element.bits <= LIMB:
+        left, right = state.scalar(i.lhs), state.scalar(i.rhs)
+        _arithmetic(state, i.opcode, element.bits, results[0], left, right)
+        return
+    _each_element(state, i, element.bits, results)
+
+
+def _each_element(
+    state: FunctionState, i: ir.BinaryOp, width: int, results: tuple[Reg, ...]
+) -> None:
     left, right = elements(state, i.lhs), elements(state, i.rhs)
-    if element.bits in (8, 16) and logic_by_words(
-        state, i.opcode, element.bits, results, state.value(i.lhs), state.value(i.rhs)
+    if width in (8, 16) and logic_by_words(
+        state, i.opcode, width, results, state.value(i.lhs), state.value(i.rhs)
     ):
         return
     each = in_elements(results, len(results) // len(left))
     for result, lhs, rhs in zip(each, left, right, strict=True):
-        binary_element(state, i.opcode, element.bits, result, lhs, rhs)
+        binary_element(state, i.opcode, width, result, lhs, rhs)
 
 
 def binary_element(
@@ -233,8 +243,11 @@ def compare_element(
     if width > LIMB:
         wide.compare(state, cmp, width, result, lhs, rhs, signed=signed)
         return
-    a, b = (extend(state, side[0], width, signed=signed) for side in (lhs, rhs))
     bits = container(width)
+    a, b = lhs[0], rhs[0]
+    if width != bits:
+        a = extend(state, a, width, signed=signed)
+        b = extend(state, b, width, signed=signed)
     if isinstance(a, Imm):
         a = state.reg(a, BITS[bits])
     state.emit(form("setp.int", p=True, cmp=cmp, type=types[bits]), result, a, b)

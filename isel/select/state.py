@@ -315,7 +315,7 @@ class FunctionState:
     def scalar(self, value: llvm.Value) -> Scalar:
         """The one operand that holds a scalar: a register or a number."""
         (op,) = self.value(value)
-        if isinstance(op, (int, Imm)):
+        if type(op) is int or type(op) is Imm:
             return op
         (cls,) = self.layout.classes(value.type)
         return self.reg(op, cls)
@@ -323,6 +323,8 @@ class FunctionState:
     def scalar_reg(self, value: llvm.Value) -> Reg:
         """The one register that holds a scalar."""
         (op,) = self.value(value)
+        if type(op) is int:
+            return op
         (cls,) = self.layout.classes(value.type)
         return self.reg(op, cls)
 
@@ -335,20 +337,24 @@ class FunctionState:
 
     def address(self, pointer: llvm.Value) -> Mem:
         """`pointer` as an address operand, with as much folded into it as possible."""
-        if isinstance(pointer, llvm.Local) and pointer.name in self.addresses:
-            return self.addresses[pointer.name]
+        if type(pointer) is llvm.Local:
+            known = self.addresses.get(pointer.name)
+            if known is not None:
+                return known
         (op,) = self.value(pointer)
+        if type(op) is int:
+            return Mem(op)
         match op:
             case Sym(name, offset):
                 return Mem(Sym(name), offset)
-            case int():
-                return Mem(op)
         return Mem(self.scalar_reg(pointer))
 
     def place(self, pointer: llvm.Value) -> tuple[Space | None, Mem]:
         """Where a pointer to memory points: the state space (None: generic) and the address."""
-        if isinstance(pointer, llvm.Local) and pointer.name in self.known:
-            return self.known[pointer.name]
+        if type(pointer) is llvm.Local:
+            known = self.known.get(pointer.name)
+            if known is not None:
+                return known
         assert isinstance(pointer.type, PointerType)
         space, mem = SPACES[pointer.type.address_space], self.address(pointer)
         if space is None and isinstance(mem.base, Sym):

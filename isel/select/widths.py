@@ -55,7 +55,7 @@ def elements(state: FunctionState, value: llvm.Value) -> list[Values]:
     """The operands of each element of a vector, or of a scalar: registers and numbers."""
     ops = state.value(value)
     type_ = value.type
-    if len(ops) == 1 and isinstance(ops[0], (int, Imm)):
+    if len(ops) == 1 and type(ops[0]) in (int, Imm):
         return [ops]  # what most operands are
     classes = state.layout.classes(type_)
     if not all(isinstance(op, (int, Imm)) for op in ops):
