@@ -16,8 +16,8 @@ from isel.llvm.vocabulary import Opcode
 _INSTRUCTION = re.compile(
     r'(?:(%(?:[-\w$.]+|"[^"]*")) = )?(?:(?:tail|musttail|notail) )?([a-z_]+)\b', re.ASCII
 )
-# What most lines are: no label, no comment, no name in quotes.
-_PLAIN = re.compile(r"\s*+(?:%([-\w$.]+) = )?([a-z]+)(?: |$)", re.ASCII)
+# What most lines are: no label, no comment, no escape in a name.
+_PLAIN = re.compile(r'\s*+(?:%([-\w$.]+|"[^"\\]*") = )?([a-z]+)(?: |$)', re.ASCII)
 _LABEL = re.compile(r'(?:[-\w$.]+|"[^"]*"):[ \t]*(?:;|$)', re.ASCII)
 _HEADER = re.compile(r'define\b[^@"\n]*@([-\w$.]+|"[^"]*")\(.*\{[ \t]*(?:;.*)?$', re.ASCII)
 OPCODES = frozenset(opcode.value for opcode in Opcode)
@@ -44,16 +44,26 @@ def scan_lines(text: str) -> dict[str, Scanned] | None:
     inside: Scanned | None = None
     in_table = False  # of a switch
     headers = 0
+    opened = ""  # a header without its brace
     for number, line in enumerate(text.split("\n"), 1):
         if inside is not None and not in_table:
             plain = _PLAIN.match(line)
             if plain is not None and plain[2] in _PLAIN_OPCODES:
-                inside.places.append((number, plain.start(1) if plain[1] else plain.start(2) + 1))
-                inside.shown.append(plain.groups())
+                name = plain[1]
+                inside.places.append((number, plain.start(1) if name else plain.start(2) + 1))
+                if name is not None and name[0] == '"':
+                    name = _result("%" + name)
+                inside.shown.append((name, plain[2]))
                 continue
         stripped = line.strip()
         if inside is None:
+            if opened and stripped == "{":  # on a line of its own
+                stripped = f"{opened} {{"
+            opened = ""
             if not stripped.startswith("define"):
+                continue
+            if not stripped.endswith("{") and ";" not in stripped:
+                opened = stripped
                 continue
             header = _HEADER.match(stripped)
             if header is None:

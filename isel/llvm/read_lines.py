@@ -45,7 +45,7 @@ from isel.llvm.ir import (
     UnaryOp,
     Unreachable,
 )
-from isel.llvm.lexer import Cursor, UnreadableError
+from isel.llvm.lexer import Cursor, UnreadableError, name_of
 from isel.llvm.read_attributes import read_attributes
 from isel.llvm.read_instructions import (
     CallHead,
@@ -78,6 +78,7 @@ from isel.llvm.vocabulary import (
 )
 
 _PLAIN_NAME = re.compile(r"[-\w$.]+", re.ASCII)
+_QUOTED_NAME = re.compile(r'[%@]"[-\w$.]+"', re.ASCII)
 _COMMENT = re.compile(r"/\*.*?\*/ ")
 _NO_ARGUMENT_ATTRIBUTES: Mapping[int, Attributes] = {}
 _BRACKETS = {"{": "}", "[": "]", "<": ">"}
@@ -113,7 +114,7 @@ class _Values(dict[str, Value]):
     def __missing__(self, text: str) -> Value:
         value: Value
         if text[0] == "%":
-            value = Local(_plain(text[1:]), self.type)
+            value = Local(_name(text), self.type)
         else:
             cursor = Cursor(text)
             value = read_value(cursor, self._scope, self.type)
@@ -155,7 +156,9 @@ class LineReader:
             name, _, rest = line.partition(" = ")
             result = name[3:]
             if not result.isalnum() and _PLAIN_NAME.fullmatch(result) is None:
-                return None
+                if _QUOTED_NAME.fullmatch(name, 2) is None:
+                    return None
+                result = name_of(name[2:])
             word, _, body = rest.partition(" ")
         else:
             word, _, body = line[2:].partition(" ")
@@ -176,10 +179,11 @@ class LineReader:
         opcode, handler = _HANDLERS[word]
         start = 0
         if '"' in body:
-            if opcode is not Opcode.CALL:
-                raise UnreadableError("a quoted name")
-            handler = LineReader._call_asm
-            start = body.rindex('"')
+            if opcode is Opcode.CALL and " asm " in body:
+                handler = LineReader._call_asm
+                start = body.rindex('"')
+            elif '"' in _QUOTED_NAME.sub("", body):
+                raise UnreadableError("a quoted name that a cut may go through")
         elif "/" in body:
             body = _COMMENT.sub("", body)
         dbg: int | None = None
@@ -282,23 +286,25 @@ class LineReader:
     # Memory.
 
     def _alloca(self, at: Common, body: str) -> Instruction:
-        type, alignment = body.split(", ")
+        type, alignment = body.rsplit(", ", 1)
         return Alloca(*at, PTR, self._types[type].type, _ONE, self._alignments[alignment], False, False)
 
     def _load(self, at: Common, body: str) -> Instruction:
         volatile = body.startswith("volatile ")
-        first, second, third = (body[9:] if volatile else body).split(", ")
+        first, second, third = (body[9:] if volatile else body).rsplit(", ", 2)
         type = self._types[first].type
         return Load(*at, type, self._typed(second), self._alignments[third], volatile, None, "")
 
     def _store(self, at: Common, body: str) -> Instruction:
         volatile = body.startswith("volatile ")
-        first, second, third = (body[9:] if volatile else body).split(", ")
+        first, second, third = (body[9:] if volatile else body).rsplit(", ", 2)
         value, pointer = self._typed(first), self._typed(second)
         return Store(*at, VOID, value, pointer, self._alignments[third], volatile, None, "")
 
     def _getelementptr(self, at: Common, body: str) -> Instruction:
-        head, *pieces = body.split(", ")
+        # A struct ends before the pointer; one inside another is cut too early.
+        end = body.index("}, ptr ") + 1 if "{" in body else body.index(", ")
+        head, pieces = body[:end], body[end + 2 :].split(", ")
         flags, elements = self._flagged_types[head]
         operands = tuple([self._typed(piece) for piece in pieces])
         type = address_type(operands)
@@ -395,7 +401,7 @@ class LineReader:
     def _callee(self, name: str, type: PointerType) -> GlobalRef:
         callee = self._callees.get(name)
         if callee is None or callee.type is not type:
-            callee = self._callees[name] = GlobalRef(_plain(name), type)
+            callee = self._callees[name] = GlobalRef(_name("@" + name), type)
         return callee
 
     def _read_inline_asm(self, key: tuple[str, str, str]) -> tuple[CallHead, InlineAsm]:
@@ -488,7 +494,7 @@ _HANDLERS = {opcode.value: (opcode, handler) for opcode, handler in _READERS.ite
 def _read_label(text: str) -> str:
     if not text.startswith("label %"):
         raise UnreadableError(f"expected a label, found {text!r}")
-    return _plain(text[7:])
+    return _name(text[6:])
 
 
 def _read_attachments(text: str) -> tuple[int | None, Attachments]:
@@ -508,11 +514,15 @@ def _read_attachments(text: str) -> tuple[int | None, Attachments]:
         cursor.expect(",")
 
 
-def _plain(name: str) -> str:
+def _name(text: str) -> str:
+    """The name in `%x`, `@x` or `%"a$b"`."""
+    name = text[1:]
     # isalnum is the cheap question, and settles most names.
-    if not name.isalnum() and _PLAIN_NAME.fullmatch(name) is None:
-        raise UnreadableError(f"{name!r} is no name without quotes")
-    return name
+    if name.isalnum() or _PLAIN_NAME.fullmatch(name) is not None:
+        return name
+    if _QUOTED_NAME.fullmatch(text) is None:
+        raise UnreadableError(f"{text!r} is no plain name")
+    return name_of(text)
 
 
 def _read_alignment(text: str) -> int:
