@@ -71,7 +71,7 @@ def scan_lines(text: str) -> dict[str, Scanned] | None:
             headers += 1
             inside = functions.setdefault(_name(header[1]), Scanned())
         elif in_table:
-            in_table = not stripped.endswith("]")
+            in_table = not stripped.startswith("]") and not stripped.endswith("]")
         elif stripped == "}":
             inside = None
         elif not _is_empty(stripped):

@@ -7,27 +7,28 @@ what has no instruction.
 from __future__ import annotations
 
 from isel.llvm import ir
+from isel.llvm.vocabulary import Opcode
 from isel.lower import atomics, copies, intrinsics, remainders
 from isel.lower.rewriter import Replacement, Rewriter
 from isel.select.types import Layout
 
-_CANDIDATES = (ir.AtomicRMW, ir.CompareExchange, ir.Call)
+_CANDIDATES = {Opcode.ATOMICRMW, Opcode.CMPXCHG, Opcode.CALL, Opcode.FREM}
+"""The opcodes of what may have no instruction."""
 
 
 def lower(function: ir.Function, layout: Layout, *, bfloats: bool) -> ir.Function:
     """Rewrite what PTX has no instruction for; `bfloats`: it has those that add bfloats."""
 
     def choose(i: ir.Instruction) -> Replacement | None:
-        if isinstance(i, ir.BinaryOp):
-            return remainders.lowered(i)
-        if not isinstance(i, _CANDIDATES):
+        if i.opcode not in _CANDIDATES:
             return None
         return (
-            copies.lowered(i, layout)
+            remainders.lowered(i)
+            or copies.lowered(i, layout)
             or intrinsics.lowered(i)
             or atomics.lowered(i, layout, bfloats=bfloats)
         )
 
-    if not any(choose(i) for i in function.instructions()):
+    if not any(choose(i) for i in function.instructions() if i.opcode in _CANDIDATES):
         return function
     return Rewriter(function).run(choose)

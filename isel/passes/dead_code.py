@@ -6,7 +6,24 @@ kept, and everything that feeds it.
 
 from __future__ import annotations
 
-from intrinsics.mir import MachineFunction, MachineInstr, Reg
+from intrinsics.mir import Imm, MachineFunction, MachineInstr, Reg, registers_of
+
+
+_FIRST = (0,)
+"""The place of the result of most records."""
+
+
+def _mentioned(mi: MachineInstr) -> list[Reg]:
+    """The registers of a record that is needed; that its own results are among them does no harm."""
+    found: list[Reg] = []
+    for op in mi.ops:
+        if type(op) is int:
+            found.append(op)
+        elif type(op) is not Imm:
+            found += registers_of(op)
+    if mi.guard is not None:
+        found += registers_of(mi.guard)
+    return found
 
 
 def remove_dead_code(function: MachineFunction) -> None:
@@ -14,14 +31,17 @@ def remove_dead_code(function: MachineFunction) -> None:
     unneeded: dict[Reg, MachineInstr] = {}  # results of pure records, until somebody reads them
     work: list[MachineInstr] = []
     for mi in function.instructions():
-        if mi.form.is_pure:
+        if not mi.form.is_pure:
+            work.append(mi)
+        elif type(mi.ops[0]) is int and mi.form.defs == _FIRST:
+            unneeded[mi.ops[0]] = mi
+        else:
             for reg in mi.defs():
                 unneeded[reg] = mi
-        else:
-            work.append(mi)
+    take = unneeded.pop
     while work:
-        for reg in work.pop().uses():
-            maker = unneeded.pop(reg, None)
+        for reg in _mentioned(work.pop()):
+            maker = take(reg, None)
             if maker is not None:
                 work.append(maker)
     makers = {id(mi): mi for mi in unneeded.values()}

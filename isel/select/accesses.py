@@ -76,13 +76,13 @@ def _is_constant(state: FunctionState, i: ir.Load) -> bool:
 def _load_piece(
     state: FunctionState, access: _Access, piece: Piece, results: list[Reg], where: Mem
 ) -> None:
-    if piece.parts:
-        _load_parts(state, access, piece, results[0], where)
-        return
-    if piece.packed == 1 and not piece.bits:
-        state.emit(access.form(piece.unit, piece.units), _vector(results), where)
+    if piece.is_plain:
+        state.emit(access.form(piece.unit, piece.count), _vector(results), where)
         if piece.unit is T.B8:
             state.zero_above.update(dict.fromkeys(results, 8))  # ld fills its register up
+        return
+    if piece.parts:
+        _load_parts(state, access, piece, results[0], where)
         return
     moved = [state.new(_class(piece.unit)) for _ in range(piece.units)]
     state.emit(access.form(piece.unit, piece.units), _vector(moved), where)
@@ -160,11 +160,11 @@ def store(state: FunctionState, i: ir.Store) -> None:
         store_odd(state, i, mem, access.form)
         return
     for piece in pieces(state.layout, type_, alignment, wide=_wide(state, access)):
-        chosen = range(piece.first, piece.first + piece.count)
-        plain = piece.packed == 1 and not piece.bits and not piece.parts
         there = [
-            op if plain and isinstance(op := values[k], Imm) else state.reg(values[k], classes[k])
-            for k in chosen
+            op
+            if type(op := values[k]) is Imm and piece.is_plain
+            else state.reg(op, classes[k])
+            for k in range(piece.first, piece.first + piece.count)
         ]
         _store_piece(state, access, piece, there, _behind(mem, piece.at))
 
@@ -172,8 +172,8 @@ def store(state: FunctionState, i: ir.Store) -> None:
 def _store_piece(
     state: FunctionState, access: _Access, piece: Piece, values: list[Reg | Imm], where: Mem
 ) -> None:
-    if piece.packed == 1 and not piece.bits and not piece.parts:
-        state.emit(access.form(piece.unit, piece.units), where, _vector(values))
+    if piece.is_plain:
+        state.emit(access.form(piece.unit, piece.count), where, _vector(values))
         return
     regs = [value for value in values if isinstance(value, int)]
     if piece.parts:

@@ -11,6 +11,7 @@ other arithmetic names its rounding, so that ptxas fuses nothing.  Where the fun
 
 from __future__ import annotations
 
+import functools
 import struct
 from collections.abc import Callable, Sequence
 
@@ -359,10 +360,15 @@ def float_binary(state: FunctionState, i: ir.BinaryOp) -> None:
         return
     if Flag.CONTRACT in i.flags and _contracted(floats, i, kind):
         return
-    found = floats.elementwise(
-        i.type, kind, (lhs, rhs), lambda k, a, b: floats.arithmetic(head, k, a, b),
-        *(_pair_arithmetic(floats, head, kind) if isinstance(i.type, VectorType) else ()),
-    )  # fmt: skip
+    found: tuple[Scalar, ...]
+    if isinstance(i.type, VectorType):
+        pair_form, pair_operands = _pair_arithmetic(floats, head, kind)
+        compute = functools.partial(floats.arithmetic, head)
+        found = floats.elementwise(
+            i.type, kind, (lhs, rhs), compute, pair_form, pair_operands
+        )
+    else:
+        found = (floats.arithmetic(head, kind, lhs[0], rhs[0]),)
     state.forward(i.result, found)
     if head == "mul" and Flag.CONTRACT in i.flags and i.result is not None:
         state.products[i.result] = (lhs, rhs)

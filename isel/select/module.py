@@ -27,7 +27,7 @@ from intrinsics.mir import (
 from intrinsics.modifiers import Space
 from intrinsics.rows.atomic import BFLOAT_ATOMICS
 from intrinsics.targets import Ptx, Target
-from isel.debug_places import DebugPlace, DebugPlaces
+from isel.debug_places import NO_DEBUG, DebugPlace, DebugPlaces
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.data_layout import TENSOR_SPACE
@@ -312,7 +312,9 @@ class _Selector:
 
     def location_of(self, function: ir.Function, i: ir.Instruction) -> int:
         """The index of an instruction's location."""
-        where = self._line(function, i), self._debug(function, i)
+        no_debug = i.dbg is None and self.source.debug is None
+        debug = NO_DEBUG if no_debug else self._debug(function, i)
+        where = self._line(function, i), debug
         index = self.locations.get(where)
         if index is None:
             (line, column), (file, number, callers) = where

@@ -30,7 +30,8 @@ class Piece:
 
     `first` and `count` are registers of the value, `at` is a byte offset, `unit` the type that
     moves.  `packed` registers share one unit.  `parts` are the bytes of each part where one
-    register moves in several; `bits` single bits share one unit of memory.
+    register moves in several; `bits` single bits share one unit of memory.  A plain piece has a
+    register for each unit.
     """
 
     first: int
@@ -40,6 +41,7 @@ class Piece:
     packed: int = 1
     parts: tuple[int, ...] = ()
     bits: bool = False
+    is_plain: bool = False
 
     @property
     def units(self) -> int:
@@ -146,7 +148,8 @@ def _run(atoms: list[_Atom], k: int, most: int) -> int:
 
 def _vector(atom: _Atom, count: int) -> Piece:
     packed = 4 // atom.size if atom.size < 4 and count * atom.size >= 4 else 1
-    return Piece(atom.register, count, atom.at, UNITS[atom.size * packed], packed)
+    unit = UNITS[atom.size * packed]
+    return Piece(atom.register, count, atom.at, unit, packed, is_plain=packed == 1)
 
 
 def _parts(size: int, aligned: int) -> tuple[int, ...]:
