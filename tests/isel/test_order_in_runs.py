@@ -1,4 +1,4 @@
-"""The analysis of order, pair by pair: who did what, and what stands between the two.
+"""Happens-before between two accesses of a kernel, pair by pair, in the runs of its analysis.
 
 Each kernel is a frame and a body; what is expected is what the manual says of the two accesses.
 PTX ISA, tcgen05: Memory Consistency Model; Memory Consistency Model, Proxies; cp.async.bulk.
