@@ -52,7 +52,8 @@ class Access:
 
     It is complete for a clock that has the count `done` of its source, and its thread has come so
     far for one that has `issue`.  The clocks are those of its thread when it was issued.
-    `by_proxy` says that it goes through the async proxy, `warp` counts the warps of all CTAs.
+    `by_proxy` says that it goes through the async proxy, `warp` counts the warps of all CTAs;
+    `accumulates` that it certainly adds to what it writes.
     """
 
     index: int
@@ -69,6 +70,7 @@ class Access:
     relaxed: Clock
     issue: tuple[Source, int]
     by_proxy: bool = False
+    accumulates: bool = False
 
     @property
     def warpgroup(self) -> int:

@@ -126,6 +126,15 @@ IN_USE = VerifierRule(
     expected="a barrier or an mbarrier that all warps arrive at when they are through",
     hint="tcgen05.wait::ld; tcgen05.fence::before_thread_sync; bar.sync; tcgen05.dealloc",
 )
+NOT_WRITTEN = VerifierRule(
+    "{op}/not-written",
+    "a sum is read whose first multiply adds to columns that nothing in the kernel has written",
+    "tcgen05.mma",
+    Severity.REVIEW,
+    expected="enable-input-d false in the first multiply of a sum, or a tcgen05.st before it",
+    hint="tensor memory holds whatever the last kernel left: begin the sum with enable-input-d "
+    "false",
+)
 SHARED_RACE = VerifierRule(
     "shared/race",
     "two warps access the same bytes of shared memory, and nothing orders them",
@@ -151,5 +160,5 @@ RULES = (
         MODIFIED,
         SOURCE_MODIFIED,
     ),
-    *(IN_USE, SHARED_RACE, DEADLOCK),
+    *(IN_USE, NOT_WRITTEN, SHARED_RACE, DEADLOCK),
 )

@@ -106,7 +106,7 @@ class Execution:
     def log(
         self, kind: Kind, found: list[Region], *,
         done: str = "warp", count: int | None = None, by_proxy: bool = False,
-        source: Source | None = None,
+        source: Source | None = None, accumulates: bool = False,
     ) -> None:  # fmt: skip
         """Log an access: complete when the clock of its `source` has its `count`."""
         counters, mine = self.counters, self.strand.clocks
@@ -117,7 +117,7 @@ class Execution:
                 self.index, kind, self.strand.rank, self.strand.actor, len(self.run.log.accesses),
                 found, (source or self.source(done), number), mine.known, mine.fenced,
                 mine.proxied, mine.acquired, joined(mine.relaxed, mine.known),
-                (self.source("warp"), here), by_proxy,
+                (self.source("warp"), here), by_proxy, accumulates,
             )
         )  # fmt: skip
 

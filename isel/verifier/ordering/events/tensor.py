@@ -82,11 +82,12 @@ def _moved(e: Execution, address: int, *, writes: bool) -> list[Region]:
 # ---- what tcgen05.commit tracks ----------------------------------------------------------------
 
 
-def _issue(e: Execution, kind: Kind, found: list[Region]) -> None:
+def _issue(e: Execution, kind: Kind, found: list[Region], *, accumulates: bool = False) -> None:
     """An operation that tcgen05.commit of the same thread tracks."""
     thread, issued = e.thread, e.machine.issued
     count = issued[thread] = issued.get(thread, 0) + 1
-    e.log(kind, found, count=count, source=("tc", thread), by_proxy=True)
+    source = ("tc", thread)
+    e.log(kind, found, count=count, source=source, by_proxy=True, accumulates=accumulates)
 
 
 def _multiply(e: Execution) -> bool:
@@ -106,7 +107,7 @@ def _multiply(e: Execution) -> bool:
         if n == "idesc" or (n in described and e.machine.has_variable_at(regions.start_of(v)))
     }  # fmt: skip
     found += regions.matrices(e.mi, e.index, matrices, e.strand.rank, len(ranks))
-    _issue(e, Kind.MULTIPLY, found)
+    _issue(e, Kind.MULTIPLY, found, accumulates=e.number("enable_d") == 1)
     return True
 
 
@@ -135,7 +136,7 @@ def _commit(e: Execution) -> bool:
     clock = {**pipelined, source: e.machine.issued.get(e.thread, 0)}
     e.run.log.committed = dict(joined(e.run.log.committed, clock))
     fenced = Release(fenced=clocks.known)
-    release = e.release(arrives=True).and_(fenced).completing(clock)
+    release = e.release().and_(fenced).completing(clock)
     for mbarrier, threads in e.mbarriers():
         e.run.track(source, clock[source], mbarrier.at)
         e.run.deliver(mbarrier, Delivery(release, 0, threads))
