@@ -137,15 +137,17 @@ PRODUCT = """\
     @%p1 tcgen05.mma.cta_group::1.kind::f16 [%d], %desc, %desc, 134742032, 0;
 """
 ADD = MULTIPLY.replace("134742032, 0", "134742032, 1").replace("ISSUED", "ADDED")
+FENCED = """\
+    tcgen05.fence::before_thread_sync;
+    bar.sync 0;
+    tcgen05.fence::after_thread_sync;
+"""
 ZERO = f"""\
     tcgen05.st.sync.aligned.32x32b.x16.b32 [%x], {{{", ".join(["%t"] * 16)}}};
     add.u32 %r51, %x, 16;
     tcgen05.st.sync.aligned.32x32b.x16.b32 [%r51], {{{", ".join(["%t"] * 16)}}};
     tcgen05.wait::st.sync.aligned;
-    tcgen05.fence::before_thread_sync;
-    bar.sync 0;
-    tcgen05.fence::after_thread_sync;
-"""
+{FENCED}"""
 HALF = ZERO[: ZERO.index("    add")] + ZERO[ZERO.index("    tcgen05.wait") :]
 IF_ASKED = """\
     ld.param.u32 %r52, [n];
@@ -206,6 +208,8 @@ def test_a_right_kernel_is_clean(name: str) -> None:
 
 WRONG: dict[str, tuple[str, tuple[str, Severity]]] = {
     "nobody waits": (MULTIPLY + LOAD, ("tcgen05.ld/before-completion", _E)),
+    "a barrier between fences is no wait for the multiply": (
+        MULTIPLY + FENCED + LOAD, ("tcgen05.ld/before-completion", _E)),
     "the elected thread's multiply is not waited for": (
         ELECTED + LOAD, ("tcgen05.ld/before-completion", _E)),
     "no fence behind the wait": (
