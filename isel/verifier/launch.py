@@ -275,19 +275,27 @@ def _named(module: Module, kernel: MachineFunction) -> list[Variable]:
 
 
 def _unknown(module: Module, kernel: MachineFunction, shape: LaunchShape) -> Iterator[Finding]:
-    """A note on what the rules would need, in one."""
+    """A note on what the rules would need, in one.
+
+    The block is bounded where the kernel says so itself, and a grid of any size that a kernel's
+    cluster divides can be launched: without --grid alone, nothing about the kernel is left open.
+    """
+    own = kernel.launch
     missing = [] if shape.grid else ["--grid"]
-    if not (shape.block or kernel.launch.reqntid):
-        missing.append("--block")
+    decided = missing
+    if not (shape.block or own.reqntid or own.maxntid):
+        missing = [*missing, "--block"]
     if shape.smem is None and any(not v.size for v in _named(module, kernel)):
-        missing.append("--smem")
+        missing = [*missing, "--smem"]
     if missing:
         yield Finding(
             "verify/level",
             Severity.NOTE,
-            "not checked: whether the kernel can be launched as it is meant to be",
+            "the launch is not known: the kernel is judged by the bounds that it sets itself"
+            if missing == decided
+            else "not checked: whether the kernel can be launched as it is meant to be",
             Place(function=kernel.name),
             got="no " + ", no ".join(missing),
             expected=", ".join(f"{word} …" for word in missing),
-            incomplete=True,
+            incomplete=missing != decided,
         )

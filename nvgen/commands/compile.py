@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from intrinsics.findings import InputError, NvgenError, errors, input_error
-from isel.verifier.levels import beyond
+from isel.verifier.levels import advice, beyond
 from nvgen.commands.print_after import check_output, write_stages
 from nvgen.files import STANDARD, check_writable, read_text, write_whole
 from nvgen.judgement import check_certain
@@ -24,7 +24,8 @@ def run(arguments: argparse.Namespace) -> int:
     """Compile, report, write; an error of the level that is asked for leaves what OUT held before.
 
     Rules beyond that level have their say too: their errors let the status be 1, and OUT is
-    written all the same, unless one is certain (`nvgen.judgement.CERTAIN`).
+    written all the same, unless one is certain (`nvgen.judgement.CERTAIN`).  Of PTX, which another
+    compiler has made, they say warnings, and the status is 0.
     """
     emit = arguments.emit or _BY_SUFFIX.get(Path(arguments.output).suffix, "ptx")
     if emit == "cubin" and arguments.output == STANDARD and sys.stdout.isatty():
@@ -60,7 +61,8 @@ def _compile(arguments: argparse.Namespace, emit: str, text: str) -> int:
     if errors(program.findings):
         return 1
     print_findings(program.bounded.findings if program.bounded else [], text)
-    unasked = beyond(program.module, arguments.level)
+    judge = advice if program.language == "ptx" else beyond
+    unasked = judge(program.module, arguments.level)
     check_certain(unasked)
     print_findings(unasked, text)
     if emit == "cubin":

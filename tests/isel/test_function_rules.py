@@ -166,6 +166,26 @@ def test_without_the_block_nothing_is_claimed(name: str):
     assert [f.incomplete for f in found if f.rule == "verify/block"] == [True]
 
 
+def _bounded(text: str) -> str:
+    return text.replace(".reqntid", ".maxntid")
+
+
+@each("name", CLEAN)
+def test_a_right_kernel_is_clean_in_the_largest_block_that_it_allows(name: str):
+    (note,) = verify_functions(module_of(_bounded(CLEAN[name])))
+    assert (note.rule, note.severity, note.incomplete) == ("verify/block", Severity.NOTE, False)
+
+
+@each("name", ("tcgen05.ld/before-completion", "mbarrier/arrivals"))
+def test_a_mistake_in_the_largest_block_is_for_review(name: str):
+    """Nobody knows whether it is launched so; the finding says which block it is about."""
+    mistake = next(m for m in MISTAKES.values() if m.rule == name)
+    found = verify_functions(module_of(_bounded(mistake.broken())))
+    (hit,) = (f for f in found if f.rule == name and f.place.line == mistake.line())
+    assert hit.severity is Severity.REVIEW
+    assert "which .maxntid allows" in hit.got
+
+
 def test_the_block_may_come_from_outside():
     assert verify_functions(module_of(_without_block("tile")), (128,)) == []
     assert verify_functions(module_of(_without_block("by_row")), (32, 4)) == []

@@ -11,7 +11,7 @@ import re
 import pytest
 
 from asmprinter.ptx_reader import read_ptx
-from intrinsics.findings import Finding, Severity
+from intrinsics.findings import Finding, Severity, Verdict, verdict
 from intrinsics.mir import Module
 from intrinsics.targets import TARGETS
 from isel.verifier.launch import (
@@ -196,17 +196,32 @@ DYNAMIC = (".extern .shared .align 16 .b8 arena[];", "    mov.u32 %r1, arena;\n 
 @pytest.mark.parametrize(
     ("of", "launched", "missing"),
     [
-        (module(), LaunchShape(), "no --grid"),
         (module(""), LaunchShape(), "no --grid, no --block"),
         (module(""), shape(), "no --block"),
         (module("", *DYNAMIC), shape(block=(32,)), "no --smem"),
-        (module(".maxntid 64"), shape(), "no --block"),
+        (module(".maxntid 64", *DYNAMIC), LaunchShape(), "no --grid, no --smem"),
     ],
 )
 def test_what_is_not_known_is_said(of: Module, launched: LaunchShape, missing: str) -> None:
     (note,) = said(of, launched)
     assert (note.rule, note.severity, note.got) == ("verify/level", Severity.NOTE, missing)
     assert note.incomplete
+
+
+@pytest.mark.parametrize(
+    "bounds", [".reqntid 64", ".maxntid 64", ".reqntid 64\n.reqnctapercluster 2"]
+)
+def test_what_the_bounds_of_a_kernel_decide_is_no_open_question(bounds: str) -> None:
+    (note,) = said(module(bounds), LaunchShape())
+    assert (note.rule, note.severity, note.got) == ("verify/level", Severity.NOTE, "no --grid")
+    assert not note.incomplete
+    assert verdict([note]) is Verdict.CLEAN
+    assert said(module(bounds), shape()) == []
+
+
+def test_bounds_that_no_launch_can_keep_are_an_error_without_one() -> None:
+    found = said(module(".maxntid 2048"), LaunchShape())
+    assert [f.rule for f in found] == ["launch/block-size", "verify/level"]
 
 
 def test_a_module_without_kernels_is_not_launched() -> None:

@@ -1,4 +1,4 @@
-"""The analysis of order, pair by pair: who did what, and what stands between the two.
+"""Happens-before between two accesses of a kernel, pair by pair, in the runs of its analysis.
 
 Each kernel is a frame and a body; what is expected is what the manual says of the two accesses.
 PTX ISA, tcgen05: Memory Consistency Model; Memory Consistency Model, Proxies; cp.async.bulk.
@@ -133,6 +133,26 @@ FREE:
     xor.b32 %r50, %r50, 1;
 PRODUCED:
 """
+PRODUCT = """\
+    @%p1 tcgen05.mma.cta_group::1.kind::f16 [%d], %desc, %desc, 134742032, 0;
+"""
+ADD = MULTIPLY.replace("134742032, 0", "134742032, 1").replace("ISSUED", "ADDED")
+FENCED = """\
+    tcgen05.fence::before_thread_sync;
+    bar.sync 0;
+    tcgen05.fence::after_thread_sync;
+"""
+ZERO = f"""\
+    tcgen05.st.sync.aligned.32x32b.x16.b32 [%x], {{{", ".join(["%t"] * 16)}}};
+    add.u32 %r51, %x, 16;
+    tcgen05.st.sync.aligned.32x32b.x16.b32 [%r51], {{{", ".join(["%t"] * 16)}}};
+    tcgen05.wait::st.sync.aligned;
+{FENCED}"""
+HALF = ZERO[: ZERO.index("    add")] + ZERO[ZERO.index("    tcgen05.wait") :]
+IF_ASKED = """\
+    ld.param.u32 %r52, [n];
+    setp.ne.u32 %p14, %r52, 0;
+"""
 LEFT = """\
     @!%p1 bra LEFT;
     tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bars+16];
@@ -173,6 +193,11 @@ RIGHT = {
         "    add.u32 %r9, %x, 1048576;\n"
         "    tcgen05.st.sync.aligned.16x256b.x1.b32 [%r9], {%t, %t, %t, %t};\n"
         "    tcgen05.wait::st.sync.aligned;\n"),
+    "a sum that begins with a product": PRODUCT + ADD + WAIT + LOAD,
+    "a sum that begins with what was stored": ZERO + ADD + WAIT + LOAD,
+    "what is no sum yet is not read": HALF + ADD + WAIT + LOAD,
+    "a sum that the caller may have begun": (
+        IF_ASKED + MULTIPLY.replace("134742032, 0", "134742032, %p14") + WAIT + LOAD),
 }  # fmt: skip
 
 
@@ -183,6 +208,8 @@ def test_a_right_kernel_is_clean(name: str) -> None:
 
 WRONG: dict[str, tuple[str, tuple[str, Severity]]] = {
     "nobody waits": (MULTIPLY + LOAD, ("tcgen05.ld/before-completion", _E)),
+    "a barrier between fences is no wait for the multiply": (
+        MULTIPLY + FENCED + LOAD, ("tcgen05.ld/before-completion", _E)),
     "the elected thread's multiply is not waited for": (
         ELECTED + LOAD, ("tcgen05.ld/before-completion", _E)),
     "no fence behind the wait": (
@@ -203,6 +230,9 @@ WRONG: dict[str, tuple[str, tuple[str, Severity]]] = {
     "words that other warps have stored": (
         STORES + "    xor.b32 %r7, %r5, 512;\n    add.u32 %r8, %r2, %r7;\n"
         "    ld.shared.b32 %r9, [%r8];\n", ("shared/race", _E)),
+    "a sum without a beginning": (ADD + WAIT + LOAD, ("tcgen05.mma/not-written", _R)),
+    "a sum whose beginning is stored behind it": (
+        ADD + WAIT + ZERO + LOAD, ("tcgen05.mma/not-written", _R)),
     "a named barrier for more threads than come": ("    bar.sync 1, 160;\n", ("sync/deadlock", _E)),
 }  # fmt: skip
 
@@ -227,6 +257,26 @@ def test_a_finding_names_both_accesses_and_the_barrier_that_tells() -> None:
     assert "tcgen05.mma in line" in found.got
     assert "writes columns 0 to 31" in found.got
     assert "mbarrier bars" in found.expected
+
+
+_WHOLE = LOAD.replace("x2", "x32").replace(
+    "{%r20, %r21}", "{" + ", ".join(f"%q{n}" for n in range(32)) + "}"
+)
+
+
+@pytest.mark.parametrize(("beginning", "end", "columns"), [
+    ("", LOAD, "columns 0 to 1"), ("", _WHOLE, "columns 0 to 31"),
+    ("", LOAD.replace("x2", "x1").replace(", %r21", ""), "column 0"),
+    (HALF, _WHOLE, "columns 16 to 31"),
+])  # fmt: skip
+def test_a_sum_without_a_beginning_names_the_columns(
+    beginning: str, end: str, columns: str
+) -> None:
+    text = FRAME.replace("$body\n", beginning + ADD + WAIT + end)
+    text = text.replace(".reg .b64", ".reg .b32 %q<32>;\n    .reg .b64", 1)
+    module = read_ptx(text, "k.ptx").module
+    (found,) = [f for f in verify_functions(module) if f.rule == "tcgen05.mma/not-written"]
+    assert found.got.endswith(columns)
 
 
 @pytest.mark.parametrize("number", ["0", "1"])

@@ -201,9 +201,6 @@ MISTAKES = {
 ALSO = {
     "one warp asks": {"setmaxnreg.inc/budget"},  # the others keep theirs
     "keeps more than it has": {"setmaxnreg.inc/budget"},
-    "only how many threads there may be": {  # nobody knows the warps
-        "setmaxnreg.dec/aligned", "setmaxnreg.inc/aligned", "bar.sync/aligned",
-    },
 }  # fmt: skip
 SEVERITY = {"again": Severity.REVIEW, "ignored": Severity.WARNING}
 

@@ -84,11 +84,11 @@ FAULTS = (
         "tests/isel/test_ledger.py",
     ),
     Fault(
-        "told-too-early", Kind.ORDER, _FUNCTION + "pending.py",
-        "        case Status.RUNNING:\n            return Status.ORDERED\n",
-        "        case Status.RUNNING:\n            return Status.HANDED_ON\n",
-        "function level: a fence completes what runs",
-        "tests/isel/test_function_columns.py tests/isel/test_function_rules.py",
+        "told-too-early", Kind.ORDER, "isel/verifier/ordering/events/tensor.py",
+        'own["issued", thread] = e.machine.issued[thread]',
+        'own["tc", thread] = e.machine.issued[thread]',
+        "ordering: a fence completes what runs",
+        "tests/isel/test_order_in_runs.py tests/isel/test_function_rules.py",
     ),
     Fault(
         "multicast-mask", Kind.CLUSTER, _FUNCTION + "clusters.py",

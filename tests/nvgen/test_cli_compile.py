@@ -205,6 +205,42 @@ def test_verbose_says_what_was_made(nvgen: Nvgen, add: Path) -> None:
         assert part in said
 
 
+NOBODY_ARRIVES = """\
+.version 8.6
+.target sm_100a
+.address_size 64
+.shared .align 8 .b64 bar;
+.visible .entry k() .reqntid 32
+{
+    .reg .pred %p<2>;
+    .reg .b64 %rd<2>;
+    mbarrier.init.shared.b64 [bar], 1;
+WAIT:
+    mbarrier.try_wait.parity.shared.b64 %p1, [bar], 0;
+    @!%p1 bra WAIT;
+    ret;
+}
+"""
+
+
+def test_what_rules_about_functions_find_in_ptx_is_a_warning(nvgen: Nvgen, tmp_path: Path) -> None:
+    """Another compiler has made it: what is no record stops it, and what is asked for."""
+    path, out = tmp_path / "k.ptx", tmp_path / "out.ptx"
+    path.write_text(NOBODY_ARRIVES)
+    done = nvgen("compile", path, "-o", out)
+    assert (done.status, done.out) == (0, "")
+    assert "warning[mbarrier/arrivals]" in done.err
+    assert "try_wait" in out.read_text()
+    assert nvgen("compile", path, "--level", "function").status == 1
+    path.write_text(NOBODY_ARRIVES.replace(".target sm_100a", ".target sm_70"))
+    refused = nvgen("compile", path)
+    assert (refused.status, refused.out) == (1, "")
+    arrive = "    mbarrier.arrive.shared.b64 %rd1, [bar];\nWAIT:"
+    path.write_text(NOBODY_ARRIVES.replace("[bar], 1;", "[bar], 32;").replace("WAIT:", arrive, 1))
+    clean = nvgen("compile", path)
+    assert (clean.status, "mbarrier/arrivals" in clean.err) == (0, False)
+
+
 @pytest.mark.parametrize("level", ["launch", "all"])
 def test_what_a_level_asks_for_and_nobody_checks_is_said(
     nvgen: Nvgen, add: Path, level: str

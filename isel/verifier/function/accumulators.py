@@ -58,7 +58,7 @@ RULES = (UNFENCED, TOUCHED, MIXED, UNCOMMITTED)
 
 
 def check(report: Report) -> None:
-    """Run the rules."""
+    """Report the records that break a rule of this module."""
     multiplies = {
         index: _Multiply.of(index, mi)
         for index, mi in enumerate(report.analysis.graph.records)

@@ -66,7 +66,7 @@ def slots(report: Report) -> list[Slot]:
 
 
 def check(report: Report) -> None:
-    """Run the rules."""
+    """Report the records that break a rule of this module."""
     _one_group(report)
     _allocated_at_all(report)
     if report.analysis.block:

@@ -61,7 +61,7 @@ class _Held:
 
 
 def check(report: Report) -> None:
-    """Run the rules."""
+    """Report the records that break a rule of this module."""
     if not report.analysis.block or not report.analysis.events(Kind.ALLOC):
         return
     everyone = len(report.analysis.walkers)

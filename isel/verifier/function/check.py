@@ -1,8 +1,9 @@
 """The backend verifier at function level: what the warps of a kernel do together.
 
 Layer: isel.verifier.function.  Input: a module.  Output: findings.  Functions that neither use
-tensor memory nor mbarriers are skipped.  Where the size of the block is not known, only what holds
-for a thread of any number is checked, and a finding says so.
+tensor memory nor mbarriers are skipped.  Where the size of the block is not known, what holds for a
+thread of any number is checked, and what the largest block does that the kernel allows; a finding
+says so.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Protocol
 
@@ -101,8 +103,16 @@ def verify_functions(
 
 def _block_of(function: MachineFunction, block: tuple[int, ...]) -> tuple[int, ...]:
     """The size of the block; () where it is not known, or no block has so many threads."""
-    size = tuple(function.launch.reqntid) or block
-    return size if math.prod(size) <= MOST_THREADS else ()
+    return _possible(tuple(function.launch.reqntid) or block)
+
+
+def _largest_block(function: MachineFunction) -> tuple[int, ...]:
+    """The largest block that a kernel allows; () where it does not say."""
+    return _possible(tuple(function.launch.maxntid)) if function.is_kernel else ()
+
+
+def _possible(block: tuple[int, ...]) -> tuple[int, ...]:
+    return block if math.prod(block) <= MOST_THREADS else ()
 
 
 def _verify(report: Report, callees: Callees) -> list[Finding]:
@@ -112,9 +122,43 @@ def _verify(report: Report, callees: Callees) -> list[Finding]:
         return unknown
     for chapter in _CHAPTERS:
         chapter.check(report)
+    if not report.analysis.block:
+        _judge_largest(report)
     found = sorted(report.findings.values(), key=lambda f: (f.place.line, f.place.column))
     not_judged = [*_not_judged(function, report), *_not_followed(function, callees)]
     return [*not_judged, *found]
+
+
+def _judge_largest(report: Report) -> None:
+    """Judge the largest block that the kernel allows, where its size is not known.
+
+    Errors in a block of any size stay.  A doubt about who executes what is decided there, and what
+    is found there alone is for review: nobody knows whether the kernel is launched so.
+    """
+    analysis = report.analysis
+    block = _largest_block(analysis.function)
+    if not block:
+        return
+    bounded = Analysis(analysis.function, block, analysis.callees, graph=analysis.graph)
+    largest = Report(report.module, bounded, report.cluster, report.boxes)
+    pools = Report(report.module, analysis, report.cluster, report.boxes)
+    registers.check(pools)  # they depend on the very number of warps, not on the largest one
+    for chapter in _CHAPTERS:
+        if chapter is not registers:
+            chapter.check(largest)
+    kept = {
+        key: finding
+        for key, finding in report.findings.items()
+        if finding.severity is Severity.ERROR or key in largest.findings or key in pools.findings
+    }
+    found = {key: _in_largest(finding, block) for key, finding in largest.findings.items()}
+    report.findings = found | kept
+
+
+def _in_largest(finding: Finding, block: tuple[int, ...]) -> Finding:
+    where = f"in a block of {math.prod(block)} threads, which .maxntid allows"
+    severity = Severity.REVIEW if finding.severity is Severity.ERROR else finding.severity
+    return replace(finding, severity=severity, got=f"{finding.got} ({where})")
 
 
 def _unknown_branches(function: MachineFunction) -> Iterator[Finding]:
@@ -137,16 +181,7 @@ def _not_judged(function: MachineFunction, report: Report) -> list[Finding]:
     place = Place(function=function.name)
     found = []
     if not report.analysis.block:
-        found.append(
-            Finding(
-                "verify/block",
-                Severity.NOTE,
-                "the size of the block is not known: what warps do together is not checked",
-                place,
-                expected="nvvm.reqntid (.reqntid in PTX), or --block",
-                incomplete=True,
-            )
-        )
+        found.append(_unknown_block(function))
     if function.is_kernel and _size_matters(function, report):
         found.append(
             Finding(
@@ -169,6 +204,21 @@ def _not_judged(function: MachineFunction, report: Report) -> list[Finding]:
             )
         )
     return found
+
+
+def _unknown_block(function: MachineFunction) -> Finding:
+    """A note that the block is not known, and what was checked in its place."""
+    largest = _largest_block(function)
+    checked = "checked for the largest that the kernel allows" if largest else "not checked"
+    return Finding(
+        "verify/block",
+        Severity.NOTE,
+        f"the size of the block is not known: what warps do together is {checked}",
+        Place(function=function.name),
+        got=f".maxntid {', '.join(map(str, largest))}" if largest else "",
+        expected="nvvm.reqntid (.reqntid in PTX), or --block",
+        incomplete=not largest,
+    )
 
 
 def _size_matters(function: MachineFunction, report: Report) -> bool:

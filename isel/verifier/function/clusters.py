@@ -106,7 +106,7 @@ RULES = (
 
 
 def check(report: Report) -> None:
-    """Run the rules."""
+    """Report the records that break a rule of this module."""
     if report.analysis.function.is_kernel:
         _pairs_have_clusters(report)
     _destinations(report)

@@ -49,7 +49,7 @@ RULES = (ALIGNED, THREADS, UNIFORM_ADDRESS, LANE_QUARTER)
 
 
 def check(report: Report) -> None:
-    """Run the rules."""
+    """Report the records that break a rule of this module."""
     _aligned(report)
     _single_thread(report)
     if report.analysis.block:

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from intrinsics.mir import Imm, MachineInstr, Mem, Not, Op, Reg, Special, Sym, registers_of
 from intrinsics.modifiers import BoolOp, Compare, Match, ScalarType, Shuffle, Space, Vote
+from isel.verifier.function.integers import COMPARISONS, signed, typed
 from isel.verifier.function.values import (
     LANES,
     Among,
@@ -166,11 +167,6 @@ def _masked(value: int | tuple[int, ...], bits: int) -> int | tuple[int, ...]:
     return combine(int.__and__, value, (1 << bits) - 1)
 
 
-def _signed(value: int, bits: int) -> int:
-    value &= (1 << bits) - 1
-    return value - (1 << bits) if value >> bits - 1 else value
-
-
 def _calculate(operation: Callable[[int, int], int], a: Value, b: Value, bits: int) -> Value:
     """An operation on two numbers, `bits` wide."""
     spread = max(a.spread, b.spread)
@@ -191,7 +187,7 @@ def _sum(a: Value, b: Value, bits: int) -> Value:
         return unknown(spread)
     if b.number is None or a.offset is None:
         return unknown(spread, a.base)
-    offset = combine(lambda x, y: _signed(x + y, bits), a.offset, b.number)
+    offset = combine(lambda x, y: signed(x + y, bits), a.offset, b.number)
     found = known(offset, a.base)
     return Value(a.base, found.offset, spread)
 
@@ -234,10 +230,8 @@ def _read(value: Value, type_: ScalarType) -> Value:
     """A number as its type has it: signed or not."""
     if value.number is None:
         return value
-    if type_.is_signed:
-        found = combine(lambda x, _: _signed(x, type_.bits), value.number, 0)
-        return Value(None, found, value.spread)
-    return Value(None, _masked(value.number, type_.bits), value.spread)
+    found = combine(lambda x, _: typed(type_, x), value.number, 0)
+    return Value(None, found, value.spread)
 
 
 def _add(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
@@ -405,15 +399,6 @@ def _bfe(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Valu
 
 # ---- predicates ------------------------------------------------------------------------------
 
-_COMPARE: dict[Compare, Callable[[int, int], bool]] = {
-    Compare.EQ: lambda a, b: a == b,
-    Compare.NE: lambda a, b: a != b,
-    **{c: lambda a, b: a < b for c in (Compare.LT, Compare.LO)},
-    **{c: lambda a, b: a <= b for c in (Compare.LE, Compare.LS)},
-    **{c: lambda a, b: a > b for c in (Compare.GT, Compare.HI)},
-    **{c: lambda a, b: a >= b for c in (Compare.GE, Compare.HS)},
-}
-
 
 def _setp(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
     a, b = _pair(e, mi)
@@ -442,7 +427,7 @@ def _compared(compare: Compare, a: Value, b: Value, type_: ScalarType) -> Value:
     if a.is_predicate and b.number in (0, 1) and compare in (Compare.EQ, Compare.NE):
         same = (compare is Compare.EQ) == (b.number == 1)
         return a if same else _negated(a)
-    operation = _COMPARE[compare]
+    operation = COMPARISONS[compare]
     return _calculate(
         lambda x, y: int(operation(x, y)), _read(a, type_), _read(b, type_), ScalarType.PRED.bits
     )

@@ -22,7 +22,7 @@ RULES: tuple[VerifierRule, ...] = ()
 
 
 def check(report: Report) -> None:
-    """Run the rules."""
+    """Report the records that break a rule of this module."""
     if not report.analysis.block or len(report.analysis.roles) < 2:
         return
     for slot in slots(report):

@@ -51,7 +51,7 @@ _MEMORY = {
 
 
 def check(report: Report) -> None:
-    """Run the rules."""
+    """Report the records that break a rule of this module."""
     if not any(mi.row.id == _ALLOC for f in report.module.functions for mi in f.instructions()):
         return
     _escapes(report)

@@ -82,7 +82,7 @@ RULES = (
 
 
 def check(report: Report) -> None:
-    """Run the rules."""
+    """Report the records that break a rule of this module."""
     if report.analysis.block:
         for role in report.analysis.roles:
             _life(report, role)

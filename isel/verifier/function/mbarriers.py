@@ -45,7 +45,7 @@ RULES = (UNINITIALIZED, MAYBE_UNINITIALIZED, PUBLISHED, ARRIVALS)
 
 
 def check(report: Report) -> None:
-    """Run the rules."""
+    """Report the records that break a rule of this module."""
     inits = report.analysis.events(Kind.INIT)
     uses = _uses(report)
     if not any(e.place is None for e in inits):

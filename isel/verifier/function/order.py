@@ -216,32 +216,6 @@ def _in_one_warp(
         unsure[index] -= later
 
 
-def may_be_before(
-    analysis: Analysis, events: set[int], others: Callable[[Event], bool], *, mine: Role
-) -> set[int]:
-    """The records of a role that something might make come before all `others`, in some phase.
-
-    That is so where a thread arrives or commits somewhere behind the record, and whoever comes to
-    one of the others may have waited there.
-    """
-    gates = {_Gate(e.place, commits=True) for e in analysis.events(Kind.ASK) if e.place is not None}
-    sites = analysis.barriers_by_site
-    gates |= {
-        _Gate(barrier=e.count, site=e.index if e.index in sites else None)
-        for e in analysis.events(Kind.BARRIER)
-    }
-    gates |= {
-        _Gate(flag=e.place)
-        for e in analysis.events(Kind.STRONG_LOAD, Kind.SHARED_STORE)
-        if reads_flag(e) and e.place is not None
-    }
-    before: set[int] = set()
-    for gate in gates:
-        if not events <= before and gate.may_be_passed(analysis, others):
-            before |= gate.behind(mine, events)
-    return before
-
-
 @dataclass(frozen=True, slots=True)
 class _Gate:
     """An mbarrier, a flag or a barrier (at one record, if it has one of its own) to pass."""
@@ -250,13 +224,11 @@ class _Gate:
     flag: Where | None = None
     barrier: int | None = None
     site: int | None = None
-    commits: bool = False
 
     def arrives(self, event: Event) -> bool:
         """Whether a thread says here that it has come so far."""
         if self.mbarrier is not None:
-            kinds = (Kind.ARRIVE, Kind.COMMIT) if self.commits else (Kind.ARRIVE,)
-            return event.kind in kinds and event.place == self.mbarrier
+            return event.kind is Kind.ARRIVE and event.place == self.mbarrier
         if self.flag is not None:
             return sets_flag(event) and event.place == self.flag
         return (event.kind is Kind.BARRIER_ARRIVE and self._is_barrier(event)) or self.waits(event)
@@ -272,18 +244,6 @@ class _Gate:
     def _is_barrier(self, event: Event) -> bool:
         return event.index == self.site if self.site is not None else event.count == self.barrier
 
-    def behind(self, role: Role, events: set[int]) -> set[int]:
-        """The records of a role behind which its threads come to arrive here."""
-        found: set[int] = set()
-
-        def step(passed: frozenset[int], event: Event) -> frozenset[int]:
-            if self.arrives(event):
-                found.update(passed)
-            return passed | {event.index} if event.index in events else passed
-
-        role.walker.gather(step)
-        return found
-
     def skipped(self, analysis: Analysis, others: Callable[[Event], bool]) -> set[int]:
         """Those of the others that a thread comes to without having waited."""
         skipped: set[int] = set()
@@ -296,26 +256,6 @@ class _Gate:
         for role in analysis.roles:
             role.walker.walk(False, step)
         return skipped
-
-    def may_be_passed(self, analysis: Analysis, others: Callable[[Event], bool]) -> bool:
-        """Whether some thread of each warp comes to each of the others behind a wait."""
-        waited: set[int] = set()
-        met: set[int] = set()
-
-        def step(behind: bool, event: Event) -> bool:
-            if others(event):
-                met.add(event.index)
-                if behind:
-                    waited.add(event.index)
-            return behind or self.waits(event)
-
-        for role in analysis.roles:
-            waited.clear()
-            met.clear()
-            role.walker.walk(False, step)
-            if met - waited:
-                return False
-        return True
 
     def passed(
         self, analysis: Analysis, among: set[int], told: Callable[[Event], bool]

@@ -36,7 +36,7 @@ _Operands = tuple[Region, ...]
 
 
 def check(report: Report) -> None:
-    """Run the rules."""
+    """Report the records that break a rule of this module."""
     for role, idle in zip(report.analysis.roles, report.analysis.idle_waits, strict=True):
         known = {e.index: tuple(regions(e)) for e in role.events() if e.kind is Kind.MULTIPLY}
         for index, operands in known.items():

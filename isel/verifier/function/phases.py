@@ -56,7 +56,7 @@ RULES = (DEADLOCK, TOO_MANY, ENDS_EARLY, NO_BYTES, NOT_EXPECTED)
 
 
 def check(report: Report) -> None:
-    """Run the rules."""
+    """Report the records that break a rule of this module."""
     if not report.analysis.block or not report.analysis.events(Kind.INIT):
         return
     _deadlocks(report)

@@ -38,7 +38,7 @@ RULES = (PUBLISHED, FENCE)
 
 
 def check(report: Report) -> None:
-    """Run the rules."""
+    """Report the records that break a rule of this module."""
     if report.analysis.block:
         _relinquished_elsewhere(report)
         for slot in slots(report):

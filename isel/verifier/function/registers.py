@@ -83,7 +83,7 @@ RULES = (IGNORED, DIRECTION, AGAIN, BUDGET, ORDER)
 
 
 def check(report: Report) -> None:
-    """Run the rules."""
+    """Report the records that break a rule of this module."""
     changes = [e for role in report.analysis.roles for e in role.events() if _count(e) is not None]
     if not changes:
         return

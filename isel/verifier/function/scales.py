@@ -45,7 +45,7 @@ class _Writer:
 
 
 def check(report: Report) -> None:
-    """Run the rules."""
+    """Report the records that break a rule of this module."""
     readers = report.analysis.events(Kind.MULTIPLY)
     if not report.analysis.block or not any(e.value("sfa") or e.value("sp_meta") for e in readers):
         return

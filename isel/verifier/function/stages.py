@@ -47,7 +47,7 @@ _PIECE = 16
 
 
 def check(report: Report) -> None:
-    """Run the rules."""
+    """Report the records that break a rule of this module."""
     multiplying = [role for role in report.analysis.roles if any(map(_multiplies, role.events()))]
     if not multiplying or not report.analysis.block:
         return

@@ -28,7 +28,6 @@ from isel.verifier.function.widths import (
 
 _SCALES = ("sfa", "sfb")
 _ALL = 512
-_QUARTERS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +82,6 @@ def meet(one: list[Span], other: list[Span]) -> bool | None:
     return False if False in found else None
 
 
-def same_lanes(one: list[int], other: list[int]) -> bool:
-    """Whether two different warps, one of each list, have the same lanes of tensor memory."""
-    return any(a != b and a % _QUARTERS == b % _QUARTERS for a in one for b in other)
-
-
 def _span(place: Where | None, width: int, *, writes: bool, lanes: int = ALL_LANES) -> list[Span]:
     """A span at a place, whose own lane moves the `lanes` of a layout that has not all."""
     if place is None:
@@ -113,12 +107,6 @@ def read_by(event: Event) -> list[Span]:
 def scales_of(event: Event) -> list[Span]:
     """The scale factors that an MMA reads."""
     return [span for name, span in _operands(event) if name in _SCALES]
-
-
-def beside_scales(event: Event) -> list[Span]:
-    """What an MMA touches that is no scale factors: D, A and metadata."""
-    others = [span for name, span in _operands(event) if name not in _SCALES]
-    return [*written_by(event), *others]
 
 
 def _operands(event: Event) -> list[tuple[str, Span]]:

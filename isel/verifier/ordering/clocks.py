@@ -1,15 +1,15 @@
-"""Vector clocks: what a thread knows to be over, and what tcgen05 and the async proxy may use.
+"""Vector clocks: what happens before what a thread does now, and what may rely on that.
 
 Layer: isel.verifier.ordering.  A clock maps sources to counts.  A source is a warp, whose accesses
 are counted as it makes them, or a kind of asynchronous operation of a warp or an mbarrier, counted
-as they are issued; a clock that has n of a source knows that its first n accesses are complete.
+as they are issued; with n for a source in the clock, its first n accesses are complete.
 
-Three clocks answer the manual's three questions.  `known`: is it complete, and ordered before what
-comes now?  (Memory Consistency Model, causality order; tcgen05.wait and tcgen05.commit.)  `fenced`:
-may an asynchronous tcgen05 operation rely on it?  (tcgen05.fence.)  `proxied`: may the async proxy
-rely on it?  (fence.proxy.async.)  A fourth, `rumour`, knows what relaxed arrivals and waits would
-have said if they ordered anything: it tells a missing fence from threads that never met.  Clocks
-are never changed once they are shared.
+Three clocks answer the manual's three questions.  `known`: is it complete, and does it happen
+before what comes now?  (Memory Consistency Model, causality order; tcgen05.wait and
+tcgen05.commit.)  `fenced`: may an asynchronous tcgen05 operation rely on it?  (tcgen05.fence.)
+`proxied`: may the async proxy rely on it?  (fence.proxy.async.)  A fourth, `relaxed`, is the clock
+as it would be if relaxed arrivals and waits ordered anything: it tells a missing fence from threads
+that never met.  Clocks are never changed once they are shared.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ Source: TypeAlias = tuple[str, int]
 
 Clock: TypeAlias = Mapping[Source, int]
 
-NOTHING: Clock = MappingProxyType({})
+_ZERO: Clock = MappingProxyType({})
 
 
-def nothing() -> Clock:
-    """The clock that knows of nothing."""
-    return NOTHING
+def zero() -> Clock:
+    """The clock at the beginning."""
+    return _ZERO
 
 
 def joined(one: Clock, other: Clock) -> Clock:
-    """What either of two clocks knows."""
+    """The larger count of either clock for each source."""
     if one is other or not other:
         return one
     if not one:
@@ -45,59 +45,70 @@ def joined(one: Clock, other: Clock) -> Clock:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What is said where threads synchronise."""
+class Release:
+    """The clocks that a release leaves for those who acquire it."""
 
-    known: Clock = field(default_factory=nothing)
-    fenced: Clock = field(default_factory=nothing)
-    proxied: Clock = field(default_factory=nothing)
-    rumour: Clock = field(default_factory=nothing)
+    known: Clock = field(default_factory=zero)
+    fenced: Clock = field(default_factory=zero)
+    proxied: Clock = field(default_factory=zero)
+    relaxed: Clock = field(default_factory=zero)
 
-    def and_(self, other: Told) -> Told:
+    def and_(self, other: Release) -> Release:
         """Both."""
-        return Told(
+        return Release(
             joined(self.known, other.known),
             joined(self.fenced, other.fenced),
             joined(self.proxied, other.proxied),
-            joined(self.rumour, other.rumour),
+            joined(self.relaxed, other.relaxed),
         )
 
+    def completing(self, clock: Clock) -> Release:
+        """The same, behind the end of asynchronous operations."""
+        return self.and_(Release(clock, clock, clock, clock))
 
-SILENCE = Told()
+
+NO_RELEASE = Release()
 
 
 @dataclass(slots=True)
-class Knowledge:
-    """What the threads of a strand know.
+class ThreadClocks:
+    """The vector clocks of the threads of a strand.
 
-    `heard` waits for tcgen05.fence::after_thread_sync to become `fenced`; `before` is what the last
+    `acquired` becomes `fenced` at tcgen05.fence::after_thread_sync; `before` is what the last
     tcgen05.fence::before_thread_sync lets others rely on; `released` is what the last fence of the
     generic proxy lets relaxed accesses hand on, `acquiring` what such accesses have read.
     """
 
-    known: Clock = field(default_factory=nothing)
-    fenced: Clock = field(default_factory=nothing)
-    proxied: Clock = field(default_factory=nothing)
-    rumour: Clock = field(default_factory=nothing)
-    heard: Clock = field(default_factory=nothing)
-    before: Clock = field(default_factory=nothing)
-    released: Told = SILENCE
-    acquiring: Told = SILENCE
+    known: Clock = field(default_factory=zero)
+    fenced: Clock = field(default_factory=zero)
+    proxied: Clock = field(default_factory=zero)
+    relaxed: Clock = field(default_factory=zero)
+    acquired: Clock = field(default_factory=zero)
+    before: Clock = field(default_factory=zero)
+    released: Release = NO_RELEASE
+    acquiring: Release = NO_RELEASE
 
-    def copy(self) -> Knowledge:
+    def copy(self) -> ThreadClocks:
         """For threads that part."""
         return replace(self)
 
-    def learn(self, told: Told) -> None:
-        """Hear what was said where these threads waited."""
-        self.known = joined(self.known, told.known)
-        self.rumour = joined(self.rumour, told.rumour)
-        self.heard = joined(self.heard, told.fenced)
-        self.proxied = joined(self.proxied, told.proxied)
+    def acquire(self, release: Release, *, relaxed: bool = False) -> None:
+        """Take over a release; a relaxed wait or read leaves most of that to the next fence."""
+        if relaxed:
+            self.acquiring = self.acquiring.and_(release)
+        else:
+            self.known = joined(self.known, release.known)
+            self.proxied = joined(self.proxied, release.proxied)
+        self.relaxed = joined(self.relaxed, release.relaxed)
+        self.acquired = joined(self.acquired, release.fenced)
 
-    def unite(self, other: Knowledge) -> None:
+    def complete(self, clock: Clock) -> None:
+        """Wait for the end of operations of these threads."""
+        self.known = joined(self.known, clock)
+
+    def unite(self, other: ThreadClocks) -> None:
         """Threads of one warp are together again."""
-        for name in ("known", "fenced", "proxied", "rumour", "heard", "before"):
+        for name in ("known", "fenced", "proxied", "relaxed", "acquired", "before"):
             setattr(self, name, joined(getattr(self, name), getattr(other, name)))
         self.released = self.released.and_(other.released)
         self.acquiring = self.acquiring.and_(other.acquiring)

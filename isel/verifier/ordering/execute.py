@@ -11,31 +11,31 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
-from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Module, Not, Op, Special, Sym
-from intrinsics.modifiers import Shuffle
-from isel.verifier.function.evaluate import shuffle_source
+from intrinsics.mir import (
+    Imm,
+    MachineFunction,
+    MachineInstr,
+    Mem,
+    Module,
+    Not,
+    Op,
+    Reg,
+    Special,
+    Sym,
+)
 from isel.verifier.function.flow import EXIT
+from isel.verifier.function.values import LANES
 from isel.verifier.ordering.clocks import Source
 from isel.verifier.ordering.events import event_of
+from isel.verifier.ordering.events.execution import Execution, nothing
 from isel.verifier.ordering.log import Log, Stuck
 from isel.verifier.ordering.machine import Launch, Machine, special
 from isel.verifier.ordering.meetings import Delivery, Mbarrier
-from isel.verifier.ordering.numbers import (
-    ALL,
-    LANES,
-    PURE,
-    Number,
-    compared,
-    conjunction,
-    disjunction,
-    lanes_of,
-    lanewise,
-    merged,
-    packed,
-    selected,
-)
+from isel.verifier.ordering.numbers import Number, Operation, lanes_of, lanewise, merged
+from isel.verifier.ordering.plain import Plain, compute
 from isel.verifier.ordering.program import Program, Step
 from isel.verifier.ordering.strand import Strand
+from isel.verifier.ordering.windows import offset_of
 
 ROUNDS = 3
 """How often a loop runs whose condition is not known."""
@@ -57,11 +57,10 @@ class Run:
         self.machine = Machine.of(module, function, launch)
         self.budget = budget
         self.late = late
-        self.index = -1
         self.end = len(program.steps)
         self.strands: list[Strand] = []
         self._specials: dict[tuple[str, int, int], Number] = {}
-        self._operations: dict[int, object] = {}
+        self.operations: dict[int, Operation | None] = {}
         self._ready: deque[Strand] = deque()
 
     @property
@@ -88,14 +87,14 @@ class Run:
         self.log.cut = self.budget <= 0
         if not self.log.cut:
             self.log.stuck = [
-                Stuck(s.at, s.rank, s.warp, s.what) for s in self.strands if s.waiting is not None
+                Stuck(s.at, s.warp, s.what) for s in self.strands if s.waiting is not None
             ]
         return self.log
 
     # ---- what waits ----------------------------------------------------------------------------
 
     def _wake(self) -> bool:
-        """Let those go on whose wait is over."""
+        """Let the strands go on whose wait is over."""
         woken = [s for s in self.strands if s.waiting is not None and s.waiting()]
         if woken:
             for strand in self.strands:
@@ -113,7 +112,7 @@ class Run:
         return self._wake() or any(delivered)
 
     def _retry(self) -> bool:
-        """Send on who waits where it could go on without success, once."""
+        """Let strands go on, once, whose wait may return without success."""
         waiting = [s for s in self.strands if s.waiting is not None]
         found = [s for s in waiting if not s.failed and s.at in self.machine.asks]
         if not found:
@@ -225,7 +224,7 @@ class Run:
         self.machine.changed = True
 
     def track(self, source: Source, count: int, address: int) -> None:
-        """Note the mbarrier that tells of the end of the first `count` operations of a source."""
+        """Note the mbarrier that tracks the first `count` operations of a source."""
         self.log.tracked.setdefault(source, []).append((count, self.name_of(address)))
 
     def absent(self, address: int) -> None:
@@ -235,16 +234,12 @@ class Run:
 
     def name_of(self, address: int) -> str:
         """A shared address in words."""
-        offset = address & (1 << 24) - 1
+        offset = offset_of(address)
         best = max(
             ((at, name) for name, at in self.machine.addresses.items() if at <= offset),
             default=(0, ""),
         )
         return f"{best[1]}+{offset - best[0]}" if offset != best[0] else best[1]
-
-    def box(self, mi: MachineInstr) -> int | None:
-        """The bytes of a box of a record's tensor map, where they are known."""
-        return None
 
     # ---- branches ------------------------------------------------------------------------------
 
@@ -346,190 +341,23 @@ class Run:
         if mi.guard is not None:
             if mi.form.is_terminator:
                 return True
-            lanes = lanes_of(self.value(strand, mi.guard))
-            mask = 0
-            for i in range(LANES):
-                if strand.mask >> i & 1 and lanes[i] != 0:
-                    mask |= 1 << i
-                    if lanes[i] is None:
-                        self.log.guessed = True
+            mask = self._guarded(strand, mi.guard)
             if not mask:
                 return True
-        if step.is_event:
-            self.log.reached.add(step.index)
-            self.index = step.index
-            who = strand.rank * 64 + strand.warp, mask
-            self.log.threads.setdefault(step.index, set()).add(who)
-            event = event_of(mi)
-            if event is None:
-                self._unknown(strand, mi, mask)
-                return True
-            return event(self, strand, mi, step.index, mask)
-        self._compute(strand, mi, mask)
-        return True
-
-    def _unknown(self, strand: Strand, mi: MachineInstr, mask: int) -> None:
+        if not step.is_event:
+            compute(Plain(self, strand, mi, mask))
+            return True
+        self.log.threads.setdefault(step.index, set()).add((strand.actor, mask))
+        execution, event = Execution(self, strand, mi, step.index, mask), event_of(mi)
+        if event is not None:
+            return event(execution)
         if mi.row.id not in self.log.unknown:
             self.log.unknown.append(mi.row.id)
-        for reg in mi.defs():
-            self.write(strand, reg, None, mask)
+        return nothing(execution)
 
-    def _compute(self, strand: Strand, mi: MachineInstr, mask: int) -> None:
-        row = mi.row.id
-        pure = PURE.get(row)
-        if pure is not None:
-            if id(mi) not in self._operations:
-                self._operations[id(mi)] = pure[1](mi)
-            operation = self._operations[id(mi)]
-            numbers = [self.slot(strand, mi, name) for name in pure[0]]
-            if row == "and" and mi.scalar_type().bits == 1:
-                found = conjunction(*numbers)
-            elif row == "or" and mi.scalar_type().bits == 1:
-                found = disjunction(*numbers)
-            elif operation is None or mi.form.facts.get("sat") is not None:
-                found = None
-            else:
-                found = lanewise(operation, *numbers)  # type: ignore[arg-type]
-            self.write(strand, mi.get("d"), found, mask)
-            return
-        other = _OTHERS.get(row)
-        if other is None:
-            for reg in mi.defs():
-                self.write(strand, reg, None, mask)
-        else:
-            other(self, strand, mi, mask)
-
-
-# ---- records that are no plain arithmetic --------------------------------------------------------
-
-
-def _mov(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
-    run.write(strand, mi.get("d"), run.slot(strand, mi, "a"), mask)
-
-
-def _setp(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
-    a, b, c = (run.slot(strand, mi, name) for name in "abc")
-    p, q = compared(mi, a, b, c)
-    run.write(strand, mi.get("p"), p, mask)
-    run.write(strand, mi.get("q"), q, mask)
-
-
-def _selp(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
-    a, b, c = (run.slot(strand, mi, name) for name in "abc")
-    run.write(strand, mi.get("d"), selected(a, b, c), mask)
-
-
-def _elect(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
-    first = (mask & -mask).bit_length() - 1
-    run.write(strand, mi.get("lane"), first, mask)
-    elected = tuple(int(i == first) for i in range(LANES))
-    run.write(strand, mi.get("elected"), elected, mask)
-
-
-def _load(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
-    """Parameters and global data: every integer is the same, every pointer a place of its own."""
-    bits = mi.scalar_type().bits
-    found = (run.launch.number if bits <= 32 else 1 << 40) & (1 << bits) - 1
-    if mi.scalar_type().kind == "f":
-        run.write(strand, mi.get("d"), None, mask)
-    else:
-        run.write(strand, mi.get("d"), found, mask)
-
-
-def _activemask(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
-    run.write(strand, mi.get("d"), mask, mask)
-
-
-def _mapa(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
-    found = lanewise(
-        lambda a, r: a & ~(0xFF << 24) | (r & 0xFF) << 24,
-        run.slot(strand, mi, "a"), run.slot(strand, mi, "b"),
-    )  # fmt: skip
-    run.write(strand, mi.get("d"), found, mask)
-
-
-def _rank(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
-    run.write(
-        strand, mi.get("d"), lanewise(lambda a: a >> 24 & 0xFF, run.slot(strand, mi, "a")), mask
-    )
-
-
-def _shuffle(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
-
-    a, b, c = (lanes_of(run.slot(strand, mi, name)) for name in "abc")
-    mode = mi.form.facts["mode"]
-    assert isinstance(mode, Shuffle)
-    found: list[int | None] = []
-    reached: list[int | None] = []
-    for lane in range(LANES):
-        by, bounds = b[lane], c[lane]
-        if by is None or bounds is None:
-            found.append(None)
-            reached.append(None)
-            continue
-        source, ok = shuffle_source(mode, lane, by, bounds)
-        source = source if ok else lane
-        found.append(a[source] if strand.mask >> source & 1 else a[lane])
-        reached.append(int(ok))
-    run.write(strand, mi.get("d"), packed(tuple(found)), mask)
-    run.write(strand, mi.get("p"), packed(tuple(reached)), mask)
-
-
-def _vote(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
-    lanes = lanes_of(run.slot(strand, mi, "a"))
-    said = [lanes[i] for i in range(LANES) if mask >> i & 1]
-    mode = str(getattr(mi.form.facts.get("mode"), "value", ""))
-    found: Number = None
-    if None not in said:
-        ballot = sum(1 << i for i in range(LANES) if mask >> i & 1 and lanes[i])
-        answers = {
-            "all": int(ballot == mask), "any": int(ballot != 0),
-            "uni": int(ballot in (0, mask)), "ballot": ballot,
-        }  # fmt: skip
-        found = answers.get(mode, ballot)
-    run.write(strand, mi.get("d"), found, mask)
-
-
-def _unpack(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
-    ops = mi.get("d")
-    number, bits = run.slot(strand, mi, "a"), mi.scalar_type().bits
-    if isinstance(ops, tuple):
-        part = bits // len(ops)
-        for at, op in enumerate(ops):
-            run.write(
-                strand,
-                op,
-                lanewise(lambda x, at=at: x >> at * part & (1 << part) - 1, number),
-                mask,
-            )
-
-
-def _pack(run: Run, strand: Strand, mi: MachineInstr, mask: int) -> None:
-    ops = mi.get("a")
-    if not isinstance(ops, tuple):
-        return
-    part = mi.scalar_type().bits // len(ops)
-    numbers = [run.value(strand, op) for op in ops]
-    found = lanewise(
-        lambda *xs: sum((x & (1 << part) - 1) << i * part for i, x in enumerate(xs)), *numbers
-    )
-    run.write(strand, mi.get("d"), found, mask)
-
-
-_OTHERS = {
-    **dict.fromkeys(("mov", "cvta", "cvta.to"), _mov),
-    "setp.int": _setp,
-    "selp": _selp,
-    "elect.sync": _elect,
-    "ld": _load,
-    "activemask": _activemask,
-    "mapa": _mapa,
-    "getctarank": _rank,
-    "shfl.sync": _shuffle,
-    **dict.fromkeys(("vote.sync", "vote.sync.ballot"), _vote),
-    **dict.fromkeys(("mov.unpack2", "mov.unpack4"), _unpack),
-    **dict.fromkeys(("mov.pack2", "mov.pack4"), _pack),
-}
-"""By row; what is not here gives unknown numbers."""
-
-__all__ = ["ALL", "ROUNDS", "Run"]
+    def _guarded(self, strand: Strand, guard: Reg | Not) -> int:
+        """The threads whose guard holds, or is not known."""
+        lanes = lanes_of(self.value(strand, guard))
+        mask = sum(1 << i for i in range(LANES) if strand.mask >> i & 1 and lanes[i] != 0)
+        self.log.guessed |= any(lanes[i] is None for i in range(LANES) if mask >> i & 1)
+        return mask

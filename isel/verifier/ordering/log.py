@@ -10,6 +10,7 @@ from enum import Enum, auto
 
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering.clocks import Clock, Source
+from isel.verifier.ordering.strand import place_of, warpgroup_of
 
 
 class Memory(Enum):
@@ -49,10 +50,10 @@ class Region:
 class Access:
     """One execution of a record that accesses memory.
 
-    `done` is what a clock must have to know that it is complete; `issue` what it must have to know
-    that its thread came so far.  The clocks are those of its thread when
-    it was issued.  `by_proxy` says that it goes through the async proxy, `warp` counts the warps of
-    all CTAs.
+    It is complete for a clock that has the count `done` of its source, and its thread has come so
+    far for one that has `issue`.  The clocks are those of its thread when it was issued.
+    `by_proxy` says that it goes through the async proxy, `warp` counts the warps of all CTAs;
+    `accumulates` that it certainly adds to what it writes.
     """
 
     index: int
@@ -65,11 +66,20 @@ class Access:
     known: Clock
     fenced: Clock
     proxied: Clock
-    heard: Clock
-    rumour: Clock
+    acquired: Clock
+    relaxed: Clock
     issue: tuple[Source, int]
     by_proxy: bool = False
-    elected: bool = False
+    accumulates: bool = False
+
+    @property
+    def warpgroup(self) -> int:
+        """The warpgroup of its warp, among those of all CTAs."""
+        return warpgroup_of(self.warp)
+
+    def __str__(self) -> str:
+        rank, warp = place_of(self.warp)
+        return f"warp {warp} of CTA {rank}" if rank else f"warp {warp}"
 
 
 @dataclass(slots=True)
@@ -77,7 +87,6 @@ class Stuck:
     """Where a thread waits that nobody will wake: the record, its warp, and for what."""
 
     index: int
-    rank: int
     warp: int
     waits_for: str
 
@@ -86,18 +95,17 @@ class Stuck:
 class Log:
     """What a run did.
 
-    `reached` are the records that were executed, `stuck` the waits of a deadlock; `guessed` says
-    that branches were taken whose conditions nobody knows, `cut` that the run was ended early.
+    `stuck` are the waits of a deadlock; `guessed` says that branches were taken whose conditions
+    nobody knows, `cut` that the run was ended early.
     For each mbarrier and phase, `expected` has the bytes that it waits for, `copies` where copies
     of unknown size go that bring them.  `unknown` is what could not be followed, `committed` how
     many operations of each warp commits track, `arrivals` where each warp arrived, and behind how
     many accesses; `met` behind how many the threads of a warp last synchronised;
     `threads` which threads of which warp executed a record, as masks;
-    `tracked` to which mbarriers operations and copies of a source are told, and how many of them.
+    `tracked` which mbarriers track operations and copies of a source, and how many of them.
     """
 
     accesses: list[Access] = field(default_factory=list)
-    reached: set[int] = field(default_factory=set)
     stuck: list[Stuck] = field(default_factory=list)
     guessed: bool = False
     cut: bool = False
@@ -107,9 +115,11 @@ class Log:
     met: dict[int, int] = field(default_factory=dict)
     threads: dict[int, set[tuple[int, int]]] = field(default_factory=dict)
     tracked: dict[Source, list[tuple[int, str]]] = field(default_factory=dict)
+    expected: dict[tuple[int, int], int] = field(default_factory=dict)
+    copies: dict[tuple[int, int], list[int]] = field(default_factory=dict)
 
-    def told_at(self, access: Access) -> str:
-        """The mbarrier that tells of the end of an operation, by name; "" where there is none."""
+    def tracker_of(self, access: Access) -> str:
+        """The mbarrier that tracks the end of an operation, by name; "" where there is none."""
         source, number = access.done
         found = (name for count, name in self.tracked.get(source, ()) if count >= number)
         return next(found, "")
@@ -118,6 +128,3 @@ class Log:
         """The record where the warp of an access first arrived somewhere behind it."""
         found = self.arrivals.get(access.warp, ())
         return next((index for turn, index in found if turn > access.turn), None)
-
-    expected: dict[tuple[int, int], int] = field(default_factory=dict)
-    copies: dict[tuple[int, int], list[int]] = field(default_factory=dict)

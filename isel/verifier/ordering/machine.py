@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 
 from intrinsics.mir import MachineFunction, Module, Variable
 from intrinsics.modifiers import Space
-from isel.verifier.ordering.clocks import Counters
+from isel.verifier.function.values import LANES
+from isel.verifier.ordering.clocks import Counters, Source
 from isel.verifier.ordering.log import Log
 from isel.verifier.ordering.meetings import Barrier, Flag, Mbarrier
-from isel.verifier.ordering.numbers import LANES, Number, packed
-from isel.verifier.ordering.regions import WINDOW
+from isel.verifier.ordering.numbers import Number, packed
+from isel.verifier.ordering.windows import in_window
 
 _FIRST = 1024
 _ELSEWHERE = 1 << 40
@@ -58,7 +59,7 @@ class Machine:
     columns: dict[int, int] = field(default_factory=dict)
     counters: dict[int, Counters] = field(default_factory=dict)
     copies: dict[int, int] = field(default_factory=dict)
-    groups: dict[tuple[str, int], list[int]] = field(default_factory=dict)
+    groups: dict[Source, list[int]] = field(default_factory=dict)
     asks: set[int] = field(default_factory=set)
     issued: dict[int, int] = field(default_factory=dict)
     shared: list[tuple[int, int]] = field(default_factory=list)
@@ -81,7 +82,11 @@ class Machine:
         found = self.addresses.get(name)
         if found is None or found >= _ELSEWHERE:
             return found
-        return found | rank << WINDOW
+        return in_window(found, rank)
+
+    def has_variable_at(self, offset: int) -> bool:
+        """Whether a shared variable is there: whether a word may be a descriptor of one."""
+        return any(first <= offset < last for first, last in self.shared)
 
     def barrier(self, rank: int, number: int, wanted: int, *, of_all: bool) -> Barrier:
         """A barrier of a CTA, or of the cluster (-1); `of_all` threads that have not left."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from isel.verifier.ordering.clocks import SILENCE, Told
+from isel.verifier.ordering.clocks import NO_RELEASE, Release
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +17,9 @@ class Delivery:
     `bytes` of transactions (None: not known how many; 0 for an arrival by tcgen05.commit).
     """
 
-    told: Told
+    release: Release
     bytes: int | None = 0
     arrivals: int = 0
-    index: int = -1
 
 
 @dataclass(slots=True)
@@ -32,7 +31,6 @@ class Mbarrier:
     """
 
     expected: int
-    index: int
     at: int
     phase: int = 0
     pending: int = 0
@@ -40,16 +38,16 @@ class Mbarrier:
     whole: int = 0
     unknown: bool = False
     brought: bool = False
-    told: Told = SILENCE
-    over: Told = SILENCE
+    release: Release = NO_RELEASE
+    over: Release = NO_RELEASE
     outstanding: list[Delivery] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.pending = self.expected
 
-    def arrive(self, count: int, told: Told) -> None:
+    def arrive(self, count: int, release: Release) -> None:
         """Threads arrive."""
-        self.told = self.told.and_(told)
+        self.release = self.release.and_(release)
         self.pending -= count
         self._complete()
 
@@ -72,7 +70,7 @@ class Mbarrier:
             return False
         arrived, self.outstanding = self.outstanding, []
         for one in arrived:
-            self.told = self.told.and_(one.told)
+            self.release = self.release.and_(one.release)
             self.pending -= one.arrivals
             self.brought |= not one.arrivals
             if one.bytes is None:
@@ -95,8 +93,8 @@ class Mbarrier:
     def _complete(self) -> None:
         if self.pending > 0 or not self._is_balanced():
             return
-        self.over = self.over.and_(self.told)
-        self.told = SILENCE
+        self.over = self.over.and_(self.release)
+        self.release = NO_RELEASE
         self.phase += 1
         self.pending = self.expected
         self.bytes, self.whole, self.unknown, self.brought = 0, 0, False, False
@@ -109,18 +107,18 @@ class Mbarrier:
 
 @dataclass(slots=True)
 class Barrier:
-    """A barrier of a CTA or cluster: how many threads it waits for, who came, what they say."""
+    """A barrier of a CTA or cluster: how many threads it waits for, who came, what they release."""
 
     wanted: int
     of_all: bool = False
     arrived: int = 0
     generation: int = 0
-    told: Told = SILENCE
-    over: Told = SILENCE
+    release: Release = NO_RELEASE
+    over: Release = NO_RELEASE
 
-    def arrive(self, threads: int, told: Told) -> None:
+    def arrive(self, threads: int, release: Release) -> None:
         """Threads come; the last of them completes the barrier, which then begins anew."""
-        self.told = self.told.and_(told)
+        self.release = self.release.and_(release)
         self.arrived += threads
         self._complete()
 
@@ -132,19 +130,19 @@ class Barrier:
 
     def _complete(self) -> None:
         if self.arrived >= self.wanted:
-            self.over, self.told = self.told, SILENCE
+            self.over, self.release = self.release, NO_RELEASE
             self.arrived = 0
             self.generation += 1
 
 
 @dataclass(slots=True)
 class Flag:
-    """A place that threads write and read strongly: what was said there, and how often."""
+    """A place that threads write and read strongly: what was released there, and how often."""
 
-    told: Told = SILENCE
+    release: Release = NO_RELEASE
     version: int = 0
 
-    def tell(self, told: Told) -> None:
-        """Say something."""
-        self.told = self.told.and_(told)
+    def write(self, release: Release) -> None:
+        """A strong write."""
+        self.release = self.release.and_(release)
         self.version += 1

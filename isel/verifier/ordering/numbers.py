@@ -11,10 +11,11 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from intrinsics.mir import MachineInstr
-from intrinsics.modifiers import BoolOp, Compare, ScalarType
+from intrinsics.modifiers import BoolOp, Compare
+from isel.verifier.function.integers import COMPARISONS, signed, typed
+from isel.verifier.function.values import LANES
 
-LANES = 32
-ALL = (1 << LANES) - 1
+_ALL = (1 << LANES) - 1
 
 Number: TypeAlias = int | tuple[int | None, ...] | None
 
@@ -32,7 +33,7 @@ def packed(lanes: tuple[int | None, ...]) -> Number:
 
 def merged(old: Number, new: Number, mask: int) -> Number:
     """`new` in the lanes of a mask, `old` in the others."""
-    if mask == ALL or old == new:
+    if mask == _ALL or old == new:
         return new
     pairs = zip(lanes_of(old), lanes_of(new), strict=True)
     return packed(tuple(n if mask >> i & 1 else o for i, (o, n) in enumerate(pairs)))
@@ -56,34 +57,21 @@ def uniform(number: Number, mask: int) -> int | None:
     return found.pop() if len(found) == 1 else None
 
 
-def signed(value: int, bits: int) -> int:
-    """Bits as a number with a sign."""
-    return value - (1 << bits) if value >> bits - 1 & 1 else value
-
-
 # ---- records ---------------------------------------------------------------------------------
 
 Operation: TypeAlias = Callable[..., int]
-
-
-def _typed(type_: ScalarType, value: int) -> int:
-    return (
-        signed(value & _mask(type_.bits), type_.bits)
-        if type_.is_signed
-        else value & _mask(type_.bits)
-    )
 
 
 def _mask(bits: int) -> int:
     return (1 << bits) - 1
 
 
-def _binary(operation: Callable[[int, int], int], *, typed: bool = False, wide: bool = False):  # type: ignore[no-untyped-def]
+def _binary(operation: Callable[[int, int], int], *, by_type: bool = False, wide: bool = False):  # type: ignore[no-untyped-def]
     def make(mi: MachineInstr) -> Operation:
         type_ = mi.scalar_type()
         mask = _mask(type_.bits * (2 if wide else 1))
-        if typed or wide:
-            return lambda a, b: operation(_typed(type_, a), _typed(type_, b)) & mask
+        if by_type or wide:
+            return lambda a, b: operation(typed(type_, a), typed(type_, b)) & mask
         return lambda a, b: operation(a, b) & mask
 
     return make
@@ -93,7 +81,7 @@ def _multiply_add(*, wide: bool) -> Callable[[MachineInstr], Operation]:
     def make(mi: MachineInstr) -> Operation:
         type_ = mi.scalar_type()
         mask = _mask(type_.bits * (2 if wide else 1))
-        return lambda a, b, c: (_typed(type_, a) * _typed(type_, b) + c) & mask
+        return lambda a, b, c: (typed(type_, a) * typed(type_, b) + c) & mask
 
     return make
 
@@ -101,7 +89,7 @@ def _multiply_add(*, wide: bool) -> Callable[[MachineInstr], Operation]:
 def _high(mi: MachineInstr) -> Operation:
     type_ = mi.scalar_type()
     mask = _mask(type_.bits)
-    return lambda a, b: (_typed(type_, a) * _typed(type_, b) >> type_.bits) & mask
+    return lambda a, b: (typed(type_, a) * typed(type_, b) >> type_.bits) & mask
 
 
 def _divide(a: int, b: int) -> int:
@@ -123,7 +111,7 @@ def _shl(mi: MachineInstr) -> Operation:
 def _shr(mi: MachineInstr) -> Operation:
     type_ = mi.scalar_type()
     last = type_.bits - 1 if type_.is_signed else type_.bits
-    return lambda a, n: _typed(type_, a) >> min(n & 0xFFFFFFFF, last) & _mask(type_.bits)
+    return lambda a, n: typed(type_, a) >> min(n & 0xFFFFFFFF, last) & _mask(type_.bits)
 
 
 def _bfe(mi: MachineInstr) -> Operation:
@@ -161,7 +149,7 @@ def _negative(mi: MachineInstr) -> Operation:
 
 def _absolute(mi: MachineInstr) -> Operation:
     type_ = mi.scalar_type()
-    return lambda a: abs(_typed(type_, a))
+    return lambda a: abs(typed(type_, a))
 
 
 def _popc(mi: MachineInstr) -> Operation:
@@ -179,7 +167,7 @@ def _bfind(mi: MachineInstr) -> Operation:
     shift = mi.form.facts.get("shiftamt") is not None
 
     def run(a: int) -> int:
-        value = _typed(type_, a)
+        value = typed(type_, a)
         length = (~value if value < 0 else value).bit_length()
         if not length:
             return _mask(32)
@@ -190,7 +178,7 @@ def _bfind(mi: MachineInstr) -> Operation:
 
 def _convert(mi: MachineInstr) -> Operation:
     source, wanted = mi.scalar_type("atype"), mi.scalar_type("dtype")
-    return lambda a: _typed(source, a) & _mask(wanted.bits)
+    return lambda a: typed(source, a) & _mask(wanted.bits)
 
 
 def _lop3(mi: MachineInstr) -> Operation:
@@ -239,22 +227,12 @@ def _funnel(*, left: bool) -> Callable[[MachineInstr], Operation]:
     return make
 
 
-_COMPARE: dict[Compare, Callable[[int, int], bool]] = {
-    Compare.EQ: lambda a, b: a == b,
-    Compare.NE: lambda a, b: a != b,
-    **dict.fromkeys((Compare.LT, Compare.LO), lambda a, b: a < b),
-    **dict.fromkeys((Compare.LE, Compare.LS), lambda a, b: a <= b),
-    **dict.fromkeys((Compare.GT, Compare.HI), lambda a, b: a > b),
-    **dict.fromkeys((Compare.GE, Compare.HS), lambda a, b: a >= b),
-}
-
-
 def compared(mi: MachineInstr, a: Number, b: Number, c: Number) -> tuple[Number, Number]:
     """The two predicates of setp, each combined with a third where there is one."""
     compare, how = mi.form.facts["cmp"], mi.form.facts.get("combine")
     assert isinstance(compare, Compare)
-    operation, type_ = _COMPARE[compare], mi.scalar_type()
-    found = lanewise(lambda x, y: int(operation(_typed(type_, x), _typed(type_, y))), a, b)
+    operation, type_ = COMPARISONS[compare], mi.scalar_type()
+    found = lanewise(lambda x, y: int(operation(typed(type_, x), typed(type_, y))), a, b)
     opposite = lanewise(lambda x: x ^ 1, found)
     match how:
         case BoolOp.AND:
@@ -300,10 +278,10 @@ PURE: dict[str, tuple[tuple[str, ...], Callable[[MachineInstr], Operation | None
     "mul.wide": (("a", "b"), _binary(int.__mul__, wide=True)),
     "mad.lo": (("a", "b", "c"), _multiply_add(wide=False)),
     "mad.wide": (("a", "b", "c"), _multiply_add(wide=True)),
-    "div.int": (("a", "b"), _binary(_divide, typed=True)),
-    "rem.int": (("a", "b"), _binary(_remainder, typed=True)),
-    "min": (("a", "b"), _binary(min, typed=True)),
-    "max": (("a", "b"), _binary(max, typed=True)),
+    "div.int": (("a", "b"), _binary(_divide, by_type=True)),
+    "rem.int": (("a", "b"), _binary(_remainder, by_type=True)),
+    "min": (("a", "b"), _binary(min, by_type=True)),
+    "max": (("a", "b"), _binary(max, by_type=True)),
     "and": (("a", "b"), _binary(int.__and__)),
     "or": (("a", "b"), _binary(int.__or__)),
     "xor": (("a", "b"), _binary(int.__xor__)),

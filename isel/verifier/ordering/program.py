@@ -40,7 +40,8 @@ class Program:
     """A function's graph with what is executed of each node.
 
     `joins` has for each node the one where threads that part at it are together again (the end of
-    the function is the number behind the last node); `loops` the nodes from which a way leads back.
+    the function is the number behind the last node); `back` whether a way leads back to it if
+    its branch is taken, and if not.
     """
 
     graph: Graph
@@ -144,7 +145,7 @@ def _wanted(records: list[MachineInstr]) -> set[Reg]:
 
 
 def _sources(mi: MachineInstr) -> Iterable[Reg]:
-    """What a wanted register depends on; what waits and copies give is their own affair."""
+    """What a wanted register depends on; results of waits and copies depend on no register."""
     if mi.row.id in WAITS or mi.row.id.startswith("tcgen05.ld"):
         return _guard(mi)
     return mi.uses()

@@ -53,8 +53,10 @@ class Race:
         return self.one.exact and self.other.exact
 
 
-_TENSOR_OPS = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT)
-_ASYNC_TENSOR = (*_TENSOR_OPS, Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
+TENSOR_OPS = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT)
+_ASYNC_TENSOR = (*TENSOR_OPS, Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
+_KEPT = 96
+"""Accesses of one memory that a new one is compared with: a race with older ones is not found."""
 
 
 class Finder:
@@ -93,7 +95,7 @@ class Finder:
                     ):  # fmt: skip
                         kept.append((old, there))
                 kept.append((access, region))
-                live[key] = _newest(kept)
+                live[key] = kept[-_KEPT:]
         return list(self.found.values())
 
     def _add(self, old: Access, new: Access, one: Region, other: Region, missing: Missing) -> None:
@@ -112,36 +114,36 @@ class Finder:
         if old.index == new.index and old.kind in (Kind.SHARED_STORE, Kind.DEALLOC):
             return None  # the same value, stored by several warps; each CTA of a pair frees
         if (
-            old.kind in _TENSOR_OPS
-            and new.kind in _TENSOR_OPS
+            old.kind in TENSOR_OPS
+            and new.kind in TENSOR_OPS
             and self._pipelined(old, new, one, other)
         ):
             return self._issued(old, new)
         if old.done[0][0] == "warp" and same_warp:
-            return self._proxied(old, new, same_warp)
+            return self._proxied(old, new)
         if not _has(new.known, old.done):
-            told = _has(new.rumour, old.done)
-            if told and other.memory is Memory.SHARED and other.writes and old.by_proxy:
-                return None  # what has been read, or copied, is over, however that was told
-            if old.kind in _ASYNC_TENSOR and told:
+            reached = _has(new.relaxed, old.done)
+            if reached and other.memory is Memory.SHARED and other.writes and old.by_proxy:
+                return None  # what has been read, or copied, is over, fences or not
+            if old.kind in _ASYNC_TENSOR and reached:
                 return self._fence(old.done, new) if new.kind in _ASYNC_TENSOR else None
             came = same_warp or _has(new.known, old.issue)
             return Missing.COMPLETION if came else Missing.ORDER
-        own_move = same_warp and old.kind not in _TENSOR_OPS
+        own_move = same_warp and old.kind not in TENSOR_OPS
         both = old.kind in _ASYNC_TENSOR and new.kind in _ASYNC_TENSOR
         if both and not own_move and not _has(new.fenced, old.done):
             return self._fence(old.done, new)
-        return self._proxied(old, new, same_warp)
+        return self._proxied(old, new)
 
     def _fence(self, done: tuple[Source, int], new: Access) -> Missing:
-        """Which fence is missing where a thread has been told of something."""
-        return Missing.FENCE_AFTER if _has(new.heard, done) else Missing.FENCE_BEFORE
+        """Which of the two fences is missing between accesses that arrivals and waits connect."""
+        return Missing.FENCE_AFTER if _has(new.acquired, done) else Missing.FENCE_BEFORE
 
     def _issued(self, old: Access, new: Access) -> Missing | None:
         """Operations that run in order are issued in order: by one thread, or between fences."""
         if old.done[0] == new.done[0] or _has(new.fenced, old.issue) or _has(new.fenced, old.done):
             return None
-        return self._fence(old.issue, new) if _has(new.rumour, old.issue) else Missing.ORDER
+        return self._fence(old.issue, new) if _has(new.relaxed, old.issue) else Missing.ORDER
 
     def _pipelined(self, old: Access, new: Access, one: Region, other: Region) -> bool:
         """Whether two operations run in order as far as these regions are concerned.
@@ -163,7 +165,7 @@ class Finder:
                 return facts.get("shape") is CopyShape.S4X256B
         return False
 
-    def _proxied(self, old: Access, new: Access, same_warp: bool) -> Missing | None:
+    def _proxied(self, old: Access, new: Access) -> Missing | None:
         """What the generic proxy wrote reaches the async proxy through a fence."""
         generic = old.kind is Kind.SHARED_STORE and not old.by_proxy
         if not generic or not new.by_proxy or old.regions[0].memory is Memory.TENSOR:
@@ -173,14 +175,6 @@ class Finder:
 
 def _has(clock: Clock, done: tuple[Source, int]) -> bool:
     return clock.get(done[0], 0) >= done[1]
-
-
-_KEPT = 96
-
-
-def _newest(found: list[tuple[Access, Region]]) -> list[tuple[Access, Region]]:
-    """The newest of what is kept: a race with what came before them would have shown there."""
-    return found[-_KEPT:]
 
 
 def _sizes(log: Log) -> dict[int, int]:

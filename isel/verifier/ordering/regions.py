@@ -6,25 +6,27 @@ wgmma: Matrix Descriptor Format; cp.async.bulk.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from intrinsics.mir import MachineInstr
-from intrinsics.modifiers import MmaKind, ScalarType
+from intrinsics.modifiers import MmaKind, ScalarType, Vec
+from intrinsics.smem_desc import SharedMemoryDescriptor
+from intrinsics.wgmma import WgmmaShape
+from intrinsics.wgmma_desc import WgmmaDescriptor
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.matrices import shape_of
 from isel.verifier.function.threads import Threads
 from isel.verifier.function.touches import scales_of, spans
-from isel.verifier.function.values import Loaded, Value, Where, constant
+from isel.verifier.function.values import LANES, Loaded, Value, Where, constant
 from isel.verifier.ordering.log import Memory, Region
-from isel.verifier.ordering.numbers import LANES, Number, lanes_of
-
-WINDOW = 24
-"""The bits of a shared memory address below the rank of its CTA in the cluster."""
+from isel.verifier.ordering.numbers import Number, lanes_of
+from isel.verifier.ordering.windows import in_window, rank_of
 
 _TENSOR = Loaded("tensor memory", 0)
 _CORE = 8
 """Rows of a core matrix or swizzle atom."""
+_ROW = 32
+"""Bytes of K in a row of a warpgroup's matrix."""
 
 
 def generic(mi: MachineInstr, address: Number, mask: int, *, writes: bool) -> list[Region]:
@@ -38,22 +40,21 @@ def generic(mi: MachineInstr, address: Number, mask: int, *, writes: bool) -> li
         else:
             pieces.append([first, first + size])
     return [
-        Region(Memory.SHARED, first >> WINDOW, first, last, writes=writes) for first, last in pieces
+        Region(Memory.SHARED, rank_of(first), first, last, writes=writes) for first, last in pieces
     ]
 
 
 def _bytes_of(mi: MachineInstr) -> int:
     if mi.row.id in ("ldmatrix", "stmatrix"):
         return 16
-    type_ = mi.form.facts.get("type")
-    vector = mi.form.facts.get("vec")
-    times = int(re.sub(r"\D", "", str(getattr(vector, "value", "")) or "1") or 1)
+    type_, vector = mi.form.facts.get("type"), mi.form.facts.get("vec")
+    times = vector.count if isinstance(vector, Vec) else 1
     return (type_.bits // 8 if isinstance(type_, ScalarType) else 4) * times
 
 
 def shared(first: int, size: int, *, writes: bool, exact: bool = True, name: str = "") -> Region:
     """A piece of shared memory."""
-    return Region(Memory.SHARED, first >> WINDOW, first, first + size, -1, writes, exact, name)
+    return Region(Memory.SHARED, rank_of(first), first, first + size, -1, writes, exact, name)
 
 
 def columns(
@@ -61,15 +62,13 @@ def columns(
 ) -> list[Region]:
     """What a record touches of the tensor memory of some CTAs, its operands being known."""
     place = numbers.get("d", numbers.get("taddr"))
-    values = []
-    for name, number in numbers.items():
-        tensor = name in ("d", "taddr", "sfa", "sfb", "sp_meta") or (
-            name == "a" and "a" in numbers and number >> 46 & 7 != 1
-        )
-        values.append((name, Value(_TENSOR, number) if tensor else constant(number)))
+    values = tuple(
+        (name, constant(number) if name == "idesc" else Value(_TENSOR, number))
+        for name, number in numbers.items()
+    )
     event = Event(
         kind, index, mi, Threads(1),
-        None if place is None else Where(_TENSOR, place), values=tuple(values),
+        None if place is None else Where(_TENSOR, place), values=values,
     )  # fmt: skip
     scales = scales_of(event)
     return [
@@ -109,19 +108,20 @@ def matrices(
         mn_major = bool(word >> bit & 1)
         for peer in range(ctas):
             base = (rank & ~1) + peer if ctas == 2 else rank
-            yield _tile(descriptor, rows // ctas, size, mn_major, base << WINDOW, name, old=False)
+            yield _tile(_decoded(descriptor), rows // ctas, size, mn_major, base, name)
 
 
 def warpgroup_matrices(mi: MachineInstr, numbers: dict[str, int], rank: int) -> Iterator[Region]:
     """The tiles that a wgmma.mma_async reads."""
-    text = str(getattr(mi.form.facts.get("shape"), "value", ""))
-    sizes = re.search(r"m(\d+)n(\d+)k(\d+)", text)
-    rows = {"a": 64, "b": int(sizes[2]) if sizes else 8}
-    size = max(256 // (int(sizes[3]) * 8), 1) if sizes else 2
+    shape = mi.form.facts["shape"]
+    assert isinstance(shape, WgmmaShape)
+    rows = {"a": 64, "b": shape.n}
+    size = max(_ROW // shape.k, 1)
     for name in ("a", "b"):
         if name in numbers:
             trans = _is_one(mi, f"trans_{name}")
-            yield _tile(numbers[name], rows[name], size, trans, rank << WINDOW, name, old=True)
+            descriptor = WgmmaDescriptor.decode(numbers[name])
+            yield _tile(descriptor, rows[name], size, trans, rank, name)
 
 
 def _is_one(mi: MachineInstr, name: str) -> bool:
@@ -130,20 +130,29 @@ def _is_one(mi: MachineInstr, name: str) -> bool:
 
 def copied(descriptor: int, rank: int) -> Region:
     """What tcgen05.cp reads, as far as it is certain."""
-    return shared((rank << WINDOW) + ((descriptor & 0x3FFF) << 4), 16, writes=False, name="matrix")
+    return shared(in_window(start_of(descriptor), rank), 16, writes=False, name="matrix")
 
 
-_SPANS = {0: 16, 1: 128, 2: 128, 4: 64, 6: 32}
-_OLD_SPANS = {0: 16, 1: 128, 2: 64, 3: 32}
+def start_of(descriptor: int) -> int:
+    """The address in a descriptor."""
+    return _decoded(descriptor).address
+
+
+def _decoded(word: int) -> SharedMemoryDescriptor:
+    """A descriptor; where its swizzling mode is none, which another rule says, without one."""
+    try:
+        return SharedMemoryDescriptor.decode(word)
+    except ValueError:
+        return SharedMemoryDescriptor.decode(word & ~(7 << 61))
 
 
 def _tile(
-    word: int, rows: int, size: int, mn_major: bool, base: int, name: str, *, old: bool
-) -> Region:
+    descriptor: SharedMemoryDescriptor | WgmmaDescriptor, rows: int, size: int, mn_major: bool,
+    rank: int, name: str,
+) -> Region:  # fmt: skip
     """The hull of a tile of `rows` rows, or the smaller where its strides may mean two things."""
-    first = (word & 0x3FFF) << 4
-    leading, stride = (word >> 16 & 0x3FFF) << 4, (word >> 32 & 0x3FFF) << 4
-    span = _OLD_SPANS[word >> 62 & 3] if old else _SPANS.get(word >> 61 & 7, 16)
+    first, leading, stride = descriptor.address, descriptor.lbo, descriptor.sbo
+    span = descriptor.swizzle.span
     groups = -(-rows // _CORE)
     across = max(rows * size // span, 1)
     if mn_major:
@@ -154,7 +163,7 @@ def _tile(
     else:
         last = first - first % span + (groups - 1) * stride + span * _CORE
     return Region(
-        Memory.SHARED, base >> WINDOW, base + first, base + last, name=name.upper(),
+        Memory.SHARED, rank, in_window(first, rank), in_window(0, rank) + last, name=name.upper(),
         exact=not mn_major or across == 1,
     )  # fmt: skip
 

@@ -8,17 +8,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from isel.verifier.ordering.clocks import Knowledge
+from isel.verifier.ordering.clocks import ThreadClocks
 from isel.verifier.ordering.numbers import Number, merged
+
+_WARPS = 64
+"""More warps than a CTA can have: warps of a cluster are numbered CTA by CTA."""
+
+
+def place_of(actor: int) -> tuple[int, int]:
+    """The rank of the CTA and the warp in it, of the warp `actor` of a cluster."""
+    return divmod(actor, _WARPS)
+
+
+def warpgroup_of(actor: int) -> int:
+    """The warpgroup of a warp, among those of the cluster."""
+    return actor // 4
 
 
 @dataclass(slots=True)
 class Strand:
     """Threads of a warp (`mask`) at a step of a node.
 
-    `joins` are the nodes where they wait for the others that they parted from, innermost last;
-    `waiting` says whether what they wait for has happened, None while they do not wait; `again` is
-    how often they were sent on from a wait that failed.
+    `joins` are the nodes where they wait for the others that they parted from, innermost last.
+    `waiting` says whether what they wait for has happened, None while they do not wait; `what` and
+    `at` name it, and the record; `resume` is done there.  `failed` says that they were sent on from
+    a wait that did not succeed.  `generation` is that of the cluster's barrier at which they
+    arrived, `branches` how often they came to a branch on unknown data, `asked` and `seen` what
+    they found at waits and strong loads before.
     """
 
     rank: int
@@ -27,23 +43,28 @@ class Strand:
     node: int = 0
     step: int = 0
     registers: dict[int, Number] = field(default_factory=dict)
-    knowledge: Knowledge = field(default_factory=Knowledge)
+    clocks: ThreadClocks = field(default_factory=ThreadClocks)
     joins: list[int] = field(default_factory=list)
     waiting: Callable[[], bool] | None = None
     resume: Callable[[], bool] | None = None
     what: str = ""
     at: int = -1
     failed: bool = False
-    tokens: dict[int, int] = field(default_factory=dict)
+    generation: int = 0
     branches: dict[int, int] = field(default_factory=dict)
     asked: dict[int, tuple[int, int]] = field(default_factory=dict)
     seen: dict[int, tuple[int, ...]] = field(default_factory=dict)
+
+    @property
+    def actor(self) -> int:
+        """The number of the warp among those of the cluster."""
+        return self.rank * _WARPS + self.warp
 
     def part(self, mask: int) -> Strand:
         """The threads of a mask, as a strand of their own."""
         return Strand(
             self.rank, self.warp, mask, self.node, self.step, dict(self.registers),
-            self.knowledge.copy(), list(self.joins), tokens=dict(self.tokens),
+            self.clocks.copy(), list(self.joins), generation=self.generation,
             branches=dict(self.branches), seen=dict(self.seen), asked=dict(self.asked),
         )  # fmt: skip
 
@@ -52,7 +73,7 @@ class Strand:
         for reg, number in other.registers.items():
             self.registers[reg] = merged(self.registers.get(reg), number, other.mask)
         self.mask |= other.mask
-        self.knowledge.unite(other.knowledge)
-        self.tokens |= other.tokens
+        self.clocks.unite(other.clocks)
+        self.generation = max(self.generation, other.generation)
         for record, count in other.branches.items():
             self.branches[record] = max(self.branches.get(record, 0), count)

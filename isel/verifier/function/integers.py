@@ -1,0 +1,32 @@
+"""Integers as the machine has them: bits, read with or without a sign.
+
+Layer: isel.verifier.function.  PTX ISA, Integer Arithmetic, Comparison and Selection Instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from intrinsics.modifiers import Compare, ScalarType
+
+
+def signed(value: int, bits: int) -> int:
+    """The low bits of a number, read with a sign."""
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> bits - 1 else value
+
+
+def typed(type_: ScalarType, value: int) -> int:
+    """The low bits of a number as its type has them: with a sign or without."""
+    return signed(value, type_.bits) if type_.is_signed else value & (1 << type_.bits) - 1
+
+
+COMPARISONS: dict[Compare, Callable[[int, int], bool]] = {
+    Compare.EQ: lambda a, b: a == b,
+    Compare.NE: lambda a, b: a != b,
+    **dict.fromkeys((Compare.LT, Compare.LO), lambda a, b: a < b),
+    **dict.fromkeys((Compare.LE, Compare.LS), lambda a, b: a <= b),
+    **dict.fromkeys((Compare.GT, Compare.HI), lambda a, b: a > b),
+    **dict.fromkeys((Compare.GE, Compare.HS), lambda a, b: a >= b),
+}
+"""Comparisons of numbers that have been read as their type has them."""

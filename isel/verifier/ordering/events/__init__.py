@@ -1,0 +1,44 @@
+"""What records do to order: accesses, arrivals, waits and fences, by row.
+
+Layer: isel.verifier.ordering.events.
+"""
+
+from __future__ import annotations
+
+from intrinsics.mir import MachineInstr
+from isel.verifier.ordering.events import barriers, copies, memory, tensor, warpgroups
+from isel.verifier.ordering.events.execution import Event, nothing
+
+_EVENTS: dict[str, Event] = {
+    **memory.EVENTS,
+    **barriers.EVENTS,
+    **copies.EVENTS,
+    **tensor.EVENTS,
+    **warpgroups.EVENTS,
+    **dict.fromkeys(
+        (
+            "fence.mbarrier_init",
+            "fence.sync_restrict",
+            "fence.proxy.alias",
+            "wgmma.fence",
+            "fence.proxy.tensormap.release",
+            "fence.proxy.tensormap.acquire",
+            "mbarrier.pending_count",
+            "mbarrier.check_layout",
+            "cp.async.bulk.prefetch",
+            "cp.async.bulk.prefetch.tensor",
+            "cp.async.bulk.prefetch.tensor.im2col",
+            "tcgen05.relinquish_alloc_permit",
+            "st.async.release",
+            "red.async.release",
+        ),
+        nothing,
+    ),
+}
+
+
+def event_of(mi: MachineInstr) -> Event | None:
+    """What a record does; None for one that nobody knows here."""
+    if mi.row.id.startswith("wgmma.mma_async"):
+        return warpgroups.multiply
+    return _EVENTS.get(mi.row.id)

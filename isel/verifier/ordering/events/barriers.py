@@ -1,0 +1,198 @@
+"""Barriers of warps, CTAs and clusters, and mbarriers: arrivals, transactions and waits.
+
+Layer: isel.verifier.ordering.events.  PTX ISA, barrier; barrier.cluster; mbarrier.
+"""
+
+from __future__ import annotations
+
+from intrinsics.modifiers import Sem
+from isel.verifier.function.evaluate import WAITS
+from isel.verifier.function.values import LANES
+from isel.verifier.ordering import regions
+from isel.verifier.ordering.events.execution import Event, Execution
+from isel.verifier.ordering.meetings import Barrier, Delivery, Mbarrier
+from isel.verifier.ordering.numbers import lanes_of
+
+
+def _barrier(e: Execution) -> bool:
+    of_all = e.mi.get("count") is None
+    count = whole = -(-e.run.launch.threads // LANES) * LANES
+    if not of_all:
+        known = e.number("count")
+        if known is None:
+            e.is_unknown("barrier count")
+        count = known or whole
+    number = 0 if e.mi.get("barrier") is None else e.number("barrier")
+    if number is None:
+        return e.is_unknown("barrier number")
+    barrier = e.machine.barrier(e.strand.rank, number, count, of_all=of_all)
+    waits = "arrive" not in e.mi.row.id
+    if waits and not e.run.gather(e.strand, e.index):
+        return False
+    e.mask = e.strand.mask
+    generation = barrier.generation
+    barrier.arrive(LANES, e.release(arrives=True))
+    e.forget()
+    return not waits or _wait(e, barrier, generation, f"barrier {number} of {count} threads")
+
+
+def _wait(e: Execution, barrier: Barrier, generation: int, what: str) -> bool:
+    """Wait until the barrier's phase `generation` is over."""
+
+    def resume() -> bool:
+        e.strand.clocks.acquire(barrier.over)
+        return True
+
+    return e.wait(lambda: barrier.generation > generation, resume, what)
+
+
+def _cluster_arrive(e: Execution) -> bool:
+    barrier = _cluster_barrier(e)
+    e.strand.generation = barrier.generation
+    barrier.arrive(e.mask.bit_count(), e.release(arrives=True))
+    return True
+
+
+def _cluster_wait(e: Execution) -> bool:
+    return _wait(e, _cluster_barrier(e), e.strand.generation, "the cluster's barrier")
+
+
+def _cluster_barrier(e: Execution) -> Barrier:
+    launch = e.run.launch
+    return e.machine.barrier(0, -1, launch.threads * launch.ctas, of_all=True)
+
+
+def _warp_sync(e: Execution) -> bool:
+    members = e.number("membermask")
+    whole = members is not None and members & ~e.strand.mask & (1 << LANES) - 1 == 0
+    if not whole and not e.run.gather(e.strand, e.index):
+        return False
+    e.run.log.met[e.strand.actor] = len(e.run.log.accesses)
+    return True
+
+
+# ---- mbarriers ---------------------------------------------------------------------------------
+
+
+def _init(e: Execution) -> bool:
+    counts = lanes_of(e.slot("count"))
+    for lane, at in enumerate(lanes_of(e.slot("mbar"))):
+        if not e.mask >> lane & 1:
+            continue
+        count = counts[lane]
+        if at is None or count is None:
+            e.is_unknown("mbarrier.init")
+        else:
+            e.machine.mbarriers[at] = Mbarrier(count, at)
+    return True
+
+
+def _inval(e: Execution) -> bool:
+    for at in regions.union_lanes(e.slot("mbar"), e.mask):
+        e.machine.mbarriers.pop(at, None)
+    return True
+
+
+def _arrive(e: Execution) -> bool:
+    count = (e.number("count") or 1) if e.mi.get("count") is not None else 1
+    relaxed = e.mi.form.facts.get("sem") is Sem.RELAXED
+    release = e.release(arrives=True)
+    release = e.relaxed_release() if relaxed else release
+    for mbarrier, threads in e.mbarriers():
+        if e.mi.get("tx_count") is not None:
+            _expect_bytes(e, mbarrier, threads)
+        e.write("state", mbarrier.phase)
+        if "drop" in e.mi.row.id:
+            mbarrier.expected -= threads
+        mbarrier.arrive(count * threads, release)
+        e.machine.changed = True
+    return True
+
+
+def _expect(e: Execution) -> bool:
+    for mbarrier, threads in e.mbarriers():
+        _expect_bytes(e, mbarrier, threads)
+    return True
+
+
+def _bytes(e: Execution, threads: int) -> int | None:
+    """The bytes that so many threads expect or complete."""
+    one = e.number("tx_count")
+    return None if one is None else one * threads
+
+
+def _expect_bytes(e: Execution, mbarrier: Mbarrier, threads: int) -> None:
+    mbarrier.expect(_bytes(e, threads))
+    e.run.log.expected[mbarrier.at, mbarrier.phase] = mbarrier.whole
+
+
+def _complete(e: Execution) -> bool:
+    for mbarrier, threads in e.mbarriers():
+        e.run.deliver(mbarrier, Delivery(e.release(), _bytes(e, threads)))
+    return True
+
+
+def _ask(e: Execution) -> bool:
+    found = e.mbarriers()
+    has_parity = e.mi.get("phase") is not None
+    phase = e.number("phase" if has_parity else "state")
+    if len(found) != 1 or phase is None:
+        if found or phase is None:
+            e.is_unknown("wait")
+        e.write("done", 1)
+        return True
+    ((mbarrier, _),) = found
+    return _wait_for_phase(e, mbarrier, phase, has_parity=has_parity)
+
+
+def _wait_for_phase(e: Execution, mbarrier: Mbarrier, phase: int, *, has_parity: bool) -> bool:
+    strand = e.strand
+    e.machine.asks.add(e.index)
+    address = next(iter(regions.union_lanes(e.slot("mbar"), e.mask)))
+
+    def is_over() -> bool:
+        return mbarrier.has_parity_over(phase) if has_parity else mbarrier.is_over(phase)
+
+    def resume() -> bool:
+        if strand.failed and not is_over():
+            e.write("done", 0)
+            return True
+        strand.failed = False
+        strand.clocks.acquire(mbarrier.over, relaxed=e.mi.form.facts.get("sem") is Sem.RELAXED)
+        e.write("done", 1)
+        return True
+
+    if is_over():
+        return resume()
+    if e.run.late and strand.asked.get(e.index) != (address, phase):
+        strand.asked[e.index] = address, phase  # it may return before the phase is over
+        e.write("done", 0)
+        return True
+    name = f"mbarrier {e.run.name_of(address)}, parity {phase & 1}"
+    return e.wait(is_over, resume, name)
+
+
+EVENTS: dict[str, Event] = {
+    **dict.fromkeys(
+        ("bar.sync", "barrier.sync", "bar.red", "barrier.red", "bar.arrive", "barrier.arrive"),
+        _barrier,
+    ),
+    "barrier.cluster.arrive": _cluster_arrive,
+    "barrier.cluster.wait": _cluster_wait,
+    "bar.warp.sync": _warp_sync,
+    "mbarrier.init": _init,
+    "mbarrier.inval": _inval,
+    **dict.fromkeys(
+        (
+            "mbarrier.arrive",
+            "mbarrier.arrive_drop",
+            "mbarrier.arrive.expect_tx",
+            "mbarrier.arrive_drop.expect_tx",
+        ),
+        _arrive,
+    ),
+    "mbarrier.expect_tx": _expect,
+    "mbarrier.complete_tx": _complete,
+    **dict.fromkeys(WAITS, _ask),
+}
+"""By row."""

@@ -1,0 +1,186 @@
+"""Asynchronous copies, the groups that they are committed to, and what they bring to mbarriers.
+
+Layer: isel.verifier.ordering.events.  PTX ISA, cp.async; cp.async.bulk; st.async;
+clusterlaunchcontrol.try_cancel.
+"""
+
+from __future__ import annotations
+
+from intrinsics.mir import Imm, Text
+from isel.verifier.function.events import Kind
+from isel.verifier.ordering import regions, windows
+from isel.verifier.ordering.clocks import NO_RELEASE, Release, Source, joined
+from isel.verifier.ordering.events.execution import Event, Execution
+from isel.verifier.ordering.meetings import Delivery
+from isel.verifier.ordering.numbers import uniform
+
+_LEAST = 16
+"""Bytes of the smallest bulk copy, where its size is not known."""
+
+
+def _bulk_load(e: Execution) -> bool:
+    """A bulk copy to shared memory, which brings its bytes to an mbarrier."""
+    destination, mbar = e.number("dst"), e.number("mbar")
+    if destination is None or mbar is None:
+        return e.is_unknown("address of a copy")
+    size, peers, source = e.number("size"), e.number("cta_mask"), e.number("src")
+    if source is not None and windows.is_in_shared(source):
+        read = regions.shared(source, size or _LEAST, writes=False)
+        e.log(Kind.COPY_OUT, [read], done="sent", by_proxy=True)
+    places = zip(windows.in_ctas(destination, peers), windows.in_ctas(mbar, peers), strict=True)
+    for to, at in places:
+        mbarrier = e.mbarrier_at(at)
+        if mbarrier is None:
+            continue
+        copy, count = _next_copy(e, at)
+        region = regions.shared(to, size or 0, writes=True, exact=size is not None, name="copy")
+        if size is None:
+            e.run.log.copies.setdefault((at, mbarrier.phase), []).append(region.first)
+        e.log(Kind.COPY_IN, [region], count=count, source=copy, by_proxy=True)
+        clock = {copy: count}
+        e.run.track(copy, count, at)
+        e.run.deliver(mbarrier, Delivery(Release(known=clock, proxied=clock), size))
+    return True
+
+
+def _next_copy(e: Execution, mbarrier: int) -> tuple[Source, int]:
+    """One more of the copies that an mbarrier tracks."""
+    source = ("copy", mbarrier)
+    count = e.machine.copies[mbarrier] = e.machine.copies.get(mbarrier, 0) + 1
+    return source, count
+
+
+def _bulk_store(e: Execution) -> bool:
+    source = e.number("src")
+    if source is None:
+        return e.is_unknown("address of a copy")
+    region = regions.shared(source, e.number("size") or _LEAST, writes=False)
+    e.log(Kind.COPY_OUT, [region], done="bulk", by_proxy=True)
+    return True
+
+
+def _store_async(e: Execution) -> bool:
+    found = regions.generic(e.mi, e.slot("a"), e.mask, writes=True)
+    size = sum(r.last - r.first for r in found)
+    for mbarrier, _ in e.mbarriers():
+        at = next(iter(regions.union_lanes(e.slot("mbar"), e.mask)))
+        copy, count = _next_copy(e, at)
+        e.log(Kind.COPY_IN, found, count=count, source=copy)
+        e.run.deliver(mbarrier, Delivery(Release({copy: count}), size))
+    return True
+
+
+def _try_cancel(e: Execution) -> bool:
+    """clusterlaunchcontrol.try_cancel brings 16 bytes to an mbarrier, perhaps of every CTA."""
+    text, registers = e.mi.get("text"), e.mi.get("registers")
+    if not isinstance(text, Text) or not isinstance(registers, tuple):
+        return True
+    at = uniform(e.run.value(e.strand, registers[-1]), e.mask)
+    if at is None:
+        return e.is_unknown("mbarrier address")
+    everywhere = (1 << e.run.launch.ctas) - 1 if "multicast::cluster::all" in text.text else None
+    for one in windows.in_ctas(at, everywhere):
+        mbarrier = e.machine.mbarriers.get(one)
+        if mbarrier is not None:
+            e.run.deliver(mbarrier, Delivery(NO_RELEASE, 16))
+    return True
+
+
+# ---- groups ------------------------------------------------------------------------------------
+
+
+def commit_group(kind: str) -> Event:
+    """Make a group of what the warp has issued of a kind."""
+
+    def commit(e: Execution) -> bool:
+        groups = e.machine.groups.setdefault(e.source(kind), [])
+        groups.append(e.counters.get(kind))
+        return True
+
+    return commit
+
+
+def wait_group(kind: str) -> Event:
+    """Wait for the end of all groups of a kind but the newest."""
+
+    def wait(e: Execution) -> bool:
+        clocks, clock = e.strand.clocks, {e.source(kind): complete(e, kind)}
+        clocks.complete(clock)
+        clocks.proxied = joined(clocks.proxied, clock)
+        return True
+
+    return wait
+
+
+def complete(e: Execution, kind: str) -> int:
+    """How many operations are complete behind a wait for all groups but the newest."""
+    groups = e.machine.groups.get(e.source(kind), [])
+    left = e.mi.get("n")
+    keep = left.value if isinstance(left, Imm) else 0
+    done = groups[: len(groups) - keep] if keep else groups
+    return done[-1] if done else 0
+
+
+# ---- cp.async ----------------------------------------------------------------------------------
+
+_CP_ASYNC = "cp.async"
+
+
+def _copy_async(e: Execution) -> bool:
+    address, size = e.slot("dst"), e.mi.get("size")
+    if windows.may_be_shared(address):
+        width = size.value if isinstance(size, Imm) else 16
+        places = sorted(regions.union_lanes(address, e.mask))
+        found = [regions.shared(at, width, writes=True) for at in places]
+        e.log(Kind.SHARED_STORE, found, done=_CP_ASYNC)
+    return True
+
+
+def _copies_arrive(e: Execution) -> bool:
+    counts = e.mi.form.facts.get("noinc") is not None
+    for mbarrier, threads in e.mbarriers():
+        release = Release(joined(e.release().known, e.issued(_CP_ASYNC)))
+        if counts:
+            mbarrier.arrive(threads, release)
+        else:
+            mbarrier.release = mbarrier.release.and_(release)
+    return True
+
+
+def _wait_all(e: Execution) -> bool:
+    e.strand.clocks.complete(e.issued(_CP_ASYNC))
+    return True
+
+
+EVENTS: dict[str, Event] = {
+    **dict.fromkeys(
+        (
+            "cp.async.bulk.tensor.load",
+            "cp.async.bulk.tensor.load.im2col",
+            "cp.async.bulk.load",
+            "cp.async.bulk.load.ignore_oob",
+            "cp.async.bulk.to_cluster",
+            "cp.reduce.async.bulk.to_cluster",
+        ),
+        _bulk_load,
+    ),
+    **dict.fromkeys(
+        (
+            "cp.async.bulk.tensor.store",
+            "cp.reduce.async.bulk.tensor",
+            "cp.async.bulk.store",
+            "cp.reduce.async.bulk.store",
+        ),
+        _bulk_store,
+    ),
+    "cp.async.bulk.commit_group": commit_group("bulk"),
+    "cp.async.bulk.wait_group": wait_group("bulk"),
+    **dict.fromkeys(("cp.async", "cp.async.ignore_src"), _copy_async),
+    "cp.async.commit_group": commit_group(_CP_ASYNC),
+    "cp.async.wait_group": wait_group(_CP_ASYNC),
+    "cp.async.wait_all": _wait_all,
+    "cp.async.mbarrier.arrive": _copies_arrive,
+    **dict.fromkeys(("st.async", "red.async"), _store_async),
+    "opaque": _try_cancel,
+}
+"""By row."""

@@ -1,0 +1,162 @@
+"""One execution of a record that has to do with order.
+
+Layer: isel.verifier.ordering.events.  What the records of memory, barriers, copies and tensor
+memory have in common: operands as numbers, the log, releases, and the mbarriers that are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from intrinsics.mir import MachineInstr
+from isel.verifier.function.events import Kind
+from isel.verifier.function.values import LANES
+from isel.verifier.ordering import windows
+from isel.verifier.ordering.clocks import Clock, Counters, Release, Source, joined
+from isel.verifier.ordering.log import Access, Region
+from isel.verifier.ordering.meetings import Mbarrier
+from isel.verifier.ordering.numbers import Number, lanes_of, uniform
+from isel.verifier.ordering.strand import Strand
+
+if TYPE_CHECKING:
+    from isel.verifier.ordering.execute import Run
+    from isel.verifier.ordering.machine import Machine
+
+
+@dataclass(slots=True)
+class Execution:
+    """A record, and the threads that execute it: those of a strand in the lanes of a mask."""
+
+    run: Run
+    strand: Strand
+    mi: MachineInstr
+    index: int
+    mask: int
+
+    # ---- operands ------------------------------------------------------------------------------
+
+    @property
+    def machine(self) -> Machine:
+        """The machine of the run."""
+        return self.run.machine
+
+    def slot(self, name: str) -> Number:
+        """The value of an operand, None without one."""
+        return self.run.slot(self.strand, self.mi, name)
+
+    def number(self, name: str) -> int | None:
+        """The value of an operand where it is known and the same for all of these threads."""
+        return uniform(self.slot(name), self.mask)
+
+    def write(self, name: str, number: Number) -> None:
+        """Give the register of an operand a value."""
+        self.run.write(self.strand, self.mi.get(name), number, self.mask)
+
+    def forget(self) -> None:
+        """Give every register that the record writes an unknown value."""
+        for reg in self.mi.defs():
+            self.run.write(self.strand, reg, None, self.mask)
+
+    def is_unknown(self, what: str) -> bool:
+        """Note something that the run cannot follow; the strand goes on."""
+        self.run.log.unknown.append(what)
+        return True
+
+    # ---- clocks --------------------------------------------------------------------------------
+
+    @property
+    def counters(self) -> Counters:
+        """What the warp has issued."""
+        return self.machine.counters.setdefault(self.strand.actor, Counters())
+
+    @property
+    def thread(self) -> int:
+        """The first of these threads, among those of all CTAs."""
+        return self.strand.actor * LANES + (self.mask & -self.mask).bit_length() - 1
+
+    def source(self, kind: str) -> Source:
+        """What the clocks count of this warp."""
+        return kind, self.strand.actor
+
+    def issued(self, kind: str) -> Clock:
+        """All operations of a kind that the warp has issued."""
+        return {self.source(kind): self.counters.get(kind)}
+
+    def release(self, *, arrives: bool = False) -> Release:
+        """What these threads release here, where they may arrive somewhere by it."""
+        if arrives:
+            here = len(self.run.log.accesses), self.index
+            self.run.log.arrivals.setdefault(self.strand.actor, []).append(here)
+        mine = self.strand.clocks
+        known = joined(mine.known, self.issued("warp"))
+        before = joined(mine.before, mine.acquired)
+        return Release(known, before, mine.proxied, joined(mine.relaxed, known))
+
+    def relaxed_release(self) -> Release:
+        """What a relaxed arrival or write hands on: what fences let it, of either kind."""
+        mine = self.strand.clocks
+        fenced = joined(mine.before, mine.acquired)
+        relaxed = joined(self.release().relaxed, fenced)
+        return Release(joined(mine.released.known, fenced), fenced, mine.released.proxied, relaxed)
+
+    # ---- the run -------------------------------------------------------------------------------
+
+    def log(
+        self, kind: Kind, found: list[Region], *,
+        done: str = "warp", count: int | None = None, by_proxy: bool = False,
+        source: Source | None = None, accumulates: bool = False,
+    ) -> None:  # fmt: skip
+        """Log an access: complete when the clock of its `source` has its `count`."""
+        counters, mine = self.counters, self.strand.clocks
+        here = counters.next("warp")
+        number = count if count is not None else here if done == "warp" else counters.next(done)
+        self.run.log.accesses.append(
+            Access(
+                self.index, kind, self.strand.rank, self.strand.actor, len(self.run.log.accesses),
+                found, (source or self.source(done), number), mine.known, mine.fenced,
+                mine.proxied, mine.acquired, joined(mine.relaxed, mine.known),
+                (self.source("warp"), here), by_proxy, accumulates,
+            )
+        )  # fmt: skip
+
+    def wait(self, over: Callable[[], bool], resume: Callable[[], bool], what: str) -> bool:
+        """Make the strand wait before the record, and do `resume` there when that is over."""
+        return self.run.wait(self.strand, self.index, over, resume, what)
+
+    def mbarriers(self) -> list[tuple[Mbarrier, int]]:
+        """The mbarriers that these threads name, with the number of threads for each."""
+        found: dict[int, int] = {}
+        peers = self.number("cta_mask")
+        for lane, at in enumerate(lanes_of(self.slot("mbar"))):
+            if not self.mask >> lane & 1:
+                continue
+            if at is None:
+                self.is_unknown("mbarrier address")
+                continue
+            for one in windows.in_ctas(at, peers):
+                found[one] = found.get(one, 0) + 1
+        here = []
+        for at, threads in found.items():
+            mbarrier = self.mbarrier_at(at)
+            if mbarrier is not None:
+                here.append((mbarrier, threads))
+        return here
+
+    def mbarrier_at(self, address: int) -> Mbarrier | None:
+        """The mbarrier at an address; None where none was made."""
+        found = self.machine.mbarriers.get(address)
+        if found is None:
+            self.run.absent(address)
+        return found
+
+
+Event: TypeAlias = Callable[[Execution], bool]
+"""What a record does; False where the strand waits before it."""
+
+
+def nothing(e: Execution) -> bool:
+    """A record without an effect on order, whose results are data."""
+    e.forget()
+    return True

@@ -1,0 +1,144 @@
+"""Loads and stores of shared memory, flags that threads write and read strongly, and fences.
+
+Layer: isel.verifier.ordering.events.  PTX ISA, Memory Consistency Model; fence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from intrinsics.modifiers import Sem
+from isel.verifier.function.events import Kind
+from isel.verifier.function.values import LANES
+from isel.verifier.ordering import regions
+from isel.verifier.ordering.clocks import joined
+from isel.verifier.ordering.events.execution import Event, Execution
+from isel.verifier.ordering.meetings import Flag
+from isel.verifier.ordering.numbers import Number, lanes_of, packed
+from isel.verifier.ordering.windows import is_in_shared, may_be_shared
+
+
+def _is_strong(e: Execution) -> bool:
+    return e.mi.form.facts.get("sem") not in (None, Sem.WEAK)
+
+
+def _load(e: Execution) -> bool:
+    if _is_strong(e):
+        return _load_flag(e)
+    address = e.slot("a")
+    number: Number = None
+    if may_be_shared(address):
+        e.log(Kind.SHARED_LOAD, regions.generic(e.mi, address, e.mask, writes=False))
+        number = _stored(e, address)
+    e.write("d", number)
+    return True
+
+
+def _stored(e: Execution, address: Number) -> Number:
+    """What was stored at an address, as far as that is known."""
+    memory = e.machine.memory
+    return packed(tuple(None if a is None else memory.get(a) for a in lanes_of(address)))
+
+
+def _load_flag(e: Execution) -> bool:
+    """A strong load; one that finds nothing new waits until there is something."""
+    address, seen = e.slot("a"), e.strand.seen
+    here = regions.union_lanes(address, e.mask)
+    flags = e.machine.flags
+
+    def version() -> tuple[int, ...]:
+        return tuple(flags[at].version if at in flags else 0 for at in sorted(here))
+
+    def resume() -> bool:
+        seen[e.index] = version()
+        _acquire_flag(e, address)
+        e.write("d", _stored(e, address))
+        return True
+
+    old = seen.get(e.index)
+    stored = all(at in e.machine.memory for at in here)
+    before = old or (0,) * len(here)
+    if (old is None and stored) or version() != before or not here:
+        return resume()
+    e.machine.asks.add(e.index)
+    return e.wait(lambda: version() != before, resume, "a flag in memory")
+
+
+def _store(e: Execution) -> bool:
+    address = e.slot("a")
+    strong = _is_strong(e)
+    if may_be_shared(address) and not strong:
+        e.log(Kind.SHARED_STORE, regions.generic(e.mi, address, e.mask, writes=True))
+    data = lanes_of(e.slot("b"))
+    for lane, at in enumerate(lanes_of(address)):
+        if e.mask >> lane & 1 and at is not None:
+            e.machine.memory[at] = data[lane]
+    if strong:
+        _release_flag(e, address)
+    return True
+
+
+_ATOMIC: dict[str, Callable[[int, int], int]] = {
+    "add": int.__add__, "exch": lambda _, b: b, "or": int.__or__, "and": int.__and__,
+    "xor": int.__xor__, "max": max, "min": min, "inc": lambda a, b: 0 if a >= b else a + 1,
+}  # fmt: skip
+
+
+def _atomic(e: Execution) -> bool:
+    address = e.slot("a")
+    _release_flag(e, address)
+    _acquire_flag(e, address)
+    data, memory = lanes_of(e.slot("b")), e.machine.memory
+    operation = _ATOMIC.get(str(getattr(e.mi.form.facts.get("op"), "value", "")))
+    results: list[int | None] = [None] * LANES
+    for lane, at in enumerate(lanes_of(address)):
+        if not e.mask >> lane & 1 or at is None:
+            continue
+        old, by = memory.get(at, None if is_in_shared(at) else 0), data[lane]
+        results[lane] = old
+        memory[at] = None
+        if operation is not None and old is not None and by is not None:
+            memory[at] = operation(old, by) & 0xFFFFFFFF
+    e.write("d", packed(tuple(results)))
+    return True
+
+
+def _release_flag(e: Execution, address: Number) -> None:
+    """A strong write releases the clocks of its thread, or those of its last fence."""
+    releases = e.mi.form.facts.get("sem") in (Sem.RELEASE, Sem.ACQ_REL)
+    release = e.release(arrives=True)
+    release = release if releases else e.relaxed_release()
+    for at in regions.union_lanes(address, e.mask):
+        e.machine.flags.setdefault(at, Flag()).write(release)
+        e.machine.changed = True
+
+
+def _acquire_flag(e: Execution, address: Number) -> None:
+    relaxed = e.mi.form.facts.get("sem") not in (Sem.ACQUIRE, Sem.ACQ_REL)
+    for at in regions.union_lanes(address, e.mask):
+        flag = e.machine.flags.get(at)
+        if flag is not None:
+            e.strand.clocks.acquire(flag.release, relaxed=relaxed)
+
+
+def _fence(e: Execution) -> bool:
+    clocks = e.strand.clocks
+    clocks.acquire(clocks.acquiring)
+    clocks.released = e.release()
+    return True
+
+
+def _proxy_fence(e: Execution) -> bool:
+    clocks = e.strand.clocks
+    clocks.proxied = joined(clocks.proxied, e.release().known)
+    return True
+
+
+EVENTS: dict[str, Event] = {
+    **dict.fromkeys(("ld", "ldmatrix"), _load),
+    **dict.fromkeys(("st", "stmatrix"), _store),
+    **dict.fromkeys(("atom", "atom.cas", "red"), _atomic),
+    **dict.fromkeys(("fence", "membar"), _fence),
+    **dict.fromkeys(("fence.proxy.async", "fence.proxy.async::generic"), _proxy_fence),
+}
+"""By row."""

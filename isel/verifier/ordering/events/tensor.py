@@ -1,0 +1,194 @@
+"""tcgen05: what uses tensor memory, commits, waits and fences.
+
+Layer: isel.verifier.ordering.events.  PTX ISA, tcgen05: Memory Consistency Model, Tensor Memory
+Allocation and Management Instructions.
+"""
+
+from __future__ import annotations
+
+from intrinsics.mir import Imm
+from intrinsics.modifiers import LdStShape, ThreadSync, WaitOp
+from intrinsics.row import Residency
+from isel.verifier.function.clusters import is_of_pair
+from isel.verifier.function.events import Kind
+from isel.verifier.function.values import LANES
+from isel.verifier.function.widths import moved_columns
+from isel.verifier.ordering import regions
+from isel.verifier.ordering.clocks import Clock, Release, joined
+from isel.verifier.ordering.events.execution import Event, Execution
+from isel.verifier.ordering.log import Memory, Region
+from isel.verifier.ordering.meetings import Delivery
+
+_ADDRESS = "tensor memory address"
+_COLUMN = 0xFFFF
+_LANE = 0x7F
+
+
+def _ranks(e: Execution) -> tuple[int, ...]:
+    """The CTAs whose tensor memory a record uses."""
+    rank = e.strand.rank
+    return (rank & ~1, rank | 1) if is_of_pair(e.mi) else (rank,)
+
+
+def _allocate(e: Execution) -> bool:
+    to, count = e.number("dst"), e.number("ncols")
+    if to is None or count is None:
+        return e.is_unknown("tcgen05.alloc")
+    columns = e.machine.columns
+    first = columns.get(e.strand.rank, 0)
+    columns[e.strand.rank] = first + count
+    e.machine.memory[to] = first
+    e.log(Kind.SHARED_STORE, [regions.shared(to, 4, writes=True, name="slot")])
+    return True
+
+
+def _free(e: Execution) -> bool:
+    """Each CTA of a pair frees its own columns."""
+    first, count = e.number("taddr"), e.number("ncols")
+    if first is None or count is None:
+        return True
+    first &= _COLUMN
+    found = [Region(Memory.TENSOR, e.strand.rank, first, first + count, writes=True)]
+    e.log(Kind.DEALLOC, found)
+    return True
+
+
+def _move(kind: Kind) -> Event:
+    done = "ld" if kind is Kind.TENSOR_LOAD else "st"
+
+    def move(e: Execution) -> bool:
+        address = e.number("taddr")
+        for reg in e.mi.defs():
+            e.strand.registers.pop(reg, None)
+        if address is None:
+            return e.is_unknown(_ADDRESS)
+        e.log(kind, _moved(e, address, writes=kind is Kind.TENSOR_STORE), done=done)
+        return True
+
+    return move
+
+
+def _moved(e: Execution, address: int, *, writes: bool) -> list[Region]:
+    """What a load or store accesses; a split one has a second half some columns on."""
+    of_quarter = e.mi.form.facts.get("shape") in (LdStShape.S32X32B, LdStShape.S16X32BX2)
+    rows = LANES if of_quarter else 16
+    lanes = ((1 << rows) - 1) << (address >> 16 & _LANE)
+    first, width = address & _COLUMN, moved_columns(e.mi.form) or 1
+    split = e.mi.get("half_split")
+    starts = [first] + ([first + split.value] if isinstance(split, Imm) else [])
+    return [Region(Memory.TENSOR, e.strand.rank, at, at + width, lanes, writes) for at in starts]
+
+
+# ---- what tcgen05.commit tracks ----------------------------------------------------------------
+
+
+def _issue(e: Execution, kind: Kind, found: list[Region], *, accumulates: bool = False) -> None:
+    """An operation that tcgen05.commit of the same thread tracks."""
+    thread, issued = e.thread, e.machine.issued
+    count = issued[thread] = issued.get(thread, 0) + 1
+    source = ("tc", thread)
+    e.log(kind, found, count=count, source=source, by_proxy=True, accumulates=accumulates)
+
+
+def _multiply(e: Execution) -> bool:
+    numbers = {
+        name: number for name in ("d", "a", "b", "sp_meta", "sfa", "sfb", "idesc")
+        if (number := e.number(name)) is not None
+    }  # fmt: skip
+    if "d" not in numbers:
+        return e.is_unknown(_ADDRESS)
+    in_tensor = e.mi.form.facts.get("a") is Residency.TENSOR
+    described = ("b",) if in_tensor else ("a", "b")
+    ranks = _ranks(e)
+    touched = {n: v for n, v in numbers.items() if n not in described}
+    found = regions.columns(e.mi, e.index, Kind.MULTIPLY, touched, ranks)
+    matrices = {
+        n: v for n, v in numbers.items()
+        if n == "idesc" or (n in described and e.machine.has_variable_at(regions.start_of(v)))
+    }  # fmt: skip
+    found += regions.matrices(e.mi, e.index, matrices, e.strand.rank, len(ranks))
+    _issue(e, Kind.MULTIPLY, found, accumulates=e.number("enable_d") == 1)
+    return True
+
+
+def _copy(e: Execution) -> bool:
+    address, descriptor = e.number("taddr"), e.number("s_desc")
+    if address is None:
+        return e.is_unknown(_ADDRESS)
+    found = regions.columns(e.mi, e.index, Kind.TENSOR_COPY, {"taddr": address}, _ranks(e))
+    if descriptor is not None and e.machine.has_variable_at(regions.start_of(descriptor)):
+        found.append(regions.copied(descriptor, e.strand.rank))
+    _issue(e, Kind.TENSOR_COPY, found)
+    return True
+
+
+def _shift(e: Execution) -> bool:
+    address = e.number("taddr")
+    if address is None:
+        return e.is_unknown(_ADDRESS)
+    _issue(e, Kind.SHIFT, regions.columns(e.mi, e.index, Kind.SHIFT, {"taddr": address}, _ranks(e)))
+    return True
+
+
+def _commit(e: Execution) -> bool:
+    source, clocks = ("tc", e.thread), e.strand.clocks
+    pipelined = {("tc", s[1]): n for s, n in clocks.fenced.items() if s[0] == "issued"}
+    clock = {**pipelined, source: e.machine.issued.get(e.thread, 0)}
+    e.run.log.committed = dict(joined(e.run.log.committed, clock))
+    fenced = Release(fenced=clocks.known)
+    release = e.release().and_(fenced).completing(clock)
+    for mbarrier, threads in e.mbarriers():
+        e.run.track(source, clock[source], mbarrier.at)
+        e.run.deliver(mbarrier, Delivery(release, 0, threads))
+    return True
+
+
+# ---- waits and fences --------------------------------------------------------------------------
+
+
+def _wait(e: Execution) -> bool:
+    kind = "ld" if e.mi.form.facts.get("op") is WaitOp.LD else "st"
+    e.strand.clocks.complete(e.issued(kind))
+    return True
+
+
+def _fence(e: Execution) -> bool:
+    clocks = e.strand.clocks
+    if e.mi.form.facts.get("side") is ThreadSync.BEFORE:
+        clocks.before = joined(joined(clocks.before, clocks.fenced), _own(e))
+    else:
+        clocks.fenced = joined(clocks.fenced, clocks.acquired)
+        clocks.complete(clocks.acquired)
+    return True
+
+
+def _own(e: Execution) -> Clock:
+    """What tcgen05.fence::before_thread_sync orders of what these threads did themselves."""
+    actor, known = e.strand.actor, e.strand.clocks.known
+    own = {s: n for s, n in known.items() if s[1] == actor and s[0] in ("ld", "st")}
+    own |= {s: n for s, n in known.items() if s[0] == "tc" and s[1] // LANES == actor}
+    own |= e.issued("warp")
+    for thread in range(actor * LANES, (actor + 1) * LANES):
+        if thread in e.machine.issued and e.strand.mask >> thread % LANES & 1:
+            own["issued", thread] = e.machine.issued[thread]
+    return own
+
+
+EVENTS: dict[str, Event] = {
+    "tcgen05.alloc": _allocate,
+    "tcgen05.dealloc": _free,
+    **dict.fromkeys(
+        ("tcgen05.ld", "tcgen05.ld.red", "tcgen05.ld.spcompress", "tcgen05.ld.red.spcompress"),
+        _move(Kind.TENSOR_LOAD),
+    ),
+    "tcgen05.st": _move(Kind.TENSOR_STORE),
+    "tcgen05.cp": _copy,
+    "tcgen05.shift": _shift,
+    "tcgen05.commit": _commit,
+    "tcgen05.wait": _wait,
+    "tcgen05.fence": _fence,
+    **dict.fromkeys(
+        ("tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp"), _multiply
+    ),
+}
+"""By row."""

@@ -1,0 +1,52 @@
+"""wgmma: multiplies of a warpgroup, and the groups that they are committed to.
+
+Layer: isel.verifier.ordering.events.  PTX ISA, wgmma.mma_async, wgmma.commit_group,
+wgmma.wait_group.
+"""
+
+from __future__ import annotations
+
+from isel.verifier.function.events import Kind
+from isel.verifier.ordering import regions
+from isel.verifier.ordering.clocks import Source, joined
+from isel.verifier.ordering.events.copies import commit_group, complete
+from isel.verifier.ordering.events.execution import Event, Execution
+from isel.verifier.ordering.strand import warpgroup_of
+
+_WGMMA = "wgmma"
+
+
+def _source(e: Execution) -> Source:
+    """The multiplies of a warpgroup, which its four warps issue and complete together."""
+    return _WGMMA, warpgroup_of(e.strand.actor)
+
+
+def multiply(e: Execution) -> bool:
+    """wgmma.mma_async reads its matrices through the async proxy."""
+    numbers = {
+        name: n for name in ("a", "b")
+        if type(e.mi.get(name)) is int and (n := e.number(name)) is not None
+        and e.machine.has_variable_at(regions.start_of(n))
+    }  # fmt: skip
+    found = list(regions.warpgroup_matrices(e.mi, numbers, e.strand.rank))
+    count = e.counters.next(_WGMMA)
+    e.log(Kind.WARPGROUP_MULTIPLY, found, count=count, source=_source(e), by_proxy=True)
+    for reg in e.mi.defs():
+        e.strand.registers.pop(reg, None)
+    return True
+
+
+def _wait_group(e: Execution) -> bool:
+    if not e.run.gather(e.strand, e.index):
+        return False
+    clocks, clock = e.strand.clocks, {_source(e): complete(e, _WGMMA)}
+    clocks.complete(clock)
+    clocks.proxied = joined(clocks.proxied, clock)
+    return True
+
+
+EVENTS: dict[str, Event] = {
+    "wgmma.commit_group": commit_group(_WGMMA),
+    "wgmma.wait_group": _wait_group,
+}
+"""By row; `wgmma.mma_async` has a row for each type."""

@@ -1,0 +1,146 @@
+"""What a race is called: the rule that it breaks, the record that is blamed, and the words.
+
+Layer: isel.verifier.ordering.  Input: a race and the log that it is in.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from isel.verifier.function.events import Kind
+from isel.verifier.function.report import Report
+from isel.verifier.ordering.log import Log, Memory, Region
+from isel.verifier.ordering.races import TENSOR_OPS, Missing, Race
+from isel.verifier.ordering.rows import (
+    AFTER_SYNC,
+    BARRIER,
+    BEFORE_COMPLETION,
+    BEFORE_COPY,
+    BEFORE_FENCE,
+    BEFORE_SYNC,
+    IN_USE,
+    LOAD_RUNNING,
+    MODIFIED,
+    NOT_PIPELINED,
+    PROXY_FENCE,
+    SHARED_RACE,
+    SOURCE_MODIFIED,
+    STORE_RUNNING,
+    UNORDERED,
+)
+from isel.verifier.ordering.windows import offset_of
+from isel.verifier.rule import VerifierRule
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A rule, the record that it blames, and whether that is in doubt."""
+
+    rule: VerifierRule
+    index: int
+    doubt: bool = False
+
+
+def name_of(report: Report, log: Log, race: Race) -> Name | None:
+    """The rule that a race breaks; None for one that other rules are about."""
+    if race.one.memory is Memory.TENSOR:
+        return _in_tensor_memory(report, log, race)
+    return _in_shared_memory(log, race)
+
+
+def _in_tensor_memory(report: Report, log: Log, race: Race) -> Name | None:
+    first, second, missing = race.first, race.second, race.missing
+    match missing:
+        case Missing.FENCE_AFTER:
+            moves = second.kind in (Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
+            by_commit = first.kind in TENSOR_OPS and moves
+            return Name(BEFORE_FENCE if by_commit else AFTER_SYNC, second.index)
+        case Missing.FENCE_BEFORE:
+            arrival = log.arrival_behind(first)
+            return Name(BEFORE_SYNC, first.index if arrival is None else arrival)
+        case Missing.PROXY_FENCE:
+            return None
+    if first.kind is Kind.DEALLOC:
+        return Name(IN_USE, first.index)
+    if first.kind in (Kind.TENSOR_LOAD, Kind.TENSOR_STORE):
+        if missing is Missing.ORDER:
+            return Name(IN_USE if second.kind is Kind.DEALLOC else UNORDERED, second.index)
+        load = first.kind is Kind.TENSOR_LOAD
+        used = load and _is_used(report, first.index, log.arrival_behind(first) or second.index)
+        return Name(LOAD_RUNNING if load else STORE_RUNNING, first.index, used)
+    if first.kind in TENSOR_OPS and second.kind in TENSOR_OPS:
+        if missing is Missing.ORDER:
+            return Name(UNORDERED, second.index)
+        return Name(NOT_PIPELINED, second.index, race.refills)
+    return Name(BEFORE_COMPLETION, second.index)
+
+
+def _in_shared_memory(log: Log, race: Race) -> Name | None:
+    first, second = race.first, race.second
+    if "slot" in (race.one.name, race.other.name):
+        return None  # the address of an allocation: rules about its publication
+    if race.missing is Missing.PROXY_FENCE:
+        return Name(PROXY_FENCE, first.index)
+    reads = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.WARPGROUP_MULTIPLY)
+    match first.kind, second.kind:
+        case Kind.COPY_IN, kind if kind in reads or kind is Kind.SHARED_LOAD:
+            beyond = kind in reads and not race.one.first <= race.other.first < race.one.last
+            return Name(BEFORE_COPY, second.index, beyond)
+        case kind, (Kind.COPY_IN | Kind.SHARED_STORE) if kind in reads:
+            copied = second.kind is Kind.COPY_IN
+            beyond = copied and not race.other.first <= race.one.first < race.other.last
+            return Name(MODIFIED, second.index, beyond)
+        case Kind.COPY_OUT, (Kind.SHARED_STORE | Kind.COPY_IN):
+            return Name(SOURCE_MODIFIED, second.index)
+        case Kind.SHARED_STORE, kind if kind in reads:
+            together = first.warpgroup == second.warpgroup and race.other.name == "A"
+            met = log.met.get(first.warp, -1) > first.turn
+            return Name(BARRIER, second.index, together and met)
+        case Kind.SHARED_STORE, Kind.COPY_OUT:
+            return Name(SHARED_RACE, second.index)
+        case ((Kind.SHARED_STORE | Kind.SHARED_LOAD), (Kind.SHARED_STORE | Kind.SHARED_LOAD)):
+            return Name(SHARED_RACE, second.index)
+        case Kind.COPY_IN, Kind.COPY_IN:
+            return Name(MODIFIED, second.index)
+        case _, Kind.COPY_IN:
+            return Name(SHARED_RACE, second.index, True)
+    return None
+
+
+def _is_used(report: Report, load: int, before: int) -> bool:
+    """Whether all that a load gives is used before a record, as the text of the kernel runs."""
+    records = report.analysis.graph.records
+    results = set(records[load].defs())
+    for mi in records[load + 1 : before if before > load else len(records)]:
+        results.difference_update(mi.uses())
+    return not results
+
+
+# ---- words -------------------------------------------------------------------------------------
+
+
+def words_of(report: Report, race: Race) -> str:
+    """The two accesses and what is between them."""
+    first, second = race.first, race.second
+    missing = {
+        Missing.ORDER: "nothing orders the two",
+        Missing.COMPLETION: "nobody has waited for its end",
+        Missing.FENCE_BEFORE: "no tcgen05.fence::before_thread_sync stands behind it",
+        Missing.FENCE_AFTER: "no tcgen05.fence::after_thread_sync stands before this",
+        Missing.PROXY_FENCE: "no fence.proxy.async stands between the two",
+    }[race.missing]
+    return (
+        f"{second} {_does(race.other)}; {report.line(first.index)} by {first} "
+        f"{_does(race.one)}, and {missing}"
+    )
+
+
+def _does(region: Region) -> str:
+    verb = "writes" if region.writes else "reads"
+    if region.memory is Memory.TENSOR:
+        last = region.last - 1
+        columns = f"column {last}" if region.first == last else f"columns {region.first} to {last}"
+        return f"{verb} {columns}"
+    first = offset_of(region.first)
+    what = f"matrix {region.name} at " if region.name in ("A", "B") else ""
+    return f"{verb} {what}bytes {first} to {first + region.last - region.first - 1}"

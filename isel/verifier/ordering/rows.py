@@ -1,0 +1,164 @@
+"""Rules about order: their rows.
+
+Layer: isel.verifier.ordering.  PTX ISA, tcgen05: Memory Consistency Model, Canonical
+synchronization patterns; Memory Consistency Model, Proxies.
+"""
+
+from __future__ import annotations
+
+from intrinsics.findings import Severity
+from isel.verifier.rule import VerifierRule
+
+_PATTERNS = "tcgen05, Canonical synchronization patterns"
+_WAIT = (
+    "tcgen05.commit behind it, mbarrier.try_wait.parity until it succeeds, then "
+    "tcgen05.fence::after_thread_sync"
+)
+
+NO_COMMIT = VerifierRule(
+    "{op}/no-commit",
+    "{op} is not committed on every way to the end",
+    _PATTERNS,
+    expected="tcgen05.commit in the same thread, and a wait on its mbarrier",
+)
+BEFORE_COMPLETION = VerifierRule(
+    "{op}/before-completion",
+    "columns are accessed before what uses them is known to be complete",
+    _PATTERNS,
+    expected="a wait for the commit behind it",
+    hint=_WAIT,
+)
+NOT_PIPELINED = VerifierRule(
+    "{op}/not-pipelined",
+    "an operation on the same columns may still run, and is not pipelined with this one",
+    "tcgen05, Pipelined tcgen05 Instructions",
+    expected="a commit behind the first, a wait for it, and tcgen05.fence::after_thread_sync",
+    hint="pipelined are mma behind mma with the same accumulator and shape, mma behind cp or "
+    "shift, shift behind mma, and cp.4x256b behind shift",
+)
+UNORDERED = VerifierRule(
+    "{op}/unordered",
+    "two threads access the same columns, and nothing orders them",
+    _PATTERNS,
+    expected="tcgen05.fence::before_thread_sync and an arrival after the first, a wait and "
+    "tcgen05.fence::after_thread_sync before the second",
+)
+LOAD_RUNNING = VerifierRule(
+    "tcgen05.ld/no-wait",
+    "columns are handed on while a load may still read them",
+    _PATTERNS,
+    expected="tcgen05.wait::ld between the load and what hands its columns on",
+    hint="the loaded registers may be used at once, but that orders nothing else: "
+    "tcgen05.wait::ld comes before an arrival, and before an access that overwrites the columns",
+)
+STORE_RUNNING = VerifierRule(
+    "tcgen05.st/no-wait",
+    "columns are handed on while a store may still write them",
+    _PATTERNS,
+    expected="tcgen05.wait::st between the store and what hands its columns on",
+    hint="tcgen05.wait::st comes before an arrival, and before an access to the columns",
+)
+BEFORE_SYNC = VerifierRule(
+    "tcgen05/fence-before",
+    "columns are handed to another thread without a fence before the arrival",
+    _PATTERNS,
+    Severity.REVIEW,
+    expected="tcgen05.fence::before_thread_sync between the access and the arrival",
+    hint="tcgen05.wait::ld or ::st; tcgen05.fence::before_thread_sync; the arrival",
+)
+AFTER_SYNC = VerifierRule(
+    "tcgen05/fence-after",
+    "columns of another thread are used without a fence after the wait",
+    _PATTERNS,
+    Severity.REVIEW,
+    expected="tcgen05.fence::after_thread_sync between the wait and the access",
+    hint="the wait; tcgen05.fence::after_thread_sync; the access",
+)
+BEFORE_FENCE = VerifierRule(
+    "{op}/before-fence",
+    "the wait for the MMA is not followed by tcgen05.fence::after_thread_sync",
+    _PATTERNS,
+    Severity.REVIEW,
+    expected="tcgen05.fence::after_thread_sync between the wait and the access",
+    hint=_WAIT,
+)
+PROXY_FENCE = VerifierRule(
+    "shared/proxy-fence",
+    "shared memory is written by threads and read through the async proxy without a fence",
+    "tcgen05, Shared Memory Accesses",
+    expected="fence.proxy.async.shared::cta between the stores and what orders them with the read",
+    hint="fence.proxy.async.shared::cta; the barrier; the read",
+)
+BARRIER = VerifierRule(
+    "shared/barrier",
+    "a multiply reads shared memory before the stores of the other warps are known to be done",
+    "tcgen05, Shared Memory Accesses",
+    expected="fence.proxy.async.shared::cta behind the stores, and a barrier before the multiply",
+    hint="fence.proxy.async.shared::cta; bar.sync; the multiply",
+)
+BEFORE_COPY = VerifierRule(
+    "{op}/before-copy",
+    "shared memory is read that a copy may not have filled yet",
+    "cp.async.bulk.tensor",
+    expected="a wait on the copy's mbarrier",
+    hint="mbarrier.try_wait.parity until it succeeds, before the read",
+)
+MODIFIED = VerifierRule(
+    "{op}/operand-modified",
+    "shared memory is overwritten while an operation may still read it",
+    "tcgen05, Matrix Multiply and Accumulate Operations",
+    expected="a commit behind the operation, and a wait on its mbarrier before the write",
+    hint="the mbarrier that says that a stage is empty is told by tcgen05.commit; whatever the "
+    "collector buffer holds, the matrix is not modified before that",
+)
+SOURCE_MODIFIED = VerifierRule(
+    "{op}/source-modified",
+    "shared memory is overwritten while a bulk copy may still read it",
+    "cp.async.bulk.wait_group",
+    expected="cp.async.bulk.commit_group and cp.async.bulk.wait_group.read in the thread that "
+    "copies, and a barrier before the write",
+    hint="cp.async.bulk.wait_group.read 0 in the thread that copies; bar.sync; the store",
+)
+IN_USE = VerifierRule(
+    "tcgen05.dealloc/in-use",
+    "tensor memory is freed while another warp may still use it",
+    "tcgen05.dealloc",
+    expected="a barrier or an mbarrier that all warps arrive at when they are through",
+    hint="tcgen05.wait::ld; tcgen05.fence::before_thread_sync; bar.sync; tcgen05.dealloc",
+)
+NOT_WRITTEN = VerifierRule(
+    "{op}/not-written",
+    "a sum is read whose first multiply adds to columns that nothing in the kernel has written",
+    "tcgen05.mma",
+    Severity.REVIEW,
+    expected="enable-input-d false in the first multiply of a sum, or a tcgen05.st before it",
+    hint="tensor memory holds whatever the last kernel left: begin the sum with enable-input-d "
+    "false",
+)
+SHARED_RACE = VerifierRule(
+    "shared/race",
+    "two warps access the same bytes of shared memory, and nothing orders them",
+    "Memory Consistency Model",
+    expected="a barrier or an mbarrier between the two",
+    hint="bar.sync between the two accesses",
+)
+DEADLOCK = VerifierRule(
+    "sync/deadlock",
+    "threads wait for ever",
+    "mbarrier, Phase of the mbarrier object",
+    expected="an arrival that completes what is waited for",
+)
+RULES = (
+    *(NO_COMMIT, BEFORE_COMPLETION, NOT_PIPELINED, UNORDERED, LOAD_RUNNING, STORE_RUNNING),
+    *(
+        BEFORE_SYNC,
+        AFTER_SYNC,
+        BEFORE_FENCE,
+        PROXY_FENCE,
+        BARRIER,
+        BEFORE_COPY,
+        MODIFIED,
+        SOURCE_MODIFIED,
+    ),
+    *(IN_USE, NOT_WRITTEN, SHARED_RACE, DEADLOCK),
+)
