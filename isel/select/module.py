@@ -48,6 +48,7 @@ from isel.select.functions import (
     prototype_of,
 )
 from isel.select.initializers import Initializers
+from isel.select.inline_asm import Assembly, inline_assembly
 from isel.select.instructions import fill_phi, select_instruction
 from isel.select.intrinsics import select_call
 from isel.select.launch import launch_of
@@ -143,6 +144,7 @@ class _Selector:
         self.names = _ptx_names(module)
         self.symbols = self.names
         self.initializers = Initializers(self.layout, module.globals, self.symbols)
+        self.assembly = Assembly({name: None for name in self.names.values()}, {})
         self.kernels = {function.name for function in kernels(module)}
         self.debug_places = DebugPlaces(module)
         self.locations: dict[tuple[int, int, str, int, tuple[tuple[str, int], ...]], int] = {}
@@ -424,11 +426,12 @@ class _Body:
         self.function = function
         self.state = state
         self.order = _reverse_post_order(function)
-        self.blocks: dict[str, Block] = {}
+        self.runs: dict[str, list[Block]] = {}
         self.spellings = Spellings()
         names = _block_names([b.name for b in function.blocks])
         reachable = {block.name for block in self.order}
         state.block_names = {n: m for n, m in names.items() if n in reachable}
+        state.taken_blocks = set(names.values())
         if any(isinstance(i, ir.Alloca) for b in self.order[1:] for i in b.instructions):
             state.cyclic = _cyclic(self.order)
 
@@ -437,21 +440,24 @@ class _Body:
         prologue = state.block.instrs
         for block in self.order:
             out = Block(state.block_names[block.name])
-            self.blocks[block.name] = out
             state.start(out)
+            self.runs[block.name] = state.run
             state.block_name = block.name
             if block is self.order[0]:
                 out.instrs.extend(prologue)
             for i in block.instructions:
                 self._instruction(i)
+            if len(state.run) > 1:
+                state.last_blocks[block.name] = state.block.name
             if block is self.order[0]:
                 state.keep()
+        self.ends = {name: run[-1] for name, run in self.runs.items()}
         for block in self.order:
             self._phis(block)
         for reason, call in self.spellings.problems():
             self._report(reason, call)
-        in_order = [self.blocks.get(block.name) for block in self.function.blocks]
-        state.out.blocks = [block for block in in_order if block is not None]
+        in_order = [self.runs.get(block.name, []) for block in self.function.blocks]
+        state.out.blocks = [block for run in in_order for block in run]
 
     def _instruction(self, i: ir.Instruction) -> None:
         state = self.state
@@ -466,6 +472,9 @@ class _Body:
 
     def _call(self, call: ir.Call) -> None:
         name = call.callee_name
+        if isinstance(call.callee, llvm.InlineAsm):
+            self._assembly(call)
+            return
         if name is None:
             call_function(self.state, call, None)
             return
@@ -482,6 +491,13 @@ class _Body:
             select_call(self.state, call, name, selector.target, selector.ptx)
         else:
             self._function_call(call, name)
+
+    def _assembly(self, call: ir.Call) -> None:
+        selector = self.selector
+        fragment = inline_assembly(self.state, call, selector.assembly)
+        if fragment.kept:
+            place = selector._place_of(self.function, call)
+            selector.out.notes += [finding.at(place) for finding in fragment.kept]
 
     def _function_call(self, call: ir.Call, name: str) -> None:
         if name in self.selector.kernels:
@@ -511,10 +527,10 @@ class _Body:
                 break
             self.state.loc = self.selector.location_of(self.function, i)
             try:
-                records += fill_phi(self.state, i, self.blocks)
+                records += fill_phi(self.state, i, self.ends)
             except Unselectable as reason:
                 self._report(reason, i)
-        self.blocks[block.name].instrs[:0] = records
+        self.runs[block.name][0].instrs[:0] = records
 
 
 def _named(module: Module) -> Iterator[str]:
