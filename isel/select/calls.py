@@ -6,7 +6,7 @@ for what is passed, stores into them, the call, loads of what comes back.  PTX I
 
 from __future__ import annotations
 
-from intrinsics.mir import Mem, Op, Param, Prototype, Reg, Scalar, Sym, Variable
+from intrinsics.mir import Mem, Op, Param, Prototype, Reg, Sym, Variable
 from intrinsics.modifiers import ScalarType, Space, Uniform
 from isel.llvm import ir
 from isel.llvm import values as llvm

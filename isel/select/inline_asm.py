@@ -10,24 +10,12 @@ LLVM Language Reference, Inline Assembler Expressions.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from asmprinter.ptx_fragment import Fragment, read_fragment
-from intrinsics.mir import (
-    UNNAMED,
-    Block,
-    Imm,
-    Label,
-    MachineInstr,
-    Mem,
-    Op,
-    Reg,
-    Scalar,
-    Sym,
-    Text,
-)
-from intrinsics.modifiers import ScalarType, Space
+from asmprinter.ptx_fragment import Fragment
+from intrinsics.mir import Imm, Reg, Scalar
+from intrinsics.modifiers import ScalarType
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import VOID, IntType, StructType, Type
@@ -35,41 +23,11 @@ from isel.select.asm_text import Constraint, read_constraints, substitute
 from isel.select.diagnostics import Unselectable
 from isel.select.recut import element_widths, from_predicate, recut
 from isel.select.state import FunctionState, Values, form
-from isel.select.types import BITS
+from isel.select.statements import append
+from isel.select.types import BITS, UNSIGNED, container
+from isel.select.widths import extend, resize
 
 T = ScalarType
-_UNTYPED = {1: T.PRED, 8: T.B8, **BITS, 128: T.B128}
-_WORD = re.compile(r"[A-Za-z_$%][\w$]*")
-
-
-@dataclass(frozen=True, slots=True)
-class Assembly:
-    """Texts that were read already, by what the statements are and may name."""
-
-    symbols: Mapping[str, Space | None]
-    known: dict[tuple[str, tuple[tuple[int, ScalarType], ...]], Fragment]
-
-    def fragment(self, text: str, registers: Mapping[int, ScalarType]) -> Fragment:
-        """The statements of a text.
-
-        Raises: Unselectable for what is no PTX.
-        """
-        key = text, tuple(registers.items())
-        found = self.known.get(key)
-        if found is None:
-            named = {f"${number}": cls for number, cls in registers.items()}
-            found = self.known[key] = read_fragment(text, named, self.symbols)
-        for error in found.errors:
-            raise Unselectable(
-                "inline-asm",
-                f"the inline assembly is no PTX: {error.message}",
-                op=error.op or "asm",
-                got=error.got,
-                expected=error.expected,
-                hint=error.hint or f"line {error.place.line} of the text",
-                section=error.section,
-            )
-        return found
 
 
 @dataclass(slots=True)
@@ -93,7 +51,7 @@ class _Operands:
         return found
 
 
-def inline_assembly(state: FunctionState, call: ir.Call, assembly: Assembly) -> Fragment:
+def inline_assembly(state: FunctionState, call: ir.Call) -> Fragment:
     """Select a call of inline assembly; gives what was read, for what is to be said about it.
 
     Raises: Unselectable.
@@ -103,7 +61,7 @@ def inline_assembly(state: FunctionState, call: ir.Call, assembly: Assembly) -> 
     operands = _operands(state, call, callee)
     text = substitute(callee.text, operands.numbers, operands.memory, operands.count)
     classes = operands.classes()
-    fragment = assembly.fragment(_with_ties(text, operands), classes)
+    fragment = state.assembly.fragment(_with_ties(text, operands), classes)
     written = _written(fragment)
     table: dict[Reg, Reg] = {}
     given: dict[int, Scalar] = {}
@@ -127,7 +85,7 @@ def inline_assembly(state: FunctionState, call: ir.Call, assembly: Assembly) -> 
         if tied is not None:
             state.emit(form("mov", type=cls), out, tied)
         outputs.append(out)
-    _append(state, fragment, table)
+    append(state, fragment, table)
     _give_back(state, call, operands.outputs, outputs)
     return fragment
 
@@ -206,10 +164,16 @@ def _passed(state: FunctionState, value: llvm.Value, cls: ScalarType) -> Scalar:
     result = state.new(cls)
     if widths == [1]:
         from_predicate(state, result, state.reg(ops[0], T.PRED), 1)
+    elif len(widths) == 1:
+        bits = container(widths[0])
+        low = extend(state, state.reg(ops[0], BITS[bits]), widths[0], signed=False)
+        return resize(state, state.reg(low, BITS[bits]), bits, cls.bits)
     elif cls is T.B128:
         state.emit(form("mov.pack2", type=cls), result, _limbs(state, ops, widths))
     else:
-        recut(state, ops, widths, [result], [cls.bits])
+        rest = cls.bits - sum(widths)
+        more = ([Imm(0)], [rest]) if rest else ([], [])
+        recut(state, [*ops, *more[0]], [*widths, *more[1]], [result], [cls.bits])
     return result
 
 
@@ -253,8 +217,13 @@ def _come_back(state: FunctionState, value: Scalar, cls: ScalarType, type_: Type
         limbs = state.new(T.B64), state.new(T.B64)
         state.emit(form("mov.unpack2", type=cls), limbs, state.reg(value, cls))
         recut(state, limbs, [64, 64], results, widths)
+    elif len(widths) == 1 and widths != [1]:
+        narrow = form("cvt.int", dtype=UNSIGNED[classes[0].bits], atype=UNSIGNED[cls.bits])
+        state.emit(narrow, results[0], state.reg(value, cls))
     else:
-        recut(state, [value], [cls.bits], results, widths)
+        rest = cls.bits - sum(widths)
+        more = [state.new(BITS[max(16, 1 << (rest - 1).bit_length())])] if rest else []
+        recut(state, [value], [cls.bits], [*results, *more], [*widths, *([rest] if rest else [])])
     return results
 
 
@@ -267,54 +236,3 @@ def _misfit(type_: Type, cls: ScalarType) -> Unselectable:
         expected=f"{cls.bits} bits or less" if cls is not T.PRED else "i1",
         hint="b is i1, h 16 bits, r and f 32, l and d 64, q 128",
     )
-
-
-# ---- the records -----------------------------------------------------------------------------
-
-
-def _append(state: FunctionState, fragment: Fragment, table: dict[Reg, Reg]) -> None:
-    """Put a copy of the statements behind what the function has so far."""
-    function = fragment.function
-    for reg, cls in enumerate(function.regs.classes):
-        if reg not in table:
-            table[reg] = state.new(_UNTYPED[cls.bits])
-    symbols = {v.name: state.own_name(v.name) for v in function.variables}
-    symbols |= {p.name: state.own_name(p.name) for p in function.prototypes}
-    state.out.variables += [replace(v, name=symbols[v.name]) for v in function.variables]
-    state.out.prototypes += [replace(p, name=symbols[p.name]) for p in function.prototypes]
-    first, *others = function.blocks
-    labels = {block.name: state.new_block_name(block.name) for block in others}
-    if not first.name.startswith(UNNAMED):
-        labels[first.name] = state.new_block_name(first.name)
-    names = {**symbols, **labels}
-    for block in function.blocks:
-        if block.name in labels:
-            state.go_on_in(Block(labels[block.name]))
-        for mi in block.instrs:
-            copy = MachineInstr(mi.form, mi.ops, mi.guard, state.loc)
-            copy.map_registers(table)
-            if names:
-                copy.ops = tuple(_named(op, names) for op in copy.ops)
-            state.block.instrs.append(copy)
-
-
-def _named(op: Op, names: Mapping[str, str]) -> Op:
-    """An operand with the function's names of labels and variables."""
-    match op:
-        case Label(name):
-            return Label(names[name])
-        case Sym(name, offset):
-            return Sym(names.get(name, name), offset)
-        case Mem(Sym(name), offset):
-            return Mem(Sym(names.get(name, name)), offset)
-        case Text(text):
-            return Text(_WORD.sub(lambda word: names.get(word[0], word[0]), text))
-        case tuple():
-            return tuple(part if type(part) is int else _scalar(part, names) for part in op)
-    return op
-
-
-def _scalar(op: Scalar, names: Mapping[str, str]) -> Scalar:
-    found = _named(op, names)
-    assert not isinstance(found, tuple)
-    return found

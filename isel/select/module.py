@@ -48,13 +48,15 @@ from isel.select.functions import (
     prototype_of,
 )
 from isel.select.initializers import Initializers
-from isel.select.inline_asm import Assembly, inline_assembly
+from isel.select.inline_asm import inline_assembly
 from isel.select.instructions import fill_phi, select_instruction
 from isel.select.intrinsics import select_call
 from isel.select.launch import launch_of
+from isel.select.libnvvm import as_assembly
 from isel.select.machine import check_machine
 from isel.select.specials import REFLECT, reflect
 from isel.select.state import FunctionState
+from isel.select.statements import Assembly
 from isel.select.types import SPACES, Layout
 from isel.select.walkthrough import Spellings, select_walkthrough
 
@@ -143,8 +145,10 @@ class _Selector:
         self.out = Module(target, ptx, source.file)
         self.names = _ptx_names(module)
         self.symbols = self.names
-        self.initializers = Initializers(self.layout, module.globals, self.symbols)
-        self.assembly = Assembly({name: None for name in self.names.values()}, {})
+        self.initializers = Initializers(
+            self.layout, module.globals, module.functions.keys(), self.symbols
+        )
+        self.assembly = Assembly(dict.fromkeys(self.names.values()), {})
         self.kernels = {function.name for function in kernels(module)}
         self.debug_places = DebugPlaces(module)
         self.locations: dict[tuple[int, int, str, int, tuple[tuple[str, int], ...]], int] = {}
@@ -260,7 +264,7 @@ class _Selector:
 
     def _function(self, function: ir.Function) -> None:
         out = MachineFunction(self.names[function.name], linkage=linkage_of(function))
-        state = FunctionState(out, self.layout, self.symbols, self.target, self.ptx)
+        state = FunctionState(out, self.layout, self.symbols, self.target, self.ptx, self.assembly)
         function = lower(function, self.layout, bfloats=state.can(BFLOAT_ATOMICS))
         state.flushes = flushes_subnormals(function)
         state.start(Block("entry"))
@@ -478,6 +482,9 @@ class _Body:
         if name is None:
             call_function(self.state, call, None)
             return
+        if (written := as_assembly(call, name)) is not None:
+            self._assembly(written)
+            return
         selector = self.selector
         if self.spellings.see(name, call):
             notes = select_walkthrough(
@@ -494,7 +501,7 @@ class _Body:
 
     def _assembly(self, call: ir.Call) -> None:
         selector = self.selector
-        fragment = inline_assembly(self.state, call, selector.assembly)
+        fragment = inline_assembly(self.state, call)
         if fragment.kept:
             place = selector._place_of(self.function, call)
             selector.out.notes += [finding.at(place) for finding in fragment.kept]
@@ -534,7 +541,9 @@ class _Body:
 
 
 def _named(module: Module) -> Iterator[str]:
-    """The names of functions and variables that records speak of."""
+    """The names of functions and variables that records and initial values speak of."""
+    for variable in module.variables:
+        yield from (address.name for address in variable.addresses)
     for function in module.functions:
         for mi in function.instructions():
             yield from (op.name for op in mi.ops if type(op) is Sym)

@@ -39,6 +39,7 @@ from isel.llvm.data_layout import TENSOR_SPACE
 from isel.llvm.types import PointerType, Type
 from isel.llvm.vocabulary import Opcode
 from isel.select.diagnostics import Unselectable
+from isel.select.statements import Assembly
 from isel.select.types import (
     BITS,
     SIGNED,
@@ -71,8 +72,10 @@ class FunctionState:
         symbols: dict[str, str],
         target: Target | None = None,
         ptx: Ptx | None = None,
+        assembly: Assembly | None = None,
     ) -> None:
         self.out = out
+        self.assembly = assembly or Assembly({}, {})
         self.target = target
         self.ptx = ptx
         self.flushes = False  # whether operations on floats flush subnormals
