@@ -59,11 +59,8 @@ def read_constraints(text: str) -> list[Constraint]:
 
     Raises: Unselectable.
     """
-    found = []
-    for part in text.split(",") if text else []:
-        if not part.startswith("~"):
-            found.append(_constraint(part))
-    return found
+    parts = text.split(",") if text else []
+    return [_constraint(part) for part in parts if not part.startswith("~")]
 
 
 def _constraint(part: str) -> Constraint:

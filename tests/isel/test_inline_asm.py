@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a call of assembly is one line of LLVM IR
 """Inline assembly: what its text means, beside LLVM's own PTX of the same module.
 
 Both texts run in the simulator and must leave the same bytes; LLVM puts the text into its output,
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 import nvgen
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, InputError, SelectionError, Severity
+from nvgen.sim.engine import parse_schedule
 from nvgen.sim.launch import simulate
 from tests.oracle import llvm
 
@@ -55,7 +57,14 @@ def by_llvm(text: str) -> NDArray[np.uint8]:
     (outcome,) = llvm.compile_all([text], "sm_90a", "8.0")
     module = read_ptx(outcome.ptx).module
     out = np.zeros(16 * THREADS, np.uint8)
-    simulate(module, "k", [data(), out], grid=(1, 1, 1), block=(THREADS, 1, 1))
+    simulate(
+        module,
+        "k",
+        [data(), out],
+        grid=(1, 1, 1),
+        block=(THREADS, 1, 1),
+        schedule=parse_schedule("early"),
+    )
     return out
 
 
@@ -119,7 +128,7 @@ done:
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("opt", (0, 3))
+@pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("name", RIGHT)
 def test_it_means_what_llvms_text_means(name: str, opt: int):
     text = kernel("  " + RIGHT[name])

@@ -61,12 +61,12 @@ def test_rounding_is_numpys(name: str, kind: type[np.floating]):
 
 @pytest.mark.parametrize(
     "line",
-    (
+    [
         '@s = constant [4 x i8] c"+inf"',
         "  %x = fadd float %a, 1.000000e+00 ; f0x3C23D70A",
         "  %y = add i32 %inf, -1",
         '  call void asm "mov.f32 $0, 0f3F800000;", "=f"()',
-    ),
+    ],
 )
 def test_what_is_no_such_number_stays(line: str):
     assert in_older_words(line) == line
