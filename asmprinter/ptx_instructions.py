@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from typing import NamedTuple
 
 from asmprinter.opcode_reader import Candidate, read_opcode
 from asmprinter.ptx_calls import parse_call
@@ -40,6 +41,29 @@ _SUBSCRIPT = re.compile(r"(?:^|[\s,])[A-Za-z_$][\w$]*\[")
 """`x[4]` in the place of an address."""
 
 
+class Parts(NamedTuple):
+    """The parts of a statement: `@!p name operands`, of which the guard may be missing."""
+
+    negated: str
+    predicate: str | None
+    name: str
+    operands: str
+
+    @property
+    def guard(self) -> str:
+        """The guard as it is written, with a space behind it; "" where there is none."""
+        return f"@{self.negated}{self.predicate} " if self.predicate else ""
+
+
+def split_instruction(text: str) -> Parts | None:
+    """The parts of an instruction; None for what is none."""
+    match = _INSTRUCTION.fullmatch(text)
+    if match is None:
+        return None
+    negated, predicate, name, operands = match.groups()
+    return Parts(negated or "", predicate, "".join(name.split()), operands)
+
+
 class InstructionReader(Reporter):
     """Reads the instructions of the function that is open."""
 
@@ -57,14 +81,13 @@ class InstructionReader(Reporter):
 
         Raises: BadStatementError.
         """
-        match = _INSTRUCTION.fullmatch(text)
-        if match is None:
+        parts = split_instruction(text)
+        if parts is None:
             shown = " ".join(text.split())[:60]
             raise BadStatementError("ptx/syntax", "cannot read this statement", got=shown)
         if self.function is None:
             raise BadStatementError("ptx/syntax", "an instruction outside a function")
-        negated, predicate, name, rest = match.groups()
-        name = "".join(name.split())
+        negated, predicate, name, rest = parts
         reading = read_opcode(name)
         if not reading.candidates and not reading.known_elsewhere:
             raise BadStatementError(
@@ -73,7 +96,7 @@ class InstructionReader(Reporter):
                 got=name,
                 section="Instruction Set",
             )
-        written = f"@{negated}{predicate} " if predicate else ""
+        written = parts.guard
         if not reading.candidates or reading.candidates[0].foreign:
             self._keep(name, rest, written, f"instruction '{name}'", start)
             return

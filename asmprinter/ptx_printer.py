@@ -450,9 +450,19 @@ def _without_pattern(mi: MachineInstr, names: _Names) -> str:
         raise VerificationError([unexpanded(mi)])
     if mi.row.id == "call":
         return _call(mi, names)
-    text = mi.ops[0]
+    text, registers = mi.ops[0], mi.get("registers") or ()
     assert isinstance(text, Text)
-    return f"{text.text};"
+    assert isinstance(registers, tuple)
+
+    def named(place: re.Match[str]) -> str:
+        number = int(place[1])
+        return _scalar(registers[number], names) if number < len(registers) else place[0]
+
+    return _KEPT.sub(named, text.text) + ";"
+
+
+_KEPT = re.compile(r"%\[(\d+)\]")
+"""What kept text has in the place of its registers."""
 
 
 def _call(mi: MachineInstr, names: _Names) -> str:

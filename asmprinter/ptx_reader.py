@@ -81,10 +81,10 @@ def read_ptx(text: str, file: str = "", *, target: Target | None = None) -> PtxR
 
     `target` overrides what `.target` says.  Findings, not exceptions, report what is wrong.
     """
-    return _Reader(text, file, target).read()
+    return PtxReader(text, file, target).read()
 
 
-class _Reader(InstructionReader):
+class PtxReader(InstructionReader):
     """A position in the text: reads declarations and directives, and leaves out nothing."""
 
     def __init__(self, text: str, file: str, target: Target | None) -> None:
@@ -97,6 +97,16 @@ class _Reader(InstructionReader):
     # ---- statements --------------------------------------------------------------------------
 
     def read(self) -> PtxReading:
+        """Read the module."""
+        self.read_statements()
+        if self.function is not None:
+            self._unclosed(len(self.source) - 1)
+        self._settle_header()
+        self.settle_lines()
+        return PtxReading(self.module, self.findings)
+
+    def read_statements(self) -> None:
+        """Read all the text; what cannot be read is reported and left behind."""
         while (start := self.source.skip_space(self.at)) < len(self.source):
             self.at = start
             try:
@@ -105,14 +115,9 @@ class _Reader(InstructionReader):
                 self.report(bad.finding, start)
             except DeclarationError as bad:
                 self.report(finding_of("ptx/declaration", str(bad), got=bad.what), start)
-            if self.at == start:  # what could not be read is left behind
+            if self.at == start:
                 end = self.source.find(";", start)
                 self.at = len(self.source) if end < 0 else end + 1
-        if self.function is not None:
-            self._unclosed(len(self.source) - 1)
-        self._settle_header()
-        self.settle_lines()
-        return PtxReading(self.module, self.findings)
 
     def _settle_header(self) -> None:
         if self.target is None:
@@ -162,7 +167,7 @@ class _Reader(InstructionReader):
         elif self.names.depth > 1:
             self.names.close()
         else:
-            self._finish_function()
+            self.finish_function()
 
     def _label(self, name: str) -> None:
         if self.names is None:
@@ -425,7 +430,8 @@ class _Reader(InstructionReader):
         while self.function is not None:
             self._brace("}")
 
-    def _finish_function(self) -> None:
+    def finish_function(self) -> None:
+        """Close the function that is open."""
         function, names = self.function, self.names
         assert function is not None
         assert names is not None

@@ -8,7 +8,6 @@ Directive Statements: `{ }` groups; Labels.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from asmprinter.ptx_declarations import RegistersRead
@@ -116,6 +115,10 @@ class Names:
         else:
             scope.single[read.name] = read.type
 
+    def bind(self, name: str, cls: ScalarType) -> Reg:
+        """A register of the scope that is there from the start."""
+        return self._new(self._scopes[-1], cls, name)
+
     def declare_variable(self, name: str) -> str:
         """A variable of the scope; gives the name that it has in the function."""
         unique = self._unique(name)
@@ -182,12 +185,20 @@ class Names:
     # ---- kept text ---------------------------------------------------------------------------
 
     def keep(self, text: str) -> tuple[str, tuple[Reg, ...], list[str]]:
-        """Kept text with the function's names, the registers in it, and names yet unknown.
+        """Kept text with `%[n]` for register n of those in it, these, and names yet unknown.
 
         Unknown ones may be labels that come later.
         """
-        regs: list[Reg] = []
+        regs: dict[Reg, int] = {}
         unknown: list[str] = []
+
+        def shown(op: Op) -> str:
+            if isinstance(op, tuple):
+                return "{" + ", ".join(map(shown, op)) + "}"
+            if type(op) is int:
+                return f"%[{regs.setdefault(op, len(regs))}]"
+            assert isinstance(op, Sym)
+            return op.name
 
         def renamed(match: re.Match[str]) -> str:
             name = match[0]
@@ -195,25 +206,9 @@ class Names:
             if found is None:
                 unknown.append(name)
                 return name
-            regs.extend(_registers(found))
-            return self._shown(found)
+            return shown(found)
 
-        shown = _USED.sub(renamed, text)
-        return shown, tuple(dict.fromkeys(regs)), unknown
-
-    def _shown(self, op: Op) -> str:
-        if isinstance(op, tuple):
-            return "{" + ", ".join(self._shown(part) for part in op) + "}"
-        if type(op) is int:
-            return self.function.regs.names[op]
-        assert isinstance(op, Sym)
-        return op.name
-
-
-def _registers(op: Op) -> Iterator[Reg]:
-    for part in op if isinstance(op, tuple) else (op,):
-        if type(part) is int:
-            yield part
+        return _USED.sub(renamed, text), tuple(regs), unknown
 
 
 def _rename(user: MachineInstr, names: dict[str, str]) -> None:

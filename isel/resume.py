@@ -71,8 +71,8 @@ def _no_stage(stage: str, file: str) -> Finding:
 def _judge(module: Module, function: MachineFunction) -> Iterator[Finding]:
     """What keeps a function from leaving SSA form."""
     before = predecessors(function)
-    written: set[Reg] = set()
-    has_phis = any(mi.row.id == _PHI for mi in function.instructions())
+    by_phis: set[Reg] = set()  # in the records so far, of which others write what they like
+    by_any: set[Reg] = set()
     for block, into in zip(function.blocks, before, strict=True):
         names = {function.blocks[i].name for i in into}
         for at, mi in enumerate(block.instrs):
@@ -80,11 +80,12 @@ def _judge(module: Module, function: MachineFunction) -> Iterator[Finding]:
             if mi.row.id == _PHI:
                 for text, expected in _wrong_phi(function, block, at, names):
                     yield _finding("mir/phi", text, place, expected)
-            again = written & {r for i in mi.form.defs for r in _registers(mi, i)}
-            if has_phis and again:
-                text = "a register is written twice where PHI records stand"
+            written = {r for i in mi.form.defs for r in _registers(mi, i)}
+            if written & (by_any if mi.row.id == _PHI else by_phis):
+                text = "a register is written twice, once by a PHI record"
                 yield _finding("mir/ssa", text, place, "one result for each register")
-            written |= {r for i in mi.form.defs for r in _registers(mi, i)}
+            by_any |= written
+            by_phis |= written if mi.row.id == _PHI else set()
 
 
 def _registers(mi: MachineInstr, slot: int) -> set[Reg]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from intrinsics.findings import Finding, InputError, Place, Severity, shortened
 from isel.llvm.data_layout import NVPTX
+from nvgen.libdevice import find_libdevice, wants_libdevice
 from nvgen.llvm_crash import crashed, timed_out
 from nvgen.llvm_process import (
     LLVM,
@@ -39,7 +40,7 @@ def parse(text: str, *, file: str = "", name: str = "") -> str:
         raise _rejected("the file is empty", file, hint="a module of LLVM IR is expected")
     _check_characters(text, file)
     try:
-        return LLVM.read(_LAYOUT + text, name)
+        return _read(text, name)
     except LlvmRejectedError as error:
         raise _of_llvm(str(error), file, text) from None
     except LlvmDiedError as death:
@@ -53,6 +54,29 @@ def parse(text: str, *, file: str = "", name: str = "") -> str:
             got=f"byte {byte}",
             hint='LLVM IR writes it as an escape in a quoted name, such as "\\99"',
         ) from None
+
+
+def _read(text: str, name: str) -> str:
+    """What LLVM prints of a module; one in a newer dialect is read in the words of LLVM's own.
+
+    Raises: LlvmRejectedError, LlvmDiedError, LlvmTimeoutError, NotUtf8Error.
+    """
+    try:
+        found = LLVM.read(_LAYOUT + text, name)
+    except LlvmRejectedError:
+        from nvgen.llvm_newer import in_older_words
+
+        older = in_older_words(text)
+        if older == text:
+            raise
+        found = LLVM.read(_LAYOUT + older, name)
+    return _linked(found) if wants_libdevice(found) else found
+
+
+def _linked(text: str) -> str:
+    """A module with the functions of libdevice that it calls, where libdevice is at hand."""
+    library = find_libdevice()
+    return text if library is None else LLVM.link(text, str(library))
 
 
 def _check_triple(text: str, file: str) -> None:

@@ -11,6 +11,7 @@ parts in bytes, then the parts:
 
     read NAME TEXT                  parsed, verified, printed, called NAME if that is given
     optimize LEVEL PROCESSOR TEXT   the same, and through LLVM's pipeline before it is printed
+    link LIBRARY TEXT               parsed, with what it calls of a library of bitcode, printed
     try TEXT                        whether a process survives to read TEXT: in one of its own
 
 and back come `done TEXT`, `refused MESSAGE`, `encoding BYTE`, or `died` and `survived`.
@@ -92,6 +93,9 @@ def answer(request: list[bytes]) -> list[bytes]:
         if kind == b"read":
             name, text = fields
             return [b"done", _read(text, name.decode())]
+        if kind == b"link":
+            library, text = fields
+            return [b"done", _link(text, library.decode())]
         level, processor, text = fields
         return [b"done", _optimize(text, int(level), processor.decode())]
     except RuntimeError as error:
@@ -118,6 +122,34 @@ def _read(text: bytes, name: str = "") -> bytes:
         module.verify()
         if name:
             module.name = name
+        return str(module).encode()
+
+
+def _link(text: bytes, path: str) -> bytes:
+    """The text with those functions of a library that it calls, which nobody else sees.
+
+    Raises: RuntimeError, UnicodeDecodeError, OSError.
+    """
+    from llvmlite import binding
+
+    tuning = binding.create_pipeline_tuning_options(0)
+    with (
+        closing(binding.create_context()) as context,
+        closing(binding.parse_assembly(text.decode(), context=context)) as module,
+        closing(binding.create_pass_builder(_machine("sm_90", 0), tuning)) as builder,
+        closing(binding.create_new_module_pass_manager()) as passes,
+    ):
+        own = {f.name for f in module.functions if not f.is_declaration}
+        with open(path, "rb") as file:
+            library = binding.parse_bitcode(file.read(), context=context)
+        library.triple, library.data_layout = module.triple, module.data_layout
+        module.link_in(library)
+        for function in module.functions:
+            if not function.is_declaration and function.name not in own:
+                function.linkage = "internal"
+        passes.add_global_dead_code_eliminate_pass()
+        passes.run(module, builder)
+        module.verify()
         return str(module).encode()
 
 

@@ -217,6 +217,14 @@ class Llvm:
         limit = seconds or _limit(300.0, data)
         return self._done(self._ask((b"optimize", b"%d" % level, processor.encode(), data), limit))
 
+    def link(self, text: str, library: str) -> str:
+        """The text with what it calls of a library of bitcode.
+
+        Raises: LlvmRejectedError, NotUtf8Error, LlvmDiedError, LlvmTimeoutError.
+        """
+        data = text.encode()
+        return self._done(self._ask((b"link", library.encode(), data), _limit(60.0, data)))
+
     def survives(self, text: str) -> bool:
         """Whether LLVM reads the text, or says why not, and lives on.
 

@@ -1,7 +1,8 @@
 """Remove records whose results nobody uses.
 
-Layer: isel.passes.  Input and output: a function in SSA form.  Everything that has an effect is
-kept, and everything that feeds it.
+Layer: isel.passes.  Input and output: a function before it leaves SSA form.  Everything that has
+an effect is kept, and everything that feeds it.  Inline assembly may write a register more than
+once: who writes one that another record writes is kept too.
 """
 
 from __future__ import annotations
@@ -34,10 +35,12 @@ def remove_dead_code(function: MachineFunction) -> None:
         if not mi.form.is_pure:
             work.append(mi)
         elif type(mi.ops[0]) is int and mi.form.defs == _FIRST:
-            unneeded[mi.ops[0]] = mi
+            if unneeded.setdefault(mi.ops[0], mi) is not mi:
+                work += (unneeded[mi.ops[0]], mi)
         else:
             for reg in mi.defs():
-                unneeded[reg] = mi
+                if unneeded.setdefault(reg, mi) is not mi:
+                    work += (unneeded[reg], mi)
     take = unneeded.pop
     while work:
         for reg in _mentioned(work.pop()):

@@ -28,7 +28,6 @@ from intrinsics.mir import (
     Scalar,
     form_of,
     inverted,
-    registers_of,
     successors,
 )
 from intrinsics.modifiers import ScalarType
@@ -67,17 +66,20 @@ def _phis(block: Block) -> list[MachineInstr]:
 
 
 def _ties(function: MachineFunction) -> list[tuple[Reg, Reg]]:
-    """The two registers of each move into what an instruction updates in place."""
+    """The two registers of each move into what an instruction updates in place.
+
+    What inline assembly updates in place is a register that a move and something else write.
+    """
     found: list[tuple[Reg, Reg]] = []
     for block in function.blocks:
         updated: set[Reg] = set()
         for mi in reversed(block.instrs):
-            if mi.form.updates:
-                updated.update(reg for i in mi.form.updates for reg in registers_of(mi.ops[i]))
-            elif updated and mi.row.id == "mov" and mi.guard is None:
+            if mi.row.id == "mov" and mi.guard is None:
                 result, source = mi.ops
                 if type(result) is int and type(source) is int and result in updated:
                     found.append((result, source))
+            else:
+                updated.update(mi.defs())
     return found
 
 

@@ -6,7 +6,7 @@ for what is passed, stores into them, the call, loads of what comes back.  PTX I
 
 from __future__ import annotations
 
-from intrinsics.mir import Mem, Op, Param, Prototype, Reg, Scalar, Sym, Variable
+from intrinsics.mir import Mem, Op, Param, Prototype, Reg, Sym, Variable
 from intrinsics.modifiers import ScalarType, Space, Uniform
 from isel.llvm import ir
 from isel.llvm import values as llvm
@@ -110,7 +110,7 @@ def _emit(
         "noreturn" in call.attributes,
     )
     state.out.prototypes.append(table)
-    lists["callee"] = _address(state, call.callee)
+    lists["callee"] = state.scalar_reg(call.callee)
     lists["prototype"] = Sym(table.name)
     chosen = form("call", **dict.fromkeys(lists.keys() - {"callee"}, True))
     state.emit(chosen, *(lists[slot] for slot in chosen.slots))
@@ -118,17 +118,6 @@ def _emit(
 
 def _unnamed(param: Param) -> Param:
     return Param("_", param.type, param.size, param.align)
-
-
-def _address(state: FunctionState, callee: llvm.Value) -> Scalar:
-    if isinstance(callee, llvm.InlineAsm):
-        raise Unselectable(
-            "unsupported-instruction",
-            "inline assembly is not selectable",
-            op="call",
-            hint="call the intrinsic of the instruction: llvm.nvvm.…",
-        )
-    return state.scalar_reg(callee)
 
 
 def _copy(state: FunctionState, param: Param, pointer: llvm.Value) -> None:

@@ -5,7 +5,7 @@ Layer: isel.select.  Input: a constant of LLVM IR.  Output: an `Image`.  PTX ISA
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from intrinsics.mir import Address
@@ -35,10 +35,15 @@ class Initializers:
     """Lays out the initial values of a module's variables."""
 
     def __init__(
-        self, layout: Layout, variables: Mapping[str, ir.GlobalVariable], symbols: Mapping[str, str]
+        self,
+        layout: Layout,
+        variables: Mapping[str, ir.GlobalVariable],
+        functions: Collection[str],
+        symbols: Mapping[str, str],
     ) -> None:
         self.layout = layout
         self.variables = variables
+        self.functions = functions
         self.symbols = symbols
 
     def image(self, variable: ir.GlobalVariable) -> Image | None:
@@ -147,12 +152,14 @@ class Initializers:
 
     def _variable(self, name: str) -> tuple[str, int, bool]:
         variable = self.variables.get(name)
+        if variable is None and name in self.functions and name in self.symbols:
+            return name, 0, False
         if variable is None:
             raise Unselectable(
                 "initializer",
                 f"the address of @{name} in an initialiser is not selectable",
                 got=f"@{name}",
-                expected="a global variable",
+                expected="a global variable or a function",
             )
         if variable.address_space == SHARED_SPACE:
             raise Unselectable(

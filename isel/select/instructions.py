@@ -320,10 +320,10 @@ def fill_phi(state: FunctionState, i: ir.Phi, blocks: Mapping[str, Block]) -> li
         if block not in state.block_names:
             continue
         if isinstance(value, llvm.Local):
-            incoming.append((state.value(value), state.label(block)))
+            incoming.append((state.value(value), state.end_label(block)))
             continue
         with state.at_end_of(blocks[block]):
-            incoming.append((state.value(value), state.label(block)))
+            incoming.append((state.value(value), state.end_label(block)))
     results = state.values[i.result] if i.result is not None else ()
     found = []
     for at, result in enumerate(results):

@@ -48,12 +48,15 @@ from isel.select.functions import (
     prototype_of,
 )
 from isel.select.initializers import Initializers
+from isel.select.inline_asm import inline_assembly
 from isel.select.instructions import fill_phi, select_instruction
 from isel.select.intrinsics import select_call
 from isel.select.launch import launch_of
+from isel.select.libnvvm import as_assembly
 from isel.select.machine import check_machine
 from isel.select.specials import REFLECT, reflect
 from isel.select.state import FunctionState
+from isel.select.statements import Assembly
 from isel.select.types import SPACES, Layout, layout_of
 from isel.select.walkthrough import Spellings, select_walkthrough
 
@@ -142,7 +145,10 @@ class _Selector:
         self.out = Module(target, ptx, source.file)
         self.names = _ptx_names(module)
         self.symbols = self.names
-        self.initializers = Initializers(self.layout, module.globals, self.symbols)
+        self.initializers = Initializers(
+            self.layout, module.globals, module.functions.keys(), self.symbols
+        )
+        self.assembly = Assembly(dict.fromkeys(self.names.values()), {})
         self.kernels = {function.name for function in kernels(module)}
         self.debug_places = DebugPlaces(module)
         self.locations: dict[tuple[tuple[int, int], DebugPlace], int] = {}
@@ -258,7 +264,7 @@ class _Selector:
 
     def _function(self, function: ir.Function) -> None:
         out = MachineFunction(self.names[function.name], linkage=linkage_of(function))
-        state = FunctionState(out, self.layout, self.symbols, self.target, self.ptx)
+        state = FunctionState(out, self.layout, self.symbols, self.target, self.ptx, self.assembly)
         function = lower(function, self.layout, bfloats=state.can(BFLOAT_ATOMICS))
         state.flushes = flushes_subnormals(function)
         state.start(Block("entry"))
@@ -425,11 +431,12 @@ class _Body:
         self.function = function
         self.state = state
         self.order = _reverse_post_order(function)
-        self.blocks: dict[str, Block] = {}
+        self.runs: dict[str, list[Block]] = {}
         self.spellings = Spellings()
         names = _block_names([b.name for b in function.blocks])
         reachable = {block.name for block in self.order}
         state.block_names = {n: m for n, m in names.items() if n in reachable}
+        state.taken_blocks = set(names.values())
         if any(isinstance(i, ir.Alloca) for b in self.order[1:] for i in b.instructions):
             state.cyclic = _cyclic(self.order)
 
@@ -438,21 +445,24 @@ class _Body:
         prologue = state.block.instrs
         for block in self.order:
             out = Block(state.block_names[block.name])
-            self.blocks[block.name] = out
             state.start(out)
+            self.runs[block.name] = state.run
             state.block_name = block.name
             if block is self.order[0]:
                 out.instrs.extend(prologue)
             for i in block.instructions:
                 self._instruction(i)
+            if len(state.run) > 1:
+                state.last_blocks[block.name] = state.block.name
             if block is self.order[0]:
                 state.keep()
+        self.ends = {name: run[-1] for name, run in self.runs.items()}
         for block in self.order:
             self._phis(block)
         for reason, call in self.spellings.problems():
             self._report(reason, call)
-        in_order = [self.blocks.get(block.name) for block in self.function.blocks]
-        state.out.blocks = [block for block in in_order if block is not None]
+        in_order = [self.runs.get(block.name, []) for block in self.function.blocks]
+        state.out.blocks = [block for run in in_order for block in run]
 
     def _instruction(self, i: ir.Instruction) -> None:
         state = self.state
@@ -467,8 +477,14 @@ class _Body:
 
     def _call(self, call: ir.Call) -> None:
         name = call.callee_name
+        if isinstance(call.callee, llvm.InlineAsm):
+            self._assembly(call)
+            return
         if name is None:
             call_function(self.state, call, None)
+            return
+        if (written := as_assembly(call, name)) is not None:
+            self._assembly(written)
             return
         selector = self.selector
         if self.spellings.see(name, call):
@@ -483,6 +499,13 @@ class _Body:
             select_call(self.state, call, name, selector.target, selector.ptx)
         else:
             self._function_call(call, name)
+
+    def _assembly(self, call: ir.Call) -> None:
+        selector = self.selector
+        fragment = inline_assembly(self.state, call)
+        if fragment.kept:
+            place = selector._place_of(self.function, call)
+            selector.out.notes += [finding.at(place) for finding in fragment.kept]
 
     def _function_call(self, call: ir.Call, name: str) -> None:
         if name in self.selector.kernels:
@@ -512,14 +535,16 @@ class _Body:
                 break
             self.state.loc = self.selector.location_of(self.function, i)
             try:
-                records += fill_phi(self.state, i, self.blocks)
+                records += fill_phi(self.state, i, self.ends)
             except Unselectable as reason:
                 self._report(reason, i)
-        self.blocks[block.name].instrs[:0] = records
+        self.runs[block.name][0].instrs[:0] = records
 
 
 def _named(module: Module) -> Iterator[str]:
-    """The names of functions and variables that records speak of."""
+    """The names of functions and variables that records and initial values speak of."""
+    for variable in module.variables:
+        yield from (address.name for address in variable.addresses)
     for function in module.functions:
         for mi in function.instructions():
             yield from (op.name for op in mi.ops if type(op) is Sym)

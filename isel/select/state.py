@@ -7,12 +7,14 @@ symbols).  An operand that an instruction wants in a register is moved there onc
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
 from intrinsics import catalog
 from intrinsics.mir import (
+    UNNAMED,
     Block,
     Form,
     Imm,
@@ -37,6 +39,7 @@ from isel.llvm.data_layout import TENSOR_SPACE
 from isel.llvm.types import PointerType, Type
 from isel.llvm.vocabulary import Opcode
 from isel.select.diagnostics import Unselectable
+from isel.select.statements import Assembly
 from isel.select.types import (
     BITS,
     SIGNED,
@@ -65,8 +68,10 @@ class FunctionState:
         symbols: dict[str, str],
         target: Target | None = None,
         ptx: Ptx | None = None,
+        assembly: Assembly | None = None,
     ) -> None:
         self.out = out
+        self.assembly = assembly or Assembly({}, {})
         self.target = target
         self.ptx = ptx
         self.flushes = False  # whether operations on floats flush subnormals
@@ -79,6 +84,9 @@ class FunctionState:
         self.unwritten: set[str] = set()  # pointers to what nobody writes
         self.block_names: dict[str, str] = {}  # LLVM name -> MIR name, reachable blocks only
         self.block = Block("entry")
+        self.run = [self.block]  # the blocks that an LLVM block has become: one, without labels
+        self.taken_blocks: set[str] = set()
+        self.last_blocks: dict[str, str] = {}  # LLVM name -> the last of several MIR blocks
         self.block_name = ""  # LLVM's name of the block that is being selected
         self.cyclic: frozenset[str] = frozenset()  # blocks that control comes back to
         self.loc = 0
@@ -125,11 +133,25 @@ class FunctionState:
     def start(self, block: Block) -> None:
         """Emit into `block` from now on."""
         self.block = block
+        self.run = [block]
         self._moved = {}
         self.extended = {}
         self.scaled = {}
         self.packed = {}
         self.products = {}
+
+    def go_on_in(self, block: Block) -> None:
+        """Emit into `block` from now on, which only the blocks of the same LLVM block lead to."""
+        self.block = block
+        self.run.append(block)
+
+    def new_block_name(self, hint: str) -> str:
+        """A name for a block of `run`, which no other block of the function has."""
+        base = hint.lstrip(UNNAMED)
+        names = (f"{self.block_names[self.block_name]}_{base}_{n}" for n in itertools.count(1))
+        found = next(name for name in names if name not in self.taken_blocks)
+        self.taken_blocks.add(found)
+        return found
 
     def keep(self) -> None:
         """Let the addresses of the entry block, which is the current one, be known from now on."""
@@ -153,6 +175,10 @@ class FunctionState:
     def label(self, block: str) -> Label:
         """The label of the block that LLVM calls `block`."""
         return Label(self.block_names[block])
+
+    def end_label(self, block: str) -> Label:
+        """The label of the block that the one that LLVM calls `block` ends in."""
+        return Label(self.last_blocks.get(block) or self.block_names[block])
 
     def own_name(self, name: str) -> str:
         """`name`, or with something behind it, as no global and no other of the function has it."""

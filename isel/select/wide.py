@@ -11,8 +11,8 @@ from intrinsics.mir import Imm, Op, Reg, Scalar
 from intrinsics.modifiers import BoolOp, CarryOut, FunnelMode, ScalarType
 from intrinsics.modifiers import Compare as Cmp
 from isel.llvm.vocabulary import Opcode
-from isel.select.diagnostics import Unselectable
 from isel.select.state import FunctionState, Values, form
+from isel.select.wide_division import divide
 from isel.select.widths import LIMB, extend
 
 T = ScalarType
@@ -30,10 +30,7 @@ def binary(
     lhs: Values,
     rhs: Values,
 ) -> None:
-    """One operation on integers of `width` bits.
-
-    Raises: Unselectable for a division.
-    """
+    """One operation on integers of `width` bits."""
     if opcode in _LOGIC:
         for d, a, b in zip(result, lhs, rhs, strict=True):
             state.emit(form(_LOGIC[opcode], type=T.B64), d, state.reg(a, T.B64), b)
@@ -46,14 +43,7 @@ def binary(
     elif opcode in _SHIFTS:
         shift(state, opcode, width, result, lhs, rhs[0])
     else:
-        raise Unselectable(
-            "wide-division",
-            f"{opcode.value} of i{width} is not selectable",
-            op=opcode.value,
-            got=f"i{width}",
-            expected="at most 64 bits",
-            hint="PTX divides 64 bits at most: call a function of your own that divides in steps",
-        )
+        divide(state, opcode, width, result, lhs, rhs)
 
 
 # ---- arithmetic ------------------------------------------------------------------------------

@@ -158,7 +158,7 @@ def test_what_ptx_has_and_nvgen_does_not_is_kept_as_it_stands():
     assert (finding.severity, finding.incomplete) == (Severity.REVIEW, True)
     assert finding.place.line == 7
     (mi, _) = reading.module.functions[0].instructions()
-    assert mi.ops[0] == Text("discard.global.L2 [%rd1], 128")
+    assert mi.ops[0] == Text("discard.global.L2 [%[0]], 128")
 
 
 def test_registers_of_kept_statements_stay_declared():

@@ -65,9 +65,8 @@ ALIAS = "@v = addrspace(1) global i32 0\n@f = alias i32, ptr addrspace(1) @v\n"
 
 INSTRUCTIONS = "select/unsupported-instruction"
 REFUSED = {
-    "inline assembly": Refused(
-        body('  call void asm sideeffect "nop;", ""()'), 2, INSTRUCTIONS, "inline assembly",
-        "intrinsic",
+    "inline assembly that is no PTX": Refused(
+        body('  call void asm sideeffect "mov.b32 %r9, 1;", ""()'), 2, "select/inline-asm", "%r9",
     ),
     "indirectbr": Refused(
         f"{HEAD}  %p = inttoptr i32 %n to ptr\n  indirectbr ptr %p, [label %a]\n"
@@ -123,16 +122,6 @@ REFUSED = {
         body(f"{TENSOR}  %x = atomicrmw add ptr addrspace(6) %p, i32 1 monotonic"), 3,
         "select/tensor-memory", "atomicrmw",
     ),
-    **{
-        f"{name} of i128": Refused(
-            body(
-                f"  %w = zext i32 %n to i128\n  %x = {name} i128 7, %w\n"
-                "  store i128 %x, ptr addrspace(1) %out"
-            ),
-            3, "select/wide-division", f"{name} of i128", "64 bits",
-        )
-        for name in ("udiv", "sdiv", "urem", "srem")
-    },
     "a target's type": Refused(
         body('  %x = freeze target("nv.thing") poison'), 2, "select/type", 'target("nv.thing")'
     ),
@@ -207,8 +196,11 @@ def test_every_part_of_an_exception_is_told() -> None:
     ]  # fmt: skip
 
 
-def test_a_function_of_libdevice_that_is_declared_is_told_how_to_link() -> None:
+def test_a_function_of_libdevice_is_told_how_to_link_where_there_is_no_library(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Another module may bring it: a note, no error."""
+    monkeypatch.setattr("nvgen.llvm.find_libdevice", lambda: None)
     module = nvgen.compile(
         call("__nv_expf", "float", "float 1.0", "float"), target="sm_100a"
     ).module
