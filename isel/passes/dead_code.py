@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from intrinsics.mir import Imm, MachineFunction, MachineInstr, Reg, registers_of
 
-
 _FIRST = (0,)
 """The place of the result of most records."""
 

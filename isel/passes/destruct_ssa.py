@@ -28,6 +28,7 @@ from intrinsics.mir import (
     Scalar,
     form_of,
     inverted,
+    registers_of,
     successors,
 )
 from intrinsics.modifiers import ScalarType
