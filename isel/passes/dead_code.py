@@ -14,7 +14,7 @@ _FIRST = (0,)
 
 
 def _mentioned(mi: MachineInstr) -> list[Reg]:
-    """The registers of a record that is needed; that its own results are among them does no harm."""
+    """The registers of a record that is needed; its own results do no harm."""
     found: list[Reg] = []
     for op in mi.ops:
         if type(op) is int:
