@@ -287,7 +287,9 @@ class LineReader:
 
     def _alloca(self, at: Common, body: str) -> Instruction:
         type, alignment = body.rsplit(", ", 1)
-        return Alloca(*at, PTR, self._types[type].type, _ONE, self._alignments[alignment], False, False)
+        return Alloca(
+            *at, PTR, self._types[type].type, _ONE, self._alignments[alignment], False, False
+        )
 
     def _load(self, at: Common, body: str) -> Instruction:
         volatile = body.startswith("volatile ")

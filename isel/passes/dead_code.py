@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from intrinsics.mir import Imm, MachineFunction, MachineInstr, Reg, registers_of
 
-
 _FIRST = (0,)
 """The place of the result of most records."""
 
 
 def _mentioned(mi: MachineInstr) -> list[Reg]:
-    """The registers of a record that is needed; that its own results are among them does no harm."""
+    """The registers of a record that is needed; its own results among them do no harm."""
     found: list[Reg] = []
     for op in mi.ops:
         if type(op) is int:

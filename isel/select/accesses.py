@@ -161,9 +161,7 @@ def store(state: FunctionState, i: ir.Store) -> None:
         return
     for piece in pieces(state.layout, type_, alignment, wide=_wide(state, access)):
         there = [
-            op
-            if type(op := values[k]) is Imm and piece.is_plain
-            else state.reg(op, classes[k])
+            op if type(op := values[k]) is Imm and piece.is_plain else state.reg(op, classes[k])
             for k in range(piece.first, piece.first + piece.count)
         ]
         _store_piece(state, access, piece, there, _behind(mem, piece.at))

@@ -364,9 +364,7 @@ def float_binary(state: FunctionState, i: ir.BinaryOp) -> None:
     if isinstance(i.type, VectorType):
         pair_form, pair_operands = _pair_arithmetic(floats, head, kind)
         compute = functools.partial(floats.arithmetic, head)
-        found = floats.elementwise(
-            i.type, kind, (lhs, rhs), compute, pair_form, pair_operands
-        )
+        found = floats.elementwise(i.type, kind, (lhs, rhs), compute, pair_form, pair_operands)
     else:
         found = (floats.arithmetic(head, kind, lhs[0], rhs[0]),)
     state.forward(i.result, found)
