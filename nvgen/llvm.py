@@ -74,8 +74,24 @@ def _read(text: str, name: str) -> str:
 
 
 def _linked(text: str) -> str:
-    """A module with the functions of libdevice that it calls, where libdevice is at hand."""
+    """A module with the functions of libdevice that it calls, where libdevice is at hand.
+
+    Raises: InputError where `NVGEN_LIBDEVICE` names no library, and as `_read`.
+    """
     library = find_libdevice()
+    if library is not None and not library.is_file():
+        raise InputError(
+            [
+                Finding(
+                    "llvm/libdevice",
+                    Severity.ERROR,
+                    "libdevice is not where NVGEN_LIBDEVICE says",
+                    got=str(library),
+                    expected="the path of a libdevice.10.bc",
+                    hint="pip install nvidia-nvvm brings one that is found by itself",
+                )
+            ]
+        )
     return text if library is None else LLVM.link(text, str(library))
 
 

@@ -98,7 +98,7 @@ def answer(request: list[bytes]) -> list[bytes]:
             return [b"done", _link(text, library.decode())]
         level, processor, text = fields
         return [b"done", _optimize(text, int(level), processor.decode())]
-    except RuntimeError as error:
+    except (RuntimeError, OSError) as error:
         return [b"refused", str(error).encode(errors="replace")]
     except UnicodeDecodeError as error:
         return [b"encoding", b"%d" % error.object[error.start]]

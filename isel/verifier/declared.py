@@ -53,7 +53,7 @@ def _alignments(module: Module) -> Iterator[tuple[str, str, int]]:
 
 def judge_as_ptx(module: Module, ptx: Ptx, file: str) -> list[Finding]:
     """What keeps `module`, read from `file`, from being PTX of version `ptx`."""
-    wrong = list(_odd_names(module, file))
+    wrong = [*_odd_names(module, file), *_names_of_two(module, file)]
     if wrong:
         return wrong
     printed = print_ptx(module, ptx)
@@ -74,6 +74,23 @@ def _odd_names(module: Module, file: str) -> Iterator[Finding]:
                 expected="a letter, then letters, digits, _ and $; or one of _$% and more",
                 section="PTX ISA, Identifiers",
             )
+
+
+def _names_of_two(module: Module, file: str) -> Iterator[Finding]:
+    """Variables of functions that hide what the module calls by the same name."""
+    known = {named.name for named in (*module.variables, *module.functions, *module.externals)}
+    for function in module.functions:
+        for variable in function.variables:
+            if variable.name in known:
+                yield Finding(
+                    "mir/name-twice",
+                    Severity.ERROR,
+                    "a variable of the function has the name of a function or variable outside",
+                    Place(file, function=function.name),
+                    got=f"@{variable.name}",
+                    expected="a name that nothing else of the module has",
+                    section="PTX ISA, Identifiers",
+                )
 
 
 def _names(module: Module) -> Iterator[tuple[str, str]]:

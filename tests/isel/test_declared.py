@@ -96,3 +96,16 @@ def test_an_alignment_that_is_one(align: int):
     assert "ptx/alignment" not in {
         f.rule for f in load("k.ptx", PTX.replace(".align 8", f".align {align}")).findings
     }
+
+
+def test_a_variable_of_a_function_that_hides_another_name_of_the_module():
+    text = """target sm_90a ptx 8.0
+global @table : size 8 align 8
+kernel @k() {
+  local @table : size 8 align 8
+bb.entry:
+  RET
+}
+"""
+    found = load("k.mir", text, level="record").findings
+    assert [(f.rule, f.got) for f in found] == [("mir/name-twice", "@table")]

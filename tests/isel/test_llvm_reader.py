@@ -1206,6 +1206,10 @@ class TestFastPath:
           %t = tail call { i32, i32 } asm sideeffect "x $0, $1, $2; // /* */", "=r,=r,r"(i32 %i) #0
           %t0 = extractvalue { i32, i32 } %t, 0
           %t1 = insertvalue { i32, float } poison, float %z, 1
+          %"s$1" = alloca { i32, float }, align 4
+          store { i32, float } zeroinitializer, ptr %"s$1", align 4
+          %t2 = load { i32, float }, ptr %"s$1", align 4
+          %t3 = getelementptr inbounds { i32, float }, ptr %"s$1", i32 0, i32 1
           %d = alloca [4 x i32], align 4
           %c = icmp slt i32 %next, %n
           br i1 %c, label %loop, label %exit

@@ -80,6 +80,26 @@ def test_a_scan_by_lines_finds_what_a_scan_by_tokens_does(name: str):
         assert found[function].places == places
 
 
+def test_what_llvmlite_and_clang_write_is_scanned_by_lines():
+    """A brace on a line of its own, names in quotes, and debug info behind a switch's table."""
+    lines = [
+        'define i32 @"f$1"(i32 %"x")',
+        "{",
+        "entry:",
+        '  %"y z" = add i32 %"x", 1',
+        '  switch i32 %"y z", label %out [',
+        "    i32 1, label %out",
+        "  ], !dbg !1",
+        "out:",
+        '  ret i32 %"y z"',
+        "}",
+    ]
+    found = scan_lines("\n".join(lines))
+    assert found is not None
+    assert found["f$1"].places == [(4, 3), (5, 3), (9, 3)]
+    assert found["f$1"].shown == [("y z", "add"), (None, "switch"), (None, "ret")]
+
+
 @pytest.mark.parametrize("layout", [on_one_line, one_word_a_line, with_c_comments])
 def test_other_layouts_are_not_scanned_by_lines(layout: Callable[[str], str]):
     text = layout("define i32 @f(i32 %x) {\n  %y = add i32 %x, 1\n  ret i32 %y\n}\n")

@@ -18,7 +18,6 @@ from hypothesis import given, settings
 from numpy.typing import NDArray
 
 import nvgen
-from intrinsics.findings import SelectionError
 from tests.oracle.gpu import launch
 from tests.oracle.jit import Dim3, HostKernel
 from tests.oracle.scalar_programs import (
@@ -789,30 +788,6 @@ def test_special_registers(grid: Dim3, block: Dim3):
     assert_equal(text, found)
     table = found[1][0].view(np.uint32).reshape(-1, len(REGISTERS))
     assert len({tuple(row) for row in table}) == int(np.prod(grid)) * threads
-
-
-# ---- what is not selected yet ----------------------------------------------------------------
-
-VALUES = """\
-  %v = load <4 x i32>, ptr addrspace(1) %in
-  %i = load i32, ptr addrspace(1) %in
-  %f = load float, ptr addrspace(1) %in
-"""
-NOT_YET = {
-    "a division of i128": "%r = udiv i128 zeroinitializer, 3",
-}
-
-
-@pytest.mark.parametrize("name", NOT_YET)
-def test_what_is_not_selected_yet_says_so_at_its_line(name: str):
-    text = (
-        "define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {\n"
-        f"{VALUES}  {NOT_YET[name]}\n  ret void\n}}\n"
-        "declare void @f()\n"
-    )
-    with pytest.raises(SelectionError) as caught:
-        nvgen.compile(text, target=TARGET)
-    assert [f.place.line for f in caught.value.findings] == [5]
 
 
 FORGETFUL = """
