@@ -78,7 +78,9 @@ def _odd_names(module: Module, file: str) -> Iterator[Finding]:
 
 def _names_of_two(module: Module, file: str) -> Iterator[Finding]:
     """Variables of functions that hide what the module calls by the same name."""
-    known = {named.name for named in (*module.variables, *module.functions, *module.externals)}
+    known = {variable.name for variable in module.variables}
+    known |= {function.name for function in module.functions}
+    known |= {declared.name for declared in module.externals}
     for function in module.functions:
         for variable in function.variables:
             if variable.name in known:
