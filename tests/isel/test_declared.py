@@ -99,7 +99,7 @@ def test_an_alignment_that_is_one(align: int):
 
 
 def test_a_variable_of_a_function_that_hides_another_name_of_the_module():
-    text = """target sm_90a ptx 8.0
+    text = """target sm_90a
 global @table : size 8 align 8
 kernel @k() {
   local @table : size 8 align 8
