@@ -74,10 +74,11 @@ def result_param(state: FunctionState, type_: Type, name: str) -> tuple[Param, .
 
 
 def _attributes(call: ir.Call, callee: ir.Function | None, number: int) -> Attributes:
+    """An argument's attributes: what the function itself says decides how it is passed."""
     here = call.argument_attributes.get(number, NO_ATTRIBUTES)
     if callee is None or number >= len(callee.params):
         return here
-    return callee.params[number].attributes.merged(here)
+    return here.merged(callee.params[number].attributes)
 
 
 def _declare(state: FunctionState, params: tuple[Param, ...]) -> None:

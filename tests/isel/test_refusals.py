@@ -168,6 +168,9 @@ REFUSED = {
     "a variable in local memory": Refused(
         body("", before="@q = addrspace(5) global i32 0\n"), 1, "select/address-space", "@q"
     ),
+    "a variable in the shared memory of a cluster": Refused(
+        body("", before="@q = addrspace(7) global i32 0\n"), 1, "select/address-space", "@q"
+    ),
     "a variable in tensor memory": Refused(
         body("", before="@q = addrspace(6) global i32 0\n"), 1, "select/address-space", "@q",
         "llvm.nvvm.tcgen05.alloc",
