@@ -31,7 +31,7 @@ from isel.verifier.ordering.events.execution import Execution, nothing
 from isel.verifier.ordering.log import Log, Stuck
 from isel.verifier.ordering.machine import Launch, Machine, special
 from isel.verifier.ordering.meetings import Delivery, Mbarrier
-from isel.verifier.ordering.numbers import Number, Operation, lanes_of, lanewise, merged
+from isel.verifier.ordering.numbers import Number, lanes_of, lanewise, merged
 from isel.verifier.ordering.plain import Plain, compute
 from isel.verifier.ordering.program import Program, Step
 from isel.verifier.ordering.strand import Strand
@@ -60,7 +60,6 @@ class Run:
         self.end = len(program.steps)
         self.strands: list[Strand] = []
         self._specials: dict[tuple[str, int, int], Number] = {}
-        self.operations: dict[int, Operation | None] = {}
         self._ready: deque[Strand] = deque()
 
     @property

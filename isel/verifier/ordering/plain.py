@@ -6,7 +6,7 @@ of the registers that it writes; data that nobody knows gives unknown numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -59,7 +59,8 @@ def compute(p: Plain) -> None:
     row = p.mi.row.id
     pure, other = PURE.get(row), _OTHERS.get(row)
     if pure is not None:
-        p.write("d", _arithmetic(p, *pure))
+        operands, make = pure
+        p.write("d", *_computed(p, operands, lambda *numbers: (_arithmetic(p.mi, make, numbers),)))
     elif other is not None:
         other(p)
     else:
@@ -67,17 +68,27 @@ def compute(p: Plain) -> None:
             p.run.write(p.strand, reg, None, p.mask)
 
 
+def _computed(
+    p: Plain, operands: Sequence[str], run: Callable[..., tuple[Number, ...]]
+) -> tuple[Number, ...]:
+    """What a record computes of its operands' values and of nothing else; worked out once."""
+    numbers = tuple([p.slot(name) for name in operands])
+    key, results = (p.mi.form, numbers), p.run.program.results
+    found = results.get(key)
+    if found is None:
+        found = results[key] = run(*numbers)
+    return found
+
+
 def _arithmetic(
-    p: Plain, operands: tuple[str, ...], make: Callable[[MachineInstr], Operation | None]
+    mi: MachineInstr,
+    make: Callable[[MachineInstr], Operation | None],
+    numbers: tuple[Number, ...],
 ) -> Number:
-    numbers = [p.slot(name) for name in operands]
-    if p.mi.row.id in ("and", "or") and p.mi.scalar_type().bits == 1:
-        return (conjunction if p.mi.row.id == "and" else disjunction)(*numbers)
-    operations = p.run.operations
-    if id(p.mi) not in operations:
-        operations[id(p.mi)] = make(p.mi)
-    operation = operations[id(p.mi)]
-    if operation is None or p.mi.form.facts.get("sat") is not None:
+    if mi.row.id in ("and", "or") and mi.scalar_type().bits == 1:
+        return (conjunction if mi.row.id == "and" else disjunction)(*numbers)
+    operation = make(mi)
+    if operation is None or mi.form.facts.get("sat") is not None:
         return None
     return lanewise(operation, *numbers)
 
@@ -87,13 +98,13 @@ def _mov(p: Plain) -> None:
 
 
 def _setp(p: Plain) -> None:
-    both = compared(p.mi, p.slot("a"), p.slot("b"), p.slot("c"))
+    both = _computed(p, "abc", lambda a, b, c: compared(p.mi, a, b, c))
     for name, number in zip("pq", both, strict=True):
         p.write(name, number)
 
 
 def _selp(p: Plain) -> None:
-    p.write("d", selected(p.slot("a"), p.slot("b"), p.slot("c")))
+    p.write("d", *_computed(p, "abc", lambda a, b, c: (selected(a, b, c),)))
 
 
 def _elect(p: Plain) -> None:

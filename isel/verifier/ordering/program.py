@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from intrinsics.mir import MachineInstr, Mem, Not, Op, Reg, Text
+from intrinsics.mir import Form, MachineInstr, Mem, Not, Op, Reg, Text
 from intrinsics.modifiers import Sem, Space
 from intrinsics.row import Completion, Effect
 from isel.verifier.function.evaluate import WAITS
 from isel.verifier.function.flow import EXIT, Graph
+from isel.verifier.ordering.numbers import Number
 from isel.ways import post_dominators, reach
 
 SHARED = (None, Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
@@ -35,13 +37,17 @@ class Step:
     is_event: bool
 
 
+Results: TypeAlias = dict[tuple[Form, tuple[Number, ...]], tuple[Number, ...]]
+"""What records of a form compute of numbers: warps and runs come to the same again and again."""
+
+
 @dataclass(slots=True)
 class Program:
     """A function's graph with what is executed of each node.
 
     `joins` has for each node the one where threads that part at it are together again (the end of
     the function is the number behind the last node); `back` whether a way leads back to it if
-    its branch is taken, and if not.
+    its branch is taken, and if not; `results` what its records have computed in all runs.
     """
 
     graph: Graph
@@ -49,6 +55,7 @@ class Program:
     joins: list[int] = field(default_factory=list)
     back: list[tuple[bool, bool]] = field(default_factory=list)
     calls: bool = False
+    results: Results = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: Graph) -> Program:
