@@ -69,7 +69,7 @@ _LINK_LIBDEVICE = (
 )
 _CONSTRUCTORS = ("llvm.global_ctors", "llvm.global_dtors")
 _HOMES = (0, 1, 3, 4)
-"""The address spaces that module-scoped variables live in: generic, which is global, shared, const."""
+"""Where module-scoped variables live: generic, which is global; global, shared, const."""
 
 _LARGEST = 1 << 40
 _LARGE = 16
