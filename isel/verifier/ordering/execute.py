@@ -31,7 +31,7 @@ from isel.verifier.ordering.events.execution import Execution, nothing
 from isel.verifier.ordering.log import Log, Stuck
 from isel.verifier.ordering.machine import Launch, Machine, special
 from isel.verifier.ordering.meetings import Delivery, Mbarrier
-from isel.verifier.ordering.numbers import Number, lanes_of, lanewise, merged
+from isel.verifier.ordering.numbers import Number, lanes_of, lanewise, merged, moved
 from isel.verifier.ordering.plain import Calculation, Plain, compute
 from isel.verifier.ordering.program import Program, Step
 from isel.verifier.ordering.strand import Strand
@@ -309,7 +309,7 @@ class Run:
             case Not(reg):
                 return lanewise(lambda x: x ^ 1, strand.registers.get(reg))
             case Mem(base, offset):
-                return lanewise(lambda x: x + offset, self.value(strand, base))
+                return moved(self.value(strand, base), offset)
             case Sym(name, offset):
                 found = self.machine.address(name, strand.rank)
                 return None if found is None else found + offset
