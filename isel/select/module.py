@@ -31,7 +31,7 @@ from isel.debug_places import NO_DEBUG, DebugPlace, DebugPlaces
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.data_layout import TENSOR_SPACE
-from isel.llvm.metadata import TupleNode, read_node
+from isel.llvm.metadata import TupleNode, module_flag, read_node
 from isel.llvm.types import ArrayType
 from isel.llvm.vocabulary import Linkage
 from isel.lower.function import lower
@@ -155,6 +155,11 @@ class _Selector:
         self.kernels = {function.name for function in kernels(module)}
         self.debug_places = DebugPlaces(module)
         self.locations: dict[tuple[tuple[int, int], DebugPlace], int] = {}
+
+    @functools.cached_property
+    def ftz(self) -> int:
+        """What the module says of subnormal numbers to who asks by reflection."""
+        return module_flag(self.module, "nvvm-reflect-ftz") or 0
 
     def select(self) -> Module:
         self._guarded(self._header)
@@ -497,7 +502,7 @@ class _Body:
             place = selector._place_of(self.function, call)
             selector.out.notes += [note.at(place) for note in notes]
         elif name in REFLECT:
-            reflect(self.state, call, selector.module, selector.target)
+            reflect(self.state, call, selector.module, selector.target, selector.ftz)
         elif name.startswith("llvm."):
             select_call(self.state, call, name, selector.target, selector.ptx)
         else:

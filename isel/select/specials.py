@@ -13,7 +13,6 @@ from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Target
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.metadata import module_flag
 from isel.select.diagnostics import Unselectable
 from isel.select.state import FunctionState, form
 
@@ -100,14 +99,18 @@ REFLECT = ("llvm.nvvm.reflect", "__nvvm_reflect", "__nvvm_reflect_ocl")
 """Questions that are answered while compiling.  LLVM, NVPTX Usage: libdevice."""
 
 
-def reflect(state: FunctionState, call: ir.Call, module: ir.Module, target: Target) -> None:
+def reflect(
+    state: FunctionState, call: ir.Call, module: ir.Module, target: Target, ftz: int
+) -> None:
     """The answer to a question by name; 0 for a name that means nothing.
+
+    `ftz` is the module's flag nvvm-reflect-ftz.
 
     Raises: Unselectable when the name is not the constant of a global.
     """
     match _text(module, call.arguments[0] if call.arguments else None):
         case "__CUDA_FTZ":
-            answer = module_flag(module, "nvvm-reflect-ftz") or 0
+            answer = ftz
         case "__CUDA_ARCH":
             answer = target.number * 10
         case None:

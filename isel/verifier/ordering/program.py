@@ -16,6 +16,7 @@ from intrinsics.row import Completion, Effect
 from isel.verifier.function.evaluate import WAITS
 from isel.verifier.function.flow import EXIT, Graph
 from isel.verifier.ordering.numbers import Number
+from isel.verifier.ordering.plain import Calculation, calculation_of
 from isel.ways import post_dominators, reach
 
 SHARED = (None, Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
@@ -30,11 +31,15 @@ _SYNCHRONISE = (
 
 @dataclass(slots=True)
 class Step:
-    """A record that is executed; `is_event` says that it is more than arithmetic."""
+    """A record that is executed; `is_event` says that it is more than arithmetic.
+
+    `calculation` is there where its results depend on its operands alone.
+    """
 
     index: int
     mi: MachineInstr
     is_event: bool
+    calculation: Calculation | None = None
 
 
 Results: TypeAlias = dict[tuple[Form, tuple[Number, ...]], tuple[Number, ...]]
@@ -67,7 +72,7 @@ class Program:
             for index, mi in enumerate(node.records, node.first):
                 event = is_event(mi)
                 if event or any(reg in wanted for reg in mi.defs()):
-                    steps.append(Step(index, mi, event))
+                    steps.append(Step(index, mi, event, None if event else calculation_of(mi)))
             found.steps.append(steps)
         found.calls = any(mi.row.id == "call" for mi in graph.records)
         ways = [

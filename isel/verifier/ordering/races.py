@@ -123,19 +123,17 @@ class Finder:
         near = [old for old in before if old.touches(new) and old.access is not new.access]
         for region in new.regions if near else ():
             for old in near:
-                old.regions = [
-                    there
-                    for there in old.regions
-                    if not (there.meets(region) and self._settles(old, new, there, region))
-                ]
+                for there in [there for there in old.regions if there.meets(region)]:
+                    if self._settles(old.access, new.access, there, region):
+                        old.regions.remove(there)
 
-    def _settles(self, old: _Kept, new: _Kept, there: Region, region: Region) -> bool:
+    def _settles(self, old: Access, new: Access, there: Region, region: Region) -> bool:
         """Whether what comes later need not be compared with `there`; notes a race between both."""
-        if region.name == "scales" and old.access.kind is Kind.TENSOR_COPY:
-            self._consumed.add(old.access.turn)
-        missing = self._missing(old.access, new.access, there, region)
+        if region.name == "scales" and old.kind is Kind.TENSOR_COPY:
+            self._consumed.add(old.turn)
+        missing = self._missing(old, new, there, region)
         if missing is not None:
-            self._add(old.access, new.access, there, region, missing)
+            self._add(old, new, there, region, missing)
             return False
         return region.writes and region.exact and region.covers(there)
 
@@ -151,7 +149,6 @@ class Finder:
 
     def _missing(self, old: Access, new: Access, one: Region, other: Region) -> Missing | None:
         """What is missing between two accesses that conflict in these regions."""
-        same_warp = old.warp == new.warp
         if old.index == new.index and old.kind in (Kind.SHARED_STORE, Kind.DEALLOC):
             return None  # the same value, stored by several warps; each CTA of a pair frees
         if (
@@ -160,6 +157,7 @@ class Finder:
             and self._pipelined(old, new, one, other)
         ):
             return self._issued(old, new)
+        same_warp = old.warp == new.warp
         if old.done[0][0] == "warp" and same_warp:
             return self._proxied(old, new)
         if not _has(new.known, old.done):
