@@ -35,6 +35,7 @@ from isel.llvm.metadata import TupleNode, read_node
 from isel.llvm.types import ArrayType
 from isel.llvm.vocabulary import Linkage
 from isel.lower.function import lower
+from isel.lower.reflection import with_answers
 from isel.places import places_of_globals
 from isel.select.calls import call_function
 from isel.select.diagnostics import Diagnostics, Unselectable
@@ -136,7 +137,7 @@ def _ptx_names(module: ir.Module) -> dict[str, str]:
 
 class _Selector:
     def __init__(self, module: ir.Module, target: Target, ptx: Ptx | None, source: Source) -> None:
-        self.module = module
+        module = self.module = with_answers(module, target)
         self.target = target
         self.ptx = ptx
         self.source = source
