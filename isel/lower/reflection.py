@@ -8,15 +8,15 @@ not, or call what no module has.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 from intrinsics.targets import Target
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import VOID, IntType
 from isel.llvm.vocabulary import IntPredicate, Opcode
+from isel.lower.substitution import with_values, without_dead
 from isel.select.specials import REFLECT, answer_of
 
 _Values = dict[str, llvm.Value]
@@ -44,7 +44,7 @@ def _answered(function: ir.Function, module: ir.Module, target: Target) -> ir.Fu
     blocks = function.blocks
     while True:
         before = len(known), len(blocks)
-        blocks = _without_dead([_folded(block, known) for block in blocks])
+        blocks = without_dead([_folded(block, known) for block in blocks])
         if (len(known), len(blocks)) == before:
             return dataclasses.replace(function, blocks=blocks)
 
@@ -52,8 +52,12 @@ def _answered(function: ir.Function, module: ir.Module, target: Target) -> ir.Fu
 def _folded(block: ir.Block, known: _Values) -> ir.Block:
     """A block without the instructions whose results are known; these join `known`."""
     left: list[ir.Instruction] = []
+
+    def change(value: llvm.Value) -> llvm.Value:
+        return known.get(value.name, value) if isinstance(value, llvm.Local) else value
+
     for i in block.instructions:
-        now = _with_values(i, known)
+        now = with_values(i, change)
         value = known.get(i.result or "") or _value_of(now)
         if value is None:
             left.append(_decided(now))
@@ -62,52 +66,7 @@ def _folded(block: ir.Block, known: _Values) -> ir.Block:
     return ir.Block(block.name, left)
 
 
-def _without_dead(blocks: list[ir.Block]) -> list[ir.Block]:
-    """The blocks that the first one leads to, and phis without the others."""
-    by_name = {block.name: block for block in blocks}
-    work, seen = [blocks[0].name], set[str]()
-    edges: set[tuple[str, str]] = set()
-    while work:
-        name = work.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        targets = by_name[name].instructions[-1].targets()
-        edges |= {(name, target) for target in targets}
-        work += targets
-    return [_with_edges(block, edges) for block in blocks if block.name in seen]
-
-
-def _with_edges(block: ir.Block, edges: set[tuple[str, str]]) -> ir.Block:
-    """A block whose phis have values only from blocks that come before it."""
-    instructions = [
-        dataclasses.replace(i, incoming=tuple(x for x in i.incoming if (x[1], block.name) in edges))
-        if isinstance(i, ir.Phi)
-        else i
-        for i in block.instructions
-    ]
-    return ir.Block(block.name, instructions)
-
-
 # ---- one instruction -------------------------------------------------------------------------
-
-
-def _with_values(i: ir.Instruction, known: Mapping[str, llvm.Value]) -> ir.Instruction:
-    """An instruction that names what is known by its value."""
-    if not any(isinstance(v, llvm.Local) and v.name in known for v in i.operands()):
-        return i
-    changed = copy.copy(i)
-    for part in dataclasses.fields(i):
-        setattr(changed, part.name, _replaced(getattr(i, part.name), known))
-    return changed
-
-
-def _replaced(part: object, known: Mapping[str, llvm.Value]) -> object:
-    if isinstance(part, llvm.Local):
-        return known.get(part.name, part)
-    if isinstance(part, tuple):
-        return tuple(_replaced(one, known) for one in part)
-    return part
 
 
 def _decided(i: ir.Instruction) -> ir.Instruction:

@@ -261,7 +261,7 @@ class FunctionState:
                 expected="a global variable or a function",
                 hint=""
                 if name.startswith("llvm.")
-                else "name what an alias or ifunc stands for: nvgen selects neither",
+                else "name what an ifunc or a weak alias stands for: nvgen selects neither",
             )
         return found
 
