@@ -348,7 +348,8 @@ def compile(
     cluster: Dim3 | int | None = None,
     smem: int | None = None,
 ) -> Compiled:
-    """Compile a module of LLVM IR (its text, an llvmlite module, or a built kernel) for `target`.
+    """Compile a module of LLVM IR (its text, bitcode, an llvmlite module, or a built kernel) for
+    `target`; a list of such modules is linked first.
 
     Text may be MIR of any stage and PTX too, which say their target themselves: `target` is another
     one to judge them for.
@@ -411,6 +412,8 @@ def _compile(
         return _compile_records(module_or_text, target, ptx, opt, level, shape)
     if target is None:
         raise no_target("target=…")
+    if isinstance(module_or_text, (bytes, bytearray, memoryview, list, tuple)):
+        module_or_text = _one_text(module_or_text)
     if isinstance(module_or_text, str):
         return compile_text(
             module_or_text, target=target, ptx=ptx, opt=opt, level=level, shape=shape
@@ -429,7 +432,49 @@ def _compile(
         "compile/module",
         "this is no LLVM IR",
         got=type(module_or_text).__name__,
-        expected="text, an llvmlite module or a Kernel",
+        expected="text, bitcode, an llvmlite module, a Kernel, or a list of these",
+    )
+
+
+def _one_text(given: object) -> str:
+    """The text of bitcode, or of modules that are linked.
+
+    Raises: InputError.
+    """
+    from nvgen.linking import Part, disassembled, linked
+
+    if isinstance(given, (bytes, bytearray, memoryview)):
+        return disassembled(bytes(given))
+    assert isinstance(given, (list, tuple))
+    names = [f"module {n}" for n in range(1, len(given) + 1)]
+    return linked([Part(name, _part(one, name)) for name, one in zip(names, given, strict=True)])
+
+
+def _part(given: object, name: str) -> str:
+    """The text of one module of several, as LLVM prints it.
+
+    Raises: InputError.
+    """
+    from llvmlite import binding, ir
+
+    from nvgen.builder.built import Kernel
+
+    match given:
+        case str():
+            return parse(given, file=name)
+        case Kernel():
+            return parse(given.llvm, file=name)
+        case bytes() | bytearray() | memoryview():
+            from nvgen.linking import disassembled
+
+            return disassembled(bytes(given), name)
+        case ir.Module() | binding.ModuleRef():
+            return parse(_text_of(given), file=name)
+    raise input_error(
+        "compile/module",
+        f"{name} is no LLVM IR",
+        got=type(given).__name__,
+        expected="text, bitcode, an llvmlite module or a Kernel",
     )
 
 

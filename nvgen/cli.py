@@ -74,7 +74,8 @@ _NEVER_LLVM = (".mir", ".ptx", ".py")
 def _run_command(argv: Sequence[str] | None) -> int:
     given = sys.argv[1:] if argv is None else argv
     arguments = _parser().parse_args([_WHOLE.get(word, word) for word in given])
-    if os.path.splitext(getattr(arguments, "file", ".mir"))[1] not in _NEVER_LLVM:
+    files = getattr(arguments, "files", None) or [getattr(arguments, "file", ".mir")]
+    if any(os.path.splitext(file)[1] not in _NEVER_LLVM for file in files):
         LLVM.start()  # it is there when the rest of nvgen is imported
     command = importlib.import_module(f"nvgen.commands.{arguments.command}")
     status: int = command.run(arguments)
@@ -157,7 +158,13 @@ def _parser() -> argparse.ArgumentParser:
 
 def _program(parser: argparse.ArgumentParser, *, levels: bool) -> None:
     """What every command that reads a program takes."""
-    parser.add_argument("file", metavar="FILE", help="LLVM IR (.ll), MIR (.mir), PTX (.ptx), or -")
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help="LLVM IR (.ll, .bc), MIR (.mir), PTX (.ptx), a Python file whose build() gives a "
+        "kernel, or - for standard input; several modules of LLVM IR are linked",
+    )
     parser.add_argument("--target", metavar="T", help="sm_100a, …; LLVM IR needs one")
     parser.add_argument("--ptx", metavar="V", help="PTX version (default: the lowest that will do)")
     if levels:
@@ -215,7 +222,7 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kernel", metavar="K", default="", help="which, if there are several")
     _shape(parser)
     parser.add_argument(
-        "--smem", type=int, default=0, metavar="BYTES", help="dynamic shared memory"
+        "--smem", type=int, metavar="BYTES", help="dynamic shared memory (default: as built, or 0)"
     )
     parser.add_argument(
         "--arg", action="append", default=[], metavar="ARG",

@@ -31,13 +31,20 @@ def read_text(path: str) -> str:
 
     Raises: InputError when it cannot be read, is empty or is not UTF-8 text.
     """
+    return decode(read_data(path), path)
+
+
+def read_data(path: str) -> bytes:
+    """The bytes of a file, or of standard input.
+
+    Raises: InputError when it cannot be read.
+    """
     if not _is_name(path):
         raise _unreadable(path, "no name")
     try:
-        data = _standard_input() if path == STANDARD else _all_of(Path(path))
+        return _standard_input() if path == STANDARD else _all_of(Path(path))
     except OSError as error:
         raise _unreadable(path, error.strerror or str(error)) from None
-    return decode(data, path)
 
 
 _MOST = 1 << 30
@@ -96,7 +103,7 @@ def decode(data: bytes, path: str) -> str:
             place=Place(path, line, column),
             got=f"byte {data[error.start]:#04x}",
             expected="LLVM IR, MIR or PTX as text",
-            hint="LLVM bitcode becomes text with llvm-dis" if data[:2] == b"BC" else "",
+            hint="this is LLVM bitcode, whose files are called .bc" if data[:2] == b"BC" else "",
         ) from None
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1

@@ -12,6 +12,8 @@ parts in bytes, then the parts:
     read NAME TEXT                  parsed, verified, printed, called NAME if that is given
     optimize LEVEL PROCESSOR TEXT   the same, and through LLVM's pipeline before it is printed
     link LIBRARY TEXT               parsed, with what it calls of a library of bitcode, printed
+    disassemble BITCODE             read, verified, printed
+    merge TEXT TEXT …               parsed, made one module, verified, printed
     try TEXT                        whether a process survives to read TEXT: in one of its own
 
 and back come `done TEXT`, `refused MESSAGE`, `encoding BYTE`, or `died` and `survived`.
@@ -90,6 +92,10 @@ def answer(request: list[bytes]) -> list[bytes]:
     if kind == b"try":
         return [_try(fields[0])]
     try:
+        if kind == b"disassemble":
+            return [b"done", _disassemble(fields[0])]
+        if kind == b"merge":
+            return [b"done", _merge(fields)]
         if kind == b"read":
             name, text = fields
             return [b"done", _read(text, name.decode())]
@@ -151,6 +157,42 @@ def _link(text: bytes, path: str) -> bytes:
         passes.run(module, builder)
         module.verify()
         return str(module).encode()
+
+
+def _disassemble(data: bytes) -> bytes:
+    """Bitcode as LLVM prints it.
+
+    Raises: RuntimeError, UnicodeDecodeError.
+    """
+    from llvmlite import binding
+
+    with (
+        closing(binding.create_context()) as context,
+        closing(binding.parse_bitcode(data, context=context)) as module,
+    ):
+        module.verify()
+        return str(module).encode()
+
+
+def _merge(texts: Sequence[bytes]) -> bytes:
+    """Several modules as one, which has the triple and the layout of the first that says them.
+
+    Raises: RuntimeError, UnicodeDecodeError.
+    """
+    from llvmlite import binding
+
+    with closing(binding.create_context()) as context:
+        modules = [binding.parse_assembly(text.decode(), context=context) for text in texts]
+        first, *others = modules
+        with closing(first):
+            triple = next((m.triple for m in modules if m.triple), "")
+            layout = next((m.data_layout for m in modules if m.data_layout), "")
+            for module in modules:
+                module.triple, module.data_layout = triple, layout
+            for module in others:
+                first.link_in(module)
+            first.verify()
+            return str(first).encode()
 
 
 def _optimize(text: bytes, level: int, processor: str) -> bytes:

@@ -14,6 +14,7 @@ import select
 import signal
 import subprocess
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -224,6 +225,21 @@ class Llvm:
         """
         data = text.encode()
         return self._done(self._ask((b"link", library.encode(), data), _limit(60.0, data)))
+
+    def disassemble(self, data: bytes) -> str:
+        """The text of bitcode.
+
+        Raises: LlvmRejectedError, NotUtf8Error, LlvmDiedError, LlvmTimeoutError.
+        """
+        return self._done(self._ask((b"disassemble", data), _limit(30.0, data)))
+
+    def merge(self, texts: Sequence[str]) -> str:
+        """Several modules as one.
+
+        Raises: LlvmRejectedError, NotUtf8Error, LlvmDiedError, LlvmTimeoutError.
+        """
+        parts = [text.encode() for text in texts]
+        return self._done(self._ask((b"merge", *parts), _limit(60.0, b"".join(parts))))
 
     def survives(self, text: str) -> bool:
         """Whether LLVM reads the text, or says why not, and lives on.

@@ -108,7 +108,7 @@ def _emit(
         state.own_name(f"prototype{len(state.out.prototypes)}"),
         tuple(_unnamed(p) for p in params),
         tuple(_unnamed(p) for p in result),
-        "noreturn" in call.attributes,
+        "noreturn" in call.attributes and not result,
     )
     state.out.prototypes.append(table)
     lists["callee"] = state.scalar_reg(call.callee)

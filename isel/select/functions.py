@@ -53,6 +53,8 @@ def needed(module: ir.Module, kernels: set[str]) -> list[ir.Function]:
     if not local:
         return defined
     work = [f.name for f in defined if f.name not in local]
+    for alias in module.aliases.values():
+        work += _names(alias.target)
     for variable in module.globals.values():
         if variable.initializer is not None:
             work += _names(variable.initializer)
@@ -94,8 +96,8 @@ def device_interface(function: ir.Function, state: FunctionState) -> None:
     _refuse(function)
     out = state.out
     out.is_kernel = False
-    out.noreturn = "noreturn" in function.attributes
     out.results += result_param(state, function.return_type, RESULT)
+    out.noreturn = "noreturn" in function.attributes and not out.results
     state.return_attributes = function.return_attributes
     for number, param in enumerate(function.params):
         name = f"{out.name}_param_{number}"
@@ -118,7 +120,8 @@ def prototype_of(function: ir.Function, name: str, state: FunctionState) -> Prot
         for n, param in enumerate(function.params)
     )
     results = result_param(state, function.return_type, RESULT)
-    return Prototype(name, params, results, "noreturn" in function.attributes)
+    noreturn = "noreturn" in function.attributes and not results  # ptxas refuses both at once
+    return Prototype(name, params, results, noreturn)
 
 
 def _refuse(function: ir.Function) -> None:

@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 from intrinsics.mir import Address
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.types import IntType, PointerType, StructType, Type, VectorType
+from isel.llvm.types import IntType, StructType, Type, VectorType
 from isel.llvm.vocabulary import Opcode
+from isel.select.constants import known
 from isel.select.diagnostics import Unselectable
-from isel.select.types import SHARED_SPACE, Layout, walk_indices
+from isel.select.types import SHARED_SPACE, Layout
 
 _LARGEST = 1 << 28
+_ADDRESS = 8
 _WHOLE = (8, 16, 32, 64)
 """Bits of integers that stand side by side in a vector; others leave no gaps between them."""
-
-_CASTS = (Opcode.BITCAST, Opcode.PTRTOINT, Opcode.INTTOPTR, Opcode.PTRTOADDR)
 
 
 @dataclass(slots=True)
@@ -110,14 +110,14 @@ class Initializers:
     # ---- addresses ---------------------------------------------------------------------------
 
     def _address(self, image: Image, at: int, value: llvm.Value, size: int) -> None:
-        name, offset, generic = self._resolve(value)
-        if size != 8:
+        if size != _ADDRESS:
             raise Unselectable(
                 "initializer",
                 "an address in an initialiser is a whole one",
-                got=f"{size} bytes of the address of @{name}",
-                expected="8 bytes",
+                got=f"{size} bytes of an address",
+                expected=f"{_ADDRESS} bytes",
             )
+        name, offset, generic = self._resolve(value)
         if name is None:
             image.data[at : at + size] = (offset & (1 << 64) - 1).to_bytes(size, "little")
             return
@@ -125,35 +125,28 @@ class Initializers:
 
     def _resolve(self, value: llvm.Value) -> tuple[str | None, int, bool]:
         """The variable (None: none), the distance from it, and whether the address is generic."""
-        match value:
-            case llvm.ConstInt():
-                return None, value.signed, False
-            case llvm.Null():
-                return None, 0, False
-            case llvm.GlobalRef(variable):
-                return self._variable(variable)
-            case llvm.ConstExpr(opcode=Opcode.GETELEMENTPTR, element_type=element):
-                assert element is not None
-                name, offset, generic = self._resolve(value.operands[0])
-                return name, offset + self._distance(element, value.operands[1:]), generic
-            case llvm.ConstExpr(opcode=Opcode.ADDRSPACECAST):
-                name, offset, _ = self._resolve(value.operands[0])
-                target = value.type
-                assert isinstance(target, PointerType)
-                return name, offset, target.address_space == 0
-            case llvm.ConstExpr(opcode=Opcode.ADD | Opcode.SUB as opcode, operands=(left, right)):
-                name, offset, generic = self._resolve(left)
-                if isinstance(right, llvm.ConstInt):
-                    sign = 1 if opcode is Opcode.ADD else -1
-                    return name, offset + sign * right.signed, generic
-            case llvm.ConstExpr(opcode=opcode) if opcode in _CASTS:
-                return self._resolve(value.operands[0])
-        raise _no_data(value)
+        found = known(self.layout, value)
+        if found is None and isinstance(value, llvm.ConstExpr):
+            (inner, *others) = value.operands
+            if value.opcode is Opcode.ADDRSPACECAST and not others:
+                name, offset, generic = self._resolve(inner)
+                if name is None:
+                    return name, offset, generic  # LLVM keeps the number, too
+        if found is None:
+            raise _no_data(value)
+        if found.name is None:
+            return None, found.offset, False
+        is_variable = self._check_variable(found.name)
+        return found.name, found.offset, found.generic and is_variable
 
-    def _variable(self, name: str) -> tuple[str, int, bool]:
+    def _check_variable(self, name: str) -> bool:
+        """Whether `name` is a variable, and not a function; its address is known to the linker.
+
+        Raises: Unselectable.
+        """
         variable = self.variables.get(name)
         if variable is None and name in self.functions and name in self.symbols:
-            return name, 0, False
+            return False
         if variable is None:
             raise Unselectable(
                 "initializer",
@@ -168,15 +161,7 @@ class Initializers:
                 got=f"@{name}",
                 expected="a variable in global or constant memory",
             )
-        return name, 0, variable.address_space == 0
-
-    def _distance(self, element: Type, indices: tuple[llvm.Value, ...]) -> int:
-        total = 0
-        for size, index, offset in walk_indices(self.layout, element, indices):
-            if not isinstance(index, llvm.ConstInt):
-                raise _no_data(index)
-            total += size * index.signed + offset
-        return total
+        return True
 
 
 def _pack(image: Image, at: int, elements: tuple[llvm.Value, ...], bits: int) -> None:

@@ -17,12 +17,14 @@ from intrinsics.findings import Finding, Place, SelectionError, Severity, once
 from intrinsics.mir import (
     Block,
     Export,
+    Kept,
     Location,
     MachineFunction,
     MachineInstr,
     Module,
     Sym,
     Variable,
+    Where,
 )
 from intrinsics.modifiers import Space
 from intrinsics.rows.atomic import BFLOAT_ATOMICS
@@ -31,10 +33,11 @@ from isel.debug_places import NO_DEBUG, DebugPlace, DebugPlaces
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.data_layout import TENSOR_SPACE
-from isel.llvm.metadata import TupleNode, module_flag, read_node
+from isel.llvm.metadata import TupleNode, read_node
 from isel.llvm.types import ArrayType
 from isel.llvm.vocabulary import Linkage
 from isel.lower.function import lower
+from isel.lower.module import prepared
 from isel.places import places_of_globals
 from isel.select.calls import call_function
 from isel.select.diagnostics import Diagnostics, Unselectable
@@ -76,6 +79,8 @@ _LARGE = 16
 """Bytes of a variable beyond which LLVM raises its alignment, and the alignment."""
 
 _DECLARED = (Linkage.EXTERNAL, Linkage.EXTERN_WEAK, Linkage.AVAILABLE_EXTERNALLY)
+_ONLY_HERE = (Linkage.PRIVATE, Linkage.INTERNAL, Linkage.LINKONCE_ODR)
+"""Linkages of aliases that no other module needs: each has its own."""
 _WEAK = (Linkage.WEAK, Linkage.WEAK_ODR, Linkage.LINKONCE, Linkage.LINKONCE_ODR)
 _EXPORTS = {
     Linkage.EXTERNAL: Export.VISIBLE,
@@ -125,7 +130,7 @@ def ptx_name(name: str) -> str:
 def _ptx_names(module: ir.Module) -> dict[str, str]:
     """The PTX names of functions and variables; those that PTX allows as they are stay so."""
     functions = [name for name in module.functions if not name.startswith("llvm.")]
-    names = functions + list(module.globals)
+    names = functions + list(module.globals) + list(module.aliases)
     names.sort(key=lambda name: ptx_name(name) != name)
     found: dict[str, str] = {}
     taken: set[str] = set()
@@ -139,7 +144,7 @@ def _ptx_names(module: ir.Module) -> dict[str, str]:
 
 class _Selector:
     def __init__(self, module: ir.Module, target: Target, ptx: Ptx | None, source: Source) -> None:
-        self.module = module
+        module = self.module = prepared(module, target)
         self.target = target
         self.ptx = ptx
         self.source = source
@@ -147,7 +152,7 @@ class _Selector:
         self.diagnostics = Diagnostics()
         self.out = Module(target, ptx, source.file)
         self.names = _ptx_names(module)
-        self.symbols = self.names
+        self.symbols = {name: n for name, n in self.names.items() if name not in module.aliases}
         self.initializers = Initializers(
             self.layout, module.globals, module.functions.keys(), self.symbols
         )
@@ -155,11 +160,6 @@ class _Selector:
         self.kernels = {function.name for function in kernels(module)}
         self.debug_places = DebugPlaces(module)
         self.locations: dict[tuple[tuple[int, int], DebugPlace], int] = {}
-
-    @functools.cached_property
-    def ftz(self) -> int:
-        """What the module says of subnormal numbers to who asks by reflection."""
-        return module_flag(self.module, "nvvm-reflect-ftz") or 0
 
     def select(self) -> Module:
         self._guarded(self._header)
@@ -169,11 +169,14 @@ class _Selector:
         for function in needed(self.module, self.kernels):
             self._function(function)
         self._externals()
-        if not self.out.functions and not self.diagnostics.findings:
+        for alias in self.module.aliases.values():
+            self._guarded(functools.partial(self._alias, alias), alias.name)
+        empty = not self.out.functions and not self.out.variables
+        if empty and not self.diagnostics.findings:
             self.diagnostics.report(
                 Unselectable(
                     "no-kernel",
-                    "the module defines no kernel and no function",
+                    "the module defines no kernel, no function and no variable",
                     expected="define ptx_kernel void @…",
                 ),
                 Place(self.source.file),
@@ -322,6 +325,29 @@ class _Selector:
                 )
             )
 
+    def _alias(self, alias: ir.Alias) -> None:
+        """Give a function of this module another name; one that only this module sees is gone."""
+        if alias.linkage in _ONLY_HERE or alias.is_ifunc:
+            return
+        target = alias.target.name if isinstance(alias.target, llvm.GlobalRef) else ""
+        function = self.module.functions.get(target)
+        _check_alias(alias, function, is_kernel=target in self.kernels)
+        if function is None:
+            self.out.notes.append(
+                Finding(
+                    "select/alias",
+                    Severity.NOTE,
+                    f"@{alias.name} is known in this module only: PTX has no second name of a "
+                    "variable",
+                    self._place_of_global(alias.name),
+                )
+            )
+            return
+        name = self.names[alias.name]
+        state = FunctionState(MachineFunction(name), self.layout, self.symbols)
+        self.out.externals.append(prototype_of(function, name, state))
+        self.out.kept.append(Kept(f".alias {name}, {self.names[target]};", Where.BOTTOM))
+
     # ---- places ------------------------------------------------------------------------------
 
     def location_of(self, function: ir.Function, i: ir.Instruction) -> int:
@@ -405,6 +431,32 @@ def _check_kind(variable: ir.GlobalVariable) -> None:
             expected="an empty list",
             hint="call the functions from a kernel that is launched first or last",
         )
+
+
+def _check_alias(alias: ir.Alias, function: ir.Function | None, *, is_kernel: bool) -> None:
+    """Refuse another name that other modules would see and PTX cannot give.
+
+    PTX ISA, .alias: of a function that this module defines; neither of them is a kernel or weak.
+
+    Raises: Unselectable.
+    """
+    wrong = {
+        "a weak alias": alias.linkage is not Linkage.EXTERNAL,
+        "a second name of a kernel": is_kernel,
+        "a second name of a weak function": function is not None and function.linkage in _WEAK,
+        "a second name of what another module defines": function is not None
+        and function.is_declaration,
+    }
+    for got, is_wrong in wrong.items():
+        if is_wrong:
+            raise Unselectable(
+                "alias",
+                f"@{alias.name} is an alias that PTX has not",
+                got=got,
+                expected="another name of a function that this module defines",
+                hint="an internal alias is replaced by what it stands for",
+                section="PTX ISA, Kernel and Function Directives: .alias",
+            )
 
 
 def _alignment(layout: Layout, variable: ir.GlobalVariable, size: int) -> int:
@@ -502,7 +554,7 @@ class _Body:
             place = selector._place_of(self.function, call)
             selector.out.notes += [note.at(place) for note in notes]
         elif name in REFLECT:
-            reflect(self.state, call, selector.module, selector.target, selector.ftz)
+            reflect(self.state, call, selector.module, selector.target)
         elif name.startswith("llvm."):
             select_call(self.state, call, name, selector.target, selector.ptx)
         else:

@@ -13,6 +13,7 @@ from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Target
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.metadata import module_flag
 from isel.select.diagnostics import Unselectable
 from isel.select.state import FunctionState, form
 
@@ -99,30 +100,32 @@ REFLECT = ("llvm.nvvm.reflect", "__nvvm_reflect", "__nvvm_reflect_ocl")
 """Questions that are answered while compiling.  LLVM, NVPTX Usage: libdevice."""
 
 
-def reflect(
-    state: FunctionState, call: ir.Call, module: ir.Module, target: Target, ftz: int
-) -> None:
-    """The answer to a question by name; 0 for a name that means nothing.
-
-    `ftz` is the module's flag nvvm-reflect-ftz.
+def reflect(state: FunctionState, call: ir.Call, module: ir.Module, target: Target) -> None:
+    """The answer to a question by name.
 
     Raises: Unselectable when the name is not the constant of a global.
     """
+    answer = answer_of(call, module, target)
+    if answer is None:
+        raise Unselectable(
+            "reflect",
+            "the question of llvm.nvvm.reflect is no constant text",
+            op="llvm.nvvm.reflect",
+            expected="the address of a constant global",
+        )
+    state.forward(call.result, (Imm(answer),))
+
+
+def answer_of(call: ir.Call, module: ir.Module, target: Target) -> int | None:
+    """The answer to a question by name: 0 for a name that means nothing, None where none is."""
     match _text(module, call.arguments[0] if call.arguments else None):
         case "__CUDA_FTZ":
-            answer = ftz
+            return module_flag(module, "nvvm-reflect-ftz") or 0
         case "__CUDA_ARCH":
-            answer = target.number * 10
+            return target.number * 10
         case None:
-            raise Unselectable(
-                "reflect",
-                "the question of llvm.nvvm.reflect is no constant text",
-                op="llvm.nvvm.reflect",
-                expected="the address of a constant global",
-            )
-        case _:
-            answer = 0
-    state.forward(call.result, (Imm(answer),))
+            return None
+    return 0
 
 
 def _text(module: ir.Module, value: llvm.Value | None) -> str | None:

@@ -37,14 +37,11 @@ from isel.llvm import values as llvm
 from isel.llvm.attributes import NO_ATTRIBUTES
 from isel.llvm.data_layout import TENSOR_SPACE
 from isel.llvm.types import PointerType, Type
-from isel.llvm.vocabulary import Opcode
+from isel.select.constants import as_instruction, known
 from isel.select.diagnostics import Unselectable
 from isel.select.statements import Assembly
 from isel.select.types import (
-    BITS,
-    SIGNED,
     SPACES,
-    UNSIGNED,
     Layout,
     walk_indices,
 )
@@ -239,7 +236,7 @@ class FunctionState:
             case llvm.GlobalRef(name):
                 return (Sym(self.symbol(name)),)
             case llvm.ConstExpr():
-                return (self._expression(value),)
+                return self._expression(value)
         self.layout.classes(value.type)  # refuses what is too large
         elements = llvm.elements_of(value)
         if elements is None:
@@ -264,57 +261,30 @@ class FunctionState:
                 expected="a global variable or a function",
                 hint=""
                 if name.startswith("llvm.")
-                else "name what an alias or ifunc stands for: nvgen selects neither",
+                else "name what an ifunc or a weak alias stands for: nvgen selects neither",
             )
         return found
 
-    def _expression(self, value: llvm.ConstExpr) -> Scalar:
-        match value.opcode:
-            case Opcode.GETELEMENTPTR:
-                return self.constant_address(value)
-            case Opcode.PTRTOINT | Opcode.INTTOPTR | Opcode.BITCAST | Opcode.PTRTOADDR:
-                return self.value(value.operands[0])[0]
-            case Opcode.ADDRSPACECAST:
-                (inner,) = value.operands
-                return self.convert_address(self.value(inner)[0], inner.type, value.type)
-            case Opcode.ADD | Opcode.SUB | Opcode.XOR | Opcode.TRUNC:
-                return self._computed(value)
-        raise Unselectable(
-            "constant-expression", f"the constant expression {value.opcode.value} is not selectable"
-        )
+    def _expression(self, value: llvm.ConstExpr) -> Values:
+        """A constant expression: a number, an address, or what instructions compute."""
+        found = known(self.layout, value)
+        if found is not None and found.name is None:
+            return (Imm(found.offset),)
+        if found is not None and found.name is not None:
+            here = Sym(self.symbol(found.name), found.offset)
+            if not found.generic or found.space == 0:
+                return (here,)
+            return (self.convert_address(here, PointerType(found.space), PointerType(0)),)
+        from isel.select.instructions import select_instruction  # which selects with this state
 
-    def _computed(self, value: llvm.ConstExpr) -> Reg:
-        """Arithmetic with the address of a global, which only the linker knows."""
-        (result_class,) = self.layout.classes(value.type)
-        sources = [self.scalar_reg(operand) for operand in value.operands]
-        result = self.new(result_class)
-        (source_class, *_) = self.layout.classes(value.operands[0].type)
-        to, bits = result_class.bits, source_class.bits
-        match value.opcode:
-            case Opcode.TRUNC:
-                chosen = form("cvt.int", dtype=UNSIGNED[to], atype=UNSIGNED[bits])
-            case Opcode.XOR:
-                chosen = form("xor", type=BITS[to])
-            case _:
-                row = "add.int" if value.opcode is Opcode.ADD else "sub.int"
-                chosen = form(row, type=SIGNED[to])
-        self.emit(chosen, result, *sources)
+        name = f"{value.opcode.value} of constants"  # no instruction of LLVM has such a name
+        before = self.values.pop(name, None)
+        select_instruction(self, as_instruction(value, name))
+        result = self.values.pop(name)
+        self.addresses.pop(name, None)
+        if before is not None:
+            self.values[name] = before
         return result
-
-    def constant_address(self, value: llvm.ConstExpr) -> Sym:
-        """A getelementptr of a global by constants."""
-        base = self.value(value.operands[0])[0]
-        assert value.element_type is not None
-        offset = 0
-        for size, index in self.steps(value.element_type, value.operands[1:]):
-            if not isinstance(index, llvm.ConstInt):
-                raise Unselectable("constant-expression", "an index is not a number")
-            offset += size * index.signed
-        for index_offset in self.field_offsets(value.element_type, value.operands[1:]):
-            offset += index_offset
-        if isinstance(base, Sym):
-            return Sym(base.name, base.offset + offset)
-        raise Unselectable("constant-expression", "the base of a constant address is no global")
 
     def number(self, value: llvm.Value, what: str) -> int:
         """A constant integer.
@@ -364,9 +334,9 @@ class FunctionState:
     def address(self, pointer: llvm.Value) -> Mem:
         """`pointer` as an address operand, with as much folded into it as possible."""
         if type(pointer) is llvm.Local:
-            known = self.addresses.get(pointer.name)
-            if known is not None:
-                return known
+            folded = self.addresses.get(pointer.name)
+            if folded is not None:
+                return folded
         (op,) = self.value(pointer)
         if type(op) is int:
             return Mem(op)
@@ -378,14 +348,29 @@ class FunctionState:
     def place(self, pointer: llvm.Value) -> tuple[Space | None, Mem]:
         """Where a pointer to memory points: the state space (None: generic) and the address."""
         if type(pointer) is llvm.Local:
-            known = self.known.get(pointer.name)
-            if known is not None:
-                return known
+            real = self.known.get(pointer.name)
+            if real is not None:
+                return real
         assert isinstance(pointer.type, PointerType)
+        if type(pointer) is llvm.ConstExpr and pointer.type.address_space == 0:
+            return self._generic_place(pointer)
         space, mem = SPACES[pointer.type.address_space], self.address(pointer)
         if space is None and isinstance(mem.base, Sym):
             return Space.GLOBAL, mem  # where variables of no other space are
         return space, mem
+
+    def _generic_place(self, pointer: llvm.ConstExpr) -> tuple[Space | None, Mem]:
+        """Where a constant generic address points; what is written nowhere else is not converted.
+
+        A number that is another space's address is a generic address all the same.
+        """
+        found = known(self.layout, pointer)
+        if found is None or found.name is None:
+            return None, self.address(pointer)
+        space = SPACES.get(found.space) or Space.GLOBAL
+        if space is Space.GLOBAL or (found.generic and space is Space.SHARED):
+            return space, Mem(Sym(self.symbol(found.name)), found.offset)
+        return None, Mem(self.scalar_reg(pointer))
 
     def steps(self, element: Type, indices: tuple[llvm.Value, ...]) -> list[tuple[int, llvm.Value]]:
         """(bytes, index) for every index of a getelementptr that steps over an array."""

@@ -102,12 +102,12 @@ class Kernel:
             opt=opt,
             level=level,
             file=f"{self.name}.ll",
-            shape=replace(shape, smem=dynamic, boxes=self._boxes()),
+            shape=replace(shape, smem=dynamic, boxes=self.boxes()),
         )
         compiled.kernel = self
         return compiled
 
-    def _boxes(self) -> tuple[tuple[str, int], ...]:
+    def boxes(self) -> tuple[tuple[str, int], ...]:
         """The bytes of a box of each tensor map, by the parameter's name in machine records."""
         sizes = [parameter.box_bytes for parameter in self.parameters]
         return tuple((f"{self.name}_param_{n}", size) for n, size in enumerate(sizes) if size)

@@ -11,6 +11,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from intrinsics.findings import (
     Finding,
@@ -24,18 +25,21 @@ from intrinsics.findings import (
 )
 from intrinsics.mir import Module
 from isel.verifier.launch import LaunchShape
-from nvgen.files import read_text
+from nvgen.commands.inputs import read_input
 from nvgen.loading import load
 from nvgen.render import Printer, as_json, print_findings, summary
+
+if TYPE_CHECKING:
+    from nvgen.builder.built import Kernel
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Check, report; the status says whether there were errors."""
-    stage, text, findings, readable = _judge(arguments)
+    stage, file, text, findings, readable = _judge(arguments)
     shown = [f for f in findings if not _allowed(f, arguments.allow)]
     if arguments.format == "json":
         report = {
-            "file": arguments.file,
+            "file": file,
             "stage": stage,
             "verdict": verdict(shown).value,
             "findings": [as_json(f) for f in shown],
@@ -43,22 +47,25 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(report, indent=2))
     else:
         print_findings(shown, text, sys.stdout)
-        Printer(sys.stdout).line(summary(shown, arguments.file))
+        Printer(sys.stdout).line(summary(shown, file))
     if not readable:
         return 2
     return int(_fails(shown, strict=arguments.strict))
 
 
-def _judge(arguments: argparse.Namespace) -> tuple[str, str, list[Finding], bool]:
-    """The last stage reached, the text, what was found, and whether the input could be read."""
-    stage, text = "read", ""
+def _judge(arguments: argparse.Namespace) -> tuple[str, str, str, list[Finding], bool]:
+    """The last stage reached, the input's name and text, what was found, whether it was read."""
+    stage, file, text = "read", " + ".join(arguments.files), ""
     try:
         shape = _shape(arguments)
-        text = read_text(arguments.file)
+        given = read_input(arguments.files)
+        file, text = given.file, given.text
+        if given.kernel is not None:
+            shape = _as_built(shape, given.kernel)
         program = load(
-            arguments.file,
+            file,
             text,
-            target=arguments.target,
+            target=given.target(arguments.target),
             ptx=arguments.ptx,
             level=arguments.level,
             shape=shape,
@@ -66,11 +73,17 @@ def _judge(arguments: argparse.Namespace) -> tuple[str, str, list[Finding], bool
         if shape.boxes:
             _check_boxes(program.module, shape)
     except InputError as error:
-        return stage, text, list(error.findings), False
+        return stage, file, text, list(error.findings), False
     except NvgenError as error:
         stage = "select" if isinstance(error, SelectionError) else "verify"
-        return stage, text, list(error.findings), True
-    return "verify", text, [_in_file(f, arguments.file) for f in program.findings], True
+        return stage, file, text, list(error.findings), True
+    return "verify", file, text, [_in_file(f, file) for f in program.findings], True
+
+
+def _as_built(shape: LaunchShape, kernel: Kernel) -> LaunchShape:
+    """How a built kernel is launched, as far as the command does not say it."""
+    smem = kernel.dynamic_shared if shape.smem is None else shape.smem
+    return replace(shape, smem=smem, boxes=shape.boxes or kernel.boxes())
 
 
 def _in_file(finding: Finding, file: str) -> Finding:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from intrinsics.findings import InputError, NvgenError, errors, input_error
 from isel.verifier.levels import advice, beyond
+from nvgen.commands.inputs import Input, read_input
 from nvgen.commands.print_after import check_output, write_stages
-from nvgen.files import STANDARD, check_writable, read_text, write_whole
+from nvgen.files import STANDARD, check_writable, write_whole
 from nvgen.judgement import check_certain
 from nvgen.loading import Program, load
 from nvgen.render import print_findings
@@ -34,19 +35,20 @@ def run(arguments: argparse.Namespace) -> int:
         check_writable(arguments.output)
     else:
         check_output(arguments, emit, arguments.emit or Path(arguments.output).suffix in _BY_SUFFIX)
-    text = read_text(arguments.file)
+    given = read_input(arguments.files)
     try:
-        return _compile(arguments, emit, text)
+        return _compile(arguments, emit, given)
     except NvgenError as error:
-        print_findings(error.findings, text)
+        print_findings(error.findings, given.text)
         return 2 if isinstance(error, InputError) else 1
 
 
-def _compile(arguments: argparse.Namespace, emit: str, text: str) -> int:
+def _compile(arguments: argparse.Namespace, emit: str, given: Input) -> int:
+    text = given.text
     program = load(
-        arguments.file,
+        given.file,
         text,
-        target=arguments.target,
+        target=given.target(arguments.target),
         ptx=arguments.ptx,
         opt=arguments.opt,
         level=arguments.level,

@@ -21,8 +21,9 @@ from intrinsics.findings import (
     SimulationError,
     input_error,
 )
+from nvgen.commands.inputs import Input, read_input
 from nvgen.commands.shape import parse_dim3
-from nvgen.files import check_writable, read_text, write_whole
+from nvgen.files import check_writable, write_whole
 from nvgen.launches import Statistics
 from nvgen.loading import load
 from nvgen.render import as_json, print_findings
@@ -51,7 +52,7 @@ class _Outcome:
 
     status: int = OK
     findings: Sequence[Finding] = ()
-    source: str = ""
+    given: Input | None = None
     statistics: Statistics = field(default_factory=Statistics)
     outputs: list[str] = field(default_factory=list)
 
@@ -70,7 +71,8 @@ def run(arguments: argparse.Namespace) -> int:
         outcome.status, outcome.findings = _status(error), error.findings
     ran = outcome.status in (OK, FINDING, DEADLOCK) and not outcome.is_limited
     if arguments.bisect and arguments.device == "sim" and ran:
-        outcome.findings = [*outcome.findings, _bisected(arguments)]
+        assert outcome.given is not None
+        outcome.findings = [*outcome.findings, _bisected(arguments, outcome.given)]
     if arguments.json:
         print(json.dumps(_as_json(arguments, outcome), indent=2))
     else:
@@ -86,15 +88,17 @@ def _run(arguments: argparse.Namespace, outcome: _Outcome) -> None:
     given = [parse_argument(text) for text in arguments.arg]
     files = [one.output for one in given if one.output]
     _check_outputs(files)
-    outcome.source = read_text(arguments.file)
+    source = outcome.given = read_input(arguments.files)
     program = load(
-        arguments.file,
-        outcome.source,
-        target=arguments.target,
+        source.file,
+        source.text,
+        target=source.target(arguments.target),
         ptx=arguments.ptx,
         bounds=arguments.bound_waits,
     )
-    statistics = _launch(arguments, program.compiled(), given)
+    compiled = program.compiled()
+    compiled.kernel = source.kernel
+    statistics = _launch(arguments, compiled, given)
     outcome.statistics = statistics
     outcome.findings = program.findings
     if program.bounded is not None and arguments.device == "cuda":
@@ -105,15 +109,14 @@ def _run(arguments: argparse.Namespace, outcome: _Outcome) -> None:
             outcome.outputs.append(one.output)
 
 
-def _bisected(arguments: argparse.Namespace) -> Finding:
+def _bisected(arguments: argparse.Namespace, source: Input) -> Finding:
     """Which operation's delay makes the run fail; every attempt has arguments of its own."""
     from nvgen.commands.arguments import parse_argument
     from nvgen.commands.bisect import Attempt, bisect
 
-    program = load(
-        arguments.file, read_text(arguments.file), target=arguments.target, ptx=arguments.ptx
-    )
-    compiled = program.compiled()
+    target = source.target(arguments.target)
+    compiled = load(source.file, source.text, target=target, ptx=arguments.ptx).compiled()
+    compiled.kernel = source.kernel
 
     def attempt(schedule: str, races: bool) -> Attempt:
         given = [parse_argument(text) for text in arguments.arg]
@@ -182,7 +185,7 @@ def _as_json(arguments: argparse.Namespace, outcome: _Outcome) -> dict[str, obje
     if arguments.device != "sim":
         how = {"device": arguments.device, "milliseconds": statistics.milliseconds}
     return {
-        "file": arguments.file,
+        "file": outcome.given.file if outcome.given else " + ".join(arguments.files),
         "outcome": "limit" if outcome.is_limited else _OUTCOMES[outcome.status],
         **how,
         "outputs": outcome.outputs,
@@ -191,10 +194,11 @@ def _as_json(arguments: argparse.Namespace, outcome: _Outcome) -> dict[str, obje
 
 
 def _say(arguments: argparse.Namespace, outcome: _Outcome) -> None:
-    print_findings(outcome.findings, outcome.source)
+    given = outcome.given or Input(" + ".join(arguments.files), "")
+    print_findings(outcome.findings, given.text)
     if outcome.status == OK:
         print(
-            f"{arguments.file}: ran to the end {_how(arguments, outcome.statistics)}; "
+            f"{given.file}: ran to the end {_how(arguments, outcome.statistics)}; "
             f"wrote {', '.join(outcome.outputs) or 'nothing'}",
             file=sys.stderr,
         )

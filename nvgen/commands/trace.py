@@ -12,7 +12,8 @@ from collections.abc import Callable
 
 from asmprinter.tile_reader import has_tiles
 from intrinsics.findings import Finding, InputError, NvgenError, errors, input_error
-from nvgen.files import printable, read_text
+from nvgen.commands.inputs import read_input
+from nvgen.files import printable
 from nvgen.loading import language_of, no_target
 from nvgen.render import Line, Printer, as_json, print_findings
 from nvgen.trace import Decoded, Stage, Story, trace
@@ -23,7 +24,9 @@ _WIDTH = 160
 
 def run(arguments: argparse.Namespace) -> int:
     """Compile, tell the story, and what there is to note."""
-    text = read_text(arguments.file)
+    given = read_input(arguments.files)
+    text, arguments.file = given.text, given.file
+    arguments.target = given.target(arguments.target)
     if language_of(arguments.file, text) == "llvm" and has_tiles(text):
         return _tiles(arguments, text)
     if language_of(arguments.file, text) != "llvm":

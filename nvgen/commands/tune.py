@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import importlib.util
 import inspect
 import json
 import os
@@ -18,10 +17,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import asdict
-from pathlib import Path
-from types import ModuleType
 
 from intrinsics.findings import NvgenError, Place, input_error
+from nvgen.commands.python_file import python_module
 from nvgen.driver.gpus import gpu
 from nvgen.render import Printer
 from nvgen.tuning import Problem, Results, Trial, tune
@@ -99,7 +97,7 @@ def _settings(texts: Sequence[str]) -> dict[str, int | str]:
 
 
 def _problem(file: str, given: dict[str, int | str]) -> Problem[object]:
-    maker = getattr(_module(file), "tuning", None)
+    maker = getattr(python_module(file, "tune/file"), "tuning", None)
     if not callable(maker):
         raise input_error(
             "tune/file",
@@ -118,23 +116,6 @@ def _problem(file: str, given: dict[str, int | str]) -> Problem[object]:
         ) from None
     made: Problem[object] = maker(**given)
     return made
-
-
-def _module(file: str) -> ModuleType:
-    if not os.path.isfile(file):
-        raise input_error("tune/file", f"cannot read {file}", expected="a Python file, FILE.py")
-    spec = importlib.util.spec_from_file_location(f"tuned_{Path(file).stem}", file)
-    if spec is None or spec.loader is None:
-        raise input_error("tune/file", f"cannot read {file}", expected="a Python file, FILE.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    try:
-        spec.loader.exec_module(module)
-    except SyntaxError as error:
-        raise input_error(
-            "tune/file", f"{file} is not Python", got=f"line {error.lineno}: {error.msg}"
-        ) from None
-    return module
 
 
 def _environment() -> str:

@@ -6,6 +6,7 @@ arrays, numbers and tensor maps, and the launch shape.  Output: the arrays, chan
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -97,6 +98,7 @@ def simulate(
 def _functions(module: Module, kernel: MachineFunction) -> dict[str, Code]:
     """The code of a kernel, and of every function that it may come to."""
     known, table = {f.name: f for f in module.functions}, makers()
+    known |= {a: known[b] for a, b in _aliases(module) if b in known}
     work, found = [kernel.name], dict[str, Code]()
     while work:
         name = work.pop()
@@ -108,6 +110,12 @@ def _functions(module: Module, kernel: MachineFunction) -> dict[str, Code]:
         if function.prototypes:  # a pointer may have come through memory
             work += [f.name for f in module.functions if not f.is_kernel]
     return found
+
+
+def _aliases(module: Module) -> list[tuple[str, str]]:
+    """Second names of functions, and those that they stand for.  PTX ISA, .alias."""
+    texts = "\n".join(kept.text for kept in module.kept)
+    return re.findall(r"\.alias\s+([\w$]+)\s*,\s*([\w$]+)", texts)
 
 
 _NEEDING_MEMORY = ("cp.async.bulk.tensor.store", "cp.reduce.async.bulk.tensor")

@@ -1,0 +1,106 @@
+"""A module, ready to be selected: what its functions have in common is settled.
+
+Layer: isel.lower.  Input: a module as it was read, and a target.  Output: the same module, or one
+with questions about the target answered, without names that only stand for others, and without
+exceptions, which nothing on a GPU throws.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+from intrinsics.targets import Target
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.llvm.types import VOID
+from isel.llvm.vocabulary import Linkage, Opcode, TailKind
+from isel.lower.reflection import with_answers
+from isel.lower.substitution import changed, with_values, without_dead
+
+_REPLACEABLE = (Linkage.WEAK, Linkage.LINKONCE)
+"""Linkages under which another module may say what a name stands for."""
+
+
+def prepared(module: ir.Module, target: Target) -> ir.Module:
+    """The module without what no function can be selected with."""
+    return with_answers(_without_exceptions(_without_aliases(module)), target)
+
+
+# ---- names that stand for others -------------------------------------------------------------
+
+
+def _without_aliases(module: ir.Module) -> ir.Module:
+    """The module with what an alias stands for in its place, where no other module can say that."""
+    known = {
+        name: alias
+        for name, alias in module.aliases.items()
+        if not alias.is_ifunc and alias.linkage not in _REPLACEABLE
+    }
+    if not known:
+        return module
+
+    def change(value: llvm.Value) -> llvm.Value:
+        if isinstance(value, llvm.GlobalRef) and value.name in known:
+            return changed(known[value.name].target, change)
+        return value
+
+    functions = {
+        name: dataclasses.replace(
+            function,
+            blocks=[
+                ir.Block(block.name, [with_values(i, change) for i in block.instructions])
+                for block in function.blocks
+            ],
+        )
+        for name, function in module.functions.items()
+    }
+    variables = {
+        name: variable
+        if variable.initializer is None
+        else dataclasses.replace(variable, initializer=changed(variable.initializer, change))
+        for name, variable in module.globals.items()
+    }
+    aliases = {
+        name: dataclasses.replace(alias, target=changed(alias.target, change))
+        for name, alias in module.aliases.items()
+    }
+    return dataclasses.replace(module, functions=functions, globals=variables, aliases=aliases)
+
+
+# ---- exceptions ------------------------------------------------------------------------------
+
+
+def _without_exceptions(module: ir.Module) -> ir.Module:
+    """The module with calls that go on where nothing was thrown, as LLVM makes them for PTX."""
+    throwing = {
+        name: function
+        for name, function in module.functions.items()
+        if any(isinstance(i, ir.Invoke) for i in function.instructions())
+    }
+    if not throwing:
+        return module
+    plain = {
+        name: dataclasses.replace(
+            function,
+            blocks=without_dead(
+                [
+                    ir.Block(b.name, [one for i in b.instructions for one in _plain(i)])
+                    for b in function.blocks
+                ]
+            ),
+        )
+        for name, function in throwing.items()
+    }
+    return dataclasses.replace(module, functions=module.functions | plain)
+
+
+def _plain(i: ir.Instruction) -> tuple[ir.Instruction, ...]:
+    """A call and a branch for an invoke."""
+    if not isinstance(i, ir.Invoke):
+        return (i,)
+    call = ir.Call(
+        Opcode.CALL, i.result, i.line, i.ordinal, i.dbg, i.metadata, i.type, i.callee, i.arguments,
+        i.calling_convention, i.attributes, i.return_attributes, i.argument_attributes, i.bundles,
+        i.vararg_type, TailKind.NONE, frozenset(),
+    )  # fmt: skip
+    return call, ir.Branch(Opcode.BR, None, i.line, i.ordinal, i.dbg, (), VOID, i.normal)

@@ -1,0 +1,149 @@
+"""Questions about what a module is compiled for, answered before selection; dead arms are dropped.
+
+Layer: isel.lower.  Input: a module as it was read, and a target.  Output: the same module, or one
+in which the answers are numbers, what they decide is decided, and no block is left that nothing
+leads to.  LLVM, NVPTX Usage: libdevice, llvm.nvvm.reflect: dead arms may hold what the target has
+not, or call what no module has.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from intrinsics.targets import Target
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.llvm.types import VOID, IntType
+from isel.llvm.vocabulary import IntPredicate, Opcode
+from isel.lower.substitution import with_values, without_dead
+from isel.select.specials import REFLECT, answer_of
+
+_Values = dict[str, llvm.Value]
+
+
+def with_answers(module: ir.Module, target: Target) -> ir.Module:
+    """The module with every question answered."""
+    if not any(name in module.functions for name in REFLECT):
+        return module
+    functions = {
+        name: _answered(function, module, target) for name, function in module.functions.items()
+    }
+    return dataclasses.replace(module, functions=functions)
+
+
+def _answered(function: ir.Function, module: ir.Module, target: Target) -> ir.Function:
+    known: _Values = {}
+    for i in function.instructions():
+        if isinstance(i, ir.Call) and i.callee_name in REFLECT and i.result is not None:
+            answer = answer_of(i, module, target)
+            if answer is not None and isinstance(i.type, IntType):
+                known[i.result] = _number(i.type, answer)
+    if not known:
+        return function
+    blocks = function.blocks
+    while True:
+        before = len(known), len(blocks)
+        blocks = without_dead([_folded(block, known) for block in blocks])
+        if (len(known), len(blocks)) == before:
+            return dataclasses.replace(function, blocks=blocks)
+
+
+def _folded(block: ir.Block, known: _Values) -> ir.Block:
+    """A block without the instructions whose results are known; these join `known`."""
+    left: list[ir.Instruction] = []
+
+    def change(value: llvm.Value) -> llvm.Value:
+        return known.get(value.name, value) if isinstance(value, llvm.Local) else value
+
+    for i in block.instructions:
+        now = with_values(i, change)
+        value = known.get(i.result or "") or _value_of(now)
+        if value is None:
+            left.append(_decided(now))
+        elif i.result is not None:
+            known[i.result] = value
+    return ir.Block(block.name, left)
+
+
+# ---- one instruction -------------------------------------------------------------------------
+
+
+def _decided(i: ir.Instruction) -> ir.Instruction:
+    """A branch on a number as one that has no condition."""
+    match i:
+        case ir.CondBranch(condition=llvm.ConstInt(value=value)):
+            target = i.if_true if value else i.if_false
+        case ir.Switch(condition=llvm.ConstInt() as condition):
+            target = next((t for case, t in i.cases if case == condition), i.default)
+        case _:
+            return i
+    return ir.Branch(Opcode.BR, None, i.line, i.ordinal, i.dbg, i.metadata, VOID, target)
+
+
+def _value_of(i: ir.Instruction) -> llvm.Value | None:
+    """The value of an instruction on integers, of a selection or phi that has one choice left."""
+    match i:
+        case ir.Select(condition=llvm.ConstInt(value=value)):
+            return i.if_true if value else i.if_false
+        case ir.Freeze(operand=llvm.ConstInt() as operand):
+            return operand
+        case ir.Phi():
+            return _only(i)
+        case ir.Cast(operand=llvm.ConstInt() as operand, type=IntType() as type_):
+            return _cast(i.opcode, operand, type_)
+        case ir.Compare(lhs=llvm.ConstInt() as lhs, rhs=llvm.ConstInt() as rhs):
+            return _number(IntType(1), int(_holds(i.predicate, lhs, rhs)))
+        case ir.BinaryOp(lhs=llvm.ConstInt() as lhs, rhs=llvm.ConstInt() as rhs):
+            compute = _BINARY.get(i.opcode)
+            return None if compute is None else _number(lhs.type, compute(lhs.value, rhs.value))
+    return None
+
+
+def _only(phi: ir.Phi) -> llvm.Value | None:
+    """The number that a phi is whatever block it comes from."""
+    values = {value for value, _ in phi.incoming}
+    first = next(iter(values), None)
+    return first if len(values) == 1 and isinstance(first, llvm.ConstInt) else None
+
+
+def _number(type_: IntType, value: int) -> llvm.ConstInt:
+    return llvm.ConstInt(type_, value & ((1 << type_.bits) - 1))
+
+
+def _cast(opcode: Opcode, operand: llvm.ConstInt, type_: IntType) -> llvm.ConstInt | None:
+    match opcode:
+        case Opcode.TRUNC | Opcode.ZEXT | Opcode.BITCAST:
+            return _number(type_, operand.value)
+        case Opcode.SEXT:
+            return _number(type_, operand.signed)
+    return None
+
+
+def _holds(predicate: object, lhs: llvm.ConstInt, rhs: llvm.ConstInt) -> bool:
+    (compare, signed) = _COMPARED[predicate]
+    a, b = (lhs.signed, rhs.signed) if signed else (lhs.value, rhs.value)
+    return compare((a > b) - (a < b))
+
+
+_P = IntPredicate
+_COMPARED: dict[object, tuple[Callable[[int], bool], bool]] = {
+    _P.EQ: (lambda sign: sign == 0, False),
+    _P.NE: (lambda sign: sign != 0, False),
+    _P.UGT: (lambda sign: sign > 0, False),
+    _P.UGE: (lambda sign: sign >= 0, False),
+    _P.ULT: (lambda sign: sign < 0, False),
+    _P.ULE: (lambda sign: sign <= 0, False),
+    _P.SGT: (lambda sign: sign > 0, True),
+    _P.SGE: (lambda sign: sign >= 0, True),
+    _P.SLT: (lambda sign: sign < 0, True),
+    _P.SLE: (lambda sign: sign <= 0, True),
+}
+_BINARY: dict[Opcode, Callable[[int, int], int]] = {
+    Opcode.ADD: lambda a, b: a + b,
+    Opcode.SUB: lambda a, b: a - b,
+    Opcode.MUL: lambda a, b: a * b,
+    Opcode.AND: lambda a, b: a & b,
+    Opcode.OR: lambda a, b: a | b,
+    Opcode.XOR: lambda a, b: a ^ b,
+}

@@ -1,0 +1,86 @@
+"""Values put in the place of others, and blocks that nothing leads to left out.
+
+Layer: isel.lower.  Input: records of LLVM IR.  Output: the same records where nothing changes, new
+ones elsewhere; what was given stays as it is.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Callable
+
+from isel.llvm import ir
+from isel.llvm import values as llvm
+
+Change = Callable[[llvm.Value], llvm.Value]
+"""What stands for a local or a global: itself, if nothing else does."""
+
+
+def with_values(i: ir.Instruction, change: Change) -> ir.Instruction:
+    """An instruction with its operands changed, and what constants among them speak of."""
+    if all(changed(value, change) is value for value in i.operands()):
+        return i
+    found = copy.copy(i)
+    for part in dataclasses.fields(i):
+        setattr(found, part.name, _part(getattr(i, part.name), change))
+    return found
+
+
+def _part(part: object, change: Change) -> object:
+    if isinstance(part, llvm.Value):
+        return changed(part, change)
+    if isinstance(part, tuple):
+        return tuple(_part(one, change) for one in part)
+    return part
+
+
+def changed(value: llvm.Value, change: Change) -> llvm.Value:
+    """A value with the locals and globals in it changed."""
+    match value:
+        case llvm.Local() | llvm.GlobalRef():
+            return change(value)
+        case llvm.ConstExpr(operands=parts):
+            new = tuple(changed(part, change) for part in parts)
+            return value if _same(new, parts) else dataclasses.replace(value, operands=new)
+        case llvm.ConstArray(elements=parts) | llvm.ConstVector(elements=parts):
+            new = tuple(changed(part, change) for part in parts)
+            return value if _same(new, parts) else dataclasses.replace(value, elements=new)
+        case llvm.ConstStruct(elements=parts):
+            new = tuple(changed(part, change) for part in parts)
+            return value if _same(new, parts) else dataclasses.replace(value, elements=new)
+        case llvm.Splat(element=element):
+            one = changed(element, change)
+            return value if one is element else dataclasses.replace(value, element=one)
+    return value
+
+
+def _same(new: tuple[llvm.Value, ...], old: tuple[llvm.Value, ...]) -> bool:
+    return all(a is b for a, b in zip(new, old, strict=True))
+
+
+def without_dead(blocks: list[ir.Block]) -> list[ir.Block]:
+    """The blocks that the first one leads to, and phis without the others."""
+    by_name = {block.name: block for block in blocks}
+    work, seen = [blocks[0].name], set[str]()
+    edges: set[tuple[str, str]] = set()
+    while work:
+        name = work.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        targets = by_name[name].instructions[-1].targets()
+        edges |= {(name, target) for target in targets}
+        work += targets
+    return [_with_edges(block, edges) for block in blocks if block.name in seen]
+
+
+def _with_edges(block: ir.Block, edges: set[tuple[str, str]]) -> ir.Block:
+    """A block whose phis have values only from blocks that come before it."""
+    instructions = [
+        dataclasses.replace(i, incoming=tuple(x for x in i.incoming if (x[1], block.name) in edges))
+        if isinstance(i, ir.Phi)
+        else i
+        for i in block.instructions
+    ]
+    return ir.Block(block.name, instructions)

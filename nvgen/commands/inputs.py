@@ -1,0 +1,69 @@
+"""What a command is given: files, standard input, or a Python file that builds a kernel.
+
+Layer: nvgen.commands.  Input: names from the command line.  Output: one program's text.  Bitcode
+becomes text, and several modules of LLVM IR become one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from intrinsics.findings import Place, input_error
+from nvgen.files import decode, printable, read_data
+from nvgen.linking import Part, disassembled, is_bitcode, linked
+from nvgen.loading import LANGUAGES, language_of
+
+if TYPE_CHECKING:
+    from nvgen.builder.built import Kernel
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """A program: what findings call it, its text, and the kernel that a Python file has built."""
+
+    file: str
+    text: str
+    kernel: Kernel | None = None
+
+    def target(self, asked: str | None) -> str | None:
+        """The target that is asked for, else the one that the kernel was built for."""
+        return asked or (self.kernel.target if self.kernel else None)
+
+
+def read_input(files: Sequence[str]) -> Input:
+    """What the named files hold.
+
+    Raises: InputError for what cannot be read, or linked.
+    """
+    if len(files) == 1:
+        return _one(files[0])
+    from nvgen.llvm import parse
+
+    inputs = [_one(file) for file in files]
+    for one in inputs:
+        language = language_of(one.file, one.text)
+        if language != "llvm":
+            raise input_error(
+                "link/language",
+                "only modules of LLVM IR are linked",
+                place=Place(printable(one.file)),
+                got=language,
+                expected="LLVM IR as text or bitcode",
+            )
+    text = linked([Part(one.file, parse(one.text, file=printable(one.file))) for one in inputs])
+    return Input(" + ".join(printable(one.file) for one in inputs), text)
+
+
+def _one(file: str) -> Input:
+    if Path(file).suffix == ".py":
+        from nvgen.commands.python_file import built_kernel
+
+        kernel = built_kernel(file)
+        return Input(f"{kernel.name}.ll", kernel.llvm, kernel)
+    data = read_data(file)
+    if is_bitcode(data) and LANGUAGES.get(Path(file).suffix, "llvm") == "llvm":
+        return Input(file, disassembled(data, printable(file)))
+    return Input(file, decode(data, file))

@@ -1,0 +1,74 @@
+"""A Python file that the user names: run as a module of its own.
+
+Layer: nvgen.commands.  Input: the file's path.  Output: the module.  Its folder is not searched for
+other modules.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import traceback
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from intrinsics.findings import NvgenError, Place, input_error
+
+if TYPE_CHECKING:
+    from nvgen.builder.built import Kernel
+
+
+def python_module(file: str, rule: str) -> ModuleType:
+    """The module that a file makes; errors that this finds have the rule id `rule`.
+
+    Raises: InputError for what is no Python file; whatever the file raises.
+    """
+    if not os.path.isfile(file):
+        raise input_error(rule, f"cannot read {file}", expected="a Python file, FILE.py")
+    spec = importlib.util.spec_from_file_location(f"given_{Path(file).stem}", file)
+    if spec is None or spec.loader is None:
+        raise input_error(rule, f"cannot read {file}", expected="a Python file, FILE.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
+    try:
+        spec.loader.exec_module(module)
+    except SyntaxError as error:
+        raise input_error(
+            rule, f"{file} is not Python", got=f"line {error.lineno}: {error.msg}"
+        ) from None
+    return module
+
+
+def built_kernel(file: str) -> Kernel:
+    """The kernel that the function `build` of a Python file gives.
+
+    Raises: InputError where there is none, and for what the file raises.
+    """
+    from nvgen.builder.built import Kernel
+
+    try:
+        build = getattr(python_module(file, "python/file"), "build", None)
+        made = build() if callable(build) else None
+    except NvgenError:
+        raise
+    except Exception as error:
+        here = os.path.abspath(file)
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == here]
+        raise input_error(
+            "python/raised",
+            f"{file} raises an exception",
+            place=Place(file, (frames[-1].lineno or 0) if frames else 0),
+            got=f"{type(error).__name__}: {error}"[:400],
+            expected="a function build() that gives a kernel",
+        ) from None
+    if isinstance(made, Kernel):
+        return made
+    raise input_error(
+        "python/build",
+        f"{file} builds no kernel",
+        place=Place(file),
+        got="no function build" if not callable(build) else f"build() gives {type(made).__name__}",
+        expected="a function build() that gives what KernelBuilder.finish does",
+    )
