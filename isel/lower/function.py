@@ -12,8 +12,10 @@ from isel.lower import atomics, copies, elementwise, intrinsics, remainders
 from isel.lower.rewriter import Replacement, Rewriter
 from isel.select.types import Layout
 
+_ACCESSES = {Opcode.LOAD, Opcode.STORE, Opcode.ATOMICRMW, Opcode.CMPXCHG}
 _CANDIDATES = {
-    *(Opcode.ATOMICRMW, Opcode.CMPXCHG, Opcode.CALL, Opcode.FREM),
+    *_ACCESSES,
+    *(Opcode.CALL, Opcode.FREM),
     *(Opcode.SITOFP, Opcode.UITOFP, Opcode.FPTOSI, Opcode.FPTOUI),
 }
 """The opcodes of what may have no instruction."""
@@ -28,6 +30,8 @@ def lower(function: ir.Function, layout: Layout, *, bfloats: bool) -> ir.Functio
     def choose(i: ir.Instruction) -> Replacement | None:
         if i.opcode not in _CANDIDATES:
             return None
+        if i.opcode in _ACCESSES:
+            return atomics.lowered(i, layout, bfloats=bfloats)
         return (
             remainders.lowered(i)
             or copies.lowered(i, layout)
