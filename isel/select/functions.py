@@ -16,7 +16,14 @@ from isel.llvm import values as llvm
 from isel.llvm.data_layout import TENSOR_SPACE
 from isel.llvm.types import FloatType, IntType, PointerType
 from isel.llvm.vocabulary import Linkage as LlvmLinkage
-from isel.select.abi import alignment, check_size, device_param, load_value, store_value
+from isel.select.abi import (
+    alignment,
+    check_size,
+    device_param,
+    load_value,
+    slots,
+    store_value,
+)
 from isel.select.calls import result_param
 from isel.select.diagnostics import Unselectable
 from isel.select.parameters import copy_of_param, know_pointer, struct_by_value
@@ -188,7 +195,7 @@ def _number(name: str, kind: str, size: int) -> Param:
 def _whole(layout: Layout, name: str, param: ir.Param) -> Param:
     """A vector, an array, a struct or a long integer: its bytes."""
     type_ = param.type
-    size = layout.size(type_)
+    size = slots(layout, type_)
     check_size(type_, size)
     if not size:
         raise Unselectable(
