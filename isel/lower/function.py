@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from isel.llvm import ir
 from isel.llvm.vocabulary import Opcode
-from isel.lower import atomics, copies, elementwise, intrinsics, remainders
+from isel.lower import atomics, copies, elementwise, intrinsics, remainders, varargs
 from isel.lower.rewriter import Replacement, Rewriter
 from isel.select.types import Layout
 
 _ACCESSES = {Opcode.LOAD, Opcode.STORE, Opcode.ATOMICRMW, Opcode.CMPXCHG}
 _CANDIDATES = {
     *_ACCESSES,
-    *(Opcode.CALL, Opcode.FREM),
+    *(Opcode.CALL, Opcode.FREM, Opcode.VA_ARG),
     *(Opcode.SITOFP, Opcode.UITOFP, Opcode.FPTOSI, Opcode.FPTOUI),
 }
 """The opcodes of what may have no instruction."""
@@ -27,6 +27,8 @@ def lower(function: ir.Function, layout: Layout, *, bfloats: bool) -> ir.Functio
     What stands for an instruction may need the same again, on smaller parts.
     """
 
+    function = varargs.with_list(function)
+
     def choose(i: ir.Instruction) -> Replacement | None:
         if i.opcode not in _CANDIDATES:
             return None
@@ -37,7 +39,7 @@ def lower(function: ir.Function, layout: Layout, *, bfloats: bool) -> ir.Functio
             or copies.lowered(i, layout)
             or intrinsics.lowered(i)
             or elementwise.lowered(i)
-            or atomics.lowered(i, layout, bfloats=bfloats)
+            or varargs.lowered(i, function, layout)
         )
 
     while any(choose(i) for i in function.instructions() if i.opcode in _CANDIDATES):

@@ -16,6 +16,7 @@ from isel.llvm.attributes import NO_ATTRIBUTES
 from isel.llvm.types import (
     I1,
     I32,
+    PTR,
     VOID,
     IntType,
     PointerType,
@@ -176,6 +177,13 @@ class Rewriter:
         """`store value, pointer`."""
         common = self.common(Opcode.STORE, None)
         self.add(ir.Store(*common, VOID, value, pointer, alignment, volatile, None, ""))
+
+    def allocate(self, type_: Type, count: int, alignment: int) -> llvm.Value:
+        """`alloca type, count` in the first block: one for all executions of what needs it."""
+        common = self.common(Opcode.ALLOCA, self.name("t"))
+        i = ir.Alloca(*common, PTR, type_, number(I32, count), alignment, False, False)
+        self.blocks[0].instructions.insert(0, i)
+        return llvm.Local(common[1] or "", PTR)
 
     def offset(self, pointer: llvm.Value, bytes_: llvm.Value) -> llvm.Value:
         """`getelementptr i8, pointer, bytes`."""
