@@ -49,13 +49,6 @@ def call_function(state: FunctionState, call: ir.Call, callee: ir.Function | Non
 
 def _check(call: ir.Call, callee: ir.Function | None) -> None:
     name = f"@{callee.name}" if callee is not None else "a function"
-    if call.vararg_type is not None or (callee is not None and callee.vararg):
-        raise Unselectable(
-            "varargs",
-            f"a call of {name} with a variable number of arguments is not selectable",
-            op="call",
-            hint="pass the arguments in a struct, as vprintf takes them",
-        )
     if call.tail is TailKind.MUSTTAIL:
         raise Unselectable(
             "musttail",
