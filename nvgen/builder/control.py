@@ -221,7 +221,7 @@ class ControlFlow(ThreadNumbers):
 
         Raises: InputError for what is no condition of the kernel.
         """
-        holds = _condition(condition)
+        holds = condition_of(condition)
         builder = self.at_caller()
         self._blocks += 1
         then = builder.append_basic_block(f"{name}.{self._blocks}")
@@ -351,7 +351,7 @@ class ControlFlow(ThreadNumbers):
         turning = [self._phi((old, before)) for _, old in known]
         for (variable, _), value in zip(known, turning, strict=True):
             variable.raw = value
-        holds = _condition(condition())
+        holds = condition_of(condition())
         self.at_caller().cbranch(holds, body, after)
         left = [variable.raw for variable, _ in known]
         self.regions.begin("a loop")
@@ -407,7 +407,7 @@ def _value(value: object) -> object:
     return value
 
 
-def _condition(condition: Int) -> ir.Value:
+def condition_of(condition: Int) -> ir.Value:
     """A condition as LLVM's.
 
     Raises: InputError for what is none.

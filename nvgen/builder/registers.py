@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, SupportsIndex, TypeAlias, overload
 from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
+from nvgen.builder.elementwise import Elementwise
 from nvgen.builder.float_values import (
     F32,
     F32Like,
@@ -61,7 +62,7 @@ def register_of(builder: BuilderBase, value: ir.Value, type_: ScalarType | None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Vector:
+class Vector(Elementwise):
     """Registers that an instruction gave or takes, or numbers that lie side by side in memory.
 
     `type` is what each of them holds, where that is known: `values[3]` is of it, an Int else, and
@@ -113,16 +114,58 @@ class Vector:
         """How many of which type, in words."""
         return f"{self.count} of {self.type.value if self.type else 'untyped registers'}"
 
-    def map(self, function: Callable[[Number], Number]) -> Vector:
-        """What `function` makes of each of the numbers.
+    @property
+    def vector(self) -> Vector:
+        """Itself."""
+        return self
 
-        Raises: InputError where it does not make numbers of one type.
+    def made(self, vector: Vector) -> Vector:
+        """Another one."""
+        return vector
+
+    def spread(self, other: Elementwise) -> Vector:
+        """Another vector of as many numbers.
+
+        Raises: InputError for anything else.
         """
-        return vector_of([function(number) for number in self])
+        if not isinstance(other, Vector) or (other.count, other.type) != (self.count, self.type):
+            got = other.words if isinstance(other, Vector) else described(other)
+            raise refuse("vectors of two kinds", got=got, expected=self.words)
+        return other
 
-    def to(self, dtype: object) -> Vector:
-        """The same numbers in another type; see `to` of a number."""
-        return self.map(lambda number: number.to(dtype))
+    @property
+    def typed(self) -> ir.Value:
+        """The numbers as a vector of their own type, as llvmlite's."""
+        assert self.type is not None
+        llvm = ir.VectorType(llvm_type_of(self.type), self.count)
+        return self.builder.at_caller().bitcast(self.value, llvm)
+
+    def splat(self, number: object) -> Vector:
+        """As many times one number of the same type, or a Python number.
+
+        Raises: InputError for a number of another type, or where the type is not known.
+        """
+        if self.type is None:
+            raise refuse("registers whose type is not known", got=self.words, expected="values.f32")
+        llvm, builder = llvm_type_of(self.type), self.builder.at_caller()
+        raw = register_of(self.builder, ir.Constant(llvm, ir.Undefined), self.type).taken(number)
+        whole = ir.VectorType(llvm, self.count)
+        if isinstance(raw, ir.Constant):
+            value = ir.Constant(whole, [raw] * self.count)
+        else:
+            i32, undefined = ir.IntType(32), ir.Constant(whole, ir.Undefined)
+            first = builder.insert_element(undefined, raw, ir.Constant(i32, 0))
+            mask = ir.Constant(ir.VectorType(i32, self.count), [ir.Constant(i32, 0)] * self.count)
+            value = builder.shuffle_vector(first, undefined, mask)
+        return Vector(self.builder, value, self.count, self.type)
+
+    def taken_apart(self, wanted: Sequence[int]) -> Vector:
+        """The numbers of these indices, which may repeat, as a vector."""
+        i32, typed = ir.IntType(32), self.typed
+        mask = ir.Constant(ir.VectorType(i32, len(wanted)), [ir.Constant(i32, i) for i in wanted])
+        undefined = ir.Constant(typed.type, ir.Undefined)
+        found = self.builder.at_caller().shuffle_vector(typed, undefined, mask)
+        return Vector(self.builder, found, len(wanted), self.type)
 
     def reduce(self, function: Callable[[Number, Number], Number]) -> Number:
         """What `function` makes of all the numbers, two at a time, neighbours first."""
@@ -137,31 +180,9 @@ class Vector:
         """Their sum, in pairs."""
         return self.reduce(operator.add)
 
-    def max(self) -> Number:
+    def largest(self) -> Number:
         """The greatest of them."""
         return self.reduce(lambda a, b: a.max(b))  # type: ignore[arg-type]  # of one type
-
-    def _with(self, operation: Callable[[Number, object], Number], other: object) -> Vector:
-        if isinstance(other, Vector):
-            if (other.count, other.type) != (self.count, self.type):
-                raise refuse("vectors of two kinds", got=other.words, expected=self.words)
-            return vector_of([operation(a, b) for a, b in zip(self, other, strict=True)])
-        return self.map(lambda number: operation(number, other))
-
-    def __add__(self, other: Vector | Number | float) -> Vector:
-        return self._with(operator.add, other)
-
-    def __sub__(self, other: Vector | Number | float) -> Vector:
-        return self._with(operator.sub, other)
-
-    def __mul__(self, other: Vector | Number | float) -> Vector:
-        return self._with(operator.mul, other)
-
-    def __truediv__(self, other: Vector | Number | float) -> Vector:
-        return self._with(operator.truediv, other)
-
-    def __neg__(self) -> Vector:
-        return self.map(lambda number: -number)
 
     def _one(self, number: int) -> Word:
         if not isinstance(number, SupportsIndex) or not 0 <= number < self.count:

@@ -214,7 +214,7 @@ def test_parameters_of_every_type_and_vectors(launch: Launch) -> None:
     row = b.load(a["x"].at(b.tid_x * 4), bf16, 4, align=8).to(f32)
     scaled = (row * a["s"] - row) / 2.0 + row
     b.store(scaled, a["out"].at(b.tid_x * 4), align=16)
-    a["out"][b.tid_x + 128] = total + row.max()
+    a["out"][b.tid_x + 128] = total + row.largest()
     x = (np.arange(128) % 37 - 18).astype(ml_dtypes.bfloat16)
     out = np.zeros(160, np.float32)
     launch(b.finish(), x, out, 0.5, ml_dtypes.bfloat16(2), 3.0, 0.25, -7, 11, -5, 13)
