@@ -340,7 +340,7 @@ def compile(
     *,
     target: str | None = None,
     ptx: str | None = None,
-    opt: int = 0,
+    opt: int | None = None,
     level: str = "record",
     bound_waits: float | None = None,
     grid: Dim3 | int | None = None,
@@ -355,8 +355,10 @@ def compile(
     one to judge them for.
 
     `ptx` is the PTX version (default: the lowest that target and program need).  `opt` is the level
-    of LLVM's optimiser, 0 to 3; tensor-core calls are shielded from it.  `bound_waits` is a limit
-    in seconds to each wait for an mbarrier on a GPU; see `Compiled.with_bounded_waits`.
+    of LLVM's optimiser: 0 compiles as written; None (the default) as written but for variables of
+    the stack, which become registers (LLVM's SROA, with which its own code generator begins too);
+    1 to 3 are LLVM's pipelines, and tensor-core calls are shielded from them.  `bound_waits` is a
+    limit in seconds to each wait for an mbarrier on a GPU; see `Compiled.with_bounded_waits`.
 
     `level` is the verification level ("record", "function", "launch" or "all") whose errors are
     raised; what it leaves unchecked is a finding.  Errors and warnings of rules about whole
@@ -402,7 +404,7 @@ def _compile(
     module_or_text: object,
     target: str | None,
     ptx: str | None,
-    opt: int,
+    opt: int | None,
     level: str,
     shape: LaunchShape,
 ) -> Compiled:
@@ -482,7 +484,7 @@ def _compile_records(
     text: str,
     target: str | None,
     ptx: str | None,
-    opt: int,
+    opt: int | None,
     level: str,
     shape: LaunchShape,
 ) -> Compiled:
@@ -511,7 +513,7 @@ def compile_text(
     *,
     target: str,
     ptx: str | None = None,
-    opt: int = 0,
+    opt: int | None = None,
     level: str = "record",
     file: str = "",
     keep_stages: bool = True,
@@ -552,7 +554,7 @@ def check_text(
     *,
     target: str,
     ptx: str | None = None,
-    opt: int = 0,
+    opt: int | None = None,
     level: str = "record",
     file: str = "",
     keep_stages: bool = False,
@@ -575,7 +577,7 @@ def check_text(
         printed = parse(text, file=file)
         module = read_module(printed)
         source = Source(file, align_places(module, text), text)
-        if opt:
+        if opt or (opt is None and " = alloca " in printed):
             check_machine(module, file, text)
             from nvgen.optimizer.optimize import optimize
 
@@ -601,8 +603,8 @@ def _launched(module: Module, target: Target, level: str, shape: LaunchShape) ->
     return errors(verify_launch(module, target, shape))
 
 
-def _check_options(opt: int, level: str) -> None:
-    if type(opt) is not int or opt not in (0, 1, 2, 3):
+def _check_options(opt: int | None, level: str) -> None:
+    if opt is not None and (type(opt) is not int or opt not in (0, 1, 2, 3)):
         raise input_error(
             "compile/opt", "no such optimisation level", got=repr(opt), expected="0, 1, 2 or 3"
         )

@@ -181,9 +181,13 @@ def _compile(parser: argparse.ArgumentParser) -> None:
         help="what to write (default: by OUT's name, else ptx)",
     )
     for n in range(4):
-        text = "LLVM's optimiser: -O0 (default) to -O3" if n == 0 else argparse.SUPPRESS
+        text = (
+            "LLVM's optimiser: -O0 as written, to -O3 (default: stack variables become registers)"
+            if n == 0
+            else argparse.SUPPRESS
+        )
         parser.add_argument(
-            f"-O{n}", dest="opt", action="store_const", const=n, default=0, help=text
+            f"-O{n}", dest="opt", action="store_const", const=n, default=None, help=text
         )
     _bound_waits(parser)
     parser.add_argument(

@@ -10,7 +10,8 @@ Messages come on standard input and go to standard output.  One is a line with t
 parts in bytes, then the parts:
 
     read NAME TEXT                  parsed, verified, printed, called NAME if that is given
-    optimize LEVEL PROCESSOR TEXT   the same, and through LLVM's pipeline before it is printed
+    optimize LEVEL PROCESSOR TEXT   the same, and through LLVM's pipeline before it is printed;
+                                    at level 0 only through the pass that frees stack variables
     link LIBRARY TEXT               parsed, with what it calls of a library of bitcode, printed
     disassemble BITCODE             read, verified, printed
     merge TEXT TEXT …               parsed, made one module, verified, printed
@@ -210,14 +211,26 @@ def _optimize(text: bytes, level: int, processor: str) -> bytes:
         closing(binding.create_context()) as context,
         closing(binding.parse_assembly(text.decode(), context=context)) as module,
         closing(binding.create_pass_builder(machine, tuning)) as builder,
-        closing(builder.getModulePassManager()) as passes,
+        closing(_passes(builder, level)) as passes,
     ):
-        _mark_convergent(module)
+        if level:
+            _mark_convergent(module)
         module.triple = module.triple or TRIPLE
         module.data_layout = _layout(module.data_layout, str(machine.target_data))
         passes.run(module, builder)
         module.verify()
         return str(module).encode()
+
+
+def _passes(builder: binding.PassBuilder, level: int) -> binding.ModulePassManager:
+    """LLVM's pipeline of a level; at 0 scalar replacement of aggregates alone."""
+    from llvmlite import binding
+
+    if level:
+        return builder.getModulePassManager()
+    passes = binding.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    return passes
 
 
 @functools.cache

@@ -210,7 +210,7 @@ class Llvm:
         return self._done(self._ask((b"read", name.encode(), data), limit))
 
     def optimize(self, text: str, level: int, processor: str, seconds: float | None = None) -> str:
-        """The text through LLVM's pipeline of a level from 1 to 3.
+        """The text through LLVM's pipeline of a level from 1 to 3, at 0 through SROA alone.
 
         Raises: LlvmRejectedError, NotUtf8Error, LlvmDiedError, LlvmTimeoutError.
         """

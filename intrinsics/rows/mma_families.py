@@ -25,7 +25,8 @@ _ANY = Numbers()
 class Family:
     """One syntax of the manual: shapes, the types of D and C, of A and B, and what goes with them.
 
-    `bits` is what an element of A takes in a register of type `held`.
+    `bits` is what an element of A takes in a register of type `held`; ptxas takes any register of
+    32 bits for a .b32, and only .b32 for a packed type.
     """
 
     name: str
@@ -162,14 +163,14 @@ def _kinds(sparse: str) -> Iterator[Family]:
         Family("f8f6f4", (deep,), (T.F16, T.F32), _NARROW, 8, needs=since("8.6", _KIND),
                 needs_text="kind::f8f6f4 runs on targets of an architecture or family",
                 rules=(*_KIND_RULES, f16), kind="f8f6f4"),
-        Family("mxf8f6f4", (deep,), (T.F32,), _NARROW, 8, needs=_NEWEST, needs_text=_SCALED,
+        Family("mxf8f6f4", (deep,), (T.F32,), _NARROW, 8, T.U8X4, needs=_NEWEST, needs_text=_SCALED,
                 kind="mxf8f6f4", scales=(M.UE8M0,), vectors=(ScaleVec.X1,), default=True,
                 ids=Numbers(0, 3)),
-        Family("mxf4", (deeper,), (T.F32,), (M.E2M1,), 4, needs=fours, needs_text=_SCALED,
+        Family("mxf4", (deeper,), (T.F32,), (M.E2M1,), 4, T.U8X4, needs=fours, needs_text=_SCALED,
                 kind="mxf4", scales=(M.UE8M0,), vectors=(ScaleVec.X2,), default=True, ids=_EVEN),
-        Family("mxf4nvf4", (deeper,), (T.F32,), (M.E2M1,), 4, needs=fours, needs_text=_SCALED,
-                rules=_FACTORS_RULES, kind="mxf4nvf4", scales=(M.UE8M0, M.UE4M3),
-                vectors=(ScaleVec.X2, ScaleVec.X4), ids=_BYTES),
+        Family("mxf4nvf4", (deeper,), (T.F32,), (M.E2M1,), 4, T.U8X4, needs=fours,
+                needs_text=_SCALED, rules=_FACTORS_RULES, kind="mxf4nvf4",
+                scales=(M.UE8M0, M.UE4M3), vectors=(ScaleVec.X2, ScaleVec.X4), ids=_BYTES),
     )
     for family in families:
         selectors: dict[Fact, Numbers] = dict.fromkeys(family.shapes, ONE) if sparse else {}

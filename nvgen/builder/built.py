@@ -61,7 +61,7 @@ class Kernel:
         *,
         target: str | None = None,
         ptx: str | None = None,
-        opt: int = 0,
+        opt: int | None = None,
         level: str = "record",
         bound_waits: float | None = None,
         grid: Dim3 | int | None = None,
@@ -82,7 +82,13 @@ class Kernel:
         return compiled if bound_waits is None else compiled.with_bounded_waits(bound_waits)
 
     def compile_for(
-        self, shape: LaunchShape, *, target: str | None, ptx: str | None, opt: int, level: str
+        self,
+        shape: LaunchShape,
+        *,
+        target: str | None,
+        ptx: str | None,
+        opt: int | None,
+        level: str,
     ) -> Compiled:
         """`compile` for a launch of which `shape` is known.
 

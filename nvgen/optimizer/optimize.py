@@ -1,4 +1,4 @@
-"""A module at -O1 to -O3: LLVM's passes between the shield and the way back.
+"""A module at the default level and at -O1 to -O3: LLVM's passes and the way back.
 
 Layer: nvgen.optimizer.  Input: a module as LLVM prints it, and where its instructions stand.
 Output: the optimised module with the real names of the intrinsics, and where its instructions come
@@ -24,22 +24,26 @@ _WITHOUT = "-O0 compiles without LLVM's passes"
 
 
 def optimize(
-    text: str, module: ir.Module, source: Source, level: int, target: Target
+    text: str, module: ir.Module, source: Source, level: int | None, target: Target
 ) -> tuple[str, ir.Module, Source]:
     """Optimise `text`, which reads as `module`, at level 1, 2 or 3.
+
+    None is the default level: variables of the stack become registers (scalar replacement of
+    aggregates, as LLVM's own code generator begins), and nothing else moves, so that no call needs
+    a shield.
 
     Raises: InputError when LLVM's optimiser dies of the module, or does not end.
     """
     lines = ["" if _says_nothing(line) else line for line in text.split("\n")]
     origins = attach(lines, module)
-    hidden = shield(lines, module)
+    hidden = None if level is None else shield(lines, module)
     try:
-        done = run("\n".join(lines), level, target.name)
+        done = run("\n".join(lines), level or 0, target.name)
     except LlvmDiedError as death:
-        raise InputError([_died(str(death), source.file, level)]) from None
+        raise InputError([_died(str(death), source.file, level or 0)]) from None
     except LlvmTimeoutError as limit:
         raise timed_out(str(limit), source.file, "optimises", _WITHOUT) from None
-    restored = hidden.restore(done)
+    restored = done if hidden is None else hidden.restore(done)
     optimized = read_module(restored)
     numbers = origins.of(optimized, restored)
     return detach(restored), optimized, _sources(source, module, origins, numbers)

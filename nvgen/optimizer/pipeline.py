@@ -20,7 +20,7 @@ def processor(name: str) -> str:
 
 
 def run(text: str, level: int, target: str) -> str:
-    """Optimise a module for `target` at level 1, 2 or 3.
+    """Optimise a module for `target` at level 1, 2 or 3; at 0 free it of stack variables.
 
     Raises: LlvmDiedError, LlvmTimeoutError; InternalError when LLVM rejects the text, which it has
     read before.

@@ -35,7 +35,7 @@ class Launch:
     device: str = "sim"
     schedule: str = "early"
     target: str = ""
-    opt: int = 0
+    opt: int | None = None
     bound_waits: float | None = None
     attempts: int = field(default=0, init=False, repr=False)
     _texts: list[tuple[Compiled, str]] = field(default_factory=list, init=False, repr=False)

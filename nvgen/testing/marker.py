@@ -27,7 +27,7 @@ class KernelTest:
     schedules: tuple[str, ...] = ALL
     random: int | None = None
     targets: tuple[str, ...] = ()
-    opt: tuple[int, ...] = (0,)
+    opt: tuple[int | None, ...] = (None,)
     bound_waits: float | None = None
 
 
@@ -41,7 +41,7 @@ def kernel_test(
     schedules: str | Sequence[str] = "all",
     random: int | None = None,
     targets: str | Sequence[str] = (),
-    opt: int | Sequence[int] = 0,
+    opt: int | Sequence[int | None] | None = None,
     bound_waits: float | None = None,
 ) -> Callable[[Test], Test]: ...
 
@@ -53,24 +53,25 @@ def kernel_test(
     schedules: str | Sequence[str] = "all",
     random: int | None = None,
     targets: str | Sequence[str] = (),
-    opt: int | Sequence[int] = 0,
+    opt: int | Sequence[int | None] | None = None,
     bound_waits: float | None = None,
 ) -> Test | Callable[[Test], Test]:
     """Make a test function, or every test of a class, a test of kernels; see `nvgen.testing`.
 
     `schedules` are those that it runs under, `random` is the number of seeds (default 4), `targets`
-    and `opt` what `launch` compiles for, an item of the test for each.  `bound_waits` is a limit in
+    and `opt` what `launch` compiles for, an item of the test for each; None is `nvgen.compile`'s
+    default level.  `bound_waits` is a limit in
     seconds to each wait for an mbarrier on a GPU.  The test takes `launch`.
 
     Raises: InputError for an unknown schedule, target or optimisation level.
     """
     names = (targets,) if isinstance(targets, str) else tuple(targets)
-    levels = (opt,) if isinstance(opt, int) else tuple(opt)
+    levels = tuple(opt) if isinstance(opt, Sequence) else (opt,)
     asked = KernelTest(
         wanted_schedules(schedules),
         _checked_count(random),
         tuple(dict.fromkeys(parse_target(name).name for name in names)),
-        tuple(dict.fromkeys(_checked_level(level) for level in levels)) or (0,),
+        tuple(dict.fromkeys(_checked_level(level) for level in levels)) or (None,),
         bound_waits,
     )
 
@@ -92,8 +93,8 @@ def _checked_count(random: int | None) -> int | None:
     )
 
 
-def _checked_level(level: int) -> int:
-    if level in (0, 1, 2, 3):
+def _checked_level(level: int | None) -> int | None:
+    if level in (None, 0, 1, 2, 3):
         return level
     raise input_error(
         "test/opt", "no such optimisation level", got=repr(level), expected="0, 1, 2 or 3"

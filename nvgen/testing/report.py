@@ -26,7 +26,8 @@ def launch_of(item: pytest.Item) -> Launch | None:
 def failure_text(item: pytest.Item, launch: Launch, error: BaseException) -> str:
     """How to replay the item, what it ran on, and what was wrong."""
     ran = f"{launch.device}, schedule {launch.schedule}" if launch.schedule else launch.device
-    target = f", target {launch.target}, -O{launch.opt}" if launch.target else ""
+    level = "" if launch.opt is None else f", -O{launch.opt}"
+    target = f", target {launch.target}{level}" if launch.target else ""
     lines = [f"replay: {replay(item, launch)}", f"ran on: {ran}{target}"]
     match error:
         case MismatchError():

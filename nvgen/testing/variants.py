@@ -41,7 +41,7 @@ def variants(asked: KernelTest, options: Options, name: str) -> Iterator[Variant
     for target in asked.targets or ("",):
         for opt in asked.opt:
             for schedule in _schedules(asked, options, name):
-                parts = [target] * (len(asked.targets) > 1) + [f"O{opt}"] * (len(asked.opt) > 1)
+                parts = [target] * (len(asked.targets) > 1) + [_level(opt)] * (len(asked.opt) > 1)
                 launch = Launch(options.device, schedule, target, opt, bound)
                 yield Variant("-".join([*parts, label(launch)]), launch, _reason(asked, launch))
 
@@ -49,6 +49,11 @@ def variants(asked: KernelTest, options: Options, name: str) -> Iterator[Variant
 def label(launch: Launch) -> str:
     """What the launch is called in the id of an item."""
     return launch.schedule or launch.device
+
+
+def _level(opt: int | None) -> str:
+    """How an item says its optimisation level."""
+    return "default" if opt is None else f"O{opt}"
 
 
 def _schedules(asked: KernelTest, options: Options, name: str) -> list[str]:

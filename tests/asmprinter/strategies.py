@@ -325,7 +325,8 @@ def _vector(draw: st.DrawFn, scene: Scene, operand: Operand, facts: dict[str, Fa
     if odd >= 0 and operand.sink:
         parts[odd] = SINK
     elif odd >= 0 and literal is not None and cls[0].kind == wanted.kind:
-        parts[odd] = draw(literal)
+        each = operand.each_under(facts)
+        parts[odd] = Imm(draw(_numbers(each[odd]))) if each else draw(literal)
     return tuple(parts)
 
 

@@ -10,7 +10,8 @@ _BUILDER = "nvgen/builder/"
 FAULTS = (
     Fault(
         "builder-shift", Kind.COMPARE, _BUILDER + "values.py",
-        'return self._binary("lshr", other)', 'return self._binary("ashr", other)',
+        'return self._of_sign("ashr", "lshr", other)',
+        'return self._of_sign("ashr", "ashr", other)',
         "x >> n keeps a sign that integers of kernels do not have",
         "tests/nvgen/test_builder_operators.py",
     ),

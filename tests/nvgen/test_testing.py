@@ -200,7 +200,7 @@ def test_a_race_fails_late_and_says_how_to_replay_it(project: pytest.Pytester) -
     shown = section(result)
     assert shown[:4] == [
         "replay: pytest test_it.py::test_copy --schedule late",
-        "ran on: sim, schedule late, target sm_90a, -O0",
+        "ran on: sim, schedule late, target sm_90a",
         "32 of 32 elements differ, the first at [0, 0]",
         "  got:      0.0 (0x00000000)",
     ]

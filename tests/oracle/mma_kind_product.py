@@ -38,7 +38,7 @@ PLAIN: list[tuple[str, str]] = [
 
 
 def multiply(
-    head: str, kind: str, *, shape: str = "", a: str = "", b: str = "", sums: str = "f32",
+    head: str, kind: str, *, shape: str = "", type_a: str = "", type_b: str = "", sums: str = "f32",
     size: str | None = None, scale: str | None = None, block_scale: str | None = None,
     meta: str = "%r20, 0", sfa: str = "%r21", place_a: str = "{0, 0}", sfb: str = "%r22",
     place_b: str = "{0, 1}", layouts: str = ".row.col", before: str = "", **changed: str,
@@ -56,7 +56,7 @@ def multiply(
     operands = [changed.get(name) or registers(found[name]) for name in "dabc"]
     operands += [meta] * sparse
     operands += [sfa, place_a, sfb, place_b] * scaled
-    types = f"{sums}.{a or type_}.{b or type_}.{sums}"
+    types = f"{sums}.{type_a or type_}.{type_b or type_}.{sums}"
     types += f".{factor}" if scaled and factor else ""
     mods = f"{layouts}{before}.kind::{kind}{block}{usual if scaled else size or ''}"
     return f"{head}.sync.aligned.{shape}{mods}.{types} {', '.join(op for op in operands if op)};"
@@ -67,7 +67,7 @@ def types() -> Iterator[str]:
     for head, kind, shape, a, b, sums in itertools.product(
         HEADS, ("f8f6f4", *SCALED), SHAPES, TYPES, TYPES, SUMS
     ):
-        yield multiply(head, kind, shape=shape, a=a, b=b, sums=sums)
+        yield multiply(head, kind, shape=shape, type_a=a, type_b=b, sums=sums)
 
 
 def scales() -> Iterator[str]:
@@ -139,9 +139,9 @@ def forms() -> list[str]:
     """What the manual has, and nothing else."""
     found = [multiply(head, kind) for head, kind in PLAIN]
     for head in (HEADS[0], HEADS[2]):
-        found += [multiply(head, "f8f6f4", sums="f16"), multiply(head, "f8f6f4", a="e2m1")]
-        found.append(multiply(head, "f8f6f4", sums="f16", b="e3m2"))
-        found.append(multiply(head, "mxf8f6f4", size=".scale_vec::1X", b="e2m3"))
+        found += [multiply(head, "f8f6f4", sums="f16"), multiply(head, "f8f6f4", type_a="e2m1")]
+        found.append(multiply(head, "f8f6f4", sums="f16", type_b="e3m2"))
+        found.append(multiply(head, "mxf8f6f4", size=".scale_vec::1X", type_b="e2m3"))
         for kind in SCALED[1:]:
             found.append(multiply(head, kind, size=".scale_vec::2X", scale="ue8m0"))
         found.append(multiply(head, "mxf4nvf4", scale="ue8m0"))

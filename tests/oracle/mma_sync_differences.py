@@ -50,6 +50,11 @@ KINDS: tuple[Deliberate, ...] = tuple(
             f"{head}/operands",
             "a floating-point number as the number of a byte or a thread, beside a register",
         ),
+        Deliberate(
+            rf"^{head}\.sync\S*kind::f8f6f4\S* .*\{{%p0, %p1(, %p2, %p3)?\}}",
+            f"{head}/operands",
+            "predicates as a matrix of narrow elements",
+        ),
     )
 )
 """What differs in `tests.oracle.mma_kind_product`."""

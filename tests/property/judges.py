@@ -57,7 +57,7 @@ def optimised_on_host(program: Program) -> Bytes | None:
         return np.frombuffer(output.read(), np.uint8) if status == 0 else None
 
 
-def compiled(program: Program, opt: int = 0) -> nvgen.Compiled:
+def compiled(program: Program, opt: int | None = 0) -> nvgen.Compiled:
     """What nvgen makes of a program."""
     return nvgen.compile(program.text, target=TARGET, opt=opt)
 
@@ -94,7 +94,7 @@ def nothing_is_undefined(program: Program) -> None:
         assert_same(program, expected, found, "the host at -O3")
 
 
-def same_bytes(program: Program, opts: Sequence[int] = (0, 2)) -> None:
+def same_bytes(program: Program, opts: Sequence[int | None] = (0, None, 2)) -> None:
     """nvgen's code, at each level, computes what the host computes."""
     expected = on_host(program)
     for opt in opts:
