@@ -122,10 +122,8 @@ def _check_characters(text: str, file: str) -> None:
 
     Raises: InputError.
     """
-    if text.isascii() and "\0" not in text:
-        found = None
-    else:
-        found = re.search("[\0\ud800-\udfff]", text)
+    is_plain = text.isascii() and "\0" not in text
+    found = None if is_plain else re.search("[\0\ud800-\udfff]", text)
     if found is None:
         _check_triple(text, file)
         return

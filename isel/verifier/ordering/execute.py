@@ -359,9 +359,7 @@ class Run:
             self.log.unknown.append(mi.row.id)
         return nothing(execution)
 
-    def _calculate(
-        self, strand: Strand, mi: MachineInstr, what: Calculation, mask: int
-    ) -> None:
+    def _calculate(self, strand: Strand, mi: MachineInstr, what: Calculation, mask: int) -> None:
         """Write what a record calculates; what is known of its form and operands is not again."""
         get = strand.registers.get
         numbers = tuple([

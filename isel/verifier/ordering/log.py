@@ -48,9 +48,7 @@ class Region:
     def covers(self, other: Region) -> bool:
         """Whether every place of the other is one of this."""
         return (
-            self.first <= other.first
-            and other.last <= self.last
-            and other.lanes & ~self.lanes == 0
+            self.first <= other.first and other.last <= self.last and other.lanes & ~self.lanes == 0
         )
 
 

@@ -46,7 +46,10 @@ def pieces(address: Number, mask: int, size: int, writes: bool) -> tuple[Region,
         else:
             joined.append([first, first + size])
     return tuple(
-        [Region(Memory.SHARED, rank_of(first), first, last, writes=writes) for first, last in joined]
+        [
+            Region(Memory.SHARED, rank_of(first), first, last, writes=writes)
+            for first, last in joined
+        ]
     )
 
 
