@@ -352,7 +352,7 @@ class Run:
             compute(Plain(self, strand, mi, mask))
             return True
         self.log.threads.setdefault(step.index, set()).add((strand.actor, mask))
-        execution, event = Execution(self, strand, mi, step.index, mask), event_of(mi)
+        execution, event = Execution(self, strand, mi, step.index, mask), event_of(mi.row)
         if event is not None:
             return event(execution)
         if mi.row.id not in self.log.unknown:
