@@ -15,8 +15,9 @@ optimiser leaves them, and LLVM IR) and every `*.ll` of the folders that are nam
 compiled for the target that its name ends in (`softmax_sm_90a.ll`), else for sm_90a.
 
 For both, the time is that of the wall clock, since nvgen has LLVM in a process of its own: what
-that takes counts.  Each figure is the least of some turns.  Beside it stands the processor's time of
-the user's process alone.  Other programs run here: on a busy machine the wall clock says too much.
+that takes counts.  Each figure is the least of some turns.  Beside it stands the processor's time
+of the user's process alone.  Other programs run here: on a busy machine the wall clock says too
+much.
 
 **Growth.**  Six modules of scalar code are made, of 1,000, 10,000 and 50,000 LLVM instructions: one
 straight line, and one of many small blocks with phis, a loop and a diamond after the other.  Every
@@ -35,8 +36,9 @@ anything of a module.  The stages:
 LLVM's figures are `TargetMachine.emit_assembly` at -O0 and -O3 on the same module, parsed before
 the clock starts, in a process that is stopped after LIMIT seconds of the processor's time; the
 table then says what it took at least.  The ratios compare read + select + verify + print with it:
-a ratio below 1 says that nvgen is faster.  The growth of a module is the time for an instruction of the
-largest size by that of the smallest: 1 is linear.  Synthetic lines show growth, and nothing else.
+a ratio below 1 says that nvgen is faster.  The growth of a module is the time for an instruction of
+the largest size by that of the smallest: 1 is linear.  Synthetic lines show growth,
+and nothing else.
 
 **The cold start** is the wall time of `python -m nvgen check` and `compile` on a file of a few
 lines, next to that of an interpreter that only imports llvmlite's binding; each runs once before,

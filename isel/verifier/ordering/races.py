@@ -87,7 +87,7 @@ class _Kept:
         for region in regions:
             begin, end = region.first // _GRAIN - first, region.last // _GRAIN - first
             places |= (2 << end) - (1 << begin)
-        return cls(access, regions, first, last, places, any([r.writes for r in regions]))
+        return cls(access, regions, first, last, places, any(r.writes for r in regions))
 
     def touches(self, other: _Kept) -> bool:
         """Whether both, whose hulls meet, may have a place in common."""
