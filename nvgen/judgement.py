@@ -37,7 +37,7 @@ def check_certain(findings: Iterable[Finding]) -> None:
 
 def warn(findings: Iterable[Finding]) -> None:
     """Warn of errors and warnings, at the line of Python that called nvgen."""
-    level = stack_level()
-    for finding in findings:
-        if finding.severity in (Severity.ERROR, Severity.WARNING):
-            warnings.warn(str(finding), FindingWarning, stacklevel=level)
+    said = [f for f in findings if f.severity in (Severity.ERROR, Severity.WARNING)]
+    level = stack_level() if said else 1
+    for finding in said:
+        warnings.warn(str(finding), FindingWarning, stacklevel=level)

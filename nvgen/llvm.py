@@ -122,8 +122,8 @@ def _check_characters(text: str, file: str) -> None:
 
     Raises: InputError.
     """
-    odd = not text.isascii() or "\0" in text
-    found = re.search("[\0\ud800-\udfff]", text) if odd else None
+    is_plain = text.isascii() and "\0" not in text
+    found = None if is_plain else re.search("[\0\ud800-\udfff]", text)
     if found is None:
         _check_triple(text, file)
         return

@@ -254,6 +254,10 @@ class Llvm:
         if not self._idle:
             self._idle.append(self._start())
 
+    def processes(self) -> list[int]:
+        """The numbers of the processes that run now."""
+        return [child.process.pid for child in self._all]
+
     def close(self) -> None:
         """End all processes; the next question starts a new one."""
         self._idle.clear()

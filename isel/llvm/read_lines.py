@@ -216,16 +216,13 @@ class LineReader:
         return value
 
     def _read_type(self, text: str) -> _Values:
-        cursor = Cursor(text)
-        type = read_type(cursor, self._scope)
-        cursor.expect_end()
+        type = _type_of(text, self._scope) if "%" in text else _unnamed_type(text)
         return self._values[type]
 
     def _read_flagged_type(self, text: str) -> _FlaggedType:
-        cursor = Cursor(text)
-        found = read_flags(cursor), self._values[read_type(cursor, self._scope)]
-        cursor.expect_end()
-        return found
+        named = "%" in text
+        flags, type = _flagged_type(text, self._scope) if named else _unnamed_flagged_type(text)
+        return flags, self._values[type]
 
     # Arithmetic, casts, comparisons.
 
@@ -258,10 +255,9 @@ class LineReader:
 
     def _read_comparison(self, key: tuple[Opcode, str]) -> _ComparisonHead:
         opcode, head = key
-        cursor = Cursor(head)
-        flags, predicate = read_flags(cursor), read_predicate(cursor, opcode)
-        source = read_type(cursor, self._scope)
-        cursor.expect_end()
+        named = "%" in head
+        found = _comparison(opcode, head, self._scope) if named else _unnamed_comparison(*key)
+        flags, predicate, source = found
         return flags, predicate, with_shape_of(I1, source), self._values[source]
 
     def _select(self, at: Common, body: str) -> Instruction:
@@ -491,6 +487,48 @@ _READERS: dict[Opcode, _Handler] = {
 }
 _HANDLERS = {opcode.value: (opcode, handler) for opcode, handler in _READERS.items()}
 """What reads the instructions that begin with a word."""
+
+
+def _type_of(text: str, scope: Scope) -> Type:
+    cursor = Cursor(text)
+    type = read_type(cursor, scope)
+    cursor.expect_end()
+    return type
+
+
+def _flagged_type(text: str, scope: Scope) -> tuple[frozenset[Flag], Type]:
+    cursor = Cursor(text)
+    found = read_flags(cursor), read_type(cursor, scope)
+    cursor.expect_end()
+    return found
+
+
+_Comparison = tuple[frozenset[Flag], IntPredicate | FloatPredicate, Type]
+
+
+def _comparison(opcode: Opcode, head: str, scope: Scope) -> _Comparison:
+    cursor = Cursor(head)
+    found = read_flags(cursor), read_predicate(cursor, opcode), read_type(cursor, scope)
+    cursor.expect_end()
+    return found
+
+
+# Types that name none of the module's mean the same in all modules: they are read once.
+
+
+@functools.lru_cache(4096)
+def _unnamed_type(text: str) -> Type:
+    return _type_of(text, Scope())
+
+
+@functools.lru_cache(4096)
+def _unnamed_flagged_type(text: str) -> tuple[frozenset[Flag], Type]:
+    return _flagged_type(text, Scope())
+
+
+@functools.lru_cache(4096)
+def _unnamed_comparison(opcode: Opcode, head: str) -> _Comparison:
+    return _comparison(opcode, head, Scope())
 
 
 def _read_label(text: str) -> str:

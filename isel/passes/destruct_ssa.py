@@ -201,7 +201,8 @@ def _coalesce(
     """Make one register of the two ends of a move wherever they are never live together."""
     ends = {reg for pair in moves for reg in pair}
     parts = [_part(block, ends) for block in function.blocks]
-    union = _Classes(ends, _interference(parts, before))
+    kin = _kin(moves)
+    union = _Classes(ends, _interference(parts, before, kin))
     classes, names = function.regs.classes, function.regs.names
     for result, source in moves:
         if classes[result] is classes[source]:
@@ -223,7 +224,8 @@ def _part(block: Block, ends: set[Reg]) -> _Part:
     for mi in block.instrs:
         if not _touches(mi, ends):
             continue
-        written, used = ends.intersection(mi.defs()), ends.intersection(mi.uses())
+        written = {reg for reg in mi.defs() if reg in ends}
+        used = {reg for reg in mi.uses() if reg in ends}
         same = run.add(mi) if mi.row.id == "mov" else set()
         if not same:
             run = _Run()
@@ -281,7 +283,7 @@ def _needless(touches: Iterable[_Touch]) -> Iterator[MachineInstr]:
 class _Classes:
     """Sets of registers that have become one, with what each may not meet.
 
-    Who may not meet a member of a set has the member itself, so it needs no news when sets join.
+    Of two registers that may not meet at least one has the other among its conflicts.
     """
 
     def __init__(self, registers: Iterable[Reg], conflicts: dict[Reg, set[Reg]]) -> None:
@@ -298,11 +300,14 @@ class _Classes:
 
     def join(self, a: Reg, b: Reg) -> None:
         a, b = self.find(a), self.find(b)
-        theirs = self.members.get(b) or {b}
-        if a == b or not theirs.isdisjoint(self.conflicts.get(a, ())):
+        if a == b:
+            return
+        mine, theirs = self.members.get(a) or {a}, self.members.get(b) or {b}
+        apart = theirs.isdisjoint(self.conflicts.get(a, ()))
+        if not apart or not mine.isdisjoint(self.conflicts.get(b, ())):
             return
         self.parent[b] = a
-        self.members[a] = _united(self.members.get(a) or {a}, theirs)
+        self.members[a] = _united(mine, theirs)
         conflicts = self.conflicts.pop(b, None)
         if conflicts is not None:
             self.conflicts[a] = _united(self.conflicts.get(a) or set(), conflicts)
@@ -315,24 +320,47 @@ def _united(a: set[Reg], b: set[Reg]) -> set[Reg]:
     return large
 
 
-def _interference(parts: Sequence[_Part], before: Sequence[Sequence[int]]) -> dict[Reg, set[Reg]]:
-    """For each end of a move, the others that are live where it is written."""
+def _kin(moves: Iterable[tuple[Reg, Reg]]) -> dict[Reg, Reg]:
+    """For each end of a move one that stands for all that moves connect it with: its kin."""
+    chosen: dict[Reg, Reg] = {}
+
+    def find(reg: Reg) -> Reg:
+        while (up := chosen.setdefault(reg, reg)) != reg:
+            chosen[reg] = reg = chosen[up]
+        return reg
+
+    for result, source in moves:
+        chosen[find(source)] = find(result)
+    return {reg: find(reg) for reg in list(chosen)}
+
+
+def _interference(
+    parts: Sequence[_Part], before: Sequence[Sequence[int]], kin: dict[Reg, Reg]
+) -> dict[Reg, set[Reg]]:
+    """For each end of a move that is written, those of its kin that are live there.
+
+    Others cannot become one register with it, and most that are live together are no kin: each
+    accumulator of a loop has its own.
+    """
     conflicts: dict[Reg, set[Reg]] = defaultdict(set)
-    for part, live in zip(parts, _live_sets(parts, before), strict=True):
+    for part, at_end in zip(parts, _live_sets(parts, before), strict=True):
+        live: dict[Reg, set[Reg]] = defaultdict(set)
+        for reg in at_end:
+            live[kin[reg]].add(reg)
         for touch in reversed(part.touches):
             written, used = touch.written, touch.used
-            if written:
-                copied = used if touch.mi.row.id == "mov" else ()
-                after = live | written if len(written) > 1 else live
+            copied = used if touch.mi.row.id == "mov" else ()
+            for reg in written:
+                others = live[kin[reg]].difference((reg,), copied, touch.same)
+                if len(written) > 1:
+                    others |= {r for r in written if r != reg and kin[r] == kin[reg]}
+                if others:
+                    conflicts[reg] |= others
+            if touch.mi.guard is None:
                 for reg in written:
-                    others = after.difference((reg,), copied, touch.same)
-                    if others:
-                        conflicts[reg] |= others
-                    for other in others:
-                        conflicts[other].add(reg)
-                if touch.mi.guard is None:
-                    live -= written
-            live |= used
+                    live[kin[reg]].discard(reg)
+            for reg in used:
+                live[kin[reg]].add(reg)
     return conflicts
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from intrinsics.mir import (
     Block,
@@ -170,7 +171,10 @@ def _live_at_entry(
 
 @dataclass(frozen=True, slots=True)
 class _Flow:
-    """The ways between blocks, and the registers of accumulators that each touches."""
+    """The ways between blocks, and the registers of accumulators that each touches.
+
+    `mentioned` are the registers in each record of each block.
+    """
 
     blocks: Sequence[Block]
     filled: set[Reg]
@@ -179,16 +183,16 @@ class _Flow:
     over: list[int]
     entry: list[set[Reg]]
     touched: list[set[Reg]]
+    mentioned: list[list[list[Reg]]]
 
 
 def _flow(function: MachineFunction, filled: set[Reg]) -> _Flow:
     after = successors(function)
-    touched = [
-        filled.intersection(reg for mi in block.instrs for reg in (*mi.defs(), *mi.uses()))
-        for block in function.blocks
-    ]
+    mentioned = [[mi.defs() + mi.uses() for mi in block.instrs] for block in function.blocks]
+    touched = [filled.intersection(chain.from_iterable(records)) for records in mentioned]
     entry = _live_at_entry(function.blocks, after, filled)
-    return _Flow(function.blocks, filled, after, inverted(after), dominators(after), entry, touched)
+    before, over = inverted(after), dominators(after)
+    return _Flow(function.blocks, filled, after, before, over, entry, touched, mentioned)
 
 
 def _hoist_from(function: MachineFunction, at: int, filled: set[Reg]) -> None:
@@ -216,10 +220,11 @@ def _is_asked(flow: _Flow, at: int, start: int, reg: Reg) -> bool:
     pending = [(at, start)]
     while pending:
         block, first = pending.pop()
-        for mi in flow.blocks[block].instrs[first:]:
+        records, mentioned = flow.blocks[block].instrs, flow.mentioned[block]
+        for mi, regs in zip(records[first:], mentioned[first:], strict=True):
             if mi.row.id == FENCE:
                 break
-            if reg in mi.defs() or reg in mi.uses():
+            if reg in regs:
                 if is_multiply(mi):
                     return True
                 break

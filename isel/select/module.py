@@ -352,9 +352,8 @@ class _Selector:
 
     def location_of(self, function: ir.Function, i: ir.Instruction) -> int:
         """The index of an instruction's location."""
-        no_debug = i.dbg is None and self.source.debug is None
-        debug = NO_DEBUG if no_debug else self._debug(function, i)
-        where = self._line(function, i), debug
+        has_debug = i.dbg is not None or self.source.debug is not None
+        where = self._line(function, i), self._debug(function, i) if has_debug else NO_DEBUG
         index = self.locations.get(where)
         if index is None:
             (line, column), (file, number, callers) = where

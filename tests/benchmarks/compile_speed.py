@@ -1,15 +1,30 @@
-"""How fast nvgen compiles, stage by stage, next to LLVM's own code generator in the same run.
+"""How fast nvgen compiles, next to LLVM's own code generator.
 
-    python tests/benchmarks/compile_speed.py [--json OUT] [--repeat N] [--size N ...]
+    python tests/benchmarks/compile_speed.py [FOLDER ...] [--json OUT] [--repeat N] [--size N ...]
 
-Six modules of scalar code are made, of 1,000, 10,000 and 50,000 LLVM instructions: one straight
-line, and one of many small blocks with phis, a loop and a diamond after the other.  Every value
-ends up in memory, so that no stage has dead code to skip.
+Three questions, and the cold start:
 
-Each stage of nvgen runs several times on the same input, a large one three times; the table shows
-the median of the processor's time, in microseconds per LLVM instruction.  What a stage learns once
-in a process (the forms of instructions) it has learned before the clock starts, as LLVM has its
-tables; no stage keeps anything of a module.  The stages:
+**Small kernels.**  200 compilations of a kernel of thirty lines, one after the other in one thread,
+as users write them, `nvgen.compile(text, target=…).ptx`, beside llvmlite's `parse_assembly`,
+`verify` and `emit_assembly` at -O0 of the same text in the same process, in turns.
+
+**Real modules.**  The whole of `nvgen.compile(text, target=…).ptx`, LLVM's reading and the rules
+about whole functions included, beside `emit_assembly` at -O3 alone, on a module that is parsed
+already, in the same process.  The modules are those of the tree (samples of the builder, as LLVM's
+optimiser leaves them, and LLVM IR) and every `*.ll` of the folders that are named; a file is
+compiled for the target that its name ends in (`softmax_sm_90a.ll`), else for sm_90a.
+
+For both, the time is that of the processor, in the user's process and in the one that nvgen has
+LLVM in; beside it stand the wall clock's, which on a busy machine says too much, and what the
+user's process takes of it alone.  Each figure is the least of some turns.
+
+**Growth.**  Six modules of scalar code are made, of 1,000, 10,000 and 50,000 LLVM instructions: one
+straight line, and one of many small blocks with phis, a loop and a diamond after the other.  Every
+value ends up in memory, so that no stage has dead code to skip.  Each stage of nvgen runs several
+times on the same input, a large one three times; the table shows the median of the processor's
+time, in microseconds per LLVM instruction.  What a stage learns once in a process (the forms of
+instructions) it has learned before the clock starts, as LLVM has its tables; no stage keeps
+anything of a module.  The stages:
 
     parse     the text goes to LLVM's process, whose own time is not counted, and comes back
     read      the reprint becomes nvgen's view of the module, with the user's line numbers
@@ -18,20 +33,28 @@ tables; no stage keeps anything of a module.  The stages:
     print     PTX
 
 LLVM's figures are `TargetMachine.emit_assembly` at -O0 and -O3 on the same module, parsed before
-the clock starts, in a process of its own because LLVM may end the process that it runs in.  It
-is stopped after LIMIT seconds of the processor's time, and the table then says what it took at
-least.  The ratios compare read + select + verify + print with it: a ratio below 1 says that nvgen
-is faster.  The growth of a module is the time for an instruction of the largest size by that of
-the smallest: 1 is linear.
+the clock starts, in a process that is stopped after LIMIT seconds of the processor's time; the
+table then says what it took at least.  The ratios compare read + select + verify + print with it:
+a ratio below 1 says that nvgen is faster.  The growth of a module is the time for an instruction of
+the largest size by that of the smallest: 1 is linear.  Synthetic lines show growth,
+and nothing else.
 
-Small kernels are where what a compilation costs beside its instructions shows: 200 of thirty
-lines each, one after the other in one thread, as `nvgen.compile(text, target=…).ptx` and as LLVM's
-own parse, verify and `emit_assembly` at -O0, in turns.  nvgen's figure is the processor's time of
-the user's process, without that of LLVM's; the ratio is the median one of the turns.
+**The cold start** is the wall time of `python -m nvgen check` and `compile` on a file of a few
+lines, next to that of an interpreter that only imports llvmlite's binding; each runs once before,
+so that Python has the modules' bytecode.  Nothing is asserted.
 
-The cold start is the wall time of `python -m nvgen check` and `compile` on a file of a few lines,
-next to that of an interpreter that only imports llvmlite's binding; each runs once before, so that
-Python has the modules' bytecode.  Nothing is asserted: other programs run here.
+On 24 November 2026, two cores of a virtual machine that did other things too, Python 3.11, LLVM 22:
+
+    small kernels                      1.1 to 1.4 ms, LLVM -O0 0.6 ms: ratio 2.0 to 2.3
+    59 real modules, 91 to 5,827 lines  geometric mean of the ratios 2.30, a commit before 2.98
+      16 that are judged as a whole     3.8 to 11.2, mean 7.0; before 6.6 to 27.2, mean 15.3
+      43 others                         0.15 to 3.3, mean 1.5; before 0.15 to 4.0, mean 1.6
+    straight line of 3,006, 35,006 and 350,006 lines: 13, 14 and 20 µs a line, 30, 68 and 453 MiB
+    many blocks, 3,756, 43,756 and 437,506 lines: 16, 23 and 29 µs a line, 33, 102 and 811 MiB
+
+The real modules were those of the tree and 53 made by Triton 3.9 (11 kernels for sm_80 to sm_120a)
+and clang 19 (seven files of C at -O0 and -O3).
+
 """
 
 from __future__ import annotations
@@ -39,9 +62,11 @@ from __future__ import annotations
 import argparse
 import functools
 import gc
+import importlib
 import json
 import math
 import os
+import re
 import resource
 import signal
 import statistics
@@ -49,10 +74,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
+
+if TYPE_CHECKING:
+    from llvmlite import binding
 
 ROOT = Path(__file__).resolve().parents[2]
 if str(ROOT) not in sys.path:  # run as a script: the folder of this file comes first
@@ -212,8 +241,6 @@ class Job(TypedDict):
     text: str
     opt: int
     repeat: int
-    times: int
-    """Compilations from text to text that count as one; 0: `emit_assembly` alone, once."""
 
 
 def serve() -> None:
@@ -226,16 +253,6 @@ def serve() -> None:
     target = binding.Target.from_triple("nvptx64-nvidia-cuda")
     machine = target.create_target_machine(cpu=TARGET, features=LLVM_PTX, opt=job["opt"])
 
-    def compile_text() -> None:
-        module = binding.parse_assembly(job["text"], context=binding.create_context())
-        module.verify()
-        machine.emit_assembly(module)
-
-    if job["times"]:
-        compile_text()
-        many = clock(lambda: [compile_text() for _ in range(job["times"])], job["repeat"])
-        print(json.dumps(many))
-        return
     times = []
     for _ in range(job["repeat"]):
         module = binding.parse_assembly(job["text"], context=binding.create_context())
@@ -247,10 +264,9 @@ def serve() -> None:
     print(json.dumps(statistics.median(times)))
 
 
-def llvm_seconds(text: str, opt: int, repeat: int, times: int = 0) -> float | None:
-    """The median seconds of emit_assembly, or of so many compilations from text to text; LIMIT when
-    it took more, None when LLVM gave up."""
-    job: Job = {"text": text, "opt": opt, "repeat": repeat, "times": times}
+def llvm_seconds(text: str, opt: int, repeat: int) -> float | None:
+    """The median seconds of emit_assembly; LIMIT when it took more, None when LLVM gave up."""
+    job: Job = {"text": text, "opt": opt, "repeat": repeat}
     child = subprocess.run(
         [sys.executable, __file__, "--serve"],
         input=json.dumps(job),
@@ -263,27 +279,186 @@ def llvm_seconds(text: str, opt: int, repeat: int, times: int = 0) -> float | No
     return float(json.loads(child.stdout)) if child.returncode == 0 else None
 
 
-# ---- small kernels ---------------------------------------------------------------------------
+# ---- one process -----------------------------------------------------------------------------
 
 
-def small_kernels(turns: int) -> tuple[float, float]:
-    """Milliseconds of nvgen for one small kernel, and their ratio to LLVM's at -O0."""
+@dataclass(frozen=True)
+class Time:
+    """Seconds: of the processor in all processes, by the wall clock, and in this process alone."""
+
+    all: float
+    wall: float
+    own: float
+
+
+def least(work: Callable[[], object], turns: int) -> Time:
+    """The least times of some turns."""
+    found = []
+    for _ in range(turns):
+        gc.collect()
+        begin = _clocks()
+        work()
+        found.append([after - before for after, before in zip(_clocks(), begin, strict=True)])
+    return Time(*map(min, *found)) if turns > 1 else Time(*found[0])
+
+
+def _clocks() -> tuple[float, float, float]:
+    """The fields of a `Time`, since some moment."""
+    from nvgen.llvm_process import LLVM
+
+    own, wall = time.process_time(), time.perf_counter()
+    files = [Path(f"/proc/{number}/schedstat") for number in LLVM.processes()]
+    if not all(file.exists() for file in files):  # not on Linux
+        return wall, wall, own
+    return own + sum(int(file.read_text().split()[0]) for file in files) / 1e9, wall, own
+
+
+@functools.cache
+def llvm_machine(target: str, opt: int) -> binding.TargetMachine:
+    """LLVM's code generator in this process."""
+    from llvmlite import binding
+
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    triple = binding.Target.from_triple("nvptx64-nvidia-cuda")
+    return triple.create_target_machine(cpu=target, opt=opt)
+
+
+def small_kernels(turns: int) -> tuple[Time, Time]:
+    """What one small kernel takes nvgen, and LLVM at -O0 from text to text."""
     import nvgen
 
     text = many_blocks(SMALL)
+    machine = llvm_machine(TARGET, 0)
 
-    def compile_all() -> None:
+    def ours() -> None:
         for _ in range(COMPILES):
             _ = nvgen.compile(text, target=TARGET).ptx
 
-    compile_all()
-    ours: list[float] = []
-    ratios: list[float] = []
-    for _ in range(turns):
-        ours.append(clock(compile_all, 1))
-        theirs = llvm_seconds(text, 0, 1, COMPILES)
-        ratios.append(math.nan if theirs is None else ours[-1] / theirs)
-    return statistics.median(ours) / COMPILES * 1e3, statistics.median(ratios)
+    def theirs() -> None:
+        from llvmlite import binding
+
+        for _ in range(COMPILES):
+            module = binding.parse_assembly(text, context=binding.create_context())
+            module.verify()
+            machine.emit_assembly(module)
+
+    ours()
+    theirs()
+    pairs = [(least(ours, 1), least(theirs, 1)) for _ in range(turns)]
+    return _each(one for one, _ in pairs), _each(other for _, other in pairs)
+
+
+def _each(times: Iterable[Time]) -> Time:
+    """The least of some turns, for one compilation."""
+    found = list(times)
+    least_of_all = (
+        min(t.all for t in found),
+        min(t.wall for t in found),
+        min(t.own for t in found),
+    )
+    return Time(*(seconds / COMPILES for seconds in least_of_all))
+
+
+# ---- real modules ----------------------------------------------------------------------------
+
+IN_TREE = {
+    "01_gemm_tile": "sm_100a",
+    "02_gemm_warp_specialized": "sm_100a",
+    "05_gemm_two_ctas": "sm_100a",
+    "07_gemm_nvfp4": "sm_100a",
+    "10_gemm_sm90": "sm_90a",
+}
+"""Samples of the builder, and what they are compiled for."""
+
+
+@dataclass(frozen=True)
+class Real:
+    """One real module: what it takes nvgen, and what LLVM's code generator, in seconds."""
+
+    name: str
+    lines: int
+    nvgen: Time
+    llvm_o3: float
+
+    @property
+    def ratio(self) -> float:
+        """nvgen's time by LLVM's."""
+        return self.nvgen.all / self.llvm_o3
+
+
+def real_modules(folders: list[str]) -> Iterator[tuple[str, str, str]]:
+    """(name, target, text) of the tree's modules and of those in folders."""
+    import nvgen
+
+    sys.path.append(str(ROOT / "samples"))
+    for name, target in IN_TREE.items():
+        kernel = importlib.import_module(name).build()
+        yield name, target, nvgen.compile(kernel, target=target, opt=3).llvm
+    yield "04_softmax", "sm_90a", (ROOT / "samples/04_softmax.ll").read_text()
+    device = ROOT / "tests/ptx_corpus/sources/device.ll"
+    yield "device", "sm_90a", device.read_text()
+    for folder in folders:
+        for file in sorted(Path(folder).glob("*.ll")):
+            named = re.search(r"sm_\d+[af]?$", file.stem)
+            yield file.stem, named[0] if named else "sm_90a", file.read_text()
+
+
+def measure_real(name: str, target: str, text: str, turns: int) -> Real | None:
+    """The figures of a real module; None where nvgen refuses it or LLVM does not live on."""
+    import nvgen
+
+    try:
+        nvgen.compile(text, target=target)
+    except nvgen.NvgenError as error:
+        print(f"{name}: left out: {str(error).splitlines()[0]}", file=sys.stderr)
+        return None
+    from nvgen.llvm import parse
+
+    printed = parse(text)  # in LLVM 22's own words
+    if not _survives(lambda: _generate(printed, target)):
+        print(f"{name}: left out: LLVM cannot generate code for it", file=sys.stderr)
+        return None
+    ours = least(lambda: nvgen.compile(text, target=target).ptx, turns)
+    theirs = min(_generate(printed, target) for _ in range(turns))
+    return Real(name, text.count("\n"), ours, theirs)
+
+
+def _generate(text: str, target: str) -> float:
+    """The seconds of the processor that LLVM's code generator takes at -O3."""
+    from llvmlite import binding
+
+    module = binding.parse_assembly(text, context=binding.create_context())
+    gc.collect()
+    start = time.process_time()
+    llvm_machine(target, 3).emit_assembly(module)
+    return time.process_time() - start
+
+
+def _survives(work: Callable[[], object]) -> bool:
+    """Whether a copy of this process lives on when it has done something."""
+    copy = os.fork()
+    if not copy:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        try:
+            work()
+            os._exit(0)
+        finally:
+            os._exit(1)
+    return os.waitpid(copy, 0)[1] == 0
+
+
+def real_table(found: list[Real]) -> Iterator[str]:
+    """The real modules as lines of text."""
+    heads = ("lines", "nvgen ms", "wall ms", "own ms", "LLVM -O3", "µs/line", "ratio")
+    yield f"{'nvgen.compile whole, real modules':<36}" + "".join(f"{head:>10}" for head in heads)
+    for one in found:
+        ours, per_line = one.nvgen, one.nvgen.all / one.lines
+        times = [f"{t * 1e3:.1f}" for t in (ours.all, ours.wall, ours.own, one.llvm_o3)]
+        shown = [f"{one.lines:,}", *times, f"{per_line * 1e6:.0f}", f"{one.ratio:.2f}"]
+        yield f"{one.name:<36}" + "".join(f"{text:>10}" for text in shown)
+    mean = statistics.geometric_mean(one.ratio for one in found)
+    yield f"geometric mean of {len(found)} modules: {mean:.2f} of LLVM's time at -O3"
 
 
 # ---- cold start ------------------------------------------------------------------------------
@@ -390,27 +565,36 @@ def _ratio(case: Case, llvm: float | None) -> str:
 def main() -> None:
     """Measure, print, and write the figures where `--json` says."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("folder", nargs="*", help="folders of modules, *.ll")
     parser.add_argument("--json", metavar="OUT", help="write the figures to this file too")
     parser.add_argument("--repeat", type=int, default=5, help="repetitions of each stage (5)")
-    parser.add_argument("--size", type=int, nargs="+", default=SIZES, help="LLVM instructions")
+    parser.add_argument("--size", type=int, nargs="*", default=SIZES, help="LLVM instructions")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         serve()
         return
+    ours, theirs = small_kernels(options.repeat)
+    lines = many_blocks(SMALL).count("\n")
+    print(f"{COMPILES} compiles of a kernel of {lines} lines, in one process")
+    shown = [f"{seconds * 1e3:.2f}" for seconds in (ours.all, ours.wall, ours.own, theirs.own)]
+    print("nvgen {} ms each (wall {}, own {}), LLVM -O0 {} ms".format(*shown), end=": ")
+    print(f"ratio {ours.all / theirs.own:.2f}\n", flush=True)
+    warnings.simplefilter("ignore")  # what nvgen says of the modules
+    measured = [measure_real(*one, min(options.repeat, 3)) for one in real_modules(options.folder)]
+    real = [one for one in measured if one is not None]
+    print("\n".join(real_table(real)), flush=True)
     cases = [measure(name, size, options.repeat) for name in MODULES for size in options.size]
-    small, ratio = small_kernels(options.repeat)
+    print("\n" + "\n".join(table(cases)), flush=True)
     starts = cold_start(options.repeat)
-    print("\n".join(table(cases)))
-    print(f"\n{COMPILES} compiles of a kernel of {many_blocks(SMALL).count(chr(10))} lines")
-    print(f"{small:.2f} ms each; {ratio:.2f} of LLVM's time at -O0")
     print("\ncold start, ms")
     for name, seconds in starts.items():
         print(f"{name:<38}{seconds * 1e3:>8.0f}")
     if options.json:
         figures = {
+            "small_kernel": {"nvgen": asdict(ours), "llvm_o0": asdict(theirs)},
+            "real": [asdict(one) for one in real],
             "cases": [asdict(case) for case in cases],
-            "small_kernel": {"ms": small, "of_llvm_o0": ratio},
             "cold_start_s": starts,
         }
         Path(options.json).write_text(json.dumps(figures, indent=2) + "\n")

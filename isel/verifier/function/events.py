@@ -7,6 +7,7 @@ mbarrier, barrier, fence and cp.async.bulk.tensor.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum, auto
@@ -14,7 +15,7 @@ from enum import Enum, auto
 from intrinsics.idesc import n_of
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Sem, Space, ThreadSync, WaitOp
-from intrinsics.row import Completion, Effect, Residency
+from intrinsics.row import Completion, Effect, Residency, Row
 from intrinsics.row import Kind as OperandKind
 from isel.verifier.function.evaluate import WAITS, Evaluator
 from isel.verifier.function.flow import Condition, WarpFlow
@@ -119,7 +120,7 @@ def events_of(flow: WarpFlow) -> dict[int, list[Event]]:
     for node in flow.reached():
         events = []
         for index, mi, evaluator in flow.visit(node):
-            make = _MAKERS.get(mi.row.id) or _by_effect(mi)
+            make = _maker_of(mi.row)
             if make is None:
                 continue
             event = make(index, mi, evaluator, threads[node])
@@ -365,9 +366,15 @@ _MAKERS: dict[str, Maker] = {
 }
 
 
-def _by_effect(mi: MachineInstr) -> Maker | None:
+@functools.cache
+def _maker_of(row: Row) -> Maker | None:
+    """What makes the event of a record of a row; None for what has nothing to do with order."""
+    return _MAKERS.get(row.id) or _by_effect(row)
+
+
+def _by_effect(row: Row) -> Maker | None:
     """What a record without a maker of its own is to the rules."""
-    effects = mi.row.effects
+    effects = row.effects
     if effects.completion is Completion.WGMMA_GROUP:
         return _warpgroup_multiply
     if effects.effect & Effect.ASYNC_PROXY and effects.completion is not Completion.COMMIT:

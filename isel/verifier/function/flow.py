@@ -10,6 +10,7 @@ value; one that several write has a value at each node.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -23,7 +24,7 @@ from intrinsics.mir import (
     Reg,
     Special,
 )
-from intrinsics.row import Effect, Kind
+from intrinsics.row import Effect, Kind, Row
 from isel.passes.uniformity import thread_parameters
 from isel.verifier.function.callees import NOTHING_CALLED, Callees
 from isel.verifier.function.conditions import Conditions
@@ -110,6 +111,7 @@ class Graph:
         self.rewriting = {
             index for index, mi in found if any(reg not in self.single for reg in mi.defs())
         }
+        self.inputs = {index: tuple(mi.uses()) for index, mi in found}
         self.of_warp = {i for i, mi in found if any(type(op) is Special for op in mi.ops)}
         self.results: dict[Inputs, Results] = {}
 
@@ -205,10 +207,14 @@ def _wanted(
     return wanted
 
 
+@functools.cache
+def _counts_for_warps(row: Row) -> bool:
+    return bool(row.effects.effect & (Effect.CONVERGENT | Effect.BARRIER | Effect.ASYNC_PROXY))
+
+
 def _synchronising(mi: MachineInstr) -> Iterable[Reg]:
     """The operands of a record that counts for whole warps: each lane's number matters."""
-    effect = mi.row.effects.effect
-    if effect & (Effect.CONVERGENT | Effect.BARRIER | Effect.ASYNC_PROXY):
+    if _counts_for_warps(mi.row):
         return (op for op in _plain(mi) if type(op) is int)
     return ()
 
@@ -360,7 +366,7 @@ class WarpFlow:
         evaluator = self._evaluator if by_lane else self._coarse
         if index in self.graph.of_warp:
             return tuple(evaluator.results(mi, index))
-        inputs = index, self._launched, tuple([evaluator.get(reg) for reg in mi.uses()])
+        inputs = index, self._launched, tuple(map(evaluator.get, self.graph.inputs[index]))
         found = self.graph.results.get(inputs)
         if found is None:
             found = self.graph.results[inputs] = tuple(evaluator.results(mi, index))

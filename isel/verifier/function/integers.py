@@ -5,6 +5,7 @@ Layer: isel.verifier.function.  PTX ISA, Integer Arithmetic, Comparison and Sele
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from intrinsics.modifiers import Compare, ScalarType
@@ -18,7 +19,17 @@ def signed(value: int, bits: int) -> int:
 
 def typed(type_: ScalarType, value: int) -> int:
     """The low bits of a number as its type has them: with a sign or without."""
-    return signed(value, type_.bits) if type_.is_signed else value & (1 << type_.bits) - 1
+    return reader(type_)(value)
+
+
+@functools.cache
+def reader(type_: ScalarType) -> Callable[[int], int]:
+    """What reads the low bits of a number as a type has them."""
+    bits = type_.bits
+    mask, sign = (1 << bits) - 1, 1 << bits - 1
+    if type_.is_signed:
+        return lambda value: (value & mask ^ sign) - sign
+    return lambda value: value & mask
 
 
 COMPARISONS: dict[Compare, Callable[[int, int], bool]] = {

@@ -136,17 +136,18 @@ class Run:
             if joins and not self._join(strand):
                 return
             steps = self.program.steps[strand.node]
-            if strand.step >= len(steps):
-                if not self._leave(strand):
+            while strand.step < len(steps):
+                step = steps[strand.step]
+                self.budget -= 1
+                if not self._execute(strand, step):
                     return
-                continue
-            step = steps[strand.step]
-            self.budget -= 1
-            if not self._execute(strand, step):
-                return
-            strand.step += 1
-            if step.is_event:
-                self._ready.append(strand)
+                strand.step += 1
+                if step.is_event:
+                    self._ready.append(strand)
+                    return
+                if self.budget <= 0:
+                    return
+            if not self._leave(strand):
                 return
 
     def _finish(self, strand: Strand) -> None:
@@ -352,7 +353,7 @@ class Run:
             compute(Plain(self, strand, mi, mask))
             return True
         self.log.threads.setdefault(step.index, set()).add((strand.actor, mask))
-        execution, event = Execution(self, strand, mi, step.index, mask), event_of(mi)
+        execution, event = Execution(self, strand, mi, step.index, mask), event_of(mi.row)
         if event is not None:
             return event(execution)
         if mi.row.id not in self.log.unknown:
@@ -370,7 +371,10 @@ class Run:
         if found is None:
             found = results[key] = what.run(*numbers)
         for op, number in zip(what.targets, found, strict=True):
-            self.write(strand, op, number, mask)
+            if type(op) is int and mask == strand.mask:
+                strand.registers[op] = number
+            else:
+                self.write(strand, op, number, mask)
 
     def _guarded(self, strand: Strand, guard: Reg | Not) -> int:
         """The threads whose guard holds, or is not known."""

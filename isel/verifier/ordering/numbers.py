@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import BoolOp, Compare
-from isel.verifier.function.integers import COMPARISONS, signed, typed
+from isel.verifier.function.integers import COMPARISONS, reader, signed, typed
 from isel.verifier.function.values import LANES
 
 _ALL = (1 << LANES) - 1
@@ -81,7 +81,8 @@ def _binary(operation: Callable[[int, int], int], *, by_type: bool = False, wide
         type_ = mi.scalar_type()
         mask = _mask(type_.bits * (2 if wide else 1))
         if by_type or wide:
-            return lambda a, b: operation(typed(type_, a), typed(type_, b)) & mask
+            read = reader(type_)
+            return lambda a, b: operation(read(a), read(b)) & mask
         return lambda a, b: operation(a, b) & mask
 
     return make
@@ -91,7 +92,8 @@ def _multiply_add(*, wide: bool) -> Callable[[MachineInstr], Operation]:
     def make(mi: MachineInstr) -> Operation:
         type_ = mi.scalar_type()
         mask = _mask(type_.bits * (2 if wide else 1))
-        return lambda a, b, c: (typed(type_, a) * typed(type_, b) + c) & mask
+        read = reader(type_)
+        return lambda a, b, c: (read(a) * read(b) + c) & mask
 
     return make
 
@@ -241,8 +243,8 @@ def compared(mi: MachineInstr, a: Number, b: Number, c: Number) -> tuple[Number,
     """The two predicates of setp, each combined with a third where there is one."""
     compare, how = mi.form.facts["cmp"], mi.form.facts.get("combine")
     assert isinstance(compare, Compare)
-    operation, type_ = COMPARISONS[compare], mi.scalar_type()
-    found = lanewise(lambda x, y: int(operation(typed(type_, x), typed(type_, y))), a, b)
+    operation, read = COMPARISONS[compare], reader(mi.scalar_type())
+    found = lanewise(lambda x, y: int(operation(read(x), read(y))), a, b)
     opposite = lanewise(lambda x: x ^ 1, found)
     match how:
         case BoolOp.AND:

@@ -6,13 +6,14 @@ records that are executed; all others compute data, and are left out.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from intrinsics.mir import Form, MachineInstr, Mem, Not, Op, Reg, Text
 from intrinsics.modifiers import Sem, Space
-from intrinsics.row import Completion, Effect
+from intrinsics.row import Completion, Effect, Row
 from isel.verifier.function.evaluate import WAITS
 from isel.verifier.function.flow import EXIT, Graph
 from isel.verifier.ordering.numbers import Number
@@ -92,13 +93,18 @@ def is_event(mi: MachineInstr) -> bool:
         return (
             space in SHARED or sem not in (None, Sem.WEAK) or mi.row.id.startswith(("atom", "red"))
         )
-    if mi.row.id.startswith(_SYNCHRONISE):
-        return True
     if mi.row.id == "opaque":
         text = mi.ops[0]
         return isinstance(text, Text) and text.text.startswith("clusterlaunchcontrol.try_cancel")
-    return bool(mi.row.effects.effect & Effect.ASYNC_PROXY) or (
-        mi.row.effects.completion is not Completion.AT_ISSUE
+    return _synchronises(mi.row)
+
+
+@functools.cache
+def _synchronises(row: Row) -> bool:
+    return (
+        row.id.startswith(_SYNCHRONISE)
+        or bool(row.effects.effect & Effect.ASYNC_PROXY)
+        or row.effects.completion is not Completion.AT_ISSUE
     )
 
 

@@ -8,7 +8,7 @@ Proxies; tcgen05: Pipelined tcgen05 Instructions, Specialized Synchronization Op
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
 from intrinsics.mir import MachineInstr
@@ -63,7 +63,7 @@ _GRAIN = 16
 """Bytes or columns that a bit of `_Kept.places` stands for."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Kept:
     """An access and its regions of one memory that later ones are compared with.
 
@@ -76,6 +76,7 @@ class _Kept:
     first: int
     last: int
     places: int
+    writes: bool
 
     @classmethod
     def of(cls, access: Access, regions: list[Region]) -> _Kept:
@@ -86,15 +87,53 @@ class _Kept:
         for region in regions:
             begin, end = region.first // _GRAIN - first, region.last // _GRAIN - first
             places |= (2 << end) - (1 << begin)
-        return cls(access, regions, first, last, places)
+        return cls(access, regions, first, last, places, any(r.writes for r in regions))
 
     def touches(self, other: _Kept) -> bool:
-        """Whether both may have a place in common."""
-        if self.last < other.first or other.last < self.first:
-            return False
+        """Whether both, whose hulls meet, may have a place in common."""
         if self.first < other.first:
             return self.places >> other.first - self.first & other.places != 0
         return other.places >> self.first - other.first & self.places != 0
+
+
+@dataclass(slots=True)
+class _History:
+    """The last accesses of one memory, which have `count` regions together."""
+
+    kept: list[_Kept] = field(default_factory=list)
+    count: int = 0
+
+    def near(self, new: _Kept) -> list[_Kept]:
+        """The accesses that a new one may conflict with."""
+        first, last, writes, access = new.first, new.last, new.writes, new.access
+        return [
+            old
+            for old in self.kept
+            if old.first <= last
+            and first <= old.last
+            and (writes or old.writes)
+            and old.access is not access
+            and old.touches(new)
+        ]
+
+    def drop(self, old: _Kept, region: Region) -> None:
+        """Forget a region of an access."""
+        old.regions.remove(region)
+        self.count -= 1
+        if not old.regions:
+            self.kept.remove(old)
+
+    def add(self, new: _Kept) -> None:
+        """Keep a new access, and no more regions than are kept."""
+        self.kept.append(new)
+        self.count += len(new.regions)
+        while self.count > _KEPT:
+            oldest = self.kept[0].regions
+            gone = min(len(oldest), self.count - _KEPT)
+            del oldest[:gone]
+            self.count -= gone
+            if not oldest:
+                del self.kept[0]
 
 
 class Finder:
@@ -108,24 +147,24 @@ class Finder:
 
     def races(self) -> list[Race]:
         """Every race, once for a pair of records."""
-        live: dict[tuple[Memory, int], list[_Kept]] = {}
+        live: dict[tuple[Memory, int], _History] = {}
         ends = _sizes(self.log)
         for access in self.log.accesses:
             sized = [_sized(region, ends) for region in access.regions]
             for key, regions in itertools.groupby(sized, lambda r: (r.memory, r.rank)):
-                before, new = live.setdefault(key, []), _Kept.of(access, list(regions))
-                self._compare(before, new)
-                live[key] = _newest([old for old in before if old.regions] + [new])
+                history, new = live.setdefault(key, _History()), _Kept.of(access, list(regions))
+                self._compare(history, new)
+                history.add(new)
         return list(self.found.values())
 
-    def _compare(self, before: list[_Kept], new: _Kept) -> None:
+    def _compare(self, history: _History, new: _Kept) -> None:
         """Find the races of an access with those before it, and drop what it overwrites of them."""
-        near = [old for old in before if old.touches(new) and old.access is not new.access]
+        near = history.near(new)
         for region in new.regions if near else ():
             for old in near:
                 for there in [there for there in old.regions if there.meets(region)]:
                     if self._settles(old.access, new.access, there, region):
-                        old.regions.remove(there)
+                        history.drop(old, there)
 
     def _settles(self, old: Access, new: Access, there: Region, region: Region) -> bool:
         """Whether what comes later need not be compared with `there`; notes a race between both."""
@@ -210,18 +249,6 @@ class Finder:
         if not generic or not new.by_proxy or old.regions[0].memory is Memory.TENSOR:
             return None
         return None if _has(new.proxied, old.done) else Missing.PROXY_FENCE
-
-
-def _newest(kept: list[_Kept]) -> list[_Kept]:
-    """The accesses that have the last regions of all, as many as are kept."""
-    room = _KEPT
-    for at in range(len(kept) - 1, -1, -1):
-        regions = kept[at].regions
-        if len(regions) >= room:
-            kept[at].regions = regions[len(regions) - room :]
-            return kept[at:]
-        room -= len(regions)
-    return kept
 
 
 def _sized(region: Region, ends: dict[int, int]) -> Region:

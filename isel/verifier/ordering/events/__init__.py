@@ -5,7 +5,9 @@ Layer: isel.verifier.ordering.events.
 
 from __future__ import annotations
 
-from intrinsics.mir import MachineInstr
+import functools
+
+from intrinsics.row import Row
 from isel.verifier.ordering.events import barriers, copies, memory, tensor, warpgroups
 from isel.verifier.ordering.events.execution import Event, nothing
 
@@ -37,8 +39,9 @@ _EVENTS: dict[str, Event] = {
 }
 
 
-def event_of(mi: MachineInstr) -> Event | None:
-    """What a record does; None for one that nobody knows here."""
-    if mi.row.id.startswith("wgmma.mma_async"):
+@functools.cache
+def event_of(row: Row) -> Event | None:
+    """What a record of a row does; None for one that nobody knows here."""
+    if row.id.startswith("wgmma.mma_async"):
         return warpgroups.multiply
-    return _EVENTS.get(mi.row.id)
+    return _EVENTS.get(row.id)
