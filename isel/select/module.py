@@ -57,6 +57,12 @@ from isel.select.intrinsics import select_call
 from isel.select.launch import launch_of
 from isel.select.libnvvm import as_assembly
 from isel.select.machine import check_machine
+from isel.select.module_asm import (
+    NOTHING,
+    ModuleAssembly,
+    add_assembly,
+    read_module_assembly,
+)
 from isel.select.specials import REFLECT, reflect
 from isel.select.state import FunctionState
 from isel.select.statements import Assembly
@@ -153,13 +159,13 @@ class _Selector:
         self.initializers = Initializers(
             self.layout, module.globals, module.functions.keys(), self.symbols
         )
-        self.assembly = Assembly(dict.fromkeys(self.names.values()), {})
+        self.module_asm = self._module_asm()
+        self.assembly = Assembly(self._spaces(), {})
         self.kernels = {function.name for function in kernels(module)}
         self.debug_places = DebugPlaces(module)
         self.locations: dict[tuple[tuple[int, int], DebugPlace], int] = {}
 
     def select(self) -> Module:
-        self._guarded(self._header)
         for name, variable in self.module.globals.items():
             self._guarded(functools.partial(self._variable, variable), name)
         self.out.variables = self._in_order(self.out.variables)
@@ -168,7 +174,8 @@ class _Selector:
         self._externals()
         for alias in self.module.aliases.values():
             self._guarded(functools.partial(self._alias, alias), alias.name)
-        empty = not self.out.functions and not self.out.variables
+        self._guarded(self._assemble)
+        empty = not self.out.kept and not self.out.functions and not self.out.variables
         if empty and not self.diagnostics.findings:
             self.diagnostics.report(
                 Unselectable(
@@ -189,15 +196,24 @@ class _Selector:
         except Unselectable as reason:
             self.diagnostics.report(reason, self._place_of_global(name))
 
-    def _header(self) -> None:
-        if self.module.module_asm:
-            reason = Unselectable(
-                "module-asm",
-                "module-level assembly is not selectable",
-                got=self.module.module_asm[0],
-                hint="define variables and functions in LLVM IR",
-            )
-            self.diagnostics.report(reason, self._place_of_line(r"module[ \t]+asm\b"))
+    # ---- module-level assembly ---------------------------------------------------------------
+
+    def _module_asm(self) -> ModuleAssembly:
+        lines = self.module.module_asm
+        if not lines:
+            return NOTHING
+        places = [self._place_of_line(r"module[ \t]+asm\b", n) for n in range(len(lines))]
+        return read_module_assembly(lines, self.target, self.ptx, places)
+
+    def _spaces(self) -> dict[str, Space | None]:
+        """What inline assembly may name, and the state spaces that are known of it."""
+        brought = self.module_asm.module
+        spaces: dict[str, Space | None] = dict.fromkeys(self.names.values())
+        spaces |= dict.fromkeys(self.module_asm.defined if brought else ())
+        return spaces | {v.name: v.space for v in (brought.variables if brought else ())}
+
+    def _assemble(self) -> None:
+        add_assembly(self.out, self.module_asm, self.module.module_asm)
 
     # ---- variables ---------------------------------------------------------------------------
 
@@ -293,7 +309,9 @@ class _Selector:
         elsewhere = {
             self.names[f.name]: f
             for f in self.module.functions.values()
-            if f.name in self.names and is_elsewhere(f)
+            if f.name in self.names
+            and is_elsewhere(f)
+            and self.names[f.name] not in self.module_asm.defined
         }
         if not elsewhere:
             return
@@ -385,11 +403,14 @@ class _Selector:
         """Where the user's text defines functions and variables."""
         return places_of_globals(self.source.text)
 
-    def _place_of_line(self, beginning: str) -> Place:
-        """The first line that begins so (a regular expression), where the user's text has one."""
-        found = re.search(rf"^[ \t]*+(?={beginning})", self.source.text, re.MULTILINE)
-        if found is None:
+    def _place_of_line(self, beginning: str, number: int) -> Place:
+        """The line, of those that begin so (a regular expression), with a number from 0, or the
+        last one; in text that has none, no line.
+        """
+        lines = [*re.finditer(rf"^[ \t]*+(?={beginning})", self.source.text, re.MULTILINE)]
+        if not lines:
             return Place(self.source.file)
+        found = lines[min(number, len(lines) - 1)]
         line = self.source.text.count("\n", 0, found.start()) + 1
         return Place(self.source.file, line, len(found[0]) + 1)
 
