@@ -47,10 +47,13 @@ def is_elsewhere(function: ir.Function) -> bool:
 
 
 def needed(module: ir.Module, kernels: set[str]) -> list[ir.Function]:
-    """The functions that somebody may call: local ones that nobody names are left out."""
+    """The functions that somebody may call: local ones that nobody names are left out.
+
+    Of a module whose functions are all local, none is: somebody wanted to see them.
+    """
     defined = [f for f in module.definitions() if not is_elsewhere(f)]
     local = {f.name for f in defined if f.linkage in _LOCAL and f.name not in kernels}
-    if not local:
+    if len(local) in (0, len(defined)):
         return defined
     work = [f.name for f in defined if f.name not in local]
     for alias in module.aliases.values():

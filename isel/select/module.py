@@ -50,7 +50,7 @@ from isel.select.functions import (
     needed,
     prototype_of,
 )
-from isel.select.initializers import Initializers
+from isel.select.initializers import Initializers, unkept_zeros
 from isel.select.inline_asm import inline_assembly
 from isel.select.instructions import fill_phi, select_instruction
 from isel.select.intrinsics import select_call
@@ -76,6 +76,9 @@ RUNTIME = ("vprintf", "malloc", "free", "__assertfail", "cudaDeviceSynchronize")
 _LINK_LIBDEVICE = (
     "it is libdevice's: link CUDA's libdevice.10.bc to the module as LLVM IR, and internalize it"
 )
+MANAGED = ".attribute(.managed)"
+"""What is said of a variable that the host sees, too.  PTX ISA, .attribute."""
+
 _CONSTRUCTORS = ("llvm.global_ctors", "llvm.global_dtors")
 _LARGEST = 1 << 40
 _LARGE = 16
@@ -162,6 +165,7 @@ class _Selector:
         self.module_asm = self._module_asm()
         self.assembly = Assembly(self._spaces(), {})
         self.kernels = {function.name for function in kernels(module)}
+        self.managed = _annotated(module, "managed")
         self.debug_places = DebugPlaces(module)
         self.locations: dict[tuple[tuple[int, int], DebugPlace], int] = {}
 
@@ -244,6 +248,8 @@ class _Selector:
             )
         _check_strength(variable)
         image = self.initializers.image(variable)
+        if unkept_zeros(variable):
+            self.out.notes.append(self._unkept_zeros(variable))
         external = variable.is_declaration and variable.linkage in _DECLARED
         self.out.variables.append(
             Variable(
@@ -255,7 +261,19 @@ class _Selector:
                 external,
                 export=Export.NONE if external else _EXPORTS.get(variable.linkage, Export.NONE),
                 addresses=() if image is None else tuple(image.addresses),
+                attribute=MANAGED if variable.name in self.managed else "",
             )
+        )
+
+    def _unkept_zeros(self, variable: ir.GlobalVariable) -> Finding:
+        return Finding(
+            "select/shared-zeros",
+            Severity.REVIEW,
+            f"@{variable.name} does not begin with zeros: shared memory has no initialiser",
+            self._place_of_global(variable.name),
+            got="zeros",
+            expected="undef",
+            hint="store zeros when the kernel begins, before a barrier, where they are counted on",
         )
 
     def _in_order(self, variables: list[Variable]) -> list[Variable]:
@@ -630,14 +648,14 @@ def _named(module: Module) -> Iterator[str]:
 
 def kernels(module: ir.Module) -> list[ir.Function]:
     """The kernels that a module defines."""
-    annotated = _annotated_kernels(module)
+    annotated = _annotated(module, "kernel")
     return [
         f for f in module.definitions() if f.calling_convention == KERNEL or f.name in annotated
     ]
 
 
-def _annotated_kernels(module: ir.Module) -> set[str]:
-    """Functions that `!nvvm.annotations` calls kernels."""
+def _annotated(module: ir.Module, word: str) -> set[str]:
+    """The functions or variables of which `!nvvm.annotations` says `word`."""
     found = set()
     for node_id in module.named_metadata.get("nvvm.annotations", ()):
         node = read_node(module, node_id) if isinstance(node_id, int) else None
@@ -645,7 +663,7 @@ def _annotated_kernels(module: ir.Module) -> set[str]:
             continue
         head, *rest = node.elements
         words = [e.text for e in rest if isinstance(e, llvm.MetadataString)]
-        if "kernel" not in words or not isinstance(head, llvm.WrappedValue):
+        if word not in words or not isinstance(head, llvm.WrappedValue):
             continue
         if isinstance(head.value, llvm.GlobalRef):
             found.add(head.value.name)

@@ -26,6 +26,7 @@ WHOLE = {
     "@y = constant i64 3\n",
     "a variable of another module": "@x = external addrspace(1) global i32\n",
     "device functions alone": F + "define internal void @g() {\n  ret void\n}\n",
+    "local functions alone": "define internal i32 @0(i32 %a) {\n  ret i32 %a\n}\n",
     "empty variables": "@x = addrspace(4) constant [0 x i32] zeroinitializer, align 4\n"
     "@y = addrspace(1) global {} zeroinitializer\n"
     "@z = addrspace(1) global { i32, [0 x i64], {} } { i32 4, [0 x i64] zeroinitializer,"
