@@ -36,6 +36,8 @@ def call_function(state: FunctionState, call: ir.Call, callee: ir.Function | Non
         for n, (value, given) in enumerate(zip(call.arguments, attributes, strict=True))
     ]
     result = result_param(state, call.type, state.own_name(f"call{number}_result"))
+    if callee is not None and not callee.vararg and not _fits(state, callee, params, result):
+        callee = None  # by pointer, with a table of its own
     _declare(state, (*params, *result))
     for param, value, given in zip(params, call.arguments, attributes, strict=True):
         if given.type_of("byval") is not None:
@@ -66,6 +68,28 @@ def _check(call: ir.Call, callee: ir.Function | None) -> None:
         )
 
 
+def _fits(
+    state: FunctionState, callee: ir.Function, params: list[Param], result: tuple[Param, ...]
+) -> bool:
+    """Whether a call passes and takes what the function has, which ptxas asks of calls by name.
+
+    LLVM IR does not: a module may declare a function otherwise than another one defines it.
+    """
+    if len(params) != len(callee.params):
+        return False
+    has = [device_param(state.layout, "", p.type, p.attributes) for p in callee.params]
+    gives = result_param(state, callee.return_type, "")
+    return [*map(_shape, params), None, *map(_shape, result)] == [
+        *map(_shape, has),
+        None,
+        *map(_shape, gives),
+    ]
+
+
+def _shape(param: Param) -> tuple[ScalarType, int, int]:
+    return param.type, param.size, param.align
+
+
 def result_param(state: FunctionState, type_: Type, name: str) -> tuple[Param, ...]:
     """What a function of this type gives: nothing, or one result."""
     if type_ == VOID or (isinstance(type_, StructType) and not type_.elements):
@@ -77,6 +101,8 @@ def _attributes(call: ir.Call, callee: ir.Function | None, number: int) -> Attri
     here = call.argument_attributes.get(number, NO_ATTRIBUTES)
     if callee is None or number >= len(callee.params):
         return here
+    if callee.params[number].type != call.arguments[number].type:
+        return here  # called under another type
     return callee.params[number].attributes.merged(here)
 
 

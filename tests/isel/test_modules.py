@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import nvgen
@@ -74,6 +76,25 @@ VALUES = {
 @pytest.mark.parametrize("opt", [0, 2])
 def test_values_are_llvms(opt: int):
     compare(VALUES, opt=opt)
+
+
+def test_calls_under_another_type_are_taken_by_ptxas():
+    """LLVM IR allows them, and linking makes them; PTX only by pointer."""
+    text = (
+        F
+        + "define void @b(ptr byval(i64) align 8 %p) {\n  ret void\n}\n"
+        + kernel(
+            "%x = call i32 @f(i64 1)",
+            "%y = call i64 @f(i32 1)",
+            "%z = call i64 @f()",
+            "call void @b(ptr byval(i64) align 16 null)",
+            "call void @b(i64 3)",
+            "%w = call i64 @f(i64 4)",
+        )
+    )
+    compiled = nvgen.compile(text, target=TARGET)
+    assert refusals({"": compiled.ptx}) == {}
+    assert len(re.findall(r"call\.uni \([^)]*\), f,", compiled.ptx)) == 1
 
 
 def test_a_second_name_of_a_variable_is_what_it_stands_for():
