@@ -132,7 +132,8 @@ def _variable(variable: Variable) -> str:
     size = str(variable.size) if variable.size else ""
     text = f"{head} .b8 {variable.name}[{size}]"
     if variable.data is not None:
-        text += " = {" + ", ".join(map(str, variable.data)) + "}"
+        said = variable.data.rstrip(b"\0") or variable.data[:1]  # what is left out is 0
+        text += " = {" + ", ".join(map(str, said)) + "}"
     return text + ";"
 
 
@@ -339,10 +340,11 @@ def block_labels(function: MachineFunction) -> dict[str, str]:
         taken: set[str] = set()
         return {name: _identifier("$L_" + name, taken) for name in names}
     taken = set(function.regs.names)
-    return {
-        name: _identifier("$L_" + name[1:] if name.startswith(UNNAMED) else name, taken)
-        for name in names
-    }
+    labels = {name: _identifier(name, taken) for name in names if not name.startswith(UNNAMED)}
+    for name in names:  # those without a name of their own get what the others leave
+        if name.startswith(UNNAMED):
+            labels[name] = _identifier("$L_" + name[1:], taken)
+    return labels
 
 
 def _identifier(name: str, taken: set[str]) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from asmprinter.mir_printer import print_mir
 from asmprinter.ptx_printer import print_ptx
+from intrinsics.collector import paused_collector
 from intrinsics.findings import Finding, VerificationError, errors, input_error, once
 from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
@@ -333,6 +334,7 @@ def check_device(device: str, schedule: str = "early") -> None:
         )
 
 
+@paused_collector()
 def compile(
     module_or_text: object,
     *,

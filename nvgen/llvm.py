@@ -100,7 +100,7 @@ def _check_triple(text: str, file: str) -> None:
 
     Raises: InputError.
     """
-    found = _TRIPLE.search(text)
+    found = _TRIPLE.search(text) if "triple" in text else None
     if found is not None and re.search(r"\s|\\", found["triple"]):
         line = text.count("\n", 0, found.start("triple")) + 1
         raise InputError(
@@ -122,7 +122,8 @@ def _check_characters(text: str, file: str) -> None:
 
     Raises: InputError.
     """
-    found = re.search("[\0\ud800-\udfff]", text)
+    odd = not text.isascii() or "\0" in text
+    found = re.search("[\0\ud800-\udfff]", text) if odd else None
     if found is None:
         _check_triple(text, file)
         return

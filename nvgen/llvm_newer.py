@@ -20,6 +20,7 @@ _NUMBER = re.compile(
     r"|(?<![\w.%@$])(?:f0x(?P<bits>[0-9A-Fa-f]+)|(?P<sign>[+-])(?P<word>inf|qnan|s?nan)\b"
     r"(?:\(0x(?P<payload>[0-9A-Fa-f]+)\))?|(?P<decimal>[+-]?\d+\.\d*(?:[eE][+-]?\d+)?))"
 )
+_MAY_BE_NEWER = re.compile(r"\d\.|f0x|[+-](?:inf|qnan|s?nan)")
 _GONE = re.compile(r"(?<=[\s(])(?:nocreateundeforpoison)\s+")
 """Attributes that only say more than LLVM 22 knows."""
 
@@ -50,7 +51,26 @@ _FORMATS = {
 
 
 def in_older_words(text: str) -> str:
-    """`text` with the numbers that LLVM 22 does not read spelled as it does."""
+    """`text` with the numbers that LLVM 22 does not read spelled as it does.
+
+    Lines without a number of floating point, which are most, are passed over; not where a string
+    may go on over a line's end.
+    """
+    lines = text.split("\n")
+    if any(line.count('"') % 2 for line in lines):
+        return _GONE.sub("", _respelled(text))
+    return _GONE.sub(
+        "", "\n".join([_respelled(line) if _has_number(line) else line for line in lines])
+    )
+
+
+def _has_number(line: str) -> bool:
+    """Whether a line may have a number after the type that it needs."""
+    is_typed = "float" in line or "double" in line or "half" in line  # bfloat, too
+    return is_typed and _MAY_BE_NEWER.search(line) is not None
+
+
+def _respelled(text: str) -> str:
     known: _Format | None = None
 
     def spelled(match: re.Match[str]) -> str:
@@ -63,7 +83,7 @@ def in_older_words(text: str) -> str:
             return _shown(bits, known)
         return match[0]
 
-    return _GONE.sub("", _NUMBER.sub(spelled, text))
+    return _NUMBER.sub(spelled, text)
 
 
 def _bits(match: re.Match[str], known: _Format) -> int | None:

@@ -102,9 +102,9 @@ def language_of(path: str, text: str) -> str:
     known = LANGUAGES.get(Path(path).suffix)
     if known is not None:
         return known
-    if re.search(r"^[ \t]*\.version\b", text, re.MULTILINE):
+    if ".version" in text and re.search(r"^[ \t]*\.version\b", text, re.MULTILINE):
         return "ptx"
-    return "mir" if re.search(r"^target sm_", text, re.MULTILINE) else "llvm"
+    return "mir" if text.startswith("target sm_") or "\ntarget sm_" in text else "llvm"
 
 
 def load(

@@ -6,6 +6,8 @@
     pytest --day 739000          the turns of another day (the report's head says of which day)
     pytest --live                all cases, as `make test-all` has them
 
+    examples(200)            a property of 200 drawn examples with --live, of half of them else
+
 In as many days as a list has turns, every case runs.  On a GPU all cases run: it is not here often.
 """
 
@@ -15,6 +17,10 @@ import datetime
 import zlib
 
 import pytest
+from hypothesis import HealthCheck, Phase, settings
+
+_SETTLED: list[pytest.Config] = []
+"""The run's configuration: decorators and cached lists have no other way to it."""
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -28,6 +34,29 @@ def configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "turns(n): each of its cases runs on one day of n")
     if config.option.day is None:
         config.option.day = datetime.datetime.now(datetime.UTC).toordinal()
+    _SETTLED[:] = [config]
+
+
+def is_todays(name: str, of: int) -> bool:
+    """`has_turn`, where the configuration is not at hand."""
+    return has_turn(_SETTLED[0], name, of)
+
+
+def examples(count: int) -> settings:
+    """The settings of a property: repeatable, and without a clock; all its examples with --live."""
+    live = not _SETTLED or _SETTLED[0].option.live
+    return settings(
+        max_examples=count if live else (count + 1) // 2,
+        derandomize=True,
+        deadline=None,
+        database=None,
+        phases=(Phase.explicit, Phase.generate, Phase.shrink),
+        suppress_health_check=[
+            HealthCheck.too_slow,
+            HealthCheck.data_too_large,
+            HealthCheck.filter_too_much,
+        ],
+    )
 
 
 def has_turn(config: pytest.Config, name: str, of: int) -> bool:

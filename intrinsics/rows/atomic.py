@@ -55,6 +55,10 @@ _COUNT = per(vec={None: 0, **{v: v.count for v in Vec}})
 BFLOAT_ATOMICS = since("7.8", at_least(90))
 """Who adds bfloats in memory."""
 
+LONG_ATOMICS = since("8.3", at_least(90))
+LONG_ATOMICS_OF_SYSTEM = since("8.4", at_least(90))
+"""Who exchanges 128 bits in memory; the second, in the scope of the whole system."""
+
 # fmt: off
 _PLACES: tuple[Rule, ...] = (
     when(scope=Scope.CLUSTER).needs("cluster-scope-target", since("7.8", at_least(90))),
@@ -64,8 +68,8 @@ _PLACES: tuple[Rule, ...] = (
 
 _EXCHANGE = when(op=AtomicOp.EXCH).must("atom-type", type=(T.B32, T.B64, T.B128))
 _LONG = (
-    when(type=T.B128).needs("b128-version", since("8.3", at_least(90))),
-    when(type=T.B128, scope=Scope.SYS).needs("b128-sys-version", since("8.4", at_least(90))),
+    when(type=T.B128).needs("b128-version", LONG_ATOMICS),
+    when(type=T.B128, scope=Scope.SYS).needs("b128-sys-version", LONG_ATOMICS_OF_SYSTEM),
 )
 
 _RULES: tuple[Rule, ...] = (

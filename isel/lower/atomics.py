@@ -20,6 +20,8 @@ from isel.select.atomics import has_instruction
 from isel.select.types import Layout
 
 _I32 = IntType(32)
+_I64 = IntType(64)
+_I128 = IntType(128)
 _LOCAL = 5
 _NARROWEST = 16
 """Bits of PTX's narrowest compare-and-swap; it is a loop in machine code, too."""
@@ -38,7 +40,39 @@ def lowered(i: ir.Instruction, layout: Layout, *, bfloats: bool) -> Replacement 
             return _read_modify_write(i, layout, bfloats=bfloats)
         case ir.CompareExchange():
             return _compare_exchange(i, layout)
+        case ir.Load() | ir.Store() if i.ordering is not None:
+            return _access(i)
     return None
+
+
+def _access(i: ir.Load | ir.Store) -> Replacement | None:
+    """Atomic loads and stores of 128 bits are exchanges: of zeros by zeros, and of what was there.
+
+    LLVM does the same.  Such a load writes: it needs memory that may be written.
+    """
+    type_ = i.value.type if isinstance(i, ir.Store) else i.type
+    if type_ != _I128 or _is_local(i.pointer):
+        return None
+    return (lambda out: _load_long(out, i)) if isinstance(i, ir.Load) else (
+        lambda out: _store_long(out, i)
+    )  # fmt: skip
+
+
+def _load_long(out: Rewriter, i: ir.Load) -> None:
+    assert i.ordering is not None
+    zero = number(_I128, 0)
+    pair = out.exchange(i.pointer, zero, zero, i.ordering, i.scope, 16)
+    out.extract(pair, 0, i.result or "")
+
+
+def _store_long(out: Rewriter, i: ir.Store) -> None:
+    assert i.ordering is not None
+    common = out.common(Opcode.ATOMICRMW, out.name("t"))
+    out.add(
+        ir.AtomicRMW(
+            *common, _I128, Rmw.XCHG, i.pointer, i.value, i.ordering, i.scope, 16, i.volatile
+        )
+    )
 
 
 def _read_modify_write(i: ir.AtomicRMW, layout: Layout, *, bfloats: bool) -> Replacement | None:
@@ -47,7 +81,7 @@ def _read_modify_write(i: ir.AtomicRMW, layout: Layout, *, bfloats: bool) -> Rep
     if has_instruction(i.operation, i.type, bfloats=bfloats):
         return None
     bits = layout.size(i.type) * 8
-    if bits not in (8, 16, 32, 64):
+    if bits not in (8, 16, 32, 64, 128):
         return None
     if bits < _WORD and i.operation in (Rmw.AND, Rmw.OR, Rmw.XOR):
         return lambda out: _word_logic(out, i, layout)
@@ -92,7 +126,7 @@ def _swap_loop(
         out.fence(ordering, scope)
         ordering = Ordering.ACQUIRE
     size = word.bits // 8
-    first = out.load(word, pointer, size, ordering=Ordering.MONOTONIC, scope=scope)
+    first = _first_look(out, pointer, word, scope)
     start, loop, done = out.here, out.name("swap"), out.name("swapped")
     out.branch(loop)
     out.open(loop)
@@ -107,6 +141,18 @@ def _swap_loop(
     out.branch_if(swapped, done, loop)
     out.open(done)
     return found
+
+
+def _first_look(out: Rewriter, pointer: llvm.Value, word: IntType, scope: str) -> llvm.Value:
+    """What is there now; of 128 bits each half alone, as the first swap finds whether they fit."""
+    order = Ordering.MONOTONIC
+    if word is not _I128:
+        return out.load(word, pointer, word.bits // 8, ordering=order, scope=scope)
+    low, high = (
+        out.cast(Opcode.ZEXT, out.load(_I64, place, 8, ordering=order, scope=scope), _I128)
+        for place in (pointer, out.offset(pointer, number(_I64, 8)))
+    )
+    return out.binary(Opcode.OR, out.binary(Opcode.SHL, high, number(_I128, 64)), low)
 
 
 # ---- values ----------------------------------------------------------------------------------

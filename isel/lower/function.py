@@ -8,27 +8,40 @@ from __future__ import annotations
 
 from isel.llvm import ir
 from isel.llvm.vocabulary import Opcode
-from isel.lower import atomics, copies, intrinsics, remainders
+from isel.lower import atomics, copies, elementwise, intrinsics, remainders, varargs
 from isel.lower.rewriter import Replacement, Rewriter
 from isel.select.types import Layout
 
-_CANDIDATES = {Opcode.ATOMICRMW, Opcode.CMPXCHG, Opcode.CALL, Opcode.FREM}
+_ACCESSES = {Opcode.LOAD, Opcode.STORE, Opcode.ATOMICRMW, Opcode.CMPXCHG}
+_CANDIDATES = {
+    *_ACCESSES,
+    *(Opcode.CALL, Opcode.FREM, Opcode.VA_ARG),
+    *(Opcode.SITOFP, Opcode.UITOFP, Opcode.FPTOSI, Opcode.FPTOUI),
+}
 """The opcodes of what may have no instruction."""
 
 
 def lower(function: ir.Function, layout: Layout, *, bfloats: bool) -> ir.Function:
-    """Rewrite what PTX has no instruction for; `bfloats`: it has those that add bfloats."""
+    """Rewrite what PTX has no instruction for; `bfloats`: it has those that add bfloats.
+
+    What stands for an instruction may need the same again, on smaller parts.
+    """
+
+    function = varargs.with_list(function)
 
     def choose(i: ir.Instruction) -> Replacement | None:
         if i.opcode not in _CANDIDATES:
             return None
+        if i.opcode in _ACCESSES:
+            return atomics.lowered(i, layout, bfloats=bfloats)
         return (
             remainders.lowered(i)
             or copies.lowered(i, layout)
             or intrinsics.lowered(i)
-            or atomics.lowered(i, layout, bfloats=bfloats)
+            or elementwise.lowered(i)
+            or varargs.lowered(i, function, layout)
         )
 
-    if not any(choose(i) for i in function.instructions() if i.opcode in _CANDIDATES):
-        return function
-    return Rewriter(function).run(choose)
+    while any(choose(i) for i in function.instructions() if i.opcode in _CANDIDATES):
+        function = Rewriter(function).run(choose)
+    return function

@@ -37,14 +37,9 @@ def _elementwise(out: Rewriter, i: ir.BinaryOp, scalar: FloatType) -> None:
         return
     whole: llvm.Value = llvm.Poison(i.type)
     for at in range(i.type.count):
-        x, y = (_element(out, vector, at) for vector in (i.lhs, i.rhs))
+        x, y = (out.element(vector, at) for vector in (i.lhs, i.rhs))
         last = i.result if at == i.type.count - 1 else None
         whole = out.insert_element(whole, _scalar(out, scalar, x, y), number(I32, at), last)
-
-
-def _element(out: Rewriter, vector: llvm.Value, at: int) -> llvm.Value:
-    known = llvm.elements_of(vector)
-    return out.extract_element(vector, number(I32, at)) if known is None else known[at]
 
 
 def _scalar(

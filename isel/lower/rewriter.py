@@ -8,18 +8,21 @@ place of the one that they stand for.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.attributes import NO_ATTRIBUTES
 from isel.llvm.types import (
     I1,
+    I32,
+    PTR,
     VOID,
     IntType,
     PointerType,
     StructType,
     Type,
+    VectorType,
 )
 from isel.llvm.vocabulary import (
     Flag,
@@ -130,6 +133,11 @@ class Rewriter:
         common = self.common(Opcode.FNEG, self.name("t"))
         return self.add(ir.UnaryOp(*common, value.type, value, NONE))
 
+    def named(self, value: llvm.Value, result: str | None) -> None:
+        """Give a value the name that a replaced result has."""
+        if result is not None:
+            self.add(ir.Freeze(*self.common(Opcode.FREEZE, result), value.type, value))
+
     def compare(
         self, predicate: IntPredicate | FloatPredicate, lhs: llvm.Value, rhs: llvm.Value
     ) -> llvm.Value:
@@ -138,9 +146,11 @@ class Rewriter:
         common = self.common(opcode, self.name("t"))
         return self.add(ir.Compare(*common, I1, predicate, lhs, rhs, NONE))
 
-    def select(self, condition: llvm.Value, yes: llvm.Value, no: llvm.Value) -> llvm.Value:
+    def select(
+        self, condition: llvm.Value, yes: llvm.Value, no: llvm.Value, result: str | None = None
+    ) -> llvm.Value:
         """`select condition, yes, no`."""
-        common = self.common(Opcode.SELECT, self.name("t"))
+        common = self.common(Opcode.SELECT, result or self.name("t"))
         return self.add(ir.Select(*common, yes.type, condition, yes, no, NONE))
 
     def call(
@@ -168,6 +178,13 @@ class Rewriter:
         common = self.common(Opcode.STORE, None)
         self.add(ir.Store(*common, VOID, value, pointer, alignment, volatile, None, ""))
 
+    def allocate(self, type_: Type, count: int, alignment: int) -> llvm.Value:
+        """`alloca type, count` in the first block: one for all executions of what needs it."""
+        common = self.common(Opcode.ALLOCA, self.name("t"))
+        i = ir.Alloca(*common, PTR, type_, number(I32, count), alignment, False, False)
+        self.blocks[0].instructions.insert(0, i)
+        return llvm.Local(common[1] or "", PTR)
+
     def offset(self, pointer: llvm.Value, bytes_: llvm.Value) -> llvm.Value:
         """`getelementptr i8, pointer, bytes`."""
         common = self.common(Opcode.GETELEMENTPTR, self.name("t"))
@@ -179,6 +196,20 @@ class Rewriter:
         assert isinstance(value.type, StructType)
         common = self.common(Opcode.EXTRACTVALUE, result or self.name("t"))
         return self.add(ir.ExtractValue(*common, value.type.elements[index], value, (index,)))
+
+    def element(self, vector: llvm.Value, at: int) -> llvm.Value:
+        """An element of a vector, which may be a constant; a scalar is its own."""
+        if not isinstance(vector.type, VectorType):
+            return vector
+        known = llvm.elements_of(vector)
+        return self.extract_element(vector, number(I32, at)) if known is None else known[at]
+
+    def vector(self, elements: Sequence[llvm.Value]) -> llvm.Value:
+        """A vector of elements."""
+        whole: llvm.Value = llvm.Poison(VectorType(elements[0].type, len(elements)))
+        for at, element in enumerate(elements):
+            whole = self.insert_element(whole, element, number(I32, at))
+        return whole
 
     def extract_element(self, vector: llvm.Value, index: llvm.Value) -> llvm.Value:
         """`extractelement vector, index`."""

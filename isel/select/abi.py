@@ -56,7 +56,7 @@ def device_param(layout: Layout, name: str, type_: Type, attributes: Attributes)
     bits = _scalar_bits(layout, type_)
     if not bits:
         align = attributes.integer("alignstack") or layout.align(type_)
-        return _bytes(name, type_, _slots(layout, type_), align)
+        return _bytes(name, type_, slots(layout, type_), align)
     return Param(name, BITS[bits], bits // 8, bits // 8)
 
 
@@ -80,10 +80,40 @@ def _scalar_bits(layout: Layout, type_: Type) -> int:
     return 0
 
 
-def _slots(layout: Layout, type_: Type) -> int:
-    """Bytes of a value; elements of odd widths, packed in memory, have slots of their own here."""
-    ends = (p.at + p.unit.bits // 8 for p in pieces(layout, type_) if p.unit is not T.PRED)
-    return max(layout.size(type_), *ends, 0)
+def slots(layout: Layout, type_: Type) -> int:
+    """Bytes of a value; elements of odd widths, packed in memory, have slots of their own here.
+
+    LLVM's back end puts such elements where they are put here, but declares no more than the bytes
+    in memory.
+    """
+    if layout.size(type_) > MOST_BYTES or not layout.count(type_):
+        return layout.size(type_)
+    match type_:
+        case VectorType(element, count):
+            return max(layout.size(type_), count * layout.size(element))
+        case ArrayType(element, count):
+            return _stride(layout, element) * count
+        case StructType(elements):
+            places = _places(layout, type_)
+            ends = (at + slots(layout, e) for at, e in zip(places, elements, strict=True))
+            return max(layout.size(type_), *ends, 0)
+    return layout.size(type_)
+
+
+def _stride(layout: Layout, element: Type) -> int:
+    """Bytes from one element of an array to the next."""
+    return -(-slots(layout, element) // layout.align(element)) * layout.align(element)
+
+
+def _places(layout: Layout, type_: StructType) -> list[int]:
+    """Where fields begin: as in memory, but behind the slots of the field before."""
+    found: list[int] = []
+    end = 0
+    for offset, element in zip(layout.offsets(type_), type_.elements, strict=True):
+        align = 1 if type_.packed else layout.align(element)
+        found.append(max(offset, -(-end // align) * align))
+        end = found[-1] + slots(layout, element)
+    return found
 
 
 def check_size(type_: Type, size: int) -> None:
@@ -124,24 +154,19 @@ class Piece:
 def pieces(layout: Layout, type_: Type, at: int = 0) -> Iterator[Piece]:
     """The pieces of a value, one for each of its registers.
 
-    Raises: Unselectable for vectors of single bits, whose elements have no address, and for values
-    that are too large.
+    Raises: Unselectable for values that are too large.
     """
     layout.classes(type_)  # refuses what is too large
     if not layout.count(type_):
         return  # however many elements of no size it has
     match type_:
         case StructType(elements):
-            for offset, element in zip(layout.offsets(type_), elements, strict=True):
+            for offset, element in zip(_places(layout, type_), elements, strict=True):
                 yield from pieces(layout, element, at + offset)
-        case ArrayType(element, count) | VectorType(element, count):
-            if isinstance(type_, VectorType) and element == IntType(1):
-                raise Unselectable(
-                    "param",
-                    f"a parameter of type {type_} is not selectable",
-                    got=str(type_),
-                    expected="a vector of i8, or an integer",
-                )
+        case ArrayType(element, count):
+            for number in range(count):
+                yield from pieces(layout, element, at + number * _stride(layout, element))
+        case VectorType(element, count):
             for number in range(count):
                 yield from pieces(layout, element, at + number * layout.size(element))
         case IntType(1):

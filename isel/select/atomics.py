@@ -11,14 +11,16 @@ from __future__ import annotations
 from intrinsics.mir import Imm, Mem, Reg
 from intrinsics.modifiers import AtomicOp, NoFtz, ScalarType, Scope, Sem, Space
 from intrinsics.modifiers import Compare as Cmp
+from intrinsics.rows.atomic import LONG_ATOMICS, LONG_ATOMICS_OF_SYSTEM
 from intrinsics.rows.memory import MMIO
 from intrinsics.rows.sync import ONE_WAY_FENCE
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import FloatType, IntType, PointerType, Type, VectorType
-from isel.llvm.vocabulary import Ordering
+from isel.llvm.vocabulary import IntPredicate, Ordering
 from isel.llvm.vocabulary import RMWOperation as Rmw
 from isel.select.diagnostics import Unselectable, not_yet
+from isel.select.integers import compare_element
 from isel.select.orders import SINGLE_THREAD, scope_of, semantics_of
 from isel.select.recut import join, split
 from isel.select.state import FunctionState, form
@@ -45,6 +47,10 @@ _FLOATS = {"half": T.F16, "bfloat": T.BF16, "float": T.F32, "double": T.F64}
 _HALVES = {"half": T.F16X2, "bfloat": T.BF16X2}
 
 
+LONG = 128
+"""Bits of the widest integer that PTX exchanges in memory."""
+
+
 def has_instruction(operation: Rmw, type_: Type, *, bfloats: bool) -> bool:
     """Whether PTX has an instruction for an atomicrmw; `bfloats`: the target adds those, too."""
     if operation is Rmw.FADD:
@@ -56,6 +62,8 @@ def has_instruction(operation: Rmw, type_: Type, *, bfloats: bool) -> bool:
         return False
     if operation in _COUNTERS:
         return type_.bits == 32
+    if type_.bits == LONG:
+        return operation is Rmw.XCHG
     return type_.bits in (32, 64) and (operation in _PLAIN or operation is Rmw.SUB)
 
 
@@ -83,6 +91,9 @@ def read_modify_write(state: FunctionState, i: ir.AtomicRMW) -> None:
         _add_floats(state, i, kind)
         return
     space, mem = _place(state, i.pointer)
+    if _is_long(i.type):
+        _exchange_long(state, i, space, mem)
+        return
     cls = _only_class(state, i.type, "atomicrmw")
     (value,) = state.value(i.value)
     entry = _PLAIN.get(i.operation)
@@ -144,7 +155,10 @@ def _add_floats(state: FunctionState, i: ir.AtomicRMW, kind: ScalarType) -> None
 
 
 def compare_exchange(state: FunctionState, i: ir.CompareExchange) -> None:
-    """A cmpxchg of 16, 32 or 64 bits: the value found, and whether it was the expected one."""
+    """A cmpxchg of 16 to 128 bits: the value found, and whether it was the expected one."""
+    if _is_long(i.expected.type):
+        _compare_exchange_long(state, i)
+        return
     cls = _only_class(state, i.expected.type, "cmpxchg")
     width = _width(i.expected.type, cls)
     if width not in (16, 32, 64):
@@ -160,6 +174,58 @@ def compare_exchange(state: FunctionState, i: ir.CompareExchange) -> None:
     state.emit(chosen, found, mem, expected, replacement)
     same = form("setp.int", p=True, cmp=Cmp.EQ, type=BITS[width])
     state.emit(same, done, found, expected)
+
+
+# ---- 128 bits --------------------------------------------------------------------------------
+
+
+def _is_long(type_: Type) -> bool:
+    return isinstance(type_, IntType) and type_.bits == LONG
+
+
+def _check_long(state: FunctionState, *, system: bool) -> None:
+    """Whether the target exchanges 128 bits.
+
+    Raises: Unselectable.
+    """
+    if not state.can(LONG_ATOMICS_OF_SYSTEM if system else LONG_ATOMICS):
+        raise Unselectable(
+            "target",
+            "an atomic operation of i128 is not supported here",
+            op="atom.b128",
+            got=f"target {state.target}" + (f", PTX {state.ptx}" if state.ptx else ""),
+            expected="sm_90 or higher, PTX 8.3 or later; 8.4 in the scope of the system",
+            hint="two atomic operations of i64, behind a lock if both have to happen at once",
+        )
+
+
+def _joined(state: FunctionState, value: llvm.Value) -> Reg:
+    """An i128 in one register."""
+    long = state.new(T.B128)
+    state.emit(form("mov.pack2", type=T.B128), long, state.regs(value))
+    return long
+
+
+def _exchange_long(state: FunctionState, i: ir.AtomicRMW, space: Space | None, mem: Mem) -> None:
+    given, found = _joined(state, i.value), state.new(T.B128)
+    sem, scope = _ordered(state, i.ordering, i.scope)
+    _check_long(state, system=scope is Scope.SYS)
+    chosen = form("atom", sem=sem, scope=scope, space=space, op=AtomicOp.EXCH, type=T.B128)
+    state.emit(chosen, found, mem, given)
+    state.emit(form("mov.unpack2", type=T.B128), state.define(i.result, i.type), found)
+
+
+def _compare_exchange_long(state: FunctionState, i: ir.CompareExchange) -> None:
+    space, mem = _place(state, i.pointer)
+    expected, replacement = _joined(state, i.expected), _joined(state, i.replacement)
+    sem, scope = _ordered(state, _stronger(i.success, i.failure), i.scope)
+    _check_long(state, system=scope is Scope.SYS)
+    found = state.new(T.B128)
+    low, high, done = state.define(i.result, i.type)
+    chosen = form("atom.cas", sem=sem, scope=scope, space=space, type=T.B128)
+    state.emit(chosen, found, mem, expected, replacement)
+    state.emit(form("mov.unpack2", type=T.B128), (low, high), found)
+    compare_element(state, IntPredicate.EQ, LONG, done, (low, high), state.value(i.expected))
 
 
 def _width(type_: Type, cls: ScalarType) -> int:

@@ -51,13 +51,6 @@ def call_function(state: FunctionState, call: ir.Call, callee: ir.Function | Non
 
 def _check(call: ir.Call, callee: ir.Function | None) -> None:
     name = f"@{callee.name}" if callee is not None else "a function"
-    if call.vararg_type is not None or (callee is not None and callee.vararg):
-        raise Unselectable(
-            "varargs",
-            f"a call of {name} with a variable number of arguments is not selectable",
-            op="call",
-            hint="pass the arguments in a struct, as vprintf takes them",
-        )
     if call.tail is TailKind.MUSTTAIL:
         raise Unselectable(
             "musttail",
@@ -98,12 +91,13 @@ def result_param(state: FunctionState, type_: Type, name: str) -> tuple[Param, .
 
 
 def _attributes(call: ir.Call, callee: ir.Function | None, number: int) -> Attributes:
+    """An argument's attributes: what the function itself says decides how it is passed."""
     here = call.argument_attributes.get(number, NO_ATTRIBUTES)
     if callee is None or number >= len(callee.params):
         return here
     if callee.params[number].type != call.arguments[number].type:
         return here  # called under another type
-    return callee.params[number].attributes.merged(here)
+    return here.merged(callee.params[number].attributes)
 
 
 def _declare(state: FunctionState, params: tuple[Param, ...]) -> None:

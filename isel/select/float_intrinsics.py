@@ -31,8 +31,7 @@ _ONE = {T.F16: 0x3C00, T.BF16: 0x3F80, T.F32: 0x3F800000, T.F64: 0x3FF0000000000
 LIBDEVICE = frozenset(
     {
         *("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh"),
-        *("exp", "exp2", "exp10", "log", "log2", "log10", "pow", "powi"),
-        *("ldexp", "frexp", "modf", "sincos", "sincospi"),
+        *("exp", "exp2", "exp10", "log", "log2", "log10", "pow", "sincos", "sincospi"),
     }
 )
 """What libdevice computes: `__nv_NAME` for double, `__nv_NAMEf` for float."""

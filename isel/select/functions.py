@@ -13,10 +13,18 @@ from intrinsics.mir import Linkage, Param, Prototype
 from intrinsics.modifiers import ScalarType
 from isel.llvm import ir
 from isel.llvm import values as llvm
+from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
 from isel.llvm.data_layout import TENSOR_SPACE
-from isel.llvm.types import FloatType, IntType, PointerType
+from isel.llvm.types import PTR, FloatType, IntType, PointerType, Type
 from isel.llvm.vocabulary import Linkage as LlvmLinkage
-from isel.select.abi import alignment, check_size, device_param, load_value, store_value
+from isel.select.abi import (
+    alignment,
+    check_size,
+    device_param,
+    load_value,
+    slots,
+    store_value,
+)
 from isel.select.calls import result_param
 from isel.select.diagnostics import Unselectable
 from isel.select.parameters import copy_of_param, know_pointer, struct_by_value
@@ -96,7 +104,6 @@ def device_interface(function: ir.Function, state: FunctionState) -> None:
 
     Raises: Unselectable.
     """
-    _refuse(function)
     out = state.out
     out.is_kernel = False
     out.results += result_param(state, function.return_type, RESULT)
@@ -117,24 +124,21 @@ def prototype_of(function: ir.Function, name: str, state: FunctionState) -> Prot
 
     Raises: Unselectable.
     """
-    _refuse(function)
     params = tuple(
-        device_param(state.layout, f"{name}_param_{n}", param.type, param.attributes)
-        for n, param in enumerate(function.params)
+        device_param(state.layout, f"{name}_param_{n}", type_, attributes)
+        for n, (type_, attributes) in enumerate(_taken(function))
     )
     results = result_param(state, function.return_type, RESULT)
     noreturn = "noreturn" in function.attributes and not results  # ptxas refuses both at once
     return Prototype(name, params, results, noreturn)
 
 
-def _refuse(function: ir.Function) -> None:
+def _taken(function: ir.Function) -> Iterator[tuple[Type, Attributes]]:
+    """What a declared function takes: variable arguments are one more, the address of a list."""
+    for param in function.params:
+        yield param.type, param.attributes
     if function.vararg:
-        raise Unselectable(
-            "varargs",
-            f"@{function.name} takes a variable number of arguments, which is not selectable",
-            got="...",
-            hint="pass the arguments in a struct",
-        )
+        yield PTR, NO_ATTRIBUTES
 
 
 def return_value(state: FunctionState, value: llvm.Value) -> None:
@@ -194,7 +198,7 @@ def _number(name: str, kind: str, size: int) -> Param:
 def _whole(layout: Layout, name: str, param: ir.Param) -> Param:
     """A vector, an array, a struct or a long integer: its bytes."""
     type_ = param.type
-    size = layout.size(type_)
+    size = slots(layout, type_)
     check_size(type_, size)
     if not size:
         raise Unselectable(

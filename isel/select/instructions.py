@@ -339,7 +339,6 @@ _NO_EXCEPTIONS = "PTX has no exceptions: compile without them (-fno-exceptions)"
 _INSTEAD = {
     Opcode.INDIRECTBR: "number the blocks and use switch",
     Opcode.CALLBR: "call the intrinsic of the instruction, and branch on what it gives",
-    Opcode.VA_ARG: "pass the arguments in a struct",
     **dict.fromkeys(
         (
             *(Opcode.INVOKE, Opcode.LANDINGPAD, Opcode.RESUME, Opcode.CATCHSWITCH),

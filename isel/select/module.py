@@ -80,6 +80,9 @@ MANAGED = ".attribute(.managed)"
 """What is said of a variable that the host sees, too.  PTX ISA, .attribute."""
 
 _CONSTRUCTORS = ("llvm.global_ctors", "llvm.global_dtors")
+_HOMES = (0, 1, 3, 4)
+"""Where module-scoped variables live: generic, which is global; global, shared, const."""
+
 _LARGEST = 1 << 40
 _LARGE = 16
 """Bytes of a variable beyond which LLVM raises its alignment, and the alignment."""
@@ -225,9 +228,9 @@ class _Selector:
         _check_kind(variable)
         if variable.name.startswith("llvm."):
             return  # llvm.used and its like are the optimiser's
-        space = SPACES.get(variable.address_space)
+        space = SPACES.get(variable.address_space) or Space.GLOBAL
         # ptxas: "Module-scoped variables in .local state space are not allowed with ABI".
-        if (space is None and variable.address_space != 0) or space is Space.LOCAL:
+        if variable.address_space not in _HOMES:
             raise Unselectable(
                 "address-space",
                 f"@{variable.name} cannot live in address space {variable.address_space}",
@@ -254,7 +257,7 @@ class _Selector:
         self.out.variables.append(
             Variable(
                 self.symbols[variable.name],
-                space or Space.GLOBAL,
+                space,
                 size if external else max(size, 1),
                 align,
                 None if image is None else bytes(image.data).ljust(1, b"\0"),

@@ -11,9 +11,10 @@ from typing import overload
 from llvmlite import ir
 
 from intrinsics.targets import Target
+from nvgen.builder.float_values import Float, FloatLike, Number, Register, pair_of
 from nvgen.builder.map_checks import DeclaredMap
 from nvgen.builder.regions import PlacedBuilder, Regions
-from nvgen.builder.registers import F32, F32Like, Register, Vector, WordLike, as_f32
+from nvgen.builder.registers import Vector, WordLike, vector_of
 from nvgen.builder.values import Int, IntLike, Pointer, constant, refuse
 
 
@@ -67,13 +68,27 @@ class BuilderBase:
         return Int(self, constant(value, bits))
 
     def zext(self, value: Int, bits: int) -> Int:
-        """The same unsigned number in more bits.
+        """The bits of an integer in more bits, with zeros before them.
 
         Raises: InputError for fewer.
         """
+        self._check_wider(value, bits)
+        return Int(self, self.at_caller().zext(value.value, ir.IntType(bits)))
+
+    def widened(self, value: Int, bits: int) -> Int:
+        """The same number in more bits, by its sign.
+
+        Raises: InputError for fewer.
+        """
+        self._check_wider(value, bits)
+        builder = self.at_caller()
+        widen = builder.sext if value.signed else builder.zext
+        return value.like(widen(value.value, ir.IntType(bits)))
+
+    @staticmethod
+    def _check_wider(value: Int, bits: int) -> None:
         if bits <= value.bits:
             raise refuse("no wider integer", got=f"i{bits}", expected=f"more than i{value.bits}")
-        return Int(self, self.at_caller().zext(value.value, ir.IntType(bits)))
 
     def trunc(self, value: Int, bits: int) -> Int:
         """The low bits.
@@ -90,10 +105,10 @@ class BuilderBase:
     ) -> Int: ...
 
     @overload
-    def select(self, condition: Int, if_true: F32, if_false: F32Like) -> F32: ...
+    def select(self, condition: Int, if_true: Float, if_false: FloatLike) -> Float: ...
 
     @overload
-    def select(self, condition: Int, if_true: float, if_false: F32) -> F32: ...
+    def select(self, condition: Int, if_true: float, if_false: Float) -> Float: ...
 
     def select(
         self,
@@ -101,20 +116,19 @@ class BuilderBase:
         if_true: WordLike | float,
         if_false: WordLike | float,
         bits: int = 32,
-    ) -> Int | F32:
-        """One of two values, by a condition: two integers, or two f32 if one of them is an `F32`.
+    ) -> Number:
+        """One of two values of a type, by a condition; Python numbers take the other one's type.
+
+        Two Python integers are unsigned, of `bits` bits.
 
         Raises: InputError for values of two types.
         """
-        builder = self.at_caller()
-        if isinstance(if_true, F32) or isinstance(if_false, F32):
-            either = (if_true, if_false)
-            if any(isinstance(one, Int) for one in either):
-                raise refuse("values of two types", got="an Int and an F32", expected="two F32")
-            pair = [as_f32(self, one) for one in either]
-            return F32(self, builder.select(condition.value, *pair))
-        yes, no = self.number(if_true, bits), self.number(if_false, bits)
-        return Int(self, builder.select(condition.value, yes, no))
+        typed = next((v for v in (if_true, if_false) if isinstance(v, (Int, Float))), None)
+        if typed is None:
+            yes, no = self.number(if_true, bits), self.number(if_false, bits)
+            return Int(self, self.at_caller().select(condition.value, yes, no))
+        pair = [typed.taken(one) for one in (if_true, if_false)]
+        return typed.like(self.at_caller().select(condition.value, *pair))
 
     def words(self, values: Sequence[WordLike]) -> Vector:
         """A vector of registers, 32 bits each.
@@ -131,18 +145,39 @@ class BuilderBase:
             found = self.at_caller().insert_element(found, given, place)
         return Vector(self, found, len(values))
 
-    def min(self, a: Int, b: IntLike) -> Int:
-        """The lesser of two unsigned numbers of one width."""
-        return self._extreme_of("umin", a, b)
+    def vector(self, values: Sequence[Number]) -> Vector:
+        """Numbers of one type side by side.
 
-    def max(self, a: Int, b: IntLike) -> Int:
-        """The greater of two unsigned numbers of one width."""
-        return self._extreme_of("umax", a, b)
+        Raises: InputError for none, and for numbers of several types.
+        """
+        return vector_of(values)
 
-    def _extreme_of(self, name: str, a: Int, b: IntLike) -> Int:
-        type_ = ir.IntType(a.bits)
-        function = self.declare(f"llvm.{name}.i{a.bits}", ir.FunctionType(type_, [type_, type_]))
-        return Int(self, self.at_caller().call(function, [a.value, self.raw(b, type_)]))
+    def pair(self, low: Float, high: Float) -> Float:
+        """Two numbers of one type as f16x2, bf16x2 or f32x2, the first in the lower half.
+
+        Raises: InputError for two types, and for one without pairs.
+        """
+        return pair_of(low, high)
+
+    @overload
+    def min(self, a: Int, b: IntLike) -> Int: ...
+
+    @overload
+    def min(self, a: Float, b: FloatLike) -> Float: ...
+
+    def min(self, a: Number, b: WordLike | float) -> Number:
+        """The lesser of two numbers of one type."""
+        return _extreme("min", a, b)
+
+    @overload
+    def max(self, a: Int, b: IntLike) -> Int: ...
+
+    @overload
+    def max(self, a: Float, b: FloatLike) -> Float: ...
+
+    def max(self, a: Number, b: WordLike | float) -> Number:
+        """The greater of two numbers of one type."""
+        return _extreme("max", a, b)
 
     def number(self, value: object, bits: int = 32) -> ir.Value:
         """A value, or a constant of `bits` bits."""
@@ -156,6 +191,8 @@ class BuilderBase:
 
         Raises: InputError when it is of another type.
         """
+        if isinstance(value, Register) and value.value.type == type_:
+            return value.value
         if isinstance(value, Register) and isinstance(type_, ir.IntType):
             value = value.word
         if not isinstance(value, (Int, Pointer, Register)):
@@ -171,3 +208,15 @@ class BuilderBase:
         if isinstance(value, Pointer) and (value.space, type_) in widened:
             return self.at_caller().addrspacecast(value.value, type_)
         raise refuse("an operand of another type", got=str(value.value.type), expected=str(type_))
+
+
+def _extreme(name: str, a: Number, b: WordLike | float) -> Number:
+    """`a.min(b)` or `a.max(b)`; a Python number may come first.
+
+    Raises: InputError for two Python numbers.
+    """
+    first, second = (a, b) if isinstance(a, (Int, Float)) else (b, a)
+    if not isinstance(first, (Int, Float)):
+        raise refuse("no value of the kernel", got=f"{a} and {b}", expected="one at least")
+    found: Number = getattr(first, name)(second)
+    return found

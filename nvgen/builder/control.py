@@ -6,19 +6,21 @@ phi.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import Enum
-from typing import Generic, NoReturn, TypeVar, overload
+from typing import Generic, NoReturn, Protocol, Self, SupportsIndex, TypeVar, cast, overload
 
 from llvmlite import ir
 
+from intrinsics.modifiers import ScalarType
 from intrinsics.modifiers import Scope as Sync
 from nvgen.builder.base import BuilderBase
+from nvgen.builder.float_values import F32, float_constant
 from nvgen.builder.regions import out_of_reach
-from nvgen.builder.registers import F32, Register, as_f32
 from nvgen.builder.threads import ThreadNumbers
-from nvgen.builder.values import Barrier, Int, IntLike, constant, pointer_of, refuse, whole
+from nvgen.builder.values import Barrier, Int, IntLike, described, pointer_of, refuse, whole
 from nvgen.callers import calls_of_anybody
 
 
@@ -62,46 +64,66 @@ class Changing:
             raise out_of_reach(what, self._made, self._region)
 
 
-Number = TypeVar("Number", Int, F32)
-
-
-class Variable(Changing, Generic[Number]):
-    """A number that changes as the kernel runs: an integer, or an f32."""
-
-    def __init__(self, value: Number) -> None:
-        super().__init__(value.builder, value.value)
-        self._type: type[Number] = type(value)
+class Value(Protocol):
+    """What a variable may hold: a number, registers, an address."""
 
     @property
-    def value(self) -> Number:
-        """What it is at this place of the kernel."""
-        return self._type(self.builder, self.raw)
+    def builder(self) -> BuilderBase:
+        """The kernel that it is of."""
 
-    def set(self, value: Number | float) -> None:
+    @property
+    def value(self) -> ir.Value:
+        """It as llvmlite's."""
+
+    @property
+    def words(self) -> str:
+        """Its type, in words."""
+
+    def like(self, value: ir.Value) -> Self:
+        """Another value of llvmlite's as one of this type."""
+
+    def taken(self, other: object) -> ir.Value:
+        """Another one of this type as llvmlite's.
+
+        Raises: InputError for one that is not.
+        """
+
+
+Held = TypeVar("Held", bound=Value)
+
+
+class Variable(Changing, Generic[Held]):
+    """A value that changes as the kernel runs: a number, registers, an address."""
+
+    def __init__(self, value: Held) -> None:
+        super().__init__(value.builder, value.value)
+        self._first = value
+
+    @property
+    def value(self) -> Held:
+        """What it is at this place of the kernel."""
+        return self._first.like(self.raw)
+
+    def set(self, value: Held | float) -> None:
         """Assign a value of the same type and width, or a Python number.
 
         Raises: InputError for another one.
         """
-        self.raw = self._given(value)
-
-    def _given(self, value: object) -> ir.Value:
-        if self._type is F32 and (isinstance(value, F32) or not isinstance(value, (Int, Register))):
-            return as_f32(self.builder, value)
-        bits = self.value.bits
-        if isinstance(value, (Int, Register)) and (type(value), value.bits) != (self._type, bits):
+        if hasattr(value, "words") and value.words != self._first.words:
             raise refuse(
                 "a variable keeps its type and width",
-                got=_type_of(value),
-                expected=_type_of(self.value),
-                hint="b.f32(word) is the f32 whose bits a word holds, x.word the other way round",
+                got=value.words,
+                expected=self._first.words,
+                hint="x.to(…) is the number in another type, b.f32(word) the f32 whose bits a word "
+                "holds, x.word the other way round",
             )
-        return value.value if isinstance(value, Int) else constant(value, bits)
+        self.raw = self._first.taken(value)
 
     def _no_value(self, *_: object) -> NoReturn:
         raise refuse(
             "a variable in place of its value",
             got=type(self).__name__,
-            expected=_type_of(self.value),
+            expected=self._first.words,
             hint="v.value is what it holds at this place",
         )
 
@@ -119,10 +141,6 @@ class Variable(Changing, Generic[Number]):
 
     def __hash__(self) -> int:
         return id(self)
-
-
-def _type_of(value: Int | Register) -> str:
-    return f"i{value.bits}" if isinstance(value, Int) else value.type.value
 
 
 class Ring:
@@ -166,21 +184,30 @@ class ControlFlow(ThreadNumbers):
         self._variables: list[Changing] = []
 
     @overload
-    def variable(self, value: IntLike, bits: int = 32) -> Variable[Int]: ...
+    def variable(self, value: int, bits: int = 32) -> Variable[Int]: ...
 
     @overload
-    def variable(self, value: F32) -> Variable[F32]: ...
+    def variable(self, value: float, bits: int = 32) -> Variable[F32]: ...
 
-    def variable(self, value: IntLike | F32, bits: int = 32) -> Variable[Int] | Variable[F32]:
-        """A variable with its first value: an integer, or an f32 as `b.f32(0.0)` is one.
+    @overload
+    def variable(self, value: Held, bits: int = 32) -> Variable[Held]: ...
 
-        Raises: InputError for what is neither.
+    def variable(
+        self, value: Held | float, bits: int = 32
+    ) -> Variable[Held] | Variable[Int] | Variable[F32]:
+        """A variable with its first value, whose type it keeps.
+
+        A whole Python number is an unsigned integer of `bits` bits, another one an f32.
+
+        Raises: InputError for what is no value of the kernel.
         """
-        made: Variable[Int] | Variable[F32]
-        if isinstance(value, F32):
-            made = Variable(value)
+        made: Variable[Held] | Variable[Int] | Variable[F32]
+        if not isinstance(value, (int, float, SupportsIndex)) or hasattr(value, "taken"):
+            made = Variable(cast("Held", _value(value)))
+        elif isinstance(value, SupportsIndex):
+            made = Variable(self.const(operator.index(value), bits))
         else:
-            made = Variable(value if isinstance(value, Int) else self.const(value, bits))
+            made = Variable(F32(self, float_constant(value, ScalarType.F32)))
         self._variables.append(made)
         return made
 
@@ -194,7 +221,7 @@ class ControlFlow(ThreadNumbers):
 
         Raises: InputError for what is no condition of the kernel.
         """
-        holds = _condition(condition)
+        holds = condition_of(condition)
         builder = self.at_caller()
         self._blocks += 1
         then = builder.append_basic_block(f"{name}.{self._blocks}")
@@ -324,7 +351,7 @@ class ControlFlow(ThreadNumbers):
         turning = [self._phi((old, before)) for _, old in known]
         for (variable, _), value in zip(known, turning, strict=True):
             variable.raw = value
-        holds = _condition(condition())
+        holds = condition_of(condition())
         self.at_caller().cbranch(holds, body, after)
         left = [variable.raw for variable, _ in known]
         self.regions.begin("a loop")
@@ -366,7 +393,21 @@ class ControlFlow(ThreadNumbers):
         builder.position_at_end(done)
 
 
-def _condition(condition: Int) -> ir.Value:
+def _value(value: object) -> object:
+    """What a variable may hold.
+
+    Raises: InputError for what is no value of the kernel.
+    """
+    if not hasattr(value, "taken"):
+        raise refuse(
+            "no value of the kernel",
+            got=described(value),
+            expected="a number, registers or an address",
+        )
+    return value
+
+
+def condition_of(condition: Int) -> ir.Value:
     """A condition as LLVM's.
 
     Raises: InputError for what is none.

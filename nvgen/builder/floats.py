@@ -12,8 +12,9 @@ from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.base import BuilderBase
+from nvgen.builder.float_values import F32, as_f32
 from nvgen.builder.llvm_ext import BFloatType
-from nvgen.builder.registers import F32, Vector, WordLike, as_f32
+from nvgen.builder.registers import Vector, WordLike
 from nvgen.builder.values import Int, Pointer, described, refuse
 
 _F32 = ir.FloatType()
@@ -28,10 +29,6 @@ class FloatOperations(BuilderBase):
     An Int stands for the f32 whose bits it has, a Python number for itself.  All of it raises
     InputError for what is no f32.
     """
-
-    def f32(self, value: F32Bits) -> F32:
-        """The f32 whose bits a word holds, or a Python number as the f32 next to it."""
-        return F32(self, as_f32(self, value))
 
     def load_f32(self, pointer: Pointer) -> F32:
         """Load an f32."""

@@ -19,7 +19,8 @@ from nvgen.builder.gemm_warp import WarpGemm
 from nvgen.builder.gemm_warpgroup import WarpgroupGemm
 from nvgen.builder.portable import PortableAccumulator
 from nvgen.builder.portable_requirements import PortableRequest, check_portable
-from nvgen.builder.register_tiles import RegisterTile, WarpgroupTile
+from nvgen.builder.register_operands import RegisterTile
+from nvgen.builder.register_tiles import WarpgroupTile
 from nvgen.builder.tensor_tiles import ScaleTile, TensorTile
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import Int, IntLike, Pointer, refuse

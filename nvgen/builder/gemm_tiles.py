@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from intrinsics.findings import Finding, InputError, Severity
 from nvgen.builder.portable import PortableAccumulator
-from nvgen.builder.register_tiles import RegisterTile, WarpgroupTile
+from nvgen.builder.register_operands import RegisterTile
+from nvgen.builder.register_tiles import WarpgroupTile
 from nvgen.builder.tensor_tiles import OperandTile, SparseTile, TensorTile
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.warp_tiles import WarpTile

@@ -19,12 +19,8 @@ from nvgen.builder.gemm_warpgroup_requirements import (
     WarpgroupRequest,
     check_warpgroup,
 )
-from nvgen.builder.register_tiles import (
-    OPERAND_REGISTERS,
-    WARPGROUP_ROWS,
-    RegisterTile,
-    WarpgroupTile,
-)
+from nvgen.builder.register_operands import OPERAND_REGISTERS, RegisterTile
+from nvgen.builder.register_tiles import WARPGROUP_ROWS, WarpgroupTile
 from nvgen.builder.registers import Vector
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import Int, IntLike, refuse

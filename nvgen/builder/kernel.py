@@ -12,11 +12,12 @@ import re
 from llvmlite import ir
 
 from intrinsics.element import ElementType
-from intrinsics.modifiers import CtaGroup
+from intrinsics.modifiers import CtaGroup, ScalarType
 from intrinsics.targets import parse_target
 from isel.verifier.launch import MOST_THREADS
 from nvgen.builder.async_verbs import AsyncVerbs
 from nvgen.builder.built import Kernel, Parameter
+from nvgen.builder.float_values import Number
 from nvgen.builder.floats import FloatOperations
 from nvgen.builder.llvm_ext import (
     TENSOR_MAP_ATTRIBUTES,
@@ -26,11 +27,13 @@ from nvgen.builder.llvm_ext import (
 )
 from nvgen.builder.map_checks import DeclaredMap, check_box
 from nvgen.builder.mbarriers import MbarrierVerbs
+from nvgen.builder.number_types import NumberType, llvm_type_of, scalar_type
 from nvgen.builder.orders import OrderVerbs
 from nvgen.builder.policies import PolicyVerbs
 from nvgen.builder.portable_gemm import PortableGemm
 from nvgen.builder.protocols import Protocols
 from nvgen.builder.regions import PlacedBuilder
+from nvgen.builder.registers import register_of
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_copies import TensorCopyVerbs
 from nvgen.builder.tensor_maps import TensorMapVerbs
@@ -38,6 +41,7 @@ from nvgen.builder.tensor_memory import TensorMemory, allocate
 from nvgen.builder.tensor_tiles import TensorTile, check_element
 from nvgen.builder.tile_copies import TileCopies
 from nvgen.builder.tiles import PLAIN_SPAN, swizzle_mode
+from nvgen.builder.typed_numbers import TypedNumbers
 from nvgen.builder.values import Int, Pointer, refuse, whole
 from nvgen.builder.warps import WarpVerbs
 from nvgen.callers import stack
@@ -60,13 +64,15 @@ class KernelBuilder(
     TensorCopyVerbs,
     TensorMapVerbs,
     TileCopies,
+    TypedNumbers,
 ):
     """Builds one kernel.
 
-    Parameters are declared first (`pointer`, `integer`, `tensor_map`), then `begin` opens the body;
-    `finish` closes it and gives the kernel.  `cluster` is how many CTAs, neighbours in x, make a
-    cluster.  With `dynamic_shared` tiles lie in dynamic shared memory, of which a CTA has more than
-    of static.  `target` is what the kernel is for: operations that differ between targets ask it.
+    Parameters are declared first (`pointer`, `f32` and its like, `tensor_map`), then `begin` opens
+    the body; `finish` closes it and gives the kernel.  `cluster` is how many CTAs, neighbours in x,
+    make a cluster.  With `dynamic_shared` tiles lie in dynamic shared memory, of which a CTA has
+    more than of static.  `target` is what the kernel is for: operations that differ between targets
+    ask it.
     `maxnreg` is how many registers a thread has at most, `minctasm` how many CTAs a multiprocessor
     holds at least: setmaxnreg wants to know one of the two.
 
@@ -93,18 +99,31 @@ class KernelBuilder(
         bounds = {"maxnreg": maxnreg, "minctasm": minctasm}
         self._bounds = {k: whole(n, k) for k, n in bounds.items() if n is not None}
         self._parameters: list[tuple[Parameter, ir.Type]] = []
+        self._types: dict[str, ScalarType] = {}  # of parameters, where they are said
         self._tensor_columns = 0
 
     # ---- parameters --------------------------------------------------------------------------
 
-    def pointer(self, name: str, *, output: bool = False) -> None:
-        """A pointer to global memory; an output's contents do not count before the launch."""
+    def pointer(self, name: str, dtype: NumberType | None = None, *, output: bool = False) -> None:
+        """A pointer to global memory; an output's contents do not count before the launch.
+
+        With `dtype` it is one to such numbers: `x[i]` loads one, `x[i] = y` stores one.
+
+        Raises: InputError for what is no type of numbers.
+        """
+        if dtype is not None:
+            self._types[name] = scalar_type(dtype)
         self._parameter(Parameter(name, is_output=output), ir.PointerType(addrspace=1))
 
     def integer(self, name: str, bits: int = 32) -> None:
-        """An integer."""
+        """An unsigned integer; `i32`, `f32` and their like declare numbers of other types."""
         bits = whole(bits, "width of an integer")
         self._parameter(Parameter(name), ir.IntType(bits))
+
+    def declare_number(self, name: str, type_: ScalarType) -> None:
+        """A number of a type; `b.f32(name)` and its like come here."""
+        self._types[name] = type_
+        self._parameter(Parameter(name), llvm_type_of(type_))
 
     def tensor_map(
         self,
@@ -146,8 +165,11 @@ class KernelBuilder(
             )
         self._parameters.append((parameter, type_))
 
-    def begin(self) -> dict[str, Pointer | Int]:
-        """Open the body; returns the parameters by name."""
+    def begin(self) -> dict[str, Pointer | Number]:
+        """Open the body; returns the parameters by name.
+
+        Raises: InputError when it is open already.
+        """
         if self._ir is not None:
             raise refuse("the kernel has a body already", expected="one call of begin()")
         type_ = ir.FunctionType(ir.VoidType(), [t for _, t in self._parameters])
@@ -159,13 +181,16 @@ class KernelBuilder(
         make_kernel(function, strings)
         entry, lines = function.append_basic_block("entry"), DebugLines(self.module, function)
         self._ir = PlacedBuilder(entry, self.regions, lines, stack())
-        found: dict[str, Pointer | Int] = {}
+        found: dict[str, Pointer | Number] = {}
         for (parameter, type_), argument in zip(self._parameters, function.args, strict=True):
             argument.name = parameter.name
             if parameter.box:
                 argument.attributes = TextAttributes(TENSOR_MAP_ATTRIBUTES)
-            is_pointer = isinstance(type_, ir.PointerType)
-            found[parameter.name] = Pointer(self, argument) if is_pointer else Int(self, argument)
+            known = self._types.get(parameter.name)
+            if isinstance(type_, ir.PointerType):
+                found[parameter.name] = Pointer(self, argument, dtype=known)
+            else:
+                found[parameter.name] = register_of(self, argument, known)
         return found
 
     def finish(self) -> Kernel:

@@ -1,4 +1,4 @@
-"""Tiles in the registers of a warpgroup: accumulators that multiplies change in place, and A.
+"""Tiles in the registers of a warpgroup: accumulators that multiplies change in place.
 
 Layer: nvgen.builder.  Each of the four warps holds 16 of every 64 rows.  PTX ISA, Register
 Fragments and Shared Memory Matrix Layouts of wgmma.mma_async.
@@ -7,11 +7,16 @@ Fragments and Shared Memory Matrix Layouts of wgmma.mma_async.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from intrinsics.element import ElementType
-from nvgen.builder.base import BuilderBase
-from nvgen.builder.registers import Vector
+from nvgen.builder.fragment_layouts import warpgroup_layout
+from nvgen.builder.fragments import Fragment, Holders
+from nvgen.builder.held_fragments import HeldFragment, assign, held, kernel_of
 from nvgen.builder.wgmma import Accumulator
+
+if TYPE_CHECKING:
+    from nvgen.builder.kernel import KernelBuilder
 
 WARPGROUP = 128
 """Threads of a warpgroup."""
@@ -19,12 +24,9 @@ WARPGROUP = 128
 WARPGROUP_ROWS = 64
 """Rows of D, and of A, that one multiply of a warpgroup has."""
 
-OPERAND_REGISTERS = 4
-"""Registers of a thread that hold A for one multiply: 32 bytes of each of 64 rows."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WarpgroupTile:
+class WarpgroupTile(HeldFragment):
     """D of one warpgroup: `m` rows by `n` columns of `dtype`, `parts` of 64 rows each.
 
     Branches and loops carry it on.  Its registers mean something behind a wait for the group of
@@ -37,37 +39,22 @@ class WarpgroupTile:
     dtype: ElementType
 
     @property
-    def builder(self) -> BuilderBase:
+    def builder(self) -> KernelBuilder:
         """The kernel that it is of."""
-        return self.parts[0].builder
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RegisterTile:
-    """A in registers: `fragments[i][s]` are the four registers for rows from 64·i on and step s.
-
-    A register holds 32 bits of a row along K, as the manual's figures of A say.
-    """
-
-    fragments: tuple[tuple[Vector, ...], ...]
-    dtype: ElementType
+        return kernel_of(self.parts[0])
 
     @property
-    def m(self) -> int:
-        """Rows."""
-        return len(self.fragments) * WARPGROUP_ROWS
+    def fragment(self) -> Fragment:
+        """What D holds at this place of the kernel."""
+        layout = warpgroup_layout(self.m, self.n, 16 if self.dtype is ElementType.F16 else 32)
+        values = [part.raw for part in self.parts]
+        return held(self.builder, values, self.dtype, Holders(self.builder, layout))
 
-    @property
-    def k(self) -> int:
-        """Columns."""
-        return len(self.fragments[0]) * 256 // self.dtype.bits
+    def set(self, value: object) -> None:
+        """Assign a matrix of the same layout and type, or one number for all elements.
 
-    @property
-    def bits(self) -> int:
-        """Bits of an element."""
-        return self.dtype.bits
+        A `wgmma_fence` goes before the next multiply.
 
-    @property
-    def builder(self) -> BuilderBase:
-        """The kernel that it is of."""
-        return self.fragments[0][0].builder
+        Raises: InputError for anything else.
+        """
+        assign(self.parts, self.fragment.taken(value))

@@ -1,239 +1,72 @@
-"""Registers whose bits are no integer: floating-point numbers, and what several numbers share.
+"""Registers that instructions give and take: several of them, of a type where it is known.
 
-Layer: nvgen.builder.  A multiply gives registers of its sums' type.  An f32 has arithmetic of its
-own, rounded to nearest even; of the others only the bits are at hand.  `word` is a register's bits
-as an integer, whatever they mean.  PTX ISA, Floating Point Instructions.
+Layer: nvgen.builder.  A multiply gives registers of its sums' type: floating-point numbers, pairs
+of f16, or signed integers.  PTX ISA, Matrix Fragments.
 """
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn, SupportsFloat, SupportsIndex, TypeAlias, overload
+from typing import TYPE_CHECKING, SupportsIndex, TypeAlias, overload
 
 from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
+from nvgen.builder.elementwise import Elementwise
+from nvgen.builder.float_values import (
+    F32,
+    F32Like,
+    Float,
+    FloatLike,
+    Number,
+    Register,
+    as_f32,
+    float_of,
+)
+from nvgen.builder.number_types import is_float, llvm_type_of
 from nvgen.builder.values import Int, described, refuse
 
 if TYPE_CHECKING:
     from nvgen.builder.base import BuilderBase
 
-_F32 = ir.FloatType()
-_MEANINGS = {
-    ScalarType.F16X2: "two f16",
-    ScalarType.S32: "a signed integer",
-    ScalarType.F64: "an f64",
-}
+__all__ = [
+    "F32",
+    "F32Like",
+    "Float",
+    "FloatLike",
+    "Number",
+    "Register",
+    "Vector",
+    "Word",
+    "WordLike",
+    "as_f32",
+    "register_of",
+    "vector_of",
+]
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Register:
-    """A register of a `type`; it is stored, exchanged and multiplied as it is."""
-
-    builder: BuilderBase
-    value: ir.Value
-    type: ScalarType
-
-    @property
-    def bits(self) -> int:
-        """The width."""
-        return self.type.bits
-
-    @property
-    def word(self) -> Int:
-        """Its bits as an unsigned integer."""
-        bits = ir.IntType(self.bits)
-        return Int(self.builder, self.builder.at_caller().bitcast(self.value, bits))
-
-    def _no_integer(self, *_: object) -> NoReturn:
-        meaning = _MEANINGS.get(self.type, f"an {self.type.value}")
-        raise refuse(
-            "an integer operation on a register that holds no unsigned integer",
-            got=meaning,
-            expected="an Int",
-            hint="x.word is its bits as an unsigned integer",
-        )
-
-    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _no_integer
-    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _no_integer
-    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = __invert__ = __index__ = _no_integer
-
-    def __bool__(self) -> bool:
-        raise refuse(
-            "a value of the kernel is not known while the kernel is built",
-            hint="branch on it with `with b.if_(condition):`",
-        )
-
-
-class Packed(Register):
-    """A register without arithmetic in the builder: two f16, or a signed sum."""
-
-    __slots__ = ()
-
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = Register._no_integer
-    __truediv__ = __rtruediv__ = __neg__ = Register._no_integer
-    __lt__ = __le__ = __gt__ = __ge__ = Register._no_integer
-
-    def __eq__(self, other: object) -> NoReturn:
-        self._no_integer()
-
-    def __ne__(self, other: object) -> NoReturn:
-        self._no_integer()
-
-    def __hash__(self) -> int:
-        return id(self)
-
-
-class F32(Register):
-    """A number in f32: `+`, `-` and `*` round to nearest even, comparisons give conditions.
-
-    A Python number stands for the f32 next to it.  `b.fma_f32` multiplies and adds with one
-    rounding; `b.f32(word)` is the number whose bits an integer holds.
-    """
-
-    __slots__ = ()
-
-    def __init__(self, builder: BuilderBase, value: ir.Value) -> None:
-        super().__init__(builder, value, ScalarType.F32)
-
-    def _other(self, other: F32Like) -> ir.Value:
-        if isinstance(other, (Int, Register)) and not isinstance(other, F32):
-            raise refuse(
-                "an f32 and another type in one operation",
-                got=described(other),
-                expected="an F32, or a Python number",
-                hint="b.f32(word) is the f32 whose bits a word holds",
-            )
-        return as_f32(self.builder, other)
-
-    def _binary(self, name: str, other: F32Like, *, swapped: bool = False) -> F32:
-        given = self._other(other)
-        operation = getattr(self.builder.at_caller(), name)
-        pair = (given, self.value) if swapped else (self.value, given)
-        return F32(self.builder, operation(*pair))
-
-    def __add__(self, other: F32Like) -> F32:
-        return self._binary("fadd", other)
-
-    def __sub__(self, other: F32Like) -> F32:
-        return self._binary("fsub", other)
-
-    def __mul__(self, other: F32Like) -> F32:
-        return self._binary("fmul", other)
-
-    def __radd__(self, other: F32Like) -> F32:
-        return self._binary("fadd", other, swapped=True)
-
-    def __rsub__(self, other: F32Like) -> F32:
-        return self._binary("fsub", other, swapped=True)
-
-    def __rmul__(self, other: F32Like) -> F32:
-        return self._binary("fmul", other, swapped=True)
-
-    def __neg__(self) -> F32:
-        return F32(self.builder, self.builder.at_caller().fneg(self.value))
-
-    def __truediv__(self, other: object) -> NoReturn:
-        raise refuse(
-            "the builder has no quotient of f32",
-            got=f"a division by {described(other)}",
-            expected="+, - or *",
-            hint="by a number that is known: x * (1 / number)",
-        )
-
-    __rtruediv__ = __truediv__
-
-    def _compare(self, predicate: str, other: F32Like) -> Int:
-        given, builder = self._other(other), self.builder.at_caller()
-        compare = builder.fcmp_unordered if predicate == "!=" else builder.fcmp_ordered
-        return Int(self.builder, compare(predicate, self.value, given))
-
-    def __eq__(self, other: object) -> Int:  # type: ignore[override]
-        return self._compare("==", _f32_like(other))
-
-    def __ne__(self, other: object) -> Int:  # type: ignore[override]
-        return self._compare("!=", _f32_like(other))
-
-    def __lt__(self, other: F32Like) -> Int:
-        return self._compare("<", other)
-
-    def __le__(self, other: F32Like) -> Int:
-        return self._compare("<=", other)
-
-    def __gt__(self, other: F32Like) -> Int:
-        return self._compare(">", other)
-
-    def __ge__(self, other: F32Like) -> Int:
-        return self._compare(">=", other)
-
-    def __hash__(self) -> int:
-        return id(self)
-
-
-F32Like: TypeAlias = F32 | float
-"""A number in f32: the kernel's, or one that is known."""
-
-Word: TypeAlias = Int | Register
+Word: TypeAlias = Int | Float
 """A register of the kernel, whatever its bits mean."""
 
 WordLike: TypeAlias = Word | int
-
-
-def _f32_like(value: object) -> F32Like:
-    if isinstance(value, (F32, float)):
-        return value
-    if isinstance(value, SupportsFloat):
-        return float(value)
-    raise refuse("an f32 is compared with something else", got=described(value), expected="an F32")
-
-
-def as_f32(builder: BuilderBase, value: object) -> ir.Value:
-    """An f32 as llvmlite's: a number of the kernel, the bits of one in a word, or a known number.
-
-    Raises: InputError for another width or type, and for a number beyond f32's.
-    """
-    if isinstance(value, F32):
-        return value.value
-    if isinstance(value, Int) and value.bits == ScalarType.F32.bits:
-        return builder.at_caller().bitcast(value.value, _F32)
-    if isinstance(value, (Int, Register)) or not isinstance(value, SupportsFloat):
-        raise refuse(
-            "no f32",
-            got=described(value),
-            expected="an F32, 32 bits of one, or a Python number",
-            hint="registers one by one: values[0]" if isinstance(value, Vector) else "",
-        )
-    return ir.Constant(_F32, _rounded(value))
-
-
-def _rounded(value: SupportsFloat) -> float:
-    """The f32 next to a number.
-
-    Raises: InputError where none is finite, and the number is.
-    """
-    try:
-        (rounded,) = struct.unpack("<f", struct.pack("<f", float(value)))
-    except OverflowError:
-        raise refuse("the number is beyond f32's", got=str(value), expected="±3.4e38") from None
-    return float(rounded)
 
 
 def register_of(builder: BuilderBase, value: ir.Value, type_: ScalarType | None) -> Word:
     """A register with bits that mean a number of `type_`; an Int where that is not said."""
     if type_ is None:
         return Int(builder, value)
-    if type_ is ScalarType.F32:
-        return F32(builder, builder.at_caller().bitcast(value, _F32))
-    return Packed(builder, value, type_)
+    if is_float(type_):
+        return float_of(builder, builder.at_caller().bitcast(value, llvm_type_of(type_)), type_)
+    return Int(builder, value, type_.is_signed)
 
 
-@dataclass(frozen=True, slots=True)
-class Vector:
-    """Registers that an instruction gave or takes: a vector of i32 (of i64 for f64).
+@dataclass(frozen=True, slots=True, eq=False)
+class Vector(Elementwise):
+    """Registers that an instruction gave or takes, or numbers that lie side by side in memory.
 
-    `type` is what each of them holds, where that is known: `values[3]` is of it, an Int else.
+    `type` is what each of them holds, where that is known: `values[3]` is of it, an Int else, and
+    operators go element by element, with another vector of the type or one number for all.
     """
 
     builder: BuilderBase
@@ -263,6 +96,94 @@ class Vector:
         """The same registers, each of which holds an f32."""
         return Vector(self.builder, self.value, self.count, ScalarType.F32)
 
+    def like(self, value: ir.Value) -> Vector:
+        """Another value of llvmlite's as registers of this type."""
+        return Vector(self.builder, value, self.count, self.type)
+
+    def taken(self, other: object) -> ir.Value:
+        """A vector of this type and length as llvmlite's.
+
+        Raises: InputError for anything else.
+        """
+        if not isinstance(other, Vector) or (other.count, other.type) != (self.count, self.type):
+            raise refuse("another vector", got=described(other), expected=self.words)
+        return self.builder.at_caller().bitcast(other.value, self.value.type)
+
+    @property
+    def words(self) -> str:
+        """How many of which type, in words."""
+        return f"{self.count} of {self.type.value if self.type else 'untyped registers'}"
+
+    @property
+    def vector(self) -> Vector:
+        """Itself."""
+        return self
+
+    def made(self, vector: Vector) -> Vector:
+        """Another one."""
+        return vector
+
+    def spread(self, other: Elementwise) -> Vector:
+        """Another vector of as many numbers.
+
+        Raises: InputError for anything else.
+        """
+        if not isinstance(other, Vector) or (other.count, other.type) != (self.count, self.type):
+            got = other.words if isinstance(other, Vector) else described(other)
+            raise refuse("vectors of two kinds", got=got, expected=self.words)
+        return other
+
+    @property
+    def typed(self) -> ir.Value:
+        """The numbers as a vector of their own type, as llvmlite's."""
+        assert self.type is not None
+        llvm = ir.VectorType(llvm_type_of(self.type), self.count)
+        return self.builder.at_caller().bitcast(self.value, llvm)
+
+    def splat(self, number: object) -> Vector:
+        """As many times one number of the same type, or a Python number.
+
+        Raises: InputError for a number of another type, or where the type is not known.
+        """
+        if self.type is None:
+            raise refuse("registers whose type is not known", got=self.words, expected="values.f32")
+        llvm, builder = llvm_type_of(self.type), self.builder.at_caller()
+        raw = register_of(self.builder, ir.Constant(llvm, ir.Undefined), self.type).taken(number)
+        whole = ir.VectorType(llvm, self.count)
+        if isinstance(raw, ir.Constant):
+            value = ir.Constant(whole, [raw] * self.count)
+        else:
+            i32, undefined = ir.IntType(32), ir.Constant(whole, ir.Undefined)
+            first = builder.insert_element(undefined, raw, ir.Constant(i32, 0))
+            mask = ir.Constant(ir.VectorType(i32, self.count), [ir.Constant(i32, 0)] * self.count)
+            value = builder.shuffle_vector(first, undefined, mask)
+        return Vector(self.builder, value, self.count, self.type)
+
+    def taken_apart(self, wanted: Sequence[int]) -> Vector:
+        """The numbers of these indices, which may repeat, as a vector."""
+        i32, typed = ir.IntType(32), self.typed
+        mask = ir.Constant(ir.VectorType(i32, len(wanted)), [ir.Constant(i32, i) for i in wanted])
+        undefined = ir.Constant(typed.type, ir.Undefined)
+        found = self.builder.at_caller().shuffle_vector(typed, undefined, mask)
+        return Vector(self.builder, found, len(wanted), self.type)
+
+    def reduce(self, function: Callable[[Number, Number], Number]) -> Number:
+        """What `function` makes of all the numbers, two at a time, neighbours first."""
+        numbers: list[Number] = list(self)
+        while len(numbers) > 1:
+            pairs = zip(numbers[::2], numbers[1::2], strict=False)
+            odd = numbers[-1:] if len(numbers) % 2 else []
+            numbers = [*(function(a, b) for a, b in pairs), *odd]
+        return numbers[0]
+
+    def sum(self) -> Number:
+        """Their sum, in pairs."""
+        return self.reduce(operator.add)
+
+    def largest(self) -> Number:
+        """The greatest of them."""
+        return self.reduce(lambda a, b: a.max(b))  # type: ignore[arg-type]  # of one type
+
     def _one(self, number: int) -> Word:
         if not isinstance(number, SupportsIndex) or not 0 <= number < self.count:
             raise refuse("no such register", got=described(number), expected=f"0..{self.count - 1}")
@@ -286,3 +207,32 @@ class Vector:
         undefined = ir.Constant(self.value.type, ir.Undefined)
         found = self.builder.at_caller().shuffle_vector(self.value, undefined, mask)
         return Vector(self.builder, found, len(wanted), self.type)
+
+
+def vector_of(numbers: Sequence[Number]) -> Vector:
+    """Numbers of one type side by side: a vector of that type.
+
+    Raises: InputError for none, and for numbers of several types.
+    """
+    types = {type_of(number) for number in numbers}
+    if len(types) != 1:
+        words = ", ".join(sorted(number.words for number in numbers)) or "none"
+        raise refuse("numbers of one type make a vector", got=words, expected="one or more")
+    (type_,), first = types, numbers[0]
+    found: ir.Value = ir.Constant(ir.VectorType(llvm_type_of(type_), len(numbers)), ir.Undefined)
+    for index, number in enumerate(numbers):
+        place = ir.Constant(ir.IntType(32), index)
+        found = first.builder.at_caller().insert_element(found, number.value, place)
+    return Vector(first.builder, found, len(numbers), type_)
+
+
+def type_of(number: Number) -> ScalarType:
+    """The type of a number; a condition has none.
+
+    Raises: InputError for what is no number of the kernel, and for a condition.
+    """
+    if isinstance(number, Float):
+        return number.type
+    if not isinstance(number, Int) or number.bits not in (8, 16, 32, 64):
+        raise refuse("no number of the kernel", got=described(number), expected="an Int or a Float")
+    return ScalarType(f"{'s' if number.signed else 'u'}{number.bits}")

@@ -13,6 +13,8 @@ from llvmlite import ir
 from intrinsics.element import ElementType, Major
 from isel.verifier.launch import MOST_SHARED
 from nvgen.builder.base import BuilderBase
+from nvgen.builder.memory import load_numbers
+from nvgen.builder.number_types import NumberType
 from nvgen.builder.registers import Register, Vector, Word
 from nvgen.builder.tensor_tiles import container_bits
 from nvgen.builder.tiles import (
@@ -190,6 +192,18 @@ class SharedMemory(BuilderBase):
         check_pointer(self, pointer)
         type_ = ir.VectorType(ir.IntType(32), count)
         return Vector(self, self.at_caller().load(pointer.value, typ=type_, align=align), count)
+
+    def load(
+        self, pointer: Pointer, dtype: NumberType, count: int = 1, *, align: int | None = None
+    ) -> Vector:
+        """Load `count` numbers of a type that lie side by side; one alone is `pointer[i]`.
+
+        `align` in bytes says how much may go at once, 16 at most.
+
+        Raises: InputError for what is no pointer of this kernel, no type or no such numbers.
+        """
+        check_pointer(self, pointer)
+        return load_numbers(pointer, dtype, count, align)
 
     def store(self, value: Vector | Word, pointer: Pointer, *, align: int | None = None) -> None:
         """Store a value; `align` in bytes says how much may go at once.

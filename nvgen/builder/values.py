@@ -7,17 +7,20 @@ instruction. Mixing widths, or an integer that does not fit, is refused with the
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, SupportsIndex, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NoReturn, SupportsIndex, TypeAlias, overload
 
 from llvmlite import ir
 
 from intrinsics.findings import Finding, InputError, Severity, input_error
+from intrinsics.modifiers import ScalarType
 from intrinsics.smem_desc import Swizzle
 from nvgen.callers import place_of_caller
 
 if TYPE_CHECKING:
     from nvgen.builder.base import BuilderBase
+    from nvgen.builder.float_values import Float, Number
+    from nvgen.builder.number_types import FloatType, IntType
 
 
 def refuse(message: str, *, got: str = "", expected: str = "", hint: str = "") -> InputError:
@@ -28,14 +31,16 @@ def refuse(message: str, *, got: str = "", expected: str = "", hint: str = "") -
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Int:
-    """An unsigned integer (i1 for conditions), as indices and sizes are.
+    """An integer that knows its sign (i1 for conditions); indices and sizes are unsigned.
 
-    Comparisons, divisions and conversions to more bits take it for one; what falls below 0 begins
-    anew at the top, as everywhere in unsigned arithmetic.
+    Comparisons, divisions, shifts to the right and conversions to more bits take it for what it
+    is.  `//` and `%` round towards zero, as PTX's div and rem do; what leaves the range begins anew
+    at the other end.  A Python number takes the other side's type.
     """
 
     builder: BuilderBase
     value: ir.Value
+    signed: bool = False
 
     @property
     def bits(self) -> int:
@@ -43,28 +48,89 @@ class Int:
         width: int = self.value.type.width
         return width
 
-    def _other(self, other: IntLike) -> ir.Value:
+    @property
+    def words(self) -> str:
+        """Its type: i32, u64; i1 of a condition, which has no sign."""
+        return f"{'i' if self.signed or self.bits == 1 else 'u'}{self.bits}"
+
+    def like(self, value: ir.Value) -> Int:
+        """Another value of llvmlite's as a number of this type."""
+        return Int(self.builder, value, self.signed)
+
+    def taken(self, other: object) -> ir.Value:
+        """A number of this type, or a Python number, as llvmlite's.
+
+        Raises: InputError for another width, sign or type, and for a number that does not fit.
+        """
         if isinstance(other, Int):
             if other.bits != self.bits:
                 raise refuse(
                     "integers of different widths",
-                    got=f"i{other.bits}",
-                    expected=f"i{self.bits}",
-                    hint="convert one: b.zext(value, 64)",
+                    got=other.words,
+                    expected=self.words,
+                    hint=f"convert one: x.to({self.words})",
+                )
+            if other.signed != self.signed and self.bits > 1:
+                raise refuse(
+                    "a signed and an unsigned integer in one operation",
+                    got=f"{self.words} and {other.words}",
+                    expected="two of one sign",
+                    hint=f"convert one: x.to({self.words})",
                 )
             return other.value
         if not isinstance(other, SupportsIndex):
             raise refuse(
                 "no operand of an integer",
-                got=type(other).__name__,
+                got=described(other),
                 expected="an integer",
                 hint=_instead(other),
             )
-        return constant(other, self.bits)
+        return constant(other, self.bits, signed=self.signed)
+
+    @overload
+    def to(self, dtype: FloatType) -> Float: ...
+
+    @overload
+    def to(self, dtype: IntType) -> Int: ...
+
+    @overload
+    def to(self, dtype: object) -> Number: ...
+
+    def to(self, dtype: object) -> Number:
+        """The same number in another type: more or fewer bits, another sign, a float's.
+
+        To more bits it keeps its sign; to fewer the low ones are kept.  A float is rounded to
+        nearest even.  A condition becomes 0 or 1.
+
+        Raises: InputError for what is no type of numbers.
+        """
+        from nvgen.builder.conversions import convert_integer
+
+        return convert_integer(self, dtype)
+
+    def min(self, other: IntLike) -> Int:
+        """The lesser of two numbers of one type."""
+        return self._extreme("min", other)
+
+    def max(self, other: IntLike) -> Int:
+        """The greater of two numbers of one type."""
+        return self._extreme("max", other)
+
+    def _extreme(self, name: str, other: IntLike) -> Int:
+        type_, full = self.value.type, ("s" if self.signed else "u") + name
+        made = ir.FunctionType(type_, [type_, type_])
+        function = self.builder.declare(f"llvm.{full}.i{self.bits}", made)
+        return self.like(self.builder.at_caller().call(function, [self.value, self.taken(other)]))
 
     def _binary(self, name: str, other: IntLike) -> Int:
         operation = getattr(self.builder.at_caller(), name)
-        return Int(self.builder, operation(self.value, self._other(other)))
+        return self.like(operation(self.value, self.taken(other)))
+
+    def _of_sign(self, signed: str, unsigned: str, other: IntLike) -> Int:
+        return self._binary(signed if self.signed else unsigned, other)
+
+    def _left(self, other: int) -> Int:
+        return self.like(constant(other, self.bits, signed=self.signed))
 
     def __add__(self, other: IntLike) -> Int:
         return self._binary("add", other)
@@ -76,10 +142,10 @@ class Int:
         return self._binary("mul", other)
 
     def __floordiv__(self, other: IntLike) -> Int:
-        return self._binary("udiv", other)
+        return self._of_sign("sdiv", "udiv", other)
 
     def __mod__(self, other: IntLike) -> Int:
-        return self._binary("urem", other)
+        return self._of_sign("srem", "urem", other)
 
     def __and__(self, other: IntLike) -> Int:
         return self._binary("and_", other)
@@ -94,29 +160,44 @@ class Int:
         return self._binary("shl", other)
 
     def __rshift__(self, other: IntLike) -> Int:
-        return self._binary("lshr", other)
+        return self._of_sign("ashr", "lshr", other)
 
     def __neg__(self) -> Int:
         return 0 - self
 
     def __invert__(self) -> Int:
-        return self ^ (1 << self.bits) - 1
+        return self ^ (-1 if self.signed else (1 << self.bits) - 1)
 
     def __truediv__(self, other: object) -> Int:
         raise refuse(
             "integers have no quotient with a fraction",
             got=f"a division by {described(other)}",
             expected="x // y, which is the whole part",
+            hint="x.to(f32) / y is a quotient in f32",
         )
+
+    __rtruediv__ = __truediv__
 
     def __radd__(self, other: int) -> Int:
         return self + other
 
     def __rsub__(self, other: int) -> Int:
-        return Int(self.builder, constant(other, self.bits)) - self
+        return self._left(other) - self
 
     def __rmul__(self, other: int) -> Int:
         return self * other
+
+    def __rfloordiv__(self, other: int) -> Int:
+        return self._left(other) // self
+
+    def __rmod__(self, other: int) -> Int:
+        return self._left(other) % self
+
+    def __rlshift__(self, other: int) -> Int:
+        return self._left(other) << self
+
+    def __rrshift__(self, other: int) -> Int:
+        return self._left(other) >> self
 
     def __rand__(self, other: int) -> Int:
         return self & other
@@ -128,8 +209,9 @@ class Int:
         return self ^ other
 
     def _compare(self, predicate: str, other: IntLike) -> Int:
-        found = self.builder.at_caller().icmp_unsigned(predicate, self.value, self._other(other))
-        return Int(self.builder, found)
+        builder = self.builder.at_caller()
+        compare = builder.icmp_signed if self.signed else builder.icmp_unsigned
+        return Int(self.builder, compare(predicate, self.value, self.taken(other)))
 
     def __eq__(self, other: object) -> Int:  # type: ignore[override]
         return self._compare("==", _int_like(other))
@@ -155,7 +237,7 @@ class Int:
     def __bool__(self) -> bool:
         raise refuse(
             "a value of the kernel is not known while the kernel is built",
-            hint="branch on it with `with b.if_(condition):`",
+            hint="branch on it with `with b.if_(condition):`; & and | join conditions, ~ turns one",
         )
 
 
@@ -194,7 +276,7 @@ def described(value: object) -> str:
 def _instead(given: object) -> str:
     """What to write in place of what is no integer."""
     if hasattr(given, "word"):
-        return "x.word is the register's bits as an unsigned integer"
+        return "x.to(u32) is the number as an integer, x.word the register's bits as one"
     if hasattr(given, "set"):
         return "v.value is what the variable holds at this place"
     if isinstance(given, float):
@@ -202,8 +284,8 @@ def _instead(given: object) -> str:
     return ""
 
 
-def constant(given: object, bits: int) -> ir.Constant:
-    """A constant of a width.
+def constant(given: object, bits: int, *, signed: bool = False) -> ir.Constant:
+    """A constant of a width; of an unsigned type a negative one counts from the top.
 
     Raises: InputError when it is no whole number, or does not fit.
     """
@@ -215,7 +297,7 @@ def constant(given: object, bits: int) -> ir.Constant:
             hint=_instead(given),
         )
     value = operator.index(given)
-    if not -(1 << max(bits - 1, 1)) <= value < 1 << bits:
+    if not -(1 << max(bits - 1, 1)) <= value < 1 << bits - (signed and bits > 1):
         raise refuse(f"{value} does not fit into {bits} bits", got=str(value), expected=f"i{bits}")
     return ir.Constant(ir.IntType(bits), value)
 
@@ -274,12 +356,14 @@ _NARROW_SPACES = (3, _TENSOR, 7)
 class Pointer:
     """An address in one of LLVM's address spaces.
 
-    Within a tile in shared memory it keeps how the tile lies there.
+    Within a tile in shared memory it keeps how the tile lies there.  One to numbers of a `dtype`
+    loads and stores them by their index: `x[i]`, `x[i] = y`; `+` goes by bytes all the same.
     """
 
     builder: BuilderBase
     value: ir.Value
     layout: Layout | None = None
+    dtype: ScalarType | None = None
 
     @property
     def space(self) -> int:
@@ -287,15 +371,73 @@ class Pointer:
         space: int = self.value.type.addrspace
         return space
 
+    @property
+    def words(self) -> str:
+        """What it is, in words."""
+        return f"an address in space {self.space}"
+
+    def like(self, value: ir.Value) -> Pointer:
+        """Another value of llvmlite's as such an address."""
+        return replace(self, value=value)
+
+    def taken(self, other: object) -> ir.Value:
+        """Another address in the same space as llvmlite's.
+
+        Raises: InputError for anything else.
+        """
+        if not isinstance(other, Pointer) or other.space != self.space:
+            raise refuse("another address", got=described(other), expected=self.words)
+        return other.value
+
     def __add__(self, offset: IntLike) -> Pointer:
         """The address `offset` bytes (in tensor memory: columns, or lanes << 16) further on.
 
-        An `Int` is unsigned here as elsewhere: one of 32 bits reaches 4 GiB ahead, never back.
+        An unsigned `Int` of 32 bits reaches 4 GiB ahead, never back; a signed one both ways.
         """
         bits = 32 if self.space == _TENSOR else 64
         index = self._wide(offset).value if isinstance(offset, Int) else constant(offset, bits)
         moved = self.builder.at_caller().gep(self.value, [index], source_etype=ir.IntType(8))
-        return Pointer(self.builder, moved, self.layout)
+        return replace(self, value=moved)
+
+    def of(self, dtype: object) -> Pointer:
+        """The same address, of numbers of a type.
+
+        Raises: InputError for what is no type of numbers.
+        """
+        from nvgen.builder.number_types import scalar_type
+
+        return replace(self, dtype=scalar_type(dtype))
+
+    def at(self, index: IntLike) -> Pointer:
+        """The address of the number of that index.
+
+        Raises: InputError for a pointer without a type of numbers.
+        """
+        size = self._typed().bits // 8
+        offset = self._wide(index) if isinstance(index, Int) else index
+        return self + offset * size
+
+    def __getitem__(self, index: IntLike) -> Number:
+        from nvgen.builder.memory import load_number
+
+        return load_number(self.at(index), self._typed())
+
+    def __setitem__(self, index: IntLike, value: Number | float) -> None:
+        from nvgen.builder.memory import store_number
+
+        store_number(self.at(index), self._typed(), value)
+
+    def __iter__(self) -> NoReturn:
+        raise refuse("a pointer has no end", got="an iteration", expected="x[i]")
+
+    def _typed(self) -> ScalarType:
+        if self.dtype is None:
+            raise refuse(
+                "a pointer whose numbers have no type",
+                got="an index",
+                expected="b.pointer(name, f32), or pointer.of(f32)",
+            )
+        return self.dtype
 
     def __sub__(self, offset: IntLike) -> Pointer:
         """The address `offset` bytes before; see `+`."""
@@ -307,7 +449,7 @@ class Pointer:
         Shared and tensor memory have addresses of 32 bits, in which it is the same either way.
         """
         is_narrow = self.space in _NARROW_SPACES
-        return offset if is_narrow or offset.bits >= 64 else self.builder.zext(offset, 64)
+        return offset if is_narrow or offset.bits >= 64 else self.builder.widened(offset, 64)
 
 
 @dataclass(frozen=True, slots=True)

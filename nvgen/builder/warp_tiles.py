@@ -6,6 +6,7 @@ Layer: nvgen.builder.  PTX ISA, Matrix Fragments for mma.m16n8k16 and its like.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from llvmlite import ir
 
@@ -13,7 +14,13 @@ from intrinsics.element import ElementType
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import Changing
+from nvgen.builder.fragment_layouts import warp_layout
+from nvgen.builder.fragments import Fragment, Holders
+from nvgen.builder.held_fragments import HeldFragment, assign, held, kernel_of
 from nvgen.builder.registers import Vector
+
+if TYPE_CHECKING:
+    from nvgen.builder.kernel import KernelBuilder
 
 WARP = 32
 """Threads of a warp."""
@@ -44,7 +51,7 @@ class Sums(Changing):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WarpTile:
+class WarpTile(HeldFragment):
     """D of `m` rows by `n` columns of `dtype` in the registers of `warps`, rows × columns of them.
 
     `parts[i][j]` are rows 16·i and columns 8·j of each warp's share.  Branches and loops carry it
@@ -58,11 +65,26 @@ class WarpTile:
     warps: tuple[int, int]
 
     @property
-    def builder(self) -> BuilderBase:
+    def builder(self) -> KernelBuilder:
         """The kernel that it is of."""
-        return self.parts[0][0].builder
+        return kernel_of(self.parts[0][0])
 
     @property
     def share(self) -> tuple[int, int]:
         """Rows and columns of one warp."""
         return self.m // self.warps[0], self.n // self.warps[1]
+
+    @property
+    def fragment(self) -> Fragment:
+        """What D holds at this place of the kernel: the share of this warp."""
+        values = [part.raw for row in self.parts for part in row]
+        first = (lambda: self.builder.place_of_warp(self)) if self.warps != (1, 1) else None
+        holders = Holders(self.builder, warp_layout(*self.share), first, across=self.warps[1] > 1)
+        return held(self.builder, values, self.dtype, holders)
+
+    def set(self, value: object) -> None:
+        """Assign a matrix of the same layout and type, or one number for all elements.
+
+        Raises: InputError for anything else.
+        """
+        assign([part for row in self.parts for part in row], self.fragment.taken(value))

@@ -18,7 +18,6 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 
 from asmprinter.mir_printer import print_mir
@@ -72,22 +71,6 @@ CLASSES = tuple(
     ScalarType(name) for name in ("pred", "b8", "b16", "b32", "b64", "b128", "f16x2", "f32", "f64")
 )
 """The register classes that selection makes; PTX that others wrote declares any type."""
-
-
-def examples(count: int) -> settings:
-    """The settings of every property here: repeatable, and without a clock."""
-    return settings(
-        max_examples=count,
-        derandomize=True,
-        deadline=None,
-        database=None,
-        phases=(Phase.explicit, Phase.generate, Phase.shrink),
-        suppress_health_check=[
-            HealthCheck.too_slow,
-            HealthCheck.data_too_large,
-            HealthCheck.filter_too_much,
-        ],
-    )
 
 
 # ---- what a row allows -----------------------------------------------------------------------

@@ -33,12 +33,12 @@ from tests.asmprinter.strategies import (
     NEWEST,
     Drawn,
     Record,
-    examples,
     is_legal,
     modules,
     records,
     values_of,
 )
+from tests.turns import examples
 
 LINE = 12
 """Where the statement under test stands."""

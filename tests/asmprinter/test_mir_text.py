@@ -34,8 +34,9 @@ from intrinsics.mir import (
 from intrinsics.modifiers import ScalarType, Space
 from intrinsics.targets import PTX_VERSIONS, TARGETS
 from isel.verifier.record import verify_records
-from tests.asmprinter.strategies import Drawn, examples, modules
+from tests.asmprinter.strategies import Drawn, modules
 from tests.each import each
+from tests.turns import examples
 
 EXAMPLE = """\
 ; comments begin with a semicolon

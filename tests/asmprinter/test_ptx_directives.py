@@ -39,7 +39,7 @@ def printed_of(module: Module) -> str:
 UNDERSTOOD = {
     ".global .v4 .f32 v;": ".global .align 16 .b8 v[16];",
     ".global .v2 .u32 v[3];": ".global .align 8 .b8 v[24];",
-    ".global .u32 a = 1, b[2] = {2, 3}, c;": ".align 4 .b8 b[8] = {2, 0, 0, 0, 3, 0, 0, 0};",
+    ".global .u32 a = 1, b[2] = {2, 3}, c;": ".align 4 .b8 b[8] = {2, 0, 0, 0, 3};",
     ".shared.b32 s;": ".shared .align 4 .b8 s[4];",
     ".global .attribute(.managed) .align 4 .s32 g;": ".attribute(.managed) .align 4 .b8 g[4];",
     ".global .align 8 .attribute(.managed) .s32 g;": ".attribute(.managed) .align 8 .b8 g[4];",

@@ -24,12 +24,12 @@ from tests.asmprinter.strategies import (
     REPRESENTATIVES,
     UNKNOWN_TO_NVGEN,
     Drawn,
-    examples,
     legal_facts,
     modules,
     ordinary_rows,
 )
 from tests.oracle import ptxas
+from tests.turns import examples
 
 
 def understood(reading: PtxReading) -> list[Finding]:

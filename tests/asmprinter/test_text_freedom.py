@@ -24,11 +24,11 @@ from tests.asmprinter.strategies import (
     UNKNOWN_TO_NVGEN,
     Drawn,
     Record,
-    examples,
     modules,
     records,
 )
 from tests.each import each
+from tests.turns import examples
 
 ORDERED = {
     "b2",

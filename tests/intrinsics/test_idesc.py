@@ -18,8 +18,8 @@ from intrinsics.idesc import (
     reserved_bits,
 )
 from intrinsics.modifiers import CtaGroup, MmaKind
-from tests.asmprinter.strategies import examples
 from tests.each import each
+from tests.turns import examples
 
 E, K = ElementType, MmaKind
 

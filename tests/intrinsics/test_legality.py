@@ -17,8 +17,8 @@ from intrinsics.modifiers import CtaGroup, MmaKind, ScalarType, ScaleVec
 from intrinsics.operand_fit import fits
 from intrinsics.row import Fact, Numbers, Residency, when
 from intrinsics.targets import TARGETS, named, since
-from tests.asmprinter.strategies import examples
 from tests.each import each
+from tests.turns import examples
 
 # ---- numbers ---------------------------------------------------------------------------------
 

@@ -26,7 +26,8 @@ from intrinsics.mir import (
 )
 from intrinsics.modifiers import MmaKind, ScalarType, Space, Vec
 from intrinsics.targets import TARGETS
-from tests.asmprinter.strategies import Drawn, examples, modules
+from tests.asmprinter.strategies import Drawn, modules
+from tests.turns import examples
 
 B32 = ScalarType.B32
 

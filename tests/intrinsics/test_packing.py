@@ -27,8 +27,8 @@ from intrinsics.packing import (
     unpack_cells,
     unpack_pieces,
 )
-from tests.asmprinter.strategies import examples
 from tests.each import each
+from tests.turns import examples
 
 NARROW = (E.E4M3, E.E5M2, E.E2M3, E.E3M2, E.E2M1)
 COUNTS = [  # elements in 16 bytes of shared memory and in 4 of tensor memory

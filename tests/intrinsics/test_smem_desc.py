@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle, problems
-from tests.asmprinter.strategies import examples
 from tests.each import each
+from tests.turns import examples
 
 SIZES = st.integers(0, (1 << 14) - 1).map(lambda n: n * 16)
 DESCRIPTORS = st.builds(

@@ -19,8 +19,8 @@ from intrinsics.sparse import (
     indices,
     sparse_columns,
 )
-from tests.asmprinter.strategies import examples
 from tests.each import each
+from tests.turns import examples
 
 
 @pytest.mark.parametrize(

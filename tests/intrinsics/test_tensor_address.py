@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intrinsics.tensor_address import TensorAddress, ZeroColumnMask
-from tests.asmprinter.strategies import examples
+from tests.turns import examples
 
 # ---- addresses -------------------------------------------------------------------------------
 

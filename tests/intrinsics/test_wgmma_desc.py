@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.wgmma_desc import WgmmaDescriptor, problems
-from tests.asmprinter.strategies import examples
 from tests.each import each
+from tests.turns import examples
 
 CODES = {Swizzle.NONE: 0, Swizzle.B128: 1, Swizzle.B64: 2, Swizzle.B32: 3}
 OFFSETS = st.integers(0, 0x3FFF).map(lambda x: x * 16)

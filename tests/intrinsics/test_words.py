@@ -29,8 +29,8 @@ from intrinsics.words import (
     ControlWord,
     MmaWords,
 )
-from tests.asmprinter.strategies import examples
 from tests.each import each
+from tests.turns import examples
 
 WORDS = st.integers(0, (1 << 32) - 1)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from llvm_corpus import print_of
 
@@ -45,16 +45,9 @@ from isel.passes.destruct_ssa import destruct_ssa
 from isel.passes.layout import lay_out
 from isel.pipeline import MODULE_PASSES, PASSES, lower
 from tests.each import each
+from tests.turns import examples
 
 B32, PRED = ScalarType.B32, ScalarType.PRED
-
-
-def examples(count: int) -> settings:
-    slow = [HealthCheck.too_slow, HealthCheck.data_too_large]
-    return settings(
-        max_examples=count, derandomize=True, deadline=None, database=None,
-        phases=(Phase.explicit, Phase.generate, Phase.shrink), suppress_health_check=slow,
-    )  # fmt: skip
 
 
 # ---- running machine records -----------------------------------------------------------------

@@ -73,16 +73,6 @@ REFUSED = {
         2, INSTRUCTIONS, "callbr", "branch",
     ),
     "an exception": Refused(RESUME, 2, INSTRUCTIONS, "resume", "-fno-exceptions"),
-    "va_arg": Refused(
-        body("  %a = alloca ptr\n  %x = va_arg ptr %a, i32"), 3, INSTRUCTIONS, "va_arg", "struct"
-    ),
-    "a variadic function": Refused(
-        "define void @f(i32 %n, ...) {\n  ret void\n}\n", 1, "select/varargs", "@f", "struct"
-    ),
-    "a variadic call": Refused(
-        body("  call void (...) @g()", "declare void @g(...)\n"), 2, "select/varargs", "@g",
-        "struct",
-    ),
     "musttail": Refused(
         "declare void @g(i32)\ndefine void @f(i32 %n) {\n  musttail call void @g(i32 %n)\n"
         "  ret void\n}\n",
@@ -161,6 +151,9 @@ REFUSED = {
     ),
     "a variable in local memory": Refused(
         body("", before="@q = addrspace(5) global i32 0\n"), 1, "select/address-space", "@q"
+    ),
+    "a variable in the shared memory of a cluster": Refused(
+        body("", before="@q = addrspace(7) global i32 0\n"), 1, "select/address-space", "@q"
     ),
     "a variable in tensor memory": Refused(
         body("", before="@q = addrspace(6) global i32 0\n"), 1, "select/address-space", "@q",

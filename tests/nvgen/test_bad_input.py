@@ -97,9 +97,9 @@ PROGRAMS = {
         S, 1, "select/unknown-intrinsic", 2, 3,
         ("@llvm.nvvm.tcgen05.wait.dl", "the nearest names are llvm.nvvm.tcgen05.wait.ld"),
     ),
-    "varargs": Bad(
-        kernel("  call void (...) @ext()", "declare void @ext(...)"), S, 1, "select/varargs",
-        2, 3, ("a call of @ext with a variable number of arguments",),
+    "libdevice": Bad(
+        kernel("  %x = call float @llvm.sin.f32(float 1.0)", "declare float @llvm.sin.f32(float)"),
+        S, 1, "select/libdevice", 2, 3, ("@llvm.sin.f32 is no instruction of PTX",),
     ),
     "kernel call": Bad(
         # LLVM may put a kernel's body in place of its call, and then nothing is wrong any more.

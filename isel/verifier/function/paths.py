@@ -70,8 +70,8 @@ class Thread:
         return Thread(self.lanes, self.elected, kept)
 
 
-Point: TypeAlias = tuple[int, Thread, S]
-"""A node, the threads that may be there, and the state of the automaton."""
+Point: TypeAlias = tuple[int, S]
+"""A place, which is a node with the threads that may be there, and the state of the automaton."""
 
 
 @dataclass(slots=True)
@@ -185,11 +185,33 @@ def _as_they_are(found: Iterable[tuple[Thread, S]]) -> Iterable[tuple[Thread, S]
 _MOST_RUNS = 8
 """Ways through the predicated events of one node that are kept."""
 
-_End: TypeAlias = tuple[tuple[Event, ...], int, Thread]
-"""A way out of a node: waits that are over on it, the node behind it, and who goes there."""
+_End: TypeAlias = tuple[tuple[Event, ...], int]
+"""A way out of a node: waits that are over on it, and the place that it leads to."""
 
 _Run: TypeAlias = tuple[list[Event], list[_End]]
 """A way through a node: the events that are executed on it, and the ways out."""
+
+
+@dataclass(slots=True)
+class _Places:
+    """The places of a walker's walks by number: nodes with threads, and what these do there.
+
+    `runs` has for each place the ways through it: None when there are too many, or not known yet.
+    """
+
+    numbers: dict[tuple[int, Thread], int] = field(default_factory=dict)
+    at: list[tuple[int, Thread]] = field(default_factory=list)
+    runs: list[list[_Run] | None] = field(default_factory=list)
+    known: list[bool] = field(default_factory=list)
+
+    def number(self, node: int, thread: Thread) -> int:
+        """The number of a place."""
+        found = self.numbers.setdefault((node, thread), len(self.at))
+        if found == len(self.at):
+            self.at.append((node, thread))
+            self.runs.append([] if node == EXIT else None)
+            self.known.append(node == EXIT)
+        return found
 
 
 @dataclass(slots=True)
@@ -197,14 +219,14 @@ class Walker:
     """The flow of one warp, ready to be walked with any automaton.
 
     `events` are by node, `waits` by record, `tracked` the registers whose decisions are remembered.
-    The ways of threads do not depend on the automaton: `runs` keeps them for all walks.
+    The ways of threads do not depend on the automaton: `places` keeps them for all walks.
     """
 
     flow: WarpFlow
     events: Mapping[int, list[Event]]
     waits: Mapping[int, Event]
     tracked: Tracked
-    runs: dict[tuple[int, Thread], list[_Run] | None] = field(default_factory=dict, init=False)
+    places: _Places = field(default_factory=_Places, init=False)
 
     @classmethod
     def of(
@@ -235,33 +257,36 @@ class Walker:
     def is_affordable(self) -> bool:
         """Whether walks with what is tracked come to a sensible number of points."""
         limit = _POINTS + _POINTS_PER_NODE * len(self.flow.graph.nodes)
-        points = self._points(None, lambda state, _: state)
-        return sum(1 for _ in itertools.islice(points, limit)) < limit
+        return len(self._walk(None, lambda state, _: state, limit=limit)) < limit
 
     def walk(self, start: S, step: Callable[[S, Event], S], lanes: int | None = None) -> Walk[S]:
         """Every state that a thread can have at every node; of all threads, or of these lanes."""
-        walk = Walk[S](self)
-        for point, before in self._points(start, step, lanes):
-            walk.came_from[point] = before
-        return walk
+        return Walk[S](self, self._walk(start, step, lanes))
 
-    def _points(
-        self, start: S, step: Callable[[S, Event], S], lanes: int | None = None
-    ) -> Iterator[tuple[Point[S], Point[S] | None]]:
-        """Every node, threads and state, each once, and what came before it."""
+    def _walk(
+        self,
+        start: S,
+        step: Callable[[S, Event], S],
+        lanes: int | None = None,
+        limit: int | None = None,
+    ) -> dict[Point[S], Point[S] | None]:
+        """Every place with every state, and what came before it; no more than so many."""
         if not self.flow.graph.nodes:
-            return
-        first = 0, Thread(self.flow.warp.lanes if lanes is None else lanes), start
-        seen = {first}
+            return {}
+        first = self._first(lanes), start
+        came_from: dict[Point[S], Point[S] | None] = {first: None}
         pending = deque([first])
-        yield first, None
-        while pending:
+        while pending and (limit is None or len(came_from) < limit):
             point = pending.popleft()
             for following in self._follow(point, step):
-                if following not in seen:
-                    seen.add(following)
+                if following not in came_from:
+                    came_from[following] = point
                     pending.append(following)
-                    yield following, point
+        return came_from
+
+    def _first(self, lanes: int | None = None) -> int:
+        """The place where the function begins."""
+        return self.places.number(0, Thread(self.flow.warp.lanes if lanes is None else lanes))
 
     def gather(self, step: Callable[[frozenset[T], Event], frozenset[T]]) -> frozenset[T]:
         """What may be in a set at the end, when `step` adds to it and takes from it.
@@ -271,35 +296,37 @@ class Walker:
         """
         if not self.flow.graph.nodes:
             return frozenset()
-        first = 0, Thread(self.flow.warp.lanes)
-        reached: dict[tuple[int, Thread], frozenset[T]] = {first: frozenset()}
+        first = self._first()
+        reached: dict[int, frozenset[T]] = {first: frozenset()}
         pending = deque([first])
         while pending:
-            node, thread = pending.popleft()
-            point = node, thread, reached[node, thread]
-            for target, going, after in self._follow(point, step, _united):
-                old = reached.get((target, going))
+            place = pending.popleft()
+            for target, after in self._follow((place, reached[place]), step, _united):
+                old = reached.get(target)
                 if old is None or not after <= old:
-                    reached[target, going] = after if old is None else old | after
-                    pending.append((target, going))
-        ends = (found for (node, _), found in reached.items() if node == EXIT)
+                    reached[target] = after if old is None else old | after
+                    pending.append(target)
+        ends = (found for place, found in reached.items() if self.places.at[place][0] == EXIT)
         return frozenset[T]().union(*ends)
 
     def _follow(
         self, point: Point[S], step: Callable[[S, Event], S], unite: Unite[S] = _as_they_are
-    ) -> Iterator[Point[S]]:
-        if point[0] == EXIT:
-            return
-        runs = self._runs(point[0], point[1])
+    ) -> list[Point[S]]:
+        """The points behind one; a list, since rules live in these loops."""
+        place, state = point
+        runs = self.places.runs[place] if self.places.known[place] else self._runs(place)
+        found: list[Point[S]] = []
         if runs is None:
-            for here, reached in self._execute(point, step, unite):
-                yield from _leave(reached, self._ends(point[0], here), step)
-            return
+            node, thread = self.places.at[place]
+            for here, reached in self._execute(node, thread, state, step, unite):
+                _leave(reached, self._ends(node, here), step, found)
+            return found
         for events, ends in runs:
-            after = point[2]
+            after = state
             for event in events:
                 after = step(after, event)
-            yield from _leave(after, ends, step)
+            _leave(after, ends, step, found)
+        return found
 
     def _ends(self, node: int, here: Thread) -> list[_End]:
         """The ways out of a node for threads that are behind its last event."""
@@ -312,25 +339,27 @@ class Walker:
             if isinstance(edge.condition, Done) and edge.condition.complete:
                 records = sorted(edge.condition.records & self.waits.keys())
                 done = tuple(self.waits[record].as_done() for record in records)
-            ends.append((done, edge.target, going.remembers(self.tracked.kept[node])))
+            going = going.remembers(self.tracked.kept[node])
+            ends.append((done, self.places.number(edge.target, going)))
         return ends
 
-    def runs_through(self, node: int, thread: Thread) -> list[list[Event]]:
-        """The events that threads execute in a node, way by way; none where there are too many."""
-        return [events for events, _ in self._runs(node, thread) or ()]
+    def runs_through(self, place: int) -> list[list[Event]]:
+        """The events that threads execute at a place, way by way; none where there are too many."""
+        return [events for events, _ in self._runs(place) or ()]
 
-    def _runs(self, node: int, thread: Thread) -> list[_Run] | None:
+    def _runs(self, place: int) -> list[_Run] | None:
         """The ways of threads through a node; None when there are too many."""
-        key = node, thread
-        if key not in self.runs:
+        if not self.places.known[place]:
+            node, thread = self.places.at[place]
             found = self._paths(node, thread)
             behind = self.tracked.written[node][-1]
-            self.runs[key] = (
+            runs = (
                 None
                 if found is None
                 else [(events, self._ends(node, here.forgets(behind))) for events, here in found]
             )
-        return self.runs[key]
+            self.places.runs[place], self.places.known[place] = runs, True
+        return self.places.runs[place]
 
     def _paths(self, node: int, thread: Thread) -> list[tuple[list[Event], Thread]] | None:
         """The events of a node by who executes which; None when there are too many ways."""
@@ -358,10 +387,14 @@ class Walker:
         return found
 
     def _execute(
-        self, point: Point[S], step: Callable[[S, Event], S], unite: Unite[S]
+        self,
+        node: int,
+        thread: Thread,
+        state: S,
+        step: Callable[[S, Event], S],
+        unite: Unite[S],
     ) -> Iterable[tuple[Thread, S]]:
         """The events of a node; a predicated one may be executed or not."""
-        node, thread, state = point
         found: Iterable[tuple[Thread, S]] = [(thread, state)]
         *before, behind = self.tracked.written[node]
         for event, written in zip(self.events.get(node, ()), before, strict=True):
@@ -382,14 +415,14 @@ class Walker:
 
 
 def _leave(
-    state: S, ends: list[_End], step: Callable[[S, Event], S]
-) -> Iterator[tuple[int, Thread, S]]:
-    """The points behind a node."""
-    for done, target, going in ends:
+    state: S, ends: list[_End], step: Callable[[S, Event], S], found: list[Point[S]]
+) -> None:
+    """Add the points behind a node."""
+    for done, target in ends:
         after = state
         for event in done:
             after = step(after, event)
-        yield target, going, after
+        found.append((target, after))
 
 
 def _united(
@@ -404,24 +437,23 @@ def _united(
 
 @dataclass(slots=True)
 class Walk(Generic[S]):
-    """What a walk found: each (node, threads, state), and the point before it."""
+    """What a walk found: each place with each state, and the point before it."""
 
     walker: Walker
-    came_from: dict[tuple[int, Thread, S], tuple[int, Thread, S] | None] = field(
-        default_factory=dict
-    )
+    came_from: dict[Point[S], Point[S] | None]
 
-    def at_exit(self) -> Iterator[tuple[tuple[int, Thread, S], S]]:
+    def at_exit(self) -> Iterator[tuple[Point[S], S]]:
         """The points behind the end, and their states."""
-        return ((point, point[2]) for point in self.came_from if point[0] == EXIT)
+        return ((point, point[1]) for point in self.came_from if self._node(point) == EXIT)
+
+    def _node(self, point: Point[S]) -> int:
+        return self.walker.places.at[point[0]][0]
 
     def way_to(self, index: int, state: S, step: Callable[[S, Event], S]) -> str:
         """A way to an event in this state, as `way` says it; "" where nothing parts on it."""
         for point in self.came_from:
-            if point[0] == EXIT:
-                continue
-            for events in self.walker.runs_through(point[0], point[1]):
-                here = point[2]
+            for events in self.walker.runs_through(point[0]):
+                here = point[1]
                 for event in events:
                     if event.index == index and here == state:
                         way = self.way(point)
@@ -429,13 +461,14 @@ class Walk(Generic[S]):
                     here = step(here, event)
         return ""
 
-    def way(self, point: tuple[int, Thread, S]) -> str:
+    def way(self, point: Point[S]) -> str:
         """A way to a point in words: the names of its blocks, the middle of a long one left out."""
         names: list[str] = []
-        walking: tuple[int, Thread, S] | None = point
+        walking: Point[S] | None = point
         while walking is not None:
-            if walking[0] != EXIT:
-                name = self.walker.flow.graph.nodes[walking[0]].name
+            node = self._node(walking)
+            if node != EXIT:
+                name = self.walker.flow.graph.nodes[node].name
                 if not names or names[-1] != name:
                     names.append(name)
             walking = self.came_from[walking]

@@ -31,8 +31,8 @@ from isel.verifier.ordering.events.execution import Execution, nothing
 from isel.verifier.ordering.log import Log, Stuck
 from isel.verifier.ordering.machine import Launch, Machine, special
 from isel.verifier.ordering.meetings import Delivery, Mbarrier
-from isel.verifier.ordering.numbers import Number, Operation, lanes_of, lanewise, merged
-from isel.verifier.ordering.plain import Plain, compute
+from isel.verifier.ordering.numbers import Number, lanes_of, lanewise, merged, moved
+from isel.verifier.ordering.plain import Calculation, Plain, compute
 from isel.verifier.ordering.program import Program, Step
 from isel.verifier.ordering.strand import Strand
 from isel.verifier.ordering.windows import offset_of
@@ -60,7 +60,6 @@ class Run:
         self.end = len(program.steps)
         self.strands: list[Strand] = []
         self._specials: dict[tuple[str, int, int], Number] = {}
-        self.operations: dict[int, Operation | None] = {}
         self._ready: deque[Strand] = deque()
 
     @property
@@ -282,6 +281,8 @@ class Run:
         """The threads that take a branch."""
         assert branch.guard is not None
         number = self.value(strand, branch.guard)
+        if isinstance(number, int):
+            return strand.mask if number else 0
         lanes = lanes_of(number)
         unknown = any(lanes[i] is None for i in range(LANES) if strand.mask >> i & 1)
         if not unknown:
@@ -308,7 +309,7 @@ class Run:
             case Not(reg):
                 return lanewise(lambda x: x ^ 1, strand.registers.get(reg))
             case Mem(base, offset):
-                return lanewise(lambda x: x + offset, self.value(strand, base))
+                return moved(self.value(strand, base), offset)
             case Sym(name, offset):
                 found = self.machine.address(name, strand.rank)
                 return None if found is None else found + offset
@@ -344,6 +345,9 @@ class Run:
             mask = self._guarded(strand, mi.guard)
             if not mask:
                 return True
+        if step.calculation is not None:
+            self._calculate(strand, mi, step.calculation, mask)
+            return True
         if not step.is_event:
             compute(Plain(self, strand, mi, mask))
             return True
@@ -355,9 +359,25 @@ class Run:
             self.log.unknown.append(mi.row.id)
         return nothing(execution)
 
+    def _calculate(self, strand: Strand, mi: MachineInstr, what: Calculation, mask: int) -> None:
+        """Write what a record calculates; what is known of its form and operands is not again."""
+        get = strand.registers.get
+        numbers = tuple([
+            get(op) if type(op) is int else self.value(strand, op) for op in what.sources
+        ])  # fmt: skip
+        key, results = (mi.form, numbers), self.program.results
+        found = results.get(key)
+        if found is None:
+            found = results[key] = what.run(*numbers)
+        for op, number in zip(what.targets, found, strict=True):
+            self.write(strand, op, number, mask)
+
     def _guarded(self, strand: Strand, guard: Reg | Not) -> int:
         """The threads whose guard holds, or is not known."""
-        lanes = lanes_of(self.value(strand, guard))
+        number = self.value(strand, guard)
+        if isinstance(number, int):
+            return strand.mask if number else 0
+        lanes = lanes_of(number)
         mask = sum(1 << i for i in range(LANES) if strand.mask >> i & 1 and lanes[i] != 0)
         self.log.guessed |= any(lanes[i] is None for i in range(LANES) if mask >> i & 1)
         return mask

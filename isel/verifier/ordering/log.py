@@ -45,6 +45,12 @@ class Region:
             and self.lanes & other.lanes != 0
         )
 
+    def covers(self, other: Region) -> bool:
+        """Whether every place of the other is one of this."""
+        return (
+            self.first <= other.first and other.last <= self.last and other.lanes & ~self.lanes == 0
+        )
+
 
 @dataclass(slots=True)
 class Access:

@@ -7,6 +7,7 @@ PTX ISA, Integer Arithmetic, Comparison and Selection, Logic and Shift Instructi
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TypeAlias
 
@@ -45,8 +46,17 @@ def lanewise(operation: Callable[..., int], *numbers: Number) -> Number:
         return operation(*numbers)
     if None in numbers:
         return None
-    columns = zip(*(lanes_of(n) for n in numbers), strict=True)
-    return packed(tuple(None if None in c else operation(*c) for c in columns))
+    lanes = [lanes_of(n) for n in numbers]
+    if any(None in one for one in lanes):
+        columns = zip(*lanes, strict=True)
+        return packed(tuple([None if None in c else operation(*c) for c in columns]))
+    return packed(tuple(map(operation, *lanes)))
+
+
+@functools.lru_cache(1024)
+def moved(address: Number, offset: int) -> Number:
+    """An address and an offset from it, in every lane."""
+    return lanewise(lambda at: at + offset, address)
 
 
 def uniform(number: Number, mask: int) -> int | None:

@@ -6,11 +6,12 @@ of the registers that it writes; data that nobody knows gives unknown numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from intrinsics.mir import MachineInstr
+from intrinsics.mir import MachineInstr, Op
 from intrinsics.modifiers import Shuffle, Vote
 from isel.verifier.function.evaluate import shuffle_source
 from isel.verifier.function.values import LANES
@@ -55,45 +56,74 @@ class Plain:
 
 
 def compute(p: Plain) -> None:
-    """Write what a record computes."""
-    row = p.mi.row.id
-    pure, other = PURE.get(row), _OTHERS.get(row)
-    if pure is not None:
-        p.write("d", _arithmetic(p, *pure))
-    elif other is not None:
+    """Write what a record computes that has no calculation."""
+    other = _OTHERS.get(p.mi.row.id)
+    if other is not None:
         other(p)
     else:
         for reg in p.mi.defs():
             p.run.write(p.strand, reg, None, p.mask)
 
 
+# ---- calculations ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Calculation:
+    """A record whose results depend on the values of its `sources` and on nothing else.
+
+    `run` gives the value of each of its `targets`; the same for all records of a form.
+    """
+
+    sources: tuple[Op | None, ...]
+    targets: tuple[Op | None, ...]
+    run: Callable[..., tuple[Number, ...]]
+
+
+def calculation_of(mi: MachineInstr) -> Calculation | None:
+    """What a record calculates, if that is all it does."""
+    found = _CALCULATIONS.get(mi.row.id)
+    if found is None:
+        return None
+    sources, targets, make = found
+    return Calculation(tuple(map(mi.get, sources)), tuple(map(mi.get, targets)), make(mi))
+
+
 def _arithmetic(
-    p: Plain, operands: tuple[str, ...], make: Callable[[MachineInstr], Operation | None]
+    mi: MachineInstr, make: Callable[[MachineInstr], Operation | None], *numbers: Number
 ) -> Number:
-    numbers = [p.slot(name) for name in operands]
-    if p.mi.row.id in ("and", "or") and p.mi.scalar_type().bits == 1:
-        return (conjunction if p.mi.row.id == "and" else disjunction)(*numbers)
-    operations = p.run.operations
-    if id(p.mi) not in operations:
-        operations[id(p.mi)] = make(p.mi)
-    operation = operations[id(p.mi)]
-    if operation is None or p.mi.form.facts.get("sat") is not None:
+    if mi.row.id in ("and", "or") and mi.scalar_type().bits == 1:
+        return (conjunction if mi.row.id == "and" else disjunction)(*numbers)
+    operation = make(mi)
+    if operation is None or mi.form.facts.get("sat") is not None:
         return None
     return lanewise(operation, *numbers)
 
 
-def _mov(p: Plain) -> None:
-    p.write("d", p.slot("a"))
+_Make: TypeAlias = Callable[[MachineInstr], Callable[..., tuple[Number, ...]]]
 
 
-def _setp(p: Plain) -> None:
-    both = compared(p.mi, p.slot("a"), p.slot("b"), p.slot("c"))
-    for name, number in zip("pq", both, strict=True):
-        p.write(name, number)
+def _alone(run: Callable[..., Number]) -> _Make:
+    """What gives one number, whatever the form."""
+    return lambda _: lambda *numbers: (run(*numbers),)
 
 
-def _selp(p: Plain) -> None:
-    p.write("d", selected(p.slot("a"), p.slot("b"), p.slot("c")))
+def _pure(make: Callable[[MachineInstr], Operation | None]) -> _Make:
+    return lambda mi: lambda *numbers: (_arithmetic(mi, make, *numbers),)
+
+
+_CALCULATIONS: dict[str, tuple[Sequence[str], Sequence[str], _Make]] = {
+    **{row: (operands, "d", _pure(make)) for row, (operands, make) in PURE.items()},
+    **dict.fromkeys(("mov", "cvta", "cvta.to"), ("a", "d", _alone(lambda a: a))),
+    "setp.int": ("abc", "pq", lambda mi: functools.partial(compared, mi)),
+    "selp": ("abc", "d", _alone(selected)),
+    "mapa": ("ab", "d", _alone(functools.partial(lanewise, windows.in_window))),
+    "getctarank": ("a", "d", _alone(functools.partial(lanewise, windows.rank_of))),
+}
+"""By row: the operands read, those written, and what is computed."""
+
+
+# ---- others ------------------------------------------------------------------------------------
 
 
 def _elect(p: Plain) -> None:
@@ -111,14 +141,6 @@ def _load(p: Plain) -> None:
 
 def _activemask(p: Plain) -> None:
     p.write("d", p.mask)
-
-
-def _mapa(p: Plain) -> None:
-    p.write("d", lanewise(windows.in_window, p.slot("a"), p.slot("b")))
-
-
-def _rank(p: Plain) -> None:
-    p.write("d", lanewise(windows.rank_of, p.slot("a")))
 
 
 def _shuffle(p: Plain) -> None:
@@ -181,17 +203,12 @@ def _pack(p: Plain) -> None:
 
 
 _OTHERS: dict[str, Callable[[Plain], None]] = {
-    **dict.fromkeys(("mov", "cvta", "cvta.to"), _mov),
-    "setp.int": _setp,
-    "selp": _selp,
     "elect.sync": _elect,
     "ld": _load,
     "activemask": _activemask,
-    "mapa": _mapa,
-    "getctarank": _rank,
     "shfl.sync": _shuffle,
     **dict.fromkeys(("vote.sync", "vote.sync.ballot"), _vote),
     **dict.fromkeys(("mov.unpack2", "mov.unpack4"), _unpack),
     **dict.fromkeys(("mov.pack2", "mov.pack4"), _pack),
 }
-"""By row; what is not here gives unknown numbers."""
+"""By row; what is neither here nor calculated gives unknown numbers."""

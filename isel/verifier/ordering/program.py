@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
-from intrinsics.mir import MachineInstr, Mem, Not, Op, Reg, Text
+from intrinsics.mir import Form, MachineInstr, Mem, Not, Op, Reg, Text
 from intrinsics.modifiers import Sem, Space
 from intrinsics.row import Completion, Effect
 from isel.verifier.function.evaluate import WAITS
 from isel.verifier.function.flow import EXIT, Graph
+from isel.verifier.ordering.numbers import Number
+from isel.verifier.ordering.plain import Calculation, calculation_of
 from isel.ways import post_dominators, reach
 
 SHARED = (None, Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
@@ -28,11 +31,19 @@ _SYNCHRONISE = (
 
 @dataclass(slots=True)
 class Step:
-    """A record that is executed; `is_event` says that it is more than arithmetic."""
+    """A record that is executed; `is_event` says that it is more than arithmetic.
+
+    `calculation` is there where its results depend on its operands alone.
+    """
 
     index: int
     mi: MachineInstr
     is_event: bool
+    calculation: Calculation | None = None
+
+
+Results: TypeAlias = dict[tuple[Form, tuple[Number, ...]], tuple[Number, ...]]
+"""What records of a form compute of numbers: warps and runs come to the same again and again."""
 
 
 @dataclass(slots=True)
@@ -41,7 +52,7 @@ class Program:
 
     `joins` has for each node the one where threads that part at it are together again (the end of
     the function is the number behind the last node); `back` whether a way leads back to it if
-    its branch is taken, and if not.
+    its branch is taken, and if not; `results` what its records have computed in all runs.
     """
 
     graph: Graph
@@ -49,6 +60,7 @@ class Program:
     joins: list[int] = field(default_factory=list)
     back: list[tuple[bool, bool]] = field(default_factory=list)
     calls: bool = False
+    results: Results = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: Graph) -> Program:
@@ -60,7 +72,7 @@ class Program:
             for index, mi in enumerate(node.records, node.first):
                 event = is_event(mi)
                 if event or any(reg in wanted for reg in mi.defs()):
-                    steps.append(Step(index, mi, event))
+                    steps.append(Step(index, mi, event, None if event else calculation_of(mi)))
             found.steps.append(steps)
         found.calls = any(mi.row.id == "call" for mi in graph.records)
         ways = [

@@ -56,7 +56,45 @@ class Race:
 TENSOR_OPS = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT)
 _ASYNC_TENSOR = (*TENSOR_OPS, Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
 _KEPT = 96
-"""Accesses of one memory that a new one is compared with: a race with older ones is not found."""
+"""Regions of one memory that a new access is compared with: a race with older ones is not found."""
+
+
+_GRAIN = 16
+"""Bytes or columns that a bit of `_Kept.places` stands for."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    """An access and its regions of one memory that later ones are compared with.
+
+    `first` and `last` are the hull of all that it had at first, in grains; `places` has a bit for
+    each grain that it touches, counted from the first.
+    """
+
+    access: Access
+    regions: list[Region]
+    first: int
+    last: int
+    places: int
+
+    @classmethod
+    def of(cls, access: Access, regions: list[Region]) -> _Kept:
+        """The regions of a new access."""
+        first = min(region.first for region in regions) // _GRAIN
+        last = max(region.last for region in regions) // _GRAIN
+        places = 0
+        for region in regions:
+            begin, end = region.first // _GRAIN - first, region.last // _GRAIN - first
+            places |= (2 << end) - (1 << begin)
+        return cls(access, regions, first, last, places)
+
+    def touches(self, other: _Kept) -> bool:
+        """Whether both may have a place in common."""
+        if self.last < other.first or other.last < self.first:
+            return False
+        if self.first < other.first:
+            return self.places >> other.first - self.first & other.places != 0
+        return other.places >> self.first - other.first & self.places != 0
 
 
 class Finder:
@@ -70,33 +108,34 @@ class Finder:
 
     def races(self) -> list[Race]:
         """Every race, once for a pair of records."""
-        live: dict[tuple[Memory, int], list[tuple[Access, Region]]] = {}
+        live: dict[tuple[Memory, int], list[_Kept]] = {}
         ends = _sizes(self.log)
         for access in self.log.accesses:
-            for region in access.regions:
-                if region.name == "copy" and not region.exact and region.last == region.first:
-                    region = replace(
-                        region, last=ends.get(region.first, region.first + 16), exact=True
-                    )
-                key = region.memory, region.rank
-                before = live.setdefault(key, [])
-                kept = []
-                for old, there in before:
-                    meets = old is not access and there.meets(region)
-                    if meets and region.name == "scales" and old.kind is Kind.TENSOR_COPY:
-                        self._consumed.add(old.turn)
-                    missing = self._missing(old, access, there, region) if meets else None
-                    if missing is not None:
-                        self._add(old, access, there, region, missing)
-                    if not (
-                        meets and missing is None and region.writes and region.exact
-                        and region.first <= there.first and there.last <= region.last
-                        and there.lanes & ~region.lanes == 0
-                    ):  # fmt: skip
-                        kept.append((old, there))
-                kept.append((access, region))
-                live[key] = kept[-_KEPT:]
+            sized = [_sized(region, ends) for region in access.regions]
+            for key, regions in itertools.groupby(sized, lambda r: (r.memory, r.rank)):
+                before, new = live.setdefault(key, []), _Kept.of(access, list(regions))
+                self._compare(before, new)
+                live[key] = _newest([old for old in before if old.regions] + [new])
         return list(self.found.values())
+
+    def _compare(self, before: list[_Kept], new: _Kept) -> None:
+        """Find the races of an access with those before it, and drop what it overwrites of them."""
+        near = [old for old in before if old.touches(new) and old.access is not new.access]
+        for region in new.regions if near else ():
+            for old in near:
+                for there in [there for there in old.regions if there.meets(region)]:
+                    if self._settles(old.access, new.access, there, region):
+                        old.regions.remove(there)
+
+    def _settles(self, old: Access, new: Access, there: Region, region: Region) -> bool:
+        """Whether what comes later need not be compared with `there`; notes a race between both."""
+        if region.name == "scales" and old.kind is Kind.TENSOR_COPY:
+            self._consumed.add(old.turn)
+        missing = self._missing(old, new, there, region)
+        if missing is not None:
+            self._add(old, new, there, region, missing)
+            return False
+        return region.writes and region.exact and region.covers(there)
 
     def _add(self, old: Access, new: Access, one: Region, other: Region, missing: Missing) -> None:
         key = old.index, new.index, missing
@@ -110,7 +149,6 @@ class Finder:
 
     def _missing(self, old: Access, new: Access, one: Region, other: Region) -> Missing | None:
         """What is missing between two accesses that conflict in these regions."""
-        same_warp = old.warp == new.warp
         if old.index == new.index and old.kind in (Kind.SHARED_STORE, Kind.DEALLOC):
             return None  # the same value, stored by several warps; each CTA of a pair frees
         if (
@@ -119,6 +157,7 @@ class Finder:
             and self._pipelined(old, new, one, other)
         ):
             return self._issued(old, new)
+        same_warp = old.warp == new.warp
         if old.done[0][0] == "warp" and same_warp:
             return self._proxied(old, new)
         if not _has(new.known, old.done):
@@ -171,6 +210,25 @@ class Finder:
         if not generic or not new.by_proxy or old.regions[0].memory is Memory.TENSOR:
             return None
         return None if _has(new.proxied, old.done) else Missing.PROXY_FENCE
+
+
+def _newest(kept: list[_Kept]) -> list[_Kept]:
+    """The accesses that have the last regions of all, as many as are kept."""
+    room = _KEPT
+    for at in range(len(kept) - 1, -1, -1):
+        regions = kept[at].regions
+        if len(regions) >= room:
+            kept[at].regions = regions[len(regions) - room :]
+            return kept[at:]
+        room -= len(regions)
+    return kept
+
+
+def _sized(region: Region, ends: dict[int, int]) -> Region:
+    """A region; that of a copy of unknown size reaches as far as is known."""
+    if region.name != "copy" or region.exact or region.last != region.first:
+        return region
+    return replace(region, last=ends.get(region.first, region.first + 16), exact=True)
 
 
 def _has(clock: Clock, done: tuple[Source, int]) -> bool:

@@ -6,6 +6,7 @@ wgmma: Matrix Descriptor Format; cp.async.bulk.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
 from intrinsics.mir import MachineInstr
@@ -31,17 +32,25 @@ _ROW = 32
 
 def generic(mi: MachineInstr, address: Number, mask: int, *, writes: bool) -> list[Region]:
     """The bytes that the lanes of a mask access in shared memory."""
-    size = _bytes_of(mi)
+    return list(pieces(address, mask, _bytes_of(mi), writes))
+
+
+@functools.lru_cache(1024)  # warps come to the same bytes again and again, and so do runs
+def pieces(address: Number, mask: int, size: int, writes: bool) -> tuple[Region, ...]:
+    """`size` bytes of shared memory at the address of each lane of a mask; neighbours are one."""
     found = sorted({a for i, a in enumerate(lanes_of(address)) if mask >> i & 1 and a is not None})
-    pieces: list[list[int]] = []
+    joined: list[list[int]] = []
     for first in found:
-        if pieces and first <= pieces[-1][1]:
-            pieces[-1][1] = max(pieces[-1][1], first + size)
+        if joined and first <= joined[-1][1]:
+            joined[-1][1] = max(joined[-1][1], first + size)
         else:
-            pieces.append([first, first + size])
-    return [
-        Region(Memory.SHARED, rank_of(first), first, last, writes=writes) for first, last in pieces
-    ]
+            joined.append([first, first + size])
+    return tuple(
+        [
+            Region(Memory.SHARED, rank_of(first), first, last, writes=writes)
+            for first, last in joined
+        ]
+    )
 
 
 def _bytes_of(mi: MachineInstr) -> int:

@@ -45,4 +45,6 @@ def is_in_shared(address: int) -> bool:
 
 def may_be_shared(address: Number) -> bool:
     """Whether some lane has an address of shared memory."""
+    if isinstance(address, int):
+        return is_in_shared(address)
     return any(a is not None and is_in_shared(a) for a in lanes_of(address))

@@ -130,9 +130,8 @@ def _copy_async(e: Execution) -> bool:
     address, size = e.slot("dst"), e.mi.get("size")
     if windows.may_be_shared(address):
         width = size.value if isinstance(size, Imm) else 16
-        places = sorted(regions.union_lanes(address, e.mask))
-        found = [regions.shared(at, width, writes=True) for at in places]
-        e.log(Kind.SHARED_STORE, found, done=_CP_ASYNC)
+        found = regions.pieces(address, e.mask, width, writes=True)
+        e.log(Kind.SHARED_STORE, list(found), done=_CP_ASYNC)
     return True
 
 

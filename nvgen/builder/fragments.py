@@ -1,0 +1,372 @@
+"""Matrices in the registers of several threads, and values of their rows.
+
+Layer: nvgen.builder.  A fragment is a value: what an accumulator holds at a place of the kernel, or
+what was computed of it.  Which elements a thread has is its layout's; reductions along a row take
+those of a thread and then shuffle between the threads that share the row.  PTX ISA, Register
+Fragments of wgmma.mma_async; Matrix Fragments for mma; tcgen05.ld; shfl.sync.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from llvmlite import ir
+
+from intrinsics.element import ElementType
+from intrinsics.modifiers import ScalarType, Shuffle
+from nvgen.builder.control import condition_of
+from nvgen.builder.elementwise import Elementwise
+from nvgen.builder.float_values import Float, Number
+from nvgen.builder.fragment_layouts import FragmentLayout, operand_layout, scaled_bits, sources
+from nvgen.builder.number_types import is_float
+from nvgen.builder.register_operands import RegisterTile
+from nvgen.builder.registers import Vector, vector_of
+from nvgen.builder.tiles import SharedTile
+from nvgen.builder.values import Int, IntLike, Pointer, described, refuse
+
+if TYPE_CHECKING:
+    from nvgen.builder.kernel import KernelBuilder
+
+Joined: TypeAlias = Callable[[Number, Number], Number]
+"""What makes one number of two, whatever their order."""
+
+Condition: TypeAlias = Callable[[Int, Int], Int]
+"""A condition of a row and a column."""
+
+_WARP_BITS = 5
+_WORD = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Holders:
+    """The threads that hold a matrix, and where in it this thread's share begins.
+
+    A matrix of several warps, rows × columns of them, is shared; `first` gives the first row and
+    column of a warp.
+    """
+
+    builder: KernelBuilder
+    layout: FragmentLayout
+    first: Callable[[], tuple[IntLike, IntLike]] | None = None
+    across: bool = False
+    """Whether several warps hold elements of one row."""
+
+    def place(self) -> tuple[Int, Int]:
+        """The row and the column that this thread's elements are counted from."""
+        thread = self.builder.tid_x
+        row = scaled_bits(thread, self.layout.row_bits)
+        column = scaled_bits(thread, self.layout.column_bits)
+        if self.first is not None:
+            down, along = self.first()
+            row, column = row + down, column + along
+        return row, column
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows(Elementwise):
+    """A number for each row of a matrix that a thread has elements of.
+
+    All threads that share a row hold the same number, but for what `row_reduce(…, whole=False)`
+    gives, which is a thread's part until `whole` joins them.
+    """
+
+    vector: Vector = field()
+    holders: Holders
+
+    @property
+    def builder(self) -> KernelBuilder:
+        """The kernel that it is of."""
+        return self.holders.builder
+
+    @property
+    def value(self) -> ir.Value:
+        """The numbers as llvmlite's."""
+        return self.vector.value
+
+    @property
+    def words(self) -> str:
+        """What it is, in words."""
+        return f"rows: {self.vector.words}"
+
+    def like(self, value: ir.Value) -> Rows:
+        """Other values of llvmlite's as such numbers."""
+        return replace(self, vector=self.vector.like(value))
+
+    def taken(self, other: object) -> ir.Value:
+        """Numbers of the same rows, or one for all of them, as llvmlite's.
+
+        Raises: InputError for anything else.
+        """
+        return self._operand(other).typed
+
+    def made(self, vector: Vector) -> Rows:
+        """Other numbers of the same rows."""
+        return replace(self, vector=vector)
+
+    def spread(self, other: Elementwise) -> Vector:
+        """Numbers of the same rows.
+
+        Raises: InputError for anything else.
+        """
+        if isinstance(other, Rows) and other.holders.layout.slots == self.holders.layout.slots:
+            return other.vector
+        raise refuse("no numbers of these rows", got=described(other), expected=self.words)
+
+    def whole(self, function: Joined) -> Rows:
+        """What `function` makes of the parts that threads hold of a row: all get it.
+
+        All threads of the warp come here.  `function` does not ask for an order.
+
+        Raises: InputError where several warps hold a row.
+        """
+        holders = self.holders
+        if holders.across or any(bit >> _WARP_BITS for bit in holders.layout.sharing):
+            raise refuse(
+                "rows that several warps share",
+                got=f"{holders.layout.rows} rows in warps side by side",
+                expected="warp_tile(…, warps=(rows, 1))",
+                hint="a reduction across warps goes through shared memory",
+            )
+        numbers = list(self.vector)
+        for bit in holders.layout.sharing:
+            numbers = [function(x, self._exchanged(x, bit)) for x in numbers]
+        return self.made(vector_of(numbers)) if holders.layout.sharing else self
+
+    def _exchanged(self, number: Number, bit: int) -> Number:
+        """The number of the thread whose number differs in a bit."""
+        if number.bits != _WORD:
+            raise refuse("numbers of 32 bits are exchanged", got=number.words, expected="f32")
+        b = self.builder
+        word = number.word if isinstance(number, Float) else Int(b, number.value)
+        found = b.shfl_sync(Shuffle.BFLY, word, bit)
+        return number.like(b.at_caller().bitcast(found.value, number.value.type))
+
+    def items(self) -> Iterator[tuple[Int, Number]]:
+        """Each row's number in the matrix, with what the thread holds for it."""
+        row, _ = self.holders.place()
+        for down, number in zip(self.holders.layout.slots, self.vector, strict=True):
+            yield row + down if down else row, number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fragment(Elementwise):
+    """A matrix in registers; operators go element by element.
+
+    The other side of an operator is a fragment of the same layout, `Rows` of it, whose numbers are
+    spread along the rows, or one number for all.
+    """
+
+    vector: Vector = field()
+    holders: Holders
+
+    @property
+    def builder(self) -> KernelBuilder:
+        """The kernel that it is of."""
+        return self.holders.builder
+
+    @property
+    def layout(self) -> FragmentLayout:
+        """Which elements a thread has."""
+        return self.holders.layout
+
+    @property
+    def value(self) -> ir.Value:
+        """The elements of a thread as llvmlite's."""
+        return self.vector.value
+
+    @property
+    def words(self) -> str:
+        """What it is, in words."""
+        return f"{self.layout.rows}x{self.layout.columns}, {self.vector.words}"
+
+    def like(self, value: ir.Value) -> Fragment:
+        """Other values of llvmlite's as such a matrix."""
+        return replace(self, vector=self.vector.like(value))
+
+    def taken(self, other: object) -> ir.Value:
+        """A matrix of the same layout and type, or one number for all elements, as llvmlite's.
+
+        Raises: InputError for anything else.
+        """
+        return self._operand(other).typed
+
+    def made(self, vector: Vector) -> Fragment:
+        """Other elements in the same layout."""
+        return replace(self, vector=vector)
+
+    def spread(self, other: Elementwise) -> Vector:
+        """A matrix of the same layout, or the numbers of its rows along them.
+
+        Raises: InputError for anything else.
+        """
+        held = getattr(other, "fragment", other)  # an accumulator: what it holds
+        if isinstance(held, Fragment) and held.layout == self.layout:
+            return held.vector
+        if isinstance(held, Rows) and held.holders.layout.slots == self.layout.slots:
+            return held.vector.taken_apart(self.layout.slot_of)
+        got = held.words if isinstance(held, (Fragment, Rows)) else described(other)
+        raise refuse("another layout", got=got, expected=f"{self.words}, or rows of it")
+
+    # ---- places ------------------------------------------------------------------------------
+
+    def coordinates(self) -> list[tuple[Int, Int]]:
+        """The row and the column of each of the thread's elements, as unsigned integers."""
+        row, column = self.holders.place()
+        places = zip(self.layout.down, self.layout.along, strict=True)
+        return [(row + down, column + along) for down, along in places]
+
+    def where(self, condition: Condition, otherwise: Number | float) -> Fragment:
+        """The elements for whose row and column `condition` holds; `otherwise` in place of others.
+
+        `acc.where(lambda row, column: column <= row, -math.inf)` is causal.
+
+        Raises: InputError for a number of another type.
+        """
+        b = self.builder
+        pairs = zip(self.vector, self.coordinates(), strict=True)
+        kept = [
+            number.like(
+                b.at_caller().select(
+                    condition_of(condition(row, column)), number.value, number.taken(otherwise)
+                )
+            )
+            for number, (row, column) in pairs
+        ]
+        return self.made(vector_of(kept))
+
+    def map_at(self, function: Callable[[Number, Int, Int], Number]) -> Fragment:
+        """What `function` makes of each element, its row and its column."""
+        pairs = zip(self.vector, self.coordinates(), strict=True)
+        return self.made(vector_of([function(x, row, column) for x, (row, column) in pairs]))
+
+    # ---- rows --------------------------------------------------------------------------------
+
+    def scale_rows(self, factors: Rows) -> Fragment:
+        """Each row times its factor."""
+        return self * factors
+
+    def row_reduce(self, function: Joined, *, whole: bool = True) -> Rows:
+        """What `function` makes of all elements of a row, in no certain order.
+
+        Without `whole` a thread gets what its own elements make, without a shuffle.
+
+        Raises: InputError where several warps hold a row.
+        """
+        numbers = list(self.vector)
+        parts = [
+            _joined([x for x, s in zip(numbers, self.layout.slot_of, strict=True) if s == slot],
+                    function)
+            for slot in range(len(self.layout.slots))
+        ]  # fmt: skip
+        found = Rows(vector_of(parts), self.holders)
+        return found.whole(function) if whole else found
+
+    def row_max(self, *, whole: bool = True) -> Rows:
+        """The greatest element of each row; see `row_reduce`."""
+        return self.row_reduce(_greater, whole=whole)
+
+    def row_sum(self, *, whole: bool = True) -> Rows:
+        """The sum of each row; see `row_reduce`."""
+        return self.row_reduce(_sum, whole=whole)
+
+    def rows(self, function: Callable[[Int], Number] | float) -> Rows:
+        """A number for each row: what `function` makes of the row's number, or the same for all.
+
+        Raises: InputError where it does not make numbers of one type.
+        """
+        if not callable(function):
+            count = len(self.layout.slots)
+            return Rows(self.vector.taken_apart([0] * count).splat(function), self.holders)
+        row, _ = self.holders.place()
+        numbers = [function(row + down if down else row) for down in self.layout.slots]
+        return Rows(vector_of(numbers), self.holders)
+
+    # ---- elsewhere ---------------------------------------------------------------------------
+
+    def as_a_operand(self, dtype: ElementType | None = None) -> RegisterTile:
+        """The matrix as A of a multiply by the same threads, rounded to `dtype` where it is given.
+
+        Raises: InputError for a type that no multiply has, for K that is no whole number of
+        multiplies, and where a thread does not hold what it would have to give: fp8 and int8 lie
+        otherwise in sums than in A.
+        """
+        made = self if dtype is None else self.to(dtype)
+        type_, layout = made.vector.type, self.layout
+        element = next((e for e in ElementType if type_ and e.value == type_.value), None)
+        steps = layout.columns * type_.bits // 256 if type_ else 0
+        if element is None or self.holders.across or steps * 256 != layout.columns * element.bits:
+            raise refuse(
+                "no A of a multiply",
+                got=made.words,
+                expected="f16 or bf16, whole steps of 32 bytes along K, not shared by warps",
+            )
+        wanted = operand_layout(layout.threads, element.bits)
+        typed, fragments = made.vector, []
+        for row in range(0, layout.rows, wanted.rows):
+            line = []
+            for step in range(steps):
+                found = sources(layout, wanted, row, step * wanted.columns)
+                if not found:
+                    raise refuse(
+                        f"threads do not hold their part of A in {element.value}",
+                        got=made.words,
+                        expected="f16 or bf16",
+                        hint="as_tile(…) stores it for a multiply that reads shared memory",
+                    )
+                line.append(as_words(typed.taken_apart(found)))
+            fragments.append(tuple(line))
+        return RegisterTile(tuple(fragments), element, wanted.rows)
+
+    def as_tile(self, tile: SharedTile, dtype: ElementType | None = None) -> None:
+        """Store the matrix into a tile of the same shape in shared memory, where its swizzling
+        has it; by stmatrix where that is possible (16 bits an element, sm_90 and later).
+
+        A K-major tile has the matrix's rows as its rows.  All threads that hold the matrix come
+        here.  Nothing waits for others: `fence_proxy_async` and a barrier follow.
+
+        Raises: InputError for a tile of another shape or type, or one whose elements do not lie in
+        whole bytes.
+        """
+        from nvgen.builder.fragment_stores import store_in_tile
+
+        type_ = tile.dtype if dtype is None else dtype
+        made = self.to(type_) if is_float(self.vector.type or ScalarType.U32) else self
+        store_in_tile(made, tile)
+
+    def store(self, target: Pointer, pitch: IntLike, *, where: Condition | None = None) -> None:
+        """Store the matrix to memory, row by row, `pitch` elements apart; `target` is its corner.
+
+        Only those elements are stored for whose row and column `where` holds.
+
+        Raises: InputError for a pointer to numbers of another type.
+        """
+        from nvgen.builder.fragment_stores import store_in_memory
+
+        store_in_memory(self, target, pitch, where)
+
+
+def _joined(numbers: list[Number], function: Joined) -> Number:
+    """All numbers joined, as a tree."""
+    while len(numbers) > 1:
+        pairs = zip(numbers[::2], numbers[1::2], strict=False)
+        odd = numbers[-1:] if len(numbers) % 2 else []
+        numbers = [*(function(a, b) for a, b in pairs), *odd]
+    return numbers[0]
+
+
+def _greater(a: Number, b: Number) -> Number:
+    return a.max(b)  # type: ignore[arg-type]  # both are of one type
+
+
+def _sum(a: Number, b: Number) -> Number:
+    return a + b  # type: ignore[operator]  # both are of one type
+
+
+def as_words(vector: Vector) -> Vector:
+    """Numbers as registers of 32 bits."""
+    assert vector.type is not None
+    count = vector.count * vector.type.bits // _WORD
+    words = ir.VectorType(ir.IntType(_WORD), count)
+    return Vector(vector.builder, vector.builder.at_caller().bitcast(vector.typed, words), count)

@@ -1,0 +1,124 @@
+"""The types of numbers that a kernel computes with, by the names that users write.
+
+Layer: nvgen.builder.  `from nvgen import f32, bf16, i32` gives members of `ElementType` where a
+matrix has such elements, so that one name serves a tile and a value, and of `ScalarType` where none
+has.  Input: either.  Output: the scalar type and LLVM's.  PTX ISA, Types.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+from llvmlite import ir
+
+from intrinsics.element import ElementType
+from intrinsics.modifiers import ScalarType
+from nvgen.builder.llvm_ext import BFloatType
+from nvgen.builder.values import refuse
+
+NumberType: TypeAlias = ElementType | ScalarType
+"""What says of which type a number is."""
+
+f16: Final = ElementType.F16
+bf16: Final = ElementType.BF16
+tf32: Final = ElementType.TF32
+f32: Final = ElementType.F32
+f64: Final = ScalarType.F64
+f16x2: Final = ScalarType.F16X2
+bf16x2: Final = ScalarType.BF16X2
+f32x2: Final = ScalarType.F32X2
+e4m3: Final = ElementType.E4M3
+e5m2: Final = ElementType.E5M2
+i8: Final = ElementType.S8
+i16: Final = ScalarType.S16
+i32: Final = ElementType.S32
+i64: Final = ScalarType.S64
+u8: Final = ElementType.U8
+u16: Final = ScalarType.U16
+u32: Final = ScalarType.U32
+u64: Final = ScalarType.U64
+
+FloatType: TypeAlias = Literal[
+    ElementType.F16,
+    ElementType.BF16,
+    ElementType.F32,
+    ScalarType.F16,
+    ScalarType.BF16,
+    ScalarType.F32,
+    ScalarType.F64,
+    ScalarType.F16X2,
+    ScalarType.BF16X2,
+    ScalarType.F32X2,
+]
+"""Types of floating-point numbers, and of pairs of them."""
+
+IntType: TypeAlias = Literal[
+    ElementType.S8,
+    ElementType.U8,
+    ElementType.S32,
+    ScalarType.S8,
+    ScalarType.S16,
+    ScalarType.S32,
+    ScalarType.S64,
+    ScalarType.U8,
+    ScalarType.U16,
+    ScalarType.U32,
+    ScalarType.U64,
+]
+"""Types of integers."""
+
+_PAIRS = {
+    ScalarType.F16X2: ScalarType.F16,
+    ScalarType.BF16X2: ScalarType.BF16,
+    ScalarType.F32X2: ScalarType.F32,
+}
+PAIR_OF = {element: pair for pair, element in _PAIRS.items()}
+"""The type of two numbers side by side, by theirs."""
+
+_INTEGERS = tuple(ScalarType(f"{sign}{bits}") for bits in (8, 16, 32, 64) for sign in "su")
+_FLOATS = (ScalarType.F16, ScalarType.BF16, ScalarType.F32, ScalarType.F64)
+
+
+def scalar_type(dtype: object) -> ScalarType:
+    """The type of a number as a scalar's.
+
+    Raises: InputError for what is no type of numbers that a thread computes with.
+    """
+    if isinstance(dtype, ElementType):
+        dtype = next((t for t in ScalarType if t.value == dtype.value), dtype)
+    if dtype in _INTEGERS or dtype in _FLOATS or dtype in _PAIRS:
+        assert isinstance(dtype, ScalarType)
+        return dtype
+    raise refuse(
+        "no type of numbers",
+        got=str(dtype.value) if isinstance(dtype, NumberType) else repr(dtype),
+        expected="i8 to i64, u8 to u64, f16, bf16, f32, f64, f16x2, bf16x2 or f32x2",
+        hint="from nvgen import f32, bf16, i32, …",
+    )
+
+
+def is_float(type_: ScalarType) -> bool:
+    """Whether a scalar type is of floating-point numbers, or of pairs of them."""
+    return type_ in _FLOATS or type_ in _PAIRS
+
+
+def element_of(type_: ScalarType) -> ScalarType:
+    """The type of one number of a pair; that of a number is its own."""
+    return _PAIRS.get(type_, type_)
+
+
+def llvm_type_of(type_: ScalarType) -> ir.Type:
+    """LLVM's type of a number, or of a pair of them."""
+    if type_ in _PAIRS:
+        return ir.VectorType(llvm_type_of(_PAIRS[type_]), 2)
+    match type_:
+        case ScalarType.F16:
+            return ir.HalfType()
+        case ScalarType.BF16:
+            return BFloatType()
+        case ScalarType.F32:
+            return ir.FloatType()
+        case ScalarType.F64:
+            return ir.DoubleType()
+        case _:
+            return ir.IntType(type_.bits)

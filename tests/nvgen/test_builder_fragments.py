@@ -1,0 +1,204 @@
+"""Matrices in registers: operators, rows, masks, A of the next multiply, stores; against numpy.
+
+Layouts are those of wgmma, mma.sync and tensor memory; one kernel does much at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from intrinsics.element import Major
+from nvgen import InputError, KernelBuilder, bf16, f16, f32, i32
+from nvgen.builder.fragment_layouts import (
+    operand_layout,
+    sources,
+    tensor_layout,
+    warp_layout,
+    warpgroup_layout,
+)
+from nvgen.builder.fragments import Fragment, Holders
+from nvgen.builder.registers import Vector
+from nvgen.testing import Launch, assert_exact, kernel_test
+
+pytestmark = pytest.mark.filterwarnings("error::nvgen.FindingWarning")
+
+HALF = {f16: np.float16, bf16: ml_dtypes.bfloat16}
+
+
+def filled(b: KernelBuilder, layout, source, dtype=f32) -> Fragment:
+    """A matrix in memory as a fragment of a layout, element by element."""
+    holders = Holders(b, layout)
+    row, column = holders.place()
+    places = zip(layout.down, layout.along, strict=True)
+    values = [source[(row + d) * layout.columns + (column + a)] for d, a in places]
+    vector = b.vector(values)
+    assert isinstance(vector, Vector)
+    return Fragment(vector, holders)
+
+
+LAYOUTS = {
+    "wgmma": (128, lambda: warpgroup_layout(128, 24, 32)),
+    "wgmma, sums of 16 bits": (128, lambda: warpgroup_layout(64, 16, 16)),
+    "mma.sync": (32, lambda: warp_layout(32, 24)),
+    "tensor memory": (128, lambda: tensor_layout(8)),
+}
+
+
+@kernel_test(schedules=["early"], targets="sm_90a", opt=[0, 3])
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_operators_rows_and_masks(launch: Launch, name: str) -> None:
+    threads, layout = LAYOUTS[name]
+    m, n = layout().rows, layout().columns
+    b = KernelBuilder("k", block=threads, target=launch.target)
+    b.pointer("x", f32)
+    b.pointer("y", f32)
+    for out in ("sums", "masked", "scaled", "most"):
+        b.pointer(out, f32, output=True)
+    args = b.begin()
+    x, y = (filled(b, layout(), args[name]) for name in ("x", "y"))
+    total = (x * 2 + y - 1) / 4
+    total.store(args["sums"], n)
+    x.where(lambda row, column: column <= row + 3, -math.inf).store(args["masked"], n)
+    most = x.row_max()
+    sums = x.row_sum(whole=False).whole(lambda a, b: a + b)
+    ((x - most).fma(sums, y) * -1.0).max(most).store(args["scaled"], n)
+    for row, number in (most + sums.map(lambda s: s * s)).items():
+        args["most"][row] = number
+    rng = np.random.default_rng(2)
+    given = [(rng.integers(-40, 41, (m, n)) / 4).astype(np.float32) for _ in range(2)]
+    outs = [np.zeros((m, n), np.float32) for _ in range(3)]
+    last = np.zeros(m, np.float32)
+    launch(b.finish(), *given, *outs, last)
+    p, q = given
+    assert_exact(outs[0], (p * 2 + q - 1) / 4)
+    row, column = np.mgrid[:m, :n]
+    assert_exact(outs[1], np.where(column <= row + 3, p, -np.inf).astype(np.float32))
+    high, whole = p.max(1, keepdims=True), p.sum(1, keepdims=True)
+    assert_exact(outs[2], np.maximum(-((p - high) * whole + q), high))
+    assert_exact(last, (high + whole * whole)[:, 0])
+
+
+SWIZZLES = (128, 64, 32)
+
+
+@kernel_test(schedules=["early"], targets="sm_90a")
+@pytest.mark.parametrize("major", Major, ids=lambda m: m.value)
+@pytest.mark.parametrize("dtype", [bf16, f32], ids=lambda t: t.value)
+@pytest.mark.parametrize("name", ["wgmma", "mma.sync"])
+def test_into_tiles(launch: Launch, name: str, dtype, major: Major) -> None:
+    """Read back chunk by chunk; by stmatrix where elements have 16 bits."""
+    threads = LAYOUTS[name][0]
+    layout = warpgroup_layout(64, 64, 32) if threads == 128 else warp_layout(64, 64)
+    b = KernelBuilder("k", block=threads, target=launch.target, dynamic_shared=True)
+    b.pointer("x", f32)
+    b.pointer("out", output=True)
+    args = b.begin()
+    tiles = [b.shared_tile(f"t{s}", dtype, (64, 64), swizzle=s, major=major) for s in SWIZZLES]
+    x = filled(b, layout, args["x"])
+    chunks = 64 * dtype.bits // 128
+    for number, tile in enumerate(tiles):
+        x.as_tile(tile)
+        b.barrier_cta_sync_aligned()
+        with b.range(64 * chunks, start=b.tid_x, step=threads) as i:
+            words = b.load_words(tile.chunk(i // chunks, i % chunks), 4, align=16)
+            at = args["out"] + b.zext(i * 16 + number * 64 * chunks * 16, 64)
+            b.store(words, at, align=16)
+    compiled = b.finish().compile()
+    assert ("stmatrix" in compiled.ptx) is (dtype is bf16)
+    x = (np.random.default_rng(4).integers(-99, 99, (64, 64)) / 4).astype(np.float32)
+    stored = np.float32 if dtype is f32 else ml_dtypes.bfloat16
+    out = np.zeros((len(SWIZZLES), 64, 64), stored)
+    launch(compiled, x, out)
+    expected = (x if major is Major.K else x.T).astype(stored)
+    for found in out:
+        assert_exact(found, expected)
+
+
+@kernel_test(schedules="all", targets="sm_90a")
+@pytest.mark.parametrize("dtype", HALF, ids=lambda t: t.value)
+def test_a_product_is_a_of_the_next_multiply(launch: Launch, dtype) -> None:
+    """(A·Bᵀ / 8)·Cᵀ + D, twice, by a warpgroup that keeps all in registers."""
+    b = KernelBuilder("k", block=128, target=launch.target, dynamic_shared=True)
+    for name in ("a", "b", "c"):
+        b.pointer(name)
+    b.pointer("out", f32, output=True)
+    args = b.begin()
+    a = b.shared_tile("a_tile", dtype, (128, 64))
+    right = [b.shared_tile(f"{name}_tile", dtype, (64, 64)) for name in "bc"]
+    for tile, name in zip((a, *right), "abc", strict=True):
+        b.load_tile(tile, args[name], 64)
+    b.load_commit()
+    b.load_wait()
+    first, second = b.warpgroup_tile(128, 64), b.warpgroup_tile(128, 64)
+    second.set(3)
+    with b.range(2):
+        b.gemm(first, a, right[0])
+        b.gemm(second, (first * 0.125).as_a_operand(dtype), right[1], accumulate=True)
+        second.set(second - 1.0)
+    second.store(args["out"], 64)
+    rng = np.random.default_rng(8)
+    x, y, z = (rng.integers(-2, 3, (m, 64)).astype(HALF[dtype]) for m in (128, 64, 64))
+    out = np.zeros((128, 64), np.float32)
+    launch(b.finish(), x, y, z, out)
+    wide = [v.astype(np.float32) for v in (x, y, z)]
+    inner = (wide[0] @ wide[1].T / 8).astype(HALF[dtype]).astype(np.float32)
+    assert_exact(out, 2 * (inner @ wide[2].T) + 1)
+
+
+# ---- layouts -------------------------------------------------------------------------------------
+
+
+def test_an_operand_is_found_in_sums_by_the_tables_alone() -> None:
+    """Registers of A in 16 bits are neighbouring sums; in 8 bits other threads have them."""
+    for held in (warpgroup_layout(64, 64, 32), warp_layout(16, 64)):
+        wanted = operand_layout(held.threads, 16)
+        for step in range(4):
+            found = sources(held, wanted, 0, 16 * step)
+            rows, columns = held.places()
+            row, column = wanted.places()
+            assert np.array_equal(rows[:, found], row)
+            assert np.array_equal(columns[:, found], column + 16 * step)
+        assert sources(held, operand_layout(held.threads, 8), 0, 0) == []
+
+
+# ---- nonsense ------------------------------------------------------------------------------------
+
+
+def tile(b: KernelBuilder, m: int = 64, n: int = 32, dtype=f32):
+    return b.warpgroup_tile(m, n, dtype)
+
+
+REFUSED: dict[str, tuple[Callable[[KernelBuilder], object], str]] = {
+    "another layout": (lambda b: tile(b) + tile(b, n=64), "another layout"),
+    "rows of another layout": (lambda b: tile(b) * tile(b, 128).rows(1.0), "another layout"),
+    "a vector": (lambda b: tile(b) * b.vector([b.f32(1.0)]), "another layout"),
+    "another type": (lambda b: tile(b) * b.f16(1.0), "another type"),
+    "assigned": (lambda b: tile(b).set(tile(b, n=64).fragment), "another layout"),
+    "no A of 8 bits": (lambda b: tile(b).as_a_operand(), "no A of a multiply|do not hold"),
+    "no whole step": (lambda b: tile(b, n=24).as_a_operand(bf16), "no A of a multiply"),
+    "another tile": (lambda b: tile(b).as_tile(b.shared_tile("t", bf16, (64, 64))), "not hold"),
+    "rows of warps side by side": (
+        lambda b: b.warp_tile(32, 32, warps=(2, 2)).row_max(),
+        "several warps share",
+    ),
+    "a condition": (lambda b: tile(b).where(lambda row, column: True, 0.0), "no condition"),
+    "a pointer of another type": (
+        lambda b: tile(b).store(b.shared_word("w").of(i32), 8),
+        "another type",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_nonsense_is_refused_at_its_line(name: str) -> None:
+    wrong, text = REFUSED[name]
+    b = KernelBuilder("k", block=128, target="sm_90a")
+    b.begin()
+    with pytest.raises(InputError, match=text) as caught:
+        wrong(b)
+    assert caught.value.findings[0].place.file == __file__
