@@ -21,6 +21,7 @@ from isel.select.abi import (
     alignment,
     check_size,
     device_param,
+    is_passed,
     load_value,
     slots,
     store_value,
@@ -109,8 +110,10 @@ def device_interface(function: ir.Function, state: FunctionState) -> None:
     out.results += result_param(state, function.return_type, RESULT)
     out.noreturn = "noreturn" in function.attributes and not out.results
     state.return_attributes = function.return_attributes
-    for number, param in enumerate(function.params):
-        name = f"{out.name}_param_{number}"
+    for param in function.params:
+        if not is_passed(state.layout, param.type, param.attributes):
+            continue
+        name = f"{out.name}_param_{len(out.params)}"
         lowered = device_param(state.layout, name, param.type, param.attributes)
         out.params.append(lowered)
         if param.attributes.type_of("byval") is not None:
@@ -126,17 +129,18 @@ def prototype_of(function: ir.Function, name: str, state: FunctionState) -> Prot
     """
     params = tuple(
         device_param(state.layout, f"{name}_param_{n}", type_, attributes)
-        for n, (type_, attributes) in enumerate(_taken(function))
+        for n, (type_, attributes) in enumerate(_taken(function, state.layout))
     )
     results = result_param(state, function.return_type, RESULT)
     noreturn = "noreturn" in function.attributes and not results  # ptxas refuses both at once
     return Prototype(name, params, results, noreturn)
 
 
-def _taken(function: ir.Function) -> Iterator[tuple[Type, Attributes]]:
+def _taken(function: ir.Function, layout: Layout) -> Iterator[tuple[Type, Attributes]]:
     """What a declared function takes: variable arguments are one more, the address of a list."""
     for param in function.params:
-        yield param.type, param.attributes
+        if is_passed(layout, param.type, param.attributes):
+            yield param.type, param.attributes
     if function.vararg:
         yield PTR, NO_ATTRIBUTES
 
@@ -156,8 +160,10 @@ def kernel_interface(function: ir.Function, state: FunctionState) -> None:
     Raises: Unselectable.
     """
     state.start(state.block)
-    for number, param in enumerate(function.params):
-        name = f"{state.out.name}_param_{number}"
+    for param in function.params:
+        if not is_passed(state.layout, param.type, param.attributes):
+            continue
+        name = f"{state.out.name}_param_{len(state.out.params)}"
         lowered = _kernel_param(state.layout, name, param)
         state.out.params.append(lowered)
         if param.attributes.type_of("byval") is not None:

@@ -97,6 +97,41 @@ def test_calls_under_another_type_are_taken_by_ptxas():
     assert len(re.findall(r"call\.uni \([^)]*\), f,", compiled.ptx)) == 1
 
 
+EMPTY = """
+%none = type { {}, [0 x float] }
+define {} @gives({} %z, i64 %a) {
+  ret {} %z
+}
+define i64 @takes(i64 %a, %none %z, i64 %b, [0 x i64] %y) {
+  %e = insertvalue { i64, %none } undef, %none %z, 1
+  %s = insertvalue { i64, %none } %e, i64 %b, 0
+  %t = extractvalue { i64, %none } %s, 0
+  %d = sub i64 %t, %a
+  ret i64 %d
+}
+declare %none @elsewhere({}, i32)
+define ptx_kernel void @k(%none %z, ptr addrspace(1) %out) {
+  %r = call {} @gives({} zeroinitializer, i64 1)
+  %f = load volatile ptr, ptr addrspace(1) @table
+  %x = call i64 %f(i64 2, %none %z, i64 44, [0 x i64] undef)
+  %y = call i64 @takes(i64 %x, %none undef, i64 100, [0 x i64] zeroinitializer)
+  store i64 %y, ptr addrspace(1) %out
+  ret void
+}
+@table = addrspace(1) global ptr @takes
+"""
+
+
+def test_values_without_bytes_take_no_parameters():
+    """LLVM 22 ends the process over them; LLVM 23 drops them, and numbers the others anew."""
+    compiled = nvgen.compile(EMPTY, target=TARGET)
+    assert re.findall(r"takes_param_\d\b", compiled.ptx)[:2] == ["takes_param_0", "takes_param_1"]
+    assert "takes_param_2" not in compiled.ptx
+    assert "func_retval0" in compiled.ptx
+    assert values(compiled.ptx)[0] == 100 - 42
+    assert refusals({"": compiled.ptx}) == {}
+
+
 def test_a_second_name_of_a_variable_is_what_it_stands_for():
     """LLVM ends the process over it; PTX has no such name, so no other module sees it."""
     text = (
