@@ -292,7 +292,9 @@ class _Selector:
                 raise Unselectable(
                     "initializer",
                     f"the initialisers of {variable.name} and others hold each other's addresses",
-                    expected="variables that can be ordered",
+                    got="a circle",
+                    expected="variables that can be ordered: PTX knows no name before its line",
+                    hint="store one of the addresses when the program begins",
                 )
             placed[variable.name] = False
             for address in variable.addresses:
@@ -301,8 +303,10 @@ class _Selector:
             placed[variable.name] = True
             found.append(variable)
 
+        given = {self.names[name]: name for name in self.module.globals}
         for variable in variables:
-            self._guarded(functools.partial(place, variable))
+            if variable.name not in placed:  # what stands in a circle is told once
+                self._guarded(functools.partial(place, variable), given[variable.name])
         return found
 
     # ---- functions ---------------------------------------------------------------------------
