@@ -7,6 +7,7 @@ Directives; Linking Directives.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from intrinsics.mir import Linkage, Param, Prototype
@@ -43,6 +44,10 @@ _WEAK = (
 )
 
 
+_WORD = re.compile(r"[A-Za-z_$%][\w$]*")
+"""What may be a name in assembly."""
+
+
 def linkage_of(function: ir.Function) -> Linkage:
     """Who sees a function."""
     if function.linkage in _LOCAL:
@@ -65,6 +70,7 @@ def needed(module: ir.Module, kernels: set[str]) -> list[ir.Function]:
     if len(local) in (0, len(defined)):
         return defined
     work = [f.name for f in defined if f.name not in local]
+    work += _WORD.findall("\n".join(module.module_asm))
     for alias in module.aliases.values():
         work += _names(alias.target)
     for variable in module.globals.values():
@@ -80,6 +86,8 @@ def needed(module: ir.Module, kernels: set[str]) -> list[ir.Function]:
         for i in function.instructions():
             for operand in i.operands():
                 work += _names(operand)
+            if isinstance(i, ir.Call) and isinstance(i.callee, llvm.InlineAsm):
+                work += _WORD.findall(i.callee.text)
     return [f for f in defined if f.name in seen]
 
 

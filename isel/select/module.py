@@ -7,6 +7,7 @@ are selected with dominators first, so that a value's registers are known before
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import re
@@ -22,6 +23,7 @@ from intrinsics.mir import (
     MachineFunction,
     MachineInstr,
     Module,
+    Prototype,
     Sym,
     Variable,
     Where,
@@ -210,7 +212,28 @@ class _Selector:
         if not lines:
             return NOTHING
         places = [self._place_of_line(r"module[ \t]+asm\b", n) for n in range(len(lines))]
-        return read_module_assembly(lines, self.target, self.ptx, places)
+        known: list[Prototype | Variable] = [*self._known_functions("\n".join(lines))]
+        known += self._known_variables()
+        return read_module_assembly(lines, self.target, self.ptx, places, known)
+
+    def _known_functions(self, text: str) -> Iterator[Prototype]:
+        """The functions that are defined here and that a text may name."""
+        for function in self.module.definitions():
+            name = self.names[function.name]
+            if name in text:
+                state = FunctionState(MachineFunction(name), self.layout, self.symbols)
+                with contextlib.suppress(Unselectable):  # it is told where it stands
+                    yield prototype_of(function, name, state)
+
+    def _known_variables(self) -> Iterator[Variable]:
+        """The variables that are defined here, as another module would declare them."""
+        for name, variable in self.module.globals.items():
+            space = SPACES.get(variable.address_space) or Space.GLOBAL
+            if not variable.is_declaration and not name.startswith("llvm."):
+                with contextlib.suppress(Unselectable):
+                    size = self.layout.size(variable.value_type)
+                    align = _alignment(self.layout, variable, size)
+                    yield Variable(self.names[name], space, size, align, external=True)
 
     def _spaces(self) -> dict[str, Space | None]:
         """What inline assembly may name, and the state spaces that are known of it."""

@@ -12,15 +12,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from asmprinter.ptx_printer import signature
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Place, Severity
-from intrinsics.mir import Kept, MachineFunction, Module, Where
+from intrinsics.mir import Kept, MachineFunction, Module, Prototype, Variable, Where
 from intrinsics.targets import PTX_VERSIONS, Ptx, Target
 from isel.select.diagnostics import Unselectable
 
 _NAME = re.compile(r"[A-Za-z_$%][\w$]*")
-_HEADER = 3
-"""Lines that are put before the text, so that it is a module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +38,26 @@ NOTHING = ModuleAssembly(None, frozenset())
 
 
 def read_module_assembly(
-    lines: Sequence[str], target: Target, ptx: Ptx | None, places: Sequence[Place]
+    lines: Sequence[str],
+    target: Target,
+    ptx: Ptx | None,
+    places: Sequence[Place],
+    known: Sequence[Prototype | Variable] = (),
 ) -> ModuleAssembly:
-    """Read `lines`, which stand at `places`; the last place stands for further lines."""
+    """Read `lines`, which stand at `places`; the last place stands for further lines.
+
+    `known` are functions and variables of LLVM IR that they may name.
+    """
     text = "\n".join(lines)
-    head = f".version {ptx or PTX_VERSIONS[-1]}\n.target {target}\n.address_size 64\n"
-    reading = read_ptx(head + text, target=target)
+    version = ptx or PTX_VERSIONS[-1]
+    head = [f".version {version}", f".target {target}", ".address_size 64"]
+    words = frozenset(_NAME.findall(text))
+    head += [_declared(one) for one in known if one.name in words]
+    before = len(head)
+    reading = read_ptx("\n".join([*head, text]), target=target)
     if reading.findings:
         first = reading.findings[0]
-        at = places[min(max(first.place.line - _HEADER - 1, 0), len(places) - 1)]
+        at = places[min(max(first.place.line - before - 1, 0), len(places) - 1)]
         note = Finding(
             "select/module-asm",
             Severity.REVIEW,
@@ -57,15 +67,25 @@ def read_module_assembly(
             expected=first.expected,
             incomplete=True,
         )
-        return ModuleAssembly(None, frozenset(_NAME.findall(text)), (note,))
+        return ModuleAssembly(None, words, (note,))
     module = reading.module
+    ours = {one.name for one in known}
+    module.externals = [f for f in module.externals if f.name not in ours]
+    module.variables = [v for v in module.variables if not (v.external and v.name in ours)]
     for n, location in enumerate(module.locations):
-        if location.line > _HEADER:
-            place = places[min(location.line - _HEADER - 1, len(places) - 1)]
+        if location.line > before:
+            place = places[min(location.line - before - 1, len(places) - 1)]
             module.locations[n] = replace(
                 location, file=place.file, line=place.line, column=place.column
             )
     return ModuleAssembly(module, frozenset(_names_of(module)))
+
+
+def _declared(one: Prototype | Variable) -> str:
+    """A declaration on one line."""
+    if isinstance(one, Prototype):
+        return f".extern .func {signature(one)};"
+    return f".extern .{one.space.value} .align {one.align} .b8 {one.name}[{one.size or ''}];"
 
 
 def add_assembly(out: Module, found: ModuleAssembly, lines: Sequence[str]) -> None:

@@ -60,6 +60,44 @@ def test_llvm_ir_names_what_assembly_defines():
     assert refusals({"": compiled.ptx}) == {}
 
 
+CALLER = """\
+.visible .func (.param .b64 r) outer (.param .b64 a)
+{
+.reg .b64 x, y;
+.param .b64 p0, r0;
+ld.param.b64 x, [a];
+st.param.b64 [p0], x;
+call (r0), helper, (p0);
+ld.param.b64 x, [r0];
+ld.global.b64 y, [state];
+add.s64 x, x, y;
+st.param.b64 [r], x;
+ret;
+}"""
+
+
+def test_assembly_names_what_llvm_ir_defines():
+    """Nobody else names these functions: they are kept, and declared before they are called."""
+    text = (
+        "declare i64 @outer(i64)\n@state = internal addrspace(1) global i64 100\n"
+        + assembly(CALLER)
+        + "".join(
+            f"define internal i64 @{name}(i64 %a) {{\n  %r = add i64 %a, {n}\n  ret i64 %r\n}}\n"
+            for name, n in (("helper", 4), ("other", 7), ("unnamed", 1))
+        )
+        + kernel(
+            "%x = call i64 @outer(i64 2)",
+            '%y = call i64 asm "{ .param .b64 p0, r0; st.param.b64 [p0], $1;'
+            ' call (r0), other, (p0); ld.param.b64 $0, [r0]; }", "=l,l"(i64 %x)',
+            "store i64 %y, ptr addrspace(1) %out",
+        )
+    )
+    compiled = nvgen.compile(text, target=TARGET)
+    assert "unnamed" not in compiled.ptx
+    assert values(compiled.ptx)[0] == 2 + 4 + 100 + 7
+    assert refusals({"": compiled.ptx}) == {}
+
+
 def test_a_place_in_it_is_its_line():
     text = "; first\n" + assembly(FUNCTION.replace("shl.b64", "shl.f64")) + kernel()
     compiled = nvgen.compile(text, target=TARGET)
