@@ -50,7 +50,14 @@ def disassembled(data: bytes, file: str = "") -> str:
     Raises: InputError when LLVM does not take it.
     """
     if not is_bitcode(data):
-        raise _rejected("this is no LLVM bitcode", file, got=repr(data[:4])[1:] or "nothing")
+        raise input_error(
+            "llvm/bitcode",
+            "this is no LLVM bitcode",
+            place=Place(file),
+            got=repr(data[:8]),
+            expected="bytes that begin with BC",
+            hint="text is given as str",
+        )
     try:
         return LLVM.disassemble(data)
     except LlvmRejectedError as error:

@@ -39,10 +39,14 @@ def _without_aliases(module: ir.Module) -> ir.Module:
     if not known:
         return module
 
+    found: dict[str, llvm.Value] = {}
+
     def change(value: llvm.Value) -> llvm.Value:
-        if isinstance(value, llvm.GlobalRef) and value.name in known:
-            return changed(known[value.name].target, change)
-        return value
+        if not isinstance(value, llvm.GlobalRef) or value.name not in known:
+            return value
+        if value.name not in found:
+            found[value.name] = changed(known[value.name].target, change)
+        return found[value.name]
 
     functions = {
         name: dataclasses.replace(

@@ -16,7 +16,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import VOID, IntType
 from isel.llvm.vocabulary import IntPredicate, Opcode
-from isel.lower.substitution import with_values, without_dead
+from isel.lower.substitution import in_flow_order, with_values, without_dead
 from isel.select.specials import REFLECT, answer_of
 
 _Values = dict[str, llvm.Value]
@@ -44,7 +44,8 @@ def _answered(function: ir.Function, module: ir.Module, target: Target) -> ir.Fu
     blocks = function.blocks
     while True:
         before = len(known), len(blocks)
-        blocks = without_dead([_folded(block, known) for block in blocks])
+        folded = {block.name: _folded(block, known) for block in in_flow_order(blocks)}
+        blocks = without_dead([folded[b.name] for b in blocks if b.name in folded])
         if (len(known), len(blocks)) == before:
             return dataclasses.replace(function, blocks=blocks)
 

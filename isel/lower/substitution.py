@@ -61,18 +61,29 @@ def _same(new: tuple[llvm.Value, ...], old: tuple[llvm.Value, ...]) -> bool:
 
 def without_dead(blocks: list[ir.Block]) -> list[ir.Block]:
     """The blocks that the first one leads to, and phis without the others."""
+    reached = {block.name for block in in_flow_order(blocks)}
+    live = [block for block in blocks if block.name in reached]
+    edges = {(b.name, target) for b in live for target in b.instructions[-1].targets()}
+    return [_with_edges(block, edges) for block in live]
+
+
+def in_flow_order(blocks: list[ir.Block]) -> list[ir.Block]:
+    """The blocks that the first one leads to, each behind all that dominate it."""
     by_name = {block.name: block for block in blocks}
-    work, seen = [blocks[0].name], set[str]()
-    edges: set[tuple[str, str]] = set()
-    while work:
-        name = work.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        targets = by_name[name].instructions[-1].targets()
-        edges |= {(name, target) for target in targets}
-        work += targets
-    return [_with_edges(block, edges) for block in blocks if block.name in seen]
+    seen = {blocks[0].name}
+    finished: list[ir.Block] = []
+    stack = [(blocks[0], iter(blocks[0].instructions[-1].targets()))]
+    while stack:
+        block, following = stack[-1]
+        for name in following:
+            if name not in seen:
+                seen.add(name)
+                stack.append((by_name[name], iter(by_name[name].instructions[-1].targets())))
+                break
+        else:
+            finished.append(block)
+            stack.pop()
+    return finished[::-1]
 
 
 def _with_edges(block: ir.Block, edges: set[tuple[str, str]]) -> ir.Block:

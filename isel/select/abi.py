@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from intrinsics.mir import Imm, Mem, Op, Param, Reg, Scalar, Sym
 from intrinsics.modifiers import ScalarType, Space, Vec
 from isel.llvm import values as llvm
-from isel.llvm.attributes import Attributes
+from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
 from isel.llvm.types import (
     ArrayType,
     FloatType,
@@ -58,6 +58,11 @@ def device_param(layout: Layout, name: str, type_: Type, attributes: Attributes)
         align = attributes.integer("alignstack") or layout.align(type_)
         return _bytes(name, type_, slots(layout, type_), align)
     return Param(name, BITS[bits], bits // 8, bits // 8)
+
+
+def is_passed(layout: Layout, type_: Type, attributes: Attributes = NO_ATTRIBUTES) -> bool:
+    """Whether a value takes a parameter: one without bytes takes none, as LLVM 23 has it."""
+    return attributes.type_of("byval") is not None or layout.size(type_) > 0
 
 
 def alignment(layout: Layout, type_: Type, attributes: Attributes) -> int:

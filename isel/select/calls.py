@@ -11,9 +11,9 @@ from intrinsics.modifiers import ScalarType, Space, Uniform
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.attributes import NO_ATTRIBUTES, Attributes
-from isel.llvm.types import VOID, PointerType, StructType, Type
+from isel.llvm.types import VOID, PointerType, Type
 from isel.llvm.vocabulary import TailKind
-from isel.select.abi import device_param, load_value, store_value
+from isel.select.abi import device_param, is_passed, load_value, store_value
 from isel.select.diagnostics import Unselectable
 from isel.select.state import FunctionState, form
 from isel.select.types import SPACES
@@ -30,14 +30,20 @@ def call_function(state: FunctionState, call: ir.Call, callee: ir.Function | Non
     _check(call, callee)
     number = state.calls
     state.calls += 1
-    attributes = [_attributes(call, callee, n) for n in range(len(call.arguments))]
+    passed = [
+        (value, given)
+        for n, value in enumerate(call.arguments)
+        if is_passed(state.layout, value.type, given := _attributes(call, callee, n))
+    ]
     params = [
         device_param(state.layout, state.own_name(f"call{number}_param{n}"), value.type, given)
-        for n, (value, given) in enumerate(zip(call.arguments, attributes, strict=True))
+        for n, (value, given) in enumerate(passed)
     ]
     result = result_param(state, call.type, state.own_name(f"call{number}_result"))
+    if callee is not None and not callee.vararg and not _fits(state, callee, params, result):
+        callee = None  # by pointer, with a table of its own
     _declare(state, (*params, *result))
-    for param, value, given in zip(params, call.arguments, attributes, strict=True):
+    for param, (value, given) in zip(params, passed, strict=True):
         if given.type_of("byval") is not None:
             _copy(state, param, value)
         else:
@@ -59,9 +65,34 @@ def _check(call: ir.Call, callee: ir.Function | None) -> None:
         )
 
 
+def _fits(
+    state: FunctionState, callee: ir.Function, params: list[Param], result: tuple[Param, ...]
+) -> bool:
+    """Whether a call passes and takes what the function has, which ptxas asks of calls by name.
+
+    LLVM IR does not: a module may declare a function otherwise than another one defines it.
+    """
+    layout = state.layout
+    has = [
+        device_param(layout, "", p.type, p.attributes)
+        for p in callee.params
+        if is_passed(layout, p.type, p.attributes)
+    ]
+    gives = result_param(state, callee.return_type, "")
+    return [*map(_shape, params), None, *map(_shape, result)] == [
+        *map(_shape, has),
+        None,
+        *map(_shape, gives),
+    ]
+
+
+def _shape(param: Param) -> tuple[ScalarType, int, int]:
+    return param.type, param.size, param.align
+
+
 def result_param(state: FunctionState, type_: Type, name: str) -> tuple[Param, ...]:
     """What a function of this type gives: nothing, or one result."""
-    if type_ == VOID or (isinstance(type_, StructType) and not type_.elements):
+    if type_ == VOID or not is_passed(state.layout, type_):
         return ()
     return (device_param(state.layout, name, type_, NO_ATTRIBUTES),)
 
@@ -71,6 +102,8 @@ def _attributes(call: ir.Call, callee: ir.Function | None, number: int) -> Attri
     here = call.argument_attributes.get(number, NO_ATTRIBUTES)
     if callee is None or number >= len(callee.params):
         return here
+    if callee.params[number].type != call.arguments[number].type:
+        return here  # called under another type
     return here.merged(callee.params[number].attributes)
 
 

@@ -7,6 +7,7 @@ Directives; Linking Directives.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from intrinsics.mir import Linkage, Param, Prototype
@@ -21,6 +22,7 @@ from isel.select.abi import (
     alignment,
     check_size,
     device_param,
+    is_passed,
     load_value,
     slots,
     store_value,
@@ -42,6 +44,10 @@ _WEAK = (
 )
 
 
+_WORD = re.compile(r"[A-Za-z_$%][\w$]*")
+"""What may be a name in assembly."""
+
+
 def linkage_of(function: ir.Function) -> Linkage:
     """Who sees a function."""
     if function.linkage in _LOCAL:
@@ -55,12 +61,16 @@ def is_elsewhere(function: ir.Function) -> bool:
 
 
 def needed(module: ir.Module, kernels: set[str]) -> list[ir.Function]:
-    """The functions that somebody may call: local ones that nobody names are left out."""
+    """The functions that somebody may call: local ones that nobody names are left out.
+
+    Of a module whose functions are all local, none is: somebody wanted to see them.
+    """
     defined = [f for f in module.definitions() if not is_elsewhere(f)]
     local = {f.name for f in defined if f.linkage in _LOCAL and f.name not in kernels}
-    if not local:
+    if len(local) in (0, len(defined)):
         return defined
     work = [f.name for f in defined if f.name not in local]
+    work += _WORD.findall("\n".join(module.module_asm))
     for alias in module.aliases.values():
         work += _names(alias.target)
     for variable in module.globals.values():
@@ -76,6 +86,8 @@ def needed(module: ir.Module, kernels: set[str]) -> list[ir.Function]:
         for i in function.instructions():
             for operand in i.operands():
                 work += _names(operand)
+            if isinstance(i, ir.Call) and isinstance(i.callee, llvm.InlineAsm):
+                work += _WORD.findall(i.callee.text)
     return [f for f in defined if f.name in seen]
 
 
@@ -106,8 +118,10 @@ def device_interface(function: ir.Function, state: FunctionState) -> None:
     out.results += result_param(state, function.return_type, RESULT)
     out.noreturn = "noreturn" in function.attributes and not out.results
     state.return_attributes = function.return_attributes
-    for number, param in enumerate(function.params):
-        name = f"{out.name}_param_{number}"
+    for param in function.params:
+        if not is_passed(state.layout, param.type, param.attributes):
+            continue
+        name = f"{out.name}_param_{len(out.params)}"
         lowered = device_param(state.layout, name, param.type, param.attributes)
         out.params.append(lowered)
         if param.attributes.type_of("byval") is not None:
@@ -123,17 +137,18 @@ def prototype_of(function: ir.Function, name: str, state: FunctionState) -> Prot
     """
     params = tuple(
         device_param(state.layout, f"{name}_param_{n}", type_, attributes)
-        for n, (type_, attributes) in enumerate(_taken(function))
+        for n, (type_, attributes) in enumerate(_taken(function, state.layout))
     )
     results = result_param(state, function.return_type, RESULT)
     noreturn = "noreturn" in function.attributes and not results  # ptxas refuses both at once
     return Prototype(name, params, results, noreturn)
 
 
-def _taken(function: ir.Function) -> Iterator[tuple[Type, Attributes]]:
+def _taken(function: ir.Function, layout: Layout) -> Iterator[tuple[Type, Attributes]]:
     """What a declared function takes: variable arguments are one more, the address of a list."""
     for param in function.params:
-        yield param.type, param.attributes
+        if is_passed(layout, param.type, param.attributes):
+            yield param.type, param.attributes
     if function.vararg:
         yield PTR, NO_ATTRIBUTES
 
@@ -153,8 +168,10 @@ def kernel_interface(function: ir.Function, state: FunctionState) -> None:
     Raises: Unselectable.
     """
     state.start(state.block)
-    for number, param in enumerate(function.params):
-        name = f"{state.out.name}_param_{number}"
+    for param in function.params:
+        if not is_passed(state.layout, param.type, param.attributes):
+            continue
+        name = f"{state.out.name}_param_{len(state.out.params)}"
         lowered = _kernel_param(state.layout, name, param)
         state.out.params.append(lowered)
         if param.attributes.type_of("byval") is not None:

@@ -54,8 +54,8 @@ class Initializers:
         initializer = variable.initializer
         if initializer is None or isinstance(initializer, (llvm.Undef, llvm.Poison)):
             return None
-        if isinstance(initializer, (llvm.Zero, llvm.Null)) and variable.address_space != 3:
-            return None  # memory of a module is zero from the start
+        if _is_zero(initializer):
+            return None  # memory of a module is zero from the start; for shared see `unkept_zeros`
         if variable.address_space == SHARED_SPACE:
             raise Unselectable(
                 "initializer",
@@ -162,6 +162,25 @@ class Initializers:
                 expected="a variable in global or constant memory",
             )
         return True
+
+
+def unkept_zeros(variable: ir.GlobalVariable) -> bool:
+    """Whether a variable is said to begin with zeros where no memory does: in shared memory.
+
+    LLVM takes such a variable, and leaves the zeros out.
+    """
+    initializer = variable.initializer
+    is_shared = variable.address_space == SHARED_SPACE
+    return is_shared and initializer is not None and _is_zero(initializer)
+
+
+def _is_zero(value: llvm.Value) -> bool:
+    match value:
+        case llvm.Zero() | llvm.Null():
+            return True
+        case llvm.ConstInt(value=number) | llvm.ConstFloat(bits=number):
+            return not number
+    return False
 
 
 def _pack(image: Image, at: int, elements: tuple[llvm.Value, ...], bits: int) -> None:

@@ -7,6 +7,7 @@ are selected with dominators first, so that a value's registers are known before
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import re
@@ -22,6 +23,7 @@ from intrinsics.mir import (
     MachineFunction,
     MachineInstr,
     Module,
+    Prototype,
     Sym,
     Variable,
     Where,
@@ -50,13 +52,19 @@ from isel.select.functions import (
     needed,
     prototype_of,
 )
-from isel.select.initializers import Initializers
+from isel.select.initializers import Initializers, unkept_zeros
 from isel.select.inline_asm import inline_assembly
 from isel.select.instructions import fill_phi, select_instruction
 from isel.select.intrinsics import select_call
 from isel.select.launch import launch_of
 from isel.select.libnvvm import as_assembly
 from isel.select.machine import check_machine
+from isel.select.module_asm import (
+    NOTHING,
+    ModuleAssembly,
+    add_assembly,
+    read_module_assembly,
+)
 from isel.select.specials import REFLECT, reflect
 from isel.select.state import FunctionState
 from isel.select.statements import Assembly
@@ -70,6 +78,9 @@ RUNTIME = ("vprintf", "malloc", "free", "__assertfail", "cudaDeviceSynchronize")
 _LINK_LIBDEVICE = (
     "it is libdevice's: link CUDA's libdevice.10.bc to the module as LLVM IR, and internalize it"
 )
+MANAGED = ".attribute(.managed)"
+"""What is said of a variable that the host sees, too.  PTX ISA, .attribute."""
+
 _CONSTRUCTORS = ("llvm.global_ctors", "llvm.global_dtors")
 _HOMES = (0, 1, 3, 4)
 """Where module-scoped variables live: generic, which is global; global, shared, const."""
@@ -156,13 +167,14 @@ class _Selector:
         self.initializers = Initializers(
             self.layout, module.globals, module.functions.keys(), self.symbols
         )
-        self.assembly = Assembly(dict.fromkeys(self.names.values()), {})
+        self.module_asm = self._module_asm()
+        self.assembly = Assembly(self._spaces(), {})
         self.kernels = {function.name for function in kernels(module)}
+        self.managed = _annotated(module, "managed")
         self.debug_places = DebugPlaces(module)
         self.locations: dict[tuple[tuple[int, int], DebugPlace], int] = {}
 
     def select(self) -> Module:
-        self._guarded(self._header)
         for name, variable in self.module.globals.items():
             self._guarded(functools.partial(self._variable, variable), name)
         self.out.variables = self._in_order(self.out.variables)
@@ -171,7 +183,8 @@ class _Selector:
         self._externals()
         for alias in self.module.aliases.values():
             self._guarded(functools.partial(self._alias, alias), alias.name)
-        empty = not self.out.functions and not self.out.variables
+        self._guarded(self._assemble)
+        empty = not self.out.kept and not self.out.functions and not self.out.variables
         if empty and not self.diagnostics.findings:
             self.diagnostics.report(
                 Unselectable(
@@ -192,15 +205,45 @@ class _Selector:
         except Unselectable as reason:
             self.diagnostics.report(reason, self._place_of_global(name))
 
-    def _header(self) -> None:
-        if self.module.module_asm:
-            reason = Unselectable(
-                "module-asm",
-                "module-level assembly is not selectable",
-                got=self.module.module_asm[0],
-                hint="define variables and functions in LLVM IR",
-            )
-            self.diagnostics.report(reason, self._place_of_line(r"module[ \t]+asm\b"))
+    # ---- module-level assembly ---------------------------------------------------------------
+
+    def _module_asm(self) -> ModuleAssembly:
+        lines = self.module.module_asm
+        if not lines:
+            return NOTHING
+        places = [self._place_of_line(r"module[ \t]+asm\b", n) for n in range(len(lines))]
+        known: list[Prototype | Variable] = [*self._known_functions("\n".join(lines))]
+        known += self._known_variables()
+        return read_module_assembly(lines, self.target, self.ptx, places, known)
+
+    def _known_functions(self, text: str) -> Iterator[Prototype]:
+        """The functions that are defined here and that a text may name."""
+        for function in self.module.definitions():
+            name = self.names[function.name]
+            if name in text:
+                state = FunctionState(MachineFunction(name), self.layout, self.symbols)
+                with contextlib.suppress(Unselectable):  # it is told where it stands
+                    yield prototype_of(function, name, state)
+
+    def _known_variables(self) -> Iterator[Variable]:
+        """The variables that are defined here, as another module would declare them."""
+        for name, variable in self.module.globals.items():
+            space = SPACES.get(variable.address_space) or Space.GLOBAL
+            if not variable.is_declaration and not name.startswith("llvm."):
+                with contextlib.suppress(Unselectable):
+                    size = self.layout.size(variable.value_type)
+                    align = _alignment(self.layout, variable, size)
+                    yield Variable(self.names[name], space, size, align, external=True)
+
+    def _spaces(self) -> dict[str, Space | None]:
+        """What inline assembly may name, and the state spaces that are known of it."""
+        brought = self.module_asm.module
+        spaces: dict[str, Space | None] = dict.fromkeys(self.names.values())
+        spaces |= dict.fromkeys(self.module_asm.defined if brought else ())
+        return spaces | {v.name: v.space for v in (brought.variables if brought else ())}
+
+    def _assemble(self) -> None:
+        add_assembly(self.out, self.module_asm, self.module.module_asm)
 
     # ---- variables ---------------------------------------------------------------------------
 
@@ -231,6 +274,8 @@ class _Selector:
             )
         _check_strength(variable)
         image = self.initializers.image(variable)
+        if unkept_zeros(variable):
+            self.out.notes.append(self._unkept_zeros(variable))
         external = variable.is_declaration and variable.linkage in _DECLARED
         self.out.variables.append(
             Variable(
@@ -242,7 +287,19 @@ class _Selector:
                 external,
                 export=Export.NONE if external else _EXPORTS.get(variable.linkage, Export.NONE),
                 addresses=() if image is None else tuple(image.addresses),
+                attribute=MANAGED if variable.name in self.managed else "",
             )
+        )
+
+    def _unkept_zeros(self, variable: ir.GlobalVariable) -> Finding:
+        return Finding(
+            "select/shared-zeros",
+            Severity.REVIEW,
+            f"@{variable.name} does not begin with zeros: shared memory has no initialiser",
+            self._place_of_global(variable.name),
+            got="zeros",
+            expected="undef",
+            hint="store zeros when the kernel begins, before a barrier, where they are counted on",
         )
 
     def _in_order(self, variables: list[Variable]) -> list[Variable]:
@@ -258,7 +315,9 @@ class _Selector:
                 raise Unselectable(
                     "initializer",
                     f"the initialisers of {variable.name} and others hold each other's addresses",
-                    expected="variables that can be ordered",
+                    got="a circle",
+                    expected="variables that can be ordered: PTX knows no name before its line",
+                    hint="store one of the addresses when the program begins",
                 )
             placed[variable.name] = False
             for address in variable.addresses:
@@ -267,8 +326,10 @@ class _Selector:
             placed[variable.name] = True
             found.append(variable)
 
+        given = {self.names[name]: name for name in self.module.globals}
         for variable in variables:
-            self._guarded(functools.partial(place, variable))
+            if variable.name not in placed:  # what stands in a circle is told once
+                self._guarded(functools.partial(place, variable), given[variable.name])
         return found
 
     # ---- functions ---------------------------------------------------------------------------
@@ -296,7 +357,9 @@ class _Selector:
         elsewhere = {
             self.names[f.name]: f
             for f in self.module.functions.values()
-            if f.name in self.names and is_elsewhere(f)
+            if f.name in self.names
+            and is_elsewhere(f)
+            and self.names[f.name] not in self.module_asm.defined
         }
         if not elsewhere:
             return
@@ -387,11 +450,14 @@ class _Selector:
         """Where the user's text defines functions and variables."""
         return places_of_globals(self.source.text)
 
-    def _place_of_line(self, beginning: str) -> Place:
-        """The first line that begins so (a regular expression), where the user's text has one."""
-        found = re.search(rf"^[ \t]*+(?={beginning})", self.source.text, re.MULTILINE)
-        if found is None:
+    def _place_of_line(self, beginning: str, number: int) -> Place:
+        """The line, of those that begin so (a regular expression), with a number from 0, or the
+        last one; in text that has none, no line.
+        """
+        lines = [*re.finditer(rf"^[ \t]*+(?={beginning})", self.source.text, re.MULTILINE)]
+        if not lines:
             return Place(self.source.file)
+        found = lines[min(number, len(lines) - 1)]
         line = self.source.text.count("\n", 0, found.start()) + 1
         return Place(self.source.file, line, len(found[0]) + 1)
 
@@ -611,14 +677,14 @@ def _named(module: Module) -> Iterator[str]:
 
 def kernels(module: ir.Module) -> list[ir.Function]:
     """The kernels that a module defines."""
-    annotated = _annotated_kernels(module)
+    annotated = _annotated(module, "kernel")
     return [
         f for f in module.definitions() if f.calling_convention == KERNEL or f.name in annotated
     ]
 
 
-def _annotated_kernels(module: ir.Module) -> set[str]:
-    """Functions that `!nvvm.annotations` calls kernels."""
+def _annotated(module: ir.Module, word: str) -> set[str]:
+    """The functions or variables of which `!nvvm.annotations` says `word`."""
     found = set()
     for node_id in module.named_metadata.get("nvvm.annotations", ()):
         node = read_node(module, node_id) if isinstance(node_id, int) else None
@@ -626,7 +692,7 @@ def _annotated_kernels(module: ir.Module) -> set[str]:
             continue
         head, *rest = node.elements
         words = [e.text for e in rest if isinstance(e, llvm.MetadataString)]
-        if "kernel" not in words or not isinstance(head, llvm.WrappedValue):
+        if word not in words or not isinstance(head, llvm.WrappedValue):
             continue
         if isinstance(head.value, llvm.GlobalRef):
             found.add(head.value.name)

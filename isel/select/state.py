@@ -212,11 +212,11 @@ class FunctionState:
         """The operands that hold `value`."""
         if type(value) is llvm.Local:
             found = self.values.get(value.name)
-            if not found:
+            if not found and self.layout.count(value.type):
                 raise Unselectable(
                     "value", f"%{value.name} has no value here: its definition was not selected"
                 )
-            return found
+            return found or ()
         return self.constant(value)
 
     def constant(self, value: llvm.Value) -> Values:

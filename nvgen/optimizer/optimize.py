@@ -7,6 +7,8 @@ from.
 
 from __future__ import annotations
 
+import re
+
 from intrinsics.findings import Finding, InputError, Place, Severity
 from intrinsics.targets import Target
 from isel.debug_places import NO_DEBUG, DebugPlaces
@@ -14,6 +16,7 @@ from isel.llvm import ir
 from isel.llvm.reader import read_module
 from isel.places import places_of_globals
 from isel.select.module import Source
+from isel.select.specials import REFLECT, answer_of
 from nvgen.llvm_crash import timed_out
 from nvgen.llvm_process import LlvmDiedError, LlvmTimeoutError
 from nvgen.optimizer.origins import Origins, attach, detach
@@ -35,6 +38,7 @@ def optimize(
     Raises: InputError when LLVM's optimiser dies of the module, or does not end.
     """
     lines = ["" if _says_nothing(line) else line for line in text.split("\n")]
+    _answer(lines, module, target)
     origins = attach(lines, module)
     hidden = None if level is None else shield(lines, module)
     try:
@@ -47,6 +51,21 @@ def optimize(
     optimized = read_module(restored)
     numbers = origins.of(optimized, restored)
     return detach(restored), optimized, _sources(source, module, origins, numbers)
+
+
+def _answer(lines: list[str], module: ir.Module, target: Target) -> None:
+    """Answer questions about the target, of which LLVM knows a relative only, with numbers."""
+    if not any(name in module.functions for name in REFLECT):
+        return
+    for function in module.definitions():
+        for i in function.instructions():
+            if not isinstance(i, ir.Call) or i.callee_name not in REFLECT or i.result is None:
+                continue
+            answer = answer_of(i, module, target)
+            if answer is not None:
+                name, _, call = lines[i.line - 1].partition(" = ")
+                place = re.search(r", !dbg !\d+", call)
+                lines[i.line - 1] = f"{name} = add {i.type} {answer}, 0{place[0] if place else ''}"
 
 
 def _says_nothing(line: str) -> bool:

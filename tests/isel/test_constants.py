@@ -182,3 +182,18 @@ def test_what_no_linker_computes_is_told(name: str):
     (finding,) = error.value.findings
     assert finding.rule == "select/initializer"
     assert finding.place.line == 1
+
+
+def test_variables_that_name_each_other_are_told_once():
+    """LLVM ends the process over them."""
+    text = (
+        "@z = addrspace(1) global i32 1\n"
+        "@a = addrspace(1) global ptr addrspacecast (ptr addrspace(1) @b to ptr)\n"
+        "@b = addrspace(1) global ptr addrspacecast (ptr addrspace(1) @c to ptr)\n"
+        "@c = addrspace(1) global ptr addrspacecast (ptr addrspace(1) @a to ptr)\n"
+        "@own = addrspace(1) global ptr addrspacecast (ptr addrspace(1) @own to ptr)\n"
+    )
+    with pytest.raises(SelectionError) as error:
+        nvgen.compile(text, target="sm_90a")
+    (finding,) = error.value.findings
+    assert (finding.rule, finding.got, finding.place.line) == ("select/initializer", "a circle", 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import nvgen
@@ -26,6 +28,7 @@ WHOLE = {
     "@y = constant i64 3\n",
     "a variable of another module": "@x = external addrspace(1) global i32\n",
     "device functions alone": F + "define internal void @g() {\n  ret void\n}\n",
+    "local functions alone": "define internal i32 @0(i32 %a) {\n  ret i32 %a\n}\n",
     "empty variables": "@x = addrspace(4) constant [0 x i32] zeroinitializer, align 4\n"
     "@y = addrspace(1) global {} zeroinitializer\n"
     "@z = addrspace(1) global { i32, [0 x i64], {} } { i32 4, [0 x i64] zeroinitializer,"
@@ -73,6 +76,60 @@ VALUES = {
 @pytest.mark.parametrize("opt", [0, 2])
 def test_values_are_llvms(opt: int):
     compare(VALUES, opt=opt)
+
+
+def test_calls_under_another_type_are_taken_by_ptxas():
+    """LLVM IR allows them, and linking makes them; PTX only by pointer."""
+    text = (
+        F
+        + "define void @b(ptr byval(i64) align 8 %p) {\n  ret void\n}\n"
+        + kernel(
+            "%x = call i32 @f(i64 1)",
+            "%y = call i64 @f(i32 1)",
+            "%z = call i64 @f()",
+            "call void @b(ptr byval(i64) align 16 null)",
+            "call void @b(i64 3)",
+            "%w = call i64 @f(i64 4)",
+        )
+    )
+    compiled = nvgen.compile(text, target=TARGET)
+    assert refusals({"": compiled.ptx}) == {}
+    assert len(re.findall(r"call\.uni \([^)]*\), f,", compiled.ptx)) == 1
+
+
+EMPTY = """
+%none = type { {}, [0 x float] }
+define {} @gives({} %z, i64 %a) {
+  ret {} %z
+}
+define i64 @takes(i64 %a, %none %z, i64 %b, [0 x i64] %y) {
+  %e = insertvalue { i64, %none } undef, %none %z, 1
+  %s = insertvalue { i64, %none } %e, i64 %b, 0
+  %t = extractvalue { i64, %none } %s, 0
+  %d = sub i64 %t, %a
+  ret i64 %d
+}
+declare %none @elsewhere({}, i32)
+define ptx_kernel void @k(%none %z, ptr addrspace(1) %out) {
+  %r = call {} @gives({} zeroinitializer, i64 1)
+  %f = load volatile ptr, ptr addrspace(1) @table
+  %x = call i64 %f(i64 2, %none %z, i64 44, [0 x i64] undef)
+  %y = call i64 @takes(i64 %x, %none undef, i64 100, [0 x i64] zeroinitializer)
+  store i64 %y, ptr addrspace(1) %out
+  ret void
+}
+@table = addrspace(1) global ptr @takes
+"""
+
+
+def test_values_without_bytes_take_no_parameters():
+    """LLVM 22 ends the process over them; LLVM 23 drops them, and numbers the others anew."""
+    compiled = nvgen.compile(EMPTY, target=TARGET)
+    assert re.findall(r"takes_param_\d\b", compiled.ptx)[:2] == ["takes_param_0", "takes_param_1"]
+    assert "takes_param_2" not in compiled.ptx
+    assert "func_retval0" in compiled.ptx
+    assert values(compiled.ptx)[0] == 100 - 42
+    assert refusals({"": compiled.ptx}) == {}
 
 
 def test_a_second_name_of_a_variable_is_what_it_stands_for():

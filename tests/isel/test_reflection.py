@@ -113,6 +113,18 @@ def test_a_function_that_only_dead_arms_call_is_gone():
     assert "nowhere" not in nvgen.compile(text, target="sm_90a").ptx
 
 
+@pytest.mark.parametrize("opt", [0, 2])
+@pytest.mark.parametrize("question", [ARCH, ARCH.replace("@llvm.nvvm.reflect", "@__nvvm_reflect")])
+def test_a_machine_that_llvm_does_not_know_is_named_as_it_is(question: str, opt: int):
+    text = kernel(
+        f"%r = {question}", "%w = zext i32 %r to i64",
+        "store i64 %w, ptr addrspace(1) %out", "ret void",
+    )  # fmt: skip
+    for target in ("sm_107a", "sm_103f", "sm_75"):
+        ptx = nvgen.compile(text, target=target, opt=opt).ptx
+        assert f", {target.strip('smaf_')}0;" in ptx
+
+
 def test_what_is_no_constant_has_no_answer():
     text = kernel("%r = call i32 @__nvvm_reflect(ptr null)", "ret void")
     with pytest.raises(SelectionError) as error:

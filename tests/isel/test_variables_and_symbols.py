@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import nvgen
@@ -9,6 +11,7 @@ from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import NvgenError, Severity
 from intrinsics.targets import parse_ptx, parse_target
 from isel.verifier.record import verify_records
+from tests.oracle import llvm
 
 KERNEL = "define ptx_kernel void @k(ptr addrspace(1) %p) {\n  BODY\n  ret void\n}\n"
 EMPTY = {
@@ -78,6 +81,36 @@ def test_what_may_be_nowhere_is_refused(declaration: str, body: str):
     (finding,) = error.value.findings
     assert finding.rule == "select/extern-weak"
     assert "@maybe" in finding.message
+
+
+@pytest.mark.parametrize(
+    "declared",
+    ["[4 x i32] zeroinitializer", "i32 0", "float 0.0", "ptr addrspace(3) null"],
+)
+def test_zeros_of_shared_memory_are_a_review(declared: str):
+    """LLVM leaves them out without a word."""
+    text = f"@s = addrspace(3) global {declared}\n{KERNEL.replace('BODY', '')}"
+    compiled = nvgen.compile(text, target="sm_90a")
+    (finding,) = compiled.judged
+    assert (finding.rule, finding.severity) == ("select/shared-zeros", Severity.REVIEW)
+    assert finding.place.line == 1
+    assert re.search(r"\.shared \.align \d+ \.b8 s\[\d+\];", compiled.ptx)
+
+
+def test_managed_variables_are_what_llvm_calls_them():
+    text = (
+        "@m = addrspace(1) global i32 0\n@d = external addrspace(1) global ptr\n"
+        "@n = addrspace(1) global i32 0\n"
+        "!nvvm.annotations = !{!0, !1}\n"
+        '!0 = !{ptr addrspace(1) @m, !"managed", i32 1}\n'
+        '!1 = !{ptr addrspace(1) @d, !"managed", i32 1}\n'
+    ) + KERNEL.replace("BODY", "")
+    compiled = nvgen.compile(text, target="sm_90a")
+    (theirs,) = llvm.compile_all([text], "sm_90a", "8.6")
+    pattern = re.compile(r"\.attribute\(\.managed\) \.align \d \.\w+ (\w+)")
+    assert pattern.findall(compiled.ptx) == pattern.findall(theirs.ptx) == ["m", "d"]
+    assert compiled.cubin()
+    assert nvgen.compile(compiled.mir).ptx == compiled.ptx
 
 
 def test_what_nobody_names_may_be_nowhere():
