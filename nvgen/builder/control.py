@@ -274,9 +274,14 @@ class ControlFlow(ThreadNumbers):
             self.scope = before
 
     @contextmanager
-    def if_warpgroup(self, number: IntLike) -> Iterator[None]:
-        """What follows is executed by one warpgroup of the CTA: four warps, 128 threads."""
-        with self._in_scope(Scope.WARPGROUP, (self.tid_x >> 7) == number, "warpgroup"):
+    def if_warpgroup(self, number: IntLike, count: int = 1) -> Iterator[None]:
+        """What follows is executed by one warpgroup of the CTA: four warps, 128 threads.
+
+        With `count` so many do, from that one on, each for itself.
+        """
+        mine = self.tid_x >> 7
+        chosen = mine == number if count == 1 else mine - number < count
+        with self._in_scope(Scope.WARPGROUP, chosen, "warpgroup"):
             yield
 
     @contextmanager
