@@ -17,6 +17,7 @@ from intrinsics.targets import parse_target
 from isel.verifier.launch import MOST_THREADS
 from nvgen.builder.async_verbs import AsyncVerbs
 from nvgen.builder.built import Kernel, Parameter
+from nvgen.builder.device_calls import DeviceCalls
 from nvgen.builder.float_values import Number
 from nvgen.builder.floats import FloatOperations
 from nvgen.builder.llvm_ext import (
@@ -55,6 +56,7 @@ _MOST_CTAS = 16
 
 class KernelBuilder(
     AsyncVerbs,
+    DeviceCalls,
     MbarrierVerbs,
     OrderVerbs,
     PolicyVerbs,

@@ -73,6 +73,11 @@ class PlacedBuilder(ir.IRBuilder):  # type: ignore[misc]  # llvmlite is untyped
         self._begun = begun
         regions.place(block)
 
+    @property
+    def debug(self) -> DebugLines:
+        """The lines of the function that is being built."""
+        return self._debug
+
     def at_caller(self) -> None:
         """Let what follows carry the lines of Python that are being executed."""
         self.debug_metadata = self._debug.at(calls(self._begun))
