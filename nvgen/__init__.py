@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from intrinsics.tile_multiply import Tile, TileMultiply
     from nvgen.api import Compiled, compile
     from nvgen.builder.built import Kernel
+    from nvgen.builder.device_functions import device_function
     from nvgen.builder.kernel import KernelBuilder
     from nvgen.builder.number_types import (
         bf16,
@@ -68,6 +69,7 @@ __all__ = [
     "bf16",
     "bf16x2",
     "compile",
+    "device_function",
     "e4m3",
     "e5m2",
     "f16",
@@ -88,6 +90,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "device_function": "nvgen.builder.device_functions",
     "f16": "nvgen.builder.number_types",
     "bf16": "nvgen.builder.number_types",
     "tf32": "nvgen.builder.number_types",

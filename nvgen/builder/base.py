@@ -53,6 +53,20 @@ class BuilderBase:
             )
         return self.target
 
+    def declared_map(self, tmap: Pointer) -> DeclaredMap:
+        """What is known of a tensor map among the parameters.
+
+        Raises: InputError for another one.
+        """
+        known = self._maps.get(tmap.value.name) if isinstance(tmap, Pointer) else None
+        if known is None:
+            raise refuse(
+                "no tensor map of this kernel",
+                got=str(getattr(tmap, "value", tmap)),
+                expected="a parameter: b.tile_map(name, …), then args[name]",
+            )
+        return known
+
     def declare(self, name: str, type_: ir.FunctionType) -> ir.Function:
         """The declaration of a function."""
         if name not in self._functions:

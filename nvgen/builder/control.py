@@ -7,7 +7,7 @@ phi.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from typing import Generic, NoReturn, Protocol, Self, SupportsIndex, TypeVar, cast, overload
@@ -18,10 +18,10 @@ from intrinsics.modifiers import ScalarType
 from intrinsics.modifiers import Scope as Sync
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.float_values import F32, float_constant
-from nvgen.builder.regions import out_of_reach
+from nvgen.builder.frames import Frame
+from nvgen.builder.regions import Changing
 from nvgen.builder.threads import ThreadNumbers
 from nvgen.builder.values import Barrier, Int, IntLike, described, pointer_of, refuse, whole
-from nvgen.callers import calls_of_anybody
 
 
 class Scope(Enum):
@@ -33,35 +33,8 @@ class Scope(Enum):
     THREAD = "a single thread"
 
 
-class Changing:
-    """A value that changes as the kernel runs: what is assigned in a branch or a loop is there
-    after it.  It lives as long as the branch or loop that it was made in: behind it is no use.
-    """
-
-    def __init__(self, builder: BuilderBase, raw: ir.Value) -> None:
-        self.builder = builder
-        self._raw = raw
-        self._region = builder.regions.current
-        self._made = next(iter(calls_of_anybody()), None)
-
-    @property
-    def raw(self) -> ir.Value:
-        """What it is at this place of the kernel, as llvmlite's.
-
-        Raises: InputError behind the branch or loop that it was made in; so does assigning it.
-        """
-        self._check()
-        return self._raw
-
-    @raw.setter
-    def raw(self, value: ir.Value) -> None:
-        self._check()
-        self._raw = value
-
-    def _check(self) -> None:
-        if not self._region.open:
-            what = f"a{'n' * (type(self).__name__[0] in 'AI')} {type(self).__name__}"
-            raise out_of_reach(what, self._made, self._region)
+_ROLES = ("warpgroup", "warp", "thread", "elected")
+"""What blocks of roles are called."""
 
 
 class Value(Protocol):
@@ -182,6 +155,8 @@ class ControlFlow(ThreadNumbers):
         self.scope = Scope.CTA
         self._blocks = 0
         self._variables: list[Changing] = []
+        self._frames: list[Frame] = []
+        self._closed: Frame | None = None  # a branch that `else_` may follow
 
     @overload
     def variable(self, value: int, bits: int = 32) -> Variable[Int]: ...
@@ -226,16 +201,93 @@ class ControlFlow(ThreadNumbers):
         self._blocks += 1
         then = builder.append_basic_block(f"{name}.{self._blocks}")
         after = builder.append_basic_block(f"after.{self._blocks}")
-        builder.cbranch(holds, then, after)
-        before, known = builder.block, self._known()
-        self.regions.begin("a branch")
+        branch = builder.cbranch(holds, then, after)
+        frame = Frame(after, self._known(), is_role=name in _ROLES, branch=branch)
+        frame.leave(builder.block)
+        self._open_frame(frame, "a branch")
         builder.position_at_end(then)
         yield
-        end = self.at_caller().block
         self.at_caller().branch(after)
+        self._close_frame(frame)
+        self._closed = frame
+
+    @contextmanager
+    def else_(self) -> Iterator[None]:
+        """What follows is executed by the threads for which the `if_` just before does not hold.
+
+        It may follow `if_warp` and the like, too.
+
+        Raises: InputError where no branch is right before it.
+        """
+        frame, builder = self._closed, self.at_caller()
+        if frame is None or frame.branch is None or builder.block is not frame.after:
+            raise refuse("no branch right before it", got="else_", expected="with b.if_(…): …")
+        if not frame.is_untouched or len(frame.known) != len(self._variables):
+            raise refuse(
+                "something was built between a branch and its other side",
+                got="else_",
+                expected="`with b.else_():` right behind `with b.if_(…):`",
+            )
+        self._closed = None
+        self._blocks += 1
+        otherwise = builder.append_basic_block(f"else.{self._blocks}")
+        frame.branch.operands[2] = otherwise
+        frame.branch, joined = None, frame.values
+        del frame.ways[0]
+        for variable, old in frame.known:
+            variable.raw = old
+        self._open_frame(frame, "a branch")
+        builder.position_at_end(otherwise)
+        yield
+        self.at_caller().branch(frame.after)
+        self._close_frame(frame, joined)
+
+    def leave_if(self, condition: Int) -> None:
+        """Go on behind the role that this is in (`if_warp`, `if_warpgroup`, `elect`, `if_thread`).
+
+        Raises: InputError outside of a role, and for what is no condition of the kernel.
+        """
+        self._leave(condition, [frame for frame in self._frames if frame.is_role], "a role")
+
+    def break_if(self, condition: Int) -> None:
+        """Go on behind the loop that this is in.
+
+        Raises: InputError outside of a loop, and for what is no condition of the kernel.
+        """
+        self._leave(condition, [frame for frame in self._frames if frame.is_loop], "a loop")
+
+    def _leave(self, condition: Int, frames: list[Frame], what: str) -> None:
+        holds = condition_of(condition)
+        if not frames:
+            raise refuse(f"there is no {what[2:]} to leave", expected=f"inside {what}")
+        builder = self.at_caller()
+        self._blocks += 1
+        stay = builder.append_basic_block(f"stay.{self._blocks}")
+        frames[-1].leave(builder.block)
+        builder.cbranch(holds, frames[-1].after, stay)
+        self._open(stay)
+
+    def _open_frame(self, frame: Frame, name: str) -> None:
+        """What follows stands in a branch or a loop."""
+        self._frames.append(frame)
+        self.regions.begin(name)
+        self._closed = None
+
+    def _close_frame(self, frame: Frame, joined: Sequence[ir.Value] | None = None) -> None:
+        """What follows stands behind a branch or loop whose last block has just ended.
+
+        Variables that were made inside end here.  `joined` is what the others were behind the one
+        side of a branch.
+        """
+        at = 1 if frame.branch is not None or frame.is_loop else len(frame.ways)
+        frame.ways.insert(at, (self.at_caller().block, frame.values))
+        self._frames.pop()
         self.regions.end()
-        self._open(after)
-        self._join(known, before, end)
+        self._open(frame.after)
+        del self._variables[len(frame.known) :]
+        for (variable, _), value in zip(frame.known, joined or (), strict=False):
+            variable.raw = value
+        frame.join(self.at_caller())
 
     def changing(self, made: Changing) -> None:
         """Let branches and loops carry a value on."""
@@ -244,18 +296,6 @@ class ControlFlow(ThreadNumbers):
     def _known(self) -> list[tuple[Changing, ir.Value]]:
         """The variables that there are, with their values."""
         return [(variable, variable.raw) for variable in self._variables]
-
-    def _join(
-        self, known: list[tuple[Changing, ir.Value]], before: ir.Block, end: ir.Block
-    ) -> None:
-        """Behind a branch or a loop: what was assigned in it, or what was there if it was skipped.
-
-        Variables that were made inside end here.
-        """
-        del self._variables[len(known) :]
-        for variable, old in known:
-            if variable.raw is not old:
-                variable.raw = self._phi((old, before), (variable.raw, end))
 
     def _phi(self, *incoming: tuple[ir.Value, ir.Block]) -> ir.PhiInstr:
         found = self.at_caller().phi(incoming[0][0].type)
@@ -274,9 +314,14 @@ class ControlFlow(ThreadNumbers):
             self.scope = before
 
     @contextmanager
-    def if_warpgroup(self, number: IntLike) -> Iterator[None]:
-        """What follows is executed by one warpgroup of the CTA: four warps, 128 threads."""
-        with self._in_scope(Scope.WARPGROUP, (self.tid_x >> 7) == number, "warpgroup"):
+    def if_warpgroup(self, number: IntLike, count: int = 1) -> Iterator[None]:
+        """What follows is executed by one warpgroup of the CTA: four warps, 128 threads.
+
+        With `count` so many do, from that one on, each for itself.
+        """
+        mine = self.tid_x >> 7
+        chosen = mine == number if count == 1 else mine - number < count
+        with self._in_scope(Scope.WARPGROUP, chosen, "warpgroup"):
             yield
 
     @contextmanager
@@ -299,37 +344,74 @@ class ControlFlow(ThreadNumbers):
 
     @contextmanager
     def range(self, stop: IntLike, start: IntLike = 0, step: IntLike = 1) -> Iterator[Int]:
-        """A loop: what follows is executed with each index below `stop`.
+        """A loop: what follows is executed with each index from `start` on, before `stop`.
 
-        Raises: InputError for a step that leads nowhere.
+        A negative `step` goes downwards; one that the kernel computes goes upwards.  The index has
+        the type of the integers of the kernel among these; of Python's alone it is unsigned, or
+        signed if one of them is negative.
+
+        Raises: InputError for a step of 0, integers of two types, and an unsigned loop below 0.
         """
-        if isinstance(step, int) and step < 1:
-            raise refuse("a loop goes upwards", got=f"a step of {step}", expected="1 or more")
+        like = self._index(start, stop, step)
+        downwards = isinstance(step, int) and step < 0
         builder = self.at_caller()
         self._blocks += 1
         before = builder.block
         body = builder.append_basic_block(f"loop.{self._blocks}")
         after = builder.append_basic_block(f"after.{self._blocks}")
-        first, last, known = self.number(start), self.number(stop), self._known()
-        builder.cbranch(builder.icmp_unsigned("<", first, last), body, after)
-        self.regions.begin("a loop")
+        first, last = like.taken(start), like.taken(stop)
+        frame = Frame(after, self._known(), is_loop=True)
+        frame.leave(before)
+        compare = builder.icmp_signed if like.signed else builder.icmp_unsigned
+        builder.cbranch(compare(">" if downwards else "<", first, last), body, after)
+        self._open_frame(frame, "a loop")
         builder.position_at_end(body)
-        index = builder.phi(ir.IntType(32), name=f"i{self._blocks}")
+        index = builder.phi(first.type, name=f"i{self._blocks}")
         index.add_incoming(first, before)
+        turning = self._turn(frame.known, before)
+        yield like.like(index)
+        builder = self.at_caller()
+        end = builder.block
+        if downwards:
+            size = like.taken(-operator.index(step))  # type: ignore[arg-type]  # Python's
+            left, following = builder.sub(index, last), builder.sub(index, size)
+            goes_on = builder.icmp_unsigned(">", left, size)
+        else:
+            following = builder.add(index, like.taken(step))
+            goes_on = compare("<", following, last)
+        index.add_incoming(following, end)
+        for value, now in zip(turning, frame.values, strict=True):
+            value.add_incoming(now, end)
+        builder.cbranch(goes_on, body, after)
+        self._close_frame(frame)
+
+    def _index(self, start: IntLike, stop: IntLike, step: IntLike) -> Int:
+        """An integer of the type that a loop's index has.
+
+        Raises: InputError.
+        """
+        given = (stop, start, step)
+        negative = any(isinstance(n, int) and n < 0 for n in given)
+        like = next((n for n in given if isinstance(n, Int)), None)
+        if like is None:
+            like = Int(self, self.const(0).value, negative)
+        below = any(isinstance(n, int) and n < 0 for n in (stop, start))
+        if isinstance(step, int) and step == 0:
+            raise refuse("a loop goes upwards or downwards", got="a step of 0", expected="1, or -1")
+        if below and not like.signed:
+            raise refuse(
+                "an unsigned loop that goes below 0",
+                got=", ".join(str(n) for n in (start, stop) if isinstance(n, int)),
+                expected="signed integers: n.to(i32)",
+            )
+        return like
+
+    def _turn(self, known: list[tuple[Changing, ir.Value]], before: ir.Block) -> list[ir.PhiInstr]:
+        """A phi for each variable, with what it is before the loop."""
         turning = [self._phi((old, before)) for _, old in known]
         for (variable, _), value in zip(known, turning, strict=True):
             variable.raw = value
-        yield Int(self, index)
-        builder = self.at_caller()
-        end = builder.block
-        following = builder.add(index, self.number(step))
-        index.add_incoming(following, end)
-        for (variable, _), value in zip(known, turning, strict=True):
-            value.add_incoming(variable.raw, end)
-        builder.cbranch(builder.icmp_unsigned("<", following, last), body, after)
-        self.regions.end()
-        self._open(after)
-        self._join(known, before, end)
+        return turning
 
     @contextmanager
     def while_(self, condition: Callable[[], Int]) -> Iterator[None]:
@@ -347,24 +429,23 @@ class ControlFlow(ThreadNumbers):
         after = builder.append_basic_block(f"after.{self._blocks}")
         builder.branch(head)
         builder.position_at_end(head)
-        known = self._known()
-        turning = [self._phi((old, before)) for _, old in known]
-        for (variable, _), value in zip(known, turning, strict=True):
-            variable.raw = value
+        frame = Frame(after, self._known(), is_loop=True)
+        turning = self._turn(frame.known, before)
         holds = condition_of(condition())
+        frame.leave(self.at_caller().block)
         self.at_caller().cbranch(holds, body, after)
-        left = [variable.raw for variable, _ in known]
-        self.regions.begin("a loop")
+        self._open_frame(frame, "a loop")
         self._open(body)
         yield
         end = self.at_caller().block
         self.at_caller().branch(head)
+        for value, now in zip(turning, frame.values, strict=True):
+            value.add_incoming(now, end)
+        self._frames.pop()
         self.regions.end()
         self._open(after)
-        del self._variables[len(known) :]
-        for (variable, _), value, last in zip(known, turning, left, strict=True):
-            value.add_incoming(variable.raw, end)
-            variable.raw = last
+        del self._variables[len(frame.known) :]
+        frame.join(self.at_caller())
 
     def _open(self, block: ir.Block) -> None:
         """Go on in `block`, behind all the blocks that there are."""

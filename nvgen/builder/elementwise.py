@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 T = ScalarType
 _SCALARS = {T.F16: "f16", T.BF16: "bf16", T.F32: "f32", T.F64: "f64"}
+_WORD = 32
 _OPERATORS: dict[str, Callable[[Number, Number], Number]] = {
     "fadd": operator.add,
     "fsub": operator.sub,
@@ -79,7 +80,11 @@ class Elementwise(ABC):
             return self.to(T.F32).to(type_)
         builder = mine.builder.at_caller()
         convert = builder.fpext if type_.bits > mine.type.bits else builder.fptrunc
-        return self._of(convert(mine.typed, ir.VectorType(llvm_type_of(type_), mine.count)), type_)
+        found = convert(mine.typed, ir.VectorType(llvm_type_of(type_), mine.count))
+        if type_.bits * mine.count % _WORD == 0:  # what is carried on is carried on in words
+            words = ir.VectorType(ir.IntType(_WORD), type_.bits * mine.count // _WORD)
+            found = builder.bitcast(found, words) if type_.bits < _WORD else found
+        return self._of(found, type_)
 
     # ---- operators ---------------------------------------------------------------------------
 

@@ -99,7 +99,8 @@ class Rows(Elementwise):
 
         Raises: InputError for anything else.
         """
-        return self._operand(other).typed
+        found = self._operand(other).typed
+        return self.builder.at_caller().bitcast(found, self.vector.value.type)
 
     def made(self, vector: Vector) -> Rows:
         """Other numbers of the same rows."""
@@ -190,7 +191,8 @@ class Fragment(Elementwise):
 
         Raises: InputError for anything else.
         """
-        return self._operand(other).typed
+        found = self._operand(other).typed
+        return self.builder.at_caller().bitcast(found, self.vector.value.type)
 
     def made(self, vector: Vector) -> Fragment:
         """Other elements in the same layout."""
@@ -369,4 +371,4 @@ def as_words(vector: Vector) -> Vector:
     assert vector.type is not None
     count = vector.count * vector.type.bits // _WORD
     words = ir.VectorType(ir.IntType(_WORD), count)
-    return Vector(vector.builder, vector.builder.at_caller().bitcast(vector.typed, words), count)
+    return Vector(vector.builder, vector.builder.at_caller().bitcast(vector.value, words), count)

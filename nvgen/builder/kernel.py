@@ -11,12 +11,13 @@ import re
 
 from llvmlite import ir
 
-from intrinsics.element import ElementType
+from intrinsics.element import ElementType, Major
 from intrinsics.modifiers import CtaGroup, ScalarType
 from intrinsics.targets import parse_target
 from isel.verifier.launch import MOST_THREADS
 from nvgen.builder.async_verbs import AsyncVerbs
 from nvgen.builder.built import Kernel, Parameter
+from nvgen.builder.device_calls import DeviceCalls
 from nvgen.builder.float_values import Number
 from nvgen.builder.floats import FloatOperations
 from nvgen.builder.llvm_ext import (
@@ -34,13 +35,15 @@ from nvgen.builder.portable_gemm import PortableGemm
 from nvgen.builder.protocols import Protocols
 from nvgen.builder.regions import PlacedBuilder
 from nvgen.builder.registers import register_of
-from nvgen.builder.shared_memory import SharedMemory
+from nvgen.builder.shared_memory import SharedMemory, two
 from nvgen.builder.tensor_copies import TensorCopyVerbs
 from nvgen.builder.tensor_maps import TensorMapVerbs
 from nvgen.builder.tensor_memory import TensorMemory, allocate
 from nvgen.builder.tensor_tiles import TensorTile, check_element
 from nvgen.builder.tile_copies import TileCopies
-from nvgen.builder.tiles import PLAIN_SPAN, swizzle_mode
+from nvgen.builder.tile_maps import box_of
+from nvgen.builder.tile_rings import TileRing
+from nvgen.builder.tiles import PLAIN_SPAN, SharedTile, Tiles, swizzle_mode
 from nvgen.builder.typed_numbers import TypedNumbers
 from nvgen.builder.values import Int, Pointer, refuse, whole
 from nvgen.builder.warps import WarpVerbs
@@ -53,6 +56,7 @@ _MOST_CTAS = 16
 
 class KernelBuilder(
     AsyncVerbs,
+    DeviceCalls,
     MbarrierVerbs,
     OrderVerbs,
     PolicyVerbs,
@@ -148,10 +152,33 @@ class KernelBuilder(
         check_element(dtype)
         made = Parameter(name, dtype, _box(box), mode, output)
         check_box(dtype, made.box, mode)
-        self._maps[name] = DeclaredMap(len(made.box), mode, made.box_bytes)
+        self._maps[name] = DeclaredMap(len(made.box), mode, made.box_bytes, made.box, dtype)
         if made.box_bytes:
             self._box_bytes[name] = made.box_bytes
         self._parameter(made, ir.PointerType())
+
+    def tile_map(
+        self,
+        name: str,
+        dtype: ElementType,
+        shape: tuple[int, int],
+        *,
+        swizzle: int = 128,
+        major: Major = Major.K,
+        rank: int = 2,
+        output: bool = False,
+    ) -> None:
+        """A tensor map for tiles of `shape` (rows, K), declared as `shared_tile` declares them.
+
+        The array has `rank` dimensions, the last of which is contiguous: K of a K-major tile, its
+        rows of an MN-major one; a tile lies in the last two.  `load_tile` and `store_tile` copy
+        tiles of this shape, and parts of them that its boxes make up.
+
+        Raises: InputError where no copies make such a tile.
+        """
+        check_element(dtype)
+        box = box_of(dtype, two(shape), swizzle, major, rank)
+        self.tensor_map(name, dtype=dtype, box=box, swizzle=swizzle, output=output)
 
     def _parameter(self, parameter: Parameter, type_: ir.Type) -> None:
         if self._ir is not None:
@@ -210,6 +237,15 @@ class KernelBuilder(
         parameters = tuple(parameter for parameter, _ in self._parameters)
         made_for = self.target.name if self.target else None
         return Kernel(self.name, printed, self.block, parameters, self._dynamic_size, made_for)
+
+    # ---- tiles -------------------------------------------------------------------------------
+
+    def tile_ring(self, name: str, *tiles: Tiles[SharedTile], consumers: int = 1) -> TileRing:
+        """A ring of buffers, each with one of each of the `tiles`, for one producer and consumers.
+
+        Raises: InputError where there are not as many of each.
+        """
+        return TileRing(self, name, tiles, consumers)
 
     # ---- tensor memory -----------------------------------------------------------------------
 

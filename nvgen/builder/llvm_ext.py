@@ -101,6 +101,13 @@ class DebugLines:
             self._calls[id(found)] = calls
         return found
 
+    def beside(self, function: ir.Function) -> DebugLines:
+        """Those of another function of the module, which has the same files."""
+        other = DebugLines(self.module, function)
+        other._files, other._unit, other._type = self._files, self._unit, self._type
+        other._calls = self._calls
+        return other
+
     def calls_of(self, location: ir.DIValue | None) -> tuple[Call, ...]:
         """The lines that a location was made of."""
         return self._calls.get(id(location), ())

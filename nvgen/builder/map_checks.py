@@ -24,12 +24,15 @@ from nvgen.tensor_map_rules import box_findings
 class DeclaredMap:
     """What the kernel's parameter says of a tensor map: its dimensions, its swizzling.
 
-    `box_bytes` are those of a box; 0 where elements take a part of a byte.
+    `box_bytes` are those of a box; 0 where elements take a part of a byte.  `box` is as the
+    parameter has it, outermost first.
     """
 
     rank: int
     swizzle: Swizzle
     box_bytes: int = 0
+    box: tuple[int, ...] = ()
+    dtype: ElementType | None = None
 
 
 def check_box(dtype: ElementType, box: tuple[int, ...], swizzle: Swizzle) -> None:

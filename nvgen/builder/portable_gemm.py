@@ -6,7 +6,8 @@ multiplies into; `gemm_async` multiplies into it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, assert_never, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, assert_never, cast, overload
 
 from intrinsics.element import ElementType
 from nvgen.builder.gemm import TileOperations
@@ -15,8 +16,10 @@ from nvgen.builder.portable_requirements import AccumulatorRequest, check_accumu
 from nvgen.builder.portable_tensor import TensorAccumulator
 from nvgen.builder.portable_warp import WarpAccumulator
 from nvgen.builder.portable_warpgroup import WarpgroupAccumulator
+from nvgen.builder.tile_maps import store_boxes
 from nvgen.builder.tile_stores import check_stored
-from nvgen.builder.values import IntLike, Pointer
+from nvgen.builder.tiles import SharedTile
+from nvgen.builder.values import IntLike, Pointer, refuse
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder
@@ -72,20 +75,46 @@ class PortableGemm(TileOperations):
         """
         d.wait()
 
+    @overload
     def store_tile(
         self,
         d: PortableAccumulator,
         target: Pointer,
         pitch: IntLike,
         dtype: ElementType = ElementType.F32,
+    ) -> None: ...
+
+    @overload
+    def store_tile(self, d: SharedTile, target: Pointer, pitch: Sequence[IntLike]) -> None: ...
+
+    def store_tile(
+        self,
+        d: PortableAccumulator | SharedTile,
+        target: Pointer,
+        pitch: IntLike | Sequence[IntLike],
+        dtype: ElementType = ElementType.F32,
     ) -> None:
-        """Store D row by row, as f32 or rounded to f16 or bf16; sums of integers as s32.
+        """Store a tile by TMA, or D of `accumulator` row by row.
 
-        `target` is the address of its first element, `pitch` the elements from one row to the next.
-        Rows begin at multiples of 16 bytes, the last one less than 4 GiB behind the first.
-        Multiplies may change D again behind a barrier of the CTA.
+        A tile in shared memory goes through a tensor map, as `tile_map` declares it, to the
+        coordinates of its first element, innermost first; one thread comes here.  What threads have
+        written there needs `fence_proxy_async` and a barrier before; the store is a bulk group of
+        its own, for which `cp_async_bulk_wait_group` waits.  What lies beyond the array is not
+        stored.
 
-        Raises: InputError for another type.
+        D is stored as f32 or rounded to f16 or bf16, sums of integers as s32.  `target` is the
+        address of its first element, `pitch` the elements from one row to the next.  Rows begin at
+        multiples of 16 bytes, the last one less than 4 GiB behind the first.  Multiplies may change
+        D again behind a barrier of the CTA.
+
+        Raises: InputError for another type; by TMA for several threads, or a tile that the map's
+        boxes do not make up.
         """
+        if isinstance(d, SharedTile):
+            assert isinstance(pitch, Sequence)
+            store_boxes(cast("KernelBuilder", self), d, target, pitch)
+            return
+        if isinstance(pitch, Sequence):
+            raise refuse("a pitch is a number of elements", got=repr(pitch), expected="a number")
         check_stored(d.dtype, dtype)
         d.store(target, pitch, dtype)

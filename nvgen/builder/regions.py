@@ -8,6 +8,7 @@ that is built.  Output: none; a use that the definition does not reach is refuse
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from llvmlite import ir
 from llvmlite.ir.instructions import Instruction
@@ -15,6 +16,9 @@ from llvmlite.ir.instructions import Instruction
 from intrinsics.findings import InputError, input_error
 from nvgen.builder.llvm_ext import DebugLines
 from nvgen.callers import Call, Stack, calls, calls_of_anybody, place_of_caller
+
+if TYPE_CHECKING:
+    from nvgen.builder.base import BuilderBase
 
 
 @dataclass(slots=True, eq=False)
@@ -69,6 +73,11 @@ class PlacedBuilder(ir.IRBuilder):  # type: ignore[misc]  # llvmlite is untyped
         self._begun = begun
         regions.place(block)
 
+    @property
+    def debug(self) -> DebugLines:
+        """The lines of the function that is being built."""
+        return self._debug
+
     def at_caller(self) -> None:
         """Let what follows carry the lines of Python that are being executed."""
         self.debug_metadata = self._debug.at(calls(self._begun))
@@ -121,3 +130,34 @@ def _shown(call: Call | None) -> str:
 
 def _innermost() -> Call | None:
     return next(iter(calls_of_anybody()), None)
+
+
+class Changing:
+    """A value that changes as the kernel runs: what is assigned in a branch or a loop is there
+    after it.  It lives as long as the branch or loop that it was made in: behind it is no use.
+    """
+
+    def __init__(self, builder: BuilderBase, raw: ir.Value) -> None:
+        self.builder = builder
+        self._raw = raw
+        self._region = builder.regions.current
+        self._made = next(iter(calls_of_anybody()), None)
+
+    @property
+    def raw(self) -> ir.Value:
+        """What it is at this place of the kernel, as llvmlite's.
+
+        Raises: InputError behind the branch or loop that it was made in; so does assigning it.
+        """
+        self._check()
+        return self._raw
+
+    @raw.setter
+    def raw(self, value: ir.Value) -> None:
+        self._check()
+        self._raw = value
+
+    def _check(self) -> None:
+        if not self._region.open:
+            what = f"a{'n' * (type(self).__name__[0] in 'AI')} {type(self).__name__}"
+            raise out_of_reach(what, self._made, self._region)

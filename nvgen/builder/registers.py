@@ -161,7 +161,13 @@ class Vector(Elementwise):
 
     def taken_apart(self, wanted: Sequence[int]) -> Vector:
         """The numbers of these indices, which may repeat, as a vector."""
-        i32, typed = ir.IntType(32), self.typed
+        i32, words = ir.IntType(32), self._words_of(wanted)
+        if words:
+            mask = ir.Constant(ir.VectorType(i32, len(words)), [ir.Constant(i32, i) for i in words])
+            undefined = ir.Constant(self.value.type, ir.Undefined)
+            found = self.builder.at_caller().shuffle_vector(self.value, undefined, mask)
+            return Vector(self.builder, found, len(wanted), self.type)
+        typed = self.typed
         mask = ir.Constant(ir.VectorType(i32, len(wanted)), [ir.Constant(i32, i) for i in wanted])
         undefined = ir.Constant(typed.type, ir.Undefined)
         found = self.builder.at_caller().shuffle_vector(typed, undefined, mask)
@@ -184,10 +190,23 @@ class Vector(Elementwise):
         """The greatest of them."""
         return self.reduce(lambda a, b: a.max(b))  # type: ignore[arg-type]  # of one type
 
+    def _words_of(self, wanted: Sequence[int]) -> list[int]:
+        """The words that some numbers are, where numbers lie in words and whole ones are wanted."""
+        held = self.value.type
+        each = self.count // held.count if isinstance(held, ir.VectorType) else 1
+        if each < 2 or len(wanted) % each:
+            return []
+        starts = [wanted[i] for i in range(0, len(wanted), each)]
+        whole = [start + i for start in starts for i in range(each)]
+        even = all(start % each == 0 for start in starts)
+        return [start // each for start in starts] if even and whole == list(wanted) else []
+
     def _one(self, number: int) -> Word:
         if not isinstance(number, SupportsIndex) or not 0 <= number < self.count:
             raise refuse("no such register", got=described(number), expected=f"0..{self.count - 1}")
         value = self.value
+        if isinstance(value.type, ir.VectorType) and value.type.count != self.count:
+            value = self.typed  # several numbers in a word
         if self.count > 1 or isinstance(value.type, ir.VectorType):
             place = ir.Constant(ir.IntType(32), int(number))
             value = self.builder.at_caller().extract_element(value, place)
@@ -204,8 +223,10 @@ class Vector(Elementwise):
             )
         i32 = ir.IntType(32)
         mask = ir.Constant(ir.VectorType(i32, len(wanted)), [ir.Constant(i32, i) for i in wanted])
-        undefined = ir.Constant(self.value.type, ir.Undefined)
-        found = self.builder.at_caller().shuffle_vector(self.value, undefined, mask)
+        packed = self.value.type.count != self.count
+        value = self.typed if packed else self.value
+        undefined = ir.Constant(value.type, ir.Undefined)
+        found = self.builder.at_caller().shuffle_vector(value, undefined, mask)
         return Vector(self.builder, found, len(wanted), self.type)
 
 

@@ -13,10 +13,10 @@ from llvmlite import ir
 from intrinsics.element import ElementType
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.base import BuilderBase
-from nvgen.builder.control import Changing
 from nvgen.builder.fragment_layouts import warp_layout
 from nvgen.builder.fragments import Fragment, Holders
 from nvgen.builder.held_fragments import HeldFragment, assign, held, kernel_of
+from nvgen.builder.regions import Changing
 from nvgen.builder.registers import Vector
 
 if TYPE_CHECKING:

@@ -17,8 +17,9 @@ from intrinsics.row import Fact
 from intrinsics.wgmma import BitOperation, MatrixType, WgmmaShape, shapes
 from intrinsics.wgmma_desc import WgmmaDescriptor
 from nvgen.builder.base import BuilderBase
-from nvgen.builder.control import Changing, ControlFlow
+from nvgen.builder.control import ControlFlow
 from nvgen.builder.intrinsics import Operand
+from nvgen.builder.regions import Changing
 from nvgen.builder.registers import Vector
 from nvgen.builder.values import Int, IntLike, Pointer
 

@@ -28,6 +28,7 @@ from nvgen.sim.machine import (
     mask_of,
 )
 from nvgen.sim.semantics.memory import extended
+from nvgen.sim.semantics.runtime import RUNTIME
 
 DEEPEST = 1024
 """So deep may calls be nested; a GPU's stack is smaller or larger, as its driver is told."""
@@ -63,6 +64,8 @@ def _names(op: Op | None) -> tuple[str, ...]:
 def _by_name(name: str, passed: tuple[str, ...], results: tuple[str, ...]) -> Step:
     def run(fragment: Fragment) -> Outcome:
         code = fragment.warp.cta.machine.functions.get(name)
+        if code is None and name in RUNTIME:
+            return RUNTIME[name](fragment, passed, results)
         if code is None:
             raise not_simulated(f"a call of {name}, which another module defines")
         return _go(fragment, code, passed, results)

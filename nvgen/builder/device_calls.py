@@ -1,0 +1,249 @@
+"""What a thread says to the host, PTX in a kernel's own words, and functions on the device.
+
+Layer: nvgen.builder.  CUDA C++ Programming Guide, Formatted Output; Assertion.  PTX ISA, call.
+LLVM Language Reference, Inline Assembler Expressions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, cast
+
+from llvmlite import ir
+
+from intrinsics.modifiers import ScalarType
+from nvgen.builder.control import ControlFlow, Value
+from nvgen.builder.device_functions import Definition, DeviceFunction, Kept, define
+from nvgen.builder.float_values import Float, Number
+from nvgen.builder.number_types import PAIR_OF, NumberType, is_float, llvm_type_of, scalar_type
+from nvgen.builder.regions import PlacedBuilder, Regions
+from nvgen.builder.registers import register_of
+from nvgen.builder.values import Int, Pointer, described, refuse
+from nvgen.callers import calls_of_anybody
+
+if TYPE_CHECKING:
+    from nvgen.builder.kernel import KernelBuilder
+
+T = ScalarType
+_CONVERSION = re.compile(r"%([-+ #0]*\d*(?:\.\d+)?)(hh|h|ll|l|z)?([a-zA-Z%])")
+_WHOLE, _FRACTION = "diuxXoc", "fFeEgG"
+_ALIGN = 8
+_LETTERS = {1: "b", 16: "h", 32: "r", 64: "l"}
+_FLOAT_LETTERS = {T.F32: "f", T.F64: "d"}
+
+
+class DeviceCalls(ControlFlow):
+    """Calls of what lies outside of the kernel."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.functions_made: dict[tuple[object, ...], Definition] = {}
+        self._texts: dict[str, ir.Value] = {}
+
+    # ---- the host ----------------------------------------------------------------------------
+
+    def printf(self, format: str, *values: Number | Pointer) -> None:
+        """Print for each thread that comes here, as C's printf does; the length of a number is
+        seen: `%d` prints one of 64 bits too, `%f` a half.
+
+        A GPU prints when the host waits for the kernel, the simulator at once.
+
+        Raises: InputError for another number of values than conversions, or values of other kinds.
+        """
+        kinds = [kind for kind in _CONVERSION.finditer(format) if kind[3] != "%"]
+        if len(kinds) != len(values):
+            raise refuse(
+                "a format has another number of conversions than there are values",
+                got=f"{len(values)} values",
+                expected=f"{len(kinds)}: {', '.join(kind[0] for kind in kinds) or 'none'}",
+            )
+        passed = [_passed(kind, value) for kind, value in zip(kinds, values, strict=True)]
+        lengths = iter("ll" if value.type.width == 64 and kind[3] in _WHOLE else ""
+                       for kind, value in zip(kinds, passed, strict=True)
+                       if kind[3] in _WHOLE)  # fmt: skip
+        text = _CONVERSION.sub(
+            lambda kind: f"%{kind[1]}{next(lengths)}{kind[3]}" if kind[3] in _WHOLE else kind[0],
+            format,
+        )
+        anything = ir.PointerType()
+        function = self.declare("vprintf", ir.FunctionType(ir.IntType(32), [anything, anything]))
+        self.at_caller().call(function, [self._text(text), self._buffer(passed)])
+
+    def device_assert(self, condition: Int, message: str) -> None:
+        """End the kernel with an error unless `condition` holds in every thread that comes here.
+
+        Raises: InputError for what is no condition of the kernel.
+        """
+        anything, i32, i64 = ir.PointerType(), ir.IntType(32), ir.IntType(64)
+        arguments = [anything, anything, i32, anything, i64]
+        fail = self.declare("__assertfail", ir.FunctionType(ir.VoidType(), arguments))
+        call = next(iter(calls_of_anybody()), None)
+        file, line = (call.file, call.line) if call else ("", 0)
+        with self.if_(condition ^ 1, "failed"):
+            texts = [self._text(text) for text in (message, file, self.name)]
+            given = [*texts[:2], ir.Constant(i32, line), texts[2], ir.Constant(i64, 1)]
+            self.at_caller().call(fail, given)
+
+    def _text(self, text: str) -> ir.Value:
+        """A string that ends with a zero, in constant memory."""
+        if text not in self._texts:
+            data = bytearray(text.encode() + b"\0")
+            type_ = ir.ArrayType(ir.IntType(8), len(data))
+            variable = ir.GlobalVariable(self.module, type_, f"text.{len(self._texts)}")
+            variable.linkage, variable.global_constant = "private", True
+            variable.initializer = ir.Constant(type_, data)
+            variable.type = ir.PointerType()
+            self._texts[text] = variable
+        return self._texts[text]
+
+    def _buffer(self, values: Sequence[ir.Value]) -> ir.Value:
+        """The address of a buffer with some values, each at a multiple of its size."""
+        builder, places, size = self.at_caller(), [], 0
+        for value in values:
+            width = 8 if isinstance(value.type, ir.DoubleType) else value.type.width // 8
+            size = -(-size // width) * width
+            places.append(size)
+            size += width
+        if not values:
+            return ir.Constant(ir.PointerType(), None)
+        with builder.goto_entry_block():
+            slot = builder.alloca(ir.ArrayType(ir.IntType(8), size))
+            slot.align, slot.type = _ALIGN, ir.PointerType()
+        for value, place in zip(values, places, strict=True):
+            offset = [ir.Constant(ir.IntType(32), place)]
+            at = builder.gep(slot, offset, source_etype=ir.IntType(8))
+            builder.store(value, at)
+        return slot
+
+    # ---- PTX ---------------------------------------------------------------------------------
+
+    def ptx(
+        self,
+        text: str,
+        *values: Number | Pointer,
+        result: NumberType | Sequence[NumberType] | None = None,
+        volatile: bool = True,
+    ) -> Number | tuple[Number, ...] | None:
+        """PTX as it is written: `b.ptx("lop3.b32 $0, $1, $2, 7, 30;", x, y, result=u32)`.
+
+        `$0` and so on are the results, then the values.  It is read, judged, printed and simulated
+        like other instructions; statements that nvgen does not know stay as they are.  What is not
+        `volatile` may be moved, joined and left out where its results are not used.
+
+        Raises: InputError for what is no value of the kernel, or no type of a register.
+        """
+        several = isinstance(result, (tuple, list))
+        given = list(result) if isinstance(result, (tuple, list)) else [result] if result else []
+        types = [scalar_type(one) for one in given]
+        letters = [_letter(type_) for type_ in types]
+        passed = [self._register(value) for value in values]
+        held = [_held(type_) for type_ in types]
+        returned = ir.VoidType() if not held else held[0] if len(held) == 1 else (
+            ir.LiteralStructType(held)
+        )  # fmt: skip
+        constraints = [f"={letter}" for letter in letters] + [letter for letter, _ in passed]
+        constraints += ["~{memory}"] if volatile else []
+        signature = ir.FunctionType(returned, [value.type for _, value in passed])
+        raw = self.at_caller().asm(
+            signature, text, ",".join(constraints), [value for _, value in passed], volatile
+        )
+        if not types:
+            return None
+        parts = [raw] if len(types) == 1 else [
+            self.at_caller().extract_value(raw, i) for i in range(len(types))
+        ]  # fmt: skip
+        numbers = tuple(
+            register_of(self, part, type_) for part, type_ in zip(parts, types, strict=True)
+        )
+        return numbers if several else numbers[0]
+
+    def _register(self, value: object) -> tuple[str, ir.Value]:
+        """What PTX takes for a value: the letter of its register, and the register."""
+        if isinstance(value, Pointer):
+            bits = 32 if value.space in (3, 6, 7) else 64
+            raw = self.at_caller().ptrtoint(value.value, ir.IntType(bits))
+            return _LETTERS[bits], raw
+        if isinstance(value, Float):
+            held = _held(value.type)
+            return _letter(value.type), self.at_caller().bitcast(value.value, held)
+        if isinstance(value, Int) and value.bits in _LETTERS:
+            return _LETTERS[value.bits], value.value
+        raise refuse(
+            "no value of the kernel for PTX",
+            got=described(value),
+            expected="a number of 16, 32 or 64 bits, a condition or an address",
+        )
+
+    # ---- functions ---------------------------------------------------------------------------
+
+    def defined(self, called: DeviceFunction, values: tuple[Value, ...]) -> Definition:
+        """A function of this module for the types of some values, built where it is not there.
+
+        Raises: InputError as its body does.
+        """
+        key = (called.name, called.body, *(value.words for value in values))
+        if key not in self.functions_made:
+            kernel = cast("KernelBuilder", self)
+            self.functions_made[key] = define(kernel, called, values)
+        return self.functions_made[key]
+
+    @property
+    def current_builder(self) -> PlacedBuilder:
+        """llvmlite's builder, as it stands."""
+        assert self._ir is not None
+        return self._ir
+
+    def leave_for_function(self) -> Kept:
+        """Leave what is being built, for a function."""
+        kept = Kept(
+            self.current_builder, self.regions, self.scope, [*self._frames], [*self._variables]
+        )
+        self.regions = Regions()
+        self._frames.clear()
+        self._variables.clear()
+        return kept
+
+    def enter_function(self, builder: PlacedBuilder) -> None:
+        """Go on in the body of a function."""
+        self._ir = builder
+
+    def come_back(self, kept: Kept) -> None:
+        """Go on where the kernel was being built."""
+        self._ir, self.regions, self.scope = kept.builder, kept.regions, kept.scope
+        self._frames[:] = kept.frames
+        self._variables[:] = kept.variables
+
+
+def _passed(kind: re.Match[str], value: object) -> ir.Value:
+    """A value as a variadic function takes it: 32 or 64 bits, a float as an f64.
+
+    Raises: InputError for a value of another kind than the conversion.
+    """
+    letter = kind[3]
+    if letter in _FRACTION and isinstance(value, Float) and value.type not in PAIR_OF.values():
+        return value.to(T.F64).value
+    if letter in _WHOLE and isinstance(value, Int):
+        wide = T.S32 if value.signed else T.U32
+        return (value if value.bits in (32, 64) else value.to(wide)).value
+    if letter == "p" and isinstance(value, Pointer):
+        at_caller = value.builder.at_caller()
+        return at_caller.ptrtoint(value.value, ir.IntType(64))
+    raise refuse(
+        f"no value for {kind[0]}",
+        got=value.words if isinstance(value, (Int, Float)) else described(value),
+        expected="%d, %u, %x for integers, %f, %g for floats, %p for addresses",
+        hint="what is known while the kernel is built is a part of the format: f'…'",
+    )
+
+
+def _letter(type_: ScalarType) -> str:
+    """The letter of a register that holds a number, in constraints of inline assembly."""
+    return _FLOAT_LETTERS.get(type_) or _LETTERS.get(max(type_.bits, 16), "l")
+
+
+def _held(type_: ScalarType) -> ir.Type:
+    """LLVM's type of such a register."""
+    if type_ in _FLOAT_LETTERS or not is_float(type_):
+        return llvm_type_of(type_)
+    return ir.IntType(type_.bits)
