@@ -17,7 +17,7 @@ from intrinsics.modifiers import Modifier
 from intrinsics.row import Axis, Fact, Facts, Literal, Llvm, Residency, Row
 
 _CHAPTERS = (
-    *("tcgen05", "tcgen05_copy", "tcgen05_reduce", "tcgen05_mma", "wgmma", "mma_sync"),
+    *("tcgen05", "tcgen05_copy", "tcgen05_reduce", "tcgen05_mma", "wgmma", "mma_sync", "wmma"),
     *("mbarrier", "tma", "tma_stores", "tensormap", "sync"),
     *("memory", "atomic", "caches", "policies"),
     *("copies", "bulk", "bulk_reduce", "async_stores", "matrix"),

@@ -138,7 +138,11 @@ def describe(fact: Fact) -> str:
 
 def in_order(facts: Iterable[Fact]) -> list[Fact]:
     """Facts in the order of their enums, what is absent first."""
-    return sorted(facts, key=lambda f: _positions(type(f))[f] if isinstance(f, Modifier) else -1)
+
+    def place(fact: Fact) -> tuple[int, str]:
+        return (_positions(type(fact))[fact] if isinstance(fact, Modifier) else -1, str(fact))
+
+    return sorted(facts, key=place)
 
 
 @functools.cache

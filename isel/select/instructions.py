@@ -14,7 +14,7 @@ from intrinsics.modifiers import ScalarType, Space
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import ArrayType, IntType, PointerType, StructType, Type, VectorType
-from isel.llvm.vocabulary import FloatPredicate, Opcode
+from isel.llvm.vocabulary import FloatPredicate, IntPredicate, Opcode
 from isel.select.accesses import check_space, load, store
 from isel.select.atomics import compare_exchange, fence, read_modify_write
 from isel.select.casts import cast
@@ -22,7 +22,7 @@ from isel.select.diagnostics import not_yet
 from isel.select.float_casts import FLOAT_CASTS, float_cast
 from isel.select.floats import float_binary, float_compare, float_negate, is_float
 from isel.select.functions import return_value
-from isel.select.integers import binary, compare
+from isel.select.integers import binary, compare, compare_element
 from isel.select.stack import alloca
 from isel.select.state import FunctionState, Values, form
 from isel.select.types import BITS, SIGNED, container, walk_indices
@@ -276,12 +276,25 @@ def cond_branch(state: FunctionState, i: ir.CondBranch) -> None:
 
 def switch(state: FunctionState, i: ir.Switch) -> None:
     """A chain of comparisons, in the order of the cases."""
+    if isinstance(i.condition.type, IntType) and not 1 < i.condition.type.bits <= LIMB:
+        _switch_by_element(state, i, i.condition.type.bits)
+        return
     bits = register_bits(i.condition.type, "switch")
     value = state.reg(extended(state, i.condition, signed=True), BITS[bits])
     for case, target in i.cases:
         hit = state.new(T.PRED)
         wanted = Imm(state.number(case, "a case of switch"))
         state.emit(form("setp.int", p=True, cmp=Cmp.EQ, type=BITS[bits]), hit, value, wanted)
+        state.emit(form("bra"), state.label(target), guard=hit)
+    state.emit(form("bra"), state.label(i.default))
+
+
+def _switch_by_element(state: FunctionState, i: ir.Switch, width: int) -> None:
+    """The same for a predicate, and for what has several registers."""
+    (value,) = elements(state, i.condition)
+    for case, target in i.cases:
+        hit = state.new(T.PRED)
+        compare_element(state, IntPredicate.EQ, width, hit, value, state.value(case))
         state.emit(form("bra"), state.label(target), guard=hit)
     state.emit(form("bra"), state.label(i.default))
 

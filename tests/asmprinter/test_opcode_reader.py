@@ -90,7 +90,6 @@ def test_what_may_stand_twice(name: str):
     "name",
     [
         "tex.2d.v4.f32.s32",
-        "wmma.mma.sync.aligned.m16n16k16",
         "txq.width.b32",
     ],
 )

@@ -22,7 +22,6 @@ from intrinsics.mir import Location, MachineInstr, Module, Text, renumber
 from isel.verifier.record import verify_records
 from tests.ptx_corpus import FILES, text_of
 
-MATRIX = ("wmma",)
 TABLES = (".branchtargets", "brx")
 TEXTURES = ("tex", "suld", "sust")
 
@@ -30,7 +29,6 @@ UNKNOWN = {
     "llvm_device_sm100a": TABLES,
     "llvm_device_sm80": TABLES,
     "nvcc_memory_sm90": TEXTURES,
-    "nvcc_wmma_sm80": MATRIX,
     "triton_tma_special_sm100a": TABLES,
 }
 """What nvgen has no rows for, by file; every statement of the other files is understood."""

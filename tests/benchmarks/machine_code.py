@@ -1,6 +1,6 @@
 """What ptxas makes of nvgen's PTX, next to what it makes of LLVM's for the same LLVM IR.
 
-    python tests/benchmarks/machine_code.py [--target sm_100a] [--json OUT]
+    python tests/benchmarks/machine_code.py [--target sm_100a] [--json OUT] [FOLDER …]
 
 The kernels in the folder `kernels` are small scalar programs as an optimising front end hands them
 over: LLVM IR after its optimiser.  Each is compiled by nvgen, and by LLVM's own code generator at
@@ -14,6 +14,12 @@ unrolled, in both, because an unrolled loop counts several times.  The table has
 
 and the geometric mean of the ratios of SASS instructions, nvgen's by LLVM's.  Instructions are
 counted, not run.  What nvgen does not select yet is listed with the reason.
+
+With folders, their modules (``*.ll``) are compiled instead, as they are, at nvgen's default level,
+for the target that a file's name ends with (``…_sm_90a.ll``); loops are unrolled as ptxas likes.
+LLVM gets the text that nvgen reads: libdevice linked, newer literals spelled as LLVM 22 reads them.
+Figures are sums over the kernels of a module, but for registers, the most of any; there is a mean
+for each producer, the first word of the names, and the ten worst modules are listed.
 """
 
 from __future__ import annotations
@@ -24,6 +30,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -35,16 +42,21 @@ if str(ROOT) not in sys.path:  # run as a script: the folder of this file comes 
 
 KERNELS = Path(__file__).with_name("kernels")
 TARGET = "sm_100a"
-LLVM_PTX = "8.6"
+LLVM_PTX = "8.7"
 
 _LABEL = re.compile(r"^(\$[\w$]+:).*$", re.MULTILINE)
+_DEBUG = re.compile(
+    r"^!llvm\.dbg\.cu = .*$|^ +#dbg_.*$|,? !(?:dbg|llvm\.loop) !\d+|^!\d+ = .*!DI.*$", re.MULTILINE
+)
+_NODE = re.compile(r"^!(\d+) = .*", re.MULTILINE)
+
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 
 
 @dataclass(frozen=True)
 class Code:
-    """What ptxas made of one kernel; spills are bytes, stores and loads together."""
+    """What ptxas made of the kernels of a module; spills are bytes, stores and loads together."""
 
     instructions: int
     registers: int
@@ -82,6 +94,60 @@ def pairs(target: str = TARGET) -> list[Pair]:
     return found
 
 
+def pairs_of(folders: Sequence[str], target: str) -> list[Pair]:
+    """Every module of the folders, compiled by both."""
+    import nvgen
+    from tests.oracle import llvm
+
+    warnings.simplefilter("ignore", nvgen.FindingWarning)  # what others write is theirs
+    found = []
+    for file in sorted(file for folder in folders for file in Path(folder).glob("*.ll")):
+        named = re.search(r"(sm_\d+[af]?)$", file.stem)
+        wanted = named[1] if named else target
+        try:
+            text = without_debug(nvgen.compile(file.read_text(), target=wanted, opt=0).llvm)
+        except nvgen.NvgenError as error:
+            print(f"skipped {file.stem}: {error.findings[0].message}", file=sys.stderr)
+            continue
+        (outcome,) = llvm.compile_all([text], wanted, LLVM_PTX, opt=3)
+        if outcome.refusal:
+            print(f"skipped {file.stem}: LLVM: {outcome.refusal[:80]}", file=sys.stderr)
+            continue
+        ours = assemble(nvgen.compile(text, target=wanted).ptx, wanted, unrolls=True)
+        found.append(Pair(file.stem, ours, assemble(outcome.ptx, wanted, unrolls=True)))
+    return found
+
+
+def without_debug(text: str) -> str:
+    """A module without debug info, for which LLVM has ptxas leave the code unoptimised."""
+    text = _DEBUG.sub("", text)
+    while lost := _lost(text):
+        text = "\n".join(line for line in text.split("\n") if line not in lost)
+    return text
+
+
+def _lost(text: str) -> set[str]:
+    """The nodes of metadata, as lines, that name one that is gone."""
+    nodes = {match[0]: match[1] for match in _NODE.finditer(text)}
+    known = set(nodes.values())
+    return {line for line in nodes if not {*re.findall(r"!(\d+)", line)} <= known}
+
+
+def by_producer(found: Sequence[Pair]) -> Iterator[str]:
+    """The geometric means of each producer, and the worst modules, as lines of text."""
+    producers = sorted({pair.kernel.split("_")[0] for pair in found})
+    for producer in producers:
+        own = [pair for pair in found if pair.kernel.split("_")[0] == producer]
+        registers = geometric_mean([p.ours.registers / p.llvm.registers for p in own if p.ours])
+        spills = [(p.ours.spills, p.llvm.spills) for p in own if p.ours]
+        yield (
+            f"{producer}: {len(own)} modules, SASS {mean(own):.3f}, registers {registers:.3f}, "
+            f"spills {sum(s for s, _ in spills)} / {sum(s for _, s in spills)} bytes"
+        )
+    worst = sorted(found, key=lambda pair: -(pair.ratio or 0))[:10]
+    yield "the worst: " + ", ".join(f"{pair.kernel} {pair.ratio:.2f}" for pair in worst)
+
+
 def _ours(text: str, target: str) -> tuple[Code | None, str]:
     """The code of nvgen's PTX, or why there is none."""
     import nvgen
@@ -93,8 +159,8 @@ def _ours(text: str, target: str) -> tuple[Code | None, str]:
     return assemble(compiled.ptx, target), ""
 
 
-def assemble(ptx: str, target: str) -> Code:
-    """The figures of a module with one kernel.
+def assemble(ptx: str, target: str, *, unrolls: bool = False) -> Code:
+    """The figures of a module; its loops are not to be unrolled unless it `unrolls`.
 
     Raises: subprocess.CalledProcessError when ptxas refuses it.
     """
@@ -103,16 +169,14 @@ def assemble(ptx: str, target: str) -> Code:
 
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
         source, cubin = Path(folder, "m.ptx"), Path(folder, "m.cubin")
-        source.write_text(_LABEL.sub(r'\1\n.pragma "nounroll";', ptx))
+        source.write_text(ptx if unrolls else _LABEL.sub(r'\1\n.pragma "nounroll";', ptx))
         command = [find_ptxas(), "-v", f"-arch={target}", "-o", str(cubin), str(source)]
         said = subprocess.run(command, capture_output=True, text=True, check=True).stderr
         mnemonics = sass.listing(cubin.read_bytes()).mnemonics
-    registers, spills = _REGISTERS.search(said), _SPILLS.search(said)
-    assert registers is not None, said
     return Code(
         sum(mnemonic != "NOP" for mnemonic in mnemonics),
-        int(registers[1]),
-        int(spills[1]) + int(spills[2]) if spills is not None else 0,
+        max(map(int, _REGISTERS.findall(said))),
+        sum(int(stores) + int(loads) for stores, loads in _SPILLS.findall(said)),
     )
 
 
@@ -145,11 +209,15 @@ def main() -> None:
     """Compile, print, and write the figures where `--json` says."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--target", default=TARGET, help=f"the target of both ({TARGET})")
+    parser.add_argument("folders", nargs="*", metavar="FOLDER", help="modules of other compilers")
     parser.add_argument("--json", metavar="OUT", help="write the figures to this file too")
     options = parser.parse_args()
-    found = pairs(options.target)
+    folders: list[str] = options.folders
+    found = pairs_of(folders, options.target) if folders else pairs(options.target)
     print(f"machine code for {options.target}, by ptxas, of nvgen's PTX and of LLVM's at -O3")
     print("\n".join(table(found)))
+    if folders:
+        print("\n".join(by_producer(found)))
     if options.json:
         Path(options.json).write_text(json.dumps([asdict(pair) for pair in found], indent=2) + "\n")
 

@@ -360,3 +360,35 @@ define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {
     nvgen.compile(text, target="sm_90a").run(given, out, block=1)
     assert (out[:3] == given[:3]).all()
     assert out[4:7].view(np.int32).tolist() == [1, -64, 0]
+
+
+@pytest.mark.parametrize("width", [1, 65, 128])
+def test_a_switch_on_one_bit_and_beyond_a_word(width: int):
+    cases = [0, 1] if width == 1 else [0, 3, (1 << width - 1) + 3, (1 << width) - 1]
+    labels = " ".join(f"i{width} {signed(n, width)}, label %c{at}" for at, n in enumerate(cases))
+    blocks = "\n".join(f"c{at}:\n  br label %end" for at in range(len(cases)))
+    incoming = ", ".join(f"[ {at}, %c{at} ]" for at in range(len(cases)))
+    text = f"""
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+define ptx_kernel void @k(ptr addrspace(1) %in, ptr addrspace(1) %out) {{
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %p = getelementptr [32 x i8], ptr addrspace(1) %in, i32 %t
+  %w = load i256, ptr addrspace(1) %p, align 32
+  %x = trunc i256 %w to i{width}
+  switch i{width} %x, label %other [ {labels} ]
+{blocks}
+other:
+  br label %end
+end:
+  %r = phi i32 {incoming}, [ 99, %other ]
+  %q = getelementptr i32, ptr addrspace(1) %out, i32 %t
+  store i32 %r, ptr addrspace(1) %q
+  ret void
+}}
+"""
+    given = [*cases, 2, 1 << width - 1, 5]
+    data = np.frombuffer(b"".join(n.to_bytes(32, "little") for n in given), np.uint8).copy()
+    out = np.zeros(len(given), np.int32)
+    nvgen.compile(text, target="sm_90a").run(data, out, block=len(given))
+    masked = [n & (1 << width) - 1 for n in given]
+    assert out.tolist() == [cases.index(n) if n in cases else 99 for n in masked]

@@ -38,7 +38,7 @@ from isel.pipeline import lower
 from isel.verifier.levels import verify
 from isel.verifier.record import check_target, lowest_ptx, verify_records
 from tests.each import each
-from tests.oracle import llvm_intrinsics, mma_sync_signatures, ptxas
+from tests.oracle import llvm_intrinsics, mma_sync_signatures, ptxas, wmma_signatures
 from tests.oracle.tensor_forms import IMPOSSIBLE
 
 pytestmark = pytest.mark.xdist_group("verifier")  # every intrinsic is selected once a target
@@ -690,8 +690,18 @@ class Call:
             if known.selector is not None:
                 given[known.selector] = ("i32", "0")
             return tuple(given)
+        if self.spelling.name.startswith("wmma."):
+            taken = wmma_signatures.signature(self.spelling.name).arguments
+            return tuple((type_, self._wmma_value(type_)) for type_ in taken)
         parts = [part.strip() for part in self.spelling.pattern.args.split(",") if part.strip()]
         return tuple(argument for part in parts for argument in self._arguments(part))
+
+    @staticmethod
+    def _wmma_value(type_: str) -> str:
+        pointer = re.fullmatch(r"ptr addrspace\((\d)\)", type_)
+        return (
+            f"%p{pointer[1].strip('0')}" if pointer else _MMA_VALUES.get(type_, "zeroinitializer")
+        )
 
     def text(self) -> str:
         shown = ", ".join(f"{type_} {value}" for type_, value in self.arguments)
@@ -775,6 +785,8 @@ class Call:
     def result(self) -> str:
         if self.spelling.name.startswith("mma."):
             return mma_sync_signatures.signature(self.spelling.name).result
+        if self.spelling.name.startswith("wmma."):
+            return wmma_signatures.signature(self.spelling.name).result
         text = self.spelling.pattern.result
         if not text:
             return "void"

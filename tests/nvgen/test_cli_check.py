@@ -263,7 +263,7 @@ def test_no_rule_about_whole_functions_calls_them_wrong(nvgen: Nvgen, path: Path
 
 
 def test_what_is_not_known_is_no_error_unless_it_must_be(nvgen: Nvgen) -> None:
-    path = FOLDER / "nvcc_wmma_sm80.ptx"
+    path = FOLDER / "nvcc_memory_sm90.ptx"
     level = ("--level", "record")
     assert nvgen("check", path, *level).out.endswith(f"{path}: incomplete (4 review)\n")
     assert nvgen("check", path, *level, "--strict").status == 1

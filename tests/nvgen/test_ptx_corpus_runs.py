@@ -152,16 +152,23 @@ def test_the_command_runs_one_of_several_kernels(
     assert np.array_equal(np.load("C.npy"), x + y)
 
 
+def test_matrices_of_a_warp():
+    """nvcc's wmma: A from shared memory in rows, B from global memory in columns."""
+    a, b = (RNG.integers(-4, 5, (16, 16)).astype(np.float16) for _ in range(2))
+    out = np.zeros(1024, np.float32)
+    run("nvcc_wmma_sm80", "multiply", a, b, out, block=32)
+    assert np.array_equal(out[:256].reshape(16, 16), a.astype(np.float32) @ b.T)
+
+
 def test_the_command_says_what_it_does_not_simulate(
     nvgen: Nvgen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.chdir(tmp_path)
-    path = FOLDER / "nvcc_wmma_sm80.ptx"
-    arrays = ("out:f16[16,16]:A.npy", "out:f16[16,16]:B.npy", "out:f32[1024]:D.npy")
-    given = [word for array in arrays for word in ("--arg", array)]
-    found = nvgen("run", path, "--block", "32", *given)
+    path = FOLDER / "nvcc_memory_sm90.ptx"
+    given = [word for text in ("i64:0", "i64:0", "out:f32[32]:D.npy") for word in ("--arg", text)]
+    found = nvgen("run", path, "--kernel", "textures", "--block", "32", *given)
     assert found.status == 4
-    assert "not simulated: wmma" in found.err
+    assert "not simulated: tex" in found.err
     assert f"--> {path}:" in found.err
     assert not Path("D.npy").exists()
 

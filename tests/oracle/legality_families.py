@@ -14,6 +14,7 @@ from tests.oracle import (
     policy_forms,
     tensor_forms,
     tensor_map_forms,
+    wmma_forms,
 )
 
 FAMILIES: dict[str, Callable[[], list[str]]] = (
@@ -26,4 +27,5 @@ FAMILIES: dict[str, Callable[[], list[str]]] = (
     | tensor_forms.FAMILIES
     | tensor_map_forms.FAMILIES
     | bulk_forms.FAMILIES
+    | wmma_forms.FAMILIES
 )

@@ -164,6 +164,10 @@ DELIBERATE: tuple[Deliberate, ...] = (
         "two half floats, or an address, as an extent or a stride of a tensor",
     ),
     Deliberate(r"prefetch\.tensormap \[smem\];", "a tensor map in shared memory"),
+    Deliberate(
+        r"wmma\.(load\.c|store\.d)\S*\.m8n8k(32|128)\.f32 ",
+        "sums in f32 of a shape that has sums in s32 alone",
+    ),
     Deliberate(r"stmatrix\S*\.b(16|8)\.b8x16\.b[46]x16_p\d\d ", "a conversion in a store"),
     Deliberate(
         r"(ld|st)matrix\.[^ ]*(?<!\.shared)(?<!::cta)\.b\S* .*\[[gl]mem\]",

@@ -43,6 +43,7 @@ from tests.oracle import (
     tensor_forms,
     tensor_map_forms,
     wgmma_product,
+    wmma_forms,
 )
 from tests.oracle.ptxas import line_of, module_text
 from tests.turns import is_todays
@@ -68,7 +69,7 @@ pytestmark = pytest.mark.xdist_group("coverage")  # each statement is run once
 FAMILIES = {
     **(legality_forms.FAMILIES | float_forms.FAMILIES),
     **(cluster_forms.FAMILIES | copy_forms.FAMILIES),
-    **(matrix_forms.FAMILIES | tensor_forms.FAMILIES | bulk_forms.FAMILIES),
+    **(matrix_forms.FAMILIES | tensor_forms.FAMILIES | bulk_forms.FAMILIES | wmma_forms.FAMILIES),
     **(tensor_map_forms.FAMILIES | policy_forms.FAMILIES),
     "wgmma": wgmma,
     "mma": mma_sync_product.forms,
@@ -105,6 +106,10 @@ _ORDER = "accesses are in order and seen at once: an order asked for is always t
 _CACHE = "a hint to the caches, which change no result"
 _LENGTH = "the operand says it as well"
 IGNORED = {
+    **dict.fromkeys(
+        (f"{side}layout of wmma.mma.{family}" for side in "ab" for family in ("f16", "typed")),
+        "how A and B lay in memory is known to the loads, and lost in the registers",
+    ),
     "sem": _ORDER,
     "scope": _ORDER,
     "cop": _CACHE,

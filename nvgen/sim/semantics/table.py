@@ -37,6 +37,7 @@ from nvgen.sim.semantics import (
     tma,
     warp,
     wgmma,
+    wmma,
 )
 
 
@@ -63,7 +64,7 @@ def makers() -> dict[str, Maker]:
             tcgen05,
             tensor_registers,
         ),
-        *(tcgen05_copy, tcgen05_reduce, mma, mma_sync, wgmma),
+        *(tcgen05_copy, tcgen05_reduce, mma, mma_sync, wgmma, wmma),
     )
     for chapter in chapters:
         found.update(chapter.SEMANTICS)
