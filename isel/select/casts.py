@@ -71,8 +71,12 @@ def _truncate(state: FunctionState, result: Reg, op: Scalar, source: int, target
     if target == 1:
         to_predicate(state, result, reg, container(source))
         return
-    dtype, atype = UNSIGNED[container(target)], UNSIGNED[container(source)]
-    state.emit(form("cvt.int", dtype=dtype, atype=atype), result, reg)
+    bits, into = container(source), container(target)
+    whole = state.uppers.get(reg)
+    if whole is not None and bits == 2 * into and bits in (32, 64):
+        state.emit(form("mov.unpack2", type=BITS[bits]), (state.new(BITS[into]), result), whole)
+        return
+    state.emit(form("cvt.int", dtype=UNSIGNED[into], atype=UNSIGNED[bits]), result, reg)
 
 
 def _extend_wide(

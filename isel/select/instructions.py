@@ -8,26 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from intrinsics.mir import Block, Imm, Label, MachineInstr, Mem, Reg, Scalar, Sym
+from intrinsics.mir import Block, Imm, Label, MachineInstr
 from intrinsics.modifiers import Compare as Cmp
-from intrinsics.modifiers import ScalarType, Space
+from intrinsics.modifiers import ScalarType
 from isel.llvm import ir
 from isel.llvm import values as llvm
-from isel.llvm.types import ArrayType, IntType, PointerType, StructType, Type, VectorType
+from isel.llvm.types import ArrayType, IntType, StructType, Type
 from isel.llvm.vocabulary import FloatPredicate, IntPredicate, Opcode
 from isel.select.accesses import check_space, load, store
 from isel.select.atomics import compare_exchange, fence, read_modify_write
 from isel.select.casts import cast
 from isel.select.diagnostics import not_yet
+from isel.select.element_ptr import get_element_ptr
 from isel.select.float_casts import FLOAT_CASTS, float_cast
 from isel.select.floats import float_binary, float_compare, float_negate, is_float
 from isel.select.functions import return_value
 from isel.select.integers import binary, compare, compare_element
 from isel.select.stack import alloca
 from isel.select.state import FunctionState, Values, form
-from isel.select.types import BITS, SIGNED, container, walk_indices
+from isel.select.types import BITS
 from isel.select.vectors import extract_element, insert_element, select, shuffle
-from isel.select.widths import LIMB, elements, extend, extended, register_bits
+from isel.select.widths import LIMB, elements, extended, register_bits
 
 T = ScalarType
 
@@ -66,192 +67,6 @@ def _member(state: FunctionState, type_: Type, indices: tuple[int, ...]) -> tupl
             start += index * state.layout.count(type_.element)
             type_ = type_.element
     return start, state.layout.count(type_)
-
-
-# ---- addresses ----------------------------------------------------------------------------------
-
-
-def get_element_ptr(state: FunctionState, i: ir.GetElementPtr) -> None:
-    """Address arithmetic; a constant part is also folded into the addresses that use it."""
-    if isinstance(i.type, VectorType):
-        _vector_of_addresses(state, i, i.type)
-        return
-    assert isinstance(i.type, PointerType)
-    bits = state.layout.pointer_bits(i.type.address_space)
-    offset = 0
-    moving: list[tuple[int, llvm.Value]] = []
-    for size, index, field in walk_indices(state.layout, i.element_type, i.indices):
-        if not size:
-            offset += field
-        elif isinstance(index, llvm.ConstInt):
-            offset += size * index.signed
-        else:
-            moving.append((size, index))
-    _compute(state, i, moving, offset, bits)
-    _follow(state, i, moving, offset, bits)
-
-
-def _compute(
-    state: FunctionState,
-    i: ir.GetElementPtr,
-    moving: list[tuple[int, llvm.Value]],
-    offset: int,
-    bits: int,
-) -> None:
-    if not moving and not offset:
-        state.forward(i.result, state.value(i.base))
-        return
-    if not moving:
-        _constant_step(state, i, offset, bits)
-        return
-    base = _moved_on(state, state.scalar_reg(i.base), moving, bits)
-    if offset and i.result is not None:
-        state.addresses[i.result] = Mem(base, offset)
-        (result,) = state.define(i.result, i.type)
-        state.emit(form("add.int", type=SIGNED[bits]), result, base, Imm(offset))
-        return
-    state.forward(i.result, (base,))
-
-
-def _index_width(type_: Type) -> int:
-    element = type_.scalar
-    assert isinstance(element, IntType)
-    return min(element.bits, LIMB)  # what lies above counts for no address
-
-
-def _vector_of_addresses(state: FunctionState, i: ir.GetElementPtr, type_: VectorType) -> None:
-    """The same arithmetic for each element; what is no vector is the same for all."""
-    assert isinstance(type_.element, PointerType)
-    bits = state.layout.pointer_bits(type_.element.address_space)
-    lanes = len(state.layout.classes(type_))
-    scalars = tuple(_lane(index, 0) for index in i.indices)
-    offset = sum(state.field_offsets(i.element_type, scalars))
-    found: list[Scalar] = []
-    columns = [_column(state, index, lanes) for index in i.indices]
-    sizes = state.step_sizes(i.element_type, scalars)
-    for at, op in enumerate(_column(state, i.base, lanes)):
-        constant = offset
-        base = state.reg(op, BITS[bits])
-        for size, column, index in zip(sizes, columns, i.indices, strict=True):
-            step = column[at]
-            if isinstance(step, Imm):
-                constant += size * step.value
-            elif size:
-                base = _step(state, base, size, step, _index_width(index.type), bits)
-        found.append(base)
-        if constant:
-            found[-1] = state.new(BITS[bits])
-            state.emit(form("add.int", type=SIGNED[bits]), found[-1], base, Imm(constant))
-    state.forward(i.result, tuple(found))
-
-
-def _lane(value: llvm.Value, lane: int) -> llvm.Value:
-    """One element of a constant vector: the number of a struct's field."""
-    parts = llvm.elements_of(value) if isinstance(value.type, VectorType) else None
-    return parts[lane] if parts else value
-
-
-def _column(state: FunctionState, value: llvm.Value, lanes: int) -> list[Scalar]:
-    found = [ops[0] for ops in elements(state, value)]
-    return found if isinstance(value.type, VectorType) else found * lanes
-
-
-def _follow(
-    state: FunctionState,
-    i: ir.GetElementPtr,
-    moving: list[tuple[int, llvm.Value]],
-    offset: int,
-    bits: int,
-) -> None:
-    """Where the result really points, if that is known of the base.
-
-    Addresses in global memory are the same in the generic space, so nothing is computed for them
-    but the generic one.  PTX ISA, Generic Addressing.
-    """
-    if not isinstance(i.base, llvm.Local) or i.result is None:
-        return
-    if i.base.name in state.unwritten:
-        state.unwritten.add(i.result)
-    found = state.known.get(i.base.name)
-    if found is None:
-        return
-    space, mem = found
-    if not moving:
-        state.known[i.result] = space, Mem(mem.base, mem.offset + offset)
-        return
-    if space is Space.GLOBAL:
-        state.known[i.result] = space, state.address(llvm.Local(i.result, i.type))
-        return
-    base = mem.base if isinstance(mem.base, int) else state.reg(mem.base, BITS[bits])
-    base = _moved_on(state, base, moving, bits)
-    state.known[i.result] = space, Mem(base, mem.offset + offset)
-
-
-def _constant_step(state: FunctionState, i: ir.GetElementPtr, offset: int, bits: int) -> None:
-    before = state.address(i.base)
-    address = Mem(before.base, before.offset + offset)
-    if i.result is not None:
-        state.addresses[i.result] = address
-    if not isinstance(before.base, int):
-        state.forward(i.result, (Sym(before.base.name, address.offset),))
-        return
-    (result,) = state.define(i.result, i.type)
-    state.emit(form("add.int", type=SIGNED[bits]), result, before.base, Imm(address.offset))
-
-
-def _moved_on(
-    state: FunctionState, base: Reg, moving: list[tuple[int, llvm.Value]], bits: int
-) -> Reg:
-    """base + the steps; the one that the entry block has added to this base already comes first."""
-    steps = [(size, elements(state, v)[0][0], _index_width(v.type)) for size, v in moving]
-    if len(steps) > 1:
-        steps.sort(key=lambda step: (base, *step, bits) not in state.kept)
-    for size, index, width in steps:
-        base = _step(state, base, size, index, width, bits)
-    return base
-
-
-def _step(state: FunctionState, base: Reg, size: int, index: Scalar, width: int, bits: int) -> Reg:
-    """base + size * index, in pointer width; the index is sign-extended or truncated to it."""
-    step = base, size, index, width, bits
-    found = state.scaled.get(step) or state.kept.get(step)
-    if found is not None:
-        return found
-    index_bits = container(width)
-    reg = state.reg(extend(state, index, width, signed=True), BITS[index_bits])
-    scaled = state.scaled.get((reg, size, bits)) or state.kept.get((reg, size, bits))
-    if scaled is None:
-        scaled = _scaled(state, reg, size, index_bits, bits)
-        state.scaled[reg, size, bits] = scaled
-    result = state.scaled[step] = state.new(BITS[bits])
-    state.emit(form("add.int", type=SIGNED[bits]), result, base, scaled)
-    return result
-
-
-def _scaled(state: FunctionState, reg: Reg, size: int, index_bits: int, bits: int) -> Reg:
-    """size * index, in pointer width; of half a register in one instruction."""
-    half, signed = state.halves.get(reg, (reg, True)) if index_bits == 64 else (reg, True)
-    if bits == 64 and 1 < size < 1 << 31 and state.out.regs.classes[half].bits == 32:
-        scaled = state.new(BITS[bits])
-        state.emit(form("mul.wide", type=T.S32 if signed else T.U32), scaled, half, Imm(size))
-        return scaled
-    if index_bits != bits:
-        wide = state.new(BITS[bits])
-        widen = form("cvt.int", dtype=SIGNED[bits], atype=SIGNED[index_bits])
-        state.emit(widen, wide, reg)
-        reg = wide
-    return _scale(state, reg, size, bits)
-
-
-def _scale(state: FunctionState, reg: Reg, size: int, bits: int) -> Reg:
-    if size == 1:
-        return reg
-    scaled = state.new(BITS[bits])
-    if size & (size - 1) == 0:
-        state.emit(form("shl", type=BITS[bits]), scaled, reg, Imm(size.bit_length() - 1))
-    else:
-        state.emit(form("mul.lo", type=SIGNED[bits]), scaled, reg, Imm(size))
-    return scaled
 
 
 # ---- control flow ----------------------------------------------------------------------------

@@ -11,12 +11,12 @@ from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import ScalarType
 from isel.llvm import ir
 from isel.llvm.types import IntType, PointerType
-from isel.llvm.vocabulary import IntPredicate, Opcode
+from isel.llvm.vocabulary import Flag, IntPredicate, Opcode
 from isel.select import wide
 from isel.select.diagnostics import not_yet
 from isel.select.division import divide_by_number
 from isel.select.packed import logic_by_words
-from isel.select.state import FunctionState, Values, form
+from isel.select.state import FunctionState, Sum, Values, form
 from isel.select.types import BITS, SIGNED, UNSIGNED, container
 from isel.select.widths import LIMB, elements, extend, in_elements, shift_amount
 
@@ -38,7 +38,8 @@ _BINARY: dict[Opcode, tuple[str, dict[int, ScalarType]]] = {
     Opcode.LSHR: ("shr", UNSIGNED),
     Opcode.ASHR: ("shr", SIGNED),
 }
-_SHIFTS = (Opcode.SHL, Opcode.LSHR, Opcode.ASHR)
+_RIGHT = (Opcode.LSHR, Opcode.ASHR)
+_SHIFTS = (Opcode.SHL, *_RIGHT)
 _REMAINDERS = (Opcode.UREM, Opcode.SREM)
 _DIVISIONS = (Opcode.UDIV, Opcode.SDIV, *_REMAINDERS)
 _SIGN_COUNTS = {
@@ -101,8 +102,27 @@ def binary(state: FunctionState, i: ir.BinaryOp) -> None:
     if i.type is element and 1 < element.bits <= LIMB:
         left, right = state.scalar(i.lhs), state.scalar(i.rhs)
         _arithmetic(state, i.opcode, element.bits, results[0], left, right)
+        if type(left) is int and type(right) is Imm and element.bits in (32, 64):
+            _remember_sum(state, i, results[0], left, right.value)
         return
     _each_element(state, i, element.bits, results)
+
+
+def _remember_sum(
+    state: FunctionState, i: ir.BinaryOp, result: Reg, base: Reg, number: int
+) -> None:
+    """What addresses may take a constant from: a sum, or an `or` that is one."""
+    if i.opcode is Opcode.OR and Flag.DISJOINT in i.flags:
+        found = Sum(base, number, signed=True, unsigned=True)
+    elif i.opcode is Opcode.ADD:
+        found = Sum(base, number, Flag.NSW in i.flags, Flag.NUW in i.flags)
+    else:
+        return
+    inner = state.sums.get(base)
+    if inner is not None:
+        signed, unsigned = found.signed and inner.signed, found.unsigned and inner.unsigned
+        found = Sum(inner.base, inner.number + number, signed, unsigned)
+    state.sums[result] = found
 
 
 def _each_element(
@@ -163,6 +183,8 @@ def _arithmetic(
     if opcode is Opcode.MUL and _multiply_wide(state, bits, result, lhs, rhs):
         return
     state.emit(form(row, type=types[bits]), result, lhs, rhs)
+    if opcode in _RIGHT and rhs == Imm(bits // 2):
+        state.uppers[result] = lhs
     if opcode is Opcode.LSHR and isinstance(rhs, Imm):
         above = state.zero_above.get(lhs, width)
         state.zero_above[result] = max(above - rhs.value, 0)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from intrinsics import catalog
@@ -55,6 +56,16 @@ def form(row: str, **facts: Fact) -> Form:
     return form_of(catalog.row(row), **facts)
 
 
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """`base` + `number`; whether it is still so of both extended by sign, or with zeros."""
+
+    base: Reg
+    number: int
+    signed: bool
+    unsigned: bool
+
+
 class FunctionState:
     """Registers, values and records of one function."""
 
@@ -94,11 +105,15 @@ class FunctionState:
         self._symbols: dict[tuple[Scalar, ScalarType], Reg] = {}  # moved in the entry block
         # (register, width, signed) -> the register that it is extended to, in this block
         self.extended: dict[tuple[Reg, int, bool], Reg] = {}
-        # (index, bytes, bits) -> the bytes that the index steps over, and
-        # (base, bytes, index, width, bits) -> the address that it leads to:
+        # (step of a getelementptr, bits) -> the bytes that it steps over, and
+        # (base, step, bits) -> the address that it leads to:
         # those of this block, and those of the entry block, which comes before all
-        self.scaled: dict[tuple[Scalar, ...], Reg] = {}
-        self.kept: dict[tuple[Scalar, ...], Reg] = {}
+        self.scaled: dict[Hashable, Reg] = {}
+        self.kept: dict[Hashable, Reg] = {}
+        # register -> the one twice as wide whose upper half it was shifted down from
+        self.uppers: dict[Reg, Reg] = {}
+        # register -> the sum that it holds
+        self.sums: dict[Reg, Sum] = {}
         # register -> from which bit on it is known to hold zeros
         self.zero_above: dict[Reg, int] = {}
         # registers -> the word that they are the parts of

@@ -243,7 +243,6 @@ def test_tensor_memory_holds_no_variables():
     [
         ('target triple = "x86_64-unknown-linux-gnu"', "select/triple"),
         ('target triple = "nvptx-nvidia-cuda"', "select/triple"),
-        ('module asm ".globl x"', "select/module-asm"),
         ("@huge = addrspace(1) global [18446744073709551615 x i64] undef", "select/variable-size"),
         ("@big = global { i8, [1000000000 x i8] } { i8 1, [1000000000 x i8] zeroinitializer }",
          "select/initializer"),
