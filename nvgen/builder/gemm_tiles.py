@@ -34,9 +34,9 @@ _PLACES: dict[type, _Places] = {
     WarpgroupTile: _Places(
         "wgmma.mma_async",
         (SharedTile, RegisterTile),
-        "shared_tile(…) or warpgroup_operand(…)",
+        "shared_tile(…), warpgroup_operand(…) or sums.as_a_operand()",
     ),
-    WarpTile: _Places("mma", (SharedTile,), "a tile in shared memory: shared_tile(…)"),
+    WarpTile: _Places("mma", (SharedTile, RegisterTile), "shared_tile(…) or sums.as_a_operand()"),
     PortableAccumulator: _Places(
         "tcgen05.mma; wgmma.mma_async; mma",
         (SharedTile,),

@@ -20,6 +20,7 @@ from nvgen.builder.built import Kernel, Parameter
 from nvgen.builder.device_calls import DeviceCalls
 from nvgen.builder.float_values import Number
 from nvgen.builder.floats import FloatOperations
+from nvgen.builder.fragments import Fragment
 from nvgen.builder.llvm_ext import (
     TENSOR_MAP_ATTRIBUTES,
     DebugLines,
@@ -37,6 +38,7 @@ from nvgen.builder.regions import PlacedBuilder
 from nvgen.builder.registers import register_of
 from nvgen.builder.shared_memory import SharedMemory, two
 from nvgen.builder.tensor_copies import TensorCopyVerbs
+from nvgen.builder.tensor_fragments import load_fragment
 from nvgen.builder.tensor_maps import TensorMapVerbs
 from nvgen.builder.tensor_memory import TensorMemory, allocate
 from nvgen.builder.tensor_tiles import TensorTile, check_element
@@ -268,6 +270,18 @@ class KernelBuilder(
     ) -> TensorTile:
         """The accumulator tile that begins at a tensor memory address."""
         return TensorTile(self.tensor_pointer(taddr), m, n, dtype)
+
+    def tensor_fragment(
+        self, tile: TensorTile, first: int = 0, columns: int | None = None
+    ) -> Fragment:
+        """Columns of an accumulator of 128 rows, in the registers of a warpgroup: 32 lanes a warp.
+
+        The wait for the load is made; that for the multiplies is the caller's.
+
+        Raises: InputError for another number of rows, columns that no loads bring, or a scope that
+        is no warpgroup.
+        """
+        return load_fragment(self, tile, first, tile.n - first if columns is None else columns)
 
     def tensor_pointer(self, taddr: Int) -> Pointer:
         """A tensor memory address as a pointer."""
