@@ -10,8 +10,9 @@ _BUILDER = "nvgen/builder/"
 FAULTS = (
     Fault(
         "builder-shift", Kind.COMPARE, _BUILDER + "values.py",
-        'return self._binary("lshr", other)', 'return self._binary("ashr", other)',
-        "x >> n keeps a sign that integers of kernels do not have",
+        'return self._of_sign("ashr", "lshr", other)',
+        'return self._of_sign("ashr", "ashr", other)',
+        "x >> n keeps a sign that unsigned integers do not have",
         "tests/nvgen/test_builder_operators.py",
     ),
     Fault(
