@@ -11,7 +11,8 @@ P never leaves the registers: as bf16 or f16 it is A of the next multiply.  Bloc
 the last one on, so that only the first to be multiplied has a mask: for what is causal, and for
 rows behind the end, which TMA fills with zeros.  Exponents are those of 2: the scale is times
 log2(e).  Softmax goes by the greatest score so far.  O is scaled when that grows in a row of the
-warp, which is seldom; the branch also keeps ptxas from moving the wait for P·V before the softmax.
+warp, which is seldom.  The wait for the next block of V, a loop, keeps ptxas from moving the wait
+for the multiplies before the softmax.
 
 Arrays are heads × length × d; of Q and of K and V the length may differ, and may be any.  Runs on
 the simulator; never run on an H200 yet: `tests/benchmarks/attention_hopper.py` compares with cuDNN.
@@ -99,8 +100,7 @@ class Attention:
 
     def consume(self) -> None:
         """Multiply, take the softmax of one block beside the multiplies of the next, and store."""
-        b = self.b
-        first = b.warpgroup * ROWS
+        b, first = self.b, self.b.warpgroup * ROWS
         q = self.q.part(first, ROWS)
         s, o = b.warpgroup_tile(ROWS, BLOCK), b.warpgroup_tile(ROWS, self.config.d)
         keys, values = self.k.consumer(), self.v.consumer()
@@ -113,13 +113,13 @@ class Attention:
         exponents = scores.fma(scale, -(most.value * scale)).ex2(ftz=True)
         sums = b.variable(exponents.row_sum(whole=False))
         p = b.variable(exponents.to(self.config.dtype))
+        held = b.variable(values.take().stage)
         with b.range(self.blocks - 1):
             slot = keys.take()
             b.wgmma_fence()
             b.gemm_async(s, q, slot.tile)
             b.wgmma_commit_group()
-            block = values.take()
-            b.gemm_async(o, p.value.as_a_operand(), block.tile, accumulate=True)
+            b.gemm_async(o, p.value.as_a_operand(), self.v.slot(held.value).tile, accumulate=True)
             b.wgmma_commit_group()
             b.wgmma_wait_group(1)
             keys.release(slot)
@@ -128,15 +128,15 @@ class Attention:
             exponents = s.fragment.fma(scale, -(greater * scale)).ex2(ftz=True)
             most.set(greater)
             sums.set(sums.value.fma(shrink, exponents.row_sum(whole=False)))
+            following = values.take()  # a loop, which ptxas moves no code across
+            b.wgmma_wait_group(0)
+            values.release(held.value)
+            held.set(following.stage)
+            p.set(exponents.to(self.config.dtype))
             upper, lower = shrink.vector
             with b.if_(b.vote_sync(Vote.ANY, (upper < 1.0) | (lower < 1.0))):
-                b.wgmma_wait_group(0)
                 o.set(o.scale_rows(shrink))
-            b.wgmma_wait_group(0)
-            values.release(block)
-            p.set(exponents.to(self.config.dtype))
-        with values.use() as block:
-            b.gemm(o, p.value.as_a_operand(), block.tile, accumulate=True)
+        b.gemm(o, p.value.as_a_operand(), self.v.slot(held.value).tile, accumulate=True)
         self.store(o.scale_rows(sums.value.whole(operator.add).rcp()), first)
 
     def seen(self, first):
