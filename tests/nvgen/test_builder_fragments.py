@@ -263,5 +263,6 @@ def test_a_of_a_warpgroup_is_not_a_warps_nor_the_other_way_round() -> None:
     right = b.shared_tile("t", bf16, (64, 64))
     of_warps, of_warpgroup = b.warp_tile(64, 64, warps=(4, 1)), tile(b, n=64)
     for d, a in ((of_warps, of_warpgroup), (of_warpgroup, of_warps)):
-        with pytest.raises(InputError, match="those of another multiply"):
+        with pytest.raises(InputError, match="those of another multiply") as caught:
             b.gemm_async(d, a.as_a_operand(bf16), right)
+        assert caught.value.findings[0].place.file == __file__
