@@ -2,7 +2,7 @@
 
 One warp brings tiles of Q, K and V by TMA; each of two warpgroups has 64 rows of Q, and keeps its
 scores and its part of O in registers.  A block of keys goes by while the multiplies of the next one
-run beside its softmax:
+run beside its softmax, and the other warpgroup's, which takes turns with it:
 
       tensor cores   S₁ = Q·K₁ᵀ   O += P₀·V₀     S₂ = Q·K₂ᵀ   O += P₁·V₁     …
       registers                   softmax of S₁ → P₁           softmax of S₂ → P₂
@@ -32,8 +32,7 @@ from nvgen import Kernel, KernelBuilder, bf16
 
 ROWS, WARPGROUPS = 64, 2  # of Q, that a warpgroup has; those that multiply
 BLOCK = 128  # rows of K and V that go by at once, and of Q in a CTA
-TARGET = "sm_90a"
-TARGETS = (TARGET,)
+TARGET, TARGETS = "sm_90a", ("sm_90a",)
 
 
 @dataclass(frozen=True)
@@ -44,6 +43,7 @@ class Config:
     causal: bool = False
     dtype: ElementType = bf16
     stages: int = 2
+    turns: bool = True  # the warpgroups issue their multiplies by turns
 
 
 class Attention:
@@ -51,9 +51,7 @@ class Attention:
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        b = self.b = KernelBuilder(
-            "attention_sm90", block=(WARPGROUPS + 1) * 128, dynamic_shared=True, target=TARGET
-        )
+        b = self.b = KernelBuilder("attention_sm90", block=384, dynamic_shared=True, target=TARGET)
         d, dtype, stages = config.d, config.dtype, config.stages
         b.tile_map("q", dtype, (BLOCK, d), rank=3)
         b.tile_map("k", dtype, (BLOCK, d), rank=3)
@@ -114,13 +112,14 @@ class Attention:
         sums = b.variable(exponents.row_sum(whole=False))
         p = b.variable(exponents.to(self.config.dtype))
         held = b.variable(values.take().stage)
-        with b.range(self.blocks - 1):
-            slot = keys.take()
-            b.wgmma_fence()
-            b.gemm_async(s, q, slot.tile)
-            b.wgmma_commit_group()
-            b.gemm_async(o, p.value.as_a_operand(), self.v.slot(held.value).tile, accumulate=True)
-            b.wgmma_commit_group()
+        with b.turns(3 if self.config.turns else None) as turns, b.range(self.blocks - 1):
+            slot, v = keys.take(), self.v.slot(held.value).tile
+            with turns.mine():
+                b.wgmma_fence()
+                b.gemm_async(s, q, slot.tile)
+                b.wgmma_commit_group()
+                b.gemm_async(o, p.value.as_a_operand(), v, accumulate=True)
+                b.wgmma_commit_group()
             b.wgmma_wait_group(1)
             keys.release(slot)
             greater = most.value.max(s.row_max())

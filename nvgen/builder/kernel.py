@@ -8,6 +8,7 @@ instruction carries the Python line that asked for it.
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager
 
 from llvmlite import ir
 
@@ -46,6 +47,7 @@ from nvgen.builder.tile_copies import TileCopies
 from nvgen.builder.tile_maps import box_of
 from nvgen.builder.tile_rings import TileRing
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile, Tiles, swizzle_mode
+from nvgen.builder.turns import Turns, turns
 from nvgen.builder.typed_numbers import TypedNumbers
 from nvgen.builder.values import Int, Pointer, refuse, whole
 from nvgen.builder.warps import WarpVerbs
@@ -248,6 +250,17 @@ class KernelBuilder(
         Raises: InputError where there are not as many of each.
         """
         return TileRing(self, name, tiles, consumers)
+
+    def turns(
+        self, first_barrier: int | None, warpgroups: int = 2
+    ) -> AbstractContextManager[Turns]:
+        """`with b.turns(3) as turns:` the first warpgroups of the CTA take turns: `turns.mine()`.
+
+        Each has a named barrier, from that number on; with None nobody waits.
+
+        Raises: InputError outside of a role of warpgroups, and for barriers that there are not.
+        """
+        return turns(self, first_barrier, warpgroups)
 
     # ---- tensor memory -----------------------------------------------------------------------
 

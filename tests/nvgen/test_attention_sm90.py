@@ -51,8 +51,9 @@ def test_two_blocks_with_a_rest(launch: Launch) -> None:
 
 
 @kernel_test(schedules=["late"], targets=TARGET)
-def test_two_heads(launch: Launch) -> None:
-    check(launch, compiled(64, False, 0), sample().Config(64, False), (40, 140), heads=2)
+def test_two_heads_without_turns(launch: Launch) -> None:
+    config = sample().Config(64, False, turns=False)
+    check(launch, sample().build(config).compile(), config, (40, 140), heads=2)
 
 
 CASES = [
