@@ -129,6 +129,15 @@ REFUSED: dict[str, tuple[Callable[[KernelBuilder], object], str]] = {
         ),
         "no tensor map of this kernel",
     ),
+    "no coordinates": (lambda b: load(b, "x", (64, 64), 64), "begins at coordinates"),
+    "no coordinates of a store": (
+        lambda b: b.store_tile(b.shared_tile("t", bf16, (64, 64)), b.args["x"], 64),
+        "begins at coordinates",
+    ),
+    "no barrier": (
+        lambda b: b.load_tile(b.shared_tile("t", bf16, (64, 64)), b.args["x"], (0, 0)),
+        "counted on an mbarrier",
+    ),
     "all threads": (
         lambda b: b.load_tile(b.shared_tile("t", bf16, (64, 64)), b.args["x"], (0, 0), b.full),
         "issued by one thread",
