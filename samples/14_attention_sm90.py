@@ -2,7 +2,7 @@
 
 One warp brings tiles of Q, K and V by TMA; each of two warpgroups has 64 rows of Q, and keeps its
 scores and its part of O in registers.  A block of keys goes by while the multiplies of the next one
-run beside its softmax:
+run beside its softmax, and the other warpgroup's, which takes turns with it:
 
       tensor cores   S₁ = Q·K₁ᵀ   O += P₀·V₀     S₂ = Q·K₂ᵀ   O += P₁·V₁     …
       registers                   softmax of S₁ → P₁           softmax of S₂ → P₂
@@ -11,7 +11,8 @@ P never leaves the registers: as bf16 or f16 it is A of the next multiply.  Bloc
 the last one on, so that only the first to be multiplied has a mask: for what is causal, and for
 rows behind the end, which TMA fills with zeros.  Exponents are those of 2: the scale is times
 log2(e).  Softmax goes by the greatest score so far.  O is scaled when that grows in a row of the
-warp, which is seldom; the branch also keeps ptxas from moving the wait for P·V before the softmax.
+warp, which is seldom.  The wait for the next block of V, a loop, keeps ptxas from moving the wait
+for the multiplies before the softmax.
 
 Arrays are heads × length × d; of Q and of K and V the length may differ, and may be any.  Runs on
 the simulator; never run on an H200 yet: `tests/benchmarks/attention_hopper.py` compares with cuDNN.
@@ -31,8 +32,7 @@ from nvgen import Kernel, KernelBuilder, bf16
 
 ROWS, WARPGROUPS = 64, 2  # of Q, that a warpgroup has; those that multiply
 BLOCK = 128  # rows of K and V that go by at once, and of Q in a CTA
-TARGET = "sm_90a"
-TARGETS = (TARGET,)
+TARGET, TARGETS = "sm_90a", ("sm_90a",)
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,7 @@ class Config:
     causal: bool = False
     dtype: ElementType = bf16
     stages: int = 2
+    turns: bool = True  # the warpgroups issue their multiplies by turns
 
 
 class Attention:
@@ -50,9 +51,7 @@ class Attention:
 
     def __init__(self, config: Config) -> None:
         self.config = config
-        b = self.b = KernelBuilder(
-            "attention_sm90", block=(WARPGROUPS + 1) * 128, dynamic_shared=True, target=TARGET
-        )
+        b = self.b = KernelBuilder("attention_sm90", block=384, dynamic_shared=True, target=TARGET)
         d, dtype, stages = config.d, config.dtype, config.stages
         b.tile_map("q", dtype, (BLOCK, d), rank=3)
         b.tile_map("k", dtype, (BLOCK, d), rank=3)
@@ -99,8 +98,7 @@ class Attention:
 
     def consume(self) -> None:
         """Multiply, take the softmax of one block beside the multiplies of the next, and store."""
-        b = self.b
-        first = b.warpgroup * ROWS
+        b, first = self.b, self.b.warpgroup * ROWS
         q = self.q.part(first, ROWS)
         s, o = b.warpgroup_tile(ROWS, BLOCK), b.warpgroup_tile(ROWS, self.config.d)
         keys, values = self.k.consumer(), self.v.consumer()
@@ -113,14 +111,15 @@ class Attention:
         exponents = scores.fma(scale, -(most.value * scale)).ex2(ftz=True)
         sums = b.variable(exponents.row_sum(whole=False))
         p = b.variable(exponents.to(self.config.dtype))
-        with b.range(self.blocks - 1):
-            slot = keys.take()
-            b.wgmma_fence()
-            b.gemm_async(s, q, slot.tile)
-            b.wgmma_commit_group()
-            block = values.take()
-            b.gemm_async(o, p.value.as_a_operand(), block.tile, accumulate=True)
-            b.wgmma_commit_group()
+        held = b.variable(values.take().stage)
+        with b.turns(3 if self.config.turns else None) as turns, b.range(self.blocks - 1):
+            slot, v = keys.take(), self.v.slot(held.value).tile
+            with turns.mine():
+                b.wgmma_fence()
+                b.gemm_async(s, q, slot.tile)
+                b.wgmma_commit_group()
+                b.gemm_async(o, p.value.as_a_operand(), v, accumulate=True)
+                b.wgmma_commit_group()
             b.wgmma_wait_group(1)
             keys.release(slot)
             greater = most.value.max(s.row_max())
@@ -128,15 +127,15 @@ class Attention:
             exponents = s.fragment.fma(scale, -(greater * scale)).ex2(ftz=True)
             most.set(greater)
             sums.set(sums.value.fma(shrink, exponents.row_sum(whole=False)))
+            following = values.take()  # a loop, which ptxas moves no code across
+            b.wgmma_wait_group(0)
+            values.release(held.value)
+            held.set(following.stage)
+            p.set(exponents.to(self.config.dtype))
             upper, lower = shrink.vector
             with b.if_(b.vote_sync(Vote.ANY, (upper < 1.0) | (lower < 1.0))):
-                b.wgmma_wait_group(0)
                 o.set(o.scale_rows(shrink))
-            b.wgmma_wait_group(0)
-            values.release(block)
-            p.set(exponents.to(self.config.dtype))
-        with values.use() as block:
-            b.gemm(o, p.value.as_a_operand(), block.tile, accumulate=True)
+        b.gemm(o, p.value.as_a_operand(), self.v.slot(held.value).tile, accumulate=True)
         self.store(o.scale_rows(sums.value.whole(operator.add).rcp()), first)
 
     def seen(self, first):

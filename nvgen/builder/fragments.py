@@ -23,6 +23,7 @@ from nvgen.builder.fragment_layouts import FragmentLayout, operand_layout, scale
 from nvgen.builder.number_types import is_float
 from nvgen.builder.register_operands import RegisterTile
 from nvgen.builder.registers import Vector, vector_of
+from nvgen.builder.tensor_tiles import TensorTile
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import Int, IntLike, Pointer, described, refuse
 
@@ -321,20 +322,26 @@ class Fragment(Elementwise):
             fragments.append(tuple(line))
         return RegisterTile(tuple(fragments), element, wanted.rows)
 
-    def as_tile(self, tile: SharedTile, dtype: ElementType | None = None) -> None:
+    def as_tile(self, tile: SharedTile | TensorTile, *, first: int = 0) -> None:
         """Store the matrix into a tile of the same shape in shared memory, where its swizzling
         has it; by stmatrix where that is possible (16 bits an element, sm_90 and later).
 
         A K-major tile has the matrix's rows as its rows.  All threads that hold the matrix come
         here.  Nothing waits for others: `fence_proxy_async` and a barrier follow.
 
+        What `tensor_fragment` gave goes back to an accumulator in tensor memory, from its column
+        `first` on, and is there then.
+
         Raises: InputError for a tile of another shape or type, or one whose elements do not lie in
         whole bytes.
         """
         from nvgen.builder.fragment_stores import store_in_tile
+        from nvgen.builder.tensor_fragments import store_fragment
 
-        type_ = tile.dtype if dtype is None else dtype
-        made = self.to(type_) if is_float(self.vector.type or ScalarType.U32) else self
+        if isinstance(tile, TensorTile):
+            store_fragment(self, tile, first)
+            return
+        made = self.to(tile.dtype) if is_float(self.vector.type or ScalarType.U32) else self
         store_in_tile(made, tile)
 
     def store(self, target: Pointer, pitch: IntLike, *, where: Condition | None = None) -> None:

@@ -72,8 +72,8 @@ class TileOperations(TensorGemm, WarpgroupGemm, WarpGemm):
         before the first multiply, and before one whose registers others have written; `gemm` is
         the whole protocol.
 
-        With `d` in the registers of warps, all their threads come here; `a` lies in shared memory,
-        none of the other options is given, and the multiplies are complete.
+        With `d` in the registers of warps, all their threads come here; `a` lies in shared memory
+        or in their registers, none of the other options is given, and the multiplies are complete.
 
         With `d` in tensor memory, `a` lies in shared or tensor memory, and one thread comes here;
         in warp scope one of the warp is elected.  The other options are those of `TensorOptions`,
@@ -94,7 +94,7 @@ class TileOperations(TensorGemm, WarpgroupGemm, WarpGemm):
             assert isinstance(a, (SharedTile, RegisterTile))
             self.multiply_in_warpgroup(d, a, b, accumulate, step, options.given())
         elif isinstance(d, WarpTile):
-            assert isinstance(a, SharedTile)
+            assert isinstance(a, (SharedTile, RegisterTile))
             self.multiply_in_warps(d, a, b, accumulate, step, options.given())
         else:
             assert not isinstance(a, RegisterTile)

@@ -14,6 +14,7 @@ from nvgen.builder.register_tiles import WarpgroupTile
 from nvgen.builder.tensor_tiles import OperandTile, SparseTile, TensorTile
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.warp_tiles import WarpTile
+from nvgen.callers import place_of_caller
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +35,9 @@ _PLACES: dict[type, _Places] = {
     WarpgroupTile: _Places(
         "wgmma.mma_async",
         (SharedTile, RegisterTile),
-        "shared_tile(…) or warpgroup_operand(…)",
+        "shared_tile(…), warpgroup_operand(…) or sums.as_a_operand()",
     ),
-    WarpTile: _Places("mma", (SharedTile,), "a tile in shared memory: shared_tile(…)"),
+    WarpTile: _Places("mma", (SharedTile, RegisterTile), "shared_tile(…) or sums.as_a_operand()"),
     PortableAccumulator: _Places(
         "tcgen05.mma; wgmma.mma_async; mma",
         (SharedTile,),
@@ -71,6 +72,7 @@ def _finding(name: str, tile: object, expected: str, places: _Places) -> Finding
         "gemm_async/tile",
         Severity.ERROR,
         f"{name} is no such tile",
+        place_of_caller(),
         op="gemm_async",
         got=type(tile).__name__,
         expected=expected,

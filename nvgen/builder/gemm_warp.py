@@ -22,6 +22,7 @@ from nvgen.builder.gemm_warp_requirements import (
 )
 from nvgen.builder.matrix import MatrixVerbs
 from nvgen.builder.mma_sync import WarpMatrixVerbs
+from nvgen.builder.register_operands import RegisterTile
 from nvgen.builder.registers import Vector
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import Int, IntLike, Pointer, refuse
@@ -115,7 +116,7 @@ class WarpGemm(ControlFlow, MatrixVerbs, WarpMatrixVerbs):
     def multiply_in_warps(
         self,
         d: WarpTile,
-        a: SharedTile,
+        a: SharedTile | RegisterTile,
         b: SharedTile,
         accumulate: bool | Int,
         step: IntLike | None,
@@ -131,7 +132,11 @@ class WarpGemm(ControlFlow, MatrixVerbs, WarpMatrixVerbs):
         self._begin(d, accumulate)
         row, column = self.place_of_warp(d)
         lane = self.tid_x & 31
-        of_a = _Fragments(a, _Lane(lane % FRAGMENT_ROWS, lane // FRAGMENT_ROWS), row)
+        of_a: _Fragments | RegisterTile = (
+            _Fragments(a, _Lane(lane % FRAGMENT_ROWS, lane // FRAGMENT_ROWS), row)
+            if isinstance(a, SharedTile)
+            else a
+        )
         rows_of_b = lane % _MATRIX + lane // FRAGMENT_ROWS * _MATRIX
         of_b = _Fragments(b, _Lane(rows_of_b, lane // _MATRIX % 2), column)
         for number in range(request.steps) if step is None else (step,):
@@ -148,12 +153,21 @@ class WarpGemm(ControlFlow, MatrixVerbs, WarpMatrixVerbs):
                     part.raw = Sums.zeros()
 
     def _multiply_step(
-        self, request: WarpRequest, of_a: _Fragments, of_b: _Fragments, step: IntLike
+        self,
+        request: WarpRequest,
+        of_a: _Fragments | RegisterTile,
+        of_b: _Fragments,
+        step: IntLike,
     ) -> None:
         """One step of K: fragments of A and of B once, then all their products."""
         family = request.family
         assert family is not None
-        lines = [self._matrices(of_a, FRAGMENT_ROWS * i, step) for i in range(len(request.d.parts))]
+        rows = range(len(request.d.parts))
+        if isinstance(of_a, RegisterTile):
+            assert isinstance(step, int)
+            lines = [of_a.fragments[i][step] for i in rows]
+        else:
+            lines = [self._matrices(of_a, FRAGMENT_ROWS * i, step) for i in rows]
         columns = list(self._columns(of_b, len(request.d.parts[0]), step))
         for left, row in zip(lines, request.d.parts, strict=True):
             for right, part in zip(columns, row, strict=True):

@@ -16,6 +16,7 @@ from intrinsics.targets import TargetSet, at_least, spell
 from intrinsics.wgmma import MatrixType
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import Scope
+from nvgen.builder.register_operands import RegisterTile
 from nvgen.builder.requirements import Requirement, unmet
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 from nvgen.builder.values import IntLike
@@ -71,7 +72,7 @@ class WarpRequest:
     scope: Scope
     threads: int
     d: WarpTile
-    a: SharedTile
+    a: SharedTile | RegisterTile
     b: SharedTile
     step: IntLike | None = None
     others: tuple[str, ...] = ()
@@ -81,6 +82,16 @@ class WarpRequest:
         """What multiplies A by B; None where nothing does."""
         types = {self.a.dtype, self.b.dtype}
         return next((f for f in FAMILIES if types <= set(f.types)), None)
+
+    @property
+    def m(self) -> int:
+        """Rows of A, those of all warps."""
+        return self.a.rows if isinstance(self.a, SharedTile) else self.a.m * self.d.warps[0]
+
+    @property
+    def shared(self) -> tuple[SharedTile, ...]:
+        """The matrices that lie in shared memory."""
+        return (self.a, self.b) if isinstance(self.a, SharedTile) else (self.b,)
 
     @property
     def depth(self) -> int:
@@ -102,7 +113,7 @@ class WarpRequest:
         """Which of the matrices belong to another kernel."""
         owners = {
             "D": self.d.builder,
-            "A": self.a.pointer.builder,
+            "A": self.a.pointer.builder if isinstance(self.a, SharedTile) else self.a.builder,
             "B": self.b.pointer.builder,
         }
         return [name for name, owner in owners.items() if owner is not self.builder]
@@ -123,7 +134,7 @@ def _swizzled(r: WarpRequest, tile: SharedTile) -> bool:
 
 
 def _transposed(r: WarpRequest) -> list[SharedTile]:
-    return [tile for tile in (r.a, r.b) if tile.major is Major.MN]
+    return [tile for tile in r.shared if tile.major is Major.MN]
 
 
 def _targets(r: WarpRequest) -> TargetSet:
@@ -175,10 +186,17 @@ REQUIREMENTS: tuple[Requirement[WarpRequest], ...] = (
     ),
     Requirement(
         "shape", "the shapes of A, B and D do not belong together",
-        lambda r: r.a.k == r.b.k and (r.d.m, r.d.n) == (r.a.rows, r.b.rows),
-        lambda r: f"A {r.a.rows}x{r.a.k}, B {r.b.rows}x{r.b.k}, D {r.d.m}x{r.d.n}",
+        lambda r: r.a.k == r.b.k and (r.d.m, r.d.n) == (r.m, r.b.rows),
+        lambda r: f"A {r.m}x{r.a.k}, B {r.b.rows}x{r.b.k}, D {r.d.m}x{r.d.n}",
         lambda r: f"A {r.d.m}x{r.a.k}, B {r.d.n}x{r.a.k}, D {r.d.m}x{r.d.n}",
         _SHAPE,
+    ),
+    Requirement(
+        "registers", "A's registers are those of another multiply",
+        lambda r: isinstance(r.a, SharedTile) or r.a.each == FRAGMENT_ROWS,
+        lambda r: "" if isinstance(r.a, SharedTile) else f"fragments of {r.a.each} rows",
+        lambda r: f"fragments of {FRAGMENT_ROWS} rows, of a warp's sums",
+        "mma",
     ),
     Requirement(
         "k", "K is no multiple of the instruction's K",
@@ -189,17 +207,16 @@ REQUIREMENTS: tuple[Requirement[WarpRequest], ...] = (
     ),
     Requirement(
         "step", "no such step of K",
-        lambda r: not isinstance(r.step, int) or 0 <= r.step < r.steps,
+        lambda r: 0 <= r.step < r.steps if isinstance(r.step, int)
+        else r.step is None or isinstance(r.a, SharedTile),
         lambda r: str(r.step),
         lambda r: f"0..{r.steps - 1}",
         "mma",
     ),
     Requirement(
         "swizzle", "A and B lie swizzled, in whole spans",
-        lambda r: _swizzled(r, r.a) and _swizzled(r, r.b),
-        lambda r: "; ".join(
-            f"{t.name}: {t.mode.words}, {t.rows}x{t.k}" for t in (r.a, r.b)
-        ),
+        lambda r: all(_swizzled(r, tile) for tile in r.shared),
+        lambda r: "; ".join(f"{t.name}: {t.mode.words}, {t.rows}x{t.k}" for t in r.shared),
         lambda r: "32, 64 or 128 bytes with 16-byte atoms, and a multiple of the span along the "
         "major",
         "ldmatrix",

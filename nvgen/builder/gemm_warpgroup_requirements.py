@@ -196,6 +196,13 @@ REQUIREMENTS: tuple[Requirement[WarpgroupRequest], ...] = (
         _SHAPE,
     ),
     Requirement(
+        "registers", "A's registers are those of another multiply",
+        lambda r: isinstance(r.a, SharedTile) or r.a.each == WARPGROUP_ROWS,
+        lambda r: "" if isinstance(r.a, SharedTile) else f"fragments of {r.a.each} rows",
+        lambda r: f"fragments of {WARPGROUP_ROWS} rows, of a warpgroup's sums",
+        _SHAPE,
+    ),
+    Requirement(
         "m", "M is no multiple of a warpgroup's rows",
         lambda r: r.m > 0 and r.m % WARPGROUP_ROWS == 0,
         lambda r: str(r.m),

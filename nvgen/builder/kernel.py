@@ -8,6 +8,7 @@ instruction carries the Python line that asked for it.
 from __future__ import annotations
 
 import re
+from contextlib import AbstractContextManager
 
 from llvmlite import ir
 
@@ -20,6 +21,7 @@ from nvgen.builder.built import Kernel, Parameter
 from nvgen.builder.device_calls import DeviceCalls
 from nvgen.builder.float_values import Number
 from nvgen.builder.floats import FloatOperations
+from nvgen.builder.fragments import Fragment
 from nvgen.builder.llvm_ext import (
     TENSOR_MAP_ATTRIBUTES,
     DebugLines,
@@ -37,6 +39,7 @@ from nvgen.builder.regions import PlacedBuilder
 from nvgen.builder.registers import register_of
 from nvgen.builder.shared_memory import SharedMemory, two
 from nvgen.builder.tensor_copies import TensorCopyVerbs
+from nvgen.builder.tensor_fragments import load_fragment
 from nvgen.builder.tensor_maps import TensorMapVerbs
 from nvgen.builder.tensor_memory import TensorMemory, allocate
 from nvgen.builder.tensor_tiles import TensorTile, check_element
@@ -44,6 +47,7 @@ from nvgen.builder.tile_copies import TileCopies
 from nvgen.builder.tile_maps import box_of
 from nvgen.builder.tile_rings import TileRing
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile, Tiles, swizzle_mode
+from nvgen.builder.turns import Turns, turns
 from nvgen.builder.typed_numbers import TypedNumbers
 from nvgen.builder.values import Int, Pointer, refuse, whole
 from nvgen.builder.warps import WarpVerbs
@@ -247,6 +251,17 @@ class KernelBuilder(
         """
         return TileRing(self, name, tiles, consumers)
 
+    def turns(
+        self, first_barrier: int | None, warpgroups: int = 2
+    ) -> AbstractContextManager[Turns]:
+        """`with b.turns(3) as turns:` the first warpgroups of the CTA take turns: `turns.mine()`.
+
+        Each has a named barrier, from that number on; with None nobody waits.
+
+        Raises: InputError outside of a role of warpgroups, and for barriers that there are not.
+        """
+        return turns(self, first_barrier, warpgroups)
+
     # ---- tensor memory -----------------------------------------------------------------------
 
     def tensor_memory(
@@ -268,6 +283,18 @@ class KernelBuilder(
     ) -> TensorTile:
         """The accumulator tile that begins at a tensor memory address."""
         return TensorTile(self.tensor_pointer(taddr), m, n, dtype)
+
+    def tensor_fragment(
+        self, tile: TensorTile, first: int = 0, columns: int | None = None
+    ) -> Fragment:
+        """Columns of an accumulator of 128 rows, in the registers of a warpgroup: 32 lanes a warp.
+
+        The wait for the load is made; that for the multiplies is the caller's.
+
+        Raises: InputError for another number of rows, columns that no loads bring, or a scope that
+        is no warpgroup.
+        """
+        return load_fragment(self, tile, first, tile.n - first if columns is None else columns)
 
     def tensor_pointer(self, taddr: Int) -> Pointer:
         """A tensor memory address as a pointer."""

@@ -19,7 +19,7 @@ from nvgen.builder.portable_warpgroup import WarpgroupAccumulator
 from nvgen.builder.tile_maps import store_boxes
 from nvgen.builder.tile_stores import check_stored
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import IntLike, Pointer, refuse
+from nvgen.builder.values import IntLike, Pointer, described, refuse
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder
@@ -111,7 +111,12 @@ class PortableGemm(TileOperations):
         boxes do not make up.
         """
         if isinstance(d, SharedTile):
-            assert isinstance(pitch, Sequence)
+            if not isinstance(pitch, Sequence):
+                raise refuse(
+                    "a copy by TMA begins at coordinates",
+                    got=described(pitch),
+                    expected="as many as the array has dimensions, innermost first: (0, row)",
+                )
             store_boxes(cast("KernelBuilder", self), d, target, pitch)
             return
         if isinstance(pitch, Sequence):

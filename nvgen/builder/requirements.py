@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from intrinsics.findings import Finding, Severity
+from nvgen.callers import place_of_caller
 
 Asked = TypeVar("Asked")
 
@@ -34,12 +35,14 @@ class Requirement(Generic[Asked]):
 def unmet(
     operation: str, requirements: Iterable[Requirement[Asked]], request: Asked
 ) -> list[Finding]:
-    """A finding for each requirement that does not hold."""
+    """A finding for each requirement that does not hold, at the line of Python that asks."""
+    place = place_of_caller()
     return [
         Finding(
             f"{operation}/{requirement.rule}",
             Severity.ERROR,
             requirement.text,
+            place,
             op=operation,
             got=requirement.got(request),
             expected=requirement.expected(request),

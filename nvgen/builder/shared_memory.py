@@ -14,7 +14,7 @@ from intrinsics.element import ElementType, Major
 from isel.verifier.launch import MOST_SHARED
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.memory import load_numbers
-from nvgen.builder.number_types import NumberType
+from nvgen.builder.number_types import NumberType, scalar_type
 from nvgen.builder.registers import Register, Vector, Word
 from nvgen.builder.tensor_tiles import container_bits
 from nvgen.builder.tiles import (
@@ -169,6 +169,15 @@ class SharedMemory(BuilderBase):
     def shared_word(self, name: str) -> Pointer:
         """Room for 32 bits in shared memory."""
         return self._shared_variable(name, 4, 4)
+
+    def shared_array(self, name: str, dtype: NumberType, count: int) -> Pointer:
+        """Room for `count` numbers of a type in shared memory, from a multiple of 16 bytes on.
+
+        Raises: InputError for what is no type of numbers, and for more than there is room.
+        """
+        type_, count = scalar_type(dtype), whole(count, "number of elements")
+        pointer = self._shared_variable(name, count * type_.bits // 8, 16)
+        return replace(pointer, dtype=type_)
 
     def shared_tensor_map(self, name: str) -> Pointer:
         """Room for the 128 bytes of a tensor map in shared memory, to change its fields there."""

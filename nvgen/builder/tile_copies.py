@@ -14,7 +14,7 @@ from nvgen.builder.control import ControlFlow, Scope
 from nvgen.builder.copies import CopyVerbs
 from nvgen.builder.tile_maps import load_boxes
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
-from nvgen.builder.values import Barrier, Int, IntLike, Pointer, refuse
+from nvgen.builder.values import Barrier, Int, IntLike, Pointer, described, refuse
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder
@@ -34,14 +34,14 @@ class TileCopies(CopyVerbs, ControlFlow):
     block: tuple[int, int, int]
 
     @overload
-    def load_tile(self, tile: SharedTile, source: Pointer, place: IntLike) -> None: ...
+    def load_tile(self, tile: SharedTile, source: Pointer, pitch: IntLike) -> None: ...
 
     @overload
     def load_tile(
         self,
         tile: SharedTile,
         source: Pointer,
-        place: Sequence[IntLike],
+        pitch: Sequence[IntLike],
         barrier: Barrier,
         *,
         cta_mask: IntLike | None = None,
@@ -52,7 +52,7 @@ class TileCopies(CopyVerbs, ControlFlow):
         self,
         tile: SharedTile,
         source: Pointer,
-        place: IntLike | Sequence[IntLike],
+        pitch: IntLike | Sequence[IntLike],
         barrier: Barrier | None = None,
         *,
         cta_mask: IntLike | None = None,
@@ -60,13 +60,13 @@ class TileCopies(CopyVerbs, ControlFlow):
     ) -> None:
         """Copy a tile from global memory, swizzled, asynchronously: by TMA, or by all threads.
 
-        By TMA, `source` is a tensor map as `tile_map` declares it, `place` are the coordinates of
-        the tile's first element, innermost first, and one thread comes here; what lies beyond the
-        array is zeros.  The bytes are counted on `barrier`, which expects `tile.nbytes`
+        By TMA, `source` is a tensor map as `tile_map` declares it, and in place of a pitch come the
+        coordinates of the tile's first element, innermost first; one thread comes here.  What lies
+        beyond the array is zeros.  The bytes are counted on `barrier`, which expects `tile.nbytes`
         (`arrive_expecting`).  With `cta_mask` the tile goes to these CTAs of the cluster, and is
         counted on the mbarrier of each.
 
-        By all threads, `source` is the address of its first element, `place` the elements from one
+        By all threads, `source` is the address of its first element, `pitch` the elements from one
         row to the next, of an MN-major tile from one k to the next.  Lines lie at multiples of 16
         bytes, the last within 4 GiB of the first.  All threads of the CTA come here, in their
         scopes those of a warpgroup or a warp; `load_wait` waits for them.
@@ -74,14 +74,18 @@ class TileCopies(CopyVerbs, ControlFlow):
         Raises: InputError for a single thread, or a tile that is not made of whole spans; by TMA
         for several threads, or a tile that the map's boxes do not make up.
         """
-        if barrier is not None:
-            assert isinstance(place, Sequence)
+        if isinstance(pitch, Sequence):
+            if barrier is None:
+                raise refuse("a copy by TMA is counted on an mbarrier", expected="barrier=…")
             kernel = cast("KernelBuilder", self)
-            load_boxes(kernel, tile, source, place, barrier, cta_mask, cache_policy)
+            load_boxes(kernel, tile, source, pitch, barrier, cta_mask, cache_policy)
             return
-        if isinstance(place, Sequence):
-            raise refuse("a copy by TMA is counted on an mbarrier", expected="barrier=…")
-        pitch = place
+        if barrier is not None:
+            raise refuse(
+                "a copy by TMA begins at coordinates",
+                got=described(pitch),
+                expected="as many as the array has dimensions, innermost first: (0, row)",
+            )
         threads = self._loading_threads()
         _check_tile(tile)
         chunks = tile.line_bytes // _CHUNK

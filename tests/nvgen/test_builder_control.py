@@ -120,12 +120,39 @@ def test_ways_out_of_loops_and_roles(launch: Launch) -> None:
     assert out.tolist() == [expected(n) for n in range(64)]
 
 
+@kernel_test(schedules="all", random=1, targets="sm_90a")
+@pytest.mark.parametrize("warpgroups", [2, 3])
+def test_warpgroups_take_turns(launch: Launch, warpgroups: int) -> None:
+    """Each adds its number at the end of one text, in shared memory that nothing else guards."""
+    b, args = begun(launch, 128 * warpgroups)
+    place = b.shared_array("place", i32, 1)
+    with b.if_thread(0):
+        place[0] = 0
+    b.barrier_cta_sync_aligned()
+    speaks = b.tid_x % 128 == 0
+    with (
+        b.if_warpgroup(0, warpgroups),
+        b.turns(1, warpgroups) as turns,
+        b.range(3),
+        turns.mine(),
+        b.if_(speaks),
+    ):
+        at = place[0]
+        args["out"][at] = (b.tid_x // 128).to(i32)
+        place[0] = at + 1
+    out = np.full(3 * warpgroups, -1, np.int32)
+    launch(b.finish(), np.zeros(1, np.int32), out)
+    assert out.tolist() == [*range(warpgroups)] * 3
+
+
 REFUSED: dict[str, tuple[Callable[[KernelBuilder], object], str]] = {
     "no branch": (lambda b: b.else_().__enter__(), "no branch right before"),
     "no loop": (lambda b: b.break_if(b.tid_x == 0), "no loop to leave"),
     "no role": (lambda b: b.leave_if(b.tid_x == 0), "no role to leave"),
     "a step of nothing": (lambda b: b.range(3, step=0).__enter__(), "step of 0"),
     "below 0": (lambda b: b.range(-1, start=b.tid_x, step=-1).__enter__(), "below 0"),
+    "turns of all threads": (lambda b: b.turns(3).__enter__(), "warpgroups take turns"),
+    "turns without barriers": (lambda b: b.turns(15).__enter__(), "no such turns"),
     "two signs": (lambda b: b.range(b.i32(3), start=b.tid_x).__enter__(), "signed and an unsigned"),
 }
 

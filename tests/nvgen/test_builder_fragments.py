@@ -150,6 +150,59 @@ def test_a_product_is_a_of_the_next_multiply(launch: Launch, dtype) -> None:
     assert_exact(out, 2 * (inner @ wide[2].T) + 1)
 
 
+@kernel_test(schedules=["early"], targets=["sm_80", "sm_89"], opt=[0, 3])
+@pytest.mark.parametrize("dtype", HALF, ids=lambda t: t.value)
+def test_sums_of_warps_are_a_of_their_next_multiply(launch: Launch, dtype) -> None:
+    """As above, by two warps one below the other."""
+    b = KernelBuilder("k", block=64, target=launch.target)
+    for name in ("a", "b", "c"):
+        b.pointer(name)
+    b.pointer("out", f32, output=True)
+    args = b.begin()
+    a = b.shared_tile("a_tile", dtype, (32, 64))
+    right = [b.shared_tile(f"{name}_tile", dtype, (64, 64)) for name in "bc"]
+    for tile, name in zip((a, *right), "abc", strict=True):
+        b.load_tile(tile, args[name], 64)
+    b.load_commit()
+    b.load_wait()
+    first, second = b.warp_tile(32, 64, warps=(2, 1)), b.warp_tile(32, 64, warps=(2, 1))
+    second.set(3)
+    with b.range(2):
+        b.gemm_async(first, a, right[0])
+        b.gemm_async(second, (first * 0.125).as_a_operand(dtype), right[1], accumulate=True)
+        second.set(second - 1.0)
+    second.store(args["out"], 64)
+    rng = np.random.default_rng(8)
+    x, y, z = (rng.integers(-2, 3, (m, 64)).astype(HALF[dtype]) for m in (32, 64, 64))
+    out = np.zeros((32, 64), np.float32)
+    launch(b.finish(), x, y, z, out)
+    wide = [v.astype(np.float32) for v in (x, y, z)]
+    inner = (wide[0] @ wide[1].T / 8).astype(HALF[dtype]).astype(np.float32)
+    assert_exact(out, 2 * (inner @ wide[2].T) + 1)
+
+
+@kernel_test(schedules=["early", "late"], targets="sm_100a")
+def test_columns_of_tensor_memory(launch: Launch) -> None:
+    """Written, some of them read, scaled by their rows, and written back."""
+    b = KernelBuilder("k", block=128, target=launch.target)
+    b.pointer("x", f32)
+    b.pointer("out", f32, output=True)
+    args = b.begin()
+    memory = b.tensor_memory("columns", 64)
+    tile = memory.tile(128, 40)
+    filled(b, tensor_layout(40), args["x"]).as_tile(tile)
+    middle = b.tensor_fragment(tile, 8, 24)
+    middle.scale_rows(middle.row_sum()).as_tile(tile, first=8)
+    b.tensor_fragment(tile).store(args["out"], 40)
+    memory.free()
+    x = np.random.default_rng(9).integers(-5, 6, (128, 40)).astype(np.float32)
+    out = np.zeros_like(x)
+    launch(b.finish(), x, out)
+    expected = x.copy()
+    expected[:, 8:32] *= x[:, 8:32].sum(1, keepdims=True)
+    assert_exact(out, expected)
+
+
 # ---- layouts -------------------------------------------------------------------------------------
 
 
@@ -202,3 +255,14 @@ def test_nonsense_is_refused_at_its_line(name: str) -> None:
     with pytest.raises(InputError, match=text) as caught:
         wrong(b)
     assert caught.value.findings[0].place.file == __file__
+
+
+def test_a_of_a_warpgroup_is_not_a_warps_nor_the_other_way_round() -> None:
+    b = KernelBuilder("k", block=128, target="sm_90a")
+    b.begin()
+    right = b.shared_tile("t", bf16, (64, 64))
+    of_warps, of_warpgroup = b.warp_tile(64, 64, warps=(4, 1)), tile(b, n=64)
+    for d, a in ((of_warps, of_warpgroup), (of_warpgroup, of_warps)):
+        with pytest.raises(InputError, match="those of another multiply") as caught:
+            b.gemm_async(d, a.as_a_operand(bf16), right)
+        assert caught.value.findings[0].place.file == __file__

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from intrinsics.element import Major
+from intrinsics.modifiers import Scope
 from nvgen import InputError, KernelBuilder, bf16, f16, f32
 from nvgen.testing import Launch, assert_exact, kernel_test
 
@@ -77,6 +78,31 @@ def test_a_ring_between_a_producer_and_two_consumers(launch: Launch) -> None:
     assert_exact(out, x.reshape(9, 128, 32)[:, :, :8].sum(0))
 
 
+@kernel_test(schedules="all", random=1, targets="sm_90a")
+def test_a_tile_for_a_cluster(launch: Launch) -> None:
+    """Each of two CTAs brings half of the rows for both."""
+    b = KernelBuilder("k", block=32, cluster=2, target=launch.target, dynamic_shared=True)
+    b.tile_map("x", f32, (32, 32))
+    b.pointer("out", f32, output=True)
+    args = b.begin()
+    tile, full = b.shared_tile("tile", f32, (64, 32)), b.mbarrier("full")
+    b.make_mbarriers((full, 1))
+    with b.if_warp(0), b.elect():
+        b.arrive_expecting(full, tile)
+        half = b.cluster_ctarank * 32
+        part = tile.part(half, 32)
+        b.load_tile(part, args["x"], (0, half), full, cta_mask=b.const(3, 16))
+    b.wait(full, 0, scope=Scope.CLUSTER)
+    with b.range(64) as row:
+        number = tile.chunk(row, b.tid_x // 4).of(f32)[b.tid_x % 4]
+        args["out"][(b.ctaid_x * 64 + row) * 32 + b.tid_x] = number
+    b.cluster_sync()
+    x = np.random.default_rng(6).integers(-9, 9, (64, 32)).astype(np.float32)
+    out = np.zeros((2, 64, 32), np.float32)
+    launch(b.finish(), x, out, grid=2, cluster=2)
+    assert_exact(out, np.stack([x, x]))
+
+
 def begun() -> KernelBuilder:
     b = KernelBuilder("k", block=128, target="sm_90a", dynamic_shared=True)
     b.tile_map("x", bf16, (64, 64))
@@ -102,6 +128,15 @@ REFUSED: dict[str, tuple[Callable[[KernelBuilder], object], str]] = {
             b.shared_tile("t", bf16, (64, 64)), b.shared_word("w"), (0, 0), b.full
         ),
         "no tensor map of this kernel",
+    ),
+    "no coordinates": (lambda b: load(b, "x", (64, 64), 64), "begins at coordinates"),
+    "no coordinates of a store": (
+        lambda b: b.store_tile(b.shared_tile("t", bf16, (64, 64)), b.args["x"], 64),
+        "begins at coordinates",
+    ),
+    "no barrier": (
+        lambda b: b.load_tile(b.shared_tile("t", bf16, (64, 64)), b.args["x"], (0, 0)),
+        "counted on an mbarrier",
     ),
     "all threads": (
         lambda b: b.load_tile(b.shared_tile("t", bf16, (64, 64)), b.args["x"], (0, 0), b.full),
