@@ -330,7 +330,7 @@ def test_the_error_in_the_ptx_of_nvcc(
     monkeypatch.chdir(tmp_path)
     Path("softmax.ptx").write_text(right.replace(load[0], load[0].replace("f32", "f64")))
     assert main(["check", "softmax.ptx", "--grid", "1"]) == 1
-    assert capsys.readouterr().out.replace(str(tmp_path.parent), "").startswith(shown)
+    assert capsys.readouterr().out.startswith(shown)
 
 
 # ---- architecture.md -----------------------------------------------------------------------------
