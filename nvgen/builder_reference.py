@@ -147,10 +147,9 @@ def _class(made: type, *, verbs: bool) -> Iterator[str]:
         return
     if known := [f"`{parent.__name__}`" for parent in made.__mro__[1:] if _is_shown(parent)]:
         yield f"It also has what {', '.join(known)} has.\n"
-    name = made.__name__[0].lower() + made.__name__[1:]
     for parent in made.__mro__:
         if parent is made or not _is_shown(parent):
-            yield from _members(parent, f"{name}.")
+            yield from _members(parent, f"{made.__name__}.")
 
 
 def _is_shown(made: type) -> bool:

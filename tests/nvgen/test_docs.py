@@ -229,26 +229,29 @@ def test_the_kernel_of_the_first_screen_is_right(monkeypatch: pytest.MonkeyPatch
         assert (y == expected).all()
 
 
-def run_first_block(before: str = "", after: str = "") -> dict:
-    """The first block of README, with one text replaced."""
+def run_first_block(*replaced: tuple[str, str]) -> dict:
+    """The first block of README, with some texts replaced."""
     first, *_ = blocks("README.md", "python")
-    assert before in first
+    for before, after in replaced:
+        assert first.count(before) == 1
+        first = first.replace(before, after)
     names: dict[str, object] = {}
-    exec(compile(first.replace(before, after), "linear.py", "exec"), names)
+    exec(compile(first, "linear.py", "exec"), names)
     return names
 
 
 def test_the_error_of_the_first_screen(capsys: pytest.CaptureFixture[str]):
-    kernel = run_first_block("accumulate=step != 0)", "accumulate=step != 0, in_flight=1)")[
-        "kernel"
-    ]
+    loop, store = "accumulate=step != 0)", "    corner = "
+    in_flight = (loop, f"{loop[:-1]}, in_flight=1)"), (store, f"    b.wgmma_wait_group(0)\n{store}")
+    kernel = run_first_block(*in_flight)["kernel"]
     with pytest.raises(VerificationError) as caught:
         kernel.compile(level="function")
     shown = finding_shown("README.md", "wgmma.mma_async/stage-released")
-    found = [f for f in caught.value.findings if f.rule == "wgmma.mma_async/stage-released"]
-    print_findings(found, kernel.llvm, sys.stdout)
+    rules = [finding.rule for finding in caught.value.findings]
+    assert rules == ["cp.async.bulk.tensor/operand-modified", "wgmma.mma_async/stage-released"]
+    print_findings(caught.value.findings[1:], kernel.llvm, sys.stdout)
     assert squeezed(capsys.readouterr().out) == squeezed(shown)
-    assert kernel.compile().cubin(), "ptxas takes it"
+    assert not kernel.compile().assembled().findings, "ptxas takes it without a word"
 
 
 def test_the_targets():
