@@ -70,8 +70,9 @@ INNER = frozenset({
     "at_caller", "known_target", "declared_map", "declare", "int_type", "raw", "number", "changing",
     "declare_number", "defined", "current_builder", "leave_for_function", "enter_function",
     "come_back", "multiply_into_tensor", "multiply_in_warpgroup", "multiply_in_warps", "widened",
-    "place_of_warp", "free_accumulators", "like", "taken", "made", "spread", "words", "builder",
-    "typed", "splat", "taken_apart",
+    "place_of_warp", "free_accumulators", "like", "taken", "made", "spread", "builder",
+    "typed", "splat", "taken_apart", "Int.words", "Register.words", "Vector.words", "Pointer.words",
+    "Fragment.words", "Rows.words", "Fragment.value", "Rows.value",
 })  # fmt: skip
 """Members that are public to the builder's own parts only."""
 
@@ -173,8 +174,13 @@ def _public(made: type) -> Iterator[tuple[str, object]]:
         return
     for name, found in vars(made).items():
         member = found.__func__ if isinstance(found, staticmethod) else found
-        if not name.startswith("_") and name not in INNER and inspect.getdoc(member):
+        if is_public(made, name) and inspect.getdoc(member):
             yield name, member
+
+
+def is_public(made: type, name: str) -> bool:
+    """Whether a member is there for those who write kernels."""
+    return not name.startswith("_") and not {name, f"{made.__name__}.{name}"} & INNER
 
 
 def _overloads(name: str, member: object) -> list[str]:

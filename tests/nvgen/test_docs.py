@@ -23,7 +23,7 @@ import pytest
 from intrinsics.findings import VerificationError
 from intrinsics.targets import TARGETS
 from isel.pipeline import PASSES, SELECT
-from nvgen import FindingWarning, builder_reference
+from nvgen import FindingWarning, KernelBuilder, builder_reference
 from nvgen.cli import _parser, main
 from nvgen.render import print_findings
 from tests.each import each
@@ -206,6 +206,19 @@ def test_every_page_is_reached_from_readme():
 def test_the_reference_of_the_builder_is_not_stale():
     """`make docs` writes it."""
     assert builder_reference.page() == PAGES["docs/builder.md"]
+
+
+def test_every_verb_of_the_builder_is_described():
+    page = PAGES["docs/builder.md"]
+    verbs = [
+        name
+        for made in KernelBuilder.__mro__
+        for name in vars(made)
+        if made is not object and builder_reference.is_public(made, name)
+    ]
+    assert len(verbs) > 150
+    undescribed = [name for name in verbs if f"\n#### b.{name}\n" not in page]
+    assert undescribed == ["target"]  # an attribute
 
 
 # ---- README --------------------------------------------------------------------------------------
