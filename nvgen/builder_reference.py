@@ -1,0 +1,247 @@
+"""The builder's reference: every public class and verb with its signature and its docstring.
+
+Layer: nvgen.  Input: the classes of `nvgen.builder`.  Output: `docs/builder.md`, by groups of what
+things are for.  `python -m nvgen.builder_reference` (`make docs`) writes it where the project's
+sources are; a test holds it up to date.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import re
+import types
+import typing
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+import nvgen.builder
+from nvgen.builder.base import BuilderBase
+from nvgen.builder.kernel import KernelBuilder
+
+PAGE = Path(__file__).parents[1] / "docs" / "builder.md"
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Things that are for the same: verbs of the builder by module, and objects by name."""
+
+    title: str
+    modules: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
+
+
+GROUPS = (
+    Group("The kernel and its parameters", ("kernel", "typed_numbers"), ("Kernel",)),
+    Group("Numbers", ("base", "floats"), ("Int", "Float", "F32", "Vector", "Elementwise")),
+    Group("Addresses and memory", ("shared_memory",), ("Pointer",)),
+    Group("Threads, branches, loops and roles", ("control", "threads"), ("Variable", "Ring")),
+    Group(
+        "Tiles and their copies",
+        ("tile_copies",),
+        ("SharedTile", "Tiles", "SharedScales", "TileRing", "Producer", "Consumer", "Slot"),
+    ),
+    Group(
+        "Matrix multiplies of tiles",
+        ("gemm", "gemm_tensor", "gemm_warpgroup", "gemm_warp", "portable_gemm", "scale_copies"),
+        (
+            "TensorMemory", "TensorTile", "OperandTile", "SparseTile", "ScaleTile", "TensorOptions",
+            "WarpgroupTile", "WarpTile", "RegisterTile", "PortableAccumulator",
+        ),
+    ),
+    Group("Matrices in registers", (), ("HeldFragment", "Fragment", "Rows")),
+    Group("mbarriers and clusters", ("protocols",), ("Barrier", "Barriers")),
+    Group("Functions of the device, printing, PTX", ("device_calls",), ("DeviceFunction",)),
+    Group("Instructions: tcgen05", ("tcgen05",)),
+    Group("Instructions: wgmma", ("wgmma",)),
+    Group("Instructions: mma.sync, ldmatrix, stmatrix", ("mma_sync", "matrix"), ("WarpScales",)),
+    Group("Instructions: mbarrier, fences, barriers", ("intrinsics", "mbarriers", "orders")),
+    Group("Instructions: clusters, registers, dependent launches", ("clusters",)),
+    Group("Instructions: copies", ("copies", "bulk", "async_verbs", "tensor_copies")),
+    Group("Instructions: tensor maps and cache policies", ("tensor_maps", "policies")),
+    Group("Instructions: warps", ("warps",)),
+)  # fmt: skip
+"""What there is, in the order of the page; verbs of modules that are not named come last."""
+
+INNER = frozenset({
+    "at_caller", "known_target", "declared_map", "declare", "int_type", "raw", "number", "changing",
+    "declare_number", "defined", "current_builder", "leave_for_function", "enter_function",
+    "come_back", "multiply_into_tensor", "multiply_in_warpgroup", "multiply_in_warps", "widened",
+    "place_of_warp", "free_accumulators", "like", "taken", "made", "spread", "builder",
+    "typed", "splat", "taken_apart", "Int.words", "Register.words", "Vector.words", "Pointer.words",
+    "Fragment.words", "Rows.words", "Fragment.value", "Rows.value",
+})  # fmt: skip
+"""Members that are public to the builder's own parts only."""
+
+_OBJECTS = frozenset(name for group in GROUPS for name in group.objects)
+_PARTS = "nvgen.builder"
+_HEAD = """# Which verbs does the builder have?
+
+Made from the docstrings by `make docs`; do not edit.
+
+`b` is an `nvgen.KernelBuilder`; [writing-kernels.md](writing-kernels.md) says how they go together.
+Types: a `Pointer`, a `Barrier`, an `Int` or a `Float` is a value of the kernel; an `IntLike` or
+`FloatLike` may be Python's number, too.
+"""
+
+
+def page() -> str:
+    """The page."""
+    return "\n".join([_HEAD, *_contents(), *_groups()]) + "\n"
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+def _contents() -> Iterator[str]:
+    for title, *_ in _titled():
+        anchor = re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-")
+        yield f"- [{title}](#{anchor})"
+    yield ""
+
+
+def _groups() -> Iterator[str]:
+    classes = {made.__name__: made for made in _classes()}
+    for title, parents, objects in _titled():
+        yield f"## {title}\n"
+        if "kernel" in title.lower() and KernelBuilder in parents:
+            yield from _class(KernelBuilder, verbs=False)
+        for parent in parents:
+            yield from _members(parent, "b.")
+        for name in objects:
+            yield from _class(classes[name], verbs=True)
+
+
+def _titled() -> Iterator[tuple[str, list[type], tuple[str, ...]]]:
+    """Each group with the parts of the builder that it shows, and the names of its objects."""
+    parts = [c for c in KernelBuilder.__mro__ if issubclass(c, BuilderBase)]
+    by_module: dict[str, list[type]] = {}
+    for part in parts:
+        by_module.setdefault(part.__module__.rpartition(".")[2], []).append(part)
+    for group in GROUPS:
+        found = [part for module in group.modules for part in by_module.pop(module, [])]
+        yield group.title, found, group.objects
+    if rest := [part for parts in by_module.values() for part in parts]:
+        yield "Others", rest, ()
+
+
+def _classes() -> Iterator[type]:
+    """The classes of all modules of the builder."""
+    for module in pkgutil.iter_modules(nvgen.builder.__path__):
+        loaded = importlib.import_module(f"nvgen.builder.{module.name}")
+        for _, made in inspect.getmembers(loaded, inspect.isclass):
+            if made.__module__ == loaded.__name__:
+                yield made
+
+
+def _class(made: type, *, verbs: bool) -> Iterator[str]:
+    yield f"### {made.__name__}\n"
+    if made is KernelBuilder:
+        yield from _code([f"{made.__name__}{_signature(made)}"])
+    yield f"{_text(made)}\n"
+    if not verbs:
+        return
+    if known := [f"`{parent.__name__}`" for parent in made.__mro__[1:] if _is_shown(parent)]:
+        yield f"It also has what {', '.join(known)} has.\n"
+    for parent in made.__mro__:
+        if parent is made or not _is_shown(parent):
+            yield from _members(parent, f"{made.__name__}.")
+
+
+def _is_shown(made: type) -> bool:
+    return made.__module__.startswith(_PARTS) and made.__name__ in _OBJECTS
+
+
+def _members(made: type, prefix: str) -> Iterator[str]:
+    """The public members that the class itself defines."""
+    for name, member in _public(made):
+        if isinstance(member, property):
+            yield f"#### {prefix}{name}\n"
+            yield f"{_text(member)}\n"
+        elif inspect.isroutine(member):
+            yield f"#### {prefix}{name}\n"
+            yield from _code(_overloads(name, member))
+            yield f"{_text(member)}\n"
+
+
+def _public(made: type) -> Iterator[tuple[str, object]]:
+    if not made.__module__.startswith(_PARTS):
+        return
+    for name, found in vars(made).items():
+        member = found.__func__ if isinstance(found, staticmethod) else found
+        if is_public(made, name) and inspect.getdoc(member):
+            yield name, member
+
+
+def is_public(made: type, name: str) -> bool:
+    """Whether a member is there for those who write kernels."""
+    return not name.startswith("_") and not {name, f"{made.__name__}.{name}"} & INNER
+
+
+def _overloads(name: str, member: object) -> list[str]:
+    """The ways to call it."""
+    assert callable(member)
+    inner = inspect.unwrap(member)
+    ways = typing.get_overloads(inner) if isinstance(inner, types.FunctionType) else []
+    return [f"{name}{_signature(way)}" for way in (ways or [inner])]
+
+
+def _signature(member: object) -> str:
+    """The parameters, without `self`, and the result."""
+    assert callable(member)
+    found = inspect.signature(member)
+    given, is_named = [], False
+    for one in found.parameters.values():
+        if one.kind is one.KEYWORD_ONLY and not is_named:
+            given.append("*")
+        is_named = is_named or one.kind in (one.KEYWORD_ONLY, one.VAR_POSITIONAL)
+        given += [] if one.name == "self" else [_parameter(one)]
+    is_said = found.return_annotation not in (None, "None", inspect.Signature.empty)
+    return f"({', '.join(given)})" + (f" -> {found.return_annotation}" if is_said else "")
+
+
+def _parameter(one: inspect.Parameter) -> str:
+    text = "*" * (one.kind is one.VAR_POSITIONAL) + one.name
+    if one.annotation is not one.empty:
+        text += f": {one.annotation}"
+    return text if one.default is one.empty else f"{text} = {_value(one.default)}"
+
+
+def _value(value: object) -> str:
+    return repr(value) if not isinstance(value, Enum) else f"{type(value).__name__}.{value.name}"
+
+
+def _code(lines: Iterable[str]) -> Iterator[str]:
+    yield "```pyi"
+    yield from (_folded(line) for line in lines)
+    yield "```\n"
+
+
+def _folded(line: str, width: int = 100) -> str:
+    """A signature, one parameter a line where it is long."""
+    if len(line) <= width:
+        return line
+    begin, end = line.index("(") + 1, line.rindex(")")
+    depth, parts, last = 0, [], begin
+    for at in range(begin, end):
+        depth += (line[at] in "([{") - (line[at] in ")]}")
+        if line[at] == "," and depth == 0:
+            parts.append(line[last:at].strip())
+            last = at + 1
+    parts.append(line[last:end].strip())
+    return line[:begin] + "\n" + "".join(f"    {part},\n" for part in parts) + line[end:]
+
+
+def _text(member: object) -> str:
+    """The docstring as Markdown."""
+    text = (inspect.getdoc(member) or "").replace(".  ", ". ")
+    return re.sub(r"^Raises: ", "*Raises:* ", text, flags=re.MULTILINE)
+
+
+if __name__ == "__main__":
+    main()
