@@ -12,7 +12,7 @@ FAULTS = (
         "builder-shift", Kind.COMPARE, _BUILDER + "values.py",
         'return self._of_sign("ashr", "lshr", other)',
         'return self._of_sign("ashr", "ashr", other)',
-        "x >> n keeps a sign that integers of kernels do not have",
+        "x >> n keeps a sign that unsigned integers do not have",
         "tests/nvgen/test_builder_operators.py",
     ),
     Fault(
