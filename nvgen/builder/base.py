@@ -15,7 +15,7 @@ from nvgen.builder.float_values import Float, FloatLike, Number, Register, pair_
 from nvgen.builder.map_checks import DeclaredMap
 from nvgen.builder.regions import PlacedBuilder, Regions
 from nvgen.builder.registers import Vector, WordLike, vector_of
-from nvgen.builder.values import Int, IntLike, Pointer, constant, refuse
+from nvgen.builder.values import Int, IntLike, Pointer, constant, described, refuse
 
 
 class BuilderBase:
@@ -137,6 +137,12 @@ class BuilderBase:
 
         Raises: InputError for values of two types.
         """
+        if not isinstance(condition, Int) or condition.bits != 1:
+            raise refuse(
+                "no condition of the kernel",
+                got=described(condition),
+                expected="i1, as a comparison gives it",
+            )
         typed = next((v for v in (if_true, if_false) if isinstance(v, (Int, Float))), None)
         if typed is None:
             yes, no = self.number(if_true, bits), self.number(if_false, bits)

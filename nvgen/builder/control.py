@@ -395,6 +395,7 @@ class ControlFlow(ThreadNumbers):
         like = next((n for n in given if isinstance(n, Int)), None)
         if like is None:
             like = Int(self, self.const(0).value, negative)
+        like.taken(abs(step) if isinstance(step, int) else step)
         below = any(isinstance(n, int) and n < 0 for n in (stop, start))
         if isinstance(step, int) and step == 0:
             raise refuse("a loop goes upwards or downwards", got="a step of 0", expected="1, or -1")

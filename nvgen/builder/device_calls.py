@@ -51,6 +51,7 @@ class DeviceCalls(ControlFlow):
 
         Raises: InputError for another number of values than conversions, or values of other kinds.
         """
+        _check_text(format)
         kinds = [kind for kind in _CONVERSION.finditer(format) if kind[3] != "%"]
         if len(kinds) != len(values):
             raise refuse(
@@ -75,6 +76,7 @@ class DeviceCalls(ControlFlow):
 
         Raises: InputError for what is no condition of the kernel.
         """
+        _check_text(message)
         anything, i32, i64 = ir.PointerType(), ir.IntType(32), ir.IntType(64)
         arguments = [anything, anything, i32, anything, i64]
         fail = self.declare("__assertfail", ir.FunctionType(ir.VoidType(), arguments))
@@ -133,6 +135,7 @@ class DeviceCalls(ControlFlow):
 
         Raises: InputError for what is no value of the kernel, or no type of a register.
         """
+        _check_text(text)
         several = isinstance(result, (tuple, list))
         given = list(result) if isinstance(result, (tuple, list)) else [result] if result else []
         types = [scalar_type(one) for one in given]
@@ -213,6 +216,11 @@ class DeviceCalls(ControlFlow):
         self._ir, self.regions, self.scope = kept.builder, kept.regions, kept.scope
         self._frames[:] = kept.frames
         self._variables[:] = kept.variables
+
+
+def _check_text(given: object) -> None:
+    if not isinstance(given, str):
+        raise refuse("no text", got=described(given), expected="a string")
 
 
 def _passed(kind: re.Match[str], value: object) -> ir.Value:

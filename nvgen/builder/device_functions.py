@@ -68,7 +68,12 @@ class DeviceFunction:
 
 
 def device_function(body: Body) -> DeviceFunction:
-    """A function on the device of one in Python: `body(b, x, …)` builds it."""
+    """A function on the device of one in Python: `body(b, x, …)` builds it.
+
+    Raises: InputError for what is no function.
+    """
+    if not callable(body):
+        raise refuse("no function", got=described(body), expected="a function of Python")
     return DeviceFunction(body.__name__, body)
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.float_values import Float, Number
-from nvgen.builder.number_types import is_float, llvm_type_of, scalar_type
-from nvgen.builder.values import Int, refuse
+from nvgen.builder.number_types import llvm_type_of, scalar_type
+from nvgen.builder.values import Int, described, refuse
 
 if TYPE_CHECKING:
     from nvgen.builder.registers import Vector
@@ -66,7 +66,8 @@ class Elementwise(ABC):
         """
         from nvgen.builder.registers import vector_of
 
-        return self.made(vector_of([function(number) for number in self.vector]))
+        made = function_of(function)
+        return self.made(vector_of([made(number) for number in self.vector]))
 
     def to(self, dtype: object) -> Self:
         """The same numbers in another type; see `to` of a number."""
@@ -223,6 +224,14 @@ class Elementwise(ABC):
         return self._each(lambda x: x.tanh())
 
 
-def is_vectorised(type_: ScalarType | None) -> bool:
-    """Whether numbers of a type are computed as LLVM's vectors."""
-    return type_ is not None and is_float(type_) and type_ in _SCALARS
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def function_of(given: Function) -> Function:
+    """A function of Python's.
+
+    Raises: InputError for what is none.
+    """
+    if not callable(given):
+        raise refuse("no function", got=described(given), expected="a function: lambda x: …")
+    return given

@@ -354,11 +354,17 @@ def float_of(builder: BuilderBase, value: ir.Value, type_: ScalarType) -> Float:
     return F32(builder, value) if type_ is T.F32 else Float(builder, value, type_)
 
 
-def pair_of(low: Float, high: Float) -> Float:
+def pair_of(low: object, high: object) -> Float:
     """Two numbers of one type side by side, the first in the lower half.
 
     Raises: InputError for two types, and for one without pairs.
     """
+    if not isinstance(low, Float) or not isinstance(high, Float):
+        raise refuse(
+            "no pair",
+            got=f"{described(low)} and {described(high)}",
+            expected="two f16, two bf16 or two f32 of the kernel",
+        )
     if low.type is not high.type or low.type not in PAIR_OF:
         raise refuse(
             "no pair",

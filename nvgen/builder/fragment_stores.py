@@ -18,8 +18,9 @@ from nvgen.builder.fragment_layouts import FragmentLayout, layout_of, scaled_bit
 from nvgen.builder.memory import store_number
 from nvgen.builder.number_types import u64
 from nvgen.builder.registers import Vector
+from nvgen.builder.shared_memory import check_pointer
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
-from nvgen.builder.values import IntLike, Pointer, refuse
+from nvgen.builder.values import Int, IntLike, Pointer, described, refuse
 
 if TYPE_CHECKING:
     from nvgen.builder.fragments import Condition, Fragment
@@ -180,8 +181,11 @@ def store_in_memory(
     Raises: InputError for a pointer to numbers of another type.
     """
     b, layout, vector = fragment.builder, fragment.layout, fragment.vector
+    check_pointer(b, target)
     type_ = vector.type
     assert type_ is not None
+    if not isinstance(pitch, (int, Int)):
+        raise refuse("no pitch", got=described(pitch), expected="elements from row to row")
     if target.dtype not in (None, type_):
         raise refuse(
             "numbers of another type are stored",

@@ -17,7 +17,7 @@ from llvmlite import ir
 from intrinsics.element import ElementType
 from intrinsics.modifiers import ScalarType, Shuffle
 from nvgen.builder.control import condition_of
-from nvgen.builder.elementwise import Elementwise
+from nvgen.builder.elementwise import Elementwise, function_of
 from nvgen.builder.float_values import Float, Number
 from nvgen.builder.fragment_layouts import FragmentLayout, operand_layout, scaled_bits, sources
 from nvgen.builder.number_types import is_float
@@ -131,7 +131,7 @@ class Rows(Elementwise):
                 expected="warp_tile(…, warps=(rows, 1))",
                 hint="a reduction across warps goes through shared memory",
             )
-        numbers = list(self.vector)
+        numbers, function = list(self.vector), function_of(function)
         for bit in holders.layout.sharing:
             numbers = [function(x, self._exchanged(x, bit)) for x in numbers]
         return self.made(vector_of(numbers)) if holders.layout.sharing else self
@@ -227,7 +227,7 @@ class Fragment(Elementwise):
 
         Raises: InputError for a number of another type.
         """
-        b = self.builder
+        b, condition = self.builder, function_of(condition)
         pairs = zip(self.vector, self.coordinates(), strict=True)
         kept = [
             number.like(
@@ -257,7 +257,7 @@ class Fragment(Elementwise):
 
         Raises: InputError where several warps hold a row.
         """
-        numbers = list(self.vector)
+        numbers, function = list(self.vector), function_of(function)
         parts = [
             _joined([x for x, s in zip(numbers, self.layout.slot_of, strict=True) if s == slot],
                     function)
@@ -341,6 +341,8 @@ class Fragment(Elementwise):
         if isinstance(tile, TensorTile):
             store_fragment(self, tile, first)
             return
+        if not isinstance(tile, SharedTile):
+            raise refuse("no tile", got=described(tile), expected="b.shared_tile(…)")
         made = self.to(tile.dtype) if is_float(self.vector.type or ScalarType.U32) else self
         store_in_tile(made, tile)
 

@@ -181,7 +181,7 @@ class KernelBuilder(
         Raises: InputError where no copies make such a tile.
         """
         check_element(dtype)
-        box = box_of(dtype, two(shape), swizzle, major, rank)
+        box = box_of(dtype, two(shape), swizzle, major, whole(rank, "rank"))
         self.tensor_map(name, dtype=dtype, box=box, swizzle=swizzle, output=output)
 
     def _parameter(self, parameter: Parameter, type_: ir.Type) -> None:
@@ -294,7 +294,7 @@ class KernelBuilder(
         Raises: InputError for another number of rows, columns that no loads bring, or a scope that
         is no warpgroup.
         """
-        return load_fragment(self, tile, first, tile.n - first if columns is None else columns)
+        return load_fragment(self, tile, first, columns)
 
     def tensor_pointer(self, taddr: Int) -> Pointer:
         """A tensor memory address as a pointer."""

@@ -12,7 +12,7 @@ from intrinsics.modifiers import ScalarType
 from nvgen.builder.float_values import Float, Number
 from nvgen.builder.number_types import element_of, llvm_type_of, scalar_type
 from nvgen.builder.registers import Vector, register_of
-from nvgen.builder.values import Int, Pointer, refuse
+from nvgen.builder.values import Int, Pointer, refuse, whole
 
 
 def load_number(pointer: Pointer, type_: ScalarType) -> Number:
@@ -28,8 +28,8 @@ def load_numbers(pointer: Pointer, dtype: object, count: int, align: int | None)
     Raises: InputError for what is no type of numbers, a count below 1 and an alignment that is no
     power of two.
     """
-    type_ = scalar_type(dtype)
-    if count < 1 or type_ is not element_of(type_):
+    type_, count = scalar_type(dtype), whole(count, "number of numbers")
+    if type_ is not element_of(type_):
         raise refuse(
             "no such numbers", got=f"{count} of {type_.value}", expected="one or more, no pairs"
         )

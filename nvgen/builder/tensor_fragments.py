@@ -16,7 +16,7 @@ from nvgen.builder.fragment_layouts import tensor_layout
 from nvgen.builder.fragments import Fragment, Holders, as_words
 from nvgen.builder.registers import Vector, vector_of
 from nvgen.builder.tensor_tiles import TensorTile
-from nvgen.builder.values import Pointer, refuse
+from nvgen.builder.values import Pointer, described, refuse
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder
@@ -26,11 +26,12 @@ _NUMS = {num.times: num for num in LdStNum}
 _TYPES = {ElementType.F32: ScalarType.F32, ElementType.S32: ScalarType.S32}
 
 
-def load_fragment(b: KernelBuilder, tile: TensorTile, first: int, columns: int) -> Fragment:
+def load_fragment(b: KernelBuilder, tile: TensorTile, first: int, columns: int | None) -> Fragment:
     """Columns of an accumulator, in the registers of a warpgroup.
 
     Raises: InputError.
     """
+    columns = tile.n - first if columns is None and isinstance(tile, TensorTile) else columns or 0
     _check(b, tile, first, columns)
     base, numbers = _base(b, tile, first), []
     for at, count in _pieces(columns):
@@ -77,6 +78,8 @@ def _pieces(columns: int) -> Iterator[tuple[int, int]]:
 
 
 def _check(b: KernelBuilder, tile: TensorTile, first: int, columns: int) -> None:
+    if not isinstance(tile, TensorTile):
+        raise refuse("no accumulator in tensor memory", got=described(tile), expected="memory.tile")
     x, y, z = b.block
     whole = b.scope is Scope.WARPGROUP or (b.scope is Scope.CTA and x * y * z == _WARPGROUP)
     fits = tile.m == _ROWS and tile.dtype in _TYPES

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from nvgen.builder.control import Ring, Scope
 from nvgen.builder.tiles import SharedTile, Tiles
-from nvgen.builder.values import Barrier, Barriers, Int, IntLike, refuse, whole
+from nvgen.builder.values import Barrier, Barriers, Int, IntLike, described, refuse, whole
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder
@@ -47,6 +47,13 @@ class TileRing:
     def __init__(
         self, builder: KernelBuilder, name: str, tiles: Sequence[Tiles[SharedTile]], consumers: int
     ) -> None:
+        for tile in tiles:
+            if not isinstance(tile, Tiles):
+                raise refuse(
+                    "a ring has several buffers",
+                    got=described(tile),
+                    expected="b.shared_tiles(name, dtype, shape, count)",
+                )
         counts = {tile.count for tile in tiles}
         if len(counts) != 1:
             raise refuse(

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from nvgen.builder.control import Scope
-from nvgen.builder.values import Int, refuse
+from nvgen.builder.values import Int, refuse, whole
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder
@@ -29,7 +29,8 @@ class Turns:
     """
 
     def __init__(self, builder: KernelBuilder, first: int | None, warpgroups: int) -> None:
-        last = (first or 1) + warpgroups
+        first = None if first is None else whole(first, "number of a barrier")
+        last = (first or 1) + whole(warpgroups, "number of warpgroups")
         if warpgroups < 2 or not 1 < last <= _BARRIERS or (first is not None and first < 1):
             raise refuse(
                 "no such turns",

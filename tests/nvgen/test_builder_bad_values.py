@@ -1,0 +1,92 @@
+"""What is given in place of numbers, matrices, tiles and functions: refused, never a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from nvgen import InputError, KernelBuilder, bf16, device_function, f16x2, f32, i32
+
+
+def begun() -> KernelBuilder:
+    b = KernelBuilder("k", block=128, target="sm_90a", dynamic_shared=True)
+    b.pointer("x", f32)
+    b.tile_map("m", bf16, (64, 64))
+    b.args = b.begin()  # type: ignore[attr-defined]
+    return b
+
+
+WRONG: dict[str, Callable[[KernelBuilder], object]] = {
+    "acc*str": lambda b: b.warpgroup_tile(64, 64) * "x",
+    "frag fma None": lambda b: b.warpgroup_tile(64, 64).fragment.fma(None, 1),
+    "pair": lambda b: b.pair(1.0, b.f32(1)),
+    "pair2": lambda b: b.pair(b.tid_x, b.tid_x),
+    "variable str": lambda b: b.variable("x"),
+    "variable none": lambda b: b.variable(None),
+    "load count": lambda b: b.load(b.args["x"], f32, "x"),
+    "load dtype": lambda b: b.load(b.args["x"], "f32"),
+    "load pair": lambda b: b.load(b.args["x"], f16x2),
+    "idx float": lambda b: b.args["x"][1.5],
+    "idx F32": lambda b: b.args["x"][b.f32(1)],
+    "set str": lambda b: b.args["x"].__setitem__(0, "x"),
+    "tile_ring": lambda b: b.tile_ring("k", b.shared_tile("t", bf16, (64, 64))),
+    "tile_ring none": lambda b: b.tile_ring("k"),
+    "tile_ring cons": lambda b: b.tile_ring(
+        "k", b.shared_tiles("t", bf16, (64, 64), 2), consumers=0
+    ),
+    "min none": lambda b: b.min(1, 2),
+    "min mixed": lambda b: b.min(b.f32(1.0), b.tid_x),
+    "select": lambda b: b.select(b.tid_x < 1, b.f32(1.0), b.tid_x),
+    "select cond": lambda b: b.select(True, b.f32(1.0), 2.0),
+    "fma str": lambda b: b.f32(1.0).fma("x", 1),
+    "f32 none": lambda b: b.f32(None),
+    "i32 float": lambda b: b.i32(1.5),
+    "i32 wrong bits": lambda b: b.i32(b.u64(1)),
+    "u32 of f16": lambda b: b.u32(b.f16(1.0)),
+    "where": lambda b: b.warpgroup_tile(64, 64).where(3, 0.0),
+    "map none": lambda b: b.warpgroup_tile(64, 64).map(lambda x: None),
+    "rowreduce": lambda b: b.warpgroup_tile(64, 64).row_reduce(lambda a, c: 3),
+    "rows": lambda b: b.warpgroup_tile(64, 64).rows("x"),
+    "rows fn": lambda b: b.warpgroup_tile(64, 64).rows(lambda r: None),
+    "as_a": lambda b: b.warpgroup_tile(64, 64).as_a_operand("bf16"),
+    "as_a f32": lambda b: b.warpgroup_tile(64, 64).as_a_operand(f32),
+    "as_a s32": lambda b: b.warpgroup_tile(64, 64, i32).as_a_operand(),
+    "as_tile": lambda b: b.warpgroup_tile(64, 64).as_tile(3),
+    "store": lambda b: b.warpgroup_tile(64, 64).store(3, 64),
+    "store pitch": lambda b: b.warpgroup_tile(64, 64).store(b.args["x"], "x"),
+    "set": lambda b: b.warpgroup_tile(64, 64).set("x"),
+    "set none": lambda b: b.warpgroup_tile(64, 64).set(None),
+    "printf": lambda b: b.printf(3),
+    "assert": lambda b: b.device_assert(b.tid_x < 1, 3),
+    "ptx": lambda b: b.ptx(3),
+    "range": lambda b: b.range("x").__enter__(),
+    "range f": lambda b: b.range(b.f32(1.0)).__enter__(),
+    "range step f": lambda b: b.range(3, step=1.5).__enter__(),
+    "turns": lambda b: b.turns("x").__enter__(),
+    "if_warpgroup": lambda b: b.if_warpgroup(0, "x").__enter__(),
+    "shared_array": lambda b: b.shared_array("a", "f32", 3),
+    "shared_array n": lambda b: b.shared_array("a", f32, 0),
+    "tensor_fragment": lambda b: b.tensor_fragment(3),
+    "tile_map": lambda b: KernelBuilder("q", block=32).tile_map("x", "bf16", (64, 64)),
+    "tile_map sh": lambda b: KernelBuilder("q", block=32).tile_map("x", bf16, 64),
+    "tile_map sw": lambda b: KernelBuilder("q", block=32).tile_map("x", bf16, (64, 64), swizzle=5),
+    "tile_map rank": lambda b: KernelBuilder("q", block=32).tile_map("x", bf16, (64, 64), rank="x"),
+    "pointer t": lambda b: KernelBuilder("q", block=32).pointer("x", "f32"),
+    "device fn": lambda b: device_function(3),
+    "to": lambda b: b.tid_x.to(3),
+    "vec+": lambda b: b.vector([b.f32(1.0)]) + "x",
+    "vec item": lambda b: b.vector([b.f32(1.0)])[3],
+    "rows whole": lambda b: b.warpgroup_tile(64, 64).row_sum(whole=False).whole(3),
+    "release": lambda b: (
+        b.tile_ring("k", b.shared_tiles("t", bf16, (64, 64), 2)).consumer().release("x")
+    ),
+    "slot": lambda b: b.tile_ring("k", b.shared_tiles("t", bf16, (64, 64), 2)).slot("x"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_it_is_refused_at_its_line(name: str) -> None:
+    with pytest.raises(InputError) as caught:
+        WRONG[name](begun())
+    assert caught.value.findings[0].place.file == __file__
