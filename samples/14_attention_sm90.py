@@ -2,7 +2,7 @@
 
 One warp brings tiles of Q, K and V by TMA; each of two warpgroups has 64 rows of Q, and keeps its
 scores and its part of O in registers.  A block of keys goes by while the multiplies of the next one
-run beside its softmax, and the other warpgroup's, which takes turns with it:
+run beside its softmax:
 
       tensor cores   S₁ = Q·K₁ᵀ   O += P₀·V₀     S₂ = Q·K₂ᵀ   O += P₁·V₁     …
       registers                   softmax of S₁ → P₁           softmax of S₂ → P₂
@@ -16,7 +16,7 @@ for the multiplies before the softmax.
 
 Arrays are heads × length × d; of Q and of K and V the length may differ, and may be any.  Runs on
 the simulator and on an H200, where it was right at its first launch.  There, on 24 November 2026,
-it was 1.02 times as fast as cuDNN for d = 128 (geometric mean over 1024, 4096 and 16384 rows, full
+it was 1.03 times as fast as cuDNN for d = 128 (geometric mean over 1024, 4096 and 16384 rows, full
 and causal); docs/attention.md has the figures, `tests/benchmarks/attention_hopper.py` the method.
 """
 
@@ -45,7 +45,6 @@ class Config:
     causal: bool = False
     dtype: ElementType = bf16
     stages: int = 2
-    turns: bool = True  # the warpgroups issue their multiplies by turns
 
 
 class Attention:
@@ -114,14 +113,13 @@ class Attention:
         sums = b.variable(exponents.row_sum(whole=False))
         p = b.variable(exponents.to(self.config.dtype))
         held = b.variable(values.take().stage)
-        with b.turns(3 if self.config.turns else None) as turns, b.range(self.blocks - 1):
+        with b.range(self.blocks - 1):
             slot, v = keys.take(), self.v.slot(held.value).tile
-            with turns.mine():
-                b.wgmma_fence()
-                b.gemm_async(s, q, slot.tile)
-                b.wgmma_commit_group()
-                b.gemm_async(o, p.value.as_a_operand(), v, accumulate=True)
-                b.wgmma_commit_group()
+            b.wgmma_fence()
+            b.gemm_async(s, q, slot.tile)
+            b.wgmma_commit_group()
+            b.gemm_async(o, p.value.as_a_operand(), v, accumulate=True)
+            b.wgmma_commit_group()
             b.wgmma_wait_group(1)
             keys.release(slot)
             greater = most.value.max(s.row_max())

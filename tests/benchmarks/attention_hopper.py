@@ -1,6 +1,6 @@
 """Sample 14 beside cuDNN's attention on a Hopper GPU: TFLOP/s, their ratio, the difference.
 
-    python tests/benchmarks/attention_hopper.py [--lengths 1024,4096] [--opt 3] [--no-turns]
+    python tests/benchmarks/attention_hopper.py [--lengths 1024,4096] [--opt 3]
 
 One process, torch's scaled_dot_product_attention with its cuDNN backend, bf16, random normal Q, K
 and V of 16384 rows altogether.  Each time is the median of nine CUDA graphs of ten launches, the
@@ -63,11 +63,9 @@ def milliseconds(graph: torch.cuda.CUDAGraph) -> float:
     return float(begin.elapsed_time(end)) / LAUNCHES
 
 
-def compare(
-    attention: ModuleType, d: int, length: int, opt: int, *, causal: bool, turns: bool
-) -> str:
+def compare(attention: ModuleType, d: int, length: int, opt: int | None, *, causal: bool) -> str:
     """A line of the table."""
-    kernel = attention.build(attention.Config(d, causal, turns=turns))
+    kernel = attention.build(attention.Config(d, causal))
     heads = ROWS // length * WIDTH // d
     torch.manual_seed(0)
     q, k, v = torch.randn(3, heads, length, d, device="cuda", dtype=torch.bfloat16)
@@ -97,14 +95,13 @@ def main() -> None:
     """The table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--lengths", default="1024,2048,4096,8192,16384")
-    parser.add_argument("--opt", type=int, default=3)
-    parser.add_argument("--no-turns", action="store_true", help="warpgroups multiply as they come")
+    parser.add_argument("--opt", type=int)
     given = parser.parse_args()
     attention = sample()
     print("d    causal  length   nvgen   cuDNN   ratio  difference")
     lengths = map(int, given.lengths.split(","))
     for d, causal, length in product((64, 128), (False, True), lengths):
-        print(compare(attention, d, length, given.opt, causal=causal, turns=not given.no_turns))
+        print(compare(attention, d, length, given.opt, causal=causal))
 
 
 if __name__ == "__main__":

@@ -51,8 +51,8 @@ def test_two_blocks_with_a_rest(launch: Launch) -> None:
 
 
 @kernel_test(schedules=["late"], targets=TARGET)
-def test_two_heads_without_turns(launch: Launch) -> None:
-    config = sample().Config(64, False, turns=False)
+def test_two_heads(launch: Launch) -> None:
+    config = sample().Config(64, False)
     check(launch, sample().build(config).compile(), config, (40, 140), heads=2)
 
 
