@@ -39,7 +39,11 @@ GROUPS = (
     Group("The kernel and its parameters", ("kernel", "typed_numbers"), ("Kernel",)),
     Group("Numbers", ("base", "floats"), ("Int", "Float", "F32", "Vector", "Elementwise")),
     Group("Addresses and memory", ("shared_memory",), ("Pointer",)),
-    Group("Threads, branches, loops and roles", ("control", "threads"), ("Variable", "Ring", "Scope")),
+    Group(
+        "Threads, branches, loops and roles",
+        ("control", "threads"),
+        ("Variable", "Ring", "Scope"),
+    ),
     Group(
         "Tiles and their copies",
         ("tile_copies",),
@@ -84,8 +88,8 @@ _HEAD = """# Which verbs does the builder have?
 Made from the docstrings by `make docs`; do not edit.
 
 `b` is an `nvgen.KernelBuilder`; [writing-kernels.md](writing-kernels.md) says how they go together.
-A `Pointer`, a `Barrier`, an `Int` or a `Float` is a value of the kernel; an `IntLike` or `FloatLike`
-may be Python's number, too.  A `NumberType` or `ElementType` is one of nvgen's types of numbers:
+A `Pointer`, a `Barrier`, an `Int` or a `Float` is a value of the kernel; an `IntLike` or
+`FloatLike` may be Python's number, too.  A `NumberType` or `ElementType` is one of nvgen's types of numbers:
 """
 
 
