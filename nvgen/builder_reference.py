@@ -89,7 +89,7 @@ Made from the docstrings by `make docs`; do not edit.
 
 `b` is an `nvgen.KernelBuilder`; [writing-kernels.md](writing-kernels.md) says how they go together.
 A `Pointer`, a `Barrier`, an `Int` or a `Float` is a value of the kernel; an `IntLike` or
-`FloatLike` may be Python's number, too.  A `NumberType` or `ElementType` is one of nvgen's types of numbers:
+`FloatLike` may be Python's number, too.  A `NumberType` or `ElementType` is one of these of nvgen:
 """
 
 
