@@ -11,6 +11,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+import sys
 import types
 import typing
 from collections.abc import Iterable, Iterator
@@ -38,7 +39,11 @@ GROUPS = (
     Group("The kernel and its parameters", ("kernel", "typed_numbers"), ("Kernel",)),
     Group("Numbers", ("base", "floats"), ("Int", "Float", "F32", "Vector", "Elementwise")),
     Group("Addresses and memory", ("shared_memory",), ("Pointer",)),
-    Group("Threads, branches, loops and roles", ("control", "threads"), ("Variable", "Ring")),
+    Group(
+        "Threads, branches, loops and roles",
+        ("control", "threads"),
+        ("Variable", "Ring", "Scope"),
+    ),
     Group(
         "Tiles and their copies",
         ("tile_copies",),
@@ -56,7 +61,7 @@ GROUPS = (
     Group("mbarriers and clusters", ("protocols",), ("Barrier", "Barriers")),
     Group("Functions of the device, printing, PTX", ("device_calls",), ("DeviceFunction",)),
     Group("Instructions: tcgen05", ("tcgen05",)),
-    Group("Instructions: wgmma", ("wgmma",)),
+    Group("Instructions: wgmma", ("wgmma",), ("Accumulator",)),
     Group("Instructions: mma.sync, ldmatrix, stmatrix", ("mma_sync", "matrix"), ("WarpScales",)),
     Group("Instructions: mbarrier, fences, barriers", ("intrinsics", "mbarriers", "orders")),
     Group("Instructions: clusters, registers, dependent launches", ("clusters",)),
@@ -83,19 +88,26 @@ _HEAD = """# Which verbs does the builder have?
 Made from the docstrings by `make docs`; do not edit.
 
 `b` is an `nvgen.KernelBuilder`; [writing-kernels.md](writing-kernels.md) says how they go together.
-Types: a `Pointer`, a `Barrier`, an `Int` or a `Float` is a value of the kernel; an `IntLike` or
-`FloatLike` may be Python's number, too.
+A `Pointer`, a `Barrier`, an `Int` or a `Float` is a value of the kernel; an `IntLike` or
+`FloatLike` may be Python's number, too.  A `NumberType` or `ElementType` is one of these of nvgen:
 """
 
 
 def page() -> str:
     """The page."""
-    return "\n".join([_HEAD, *_contents(), *_groups()]) + "\n"
+    return "\n".join([_HEAD.replace(".  ", ". ") + _types(), *_contents(), *_groups()]) + "\n"
 
 
 def main() -> None:
     """Write the page."""
+    if not PAGE.parent.is_dir():
+        sys.exit(f"{PAGE.parent}: no such folder; run this where nvgen's sources are")
     PAGE.write_text(page(), encoding="utf-8")
+
+
+def _types() -> str:
+    names = [name for name in nvgen.__all__ if re.fullmatch(r"[a-z]+\d\w*", name)]
+    return ", ".join(f"`{name}`" for name in names) + ".\n"
 
 
 def _contents() -> Iterator[str]:

@@ -27,13 +27,20 @@ from nvgen import FindingWarning, KernelBuilder, builder_reference
 from nvgen.cli import _parser, main
 from nvgen.render import print_findings
 from tests.each import each
+from tests.isel import (
+    function_kernels,
+    function_mistakes,
+    function_sync_kernels,
+    function_sync_mistakes,
+)
 from tests.isel.pattern_missed import MISSED
 from tests.isel.pattern_unseen import NOWHERE, UNSEEN
-from tests.isel.test_canonical_patterns import ALL
+from tests.isel.test_canonical_patterns import ALL, CLEAN
 from tests.mutation.faults import FAULTS
 from tests.nvgen.samples import FOLDER, gemm_tile
 from tests.nvgen.test_testing import guide_example
-from tests.oracle import cluster_forms, float_forms, legality_forms, ptxas
+from tests.oracle import cluster_forms, float_forms, legality_forms, ptxas, tcgen05_product
+from tests.oracle.recorded_lists import MUTANTS
 
 ROOT = Path(__file__).parents[2]
 PAGES = {
@@ -267,6 +274,12 @@ def test_the_error_of_the_first_screen(capsys: pytest.CaptureFixture[str]):
     assert not kernel.compile().assembled().findings, "ptxas takes it without a word"
 
 
+def test_every_sample_is_described():
+    page = PAGES["docs/writing-kernels.md"]
+    for sample in sorted(FOLDER.glob("[0-9]*")):
+        assert f"\n| [{sample.name}](../samples/{sample.name}) | " in page, sample.name
+
+
 def test_the_targets():
     names = list(TARGETS)
     assert f"{names[0]} to {names[-1].rstrip('af')}" in PAGES["docs/command-line.md"]
@@ -389,6 +402,25 @@ def test_the_numbers_of_kernels_with_one_mistake():
     assert f"of {total} kernels with one mistake {total - len(MISSED)} are blamed" in evidence
     short = f"of {total} kernels with one mistake the rules find {total - len(MISSED)}"
     assert f"{short}, the simulator {seen}" in flat("README.md")
+
+
+def test_the_numbers_of_kernels_from_the_manual():
+    evidence = flat("docs/evidence.md")
+    right = len(function_kernels.CLEAN) + len(function_sync_kernels.CLEAN)
+    wrong = len(function_mistakes.MISTAKES) + len(function_sync_mistakes.MISTAKES)
+    assert f"{right} right ones without a finding; {wrong} with one mistake" in evidence
+    assert f"{len(CLEAN)} right kernels and random sequences" in evidence
+
+
+def test_the_numbers_of_the_tcgen05_product():
+    statements = sum(len(tcgen05_product.statements(name)) for name in tcgen05_product.PRODUCTS)
+    expected = f"{statements:,} statements, and {MUTANTS:,} that chance spoils"
+    assert expected in flat("docs/evidence.md")
+
+
+def test_the_number_of_files_of_other_compilers():
+    files = len(list((ROOT / "tests/ptx_corpus").glob("*.ptx")))
+    assert f"ptxas: {files} files of" in flat("docs/evidence.md")
 
 
 def test_the_number_of_seeded_faults():
