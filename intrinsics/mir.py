@@ -615,10 +615,11 @@ def successors(function: MachineFunction) -> list[list[int]]:
     for i, block in enumerate(function.blocks):
         targets: list[int] = []
         falls = i + 1 < len(function.blocks)
-        for mi in block.terminators():
-            names = [op.name for op in mi.ops if type(op) is Label]
-            targets += [position[name] for name in names if name in position]
-            falls = falls and mi.guard is not None
+        for mi in block.instrs:
+            if mi.form.is_terminator:
+                names = [op.name for op in mi.ops if type(op) is Label]
+                targets += [position[name] for name in names if name in position]
+                falls = falls and mi.guard is not None
         if falls:
             targets.append(i + 1)
         result.append(targets if len(targets) < 2 else list(dict.fromkeys(targets)))

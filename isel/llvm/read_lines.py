@@ -115,10 +115,10 @@ class _Values(dict[str, Value]):
         value: Value
         if text[0] == "%":
             value = Local(_name(text), self.type)
+        elif text.isalnum() or (text[0] == "-" and text[1:].isalnum()):
+            value = _word_constant(text, self.type)
         else:
-            cursor = Cursor(text)
-            value = read_value(cursor, self._scope, self.type)
-            cursor.expect_end()
+            value = _constant(text, self._scope, self.type)
         self[text] = value
         return value
 
@@ -148,6 +148,10 @@ class LineReader:
         self._groups = _Memo(self._read_groups)
         self._groups[""] = NO_ATTRIBUTES
         self._argument_heads = _Memo(self._read_argument_head)
+
+    def forget(self) -> None:
+        """Let go of what it learnt, which refers to it: else only the collector would free both."""
+        vars(self).clear()
 
     def read(self, line: str, number: int, ordinal: int) -> Instruction | None:
         """The record of one line, or None."""
@@ -513,7 +517,20 @@ def _comparison(opcode: Opcode, head: str, scope: Scope) -> _Comparison:
     return found
 
 
-# Types that name none of the module's mean the same in all modules: they are read once.
+def _constant(text: str, scope: Scope, type: Type) -> Value:
+    cursor = Cursor(text)
+    value = read_value(cursor, scope, type)
+    cursor.expect_end()
+    return value
+
+
+# Types that name none of the module's mean the same in all modules, and so do constants of one
+# word: they are read once.
+
+
+@functools.lru_cache(4096)
+def _word_constant(text: str, type: Type) -> Value:
+    return _constant(text, Scope(), type)
 
 
 @functools.lru_cache(4096)

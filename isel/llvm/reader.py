@@ -63,6 +63,8 @@ class _ModuleReader:
             raise InternalError(
                 f"cannot read line {self._next} of LLVM's text: {error}\n  {line}"
             ) from error
+        finally:
+            self._line_reader.forget()
         return self._module
 
     # The top level.
@@ -114,6 +116,8 @@ class _ModuleReader:
         return "\n".join(parts)
 
     def _string_after(self, line: str, skipped: int) -> str:
+        if line[-1] == '"' and "\\" not in line and line.count('"') == 2:  # as most are
+            return line[line.index('"') + 1 : -1]
         cursor = Cursor(self._whole(line))
         for _ in range(skipped):
             cursor.next()
@@ -255,6 +259,9 @@ def _entry_number(function: Function) -> str:
 
 
 def _block_name(line: str) -> str:
+    name = line[: line.find(":")]
+    if name.isalnum():  # as most are
+        return name
     match = _LABEL.match(line)
     if match is None:
         raise UnreadableError("expected a label")

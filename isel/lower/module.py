@@ -79,7 +79,7 @@ def _without_exceptions(module: ir.Module) -> ir.Module:
     throwing = {
         name: function
         for name, function in module.functions.items()
-        if any(isinstance(i, ir.Invoke) for i in function.instructions())
+        if any(isinstance(b.instructions[-1], ir.Invoke) for b in function.blocks)
     }
     if not throwing:
         return module

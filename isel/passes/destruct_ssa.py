@@ -34,6 +34,7 @@ from intrinsics.mir import (
 from intrinsics.modifiers import ScalarType
 
 _PHI = "phi"
+_MOV = "mov"
 
 
 def destruct_ssa(function: MachineFunction) -> None:
@@ -54,13 +55,13 @@ def move(function: MachineFunction, result: Reg, source: Scalar, loc: int) -> Ma
 
 @functools.cache
 def _mov(cls: ScalarType) -> Form:
-    return form_of(catalog.row("mov"), type=cls)
+    return form_of(catalog.row(_MOV), type=cls)
 
 
 def _phis(block: Block) -> list[MachineInstr]:
     found = []
     for mi in block.instrs:
-        if mi.row.id != _PHI:
+        if mi.form.row.id != _PHI:
             break
         found.append(mi)
     return found
@@ -73,9 +74,11 @@ def _ties(function: MachineFunction) -> list[tuple[Reg, Reg]]:
     """
     found: list[tuple[Reg, Reg]] = []
     for block in function.blocks:
+        if not any(mi.form.row.id == _MOV for mi in block.instrs):
+            continue
         updated: set[Reg] = set()
         for mi in reversed(block.instrs):
-            if mi.row.id == "mov" and mi.guard is None:
+            if mi.form.row.id == _MOV and mi.guard is None:
                 result, source = mi.ops
                 if type(result) is int and type(source) is int and result in updated:
                     found.append((result, source))
@@ -207,12 +210,14 @@ def _coalesce(
     for result, source in moves:
         if classes[result] is classes[source]:
             union.join(result, source)
-    table = {reg: union.find(reg) for reg in sorted(ends)}
+    table = {reg: chosen for reg in sorted(ends) if (chosen := union.find(reg)) != reg}
     for reg, chosen in table.items():
         names[chosen] = names[chosen] or names[reg]
+    joined = table.keys()
     for block, part in zip(function.blocks, parts, strict=True):
         for touch in part.touches:
-            touch.mi.map_registers(table)
+            if not (joined.isdisjoint(touch.written) and joined.isdisjoint(touch.used)):
+                touch.mi.map_registers(table)
         gone = {id(mi) for mi in _needless(part.touches)}
         if gone:
             block.instrs = [mi for mi in block.instrs if id(mi) not in gone]
@@ -222,12 +227,16 @@ def _part(block: Block, ends: set[Reg]) -> _Part:
     part = _Part()
     run = _Run()
     for mi in block.instrs:
-        if not _touches(mi, ends):
+        form, ops = mi.form, mi.ops
+        written, used = _ends_in(ops, form.defs, ends), _ends_in(ops, form.uses, ends)
+        if form.updates:
+            written |= _ends_in(ops, form.updates, ends)
+        if mi.guard is not None:
+            used |= ends.intersection(registers_of(mi.guard))
+        if not written and not used:
             continue
-        written = {reg for reg in mi.defs() if reg in ends}
-        used = {reg for reg in mi.uses() if reg in ends}
-        same = run.add(mi) if mi.row.id == "mov" else set()
-        if not same:
+        same = run.add(mi) if form.row.id == _MOV else set()
+        if not same and run.written:
             run = _Run()
         part.touches.append(_Touch(mi, written, used, same))
         part.awaited |= used - part.written
@@ -236,15 +245,17 @@ def _part(block: Block, ends: set[Reg]) -> _Part:
     return part
 
 
-def _touches(mi: MachineInstr, ends: set[Reg]) -> bool:
-    """Whether a record writes or reads one of `ends`, as few do."""
-    for op in mi.ops:
+def _ends_in(ops: tuple[Op, ...], places: tuple[int, ...], ends: set[Reg]) -> set[Reg]:
+    """Those of `ends` that stand in some of a record's operands: few, and often none."""
+    found: set[Reg] = set()
+    for i in places:
+        op = ops[i]
         if type(op) is int:
             if op in ends:
-                return True
-        elif type(op) is not Imm and not ends.isdisjoint(registers_of(op)):
-            return True
-    return mi.guard is not None and not ends.isdisjoint(registers_of(mi.guard))
+                found.add(op)
+        elif type(op) is not Imm:
+            found.update(ends.intersection(registers_of(op)))
+    return found
 
 
 @dataclass(slots=True)
@@ -272,7 +283,7 @@ def _needless(touches: Iterable[_Touch]) -> Iterator[MachineInstr]:
     last: tuple[Op, ...] = ()
     for touch in touches:
         mi = touch.mi
-        if mi.row.id != "mov" or mi.guard is not None:
+        if mi.form.row.id != _MOV or mi.guard is not None:
             last = ()
         elif mi.ops[0] == mi.ops[1] or (mi.ops == last and touch.same):
             yield mi
@@ -349,7 +360,7 @@ def _interference(
             live[kin[reg]].add(reg)
         for touch in reversed(part.touches):
             written, used = touch.written, touch.used
-            copied = used if touch.mi.row.id == "mov" else ()
+            copied = used if touch.mi.form.row.id == _MOV else ()
             for reg in written:
                 others = live[kin[reg]].difference((reg,), copied, touch.same)
                 if len(written) > 1:

@@ -8,6 +8,7 @@ Abstracting the ABI.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -183,13 +184,30 @@ def pieces(layout: Layout, type_: Type, at: int = 0) -> Iterator[Piece]:
                 yield Piece(at + part * each, _UNITS[each])
 
 
-def _runs(found: list[Piece], align: int) -> Iterator[list[int]]:
-    """Indices of neighbouring pieces that one access can move."""
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """Neighbouring registers of a value that move at once, `at` the byte of the first."""
+
+    first: int
+    count: int
+    at: int
+    unit: ScalarType
+
+
+@functools.lru_cache(maxsize=1024)
+def _accesses(layout: Layout, type_: Type, align: int) -> tuple[_Access, ...]:
+    """How a value with this alignment is moved.
+
+    Raises: Unselectable for values that are too large.
+    """
+    found = list(pieces(layout, type_))
+    accesses = []
     at = 0
     while at < len(found):
         count = next(n for n in (4, 2, 1) if n == 1 or _together(found[at : at + n], n, align))
-        yield list(range(at, at + count))
+        accesses.append(_Access(at, count, found[at].at, found[at].unit))
         at += count
+    return tuple(accesses)
 
 
 def _together(run: list[Piece], count: int, align: int) -> bool:
@@ -211,20 +229,19 @@ def _together(run: list[Piece], count: int, align: int) -> bool:
 
 def load_value(state: FunctionState, param: Param, type_: Type, results: tuple[Reg, ...]) -> None:
     """Load a value from a parameter into registers."""
-    found = list(pieces(state.layout, type_))
-    for run in _runs(found, param.align):
-        where = Mem(Sym(param.name), found[run[0]].at)
-        regs = [results[n] for n in run]
-        unit = found[run[0]].unit
+    for access in _accesses(state.layout, type_, param.align):
+        where = Mem(Sym(param.name), access.at)
+        regs = results[access.first : access.first + access.count]
+        unit = access.unit
         if unit is T.PRED:
             byte = state.new(T.B16)
             state.emit(form("ld", space=Space.PARAM, type=T.B8), byte, where)
             to_predicate(state, regs[0], byte, 16)
-        elif len(run) == 1:
+        elif access.count == 1:
             state.emit(form("ld", space=Space.PARAM, type=unit), regs[0], where)
         else:
-            vec = _VECTORS[len(run)]
-            state.emit(form("ld", space=Space.PARAM, vec=vec, type=unit), tuple(regs), where)
+            vec = _VECTORS[access.count]
+            state.emit(form("ld", space=Space.PARAM, vec=vec, type=unit), regs, where)
 
 
 def store_value(
@@ -235,16 +252,16 @@ def store_value(
         where = Mem(Sym(param.name))
         _store(state, where, param.type, [_promoted(state, value, attributes, param.type)])
         return
-    found = list(pieces(state.layout, value.type))
     classes = state.layout.classes(value.type)
     values = state.value(value)
-    for run in _runs(found, param.align):
-        where = Mem(Sym(param.name), found[run[0]].at)
-        unit = found[run[0]].unit
-        parts = [_operand(state, values[n], classes[n]) for n in run]
+    for access in _accesses(state.layout, value.type, param.align):
+        where = Mem(Sym(param.name), access.at)
+        unit = access.unit
+        moved = range(access.first, access.first + access.count)
+        parts = [_operand(state, values[n], classes[n]) for n in moved]
         if unit is T.PRED:
             byte = state.new(T.B16)
-            from_predicate(state, byte, state.reg(values[run[0]], T.PRED), 1)
+            from_predicate(state, byte, state.reg(values[access.first], T.PRED), 1)
             unit, parts = T.B8, [byte]
         _store(state, where, unit, parts)
 

@@ -31,7 +31,7 @@ from isel.select.calls import result_param
 from isel.select.diagnostics import Unselectable
 from isel.select.parameters import copy_of_param, know_pointer, struct_by_value
 from isel.select.state import FunctionState
-from isel.select.types import SPACES, Layout
+from isel.select.types import SPACES, UNSIGNED, Layout
 
 T = ScalarType
 RESULT = "func_retval0"
@@ -43,6 +43,10 @@ _WEAK = (
     *(LlvmLinkage.COMMON, LlvmLinkage.EXTERN_WEAK),
 )
 
+_INTEGERS = {1: T.U8, 2: T.U16, 4: T.U32, 8: T.U64}
+"""The types of integers that a kernel takes, by their bytes."""
+
+_FLOATS = {32: T.F32, 64: T.F64}
 
 _WORD = re.compile(r"[A-Za-z_$%][\w$]*")
 """What may be a name in assembly."""
@@ -195,18 +199,15 @@ def _kernel_param(layout: Layout, name: str, param: ir.Param) -> Param:
             bits = layout.pointer_bits(space)
             pointee_align = param.attributes.integer("align") or 1
             shown = None if space == TENSOR_SPACE else SPACES.get(space)
-            return Param(name, T(f"u{bits}"), bits // 8, bits // 8, shown, True, pointee_align)
+            return Param(name, UNSIGNED[bits], bits // 8, bits // 8, shown, True, pointee_align)
         case IntType(bits) if bits <= 64:
-            return _number(name, "u", layout.size(param.type))
-        case FloatType(_, bits) if bits in (32, 64):
-            return _number(name, "f", bits // 8)
+            size = layout.size(param.type)
+            return Param(name, _INTEGERS[size], size, size)
+        case FloatType(_, bits) if bits in _FLOATS:
+            return Param(name, _FLOATS[bits], bits // 8, bits // 8)
         case FloatType(keyword, 16):
             return Param(name, T.B16, 2, 2, half=T.BF16 if keyword == "bfloat" else T.F16)
     return _whole(layout, name, param)
-
-
-def _number(name: str, kind: str, size: int) -> Param:
-    return Param(name, T(f"{kind}{8 * size}"), size, size)
 
 
 def _whole(layout: Layout, name: str, param: ir.Param) -> Param:

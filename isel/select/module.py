@@ -133,6 +133,8 @@ def ptx_name(name: str) -> str:
 
     No name begins with a digit, and neither `_` nor `$` is one alone.  PTX ISA, Identifiers.
     """
+    if name.isascii() and name.isidentifier() and name != "_":
+        return name
     name = re.sub(r"[.@]", "_$_", name)
     name = re.sub(r"[^A-Za-z0-9_$]", "_", name)
     return name if re.match(r"[A-Za-z]|[_$].", name) else "_" + name
@@ -142,11 +144,14 @@ def _ptx_names(module: ir.Module) -> dict[str, str]:
     """The PTX names of functions and variables; those that PTX allows as they are stay so."""
     functions = [name for name in module.functions if not name.startswith("llvm.")]
     names = functions + list(module.globals) + list(module.aliases)
-    names.sort(key=lambda name: ptx_name(name) != name)
+    bases = {name: ptx_name(name) for name in names}
+    if all(name == base for name, base in bases.items()):
+        return bases
+    names.sort(key=lambda name: bases[name] != name)
     found: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
-        base = ptx_name(name)
+        base = bases[name]
         spellings = (f"{base}_{n}" if n else base for n in itertools.count())
         found[name] = next(s for s in spellings if s not in taken)
         taken.add(found[name])
@@ -304,6 +309,8 @@ class _Selector:
 
     def _in_order(self, variables: list[Variable]) -> list[Variable]:
         """Variables behind those whose addresses they hold: PTX knows no name before that."""
+        if not any(variable.addresses for variable in variables):
+            return variables
         known = {variable.name: variable for variable in variables}
         placed: dict[str, bool] = {}
         found: list[Variable] = []
@@ -744,7 +751,7 @@ def _block_names(names: Sequence[str]) -> dict[str, str]:
     result: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:
-        clean = re.sub(r"[^\w$]", "_", name) or "bb"
+        clean = name if name.isalnum() else re.sub(r"[^\w$]", "_", name) or "bb"
         unique, n = clean, 1
         while unique in taken:
             n += 1

@@ -52,6 +52,8 @@ def beyond(module: Module, level: str, shape: LaunchShape = UNKNOWN_SHAPE) -> li
     """What rules beyond `level` say of a module, but for notes on what could not be checked."""
     if level != "record":
         return []
+    if not _concerned(module):
+        return []
     found = [*_verify_descriptors(module), *_verify_functions(module, shape)]
     return [f for f in once(found) if f.severity is not Severity.NOTE]
 
@@ -67,9 +69,14 @@ def advice(module: Module, level: str, shape: LaunchShape = UNKNOWN_SHAPE) -> li
     ]
 
 
+def _concerned(module: Module) -> bool:
+    """Whether there is something that the rules about descriptors and whole functions look at."""
+    return any(concerns(function) for function in module.functions)
+
+
 def _verify_descriptors(module: Module, *, literals_only: bool = False) -> list[Finding]:
     """What stands in descriptors; the rules are imported where there are some."""
-    if not any(concerns(function) for function in module.functions):
+    if not _concerned(module):
         return []
     from isel.verifier.descriptors.check import verify_descriptors
 
@@ -78,7 +85,7 @@ def _verify_descriptors(module: Module, *, literals_only: bool = False) -> list[
 
 def _verify_functions(module: Module, shape: LaunchShape = UNKNOWN_SHAPE) -> list[Finding]:
     """The function level; its rules are imported where there is something for them to look at."""
-    if not any(concerns(function) for function in module.functions):
+    if not _concerned(module):
         return []
     from isel.verifier.function.check import verify_functions
 

@@ -11,6 +11,7 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from enum import Enum
 
 from intrinsics.collector import paused_collector
 from intrinsics.findings import Finding, Place, Severity, VerificationError
@@ -58,15 +59,27 @@ def _known_form(form: Form) -> _Known:
     return _Known(form.facts, (), judge(form.row, form.facts))
 
 
-@functools.cache
-def _plain_fit_on(form: Form, target: Target, ptx: Ptx) -> PlainFit | None:
-    """The short cut of a form that is legal there whatever its operands are."""
-    if form.row.pseudo or form.row.words is not None:
-        return None
-    judgement = _known_form(form).judgement
-    if judgement.broken or judgement.missing(target, ptx):
-        return None
-    return plain_fit(form)
+class _PlainFits(dict[Form, PlainFit | None]):
+    """The short cuts of the forms that are legal on a target whatever their operands are."""
+
+    def __init__(self, target: Target, ptx: Ptx) -> None:
+        self._target = target
+        self._ptx = ptx
+
+    def __missing__(self, form: Form) -> PlainFit | None:
+        found = self[form] = self._of(form)
+        return found
+
+    def _of(self, form: Form) -> PlainFit | None:
+        if form.row.pseudo or form.row.words is not None:
+            return None
+        judgement = _known_form(form).judgement
+        if judgement.broken or judgement.missing(self._target, self._ptx):
+            return None
+        return plain_fit(form)
+
+
+_plain_fits = functools.cache(_PlainFits)
 
 
 class RecordVerifier:
@@ -80,7 +93,7 @@ class RecordVerifier:
         self.ptx = ptx
         self.hints = hints
         self._known: dict[tuple[Form, tuple[tuple[str, int], ...]], _Known] = {}
-        self._plain: dict[Form, PlainFit | None] = {}
+        self._plain = _plain_fits(target, ptx)
 
     def is_plain(
         self,
@@ -89,11 +102,7 @@ class RecordVerifier:
         space_of: Callable[[str], Space | None],
     ) -> bool:
         """Whether a record is plainly right, as most are: a short cut to `findings`' nothing."""
-        form = mi.form
-        try:
-            fit = self._plain[form]
-        except KeyError:
-            fit = self._plain[form] = _plain_fit_on(form, self.target, self.ptx)
+        fit = self._plain[mi.form]
         return fit is not None and fit.holds(mi.ops, classes, space_of)
 
     def known(self, mi: MachineInstr) -> _Known:
@@ -382,15 +391,22 @@ def lowest_ptx(module: Module, target: Target) -> Ptx:
     What no version of `target` has is left to the verifier to report.
     """
     verifier = RecordVerifier(target, PTX_VERSIONS[-1])
-    needed: list[Ptx | None] = [target.first_ptx, PTX_VERSIONS[0]]
+    known = _needs_of_forms(target)
+    needed: set[Ptx | None] = {target.first_ptx, PTX_VERSIONS[0]}
     for function in module.functions:
-        needed.append(_of_launch(function.launch))
-        forms = function.forms()
-        open_forms = {form for form in forms if form.row.words or _depends_on_operands(form)}
-        needed += [_need_of_form(form, target) for form in forms - open_forms]
+        needed.add(_of_launch(function.launch))
+        open_forms = set()
+        for form in function.forms():
+            need = known[form]
+            if need is _Open.OPEN:
+                open_forms.add(form)
+            else:
+                needed.add(need)
+        if not open_forms:
+            continue
         for mi in function.instructions():
             if mi.form in open_forms:
-                needed += _needs_of_record(mi, verifier)
+                needed.update(_needs_of_record(mi, verifier))
     return max(ptx for ptx in needed if ptx is not None)
 
 
@@ -405,13 +421,28 @@ def _needs_of_record(mi: MachineInstr, verifier: RecordVerifier) -> Iterator[Ptx
         yield later.needs.first_ptx(target)
 
 
-@functools.cache
-def _need_of_form(form: Form, target: Target) -> Ptx | None:
-    """The PTX version that a form without packed words needs."""
-    return _known_form(form).judgement.newest_need(target)
+class _Open(Enum):
+    """The need of a form whose operands or packed words have a say."""
+
+    OPEN = 0
 
 
-@functools.cache
+class _NeedsOfForms(dict[Form, "Ptx | _Open | None"]):
+    """The PTX versions that forms need on a target."""
+
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    def __missing__(self, form: Form) -> Ptx | _Open | None:
+        is_open = form.row.words is not None or _depends_on_operands(form)
+        need = _Open.OPEN if is_open else _known_form(form).judgement.newest_need(self._target)
+        self[form] = need
+        return need
+
+
+_needs_of_forms = functools.cache(_NeedsOfForms)
+
+
 def _depends_on_operands(form: Form) -> bool:
     """Whether special registers or numbers may stand in a form that have needs of their own."""
     return any(
