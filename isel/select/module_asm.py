@@ -91,13 +91,14 @@ def _declared(one: Prototype | Variable) -> str:
 def add_assembly(out: Module, found: ModuleAssembly, lines: Sequence[str]) -> None:
     """Add to `out` what the assembly defines; what `out` only declares is then defined.
 
-    Raises: Unselectable where both define a name.
+    Raises: Unselectable where both define a name, and for what swallows the text behind it.
     """
     out.notes += found.notes
     out.variables = [v for v in out.variables if not (v.external and v.name in found.defined)]
     out.externals = [f for f in out.externals if f.name not in found.defined]
     if found.module is None:
         if lines:
+            _check_whole("\n".join(lines))
             out.kept.insert(0, Kept("\n".join(lines), Where.TOP))
         return
     module = found.module
@@ -118,6 +119,29 @@ def add_assembly(out: Module, found: ModuleAssembly, lines: Sequence[str]) -> No
     known = _names_of(out)
     out.externals += [f for f in module.externals if f.name not in known]
     out.kept += module.kept
+
+
+_QUIET = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_BLOCK = re.compile(r"\{[^{}]*\}")
+
+
+def _check_whole(text: str) -> None:
+    """Whether text that nobody understands is directives to the end, and leaves nothing open.
+
+    Raises: Unselectable.
+    """
+    plain = _QUIET.sub(" ", text)
+    while plain != (outside := _BLOCK.sub(";", plain)):
+        plain = outside
+    *pieces, rest = (piece.strip() for piece in plain.split(";"))
+    odd = any(piece and piece[0] != "." for piece in pieces) or re.search(r'[{}"]|/\*', plain)
+    if odd or rest:
+        raise Unselectable(
+            "module-asm",
+            "module-level assembly is no whole directives",
+            got=text.strip()[-40:],
+            expected="directives, each up to its ; or }",
+        )
 
 
 def _names_of(module: Module) -> set[str]:

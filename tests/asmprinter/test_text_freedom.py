@@ -16,7 +16,7 @@ from asmprinter.ptx_reader import read_ptx
 from intrinsics.catalog import find_head
 from intrinsics.mir import Location, MachineInstr, Module
 from intrinsics.mma_sync import MmaLayout
-from intrinsics.modifiers import CopyFormat, ScalarType, Space
+from intrinsics.modifiers import CachePriority, CopyFormat, ScalarType, Space
 from intrinsics.wgmma import BitOperation, MatrixType
 from tests.asmprinter.ptx_texts import TENSOR_CORE, TEXTS
 from tests.asmprinter.strategies import (
@@ -40,6 +40,9 @@ of what is kept of numbers has no registers of its own."""
 OPERATIONS = {o.value for o in BitOperation}
 """What single bits are multiplied and summed with, in this order: `.and.popc`."""
 
+PRIORITIES = {p.value for p in CachePriority}
+"""Of a policy the first of two is that of a part of the accesses, the other one of the rest."""
+
 
 def without_places(module: Module) -> Module:
     """The module as it would be had every record the same line and column."""
@@ -54,7 +57,8 @@ def shuffled(draw: st.DrawFn, mnemonic: str) -> str:
     """The modifiers behind the head in another order; types and spaces keep theirs."""
     head, modifiers = find_head(mnemonic)
     assert head is not None
-    kept = ORDERED | (OPERATIONS if len(OPERATIONS & {*modifiers}) == 2 else set())
+    pairs = [both for both in (OPERATIONS, PRIORITIES) if len(both & {*modifiers}) == 2]
+    kept = ORDERED.union(*pairs)
     free = draw(st.permutations([m for m in modifiers if m not in kept]))
     places = sorted(draw(st.permutations(range(len(modifiers))))[: len(free)])
     ordered = iter([m for m in modifiers if m in kept])

@@ -116,6 +116,16 @@ def test_what_is_not_known_stays_as_it_is_with_a_review():
     assert refusals({"": compiled.ptx}) == {}
 
 
+@pytest.mark.parametrize(
+    "text", ["x;", ".x 0", ".section .x {", ".x /* 1;", ".x 'a;} {", "; .x }{"]
+)
+def test_unknown_text_that_swallows_what_follows_is_refused(text: str):
+    with pytest.raises(SelectionError) as error:
+        nvgen.compile(assembly(text) + kernel(), target=TARGET)
+    (finding,) = error.value.findings
+    assert finding.message == "module-level assembly is no whole directives"
+
+
 def test_a_module_of_assembly_alone():
     compiled = nvgen.compile(assembly(VARIABLE, FUNCTION), target=TARGET)
     assert ".visible .func (.param .b64 r) twice(" in compiled.ptx
