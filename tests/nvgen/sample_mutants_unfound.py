@@ -54,7 +54,6 @@ _REGISTERS = (
     "are handed on behind a later tcgen05.wait::ld of the same thread"
 )
 _LAST_WAIT = "it still stands before what hands the columns on"
-_FENCED_AND_ENDED = "tcgen05.wait::ld and the fence stand both before the arrival, in either order"
 _DEALLOC = (
     "tcgen05.dealloc is synchronous, and so is tcgen05.wait::ld, behind which no load runs; "
     "the fences order asynchronous operations"
@@ -64,6 +63,11 @@ _CLUSTER = "the barrier of the cluster beside it has all threads of both CTAs wa
 _PROXY = (
     "a proxy fence may stand on either side of the barrier: it is on the way from the stores to "
     "the MMA, in the thread that issues the MMA"
+)
+
+_PROXY_OUT = (
+    "a proxy fence may stand on either side of the barrier: here it is in the thread that issues "
+    "the TMA store"
 )
 
 _SAME_SHAPE = (
@@ -96,11 +100,11 @@ _BEFORE, _AFTER = "tcgen05.fence::before_thread_sync", "tcgen05.fence::after_thr
 _WAIT = "tcgen05.wait::ld"
 
 UNFOUND = (
-    Unfound(_each("drop", "fence.mbarrier_init", "1"), _ALL, UNCLEAR),
+    Unfound(_each("drop", "fence.mbarrier_init", "1"), tuple({*_ALL} - {"nvfp4", "pair"}), UNCLEAR),
     Unfound(_each("later", "fence.mbarrier_init", "1"), ("walkthrough",), UNCLEAR),
     Unfound(_each("later", _INIT, "1"), ("walkthrough",), UNCLEAR),
     Unfound(_each("later", _INIT, "2"), ("tile", "stationary"), UNCLEAR),
-    Unfound(_each("later", _INIT, "9"), _RINGS, UNCLEAR),
+    Unfound(_each("later", _INIT, "9"), _TILES, UNCLEAR),
     Unfound(_each("later", _INIT, "12"), ("warps",), UNCLEAR),
     Unfound(_each("drop|later", "bar.warp.sync", "1"), (*_RINGS, "warps"), CONVERGED),
     # the allocation
@@ -114,6 +118,7 @@ UNFOUND = (
     Unfound(_each("drop|later", _AFTER, "2"), ("pair", "stationary"), _NO_OTHER),
     Unfound(_each("drop|later", _AFTER, "2|3"), ("warps",), _SAME_FENCE),
     Unfound(_each("later", "fence.proxy.async", "1"), ("walkthrough",), _PROXY),
+    Unfound(_each("later", "fence.proxy.async", "[1-4]"), ("warps",), _PROXY_OUT),
     # the epilogue
     Unfound(_each("drop|earlier", _WAIT, "[123]"), (*_TILES, "tile", "warps"), _REGISTERS),
     Unfound(_each("drop|earlier", _WAIT, "[1-7]"), ("pair",), _REGISTERS),
@@ -121,7 +126,6 @@ UNFOUND = (
     Unfound(_each("later", _WAIT, "[1-4]"), (*_TILES, "tile"), _LAST_WAIT),
     Unfound(_each("later", _WAIT, "[1-8]"), ("pair",), _LAST_WAIT),
     Unfound(_each("later", _WAIT, "[12]"), ("stationary",), _LAST_WAIT),
-    Unfound(_each("later", _WAIT, "4"), ("warps",), _FENCED_AND_ENDED),
     # the end
     Unfound(_each("drop|later|earlier", _BEFORE, "2"), tuple({*_ALL} - {"warps"}), _DEALLOC),
     Unfound(_each("drop|later|earlier", _BEFORE, "3"), ("warps",), _DEALLOC),
@@ -133,7 +137,7 @@ UNFOUND = (
     Unfound(_each("later", "barrier.cluster.wait", "2"), ("pair",), _CLUSTER),
     # Hopper
     Unfound(_each("drop", "fence.mbarrier_init", "1"), ("hopper",), UNCLEAR),
-    Unfound(_each("later", _INIT, "4"), _HOPPER, UNCLEAR),
+    Unfound(_each("later", _INIT, "4"), ("hopper",), UNCLEAR),
     Unfound(_each("drop|later", "bar.warp.sync", "1"), ("hopper",), CONVERGED),
     Unfound(_each("drop", "bar.warp.sync", "1"), ("cluster",), CONVERGED),
     Unfound(_each("drop|later", "bar.warp.sync", "4"), ("cluster",), CONVERGED),

@@ -55,7 +55,7 @@ class Race:
 
 TENSOR_OPS = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.SHIFT)
 _ASYNC_TENSOR = (*TENSOR_OPS, Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
-_KEPT = 96
+_KEPT = 16_384
 """Regions of one memory that a new access is compared with: a race with older ones is not found."""
 
 

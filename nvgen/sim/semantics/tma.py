@@ -93,6 +93,8 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
         engine = warp.cta.machine.engine
         for lane in lane_numbers(fragment.mask):
             copy = _Store(_storable(box(warp, lane), tile=tile), name, op)
+            memory, atoms = warp.cta.machine.memory, copy.box.atoms()
+            memory.check_fenced(warp.cta.shared, atoms, ATOM, name)  # a later fence is too late
             thread = (warp.cta.number, warp.number, lane)
             before = reads(warp, lane)
             read = AsyncOp(
