@@ -329,8 +329,12 @@ def register_names(function: MachineFunction) -> list[str]:
     if function.keep_names:
         taken = {p.name for p in function.params}
         return [_identifier(name, taken) for name in function.regs.names]
-    names = {cls: map(f"{prefix}{{}}".format, itertools.count(1)) for cls, prefix in PREFIX.items()}
-    return [next(names[cls]) for cls in function.regs.classes]
+    counts = dict.fromkeys(PREFIX, 0)
+    names = []
+    for cls in function.regs.classes:
+        counts[cls] += 1
+        names.append(f"{PREFIX[cls]}{counts[cls]}")
+    return names
 
 
 def block_labels(function: MachineFunction) -> dict[str, str]:
@@ -560,6 +564,8 @@ def _operand(op: Op, names: _Names) -> str:
         return str(op.value)
     if type(op) is Mem:
         return _memory(op, names)
+    if type(op) is Label:
+        return _label(op.name, names)
     if isinstance(op, tuple):
         return "{" + ", ".join([_scalar(part, names) for part in op]) + "}"
     return _scalar(op, names)
@@ -580,13 +586,17 @@ def _scalar(op: Scalar, names: _Names) -> str:
         case Special(name):
             return f"%{name}"
         case Label(name):
-            return names.labels.get(name) or (name if name[:1] == "$" else "$L_" + name)
+            return _label(name, names)
         case Not(reg):
             return f"!{names.registers[reg]}"
         case FloatImm():
             return float_literal(op)
         case Sink():
             return "_"
+
+
+def _label(name: str, names: _Names) -> str:
+    return names.labels.get(name) or (name if name[:1] == "$" else "$L_" + name)
 
 
 def _memory(address: Mem, names: _Names) -> str:

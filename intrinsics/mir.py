@@ -388,7 +388,7 @@ class RegisterTable:
         return len(self.classes)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # a frozen one takes three times as long to make
 class Param:
     """A kernel or function parameter.
 
@@ -420,6 +420,10 @@ class Launch:
     maxclusterrank: int = 0
     blocks_are_clusters: bool = False
     implicit_cluster: bool = False  # a launch need not say the cluster: no .explicitcluster
+
+
+NOTHING_SAID = Launch()
+"""The launch of a kernel of which the source says nothing."""
 
 
 class Linkage(Enum):
@@ -506,7 +510,7 @@ class MachineFunction:
     name: str
     is_kernel: bool = True
     params: list[Param] = field(default_factory=list)
-    launch: Launch = Launch()
+    launch: Launch = NOTHING_SAID
     regs: RegisterTable = field(default_factory=RegisterTable)
     blocks: list[Block] = field(default_factory=list)
     keep_names: bool = False

@@ -319,7 +319,7 @@ def fill_phi(state: FunctionState, i: ir.Phi, blocks: Mapping[str, Block]) -> li
     for value, block in i.incoming:
         if block not in state.block_names:
             continue
-        if isinstance(value, llvm.Local):
+        if isinstance(value, (llvm.Local, llvm.ConstInt)):  # for which nothing is made
             incoming.append((state.value(value), state.end_label(block)))
             continue
         with state.at_end_of(blocks[block]):

@@ -210,12 +210,12 @@ def stages_of(text: str, repeat: int) -> dict[str, float]:
     target = parse_target(TARGET)
     printed = parse(text)
     read = read_module(printed)
-    places = align_places(read, text)
+    places = align_places(read, text, printed)
     lowered = lower(read, target, None, Source("", places))
     version = lowest_ptx(lowered, target)
 
     def reading() -> None:
-        align_places(read_module(printed), text)
+        align_places(read_module(printed), text, printed)
 
     def selecting() -> Module:
         return lower(read, target, None, Source("", places))
