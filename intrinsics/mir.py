@@ -112,6 +112,9 @@ SINK = Sink.SINK
 Scalar: TypeAlias = Reg | Imm | FloatImm | Sym | Special | Label | Text | Mem | Not | Sink
 Op: TypeAlias = Scalar | tuple[Scalar, ...]
 
+_WITHOUT_REGISTERS = frozenset((Imm, FloatImm, Sym, Special, Label, Text, Sink))
+"""The operands that no register stands in."""
+
 
 # ---- forms and records -----------------------------------------------------------------------
 
@@ -290,7 +293,14 @@ class MachineInstr:
     def map_registers(self, table: dict[Reg, Reg]) -> None:
         """Replace every register that `table` names."""
         self.ops = tuple(
-            [table.get(op, op) if type(op) is int else _mapped(op, table) for op in self.ops]
+            [
+                table.get(op, op)
+                if type(op) is int
+                else op
+                if type(op) in _WITHOUT_REGISTERS
+                else _mapped(op, table)
+                for op in self.ops
+            ]
         )
         if isinstance(self.guard, Not):
             self.guard = Not(table.get(self.guard.reg, self.guard.reg))
@@ -654,7 +664,11 @@ def renumber(function: MachineFunction) -> None:
         if mi.form.in_order and mi.guard is None:
             mi.ops = tuple(
                 [
-                    table[op] if type(op) is int else op if type(op) is Imm else table.of(op)
+                    table[op]
+                    if type(op) is int
+                    else op
+                    if type(op) in _WITHOUT_REGISTERS
+                    else table.of(op)
                     for op in mi.ops
                 ]
             )

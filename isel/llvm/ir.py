@@ -70,7 +70,7 @@ class Instruction:
 
     def attachment(self, kind: str) -> int | str | None:
         """The node attached as `kind`: its id, or the text of a node written in place."""
-        return dict(self.metadata).get(kind)
+        return dict(self.metadata).get(kind) if self.metadata else None
 
 
 @dataclass(slots=True)
@@ -630,7 +630,7 @@ class Symbol:
 
     def attachment(self, kind: str) -> int | str | None:
         """The node attached as `kind` (`dbg` too): its id, or the text of one written in place."""
-        return dict(self.metadata).get(kind)
+        return dict(self.metadata).get(kind) if self.metadata else None
 
 
 @dataclass(slots=True)

@@ -213,13 +213,12 @@ def _coalesce(
     table = {reg: chosen for reg in sorted(ends) if (chosen := union.find(reg)) != reg}
     for reg, chosen in table.items():
         names[chosen] = names[chosen] or names[reg]
-    joined = table.keys()
+    joined = set(table)
     for block, part in zip(function.blocks, parts, strict=True):
         for touch in part.touches:
             if not (joined.isdisjoint(touch.written) and joined.isdisjoint(touch.used)):
                 touch.mi.map_registers(table)
-        gone = {id(mi) for mi in _needless(part.touches)}
-        if gone:
+        if gone := {id(mi) for mi in _needless(part.touches)}:
             block.instrs = [mi for mi in block.instrs if id(mi) not in gone]
 
 
@@ -326,7 +325,7 @@ class _Classes:
 
 def _united(a: set[Reg], b: set[Reg]) -> set[Reg]:
     """The union, in the larger one of both: a long chain of moves joins one by one."""
-    small, large = sorted((a, b), key=len)
+    small, large = (b, a) if len(b) < len(a) else (a, b)
     large |= small
     return large
 

@@ -329,8 +329,8 @@ def fill_phi(state: FunctionState, i: ir.Phi, blocks: Mapping[str, Block]) -> li
     for at, result in enumerate(results):
         assert isinstance(result, int)
         cls = state.out.regs.classes[result]
-        values = tuple(ops[at] for ops, _ in incoming)
-        labels = tuple(label for _, label in incoming)
+        values = tuple([ops[at] for ops, _ in incoming])
+        labels = tuple([label for _, label in incoming])
         found.append(MachineInstr(form("phi", type=cls), (result, values, labels), None, state.loc))
     return found
 
