@@ -7,7 +7,6 @@ record stands on which line.  PTX ISA, Directives; Instruction Statements.
 from __future__ import annotations
 
 import functools
-import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -354,10 +353,9 @@ def block_labels(function: MachineFunction) -> dict[str, str]:
 def _identifier(name: str, taken: set[str]) -> str:
     """`name` as PTX allows it, and as no other: what is taken is added to."""
     base = name if _LEGAL.fullmatch(name) else "_" + re.sub(r"[^A-Za-z0-9_$]", "_", name)
-    found = base
-    for number in itertools.count(2):
-        if found not in taken:
-            break
+    found, number = base, 1
+    while found in taken:
+        number += 1
         found = f"{base}_{number}"
     taken.add(found)
     return found
@@ -368,14 +366,14 @@ def _declarations(
 ) -> Iterator[str]:
     if not function.keep_names and not any(name.startswith("%") for name in others):
         counts = Counter(function.regs.classes)
-        for cls in sorted(counts, key=_declaration_order):
+        for cls in sorted(counts, key=_RANK.__getitem__):
             yield f".reg .{cls.value} {PREFIX[cls]}<{counts[cls] + 1}>;"
         return
     by_class: dict[ScalarType, list[str]] = {}
     for cls, name in zip(function.regs.classes, names, strict=True):
         by_class.setdefault(cls, []).append(name)
     mixed = _shared_prefixes([*by_class.values(), sorted(others)])
-    for cls in sorted(by_class, key=_declaration_order):
+    for cls in sorted(by_class, key=_RANK.__getitem__):
         ranges, single = _ranges(by_class[cls], mixed)
         shown = [f"{prefix}<{count}>" for prefix, count in ranges.items()] + single
         yield f".reg .{cls.value} {', '.join(shown)};"
@@ -384,6 +382,9 @@ def _declarations(
 def _declaration_order(cls: ScalarType) -> tuple[bool, int, str]:
     return cls is not ScalarType.PRED, cls.bits, cls.value
 
+
+_RANK = {cls: rank for rank, cls in enumerate(sorted(ScalarType, key=_declaration_order))}
+"""The order in which registers are declared, by class."""
 
 _NUMBERED = re.compile(r"(.*[^\d])(0|[1-9]\d*)")
 

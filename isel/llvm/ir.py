@@ -19,6 +19,7 @@ Records are mutable and cheap to make.  Every instruction has
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -690,8 +691,7 @@ class Function(Symbol):
 
     def instructions(self) -> Iterator[Instruction]:
         """Every instruction, in order of ordinals."""
-        for block in self.blocks:
-            yield from block.instructions
+        return itertools.chain.from_iterable([block.instructions for block in self.blocks])
 
 
 @dataclass(slots=True)

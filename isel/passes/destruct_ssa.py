@@ -74,7 +74,7 @@ def _ties(function: MachineFunction) -> list[tuple[Reg, Reg]]:
     """
     found: list[tuple[Reg, Reg]] = []
     for block in function.blocks:
-        if not any(mi.form.row.id == _MOV for mi in block.instrs):
+        if _MOV not in [mi.form.row.id for mi in block.instrs]:
             continue
         updated: set[Reg] = set()
         for mi in reversed(block.instrs):
@@ -102,7 +102,9 @@ def _isolate(
     regs = function.regs
     found: list[tuple[Reg, Reg]] = []
     for i, block in enumerate(function.blocks):
-        phis = _phis(block) if any(forks[p] for p in before[i]) else []
+        phis = _phis(block)
+        if not phis or not any(forks[p] for p in before[i]):
+            continue
         copies = []
         for phi in phis:
             result = phi.ops[0]
