@@ -109,11 +109,15 @@ def _lines_in_common(module: Module, text: str, printed: str) -> dict[str, list[
         for function in module.definitions():
             start = lines.index(shown[function.line - 1], end)
             end = lines.index("}", start)
-            numbers = [n for n in range(start, end) if lines[n][:2] == "  "]
-            if [lines[n] for n in numbers] != [shown[i.line - 1] for i in function.instructions()]:
+            body = [line for line in lines[start:end] if line[:2] == "  "]
+            if body != [shown[i.line - 1] for i in function.instructions()]:
                 return None
             if not function.name.isdecimal():
-                found[function.name] = [(n + 1, _PRINTED_COLUMN) for n in numbers]
+                found[function.name] = [
+                    (number, _PRINTED_COLUMN)
+                    for number, line in enumerate(lines[start:end], start + 1)
+                    if line[:2] == "  "
+                ]
     except ValueError:  # there is no such line
         return None
     return found

@@ -139,7 +139,8 @@ def _place_moves(function: MachineFunction) -> list[tuple[Reg, Reg]]:
     for name, moves in parallel.items():
         ordered = _sequence(function, moves)
         instrs = by_name[name].instrs
-        end = next((i for i, mi in enumerate(instrs) if mi.form.is_terminator), len(instrs))
+        ends = [mi.form.is_terminator for mi in instrs]
+        end = ends.index(True) if True in ends else len(instrs)
         instrs[end:end] = ordered
         for result, source in [mi.ops for mi in ordered]:
             if type(result) is int and type(source) is int:
