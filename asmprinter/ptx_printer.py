@@ -7,7 +7,6 @@ record stands on which line.  PTX ISA, Directives; Instruction Statements.
 from __future__ import annotations
 
 import functools
-import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -329,8 +328,12 @@ def register_names(function: MachineFunction) -> list[str]:
     if function.keep_names:
         taken = {p.name for p in function.params}
         return [_identifier(name, taken) for name in function.regs.names]
-    names = {cls: map(f"{prefix}{{}}".format, itertools.count(1)) for cls, prefix in PREFIX.items()}
-    return [next(names[cls]) for cls in function.regs.classes]
+    counts = dict.fromkeys(PREFIX, 0)
+    names = []
+    for cls in function.regs.classes:
+        counts[cls] += 1
+        names.append(f"{PREFIX[cls]}{counts[cls]}")
+    return names
 
 
 def block_labels(function: MachineFunction) -> dict[str, str]:
@@ -350,10 +353,9 @@ def block_labels(function: MachineFunction) -> dict[str, str]:
 def _identifier(name: str, taken: set[str]) -> str:
     """`name` as PTX allows it, and as no other: what is taken is added to."""
     base = name if _LEGAL.fullmatch(name) else "_" + re.sub(r"[^A-Za-z0-9_$]", "_", name)
-    found = base
-    for number in itertools.count(2):
-        if found not in taken:
-            break
+    found, number = base, 1
+    while found in taken:
+        number += 1
         found = f"{base}_{number}"
     taken.add(found)
     return found
@@ -364,14 +366,14 @@ def _declarations(
 ) -> Iterator[str]:
     if not function.keep_names and not any(name.startswith("%") for name in others):
         counts = Counter(function.regs.classes)
-        for cls in sorted(counts, key=_declaration_order):
+        for cls in sorted(counts, key=_RANK.__getitem__):
             yield f".reg .{cls.value} {PREFIX[cls]}<{counts[cls] + 1}>;"
         return
     by_class: dict[ScalarType, list[str]] = {}
     for cls, name in zip(function.regs.classes, names, strict=True):
         by_class.setdefault(cls, []).append(name)
     mixed = _shared_prefixes([*by_class.values(), sorted(others)])
-    for cls in sorted(by_class, key=_declaration_order):
+    for cls in sorted(by_class, key=_RANK.__getitem__):
         ranges, single = _ranges(by_class[cls], mixed)
         shown = [f"{prefix}<{count}>" for prefix, count in ranges.items()] + single
         yield f".reg .{cls.value} {', '.join(shown)};"
@@ -380,6 +382,9 @@ def _declarations(
 def _declaration_order(cls: ScalarType) -> tuple[bool, int, str]:
     return cls is not ScalarType.PRED, cls.bits, cls.value
 
+
+_RANK = {cls: rank for rank, cls in enumerate(sorted(ScalarType, key=_declaration_order))}
+"""The order in which registers are declared, by class."""
 
 _NUMBERED = re.compile(r"(.*[^\d])(0|[1-9]\d*)")
 
@@ -560,6 +565,8 @@ def _operand(op: Op, names: _Names) -> str:
         return str(op.value)
     if type(op) is Mem:
         return _memory(op, names)
+    if type(op) is Label:
+        return _label(op.name, names)
     if isinstance(op, tuple):
         return "{" + ", ".join([_scalar(part, names) for part in op]) + "}"
     return _scalar(op, names)
@@ -580,13 +587,17 @@ def _scalar(op: Scalar, names: _Names) -> str:
         case Special(name):
             return f"%{name}"
         case Label(name):
-            return names.labels.get(name) or (name if name[:1] == "$" else "$L_" + name)
+            return _label(name, names)
         case Not(reg):
             return f"!{names.registers[reg]}"
         case FloatImm():
             return float_literal(op)
         case Sink():
             return "_"
+
+
+def _label(name: str, names: _Names) -> str:
+    return names.labels.get(name) or (name if name[:1] == "$" else "$L_" + name)
 
 
 def _memory(address: Mem, names: _Names) -> str:

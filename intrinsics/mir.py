@@ -112,6 +112,9 @@ SINK = Sink.SINK
 Scalar: TypeAlias = Reg | Imm | FloatImm | Sym | Special | Label | Text | Mem | Not | Sink
 Op: TypeAlias = Scalar | tuple[Scalar, ...]
 
+_WITHOUT_REGISTERS = frozenset((Imm, FloatImm, Sym, Special, Label, Text, Sink))
+"""The operands that no register stands in."""
+
 
 # ---- forms and records -----------------------------------------------------------------------
 
@@ -290,7 +293,14 @@ class MachineInstr:
     def map_registers(self, table: dict[Reg, Reg]) -> None:
         """Replace every register that `table` names."""
         self.ops = tuple(
-            [table.get(op, op) if type(op) is int else _mapped(op, table) for op in self.ops]
+            [
+                table.get(op, op)
+                if type(op) is int
+                else op
+                if type(op) in _WITHOUT_REGISTERS
+                else _mapped(op, table)
+                for op in self.ops
+            ]
         )
         if isinstance(self.guard, Not):
             self.guard = Not(table.get(self.guard.reg, self.guard.reg))
@@ -388,7 +398,7 @@ class RegisterTable:
         return len(self.classes)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # a frozen one takes three times as long to make
 class Param:
     """A kernel or function parameter.
 
@@ -420,6 +430,10 @@ class Launch:
     maxclusterrank: int = 0
     blocks_are_clusters: bool = False
     implicit_cluster: bool = False  # a launch need not say the cluster: no .explicitcluster
+
+
+NOTHING_SAID = Launch()
+"""The launch of a kernel of which the source says nothing."""
 
 
 class Linkage(Enum):
@@ -506,7 +520,7 @@ class MachineFunction:
     name: str
     is_kernel: bool = True
     params: list[Param] = field(default_factory=list)
-    launch: Launch = Launch()
+    launch: Launch = NOTHING_SAID
     regs: RegisterTable = field(default_factory=RegisterTable)
     blocks: list[Block] = field(default_factory=list)
     keep_names: bool = False
@@ -650,7 +664,11 @@ def renumber(function: MachineFunction) -> None:
         if mi.form.in_order and mi.guard is None:
             mi.ops = tuple(
                 [
-                    table[op] if type(op) is int else op if type(op) is Imm else table.of(op)
+                    table[op]
+                    if type(op) is int
+                    else op
+                    if type(op) in _WITHOUT_REGISTERS
+                    else table.of(op)
                     for op in mi.ops
                 ]
             )

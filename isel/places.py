@@ -46,6 +46,9 @@ _WORDS = {opcode: opcode.value for opcode in Opcode}
 # What may stand between the opcode of a constant expression and its parenthesis.
 _FLAGS = frozenset(word.value for words in (Flag, IntPredicate, FloatPredicate) for word in words)
 
+_PRINTED_COLUMN = 3
+"""Where LLVM prints instructions: behind two spaces."""
+
 Position = tuple[int, int]
 
 
@@ -72,13 +75,19 @@ def map_places(user_text: str) -> dict[str, list[Position]]:
 
 
 @paused_collector()
-def align_places(module: Module, user_text: str) -> dict[str, list[Position]]:
+def align_places(module: Module, user_text: str, printed: str = "") -> dict[str, list[Position]]:
     """`map_places`, checked against the module that LLVM made of the text.
 
     LLVM replaces calls of intrinsics that it has renamed since, at times by several instructions:
     those get the call's place.  A function is left out when its instructions do not correspond, or
     when it can't be told which of two neighbouring calls an instruction replaces.
+
+    `printed` is LLVM's text of the module, if it is at hand: what the user's has in common with it
+    needs no scan.
     """
+    same_lines = _lines_in_common(module, _seen(user_text), printed)
+    if same_lines is not None:
+        return same_lines
     by_lines = _aligned_lines(module, user_text)
     if by_lines is not None:
         return by_lines
@@ -87,6 +96,31 @@ def align_places(module: Module, user_text: str) -> dict[str, list[Position]]:
     tried = {n: _align(scanned[n], list(f.instructions())) for n, f in known.items()}
     aligned = {name: found for name, found in tried.items() if found is not None}
     return {name: [found.place for found in instructions] for name, instructions in aligned.items()}
+
+
+def _lines_in_common(module: Module, text: str, printed: str) -> dict[str, list[Position]] | None:
+    """The places in a text whose functions have LLVM's own lines, as what LLVM printed has."""
+    if not printed or "/*" in text:
+        return None
+    lines, shown = text.split("\n"), printed.split("\n")
+    found: dict[str, list[Position]] = {}
+    end = 0
+    try:
+        for function in module.definitions():
+            start = lines.index(shown[function.line - 1], end)
+            end = lines.index("}", start)
+            body = [line for line in lines[start:end] if line[:2] == "  "]
+            if body != [shown[i.line - 1] for i in function.instructions()]:
+                return None
+            if not function.name.isdecimal():
+                found[function.name] = [
+                    (number, _PRINTED_COLUMN)
+                    for number, line in enumerate(lines[start:end], start + 1)
+                    if line[:2] == "  "
+                ]
+    except ValueError:  # there is no such line
+        return None
+    return found
 
 
 def _aligned_lines(module: Module, text: str) -> dict[str, list[Position]] | None:

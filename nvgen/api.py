@@ -576,7 +576,7 @@ def check_text(
     with nesting_limit(file):
         printed = parse(text, file=file)
         module = read_module(printed)
-        source = Source(file, align_places(module, text), text)
+        source = Source(file, align_places(module, text, printed), text)
         if opt or (opt is None and " = alloca " in printed):
             check_machine(module, file, text)
             from nvgen.optimizer.optimize import optimize

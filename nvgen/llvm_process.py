@@ -31,7 +31,8 @@ _OWN_DEATHS = {"SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP"}
 """Signals by which LLVM ends the process; the others come from outside."""
 
 _KEPT_WORDS = 1 << 16
-_PIECE = 1 << 20
+_PIECE = 1 << 16
+"""Bytes read at once: what a pipe holds.  More than this would be fresh memory for each answer."""
 
 
 class LlvmDiedError(Exception):

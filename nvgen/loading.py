@@ -99,7 +99,7 @@ class Program:
 
 def language_of(path: str, text: str) -> str:
     """The language of a file, by its name, else by how it begins."""
-    known = LANGUAGES.get(Path(path).suffix)
+    known = LANGUAGES.get(Path(path).suffix) if path else None
     if known is not None:
         return known
     if ".version" in text and re.search(r"^[ \t]*\.version\b", text, re.MULTILINE):

@@ -19,6 +19,7 @@ Records are mutable and cheap to make.  Every instruction has
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -70,7 +71,7 @@ class Instruction:
 
     def attachment(self, kind: str) -> int | str | None:
         """The node attached as `kind`: its id, or the text of a node written in place."""
-        return dict(self.metadata).get(kind)
+        return dict(self.metadata).get(kind) if self.metadata else None
 
 
 @dataclass(slots=True)
@@ -630,7 +631,7 @@ class Symbol:
 
     def attachment(self, kind: str) -> int | str | None:
         """The node attached as `kind` (`dbg` too): its id, or the text of one written in place."""
-        return dict(self.metadata).get(kind)
+        return dict(self.metadata).get(kind) if self.metadata else None
 
 
 @dataclass(slots=True)
@@ -690,8 +691,7 @@ class Function(Symbol):
 
     def instructions(self) -> Iterator[Instruction]:
         """Every instruction, in order of ordinals."""
-        for block in self.blocks:
-            yield from block.instructions
+        return itertools.chain.from_iterable([block.instructions for block in self.blocks])
 
 
 @dataclass(slots=True)

@@ -133,14 +133,12 @@ class LineReader:
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
         self._attachments = _Memo(_read_attachments)
-        self._alignments = _Memo(_read_alignment)
         self._values = _Memo[Type, _Values](functools.partial(_Values, scope))
         self._types = _Memo(self._read_type)
         self._heads = _Memo(self._read_head)
         self._typed_constants = _Memo(self._read_typed_constant)
         self._flagged_types = _Memo(self._read_flagged_type)
         self._comparisons = _Memo(self._read_comparison)
-        self._labels = _Memo(_read_label)
         self._masks = _Memo(self._read_mask)
         self._call_heads = _Memo(self._read_call_head)
         self._asm = _Memo(self._read_inline_asm)
@@ -280,7 +278,7 @@ class LineReader:
         incoming: list[tuple[Value, str]] = []
         for pair in listed[:-2].split(" ], [ "):
             text, _, block = pair.rpartition(", ")
-            incoming.append((values[text], self._labels["label " + block]))
+            incoming.append((values[text], _read_label("label " + block)))
         return Phi(*at, values.type, tuple(incoming), flags)
 
     # Memory.
@@ -288,20 +286,20 @@ class LineReader:
     def _alloca(self, at: Common, body: str) -> Instruction:
         type, alignment = body.rsplit(", ", 1)
         return Alloca(
-            *at, PTR, self._types[type].type, _ONE, self._alignments[alignment], False, False
+            *at, PTR, self._types[type].type, _ONE, _read_alignment(alignment), False, False
         )
 
     def _load(self, at: Common, body: str) -> Instruction:
         volatile = body.startswith("volatile ")
         first, second, third = (body[9:] if volatile else body).rsplit(", ", 2)
         type = self._types[first].type
-        return Load(*at, type, self._typed(second), self._alignments[third], volatile, None, "")
+        return Load(*at, type, self._typed(second), _read_alignment(third), volatile, None, "")
 
     def _store(self, at: Common, body: str) -> Instruction:
         volatile = body.startswith("volatile ")
         first, second, third = (body[9:] if volatile else body).rsplit(", ", 2)
         value, pointer = self._typed(first), self._typed(second)
-        return Store(*at, VOID, value, pointer, self._alignments[third], volatile, None, "")
+        return Store(*at, VOID, value, pointer, _read_alignment(third), volatile, None, "")
 
     def _getelementptr(self, at: Common, body: str) -> Instruction:
         # A struct ends before the pointer; one inside another is cut too early.
@@ -453,10 +451,10 @@ class LineReader:
 
     def _br(self, at: Common, body: str) -> Instruction:
         if body.startswith("label "):
-            return Branch(*at, VOID, self._labels[body])
+            return Branch(*at, VOID, _read_label(body))
         first, second, third = body.split(", ")
         condition = self._typed(first)
-        return CondBranch(*at, VOID, condition, self._labels[second], self._labels[third])
+        return CondBranch(*at, VOID, condition, _read_label(second), _read_label(third))
 
     def _unreachable(self, at: Common, body: str) -> Instruction:
         if body:
@@ -548,6 +546,7 @@ def _unnamed_comparison(opcode: Opcode, head: str) -> _Comparison:
     return _comparison(opcode, head, Scope())
 
 
+@functools.lru_cache(4096)
 def _read_label(text: str) -> str:
     if not text.startswith("label %"):
         raise UnreadableError(f"expected a label, found {text!r}")
@@ -582,6 +581,7 @@ def _name(text: str) -> str:
     return name_of(text)
 
 
+@functools.lru_cache(4096)
 def _read_alignment(text: str) -> int:
     if not text.startswith("align "):
         raise UnreadableError(f"expected an alignment, found {text!r}")

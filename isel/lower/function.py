@@ -21,6 +21,11 @@ _CANDIDATES = {
 """The opcodes of what may have no instruction."""
 
 
+def _candidates(function: ir.Function) -> list[ir.Instruction]:
+    """The instructions that PTX may have none for."""
+    return [i for i in function.instructions() if i.opcode in _CANDIDATES]
+
+
 def lower(function: ir.Function, layout: Layout, *, bfloats: bool) -> ir.Function:
     """Rewrite what PTX has no instruction for; `bfloats`: it has those that add bfloats.
 
@@ -42,6 +47,6 @@ def lower(function: ir.Function, layout: Layout, *, bfloats: bool) -> ir.Functio
             or varargs.lowered(i, function, layout)
         )
 
-    while any(choose(i) for i in function.instructions() if i.opcode in _CANDIDATES):
+    while any(map(choose, _candidates(function))):
         function = Rewriter(function).run(choose)
     return function

@@ -31,9 +31,10 @@ def remove_dead_code(function: MachineFunction) -> None:
     unneeded: dict[Reg, MachineInstr] = {}  # results of pure records, until somebody reads them
     work: list[MachineInstr] = []
     for mi in function.instructions():
-        if not mi.form.is_pure:
+        form = mi.form
+        if not form.is_pure:
             work.append(mi)
-        elif type(mi.ops[0]) is int and mi.form.defs == _FIRST:
+        elif form.defs == _FIRST and type(mi.ops[0]) is int:
             if unneeded.setdefault(mi.ops[0], mi) is not mi:
                 work += (unneeded[mi.ops[0]], mi)
         else:

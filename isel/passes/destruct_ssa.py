@@ -74,7 +74,7 @@ def _ties(function: MachineFunction) -> list[tuple[Reg, Reg]]:
     """
     found: list[tuple[Reg, Reg]] = []
     for block in function.blocks:
-        if not any(mi.form.row.id == _MOV for mi in block.instrs):
+        if _MOV not in [mi.form.row.id for mi in block.instrs]:
             continue
         updated: set[Reg] = set()
         for mi in reversed(block.instrs):
@@ -102,7 +102,9 @@ def _isolate(
     regs = function.regs
     found: list[tuple[Reg, Reg]] = []
     for i, block in enumerate(function.blocks):
-        phis = _phis(block) if any(forks[p] for p in before[i]) else []
+        phis = _phis(block)
+        if not phis or not any(forks[p] for p in before[i]):
+            continue
         copies = []
         for phi in phis:
             result = phi.ops[0]
@@ -137,7 +139,8 @@ def _place_moves(function: MachineFunction) -> list[tuple[Reg, Reg]]:
     for name, moves in parallel.items():
         ordered = _sequence(function, moves)
         instrs = by_name[name].instrs
-        end = next((i for i, mi in enumerate(instrs) if mi.form.is_terminator), len(instrs))
+        ends = [mi.form.is_terminator for mi in instrs]
+        end = ends.index(True) if True in ends else len(instrs)
         instrs[end:end] = ordered
         for result, source in [mi.ops for mi in ordered]:
             if type(result) is int and type(source) is int:
@@ -213,13 +216,12 @@ def _coalesce(
     table = {reg: chosen for reg in sorted(ends) if (chosen := union.find(reg)) != reg}
     for reg, chosen in table.items():
         names[chosen] = names[chosen] or names[reg]
-    joined = table.keys()
+    joined = set(table)
     for block, part in zip(function.blocks, parts, strict=True):
         for touch in part.touches:
             if not (joined.isdisjoint(touch.written) and joined.isdisjoint(touch.used)):
                 touch.mi.map_registers(table)
-        gone = {id(mi) for mi in _needless(part.touches)}
-        if gone:
+        if gone := {id(mi) for mi in _needless(part.touches)}:
             block.instrs = [mi for mi in block.instrs if id(mi) not in gone]
 
 
@@ -326,7 +328,7 @@ class _Classes:
 
 def _united(a: set[Reg], b: set[Reg]) -> set[Reg]:
     """The union, in the larger one of both: a long chain of moves joins one by one."""
-    small, large = sorted((a, b), key=len)
+    small, large = (b, a) if len(b) < len(a) else (a, b)
     large |= small
     return large
 

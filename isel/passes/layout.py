@@ -45,7 +45,7 @@ def _thread_jumps(function: MachineFunction) -> None:
             name = onward[name]
         onward.update(dict.fromkeys(path, name))
     for block in function.blocks:
-        for mi in block.terminators():
+        for mi in block.terminators() if onward else ():
             mi.ops = tuple(
                 [
                     Label(onward[op.name]) if type(op) is Label and op.name in onward else op
@@ -60,7 +60,7 @@ def _join_chains(function: MachineFunction) -> None:
     reached = reach(after, [0])
     before = inverted([after[i] if i in reached else () for i in range(len(after))])
     home = list(range(len(function.blocks)))
-    forks = [any(mi is not b.instrs[-1] for mi in b.terminators()) for b in function.blocks]
+    forks = [any(mi.form.is_terminator for mi in b.instrs[:-1]) for b in function.blocks]
     gone = set(range(len(after))) - reached
     for i, block in enumerate(function.blocks):
         if i == 0 or len(before[i]) != 1 or i in gone:

@@ -31,7 +31,7 @@ Facts: TypeAlias = dict[str, Sem | Scope | NonCoherent | None]
 """Modifiers that all pieces of an access have."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Access:
     """What all the pieces of one access have in common."""
 

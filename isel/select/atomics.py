@@ -29,6 +29,9 @@ from isel.select.types import BITS, SIGNED, UNSIGNED, Layout
 T = ScalarType
 
 _SHARED = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
+_ORDERED = (None, Space.GLOBAL, *_SHARED)
+"""The spaces that other threads see."""
+
 _SC = Ordering.SEQ_CST
 
 _PLAIN = {
@@ -278,11 +281,10 @@ def access_order(
     state: FunctionState, i: ir.Load | ir.Store, space: Space | None
 ) -> dict[str, Sem | Scope | None]:
     """The ordering, the scope and .mmio of a load or a store, behind the fence that it needs."""
-    ordered = (None, Space.GLOBAL, *_SHARED)
     if i.ordering is None or i.scope == SINGLE_THREAD:
-        volatile = i.volatile and space in ordered
+        volatile = i.volatile and space in _ORDERED
         return {"sem": Sem.VOLATILE if volatile else None}
-    if space not in ordered:
+    if space not in _ORDERED:
         return {}  # nobody else sees local memory, and nobody writes constants and parameters
     if i.volatile and semantics_of(i.ordering) is Sem.RELAXED:
         if space in _SHARED:

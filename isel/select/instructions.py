@@ -147,7 +147,7 @@ def fill_phi(state: FunctionState, i: ir.Phi, blocks: Mapping[str, Block]) -> li
     for value, block in i.incoming:
         if block not in state.block_names:
             continue
-        if isinstance(value, llvm.Local):
+        if isinstance(value, (llvm.Local, llvm.ConstInt)):  # for which nothing is made
             incoming.append((state.value(value), state.end_label(block)))
             continue
         with state.at_end_of(blocks[block]):
@@ -157,8 +157,8 @@ def fill_phi(state: FunctionState, i: ir.Phi, blocks: Mapping[str, Block]) -> li
     for at, result in enumerate(results):
         assert isinstance(result, int)
         cls = state.out.regs.classes[result]
-        values = tuple(ops[at] for ops, _ in incoming)
-        labels = tuple(label for _, label in incoming)
+        values = tuple([ops[at] for ops, _ in incoming])
+        labels = tuple([label for _, label in incoming])
         found.append(MachineInstr(form("phi", type=cls), (result, values, labels), None, state.loc))
     return found
 

@@ -7,7 +7,7 @@ Performance-Tuning Directives; Cluster Dimension Directives.
 
 from __future__ import annotations
 
-from intrinsics.mir import Launch
+from intrinsics.mir import NOTHING_SAID, Launch
 from intrinsics.targets import Target
 from isel.llvm import ir
 from isel.select.diagnostics import Unselectable
@@ -21,6 +21,8 @@ def launch_of(function: ir.Function, target: Target) -> Launch:
 
     Raises: Unselectable for an attribute that is no list of numbers, or misses another one.
     """
+    if not function.attributes.strings:
+        return NOTHING_SAID
     clusters = target.number >= _CLUSTERS
     cluster = _numbers(function, "nvvm.cluster_dim") if clusters else ()
     required = _numbers(function, "nvvm.reqntid")

@@ -164,6 +164,7 @@ class _Selector:
         self.target = target
         self.ptx = ptx
         self.source = source
+        self.line_places = source.places or {}
         self.layout = layout_of(module.data_layout)
         self.diagnostics = Diagnostics()
         self.out = Module(target, ptx, source.file)
@@ -433,10 +434,8 @@ class _Selector:
         return index
 
     def _line(self, function: ir.Function, i: ir.Instruction) -> tuple[int, int]:
-        places = self.source.places.get(function.name) if self.source.places else None
-        if places is None or i.ordinal >= len(places):
-            return i.line, 0
-        return places[i.ordinal]
+        places = self.line_places.get(function.name, ())
+        return places[i.ordinal] if i.ordinal < len(places) else (i.line, 0)
 
     def _debug(self, function: ir.Function, i: ir.Instruction) -> DebugPlace:
         if self.source.debug is not None:

@@ -11,7 +11,6 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
 
 from intrinsics.collector import paused_collector
 from intrinsics.findings import Finding, Place, Severity, VerificationError
@@ -397,11 +396,10 @@ def lowest_ptx(module: Module, target: Target) -> Ptx:
         needed.add(_of_launch(function.launch))
         open_forms = set()
         for form in function.forms():
-            need = known[form]
-            if need is _Open.OPEN:
+            need, is_open = known[form]
+            needed.add(need)
+            if is_open:
                 open_forms.add(form)
-            else:
-                needed.add(need)
         if not open_forms:
             continue
         for mi in function.instructions():
@@ -416,28 +414,29 @@ def _needs_of_record(mi: MachineInstr, verifier: RecordVerifier) -> Iterator[Ptx
     for op in mi.ops:
         if type(op) is Special and op.name in special_registers():
             yield special_registers()[op.name].needs.first_ptx(target)
-    yield verifier.known(mi).judgement.newest_need(target)
+    if mi.row.words is not None:
+        yield verifier.known(mi).judgement.newest_need(target)
     for _, later in later_numbers(mi.form, mi.ops):
         yield later.needs.first_ptx(target)
 
 
-class _Open(Enum):
-    """The need of a form whose operands or packed words have a say."""
+class _NeedsOfForms(dict[Form, tuple[Ptx | None, bool]]):
+    """The PTX versions that forms need on a target, and whether records may need a later one.
 
-    OPEN = 0
-
-
-class _NeedsOfForms(dict[Form, "Ptx | _Open | None"]):
-    """The PTX versions that forms need on a target."""
+    Of a form with packed words nothing is known but from its records.
+    """
 
     def __init__(self, target: Target) -> None:
         self._target = target
 
-    def __missing__(self, form: Form) -> Ptx | _Open | None:
-        is_open = form.row.words is not None or _depends_on_operands(form)
-        need = _Open.OPEN if is_open else _known_form(form).judgement.newest_need(self._target)
-        self[form] = need
-        return need
+    def __missing__(self, form: Form) -> tuple[Ptx | None, bool]:
+        if form.row.words is not None:
+            need, is_open = None, True
+        else:
+            need = _known_form(form).judgement.newest_need(self._target)
+            is_open = _depends_on_operands(form)
+        self[form] = need, is_open
+        return need, is_open
 
 
 _needs_of_forms = functools.cache(_NeedsOfForms)

@@ -45,7 +45,7 @@ so that Python has the modules' bytecode.  Nothing is asserted.
 
 On 24 November 2026, two cores of a virtual machine that did other things too, Python 3.11, LLVM 22:
 
-    small kernels                      1.1 to 1.4 ms, LLVM -O0 0.6 ms: ratio 2.0 to 2.3
+    small kernels                      1.0 to 1.1 ms, LLVM -O0 0.6 ms: ratio 1.6 to 1.8, before 2.1
     59 real modules, 91 to 5,827 lines  geometric mean of the ratios 2.30, a commit before 2.98
       16 that are judged as a whole     3.8 to 11.2, mean 7.0; before 6.6 to 27.2, mean 15.3
       43 others                         0.15 to 3.3, mean 1.5; before 0.15 to 4.0, mean 1.6
@@ -210,12 +210,12 @@ def stages_of(text: str, repeat: int) -> dict[str, float]:
     target = parse_target(TARGET)
     printed = parse(text)
     read = read_module(printed)
-    places = align_places(read, text)
+    places = align_places(read, text, printed)
     lowered = lower(read, target, None, Source("", places))
     version = lowest_ptx(lowered, target)
 
     def reading() -> None:
-        align_places(read_module(printed), text)
+        align_places(read_module(printed), text, printed)
 
     def selecting() -> Module:
         return lower(read, target, None, Source("", places))

@@ -350,6 +350,15 @@ define i32 @f(i64 %i) {
         assert len(list(module.functions["f"].instructions())) == 5
         assert align_places(module, text) == {}
 
+    def test_lines_in_common_stand_where_a_scan_finds_them(self) -> None:
+        """A text as LLVM prints it, moved down by comments, and with a part of another shape."""
+        for name, case in CASES.items():
+            printed = print_of(case)
+            module = read_module(printed)
+            moved = "; one\n; two\n" + printed.replace("\n\n", "\n; more\n\n")
+            for text in (case, printed, moved, moved.replace("  ret void", "   ret void")):
+                assert align_places(module, text, printed) == align_places(module, text), name
+
     def test_another_module_is_noticed(self) -> None:
         module = read_module(
             print_of("define i32 @f(i32 %i) {\n %a = add i32 %i, 1\n ret i32 %a\n}")

@@ -7,10 +7,11 @@ What is not looked into is said: a rule that misses something there finds no err
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from intrinsics.mir import MachineFunction, MachineInstr, Module, Sym
+from intrinsics.mir import Form, MachineFunction, MachineInstr, Module, Sym
 from intrinsics.modifiers import Space
 from intrinsics.row import Effect
 
@@ -41,7 +42,12 @@ def callee(call: MachineInstr) -> str:
 
 def concerns(function: MachineFunction) -> bool:
     """Whether a function itself has instructions that the rules are about."""
-    return any(form.row.head.startswith(SUBJECTS) for form in function.forms())
+    return any(map(_is_subject, function.forms()))
+
+
+@functools.cache
+def _is_subject(form: Form) -> bool:
+    return form.row.head.startswith(SUBJECTS)
 
 
 @dataclass(frozen=True, slots=True)
