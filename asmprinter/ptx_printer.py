@@ -66,8 +66,12 @@ class Printed:
 
 
 @paused_collector()
-def print_ptx(module: Module, ptx: Ptx) -> Printed:
+def print_ptx(module: Module, ptx: Ptx, *, lineinfo: bool = False) -> Printed:
     """Print `module` as PTX of version `ptx`.
+
+    `lineinfo` says by `.file` and `.loc` which line each instruction comes from: of what debug info
+    names, else of the module's file.  What was read from PTX says it already.  PTX ISA, Debugging
+    Directives.
 
     Raises: VerificationError for a pseudo record, which has no PTX.
     """
@@ -89,14 +93,47 @@ def print_ptx(module: Module, ptx: Ptx) -> Printed:
     if lines[-1]:
         lines.append("")
     records: dict[int, MachineInstr] = {}
+    sources = _sources(module) if lineinfo else _NO_SOURCES
+    lines += [f'.file {number} "{_path(name)}"' for name, number in sources.files.items()]
     symbols = {v.name for v in module.variables} | {f.name for f in module.functions}
     for function in module.functions:
         names = _Names(register_names(function), block_labels(function))
         lines += _head(function, symbols, names)
-        _print_body(function, module, names, lines, records)
+        _print_body(function, module, names, lines, records, sources)
         lines += ["}", ""]
     lines += _kept(module, Where.BOTTOM)
     return Printed("\n".join(lines), records)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sources:
+    """The numbers of the files that records come from, and the `.loc` of each location."""
+
+    files: dict[str, int]
+    places: dict[int, str]
+
+
+_NO_SOURCES = _Sources({}, {})
+
+
+def _path(name: str) -> str:
+    """The name of a file without what a string of PTX cannot hold."""
+    return re.sub(r'["\x00-\x1f\x7f]', "_", name).replace("\\", "/")
+
+
+def _sources(module: Module) -> _Sources:
+    """What is said of lines; nothing where PTX said it itself."""
+    if any(location.directives for location in module.locations):
+        return _NO_SOURCES
+    found = _Sources({}, {})
+    for index, place in enumerate(module.locations):
+        file, line, column = place.python_file, place.python_line, 0
+        if not file:
+            file, line, column = place.file, place.line, place.column
+        if file and line:
+            number = found.files.setdefault(file, len(found.files) + 1)
+            found.places[index] = f"\t.loc {number} {line} {column}"
+    return found
 
 
 def _kept(module: Module, where: Where) -> Iterator[str]:
@@ -278,6 +315,7 @@ def _print_body(
     names: _Names,
     lines: list[str],
     records: dict[int, MachineInstr],
+    sources: _Sources,
 ) -> None:
     """Append the statements of a function to `lines`, and tell the record that each shows."""
     targets = _branch_targets(function)
@@ -285,7 +323,11 @@ def _print_body(
     for i, block in enumerate(function.blocks):
         if block.name in targets or not _stays_unsaid(function, i):
             lines.append(f"{names.labels[block.name]}:")
+        said = ""
         for mi in block.instrs:
+            if mi.loc in sources.places and sources.places[mi.loc] != said:
+                said = sources.places[mi.loc]
+                lines.append(said)
             if has_directives and (above := _above(mi, module)):
                 lines += above.split("\n")
             lines.append("\t" + _statement(mi, names))

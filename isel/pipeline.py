@@ -6,7 +6,7 @@ observer sees the module after every pass (`--print-after`).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from intrinsics.collector import paused_collector
 from intrinsics.mir import MachineFunction, Module, renumber
@@ -70,24 +70,29 @@ def lower(
     ptx: Ptx | None = None,
     source: Source = NO_SOURCE,
     observe: Observer | None = None,
+    own: Sequence[Pass] = (),
 ) -> Module:
-    """Select `module` and run the passes.
+    """Select `module` and run the passes, those of the caller's `own` first.
 
-    Raises: SelectionError.
+    Raises: SelectionError; whatever an own pass raises.
     """
     result = select_module(module, target, ptx, source)
     result.stage = SELECT
-    run_passes(result, observe)
+    run_passes(result, observe, own)
     return result
 
 
-def run_passes(module: Module, observe: Observer | None = None) -> None:
-    """Run the passes that follow the one that the module went through last.
+def run_passes(module: Module, observe: Observer | None = None, own: Sequence[Pass] = ()) -> None:
+    """Run the caller's own passes, and those that follow the one that the module went through last.
 
-    Raises: SelectionError.
+    Raises: SelectionError; whatever an own pass raises.
     """
     if observe is not None:
         observe(module.stage, module)
+    for run in own:
+        run(module)
+        if observe is not None:
+            observe(getattr(run, "__name__", type(run).__name__), module)
     for name in PASSES[PASSES.index(module.stage) + 1 :]:
         MODULE_PASSES[name](module)
         module.stage = name if name != PASSES[-1] else ""

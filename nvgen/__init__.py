@@ -16,7 +16,9 @@ if TYPE_CHECKING:
         Finding,
         InputError,
         NvgenError,
+        Place,
         SelectionError,
+        Severity,
         SimulationError,
         VerificationError,
     )
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
         u32,
         u64,
     )
+    from nvgen.extension import place_of
     from nvgen.judgement import FindingWarning
 
 __version__ = "0.1.0"
@@ -59,7 +62,9 @@ __all__ = [
     "Kernel",
     "KernelBuilder",
     "NvgenError",
+    "Place",
     "SelectionError",
+    "Severity",
     "SimulationError",
     "Tile",
     "TileDot",
@@ -82,6 +87,7 @@ __all__ = [
     "i32",
     "i64",
     "pick_dot",
+    "place_of",
     "tf32",
     "u8",
     "u16",
@@ -123,6 +129,9 @@ _HOMES = {
     "Finding": "intrinsics.findings",
     "InputError": "intrinsics.findings",
     "NvgenError": "intrinsics.findings",
+    "Place": "intrinsics.findings",
+    "Severity": "intrinsics.findings",
+    "place_of": "nvgen.extension",
     "SelectionError": "intrinsics.findings",
     "SimulationError": "intrinsics.findings",
     "VerificationError": "intrinsics.findings",

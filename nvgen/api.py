@@ -17,7 +17,7 @@ from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Ptx, Target, parse_ptx, parse_target
 from isel.llvm.reader import read_module
 from isel.passes.bound_waits import BOUND_WAITS, Bounded, bound_waits
-from isel.pipeline import lower
+from isel.pipeline import Pass, lower
 from isel.places import align_places
 from isel.select.machine import check_machine
 from isel.select.module import Source
@@ -25,6 +25,7 @@ from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape, verify_launch
 from isel.verifier.levels import LAUNCH_LEVELS, LEVELS, advice, beyond, verify
 from isel.verifier.record import check_target, lowest_ptx
 from nvgen.assembler import Assembled, assemble_module
+from nvgen.extension import PLAIN, Extension, Rule, contracted, extension_of
 from nvgen.judgement import check_certain, warn
 from nvgen.launches import (
     DEVICES,
@@ -76,6 +77,7 @@ class Compiled:
     level: str = "record"
     shape: LaunchShape = UNKNOWN_SHAPE
     bounded: Bounded | None = None
+    lineinfo: bool = False
     _advice: list[Finding] | None = None
 
     @property
@@ -98,7 +100,7 @@ class Compiled:
     @property
     def ptx(self) -> str:
         """The PTX."""
-        return print_ptx(self.final, self.ptx_version).text
+        return print_ptx(self.final, self.ptx_version, lineinfo=self.lineinfo).text
 
     def cubin(self) -> bytes:
         """The cubin that ptxas makes of the PTX.
@@ -112,7 +114,7 @@ class Compiled:
 
         Raises: AssemblerError.
         """
-        return assemble_module(self.final, self.ptx_version, self.target)
+        return assemble_module(self.final, self.ptx_version, self.target, lineinfo=self.lineinfo)
 
     @property
     def resources(self) -> Resources:
@@ -347,6 +349,11 @@ def compile(
     block: Dim3 | int | None = None,
     cluster: Dim3 | int | None = None,
     smem: int | None = None,
+    passes: Sequence[Pass] = (),
+    rules: Sequence[Rule] = (),
+    contract: bool = False,
+    lineinfo: bool = False,
+    keep_stages: bool = True,
 ) -> Compiled:
     """Compile a module of LLVM IR (its text, bitcode, an llvmlite module, or a built kernel) for
     `target`; a list of such modules is linked first.
@@ -370,14 +377,25 @@ def compile(
     by the rules of launch level, whatever `level` is: a block or a cluster other than the one that
     a kernel says is an error.
 
+    `passes` are functions that change the machine records (`intrinsics.mir.Module`) of LLVM IR as
+    selection made them, before nvgen's own passes; `rules` judge the final records and give
+    findings, of which errors are raised.  `contract` lets sums and products of floating point
+    become one fma where no flag of theirs says so (Triton's and libNVVM's default).  `lineinfo`
+    writes `.file` and `.loc` into the PTX, for profilers and debuggers.  Without `keep_stages`
+    there are no `Compiled.stages`, nor what they are made of.  `docs/extending.md` shows these.
+
     May be called from several threads at once, and from a process that was forked.  LLVM runs in a
     process of its own, which is started by the first call and kept until this process ends.
 
     Raises: InputError for what LLVM rejects, dies of or does not end with, and for no such size;
-    SelectionError for what cannot be selected; VerificationError for what the rules find.
+    SelectionError for what cannot be selected; VerificationError for what the rules find; whatever
+    a pass or a rule of the caller's raises.
     """
     shape = shape_of(grid, block, cluster, smem)
-    compiled = _compile(module_or_text, target, ptx, opt, level, shape)
+    extension = extension_of(passes, rules, contract=contract, lineinfo=lineinfo)
+    compiled = _compile(
+        module_or_text, target, ptx, opt, level, shape, extension, keep_stages=keep_stages
+    )
     return compiled if bound_waits is None else compiled.with_bounded_waits(bound_waits)
 
 
@@ -407,29 +425,40 @@ def _compile(
     opt: int | None,
     level: str,
     shape: LaunchShape,
+    extension: Extension,
+    *,
+    keep_stages: bool,
 ) -> Compiled:
     from nvgen.loading import language_of, no_target
 
     if isinstance(module_or_text, str) and language_of("", module_or_text) != "llvm":
-        return _compile_records(module_or_text, target, ptx, opt, level, shape)
+        return _compile_records(
+            module_or_text, target, ptx, opt, level, shape, extension, keep_stages=keep_stages
+        )
     if target is None:
         raise no_target("target=…")
     if isinstance(module_or_text, (bytes, bytearray, memoryview, list, tuple)):
         module_or_text = _one_text(module_or_text)
     if isinstance(module_or_text, str):
         return compile_text(
-            module_or_text, target=target, ptx=ptx, opt=opt, level=level, shape=shape
-        )
+            module_or_text, target=target, ptx=ptx, opt=opt, level=level, shape=shape,
+            extension=extension, keep_stages=keep_stages,
+        )  # fmt: skip
     from llvmlite import binding, ir
 
     from nvgen.builder.built import Kernel
 
     match module_or_text:
         case Kernel():
-            return module_or_text.compile_for(shape, target=target, ptx=ptx, opt=opt, level=level)
+            return module_or_text.compile_for(
+                shape, target=target, ptx=ptx, opt=opt, level=level,
+                extension=extension, keep_stages=keep_stages,
+            )  # fmt: skip
         case ir.Module() | binding.ModuleRef():
-            text = _text_of(module_or_text)
-            return compile_text(text, target=target, ptx=ptx, opt=opt, level=level, shape=shape)
+            return compile_text(
+                _text_of(module_or_text), target=target, ptx=ptx, opt=opt, level=level,
+                shape=shape, extension=extension, keep_stages=keep_stages,
+            )  # fmt: skip
     raise input_error(
         "compile/module",
         "this is no LLVM IR",
@@ -487,6 +516,9 @@ def _compile_records(
     opt: int | None,
     level: str,
     shape: LaunchShape,
+    extension: Extension,
+    *,
+    keep_stages: bool,
 ) -> Compiled:
     """What is made of MIR or PTX.
 
@@ -496,8 +528,9 @@ def _compile_records(
 
     _check_options(opt, level)
     result = load(
-        "", text, target=target, ptx=ptx, opt=opt, level=level, keep_stages=True, shape=shape
-    ).compiled()
+        "", text, target=target, ptx=ptx, opt=opt, level=level, keep_stages=keep_stages,
+        shape=shape, extension=extension,
+    ).compiled()  # fmt: skip
     result.level, result.shape = level, shape
     result.judged += _launched(result.module, result.target, level, shape)
     return _vetted(result)
@@ -518,6 +551,7 @@ def compile_text(
     file: str = "",
     keep_stages: bool = True,
     shape: LaunchShape = UNKNOWN_SHAPE,
+    extension: Extension = PLAIN,
 ) -> Compiled:
     """`compile`, with the name of the file that the text came from, and how it is launched.
 
@@ -532,6 +566,7 @@ def compile_text(
         file=file,
         keep_stages=keep_stages,
         shape=shape,
+        extension=extension,
     )
     return _vetted(result)
 
@@ -559,6 +594,7 @@ def check_text(
     file: str = "",
     keep_stages: bool = False,
     shape: LaunchShape = UNKNOWN_SHAPE,
+    extension: Extension = PLAIN,
 ) -> Compiled:
     """Compile, but leave the verifier's errors among what it judged.
 
@@ -575,6 +611,8 @@ def check_text(
             raise VerificationError(too_old)
     with nesting_limit(file):
         printed = parse(text, file=file)
+        if extension.contract:
+            printed = contracted(printed)
         module = read_module(printed)
         source = Source(file, align_places(module, text, printed), text)
         if opt or (opt is None and " = alloca " in printed):
@@ -582,17 +620,23 @@ def check_text(
             from nvgen.optimizer.optimize import optimize
 
             printed, module, source = optimize(printed, module, source, opt, chosen)
-        lowered = lower(module, chosen, version, source)
+        lowered = lower(module, chosen, version, source, own=extension.passes)
     final = version or lowest_ptx(lowered, chosen)
-    stages = stages_of(printed, chosen, version, source) if keep_stages else Stages()
+    stages = Stages()
+    if keep_stages:
+        stages = stages_of(printed, chosen, version, source, extension.passes)
     judged = once(
         [
             *lowered.notes,
             *verify(lowered, chosen, final, level, shape),
             *_launched(lowered, chosen, level, shape),
+            *extension.judge(lowered),
         ]
     )
-    return Compiled(chosen, final, printed, lowered, judged, stages, file, level=level, shape=shape)
+    return Compiled(
+        chosen, final, printed, lowered, judged, stages, file, level=level, shape=shape,
+        lineinfo=extension.lineinfo,
+    )  # fmt: skip
 
 
 def _launched(module: Module, target: Target, level: str, shape: LaunchShape) -> list[Finding]:

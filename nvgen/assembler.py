@@ -52,8 +52,9 @@ def _failed(message: str, *, hint: str = "", got: str = "") -> AssemblerError:
     return AssemblerError([Finding("ptxas/failed", Severity.ERROR, message, got=got, hint=hint)])
 
 
-def assemble(ptx: str, target: Target, arch: str = "") -> Assembled:
-    """Assemble PTX for `target`, or for the later architecture `arch`.
+def assemble(ptx: str, target: Target, arch: str = "", *, lineinfo: bool = False) -> Assembled:
+    """Assemble PTX for `target`, or for the later architecture `arch`; with the lines that its
+    `.loc` say, if `lineinfo`.
 
     Raises: AssemblerError when ptxas is missing, or with a finding for each of its errors.
     """
@@ -74,6 +75,7 @@ def assemble(ptx: str, target: Target, arch: str = "") -> Assembled:
             str(source),
             "-o",
             str(cubin),
+            *(["-lineinfo"] if lineinfo else []),
         ]
         try:
             done = subprocess.run(
@@ -97,17 +99,19 @@ def assemble(ptx: str, target: Target, arch: str = "") -> Assembled:
         return Assembled(cubin.read_bytes(), log, resources(log), tuple(remarks(log)))
 
 
-def assemble_module(module: Module, ptx: Ptx, target: Target, arch: str = "") -> Assembled:
+def assemble_module(
+    module: Module, ptx: Ptx, target: Target, arch: str = "", *, lineinfo: bool = False
+) -> Assembled:
     """Print `module` as PTX and assemble it for `target`, or for the later architecture `arch`.
 
     Findings stand at the places of the records that ptxas names.
 
     Raises: AssemblerError.
     """
-    printed = print_ptx(module, ptx)
+    printed = print_ptx(module, ptx, lineinfo=lineinfo)
     lines = printed.text.split("\n")
     try:
-        done = assemble(printed.text, target, arch)
+        done = assemble(printed.text, target, arch, lineinfo=lineinfo)
     except AssemblerError as error:
         raise AssemblerError(
             [_at_record(finding, module, printed, lines) for finding in error.findings]

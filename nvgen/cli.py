@@ -73,6 +73,8 @@ _NEVER_LLVM = (".mir", ".ptx", ".py")
 
 def _run_command(argv: Sequence[str] | None) -> int:
     given = sys.argv[1:] if argv is None else argv
+    if len(given) > 1 and given[0] == "explain" and given[1].startswith("llvm."):
+        given = ["explain", "intrinsic", *given[1:]]
     arguments = _parser().parse_args([_WHOLE.get(word, word) for word in given])
     files = getattr(arguments, "files", None) or [getattr(arguments, "file", ".mir")]
     if any(os.path.splitext(file)[1] not in _NEVER_LLVM for file in files):
@@ -190,6 +192,7 @@ def _compile(parser: argparse.ArgumentParser) -> None:
             f"-O{n}", dest="opt", action="store_const", const=n, default=None, help=text
         )
     _bound_waits(parser)
+    _extension(parser, compiles=True)
     parser.add_argument(
         "--print-after",
         metavar="PASS",
@@ -212,6 +215,7 @@ def _check(parser: argparse.ArgumentParser) -> None:
         "--allow", metavar="RULE", action="append", default=[],
         help="leave out findings of a rule (* stands for anything)",
     )  # fmt: skip
+    _extension(parser, compiles=False)
     parser.add_argument("--strict", action="store_true", help="reviews count as errors")
     parser.add_argument("--format", choices=("text", "json"), default="text")
 
@@ -271,6 +275,26 @@ def _bound_waits(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="end a launch on a GPU when a wait for an mbarrier takes longer, and say which "
         "(alone: 1 second)",
+    )
+
+
+def _extension(parser: argparse.ArgumentParser, *, compiles: bool) -> None:
+    """What a compiler that builds on nvgen adds; see docs/extending.md."""
+    parser.add_argument(
+        "--rule", metavar="MODULE:FUNCTION", action="append", default=[],
+        help="judge the records with a function of Python, of a module or a FILE.py",
+    )  # fmt: skip
+    if not compiles:
+        return
+    parser.add_argument(
+        "--pass", dest="own_pass", metavar="MODULE:FUNCTION", action="append", default=[],
+        help="change the records with a function of Python, behind selection",
+    )  # fmt: skip
+    parser.add_argument(
+        "--contract", action="store_true", help="any sum and product may become one fma"
+    )
+    parser.add_argument(
+        "--lineinfo", action="store_true", help="write the lines of the source into the PTX"
     )
 
 

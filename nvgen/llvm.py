@@ -13,6 +13,7 @@ from intrinsics.findings import Finding, InputError, Place, Severity, shortened
 from isel.llvm.data_layout import NVPTX
 from nvgen.libdevice import find_libdevice, wants_libdevice
 from nvgen.llvm_crash import crashed, timed_out
+from nvgen.llvm_older import with_atomic_instructions
 from nvgen.llvm_process import (
     LLVM,
     LlvmDiedError,
@@ -61,6 +62,7 @@ def _read(text: str, name: str) -> str:
 
     Raises: LlvmRejectedError, LlvmDiedError, LlvmTimeoutError, NotUtf8Error.
     """
+    text = with_atomic_instructions(text)
     try:
         found = LLVM.read(_LAYOUT + text, name)
     except LlvmRejectedError:

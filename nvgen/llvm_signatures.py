@@ -6,10 +6,13 @@ Output: the line of the declaration, its types, and those of the row's notation.
 
 from __future__ import annotations
 
+import difflib
 import re
 
 from intrinsics import catalog
+from intrinsics.catalog import Spelling
 from intrinsics.findings import Finding, Place, Severity
+from intrinsics.special import special_registers
 from isel.select.intrinsics import PAIRS, PREFIX, Argument, arguments, results
 
 _INCORRECT = "Intrinsic has incorrect"
@@ -33,32 +36,68 @@ def declared_wrong(message: str, printed: str, text: str, file: str) -> Finding 
         Place(file, line, column),
         got=declared[1] if declared else printed,
         expected=signature(name),
-        hint="declare it with these types, and call it so",
+        hint=_hint(name, declared[1] if declared else ""),
     )
 
 
-def signature(name: str) -> str:
-    """The declaration of an intrinsic that a row spells; "" for another one."""
+def _hint(name: str, declared: str) -> str:
+    """What to do: another intrinsic of the family may have just the types that were declared."""
+    types = declared.replace(f'@"{name}"', "@").replace(f"@{name}", "@")
+    if types and name.startswith(PREFIX):
+        head = name.removeprefix(PREFIX).split(".")[0] + "."
+        same = [
+            PREFIX + other
+            for other in catalog.spellings()
+            if other.startswith(head) and signature(PREFIX + other, "") == types
+        ]
+        if near := difflib.get_close_matches(name, same, n=1, cutoff=0.0):
+            return f"declare it with these types, and call it so; yours are those of @{near[0]}"
+    return "declare it with these types, and call it so"
+
+
+def signature(name: str, shown: str | None = None) -> str:
+    """The declaration of an intrinsic that a row spells, called `shown` if given; "" for another.
+
+    Numbers of elements are those that the name says.
+    """
     spelling = catalog.spelling(name.removeprefix(PREFIX)) if name.startswith(PREFIX) else None
     if spelling is None:
-        return ""
-    given = ", ".join(map(_type, arguments(spelling.pattern.args)))
+        return _of_special(name)
+    given = [type_ for a in arguments(spelling.pattern.args) for type_ in _types(spelling, a)]
     text = spelling.pattern.result
-    found = ", ".join(map(_type, results(text))) or "void"
-    found = f"{{ {found} }}" if text.startswith("{") else found
-    return f"declare {found} @{name}({given})"
+    found = ", ".join(type_ for a in results(text) for type_ in _types(spelling, a)) or "void"
+    several = text.startswith("{") or ", " in found
+    found = f"{{ {found} }}" if several and not found.startswith("{") else found
+    return f"declare {found} @{name if shown is None else shown}({', '.join(given)})"
 
 
-def _type(argument: Argument) -> str:
-    """A type of the notation as LLVM writes it; n stands for a number that the form says."""
-    text, several = argument.type, ""
-    if text.endswith("*"):
-        text, several = text[:-1], " …"
-    if text.startswith("v*"):
-        return f"<n x {_plain(text[2:])}>"
+def signatures() -> dict[str, str]:
+    """The declarations of all intrinsics that nvgen selects to rows, by their names, in order."""
+    names = sorted(PREFIX + name for name in catalog.spellings())
+    special = (PREFIX + register.llvm for register in special_registers().values() if register.llvm)
+    return {name: signature(name) for name in (*names, *sorted(special))}
+
+
+def _of_special(name: str) -> str:
+    """The declaration of what reads a special register."""
+    for register in special_registers().values():
+        if register.llvm and PREFIX + register.llvm == name:
+            widths = {type_.bits for type_ in register.types}
+            return f"declare i{32 if 32 in widths else max(widths)} @{name}()"
+    return ""
+
+
+def _types(spelling: Spelling, argument: Argument) -> list[str]:
+    """The types that one argument of the notation stands for, as LLVM writes them."""
+    text = argument.type
+    if not text.startswith(("v*", "n*")):
+        return [_plain(text)]
+    operand = spelling.row.operand.get(argument.name)
+    number = operand.count.of(spelling.facts) if operand is not None and operand.count else 0
+    one = _plain(text[2:].replace("f32", "float"))
     if text.startswith("n*"):
-        text, several = text[2:], " …"
-    return _plain(text) + several
+        return [one] * max(number, 1)
+    return [f"<{number} x {one}>" if number > 1 else one]
 
 
 def _plain(text: str) -> str:

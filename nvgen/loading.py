@@ -26,6 +26,7 @@ from isel.verifier.declared import judge_alignments, judge_as_ptx
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
 from isel.verifier.levels import verify
 from isel.verifier.record import lowest_ptx
+from nvgen.extension import PLAIN, Extension
 from nvgen.files import printable
 from nvgen.nesting import nesting_limit
 from nvgen.stages import Stages, taken
@@ -59,6 +60,7 @@ class Program:
     llvm: str = ""
     stages: Stages = field(default_factory=Stages)
     bounded: Bounded | None = None
+    lineinfo: bool = False
 
     @property
     def final(self) -> Module:
@@ -73,7 +75,7 @@ class Program:
     @property
     def ptx(self) -> str:
         """The program as PTX."""
-        return print_ptx(self.final, self.ptx_version).text
+        return print_ptx(self.final, self.ptx_version, lineinfo=self.lineinfo).text
 
     def compiled(self) -> Compiled:
         """The program as what `nvgen.compile` gives, so that it can be run.
@@ -94,6 +96,7 @@ class Program:
             self.stages,
             self.file,
             bounded=self.bounded,
+            lineinfo=self.lineinfo,
         )
 
 
@@ -118,16 +121,19 @@ def load(
     keep_stages: bool = False,
     shape: LaunchShape = UNKNOWN_SHAPE,
     bounds: float | None = None,
+    extension: Extension = PLAIN,
 ) -> Program:
     """Read `text`, lower it if it is LLVM IR, and judge its records.
 
     Target and version default to what the text says; LLVM IR says none.  `shape` is how the
     kernels are launched, where that is known.  `bounds` is a limit in seconds to each wait for an
-    mbarrier on a GPU.
+    mbarrier on a GPU.  `extension` holds the caller's passes and rules.
 
-    Raises: InputError for what cannot be read, SelectionError for what cannot be selected.
+    Raises: InputError for what cannot be read, SelectionError for what cannot be selected; whatever
+    a pass or a rule of the caller's raises.
     """
-    program = _judged(path, text, target, ptx, opt, level, keep_stages, shape)
+    program = _judged(path, text, target, ptx, opt, level, keep_stages, shape, extension)
+    program.lineinfo = extension.lineinfo
     if bounds is not None:
         program.bounded = bound_waits(program.module, bounds)
         program.stages = program.stages.followed_by(BOUND_WAITS, lambda: program.mir)
@@ -143,16 +149,17 @@ def _judged(
     level: str,
     keep_stages: bool,
     shape: LaunchShape,
+    extension: Extension,
 ) -> Program:
     language = language_of(path, text)
     path = printable(path)
     if language == "llvm" and has_tiles(text):
         llvm, place = _kernel_of_tiles(path, text)
-        program = _from_llvm(path, llvm, target, ptx, opt, level, keep_stages, shape)
+        program = _from_llvm(path, llvm, target, ptx, opt, level, keep_stages, shape, extension)
         program.findings = [f.at(place) if f.place.line else f for f in program.findings]
         return program
     if language == "llvm":
-        return _from_llvm(path, text, target, ptx, opt, level, keep_stages, shape)
+        return _from_llvm(path, text, target, ptx, opt, level, keep_stages, shape, extension)
     if opt:
         raise input_error(
             "compile/opt",
@@ -161,8 +168,18 @@ def _judged(
             got=f"-O{opt} for {language}",
             expected="-O0",
         )
+    if extension.passes:
+        raise input_error(
+            "compile/passes",
+            "only LLVM IR goes through passes",
+            place=Place(path),
+            got=language,
+            expected="LLVM IR; records that were read are changed with Python",
+        )
     with nesting_limit(path):
-        return _from_records(path, text, language, target, ptx, level, keep_stages, shape)
+        program = _from_records(path, text, language, target, ptx, level, keep_stages, shape)
+        program.findings += extension.judge(program.module)
+        return program
 
 
 def _kernel_of_tiles(path: str, text: str) -> tuple[str, Place]:
@@ -222,6 +239,7 @@ def _from_llvm(
     level: str,
     keep_stages: bool,
     shape: LaunchShape,
+    extension: Extension,
 ) -> Program:
     from nvgen.api import check_text
 
@@ -236,6 +254,7 @@ def _from_llvm(
         file=path,
         keep_stages=keep_stages,
         shape=shape,
+        extension=extension,
     )
     return Program(
         path,

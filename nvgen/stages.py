@@ -6,13 +6,13 @@ looks; whoever does waits for the passes to run again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from asmprinter.mir_printer import print_mir
 from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target
 from isel.llvm.reader import read_module
-from isel.pipeline import lower
+from isel.pipeline import Pass, lower
 from isel.select.module import Source
 
 
@@ -52,7 +52,9 @@ def taken(kept: dict[str, str]) -> Stages:
     return Stages(lambda: kept) if kept else Stages()
 
 
-def stages_of(printed: str, target: Target, ptx: Ptx | None, source: Source) -> Stages:
+def stages_of(
+    printed: str, target: Target, ptx: Ptx | None, source: Source, own: Sequence[Pass] = ()
+) -> Stages:
     """The stages that the passes make of LLVM IR, which they took before."""
 
     def make() -> dict[str, str]:
@@ -61,7 +63,7 @@ def stages_of(printed: str, target: Target, ptx: Ptx | None, source: Source) -> 
         def keep(name: str, after: Module) -> None:
             texts[name] = print_mir(after).text
 
-        lower(read_module(printed), target, ptx, source, keep)
+        lower(read_module(printed), target, ptx, source, keep, own)
         return texts
 
     return Stages(make)

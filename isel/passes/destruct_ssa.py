@@ -32,6 +32,7 @@ from intrinsics.mir import (
     successors,
 )
 from intrinsics.modifiers import ScalarType
+from isel.passes.fill_wgmma import is_multiply, read_by
 
 _PHI = "phi"
 _MOV = "mov"
@@ -237,6 +238,8 @@ def _part(block: Block, ends: set[Reg]) -> _Part:
             used |= ends.intersection(registers_of(mi.guard))
         if not written and not used:
             continue
+        if is_multiply(mi):
+            used = ends.intersection(read_by(mi))
         same = run.add(mi) if form.row.id == _MOV else set()
         if not same and run.written:
             run = _Run()

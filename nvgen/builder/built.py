@@ -20,6 +20,7 @@ from isel.verifier.launch import LaunchShape
 from isel.verifier.levels import LAUNCH_LEVELS
 from nvgen.builder.values import refuse
 from nvgen.driver.views import is_device_array
+from nvgen.extension import PLAIN, Extension
 from nvgen.tensor_map import TensorMap, tensor_map
 
 if TYPE_CHECKING:
@@ -89,6 +90,8 @@ class Kernel:
         ptx: str | None,
         opt: int | None,
         level: str,
+        extension: Extension = PLAIN,
+        keep_stages: bool = True,
     ) -> Compiled:
         """`compile` for a launch of which `shape` is known.
 
@@ -108,7 +111,9 @@ class Kernel:
             opt=opt,
             level=level,
             file=f"{self.name}.ll",
+            keep_stages=keep_stages,
             shape=replace(shape, smem=dynamic, boxes=self.boxes()),
+            extension=extension,
         )
         compiled.kernel = self
         return compiled

@@ -26,6 +26,7 @@ from intrinsics.findings import (
 from intrinsics.mir import Module
 from isel.verifier.launch import LaunchShape
 from nvgen.commands.inputs import read_input
+from nvgen.commands.own_functions import extension_from
 from nvgen.loading import load
 from nvgen.render import Printer, as_json, print_findings, summary
 
@@ -69,6 +70,7 @@ def _judge(arguments: argparse.Namespace) -> tuple[str, str, str, list[Finding],
             ptx=arguments.ptx,
             level=arguments.level,
             shape=shape,
+            extension=extension_from(arguments),
         )
         if shape.boxes:
             _check_boxes(program.module, shape)

@@ -12,6 +12,7 @@ from pathlib import Path
 from intrinsics.findings import InputError, NvgenError, errors, input_error
 from isel.verifier.levels import advice, beyond
 from nvgen.commands.inputs import Input, read_input
+from nvgen.commands.own_functions import extension_from
 from nvgen.commands.print_after import check_output, write_stages
 from nvgen.files import STANDARD, check_writable, write_whole
 from nvgen.judgement import check_certain
@@ -54,6 +55,7 @@ def _compile(arguments: argparse.Namespace, emit: str, given: Input) -> int:
         level=arguments.level,
         keep_stages=arguments.print_after is not None,
         bounds=arguments.bound_waits,
+        extension=extension_from(arguments),
     )
     if arguments.print_after is not None:
         write_stages(program, arguments.print_after, arguments.output)
@@ -81,7 +83,9 @@ def _assembled(program: Program, text: str, *, verbose: bool) -> bytes:
     """The cubin; ptxas's warnings and, if `verbose`, what each kernel takes are printed."""
     from nvgen.assembler import assemble_module
 
-    done = assemble_module(program.final, program.ptx_version, program.target)
+    done = assemble_module(
+        program.final, program.ptx_version, program.target, lineinfo=program.lineinfo
+    )
     print_findings(done.findings, text)
     if verbose:
         for kernel in done.resources.values():

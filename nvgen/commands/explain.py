@@ -12,7 +12,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from intrinsics.findings import input_error
-from nvgen.commands import explain_layouts, explain_tensor, explain_warpgroup, explain_words
+from nvgen.commands import (
+    explain_intrinsics,
+    explain_layouts,
+    explain_tensor,
+    explain_warpgroup,
+    explain_words,
+)
 from nvgen.commands.explain_options import OPTIONS
 from nvgen.commands.explain_question import Fields, Question
 from nvgen.commands.fragment_name import spelled
@@ -48,6 +54,7 @@ _SUBJECTS = {
     "swizzle": _Subject("swizzling mode", explain_layouts.swizzle),
     "fragment": _Subject("registers of", explain_layouts.fragment, 0, FRAGMENT_OPTIONS),
     "wgmma-fragment": _Subject("registers of wgmma", explain_warpgroup.fragment),
+    "intrinsic": _Subject("intrinsic", explain_intrinsics.intrinsic),
 }
 
 

@@ -6,6 +6,7 @@ Layer: nvgen.commands.  `nvgen explain WHAT VALUE`: the value is a word (a numbe
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
 from nvgen.commands.fragment_options import EXAMPLES, FRAGMENT_OPTIONS
 from nvgen.commands.fragment_options import add_options as add_fragment_options
@@ -14,7 +15,7 @@ _WORDS = (
     "idesc", "smem-desc", "wgmma-desc", "ctrl", "collector", "zero-mask", "taddr", "scale-id",
     "metadata",
 )  # fmt: skip
-_NAMES = ("layout", "swizzle", "fragment", "wgmma-fragment", "packing")
+_NAMES = ("layout", "swizzle", "fragment", "wgmma-fragment", "packing", "intrinsic")
 
 OPTIONS = {
     "kind": ("K", "the MMA kind of an idesc, metadata, scale-id or packing"),
@@ -28,6 +29,23 @@ OPTIONS = {
 }
 
 
+class _Signatures(argparse.Action):
+    """The option `--signatures`, whose command is imported when it is asked for."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[object] | None,
+        option_string: str | None = None,
+    ) -> None:
+        """Print the table, and end the command."""
+        from nvgen.commands.explain_intrinsics import print_signatures
+
+        print_signatures(str(values))
+        parser.exit()
+
+
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Give the parser of `nvgen explain` its arguments."""
     parser.add_argument(
@@ -37,11 +55,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "value", metavar="VALUE", nargs="?",
         help="a number (193, 0xC1 or 0b11000001), or a name: layout E, swizzle 128, "
-        f"fragment 16x64b.x2 (or {EXAMPLES}), packing e2m1",
+        f"fragment 16x64b.x2 (or {EXAMPLES}), packing e2m1, intrinsic llvm.nvvm.X, which may also "
+        "stand alone",
     )  # fmt: skip
     add_fragment_options(parser, how)
     for name, (metavar, text) in OPTIONS.items():
         if name in FRAGMENT_OPTIONS:
             continue
         parser.add_argument(f"--{name.replace('_', '-')}", metavar=metavar, help=text)
+    parser.add_argument(
+        "--signatures", action=_Signatures, choices=("json", "ll"), metavar="json|ll",
+        help="print the declarations of all intrinsics that nvgen selects, and nothing else",
+    )  # fmt: skip
     parser.add_argument("--format", choices=("text", "json"), default="text")

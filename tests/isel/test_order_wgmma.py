@@ -10,6 +10,7 @@ from contextlib import nullcontext
 
 import pytest
 
+import nvgen
 from asmprinter.ptx_printer import print_ptx
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.element import ElementType as E
@@ -260,3 +261,39 @@ def test_zeros_of_a_tile_stand_before_the_fence_or_nowhere(
     assert needed or not zeros
     assert all(at < fence for at in zeros)
     assert compiled.assembled().findings == ()
+
+
+def test_multiplies_of_inline_assembly_keep_one_accumulator_in_a_loop() -> None:
+    """The first replaces what is there, the second adds: no move stands between the two."""
+    mma = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}"
+    text = f"""
+define ptx_kernel void @k(ptr addrspace(1) %out, i64 %a, i32 %n) {{
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %0 ], [ %next, %loop ]
+  tail call void asm sideeffect "wgmma.fence.sync.aligned;", ""()
+  %d = call {{ float, float, float, float }} asm sideeffect
+    "{mma}, $4, $5, 0, 1, 1, 0, 0;", "=f,=f,=f,=f,l,l"(i64 %a, i64 %a)
+  %d0 = extractvalue {{ float, float, float, float }} %d, 0
+  %d1 = extractvalue {{ float, float, float, float }} %d, 1
+  %d2 = extractvalue {{ float, float, float, float }} %d, 2
+  %d3 = extractvalue {{ float, float, float, float }} %d, 3
+  %e = call {{ float, float, float, float }} asm sideeffect
+    "{mma}, $8, $9, $10, 1, 1, 0, 0;", "=f,=f,=f,=f,0,1,2,3,l,l,b"(float %d0, float %d1,
+    float %d2, float %d3, i64 %a, i64 %a, i1 true)
+  %e0 = extractvalue {{ float, float, float, float }} %e, 0
+  tail call void asm sideeffect "wgmma.commit_group.sync.aligned;", ""()
+  tail call void asm sideeffect "wgmma.wait_group.sync.aligned 0;", ""()
+  store volatile float %e0, ptr addrspace(1) %out
+  %next = add i32 %i, 1
+  %more = icmp slt i32 %next, %n
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}}
+"""
+    ptx = nvgen.compile(text, target="sm_90a").ptx
+    first, second = re.findall(r"wgmma.mma_async\S+ (\{.*?\})", ptx)
+    assert first == second
+    between = ptx[ptx.index("wgmma.mma_async") : ptx.rindex("wgmma.mma_async")]
+    assert "mov.b32" not in between

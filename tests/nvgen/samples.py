@@ -14,7 +14,12 @@ FOLDER = Path(__file__).resolve().parents[2] / "samples"
 PORTABLE = FOLDER / "11_gemm_portable.py"
 """The sample that is built for a target; the others are built once for all of theirs."""
 
-FILES = tuple(sorted(set(FOLDER.glob("[0-9][0-9]_*.py")) - {PORTABLE}))
+OTHERS = {FOLDER / f"{name}.py" for name in (
+    "15_triton_backend", "16_numba_backend", "17_llvmlite_program"
+)}  # fmt: skip
+"""The samples that are other people's compilers, without a kernel of the builder."""
+
+FILES = tuple(sorted(set(FOLDER.glob("[0-9][0-9]_*.py")) - {PORTABLE} - OTHERS))
 WALKTHROUGH = FOLDER / "03_walkthrough.ll"
 """The sample of tcgen05 that is LLVM IR itself."""
 

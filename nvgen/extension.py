@@ -1,0 +1,95 @@
+"""What a compiler that builds on nvgen adds: passes, rules, how sums are rounded, lines in PTX.
+
+Layer: nvgen.  `nvgen.compile` takes each as an option of its own; `docs/extending.md` shows them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from intrinsics.findings import Finding, Place, input_error
+from intrinsics.mir import MachineFunction, MachineInstr, Module
+from isel.pipeline import Pass
+from isel.verifier.record import place_of as place_of_location
+
+Rule = Callable[[Module], Iterable[Finding]]
+"""What judges the machine records of a whole module."""
+
+
+@dataclass(frozen=True, slots=True)
+class Extension:
+    """`passes` change the records that selection made, before nvgen's own passes; `rules` judge the
+    final ones.  `contract` lets sums and products become one fma where no flag says so, and
+    `lineinfo` says in the PTX which line each instruction comes from.
+    """
+
+    passes: tuple[Pass, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    contract: bool = False
+    lineinfo: bool = False
+
+    def judge(self, module: Module) -> list[Finding]:
+        """What the rules find.
+
+        Raises: InputError for what is no finding; whatever a rule raises.
+        """
+        found: list[Finding] = []
+        for rule in self.rules:
+            for finding in rule(module) or ():
+                if not isinstance(finding, Finding):
+                    raise input_error(
+                        "compile/rules",
+                        f"the rule {name_of(rule)} gives what is no finding",
+                        got=type(finding).__name__,
+                        expected="nvgen.Finding",
+                    )
+                found.append(finding)
+        return found
+
+
+PLAIN = Extension()
+"""Nothing added."""
+
+
+def extension_of(
+    passes: Sequence[Pass], rules: Sequence[Rule], *, contract: bool, lineinfo: bool
+) -> Extension:
+    """What was asked for.
+
+    Raises: InputError for a pass or a rule that cannot be called.
+    """
+    for name, given in (("passes", passes), ("rules", rules)):
+        for one in given:
+            if not callable(one):
+                raise input_error(
+                    f"compile/{name}",
+                    "this cannot be called",
+                    got=type(one).__name__,
+                    expected=f"{name}=[function of a module of machine records, …]",
+                )
+    return Extension(tuple(passes), tuple(rules), contract, lineinfo)
+
+
+def place_of(module: Module, record: MachineInstr, function: MachineFunction) -> Place:
+    """Where a record of a function comes from: the line of LLVM IR, and of Python if known."""
+    return place_of_location(module.locations[record.loc], function.name)
+
+
+def name_of(function: object) -> str:
+    """What a pass or a rule is called."""
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+_UNFUSED = re.compile(
+    r"^(\s+%\S+ = f(?:add|sub|mul)) (?!(?:\w+ )*(?:contract|fast) )", re.MULTILINE
+)
+
+
+def contracted(text: str) -> str:
+    """A module, as LLVM prints it, whose sums and products may all be contracted.
+
+    LLVM Language Reference, Fast-Math Flags; `-ffp-contract=fast`, libNVVM's `-fma=1`.
+    """
+    return _UNFUSED.sub(r"\1 contract ", text)
