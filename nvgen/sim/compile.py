@@ -34,7 +34,7 @@ from intrinsics.mir import (
     registers_of,
 )
 from intrinsics.modifiers import ScalarType, Space
-from intrinsics.row import Completion, Effect
+from intrinsics.row import Completion, Effect, IssueScope
 from nvgen.sim.faults import fault, located, not_simulated
 from nvgen.sim.machine import (
     FULL,
@@ -54,6 +54,7 @@ from nvgen.sim.machine import (
     mask_of,
 )
 from nvgen.sim.shared import LocalLayout, local_layout
+from nvgen.sim.warpgroups import Aligned, warpgroup_of
 
 Getter: TypeAlias = Callable[[Warp], Values]
 """Gives an operand's value in each of the 32 lanes."""
@@ -175,6 +176,8 @@ class Compiler:
             if facts.get(name):
                 raise not_simulated(f"{mi.row.head} with {name}")
         run = maker(self, mi)
+        if mi.row.effects.scope is IssueScope.WARPGROUP and mi.row.id not in _HINTS:
+            run = _by_warpgroup(run, Aligned(mi, self.place(mi)))
         if Effect.ALIGNED in mi.row.effects.effect:
             run = whole_warp(run, mi)
         if mi.row.effects.completion is not Completion.WGMMA_GROUP:
@@ -337,6 +340,24 @@ def _beside_multiplies(run: Step, registers: frozenset[Reg]) -> Step:
         return run(fragment)
 
     return owned
+
+
+_HINTS = ("setmaxnreg.inc", "setmaxnreg.dec")
+"""Rows that are for a warpgroup, and have no effect here."""
+
+
+def _by_warpgroup(run: Step, here: Aligned) -> Step:
+    """A step that all warps of a warpgroup execute, each when it comes to it."""
+
+    def together(fragment: Fragment) -> Outcome:
+        group = warpgroup_of(fragment.warp)
+        group.come(fragment.warp, here)
+        outcome = run(fragment)
+        if not isinstance(outcome, Wait):
+            group.go_on(fragment.warp)
+        return outcome
+
+    return together
 
 
 def whole_warp(run: Step, mi: MachineInstr) -> Step:

@@ -30,7 +30,7 @@ from nvgen.sim.multiplies import MultiplyGroups, RegisterUse
 from nvgen.sim.shared import LocalLayout
 from nvgen.sim.tensor_maps import TensorMaps
 from nvgen.sim.tensor_memory import TensorMemory
-from nvgen.sim.warpgroups import Warpgroup
+from nvgen.sim.warpgroups import Warpgroup, left_out
 
 WARP = 32
 FULL = (1 << WARP) - 1
@@ -578,5 +578,6 @@ class Machine:
                         place=cta.tensor.places.get(column),
                     ).findings[0]
                 )
+        findings += (error.findings[0] for error in left_out(self.ctas))
         if findings:
             raise SimulationError(findings)

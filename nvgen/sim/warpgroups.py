@@ -1,19 +1,26 @@
-"""Warpgroups: four warps that come to each multiply together.
+"""Warpgroups: four warps that execute the same wgmma instructions, and each multiply together.
 
 Layer: nvgen.sim.  The first warps to come to a multiply wait for the others; the last one issues
-it.  All four must be at the same instruction, with the same descriptors.  PTX ISA, wgmma.mma_async.
+it, with the same descriptors.  Other instructions do not wait, but all four warps must execute the
+same ones in the same order, however far apart: each notes what it executes, and compares it with
+what those ahead of it did.  PTX ISA, wgmma.mma_async; wgmma.fence; wgmma.commit_group;
+wgmma.wait_group: .aligned.
 """
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nvgen.sim.engine import AsyncOp
-from nvgen.sim.faults import fault
+from nvgen.sim.faults import Fault, fault
 from nvgen.sim.multiplies import Registers
 
 if TYPE_CHECKING:
+    from intrinsics.findings import Place
+    from intrinsics.mir import MachineInstr
     from nvgen.sim.machine import Cta, Fragment, Warp
 
 WARPS = 4
@@ -23,12 +30,22 @@ OPERANDS = ("the descriptor of A", "the descriptor of B", "scale-d")
 """What all warps must give alike."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Aligned:
+    """An instruction that a warpgroup executes, and where it stands."""
+
+    mi: MachineInstr
+    place: Place
+
+    def __str__(self) -> str:
+        return f"{self.mi.row.head} at {self.place}"
+
+
 @dataclass(slots=True, eq=False)
 class Arrival:
-    """A warp that has come to a multiply: where, and with what of `OPERANDS`."""
+    """A warp that has come to a multiply, and with what of `OPERANDS`."""
 
     fragment: Fragment
-    record: object
     operands: tuple[int, ...]
 
 
@@ -43,17 +60,57 @@ class Issued:
 
 @dataclass(slots=True, eq=False)
 class Warpgroup:
-    """Four warps that multiply together."""
+    """Four warps that multiply together.
+
+    `executed` are the instructions that some of them executed, or are at, and others did not yet;
+    `dropped` how many came before; `progress` how many each warp has executed.
+    """
 
     warps: tuple[Warp, ...]
+    executed: deque[Aligned] = field(default_factory=deque)
+    dropped: int = 0
+    progress: dict[int, int] = field(default_factory=dict)  # by warp
     here: dict[int, Arrival] = field(default_factory=dict)  # by warp
     passed: set[int] = field(default_factory=set)  # whose multiply was issued by the last to come
     issued: list[Issued] = field(default_factory=list)  # in order
 
+    def come(self, warp: Warp, here: Aligned) -> None:
+        """Note that a warp is at an instruction.
+
+        Raises: Fault when another warp executed another one there.
+        """
+        at = self.progress.setdefault(warp.number, 0) - self.dropped
+        if at == len(self.executed):
+            self.executed.append(here)
+        elif self.executed[at].mi is not here.mi:
+            raise _diverged(warp.number, here, self.executed[at])
+
+    def go_on(self, warp: Warp) -> None:
+        """Note that a warp has executed the instruction that it came to."""
+        self.progress[warp.number] += 1
+        if len(self.progress) == WARPS and min(self.progress.values()) > self.dropped:
+            self.executed.popleft()
+            self.dropped += 1
+
+    def left_out(self) -> Fault | None:
+        """The first instruction that some warps have executed when all have ended, and one not."""
+        if not self.executed:
+            return None
+        absent = [w.number for w in self.warps if self.progress.get(w.number, 0) == self.dropped]
+        return fault(
+            "warpgroup-divergence",
+            f"{self.executed[0].mi.row.head} is executed by a part of a warpgroup",
+            got=f"not by warp{'s' * (len(absent) > 1)} {', '.join(map(str, absent))}",
+            expected=_TOGETHER,
+            hint=_HINT,
+            section=self.executed[0].mi.row.section,
+            place=self.executed[0].place,
+        )
+
     def meet(self, arrival: Arrival) -> bool:
         """Note that a warp has come; True when it is the last of the four.
 
-        Raises: Fault when the warps do not come to one instruction with the same operands.
+        Raises: Fault when the warps do not come with the same operands.
         """
         number = arrival.fragment.warp.number
         for other in self.here.values():
@@ -98,18 +155,32 @@ class Warpgroup:
         )
 
 
+_TOGETHER = "the same instructions in all four warps, equally often"
+_HINT = "branch on what all threads of the warpgroup decide alike, as on tid.x / 128"
+
+
+def _diverged(warp: int, here: Aligned, other: Aligned) -> Fault:
+    return fault(
+        "warpgroup-divergence",
+        f"warp {warp} and the warpgroup's other warps execute different instructions",
+        got=f"{here.mi.row.head} in warp {warp}, and in another one {other}",
+        expected=_TOGETHER,
+        hint=_HINT,
+        section=here.mi.row.section,
+    )
+
+
+def left_out(ctas: list[Cta]) -> Iterator[Fault]:
+    """What only a part of a warpgroup has executed, once all warps have ended."""
+    for cta in ctas:
+        for group in cta.warpgroups.values():
+            found = group.left_out()
+            if found is not None:
+                yield found
+
+
 def _check_same(one: Arrival, other: Arrival) -> None:
     names = f"warps {other.fragment.warp.number} and {one.fragment.warp.number}"
-    if one.record is not other.record:
-        instruction = other.fragment.frame.code.blocks[other.fragment.block]
-        place = instruction.instructions[other.fragment.at].place
-        raise fault(
-            "warpgroup-divergence",
-            f"{names} of a warpgroup are at different multiplies",
-            got=f"the other one at {place}",
-            expected="the same instruction in all four warps",
-            section="wgmma.mma_async",
-        )
     for name, mine, theirs in zip(OPERANDS, one.operands, other.operands, strict=True):
         if mine != theirs:
             raise fault(
@@ -134,7 +205,7 @@ def warpgroup_of(warp: Warp) -> Warpgroup:
         if len(warps) < WARPS or any(w.launched != warps[0].launched for w in warps):
             raise fault(
                 "warpgroup-size",
-                "a multiply needs a whole warpgroup",
+                "wgmma needs a whole warpgroup",
                 got=f"{sum(w.launched.bit_count() for w in warps)} threads from warp "
                 f"{number * WARPS} on",
                 expected="128 threads, which begin at a multiple of 128",

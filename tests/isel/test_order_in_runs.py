@@ -198,6 +198,9 @@ RIGHT = {
     "what is no sum yet is not read": HALF + ADD + WAIT + LOAD,
     "a sum that the caller may have begun": (
         IF_ASKED + MULTIPLY.replace("134742032, 0", "134742032, %p14") + WAIT + LOAD),
+    "a barrier for a part of the threads that was one for all before": (
+        "    setp.ge.u32 %p9, %w, 2;\n    @%p9 bra MEET;\n    bar.sync 0, 64;\n"
+        "    bar.sync 0, 64;\nMEET:\n    bar.sync 1;\n"),
 }  # fmt: skip
 
 

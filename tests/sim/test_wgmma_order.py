@@ -56,6 +56,7 @@ def lines(*statements: str) -> str:
 
 
 M, RM = SS.instruction, RS.instruction
+APART = "warpgroup-divergence"
 WIDE = replace(SS, n=8).instruction
 """The same on the first half of the accumulators."""
 
@@ -117,13 +118,38 @@ WRONG = {
         lines("setp.lt.u32 %p1, %lane, 7;", FENCE, "@%p1 " + M, COMMIT, WAIT), "aligned-divergence"
     ),
     "some warps only": Wrong(
-        lines("setp.lt.u32 %p1, %tx, 96;", FENCE, "@%p1 " + M, COMMIT, WAIT, "ret;"),
+        lines("setp.lt.u32 %p1, %tx, 96;", FENCE, "@!%p1 ret;", M, COMMIT, WAIT, "ret;"),
         "warpgroup-exited",
+    ),
+    "a multiply in some warps only": Wrong(
+        lines("setp.lt.u32 %p1, %tx, 96;", FENCE, "@%p1 " + M, COMMIT, WAIT, "ret;"),
+        APART, ("wgmma.mma_async", "wgmma.commit_group"),
     ),
     "another instruction": Wrong(
         lines("setp.lt.u32 %p1, %tx, 96;", FENCE, "@%p1 bra one;", M, "bra.uni on;",
-              "one:", M, "on:", COMMIT, WAIT),
-        "warpgroup-divergence", ("different multiplies",),
+              "one:", M, "on:", COMMIT, WAIT), APART,
+    ),
+    "another wait": Wrong(
+        lines("setp.lt.u32 %p1, %tx, 96;", FENCE, M, COMMIT, "@%p1 bra one;", WAIT, "bra.uni on;",
+              "one:", WAIT, "on:"), APART, ("wgmma.wait_group",),
+    ),
+    "a fence in some warps only": Wrong(
+        lines("setp.lt.u32 %p1, %tx, 96;", FENCE, "@%p1 " + FENCE, M, COMMIT, WAIT), APART,
+        ("wgmma.fence", "wgmma.mma_async"),
+    ),
+    "a group in some warps only": Wrong(
+        lines("setp.lt.u32 %p1, %tx, 96;", FENCE, M, COMMIT, "@%p1 " + COMMIT, WAIT), APART,
+        ("wgmma.commit_group", "wgmma.wait_group"),
+    ),
+    "a wait that a vote decides": Wrong(
+        lines(FENCE, M, COMMIT, WAIT, "setp.eq.u32 %p1, %tx, 64;",
+              "vote.sync.any.pred %p1, %p1, 0xffffffff;", "@%p1 " + WAIT, "ret;"),
+        APART, ("not by warps 0, 1, 3",),
+    ),
+    "another number of waits": Wrong(
+        lines(FENCE, M, COMMIT, WAIT, "shr.u32 %r9, %tx, 5;", "turn:", WAIT,
+              "setp.ne.u32 %p1, %r9, 0;", "sub.u32 %r9, %r9, 1;", "@%p1 bra turn;", "ret;"),
+        APART, ("not by warp",),
     ),
     "another descriptor": Wrong(
         lines("setp.lt.u32 %p1, %tx, 32;", "@%p1 add.u64 %rd8, %rd8, 2;", FENCE, M, COMMIT, WAIT),
@@ -163,6 +189,10 @@ RIGHT = {
     ),
     "an access in a guard that does not hold": (
         SS, lines("setp.eq.u32 %p1, %tx, 999;", FENCE, M, COMMIT, "@%p1 mov.f32 %f1, %acc3;", WAIT)
+    ),
+    "waits that all warps decide alike": (
+        SS, lines("setp.lt.u32 %p1, %tx, 999;", "vote.sync.any.pred %p1, %p1, 0xffffffff;", FENCE,
+                  M, COMMIT, "@%p1 " + WAIT, "@!%p1 " + WAIT, "@%p1 bra on;", WAIT, "on:")
     ),
 }  # fmt: skip
 

@@ -89,12 +89,17 @@ class Machine:
         return any(first <= offset < last for first, last in self.shared)
 
     def barrier(self, rank: int, number: int, wanted: int, *, of_all: bool) -> Barrier:
-        """A barrier of a CTA, or of the cluster (-1); `of_all` threads that have not left."""
+        """A barrier of a CTA, or of the cluster (-1); `of_all` threads that have not left.
+
+        The first who comes says how many it waits for: each phase may have a count of its own.
+        """
         key = (-1, -1) if number < 0 else (rank, number)
         found = self.barriers.get(key)
         if found is None:
-            gone = self.left.get(key[0], 0) if of_all else 0
-            found = self.barriers[key] = Barrier(wanted - gone, of_all)
+            found = self.barriers[key] = Barrier(wanted, of_all)
+        if not found.arrived:
+            found.of_all = of_all
+            found.wanted = wanted - (self.left.get(key[0], 0) if of_all else 0)
         return found
 
 

@@ -148,7 +148,7 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
         if warp.number not in group.here:
             _check_fence(groups_of(warp).fenced, form.name)
             fragment.frame.multiplies.claim(registers, warp)
-        last = group.meet(Arrival(fragment, mi, operands(fragment)))
+        last = group.meet(Arrival(fragment, operands(fragment)))
         if not last:
             number = warp.number // WARPS
             return Wait(
