@@ -15,7 +15,8 @@ import re
 _NAMES = "llvm.nvvm.atomic.load."
 _ATOMIC = re.compile(
     r'\bcall (?P<type>\w+) @"?llvm\.nvvm\.atomic\.load\.(?P<what>add\.f|inc\.|dec\.)\d+\.p\w+"?'
-    r"\((?P<pointer>(?=[^,]*(?:\bptr\b|\*))[^,()]+(?:addrspace\(\d+\)[^,()]+)?), (?P<value>(?P=type) [^,()]+)\)"
+    r"\((?P<pointer>(?=[^,]*(?:\bptr\b|\*))[^,()]+(?:addrspace\(\d+\)[^,()]+)?), "
+    r"(?P<value>(?P=type) [^,()]+)\)"
 )
 _OPERATIONS = {"add.f": "fadd", "inc.": "uinc_wrap", "dec.": "udec_wrap"}
 
