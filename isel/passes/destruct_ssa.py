@@ -32,6 +32,7 @@ from intrinsics.mir import (
     successors,
 )
 from intrinsics.modifiers import ScalarType
+from isel.passes.fill_wgmma import read_by
 
 _PHI = "phi"
 
@@ -225,7 +226,7 @@ def _part(block: Block, ends: set[Reg]) -> _Part:
         if not _touches(mi, ends):
             continue
         written = {reg for reg in mi.defs() if reg in ends}
-        used = {reg for reg in mi.uses() if reg in ends}
+        used = {reg for reg in read_by(mi) if reg in ends}
         same = run.add(mi) if mi.row.id == "mov" else set()
         if not same:
             run = _Run()

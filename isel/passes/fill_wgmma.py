@@ -60,7 +60,7 @@ def _number_into(mi: MachineInstr, filled: set[Reg]) -> Reg | None:
     return result if is_number and isinstance(result, int) and result in filled else None
 
 
-def _read(mi: MachineInstr) -> set[Reg]:
+def read_by(mi: MachineInstr) -> set[Reg]:
     """What a record reads; with a scale-d of 0 a multiply reads no accumulator."""
     found = set(mi.uses())
     if is_multiply(mi):
@@ -146,7 +146,7 @@ def _dead_numbers(function: MachineFunction, filled: set[Reg]) -> Iterator[set[i
 def _before(mi: MachineInstr, live: set[Reg], filled: set[Reg]) -> set[Reg]:
     """What is needed before a record where `live` is behind it."""
     kept = live if mi.guard is not None else live - set(mi.defs())
-    return kept | (_read(mi) & filled)
+    return kept | (read_by(mi) & filled)
 
 
 def _live_at_entry(
