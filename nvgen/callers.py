@@ -17,10 +17,13 @@ from typing import NamedTuple
 
 import llvmlite
 
+import intrinsics
 from intrinsics.findings import NOWHERE, Place
 
 _PACKAGES = tuple(
-    str(Path(file).resolve().parent) + os.sep for file in (__file__, llvmlite.__file__)
+    str(Path(file).resolve().parent) + os.sep
+    for file in (__file__, intrinsics.__file__, llvmlite.__file__)
+    if file is not None
 )
 _CONTEXTS = (
     os.sep + "contextlib.py"

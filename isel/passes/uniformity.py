@@ -11,7 +11,7 @@ memory is taken to be the same for all of them.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Set
 from dataclasses import dataclass
 
 from intrinsics.mir import (
@@ -45,6 +45,10 @@ _COMMON = (
 """Memory that is not a thread's own."""
 
 
+_OF_ALL_THREADS = ("bar.red", "barrier.red")
+"""Rows whose result is that of all threads of the CTA, unless they give a count."""
+
+
 @dataclass(frozen=True, slots=True)
 class Divergence:
     """What a CTA's threads may not agree on.
@@ -62,8 +66,11 @@ def divergent_blocks(function: MachineFunction) -> dict[int, MachineInstr]:
     return divergence(function).blocks
 
 
-def divergence(function: MachineFunction) -> Divergence:
-    """What the threads of a CTA may not agree on in `function`."""
+def divergence(function: MachineFunction, settled: Set[Reg] = frozenset()) -> Divergence:
+    """What the threads of a CTA may not agree on in `function`.
+
+    `settled` are registers on which those threads agree that are asked about, as a warpgroup's.
+    """
     meets = _meeting_points(function)
     after = successors(function)
     divergent: dict[Reg, MachineInstr] = {}
@@ -74,7 +81,7 @@ def divergence(function: MachineFunction) -> Divergence:
         changed = False
         for i, block in enumerate(function.blocks):
             for mi in block.instrs:
-                written = set(mi.defs()) - divergent.keys()
+                written = set(mi.defs()) - divergent.keys() - settled
                 if written and (i in blocks or _is_divergent(mi, divergent, own)):
                     divergent |= dict.fromkeys(written, mi)
                     changed = True
@@ -100,6 +107,8 @@ def thread_parameters(function: MachineFunction) -> frozenset[str]:
 def _is_divergent(mi: MachineInstr, divergent: Container[Reg], own: frozenset[str]) -> bool:
     """Whether the results of a record may differ between threads, for reasons of its own."""
     if mi.row.id == "walkthrough.alloc":
+        return False
+    if mi.row.id in _OF_ALL_THREADS and mi.get("count") is None:
         return False
     if not mi.form.is_pure or any(reg in divergent for reg in mi.uses()):
         return True

@@ -20,9 +20,11 @@ from intrinsics.wgmma_desc import WgmmaDescriptor
 from isel.passes.order_wgmma import order_wgmma
 from isel.verifier.function.check import verify_functions
 from nvgen import KernelBuilder
+from nvgen.api import compile_text
 from nvgen.builder.values import Int
 from tests.each import each
 from tests.isel.wgmma_kernels import DESCRIPTORS, kernel
+from tests.oracle.ptxas_modules import report
 
 
 def ordered(body: str) -> list[str]:
@@ -297,3 +299,55 @@ done:
     assert first == second
     between = ptx[ptx.index("wgmma.mma_async") : ptx.rindex("wgmma.mma_async")]
     assert "mov.b32" not in between
+
+
+_SUMS = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0,$1,$2,$3},"
+_FOUR = "{ float, float, float, float }"
+
+
+def _asm_loop() -> str:
+    """A multiply that begins a sum and one that adds to it, in inline assembly, in a loop."""
+    parts = "\n".join(f"  %s{i} = extractvalue {_FOUR} %s, {i}" for i in range(4))
+    given = ", ".join(f"float %s{i}" for i in range(4))
+    stores = "\n".join(
+        f"  %t{i} = extractvalue {_FOUR} %t, {i}\n"
+        f"  %x{i} = fadd float %a{i}, %t{i}\n"
+        f"  %p{i} = getelementptr float, ptr addrspace(1) %out, i32 {i}\n"
+        f"  store float %x{i}, ptr addrspace(1) %p{i}"
+        for i in range(4)
+    )
+    sums = "\n".join(f"  %a{i} = phi float [ 0.0, %entry ], [ %x{i}, %turn ]" for i in range(4))
+    return f"""
+define ptx_kernel void @k(ptr addrspace(1) %out, i64 %a, i64 %b, i32 %n) #0 {{
+entry:
+  br label %turn
+turn:
+  %i = phi i32 [ 0, %entry ], [ %next, %turn ]
+{sums}
+  call void @llvm.nvvm.wgmma.fence.sync.aligned()
+  %s = call {_FOUR} asm sideeffect "{_SUMS} $4, $5, 0, 1, 1, 0, 0;",
+    "=f,=f,=f,=f,l,l"(i64 %a, i64 %b)
+{parts}
+  %t = call {_FOUR} asm sideeffect "{_SUMS} $8, $9, $10, 1, 1, 0, 0;",
+    "=f,=f,=f,=f,0,1,2,3,l,l,b"({given}, i64 %b, i64 %a, i1 true)
+  call void @llvm.nvvm.wgmma.commit_group.sync.aligned()
+  call void @llvm.nvvm.wgmma.wait_group.sync.aligned(i64 0)
+{stores}
+  %next = add i32 %i, 1
+  %more = icmp slt i32 %next, %n
+  br i1 %more, label %turn, label %end
+end:
+  ret void
+}}
+attributes #0 = {{ "nvvm.reqntid"="128" }}
+"""
+
+
+@pytest.mark.parametrize("opt", [0, 3])
+def test_a_sum_that_assembly_begins_and_adds_to_is_not_copied(opt: int) -> None:
+    """With scale-d 0 a multiply reads no accumulator: ptxas lets both run on the same registers."""
+    made = compile_text(_asm_loop(), target="sm_90a", opt=opt, level="function")
+    multiplies = re.findall(r"wgmma\.mma_async\S* (\{.*?\})", made.ptx)
+    assert len(multiplies) == 2
+    assert len(set(multiplies)) == 1
+    assert not re.search(r"\(C75\d\d\)", report(made.ptx, "sm_90a"))

@@ -545,7 +545,64 @@ THEIRS:
 """Two consumers take turns at the tensor cores, a tile each: the second one multiplies while the
 first one stores its sums."""
 
+# ---- conditions ------------------------------------------------------------------------------
+
+THREAD = "    mov.u32 %r1, %tid.x;\n"
+DATA = """\
+    ld.param.u64 %rd9, [out];
+    cvta.to.global.u64 %rd9, %rd9;
+    mul.wide.u32 %rd8, %r1, 4;
+    add.s64 %rd8, %rd8, %rd9;
+    ld.global.u32 %r40, [%rd8];
+    setp.eq.u32 %p9, %r40, 0;
+"""
+"""%p9 is data of each thread."""
+
+
+def waiting(condition: str, text: str = TURNS) -> str:
+    """`TURNS` with one more wait, behind a condition %p10."""
+    wait = "    wgmma.wait_group.sync.aligned 0;\n"
+    more = f"{condition}    @!%p10 bra ON;\n{wait}ON:\n{wait}"
+    return text.replace("TURN:\n", THREAD + "TURN:\n").replace(wait, more, 1)
+
+
+ON_ALL = waiting(DATA + "    bar.red.or.pred %p10, 0, %p9;\n")
+"""A wait under a condition that the whole CTA decides, on data of each thread."""
+
+ON_WORD = waiting(DATA.replace("%rd8, %r1, 4", "%rd8, 1, 4") + "    mov.pred %p10, %p9;\n")
+"""Under a word that all threads read."""
+
+ON_GROUP = waiting("    shr.u32 %r40, %r1, 7;\n    setp.eq.u32 %p10, %r40, 1;\n").replace(
+    ".reqntid 128", ".reqntid 256"
+)
+"""Under the number of the warpgroup."""
+
+ON_TABLE = waiting(
+    "    mov.u32 %r40, empty;\n    add.u32 %r40, %r40, %r42;\n    ld.shared.u8 %r41, [%r40];\n"
+    "    setp.eq.u32 %p10, %r41, 1;\n"
+).replace("TURN:\n", """\
+    shr.u32 %r42, %r1, 5;
+    mov.u32 %r44, empty;
+    setp.ne.u32 %p11, %r1, 0;
+    @%p11 bra WRITTEN;
+    mov.u32 %r45, 1;
+    st.shared.u8 [%r44], %r45;
+    st.shared.u8 [%r44+1], %r45;
+    st.shared.u8 [%r44+2], %r45;
+    mov.u32 %r46, 1;
+    st.shared.u8 [%r44+3], %r46;
+WRITTEN:
+    fence.proxy.async.shared::cta;
+    bar.sync 0;
+TURN:
+""", 1)  # fmt: skip
+"""Under a table in shared memory of what each warp does, which says the same of all four."""
+
 CLEAN = {
+    "on all": ON_ALL,
+    "on a word": ON_WORD,
+    "on the warpgroup": ON_GROUP,
+    "on a table": ON_TABLE,
     "tile": TILE,
     "stored": STORED,
     "turns": TURNS,

@@ -54,6 +54,7 @@ _MODIFIED = "wgmma.mma_async/operand-modified"
 _MIXED = "wgmma.mma_async/mixed"
 _BARRIER = "shared/barrier"
 _COMMIT = "wgmma.mma_async/no-commit"
+_WAIT_APART = "wgmma.wait_group/warpgroup"
 _REST = ("wgmma.mma_async/warpgroup", "wgmma.commit_group/warpgroup", "wgmma.wait_group/warpgroup")
 
 MISTAKES = {
@@ -159,6 +160,40 @@ MISTAKES = {
         "wgmma.fence/warpgroup", k.TURNS, "TURN:\n",
         "    mov.u32 %r1, %tid.x;\n    setp.ge.u32 %p9, %r1, 64;\n    @%p9 ret;\nTURN:\n",
         "$fence", also=_REST),
+    "a wait in one warp": Mistake(
+        _WAIT_APART, k.ON_GROUP, "shr.u32 %r40, %r1, 7;", "shr.u32 %r40, %r1, 5;", "$wait"),
+    "a wait that a vote decides": Mistake(
+        _WAIT_APART, k.ON_ALL, "bar.red.or.pred %p10, 0, %p9;",
+        "vote.sync.any.pred %p10, %p9, 0xffffffff;", "$wait", severity=Severity.REVIEW),
+    "a predicate that a vote decides": Mistake(
+        _WAIT_APART, k.ON_ALL, "bar.red.or.pred %p10, 0, %p9;\n    @!%p10 bra ON;\n",
+        "vote.sync.all.pred %p10, %p9, 0xffffffff;\n    @%p10 ", "$wait", severity=Severity.REVIEW),
+    "a word of each warp": Mistake(
+        _WAIT_APART, k.ON_WORD, "mul.wide.u32 %rd8, 1, 4;",
+        "shr.u32 %r43, %r1, 5;\n    mul.wide.u32 %rd8, %r43, 4;", "$wait",
+        severity=Severity.REVIEW),
+    "a number that a shuffle hands on": Mistake(
+        _WAIT_APART, k.ON_ALL, "bar.red.or.pred %p10, 0, %p9;",
+        "shfl.sync.idx.b32 %r41, %r40, 0, 31, 0xffffffff;\n    setp.eq.u32 %p10, %r41, 7;", "$wait",
+        severity=Severity.REVIEW),
+    "a table that tells warps apart": Mistake(
+        _WAIT_APART, k.ON_TABLE, "mov.u32 %r46, 1;", "mov.u32 %r46, 0;", "$wait"),
+    "as many waits as the warp has before it": Mistake(
+        _WAIT_APART, k.TURNS, "    $wait 0;\n",
+        "    mov.u32 %r40, %tid.x;\n    shr.u32 %r40, %r40, 5;\nMORE:\n    $wait 0;\n"
+        "    setp.ne.u32 %p9, %r40, 0;\n    sub.u32 %r40, %r40, 1;\n    @%p9 bra MORE;\n", "$wait"),
+    "a fence that a vote decides": Mistake(
+        "wgmma.fence/warpgroup", k.ON_ALL, "    @!%p10 bra ON;\n",
+        "    vote.sync.any.pred %p11, %p9, 0xffffffff;\n    @%p11 $fence;\n    @!%p10 bra ON;\n",
+        "$fence", at_nth=1, severity=Severity.REVIEW),
+    "a group that a vote decides": Mistake(
+        "wgmma.commit_group/warpgroup", k.ON_ALL, "    @!%p10 bra ON;\n",
+        "    vote.sync.any.pred %p11, %p9, 0xffffffff;\n    @%p11 $commit;\n    @!%p10 bra ON;\n",
+        "$commit", at_nth=1, severity=Severity.REVIEW),
+    "a group in one warp": Mistake(
+        "wgmma.commit_group/warpgroup", k.ON_ALL, "    @!%p10 bra ON;\n",
+        "    setp.lt.u32 %p11, %r1, 32;\n    @%p11 $commit;\n    @!%p10 bra ON;\n",
+        "$commit", at_nth=1),
     "the copy is not waited for": Mistake(
         "wgmma.mma_async/before-copy", k.TILE, "@!%p2 bra LOADED;", "", "$m0"),
     "a stage is not waited for": Mistake(

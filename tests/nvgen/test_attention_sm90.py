@@ -6,11 +6,14 @@ numpy computes in f64 what is expected; ptxas says what became of the multiplies
 from __future__ import annotations
 
 import functools
+import sys
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 
+from intrinsics.findings import Severity
 from nvgen import f16
 from nvgen.api import Compiled
 from nvgen.testing import Launch, kernel_test
@@ -82,3 +85,20 @@ def test_multiplies_overlap_and_nothing_is_spilled(d: int) -> None:
     assert assembled.findings == ()
     assert "serialized" not in assembled.log
     assert made.resources.spill_stores == 0
+
+
+def test_a_wait_that_each_warp_decides_for_itself_is_found() -> None:
+    """Behind the vote about the rows of a warp; the warpgroup's others may go by."""
+    text = named("14_attention_sm90").__file__
+    assert text is not None
+    right = Path(text).read_text()
+    scaled = "                o.set(o.scale_rows(shrink))\n"
+    wrong = right.replace(scaled, "                b.wgmma_wait_group(0)\n" + scaled)
+    assert wrong != right
+    module = ModuleType("attention_with_a_vote")
+    sys.modules[module.__name__] = module  # dataclasses look their module up
+    exec(compile(wrong, text, "exec"), module.__dict__)
+    made = module.build(module.Config(64, True)).compile()
+    assert {f.rule for f in made.findings if f.severity is Severity.REVIEW} == {
+        "wgmma.wait_group/warpgroup"
+    }

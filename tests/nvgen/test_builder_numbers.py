@@ -125,7 +125,10 @@ APPROXIMATIONS = {
 @kernel_test(schedules=["early"], targets="sm_90a")
 @pytest.mark.parametrize("type_", [f16, bf16, f32], ids=lambda t: t.value)
 def test_approximations(launch: Launch, type_) -> None:
-    """Within 2 units of the type's last place, of tanh 2^-10; pairs give what numbers give."""
+    """Within 2 units of the type's last place; pairs give what numbers give.
+
+    PTX ISA: tanh.approx is within 2^-10, lg2.approx within 2^-22 of the number or its logarithm.
+    """
     b = KernelBuilder("k", block=N, target=launch.target)
     b.pointer("x", type_)
     b.pointer("out", type_, output=True)
@@ -142,7 +145,8 @@ def test_approximations(launch: Launch, type_) -> None:
     unit = 2 * float(ml_dtypes.finfo(given.dtype).eps)
     for row, (name, (_, model)) in zip(out, APPROXIMATIONS.items(), strict=True):
         expected = model(given.astype(np.float64))
-        allowed = max(unit, 2.0**-10 if name == "tanh" else 0) * np.maximum(np.abs(expected), 1e-2)
+        near = 1.0 if name == "lg2" else 1e-2  # where the error stands for itself
+        allowed = max(unit, 2.0**-10 if name == "tanh" else 0) * np.maximum(np.abs(expected), near)
         assert (np.abs(row.astype(np.float64) - expected) <= allowed).all(), name
     assert_exact(pairs, out)
 

@@ -48,6 +48,8 @@ PAGES = {
     for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
 }
 README = PAGES["README.md"]
+OWN_TEST = "docs/extending.md"
+"""Its blocks are parts of programs: `test_extending_page` makes them whole."""
 LANGUAGES = {
     "python", "python gpu", "py", "pyi", "console", "sh", "text", "llvm", "mir", "ptx",
 }  # fmt: skip
@@ -107,7 +109,9 @@ def test_every_block_is_of_a_known_language():
     } == SHOWN
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")])
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if blocks(page, "python") and page != OWN_TEST]
+)
 def test_the_python_of_a_page_runs(page: str, monkeypatch: pytest.MonkeyPatch):
     run(page, monkeypatch)
 

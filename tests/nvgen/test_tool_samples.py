@@ -18,6 +18,11 @@ from tests.oracle.ptxas import find_ptxas
 
 LINES = {"15_triton_backend": 5, "16_numba_backend": 12}
 PACKAGE = {"15_triton_backend": "triton", "16_numba_backend": "numba_cuda"}
+IMPORTS = {
+    "15_triton_backend": "import triton.compiler",
+    "16_numba_backend": "import numba.cuda.np.arrayobj",
+}
+"""What fails where a tool does not fit the packages beside it, such as numpy's version."""
 
 
 def run(name: str) -> str:
@@ -38,6 +43,9 @@ def run(name: str) -> str:
 def test_the_kernels_of_a_tool_are_assembled_and_counted(name: str) -> None:
     if importlib.util.find_spec(PACKAGE[name]) is None:
         pytest.skip(f"{PACKAGE[name]} is not installed: pip install '.[tools]'")
+    probe = subprocess.run([sys.executable, "-c", IMPORTS[name]], capture_output=True, text=True)
+    if probe.returncode:
+        pytest.skip(f"{PACKAGE[name]} cannot be imported: {probe.stderr.strip().splitlines()[-1]}")
     if find_ptxas() is None:
         pytest.skip("ptxas is not installed")
     out = run(name).splitlines()

@@ -551,6 +551,13 @@ def _agreed(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, V
         yield from _write(mi, unknown(Spread.WARP if alike else Spread.THREAD), slot)
 
 
+def _reduced(e: Evaluator, mi: MachineInstr, index: int) -> Iterator[tuple[Reg, Value]]:
+    """What all threads get alike that come to a barrier: those of the CTA, or a count of them."""
+    spread = Spread.CTA if mi.get("count") is None else Spread.WARP
+    for reg in mi.defs():
+        yield reg, unknown(spread)
+
+
 # ---- moves -----------------------------------------------------------------------------------
 
 
@@ -624,6 +631,7 @@ _RULES: dict[str, _Rule] = {
     "shfl.sync": _shuffled,
     **dict.fromkeys(("vote.sync", "vote.sync.ballot"), _voted),
     **dict.fromkeys(("match.sync", "redux.sync"), _agreed),
+    **dict.fromkeys(("bar.red", "barrier.red"), _reduced),
     **dict.fromkeys(WAITS, _waits),
 }
 """By row; what is not here gives an unknown number."""

@@ -1,7 +1,8 @@
 """Rules about what a warpgroup executes together: wgmma and setmaxnreg.
 
 Layer: isel.verifier.function.  A warpgroup is four warps, of which the first has a number that is a
-multiple of four.  PTX ISA, wgmma: Warpgroup; setmaxnreg.
+multiple of four.  Conditions that nobody knows here are a matter of
+`isel.verifier.ordering.warpgroups`.  PTX ISA, wgmma: Warpgroup; setmaxnreg.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ from intrinsics.mir import (
     Special,
     Sym,
 )
+from intrinsics.row import IssueScope
 from isel.verifier.function.flow import EXIT
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering.clocks import Source
@@ -353,6 +354,8 @@ class Run:
             compute(Plain(self, strand, mi, mask))
             return True
         self.log.threads.setdefault(step.index, set()).add((strand.actor, mask))
+        if mi.row.effects.scope is IssueScope.WARPGROUP:
+            self.log.together.setdefault(strand.actor, []).append(step.index)
         execution, event = Execution(self, strand, mi, step.index, mask), event_of(mi.row)
         if event is not None:
             return event(execution)

@@ -107,7 +107,8 @@ class Log:
     of unknown size go that bring them.  `unknown` is what could not be followed, `committed` how
     many operations of each warp commits track, `arrivals` where each warp arrived, and behind how
     many accesses; `met` behind how many the threads of a warp last synchronised;
-    `threads` which threads of which warp executed a record, as masks;
+    `threads` which threads of which warp executed a record, as masks; `together` what each warp
+    executed, in order, of what is for a warpgroup;
     `tracked` which mbarriers track operations and copies of a source, and how many of them.
     """
 
@@ -120,6 +121,7 @@ class Log:
     arrivals: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
     met: dict[int, int] = field(default_factory=dict)
     threads: dict[int, set[tuple[int, int]]] = field(default_factory=dict)
+    together: dict[int, list[int]] = field(default_factory=dict)
     tracked: dict[Source, list[tuple[int, str]]] = field(default_factory=dict)
     expected: dict[tuple[int, int], int] = field(default_factory=dict)
     copies: dict[tuple[int, int], list[int]] = field(default_factory=dict)

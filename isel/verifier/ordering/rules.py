@@ -14,7 +14,7 @@ from intrinsics.findings import Severity, errors
 from isel.verifier.function.clusters import cluster_size, pair_records
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
-from isel.verifier.ordering import sums
+from isel.verifier.ordering import sums, warpgroups
 from isel.verifier.ordering.execute import Run
 from isel.verifier.ordering.log import Access, Log
 from isel.verifier.ordering.machine import Launch
@@ -43,6 +43,7 @@ def check(report: Report) -> None:
     logs = [_run(report, program, number, late=late) for number, late in _RUNS]
     _doubts_about_threads(report, logs)
     sums.check(report, logs)
+    warpgroups.check(report, logs)
     found = _races(report, logs)
     unfenced = {race.first.index for _, race in found if race.missing not in _NOT_OVER}
     loose = set().union(*(_uncommitted(report, log, unfenced) for log in logs))

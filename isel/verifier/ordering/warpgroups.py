@@ -1,0 +1,164 @@
+"""Warps of a warpgroup that do not, or may not, execute its instructions together.
+
+Layer: isel.verifier.ordering.  Input: a kernel and the logs of its runs.  Output: an error for an
+instruction of a warpgroup that its warps executed a different number of times in every run that
+came to it, and a review where that was so in some runs, whose arguments are made up, or where the
+condition before it is one that each warp may decide differently: a vote, a shuffle, an atomic
+operation, data of each thread.  PTX ISA, wgmma.fence; wgmma.commit_group; wgmma.wait_group: "should
+only be used if it is known that all threads in the warpgroup evaluate the condition identically".
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from intrinsics.findings import Severity, errors
+from intrinsics.mir import MachineInstr, Not, Reg
+from intrinsics.modifiers import Space
+from intrinsics.row import IssueScope
+from isel.passes.uniformity import Divergence, divergence
+from isel.verifier.function.flow import WarpFlow
+from isel.verifier.function.report import Report
+from isel.verifier.function.roles import Analysis
+from isel.verifier.function.values import Value
+from isel.verifier.function.warpgroups import WARPGROUP
+from isel.verifier.ordering.log import Log
+from isel.verifier.ordering.strand import place_of, warpgroup_of
+
+_WARPGROUP = 4
+_NAME = WARPGROUP.id.removeprefix("{op}")
+_SHARED = (Space.SHARED, Space.SHARED_CTA)
+_HINT = "a condition of the whole warpgroup: bar.red, or a flag in shared memory behind a barrier"
+
+
+def check(report: Report, logs: list[Log]) -> None:
+    """Report what the warps of a warpgroup do not execute alike."""
+    told = [f for (rule, _), f in report.findings.items() if rule.endswith(_NAME)]
+    if report.analysis.graph.has_opaque or errors(told):
+        return
+    followed = [log for log in logs if not (log.guessed or log.unknown)]
+    apart = [_apart(log) for log in followed]
+    whole = [log for log in followed if not (log.cut or log.stuck)]
+    found = dict(one for one in apart if one is not None)
+    always = {index for index in found if _is_always(index, apart, whole)}
+    for index in always or found:
+        severity = Severity.ERROR if always else Severity.REVIEW
+        report.add(WARPGROUP, index, got=found[index], severity=severity)
+    if not any(apart):
+        _check_conditions(report, trusted=len(followed) == len(logs))
+
+
+def _is_always(index: int, apart: list[tuple[int, str] | None], whole: list[Log]) -> bool:
+    """Whether warps were apart at a record in every whole run that came to it."""
+    runs = sum(any(index in done for done in log.together.values()) for log in whole)
+    return 0 < runs <= sum(one is not None and one[0] == index for one in apart)
+
+
+# ---- what was executed -------------------------------------------------------------------------
+
+
+def _apart(log: Log) -> tuple[int, str] | None:
+    """The first record that the warps of a warpgroup executed differently, and how."""
+    groups: dict[int, list[int]] = {}
+    for actor in sorted(log.together):
+        groups.setdefault(warpgroup_of(actor), []).append(actor)
+    for actors in groups.values():
+        if len(actors) == _WARPGROUP and (found := _apart_in(log, actors)) is not None:
+            return found
+    return None
+
+
+def _apart_in(log: Log, actors: list[int]) -> tuple[int, str] | None:
+    done = [log.together[actor] for actor in actors]
+    least = min(map(len, done))
+    same = next((i for i in range(least) if len({one[i] for one in done}) > 1), least)
+    if same == least and (log.cut or log.stuck):
+        return None  # some have not come so far
+    counts = [Counter(one) for one in done]
+    for index in dict.fromkeys(one[same] for one in done if len(one) > same):
+        times = [count[index] for count in counts]
+        if len(set(times)) > 1:
+            said = (f"{n} in warp {place_of(a)[1]}" for a, n in zip(actors, times, strict=True))
+            return index, f"executions: {', '.join(said)}"
+    return None
+
+
+# ---- conditions that nobody knows --------------------------------------------------------------
+
+
+def _check_conditions(report: Report, *, trusted: bool) -> None:
+    """Review what a condition lets through that the warps may decide differently.
+
+    A table in shared memory of what each warp does is known to runs that are `trusted`.
+    """
+    doubtful = list(_doubtful(report))
+    if not doubtful:
+        return
+    analysis = report.analysis
+    settled = _settled(analysis)
+    if trusted:
+        settled |= {reg for mi in analysis.graph.records for reg in _from_table(mi)}
+    found = divergence(analysis.function, settled)
+    blocks = [i for i, block in enumerate(analysis.function.blocks) for _ in block.instrs]
+    told: set[int] = set()
+    for index in doubtful:
+        source = _source(found, report.record(index), blocks[index])
+        if source is None or id(source) in told:
+            continue
+        told.add(id(source))
+        place = next(i for i, mi in enumerate(analysis.graph.records) if mi is source)
+        report.add(
+            WARPGROUP,
+            index,
+            severity=Severity.REVIEW,
+            got=f"a condition that each warp may decide differently, from {report.line(place)}",
+            hint=_HINT,
+        )
+
+
+def _doubtful(report: Report) -> Iterator[int]:
+    """Records for a warpgroup of which nobody knows which warps execute them."""
+    for index, found in sorted(report.analysis.sites.items()):
+        row = found[0][1].mi.row
+        perhaps = any(event.threads.perhaps for _, event in found)
+        told = (f"{row.head}/aligned", index) in report.findings
+        if row.effects.scope is IssueScope.WARPGROUP and perhaps and not told:
+            yield index
+
+
+def _source(found: Divergence, mi: MachineInstr, block: int) -> MachineInstr | None:
+    """What decides differently whether a record of a block is executed; None for nothing."""
+    for one in (mi, found.blocks.get(block)):
+        if one is not None and (source := found.registers.get(_guard(one))) is not None:
+            return source
+    return None
+
+
+def _guard(mi: MachineInstr) -> Reg:
+    guard = mi.guard.reg if isinstance(mi.guard, Not) else mi.guard
+    return -1 if guard is None else guard
+
+
+def _from_table(mi: MachineInstr) -> Iterator[Reg]:
+    if mi.row.id == "ld" and mi.form.facts.get("space") in _SHARED:
+        yield from mi.defs()
+
+
+def _settled(analysis: Analysis) -> set[Reg]:
+    """Registers that hold one known number in all threads of each warpgroup."""
+    groups: dict[int, list[WarpFlow]] = {}
+    for walker in analysis.walkers:
+        groups.setdefault(walker.flow.warp.number // _WARPGROUP, []).append(walker.flow)
+    known = [_settled_in(flows) for flows in groups.values()]
+    return set.intersection(*known) if known else set()
+
+
+def _settled_in(flows: list[WarpFlow]) -> set[Reg]:
+    written: set[Reg] = set().union(*(flow.values for flow in flows))
+    return {reg for reg in written if _is_one([f.values[reg] for f in flows if reg in f.values])}
+
+
+def _is_one(values: list[Value]) -> bool:
+    numbers = {value.number for value in values}
+    return len(numbers) == 1 and isinstance(numbers.pop(), int)
