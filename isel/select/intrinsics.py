@@ -53,6 +53,7 @@ IGNORED = (
     "llvm.prefetch.",
     "llvm.invariant.",
     "llvm.experimental.noalias.scope.decl",
+    "llvm.fake.use",
 )
 """Intrinsics that leave nothing to do."""
 
