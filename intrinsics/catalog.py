@@ -19,7 +19,7 @@ from intrinsics.row import Axis, Fact, Facts, Literal, Llvm, Residency, Row
 _CHAPTERS = (
     *("tcgen05", "tcgen05_copy", "tcgen05_reduce", "tcgen05_mma", "wgmma", "mma_sync", "wmma"),
     *("mbarrier", "tma", "tma_stores", "tensormap", "sync"),
-    *("memory", "atomic", "caches", "policies"),
+    *("memory", "stack", "atomic", "caches", "policies"),
     *("copies", "bulk", "bulk_reduce", "async_stores", "matrix"),
     *("scalar", "integers", "floats", "float_conversions", "control", "calls", "warp", "cluster"),
 )
@@ -109,12 +109,12 @@ def head_words() -> frozenset[str]:
 # Instructions that PTX has beside those of the rows: a program that uses one is not wrong, nvgen
 # only does not know it.  PTX ISA, Instruction Set.
 _OTHERS = """
-    abs activemask addc alloca applypriority atom bfe bfi bfind bmsk brev brkpt brx call
+    abs activemask addc applypriority atom bfe bfi bfind bmsk brev brkpt brx call
     clusterlaunchcontrol clz cnot copysign cos cp createpolicy discard div dp2a dp4a ex2 fma fns
     getctarank griddepcontrol isspacep istypep ldmatrix ldu lg2 lop3 mad24 madc mapa match max
     membar min mma movmatrix mul24 multimem nanosleep neg pmevent popc prefetch prefetchu prmt rcp
-    red redux rem rsqrt sad set setmaxnreg shf shfl sin slct sqrt st stackrestore stacksave
-    stmatrix subc suld suq sured sust szext tanh tensormap testp tex tld4 txq vabsdiff vabsdiff2
+    red redux rem rsqrt sad set setmaxnreg shf shfl sin slct sqrt st stmatrix
+    subc suld suq sured sust szext tanh tensormap testp tex tld4 txq vabsdiff vabsdiff2
     vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vote vset
     vset2 vset4 vshl vshr vsub vsub2 vsub4 wgmma wmma
 """

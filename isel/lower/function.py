@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from isel.llvm import ir
 from isel.llvm.vocabulary import Opcode
-from isel.lower import atomics, copies, elementwise, intrinsics, remainders, varargs
+from isel.lower import (
+    atomics,
+    copies,
+    elementwise,
+    intrinsics,
+    masked,
+    remainders,
+    varargs,
+    vector_moves,
+)
 from isel.lower.rewriter import Replacement, Rewriter
 from isel.select.types import Layout
 
@@ -43,6 +52,8 @@ def lower(function: ir.Function, layout: Layout, *, bfloats: bool) -> ir.Functio
             remainders.lowered(i)
             or copies.lowered(i, layout)
             or intrinsics.lowered(i)
+            or masked.lowered(i, layout)
+            or vector_moves.lowered(i)
             or elementwise.lowered(i)
             or varargs.lowered(i, function, layout)
         )

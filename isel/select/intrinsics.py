@@ -40,6 +40,7 @@ from isel.select.generic import select_generic
 from isel.select.nvvm_integers import select_nvvm_integer
 from isel.select.recut import join, split
 from isel.select.specials import select_special
+from isel.select.stack import select_stack
 from isel.select.state import FunctionState, form
 
 PREFIX = "llvm.nvvm."
@@ -52,6 +53,7 @@ IGNORED = (
     "llvm.prefetch.",
     "llvm.invariant.",
     "llvm.experimental.noalias.scope.decl",
+    "llvm.fake.use",
 )
 """Intrinsics that leave nothing to do."""
 
@@ -99,6 +101,8 @@ def select_call(
     if name.startswith(PREFIX) and _select_by_name(state, call, name, target, ptx):
         return
     if name.startswith(IGNORED) or select_generic(state, call, name):
+        return
+    if select_stack(state, call, name):
         return
     if select_special(state, call, name) or select_nvvm_integer(state, call, name):
         return

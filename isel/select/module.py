@@ -568,8 +568,6 @@ class _Body:
         reachable = {block.name for block in self.order}
         state.block_names = {n: m for n, m in names.items() if n in reachable}
         state.taken_blocks = set(names.values())
-        if any(isinstance(i, ir.Alloca) for b in self.order[1:] for i in b.instructions):
-            state.cyclic = _cyclic(self.order)
 
     def select(self) -> None:
         state = self.state
@@ -722,23 +720,6 @@ def _reverse_post_order(function: ir.Function) -> list[ir.Block]:
             finished.append(block)
             stack.pop()
     return finished[::-1]
-
-
-def _cyclic(blocks: list[ir.Block]) -> frozenset[str]:
-    """The blocks that control may come back to."""
-    following = {block.name: _successors(block) for block in blocks}
-
-    def comes_back(name: str) -> bool:
-        seen: set[str] = set()
-        left = list(following[name])
-        while left:
-            other = left.pop()
-            if other not in seen:
-                seen.add(other)
-                left.extend(following[other])
-        return name in seen
-
-    return frozenset(filter(comes_back, following))
 
 
 def _successors(block: ir.Block) -> Sequence[str]:

@@ -96,7 +96,6 @@ class FunctionState:
         self.taken_blocks: set[str] = set()
         self.last_blocks: dict[str, str] = {}  # LLVM name -> the last of several MIR blocks
         self.block_name = ""  # LLVM's name of the block that is being selected
-        self.cyclic: frozenset[str] = frozenset()  # blocks that control comes back to
         self.loc = 0
         self.calls = 0
         self.return_attributes = NO_ATTRIBUTES

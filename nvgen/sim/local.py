@@ -1,7 +1,9 @@
-"""The local memories of a warp's threads: for each frame of calls a place of its own.
+"""The local memories of a warp's threads: for each frame of calls a place of its own, and a stack.
 
-Layer: nvgen.sim.  Addresses are those of one thread, from 0 to its last byte, and the same for all
-threads; the bytes of the warp lie in one region, thread by thread.  PTX ISA, Local State Space.
+Layer: nvgen.sim.  Addresses are those of one thread, from 0 to its last byte; the bytes of the warp
+lie in one region, thread by thread.  Frames lie at the same addresses for all threads, from the
+bottom up; what a thread takes while it runs comes from the top down, for each as much as it wants.
+PTX ISA, Local State Space; Stack Manipulation Instructions.
 """
 
 from __future__ import annotations
@@ -31,6 +33,7 @@ class LocalMemory:
         self.stride = 0  # from one thread's bytes to the next one's
         self.region = Region.local(0)
         self._align = 1
+        self.top = np.full(threads, LIMIT, np.int64)  # where each thread's stack begins
 
     def place(self, layout: LocalLayout) -> int:
         """The address of a new frame's variables, which are zeros.
@@ -42,12 +45,13 @@ class LocalMemory:
         self._align = max(self._align, layout.align)
         at = round_up(max(self.size, _FIRST), layout.align)
         end = at + layout.size
-        if end > LIMIT:
+        most = int(self.top.min())
+        if end > most:
             raise fault(
                 "local-memory",
                 "a thread needs more local memory than it can have",
                 got=f"{end} bytes, {layout.size} of them for one more call",
-                expected=f"at most {LIMIT}",
+                expected=f"at most {most}" + (" below its stack" if most < LIMIT else ""),
                 hint="each call under way has local variables of its own: does the recursion end?",
                 section="Local State Space",
             )
@@ -55,6 +59,61 @@ class LocalMemory:
         if end > self.stride:
             self._widen(round_up(max(end, 2 * self.stride), self._align))
         return at
+
+    def take(
+        self, lanes: NDArray[np.intp], sizes: NDArray[np.uint64], align: int
+    ) -> NDArray[np.int64]:
+        """The addresses of so many bytes of these threads' stacks, which are zeros.
+
+        Raises: Fault when a thread cannot have so much.
+        """
+        free = self.top[lanes] - max(self.size, _FIRST)
+        tops = np.array(
+            [
+                (int(t) - int(s)) // align * align
+                for t, s in zip(self.top[lanes], sizes, strict=True)
+            ]
+        )
+        lacks = (sizes > free) | (tops < max(self.size, _FIRST))
+        if lacks.any():
+            raise fault(
+                "local-memory",
+                "a thread takes more of the stack than there is",
+                got=f"{int(sizes[lacks][0])} bytes",
+                expected=f"at most {int(free[lacks][0])} bytes, with the alignment",
+                hint="is what a loop takes given back? see stacksave and stackrestore",
+                section="alloca",
+            )
+        if self.stride < LIMIT:
+            self._widen(round_up(LIMIT, self._align))
+        for lane, start, end in zip(lanes, tops, self.top[lanes], strict=True):
+            self._rows[lane, start:end] = 0
+        self.top[lanes] = tops
+        return tops
+
+    def give_back(self, lanes: NDArray[np.intp], tops: NDArray[np.uint64]) -> None:
+        """The stacks of these threads begin at addresses that were saved.
+
+        Raises: Fault for an address that the stack has not begun at.
+        """
+        wrong = (tops > LIMIT) | (tops < self.top[lanes])
+        if wrong.any():
+            raise fault(
+                "stack-restore",
+                "the stack is restored to where it has not been, or to what is given back already",
+                got=f"{int(tops[wrong][0]):#x}",
+                expected=f"{int(self.top[lanes][wrong][0]):#x} to {LIMIT:#x}",
+                section="stackrestore",
+            )
+        self.top[lanes] = tops
+
+    def is_outside(
+        self, lanes: NDArray[np.intp], addresses: NDArray[np.int64], size: int
+    ) -> NDArray[np.bool_]:
+        """Which of the threads' accesses touch neither their frames nor their stack."""
+        in_frames = (addresses >= 0) & (addresses + size <= self.size)
+        in_stack = (addresses >= self.top[lanes]) & (addresses + size <= LIMIT)
+        return np.logical_not(in_frames | in_stack)
 
     def _widen(self, stride: int) -> None:
         wider = Region.local(self.threads * stride)

@@ -153,7 +153,7 @@ class Frame:
     """What a warp's threads have of a function at one depth of calls.
 
     `memory` holds all registers in one piece, `passed` the parameters by name, a row for each lane;
-    the local variables begin at `local`.
+    the local variables begin at `local`; `stack` is where the stack of each thread began.
     """
 
     code: Code
@@ -164,6 +164,7 @@ class Frame:
     local: int
     loads: dict[int, AsyncOp] = field(default_factory=dict)  # register -> tcgen05.ld under way
     multiplies: RegisterUse = field(default_factory=RegisterUse)  # of its warpgroup
+    stack: NDArray[np.int64] = field(default_factory=lambda: np.zeros(WARP, np.int64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

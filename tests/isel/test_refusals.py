@@ -78,10 +78,6 @@ REFUSED = {
         "  ret void\n}\n",
         3, "select/musttail", "@g",
     ),
-    "a dynamic alloca": Refused(
-        body("  %a = alloca i32, i32 %n\n  store i32 1, ptr %a"), 2, "select/dynamic-alloca",
-        "alloca", "the most that is needed",
-    ),
     "a scalable vector": Refused(
         body("  %x = load <vscale x 4 x i32>, ptr addrspace(1) %out"), 2, "select/type", "vscale"
     ),

@@ -12,6 +12,7 @@ from tests.oracle import (
     legality_forms,
     matrix_forms,
     policy_forms,
+    stack_forms,
     tensor_forms,
     tensor_map_forms,
     wmma_forms,
@@ -24,6 +25,7 @@ FAMILIES: dict[str, Callable[[], list[str]]] = (
     | copy_forms.FAMILIES
     | matrix_forms.FAMILIES
     | policy_forms.FAMILIES
+    | stack_forms.FAMILIES
     | tensor_forms.FAMILIES
     | tensor_map_forms.FAMILIES
     | bulk_forms.FAMILIES

@@ -119,6 +119,7 @@ def _go(
     lanes = fragment.lanes
     if code.local.size:
         warp.local.clear(lanes, below.local, code.local.size)
+    below.stack[lanes] = warp.local.top[lanes]
     for name, formal in zip(passed, code.params, strict=True):
         below.passed[formal][lanes] = frame.passed[name][lanes]
     fragment.back = warp.way_back(fragment, results)
@@ -159,6 +160,7 @@ def come_back(c: Compiler, mi: MachineInstr) -> Step:
         fragment.warp.settle(tuple(frame.loads))
         for formal, name in zip(frame.code.results, back.results, strict=True):
             back.frame.passed[name][fragment.lanes] = frame.passed[formal][fragment.lanes]
+        fragment.warp.local.top[fragment.lanes] = frame.stack[fragment.lanes]
         fragment.frame, fragment.back = back.frame, back.outer
         fragment.block, fragment.at = back.block, back.at
         fragment.loops = fragment.outer_loops.pop()

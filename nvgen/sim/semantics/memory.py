@@ -127,7 +127,7 @@ class Owners:
         """
         local = self.warp.local
         each = local.size
-        outside = (addresses < 0) | (addresses + self.size > each)
+        outside = local.is_outside(self.lanes, addresses, self.size)
         if outside.any():
             raise fault(
                 "out-of-bounds",

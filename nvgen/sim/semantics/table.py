@@ -27,6 +27,7 @@ from nvgen.sim.semantics import (
     mma,
     mma_sync,
     scalar,
+    stack,
     sync,
     tcgen05,
     tcgen05_copy,
@@ -45,7 +46,8 @@ def makers() -> dict[str, Maker]:
     """What makes the closure of each row's records."""
     found: dict[str, Maker] = {}
     chapters = (
-        *(control, scalar, integers, floats, float_conversions, memory, atomic, caches),
+        *(control, scalar, integers, floats, float_conversions, memory, stack, atomic),
+        caches,
         *(
             sync,
             cluster,

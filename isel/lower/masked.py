@@ -1,0 +1,144 @@
+"""Accesses that a mask allows element by element: a branch around each, where it is not known.
+
+Layer: isel.lower.  LLVM Language Reference, Masked Vector Load and Store Intrinsics; Masked Vector
+Gather and Scatter Intrinsics; Masked Vector Expanding Load and Compressing Store Intrinsics.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.llvm.types import FloatType, IntType, PointerType, Type, VectorType
+from isel.llvm.vocabulary import Opcode
+from isel.lower.rewriter import Replacement, Rewriter, number
+from isel.select.types import Layout
+
+I64 = IntType(64)
+_FAMILY = "llvm.masked."
+_IN_MEMORY = (8, 16, 32, 64, 128)
+"""Widths of integers of which a vector has one behind the other, without bits between."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """One of the family: what is accessed, where, and under which mask.
+
+    `rest` is what elements are that are not loaded, None for a store; `value` what is stored.
+    """
+
+    pointer: llvm.Value
+    mask: llvm.Value
+    vector: VectorType
+    size: int
+    align: int
+    rest: llvm.Value | None
+    value: llvm.Value | None
+    packed: bool  # elements in memory stand for those only that the mask allows
+
+
+def lowered(i: ir.Instruction, layout: Layout) -> Replacement | None:
+    """What stands for one of the family; None for all else."""
+    name = i.callee_name if isinstance(i, ir.Call) else None
+    if name is None or not isinstance(i, ir.Call) or not name.startswith(_FAMILY):
+        return None
+    access = _access(i, name.removeprefix(_FAMILY).partition(".")[0], layout)
+    return None if access is None else lambda out: _each(out, i, access)
+
+
+def _access(call: ir.Call, verb: str, layout: Layout) -> _Access | None:
+    given = call.arguments
+    value: llvm.Value | None = None
+    rest: llvm.Value | None = None
+    match verb:
+        case "load" | "gather" | "expandload":
+            place, (pointer, mask, rest) = 0, given
+        case "store" | "scatter" | "compressstore":
+            place, (value, pointer, mask) = 1, given
+        case _:
+            return None
+    vector = value.type if value is not None else call.type
+    if not isinstance(vector, VectorType) or not _is_whole(vector.element):
+        return None
+    attributes = call.argument_attributes.get(place)
+    packed = verb in ("expandload", "compressstore")
+    size = layout.size(vector.element)
+    stated = attributes.integer("align") if attributes is not None else None
+    align = stated or (1 if packed else layout.align(vector.element))
+    return _Access(pointer, mask, vector, size, align, rest, value, packed)
+
+
+def _is_whole(type_: Type) -> bool:
+    known = isinstance(type_, FloatType | PointerType)
+    return known or (isinstance(type_, IntType) and type_.bits in _IN_MEMORY)
+
+
+def _each(out: Rewriter, call: ir.Call, access: _Access) -> None:
+    """One access after the other, in the order of the elements."""
+    found: list[llvm.Value] = []
+    passed: llvm.Value = number(I64, 0)
+    for at in range(access.vector.count):
+        bit = out.element(access.mask, at)
+        pointer, align = _place(out, access, at, passed)
+        if access.value is not None:
+            _guarded(out, bit, _storing(out, out.element(access.value, at), pointer, align))
+        elif access.rest is not None:
+            load = _loading(out, access.vector.element, pointer, align)
+            found.append(_chosen(out, bit, load, out.element(access.rest, at)))
+        if access.packed:
+            passed = out.binary(Opcode.ADD, passed, out.cast(Opcode.ZEXT, bit, I64))
+    if found:
+        out.named(out.vector(found), call.result)
+
+
+def _place(out: Rewriter, access: _Access, at: int, passed: llvm.Value) -> tuple[llvm.Value, int]:
+    """The address of an element, and its alignment."""
+    if isinstance(access.pointer.type, VectorType):
+        return out.element(access.pointer, at), access.align
+    if access.packed:
+        offset = out.binary(Opcode.MUL, passed, number(I64, access.size))
+        return out.offset(access.pointer, offset), math.gcd(access.align, access.size)
+    distance = at * access.size
+    pointer = out.offset(access.pointer, number(I64, distance)) if at else access.pointer
+    return pointer, math.gcd(access.align, distance) if at else access.align
+
+
+def _loading(
+    out: Rewriter, type_: Type, pointer: llvm.Value, align: int
+) -> Callable[[], llvm.Value]:
+    return lambda: out.load(type_, pointer, align)
+
+
+def _storing(
+    out: Rewriter, value: llvm.Value, pointer: llvm.Value, align: int
+) -> Callable[[], None]:
+    return lambda: out.store(value, pointer, align)
+
+
+def _guarded(out: Rewriter, bit: llvm.Value, make: Callable[[], None]) -> None:
+    """What is done where the bit is set."""
+    if isinstance(bit, llvm.Constant):
+        if isinstance(bit, llvm.ConstInt) and bit.value:
+            make()
+        return
+    inside, behind = out.name("allowed"), out.name("masked")
+    out.branch_if(bit, inside, behind)
+    out.open(inside)
+    make()
+    out.branch(behind)
+    out.open(behind)
+
+
+def _chosen(
+    out: Rewriter, bit: llvm.Value, make: Callable[[], llvm.Value], otherwise: llvm.Value
+) -> llvm.Value:
+    """What is loaded where the bit is set, else another value."""
+    if isinstance(bit, llvm.Constant):
+        return make() if isinstance(bit, llvm.ConstInt) and bit.value else otherwise
+    before = out.here
+    made: list[llvm.Value] = []
+    _guarded(out, bit, lambda: made.append(make()))
+    return out.phi(otherwise.type, (made[0], out.blocks[-2].name), (otherwise, before))

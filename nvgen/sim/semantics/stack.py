@@ -1,0 +1,70 @@
+"""The stack of a thread: what it takes, and gives back.
+
+Layer: nvgen.sim.semantics.  What a function has taken goes back when it returns.  PTX ISA, alloca;
+stacksave; stackrestore.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from intrinsics.mir import Imm, MachineInstr, Reg
+from nvgen.sim.compile import Compiler, Maker
+from nvgen.sim.machine import WARP, Fragment, Outcome, Step
+
+_ALIGNED = 8
+"""The alignment where none is given.  PTX ISA, alloca."""
+
+
+def _result(mi: MachineInstr) -> Reg:
+    found = mi["d"]
+    assert type(found) is int
+    return found
+
+
+def alloca(c: Compiler, mi: MachineInstr) -> Step:
+    """Bytes of the stack, and their address in local memory."""
+    write = c.set(_result(mi))
+    size = c.get(mi["size"], mi.scalar_type())
+    stated = mi.get("align")
+    align = stated.value if isinstance(stated, Imm) else _ALIGNED
+
+    def run(fragment: Fragment) -> Outcome:
+        lanes = np.flatnonzero(fragment.lanes)
+        found = np.zeros(WARP, np.int64)
+        wanted = size(fragment.warp)[lanes].astype(np.uint64)
+        found[lanes] = fragment.warp.local.take(lanes, wanted, align)
+        write(fragment, found)
+        return None
+
+    return run
+
+
+def stacksave(c: Compiler, mi: MachineInstr) -> Step:
+    """Where the stack begins now."""
+    write = c.set(_result(mi))
+
+    def run(fragment: Fragment) -> Outcome:
+        write(fragment, fragment.warp.local.top.copy())
+        return None
+
+    return run
+
+
+def stackrestore(c: Compiler, mi: MachineInstr) -> Step:
+    """What was taken since the stack was saved goes back."""
+    saved = c.get(mi["a"], mi.scalar_type())
+
+    def run(fragment: Fragment) -> Outcome:
+        lanes = np.flatnonzero(fragment.lanes)
+        fragment.warp.local.give_back(lanes, saved(fragment.warp)[lanes].astype(np.uint64))
+        return None
+
+    return run
+
+
+SEMANTICS: dict[str, Maker] = {
+    "alloca": alloca,
+    "stacksave": stacksave,
+    "stackrestore": stackrestore,
+}
