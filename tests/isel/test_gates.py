@@ -156,9 +156,9 @@ WITHOUT_INTRINSICS = {
     "add.mixed", "sub.mixed", "fma.mixed", "cvt.bf16_from_int", "cvt.bf16_to_int", "cvt.pair",
     "cvt.from_scale", "cvt.to_scale", "lop3.bool", "mbarrier.check_layout",
     "tcgen05.ld.red", "tcgen05.ld.spcompress", "tcgen05.ld.red.spcompress",
-    "st.async.release", "red.async.release",
+    "st.async.release", "red.async.release", "alloca", "stacksave", "stackrestore",
 }  # fmt: skip
-"""Instructions that no intrinsic of LLVM 22 is for, or none with results that can be told here."""
+"""Instructions that no llvm.nvvm intrinsic is for, or none with results that can be told here."""
 
 
 def text_with(call: Call) -> str:
