@@ -1,6 +1,7 @@
 """What rules about whole functions say of compilers' kernels, and why it stands, by the manual.
 
-Every error, review and warning of the texts under `tests/ptx_corpus` is here: what is not is a false alarm.
+Every error, review and warning of the texts under `tests/ptx_corpus` is here: what is not is a
+false alarm.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ JUDGED: dict[str, tuple[dict[str, int], str]] = {
     ),
     "nvcc_hopper_sm90a": (
         {"setmaxnreg.dec/ignored": 1},
-        "a warning: the kernel has no .maxnreg or the like, and ptxas says that it ignores setmaxnreg",
+        "nothing says how many registers a thread begins with, and ptxas ignores it (C7508)",
     ),
 }
 """By text: how often each rule speaks, and why it is right to."""
