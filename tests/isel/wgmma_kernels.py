@@ -578,19 +578,16 @@ ON_GROUP = waiting("    shr.u32 %r40, %r1, 7;\n    setp.eq.u32 %p10, %r40, 1;\n"
 """Under the number of the warpgroup."""
 
 ON_TABLE = waiting(
-    "    mov.u32 %r40, empty;\n    add.u32 %r40, %r40, %r42;\n    ld.shared.u8 %r41, [%r40];\n"
+    "    mov.u32 %r40, empty;\n    add.u32 %r40, %r40, %r42;\n    ld.shared.u8 %r41, [%r40+4];\n"
     "    setp.eq.u32 %p10, %r41, 1;\n"
 ).replace("TURN:\n", """\
     shr.u32 %r42, %r1, 5;
     mov.u32 %r44, empty;
     setp.ne.u32 %p11, %r1, 0;
     @%p11 bra WRITTEN;
-    mov.u32 %r45, 1;
-    st.shared.u8 [%r44], %r45;
-    st.shared.u8 [%r44+1], %r45;
-    st.shared.u8 [%r44+2], %r45;
-    mov.u32 %r46, 1;
-    st.shared.u8 [%r44+3], %r46;
+    mov.u32 %r45, 0;
+    mov.u32 %r46, 16843009;
+    st.shared.v2.b32 [%r44], {%r45, %r46};
 WRITTEN:
     fence.proxy.async.shared::cta;
     bar.sync 0;

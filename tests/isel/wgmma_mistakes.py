@@ -177,7 +177,7 @@ MISTAKES = {
         "shfl.sync.idx.b32 %r41, %r40, 0, 31, 0xffffffff;\n    setp.eq.u32 %p10, %r41, 7;", "$wait",
         severity=Severity.REVIEW),
     "a table that tells warps apart": Mistake(
-        _WAIT_APART, k.ON_TABLE, "mov.u32 %r46, 1;", "mov.u32 %r46, 0;", "$wait"),
+        _WAIT_APART, k.ON_TABLE, "16843009", "257", "$wait"),
     "as many waits as the warp has before it": Mistake(
         _WAIT_APART, k.TURNS, "    $wait 0;\n",
         "    mov.u32 %r40, %tid.x;\n    shr.u32 %r40, %r40, 5;\nMORE:\n    $wait 0;\n"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from intrinsics.mir import Form, MachineInstr, Mem, Not, Op, Reg, Text
-from intrinsics.modifiers import Sem, Space
+from intrinsics.modifiers import ScalarType, Sem, Space
 from intrinsics.row import Completion, Effect, Row
 from isel.verifier.function.evaluate import WAITS
 from isel.verifier.function.flow import EXIT, Graph
@@ -53,7 +53,8 @@ class Program:
 
     `joins` has for each node the one where threads that part at it are together again (the end of
     the function is the number behind the last node); `back` whether a way leads back to it if
-    its branch is taken, and if not; `results` what its records have computed in all runs.
+    its branch is taken, and if not; `reads_bytes` says that single bytes of shared memory are read;
+    `results` is what its records have computed in all runs.
     """
 
     graph: Graph
@@ -61,6 +62,7 @@ class Program:
     joins: list[int] = field(default_factory=list)
     back: list[tuple[bool, bool]] = field(default_factory=list)
     calls: bool = False
+    reads_bytes: bool = False
     results: Results = field(default_factory=dict)
 
     @classmethod
@@ -82,8 +84,15 @@ class Program:
         ]
         ways.append([])
         found.joins = _joins(ways)
+        found.reads_bytes = any(map(_reads_byte, graph.records))
         found.back = [_loops(ways, n, node.taken, node.next) for n, node in enumerate(graph.nodes)]
         return found
+
+
+def _reads_byte(mi: MachineInstr) -> bool:
+    type_ = mi.form.facts.get("type")
+    narrow = isinstance(type_, ScalarType) and type_.bits == 8
+    return mi.row.id == "ld" and narrow and mi.form.facts.get("space") in SHARED
 
 
 def is_event(mi: MachineInstr) -> bool:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from intrinsics.modifiers import Sem
+from intrinsics.mir import MachineInstr, Op
+from intrinsics.modifiers import ScalarType, Sem
 from isel.verifier.function.events import Kind
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import regions
 from isel.verifier.ordering.clocks import joined
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.meetings import Flag
-from isel.verifier.ordering.numbers import Number, lanes_of, packed
+from isel.verifier.ordering.numbers import Number, lanes_of, lanewise, moved, packed
 from isel.verifier.ordering.windows import is_in_shared, may_be_shared
 
 
@@ -26,12 +27,30 @@ def _load(e: Execution) -> bool:
     if _is_strong(e):
         return _load_flag(e)
     address = e.slot("a")
-    number: Number = None
-    if may_be_shared(address):
+    shared = may_be_shared(address)
+    if shared:
         e.log(Kind.SHARED_LOAD, regions.generic(e.mi, address, e.mask, writes=False))
-        number = _stored(e, address)
-    e.write("d", number)
+    width = _width(e.mi)
+    for element, op in enumerate(_elements(e.mi, "d")):
+        number = _stored(e, moved(address, element * width)) if shared else None
+        if width == 1:
+            number = lanewise(lambda x: x & 0xFF, number)
+        e.run.write(e.strand, op, number, e.mask)
     return True
+
+
+def _elements(mi: MachineInstr, name: str) -> tuple[Op, ...]:
+    """The elements of a vector, or the one operand."""
+    op = mi.get(name)
+    if op is None:
+        return ()
+    return op if isinstance(op, tuple) else (op,)
+
+
+def _width(mi: MachineInstr) -> int:
+    """The bytes of an element."""
+    type_ = mi.form.facts.get("type")
+    return max(type_.bits // 8, 1) if isinstance(type_, ScalarType) else 4
 
 
 def _stored(e: Execution, address: Number) -> Number:
@@ -69,13 +88,24 @@ def _store(e: Execution) -> bool:
     strong = _is_strong(e)
     if may_be_shared(address) and not strong:
         e.log(Kind.SHARED_STORE, regions.generic(e.mi, address, e.mask, writes=True))
-    data = lanes_of(e.slot("b"))
-    for lane, at in enumerate(lanes_of(address)):
-        if e.mask >> lane & 1 and at is not None:
-            e.machine.memory[at] = data[lane]
+    width, addresses = _width(e.mi), lanes_of(address)
+    for number, op in enumerate(_elements(e.mi, "b")):
+        data = lanes_of(e.run.value(e.strand, op))
+        for lane, at in enumerate(addresses):
+            if e.mask >> lane & 1 and at is not None:
+                _put(e, at + number * width, data[lane], width)
     if strong:
         _release_flag(e, address)
     return True
+
+
+def _put(e: Execution, at: int, number: int | None, width: int) -> None:
+    """Store a number; where the kernel reads bytes, those behind the first one too."""
+    memory = e.machine.memory
+    memory[at] = number
+    if e.run.program.reads_bytes:
+        for byte in range(1, width):
+            memory[at + byte] = None if number is None else number >> 8 * byte
 
 
 _ATOMIC: dict[str, Callable[[int, int], int]] = {
