@@ -41,7 +41,7 @@ from nvgen.launches import (
 from nvgen.llvm import parse
 from nvgen.nesting import nesting_limit
 from nvgen.ptxas_log import Resources
-from nvgen.sim.limits import limits_of
+from nvgen.sim.threads.limits import limits_of
 from nvgen.stages import Stages, stages_of
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ class Compiled:
 
             seconds = GPU_SECONDS if timeout is None else timeout
             return self._on_gpu(function, arguments, Shape(*sizes, dynamic), seconds)
-        from nvgen.sim.engine import parse_schedule
+        from nvgen.sim.async_ops.engine import parse_schedule
         from nvgen.sim.launch import simulate
 
         return simulate(

@@ -29,7 +29,7 @@ def bisect(attempt: Try, schedule: str) -> Finding:
 
     A run fails when it ends with a finding, or gives other outputs than under `early`.
     """
-    from nvgen.sim.bisect import fewest_delayed
+    from nvgen.sim.async_ops.bisect import fewest_delayed
 
     early = attempt("early", False)
     if early.findings:

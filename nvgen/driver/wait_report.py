@@ -14,7 +14,7 @@ from intrinsics.findings import Finding, Severity
 from isel import wait_bounds as entry
 from isel.wait_bounds import WaitBounds, WaitSite
 from nvgen.driver.errors import SIMULATE, WAIT_BOUND
-from nvgen.sim.report import lanes_in_words
+from nvgen.sim.threads.report import lanes_in_words
 
 _WARP = 32
 _MBARRIER = 8

@@ -30,10 +30,10 @@ from nvgen.parameters import (
     overlapping,
     read_only,
 )
-from nvgen.sim.bound_maps import BoundMap
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.memory import Memory, Region
-from nvgen.sim.tensor_maps import TensorMaps
+from nvgen.sim.memory.bound_maps import BoundMap
+from nvgen.sim.memory.regions import Memory, Region
+from nvgen.sim.memory.tensor_maps import TensorMaps
 from nvgen.tensor_map import TensorMap
 
 Argument: TypeAlias = Array | TensorMap | Number | np.generic

@@ -16,19 +16,19 @@ from intrinsics.mir import MachineFunction, Module, Sym, Variable
 from intrinsics.modifiers import Space
 from nvgen.launches import Dim3, Statistics, check_shape, kernel_of
 from nvgen.parameters import Output
+from nvgen.sim.async_ops.engine import Engine, Schedule
 from nvgen.sim.binding import Argument, Binding
-from nvgen.sim.compile import Compiler
-from nvgen.sim.engine import Engine, Schedule
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.grid import cluster_of, grid_of, populate
-from nvgen.sim.limits import limits_of
-from nvgen.sim.local import first_places
-from nvgen.sim.machine import Code, Machine
-from nvgen.sim.memory import Memory, Region
-from nvgen.sim.races import explained, watch
+from nvgen.sim.memory.layout import check_size, local_layout, shared_layout
+from nvgen.sim.memory.local import first_places
+from nvgen.sim.memory.regions import Memory, Region
+from nvgen.sim.races.watch import explained, watch
 from nvgen.sim.semantics.calls import addresses
 from nvgen.sim.semantics.table import makers
-from nvgen.sim.shared import check_size, local_layout, shared_layout
+from nvgen.sim.threads.compile import Compiler
+from nvgen.sim.threads.grid import cluster_of, grid_of, populate
+from nvgen.sim.threads.limits import limits_of
+from nvgen.sim.threads.machine import Code, Machine
 
 
 def simulate(
@@ -48,7 +48,7 @@ def simulate(
     """Run `kernel` on the CPU; output arrays are written in place.
 
     `races` says whether every access is compared with those that nothing orders before it.
-    `timeout` in seconds and `max_steps` limit the run; see `nvgen.sim.limits`.
+    `timeout` in seconds and `max_steps` limit the run; see `nvgen.sim.threads.limits`.
 
     Raises: InputError for a launch that does not fit the kernel, SimulationError for what goes
     wrong.

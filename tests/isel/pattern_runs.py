@@ -14,11 +14,11 @@ import numpy as np
 
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, SimulationError
-from nvgen.sim.engine import parse_schedule
-from nvgen.sim.grid import populate
+from nvgen.sim.async_ops.engine import parse_schedule
 from nvgen.sim.launch import simulate
-from nvgen.sim.machine import Code, Machine
-from nvgen.sim.shared import LocalLayout
+from nvgen.sim.memory.layout import LocalLayout
+from nvgen.sim.threads.grid import populate
+from nvgen.sim.threads.machine import Code, Machine
 from nvgen.tensor_map import tensor_map
 from tests.isel.pattern_ptx import SWIZZLED, Kernel
 

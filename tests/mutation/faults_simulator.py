@@ -10,14 +10,14 @@ _SEMANTICS = "nvgen/sim/semantics/"
 FAULTS = (
     # ---- fences and clocks -------------------------------------------------------------------
     Fault(
-        "fence-acquires", Kind.ORDER, "nvgen/sim/knowledge.py",
+        "fence-acquires", Kind.ORDER, "nvgen/sim/races/happens_before.py",
         "            mine.learn(lanes, mine.seen[(lanes & -lanes).bit_length() - 1])\n",
         "            pass\n",
         "a fence behind a relaxed read learns nothing",
         "tests/sim/test_races.py",
     ),
     Fault(
-        "clock-tick", Kind.ORDER, "nvgen/sim/knowledge.py",
+        "clock-tick", Kind.ORDER, "nvgen/sim/races/happens_before.py",
         "        own[GROUP] = own[:GROUP].min()\n        self.now += 1\n",
         "        own[GROUP] = own[:GROUP].min()\n",
         "what a thread does behind its release counts as released",
@@ -37,13 +37,13 @@ FAULTS = (
         "tests/sim/test_cluster_proxy.py",
     ),
     Fault(
-        "later-read", Kind.ORDER, "nvgen/sim/shadow.py",
+        "later-read", Kind.ORDER, "nvgen/sim/races/shadow.py",
         '            conflicts.append(self._check(self.others, "reads", act))\n', "",
         "of two readers that nothing orders one is forgotten",
         "tests/sim/test_races.py",
     ),
     Fault(
-        "cta-has-begun", Kind.ORDER, "nvgen/sim/shadow.py",
+        "cta-has-begun", Kind.ORDER, "nvgen/sim/races/shadow.py",
         "            self._check_begun(party, agent)\n", "            pass\n",
         "the memory of a CTA that may not run yet",
         "tests/sim/test_cluster_start.py",
@@ -61,14 +61,14 @@ FAULTS = (
         "tests/sim/test_copy_order.py",
     ),
     Fault(
-        "read-group", Kind.ORDER, "nvgen/sim/engine.py",
+        "read-group", Kind.ORDER, "nvgen/sim/async_ops/engine.py",
         "return [read if reads else write for read, write in self.older(count)]",
         "return [write for _, write in self.older(count)]",
         "wait_group.read waits for the writes",
         "tests/sim/test_bulk.py tests/sim/test_tma_store.py",
     ),
     Fault(
-        "groups-left", Kind.ORDER, "nvgen/sim/engine.py",
+        "groups-left", Kind.ORDER, "nvgen/sim/async_ops/engine.py",
         "older = self.committed[: max(len(self.committed) - count, 0)]",
         "older = self.committed[: max(len(self.committed) - count + 1, 0)]",
         "a wait leaves one group less than it says",
@@ -76,14 +76,14 @@ FAULTS = (
     ),
     # ---- schedules ---------------------------------------------------------------------------
     Fault(
-        "never-delays", Kind.SCHEDULE, "nvgen/sim/engine.py",
+        "never-delays", Kind.SCHEDULE, "nvgen/sim/async_ops/engine.py",
         "if self.schedule.mode is Mode.EARLY and op.number not in self.schedule.delayed:",
         "if op.number not in self.schedule.delayed:",
         "every schedule is early",
         "tests/sim/test_engine.py",
     ),
     Fault(
-        "late-in-order", Kind.SCHEDULE, "nvgen/sim/engine.py",
+        "late-in-order", Kind.SCHEDULE, "nvgen/sim/async_ops/engine.py",
         "return ([op for op in ready if not op.lazy] or ready)[-1]",
         "return ([op for op in ready if not op.lazy] or ready)[0]",
         "late operations complete in the order of their issue",
@@ -97,19 +97,19 @@ FAULTS = (
     ),
     # ---- mbarriers ---------------------------------------------------------------------------
     Fault(
-        "parity", Kind.BARRIER, "nvgen/sim/barriers.py",
+        "parity", Kind.BARRIER, "nvgen/sim/threads/barriers.py",
         "return self.phase & 1 != parity", "return self.phase & 1 == parity",
         "the other parity",
         "tests/sim/test_barriers.py",
     ),
     Fault(
-        "bytes-before-expect", Kind.BARRIER, "nvgen/sim/barriers.py",
+        "bytes-before-expect", Kind.BARRIER, "nvgen/sim/threads/barriers.py",
         "        self._settle()  # the bytes may all have come before: so it is on an H200\n", "",
         "an expect_tx behind its bytes completes no phase",
         "tests/sim/test_barriers.py -k before_they_are_expected",
     ),
     Fault(
-        "dropped-count", Kind.BARRIER, "nvgen/sim/barriers.py",
+        "dropped-count", Kind.BARRIER, "nvgen/sim/threads/barriers.py",
         "self.expected = self.pending = self.next_expected", "self.pending = self.expected",
         "who has dropped out is expected in the next phase",
         "tests/sim/test_barriers.py",
@@ -128,14 +128,14 @@ FAULTS = (
         "tests/sim/test_cluster_tma.py",
     ),
     Fault(
-        "rank-order", Kind.CLUSTER, "nvgen/sim/grid.py",
+        "rank-order", Kind.CLUSTER, "nvgen/sim/threads/grid.py",
         "for number, (z, y, x) in enumerate(counts):",
         "for number, (y, z, x) in enumerate(counts):",
         "CTAs counted in another order",
         "tests/sim/test_cluster.py",
     ),
     Fault(
-        "even-cta", Kind.CLUSTER, "nvgen/sim/clusters.py",
+        "even-cta", Kind.CLUSTER, "nvgen/sim/threads/clusters.py",
         "return (cta, peer) if cta.rank < peer.rank else (peer, cta)", "return (cta, peer)",
         "the odd CTA takes itself for the first of its pair",
         "tests/sim/test_mma_pairs.py -k either_cta",

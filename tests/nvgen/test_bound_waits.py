@@ -24,10 +24,10 @@ from isel.wait_bounds import COUNT, ENTRIES, REPORT, WaitBounds, WaitSite
 from nvgen.assembler import assemble
 from nvgen.driver.wait_report import overdue
 from nvgen.loading import load
-from nvgen.sim.engine import parse_schedule
+from nvgen.sim.async_ops.engine import parse_schedule
 from nvgen.sim.faults import DeadlockError
 from nvgen.sim.launch import simulate
-from nvgen.sim.machine import Machine
+from nvgen.sim.threads.machine import Machine
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.each import each
 from tests.nvgen.conftest import Nvgen

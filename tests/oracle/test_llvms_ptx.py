@@ -10,8 +10,8 @@ from intrinsics.findings import Severity
 from intrinsics.mir import Module
 from isel.verifier.record import verify_records
 from nvgen.parameters import Output
+from nvgen.sim.async_ops.engine import parse_schedule
 from nvgen.sim.binding import Argument
-from nvgen.sim.engine import parse_schedule
 from nvgen.sim.launch import simulate
 from nvgen.tensor_map import tensor_map
 from tests.nvgen.samples import gemm_llvm, gemm_tile, warp_specialized

@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intrinsics.findings import SimulationError
-from nvgen.sim.barriers import TX_LIMIT, CtaBarrier, MBarrier
 from nvgen.sim.faults import DeadlockError, Fault
+from nvgen.sim.threads.barriers import TX_LIMIT, CtaBarrier, MBarrier
 from tests.sim.ptx import SCHEDULES, findings, rule, run
 
 # ---- the model -------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from functools import partial
 import pytest
 
 from intrinsics.findings import Place
-from nvgen.sim.engine import AsyncOp, Engine, parse_schedule
+from nvgen.sim.async_ops.engine import AsyncOp, Engine, parse_schedule
 
 
 def operation(effect: Callable[[], None], *after: AsyncOp, lazy: bool = False) -> AsyncOp:

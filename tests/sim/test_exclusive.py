@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from nvgen.sim.faults import DeadlockError, Fault, NotSimulatedError
-from nvgen.sim.tensor_memory import TensorMemory
+from nvgen.sim.memory.tensor_memory import TensorMemory
 from tests.sim.ptx import SCHEDULES, run
 
 WORDS = ".shared .align 4 .b32 slot;\n.shared .align 4 .b32 second;"

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from nvgen.parameters import Output
 from nvgen.sim.faults import Fault
-from nvgen.sim.memory import Access, Memory, Proxy, Region, gather, scatter
+from nvgen.sim.memory.regions import Access, Memory, Proxy, Region, gather, scatter
 from nvgen.tensor_map import tensor_map
 from tests.sim.ptx import findings, rule, run
 

@@ -31,7 +31,7 @@ from nvgen.builder.registers import Vector
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import Barrier, Int, Pointer
 from nvgen.parameters import Output
-from nvgen.sim.engine import parse_schedule
+from nvgen.sim.async_ops.engine import parse_schedule
 from nvgen.sim.faults import DeadlockError, Fault, NotSimulatedError
 from nvgen.sim.launch import simulate
 from nvgen.tensor_map import tensor_map

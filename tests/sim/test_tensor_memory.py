@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nvgen.sim.faults import DeadlockError, Fault
-from nvgen.sim.tensor_memory import TensorMemory
+from nvgen.sim.memory.tensor_memory import TensorMemory
 from tests.sim.layouts import COUNTS, REGISTERS, cell, column_count, register_count
 from tests.sim.ptx import SCHEDULES, findings, rule, run
 

@@ -14,17 +14,17 @@ import numpy as np
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Space
-from nvgen.sim.clocks import Order
-from nvgen.sim.clusters import check_runs, owner_of
-from nvgen.sim.compile import Compiler, Maker, unsigned
-from nvgen.sim.engine import AsyncOp
+from nvgen.sim.async_ops.engine import AsyncOp
 from nvgen.sim.faults import Fault, fault
-from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
-from nvgen.sim.memory import Access, Bytes, Proxy, gather, scatter
+from nvgen.sim.memory.regions import Access, Bytes, Proxy, gather, scatter
+from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.semantics.atomic import Combine, combination
 from nvgen.sim.semantics.bulk import to_itself
 from nvgen.sim.semantics.bulk_memory import count_bytes
 from nvgen.sim.semantics.mbarrier_operand import to_shared
+from nvgen.sim.threads.clusters import check_runs, owner_of
+from nvgen.sim.threads.compile import Compiler, Maker, unsigned
+from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
 
 
 def store(c: Compiler, mi: MachineInstr) -> Step:

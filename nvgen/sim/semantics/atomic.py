@@ -14,13 +14,13 @@ import numpy as np
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import AtomicOp, NoFtz, ScalarType, Sem, Space
 from intrinsics.row import Fact
-from nvgen.sim.clocks import Order
-from nvgen.sim.compile import Compiler, Maker, Setter, unsigned
+from nvgen.sim.async_ops.remote import deliver
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import WARP, Fragment, Outcome, Step, lane_numbers
-from nvgen.sim.memory import Access, Addresses, Bytes, Proxy, Region, gather, scatter
-from nvgen.sim.remote import deliver
+from nvgen.sim.memory.regions import Access, Addresses, Bytes, Proxy, Region, gather, scatter
+from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.semantics.memory import Owners, find, order_of
+from nvgen.sim.threads.compile import Compiler, Maker, Setter, unsigned
+from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step, lane_numbers
 
 T = ScalarType
 

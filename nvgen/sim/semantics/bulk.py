@@ -15,14 +15,14 @@ import numpy as np
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Space
-from nvgen.sim.clusters import members, owner_of
-from nvgen.sim.compile import Compiler, Getter, Maker
-from nvgen.sim.engine import AsyncOp, BulkGroups
+from nvgen.sim.async_ops.engine import AsyncOp, BulkGroups
 from nvgen.sim.faults import Fault, fault, not_simulated
-from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
-from nvgen.sim.memory import Bytes, Flags
+from nvgen.sim.memory.regions import Bytes, Flags
 from nvgen.sim.semantics.bulk_memory import PIECE, Stretch, count_bytes
 from nvgen.sim.semantics.tma_targets import mask_type
+from nvgen.sim.threads.clusters import members, owner_of
+from nvgen.sim.threads.compile import Compiler, Getter, Maker
+from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
 
 _NAME = "bulk copy"
 

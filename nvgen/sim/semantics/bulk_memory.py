@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.modifiers import Space
-from nvgen.sim.clocks import Order
-from nvgen.sim.clusters import check_runs
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import Cta
-from nvgen.sim.memory import Access, Addresses, Bytes, Flags, Proxy, Region, gather, scatter
+from nvgen.sim.memory.regions import Access, Addresses, Bytes, Flags, Proxy, Region, gather, scatter
+from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.semantics.mbarrier_operand import signalled
 from nvgen.sim.semantics.memory import find
+from nvgen.sim.threads.clusters import check_runs
+from nvgen.sim.threads.machine import Cta
 
 PIECE = 16
 """Bytes that a bulk operation moves at once: addresses and sizes are multiples of it."""

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import NoFtz, ScalarType, Space
-from nvgen.sim.compile import Compiler, Maker
-from nvgen.sim.engine import AsyncOp
-from nvgen.sim.machine import Fragment, Outcome, Step, lane_numbers
+from nvgen.sim.async_ops.engine import AsyncOp
 from nvgen.sim.semantics.atomic import Combine, combination
 from nvgen.sim.semantics.bulk import Store, issuer, signal_maker, stretch_maker, to_itself
 from nvgen.sim.semantics.bulk_memory import Stretch, count_bytes
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.machine import Fragment, Outcome, Step, lane_numbers
 
 _NAME = "bulk reduction"
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from intrinsics.mir import MachineInstr, Mem
 from intrinsics.modifiers import ScalarType, Space
-from nvgen.sim.compile import Compiler, Maker
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.machine import WARP, Fragment, Outcome, Step
-from nvgen.sim.memory import window_of
+from nvgen.sim.memory.regions import window_of
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step
 
 _SHARED = (Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
 _WINDOWS = {

@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr, Mem, Op, Sym
 from intrinsics.modifiers import ScalarType, Space
-from nvgen.sim.compile import Compiler, Getter, Maker, flags, unsigned
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import (
+from nvgen.sim.semantics.memory import extended
+from nvgen.sim.semantics.runtime import RUNTIME
+from nvgen.sim.threads.compile import Compiler, Getter, Maker, flags, unsigned
+from nvgen.sim.threads.machine import (
     JUMPED,
     Code,
     Fragment,
@@ -27,8 +29,6 @@ from nvgen.sim.machine import (
     first_lane,
     mask_of,
 )
-from nvgen.sim.semantics.memory import extended
-from nvgen.sim.semantics.runtime import RUNTIME
 
 DEEPEST = 1024
 """So deep may calls be nested; a GPU's stack is smaller or larger, as its driver is told."""

@@ -9,13 +9,13 @@ import numpy as np
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Sem, Space
-from nvgen.sim.clocks import join
-from nvgen.sim.clusters import OFFSETS, RANK_SHIFT, cta_of_rank
-from nvgen.sim.compile import Compiler, Maker, Setter, whole_warp
+from nvgen.sim.async_ops.remote import deliver
 from nvgen.sim.faults import fault
-from nvgen.sim.machine import WARP, Fragment, Outcome, Step, Wait, lane_numbers
-from nvgen.sim.memory import SHARED_WINDOW, window_of
-from nvgen.sim.remote import deliver
+from nvgen.sim.memory.regions import SHARED_WINDOW, window_of
+from nvgen.sim.races.vector_clock import join
+from nvgen.sim.threads.clusters import OFFSETS, RANK_SHIFT, cta_of_rank
+from nvgen.sim.threads.compile import Compiler, Maker, Setter, whole_warp
+from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step, Wait, lane_numbers
 
 # ---- the barrier -----------------------------------------------------------------------------
 

@@ -8,10 +8,10 @@ often it asked an mbarrier in vain waits until nothing else moves.
 from __future__ import annotations
 
 from intrinsics.mir import MachineInstr
-from nvgen.sim.compile import Compiler, Maker, flags
 from nvgen.sim.faults import fault
-from nvgen.sim.machine import JUMPED, Fragment, Outcome, Step, Wait, mask_of
 from nvgen.sim.semantics.calls import come_back
+from nvgen.sim.threads.compile import Compiler, Maker, flags
+from nvgen.sim.threads.machine import JUMPED, Fragment, Outcome, Step, Wait, mask_of
 
 
 def bra(c: Compiler, mi: MachineInstr) -> Step:

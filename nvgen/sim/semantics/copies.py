@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from intrinsics.mir import Imm, MachineInstr
 from intrinsics.modifiers import ScalarType, Space
-from nvgen.sim.barriers import MBarrier
-from nvgen.sim.compile import Compiler, Getter, Maker
-from nvgen.sim.engine import AsyncOp, CopyGroups
+from nvgen.sim.async_ops.engine import AsyncOp, CopyGroups
 from nvgen.sim.faults import fault
-from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
-from nvgen.sim.memory import Access, Proxy, gather, scatter
+from nvgen.sim.memory.regions import Access, Proxy, gather, scatter
 from nvgen.sim.semantics.mbarrier_operand import MBarrierOperand, use_object
 from nvgen.sim.semantics.memory import find
+from nvgen.sim.threads.barriers import MBarrier
+from nvgen.sim.threads.compile import Compiler, Getter, Maker
+from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
 
 _SECTION = "cp.async"
 

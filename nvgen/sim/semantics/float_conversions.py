@@ -16,9 +16,7 @@ import numpy as np
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Rounding, ScalarType
 from nvgen.sim import ieee
-from nvgen.sim.compile import Compiler, Getter, Maker, Setter, unsigned
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.machine import Fragment, Outcome, Step, Values
 from nvgen.sim.semantics.floats import (
     FORMATS,
     Bits,
@@ -32,6 +30,8 @@ from nvgen.sim.semantics.floats import (
     joined,
     rounded,
 )
+from nvgen.sim.threads.compile import Compiler, Getter, Maker, Setter, unsigned
+from nvgen.sim.threads.machine import Fragment, Outcome, Step, Values
 
 T = ScalarType
 R = Rounding

@@ -21,9 +21,9 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import BoolOp, Compare, Rounding, ScalarType, TestOp
 from intrinsics.row import Fact
 from nvgen.sim import ieee
-from nvgen.sim.compile import Compiler, Maker, flags, unsigned
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.machine import Fragment, Outcome, Step, Values
+from nvgen.sim.threads.compile import Compiler, Maker, flags, unsigned
+from nvgen.sim.threads.machine import Fragment, Outcome, Step, Values
 
 T = ScalarType
 R = Rounding

@@ -12,9 +12,9 @@ import numpy as np
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import BoolOp, FunnelMode, PermuteMode, ScalarType
-from nvgen.sim.compile import Compiler, Getter, Maker, flags, unsigned
 from nvgen.sim.faults import fault
-from nvgen.sim.machine import WARP, Fragment, Outcome, Step, Values
+from nvgen.sim.threads.compile import Compiler, Getter, Maker, flags, unsigned
+from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step, Values
 
 T = ScalarType
 _ALL = 0xFFFF_FFFF

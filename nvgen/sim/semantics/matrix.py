@@ -19,11 +19,11 @@ from intrinsics.matrix import MatrixNum, MatrixShape
 from intrinsics.mir import MachineInstr, Op
 from intrinsics.modifiers import CopyFormat, ScalarType, Space
 from intrinsics.packing import widened
-from nvgen.sim.compile import Compiler, Maker
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import WARP, Fragment, Outcome, Step, Warp
-from nvgen.sim.memory import Access, Proxy, gather, scatter, window_of
+from nvgen.sim.memory.regions import Access, Proxy, gather, scatter, window_of
 from nvgen.sim.semantics.memory import find
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step, Warp
 
 Bytes = NDArray[np.uint8]
 Indices = NDArray[np.int64]

@@ -11,16 +11,16 @@ import numpy as np
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Sem
-from nvgen.sim.barriers import MBarrier
-from nvgen.sim.clocks import Clock
-from nvgen.sim.compile import Compiler, Maker
-from nvgen.sim.engine import Mode
+from nvgen.sim.async_ops.engine import Mode
 from nvgen.sim.faults import fault
-from nvgen.sim.knowledge import Clocks
-from nvgen.sim.machine import Fragment, Outcome, Polled, Step, Warp, lanes_of
-from nvgen.sim.memory import Access, Proxy
+from nvgen.sim.memory.regions import Access, Proxy
+from nvgen.sim.races.happens_before import Clocks
+from nvgen.sim.races.vector_clock import Clock
 from nvgen.sim.semantics.mbarrier_arrive import phase_of
 from nvgen.sim.semantics.mbarrier_operand import SIZE, MBarrierOperand, count_of
+from nvgen.sim.threads.barriers import MBarrier
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.machine import Fragment, Outcome, Polled, Step, Warp, lanes_of
 
 
 def init(c: Compiler, mi: MachineInstr) -> Step:

@@ -14,13 +14,13 @@ import numpy as np
 from intrinsics.findings import Place
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Sem
-from nvgen.sim.barriers import MBarrier
-from nvgen.sim.clusters import check_runs
-from nvgen.sim.compile import Compiler, Maker
+from nvgen.sim.async_ops.remote import deliver, send
 from nvgen.sim.faults import Fault, fault
-from nvgen.sim.machine import WARP, Cta, Fragment, Outcome, Step, Warp, lanes_of
-from nvgen.sim.remote import deliver, send
 from nvgen.sim.semantics.mbarrier_operand import MBarrierOperand, count_of, use_object
+from nvgen.sim.threads.barriers import MBarrier
+from nvgen.sim.threads.clusters import check_runs
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.machine import WARP, Cta, Fragment, Outcome, Step, Warp, lanes_of
 
 _PENDING_BITS = 32
 _NO_COMPLETE = 1 << 63

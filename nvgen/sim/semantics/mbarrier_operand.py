@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr, Mem
 from intrinsics.modifiers import ScalarType, Space
-from nvgen.sim.barriers import MBarrier
-from nvgen.sim.clocks import Order
-from nvgen.sim.clusters import members, owner_of
-from nvgen.sim.compile import Compiler, Getter
 from nvgen.sim.faults import fault
-from nvgen.sim.machine import Cta, Fragment, Values, lane_numbers, lanes_of
-from nvgen.sim.memory import SHARED_WINDOW, window_of
-from nvgen.sim.shared import shared_layout
+from nvgen.sim.memory.layout import shared_layout
+from nvgen.sim.memory.regions import SHARED_WINDOW, window_of
+from nvgen.sim.races.vector_clock import Order
+from nvgen.sim.threads.barriers import MBarrier
+from nvgen.sim.threads.clusters import members, owner_of
+from nvgen.sim.threads.compile import Compiler, Getter
+from nvgen.sim.threads.machine import Cta, Fragment, Values, lane_numbers, lanes_of
 
 SIZE = 8
 """Bytes of an mbarrier object."""

@@ -13,12 +13,9 @@ from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Sem, Space
-from nvgen.sim.clocks import Order
-from nvgen.sim.clusters import RANK_SHIFT, owner_of
-from nvgen.sim.compile import Compiler, Maker, unsigned
+from nvgen.sim.async_ops.remote import deliver
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Warp
-from nvgen.sim.memory import (
+from nvgen.sim.memory.regions import (
     LOCAL_WINDOW,
     PARAM_WINDOW,
     SHARED_WINDOW,
@@ -29,7 +26,10 @@ from nvgen.sim.memory import (
     scatter,
     window_of,
 )
-from nvgen.sim.remote import deliver
+from nvgen.sim.races.vector_clock import Order
+from nvgen.sim.threads.clusters import RANK_SHIFT, owner_of
+from nvgen.sim.threads.compile import Compiler, Maker, unsigned
+from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Warp
 
 Addresses = NDArray[np.int64]
 

@@ -15,12 +15,9 @@ from numpy.typing import NDArray
 from intrinsics.mir import MachineInstr
 from intrinsics.smem_desc import SharedMemoryDescriptor
 from intrinsics.tensor_address import LANES, TensorAddress, ZeroColumnMask
-from nvgen.sim.clusters import participants
-from nvgen.sim.collectors import Held
-from nvgen.sim.compile import Compiler, Maker, one_lane
-from nvgen.sim.engine import AsyncOp
+from nvgen.sim.async_ops.engine import AsyncOp
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import Fragment, Outcome, Step
+from nvgen.sim.memory.collectors import Held
 from nvgen.sim.semantics.mma_check import (
     Shape,
     scale_address,
@@ -31,6 +28,9 @@ from nvgen.sim.semantics.mma_check import (
 from nvgen.sim.semantics.mma_effect import Extras, Multiply
 from nvgen.sim.semantics.mma_record import Operands, Values, collector_of, form_of
 from nvgen.sim.semantics.tensor_order import TensorOp, earlier
+from nvgen.sim.threads.clusters import participants
+from nvgen.sim.threads.compile import Compiler, Maker, one_lane
+from nvgen.sim.threads.machine import Fragment, Outcome, Step
 
 
 def mma(c: Compiler, mi: MachineInstr) -> Step:

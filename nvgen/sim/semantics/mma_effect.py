@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 from intrinsics.element import ElementType
 from intrinsics.smem_desc import SharedMemoryDescriptor
 from intrinsics.tensor_address import TensorAddress
-from nvgen.sim.collectors import Held
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import Cta
+from nvgen.sim.memory.collectors import Held
 from nvgen.sim.semantics.mma_check import Shape
 from nvgen.sim.semantics.mma_numbers import (
     Cells,
@@ -44,6 +43,7 @@ from nvgen.sim.semantics.mma_operands import (
     tensor_matrix,
 )
 from nvgen.sim.semantics.mma_sparse import Sparse, expand
+from nvgen.sim.threads.machine import Cta
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,9 +28,9 @@ from intrinsics.scale_factors import FactorCells, scale_cells
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.tensor_address import TensorAddress
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import Cta
-from nvgen.sim.memory import Access, Proxy, gather
-from nvgen.sim.tensor_memory import TensorMemory
+from nvgen.sim.memory.regions import Access, Proxy, gather
+from nvgen.sim.memory.tensor_memory import TensorMemory
+from nvgen.sim.threads.machine import Cta
 
 Codes = NDArray[np.unsignedinteger]
 Flags = NDArray[np.bool_]

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from intrinsics.mir import Imm, MachineInstr, Mem
 from intrinsics.modifiers import CtaGroup, MmaKind, Modifier, ScalarType, ScaleVec
-from nvgen.sim.collectors import Usage
-from nvgen.sim.compile import Compiler, Getter
-from nvgen.sim.machine import Warp
+from nvgen.sim.memory.collectors import Usage
 from nvgen.sim.semantics.mma_check import Form
+from nvgen.sim.threads.compile import Compiler, Getter
+from nvgen.sim.threads.machine import Warp
 
 _STATIONARY = "tcgen05.mma.ws"
 _Word: TypeAlias = Callable[[Warp, int], int]

@@ -20,8 +20,8 @@ from intrinsics.modifiers import MmaKind
 from intrinsics.sparse import chunk, decompress
 from intrinsics.tensor_address import TensorAddress
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import Cta
 from nvgen.sim.semantics.mma_operands import Codes, Share, different, read_shares, shares
+from nvgen.sim.threads.machine import Cta
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,9 +18,7 @@ from intrinsics.fragments_mma_sparse import stored
 from intrinsics.mir import MachineInstr
 from intrinsics.mma_sync import MmaLayout, MmaShape
 from intrinsics.modifiers import Modifier, ScalarType, ScaleVec
-from nvgen.sim.compile import Compiler, Maker
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.machine import FULL, Fragment, Outcome, Step, Warp
 from nvgen.sim.semantics import mma_sync_quarters
 from nvgen.sim.semantics.mma_sync_factors import factors
 from nvgen.sim.semantics.mma_sync_numbers import Factors, multiplier, numbers
@@ -34,6 +32,8 @@ from nvgen.sim.semantics.mma_sync_registers import (
     writer,
 )
 from nvgen.sim.semantics.mma_sync_sparse import expander
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.machine import FULL, Fragment, Outcome, Step, Warp
 
 T = ScalarType
 

@@ -17,11 +17,11 @@ from intrinsics.element import ElementType
 from intrinsics.fragments_mma_factors import FACTORS, PROVIDERS, factor_bytes, factor_fragment
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Modifier, ScalarType, ScaleVec
-from nvgen.sim.compile import Compiler, uniform
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import Fragment
 from nvgen.sim.semantics.mma_operands import numbers
 from nvgen.sim.semantics.mma_sync_numbers import Factors
+from nvgen.sim.threads.compile import Compiler, uniform
+from nvgen.sim.threads.machine import Fragment
 
 Read: TypeAlias = Callable[[Fragment], Factors]
 """The factor of each element of a matrix: rows by K."""

@@ -12,10 +12,10 @@ from intrinsics.fragments_mma_quarters import QUARTERS, quarter_a, quarter_b, qu
 from intrinsics.mir import MachineInstr
 from intrinsics.mma_sync import MmaLayout
 from intrinsics.modifiers import ScalarType
-from nvgen.sim.compile import Compiler
-from nvgen.sim.machine import FULL, Fragment, Outcome, Step
 from nvgen.sim.semantics.mma_sync_numbers import multiplier
 from nvgen.sim.semantics.mma_sync_registers import elements, matrices, too_few, writer
+from nvgen.sim.threads.compile import Compiler
+from nvgen.sim.threads.machine import FULL, Fragment, Outcome, Step
 
 _K = 4
 _SIDE = 8

@@ -19,9 +19,9 @@ from intrinsics.fragments_mma import Indices
 from intrinsics.mir import MachineInstr, Op
 from intrinsics.modifiers import Modifier, ScalarType
 from intrinsics.wgmma import MatrixType
-from nvgen.sim.compile import Compiler
 from nvgen.sim.faults import fault
-from nvgen.sim.machine import Fragment, Warp
+from nvgen.sim.threads.compile import Compiler
+from nvgen.sim.threads.machine import Fragment, Warp
 
 Bits: TypeAlias = NDArray[np.unsignedinteger]
 """Bits of elements, right-aligned, or of registers."""

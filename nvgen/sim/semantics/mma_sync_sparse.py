@@ -19,10 +19,10 @@ from intrinsics.mir import Imm, MachineInstr
 from intrinsics.mma_sync import MmaShape
 from intrinsics.modifiers import ScalarType
 from intrinsics.sparse import ASCENDING_INDICES, HALF_INDICES
-from nvgen.sim.compile import Compiler
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import Warp
 from nvgen.sim.semantics.mma_sync_registers import Bits
+from nvgen.sim.threads.compile import Compiler
+from nvgen.sim.threads.machine import Warp
 
 Expand: TypeAlias = Callable[[Warp, Bits], Bits]
 """The whole of A, 16 by K, from what is stored of it."""

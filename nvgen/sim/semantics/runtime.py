@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nvgen.sim.faults import fault
-from nvgen.sim.machine import Fragment, Outcome
-from nvgen.sim.memory import Access, Proxy, gather
+from nvgen.sim.memory.regions import Access, Proxy, gather
 from nvgen.sim.semantics.memory import Owners, find
+from nvgen.sim.threads.machine import Fragment, Outcome
 
 CONVERSION = re.compile(r"%([-+ #0]*)(\d*)(\.\d+)?(hh|h|ll|l|z)?([diuxXocfFeEgGaAsp%])")
 """A conversion of a format: flags, width, precision, length, kind."""

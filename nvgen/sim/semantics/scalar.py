@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr, Special
 from intrinsics.modifiers import BoolOp, Compare, FunnelMode, ScalarType
-from nvgen.sim.compile import Compiler, Getter, Maker, Setter, flags, unsigned
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import WARP, Fragment, Outcome, Step, Values, Warp
+from nvgen.sim.threads.compile import Compiler, Getter, Maker, Setter, flags, unsigned
+from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step, Values, Warp
 
 T = ScalarType
 Integers = NDArray[np.integer]

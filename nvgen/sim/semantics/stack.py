@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from intrinsics.mir import Imm, MachineInstr, Reg
-from nvgen.sim.compile import Compiler, Maker
-from nvgen.sim.machine import WARP, Fragment, Outcome, Step
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step
 
 _ALIGNED = 8
 """The alignment where none is given.  PTX ISA, alloca."""

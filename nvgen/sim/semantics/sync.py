@@ -11,11 +11,11 @@ import numpy as np
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ReduceOp, ScalarType, Space
-from nvgen.sim.clocks import join
-from nvgen.sim.compile import Compiler, Getter, Maker, flags, uniform
+from nvgen.sim.async_ops.remote import deliver
 from nvgen.sim.faults import fault
-from nvgen.sim.machine import WARP, Fragment, Lanes, Outcome, Step, Wait, lanes_of
-from nvgen.sim.remote import deliver
+from nvgen.sim.races.vector_clock import join
+from nvgen.sim.threads.compile import Compiler, Getter, Maker, flags, uniform
+from nvgen.sim.threads.machine import WARP, Fragment, Lanes, Outcome, Step, Wait, lanes_of
 
 
 def fence(c: Compiler, mi: MachineInstr) -> Step:

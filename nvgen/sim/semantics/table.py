@@ -5,7 +5,6 @@ Layer: nvgen.sim.semantics.
 
 from __future__ import annotations
 
-from nvgen.sim.compile import Maker
 from nvgen.sim.semantics import (
     async_stores,
     atomic,
@@ -40,6 +39,7 @@ from nvgen.sim.semantics import (
     wgmma,
     wmma,
 )
+from nvgen.sim.threads.compile import Maker
 
 
 def makers() -> dict[str, Maker]:

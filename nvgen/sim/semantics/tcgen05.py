@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Space, ThreadSync
-from nvgen.sim.clusters import check_runs, members, owner_of, participants
-from nvgen.sim.compile import Compiler, Maker
-from nvgen.sim.engine import AsyncOp
+from nvgen.sim.async_ops.engine import AsyncOp
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.machine import Cta, Fragment, Outcome, Step, lane_numbers
 from nvgen.sim.semantics.mbarrier_operand import signalled, to_shared
 from nvgen.sim.semantics.tma_targets import mask_type
+from nvgen.sim.threads.clusters import check_runs, members, owner_of, participants
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, lane_numbers
 
 
 def fence(c: Compiler, mi: MachineInstr) -> Step:

@@ -45,13 +45,13 @@ from intrinsics.packing import PIECE, decompress
 from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.smem_desc import problems as descriptor_problems
 from intrinsics.tensor_address import TensorAddress
-from nvgen.sim.clusters import participants
-from nvgen.sim.compile import Compiler, Maker, one_lane
-from nvgen.sim.engine import AsyncOp
+from nvgen.sim.async_ops.engine import AsyncOp
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import Cta, Fragment, Outcome, Step
-from nvgen.sim.memory import Access, Proxy, gather
+from nvgen.sim.memory.regions import Access, Proxy, gather
 from nvgen.sim.semantics.tensor_order import TensorOp, earlier
+from nvgen.sim.threads.clusters import participants
+from nvgen.sim.threads.compile import Compiler, Maker, one_lane
+from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step
 
 _ROWS = {
     CopyShape.S128X256B: 128,

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, WarpReduce
-from nvgen.sim.compile import Compiler, Maker
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.machine import Step
 from nvgen.sim.semantics.floats import FORMATS, is_nan, ordered
 from nvgen.sim.semantics.tensor_registers import CollectiveCells, Words, collective_load
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.machine import Step
 
 _F32 = ScalarType.F32
 _MAGNITUDE = np.uint32(0x7FFFFFFF)

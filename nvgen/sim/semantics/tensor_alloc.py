@@ -18,13 +18,13 @@ import numpy as np
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CtaGroup, ScalarType, Space
 from intrinsics.row import Fact, Row
-from nvgen.sim.clusters import participants
-from nvgen.sim.compile import Compiler, Maker, uniform
-from nvgen.sim.engine import Mode
+from nvgen.sim.async_ops.engine import Mode
 from nvgen.sim.faults import fault
-from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Wait
-from nvgen.sim.memory import Access, Proxy, scatter
+from nvgen.sim.memory.regions import Access, Proxy, scatter
 from nvgen.sim.semantics.memory import find
+from nvgen.sim.threads.clusters import participants
+from nvgen.sim.threads.compile import Compiler, Maker, uniform
+from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Wait
 
 Ctas = tuple[Cta, ...]
 

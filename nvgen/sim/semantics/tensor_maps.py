@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr, Mem
 from intrinsics.modifiers import MapField, ScalarType, Space
-from nvgen.sim.compile import Compiler, Getter, Maker, uniform
-from nvgen.sim.engine import MAP_COPY, AsyncOp
+from nvgen.sim.async_ops.engine import MAP_COPY, AsyncOp
+from nvgen.sim.async_ops.remote import deliver
 from nvgen.sim.faults import Fault, fault
-from nvgen.sim.machine import Cta, Fragment, Outcome, Step, lane_numbers
-from nvgen.sim.map_fields import fields_of
-from nvgen.sim.memory import Access, Bytes, Proxy, Region, gather, scatter, window_of
-from nvgen.sim.remote import deliver
+from nvgen.sim.memory.map_fields import fields_of
+from nvgen.sim.memory.regions import Access, Bytes, Proxy, Region, gather, scatter, window_of
+from nvgen.sim.memory.tensor_maps import Fields
 from nvgen.sim.semantics.memory import find
-from nvgen.sim.tensor_maps import Fields
+from nvgen.sim.threads.compile import Compiler, Getter, Maker, uniform
+from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, lane_numbers
 from nvgen.tensor_map import SIZE
 
 ALIGN = 64

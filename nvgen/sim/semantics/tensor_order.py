@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from enum import Enum
 
-from nvgen.sim.engine import AsyncOp, Engine
-from nvgen.sim.machine import Cta
+from nvgen.sim.async_ops.engine import AsyncOp, Engine
+from nvgen.sim.threads.machine import Cta
 
 
 class TensorOp(Enum):

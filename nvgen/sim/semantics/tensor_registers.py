@@ -23,10 +23,10 @@ from intrinsics.fragments import fragment_cells
 from intrinsics.mir import Imm, MachineInstr, Op
 from intrinsics.modifiers import LdStShape, ScalarType, WaitOp
 from intrinsics.tensor_address import TensorAddress
-from nvgen.sim.compile import Compiler, Maker, uniform
-from nvgen.sim.engine import AsyncOp
+from nvgen.sim.async_ops.engine import AsyncOp
 from nvgen.sim.faults import fault
-from nvgen.sim.machine import Fragment, Outcome, Step, Warp, first_lane
+from nvgen.sim.threads.compile import Compiler, Maker, uniform
+from nvgen.sim.threads.machine import Fragment, Outcome, Step, Warp, first_lane
 
 Words = NDArray[np.uint32]
 

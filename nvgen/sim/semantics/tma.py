@@ -20,14 +20,11 @@ from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr, Mem
 from intrinsics.modifiers import AtomicOp, Dim, LoadMode, ScalarType, Space, StoreMode
-from nvgen.sim.bound_maps import AnyMap, Rows
-from nvgen.sim.clocks import Order
-from nvgen.sim.clusters import check_runs, owner_of
-from nvgen.sim.compile import Compiler, Getter, Maker
-from nvgen.sim.engine import AsyncOp
+from nvgen.sim.async_ops.engine import AsyncOp
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
-from nvgen.sim.memory import Access, Proxy, gather, scatter
+from nvgen.sim.memory.bound_maps import AnyMap, Rows
+from nvgen.sim.memory.regions import Access, Proxy, gather, scatter
+from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.semantics.bulk_groups import groups
 from nvgen.sim.semantics.mbarrier_operand import signalled
 from nvgen.sim.semantics.tma_boxes import (
@@ -41,6 +38,9 @@ from nvgen.sim.semantics.tma_boxes import (
 from nvgen.sim.semantics.tma_maps import Kind, map_reader, tensor_map_at
 from nvgen.sim.semantics.tma_reduce import check_kept, combined
 from nvgen.sim.semantics.tma_targets import SECTION, signal_maker, targets_maker
+from nvgen.sim.threads.clusters import check_runs, owner_of
+from nvgen.sim.threads.compile import Compiler, Getter, Maker
+from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
 from nvgen.tensor_fields import Fill
 
 _KINDS = {

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.swizzling import swizzle
-from nvgen.sim.bound_maps import AnyMap, Rows
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import Cta
+from nvgen.sim.memory.bound_maps import AnyMap, Rows
 from nvgen.sim.semantics.tma_targets import SECTION
+from nvgen.sim.threads.machine import Cta
 from nvgen.tensor_map import TensorMap
 
 ATOM = 16

@@ -13,18 +13,18 @@ import numpy as np
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Space
-from nvgen.sim.bound_maps import AnyMap, BoundMap
-from nvgen.sim.compile import Compiler
-from nvgen.sim.engine import MAP_READ, AsyncOp
+from nvgen.sim.async_ops.engine import MAP_READ, AsyncOp
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.machine import Cta, Warp
-from nvgen.sim.map_fields import placed
-from nvgen.sim.memory import Access, Addresses, Proxy, Region, gather, window_of
+from nvgen.sim.memory.bound_maps import AnyMap, BoundMap
+from nvgen.sim.memory.map_fields import placed
+from nvgen.sim.memory.regions import Access, Addresses, Proxy, Region, gather, window_of
+from nvgen.sim.memory.tensor_maps import Fields
 from nvgen.sim.semantics.bulk_groups import groups
 from nvgen.sim.semantics.memory import find
 from nvgen.sim.semantics.tensor_maps import ALIGN
 from nvgen.sim.semantics.tma_targets import SECTION
-from nvgen.sim.tensor_maps import Fields
+from nvgen.sim.threads.compile import Compiler
+from nvgen.sim.threads.machine import Cta, Warp
 from nvgen.tensor_fields import Interleave, Wide
 from nvgen.tensor_map import SIZE, TensorMap
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CtaGroup, Multicast, ScalarType, Space
-from nvgen.sim.clusters import members, owner_of, peer_of
-from nvgen.sim.compile import Compiler
 from nvgen.sim.faults import fault
-from nvgen.sim.machine import Cta, Warp
+from nvgen.sim.threads.clusters import members, owner_of, peer_of
+from nvgen.sim.threads.compile import Compiler
+from nvgen.sim.threads.machine import Cta, Warp
 
 SECTION = "cp.async.bulk.tensor"
 

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Match, ScalarType, Shuffle, Vote, WarpReduce
-from nvgen.sim.compile import Compiler, Maker, Setter, flags, unsigned
-from nvgen.sim.machine import (
+from nvgen.sim.semantics.sync import gathered
+from nvgen.sim.threads.compile import Compiler, Maker, Setter, flags, unsigned
+from nvgen.sim.threads.machine import (
     WARP,
     Fragment,
     Lanes,
@@ -27,7 +28,6 @@ from nvgen.sim.machine import (
     lanes_of,
     mask_of,
 )
-from nvgen.sim.semantics.sync import gathered
 
 T = ScalarType
 Words = NDArray[np.uint32]

@@ -21,14 +21,14 @@ from intrinsics.modifiers import MmaKind, Modifier, ScalarType
 from intrinsics.smem_desc import SharedMemoryDescriptor
 from intrinsics.wgmma import BitOperation, MatrixType, WgmmaShape
 from intrinsics.wgmma_desc import WgmmaDescriptor, problems
-from nvgen.sim.compile import Compiler, Getter, Maker, uniform
-from nvgen.sim.engine import AsyncOp
+from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.async_ops.multiplies import Registers, Use, groups_of
 from nvgen.sim.faults import fault
-from nvgen.sim.machine import Fragment, Outcome, Step, Wait, first_lane
-from nvgen.sim.multiplies import Registers, Use, groups_of
 from nvgen.sim.semantics.wgmma_effect import Elements, Form, Index, Multiply, Places
 from nvgen.sim.semantics.wgmma_sparse import Metadata
-from nvgen.sim.warpgroups import OPERANDS, WARPS, Arrival, Issued, Warpgroup, warpgroup_of
+from nvgen.sim.threads.compile import Compiler, Getter, Maker, uniform
+from nvgen.sim.threads.machine import Fragment, Outcome, Step, Wait, first_lane
+from nvgen.sim.threads.warpgroups import OPERANDS, WARPS, Arrival, Issued, Warpgroup, warpgroup_of
 
 T, E, K = ScalarType, ElementType, MmaKind
 

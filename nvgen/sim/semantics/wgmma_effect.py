@@ -24,7 +24,6 @@ from intrinsics.packing import PIECE, unpack_cells
 from intrinsics.smem_desc import SharedMemoryDescriptor
 from intrinsics.wgmma_fragments import ROWS, a_fragment, accumulator_fragment
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.machine import WARP, Cta, Frame
 from nvgen.sim.semantics.mma_numbers import (
     Cells,
     Numbers,
@@ -35,6 +34,7 @@ from nvgen.sim.semantics.mma_numbers import (
 )
 from nvgen.sim.semantics.mma_operands import Codes, Layout, numbers, shared_matrix, shared_pieces
 from nvgen.sim.semantics.wgmma_sparse import Metadata, expand
+from nvgen.sim.threads.machine import WARP, Cta, Frame
 
 Words = NDArray[np.uint32]
 Integers = NDArray[np.int64]

@@ -18,10 +18,8 @@ from intrinsics.mma_sync import MmaLayout
 from intrinsics.modifiers import Modifier, Rounding, ScalarType, Space
 from intrinsics.row import Fact, Facts
 from intrinsics.wmma import WmmaShape
-from nvgen.sim.compile import Compiler, Maker
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.machine import FULL, WARP, Fragment, Outcome, Step
-from nvgen.sim.memory import Access, Proxy, gather, scatter
+from nvgen.sim.memory.regions import Access, Proxy, gather, scatter
 from nvgen.sim.semantics.memory import find
 from nvgen.sim.semantics.mma_sync_numbers import multiplier
 from nvgen.sim.semantics.mma_sync_registers import (
@@ -32,6 +30,8 @@ from nvgen.sim.semantics.mma_sync_registers import (
     too_few,
     writer,
 )
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.machine import FULL, WARP, Fragment, Outcome, Step
 
 T = ScalarType
 Indices = NDArray[np.int64]

@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nvgen.sim.engine import AsyncOp
+from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.async_ops.multiplies import Registers
 from nvgen.sim.faults import Fault, fault
-from nvgen.sim.multiplies import Registers
 
 if TYPE_CHECKING:
     from intrinsics.findings import Place
     from intrinsics.mir import MachineInstr
-    from nvgen.sim.machine import Cta, Fragment, Warp
+    from nvgen.sim.threads.machine import Cta, Fragment, Warp
 
 WARPS = 4
 """Warps of a warpgroup."""

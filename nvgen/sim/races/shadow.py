@@ -18,13 +18,10 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nvgen.sim.clocks import WIDE, Clock, Order, join
-from nvgen.sim.engine import AsyncOp
+from nvgen.sim.async_ops.engine import AsyncOp
 from nvgen.sim.faults import Fault
-from nvgen.sim.knowledge import Clocks
-from nvgen.sim.parties import party_of, site_of
-from nvgen.sim.race_report import race, unstarted
-from nvgen.sim.stamps import (
+from nvgen.sim.races.accessor import party_of, site_of
+from nvgen.sim.races.epochs import (
     ACTOR,
     OPERATION,
     Party,
@@ -35,7 +32,10 @@ from nvgen.sim.stamps import (
     tick_of,
     unknown,
 )
-from nvgen.sim.tensor_knowledge import missing_fence, unfenced
+from nvgen.sim.races.happens_before import Clocks
+from nvgen.sim.races.report import race, unstarted
+from nvgen.sim.races.tensor_fences import missing_fence, unfenced
+from nvgen.sim.races.vector_clock import WIDE, Clock, Order, join
 
 CELLS = "cells"
 """What tensor memory consists of."""

@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from intrinsics.modifiers import MapField
-from nvgen.sim.bound_maps import BoundMap
-from nvgen.sim.map_order import MapOrder
+from nvgen.sim.memory.bound_maps import BoundMap
+from nvgen.sim.races.map_order import MapOrder
 from nvgen.tensor_map import SIZE
 
 

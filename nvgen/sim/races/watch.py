@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from intrinsics.findings import SimulationError
 from intrinsics.tensor_address import COLUMNS, LANES
-from nvgen.sim.knowledge import Clocks
-from nvgen.sim.shadow import CELLS, Shadow
+from nvgen.sim.races.happens_before import Clocks
+from nvgen.sim.races.shadow import CELLS, Shadow
 
 if TYPE_CHECKING:
-    from nvgen.sim.machine import Machine
+    from nvgen.sim.threads.machine import Machine
 
 MOST_BYTES = 1 << 26
 """Allocations of global memory that are larger are not looked at."""

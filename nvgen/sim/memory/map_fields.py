@@ -11,10 +11,10 @@ from dataclasses import replace
 
 from intrinsics.modifiers import MapField
 from intrinsics.smem_desc import Swizzle
-from nvgen.sim.bound_maps import BoundMap, PlacedMap
 from nvgen.sim.faults import Fault, fault, not_simulated
-from nvgen.sim.memory import Memory
-from nvgen.sim.tensor_maps import Fields
+from nvgen.sim.memory.bound_maps import BoundMap, PlacedMap
+from nvgen.sim.memory.regions import Memory
+from nvgen.sim.memory.tensor_maps import Fields
 from nvgen.tensor_fields import Element, Fill, Interleave
 from nvgen.tensor_map import TensorMap
 from nvgen.tensor_map_rules import MOST_DIMENSIONS, findings

@@ -36,7 +36,8 @@ from intrinsics.mir import (
 from intrinsics.modifiers import ScalarType, Space
 from intrinsics.row import Completion, Effect, IssueScope
 from nvgen.sim.faults import fault, located, not_simulated
-from nvgen.sim.machine import (
+from nvgen.sim.memory.layout import LocalLayout, local_layout
+from nvgen.sim.threads.machine import (
     FULL,
     WARP,
     Code,
@@ -53,8 +54,7 @@ from nvgen.sim.machine import (
     lanes_of,
     mask_of,
 )
-from nvgen.sim.shared import LocalLayout, local_layout
-from nvgen.sim.warpgroups import Aligned, warpgroup_of
+from nvgen.sim.threads.warpgroups import Aligned, warpgroup_of
 
 Getter: TypeAlias = Callable[[Warp], Values]
 """Gives an operand's value in each of the 32 lanes."""

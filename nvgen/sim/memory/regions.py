@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.modifiers import Space
-from nvgen.sim.clocks import Order
 from nvgen.sim.faults import fault
-from nvgen.sim.shadow import Shadow
+from nvgen.sim.races.shadow import Shadow
+from nvgen.sim.races.vector_clock import Order
 
 Bytes = NDArray[np.uint8]
 Flags = NDArray[np.bool_]

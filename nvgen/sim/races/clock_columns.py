@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nvgen.sim.clocks import Ticks
-from nvgen.sim.engine import AsyncOp
-from nvgen.sim.tensor_knowledge import ACCESSES, complete, padded
+from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.races.tensor_fences import ACCESSES, complete, padded
+from nvgen.sim.races.vector_clock import Ticks
 
 
 def _few() -> Ticks:

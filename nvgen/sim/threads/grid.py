@@ -14,12 +14,12 @@ from intrinsics.findings import input_error
 from intrinsics.mir import MachineFunction
 from isel.verifier.launch import MOST_CLUSTER
 from nvgen.launches import Dim3, three
-from nvgen.sim.clusters import Cluster
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.local import LocalMemory
-from nvgen.sim.machine import FULL, WARP, Code, Cta, Fragment, Machine, Warp
-from nvgen.sim.memory import Region
-from nvgen.sim.shared import LocalLayout
+from nvgen.sim.memory.layout import LocalLayout
+from nvgen.sim.memory.local import LocalMemory
+from nvgen.sim.memory.regions import Region
+from nvgen.sim.threads.clusters import Cluster
+from nvgen.sim.threads.machine import FULL, WARP, Code, Cta, Fragment, Machine, Warp
 
 MAX_CTAS = 1 << 16
 

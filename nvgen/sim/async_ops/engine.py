@@ -25,9 +25,9 @@ from intrinsics.findings import Place, SimulationError, input_error
 from nvgen.sim.faults import located
 
 if TYPE_CHECKING:
-    from nvgen.sim.clocks import Clock, Ticks
-    from nvgen.sim.knowledge import Clocks
-    from nvgen.sim.machine import Warp
+    from nvgen.sim.races.happens_before import Clocks
+    from nvgen.sim.races.vector_clock import Clock, Ticks
+    from nvgen.sim.threads.machine import Warp
 
 
 class Mode(Enum):

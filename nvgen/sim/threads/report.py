@@ -12,8 +12,8 @@ from intrinsics.findings import Finding, Place, Severity
 from nvgen.sim.faults import DeadlockError, LimitError
 
 if TYPE_CHECKING:
-    from nvgen.sim.barriers import MBarrier
-    from nvgen.sim.machine import Cta, Fragment, Instruction, Machine
+    from nvgen.sim.threads.barriers import MBarrier
+    from nvgen.sim.threads.machine import Cta, Fragment, Instruction, Machine
 
 
 def deadlock(machine: Machine) -> DeadlockError:

@@ -16,16 +16,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nvgen.sim.clocks import Clock, join
-from nvgen.sim.engine import AsyncOp
+from nvgen.sim.async_ops.engine import AsyncOp
 from nvgen.sim.faults import Fault, fault
-from nvgen.sim.knowledge import Clocks, lane_indices
-from nvgen.sim.memory import Region
-from nvgen.sim.stamps import Party, Stamps, unknown
+from nvgen.sim.memory.regions import Region
+from nvgen.sim.races.epochs import Party, Stamps, unknown
+from nvgen.sim.races.happens_before import Clocks, lane_indices
+from nvgen.sim.races.vector_clock import Clock, join
 from nvgen.tensor_map import SIZE
 
 if TYPE_CHECKING:
-    from nvgen.sim.machine import Fragment, Warp
+    from nvgen.sim.threads.machine import Fragment, Warp
 
 
 @dataclass(frozen=True, slots=True, eq=False)

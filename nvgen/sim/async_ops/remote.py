@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from intrinsics.findings import Place
-from nvgen.sim.engine import AsyncOp
+from nvgen.sim.async_ops.engine import AsyncOp
 
 if TYPE_CHECKING:
-    from nvgen.sim.machine import Cta
+    from nvgen.sim.threads.machine import Cta
 
 KIND = "remote"
 

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nvgen.sim.clocks import Clock, join
 from nvgen.sim.faults import fault
+from nvgen.sim.races.vector_clock import Clock, join
 
 if TYPE_CHECKING:
-    from nvgen.sim.knowledge import Clocks
-    from nvgen.sim.machine import Warp
+    from nvgen.sim.races.happens_before import Clocks
+    from nvgen.sim.threads.machine import Warp
 
 TX_LIMIT = (1 << 20) - 1
 

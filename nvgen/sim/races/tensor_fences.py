@@ -32,9 +32,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from nvgen.sim.clocks import LANES, NO_TICKS, Clock, Ticks, common_ops, joined_ops
-from nvgen.sim.engine import AsyncOp
-from nvgen.sim.stamps import ACTOR, OPERATION, TICK, Stamps, tick_of
+from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.races.epochs import ACTOR, OPERATION, TICK, Stamps, tick_of
+from nvgen.sim.races.vector_clock import LANES, NO_TICKS, Clock, Ticks, common_ops, joined_ops
 
 MOVES = ("ld", "st")
 """Kinds of operations that tcgen05.wait waits for."""

@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nvgen.sim.engine import AsyncOp, Groups
+from nvgen.sim.async_ops.engine import AsyncOp, Groups
 from nvgen.sim.faults import Fault, fault
 
 if TYPE_CHECKING:
     from intrinsics.mir import Reg
-    from nvgen.sim.machine import Frame, Warp
+    from nvgen.sim.threads.machine import Frame, Warp
 
 _FENCE = "wgmma.fence"
 _WAIT = "wgmma.wait_group"

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 from intrinsics.findings import Place
 from intrinsics.tensor_address import COLUMNS, LANES, TensorAddress
-from nvgen.sim.clocks import Clock, join
-from nvgen.sim.collectors import Collectors
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.shadow import Shadow
+from nvgen.sim.memory.collectors import Collectors
+from nvgen.sim.races.shadow import Shadow
+from nvgen.sim.races.vector_clock import Clock, join
 
 if TYPE_CHECKING:
-    from nvgen.sim.machine import Fragment
+    from nvgen.sim.threads.machine import Fragment
 
 Cells = NDArray[np.uint32]
 

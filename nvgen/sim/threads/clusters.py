@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from intrinsics.modifiers import CtaGroup, Space
-from nvgen.sim.barriers import ClusterBarrier
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.pairs import Meetings
+from nvgen.sim.threads.barriers import ClusterBarrier
+from nvgen.sim.threads.pairs import Meetings
 
 if TYPE_CHECKING:
-    from nvgen.sim.machine import Cta
+    from nvgen.sim.threads.machine import Cta
 
 RANK_SHIFT = 24
 """The bit of a shared address at which the rank of the CTA begins."""

@@ -6,8 +6,8 @@ Layer: nvgen.sim.
 from __future__ import annotations
 
 from nvgen.sim.faults import Fault, fault
-from nvgen.sim.stamps import Site
-from nvgen.sim.tensor_knowledge import AFTER, BEFORE
+from nvgen.sim.races.epochs import Site
+from nvgen.sim.races.tensor_fences import AFTER, BEFORE
 
 _WAITS = {
     "tma": "a wait that succeeds on the mbarrier that the copy completes on",

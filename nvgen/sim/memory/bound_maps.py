@@ -13,9 +13,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from nvgen.sim.clocks import Order
 from nvgen.sim.faults import fault
-from nvgen.sim.memory import Access, Flags, Memory, Proxy, Region, gather, scatter
+from nvgen.sim.memory.regions import Access, Flags, Memory, Proxy, Region, gather, scatter
+from nvgen.sim.races.vector_clock import Order
 from nvgen.tensor_map import TensorMap
 
 Elements = NDArray[np.generic]

@@ -19,18 +19,26 @@ from numpy.typing import NDArray
 from intrinsics.findings import Finding, Place, SimulationError
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CtaGroup
-from nvgen.sim.barriers import CtaBarrier, MBarrier
-from nvgen.sim.clusters import RANK_SHIFT, Cluster
-from nvgen.sim.engine import COPIES, MAP_READ, AsyncOp, BulkGroups, CopyGroups, Engine, Mode
+from nvgen.sim.async_ops.engine import (
+    COPIES,
+    MAP_READ,
+    AsyncOp,
+    BulkGroups,
+    CopyGroups,
+    Engine,
+    Mode,
+)
+from nvgen.sim.async_ops.multiplies import MultiplyGroups, RegisterUse
 from nvgen.sim.faults import fault, located, not_simulated
-from nvgen.sim.limits import Limits
-from nvgen.sim.local import LocalMemory
-from nvgen.sim.memory import Bytes, Memory, Region
-from nvgen.sim.multiplies import MultiplyGroups, RegisterUse
-from nvgen.sim.shared import LocalLayout
-from nvgen.sim.tensor_maps import TensorMaps
-from nvgen.sim.tensor_memory import TensorMemory
-from nvgen.sim.warpgroups import Warpgroup, left_out
+from nvgen.sim.memory.layout import LocalLayout
+from nvgen.sim.memory.local import LocalMemory
+from nvgen.sim.memory.regions import Bytes, Memory, Region
+from nvgen.sim.memory.tensor_maps import TensorMaps
+from nvgen.sim.memory.tensor_memory import TensorMemory
+from nvgen.sim.threads.barriers import CtaBarrier, MBarrier
+from nvgen.sim.threads.clusters import RANK_SHIFT, Cluster
+from nvgen.sim.threads.limits import Limits
+from nvgen.sim.threads.warpgroups import Warpgroup, left_out
 
 WARP = 32
 FULL = (1 << WARP) - 1
@@ -512,7 +520,7 @@ class Machine:
         """
         if self.steps <= self.limits.steps and not self.limits.is_late():
             return
-        from nvgen.sim.report import unfinished
+        from nvgen.sim.threads.report import unfinished
 
         raise unfinished(self)
 
@@ -540,7 +548,7 @@ class Machine:
         return bool(patient) and self.nudges <= PATIENCE
 
     def _stuck(self) -> None:
-        from nvgen.sim.report import deadlock
+        from nvgen.sim.threads.report import deadlock
 
         raise deadlock(self)
 

@@ -14,7 +14,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from nvgen.sim.clocks import (
+from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.races.clock_columns import Columns
+from nvgen.sim.races.epochs import Sites
+from nvgen.sim.races.tensor_fences import (
+    ACCESSES,
+    AFTER,
+    BEFORE,
+    MOVES,
+    TensorKnowledge,
+    complete,
+    issued,
+    level,
+    marked,
+)
+from nvgen.sim.races.vector_clock import (
     BEGIN,
     GROUP,
     LANES,
@@ -29,23 +43,9 @@ from nvgen.sim.clocks import (
     join,
     joined_ops,
 )
-from nvgen.sim.columns import Columns
-from nvgen.sim.engine import AsyncOp
-from nvgen.sim.stamps import Sites
-from nvgen.sim.tensor_knowledge import (
-    ACCESSES,
-    AFTER,
-    BEFORE,
-    MOVES,
-    TensorKnowledge,
-    complete,
-    issued,
-    level,
-    marked,
-)
 
 if TYPE_CHECKING:
-    from nvgen.sim.machine import Fragment, Instruction, Warp
+    from nvgen.sim.threads.machine import Fragment, Instruction, Warp
 
 
 @functools.cache

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.findings import Place
-from nvgen.sim.clocks import Clock, Ticks
+from nvgen.sim.races.vector_clock import Clock, Ticks
 
 Stamps = NDArray[np.int64]
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from isel.variables import round_up
 from nvgen.sim.faults import fault
-from nvgen.sim.memory import Region
-from nvgen.sim.shared import LocalLayout
+from nvgen.sim.memory.layout import LocalLayout
+from nvgen.sim.memory.regions import Region
 
 LIMIT = 512 * 1024
 """Bytes of local memory that a thread can have.  CUDA C++ Programming Guide, Technical
