@@ -23,7 +23,7 @@ from nvgen.sim.memory.layout import check_size, local_layout, shared_layout
 from nvgen.sim.memory.local import first_places
 from nvgen.sim.memory.regions import Memory, Region
 from nvgen.sim.races.watch import explained, watch
-from nvgen.sim.semantics.calls import addresses
+from nvgen.sim.semantics.control.calls import addresses
 from nvgen.sim.semantics.table import makers
 from nvgen.sim.threads.compile import Compiler
 from nvgen.sim.threads.grid import cluster_of, grid_of, populate

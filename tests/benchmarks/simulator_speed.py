@@ -35,7 +35,7 @@ if str(ROOT) not in sys.path:  # run as a script: the folder of this file comes 
 import nvgen  # noqa: E402
 from nvgen.launches import Statistics  # noqa: E402
 from nvgen.sim.async_ops.engine import AsyncOp, Engine  # noqa: E402
-from nvgen.sim.semantics.mma import Multiply  # noqa: E402
+from nvgen.sim.semantics.tcgen05.mma import Multiply  # noqa: E402
 from tests.nvgen.samples import SOFTMAX, warp_specialized  # noqa: E402
 
 

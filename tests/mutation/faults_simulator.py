@@ -24,14 +24,14 @@ FAULTS = (
         "tests/sim/test_races.py",
     ),
     Fault(
-        "cluster-barrier-edge", Kind.ORDER, _SEMANTICS + "cluster.py",
+        "cluster-barrier-edge", Kind.ORDER, _SEMANTICS + "synchronization/cluster.py",
         "            clocks.learn(warp, fragment.mask, cluster.barrier.known)\n",
         "            pass\n",
         "the barrier of a cluster orders nothing",
         "tests/sim/test_cluster_barriers.py",
     ),
     Fault(
-        "proxy-fence-reach", Kind.ORDER, _SEMANTICS + "sync.py",
+        "proxy-fence-reach", Kind.ORDER, _SEMANTICS + "synchronization/sync.py",
         "own = space is Space.SHARED_CTA", "own = True",
         "a proxy fence of the cluster reaches its own CTA only",
         "tests/sim/test_cluster_proxy.py",
@@ -49,13 +49,13 @@ FAULTS = (
         "tests/sim/test_cluster_start.py",
     ),
     Fault(
-        "commit-tracks", Kind.ORDER, _SEMANTICS + "tcgen05.py",
+        "commit-tracks", Kind.ORDER, _SEMANTICS + "tcgen05/commit.py",
         'op.kind == "mma" and op.thread == thread', 'op.kind == "mma"',
         "a commit tracks the operations of all threads",
         'tests/sim/test_schedules.py -k "hazard and commit"',
     ),
     Fault(
-        "copy-before-multiply", Kind.ORDER, _SEMANTICS + "tensor_order.py",
+        "copy-before-multiply", Kind.ORDER, _SEMANTICS + "tcgen05/order.py",
         'TensorOp.MMA: ("tcgen05.cp", "tcgen05.shift"),', 'TensorOp.MMA: ("tcgen05.shift",),',
         "a multiply overtakes the copy of its operands",
         "tests/sim/test_copy_order.py",
@@ -90,7 +90,7 @@ FAULTS = (
         "tests/sim/test_engine.py",
     ),
     Fault(
-        "first-look", Kind.SCHEDULE, _SEMANTICS + "mbarrier.py",
+        "first-look", Kind.SCHEDULE, _SEMANTICS + "synchronization/mbarrier.py",
         "    return lanes & before\n", "    return lanes\n",
         "a wait never fails once its phase is complete",
         "tests/sim/test_schedules.py -k may_fail",
@@ -115,14 +115,14 @@ FAULTS = (
         "tests/sim/test_barriers.py",
     ),
     Fault(
-        "box-bytes", Kind.BARRIER, _SEMANTICS + "tma.py",
+        "box-bytes", Kind.BARRIER, _SEMANTICS + "tma/tensor_copies.py",
         "found.complete(data.size)", "found.complete(self.box.inside().count * data.itemsize)",
         "elements outside of the tensor bring no bytes",
         "tests/sim/test_tma.py",
     ),
     # ---- clusters ----------------------------------------------------------------------------
     Fault(
-        "multicast-signal", Kind.CLUSTER, _SEMANTICS + "tma.py",
+        "multicast-signal", Kind.CLUSTER, _SEMANTICS + "tma/tensor_copies.py",
         "to.of(target), to.offset)", "to.of(cta), to.offset)",
         "all copies of a multicast signal the CTA that issued it",
         "tests/sim/test_cluster_tma.py",
@@ -142,32 +142,32 @@ FAULTS = (
     ),
     # ---- arithmetic --------------------------------------------------------------------------
     Fault(
-        "ties-to-even", Kind.ARITHMETIC, "nvgen/sim/ieee.py",
+        "ties-to-even", Kind.ARITHMETIC, "nvgen/sim/semantics/arithmetic/ieee.py",
         "return rest > half or (rest == half and bool(odd))", "return rest >= half",
         "ties away from zero",
         "tests/oracle/test_float_values.py -k half",
     ),
     Fault(
-        "rounding-down", Kind.ARITHMETIC, "nvgen/sim/ieee.py",
+        "rounding-down", Kind.ARITHMETIC, "nvgen/sim/semantics/arithmetic/ieee.py",
         "            return bool(sign and rest)\n", "            return False\n",
         "towards zero in place of minus infinity",
         "tests/oracle/test_float_values.py -k \"round or floor or rm\"",
     ),
     Fault(
-        "signed-bytes", Kind.ARITHMETIC, _SEMANTICS + "integers.py",
+        "signed-bytes", Kind.ARITHMETIC, _SEMANTICS + "arithmetic/integers.py",
         "pairs = zip(_parts(a, 8, left), _parts(b, 8, right), strict=True)",
         "pairs = zip(_parts(a, 8, left), _parts(b, 8, left), strict=True)",
         "dp4a with one sign for both sides",
         "tests/oracle/test_integer_values.py -k nvvm_intrinsics",
     ),
     Fault(
-        "permuted-sign", Kind.ARITHMETIC, _SEMANTICS + "integers.py",
+        "permuted-sign", Kind.ARITHMETIC, _SEMANTICS + "arithmetic/integers.py",
         "byte = 0xFF if byte & 0x80 else 0", "byte = 0xFF if byte & 0x40 else 0",
         "another bit for the sign of a byte",
         "tests/oracle/test_integer_values.py -k nvvm_intrinsics",
     ),
     Fault(
-        "saturated-sum", Kind.ARITHMETIC, _SEMANTICS + "wgmma_effect.py",
+        "saturated-sum", Kind.ARITHMETIC, _SEMANTICS + "wgmma/effect.py",
         "cells = accumulate_integers(total, old, saturate=form.saturate)",
         "cells = accumulate_integers(total, old, saturate=False)",
         ".satfinite is forgotten",

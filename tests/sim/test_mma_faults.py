@@ -9,7 +9,7 @@ import pytest
 
 from intrinsics.modifiers import MmaKind
 from nvgen.sim.faults import Fault, NotSimulatedError
-from nvgen.sim.semantics.mma_check import (
+from nvgen.sim.semantics.tcgen05.mma_check import (
     Form,
     scale_address,
     shape_of,

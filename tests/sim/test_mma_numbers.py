@@ -10,7 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from intrinsics.element import ElementType
-from nvgen.sim.semantics.mma_numbers import (
+from nvgen.sim.semantics.tcgen05.mma_numbers import (
     accumulate,
     accumulate_integers,
     integer_sums,

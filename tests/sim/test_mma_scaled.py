@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from intrinsics.modifiers import MmaKind, ScaleVec
 from nvgen.sim.faults import Fault, NotSimulatedError
-from nvgen.sim.semantics.mma_check import Form, shape_of
+from nvgen.sim.semantics.tcgen05.mma_check import Form, shape_of
 from tests.sim.mma_case import SFA_COLUMN, SFB_COLUMN, Case, Inputs, prepared, run
 from tests.sim.mma_layouts import bits, values
 from tests.sim.test_mma_kinds import EIGHT, check, name_of, random_codes

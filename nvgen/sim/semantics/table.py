@@ -5,72 +5,37 @@ Layer: nvgen.sim.semantics.
 
 from __future__ import annotations
 
-from nvgen.sim.semantics import (
-    async_stores,
-    atomic,
-    bulk,
-    bulk_groups,
-    bulk_reduce,
-    caches,
-    calls,
-    cluster,
-    control,
-    copies,
-    float_conversions,
-    floats,
-    integers,
-    matrix,
-    mbarrier,
-    mbarrier_arrive,
-    memory,
-    mma,
-    mma_sync,
-    scalar,
-    stack,
-    sync,
-    tcgen05,
-    tcgen05_copy,
-    tcgen05_reduce,
-    tensor_alloc,
-    tensor_maps,
-    tensor_registers,
-    tma,
-    warp,
-    wgmma,
-    wmma,
-)
+from nvgen.sim.semantics.arithmetic import float_conversions, floats, integers, scalar
+from nvgen.sim.semantics.control import branches, calls, stack
+from nvgen.sim.semantics.copies import async_stores, bulk, bulk_groups, bulk_reduce, small
+from nvgen.sim.semantics.memory import accesses, atomic, caches
+from nvgen.sim.semantics.synchronization import cluster, mbarrier, mbarrier_arrive, sync
+from nvgen.sim.semantics.tcgen05 import alloc, commit, copy, mma, reduce, registers
+from nvgen.sim.semantics.tma import tensor_copies, tensor_maps
+from nvgen.sim.semantics.warp import matrix, mma_sync, shuffles, wmma
+from nvgen.sim.semantics.wgmma import multiply
 from nvgen.sim.threads.compile import Maker
+
+CHAPTERS = (
+    *(branches, stack),
+    *(scalar, integers, floats, float_conversions),
+    *(accesses, atomic, caches),
+    *(sync, cluster, mbarrier, mbarrier_arrive),
+    *(small, bulk, bulk_groups, bulk_reduce, async_stores),
+    *(tensor_copies, tensor_maps),
+    *(shuffles, matrix, mma_sync, wmma),
+    multiply,
+    *(alloc, commit, copy, mma, reduce, registers),
+    calls,
+)
+"""The modules that have functions for rows; calls go last, as they take over `ld` and `st`."""
 
 
 def makers() -> dict[str, Maker]:
     """What makes the closure of each row's records."""
     found: dict[str, Maker] = {}
-    chapters = (
-        *(control, scalar, integers, floats, float_conversions, memory, stack, atomic),
-        caches,
-        *(
-            sync,
-            cluster,
-            warp,
-            mbarrier,
-            mbarrier_arrive,
-            bulk_groups,
-            tma,
-            tensor_maps,
-            copies,
-            bulk,
-            bulk_reduce,
-            async_stores,
-            matrix,
-            tensor_alloc,
-            tcgen05,
-            tensor_registers,
-        ),
-        *(tcgen05_copy, tcgen05_reduce, mma, mma_sync, wgmma, wmma),
-    )
-    for chapter in chapters:
+    for chapter in CHAPTERS:
         found.update(chapter.SEMANTICS)
-    found.update(calls.SEMANTICS)
     found["ld"] = calls.or_passed(found["ld"], calls.load)
     found["st"] = calls.or_passed(found["st"], calls.store)
     return found

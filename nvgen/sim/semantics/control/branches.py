@@ -1,0 +1,108 @@
+"""Branches and ends.
+
+Layer: nvgen.sim.semantics.  A backward branch whose loop changes nothing any more, neither
+registers nor memory, lets its fragment wait until something changes; one whose loop only counts how
+often it asked an mbarrier in vain waits until nothing else moves.
+"""
+
+from __future__ import annotations
+
+from intrinsics.mir import MachineInstr
+from nvgen.sim.faults import fault
+from nvgen.sim.semantics.control.calls import come_back
+from nvgen.sim.threads.compile import Compiler, Maker, flags
+from nvgen.sim.threads.machine import JUMPED, Fragment, Outcome, Step, Wait, mask_of
+
+
+def bra(c: Compiler, mi: MachineInstr) -> Step:
+    """A branch, taken by the threads whose guard holds."""
+    target = c.target(mi.ops[0])
+    predicate = c.predicate(mi) if mi.guard is not None else None
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        taken = fragment.mask
+        if predicate is not None:
+            taken &= mask_of(flags(predicate(warp)))
+        if not taken:
+            return None
+        if target <= fragment.block and (wait := _idle(fragment)) is not None:
+            return wait
+        if taken == fragment.mask:
+            return fragment.goto(target)
+        fragment.fork(fragment.mask & ~taken, fragment.at + 1)
+        fragment.mask = taken
+        return fragment.goto(target)
+
+    return run
+
+
+def _idle(fragment: Fragment) -> Wait | None:
+    """Whether this turn of the loop left everything as the last one did."""
+    warp = fragment.warp
+    version = warp.cta.machine.memory.version
+    now = hash(warp.state.tobytes())
+    before = fragment.loops.get(fragment.block)
+    fragment.loops[fragment.block] = (version, now)
+    if fragment.nudged:
+        fragment.nudged = False
+        return None
+    if before == (version, now):
+        polled = fragment.polled
+        return Wait(polled.what if polled else "a loop that changes nothing any more")
+    if fragment.polled is not None and before is not None and before[0] == version:
+        return Wait(fragment.polled.what, patient=True)
+    return None
+
+
+def ret(c: Compiler, mi: MachineInstr) -> Step:
+    """The end of a kernel, or the way back to where a function was called."""
+    return leave(c, mi) if c.function.is_kernel else come_back(c, mi)
+
+
+def leave(c: Compiler, mi: MachineInstr) -> Step:
+    """The end of the kernel for the threads of the fragment whose guard holds."""
+    predicate = c.predicate(mi) if mi.guard is not None else None
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        leaving = fragment.mask
+        if predicate is not None:
+            leaving &= mask_of(flags(predicate(warp)))
+        if not leaving:
+            return None
+        warp.alive &= ~leaving
+        for barrier in warp.cta.barriers.values():
+            barrier.settle(warp.cta.threads_alive)
+        warp.cta.cluster.settle()
+        warp.cta.machine.changed()
+        fragment.mask &= ~leaving
+        if fragment.mask:
+            return None
+        warp.fragments.remove(fragment)
+        return JUMPED
+
+    return run
+
+
+def trap(c: Compiler, mi: MachineInstr) -> Step:
+    """An abort."""
+
+    def run(fragment: Fragment) -> Outcome:
+        raise fault("trap", "the kernel executes a trap", section="trap")
+
+    return run
+
+
+def breakpoint(c: Compiler, mi: MachineInstr) -> Step:
+    """Nothing: no debugger is there."""
+    return lambda fragment: None
+
+
+SEMANTICS: dict[str, Maker] = {
+    "bra": bra,
+    "ret": ret,
+    "exit": leave,
+    "trap": trap,
+    "brkpt": breakpoint,
+}

@@ -1,0 +1,250 @@
+"""Calls of functions, what they pass, and the way back.
+
+Layer: nvgen.sim.semantics.  A function's registers, parameters and local variables are a frame,
+one for each depth of calls and function; threads of the warp that are there at the same time use
+their own lanes of it.  A call by pointer takes the threads with the same target together.  PTX ISA,
+call; ret; Abstracting the ABI.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from intrinsics.mir import MachineInstr, Mem, Op, Sym
+from intrinsics.modifiers import ScalarType, Space
+from nvgen.sim.faults import fault, not_simulated
+from nvgen.sim.semantics.control.runtime import RUNTIME
+from nvgen.sim.semantics.memory.accesses import extended
+from nvgen.sim.threads.compile import Compiler, Getter, Maker, flags, unsigned
+from nvgen.sim.threads.machine import (
+    JUMPED,
+    Code,
+    Fragment,
+    Frame,
+    Outcome,
+    Step,
+    first_lane,
+    mask_of,
+)
+
+DEEPEST = 1024
+"""So deep may calls be nested; a GPU's stack is smaller or larger, as its driver is told."""
+
+FUNCTIONS = 0x10_0000
+"""Where the addresses of functions begin: no memory of a launch lies there."""
+
+_STEP = 16
+
+
+def addresses(names: list[str]) -> dict[str, int]:
+    """The addresses of functions."""
+    return {name: FUNCTIONS + _STEP * number for number, name in enumerate(names)}
+
+
+# ---- calls -----------------------------------------------------------------------------------
+
+
+def call(c: Compiler, mi: MachineInstr) -> Step:
+    """A call by name or by pointer."""
+    passed, results = _names(mi.get("params")), _names(mi.get("results"))
+    callee = mi["callee"]
+    if isinstance(callee, Sym):
+        return _by_name(callee.name, passed, results)
+    return _by_pointer(c.get(callee, ScalarType.B64), passed, results)
+
+
+def _names(op: Op | None) -> tuple[str, ...]:
+    parts = op if isinstance(op, tuple) else ()
+    return tuple(part.name for part in parts if isinstance(part, Sym))
+
+
+def _by_name(name: str, passed: tuple[str, ...], results: tuple[str, ...]) -> Step:
+    def run(fragment: Fragment) -> Outcome:
+        code = fragment.warp.cta.machine.functions.get(name)
+        if code is None and name in RUNTIME:
+            return RUNTIME[name](fragment, passed, results)
+        if code is None:
+            raise not_simulated(f"a call of {name}, which another module defines")
+        return _go(fragment, code, passed, results)
+
+    return run
+
+
+def _by_pointer(target: Getter, passed: tuple[str, ...], results: tuple[str, ...]) -> Step:
+    def run(fragment: Fragment) -> Outcome:
+        values = target(fragment.warp)
+        address = int(values[first_lane(fragment.mask)])
+        same = mask_of(flags(values == address)) & fragment.mask
+        if same != fragment.mask:
+            fragment.fork(fragment.mask & ~same, fragment.at)
+            fragment.mask = same
+        return _go(fragment, _at(fragment, address), passed, results)
+
+    return run
+
+
+def _at(fragment: Fragment, address: int) -> Code:
+    machine = fragment.warp.cta.machine
+    places = ((machine.symbols.get(name), code) for name, code in machine.functions.items())
+    found = next((code for place, code in places if place == address), None)
+    if found is None:
+        raise fault(
+            "call-target",
+            "a call of what is no function",
+            got=f"{address:#x}",
+            expected="the address of a function of this module",
+            section="call",
+        )
+    return found
+
+
+def _go(
+    fragment: Fragment, code: Code, passed: tuple[str, ...], results: tuple[str, ...]
+) -> Outcome:
+    """Let the fragment go on at the start of a function, with its parameters."""
+    frame, warp = fragment.frame, fragment.warp
+    if frame.depth >= DEEPEST:
+        raise fault(
+            "call-depth",
+            f"calls are nested more than {DEEPEST} deep",
+            got=f"one more call of {code.name}",
+            expected="a recursion that ends",
+            section="call",
+        )
+    _check(frame, code, passed, results)
+    below = warp.frame_of(code, frame.depth + 1)
+    lanes = fragment.lanes
+    if code.local.size:
+        warp.local.clear(lanes, below.local, code.local.size)
+    below.stack[lanes] = warp.local.top[lanes]
+    for name, formal in zip(passed, code.params, strict=True):
+        below.passed[formal][lanes] = frame.passed[name][lanes]
+    fragment.back = warp.way_back(fragment, results)
+    fragment.frame = below
+    fragment.outer_loops.append(fragment.loops)
+    fragment.loops = {}
+    return fragment.goto(0)
+
+
+def _check(frame: Frame, code: Code, passed: tuple[str, ...], results: tuple[str, ...]) -> None:
+    given = [frame.code.sizes.get(name, 0) for name in (*passed, *results)]
+    wanted = [code.sizes[name] for name in (*code.params, *code.results)]
+    if len(passed) != len(code.params) or given != wanted:
+        raise fault(
+            "call-signature",
+            f"{code.name} is called with other parameters than it has",
+            got=f"parameters and results of {given} bytes",
+            expected=f"{wanted} bytes",
+            section="call",
+        )
+
+
+def come_back(c: Compiler, mi: MachineInstr) -> Step:
+    """The way back to the caller, for the threads whose guard holds."""
+    predicate = c.predicate(mi) if mi.guard is not None else None
+
+    def run(fragment: Fragment) -> Outcome:
+        leaving = fragment.mask
+        if predicate is not None:
+            leaving &= mask_of(flags(predicate(fragment.warp)))
+        if not leaving:
+            return None
+        if leaving != fragment.mask:
+            fragment.fork(fragment.mask & ~leaving, fragment.at + 1)
+            fragment.mask = leaving
+        frame, back = fragment.frame, fragment.back
+        assert back is not None, "a device function that nobody called"
+        fragment.warp.settle(tuple(frame.loads))
+        for formal, name in zip(frame.code.results, back.results, strict=True):
+            back.frame.passed[name][fragment.lanes] = frame.passed[formal][fragment.lanes]
+        fragment.warp.local.top[fragment.lanes] = frame.stack[fragment.lanes]
+        fragment.frame, fragment.back = back.frame, back.outer
+        fragment.block, fragment.at = back.block, back.at
+        fragment.loops = fragment.outer_loops.pop()
+        return JUMPED
+
+    return run
+
+
+# ---- parameters ------------------------------------------------------------------------------
+
+
+def or_passed(otherwise: Maker, make: Callable[[Compiler, MachineInstr, Mem], Step]) -> Maker:
+    """`make` for accesses to parameters of functions, `otherwise` for all others."""
+
+    def chosen(c: Compiler, mi: MachineInstr) -> Step:
+        place = mi["a"]
+        if isinstance(place, Mem) and isinstance(place.base, Sym) and place.base.name in c.passed:
+            return make(c, mi, place)
+        return otherwise(c, mi)
+
+    return chosen
+
+
+def load(c: Compiler, mi: MachineInstr, place: Mem) -> Step:
+    """A load from a parameter or a result."""
+    type_ = mi.scalar_type()
+    result = mi["d"]
+    targets = result if isinstance(result, tuple) else (result,)
+    size = type_.bits // 8
+    span = _span(c, mi, place, size * len(targets))
+    writers = [
+        (c.set(r), c.function.regs.classes[r].bits) if type(r) is int else None for r in targets
+    ]
+    name = _name(place)
+
+    def run(fragment: Fragment) -> Outcome:
+        data = fragment.frame.passed[name][:, span]
+        for i, writer in enumerate(writers):
+            if writer is not None:
+                write, width = writer
+                part = np.ascontiguousarray(data[:, i * size : (i + 1) * size])
+                write(fragment, extended(part.view(unsigned(type_.bits))[:, 0], type_, width))
+        return None
+
+    return run
+
+
+def store(c: Compiler, mi: MachineInstr, place: Mem) -> Step:
+    """A store into a parameter or a result."""
+    type_ = mi.scalar_type()
+    value = mi["b"]
+    sources = value if isinstance(value, tuple) else (value,)
+    getters = [c.get(source, type_) for source in sources]
+    span = _span(c, mi, place, type_.bits // 8 * len(getters))
+    name = _name(place)
+
+    def run(fragment: Fragment) -> Outcome:
+        parts = [get(fragment.warp).astype(unsigned(type_.bits)) for get in getters]
+        data: NDArray[np.uint8] = np.ascontiguousarray(np.stack(parts, axis=1)).view(np.uint8)
+        lanes = fragment.lanes
+        fragment.frame.passed[name][lanes, span] = data[lanes]
+        return None
+
+    return run
+
+
+def _name(place: Mem) -> str:
+    assert isinstance(place.base, Sym)
+    return place.base.name
+
+
+def _span(c: Compiler, mi: MachineInstr, place: Mem, size: int) -> slice:
+    """The bytes of an access, which are known before it is made."""
+    name, first = _name(place), place.offset
+    if mi.form.facts["space"] not in (Space.PARAM, Space.PARAM_FUNC):
+        raise not_simulated(f"{mi.opcode} of the parameter {name}")
+    if first < 0 or first + size > c.passed[name]:
+        raise fault(
+            "out-of-bounds",
+            f"{mi.row.head} outside of the parameter {name}",
+            got=f"{size} bytes at offset {first}",
+            expected=f"{c.passed[name]} bytes",
+        )
+    return slice(first, first + size)
+
+
+SEMANTICS: dict[str, Maker] = {"call": call}

@@ -1,0 +1,146 @@
+"""Stores and reductions of single values that complete in the background.
+
+Layer: nvgen.sim.semantics.  One to shared memory of a cluster is an operation of the generic proxy:
+it takes effect at some moment, then counts its bytes on an mbarrier of the same CTA.  PTX ISA,
+st.async; red.async.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from intrinsics.mir import MachineInstr
+from intrinsics.modifiers import ScalarType, Space
+from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.faults import Fault, fault
+from nvgen.sim.memory.regions import Access, Bytes, Proxy, gather, scatter
+from nvgen.sim.races.vector_clock import Order
+from nvgen.sim.semantics.copies.bulk import to_itself
+from nvgen.sim.semantics.copies.bulk_memory import count_bytes
+from nvgen.sim.semantics.memory.atomic import Combine, combination
+from nvgen.sim.semantics.synchronization.mbarrier_operand import to_shared
+from nvgen.sim.threads.clusters import check_runs, owner_of
+from nvgen.sim.threads.compile import Compiler, Maker, unsigned
+from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
+
+
+def store(c: Compiler, mi: MachineInstr) -> Step:
+    """Issue stores of one or several elements to shared memory of the cluster."""
+    type_ = mi.form.facts["type"]
+    assert isinstance(type_, ScalarType)
+    value = mi["b"]
+    getters = [c.get(part, type_) for part in (value if isinstance(value, tuple) else (value,))]
+
+    def data(warp: Warp, lane: int) -> Bytes:
+        values = [get(warp)[lane] for get in getters]
+        return np.array(values).astype(unsigned(type_.bits)).view(np.uint8)
+
+    return _issue(c, mi, data, None, remote=False)
+
+
+def red(c: Compiler, mi: MachineInstr) -> Step:
+    """Issue reductions of an element in the shared memory of another CTA."""
+    type_ = mi.form.facts["type"]
+    assert isinstance(type_, ScalarType)
+    value = c.get(mi["b"], type_)
+
+    def data(warp: Warp, lane: int) -> Bytes:
+        return np.array([value(warp)[lane]]).astype(unsigned(type_.bits)).view(np.uint8)
+
+    return _issue(c, mi, data, combination(mi, type_, flush=False), remote=True)
+
+
+def _issue(
+    c: Compiler,
+    mi: MachineInstr,
+    data: Callable[[Warp, int], Bytes],
+    combine: Combine | None,
+    *,
+    remote: bool,
+) -> Step:
+    """Operations of a fragment's threads; `remote` ones go to another CTA than their own."""
+    address, mbar, name = c.address(mi["a"]), c.address(mi["mbar"]), mi.row.head
+    space, place = mi.form.facts["space"], c.place(mi)
+    assert space is None or isinstance(space, Space)
+
+    def owner(warp: Warp, given: int, what: str) -> tuple[Cta, int]:
+        agent = f"{name} ({what})" if what else name
+        return owner_of(warp.cta, to_shared(given, space), Space.SHARED_CLUSTER, agent)
+
+    def run(fragment: Fragment) -> Outcome:
+        warp, cta = fragment.warp, fragment.warp.cta
+        _in_cluster(cta, mi)
+        for lane in lane_numbers(fragment.mask):
+            target, at = owner(warp, int(address(warp)[lane]), "")
+            signalled, barrier = owner(warp, int(mbar(warp)[lane]), "mbarrier")
+            if signalled is not target:
+                raise _elsewhere(mi, target, signalled)
+            if remote and target is cta:
+                raise to_itself(mi)
+            effect = _Value(target, at, barrier, data(warp, lane), combine, name)
+            thread = (cta.number, warp.number, lane)
+            cta.machine.engine.issue(AsyncOp(name, thread, "tma", effect, place))
+        cta.machine.changed()
+        return None
+
+    return run
+
+
+def _in_cluster(cta: Cta, mi: MachineInstr) -> None:
+    if len(cta.cluster.ctas) < 2:
+        raise fault(
+            "lone-cta",
+            f"{mi.row.head} on an mbarrier in a cluster of one CTA",
+            expected="a cluster of several CTAs",
+            hint="the manual leaves open what it does in one of a single CTA",
+            section=mi.row.section,
+        )
+
+
+def _elsewhere(mi: MachineInstr, target: Cta, signalled: Cta) -> Fault:
+    return fault(
+        "async-mbarrier",
+        f"{mi.row.head}: the mbarrier is not in the CTA that the value goes to",
+        got=f"an mbarrier of CTA {signalled.number}, a value for CTA {target.number}",
+        expected="an mbarrier of the same CTA",
+        section=mi.row.section,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Value:
+    """A value on its way to a CTA's shared memory, and the mbarrier there that counts it."""
+
+    cta: Cta
+    at: int
+    barrier: int
+    data: Bytes
+    combine: Combine | None
+    name: str
+
+    def __call__(self) -> None:
+        """Write, and count.
+
+        Raises: Fault when the CTA has exited, or has no mbarrier there.
+        """
+        check_runs(self.cta, self.name)
+        size, memory, where = self.data.size, self.cta.machine.memory, np.array([self.at])
+        order = Order.WEAK if self.combine is None else Order.RELAXED
+        new = self.data
+        for kind in (Access.WRITE,) if self.combine is None else (Access.READ, Access.WRITE):
+            offsets = memory.access(
+                self.cta.shared, where, size, kind, Proxy.GENERIC, self.name, align=size,
+                order=order,
+            )  # fmt: skip
+        if self.combine is not None:
+            old = int.from_bytes(gather(self.cta.shared, offsets, size)[0].tobytes(), "little")
+            found = self.combine(old, int.from_bytes(self.data.tobytes(), "little"))
+            new = np.frombuffer(found.to_bytes(size, "little"), np.uint8)
+        scatter(self.cta.shared, offsets, new[None, :])
+        count_bytes(self.cta, self.barrier, size, self.name)
+
+
+SEMANTICS: dict[str, Maker] = {"st.async": store, "red.async": red}

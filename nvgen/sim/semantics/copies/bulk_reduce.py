@@ -1,0 +1,111 @@
+"""Bulk reductions: bytes of shared memory combined with another CTA's, or with global memory.
+
+Layer: nvgen.sim.semantics.  They take effect as bulk copies do; each element is read, combined and
+written at once.  Sums of floating-point numbers keep subnormals; of a number and a NaN the number
+is least and greatest, as red has it.  PTX ISA, cp.reduce.async.bulk.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from intrinsics.mir import MachineInstr
+from intrinsics.modifiers import NoFtz, ScalarType, Space
+from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.semantics.copies.bulk import Store, issuer, signal_maker, stretch_maker, to_itself
+from nvgen.sim.semantics.copies.bulk_memory import Stretch, count_bytes
+from nvgen.sim.semantics.memory.atomic import Combine, combination
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.machine import Fragment, Outcome, Step, lane_numbers
+
+_NAME = "bulk reduction"
+
+
+def to_cluster(c: Compiler, mi: MachineInstr) -> Step:
+    """Issue reductions of another CTA's shared memory with the own one's bytes."""
+    source = stretch_maker(c, mi, "src", Space.SHARED_CTA, _NAME)
+    target = stretch_maker(c, mi, "dst", Space.SHARED_CLUSTER, _NAME)
+    signal = signal_maker(c, mi, Space.SHARED_CLUSTER)
+    size, combine = _element(mi)
+    place = c.place(mi)
+
+    def run(fragment: Fragment) -> Outcome:
+        warp, cta = fragment.warp, fragment.warp.cta
+        for lane in lane_numbers(fragment.mask):
+            first = target(warp, lane)
+            if first.cta is cta:
+                raise to_itself(mi)
+            offset = signal(warp, lane, first.cta)
+            effect = _Reduction(source(warp, lane), first, offset, size, combine)
+            thread = (cta.number, warp.number, lane)
+            name = f"{_NAME} in CTA {first.cta.number}"
+            cta.machine.engine.issue(AsyncOp(name, thread, "tma", effect, place))
+        cta.machine.changed()
+        return None
+
+    return run
+
+
+def _element(mi: MachineInstr) -> tuple[int, Combine]:
+    """The bytes of an element, and what becomes of two."""
+    type_ = mi.form.facts["type"]
+    assert isinstance(type_, ScalarType)
+    return type_.bits // 8, combination(mi, type_, flush=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reduction:
+    """Bytes on their way to another CTA, and the mbarrier there that counts them."""
+
+    source: Stretch
+    target: Stretch
+    barrier: int
+    size: int
+    combine: Combine
+
+    def __call__(self) -> None:
+        """Read, combine, and count.
+
+        Raises: Fault when a CTA that it reaches has exited, or has no mbarrier there.
+        """
+        self.target.combine(self.source.read(self.source.whole), self.size, self.combine)
+        count_bytes(self.target.cta, self.barrier, self.target.size, self.target.agent)
+
+
+def store(c: Compiler, mi: MachineInstr) -> Step:
+    """Issue reductions of global memory: their reads, and after these what they do there."""
+    source = stretch_maker(c, mi, "src", Space.SHARED_CTA, _NAME)
+    target = stretch_maker(c, mi, "dst", Space.GLOBAL, _NAME)
+    size, combine = _element(mi)
+    issue = issuer(c, mi, _NAME)
+    assert mi.form.facts["noftz"] in (None, NoFtz.NOFTZ)  # subnormals are kept in either case
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        for lane in lane_numbers(fragment.mask):
+            to = target(warp, lane)
+            issue(warp, lane, _Sum(source(warp, lane), to, to.whole, size=size, combine=combine))
+        return None
+
+    return run
+
+
+@dataclass(slots=True, kw_only=True)
+class _Sum(Store):
+    """Bytes on their way from shared to global memory, where they are combined."""
+
+    size: int
+    combine: Combine
+
+    def write(self) -> None:
+        """Combine them with what is there."""
+        if self.data is None:  # the read has failed, which is what is reported
+            return
+        self.target.combine(self.data, self.size, self.combine)
+        self.target.cta.machine.changed()
+
+
+SEMANTICS: dict[str, Maker] = {
+    "cp.reduce.async.bulk.to_cluster": to_cluster,
+    "cp.reduce.async.bulk.store": store,
+}

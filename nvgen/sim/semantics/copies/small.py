@@ -1,0 +1,226 @@
+"""Asynchronous copies of a few bytes by each thread, their groups, and their arrivals at mbarriers.
+
+Layer: nvgen.sim.semantics.  The copies of a fragment are one operation of the generic proxy: at
+some moment before one of its threads waits for it, it reads global and writes shared memory.  An
+arrival on an mbarrier comes when all copies that its thread has issued before are complete; without
+`.noinc` the phase expects one arrival more from its issue on.  PTX ISA, cp.async;
+cp.async.commit_group; cp.async.wait_group; cp.async.mbarrier.arrive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from intrinsics.mir import Imm, MachineInstr
+from intrinsics.modifiers import ScalarType, Space
+from nvgen.sim.async_ops.engine import AsyncOp, CopyGroups
+from nvgen.sim.faults import fault
+from nvgen.sim.memory.regions import Access, Proxy, gather, scatter
+from nvgen.sim.semantics.memory.accesses import find
+from nvgen.sim.semantics.synchronization.mbarrier_operand import MBarrierOperand, use_object
+from nvgen.sim.threads.barriers import MBarrier
+from nvgen.sim.threads.compile import Compiler, Getter, Maker
+from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
+
+_SECTION = "cp.async"
+
+
+def copy(c: Compiler, mi: MachineInstr) -> Step:
+    """Issue the copies of a fragment, of as many bytes each as its thread wants."""
+    amount = mi["size"]
+    assert isinstance(amount, Imm)
+    size = amount.value
+    dst, src, wanted = c.address(mi["dst"]), c.address(mi["src"]), _bytes_read(c, mi, size)
+    space, place = mi.form.facts["space"], c.place(mi)
+    assert isinstance(space, Space)
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        lanes = fragment.lanes
+        reads = wanted(warp)[lanes].astype(np.int64)
+        moved = _Copy(warp.cta, space, dst(warp)[lanes], src(warp)[lanes], reads, size)
+        moved.check()
+        numbers = list(lane_numbers(fragment.mask))
+        thread = (warp.cta.number, warp.number, numbers[0])
+        op = AsyncOp("cp.async", thread, "copy", moved, place, lazy=True)
+        for lane in numbers:
+            _groups(warp, lane).add(op)
+        warp.cta.machine.engine.issue(op)
+        return None
+
+    return run
+
+
+def _bytes_read(c: Compiler, mi: MachineInstr, size: int) -> Getter:
+    """How many bytes each thread reads; the others that it writes are zeros."""
+    if "ignore_src" in mi.form.slots:
+        ignored = c.get(mi["ignore_src"], ScalarType.PRED)
+        return lambda warp: np.where(ignored(warp).astype(np.bool_), 0, size)
+    source = mi.get("src_size")
+    if source is None:
+        return lambda warp: np.full(32, size)
+    given = c.get(source, ScalarType.U32)
+    return lambda warp: given(warp).astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _Copy:
+    """The copies of a fragment, an element of each array for each thread."""
+
+    cta: Cta
+    space: Space
+    dst: NDArray[np.int64]
+    src: NDArray[np.int64]
+    wanted: NDArray[np.int64]
+    size: int
+
+    def check(self) -> None:
+        """Whether the threads want no more than they write.
+
+        Raises: Fault.
+        """
+        if (self.wanted > self.size).any():
+            raise fault(
+                "copy-size",
+                "cp.async reads more bytes than it writes",
+                got=f"{int(self.wanted.max())} bytes into {self.size}",
+                expected=f"at most {self.size}",
+                hint="PTX leaves open what such a copy does",
+                section=_SECTION,
+            )
+
+    def __call__(self) -> None:
+        """Read global memory, then write shared memory."""
+        data = np.zeros((self.dst.size, self.size), np.uint8)
+        for count in np.unique(self.wanted):
+            if count:
+                self._read(data, int(count))
+        memory = self.cta.machine.memory
+        agent = "cp.async"
+        for region, where, part in find(self.cta, self.dst, self.space, agent, Access.WRITE):
+            offsets = memory.access(
+                region, where, self.size, Access.WRITE, Proxy.GENERIC, agent, align=self.size
+            )
+            scatter(region, offsets, data[part])
+        self.cta.machine.changed()
+
+    def _read(self, data: NDArray[np.uint8], count: int) -> None:
+        """Read the sources of the threads that want `count` bytes."""
+        chosen = np.flatnonzero(self.wanted == count)
+        memory = self.cta.machine.memory
+        addresses = self.src[chosen]
+        for region, where, part in find(self.cta, addresses, Space.GLOBAL, "cp.async", Access.READ):
+            offsets = memory.access(
+                region, where, count, Access.READ, Proxy.GENERIC, "cp.async", align=self.size
+            )
+            data[chosen[part], :count] = gather(region, offsets, count)
+
+
+# ---- groups ----------------------------------------------------------------------------------
+
+
+def _groups(warp: Warp, lane: int) -> CopyGroups:
+    return warp.cta.copies.setdefault((warp.number, lane), CopyGroups())
+
+
+def commit_group(c: Compiler, mi: MachineInstr) -> Step:
+    """Each thread makes a group of its copies since the last one."""
+
+    def run(fragment: Fragment) -> Outcome:
+        for lane in lane_numbers(fragment.mask):
+            _groups(fragment.warp, lane).commit()
+        return None
+
+    return run
+
+
+def wait_group(c: Compiler, mi: MachineInstr) -> Step:
+    """Let each thread's groups take effect, all but the latest ones."""
+    n = mi["n"]
+    assert isinstance(n, Imm)
+    count = n.value & 0xFFFF_FFFF
+
+    def run(fragment: Fragment) -> Outcome:
+        for lane in lane_numbers(fragment.mask):
+            groups = _groups(fragment.warp, lane)
+            fragment.warp.cta.machine.engine.wait(
+                fragment.warp, 1 << lane, groups.but_the_last(count)
+            )
+            groups.keep(count)
+        return None
+
+    return run
+
+
+def wait_all(c: Compiler, mi: MachineInstr) -> Step:
+    """Let all copies of each thread take effect, in groups or not."""
+
+    def run(fragment: Fragment) -> Outcome:
+        for lane in lane_numbers(fragment.mask):
+            groups = _groups(fragment.warp, lane)
+            groups.commit()
+            fragment.warp.cta.machine.engine.wait(fragment.warp, 1 << lane, groups.but_the_last(0))
+            groups.keep(0)
+        return None
+
+    return run
+
+
+# ---- mbarriers -------------------------------------------------------------------------------
+
+
+def arrive(c: Compiler, mi: MachineInstr) -> Step:
+    """Let each thread's copies arrive at an mbarrier of its CTA when they are complete."""
+    where = MBarrierOperand(c, mi, own=True)
+    counted = mi.form.facts["noinc"] is None
+    place = c.place(mi)
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        where.use(fragment)
+        for lane, owner, offset in where.lanes(fragment):
+            found = where.object(owner, offset)
+            if counted:
+                found.expect_arrival()
+            thread = (owner.number, warp.number, lane)
+            groups = _groups(warp, lane)
+            effect = _Arrival(owner, offset, found, where.op)
+            op = AsyncOp(where.op, thread, "copy.arrive", effect, place, tuple(groups.before))
+            groups.before = [op]
+            owner.machine.engine.issue(op)
+        owner.machine.changed()
+        return None
+
+    return run
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """The arrival of one thread's copies."""
+
+    cta: Cta
+    offset: int
+    barrier: MBarrier
+    name: str
+
+    def __call__(self) -> None:
+        """Arrive.
+
+        Raises: Fault when the phase expects no arrival more.
+        """
+        use_object(self.cta, np.array([self.offset], np.int64), self.name)
+        self.barrier.arrive(1)
+        self.cta.machine.changed()
+
+
+SEMANTICS: dict[str, Maker] = {
+    "cp.async": copy,
+    "cp.async.ignore_src": copy,
+    "cp.async.commit_group": commit_group,
+    "cp.async.wait_group": wait_group,
+    "cp.async.wait_all": wait_all,
+    "cp.async.mbarrier.arrive": arrive,
+}

@@ -1,0 +1,152 @@
+"""mbarriers: made, given back, waited for.
+
+Layer: nvgen.sim.semantics.  Objects live beside shared memory, found by their address.  Under every
+schedule but `early`, a wait fails at least once a phase and thread, as a real one may.  PTX ISA,
+mbarrier.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from intrinsics.mir import MachineInstr
+from intrinsics.modifiers import ScalarType, Sem
+from nvgen.sim.async_ops.engine import Mode
+from nvgen.sim.faults import fault
+from nvgen.sim.memory.regions import Access, Proxy
+from nvgen.sim.races.happens_before import Clocks
+from nvgen.sim.races.vector_clock import Clock
+from nvgen.sim.semantics.synchronization.mbarrier_arrive import phase_of
+from nvgen.sim.semantics.synchronization.mbarrier_operand import SIZE, MBarrierOperand, count_of
+from nvgen.sim.threads.barriers import MBarrier
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.machine import Fragment, Outcome, Polled, Step, Warp, lanes_of
+
+
+def init(c: Compiler, mi: MachineInstr) -> Step:
+    """Make an object."""
+    where, count = MBarrierOperand(c, mi, own=True), count_of(c, mi, "count")
+    assert count is not None
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        counts = count(warp)
+        for lane, _, address in where.lanes(fragment):
+            expected = int(counts[lane])
+            if not 1 <= expected <= 0xFFFFF:
+                raise fault(
+                    "mbarrier-count",
+                    "an mbarrier expects 1 to 1048575 arrivals",
+                    got=str(expected),
+                    expected="1..1048575",
+                    section="mbarrier.init",
+                )
+            _touch(warp, lane, address, "mbarrier.init")
+            warp.cta.mbarriers[address] = MBarrier.new(
+                where.name(address), expected, warp.cta.machine.engine.clocks
+            )
+        return None
+
+    return run
+
+
+def _touch(warp: Warp, lane: int, address: int, agent: str) -> None:
+    """A thread writes the object's eight bytes: bounds, alignment, and who else uses them."""
+    warp.cta.machine.memory.access(
+        warp.cta.shared,
+        np.array([address], np.int64),
+        SIZE,
+        Access.WRITE,
+        Proxy.GENERIC,
+        agent,
+        align=SIZE,
+        lanes=np.array([lane], np.intp),
+    )
+
+
+def inval(c: Compiler, mi: MachineInstr) -> Step:
+    """Give the object's memory back."""
+    where = MBarrierOperand(c, mi, own=True)
+
+    def run(fragment: Fragment) -> Outcome:
+        cta = fragment.warp.cta
+        for lane, _, address in where.lanes(fragment):
+            where.object(cta, address)
+            _touch(fragment.warp, lane, address, where.op)
+            del cta.mbarriers[address]
+        cta.machine.changed()
+        return None
+
+    return run
+
+
+# ---- waits -----------------------------------------------------------------------------------
+
+
+def _wait(*, parity: bool) -> Maker:
+    """Whether a phase has completed: the one of a token, or the one of a parity."""
+
+    def make(c: Compiler, mi: MachineInstr) -> Step:
+        where = MBarrierOperand(c, mi, own=True)
+        slot, type_ = ("phase", ScalarType.U32) if parity else ("state", ScalarType.U64)
+        wanted = c.get(mi[slot], type_)
+        result = mi["done"]
+        assert type(result) is int
+        write = c.set(result)
+        place = c.place(mi)
+        acquires = mi.form.facts.get("sem") is not Sem.RELAXED
+
+        def run(fragment: Fragment) -> Outcome:
+            warp = fragment.warp
+            done = 0
+            fragment.polled = None
+            where.use(fragment)
+            for lanes, address, value in where.groups(fragment, wanted(warp)):
+                found = where.object(warp.cta, address)
+                asked = value & 1 if parity else phase_of(value)
+                passed = found.passed(asked) if parity else found.phase > asked
+                sees = _may_see(warp, lanes, found) if passed else 0
+                done |= sees
+                if sees and found.clocks is not None:
+                    _learn(found.clocks, fragment, sees, found.known, acquires=acquires)
+                if sees != lanes:
+                    phase = f"parity {asked}" if parity else f"phase {asked}"
+                    fragment.polled = Polled(found, phase, mi.opcode, place)
+            write(fragment, lanes_of(done))
+            return None
+
+        return run
+
+    return make
+
+
+def _learn(
+    clocks: Clocks, fragment: Fragment, lanes: int, known: Clock | None, *, acquires: bool
+) -> None:
+    """Threads see that a phase is complete; behind a relaxed wait a fence makes it count."""
+    if known is not None:
+        if acquires:
+            clocks.learn(fragment.warp, lanes, known)
+        else:
+            clocks.saw(fragment, lanes, known, acquires=False)
+
+
+def _may_see(warp: Warp, lanes: int, found: MBarrier) -> int:
+    """The lanes whose look may succeed: under a late or random schedule the first one fails."""
+    if warp.cta.machine.engine.schedule.mode is Mode.EARLY:
+        return lanes
+    before = found.looked.get(warp.number, 0)
+    if lanes & ~before:
+        found.looked[warp.number] = before | lanes
+        warp.cta.machine.changed()
+    return lanes & before
+
+
+SEMANTICS: dict[str, Maker] = {
+    "mbarrier.init": init,
+    "mbarrier.inval": inval,
+    "mbarrier.test_wait": _wait(parity=False),
+    "mbarrier.test_wait.parity": _wait(parity=True),
+    "mbarrier.try_wait": _wait(parity=False),
+    "mbarrier.try_wait.parity": _wait(parity=True),
+}

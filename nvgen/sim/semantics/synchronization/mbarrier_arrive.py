@@ -1,0 +1,212 @@
+"""Arrivals at mbarriers, and bytes that they expect or count.
+
+Layer: nvgen.sim.semantics.  One in the own CTA takes effect at once, one in another CTA of the
+cluster comes later.  The state that an arrival returns holds the phase and the arrivals that it
+found pending.  PTX ISA, mbarrier.arrive; mbarrier.expect_tx; mbarrier.pending_count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from intrinsics.findings import Place
+from intrinsics.mir import MachineInstr
+from intrinsics.modifiers import ScalarType, Sem
+from nvgen.sim.async_ops.remote import deliver, send
+from nvgen.sim.faults import Fault, fault
+from nvgen.sim.semantics.synchronization.mbarrier_operand import (
+    MBarrierOperand,
+    count_of,
+    use_object,
+)
+from nvgen.sim.threads.barriers import MBarrier
+from nvgen.sim.threads.clusters import check_runs
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.machine import WARP, Cta, Fragment, Outcome, Step, Warp, lanes_of
+
+_PENDING_BITS = 32
+_NO_COMPLETE = 1 << 63
+
+
+def _state(found: MBarrier, *, no_complete: bool) -> int:
+    """The state that an arrival returns, as the object is before it."""
+    return found.phase << _PENDING_BITS | found.pending | (_NO_COMPLETE if no_complete else 0)
+
+
+def phase_of(state: int) -> int:
+    """The phase that a state is of."""
+    return (state & ~_NO_COMPLETE) >> _PENDING_BITS
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """What one thread does to an mbarrier: expect bytes, count them as come, arrive."""
+
+    where: MBarrierOperand
+    cta: Cta
+    offset: int
+    expect: int = 0
+    complete: int = 0
+    arrivals: int = 0
+    drop: bool = False
+    relaxed: int = -1  # the lane of a thread of the own CTA that does not release
+    remote: bool = False  # comes from another CTA
+
+    def __call__(self) -> None:
+        """Do it.
+
+        Raises: Fault when the CTA has exited, or there is no object.
+        """
+        check_runs(self.cta, self.where.op)
+        if self.remote:
+            use_object(self.cta, np.array([self.offset], np.int64), self.where.op)
+        found = self.where.object(self.cta, self.offset)
+        if self.expect:
+            found.expect(self.expect)
+        if self.complete:
+            found.complete(self.complete)
+        if self.arrivals:
+            (found.drop if self.drop else found.arrive)(self.arrivals, self.relaxed)
+        self.cta.machine.changed()
+
+
+def _arrive(*, drop: bool, expect: bool) -> Maker:
+    def make(c: Compiler, mi: MachineInstr) -> Step:
+        where = MBarrierOperand(c, mi, own=False)
+        counts = count_of(c, mi, "count")
+        sizes = count_of(c, mi, "tx_count") if expect else None
+        state = mi.get("state")
+        write = c.set(state) if type(state) is int else None
+        stays = mi.form.facts.get("no_complete") is not None
+        hand_on = _Handing.of(c, mi)
+
+        def run(fragment: Fragment) -> Outcome:
+            warp = fragment.warp
+            states = np.zeros(WARP, np.uint64)
+            where.use(fragment)
+            for lane, owner, offset in where.lanes(fragment):
+                arrivals = int(counts(warp)[lane]) if counts is not None else 1
+                size = int(sizes(warp)[lane]) if sizes is not None else 0
+                arrival = _Arrival(where, owner, offset, size, 0, arrivals, drop)
+                if owner is warp.cta and where.mask is None:
+                    found = where.object(owner, offset)
+                    phase = found.phase
+                    states[lane] = _state(found, no_complete=stays)
+                    hand_on(warp, lane, arrival)
+                    if stays and found.phase != phase:
+                        raise _completed(where, found, arrivals)
+                else:
+                    if write is not None:
+                        raise _has_no_state(where)
+                    hand_on(warp, lane, arrival)
+            if write is not None:
+                write(fragment, states)
+            return None
+
+        return run
+
+    return make
+
+
+def _completed(where: MBarrierOperand, found: MBarrier, arrivals: int) -> Fault:
+    return fault(
+        "mbarrier-no-complete",
+        f"{where.op}.noComplete completes the phase of {found.name}",
+        got=f"{arrivals} arrivals, the last ones of the phase",
+        expected="an arrival that leaves the phase open",
+        section="mbarrier.arrive",
+    )
+
+
+def _has_no_state(where: MBarrierOperand) -> Fault:
+    return fault(
+        "mbarrier-remote-state",
+        f"{where.op} on another CTA's mbarrier returns no state",
+        expected="_ in place of the state",
+        section="mbarrier.arrive",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Handing:
+    """How an arrival comes to its mbarrier: at once in the own CTA, later in another one.
+
+    One with release semantics (`ordered`) comes after what the CTA has sent before it.
+    """
+
+    name: str
+    place: Place
+    ordered: bool
+
+    @classmethod
+    def of(cls, c: Compiler, mi: MachineInstr) -> _Handing:
+        """That of a record; arrivals release where they say nothing else."""
+        return cls(mi.row.head, c.place(mi), mi.form.facts.get("sem") is not Sem.RELAXED)
+
+    def __call__(self, warp: Warp, lane: int, arrival: _Arrival) -> None:
+        """Let one thread's arrival happen."""
+        if arrival.cta is not warp.cta:
+            thread = (warp.cta.number, warp.number, lane)
+            effect = replace(arrival, remote=True)
+            send(warp.cta, thread, self.name, effect, self.place, ordered=self.ordered)
+            return
+        if self.ordered:
+            deliver(warp.cta)
+            arrival()
+        else:
+            replace(arrival, relaxed=lane)()
+
+
+def _transaction(*, complete: bool) -> Maker:
+    def make(c: Compiler, mi: MachineInstr) -> Step:
+        where, sizes = MBarrierOperand(c, mi, own=False), count_of(c, mi, "tx_count")
+        assert sizes is not None
+        hand_on = _Handing.of(c, mi)
+
+        def run(fragment: Fragment) -> Outcome:
+            warp = fragment.warp
+            where.use(fragment)
+            for lane, owner, offset in where.lanes(fragment):
+                size = int(sizes(warp)[lane])
+                expected, come = (0, size) if complete else (size, 0)
+                hand_on(warp, lane, _Arrival(where, owner, offset, expected, come))
+            return None
+
+        return run
+
+    return make
+
+
+def pending_count(c: Compiler, mi: MachineInstr) -> Step:
+    """The arrivals that were pending before the one that a state is of."""
+    state, count = c.get(mi["state"], ScalarType.U64), mi["count"]
+    assert type(count) is int
+    write = c.set(count)
+
+    def run(fragment: Fragment) -> Outcome:
+        states = state(fragment.warp).astype(np.uint64)
+        given = states[lanes_of(fragment.mask)]
+        if not (given & np.uint64(_NO_COMPLETE)).all():
+            raise fault(
+                "mbarrier-state",
+                "mbarrier.pending_count of what is no state of an arrival without completion",
+                expected="the state that mbarrier.arrive or arrive_drop with .noComplete returns",
+                section="mbarrier.pending_count",
+            )
+        write(fragment, (states & np.uint64((1 << _PENDING_BITS) - 1)).astype(np.uint32))
+        return None
+
+    return run
+
+
+SEMANTICS: dict[str, Maker] = {
+    "mbarrier.arrive": _arrive(drop=False, expect=False),
+    "mbarrier.arrive_drop": _arrive(drop=True, expect=False),
+    "mbarrier.arrive.expect_tx": _arrive(drop=False, expect=True),
+    "mbarrier.arrive_drop.expect_tx": _arrive(drop=True, expect=True),
+    "mbarrier.expect_tx": _transaction(complete=False),
+    "mbarrier.complete_tx": _transaction(complete=True),
+    "mbarrier.pending_count": pending_count,
+}

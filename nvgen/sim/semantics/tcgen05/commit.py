@@ -1,0 +1,95 @@
+"""tcgen05: fence and commit.
+
+Layer: nvgen.sim.semantics.  A multicast commit is one arrival for each CTA of its mask, each at a
+moment of its own.  PTX ISA, TensorCore 5th Generation Specialized Synchronization Operations;
+tcgen05.commit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from intrinsics.mir import MachineInstr
+from intrinsics.modifiers import Space, ThreadSync
+from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.faults import not_simulated
+from nvgen.sim.semantics.synchronization.mbarrier_operand import signalled, to_shared
+from nvgen.sim.semantics.tma.targets import mask_type
+from nvgen.sim.threads.clusters import check_runs, members, owner_of, participants
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, lane_numbers
+
+
+def fence(c: Compiler, mi: MachineInstr) -> Step:
+    """Says which operations others may rely on, or lets those that follow rely on what was said.
+
+    With relaxed accesses to a flag it orders threads, as a fence of memory does.
+    """
+    before = mi.form.facts["side"] is ThreadSync.BEFORE
+
+    def run(fragment: Fragment) -> Outcome:
+        clocks = fragment.warp.cta.machine.engine.clocks
+        if clocks is not None and before:
+            clocks.fence_before(fragment)
+        elif clocks is not None:
+            clocks.fence_after(fragment)
+        return None
+
+    return run
+
+
+def commit(c: Compiler, mi: MachineInstr) -> Step:
+    """Arrive on an mbarrier once all earlier operations of each thread are complete."""
+    if mi.form.facts.get("restrict") is not None:
+        raise not_simulated(f"{mi.opcode}")
+    address, group = c.address(mi["mbar"]), mi.form.facts["cta_group"]
+    mask_op = mi.get("cta_mask")
+    mask = c.get(mask_op, mask_type(mi)) if mask_op is not None else None
+    space = mi.form.facts["space"]
+    assert space is None or isinstance(space, Space)
+    place = c.place(mi)
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        cta = warp.cta
+        engine = cta.machine.engine
+        participants(cta, group, _COMMIT)
+        for lane in lane_numbers(fragment.mask):
+            thread = (cta.number, warp.number, lane)
+            where = to_shared(int(address(warp)[lane]), space)
+            owner, offset = owner_of(cta, where, Space.SHARED_CLUSTER, _COMMIT)
+            targets = [owner]
+            if mask is not None:
+                targets = members(cta, int(mask(warp)[lane]), _COMMIT)
+            tracked = tuple(op for op in engine.tracked if op.kind == "mma" and op.thread == thread)
+            for target in targets:
+                name = _COMMIT if target is cta else f"{_COMMIT} to CTA {target.number}"
+                arrival = _Arrival(target, offset)
+                engine.issue(AsyncOp(name, thread, "commit", arrival, place, tracked))
+        return None
+
+    return run
+
+
+_COMMIT = "tcgen05.commit"
+
+
+@dataclass(frozen=True, slots=True)
+class _Arrival:
+    """The one arrival that a commit makes in a CTA."""
+
+    cta: Cta
+    offset: int
+
+    def __call__(self) -> None:
+        """Arrive.
+
+        Raises: Fault when the CTA has exited, or has no mbarrier there.
+        """
+        check_runs(self.cta, _COMMIT)
+        found = signalled(self.cta, self.offset, _COMMIT, f"{_COMMIT} on", "tcgen05.commit")
+        found.arrive(1)
+        self.cta.machine.changed()
+
+
+SEMANTICS: dict[str, Maker] = {"tcgen05.fence": fence, "tcgen05.commit": commit}

@@ -1,0 +1,287 @@
+"""Bulk tensor copies: a box from global to shared memory or back, in the background.
+
+Layer: nvgen.sim.semantics.  A load reads global memory and writes shared memory when it takes
+effect, then counts its bytes on the mbarrier; a multicast is one load for each CTA of its mask,
+each at a moment of its own.  Elements outside of the tensor come as zeros and
+count too.  A store takes effect twice: it reads shared memory at some moment before the
+wait_group.read that covers it ends, then it writes global memory before the wait_group ends;
+elements behind the tensor's end are dropped.  A reduction does so too, and combines what it brings
+with what is there.  A prefetch has no effect.  PTX ISA, cp.async.bulk.tensor;
+cp.reduce.async.bulk.tensor; cp.async.bulk.prefetch.tensor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from intrinsics.mir import MachineInstr, Mem
+from intrinsics.modifiers import AtomicOp, Dim, LoadMode, ScalarType, Space, StoreMode
+from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.faults import fault, not_simulated
+from nvgen.sim.memory.bound_maps import AnyMap, Rows
+from nvgen.sim.memory.regions import Access, Proxy, gather, scatter
+from nvgen.sim.races.vector_clock import Order
+from nvgen.sim.semantics.copies.bulk_groups import groups
+from nvgen.sim.semantics.synchronization.mbarrier_operand import signalled
+from nvgen.sim.semantics.tma.boxes import (
+    ATOM,
+    Box,
+    four_rows,
+    image_rows,
+    tile_rows,
+    wide_rows,
+)
+from nvgen.sim.semantics.tma.maps import Kind, map_reader, tensor_map_at
+from nvgen.sim.semantics.tma.reduce import check_kept, combined
+from nvgen.sim.semantics.tma.targets import SECTION, signal_maker, targets_maker
+from nvgen.sim.threads.clusters import check_runs, owner_of
+from nvgen.sim.threads.compile import Compiler, Getter, Maker
+from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
+from nvgen.tensor_fields import Fill
+
+_KINDS = {
+    LoadMode.IM2COL: Kind.IMAGES,
+    LoadMode.IM2COL_W: Kind.WIDE,
+    LoadMode.IM2COL_W128: Kind.WIDE_128,
+    StoreMode.IM2COL_NO_OFFS: Kind.IMAGES,
+}
+_FOUR = (LoadMode.GATHER4, StoreMode.SCATTER4)
+_LOAD = "TMA load"
+
+
+def load(c: Compiler, mi: MachineInstr) -> Step:
+    """Issue a load, or those of a multicast."""
+    space = mi.form.facts["dst_space"]
+    assert isinstance(space, Space)
+    box, signal = _box_maker(c, mi, "dst", space), signal_maker(c, mi, space)
+    targets, reads = targets_maker(c, mi), map_reader(c, mi, _LOAD)
+    place = c.place(mi)
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        cta = warp.cta
+        for lane in lane_numbers(fragment.mask):
+            first = box(warp, lane)
+            thread = (cta.number, warp.number, lane)
+            to = signal(warp, lane, first.cta)
+            before = reads(warp, lane)
+            for target in targets(warp, lane, first.cta):
+                copy = _Load(replace(first, cta=target), to.of(target), to.offset)
+                name = _LOAD if target is cta else f"{_LOAD} to CTA {target.number}"
+                cta.machine.engine.issue(AsyncOp(name, thread, "tma", copy, place, before))
+        cta.machine.changed()
+        return None
+
+    return run
+
+
+def store(c: Compiler, mi: MachineInstr) -> Step:
+    """Issue a store or a reduction: its read, and after that its write."""
+    box = _box_maker(c, mi, "src", Space.SHARED_CTA)
+    place, op = c.place(mi), mi.form.facts.get("op")
+    assert op is None or isinstance(op, AtomicOp)
+    name = "TMA store" if op is None else "TMA reduction"
+    tile = mi.form.facts["mode"] in (None, StoreMode.TILE)
+    reads = map_reader(c, mi, name)
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        engine = warp.cta.machine.engine
+        for lane in lane_numbers(fragment.mask):
+            copy = _Store(_storable(box(warp, lane), tile=tile), name, op)
+            memory, atoms = warp.cta.machine.memory, copy.box.atoms()
+            memory.check_fenced(warp.cta.shared, atoms, ATOM, name)  # a later fence is too late
+            thread = (warp.cta.number, warp.number, lane)
+            before = reads(warp, lane)
+            read = AsyncOp(
+                f"{name} (read)", thread, "bulk.read", copy.read, place, before, lazy=True
+            )
+            write = AsyncOp(name, thread, "bulk", copy.write, place, (read,), lazy=True)
+            groups(warp, lane).open.append((read, write))
+            engine.issue(read)
+            engine.issue(write)
+        return None
+
+    return run
+
+
+def prefetch(c: Compiler, mi: MachineInstr) -> Step:
+    """Look whether there is such a tensor; caches change no result."""
+    found = _rows_maker(c, mi)
+
+    def run(fragment: Fragment) -> Outcome:
+        for lane in lane_numbers(fragment.mask):
+            found(fragment.warp, lane)
+        return None
+
+    return run
+
+
+# ---- boxes -----------------------------------------------------------------------------------
+
+
+def _box_maker(
+    c: Compiler, mi: MachineInstr, slot: str, space: Space
+) -> Callable[[Warp, int], Box]:
+    """Gives the box that a copy of one thread moves, between a tensor and the address `slot`."""
+    assert isinstance(mi[slot], Mem)
+    shared, rows = c.address(mi[slot]), _rows_maker(c, mi)
+    tile = mi.form.facts["mode"] in (None, LoadMode.TILE, StoreMode.TILE)
+
+    def box(warp: Warp, lane: int) -> Box:
+        bound, first, found = rows(warp, lane)
+        owner, offset = owner_of(warp.cta, int(shared(warp)[lane]), space, SECTION)
+        made = Box(owner, bound, first, found, offset)
+        made.check(tile=tile)
+        return made
+
+    return box
+
+
+def _rows_maker(c: Compiler, mi: MachineInstr) -> Callable[[Warp, int], tuple[AnyMap, int, Rows]]:
+    """Gives the tensor map of a copy, its innermost coordinate, and its rows."""
+    dim, mode = mi.form.facts["dim"], mi.form.facts["mode"]
+    assert isinstance(dim, Dim)
+    tmap, coords = c.address(mi["tmap"]), _numbers(c, mi, "coords", ScalarType.S32)
+    offsets = _numbers(c, mi, "offsets", ScalarType.U16)
+    kind = Kind.TILES
+    if isinstance(mode, LoadMode | StoreMode):
+        kind = _KINDS.get(mode, Kind.TILES)
+
+    def rows(warp: Warp, lane: int) -> tuple[AnyMap, int, Rows]:
+        at = tuple(int(get(warp).view(np.int32)[lane]) for get in coords)
+        bound = tensor_map_at(warp.cta, int(tmap(warp)[lane]), dim.rank, kind)
+        within = [int(get(warp)[lane]) & 0xFFFF for get in offsets]
+        if kind in (Kind.WIDE, Kind.WIDE_128):
+            return bound, at[0], wide_rows(bound.map, at, *within)
+        if kind is Kind.IMAGES:
+            within = within or [0] * (dim.rank - 2)
+            return bound, at[0], image_rows(bound.map, at, within)
+        if mode in _FOUR:
+            return bound, at[0], four_rows(bound.map, at[1:])
+        return bound, at[0], tile_rows(bound.map, at)
+
+    return rows
+
+
+def _numbers(c: Compiler, mi: MachineInstr, slot: str, type_: ScalarType) -> list[Getter]:
+    given = mi.get(slot)
+    if given is None:
+        return []
+    assert isinstance(given, tuple)
+    return [c.get(part, type_) for part in given]
+
+
+def _storable(box: Box, *, tile: bool) -> Box:
+    """The box of a store, which begins in the tensor or behind it.
+
+    Raises: Fault when it begins before it; NotSimulatedError for padded elements.
+    """
+    if box.map.element.is_padded:
+        raise not_simulated("stores of elements that are padded in shared memory")
+    if box.first >= 0 and (not box.rows.size or box.rows.min() >= 0):
+        return box
+    if not tile:
+        raise not_simulated("a store that begins before the tensor")
+    raise fault(
+        "tma-coordinate",
+        "a tile store begins before the tensor",
+        got=f"coordinates {(box.first, *map(int, box.rows[0]))}, innermost first",
+        expected="no negative coordinate",
+        hint="an H200 ends the kernel with an illegal instruction",
+        section=SECTION,
+    )
+
+
+# ---- what copies do --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Load:
+    """A box on its way to shared memory, and the mbarrier that counts its bytes."""
+
+    box: Box
+    signalled: Cta
+    barrier: int
+
+    def __call__(self) -> None:
+        """Write the box, then count its bytes.
+
+        Raises: Fault when a CTA that it reaches has exited, or has no mbarrier there.
+        """
+        box, cta = self.box, self.box.cta
+        check_runs(cta, _LOAD)
+        check_runs(self.signalled, _LOAD)
+        data = np.ascontiguousarray(self._elements()).view(np.uint8).reshape(-1, box.piece)
+        offsets = cta.machine.memory.access(
+            cta.shared, box.atoms(), box.piece, Access.WRITE, Proxy.ASYNC, _LOAD
+        )
+        scatter(cta.shared, offsets, data)
+        cta.shared.written[box.padding()] = False  # whether it is written, nobody says
+        what = "a TMA load completes on"
+        found = signalled(self.signalled, self.barrier, _LOAD, what, "mbarrier.init")
+        found.complete(data.size)
+        cta.machine.changed()
+
+    def _elements(self) -> NDArray[np.generic]:
+        """The box, with zeros outside of the tensor."""
+        bound, inside = self.box.bound, self.box.inside()
+        found = np.zeros((len(self.box.rows), self.box.width), bound.dtype)
+        if inside.count < found.size and self.box.map.fill is Fill.NANS:
+            raise not_simulated("NaNs for elements outside of a tensor")
+        if not inside.count:
+            return found
+        there = bound.read(inside.rows, inside.elements, _LOAD)
+        check_kept(self.box.map.element, there)
+        numbers, elements = inside.in_box
+        found[numbers, elements] = there
+        return found
+
+
+@dataclass(slots=True)
+class _Store:
+    """A box on its way to global memory, and what it is combined with there (None: nothing)."""
+
+    box: Box
+    name: str
+    op: AtomicOp | None = None
+    data: NDArray[np.uint8] | None = None
+
+    def read(self) -> None:
+        """Take the box out of shared memory."""
+        cta = self.box.cta
+        offsets = cta.machine.memory.access(
+            cta.shared, self.box.atoms(), ATOM, Access.READ, Proxy.ASYNC, self.name
+        )
+        self.data = gather(cta.shared, offsets, ATOM).reshape(-1)
+
+    def write(self) -> None:
+        """Put the box into the tensor."""
+        assert self.data is not None
+        bound, inside = self.box.bound, self.box.inside()
+        if not inside.count:
+            return
+        order = Order.WEAK if self.op is None else Order.RELAXED
+        shape = (len(self.box.rows), self.box.width)
+        numbers, within = inside.in_box
+        elements = self.data.view(bound.dtype).reshape(shape)[numbers, within]
+        check_kept(self.box.map.element, elements)
+        if self.op is not None:
+            there = bound.read(inside.rows, inside.elements, self.name, order=order)
+            elements = combined(self.op, self.box.map.element, there, elements)
+        bound.write(inside.rows, inside.elements, elements, self.name, order=order)
+        self.box.cta.machine.changed()
+
+
+SEMANTICS: dict[str, Maker] = {
+    "cp.async.bulk.tensor.load": load,
+    "cp.async.bulk.tensor.load.im2col": load,
+    "cp.async.bulk.tensor.store": store,
+    "cp.reduce.async.bulk.tensor": store,
+    "cp.async.bulk.prefetch.tensor": prefetch,
+    "cp.async.bulk.prefetch.tensor.im2col": prefetch,
+}

@@ -1,0 +1,279 @@
+"""wgmma: multiplies of a warpgroup, and what orders them.
+
+Layer: nvgen.sim.semantics.  The four warps of a warpgroup wait for each other at a multiply; the
+last to come issues it for all.  It takes effect between its issue and the wait for its group, at a
+moment that the schedule picks: it reads shared memory and registers, and writes the accumulators
+then.  It comes behind earlier multiplies on its accumulators and behind all earlier groups.  Which
+registers are whose is in `multiplies`, what a multiply does in `wgmma_effect`.  PTX ISA,
+Asynchronous Warpgroup Level Matrix Instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from intrinsics.element import ElementType, Major
+from intrinsics.mir import Imm, MachineInstr, Reg
+from intrinsics.modifiers import MmaKind, Modifier, ScalarType
+from intrinsics.smem_desc import SharedMemoryDescriptor
+from intrinsics.wgmma import BitOperation, MatrixType, WgmmaShape
+from intrinsics.wgmma_desc import WgmmaDescriptor, problems
+from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.async_ops.multiplies import Registers, Use, groups_of
+from nvgen.sim.faults import fault
+from nvgen.sim.semantics.wgmma.effect import Elements, Form, Index, Multiply, Places
+from nvgen.sim.semantics.wgmma.sparse import Metadata
+from nvgen.sim.threads.compile import Compiler, Getter, Maker, uniform
+from nvgen.sim.threads.machine import Fragment, Outcome, Step, Wait, first_lane
+from nvgen.sim.threads.warpgroups import OPERANDS, WARPS, Arrival, Issued, Warpgroup, warpgroup_of
+
+T, E, K = ScalarType, ElementType, MmaKind
+
+_ELEMENTS: dict[Modifier, tuple[ElementType, MmaKind, int]] = {
+    T.F16: (E.F16, K.F16, 16),
+    T.BF16: (E.BF16, K.F16, 16),
+    T.TF32: (E.TF32, K.TF32, 32),
+    MatrixType.E4M3: (E.E4M3, K.F8F6F4, 8),
+    MatrixType.E5M2: (E.E5M2, K.F8F6F4, 8),
+    T.S8: (E.S8, K.I8, 8),
+    T.U8: (E.U8, K.I8, 8),
+    MatrixType.B1: (E.U8, K.I8, 1),
+}
+_SUMS: dict[Modifier, ElementType] = {T.F16: E.F16, T.F32: E.F32, T.S32: E.S32}
+
+
+# ---- what a record says ----------------------------------------------------------------------
+
+
+def form_of(mi: MachineInstr) -> Form:
+    """The types, the shape and the immediate operands of a record."""
+    facts = mi.form.facts
+    shape, dtype = facts["shape"], facts["dtype"]
+    assert isinstance(shape, WgmmaShape)
+    assert isinstance(dtype, ScalarType)
+    for name, only in (("op", BitOperation.AND), ("sum", BitOperation.POPC)):
+        assert facts.get(name, only) is only
+    return Form(
+        mi.row.head,
+        shape.n,
+        shape.k,
+        _SUMS[dtype],
+        _elements(mi, "a"),
+        _elements(mi, "b"),
+        facts.get("satfinite") is not None,
+        mi.get("sp_meta") is not None,
+        _number(mi, "sp_sel", 0),
+    )
+
+
+def _elements(mi: MachineInstr, name: str) -> Elements:
+    type_ = mi.form.facts[f"{name}type"]
+    assert isinstance(type_, Modifier)
+    major = Major.MN if _number(mi, f"trans_{name}", 0) else Major.K
+    return Elements(*_ELEMENTS[type_], major, _number(mi, f"scale_{name}", 1) < 0)
+
+
+def _number(mi: MachineInstr, slot: str, otherwise: int) -> int:
+    op = mi.get(slot)
+    return op.value if isinstance(op, Imm) else otherwise
+
+
+def _registers(mi: MachineInstr, form: Form) -> Registers:
+    d, a = mi["d"], mi["a"]
+    return Registers.of(
+        _plain(d), _plain(a) if isinstance(a, tuple) else (), (form.n, form.d.value)
+    )
+
+
+def _plain(ops: object) -> tuple[Reg, ...]:
+    assert isinstance(ops, tuple)
+    return tuple(op for op in ops if type(op) is int)
+
+
+def descriptor(word: int, name: str) -> SharedMemoryDescriptor:
+    """The descriptor of a matrix in shared memory; `name` is A or B.
+
+    Raises: Fault for one whose unused bits are set.
+    """
+    for problem in problems(word):
+        raise fault(
+            "smem-desc",
+            f"descriptor of {name}: {problem.text}",
+            got=problem.got,
+            expected=problem.expected,
+            section="wgmma, Matrix Descriptor Format",
+        )
+    found = WgmmaDescriptor.decode(word)
+    return SharedMemoryDescriptor(
+        found.address, found.lbo, found.sbo, found.swizzle, found.base_offset
+    )
+
+
+# ---- multiply --------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Where:
+    """Where registers lie in the frames of a function: the same in each of them."""
+
+    registers: tuple[Reg, ...]
+    found: Index | None = None
+
+    def of(self, fragment: Fragment) -> Index:
+        """The words of all threads of a warp."""
+        if self.found is None:
+            self.found = Places.of(fragment.frame, self.registers).index
+        return self.found
+
+
+def multiply(c: Compiler, mi: MachineInstr) -> Step:
+    """Issue one multiply, once the four warps are here."""
+    form = form_of(mi)
+    registers = _registers(mi, form)
+    operands = _operands(c, mi)
+    metadata = c.get(mi["sp_meta"], T.B32) if form.sparse else None
+    d = _Where(registers.d)
+    held = _Where(_plain(mi["a"])) if registers.a else None
+    place = c.place(mi)
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        group = warpgroup_of(warp)
+        if warp.number in group.passed:
+            group.passed.remove(warp.number)
+            return None
+        if warp.number not in group.here:
+            _check_fence(groups_of(warp).fenced, form.name)
+            fragment.frame.multiplies.claim(registers, warp)
+        last = group.meet(Arrival(fragment, operands(fragment)))
+        if not last:
+            number = warp.number // WARPS
+            return Wait(
+                f"warps {', '.join(map(str, group.missing()))} of warpgroup {number} at {form.name}"
+            )
+        issue(group, fragment)
+        return None
+
+    def issue(group: Warpgroup, fragment: Fragment) -> None:
+        warp = fragment.warp
+        arrivals = group.leave(warp)
+        frames = tuple(arrival.fragment.frame for arrival in arrivals)
+        a, b, accumulate = arrivals[0].operands
+        found = None
+        if metadata is not None:
+            words = np.concatenate([metadata(one.fragment.warp) for one in arrivals])
+            found = Metadata.of(words.astype(np.uint32), form.a.bits, form.selector)
+        effect = Multiply(
+            warp.cta,
+            form,
+            frames,
+            d.of(fragment),
+            descriptor(a, "A") if held is None else held.of(fragment),
+            descriptor(b, "B"),
+            bool(accumulate),
+            found,
+        )
+        effect.check_fenced()
+        commits = groups_of(warp).commits
+        thread = (warp.cta.number, warp.number, first_lane(fragment.mask))
+        op = AsyncOp(form.name, thread, "wgmma", effect, place, group.before(registers, commits))
+        op.together = group.warps
+        group.issued.append(Issued(op, registers, commits))
+        for arrival in arrivals:
+            use = Use(op, arrival.fragment.frame, registers)
+            use.frame.multiplies.keep(use)
+            groups_of(arrival.fragment.warp).open.append(use)
+        warp.cta.machine.engine.issue(op)
+        warp.cta.machine.changed()
+
+    return run
+
+
+def _operands(c: Compiler, mi: MachineInstr) -> Callable[[Fragment], tuple[int, ...]]:
+    """A's descriptor (0 where A is in registers), B's, and scale-d."""
+    wanted: list[tuple[str, Getter]] = []
+    slots = (("a", T.U64), ("b", T.U64), ("scale_d", T.PRED))
+    for name, (slot, type_) in zip(OPERANDS, slots, strict=True):
+        op = mi[slot]
+        if not isinstance(op, tuple):
+            wanted.append((name, c.get(op, type_)))
+
+    def values(fragment: Fragment) -> tuple[int, ...]:
+        found = [uniform(get(fragment.warp), fragment, name) for name, get in wanted]
+        return tuple([0] * (len(OPERANDS) - len(found)) + found)
+
+    return values
+
+
+def _check_fence(fenced: bool, name: str) -> None:
+    if not fenced:
+        raise fault(
+            "wgmma-fence",
+            f"{name} with no wgmma.fence before it",
+            expected="wgmma.fence by all warps before the first multiply",
+            section="wgmma.fence",
+        )
+
+
+# ---- order -----------------------------------------------------------------------------------
+
+
+def fence(c: Compiler, mi: MachineInstr) -> Step:
+    """What the warp did to registers comes before the multiplies that follow."""
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        groups_of(warp).fenced = True
+        fragment.frame.multiplies.fence()
+        for frame in warp.frames.values():
+            frame.multiplies.fence()
+        return None
+
+    return run
+
+
+def commit_group(c: Compiler, mi: MachineInstr) -> Step:
+    """Make a group of the multiplies since the last one."""
+
+    def run(fragment: Fragment) -> Outcome:
+        groups_of(fragment.warp).commit()
+        return None
+
+    return run
+
+
+def wait_group(c: Compiler, mi: MachineInstr) -> Step:
+    """Let all groups but the latest ones take effect; their registers are the warp's again."""
+    n = mi["n"]
+    assert isinstance(n, Imm)
+    count = n.value
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        done = groups_of(warp).take(count)
+        warp.cta.machine.engine.wait(warp, fragment.mask, [use.op for use in done])
+        for use in done:
+            use.frame.multiplies.flight.remove(use)
+        return None
+
+    return run
+
+
+SEMANTICS: dict[str, Maker] = {
+    **dict.fromkeys(
+        (
+            f"wgmma.mma_async{sparse}.{family}{held}"
+            for sparse in ("", ".sp")
+            for family in ("half", "tf32", "fp8", "int", "b1")
+            for held in ("", ".registers")
+            if (sparse, family) != (".sp", "b1")
+        ),
+        multiply,
+    ),
+    "wgmma.fence": fence,
+    "wgmma.commit_group": commit_group,
+    "wgmma.wait_group": wait_group,
+}
