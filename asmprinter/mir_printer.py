@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from asmprinter import mir_names
 from asmprinter.mir_names import escaped, quoted, register_names, register_range
 from asmprinter.ptx_printer import Printed, float_literal
-from intrinsics.idesc import InstructionDescriptor
+from intrinsics.descriptors.idesc import InstructionDescriptor
+from intrinsics.descriptors.words import CollectorWord, ControlWord
 from intrinsics.mir import (
     FloatImm,
     Form,
@@ -38,7 +39,6 @@ from intrinsics.mir import (
 )
 from intrinsics.modifiers import MmaKind, ScalarType
 from intrinsics.row import Access, Kind
-from intrinsics.words import CollectorWord, ControlWord
 
 ONE_LINE = 4
 """Up to so many operands stand on the record's own line."""

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from intrinsics.catalog import OTHER_HEADS, Head, find_head, other_instructions, rows
-from intrinsics.mma_sync import MmaLayout
 from intrinsics.modifiers import CachePriority, CopyFormat, Modifier, ScalarType, Space
+from intrinsics.multiplies.mma_sync import MmaLayout
+from intrinsics.multiplies.wgmma import BitOperation, MatrixType
 from intrinsics.row import Axis, Fact, Literal, Problem, Row
-from intrinsics.wgmma import BitOperation, MatrixType
 
 TWICE = ("sync", "sat", "relu", "uni", "approx", "satfinite", "NaN")
 """Modifiers that ptxas lets stand twice, in the head and after it."""

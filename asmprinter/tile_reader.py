@@ -1,4 +1,4 @@
-"""Tile multiplies from text: the forms that `intrinsics.tile_multiply` and `tile_dot` print.
+"""Tile multiplies from text: the forms that `tile_multiply` and `tile_dot` print.
 
 Layer: asmprinter.  Input: text with operations `cuda_tile.mmaf`, `cuda_tile.mmai` and
 `nv_tileaa.dot`, comments (`//`), and declarations of operands (`%a : !cuda_tile.tile<64x16xbf16>`).
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, Place, Severity
-from intrinsics.tile_dot import TileDot
-from intrinsics.tile_multiply import Names, Tile, TileMultiply
+from intrinsics.multiplies.tile_dot import TileDot
+from intrinsics.multiplies.tile_multiply import Names, Tile, TileMultiply
 
 _BEGIN = re.compile(r"%\w+\s*=\s*(?:cuda_tile\.mma[fi]|nv_tileaa\.dot)\b")
 _TYPE = r"(?:!cuda_tile\.tile|tensor)<([^<>]*)>"

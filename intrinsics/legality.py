@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from intrinsics.modifiers import CopyFormat, MmaKind, Modifier, ScalarType
+from intrinsics.multiplies.wgmma import MatrixType
 from intrinsics.row import Fact, Facts, Guard, Row, Rule
 from intrinsics.targets import (
     EVERY_TARGET,
@@ -25,7 +26,6 @@ from intrinsics.targets import (
     TargetSet,
     spell,
 )
-from intrinsics.wgmma import MatrixType
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,22 +9,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from intrinsics import reference_page
 from intrinsics.catalog import chapters
 from intrinsics.legality import section_of, text_of
-from intrinsics.reference_row import MADE, anchor, ptxas_says
+from intrinsics.reference import page
+from intrinsics.reference.row_page import MADE, anchor, ptxas_says
 from intrinsics.row import Row, Rule
 from isel.verifier.descriptors.check import RULES as DESCRIPTOR_RULES
 from isel.verifier.function.check import RULES
 from isel.verifier.launch import RULES as LAUNCH_RULES
 from isel.verifier.rule import VerifierRule
 
-FOLDER = Path(reference_page.__file__).parent / "reference"
+FOLDER = Path(page.__file__).parent
 
 
 def pages() -> dict[str, str]:
     """Every page, by file name."""
-    return {**reference_page.pages(), "rules.md": "\n".join(_rules()) + "\n"}
+    return {**page.pages(), "rules.md": "\n".join(_rules()) + "\n"}
 
 
 def main() -> None:

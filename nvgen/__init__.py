@@ -22,8 +22,8 @@ if TYPE_CHECKING:
         SimulationError,
         VerificationError,
     )
-    from intrinsics.tile_dot import TileDot, pick_dot
-    from intrinsics.tile_multiply import Tile, TileMultiply
+    from intrinsics.multiplies.tile_dot import TileDot, pick_dot
+    from intrinsics.multiplies.tile_multiply import Tile, TileMultiply
     from nvgen.api import Compiled, compile
     from nvgen.builder.built import Kernel
     from nvgen.builder.device_functions import device_function
@@ -120,10 +120,10 @@ _HOMES = {
     "Kernel": "nvgen.builder.built",
     "KernelBuilder": "nvgen.builder.kernel",
     "FindingWarning": "nvgen.judgement",
-    "Tile": "intrinsics.tile_multiply",
-    "TileDot": "intrinsics.tile_dot",
-    "TileMultiply": "intrinsics.tile_multiply",
-    "pick_dot": "intrinsics.tile_dot",
+    "Tile": "intrinsics.multiplies.tile_multiply",
+    "TileDot": "intrinsics.multiplies.tile_dot",
+    "TileMultiply": "intrinsics.multiplies.tile_multiply",
+    "pick_dot": "intrinsics.multiplies.tile_dot",
     "AssemblerError": "intrinsics.findings",
     "DriverError": "intrinsics.findings",
     "Finding": "intrinsics.findings",

@@ -14,11 +14,11 @@ from intrinsics.findings import Finding, InputError, Severity
 from intrinsics.mir import MachineFunction, MachineInstr, Mem, Module, Op, Reg, Sym
 from intrinsics.modifiers import AtomicOp
 from intrinsics.targets import Target
+from intrinsics.tma.fields import REDUCTIONS
+from intrinsics.tma.rules import findings
 from isel.verifier.record import place_of
 from nvgen.parameters import Output
-from nvgen.tensor_fields import REDUCTIONS
 from nvgen.tensor_map import TensorMap
-from nvgen.tensor_map_rules import findings
 
 _REDUCTION = "cp.reduce.async.bulk.tensor"
 _HANDED_ON = ("mov", "cvta", "cvta.to")

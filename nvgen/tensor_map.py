@@ -14,10 +14,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.findings import Finding, InputError, input_error
-from intrinsics.smem_desc import Swizzle
-from nvgen.tensor_fields import Element, Fill, Interleave, L2Promotion, element_of
-from nvgen.tensor_map_rules import Im2col, Request, finding, findings
+from intrinsics.tma.fields import Element, Fill, Interleave, L2Promotion, element_of
+from intrinsics.tma.rules import Im2col, Request, finding, findings
 
 Array: TypeAlias = NDArray[np.generic]
 

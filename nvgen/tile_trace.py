@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from asmprinter.tile_reader import read_tiles
 from intrinsics.findings import NOWHERE, Finding, Place, input_error
-from intrinsics.tile_dot import TileDot, multiply_of
+from intrinsics.multiplies.tile_dot import TileDot, multiply_of
 from nvgen.api import check_text
 from nvgen.tiles import kernel, with_atom
 from nvgen.trace import Stage, Story, trace

@@ -16,13 +16,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from asmprinter.tile_reader import Read, read_tiles
+from intrinsics.descriptors.tensor_address import COLUMNS
+from intrinsics.descriptors.words import KIND_CODES, ControlWord
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, Place, SelectionError, Severity, errors, input_error
-from intrinsics.mma_atom import AtomError, MmaAtom, parse_atom
-from intrinsics.tensor_address import COLUMNS
-from intrinsics.tile_dot import TileDot, pick_dot
-from intrinsics.tile_multiply import TileMultiply
-from intrinsics.words import KIND_CODES, ControlWord
+from intrinsics.multiplies.mma_atom import AtomError, MmaAtom, parse_atom
+from intrinsics.multiplies.tile_dot import TileDot, pick_dot
+from intrinsics.multiplies.tile_multiply import TileMultiply
 
 KERNEL = "multiply"
 THREADS = 128

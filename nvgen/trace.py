@@ -15,17 +15,17 @@ from asmprinter.mir_printer import print_mir
 from asmprinter.mir_reader import read_mir
 from asmprinter.ptx_printer import print_ptx
 from intrinsics import catalog
+from intrinsics.descriptors.idesc import InstructionDescriptor
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
+from intrinsics.descriptors.smem_desc import problems as descriptor_problems
+from intrinsics.descriptors.words import CollectorWord, ControlWord
 from intrinsics.findings import Finding, Place, input_error
-from intrinsics.idesc import InstructionDescriptor
 from intrinsics.mir import Imm, Location, MachineFunction, MachineInstr, Module, Reg
-from intrinsics.mma_atom import atom_of
 from intrinsics.modifiers import CtaGroup, MmaKind, Modifier
+from intrinsics.multiplies.mma_atom import atom_of
+from intrinsics.multiplies.tile_dot import TileDot, dot_of, multiply_of, tile_of
 from intrinsics.rows.walkthrough import SWIZZLE_CODES
-from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
-from intrinsics.smem_desc import problems as descriptor_problems
-from intrinsics.tile_dot import TileDot, dot_of, multiply_of, tile_of
 from intrinsics.walkthrough_forms import FORMS, Form
-from intrinsics.words import CollectorWord, ControlWord
 from isel.passes.walkthrough_accumulators import MULTIPLIES
 from isel.verifier.record import place_of
 from nvgen.api import Compiled

@@ -27,9 +27,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import ElementType
 from intrinsics.modifiers import CollectorWs, LdStNum
-from intrinsics.tensor_address import ZeroColumnMask
 from nvgen import Kernel, KernelBuilder
 
 FILTERS, CHANNELS, WIDTH, ROWS = 64, 64, 16, 8

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from intrinsics.matrix import MatrixNum, MatrixShape, Transposed
 from intrinsics.modifiers import CopyFormat, ScalarType, Space
+from intrinsics.multiplies.matrix import MatrixNum, MatrixShape, Transposed
 from intrinsics.row import (
     Access,
     Effect,

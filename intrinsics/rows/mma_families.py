@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from intrinsics.mma_sync import MmaLayout, MmaShape
 from intrinsics.modifiers import Modifier, ScalarType, ScaleVec
+from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
+from intrinsics.multiplies.wgmma import BitOperation, MatrixType
 from intrinsics.row import By, Fact, Numbers, Rule, when
 from intrinsics.targets import EVERYWHERE, Capability, at_least, named, since
-from intrinsics.wgmma import BitOperation, MatrixType
 
 T, S, M = ScalarType, MmaShape, MatrixType
 _AMPERE = since("7.0", at_least(80))

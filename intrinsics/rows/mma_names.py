@@ -20,11 +20,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from intrinsics.mma_sync import MmaLayout, MmaShape
 from intrinsics.modifiers import Modifier, SatFinite, ScalarType, ScaleVec
+from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
+from intrinsics.multiplies.wgmma import BitOperation, MatrixType
 from intrinsics.row import Fact, Facts, Llvm
 from intrinsics.rows.mma_families import LARGE, SMALL, Family
-from intrinsics.wgmma import BitOperation, MatrixType
 
 T, M = ScalarType, MatrixType
 

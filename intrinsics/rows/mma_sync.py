@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 
-from intrinsics.mma_sync import MmaLayout, MmaShape
 from intrinsics.modifiers import Modifier, SatFinite, ScalarType
+from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
+from intrinsics.multiplies.wgmma import BitOperation
 from intrinsics.row import (
     Access,
     By,
@@ -30,7 +31,6 @@ from intrinsics.row import (
 )
 from intrinsics.rows.mma_families import DENSE, FOUR, KINDS, ONE, SPARSE, TWO, Family
 from intrinsics.rows.mma_names import spellings
-from intrinsics.wgmma import BitOperation
 
 T, S = ScalarType, MmaShape
 _MULTIPLIES = Effects(Effect.CONVERGENT | Effect.ALIGNED, IssueScope.WARP)

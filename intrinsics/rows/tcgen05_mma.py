@@ -2,7 +2,7 @@
 
 PTX ISA, TensorCore 5th Generation Matrix Multiply and accumulate Operations.
 
-A record keeps kind, scale vector, ashift and collectors in packed words (`intrinsics.words`); its
+A record keeps kind, scale vector, ashift and collectors in packed words (`descriptors.words`); its
 opcode spells the CTA group, block scaling, sparsity and weight-stationarity.  The ladder's
 messages are those that back-end verifiers print, to the letter; each rule says where ptxas
 disagrees.
@@ -10,6 +10,7 @@ disagrees.
 
 from __future__ import annotations
 
+from intrinsics.descriptors.words import MmaWords
 from intrinsics.modifiers import (
     AShift,
     BlockScale,
@@ -50,7 +51,6 @@ from intrinsics.rows.tcgen05_mma_names import (
     stationary_spellings,
 )
 from intrinsics.targets import Feature, named, since, with_feature
-from intrinsics.words import MmaWords
 
 SCALED = (MmaKind.MXF8F6F4, MmaKind.MXF4, MmaKind.MXF4NVF4)
 FP4 = (MmaKind.MXF4, MmaKind.MXF4NVF4)

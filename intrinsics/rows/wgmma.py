@@ -18,6 +18,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from intrinsics.modifiers import Modifier, SatFinite, ScalarType
+from intrinsics.multiplies.wgmma import BitOperation, MatrixType, WgmmaShape, shapes
 from intrinsics.row import (
     Access,
     By,
@@ -41,7 +42,6 @@ from intrinsics.row import (
     when,
 )
 from intrinsics.targets import Feature, since, with_feature
-from intrinsics.wgmma import BitOperation, MatrixType, WgmmaShape, shapes
 
 T = ScalarType
 _HOPPER = with_feature(Feature.HAS_WGMMA)

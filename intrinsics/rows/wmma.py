@@ -15,8 +15,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from intrinsics.mma_sync import MmaLayout
 from intrinsics.modifiers import Modifier, Rounding, SatFinite, ScalarType, Space
+from intrinsics.multiplies.mma_sync import MmaLayout
+from intrinsics.multiplies.wgmma import BitOperation, MatrixType
+from intrinsics.multiplies.wmma import WmmaShape
 from intrinsics.row import (
     Access,
     By,
@@ -36,8 +38,6 @@ from intrinsics.row import (
     when,
 )
 from intrinsics.targets import Capability, at_least, since
-from intrinsics.wgmma import BitOperation, MatrixType
-from intrinsics.wmma import WmmaShape
 
 T, M, S = ScalarType, MatrixType, WmmaShape
 _ROW, _COL = MmaLayout.ROW, MmaLayout.COL

@@ -27,7 +27,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
+from intrinsics.descriptors.smem_strides import Strides, right_strides
 from intrinsics.findings import Finding, SelectionError, Severity
+from intrinsics.layouts.umma_layout import check_umma_layout
 from intrinsics.mir import (
     Imm,
     Label,
@@ -53,9 +56,6 @@ from intrinsics.modifiers import (
     WaitOp,
 )
 from intrinsics.rows.walkthrough import HARDWARE_COLUMNS, SWIZZLE_CODES
-from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
-from intrinsics.smem_strides import Strides, right_strides
-from intrinsics.umma_layout import check_umma_layout
 from isel.passes import walkthrough_facts as facts
 from isel.passes import walkthrough_flow as flow
 from isel.passes.uniformity import reaches

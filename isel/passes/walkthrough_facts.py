@@ -10,7 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from intrinsics.descriptors.smem_desc import Swizzle
+from intrinsics.descriptors.smem_strides import Tile
+from intrinsics.descriptors.tensor_address import COLUMNS
 from intrinsics.findings import Finding
+from intrinsics.layouts.umma_layout import check_umma_layout
 from intrinsics.mir import (
     Imm,
     MachineFunction,
@@ -21,10 +25,6 @@ from intrinsics.mir import (
 )
 from intrinsics.operand_fit import operand_problems
 from intrinsics.rows.walkthrough import HARDWARE_COLUMNS, SWIZZLE_CODES
-from intrinsics.smem_desc import Swizzle
-from intrinsics.smem_strides import Tile
-from intrinsics.tensor_address import COLUMNS
-from intrinsics.umma_layout import check_umma_layout
 from isel.passes.walkthrough_accumulators import (
     MULTIPLIES,
     Accumulator,

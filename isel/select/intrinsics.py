@@ -15,8 +15,8 @@ from intrinsics import catalog
 from intrinsics.catalog import Spelling
 from intrinsics.legality import expected, judge, section_of, text_of
 from intrinsics.mir import FloatImm, Imm, Mem, Op, Reg, Special, form_of
-from intrinsics.mma_name import multiply_of
 from intrinsics.modifiers import ScalarType
+from intrinsics.multiplies.mma_name import multiply_of
 from intrinsics.row import (
     Access,
     Fact,

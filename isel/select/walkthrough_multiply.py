@@ -12,13 +12,13 @@ gives; notes.
 from __future__ import annotations
 
 from intrinsics.catalog import Spelling
+from intrinsics.descriptors.words import KIND_CODES, SCALE_VEC_CODES, CollectorWord, ControlWord
 from intrinsics.element import Major
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Imm, Mem, Op, form_of
-from intrinsics.mma_atom import PATTERN, VARIANTS, AtomError, MmaAtom, parse_atom
 from intrinsics.modifiers import CtaGroup, MmaKind
+from intrinsics.multiplies.mma_atom import PATTERN, VARIANTS, AtomError, MmaAtom, parse_atom
 from intrinsics.row import Residency
-from intrinsics.words import KIND_CODES, SCALE_VEC_CODES, CollectorWord, ControlWord
 from isel.llvm import ir
 from isel.llvm.metadata import TupleNode, read_node
 from isel.llvm.values import MetadataString

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.element import ElementType
 from intrinsics.findings import input_error
-from intrinsics.smem_desc import Swizzle
 from isel.verifier.launch import LaunchShape
 from isel.verifier.levels import LAUNCH_LEVELS
 from nvgen.builder.values import refuse

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from intrinsics.block_scale import block_scale
+from intrinsics.descriptors.idesc import DENSE_K, FP4_KINDS, SCALED_KINDS
 from intrinsics.element import ElementType
-from intrinsics.idesc import DENSE_K, FP4_KINDS, SCALED_KINDS
 from intrinsics.modifiers import MmaKind
+from intrinsics.multiplies.block_scale import block_scale
 
 E = ElementType
 _NARROW = (E.E4M3, E.E5M2, E.E2M3, E.E3M2, E.E2M1)

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.fragments import fragment_cells
-from intrinsics.fragments_mma import fragment_a, fragment_c
-from intrinsics.mma_sync import MmaShape
+from intrinsics.layouts.fragments import fragment_cells
+from intrinsics.layouts.fragments_mma import fragment_a, fragment_c
+from intrinsics.layouts.fragments_wgmma import a_fragment, accumulator_fragment
 from intrinsics.modifiers import LdStShape
-from intrinsics.wgmma_fragments import a_fragment, accumulator_fragment
+from intrinsics.multiplies.mma_sync import MmaShape
 from nvgen.builder.values import Int
 
 Indices = NDArray[np.int64]

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from intrinsics.element import Major
-from intrinsics.fragments_matrix import matrix_bytes
-from intrinsics.matrix import MatrixShape
+from intrinsics.layouts.fragments_matrix import matrix_bytes
+from intrinsics.multiplies.matrix import MatrixShape
 from nvgen.builder.fragment_layouts import FragmentLayout, layout_of, scaled_bits
 from nvgen.builder.memory import store_number
 from nvgen.builder.number_types import u64

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
-from intrinsics.tensor_address import ZeroColumnMask
 from nvgen.builder.gemm_options import LaneMask, TensorOptions
 from nvgen.builder.gemm_request import LeftTile
 from nvgen.builder.gemm_tensor import TensorGemm

@@ -6,7 +6,7 @@ Layer: nvgen.builder.  PTX ISA, tcgen05.mma; tcgen05.mma.ws; Transpose and Negat
 
 from __future__ import annotations
 
-from intrinsics.idesc import FP4_KINDS
+from intrinsics.descriptors.idesc import FP4_KINDS
 from intrinsics.modifiers import CollectorA, MmaKind
 from intrinsics.targets import Feature, named, spell, with_feature
 from nvgen.builder.gemm_request import LeftTile, Request

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
+from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
-from intrinsics.tensor_address import ZeroColumnMask
 from nvgen.builder.registers import Vector
 from nvgen.builder.tensor_tiles import ScaleTile
 from nvgen.builder.values import IntLike, Pointer

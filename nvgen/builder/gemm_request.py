@@ -10,8 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from intrinsics.descriptors.idesc import FP4_KINDS, m_values, n_values
 from intrinsics.element import Major
-from intrinsics.idesc import FP4_KINDS, m_values, n_values
 from intrinsics.modifiers import MmaKind
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import Scope

@@ -10,16 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from intrinsics.block_scale import check_block_scale
+from intrinsics.descriptors.idesc import OUTPUT_CODES, series
+from intrinsics.descriptors.smem_strides import Strides
+from intrinsics.descriptors.smem_strides import Tile as MatrixShape
+from intrinsics.descriptors.tensor_address import COLUMNS
 from intrinsics.element import ElementType, Major
 from intrinsics.findings import Finding, InputError, Severity
-from intrinsics.idesc import OUTPUT_CODES, series
+from intrinsics.layouts.umma_layout import K_SIZE, MN_SIZE, STRIDE_FAILURE, check_umma_layout
+from intrinsics.multiplies.block_scale import check_block_scale
 from intrinsics.row import Problem
-from intrinsics.smem_strides import Strides
-from intrinsics.smem_strides import Tile as MatrixShape
 from intrinsics.targets import Feature, spell, with_feature
-from intrinsics.tensor_address import COLUMNS
-from intrinsics.umma_layout import K_SIZE, MN_SIZE, STRIDE_FAILURE, check_umma_layout
 from nvgen.builder.control import Scope
 from nvgen.builder.families import FAMILIES
 from nvgen.builder.gemm_option_requirements import OPTION_REQUIREMENTS

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from intrinsics.descriptors.idesc import InstructionDescriptor
+from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import Major
-from intrinsics.idesc import InstructionDescriptor
+from intrinsics.layouts.sparse import sparse_columns
 from intrinsics.modifiers import MmaKind, ScaleVec
-from intrinsics.sparse import sparse_columns
-from intrinsics.tensor_address import ZeroColumnMask
 from nvgen.builder.gemm_request import Request
 from nvgen.builder.tensor_tiles import WORD_FACTORS, ScaleTile, whole_words
 from nvgen.builder.tiles import SharedTile

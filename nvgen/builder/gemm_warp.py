@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from intrinsics.element import ElementType, Major
-from intrinsics.matrix import MatrixNum
 from intrinsics.modifiers import ScalarType
+from intrinsics.multiplies.matrix import MatrixNum
 from nvgen.builder.control import ControlFlow, Scope
 from nvgen.builder.gemm_warp_requirements import (
     MODIFIERS,

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from intrinsics.element import ElementType, Major
 from intrinsics.findings import InputError
-from intrinsics.mma_sync import MmaShape
 from intrinsics.modifiers import Modifier, ScalarType
+from intrinsics.multiplies.mma_sync import MmaShape
+from intrinsics.multiplies.wgmma import MatrixType
 from intrinsics.targets import TargetSet, at_least, spell
-from intrinsics.wgmma import MatrixType
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import Scope
 from nvgen.builder.register_operands import RegisterTile

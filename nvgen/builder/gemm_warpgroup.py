@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.element import ElementType, Major
 from intrinsics.modifiers import ScalarType
-from intrinsics.wgmma_desc import WgmmaDescriptor
 from nvgen.builder.descriptors import advanced
 from nvgen.builder.gemm_warpgroup_requirements import (
     MODIFIERS,

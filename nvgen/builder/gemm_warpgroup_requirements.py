@@ -13,8 +13,8 @@ from typing import TypeAlias
 from intrinsics.element import ElementType, Major
 from intrinsics.findings import InputError
 from intrinsics.modifiers import Modifier, ScalarType
+from intrinsics.multiplies.wgmma import INTEGER_WIDTHS, WIDTHS, MatrixType
 from intrinsics.targets import Feature, spell, with_feature
-from intrinsics.wgmma import INTEGER_WIDTHS, WIDTHS, MatrixType
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import Scope
 from nvgen.builder.register_operands import RegisterTile

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, Severity
-from intrinsics.smem_desc import Swizzle
+from intrinsics.tma.fields import element_of
+from intrinsics.tma.rules import box_findings
 from nvgen.builder.values import Pointer
 from nvgen.callers import place_of_caller
-from nvgen.tensor_fields import element_of
-from nvgen.tensor_map_rules import box_findings
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from intrinsics.matrix import MatrixNum, MatrixShape, Transposed
 from intrinsics.modifiers import CopyFormat, ScalarType, Space
+from intrinsics.multiplies.matrix import MatrixNum, MatrixShape, Transposed
 from intrinsics.row import Fact
 from nvgen.builder.intrinsics import IntrinsicCalls
 from nvgen.builder.registers import Vector

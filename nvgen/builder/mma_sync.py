@@ -1,7 +1,7 @@
 """The builder's verbs for matrix multiplies of a warp.
 
 Layer: nvgen.builder.  Matrices are registers of all 32 threads: which element of a matrix each of
-them holds, `intrinsics.fragments_mma` says.  PTX ISA, mma; mma.sp.
+them holds, `intrinsics.layouts.fragments_mma` says.  PTX ISA, mma; mma.sp.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import TypeAlias
 from llvmlite import ir
 
 from intrinsics.findings import InputError, input_error
-from intrinsics.mma_sync import MmaLayout, MmaShape
 from intrinsics.modifiers import MmaKind, Modifier, SatFinite, ScalarType, ScaleVec
+from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
+from intrinsics.multiplies.wgmma import BitOperation, MatrixType
 from intrinsics.row import Fact
 from intrinsics.rows.mma_families import DENSE, KINDS, SPARSE
-from intrinsics.wgmma import BitOperation, MatrixType
 from nvgen.builder.intrinsics import IntrinsicCalls, Operand, find_spelling
 from nvgen.builder.registers import Vector, Word
 from nvgen.builder.values import Int, IntLike
@@ -95,7 +95,7 @@ class WarpScales:
 
     `vector` is how many factors a row has (only kind::mxf4nvf4 must be told); `a_place` and
     `b_place` select the byte of the first factor and the threads that give factors, see
-    `intrinsics.fragments_mma_factors`.
+    `intrinsics.layouts.fragments_mma_factors`.
     """
 
     a: Int
@@ -178,8 +178,8 @@ class WarpMatrixVerbs(IntrinsicCalls):
         """A·B + C, where half of each row of A is zeros and is not stored: the registers of D.
 
         K is that of B; `metadata` are the indices of what is stored, in the threads that `selector`
-        names: see `intrinsics.fragments_mma_sparse`.  With `ordered` they ascend, as all kinds want
-        it.  C has D's type; the rest is as in `mma_sync`.
+        names: see `intrinsics.layouts.fragments_mma_sparse`.  With `ordered` they ascend, as all
+        kinds want it.  C has D's type; the rest is as in `mma_sync`.
 
         Raises: InputError for what the instruction does not have.
         """

@@ -5,8 +5,8 @@ Layer: nvgen.builder.  PTX ISA, tcgen05.cp; Shared memory descriptor; Block Scal
 
 from __future__ import annotations
 
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.modifiers import CopyMulticast, CopyShape, CtaGroup
-from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from nvgen.builder.tcgen05 import TensorCoreCalls
 from nvgen.builder.tensor_tiles import ScaleTile
 from nvgen.builder.tiles import SCALE_BLOCK, SharedScales

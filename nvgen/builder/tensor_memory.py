@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from intrinsics.descriptors.tensor_address import COLUMNS
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError, input_error
+from intrinsics.layouts.sparse import SparseColumns, sparse_columns
 from intrinsics.modifiers import CtaGroup
 from intrinsics.rows.tcgen05 import COLUMNS as ALLOCATIONS
-from intrinsics.sparse import SparseColumns, sparse_columns
-from intrinsics.tensor_address import COLUMNS
 from nvgen.builder.control import Scope
 from nvgen.builder.families import FAMILIES
 from nvgen.builder.tensor_tiles import (

@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from intrinsics.element import ElementType
+from intrinsics.layouts.sparse import SparseColumns
 from intrinsics.modifiers import CtaGroup
-from intrinsics.sparse import SparseColumns
 from nvgen.builder.values import Pointer, refuse
 
 BLOCK_ROWS = 128

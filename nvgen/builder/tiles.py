@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import ElementType, Major
-from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
 from nvgen.builder.tensor_tiles import (
     BLOCK_ROWS,
     WORD_FACTORS,

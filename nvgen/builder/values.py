@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NoReturn, SupportsIndex, TypeAlias, overload
 
 from llvmlite import ir
 
+from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.findings import Finding, InputError, Severity, input_error
 from intrinsics.modifiers import ScalarType
-from intrinsics.smem_desc import Swizzle
 from nvgen.callers import place_of_caller
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 from llvmlite import ir
 
+from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.findings import InputError, input_error
 from intrinsics.modifiers import Modifier, SatFinite, ScalarType
+from intrinsics.multiplies.wgmma import BitOperation, MatrixType, WgmmaShape, shapes
 from intrinsics.row import Fact
-from intrinsics.wgmma import BitOperation, MatrixType, WgmmaShape, shapes
-from intrinsics.wgmma_desc import WgmmaDescriptor
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import ControlFlow
 from nvgen.builder.intrinsics import Operand

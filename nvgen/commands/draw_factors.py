@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import argparse
 
-from intrinsics.data_paths import DataPath
+from intrinsics.descriptors.idesc import DENSE_K, SCALED_KINDS
 from intrinsics.findings import input_error
-from intrinsics.idesc import DENSE_K, SCALED_KINDS
+from intrinsics.layouts.data_paths import DataPath
+from intrinsics.layouts.scale_factors import factors_per_row, scale_cells, scale_ids
 from intrinsics.modifiers import MmaKind, ScaleVec
-from intrinsics.scale_factors import factors_per_row, scale_cells, scale_ids
 from nvgen.commands.draw_values import choice, kind_of, number
 from nvgen.drawing.factors import factor_picture, metadata_picture
 from nvgen.drawing.picture import Picture

@@ -9,12 +9,12 @@ import argparse
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from intrinsics.data_paths import DataPath, accumulator_cells, data_path, operand_cells
+from intrinsics.descriptors.idesc import DENSE_K, FP4_KINDS, INPUT_CODES, m_values, n_values, series
+from intrinsics.descriptors.tensor_address import COLUMNS
 from intrinsics.element import ElementType
 from intrinsics.findings import input_error
-from intrinsics.idesc import DENSE_K, FP4_KINDS, INPUT_CODES, m_values, n_values, series
+from intrinsics.layouts.data_paths import DataPath, accumulator_cells, data_path, operand_cells
 from intrinsics.modifiers import MmaKind
-from intrinsics.tensor_address import COLUMNS
 from nvgen.commands.draw_factors import draw_factors, draw_metadata
 from nvgen.commands.draw_values import choice, kind_of, number
 from nvgen.drawing.picture import Picture

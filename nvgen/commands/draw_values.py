@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
+from intrinsics.descriptors.idesc import INPUT_CODES
 from intrinsics.element import ElementType
 from intrinsics.findings import input_error
-from intrinsics.idesc import INPUT_CODES
 from intrinsics.modifiers import MmaKind
 
 T = TypeVar("T")

@@ -9,11 +9,11 @@ from typing import assert_never
 
 import numpy as np
 
+from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.findings import input_error
+from intrinsics.layouts.register_elements import RegisterFragment
+from intrinsics.layouts.swizzling import swizzle as swizzled
 from intrinsics.modifiers import LdStShape
-from intrinsics.register_elements import RegisterFragment
-from intrinsics.smem_desc import Swizzle
-from intrinsics.swizzling import swizzle as swizzled
 from nvgen.commands.draw_shared import SWIZZLES
 from nvgen.commands.explain_question import Fields, Question
 from nvgen.commands.fragment_name import TensorFragment, fragment_of

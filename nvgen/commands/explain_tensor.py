@@ -10,13 +10,13 @@ from itertools import groupby
 
 import numpy as np
 
-from intrinsics.data_paths import DataPath, accumulator_cells
 from intrinsics.element import ElementType
 from intrinsics.findings import input_error
+from intrinsics.layouts.data_paths import DataPath, accumulator_cells
+from intrinsics.layouts.packing import PIECE, Codes, elements_per_piece, pack_cells, pack_pieces
+from intrinsics.layouts.scale_factors import columns_of, scale_cells, scale_ids
+from intrinsics.layouts.sparse import CHUNK_BITS, chunk, indices
 from intrinsics.modifiers import MmaKind
-from intrinsics.packing import PIECE, Codes, elements_per_piece, pack_cells, pack_pieces
-from intrinsics.scale_factors import columns_of, scale_cells, scale_ids
-from intrinsics.sparse import CHUNK_BITS, chunk, indices
 from nvgen.commands.draw_factors import elements_text, scaling
 from nvgen.commands.draw_values import input_type, kind_with
 from nvgen.commands.explain_question import Fields, Question

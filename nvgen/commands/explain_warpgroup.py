@@ -1,6 +1,6 @@
 """Registers of a warpgroup's multiplies, as `nvgen explain` tells them.
 
-Layer: nvgen.commands.  Formulas are those of `intrinsics.wgmma_fragments`.
+Layer: nvgen.commands.  Formulas are those of `intrinsics.layouts.fragments_wgmma`.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from intrinsics.findings import InputError, input_error
-from intrinsics.wgmma import INTEGER_WIDTHS, WIDTHS
+from intrinsics.multiplies.wgmma import INTEGER_WIDTHS, WIDTHS
 from nvgen.commands.explain_question import Fields, Question
 
 _BITS = {"f16": 16, "bf16": 16, "tf32": 32, "e4m3": 8, "e5m2": 8, "s8": 8, "u8": 8, "b1": 1}

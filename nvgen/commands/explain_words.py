@@ -5,8 +5,7 @@ Layer: nvgen.commands.
 
 from __future__ import annotations
 
-from intrinsics.findings import Severity, input_error
-from intrinsics.idesc import (
+from intrinsics.descriptors.idesc import (
     SCALED_KINDS,
     InstructionDescriptor,
     format_of,
@@ -14,14 +13,15 @@ from intrinsics.idesc import (
     reserved_bits,
     series,
 )
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, problems
+from intrinsics.descriptors.tensor_address import TensorAddress, ZeroColumnMask
+from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
+from intrinsics.descriptors.wgmma_desc import problems as wgmma_problems
+from intrinsics.descriptors.words import CollectorWord, ControlWord
+from intrinsics.findings import Severity, input_error
 from intrinsics.known_bits import exactly
 from intrinsics.modifiers import MmaKind
-from intrinsics.smem_desc import SharedMemoryDescriptor, problems
 from intrinsics.targets import TARGETS
-from intrinsics.tensor_address import TensorAddress, ZeroColumnMask
-from intrinsics.wgmma_desc import WgmmaDescriptor
-from intrinsics.wgmma_desc import problems as wgmma_problems
-from intrinsics.words import CollectorWord, ControlWord
 from nvgen.commands.explain_question import Fields, Question
 
 _WS_M = (32, 64, 128)

@@ -2,7 +2,7 @@
 
 Layer: nvgen.commands.  A fragment of tcgen05.ld and .st is called by its shape and number,
 `16x64b.x2.pack::16b`, in one word or by the options --shape, --num and --pack; others are called
-as `intrinsics.register_fragment` has it.
+as `intrinsics.layouts.register_fragment` has it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import re
 from dataclasses import dataclass
 
 from intrinsics.findings import InputError, input_error
+from intrinsics.layouts.register_elements import RegisterFragment
+from intrinsics.layouts.register_fragment import EXAMPLES, named_fragment
 from intrinsics.modifiers import LdStNum, LdStShape
-from intrinsics.register_elements import RegisterFragment
-from intrinsics.register_fragment import EXAMPLES, named_fragment
 from nvgen.commands.draw_values import choice
 from nvgen.commands.fragment_options import FRAGMENT_OPTIONS
 from nvgen.drawing.fragment import MOST_REGISTERS, REGISTERS

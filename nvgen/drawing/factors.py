@@ -10,12 +10,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from intrinsics.data_paths import DataPath
-from intrinsics.metadata import metadata_cells
+from intrinsics.descriptors.tensor_address import LANES
+from intrinsics.layouts.data_paths import DataPath
+from intrinsics.layouts.metadata import metadata_cells
+from intrinsics.layouts.scale_factors import FactorCells
+from intrinsics.layouts.sparse import CHUNK_BITS, chunk
 from intrinsics.modifiers import MmaKind
-from intrinsics.scale_factors import FactorCells
-from intrinsics.sparse import CHUNK_BITS, chunk
-from intrinsics.tensor_address import LANES
 from nvgen.drawing.picture import Cell, Panel, Picture, listed
 
 _BYTES, _LANES = 4, 32

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from intrinsics.fragments import fragment_cells
+from intrinsics.layouts.fragments import fragment_cells
 from intrinsics.modifiers import LdStNum, LdStShape
 from nvgen.drawing.picture import MOST_CELLS, Cell, Panel, Picture, plural
 

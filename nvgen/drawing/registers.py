@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from intrinsics.register_elements import RegisterFragment
+from intrinsics.layouts.register_elements import RegisterFragment
 from nvgen.drawing.picture import MOST_CELLS, Cell, Panel, Picture, plural, span_text
 
 _WARP = 32

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import ElementType, Major
-from intrinsics.layouts import piece_addresses
-from intrinsics.packing import PIECE
-from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
+from intrinsics.layouts.packing import PIECE
+from intrinsics.layouts.shared_memory import piece_addresses
 from nvgen.drawing.picture import MOST_CELLS, Cell, Panel, Picture, plural, span_text
 
 _LINE, _BANK = 128, 4

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from intrinsics.findings import InputError, input_error
+from intrinsics.tma.rules import Request, findings
 from nvgen.driver.errors import driver_error
 from nvgen.driver.images import Image
 from nvgen.driver.jobs import MapOf, Pointer, Shape, Value
 from nvgen.driver.maps import encode, function_of, words_of
-from nvgen.tensor_map_rules import Request, findings
 
 if TYPE_CHECKING:
     from cuda.bindings import driver

@@ -13,6 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from intrinsics.mir import Param
+from intrinsics.tma.rules import Request
 from isel.wait_bounds import WaitBounds
 from nvgen.driver.images import Image
 from nvgen.launches import Dim3
@@ -31,7 +32,6 @@ from nvgen.parameters import (
     read_only,
 )
 from nvgen.tensor_map import SIZE, TensorMap
-from nvgen.tensor_map_rules import Request
 
 
 @dataclass(frozen=True, slots=True)

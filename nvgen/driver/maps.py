@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from intrinsics.smem_desc import Swizzle
-from nvgen.tensor_map_rules import Im2col, Request
+from intrinsics.descriptors.smem_desc import Swizzle
+from intrinsics.tma.rules import Im2col, Request
 
 _SWIZZLES = {
     Swizzle.NONE: "NONE",

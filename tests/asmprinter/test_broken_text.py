@@ -22,11 +22,11 @@ from intrinsics import catalog
 from intrinsics.catalog import find_head
 from intrinsics.findings import Finding, InputError, Severity
 from intrinsics.mir import MachineInstr, renumber
-from intrinsics.mma_sync import MmaLayout
 from intrinsics.modifiers import CachePriority, CopyFormat, Modifier, ScalarType, Space
+from intrinsics.multiplies.mma_sync import MmaLayout
+from intrinsics.multiplies.wgmma import BitOperation, MatrixType
 from intrinsics.row import Kind, Literal, Row
 from intrinsics.targets import TARGETS, Target
-from intrinsics.wgmma import BitOperation, MatrixType
 from isel.verifier.record import verify_records
 from tests.asmprinter.ptx_texts import TEXTS
 from tests.asmprinter.strategies import (

@@ -15,9 +15,9 @@ from asmprinter.ptx_printer import instruction, print_ptx, register_names
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.catalog import find_head
 from intrinsics.mir import Location, MachineInstr, Module
-from intrinsics.mma_sync import MmaLayout
 from intrinsics.modifiers import CachePriority, CopyFormat, ScalarType, Space
-from intrinsics.wgmma import BitOperation, MatrixType
+from intrinsics.multiplies.mma_sync import MmaLayout
+from intrinsics.multiplies.wgmma import BitOperation, MatrixType
 from tests.asmprinter.ptx_texts import TENSOR_CORE, TEXTS
 from tests.asmprinter.strategies import (
     NEWEST,

@@ -7,9 +7,9 @@ import pytest
 from asmprinter.tile_reader import has_tiles, read_tiles
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError
-from intrinsics.mma_atom import AtomError, parse_atom
-from intrinsics.tile_dot import pick_dot
-from intrinsics.tile_multiply import Names, Tile, TileMultiply
+from intrinsics.multiplies.mma_atom import AtomError, parse_atom
+from intrinsics.multiplies.tile_dot import pick_dot
+from intrinsics.multiplies.tile_multiply import Names, Tile, TileMultiply
 
 E = ElementType
 MULTIPLIES = {

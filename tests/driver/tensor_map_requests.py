@@ -11,9 +11,9 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
-from intrinsics.smem_desc import Swizzle
-from nvgen.tensor_fields import Element, Fill, Interleave, L2Promotion
-from nvgen.tensor_map_rules import Im2col, Request
+from intrinsics.descriptors.smem_desc import Swizzle
+from intrinsics.tma.fields import Element, Fill, Interleave, L2Promotion
+from intrinsics.tma.rules import Im2col, Request
 
 ADDRESS = 0x7F00_0000_0000
 """Where the tensors begin; the driver does not look there."""

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import nvgen
+from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.findings import InputError
 from intrinsics.mir import Param
-from intrinsics.smem_desc import Swizzle
 from intrinsics.targets import TARGETS
+from intrinsics.tma.fields import Element
+from intrinsics.tma.rules import Request
 from nvgen.driver.gpus import architecture
 from nvgen.driver.jobs import HostMemory, MapOf, Pointer, bind_host
 from nvgen.parameters import Output
-from nvgen.tensor_fields import Element
 from nvgen.tensor_map import tensor_map
-from nvgen.tensor_map_rules import Request
 
 KERNEL = """
 define ptx_kernel void @k(ptr addrspace(1) %a, ptr addrspace(1) %b, i32 %n, float %x) {

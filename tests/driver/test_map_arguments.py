@@ -12,9 +12,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from intrinsics.tma.rules import Element, Im2col, Request
 from nvgen.driver import maps
 from nvgen.tensor_map import tensor_map
-from nvgen.tensor_map_rules import Element, Im2col, Request
 
 
 class _Names:

@@ -9,9 +9,9 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from intrinsics.tma.rules import Element, Fill, Im2col, Interleave, L2Promotion, Request, Wide
 from nvgen.driver import maps
 from nvgen.tensor_map import tensor_map
-from nvgen.tensor_map_rules import Element, Fill, Im2col, Interleave, L2Promotion, Request, Wide
 
 driver = pytest.importorskip("cuda.bindings.driver", reason="needs cuda-bindings")
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nvgen.tensor_map_rules import Request, findings
+from intrinsics.tma.rules import Request, findings
 from tests.driver.tensor_map_requests import random_requests, recorded_requests
 from tests.oracle.gpu import on_gpu
 

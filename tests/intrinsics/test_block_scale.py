@@ -6,9 +6,9 @@ import itertools
 
 import pytest
 
-from intrinsics.block_scale import block_scale, check_block_scale
 from intrinsics.element import ElementType as E
 from intrinsics.modifiers import MmaKind as K
+from intrinsics.multiplies.block_scale import block_scale, check_block_scale
 from tests.each import each
 
 NARROW = (E.E4M3, E.E5M2, E.E2M3, E.E3M2, E.E2M1)

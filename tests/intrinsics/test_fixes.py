@@ -15,11 +15,11 @@ import pytest
 
 from asmprinter.ptx_reader import read_ptx
 from intrinsics import catalog
+from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.findings import Severity
 from intrinsics.fixes import FIXES, Fix
-from intrinsics.reference_page import pages
+from intrinsics.reference.page import pages
 from intrinsics.targets import TARGETS, Ptx
-from intrinsics.tensor_address import ZeroColumnMask
 from isel.verifier.record import verify_records
 from nvgen import compile as nvgen_compile
 from tests.each import each

@@ -12,8 +12,8 @@ import itertools
 import numpy as np
 import pytest
 
-from intrinsics.fragments_matrix import matrix_bytes
-from intrinsics.matrix import MatrixShape
+from intrinsics.layouts.fragments_matrix import matrix_bytes
+from intrinsics.multiplies.matrix import MatrixShape
 from tests.each import each
 
 S = MatrixShape

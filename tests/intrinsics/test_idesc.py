@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intrinsics.element import ElementType, Major
-from intrinsics.idesc import (
+from intrinsics.descriptors.idesc import (
     DENSE_K,
     InstructionDescriptor,
     format_of,
     n_values,
     reserved_bits,
 )
+from intrinsics.element import ElementType, Major
 from intrinsics.modifiers import CtaGroup, MmaKind
 from tests.each import each
 from tests.turns import examples

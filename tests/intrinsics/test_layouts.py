@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import Major
-from intrinsics.layouts import matrix_addresses
-from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
-from intrinsics.swizzling import swizzle
+from intrinsics.layouts.shared_memory import matrix_addresses
+from intrinsics.layouts.swizzling import swizzle
 from tests.each import each
 
 # The modes with 16-byte atoms: how many 16-byte pieces stand in a row of the atom.

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from intrinsics.data_paths import DataPath, accumulator_cells
-from intrinsics.metadata import MetadataCells, metadata_cells
+from intrinsics.layouts.data_paths import DataPath, accumulator_cells
+from intrinsics.layouts.metadata import MetadataCells, metadata_cells
+from intrinsics.layouts.sparse import chunk
 from intrinsics.modifiers import MmaKind as K
-from intrinsics.sparse import chunk
 from tests.each import each
 
 K_OF = {K.TF32: 16, K.F16: 32, K.F8F6F4: 64, K.MXF8F6F4: 64, K.I8: 64, K.MXF4: 128, K.MXF4NVF4: 128}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from intrinsics.element import ElementType, Major
-from intrinsics.mma_atom import PATTERN, AtomError, parse_atom
 from intrinsics.modifiers import MmaKind
+from intrinsics.multiplies.mma_atom import PATTERN, AtomError, parse_atom
 from tests.each import each
 
 E = ElementType

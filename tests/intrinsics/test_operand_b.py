@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from intrinsics.catalog import rows
+from intrinsics.descriptors.operand_b import OperandBClass, operand_b_class
 from intrinsics.findings import InputError
 from intrinsics.modifiers import Modifier
-from intrinsics.operand_b import OperandBClass, operand_b_class
 from tests.each import each
 
 BIT, BYTE, FLOAT, EXTENDED = OperandBClass

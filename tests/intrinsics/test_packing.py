@@ -13,9 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intrinsics.element import ElementType as E
-from intrinsics.modifiers import CopyFormat
-from intrinsics.modifiers import MmaKind as K
-from intrinsics.packing import (
+from intrinsics.layouts.packing import (
     PIECE,
     Codes,
     decode,
@@ -27,6 +25,8 @@ from intrinsics.packing import (
     unpack_cells,
     unpack_pieces,
 )
+from intrinsics.modifiers import CopyFormat
+from intrinsics.modifiers import MmaKind as K
 from tests.each import each
 from tests.turns import examples
 

@@ -18,8 +18,9 @@ from intrinsics import catalog
 from intrinsics.catalog import form_of_opcode, forms, spellings
 from intrinsics.legality import expected, judge, nearest_legal, text_of
 from intrinsics.mir import form_fact_names, form_of, opcode_name
-from intrinsics.mma_sync import MmaLayout
 from intrinsics.modifiers import CachePriority, Modifier, ScalarType, Space
+from intrinsics.multiplies.mma_sync import MmaLayout
+from intrinsics.multiplies.wgmma import MatrixType
 from intrinsics.row import (
     Access,
     Axis,
@@ -36,7 +37,6 @@ from intrinsics.row import (
     Rule,
 )
 from intrinsics.targets import PTX_VERSIONS, TARGETS, Capability, Ptx, Target
-from intrinsics.wgmma import MatrixType
 from tests.each import each
 from tests.oracle.tensor_forms import IMPOSSIBLE
 

@@ -10,9 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from intrinsics.modifiers import MmaKind as K
-from intrinsics.modifiers import ScaleVec as V
-from intrinsics.scale_factors import (
+from intrinsics.layouts.scale_factors import (
     PARTITIONS,
     columns_of,
     factor_rows,
@@ -20,6 +18,8 @@ from intrinsics.scale_factors import (
     scale_cells,
     scale_ids,
 )
+from intrinsics.modifiers import MmaKind as K
+from intrinsics.modifiers import ScaleVec as V
 from tests.each import each
 
 

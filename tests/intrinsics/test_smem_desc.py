@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle, problems
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle, problems
 from tests.each import each
 from tests.turns import examples
 

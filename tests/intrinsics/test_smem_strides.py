@@ -6,10 +6,10 @@ import itertools
 
 import numpy as np
 
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
+from intrinsics.descriptors.smem_strides import Strides, Tile, right_strides
 from intrinsics.element import Major
-from intrinsics.layouts import matrix_addresses
-from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
-from intrinsics.smem_strides import Strides, Tile, right_strides
+from intrinsics.layouts.shared_memory import matrix_addresses
 from tests.each import each
 
 MODES = (Swizzle.NONE, Swizzle.B32, Swizzle.B64, Swizzle.B128)

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intrinsics.modifiers import MmaKind as K
-from intrinsics.packing import Codes
-from intrinsics.sparse import (
+from intrinsics.layouts.packing import Codes
+from intrinsics.layouts.sparse import (
     SparseColumns,
     chunk,
     compress,
@@ -19,6 +18,7 @@ from intrinsics.sparse import (
     indices,
     sparse_columns,
 )
+from intrinsics.modifiers import MmaKind as K
 from tests.each import each
 from tests.turns import examples
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intrinsics.tensor_address import TensorAddress, ZeroColumnMask
+from intrinsics.descriptors.tensor_address import TensorAddress, ZeroColumnMask
 from tests.turns import examples
 
 # ---- addresses -------------------------------------------------------------------------------

@@ -9,10 +9,10 @@ from __future__ import annotations
 import pytest
 
 from intrinsics.element import ElementType
-from intrinsics.mma_atom import AtomError, parse_atom
+from intrinsics.multiplies.mma_atom import AtomError, parse_atom
+from intrinsics.multiplies.tile_dot import TileDot, dot_of, multiply_of, pick_dot, tile_of
+from intrinsics.multiplies.tile_multiply import Tile, TileMultiply
 from intrinsics.row import Problem
-from intrinsics.tile_dot import TileDot, dot_of, multiply_of, pick_dot, tile_of
-from intrinsics.tile_multiply import Tile, TileMultiply
 
 E = ElementType
 PLAIN = TileMultiply(

@@ -7,11 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
+from intrinsics.descriptors.smem_strides import Strides, Tile
 from intrinsics.element import Major
-from intrinsics.layouts import matrix_addresses
-from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
-from intrinsics.smem_strides import Strides, Tile
-from intrinsics.umma_layout import check_umma_layout
+from intrinsics.layouts.shared_memory import matrix_addresses
+from intrinsics.layouts.umma_layout import check_umma_layout
 from tests.each import each
 
 MODES = (Swizzle.NONE, Swizzle.B32, Swizzle.B64, Swizzle.B128)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
-from intrinsics.wgmma_desc import WgmmaDescriptor, problems
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
+from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor, problems
 from tests.each import each
 from tests.turns import examples
 

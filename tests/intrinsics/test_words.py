@@ -9,6 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intrinsics import catalog
+from intrinsics.descriptors.words import (
+    KIND_CODES,
+    SCALE_VEC_CODES,
+    SPELLING_CODES,
+    CollectorWord,
+    ControlWord,
+    MmaWords,
+)
 from intrinsics.mir import form_fact_names
 from intrinsics.modifiers import (
     AShift,
@@ -21,14 +29,6 @@ from intrinsics.modifiers import (
     ScaleVec,
 )
 from intrinsics.row import Fact, Residency
-from intrinsics.words import (
-    KIND_CODES,
-    SCALE_VEC_CODES,
-    SPELLING_CODES,
-    CollectorWord,
-    ControlWord,
-    MmaWords,
-)
 from tests.each import each
 from tests.turns import examples
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import pytest
 
-from intrinsics.data_paths import accumulator_cells, data_path
+from intrinsics.descriptors.idesc import DENSE_K
 from intrinsics.findings import Severity
-from intrinsics.idesc import DENSE_K
-from intrinsics.metadata import metadata_cells
+from intrinsics.layouts.data_paths import accumulator_cells, data_path
+from intrinsics.layouts.metadata import metadata_cells
 from intrinsics.modifiers import MmaKind
 from tests.each import each
 from tests.isel.tensor_kernels import issuing, line_of, said, whole_warp

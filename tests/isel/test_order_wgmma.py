@@ -13,10 +13,10 @@ import pytest
 import nvgen
 from asmprinter.ptx_printer import print_ptx
 from asmprinter.ptx_reader import read_ptx
+from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.element import ElementType as E
 from intrinsics.modifiers import ScalarType as T
 from intrinsics.targets import parse_ptx
-from intrinsics.wgmma_desc import WgmmaDescriptor
 from isel.passes.order_wgmma import order_wgmma
 from isel.verifier.function.check import verify_functions
 from nvgen import KernelBuilder

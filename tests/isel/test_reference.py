@@ -37,7 +37,7 @@ def test_a_page_is_up_to_date(name: str):
 
 
 def test_no_page_is_left_over():
-    left = {path.name for path in FOLDER.iterdir()} - set(PAGES)
+    left = {path.name for path in FOLDER.glob("*.md")} - set(PAGES)
     assert not left, f"`{COMMAND}` does not write {', '.join(sorted(left))}: delete it"
 
 

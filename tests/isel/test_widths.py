@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from intrinsics.data_paths import DataPath, accumulator_cells, data_path, operand_cells
-from intrinsics.fragments import fragment_cells
-from intrinsics.idesc import DENSE_K
-from intrinsics.metadata import metadata_cells
+from intrinsics.descriptors.idesc import DENSE_K
+from intrinsics.layouts.data_paths import DataPath, accumulator_cells, data_path, operand_cells
+from intrinsics.layouts.fragments import fragment_cells
+from intrinsics.layouts.metadata import metadata_cells
+from intrinsics.layouts.scale_factors import columns_of
 from intrinsics.modifiers import CopyShape, LdStShape, MmaKind
-from intrinsics.scale_factors import columns_of
 from isel.verifier.function.matrices import Shape
 from isel.verifier.function.widths import (
     COPIED,

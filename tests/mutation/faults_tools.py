@@ -75,7 +75,7 @@ FAULTS = (
         "tests/driver/test_map_arguments.py",
     ),
     Fault(
-        "box-limit", Kind.RULE, "nvgen/tensor_map_rules.py",
+        "box-limit", Kind.RULE, "intrinsics/tma/rules.py",
         "MOST_BOX, MOST_STEP, MOST_CHANNELS, MOST_PIXELS = 256, 8, 256, 1024",
         "MOST_BOX, MOST_STEP, MOST_CHANNELS, MOST_PIXELS = 255, 8, 256, 1024",
         "a box of 256 elements is refused",

@@ -64,7 +64,7 @@ def build(
     if place == "tensor":
         a_tile: object = OperandTile(tile.pointer + A, *a, dtypes[0], padded[0])
     elif place == "sparse tensor":
-        from intrinsics.sparse import SparseColumns
+        from intrinsics.layouts.sparse import SparseColumns
 
         columns = SparseColumns(a[1] * max(dtypes[0].bits, 8) // 64, a[1] // 32)
         values = tile.pointer + A

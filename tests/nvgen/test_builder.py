@@ -12,7 +12,6 @@ from llvmlite import binding, ir
 from intrinsics import catalog
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError
-from intrinsics.matrix import MatrixNum, MatrixShape
 from intrinsics.modifiers import (
     AtomicOp,
     CollectorA,
@@ -36,6 +35,7 @@ from intrinsics.modifiers import (
     SyncRestrict,
     WarpReduce,
 )
+from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
 from intrinsics.row import Kind
 from isel.select.intrinsics import arguments
 from nvgen import KernelBuilder

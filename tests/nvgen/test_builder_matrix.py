@@ -10,7 +10,7 @@ import pytest
 
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError
-from intrinsics.matrix import MatrixNum, MatrixShape
+from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
 from nvgen import KernelBuilder
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import Int, Pointer

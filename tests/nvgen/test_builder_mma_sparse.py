@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from intrinsics.findings import InputError
-from intrinsics.mma_sync import MmaShape
 from intrinsics.modifiers import MmaKind, Modifier, ScaleVec
 from intrinsics.modifiers import ScalarType as T
-from intrinsics.wgmma import MatrixType
+from intrinsics.multiplies.mma_sync import MmaShape
+from intrinsics.multiplies.wgmma import MatrixType
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.mma_sync import WarpScales
 from tests.each import each

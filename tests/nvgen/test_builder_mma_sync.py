@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from intrinsics.findings import InputError
-from intrinsics.mma_sync import MmaLayout, MmaShape
 from intrinsics.modifiers import Modifier
 from intrinsics.modifiers import ScalarType as T
-from intrinsics.wgmma import BitOperation, MatrixType
+from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
+from intrinsics.multiplies.wgmma import BitOperation, MatrixType
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.values import Int
 from tests.each import each

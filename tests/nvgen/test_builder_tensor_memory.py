@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 
+from intrinsics.descriptors.idesc import InstructionDescriptor
 from intrinsics.element import ElementType as E
 from intrinsics.findings import Finding, InputError
-from intrinsics.idesc import InstructionDescriptor
 from intrinsics.modifiers import LdStNum, MmaKind
 from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import KernelBuilder

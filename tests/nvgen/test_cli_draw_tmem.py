@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pytest
 
-from intrinsics.data_paths import DataPath
-from intrinsics.metadata import metadata_cells
+from intrinsics.layouts.data_paths import DataPath
+from intrinsics.layouts.metadata import metadata_cells
 from intrinsics.modifiers import MmaKind
 from tests.each import each
 from tests.nvgen.conftest import Nvgen

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import pytest
 
 from intrinsics import catalog
+from intrinsics.layouts.register_fragment import named_fragment
 from intrinsics.legality import judge
-from intrinsics.register_fragment import named_fragment
 from tests.each import each
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.drawings import drawn

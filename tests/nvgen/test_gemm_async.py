@@ -8,13 +8,13 @@ from collections.abc import Callable
 import pytest
 
 import nvgen
+from intrinsics.descriptors.idesc import InstructionDescriptor
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
+from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import ElementType as E
 from intrinsics.element import Major
 from intrinsics.findings import InputError
-from intrinsics.idesc import InstructionDescriptor
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup, MmaKind
-from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
-from intrinsics.tensor_address import ZeroColumnMask
 from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import KernelBuilder
 from nvgen.builder.control import Scope

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from llvmlite import ir
 
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
+from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import ElementType as E
 from intrinsics.element import Major
 from intrinsics.findings import InputError, NvgenError
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
-from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
-from intrinsics.tensor_address import ZeroColumnMask
 from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import Kernel, KernelBuilder
 from nvgen.assembler import assemble

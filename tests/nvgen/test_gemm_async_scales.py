@@ -9,10 +9,10 @@ import re
 
 import pytest
 
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor
 from intrinsics.element import ElementType as E
 from intrinsics.findings import InputError, Severity, VerificationError
 from intrinsics.modifiers import CtaGroup
-from intrinsics.smem_desc import SharedMemoryDescriptor
 from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import KernelBuilder
 from nvgen.assembler import assemble

@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.element import ElementType as E
 from intrinsics.findings import Finding, InputError
 from intrinsics.modifiers import AtomicOp
-from intrinsics.smem_desc import Swizzle
 from nvgen import KernelBuilder
 from nvgen.api import Compiled
 from nvgen.tensor_map import tensor_map

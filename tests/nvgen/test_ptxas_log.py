@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.findings import Finding, Severity
 from intrinsics.modifiers import ScalarType as T
-from intrinsics.wgmma_desc import WgmmaDescriptor
 from nvgen import Kernel, KernelBuilder
 from nvgen.ptxas_log import Resources, remarks, resources
 from tests.nvgen.conftest import Nvgen

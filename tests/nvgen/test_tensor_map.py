@@ -6,8 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.findings import InputError
-from intrinsics.smem_desc import Swizzle
 from nvgen.tensor_map import tensor_map
 from tests.each import each
 

@@ -13,8 +13,8 @@ import nvgen as nvgen_package
 from asmprinter.tile_reader import read_tiles
 from intrinsics.element import ElementType
 from intrinsics.findings import SelectionError, Verdict, verdict
-from intrinsics.tile_dot import pick_dot
-from intrinsics.tile_multiply import Tile, TileMultiply
+from intrinsics.multiplies.tile_dot import pick_dot
+from intrinsics.multiplies.tile_multiply import Tile, TileMultiply
 from nvgen.api import compile_text
 from nvgen.tiles import kernel, shared_bytes, with_atom
 from tests.nvgen.conftest import Nvgen

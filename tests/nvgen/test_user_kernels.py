@@ -17,15 +17,15 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from intrinsics.descriptors.idesc import InstructionDescriptor
 from intrinsics.element import ElementType as E
 from intrinsics.element import Major
 from intrinsics.findings import SimulationError
-from intrinsics.idesc import InstructionDescriptor
 from intrinsics.modifiers import CtaGroup, LdStNum, MmaKind, Scope
+from intrinsics.tma.fields import Element
 from nvgen import Kernel, KernelBuilder
 from nvgen.api import Compiled
 from nvgen.builder.values import Barrier, Int, Pointer
-from nvgen.tensor_fields import Element
 from nvgen.tensor_map import Options, TensorMap, tensor_map
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.oracle.block_scaled import numbers

@@ -16,11 +16,11 @@ import pytest
 
 from asmprinter.mir_printer import print_mir
 from asmprinter.mir_reader import read_mir
-from intrinsics.data_paths import data_path
 from intrinsics.findings import SelectionError, Verdict, errors, verdict
-from intrinsics.metadata import metadata_cells
+from intrinsics.layouts.data_paths import data_path
+from intrinsics.layouts.metadata import metadata_cells
+from intrinsics.layouts.sparse import compress
 from intrinsics.modifiers import MmaKind
-from intrinsics.sparse import compress
 from nvgen.api import check_text, compile_text
 from tests.nvgen.walkthrough_atoms import MORE
 from tests.nvgen.walkthrough_programs import DECLARATIONS

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from intrinsics.catalog import rows
-from intrinsics.reference_row import ptxas_says
+from intrinsics.reference.row_page import ptxas_says
 from intrinsics.row import Guard, Never, Row, Rule
 from intrinsics.targets import Capability
 from tests.oracle import evidence, wgmma_product

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from intrinsics.idesc import InstructionDescriptor, reserved_bits
-from intrinsics.mma_atom import AtomError, parse_atom
+from intrinsics.descriptors.idesc import InstructionDescriptor, reserved_bits
 from intrinsics.modifiers import MmaKind
+from intrinsics.multiplies.mma_atom import AtomError, parse_atom
 from intrinsics.walkthrough_forms import FORMS, Judge
 from tests.oracle import ptxas
 

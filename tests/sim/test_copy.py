@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from intrinsics.scale_factors import scale_cells
+from intrinsics.layouts.scale_factors import scale_cells
 from tests.sim.layouts import cute, k_major, swizzled
 from tests.sim.matrices import matrix_descriptor
 from tests.sim.ptx import SCHEDULES

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/not-simulated.md").read_text(encoding="utf-8")
-FILES = [*(ROOT / "nvgen/sim").rglob("*.py"), *(ROOT / "intrinsics").glob("*.py")]
+FILES = [*(ROOT / "nvgen/sim").rglob("*.py"), *(ROOT / "intrinsics").rglob("*.py")]
 
 
 def words(message: ast.expr) -> str:

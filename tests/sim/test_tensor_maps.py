@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from intrinsics.tma.rules import Im2col
 from nvgen.parameters import Output
 from nvgen.tensor_map import TensorMap, im2col_map, tensor_map
-from nvgen.tensor_map_rules import Im2col
 from tests.sim.layouts import tma_tile
 from tests.sim.ptx import SCHEDULES, findings, run
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from intrinsics.findings import DriverError, SimulationError
-from nvgen.tensor_fields import Element, Fill, Interleave, Wide
+from intrinsics.tma.fields import Element, Fill, Interleave, Wide
+from intrinsics.tma.rules import Im2col
 from nvgen.tensor_map import Options, TensorMap, im2col_map, tensor_map
-from nvgen.tensor_map_rules import Im2col
 from tests.sim import test_tma, test_tma_store
 from tests.sim.layouts import tma_tile
 from tests.sim.ptx import SCHEDULES, findings, run

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from intrinsics.descriptors.idesc import DENSE_K
+from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.findings import Finding
-from intrinsics.idesc import DENSE_K
 from intrinsics.known_bits import UNKNOWN, KnownBits, exactly
 from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Module, Op
 from intrinsics.modifiers import AShift, CtaGroup, MmaKind, ScaleVec
 from intrinsics.row import Residency
 from intrinsics.rows.wgmma import MULTIPLIES
-from intrinsics.smem_desc import Swizzle
 from isel.verifier.descriptors import instruction, operands, pattern, shared, warpgroup
 from isel.verifier.descriptors.breach import Breach
 from isel.verifier.descriptors.constants import Constants

@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from intrinsics.element import ElementType
-from intrinsics.findings import Severity
-from intrinsics.idesc import (
+from intrinsics.descriptors.idesc import (
     FP4_KINDS,
     INPUT_CODES,
     OUTPUT_CODES,
@@ -25,6 +23,8 @@ from intrinsics.idesc import (
     reserved_bits,
     series,
 )
+from intrinsics.element import ElementType
+from intrinsics.findings import Severity
 from intrinsics.known_bits import KnownBits
 from intrinsics.modifiers import MmaKind, ScaleVec
 from intrinsics.targets import Target

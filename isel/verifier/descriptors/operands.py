@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from intrinsics.descriptors.tensor_address import COLUMNS, LANES, TensorAddress, ZeroColumnMask
 from intrinsics.findings import Severity
 from intrinsics.known_bits import KnownBits
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import LdStNum, LdStShape
 from intrinsics.row import Numbers
-from intrinsics.tensor_address import COLUMNS, LANES, TensorAddress, ZeroColumnMask
 from isel.verifier.descriptors.breach import Breach
 from isel.verifier.descriptors.instruction import Word
 from isel.verifier.rule import VerifierRule

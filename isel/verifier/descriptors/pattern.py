@@ -9,9 +9,9 @@ ISA, Shared memory descriptor (Table 40), Matrix Descriptor Format: base offset.
 
 from __future__ import annotations
 
+from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.findings import Severity
 from intrinsics.known_bits import KnownBits
-from intrinsics.smem_desc import Swizzle
 from isel.verifier.descriptors.breach import Breach
 from isel.verifier.rule import VerifierRule
 

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from intrinsics.descriptors.idesc import DENSE_K, FP4_KINDS
+from intrinsics.descriptors.smem_desc import Swizzle
+from intrinsics.descriptors.smem_strides import Strides, Tile
 from intrinsics.element import ElementType, Major
 from intrinsics.findings import Severity
-from intrinsics.idesc import DENSE_K, FP4_KINDS
 from intrinsics.known_bits import KnownBits
+from intrinsics.layouts.umma_layout import STRIDE_FAILURE, check_umma_layout
 from intrinsics.modifiers import MmaKind
-from intrinsics.smem_desc import Swizzle
-from intrinsics.smem_strides import Strides, Tile
 from intrinsics.targets import Target
-from intrinsics.umma_layout import STRIDE_FAILURE, check_umma_layout
 from isel.verifier.descriptors.breach import Breach
 from isel.verifier.descriptors.instruction import Word
 from isel.verifier.rule import VerifierRule

@@ -1,7 +1,7 @@
 """Rules about shared memory descriptors of wgmma: the bits of one, and whether the matrix fits it.
 
 Layer: isel.verifier.descriptors.  Input: the known bits of the descriptor, and what the instruction
-says of the matrix.  Output: what breaks a rule.  The fields are those of `intrinsics.wgmma_desc`,
+says of the matrix.  Output: what breaks a rule.  The fields are those of `wgmma_desc`,
 which differ from tcgen05's.  PTX ISA, Asynchronous Warpgroup Level Matrix Shared Memory Layout:
 Matrix Descriptor Format, Strides.
 """
@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from intrinsics.descriptors.smem_desc import Swizzle
+from intrinsics.descriptors.smem_strides import Strides, Tile
+from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.element import Major
 from intrinsics.findings import Severity
 from intrinsics.known_bits import KnownBits
+from intrinsics.layouts.umma_layout import STRIDE_FAILURE, check_umma_layout
 from intrinsics.mir import Imm, MachineInstr
-from intrinsics.smem_desc import Swizzle
-from intrinsics.smem_strides import Strides, Tile
-from intrinsics.umma_layout import STRIDE_FAILURE, check_umma_layout
-from intrinsics.wgmma import WgmmaShape
-from intrinsics.wgmma_desc import WgmmaDescriptor
+from intrinsics.multiplies.wgmma import WgmmaShape
 from isel.verifier.descriptors.breach import Breach
 from isel.verifier.rule import VerifierRule
 

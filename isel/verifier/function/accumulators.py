@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 
 from intrinsics.findings import Severity
 from intrinsics.mir import MachineInstr, Reg, registers_of
+from intrinsics.multiplies.wgmma import WgmmaShape
 from intrinsics.row import Completion, Fact
-from intrinsics.wgmma import WgmmaShape
 from isel.verifier.function.events import Event, Kind, guarded
 from isel.verifier.function.flow import WarpFlow
 from isel.verifier.function.in_flight import FENCE, ORDERING, InFlight, most_left

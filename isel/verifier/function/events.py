@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
-from intrinsics.idesc import n_of
+from intrinsics.descriptors.idesc import n_of
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Sem, Space, ThreadSync, WaitOp
 from intrinsics.row import Completion, Effect, Residency, Row

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from intrinsics.idesc import DENSE_K
+from intrinsics.descriptors.idesc import DENSE_K
 from intrinsics.mir import Imm
 from intrinsics.modifiers import CopyShape, LdStShape
 from isel.verifier.function.events import Event, Kind

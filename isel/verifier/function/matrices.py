@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
-from intrinsics.idesc import FP4_KINDS, SCALED_KINDS, n_of
+from intrinsics.descriptors.idesc import FP4_KINDS, SCALED_KINDS, n_of
 from intrinsics.mir import Form
 from intrinsics.modifiers import CtaGroup, MmaKind
 from intrinsics.row import Residency

@@ -7,7 +7,7 @@ Block Scaling, Sparse Matrices.
 
 from __future__ import annotations
 
-from intrinsics.idesc import SCALED_KINDS
+from intrinsics.descriptors.idesc import SCALED_KINDS
 from intrinsics.mir import Form
 from intrinsics.modifiers import CopyShape, LdStNum, LdStShape, MmaKind
 from isel.verifier.function.matrices import Shape

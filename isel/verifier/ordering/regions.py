@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor
+from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import MmaKind, ScalarType, Vec
-from intrinsics.smem_desc import SharedMemoryDescriptor
-from intrinsics.wgmma import WgmmaShape
-from intrinsics.wgmma_desc import WgmmaDescriptor
+from intrinsics.multiplies.wgmma import WgmmaShape
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.matrices import shape_of
 from isel.verifier.function.threads import Threads

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.descriptors.tensor_address import COLUMNS, LANES, TensorAddress
 from intrinsics.findings import Place
-from intrinsics.tensor_address import COLUMNS, LANES, TensorAddress
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.collectors import Collectors
 from nvgen.sim.races.shadow import Shadow

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from intrinsics.data_paths import (
+from intrinsics.layouts.data_paths import (
     Cells,
     DataPath,
     accumulator_cells,

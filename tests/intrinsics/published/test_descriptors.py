@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from intrinsics.descriptors.idesc import InstructionDescriptor
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle, problems
+from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import ElementType, Major
-from intrinsics.idesc import InstructionDescriptor
 from intrinsics.modifiers import MmaKind
-from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle, problems
-from intrinsics.tensor_address import ZeroColumnMask
 from tests.intrinsics.published.descriptors import (
     BLOCK_SCALED,
     INSTRUCTION,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from intrinsics.fragments import fragment_cells
+from intrinsics.layouts.fragments import fragment_cells
 from intrinsics.modifiers import LdStShape
 from tests.each import each
 from tests.intrinsics.published.fragments import LARGEST, REGISTERS, cutlass, triton

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from intrinsics.fragments_mma import fragment_a, fragment_b, fragment_c
-from intrinsics.mma_sync import MmaShape
+from intrinsics.layouts.fragments_mma import fragment_a, fragment_b, fragment_c
+from intrinsics.multiplies.mma_sync import MmaShape
 from tests.each import each
 from tests.intrinsics.published.mma_fragments import FACTORS, SUMS, places
 

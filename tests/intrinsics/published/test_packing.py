@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from intrinsics.element import ElementType
-from intrinsics.modifiers import CopyFormat, MmaKind
-from intrinsics.packing import (
+from intrinsics.layouts.packing import (
     decode,
     decompress,
     elements_per_piece,
@@ -17,6 +16,7 @@ from intrinsics.packing import (
     unpack_cells,
     unpack_pieces,
 )
+from intrinsics.modifiers import CopyFormat, MmaKind
 from tests.each import each
 from tests.intrinsics.published.packing import (
     FLOATS,

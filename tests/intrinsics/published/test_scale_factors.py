@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from intrinsics.modifiers import MmaKind, ScaleVec
-from intrinsics.scale_factors import (
+from intrinsics.layouts.scale_factors import (
     columns_of,
     factor_rows,
     factors_per_row,
     scale_cells,
     scale_ids,
 )
+from intrinsics.modifiers import MmaKind, ScaleVec
 from tests.each import each
 from tests.intrinsics.published.scale_factors import (
     CASES,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from intrinsics.data_paths import data_path
-from intrinsics.metadata import metadata_cells
+from intrinsics.layouts.data_paths import data_path
+from intrinsics.layouts.metadata import metadata_cells
+from intrinsics.layouts.sparse import chunk, compress, decompress
 from intrinsics.modifiers import MmaKind
-from intrinsics.sparse import chunk, compress, decompress
 from tests.each import each
 from tests.intrinsics.published.sparsity import (
     CHUNK,

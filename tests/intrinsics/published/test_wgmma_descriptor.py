@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from intrinsics.smem_desc import Swizzle
-from intrinsics.wgmma_desc import WgmmaDescriptor, problems
+from intrinsics.descriptors.smem_desc import Swizzle
+from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor, problems
 from tests.intrinsics.published.descriptors import GMMA, GMMA_LAYOUTS, pack
 
 WORDS = [

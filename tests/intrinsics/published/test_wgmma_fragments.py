@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from intrinsics.wgmma_fragments import a_fragment, accumulator_fragment, metadata_fragment
+from intrinsics.layouts.fragments_wgmma import a_fragment, accumulator_fragment, metadata_fragment
 from tests.each import each
 from tests.intrinsics.published.cute import Ints, Nest, grid
 

@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import pytest
 
+from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.modifiers import ScalarType as T
 from intrinsics.modifiers import Space
-from intrinsics.wgmma_desc import WgmmaDescriptor
 from isel.llvm import ir
 from isel.verifier.function.check import verify_functions
 from nvgen import Kernel, KernelBuilder

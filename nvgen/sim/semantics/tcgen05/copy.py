@@ -22,7 +22,7 @@ read in the shared memory of each, and the same address written in its tensor me
 CUTLASS' kernels keep their scale factors so).
 
 A copy that decompresses reads 16 narrow elements in the first 8 or 12 bytes of each 16, and writes
-a byte for each (`intrinsics.packing.decompress`); what lies in the padding does not count.
+a byte for each (`intrinsics.layouts.packing.decompress`); what lies in the padding does not count.
 
 A shift moves 32 bytes (8 columns) of 32 lanes: lane i gets what lane i + 1 had, and the last lane
 keeps what it has.  The manual says "down by one row, except the last" and not which way that is;
@@ -37,14 +37,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
+from intrinsics.descriptors.smem_desc import problems as descriptor_problems
+from intrinsics.descriptors.tensor_address import TensorAddress
 from intrinsics.element import Major
-from intrinsics.layouts import piece_addresses
+from intrinsics.layouts.packing import PIECE, decompress
+from intrinsics.layouts.shared_memory import piece_addresses
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CopyFormat, CopyMulticast, CopyShape, ScalarType
-from intrinsics.packing import PIECE, decompress
-from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
-from intrinsics.smem_desc import problems as descriptor_problems
-from intrinsics.tensor_address import TensorAddress
 from nvgen.sim.async_ops.engine import AsyncOp
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.regions import Access, Proxy, gather

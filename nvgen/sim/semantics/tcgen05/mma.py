@@ -12,9 +12,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor
+from intrinsics.descriptors.tensor_address import LANES, TensorAddress, ZeroColumnMask
 from intrinsics.mir import MachineInstr
-from intrinsics.smem_desc import SharedMemoryDescriptor
-from intrinsics.tensor_address import LANES, TensorAddress, ZeroColumnMask
 from nvgen.sim.async_ops.engine import AsyncOp
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.collectors import Held

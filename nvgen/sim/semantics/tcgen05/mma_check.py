@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from intrinsics.data_paths import DataPath, data_path
+from intrinsics.descriptors.idesc import SCALED_KINDS, InstructionDescriptor, reserved_bits
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
+from intrinsics.descriptors.smem_desc import problems as descriptor_problems
+from intrinsics.descriptors.tensor_address import TensorAddress
 from intrinsics.element import ElementType, Major
-from intrinsics.idesc import SCALED_KINDS, InstructionDescriptor, reserved_bits
+from intrinsics.layouts.data_paths import DataPath, data_path
+from intrinsics.layouts.scale_factors import factors_per_row, scale_ids
 from intrinsics.modifiers import CtaGroup, MmaKind, ScaleVec
 from intrinsics.row import Problem
-from intrinsics.scale_factors import factors_per_row, scale_ids
-from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
-from intrinsics.smem_desc import problems as descriptor_problems
-from intrinsics.tensor_address import TensorAddress
 from nvgen.sim.faults import Fault, fault, not_simulated
 
 _TABLES = "Instruction descriptor"

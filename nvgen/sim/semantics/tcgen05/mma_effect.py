@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor
+from intrinsics.descriptors.tensor_address import TensorAddress
 from intrinsics.element import ElementType
-from intrinsics.smem_desc import SharedMemoryDescriptor
-from intrinsics.tensor_address import TensorAddress
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.collectors import Held
 from nvgen.sim.semantics.tcgen05.mma_check import Shape

@@ -17,16 +17,22 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.data_paths import Cells as PathCells
-from intrinsics.data_paths import DataPath, accumulator_cells, operand_cells
+from intrinsics.descriptors.idesc import FP4_KINDS
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
+from intrinsics.descriptors.tensor_address import TensorAddress
 from intrinsics.element import ElementType, Major
-from intrinsics.idesc import FP4_KINDS
-from intrinsics.layouts import piece_addresses
+from intrinsics.layouts.data_paths import Cells as PathCells
+from intrinsics.layouts.data_paths import DataPath, accumulator_cells, operand_cells
+from intrinsics.layouts.packing import (
+    PIECE,
+    decode,
+    elements_per_piece,
+    unpack_cells,
+    unpack_pieces,
+)
+from intrinsics.layouts.scale_factors import FactorCells, scale_cells
+from intrinsics.layouts.shared_memory import piece_addresses
 from intrinsics.modifiers import MmaKind
-from intrinsics.packing import PIECE, decode, elements_per_piece, unpack_cells, unpack_pieces
-from intrinsics.scale_factors import FactorCells, scale_cells
-from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
-from intrinsics.tensor_address import TensorAddress
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.regions import Access, Proxy, gather
 from nvgen.sim.memory.tensor_memory import TensorMemory

@@ -13,12 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.data_paths import Cells as PathCells
-from intrinsics.data_paths import DataPath
-from intrinsics.metadata import metadata_cells
+from intrinsics.descriptors.tensor_address import TensorAddress
+from intrinsics.layouts.data_paths import Cells as PathCells
+from intrinsics.layouts.data_paths import DataPath
+from intrinsics.layouts.metadata import metadata_cells
+from intrinsics.layouts.sparse import chunk, decompress
 from intrinsics.modifiers import MmaKind
-from intrinsics.sparse import chunk, decompress
-from intrinsics.tensor_address import TensorAddress
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.semantics.tcgen05.mma_operands import Codes, Share, different, read_shares, shares
 from nvgen.sim.threads.machine import Cta

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.fragments import fragment_cells
+from intrinsics.descriptors.tensor_address import TensorAddress
+from intrinsics.layouts.fragments import fragment_cells
 from intrinsics.mir import Imm, MachineInstr, Op
 from intrinsics.modifiers import LdStShape, ScalarType, WaitOp
-from intrinsics.tensor_address import TensorAddress
 from nvgen.sim.async_ops.engine import AsyncOp
 from nvgen.sim.faults import fault
 from nvgen.sim.threads.compile import Compiler, Maker, uniform

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.swizzling import swizzle
+from intrinsics.layouts.swizzling import swizzle
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.bound_maps import AnyMap, Rows
 from nvgen.sim.semantics.tma.targets import SECTION

@@ -13,6 +13,7 @@ import numpy as np
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Space
+from intrinsics.tma.fields import Interleave, Wide
 from nvgen.sim.async_ops.engine import MAP_READ, AsyncOp
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.bound_maps import AnyMap, BoundMap
@@ -25,7 +26,6 @@ from nvgen.sim.semantics.tma.targets import SECTION
 from nvgen.sim.semantics.tma.tensor_maps import ALIGN
 from nvgen.sim.threads.compile import Compiler
 from nvgen.sim.threads.machine import Cta, Warp
-from nvgen.tensor_fields import Interleave, Wide
 from nvgen.tensor_map import SIZE, TensorMap
 
 Reads = tuple[AsyncOp, ...]

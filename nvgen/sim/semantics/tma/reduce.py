@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.modifiers import AtomicOp
+from intrinsics.tma.fields import REDUCTIONS, Element
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.tensor_fields import REDUCTIONS, Element
 
 Elements = NDArray[np.generic]
 

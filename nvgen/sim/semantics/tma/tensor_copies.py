@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr, Mem
 from intrinsics.modifiers import AtomicOp, Dim, LoadMode, ScalarType, Space, StoreMode
+from intrinsics.tma.fields import Fill
 from nvgen.sim.async_ops.engine import AsyncOp
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.bound_maps import AnyMap, Rows
@@ -41,7 +42,6 @@ from nvgen.sim.semantics.tma.targets import SECTION, signal_maker, targets_maker
 from nvgen.sim.threads.clusters import check_runs, owner_of
 from nvgen.sim.threads.compile import Compiler, Getter, Maker
 from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
-from nvgen.tensor_fields import Fill
 
 _KINDS = {
     LoadMode.IM2COL: Kind.IMAGES,

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.fragments_matrix import LINE, matrix_bytes
-from intrinsics.matrix import MatrixNum, MatrixShape
+from intrinsics.layouts.fragments_matrix import LINE, matrix_bytes
+from intrinsics.layouts.packing import widened
 from intrinsics.mir import MachineInstr, Op
 from intrinsics.modifiers import CopyFormat, ScalarType, Space
-from intrinsics.packing import widened
+from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.regions import Access, Proxy, gather, scatter, window_of
 from nvgen.sim.semantics.memory.accesses import find

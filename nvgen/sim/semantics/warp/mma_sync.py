@@ -13,11 +13,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from intrinsics.fragments_mma import fragment_a, fragment_b, fragment_c
-from intrinsics.fragments_mma_sparse import stored
+from intrinsics.layouts.fragments_mma import fragment_a, fragment_b, fragment_c
+from intrinsics.layouts.fragments_mma_sparse import stored
 from intrinsics.mir import MachineInstr
-from intrinsics.mma_sync import MmaLayout, MmaShape
 from intrinsics.modifiers import Modifier, ScalarType, ScaleVec
+from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.semantics.warp import mma_sync_quarters
 from nvgen.sim.semantics.warp.mma_sync_factors import factors

@@ -3,7 +3,7 @@
 Layer: nvgen.sim.semantics.  A factor scales a block of a row's elements, so many as K divided by
 the factors of a row; where A is sparse its zeros count.  The selectors of byte and thread are
 numbers, or registers that the threads of a warp must agree on.  PTX ISA, Block Scaling for
-mma.sync; see `intrinsics.fragments_mma_factors`.
+mma.sync; see `intrinsics.layouts.fragments_mma_factors`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,12 @@ from typing import TypeAlias
 import numpy as np
 
 from intrinsics.element import ElementType
-from intrinsics.fragments_mma_factors import FACTORS, PROVIDERS, factor_bytes, factor_fragment
+from intrinsics.layouts.fragments_mma_factors import (
+    FACTORS,
+    PROVIDERS,
+    factor_bytes,
+    factor_fragment,
+)
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Modifier, ScalarType, ScaleVec
 from nvgen.sim.faults import fault, not_simulated

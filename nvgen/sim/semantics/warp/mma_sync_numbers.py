@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.element import ElementType
+from intrinsics.layouts.packing import decode
 from intrinsics.modifiers import Modifier, Rounding, ScalarType
-from intrinsics.packing import decode
+from intrinsics.multiplies.wgmma import BitOperation, MatrixType
 from intrinsics.row import Facts
-from intrinsics.wgmma import BitOperation, MatrixType
 from nvgen.sim.semantics.arithmetic.ieee import F64, multiply_add
 from nvgen.sim.semantics.tcgen05.mma_numbers import (
     accumulate,

@@ -1,17 +1,17 @@
 """mma.m8n8k4 of f16: a warp makes four multiplies, each with eight of its threads.
 
 Layer: nvgen.sim.semantics.  A and B may be row- or column-major: then threads hold other elements.
-PTX ISA, mma; see `intrinsics.fragments_mma_quarters`.
+PTX ISA, mma; see `intrinsics.layouts.fragments_mma_quarters`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from intrinsics.fragments_mma_quarters import QUARTERS, quarter_a, quarter_b, quarter_c
+from intrinsics.layouts.fragments_mma_quarters import QUARTERS, quarter_a, quarter_b, quarter_c
 from intrinsics.mir import MachineInstr
-from intrinsics.mma_sync import MmaLayout
 from intrinsics.modifiers import ScalarType
+from intrinsics.multiplies.mma_sync import MmaLayout
 from nvgen.sim.semantics.warp.mma_sync_numbers import multiplier
 from nvgen.sim.semantics.warp.mma_sync_registers import elements, matrices, too_few, writer
 from nvgen.sim.threads.compile import Compiler

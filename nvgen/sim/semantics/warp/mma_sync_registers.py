@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.element import ElementType
-from intrinsics.fragments_mma import Indices
+from intrinsics.layouts.fragments_mma import Indices
 from intrinsics.mir import MachineInstr, Op
 from intrinsics.modifiers import Modifier, ScalarType
-from intrinsics.wgmma import MatrixType
+from intrinsics.multiplies.wgmma import MatrixType
 from nvgen.sim.faults import fault
 from nvgen.sim.threads.compile import Compiler
 from nvgen.sim.threads.machine import Fragment, Warp

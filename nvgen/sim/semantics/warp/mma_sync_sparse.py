@@ -3,7 +3,7 @@
 Layer: nvgen.sim.semantics.  An index that means nothing ends the run: the manual calls it undefined
 behaviour.  Of two of four (or two pairs of eight) places must differ; with ::ordered_metadata, and
 for e4m3, e5m2 and narrower types, they must ascend.  For tf32 there are two indices.  PTX ISA,
-Sparse matrix storage; see `intrinsics.fragments_mma_sparse`.
+Sparse matrix storage; see `intrinsics.layouts.fragments_mma_sparse`.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.fragments_mma_sparse import ROWS, chunk_size, metadata_fragment
+from intrinsics.layouts.fragments_mma_sparse import ROWS, chunk_size, metadata_fragment
+from intrinsics.layouts.sparse import ASCENDING_INDICES, HALF_INDICES
 from intrinsics.mir import Imm, MachineInstr
-from intrinsics.mma_sync import MmaShape
 from intrinsics.modifiers import ScalarType
-from intrinsics.sparse import ASCENDING_INDICES, HALF_INDICES
+from intrinsics.multiplies.mma_sync import MmaShape
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.semantics.warp.mma_sync_registers import Bits
 from nvgen.sim.threads.compile import Compiler

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr
-from intrinsics.mma_sync import MmaLayout
 from intrinsics.modifiers import Modifier, Rounding, ScalarType, Space
+from intrinsics.multiplies.mma_sync import MmaLayout
+from intrinsics.multiplies.wmma import WmmaShape
 from intrinsics.row import Fact, Facts
-from intrinsics.wmma import WmmaShape
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.memory.regions import Access, Proxy, gather, scatter
 from nvgen.sim.semantics.memory.accesses import find

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor
 from intrinsics.element import ElementType, Major
+from intrinsics.layouts.fragments_wgmma import ROWS, a_fragment, accumulator_fragment
+from intrinsics.layouts.packing import PIECE, unpack_cells
 from intrinsics.mir import Reg
 from intrinsics.modifiers import MmaKind
-from intrinsics.packing import PIECE, unpack_cells
-from intrinsics.smem_desc import SharedMemoryDescriptor
-from intrinsics.wgmma_fragments import ROWS, a_fragment, accumulator_fragment
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.semantics.tcgen05.mma_numbers import (
     Cells,

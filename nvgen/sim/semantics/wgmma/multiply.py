@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor
+from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor, problems
 from intrinsics.element import ElementType, Major
 from intrinsics.mir import Imm, MachineInstr, Reg
 from intrinsics.modifiers import MmaKind, Modifier, ScalarType
-from intrinsics.smem_desc import SharedMemoryDescriptor
-from intrinsics.wgmma import BitOperation, MatrixType, WgmmaShape
-from intrinsics.wgmma_desc import WgmmaDescriptor, problems
+from intrinsics.multiplies.wgmma import BitOperation, MatrixType, WgmmaShape
 from nvgen.sim.async_ops.engine import AsyncOp
 from nvgen.sim.async_ops.multiplies import Registers, Use, groups_of
 from nvgen.sim.faults import fault

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.sparse import HALF_INDICES
-from intrinsics.wgmma_fragments import ROWS, metadata_fragment
+from intrinsics.layouts.fragments_wgmma import ROWS, metadata_fragment
+from intrinsics.layouts.sparse import HALF_INDICES
 from nvgen.sim.faults import fault
 from nvgen.sim.semantics.tcgen05.mma_operands import Codes
 

@@ -25,9 +25,9 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.findings import Finding, Severity
-from intrinsics.smem_desc import Swizzle
-from nvgen.tensor_fields import Element, Fill, Interleave, L2Promotion, Wide
+from intrinsics.tma.fields import Element, Fill, Interleave, L2Promotion, Wide
 
 MOST_DIMENSIONS = 5
 LARGEST_DIMENSION = 1 << 32

@@ -17,14 +17,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from intrinsics.idesc import DENSE_K, FP4_KINDS
+from intrinsics.descriptors.idesc import DENSE_K, FP4_KINDS
 from intrinsics.modifiers import MmaKind
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from intrinsics.packing import Codes
+    from intrinsics.layouts.packing import Codes
 
 CHUNK_BITS = 4
 """Bits of metadata for a chunk."""

@@ -7,7 +7,7 @@ Layer: intrinsics (numpy).  Input: the name of a fragment, which begins with its
 
 Output: where each element of each register lies, and the formula of that.  Rows of ldmatrix and
 stmatrix are lines of memory: line i is at the address that thread i gives.  What there is of mma is
-in `intrinsics.register_fragment_mma`.  PTX ISA, ldmatrix; stmatrix; Register Fragments and Shared
+in `register_fragment_mma`.  PTX ISA, ldmatrix; stmatrix; Register Fragments and Shared
 Memory Matrix Layouts.
 """
 
@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import re
 
-from intrinsics.fragments_matrix import LINE, matrix_bytes
-from intrinsics.matrix import MatrixNum, MatrixShape
-from intrinsics.register_elements import RegisterFragment
-from intrinsics.register_fragment_mma import mma_fragment
-from intrinsics.wgmma_fragments import a_fragment, accumulator_fragment
+from intrinsics.layouts.fragments_matrix import LINE, matrix_bytes
+from intrinsics.layouts.fragments_wgmma import a_fragment, accumulator_fragment
+from intrinsics.layouts.register_elements import RegisterFragment
+from intrinsics.layouts.register_fragment_mma import mma_fragment
+from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
 
 EXAMPLES = (
     "ldmatrix.m8n8.x4.trans, stmatrix.m16n8.x2, mma.m16n8k16.a.f16, mma.m16n8k16.d.f32, "

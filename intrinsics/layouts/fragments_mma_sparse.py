@@ -1,7 +1,7 @@
 """A sparse A of warp-level multiplies: what is stored of it, and where its metadata lie.
 
 Layer: intrinsics (numpy).  Of each chunk of a row half is stored; four bits of metadata, an index,
-say which: see `intrinsics.sparse`.  Chunks have 2 elements of tf32, 8 of four bits, else 4.  A
+say which: see `sparse`.  Chunks have 2 elements of tf32, 8 of four bits, else 4.  A
 register holds eight indices, the first lowest.  Of each four threads beside each other, which hold
 two rows, t / 4 and the one eight below, so many give metadata as are needed, the sparsity selector
 says which:
@@ -27,7 +27,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.mma_sync import MmaShape
+from intrinsics.multiplies.mma_sync import MmaShape
 
 Indices = NDArray[np.int64]
 

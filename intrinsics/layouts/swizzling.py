@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.smem_desc import Swizzle
+from intrinsics.descriptors.smem_desc import Swizzle
 
 Addresses = NDArray[np.int64]
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.row import Problem
-from intrinsics.smem_desc import Swizzle
 
 _CODES = {Swizzle.NONE: 0, Swizzle.B128: 1, Swizzle.B64: 2, Swizzle.B32: 3}
 _MODES = {code: mode for mode, code in _CODES.items()}

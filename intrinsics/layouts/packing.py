@@ -21,8 +21,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.descriptors.idesc import FP4_KINDS
 from intrinsics.element import ElementType
-from intrinsics.idesc import FP4_KINDS
 from intrinsics.modifiers import CopyFormat, MmaKind
 
 Codes = NDArray[np.unsignedinteger]

@@ -24,10 +24,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.data_paths import DataPath, operand_cells
-from intrinsics.idesc import DENSE_K
+from intrinsics.descriptors.idesc import DENSE_K
+from intrinsics.layouts.data_paths import DataPath, operand_cells
+from intrinsics.layouts.sparse import CHUNK_BITS, chunk
 from intrinsics.modifiers import MmaKind
-from intrinsics.sparse import CHUNK_BITS, chunk
 
 Indices = NDArray[np.int64]
 

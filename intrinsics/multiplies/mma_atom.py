@@ -19,8 +19,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from intrinsics.descriptors.idesc import DENSE_K, INPUT_CODES, SCALED_KINDS, InstructionDescriptor
 from intrinsics.element import ElementType, Major
-from intrinsics.idesc import DENSE_K, INPUT_CODES, SCALED_KINDS, InstructionDescriptor
 from intrinsics.modifiers import CtaGroup, MmaKind
 
 PATTERN = "sm100_umma_m64n128k16_f32_bf16_bf16"

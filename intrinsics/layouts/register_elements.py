@@ -1,6 +1,6 @@
 """Where elements of a matrix lie in the registers of a warp or a warpgroup, with the formula.
 
-Layer: intrinsics (numpy).  Names of such fragments are read in `intrinsics.register_fragment`.  PTX
+Layer: intrinsics (numpy).  Names of such fragments are read in `register_fragment`.  PTX
 ISA, Matrix Fragments.
 """
 

@@ -17,11 +17,11 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.fragments_mma import fragment_a, fragment_b, fragment_c
-from intrinsics.fragments_mma_factors import factor_fragment
-from intrinsics.fragments_mma_sparse import chunk_size, metadata_fragment, stored
-from intrinsics.mma_sync import MmaShape
-from intrinsics.register_elements import RegisterFragment
+from intrinsics.layouts.fragments_mma import fragment_a, fragment_b, fragment_c
+from intrinsics.layouts.fragments_mma_factors import factor_fragment
+from intrinsics.layouts.fragments_mma_sparse import chunk_size, metadata_fragment, stored
+from intrinsics.layouts.register_elements import RegisterFragment
+from intrinsics.multiplies.mma_sync import MmaShape
 
 Indices = NDArray[np.int64]
 S = MmaShape

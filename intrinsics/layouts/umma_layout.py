@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from intrinsics.descriptors.smem_desc import Swizzle
+from intrinsics.descriptors.smem_strides import Strides, Tile, right_strides
 from intrinsics.element import Major
 from intrinsics.row import Problem
-from intrinsics.smem_desc import Swizzle
-from intrinsics.smem_strides import Strides, Tile, right_strides
 
 STRIDE_FAILURE = "umma-stride"
 K_SIZE = "umma-k-size"

@@ -17,8 +17,8 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass
 
+from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.element import Major
-from intrinsics.smem_desc import Swizzle
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.idesc import SCALED_KINDS
+from intrinsics.descriptors.idesc import SCALED_KINDS
 from intrinsics.modifiers import MmaKind, ScaleVec
 
 Indices = NDArray[np.int64]

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator
 from intrinsics.catalog import chapters, rows, spellings_of, walkthrough_spellings
 from intrinsics.fixes import FIXES
 from intrinsics.mir import opcode_name
-from intrinsics.mma_atom import VARIANTS
 from intrinsics.modifiers import Modifier
-from intrinsics.reference_row import MADE, anchor, chapter_page, simulated
+from intrinsics.multiplies.mma_atom import VARIANTS
+from intrinsics.reference.row_page import MADE, anchor, chapter_page, simulated
 from intrinsics.row import Facts, Row
 from intrinsics.targets import EVERY_TARGET, spell
 from intrinsics.walkthrough_forms import FORMS

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import Major
-from intrinsics.packing import PIECE
-from intrinsics.smem_desc import SharedMemoryDescriptor, Swizzle
-from intrinsics.swizzling import Addresses, swizzle
+from intrinsics.layouts.packing import PIECE
+from intrinsics.layouts.swizzling import Addresses, swizzle
 
 
 def piece_addresses(

@@ -21,12 +21,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from intrinsics.descriptors.idesc import (
+    DENSE_K,
+    INPUT_CODES,
+    OUTPUT_CODES,
+    SCALED_KINDS,
+    m_values,
+    n_values,
+)
 from intrinsics.element import ElementType
-from intrinsics.idesc import DENSE_K, INPUT_CODES, OUTPUT_CODES, SCALED_KINDS, m_values, n_values
-from intrinsics.mma_atom import AtomError, MmaAtom, parse_atom
 from intrinsics.modifiers import MmaKind
-from intrinsics.row import Problem
-from intrinsics.tile_multiply import (
+from intrinsics.multiplies.mma_atom import AtomError, MmaAtom, parse_atom
+from intrinsics.multiplies.tile_multiply import (
     NAMES,
     Names,
     Tile,
@@ -34,6 +40,7 @@ from intrinsics.tile_multiply import (
     fastmath_problems,
     tile_problems,
 )
+from intrinsics.row import Problem
 
 _PRECISIONS: dict[ElementType, tuple[ElementType, ...]] = {
     ElementType.F32: (ElementType.TF32,),
