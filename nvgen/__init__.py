@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from intrinsics.multiplies.tile_dot import TileDot, pick_dot
     from intrinsics.multiplies.tile_multiply import Tile, TileMultiply
-    from nvgen.api import Compiled, compile
+    from nvgen.api import compile
     from nvgen.builder.built import Kernel
     from nvgen.builder.device_functions import device_function
     from nvgen.builder.kernel import KernelBuilder
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         u32,
         u64,
     )
+    from nvgen.compiled import Compiled
     from nvgen.extension import place_of
     from nvgen.judgement import FindingWarning
 
@@ -115,7 +116,7 @@ _HOMES = {
     "u16": "nvgen.builder.number_types",
     "u32": "nvgen.builder.number_types",
     "u64": "nvgen.builder.number_types",
-    "Compiled": "nvgen.api",
+    "Compiled": "nvgen.compiled",
     "compile": "nvgen.api",
     "Kernel": "nvgen.builder.built",
     "KernelBuilder": "nvgen.builder.kernel",

@@ -32,7 +32,7 @@ from nvgen.nesting import nesting_limit
 from nvgen.stages import Stages, taken
 
 if TYPE_CHECKING:
-    from nvgen.api import Compiled
+    from nvgen.compiled import Compiled
 
 LANGUAGES = {".ll": "llvm", ".mir": "mir", ".ptx": "ptx"}
 """Languages by file name."""
@@ -82,7 +82,7 @@ class Program:
 
         Raises: VerificationError when something is wrong with it.
         """
-        from nvgen.api import Compiled
+        from nvgen.compiled import Compiled
 
         wrong = errors(self.findings)
         if wrong:
@@ -241,7 +241,7 @@ def _from_llvm(
     shape: LaunchShape,
     extension: Extension,
 ) -> Program:
-    from nvgen.api import check_text
+    from nvgen.compilation import check_text
 
     if target is None:
         raise no_target()

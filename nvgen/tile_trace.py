@@ -9,7 +9,7 @@ from __future__ import annotations
 from asmprinter.tile_reader import read_tiles
 from intrinsics.findings import NOWHERE, Finding, Place, input_error
 from intrinsics.multiplies.tile_dot import TileDot, multiply_of
-from nvgen.api import check_text
+from nvgen.compilation import check_text
 from nvgen.tiles import kernel, with_atom
 from nvgen.trace import Stage, Story, trace
 

@@ -28,7 +28,7 @@ from intrinsics.rows.walkthrough import SWIZZLE_CODES
 from intrinsics.walkthrough_forms import FORMS, Form
 from isel.passes.walkthrough_accumulators import MULTIPLIES
 from isel.verifier.record import place_of
-from nvgen.api import Compiled
+from nvgen.compiled import Compiled
 
 
 @dataclass(frozen=True, slots=True)

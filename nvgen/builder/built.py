@@ -24,7 +24,7 @@ from nvgen.extension import PLAIN, Extension
 from nvgen.tensor_map import TensorMap, tensor_map
 
 if TYPE_CHECKING:
-    from nvgen.api import Compiled
+    from nvgen.compiled import Compiled
     from nvgen.launches import Dim3
 
 
@@ -76,7 +76,7 @@ class Kernel:
 
         Raises: InputError where no target is known; else what `nvgen.compile` does.
         """
-        from nvgen.api import shape_of
+        from nvgen.compilation import shape_of
 
         shape = shape_of(grid, block, cluster, smem)
         compiled = self.compile_for(shape, target=target, ptx=ptx, opt=opt, level=level)
@@ -97,7 +97,7 @@ class Kernel:
 
         Raises: see `compile`.
         """
-        from nvgen.api import compile_text
+        from nvgen.compilation import compile_text
 
         chosen = target or self.target
         if chosen is None:

@@ -29,8 +29,8 @@ from nvgen.loading import load
 from nvgen.render import as_json, print_findings
 
 if TYPE_CHECKING:
-    from nvgen.api import Compiled
     from nvgen.commands.arguments import Given
+    from nvgen.compiled import Compiled
 
 OK, FINDING, USAGE, DEADLOCK, NOT_SIMULATED = 0, 1, 2, 3, 4
 _SECONDS = {"sim": 600.0, "cuda": 60.0}
@@ -81,8 +81,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace, outcome: _Outcome) -> None:
-    from nvgen.api import check_device
     from nvgen.commands.arguments import parse_argument
+    from nvgen.compiled import check_device
 
     check_device(arguments.device, arguments.schedule)
     given = [parse_argument(text) for text in arguments.arg]

@@ -72,7 +72,7 @@ def _told(
 
 
 def _story(arguments: argparse.Namespace, text: str) -> tuple[Story, list[Finding]]:
-    from nvgen.api import check_text
+    from nvgen.compilation import check_text
 
     file = printable(arguments.file)
     compiled = check_text(

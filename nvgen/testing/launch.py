@@ -17,7 +17,7 @@ from nvgen.testing.delays import Launched, Run, culprit, kept
 from nvgen.testing.devices import obstacle
 
 if TYPE_CHECKING:
-    from nvgen.api import Compiled
+    from nvgen.compiled import Compiled
     from nvgen.launches import Dim3, Statistics
 
 MOST_KEPT = 4
@@ -146,7 +146,8 @@ class Launch:
         return error.with_traceback(None)
 
     def _compile(self, program: object, text: str, ptx: str | None, level: str) -> Compiled:
-        from nvgen.api import Compiled, compile
+        from nvgen.api import compile
+        from nvgen.compiled import Compiled
         from nvgen.loading import load
 
         if isinstance(program, Compiled):

@@ -13,7 +13,7 @@ from intrinsics.findings import Finding, NvgenError
 from intrinsics.mir import Param
 from nvgen.builder.built import Kernel
 from nvgen.ptxas_log import Resources
-from nvgen.tuning.problem import ConfigT
+from nvgen.tuning.config import ConfigT
 
 if TYPE_CHECKING:
     from nvgen.driver.loaded import LoadedKernel

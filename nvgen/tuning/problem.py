@@ -6,19 +6,13 @@ Layer: nvgen.tuning.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, is_dataclass
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
-from intrinsics.findings import input_error
+from nvgen.tuning.config import ConfigT
 
 if TYPE_CHECKING:
     from nvgen.builder.built import Kernel
     from nvgen.tuning.candidates import Candidate
-
-ConfigT = TypeVar("ConfigT")
-
-Settings: TypeAlias = dict[str, int | float | str | bool]
-"""A configuration as it is kept and shown."""
 
 
 class Problem(Protocol[ConfigT]):
@@ -41,26 +35,3 @@ class Problem(Protocol[ConfigT]):
 
     def measure(self, candidate: Candidate[ConfigT]) -> float:
         """Milliseconds of a launch; NvgenError where it fails or its result is wrong."""
-
-
-def settings(config: object) -> Settings:
-    """A configuration by its fields.
-
-    Raises: InputError for what is no dataclass of numbers and names.
-    """
-    if not is_dataclass(config) or isinstance(config, type):
-        raise _no_config(type(config).__name__)
-    found: Settings = asdict(config)
-    for name, value in found.items():
-        if not isinstance(value, (int, float, str, bool)):
-            raise _no_config(f"{name} of {type(value).__name__}")
-    return found
-
-
-def _no_config(got: str) -> Exception:
-    return input_error(
-        "tune/config",
-        "a configuration cannot be kept",
-        got=got,
-        expected="an instance of a dataclass with numbers and names",
-    )

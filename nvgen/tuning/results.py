@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from intrinsics.findings import InputError, Place, input_error
-from nvgen.tuning.problem import Settings
+from nvgen.tuning.config import Settings
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from intrinsics.targets import parse_ptx
 from isel.passes.order_wgmma import order_wgmma
 from isel.verifier.function.check import verify_functions
 from nvgen import KernelBuilder
-from nvgen.api import compile_text
 from nvgen.builder.values import Int
+from nvgen.compilation import compile_text
 from tests.each import each
 from tests.isel.wgmma_kernels import DESCRIPTORS, kernel
 from tests.oracle.ptxas_modules import report

@@ -15,7 +15,8 @@ from intrinsics.targets import PTX_VERSIONS
 from isel.pipeline import PASSES
 from isel.resume import resume
 from isel.verifier.record import verify_records
-from nvgen.api import Compiled, check_text
+from nvgen.compilation import check_text
+from nvgen.compiled import Compiled
 from tests.each import each
 from tests.nvgen.samples import WALKTHROUGH
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from intrinsics.element import ElementType as E
 from intrinsics.element import Major
 from nvgen import Kernel, KernelBuilder
-from nvgen.api import Compiled
 from nvgen.builder.portable import PortableAccumulator
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import Int, Pointer
+from nvgen.compiled import Compiled
 from nvgen.testing import Launch, assert_exact
 
 TARGETS = ("sm_80", "sm_89", "sm_90", "sm_90a", "sm_100a", "sm_103a", "sm_110a", "sm_120a")

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nvgen import Kernel
-from nvgen.api import Compiled, compile_text
+from nvgen.compilation import compile_text
+from nvgen.compiled import Compiled
 from nvgen.parameters import Output
 from tests.nvgen.samples import WALKTHROUGH, named
 

@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from nvgen.api import Compiled, compile_text
+from nvgen.compilation import compile_text
+from nvgen.compiled import Compiled
 
 FOLDER = Path(__file__).resolve().parents[2] / "samples"
 PORTABLE = FOLDER / "11_gemm_portable.py"

@@ -15,7 +15,7 @@ import pytest
 
 from intrinsics.findings import Severity
 from nvgen import f16
-from nvgen.api import Compiled
+from nvgen.compiled import Compiled
 from nvgen.testing import Launch, kernel_test
 from tests.nvgen.samples import named
 

@@ -8,7 +8,7 @@ import pytest
 
 from intrinsics.element import ElementType
 from isel.verifier.levels import verify
-from nvgen.api import Compiled
+from nvgen.compiled import Compiled
 from tests.nvgen.samples import FOLDER, sample
 
 SOURCE = FOLDER / "10_gemm_sm90.py"

@@ -17,9 +17,9 @@ from intrinsics.element import Major
 from intrinsics.findings import InputError, Verdict, verdict
 from intrinsics.modifiers import CtaGroup
 from nvgen import KernelBuilder
-from nvgen.api import Compiled
 from nvgen.builder.portable_requirements import OF_ACCUMULATORS, REQUIREMENTS
 from nvgen.builder.tiles import SharedTile
+from nvgen.compiled import Compiled
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.portable_programs import (
     FP8_TARGETS,

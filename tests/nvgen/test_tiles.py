@@ -15,7 +15,7 @@ from intrinsics.element import ElementType
 from intrinsics.findings import SelectionError, Verdict, verdict
 from intrinsics.multiplies.tile_dot import pick_dot
 from intrinsics.multiplies.tile_multiply import Tile, TileMultiply
-from nvgen.api import compile_text
+from nvgen.compilation import compile_text
 from nvgen.tiles import kernel, shared_bytes, with_atom
 from tests.nvgen.conftest import Nvgen
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from intrinsics.findings import SimulationError, Verdict, verdict
-from nvgen.api import Compiled, compile_text
 from nvgen.assembler import assemble
+from nvgen.compilation import compile_text
+from nvgen.compiled import Compiled
 from tests.each import each
 from tests.nvgen.walkthrough_atoms import TYPES, Atom, expected, kernel, operands
 

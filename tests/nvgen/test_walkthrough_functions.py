@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from intrinsics.findings import SelectionError, Verdict, verdict
-from nvgen.api import Compiled, compile_text
+from nvgen.compilation import compile_text
+from nvgen.compiled import Compiled
 from tests.nvgen.conftest import Nvgen
 from tests.nvgen.walkthrough_atoms import Atom, expected, kernel, operands
 

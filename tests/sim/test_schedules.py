@@ -26,10 +26,11 @@ from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, SimulationError
 from intrinsics.modifiers import LdStNum, MmaKind
 from nvgen import KernelBuilder
-from nvgen.api import Compiled, check_text
 from nvgen.builder.registers import Vector
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.values import Barrier, Int, Pointer
+from nvgen.compilation import check_text
+from nvgen.compiled import Compiled
 from nvgen.parameters import Output
 from nvgen.sim.async_ops.engine import parse_schedule
 from nvgen.sim.faults import DeadlockError, Fault, NotSimulatedError

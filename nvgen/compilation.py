@@ -1,0 +1,169 @@
+"""From the text of one LLVM IR module to what it compiles to, judged at a level.
+
+Layer: nvgen.  Input: LLVM IR, a target, a level, and how the kernels are launched as far as that is
+known.  Output: `Compiled`, with findings or without errors among them.
+"""
+
+from __future__ import annotations
+
+from intrinsics.findings import Finding, VerificationError, errors, input_error, once
+from intrinsics.mir import Module
+from intrinsics.targets import Target, parse_ptx, parse_target
+from isel.llvm.reader import read_module
+from isel.pipeline import lower
+from isel.places import align_places
+from isel.select.machine import check_machine
+from isel.select.module import Source
+from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape, verify_launch
+from isel.verifier.levels import LAUNCH_LEVELS, LEVELS, beyond, verify
+from isel.verifier.record import check_target, lowest_ptx
+from nvgen.compiled import Compiled
+from nvgen.extension import PLAIN, Extension, contracted
+from nvgen.judgement import check_certain, warn
+from nvgen.launches import Dim3, check_dynamic, dim3
+from nvgen.llvm import parse
+from nvgen.nesting import nesting_limit
+from nvgen.stages import Stages, stages_of
+
+
+def shape_of(
+    grid: Dim3 | int | None,
+    block: Dim3 | int | None,
+    cluster: Dim3 | int | None,
+    smem: int | None,
+) -> LaunchShape:
+    """The sizes of a launch as far as they are given.
+
+    Raises: InputError for what is no size.
+    """
+    check_dynamic(smem)
+    return LaunchShape(
+        dim3(grid) if grid is not None else (),
+        dim3(block, "block") if block is not None else (),
+        dim3(cluster, "cluster") if cluster is not None else (),
+        smem,
+    )
+
+
+def compile_text(
+    text: str,
+    *,
+    target: str,
+    ptx: str | None = None,
+    opt: int | None = None,
+    level: str = "record",
+    file: str = "",
+    keep_stages: bool = True,
+    shape: LaunchShape = UNKNOWN_SHAPE,
+    extension: Extension = PLAIN,
+) -> Compiled:
+    """`compile`, with the name of the file that the text came from, and how it is launched.
+
+    Raises: see `compile`.
+    """
+    result = check_text(
+        text,
+        target=target,
+        ptx=ptx,
+        opt=opt,
+        level=level,
+        file=file,
+        keep_stages=keep_stages,
+        shape=shape,
+        extension=extension,
+    )
+    return vetted(result)
+
+
+def vetted(result: Compiled) -> Compiled:
+    """The same, if nothing is wrong with it; what rules beyond its level say is a warning.
+
+    Raises: VerificationError.
+    """
+    if wrong := errors(result.judged):
+        raise VerificationError(wrong)
+    unasked = beyond(result.module, result.level, result.shape)
+    check_certain(unasked)
+    warn(unasked)
+    return result
+
+
+def check_text(
+    text: str,
+    *,
+    target: str,
+    ptx: str | None = None,
+    opt: int | None = None,
+    level: str = "record",
+    file: str = "",
+    keep_stages: bool = False,
+    shape: LaunchShape = UNKNOWN_SHAPE,
+    extension: Extension = PLAIN,
+) -> Compiled:
+    """Compile, but leave the verifier's errors among what it judged.
+
+    `shape` is how the kernels are launched, where that is known.
+
+    Raises: InputError, SelectionError.
+    """
+    chosen = parse_target(target)
+    version = parse_ptx(ptx) if ptx is not None else None
+    check_options(opt, level)
+    if version is not None:
+        too_old = check_target(chosen, version)
+        if too_old:
+            raise VerificationError(too_old)
+    with nesting_limit(file):
+        printed = parse(text, file=file)
+        if extension.contract:
+            printed = contracted(printed)
+        module = read_module(printed)
+        source = Source(file, align_places(module, text, printed), text)
+        if opt or (opt is None and " = alloca " in printed):
+            check_machine(module, file, text)
+            from nvgen.optimizer.optimize import optimize
+
+            printed, module, source = optimize(printed, module, source, opt, chosen)
+        lowered = lower(module, chosen, version, source, own=extension.passes)
+    final = version or lowest_ptx(lowered, chosen)
+    stages = Stages()
+    if keep_stages:
+        stages = stages_of(printed, chosen, version, source, extension.passes)
+    judged = once(
+        [
+            *lowered.notes,
+            *verify(lowered, chosen, final, level, shape),
+            *launched(lowered, chosen, level, shape),
+            *extension.judge(lowered),
+        ]
+    )
+    return Compiled(
+        chosen, final, printed, lowered, judged, stages, file, level=level, shape=shape,
+        lineinfo=extension.lineinfo,
+    )  # fmt: skip
+
+
+def launched(module: Module, target: Target, level: str, shape: LaunchShape) -> list[Finding]:
+    """What is wrong with the sizes of a launch that are given, below the level that judges them."""
+    is_given = shape.grid or shape.block or shape.cluster or shape.smem is not None
+    if level in LAUNCH_LEVELS or not is_given:
+        return []
+    return errors(verify_launch(module, target, shape))
+
+
+def check_options(opt: int | None, level: str) -> None:
+    """Whether there are such levels of optimisation and of verification.
+
+    Raises: InputError.
+    """
+    if opt is not None and (type(opt) is not int or opt not in (0, 1, 2, 3)):
+        raise input_error(
+            "compile/opt", "no such optimisation level", got=repr(opt), expected="0, 1, 2 or 3"
+        )
+    if level not in LEVELS:
+        raise input_error(
+            "compile/level",
+            "no such verification level",
+            got=repr(level),
+            expected=", ".join(LEVELS),
+        )

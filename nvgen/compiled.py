@@ -1,0 +1,337 @@
+"""What compiling gives: every stage of a module, its machine code, and ways to launch it.
+
+Layer: nvgen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
+
+from asmprinter.mir_printer import print_mir
+from asmprinter.ptx_printer import print_ptx
+from intrinsics.findings import Finding, VerificationError, errors, input_error
+from intrinsics.mir import MachineFunction, Module
+from intrinsics.targets import Ptx, Target
+from isel.passes.bound_waits import BOUND_WAITS, Bounded, bound_waits
+from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape
+from isel.verifier.levels import LAUNCH_LEVELS, advice, verify
+from nvgen.assembler import Assembled, assemble_module
+from nvgen.launches import (
+    DEVICES,
+    Dim3,
+    boxes_of,
+    check_launch,
+    check_shape,
+    dim3,
+    kernel_of,
+    three,
+)
+from nvgen.ptxas_log import Resources
+from nvgen.sim.threads.limits import limits_of
+from nvgen.stages import Stages
+
+if TYPE_CHECKING:
+    from nvgen.driver.jobs import Shape
+    from nvgen.driver.loaded import LoadedKernel
+    from nvgen.launches import Statistics
+    from nvgen.parameters import Output
+    from nvgen.sim.binding import Argument
+
+GPU_SECONDS = 60.0
+"""Seconds that a kernel on a GPU has, if nothing is said."""
+
+
+class BuiltKernel(Protocol):
+    """What a builder knows of the kernel that it has built: `nvgen.builder.built.Kernel`."""
+
+    @property
+    def dynamic_shared(self) -> int:
+        """Bytes of dynamic shared memory that a launch must give it."""
+
+    def arguments(self, arrays: Sequence[object], named: dict[str, object]) -> list[object]:
+        """Launch arguments from positional arrays and named ones.
+
+        Raises: InputError when one is missing, left over or does not fit.
+        """
+
+
+@dataclass(slots=True)
+class Compiled:
+    """A compiled module.
+
+    `llvm` is the IR as LLVM prints it, `mir` and `ptx` the text of the final stages, `stages` the
+    MIR after every pass, `judged` what the verifier says at `level` (errors were raised).  Where
+    waits are bounded, MIR, PTX and machine code are those of `bounded`; the simulator runs
+    `module`, and says of itself who waits for what.
+    """
+
+    target: Target
+    ptx_version: Ptx
+    llvm: str
+    module: Module
+    judged: list[Finding]
+    stages: Stages = field(default_factory=Stages)
+    file: str = ""
+    kernel: BuiltKernel | None = None
+    level: str = "record"
+    shape: LaunchShape = UNKNOWN_SHAPE
+    bounded: Bounded | None = None
+    lineinfo: bool = False
+    _advice: list[Finding] | None = None
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What the verifier says: at the level asked for, and as warnings what it sees beyond."""
+        if self._advice is None:
+            self._advice = advice(self.module, self.level, self.shape)
+        return [*self.judged, *(self.bounded.findings if self.bounded else ()), *self._advice]
+
+    @property
+    def final(self) -> Module:
+        """The machine records that are printed and assembled."""
+        return self.bounded.module if self.bounded else self.module
+
+    @property
+    def mir(self) -> str:
+        """The final machine records as text."""
+        return print_mir(self.final).text
+
+    @property
+    def ptx(self) -> str:
+        """The PTX."""
+        return print_ptx(self.final, self.ptx_version, lineinfo=self.lineinfo).text
+
+    def cubin(self) -> bytes:
+        """The cubin that ptxas makes of the PTX.
+
+        Raises: AssemblerError.
+        """
+        return self.assembled().cubin
+
+    def assembled(self) -> Assembled:
+        """The cubin with what ptxas says of it: the resources of each kernel, and warnings.
+
+        Raises: AssemblerError.
+        """
+        return assemble_module(self.final, self.ptx_version, self.target, lineinfo=self.lineinfo)
+
+    @property
+    def resources(self) -> Resources:
+        """The registers, spills, stack, shared memory and barriers of the only kernel.
+
+        Raises: AssemblerError; InputError when there are several kernels (see `assembled`).
+        """
+        return self.assembled().resources[self._only_kernel()]
+
+    def with_bounded_waits(self, seconds: float = 1.0) -> Compiled:
+        """The same, with a limit to every wait for an mbarrier on a GPU.
+
+        A wait that is not over after `seconds` ends the launch: `run` then raises a DriverError
+        that says which threads wait for which phase of which mbarrier, and where.
+
+        Raises: InputError for no such time, and where the waits are bounded already.
+        """
+        bounded = bound_waits(self.module, seconds)
+        stages = self.stages.followed_by(BOUND_WAITS, lambda: print_mir(bounded.module).text)
+        return replace(self, bounded=bounded, stages=stages)
+
+    def run(
+        self,
+        *args: object,
+        grid: Dim3 | int = 1,
+        block: Dim3 | int | None = None,
+        cluster: Dim3 | int = 1,
+        smem: int | None = None,
+        device: str = "sim",
+        schedule: str = "early",
+        races: bool = True,
+        kernel: str = "",
+        timeout: float | None = None,
+        max_steps: int | None = None,
+        **named: object,
+    ) -> Statistics:
+        """Launch the kernel on a device; arrays that it writes are changed in place.
+
+        `smem` is the size of dynamic shared memory in bytes: what the kernel is known to need, if
+        nothing is said.  `device` is "sim" (the CPU simulator) or "cuda" (the first GPU).
+        `schedule` is the simulator's: "early", "late" or "random:SEED"; with `races` it also ends
+        where two accesses meet that nothing orders, whatever the schedule.  `timeout` are
+        seconds after which the run is ended: 60 on a GPU, if nothing is said; numpy arrays travel
+        to a process of its own for that, arrays of the GPU (DLPack, `__cuda_array_interface__`) are
+        used where they are.  `max_steps` limits the instructions that groups of threads carry out
+        on the simulator: 20 million, if neither it nor a timeout is given.
+
+        What was compiled at level "launch" or "all" is judged again for this shape and the tensor
+        maps that are given.
+
+        Raises: InputError for arguments or a shape that do not fit, VerificationError for what the
+        rules find, SimulationError or DriverError for what goes wrong.
+        """
+        check_device(device, schedule)
+        limits_of(timeout, max_steps)
+        if named and self.kernel is None:
+            raise input_error(
+                "run/arguments",
+                "only the parameters of a built kernel have names here",
+                got=", ".join(f"{name}=…" for name in named),
+                expected="arguments by position, and options that `run` has",
+            )
+        name = kernel or self._only_kernel()
+        function = kernel_of(self.module, name)
+        chosen = dim3(block if block is not None else self._block(name), "block")
+        sizes = dim3(grid), chosen, dim3(cluster, "cluster")
+        check_shape(function, sizes[0], chosen)
+        dynamic = self._dynamic_shared() if smem is None else smem
+        shape = LaunchShape(*sizes, dynamic)
+        check_launch(self.module, function, self.target, shape, self.file)
+        arguments = self.kernel.arguments(args, dict(named)) if self.kernel else [*args]
+        from nvgen.map_launch import check_maps
+
+        check_maps(self.module, function, self.target, arguments)
+        if self.level in LAUNCH_LEVELS:
+            said = shape.cluster == (1, 1, 1) and function.launch.cluster
+            meant = replace(shape, boxes=boxes_of(function, arguments))
+            self._judge(replace(meant, cluster=()) if said else meant)
+        if device == "cuda":
+            from nvgen.driver.jobs import Shape
+
+            seconds = GPU_SECONDS if timeout is None else timeout
+            return self._on_gpu(function, arguments, Shape(*sizes, dynamic), seconds)
+        from nvgen.sim.async_ops.engine import parse_schedule
+        from nvgen.sim.launch import simulate
+
+        return simulate(
+            self.module,
+            name,
+            _arguments(arguments),
+            grid=sizes[0],
+            block=chosen,
+            cluster=sizes[2],
+            smem=dynamic,
+            schedule=parse_schedule(schedule),
+            races=races,
+            timeout=timeout,
+            max_steps=max_steps,
+        )
+
+    def _judge(self, shape: LaunchShape) -> None:
+        judged = verify(self.module, self.target, self.ptx_version, self.level, shape)
+        if wrong := errors(judged):
+            raise VerificationError(wrong)
+
+    def load(self, kernel: str = "") -> LoadedKernel:
+        """Load a kernel on the GPU, to launch it on arrays that live there, on streams, and timed.
+
+        Raises: InputError when there is no GPU that runs it, AssemblerError, DriverError.
+        """
+        from nvgen.driver.launch import load_kernel
+
+        function = kernel_of(self.module, kernel or self._only_kernel())
+        required = function.launch.reqntid
+        return load_kernel(
+            self.final,
+            self.ptx_version,
+            self.target,
+            function,
+            three(required) if required else None,
+            self._dynamic_shared(),
+            self.bounded.bounds if self.bounded else None,
+        )
+
+    def _on_gpu(
+        self, function: MachineFunction, arguments: list[object], shape: Shape, timeout: float
+    ) -> Statistics:
+        from nvgen.driver.launch import launch_host, on_device
+        from nvgen.launches import Statistics
+
+        if not on_device(arguments):
+            took = launch_host(
+                self.final,
+                self.ptx_version,
+                self.target,
+                function,
+                arguments,
+                shape,
+                timeout,
+                self.bounded.bounds if self.bounded else None,
+            )
+            return Statistics(milliseconds=took)
+        took = self.load(function.name).time(
+            *arguments,
+            grid=shape.grid,
+            block=shape.block,
+            cluster=shape.cluster,
+            smem=shape.smem,
+            timeout=timeout,
+        )
+        return Statistics(milliseconds=took)
+
+    def _only_kernel(self) -> str:
+        names = [f.name for f in self.module.functions if f.is_kernel]
+        if not names:
+            raise input_error(
+                "run/kernel",
+                "the module has no kernel",
+                got=", ".join(f"@{f.name}" for f in self.module.functions) or "no function",
+                expected="define ptx_kernel void @name(…)",
+            )
+        if len(names) > 1:
+            raise input_error(
+                "run/kernel",
+                "the module has several kernels: name one",
+                expected=", ".join(names),
+                hint=f'kernel="{names[0]}"',
+            )
+        return names[0]
+
+    def _dynamic_shared(self) -> int:
+        return self.kernel.dynamic_shared if self.kernel else 0
+
+    def _block(self, name: str) -> Dim3 | int:
+        function = self.module.function(name)
+        required = function.launch.reqntid if function else ()
+        if not required:
+            raise input_error(
+                "run/block", f"kernel {name} does not say its block size", expected="block=…"
+            )
+        return three(required)
+
+
+def _arguments(values: Sequence[object]) -> list[Argument | Output]:
+    import numpy as np
+
+    from nvgen.parameters import Output
+    from nvgen.tensor_map import TensorMap
+
+    found: list[Argument | Output] = []
+    for value in values:
+        if isinstance(value, (np.ndarray, TensorMap, Output, int, float, np.generic)):
+            found.append(value)
+        else:
+            raise input_error(
+                "run/argument",
+                "no such kind of argument",
+                got=type(value).__name__,
+                expected="a numpy array, a TensorMap or a number",
+            )
+    return found
+
+
+def check_device(device: str, schedule: str = "early") -> None:
+    """Whether there is such a device, and the schedule is one of its.
+
+    Raises: InputError.
+    """
+    if device not in DEVICES:
+        raise input_error(
+            "run/device", f"no device {device!r}", got=repr(device), expected=" or ".join(DEVICES)
+        )
+    if device != "sim" and schedule != "early":
+        raise input_error(
+            "run/schedule",
+            "a GPU has its own schedule",
+            got=repr(schedule),
+            expected='no schedule, or device="sim"',
+        )
