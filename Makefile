@@ -51,8 +51,9 @@ bench: $(READY) ## speed of compiler, checker and simulator, and machine code: r
 fuzz: $(READY) ## spoilt input of every kind for MINUTES (5): what goes wrong is kept in FOUND
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --seed $(SEED) --folder $(FOUND)
 
-docs: $(READY) ## write intrinsics/reference and docs/builder.md anew, from rows and docstrings
+docs: $(READY) ## write intrinsics/reference, docs/builder.md and the builder's stub anew, from rows
 	$(BIN)/python -m isel.reference
+	$(BIN)/python -m nvgen.builder_stubs
 	$(BIN)/python -m nvgen.builder_reference
 
 clean: ## remove .venv and what the tools left behind

@@ -21,7 +21,11 @@ from pathlib import Path
 
 import nvgen.builder
 from nvgen.builder.base import BuilderBase
+from nvgen.builder.calls import function_of
 from nvgen.builder.kernel import KernelBuilder
+from nvgen.builder.verb import Verb
+from nvgen.builder.verb_table import CHAPTERS, others
+from nvgen.builder.verbs import Verbs
 
 PAGE = Path(__file__).parents[1] / "docs" / "builder.md"
 
@@ -33,6 +37,7 @@ class Group:
     title: str
     modules: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
+    verbs: tuple[Verb, ...] = ()
 
 
 GROUPS = (
@@ -60,14 +65,11 @@ GROUPS = (
     Group("Matrices in registers", (), ("HeldFragment", "Fragment", "Rows")),
     Group("mbarriers and clusters", ("protocols",), ("Barrier", "Barriers")),
     Group("Functions of the device, printing, PTX", ("device_calls",), ("DeviceFunction",)),
-    Group("Instructions: tcgen05", ("tcgen05",)),
-    Group("Instructions: wgmma", ("wgmma",), ("Accumulator",)),
-    Group("Instructions: mma.sync, ldmatrix, stmatrix", ("mma_sync", "matrix"), ("WarpScales",)),
-    Group("Instructions: mbarrier, fences, barriers", ("intrinsics", "mbarriers", "orders")),
-    Group("Instructions: clusters, registers, dependent launches", ("clusters",)),
-    Group("Instructions: copies", ("copies", "bulk", "async_verbs", "tensor_copies")),
-    Group("Instructions: tensor maps and cache policies", ("tensor_maps", "policies")),
-    Group("Instructions: warps", ("warps",)),
+    Group("Instructions: multiplies of warps and warpgroups", ("mma_sync", "wgmma"),
+          ("Accumulator", "WarpScales")),
+    Group("Instructions: fences and atomic operations", ("orders",)),
+    *(Group(f"Instructions: {title}", (), (), verbs) for title, verbs in CHAPTERS.items()),
+    Group("Instructions: others", (), (), tuple(others().values())),
 )  # fmt: skip
 """What there is, in the order of the page; verbs of modules that are not named come last."""
 
@@ -119,8 +121,10 @@ def _contents() -> Iterator[str]:
 
 def _groups() -> Iterator[str]:
     classes = {made.__name__: made for made in _classes()}
-    for title, parents, objects in _titled():
+    for title, parents, objects, verbs in _titled():
         yield f"## {title}\n"
+        for verb in verbs:
+            yield from _verb(verb)
         if "kernel" in title.lower() and KernelBuilder in parents:
             yield from _class(KernelBuilder, verbs=False)
         for parent in parents:
@@ -129,17 +133,23 @@ def _groups() -> Iterator[str]:
             yield from _class(classes[name], verbs=True)
 
 
-def _titled() -> Iterator[tuple[str, list[type], tuple[str, ...]]]:
-    """Each group with the parts of the builder that it shows, and the names of its objects."""
-    parts = [c for c in KernelBuilder.__mro__ if issubclass(c, BuilderBase)]
+def _titled() -> Iterator[tuple[str, list[type], tuple[str, ...], tuple[Verb, ...]]]:
+    """Each group with the parts of the builder that it shows, names of objects, and verbs."""
+    parts = [c for c in KernelBuilder.__mro__ if issubclass(c, BuilderBase) and c is not Verbs]
     by_module: dict[str, list[type]] = {}
     for part in parts:
         by_module.setdefault(part.__module__.rpartition(".")[2], []).append(part)
     for group in GROUPS:
         found = [part for module in group.modules for part in by_module.pop(module, [])]
-        yield group.title, found, group.objects
+        yield group.title, found, group.objects, group.verbs
     if rest := [part for parts in by_module.values() for part in parts]:
-        yield "Others", rest, ()
+        yield "Others", rest, (), ()
+
+
+def _verb(verb: Verb) -> Iterator[str]:
+    yield f"#### b.{verb.name}\n"
+    yield from _code([f"{verb.name}{_signature(function_of(verb))}"])
+    yield verb.doc.replace(".  ", ". ") + "\n"
 
 
 def _classes() -> Iterator[type]:

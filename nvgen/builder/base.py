@@ -10,12 +10,22 @@ from typing import overload
 
 from llvmlite import ir
 
+from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Target
-from nvgen.builder.float_values import Float, FloatLike, Number, Register, pair_of
+from nvgen.builder.float_values import (
+    Float,
+    FloatLike,
+    Number,
+    Register,
+    as_float,
+    pair_of,
+)
 from nvgen.builder.map_checks import DeclaredMap
 from nvgen.builder.regions import PlacedBuilder, Regions
 from nvgen.builder.registers import Vector, WordLike, vector_of
 from nvgen.builder.values import Int, IntLike, Pointer, constant, described, refuse
+
+_FLOATS = {ir.FloatType: ScalarType.F32, ir.DoubleType: ScalarType.F64}
 
 
 class BuilderBase:
@@ -203,7 +213,7 @@ class BuilderBase:
         """A value, or a constant of `bits` bits."""
         return value.value if isinstance(value, Int) else constant(value, bits)
 
-    def raw(self, value: WordLike | Pointer, type_: ir.Type) -> ir.Value:
+    def raw(self, value: WordLike | Pointer | float, type_: ir.Type) -> ir.Value:
         """A value as llvmlite's, checked against the type that is wanted.
 
         Of a register that is no integer an integer has the bits.  A shared address stands for one
@@ -213,6 +223,8 @@ class BuilderBase:
         """
         if isinstance(value, Register) and value.value.type == type_:
             return value.value
+        if isinstance(type_, (ir.FloatType, ir.DoubleType)) and not isinstance(value, Pointer):
+            return as_float(self, value, _FLOATS[type(type_)])
         if isinstance(value, Register) and isinstance(type_, ir.IntType):
             value = value.word
         if not isinstance(value, (Int, Pointer, Register)):

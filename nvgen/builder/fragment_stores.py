@@ -128,7 +128,7 @@ def _store_matrices(fragment: Fragment, tile: SharedTile) -> None:
         else:
             number = (row + block.down) // _MATRIX + lower
             place = tile.chunk(column + line + right * _MATRIX, number) + block.along * tile.width
-        b.stmatrix(place, words, trans=not k_major)  # type: ignore[arg-type]  # words are integers
+        b.stmatrix(place, words, trans=not k_major)
 
 
 # ---- stores ------------------------------------------------------------------------------------

@@ -20,7 +20,6 @@ from nvgen.builder.gemm_warp_requirements import (
     check_warps,
     whole_fragments,
 )
-from nvgen.builder.matrix import MatrixVerbs
 from nvgen.builder.mma_sync import WarpMatrixVerbs
 from nvgen.builder.register_operands import RegisterTile
 from nvgen.builder.registers import Vector
@@ -68,7 +67,7 @@ class _Fragments:
         return tile.chunk(line, number) + step * (_STEP_LINES * tile.swizzle)
 
 
-class WarpGemm(ControlFlow, MatrixVerbs, WarpMatrixVerbs):
+class WarpGemm(ControlFlow, WarpMatrixVerbs):
     """Tiles in the registers of warps, and multiplies into them."""
 
     block: tuple[int, int, int]

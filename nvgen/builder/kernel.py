@@ -16,7 +16,6 @@ from intrinsics.element import ElementType, Major
 from intrinsics.modifiers import CtaGroup, ScalarType
 from intrinsics.targets import parse_target
 from isel.verifier.launch import MOST_THREADS
-from nvgen.builder.async_verbs import AsyncVerbs
 from nvgen.builder.built import Kernel, Parameter
 from nvgen.builder.device_calls import DeviceCalls
 from nvgen.builder.float_values import Number
@@ -29,18 +28,14 @@ from nvgen.builder.llvm_ext import (
     make_kernel,
 )
 from nvgen.builder.map_checks import DeclaredMap, check_box
-from nvgen.builder.mbarriers import MbarrierVerbs
 from nvgen.builder.number_types import NumberType, llvm_type_of, scalar_type
 from nvgen.builder.orders import OrderVerbs
-from nvgen.builder.policies import PolicyVerbs
 from nvgen.builder.portable_gemm import PortableGemm
 from nvgen.builder.protocols import Protocols
 from nvgen.builder.regions import PlacedBuilder
 from nvgen.builder.registers import register_of
 from nvgen.builder.shared_memory import SharedMemory, two
-from nvgen.builder.tensor_copies import TensorCopyVerbs
 from nvgen.builder.tensor_fragments import load_fragment
-from nvgen.builder.tensor_maps import TensorMapVerbs
 from nvgen.builder.tensor_memory import TensorMemory, allocate
 from nvgen.builder.tensor_tiles import TensorTile, check_element
 from nvgen.builder.tile_copies import TileCopies
@@ -50,7 +45,6 @@ from nvgen.builder.tiles import PLAIN_SPAN, SharedTile, Tiles, swizzle_mode
 from nvgen.builder.turns import Turns, turns
 from nvgen.builder.typed_numbers import TypedNumbers
 from nvgen.builder.values import Int, Pointer, refuse, whole
-from nvgen.builder.warps import WarpVerbs
 from nvgen.callers import stack
 from nvgen.launches import dim3
 
@@ -59,18 +53,12 @@ _MOST_CTAS = 16
 
 
 class KernelBuilder(
-    AsyncVerbs,
     DeviceCalls,
-    MbarrierVerbs,
     OrderVerbs,
-    PolicyVerbs,
-    WarpVerbs,
     Protocols,
     FloatOperations,
     PortableGemm,
     SharedMemory,
-    TensorCopyVerbs,
-    TensorMapVerbs,
     TileCopies,
     TypedNumbers,
 ):

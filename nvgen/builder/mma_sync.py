@@ -18,9 +18,11 @@ from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
 from intrinsics.multiplies.wgmma import BitOperation, MatrixType
 from intrinsics.row import Fact
 from intrinsics.rows.mma_families import DENSE, KINDS, SPARSE
-from nvgen.builder.intrinsics import IntrinsicCalls, Operand, find_spelling
+from nvgen.builder.calls import find_spelling
 from nvgen.builder.registers import Vector, Word
 from nvgen.builder.values import Int, IntLike
+from nvgen.builder.verb import Operand
+from nvgen.builder.verbs import Verbs
 
 T = ScalarType
 Registers: TypeAlias = Vector | Sequence[Word]
@@ -116,7 +118,7 @@ class WarpScales:
         }
 
 
-class WarpMatrixVerbs(IntrinsicCalls):
+class WarpMatrixVerbs(Verbs):
     """Calls of the mma intrinsics, each by all threads of a warp."""
 
     def mma_sync(

@@ -1,7 +1,7 @@
-"""The builder's verbs for fences, atomic operations, and barriers that reduce.
+"""The builder's verbs for fences and atomic operations.
 
 Layer: nvgen.builder.  Scopes and orderings are PTX's; LLVM's IR says the same in its own words,
-which llvmlite has no place for in atomic operations.  PTX ISA, membar / fence; atom; red; barrier.
+which llvmlite has no place for in atomic operations.  PTX ISA, membar / fence; atom; red.
 """
 
 from __future__ import annotations
@@ -11,10 +11,9 @@ from collections.abc import Mapping
 from llvmlite import ir
 from llvmlite.ir.instructions import AtomicRMW, CmpXchg
 
-from intrinsics.modifiers import AtomicOp, ReduceOp, ScalarType, Scope, Sem
-from intrinsics.row import Fact
-from nvgen.builder.intrinsics import IntrinsicCalls, Operand
+from intrinsics.modifiers import AtomicOp, ScalarType, Scope, Sem
 from nvgen.builder.values import Int, IntLike, Pointer, refuse
+from nvgen.builder.verbs import Verbs
 
 _ORDERINGS: Mapping[Sem, str] = {
     Sem.RELAXED: "monotonic",
@@ -75,8 +74,8 @@ def _scoped(line: str, scope: str, orderings: str) -> str:
     return f'{before} syncscope("{scope}"){orderings}{behind}' if scope else line
 
 
-class OrderVerbs(IntrinsicCalls):
-    """Fences, atomic operations, and barriers of a CTA that hand a value on."""
+class OrderVerbs(Verbs):
+    """Fences and atomic operations."""
 
     def fence(self, sem: Sem, scope: Scope) -> None:
         """fence: order what this thread did before and does behind, as `scope` sees it.
@@ -144,30 +143,6 @@ class OrderVerbs(IntrinsicCalls):
         made.scope = _SCOPES[scope]
         builder._insert(made)
         return Int(self, self.at_caller().extract_value(made, 0))
-
-    def barrier_cta_arrive(self, barrier: IntLike, count: IntLike) -> None:
-        """Arrive at a barrier of the CTA without waiting."""
-        self._call("barrier.arrive", {}, {"barrier": barrier, "count": count})
-
-    def barrier_cta_red(
-        self,
-        op: ReduceOp,
-        says: IntLike,
-        barrier: IntLike = 0,
-        count: IntLike | None = None,
-        *,
-        aligned: bool = False,
-    ) -> Int:
-        """Wait for the threads, and learn whether all or any said yes, or how many (.popc).
-
-        `aligned` is for whole warps.
-        """
-        type_ = ScalarType.U32 if op is ReduceOp.POPC else ScalarType.PRED
-        facts: dict[str, Fact] = {"op": op, "type": type_}
-        operands: dict[str, Operand] = {"barrier": barrier, "c": says}
-        if count is not None:
-            operands["count"] = count
-        return Int(self, self._call("bar.red" if aligned else "barrier.red", facts, operands))
 
 
 def _ordering(sem: Sem) -> str:

@@ -12,10 +12,9 @@ from contextlib import contextmanager
 from typing import TypeAlias
 
 from intrinsics.modifiers import Scope as Sync
-from nvgen.builder.clusters import ClusterVerbs
 from nvgen.builder.control import ControlFlow, Scope
 from nvgen.builder.tiles import SharedScales, SharedTile, Tiles
-from nvgen.builder.values import Barrier, Barriers, Int, Pointer, refuse
+from nvgen.builder.values import Barrier, Barriers, Int, IntLike, Pointer, pointer_of, refuse
 
 Counted: TypeAlias = tuple[Barrier | Barriers, int]
 """One or several mbarriers, and how many arrivals a phase of each expects."""
@@ -27,9 +26,10 @@ MOST_BYTES = (1 << 20) - 1
 """Bytes that a phase can expect.  PTX ISA, Tracking asynchronous operations."""
 
 _FIRST_WITH_CLUSTERS = 90
+_ODD_CTA = 1 << 24
 
 
-class Protocols(ClusterVerbs, ControlFlow):
+class Protocols(ControlFlow):
     """Operations on mbarriers and clusters that are several instructions.
 
     Where the target is not known, it is one with clusters: sm_90 or later.
@@ -148,6 +148,26 @@ class Protocols(ClusterVerbs, ControlFlow):
             self.fence_mbarrier_init_release_cluster()
         self.barrier_cluster_arrive(relaxed=not memory, aligned=aligned)
         self.barrier_cluster_wait(aligned=aligned)
+
+    def barrier_cluster_sync(self) -> None:
+        """Arrive at the cluster's barrier and wait there; whole warps only."""
+        self.barrier_cluster_arrive()
+        self.barrier_cluster_wait()
+
+    def of_even_cta(self, barrier: Barrier) -> Barrier:
+        """The mbarrier of the even CTA of this CTA's pair, at the same place as `barrier`.
+
+        The rank in the cluster is at bit 24 of an address of shared memory; a copy by TMA with
+        cta_group 2 may arrive there.
+        """
+        builder, pointer = self.at_caller(), pointer_of(barrier).value
+        address = Int(self, builder.ptrtoint(pointer, self.int_type(32))) & ~_ODD_CTA
+        even = self.at_caller().inttoptr(address.value, pointer.type)
+        return Barrier(barrier.name, Pointer(self, even))
+
+    def of_cta(self, barrier: Barrier, rank: IntLike) -> Barrier:
+        """The mbarrier of CTA `rank` of the cluster, at the same place as `barrier`."""
+        return Barrier(barrier.name, self.mapa_shared_cluster(pointer_of(barrier), rank))
 
     def peer_rank(self) -> Int:
         """The rank of the other CTA of this CTA's pair: ranks of a pair differ in the last bit.

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.modifiers import CopyMulticast, CopyShape, CtaGroup
-from nvgen.builder.tcgen05 import TensorCoreCalls
 from nvgen.builder.tensor_tiles import ScaleTile
 from nvgen.builder.tiles import SCALE_BLOCK, SharedScales
 from nvgen.builder.values import Int, Pointer, refuse
+from nvgen.builder.verbs import Verbs
 
 _ROWS_OF_16 = SharedMemoryDescriptor(0, lbo=16, sbo=128, swizzle=Swizzle.NONE)
 """Rows of 16 bytes, one after the other: a matrix without swizzling, one piece wide."""
@@ -29,7 +29,7 @@ def _shape(scales: ScaleTile | SharedScales) -> str:
     return f"{rows}, one for {scales.size} {scales.dtype.value}{parts}"
 
 
-class ScaleCopies(TensorCoreCalls):
+class ScaleCopies(Verbs):
     """tcgen05.cp of what a matrix multiply reads from tensor memory."""
 
     def copy_scales(

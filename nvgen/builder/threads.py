@@ -9,15 +9,15 @@ from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType, Shuffle
 from intrinsics.row import Fact
-from nvgen.builder.intrinsics import Operand
-from nvgen.builder.tcgen05 import TensorCoreCalls
 from nvgen.builder.values import Int, refuse
+from nvgen.builder.verb import Operand
+from nvgen.builder.verbs import Verbs
 
 _WORD = 32
 _LAST_LANE = 31
 
 
-class ThreadNumbers(TensorCoreCalls):
+class ThreadNumbers(Verbs):
     """Numbers of threads, warps, blocks and CTAs."""
 
     def sreg(self, name: str) -> Int:

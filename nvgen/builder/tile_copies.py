@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, cast, overload
 from intrinsics.modifiers import Space
 from intrinsics.targets import Feature, Target
 from nvgen.builder.control import ControlFlow, Scope
-from nvgen.builder.copies import CopyVerbs
 from nvgen.builder.tile_maps import load_boxes
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 from nvgen.builder.values import Barrier, Int, IntLike, Pointer, described, refuse
@@ -28,7 +27,7 @@ _PERIOD = 8
 _THREADS = {Scope.WARPGROUP: 128, Scope.WARP: 32}
 
 
-class TileCopies(CopyVerbs, ControlFlow):
+class TileCopies(ControlFlow):
     """Copies of whole tiles by all threads of a scope."""
 
     block: tuple[int, int, int]

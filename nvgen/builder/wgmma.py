@@ -18,10 +18,10 @@ from intrinsics.multiplies.wgmma import BitOperation, MatrixType, WgmmaShape, sh
 from intrinsics.row import Fact
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import ControlFlow
-from nvgen.builder.intrinsics import Operand
 from nvgen.builder.regions import Changing
 from nvgen.builder.registers import Vector
 from nvgen.builder.values import Int, IntLike, Pointer
+from nvgen.builder.verb import Operand
 
 T = ScalarType
 
@@ -104,21 +104,6 @@ class WarpgroupVerbs(ControlFlow):
         address = self.at_caller().ptrtoint(pointer.value, self.int_type(32))
         low = (Int(self, address) & 0x3FFFF) >> 4
         return self.zext(low, 64) | replace(layout, address=0).encode()
-
-    def wgmma_fence(self) -> None:
-        """Order accesses of registers and shared memory before the multiplies that follow.
-
-        The first multiply needs it, and every one whose registers others than multiplies wrote.
-        """
-        self._call("wgmma.fence", {}, {})
-
-    def wgmma_commit_group(self) -> None:
-        """Make a group of the multiplies since the last one."""
-        self._call("wgmma.commit_group", {}, {})
-
-    def wgmma_wait_group(self, n: int) -> None:
-        """Wait until all but the `n` latest groups are complete."""
-        self._call("wgmma.wait_group", {}, {"n": n})
 
     def wgmma_mma_async(
         self,

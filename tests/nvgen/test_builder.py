@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 
@@ -21,12 +22,15 @@ from intrinsics.modifiers import (
     CopyMulticast,
     CopyShape,
     CtaGroup,
+    FunnelMode,
     LdStNum,
     LdStShape,
     LoadMode,
     MapField,
+    MembarLevel,
     MmaKind,
     Multicast,
+    PermuteMode,
     PrefetchSize,
     ScalarType,
     ScaleVec,
@@ -39,10 +43,11 @@ from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
 from intrinsics.row import Kind
 from isel.select.intrinsics import arguments
 from nvgen import KernelBuilder
+from nvgen.builder.calls import llvm_type
 from nvgen.builder.control import Scope as Threads
-from nvgen.builder.intrinsics import llvm_type
 from nvgen.builder.llvm_ext import BFloatType
 from nvgen.builder.values import Int
+from nvgen.builder.verb_table import MULTIPLIES, NAMED, others
 from tests.each import each
 
 
@@ -443,6 +448,34 @@ def _result(spelling) -> ir.Type:
     if not types:
         return ir.VoidType()
     return ir.LiteralStructType(types) if text.startswith("{") else types[0]
+
+
+def test_a_row_without_a_verb_of_its_own_has_one_all_the_same() -> None:
+    """Called as the row is, with the operands and modifiers of LLVM's patterns."""
+    assert {row.id for row in catalog.rows() if row.llvm and row.head not in MULTIPLIES} == {
+        row for verb in (*NAMED.values(), *others().values()) for row in verb.rows.split()
+    }
+
+    def body(b: KernelBuilder, args: dict) -> None:
+        x = b.prmt(b.tid_x, 7, 0x3210, mode=PermuteMode.F4E)
+        b.store(b.szext(x, 5, mode=FunnelMode.WRAP, type=ScalarType.U32), args["out"])
+        b.membar(level=MembarLevel.GL)
+
+    assert calls(kernel(body))[-3:] == ["prmt.f4e", "zext.wrap", "membar.gl"]
+
+
+def test_a_verb_says_what_it_takes_and_who_has_it() -> None:
+    assert str(inspect.signature(KernelBuilder.mbarrier_init)) == (
+        "(self, mbar: 'Barrier | Barriers', count: 'WordLike') -> 'None'"
+    )
+    assert KernelBuilder.wgmma_wait_group.__doc__ == (
+        "Wait until all but the `n` latest groups are complete.\n\n"
+        "PTX ISA, wgmma.wait_group.  sm_90a, PTX 8.0."
+    )
+    with pytest.raises(TypeError, match="mbarrier_init: missing a required argument: 'count'"):
+        kernel(lambda b, a: b.mbarrier_init(b.mbarrier("m")))
+    with pytest.raises(AttributeError, match="a KernelBuilder has no 'mbarrier_innit'"):
+        kernel(lambda b, a: b.mbarrier_innit(b.mbarrier("m"), 1))
 
 
 # ---- places ----------------------------------------------------------------------------------

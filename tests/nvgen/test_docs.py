@@ -23,7 +23,7 @@ import pytest
 from intrinsics.findings import VerificationError
 from intrinsics.targets import TARGETS
 from isel.pipeline import PASSES, SELECT
-from nvgen import FindingWarning, KernelBuilder, builder_reference
+from nvgen import FindingWarning, KernelBuilder, builder_reference, builder_stubs
 from nvgen.cli import _parser, main
 from nvgen.render import print_findings
 from tests.each import each
@@ -212,6 +212,11 @@ def test_every_page_is_reached_from_readme():
             if path.is_relative_to(ROOT):
                 left.append(path.relative_to(ROOT).as_posix())
     assert reached == set(PAGES)
+
+
+def test_the_stub_of_the_builder_is_not_stale():
+    """Written by `make docs`."""
+    assert builder_stubs.stub() == builder_stubs.STUB.read_text(encoding="utf-8")
 
 
 def test_the_reference_of_the_builder_is_not_stale():

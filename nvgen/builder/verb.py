@@ -1,0 +1,336 @@
+"""A verb: how an instruction is called from Python, derived from the row and LLVM's patterns.
+
+Layer: nvgen.builder.  Input: a name or a signature, the rows that it may become, and what the name
+states.  Parameters are the operands of LLVM's patterns in their order, and the axes that nothing
+else decides; each has its type from the pattern.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+from typing import TypeAlias
+
+from intrinsics import catalog
+from intrinsics.catalog import Spelling
+from intrinsics.modifiers import CtaGroup, Modifier, Scope
+from intrinsics.row import Axis, Fact, Facts, Kind, Row
+from intrinsics.targets import EVERY_TARGET, spell
+from isel.select.intrinsics import Argument, arguments, results
+from nvgen.builder.base import BuilderBase
+from nvgen.builder.registers import Vector, WordLike
+from nvgen.builder.values import Pointer, pointer_of
+
+Operand: TypeAlias = WordLike | Pointer | Vector | Sequence[WordLike] | float
+"""What an operand of an instruction may be."""
+
+_EMPTY = inspect.Parameter.empty
+_USUAL: Mapping[str, object] = {
+    "cta_group": CtaGroup.ONE,
+    "scope": Scope.CTA,
+    "membermask": -1,
+}
+"""What a parameter is where nothing is said."""
+
+_BARRIER = "mbar"
+_DOC_WIDTH = 92
+
+
+@dataclass(slots=True)
+class Draft:
+    """One call of a verb: the arguments, and what they make; `row` where they choose it."""
+
+    builder: BuilderBase
+    given: Mapping[str, object]
+    facts: dict[str, Fact] = field(default_factory=dict)
+    operands: dict[str, Operand] = field(default_factory=dict)
+    row: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Follow:
+    """What follows from the arguments of a call; it decides the axes that it `sets`."""
+
+    act: Callable[[Draft], None]
+    sets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A row that a verb may become, with the facts that all its intrinsics have in common."""
+
+    row: Row
+    spellings: tuple[Spelling, ...]
+
+    @cached_property
+    def constants(self) -> dict[str, Fact]:
+        """Axes that have one value in all intrinsics of the row."""
+        found: dict[str, Fact] = {}
+        for name in self.row.axis:
+            values = {spelling.facts.get(name) for spelling in self.spellings}
+            if len(values) == 1 and None not in values:
+                (found[name],) = values
+        return found
+
+    def takes(self, draft: Draft) -> bool:
+        """Whether the instruction has all that is given."""
+        axes, operands = self.row.axis, self.row.operand
+        facts = ((n, f) for n, f in draft.facts.items() if isinstance(f, Modifier))
+        fits = all(f in axes[n].facts if n in axes else n in operands for n, f in facts)
+        return fits and set(draft.operands) <= operands.keys()
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter: the operand or the axis that it is, its type in Python, its default."""
+
+    name: str
+    source: str
+    type: str
+    default: object = _EMPTY
+    keyword: bool = False
+    axis: Axis | None = None
+    operand: bool = False
+
+    def python(self) -> inspect.Parameter:
+        """As `inspect` has it."""
+        kind = (
+            inspect.Parameter.KEYWORD_ONLY
+            if self.keyword
+            else inspect.Parameter.POSITIONAL_OR_KEYWORD
+        )
+        return inspect.Parameter(self.name, kind, default=self.default, annotation=self.type)
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A verb of the builder.
+
+    `call` is its name, or a signature: `name(operand, parameter: operand = default, *, axis)`; an
+    annotation names the operand or axis, or the type of what only `follows` read.  Of `rows` the
+    first is taken that has all that is given.  `states` are the facts that the name says, `gives`
+    is the one result that counts, `like` the parameter whose type the result has.
+    """
+
+    call: str
+    rows: str
+    about: str = ""
+    states: Facts = field(default_factory=dict)
+    follows: tuple[Follow, ...] = ()
+    gives: str = ""
+    like: str = ""
+    result: str = ""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.call.partition("(")[0]
+
+    @cached_property
+    def choices(self) -> tuple[Choice, ...]:
+        """The rows that it may become, with their intrinsics."""
+        found = []
+        for name in self.rows.split():
+            row = catalog.row(name)
+            states = {n: f for n, f in self.states.items() if n in row.axis}
+            fitting = (s for s in catalog.spellings_of(row) if _agrees(s, states))
+            found.append(Choice(row, tuple(fitting)))
+        return tuple(found)
+
+    def row_for(self, draft: Draft) -> Choice:
+        """The first row that has all that is given; the last one if none has."""
+        if draft.row:
+            return next(c for c in self.choices if c.row.id == draft.row)
+        return next((c for c in self.choices if c.takes(draft)), self.choices[-1])
+
+    def fill(self, draft: Draft) -> None:
+        """Facts and operands of a call.
+
+        Raises: InputError for what is no mbarrier where one is wanted.
+        """
+        draft.facts.update(self.states)
+        for parameter in self.parameters:
+            value = draft.given[parameter.name]
+            if parameter.operand and not (value is None and parameter.default is None):
+                draft.operands[parameter.source] = (
+                    pointer_of(value) if parameter.source == _BARRIER else value  # type: ignore[assignment]  # raw() checks it
+                )
+            elif parameter.axis is not None:
+                fact = parameter.axis.values[0] if value is True else value or None
+                draft.facts[parameter.source] = fact  # type: ignore[assignment]  # the search does
+        for follow in self.follows:
+            follow.act(draft)
+
+    # ---- signature ---------------------------------------------------------------------------
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """What it takes, in its order."""
+        if "(" in self.call:
+            return tuple(self._written())
+        return tuple(self._derived())
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        """Its signature, with `self`."""
+        first = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        return inspect.Signature(
+            [first, *(p.python() for p in self.parameters)], return_annotation=self.returns
+        )
+
+    @cached_property
+    def returns(self) -> str:
+        """The type of what it gives."""
+        if self.result:
+            return self.result
+        text = next((s.pattern.result for c in self.choices for s in c.spellings), "")
+        parts = [p for p in results(text) if self.gives in ("", p.name)]
+        types = [_result_type(part, alone=not text.startswith("{")) for part in parts]
+        if not types:
+            return "None"
+        return types[0] if len(types) == 1 else f"tuple[{', '.join(types)}]"
+
+    @cached_property
+    def doc(self) -> str:
+        """The docstring: what it does, the manual's section, who has it."""
+        row = self.choices[0].row
+        about = self.about or f"The instruction {row.head}."
+        has = ""
+        if row.needs.targets != EVERY_TARGET:
+            has = f"  {spell(row.needs.targets)}, PTX {row.needs.since}."
+        where = textwrap.fill(f"PTX ISA, {row.section}.{has}", _DOC_WIDTH)
+        return f"{about}\n\n{where}"
+
+    def _written(self) -> Iterator[Parameter]:
+        """Those that the signature names."""
+        made = ast.parse(f"def {self.call}: ...").body[0]
+        assert isinstance(made, ast.FunctionDef)
+        plain, named = made.args.args, made.args.kwonlyargs
+        missing: list[ast.expr | None] = [None] * (len(plain) - len(made.args.defaults))
+        for argument, default in zip(plain, [*missing, *made.args.defaults], strict=True):
+            yield self._parameter(argument, default, keyword=False)
+        for argument, default in zip(named, made.args.kw_defaults, strict=True):
+            yield self._parameter(argument, default, keyword=True)
+
+    def _parameter(self, made: ast.arg, default: ast.expr | None, *, keyword: bool) -> Parameter:
+        note = made.annotation
+        if isinstance(note, ast.Constant):
+            return Parameter(made.arg, "", str(note.value), _default(None, default), keyword)
+        source = note.id if isinstance(note, ast.Name) else made.arg
+        found = next((c.row for c in self.choices if source in c.row.axis), None)
+        if found is not None:
+            axis = found.axis[source]
+            value = _default(axis, default)
+            if value is _EMPTY and keyword:
+                value = _USUAL.get(source, _EMPTY)
+            return Parameter(made.arg, source, _axis_type(axis, value), value, keyword, axis=axis)
+        value = _default(None, default)
+        type_ = self._operand_type(source) + (" | None" if value is None else "")
+        return Parameter(made.arg, source, type_, value, keyword, operand=True)
+
+    def _derived(self) -> Iterator[Parameter]:
+        """Operands in the order of LLVM's patterns, then what may be left out, then the axes."""
+        patterns = [_operands(s) for c in self.choices for s in c.spellings]
+        required = set.intersection(*(set(must) for must, _ in patterns)) if patterns else set()
+        named = dict.fromkeys(name for must, may in patterns for name in (*must, *may))
+        for name in (n for n in named if n in required):
+            usual = _USUAL.get(name, _EMPTY)
+            yield Parameter(name, name, self._operand_type(name), usual, operand=True)
+        for name in (n for n in named if n not in required):
+            type_ = f"{self._operand_type(name)} | None"
+            yield Parameter(name, name, type_, None, keyword=True, operand=True)
+        yield from self._axes()
+
+    def _axes(self) -> Iterator[Parameter]:
+        """The axes that neither the name decides, nor a pointer, nor what follows."""
+        row, choice = self.choices[0].row, self.choices[0]
+        set_ = {name for follow in self.follows for name in follow.sets}
+        known = {*self.states, *set_, *row.tied, *choice.constants}
+        for name, axis in row.axis.items():
+            spelled = {s.facts.get(name) for s in choice.spellings}
+            coded = any(name in s.pattern.codes for s in choice.spellings)
+            by_pointer = any(operand.space == name for operand in row.operands)
+            if name in known or by_pointer or (len(spelled) < 2 and not coded):
+                continue
+            usual = _USUAL.get(name, _EMPTY) if not axis.optional else None
+            if axis.optional and len(axis.values) == 1:
+                usual = False
+            yield Parameter(name, name, _axis_type(axis, usual), usual, keyword=True, axis=axis)
+
+    def _operand_type(self, name: str) -> str:
+        """The Python type of an operand, by what LLVM's patterns have in its place."""
+        every = [s for c in self.choices for s in c.spellings]
+        if any(name in s.pattern.numbers for s in every):
+            return "int"
+        formal = [a for s in every for a in arguments(s.pattern.args) if a.name == name]
+        assert formal, f"{self.name}: {name} is neither an axis nor an operand"
+        pointers = [a for a in formal if a.type.startswith("p")]
+        if pointers and len(pointers) < len(formal):
+            return "Int | Pointer"
+        if pointers:
+            return "Barrier | Barriers" if name == _BARRIER else "Pointer"
+        if formal[0].type.startswith("v"):
+            return "Vector"
+        if "*" in formal[0].type:
+            registers = name in ("a", "b", "c", "r")
+            return "Vector | Sequence[WordLike]" if registers else "Sequence[IntLike]"
+        if formal[0].type in ("float", "double"):
+            return "FloatLike"
+        kinds = {c.row.operand[name].kind for c in self.choices if name in c.row.operand}
+        return "int" if kinds == {Kind.NUMBER} else "WordLike"
+
+
+def _agrees(spelling: Spelling, states: Facts) -> bool:
+    return all(
+        spelling.facts.get(name) is fact or name in spelling.pattern.codes
+        for name, fact in states.items()
+    )
+
+
+def _operands(spelling: Spelling) -> tuple[list[str], list[str]]:
+    """The operands that an intrinsic must have, and those that a flag lets be left out."""
+    formal = arguments(spelling.pattern.args)
+    flagged = {a.name for a in formal if a.sign == "?"}
+    names = [a.name for a in formal if a.sign == ":"]
+    must = [n for n in names if n not in flagged] + list(spelling.pattern.numbers)
+    return must, [n for n in names if n in flagged]
+
+
+def _axis_type(axis: Axis, default: object) -> str:
+    if isinstance(default, bool):
+        return "bool"
+    types = dict.fromkeys(type(value).__name__ for value in axis.values)
+    return " | ".join([*types, *["None"] * (default is None)])
+
+
+def _default(axis: Axis | None, given: ast.expr | None) -> object:
+    """The value of a default: a literal, or the name of one of an axis' values."""
+    if given is None:
+        return _EMPTY
+    if isinstance(given, ast.Name) and axis is not None:
+        return next(value for value in axis.values if value.name == given.id)
+    return ast.literal_eval(given)
+
+
+def _result_type(part: Argument, *, alone: bool) -> str:
+    if "*" in part.type:
+        return "Vector"
+    if part.type.startswith("p"):
+        return "Pointer"
+    return "F32" if part.type == "float" and alone else "Int"
+
+
+def shown(value: object) -> str:
+    """A default as a stub writes it."""
+    return f"{type(value).__name__}.{value.name}" if isinstance(value, Enum) else repr(value)
+
+
+def verb_of_row(row: Row) -> Verb:
+    """The verb of a row that has none of its own."""
+    name = "".join(c if c.isalnum() else "_" for c in row.id)
+    return Verb(name, row.id)
