@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from llvmlite import ir
 
 from intrinsics import catalog
-from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
 from intrinsics.modifiers import (
     AtomicOp,
     BlockScale,
@@ -44,6 +43,7 @@ from intrinsics.modifiers import (
     WaitOp,
     WarpReduce,
 )
+from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
 from intrinsics.row import Facts, Residency
 from intrinsics.rows.cluster import FenceRestrict
 from nvgen.builder.float_values import F32, Float, as_f32, as_float, float_of

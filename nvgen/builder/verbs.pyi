@@ -3,13 +3,6 @@
 from collections.abc import Sequence
 from typing import TypeVar
 
-from intrinsics.matrix import (
-    MatrixNum,
-    MatrixShape,
-)
-from intrinsics.mma_sync import (
-    MmaLayout,
-)
 from intrinsics.modifiers import (
     AtomicOp,
     CacheLevel,
@@ -42,11 +35,18 @@ from intrinsics.modifiers import (
     Vote,
     WarpReduce,
 )
-from intrinsics.wgmma import (
+from intrinsics.multiplies.matrix import (
+    MatrixNum,
+    MatrixShape,
+)
+from intrinsics.multiplies.mma_sync import (
+    MmaLayout,
+)
+from intrinsics.multiplies.wgmma import (
     BitOperation,
     MatrixType,
 )
-from intrinsics.wmma import (
+from intrinsics.multiplies.wmma import (
     WmmaShape,
 )
 from nvgen.builder.calls import (
