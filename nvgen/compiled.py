@@ -199,7 +199,7 @@ class Compiled:
 
             seconds = GPU_SECONDS if timeout is None else timeout
             return self._on_gpu(function, arguments, Shape(*sizes, dynamic), seconds)
-        from nvgen.sim.async_ops.engine import parse_schedule
+        from nvgen.sim.async_ops.schedule import parse_schedule
         from nvgen.sim.launch import simulate
 
         return simulate(

@@ -16,7 +16,8 @@ from intrinsics.mir import MachineFunction, Module, Sym, Variable
 from intrinsics.modifiers import Space
 from nvgen.launches import Dim3, Statistics, check_shape, kernel_of
 from nvgen.parameters import Output
-from nvgen.sim.async_ops.engine import Engine, Schedule
+from nvgen.sim.async_ops.engine import Engine
+from nvgen.sim.async_ops.schedule import Schedule
 from nvgen.sim.binding import Argument, Binding
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.memory.layout import check_size, local_layout, shared_layout
@@ -29,6 +30,7 @@ from nvgen.sim.threads.compile import Compiler
 from nvgen.sim.threads.grid import cluster_of, grid_of, populate
 from nvgen.sim.threads.limits import limits_of
 from nvgen.sim.threads.machine import Code, Machine
+from nvgen.sim.threads.run import Run
 
 
 def simulate(
@@ -88,7 +90,7 @@ def simulate(
         populate(machine, functions[kernel], params, static, smem, local_layout(module.variables))
         if races:
             watch(machine)
-        machine.run()
+        Run(machine).to_end()
     except SimulationError as error:
         raise explained(machine, error) from None
     binding.deliver()

@@ -14,7 +14,7 @@ import pytest
 
 from intrinsics.findings import InputError
 from isel.wait_bounds import MOST_SECONDS
-from nvgen.sim.async_ops.engine import parse_schedule
+from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.testing.devices import DEVICES
 from nvgen.testing.marker import MARK, asked_of
 from nvgen.testing.report import failure_text, launch_of

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Sequence
 
 from intrinsics.findings import InputError, input_error
-from nvgen.sim.async_ops.engine import parse_schedule
+from nvgen.sim.async_ops.schedule import parse_schedule
 
 RANDOM = "random"
 ALL = ("early", "late", RANDOM)

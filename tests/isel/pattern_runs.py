@@ -14,7 +14,7 @@ import numpy as np
 
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, SimulationError
-from nvgen.sim.async_ops.engine import parse_schedule
+from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate
 from nvgen.sim.memory.layout import LocalLayout
 from nvgen.sim.threads.grid import populate

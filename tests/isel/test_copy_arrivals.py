@@ -16,7 +16,7 @@ import pytest
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Severity, SimulationError
 from isel.verifier.function.check import verify_functions
-from nvgen.sim.async_ops.engine import parse_schedule
+from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate
 
 COUNTED = "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [full];"

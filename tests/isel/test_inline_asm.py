@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import nvgen
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, InputError, SelectionError, Severity
-from nvgen.sim.async_ops.engine import parse_schedule
+from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate
 from tests.oracle import llvm
 

@@ -61,14 +61,14 @@ FAULTS = (
         "tests/sim/test_copy_order.py",
     ),
     Fault(
-        "read-group", Kind.ORDER, "nvgen/sim/async_ops/engine.py",
+        "read-group", Kind.ORDER, "nvgen/sim/async_ops/groups.py",
         "return [read if reads else write for read, write in self.older(count)]",
         "return [write for _, write in self.older(count)]",
         "wait_group.read waits for the writes",
         "tests/sim/test_bulk.py tests/sim/test_tma_store.py",
     ),
     Fault(
-        "groups-left", Kind.ORDER, "nvgen/sim/async_ops/engine.py",
+        "groups-left", Kind.ORDER, "nvgen/sim/async_ops/groups.py",
         "older = self.committed[: max(len(self.committed) - count, 0)]",
         "older = self.committed[: max(len(self.committed) - count + 1, 0)]",
         "a wait leaves one group less than it says",

@@ -24,7 +24,7 @@ from isel.wait_bounds import COUNT, ENTRIES, REPORT, WaitBounds, WaitSite
 from nvgen.assembler import assemble
 from nvgen.driver.wait_report import overdue
 from nvgen.loading import load
-from nvgen.sim.async_ops.engine import parse_schedule
+from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.faults import DeadlockError
 from nvgen.sim.launch import simulate
 from nvgen.sim.threads.machine import Machine

@@ -10,7 +10,7 @@ import pytest
 import nvgen
 from intrinsics.findings import InputError
 from nvgen.loading import load
-from nvgen.sim.async_ops.engine import parse_schedule
+from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate
 from tests.each import each
 from tests.isel.function_kernels import PAIR, kernel

@@ -281,7 +281,7 @@ def _without(text: str, opcode: str) -> str:
 def test_the_expansion_needs_its_parts(part: str) -> None:
     """Taken out, each makes the run end in a fault or a deadlock, or the result wrong."""
     from asmprinter.mir_reader import read_mir
-    from nvgen.sim.async_ops.engine import parse_schedule
+    from nvgen.sim.async_ops.schedule import parse_schedule
     from nvgen.sim.launch import simulate
 
     mir = compile_text(WALKTHROUGH.read_text(), target="sm_100a").mir

@@ -16,7 +16,7 @@ import numpy as np
 import nvgen
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Severity
-from nvgen.sim.async_ops.engine import parse_schedule
+from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate
 from tests.oracle import llvm
 from tests.oracle.ptxas import find_ptxas

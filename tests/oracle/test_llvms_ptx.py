@@ -10,7 +10,7 @@ from intrinsics.findings import Severity
 from intrinsics.mir import Module
 from isel.verifier.record import verify_records
 from nvgen.parameters import Output
-from nvgen.sim.async_ops.engine import parse_schedule
+from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.binding import Argument
 from nvgen.sim.launch import simulate
 from nvgen.tensor_map import tensor_map

@@ -19,7 +19,7 @@ from nvgen.driver.jobs import Shape
 from nvgen.driver.launch import launch_host
 from nvgen.launches import Dim3, Statistics
 from nvgen.parameters import Output
-from nvgen.sim.async_ops.engine import parse_schedule
+from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.binding import Argument
 from nvgen.sim.launch import simulate
 from nvgen.tensor_map import TensorMap

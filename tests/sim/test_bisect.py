@@ -7,7 +7,7 @@ import pytest
 from intrinsics.findings import Finding, Place, Severity
 from nvgen.commands.bisect import Attempt, bisect
 from nvgen.sim.async_ops.bisect import fewest_delayed
-from nvgen.sim.async_ops.engine import Schedule, parse_schedule
+from nvgen.sim.async_ops.schedule import Schedule, parse_schedule
 from tests.sim.ptx import findings
 from tests.sim.test_races import CASES, INIT, VARIABLES, np, tensor_map
 

@@ -11,7 +11,7 @@ import pytest
 
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import SimulationError
-from nvgen.sim.async_ops.engine import parse_schedule
+from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate
 
 HEAD = ".version 8.6\n.target sm_90a\n.address_size 64\n"

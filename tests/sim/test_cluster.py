@@ -13,7 +13,7 @@ import pytest
 
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import InputError
-from nvgen.sim.async_ops.engine import parse_schedule
+from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.launch import simulate
 from tests.sim.ptx import SCHEDULES, kernel, run
 

@@ -23,7 +23,7 @@ from intrinsics.mir import Block, Form, MachineFunction, MachineInstr, Module, O
 from intrinsics.row import Axis, Fact
 from intrinsics.targets import TARGETS, Ptx
 from isel.verifier.record import verify_records
-from nvgen.sim.async_ops.engine import parse_schedule
+from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.faults import NotSimulatedError
 from nvgen.sim.launch import simulate
 from nvgen.sim.semantics.table import makers

@@ -12,7 +12,9 @@ from functools import partial
 import pytest
 
 from intrinsics.findings import Place
-from nvgen.sim.async_ops.engine import AsyncOp, Engine, parse_schedule
+from nvgen.sim.async_ops.engine import Engine
+from nvgen.sim.async_ops.operation import AsyncOp
+from nvgen.sim.async_ops.schedule import parse_schedule
 
 
 def operation(effect: Callable[[], None], *after: AsyncOp, lazy: bool = False) -> AsyncOp:

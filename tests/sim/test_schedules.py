@@ -32,7 +32,7 @@ from nvgen.builder.values import Barrier, Int, Pointer
 from nvgen.compilation import check_text
 from nvgen.compiled import Compiled
 from nvgen.parameters import Output
-from nvgen.sim.async_ops.engine import parse_schedule
+from nvgen.sim.async_ops.schedule import parse_schedule
 from nvgen.sim.faults import DeadlockError, Fault, NotSimulatedError
 from nvgen.sim.launch import simulate
 from nvgen.tensor_map import tensor_map

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nvgen.sim.async_ops.engine import Mode, Schedule
+from nvgen.sim.async_ops.schedule import Mode, Schedule
 
 Fails = Callable[[Schedule], bool]
 """Whether a run fails under a schedule."""

@@ -9,14 +9,11 @@ wgmma.commit_group; wgmma.wait_group.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from nvgen.sim.async_ops.engine import AsyncOp, Groups
+from intrinsics.mir import Reg
+from nvgen.sim.async_ops.groups import Groups
+from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import Fault, fault
-
-if TYPE_CHECKING:
-    from intrinsics.mir import Reg
-    from nvgen.sim.threads.machine import Frame, Warp
 
 _FENCE = "wgmma.fence"
 _WAIT = "wgmma.wait_group"
@@ -58,7 +55,7 @@ class Use:
     """A multiply that has registers of a frame, until its warp has waited for it."""
 
     op: AsyncOp
-    frame: Frame
+    owner: RegisterUse
     registers: Registers
 
 
@@ -70,24 +67,24 @@ class RegisterUse:
     touched: set[Reg] = field(default_factory=set)  # by others than multiplies
     multiplied: list[Registers] = field(default_factory=list)  # whose accumulators were written
 
-    def touch(self, registers: frozenset[Reg], warp: Warp) -> None:
+    def touch(self, registers: frozenset[Reg], groups: MultiplyGroups) -> None:
         """Another instruction reads or writes registers.
 
         Raises: Fault when a multiply has one of them.
         """
         for use in self.flight:
             if not use.registers.all.isdisjoint(registers):
-                raise _under_way(use, registers, warp)
+                raise _under_way(use, registers, groups)
         self.touched |= registers
 
-    def claim(self, registers: Registers, warp: Warp) -> None:
+    def claim(self, registers: Registers, groups: MultiplyGroups) -> None:
         """A multiply wants registers.
 
         Raises: Fault when another has them, or a fence is missing.
         """
         for use in self.flight:
             if not registers.follows(use.registers):
-                raise _under_way(use, registers.all, warp)
+                raise _under_way(use, registers.all, groups)
         if not self.touched.isdisjoint(registers.all):
             raise _unfenced(registers, self.touched & registers.all)
         for other in self.multiplied:
@@ -106,9 +103,8 @@ class RegisterUse:
         self.multiplied.clear()
 
 
-def _under_way(use: Use, registers: frozenset[Reg], warp: Warp) -> Fault:
+def _under_way(use: Use, registers: frozenset[Reg], groups: MultiplyGroups) -> Fault:
     part = "an accumulator" if not registers.isdisjoint(use.registers.d) else "a register of A"
-    groups = groups_of(warp)
     if use in groups.open:
         expected = f"wgmma.commit_group behind the multiply, then {_WAIT} 0, before the access"
         state = "it is in no group"
@@ -168,8 +164,3 @@ class MultiplyGroups(Groups[Use]):
         """The groups from that of a multiply on."""
         at = next((i for i, group in enumerate(self.committed) if use in group), 0)
         return self.committed[at:]
-
-
-def groups_of(warp: Warp) -> MultiplyGroups:
-    """What a warp has issued with its warpgroup."""
-    return warp.cta.multiplies.setdefault(warp.number, MultiplyGroups())

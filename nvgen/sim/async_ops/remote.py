@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from intrinsics.findings import Place
-from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.async_ops.operation import AsyncOp
 
 if TYPE_CHECKING:
     from nvgen.sim.threads.machine import Cta

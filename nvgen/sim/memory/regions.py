@@ -35,6 +35,12 @@ _WINDOW = 0x0001_0000_0000
 _GAP = 4096
 """Bytes behind an allocation that belong to none."""
 
+RANK_SHIFT = 24
+"""The bit of a shared address at which the rank of the CTA begins."""
+
+OFFSETS = (1 << RANK_SHIFT) - 1
+"""The bits of a shared address that are an offset in the memory of one CTA."""
+
 
 class Access(Enum):
     """What an access does."""

@@ -7,7 +7,6 @@ Allocation and Management Instructions.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +17,7 @@ from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.collectors import Collectors
 from nvgen.sim.races.shadow import Shadow
 from nvgen.sim.races.vector_clock import Clock, join
-
-if TYPE_CHECKING:
-    from nvgen.sim.threads.machine import Fragment
+from nvgen.sim.threads.parts import FragmentPart
 
 Cells = NDArray[np.uint32]
 
@@ -204,7 +201,7 @@ class TensorMemory:
             self._touch(np.arange(LANES)[:, None], cells[None, :], agent, writes=True)
             self.freed = join(self.freed, self.shadow.clocks.given())
 
-    def taken(self, by: Fragment) -> None:
+    def taken(self, by: FragmentPart) -> None:
         """Note that threads made an allocation: what those did who gave back is over."""
         if self.shadow is not None:
             self.shadow.clocks.learn(by.warp, by.mask, self.freed)

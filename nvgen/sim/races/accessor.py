@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.findings import Place
-from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.races.epochs import TICK, Party, Site, Stamps, stamp
 from nvgen.sim.races.happens_before import Clocks, WarpClocks, lane_indices
 from nvgen.sim.races.vector_clock import GROUP, NOTHING, Clock

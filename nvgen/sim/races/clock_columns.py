@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.races.tensor_fences import ACCESSES, complete, padded
 from nvgen.sim.races.vector_clock import Ticks
 

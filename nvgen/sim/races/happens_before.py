@@ -9,12 +9,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.races.clock_columns import Columns
 from nvgen.sim.races.epochs import Sites
 from nvgen.sim.races.tensor_fences import (
@@ -43,9 +42,7 @@ from nvgen.sim.races.vector_clock import (
     join,
     joined_ops,
 )
-
-if TYPE_CHECKING:
-    from nvgen.sim.threads.machine import Fragment, Instruction, Warp
+from nvgen.sim.threads.parts import FragmentPart, InstructionPart, WarpPart
 
 
 @functools.cache
@@ -66,7 +63,7 @@ class WarpClocks:
     read what those wrote, and nothing is left that an arrival would have to release.
     """
 
-    warp: Warp
+    warp: WarpPart
     cta: int
     base: int  # the column of lane 0, counted over the launch
     local: int  # and in its CTA
@@ -147,11 +144,11 @@ class Clocks:
 
     warps_each: int  # of a CTA
     now: int = BEGIN + 1
-    who: Fragment | AsyncOp | None = None
-    at: Instruction | None = None
+    who: FragmentPart | AsyncOp | None = None
+    at: InstructionPart | None = None
     handed: Clock | None = None  # what the fragment hands on at this instruction, once computed
     sites: Sites = field(default_factory=Sites)
-    _warps: dict[Warp, WarpClocks] = field(default_factory=dict)
+    _warps: dict[WarpPart, WarpClocks] = field(default_factory=dict)
     _columns: Columns = field(default_factory=Columns)
     _blanks: dict[int, Ticks] = field(default_factory=dict)  # by CTA
 
@@ -160,7 +157,7 @@ class Clocks:
         """Columns of a CTA."""
         return self.warps_each * WIDE
 
-    def of(self, warp: Warp) -> WarpClocks:
+    def of(self, warp: WarpPart) -> WarpClocks:
         """The clocks of a warp's threads."""
         found = self._warps.get(warp)
         if found is None:
@@ -172,17 +169,17 @@ class Clocks:
 
     # ---- turns -----------------------------------------------------------------------------------
 
-    def turn(self, fragment: Fragment, instruction: Instruction) -> None:
+    def turn(self, fragment: FragmentPart, instruction: InstructionPart) -> None:
         """A fragment executes an instruction."""
         self.who, self.at, self.handed = fragment, instruction, None
 
-    def narrowed(self, fragment: Fragment) -> None:
+    def narrowed(self, fragment: FragmentPart) -> None:
         """Only some of its threads do: those whose guard holds."""
         self.who, self.handed = fragment, None
 
     # ---- handing on ------------------------------------------------------------------------------
 
-    def release(self, fragment: Fragment, mask: int, *, each: bool = False) -> Clock:
+    def release(self, fragment: FragmentPart, mask: int, *, each: bool = False) -> Clock:
         """What threads of a fragment know and have done; what they do next is later.
 
         They know it together, or `each` of them does.
@@ -200,7 +197,7 @@ class Clocks:
         tensor = joined_ops(known.tensor, said)
         return Clock(known.floors, {**known.rows, mine.cta: row}, known.ops, tensor)
 
-    def _blank(self, warp: Warp) -> Ticks:
+    def _blank(self, warp: WarpPart) -> Ticks:
         """What somebody knows of the threads of a warp's CTA who knows nothing of them."""
         found = self._blanks.get(warp.cta.number)
         if found is None:
@@ -233,7 +230,7 @@ class Clocks:
             return mine.released[relaxed]
         return join(mine.released[relaxed], mine.multiplied)
 
-    def fenced_by(self, fragment: Fragment) -> Clock:
+    def fenced_by(self, fragment: FragmentPart) -> Clock:
         """What threads hand on that arrive somewhere without a release: what they have fenced.
 
         That they run is known without it.
@@ -243,16 +240,16 @@ class Clocks:
         found = {id(handed[lane]): handed[lane] for lane in lane_indices(fragment.mask).tolist()}
         return functools.reduce(join, found.values(), runs)
 
-    def learn(self, warp: Warp, mask: int, clock: Clock | None) -> None:
+    def learn(self, warp: WarpPart, mask: int, clock: Clock | None) -> None:
         """Let threads know what a clock knows."""
         self.of(warp).learn(mask, clock)
 
-    def adopt(self, warp: Warp, mask: int, clock: Clock | None) -> None:
+    def adopt(self, warp: WarpPart, mask: int, clock: Clock | None) -> None:
         """Let threads know what a clock knows, which they have given all that they know."""
         if clock is not None:
             self.of(warp).adopt(mask, clock)
 
-    def meet(self, fragment: Fragment) -> None:
+    def meet(self, fragment: FragmentPart) -> None:
         """The threads of a fragment know all that each of them knows and has done.
 
         What one has seen by a relaxed read counts for each of them behind its next fence.
@@ -278,23 +275,23 @@ class Clocks:
 
     # ---- fences ----------------------------------------------------------------------------------
 
-    def fence(self, fragment: Fragment) -> None:
+    def fence(self, fragment: FragmentPart) -> None:
         """A fence: relaxed reads before it acquire, relaxed writes behind it release."""
         self._acquire(fragment)
         self._release(fragment)
 
-    def fence_before(self, fragment: Fragment) -> None:
+    def fence_before(self, fragment: FragmentPart) -> None:
         """tcgen05.fence::before_thread_sync."""
         self.of(fragment.warp).tensor.fence_before(lane_indices(fragment.mask).tolist())
         self._release(fragment)
 
-    def fence_after(self, fragment: Fragment) -> None:
+    def fence_after(self, fragment: FragmentPart) -> None:
         """tcgen05.fence::after_thread_sync."""
         self._acquire(fragment)
         mine = self.of(fragment.warp)
         mine.tensor.fence_after(lane_indices(fragment.mask).tolist(), mine.lanes)
 
-    def _acquire(self, fragment: Fragment) -> None:
+    def _acquire(self, fragment: FragmentPart) -> None:
         """What threads have seen by relaxed reads, they know."""
         mine = self.of(fragment.warp)
         alike: dict[int, int] = {}  # lanes by what they have seen
@@ -306,14 +303,14 @@ class Clocks:
         for lane in lane_indices(fragment.mask).tolist():
             mine.seen[lane] = None
 
-    def _release(self, fragment: Fragment) -> None:
+    def _release(self, fragment: FragmentPart) -> None:
         """What threads know and have done, their next relaxed writes hand on."""
         mine = self.of(fragment.warp)
         handed = self.release(fragment, fragment.mask)
         for lane in lane_indices(fragment.mask).tolist():
             mine.released[lane] = handed
 
-    def saw(self, fragment: Fragment, lanes: int, clock: Clock, *, acquires: bool) -> None:
+    def saw(self, fragment: FragmentPart, lanes: int, clock: Clock, *, acquires: bool) -> None:
         """Threads have read what somebody released."""
         mine = self.of(fragment.warp)
         if acquires:
@@ -326,7 +323,7 @@ class Clocks:
                 joined[id(old)] = join(old, clock)
             mine.seen[lane] = joined[id(old)]
 
-    def published(self, fragment: Fragment, lane: int, *, releases: bool) -> Clock | None:
+    def published(self, fragment: FragmentPart, lane: int, *, releases: bool) -> Clock | None:
         """What a thread hands on by an ordered write."""
         if releases:
             return self.given()
@@ -407,7 +404,7 @@ class Clocks:
         mine.issue(lanes, op)
         return heard if op.kind in MOVES else joined_ops(heard, op.relies)
 
-    def _shared(self, warps: tuple[Warp, ...]) -> Clock:
+    def _shared(self, warps: tuple[WarpPart, ...]) -> Clock:
         """What all threads of several warps know; what only one has done is not among it."""
         clocks = [self.of(warp).common(warp.launched) for warp in warps]
         return functools.reduce(common, {id(clock): clock for clock in clocks}.values())
@@ -419,7 +416,7 @@ class Clocks:
         mine, lane = self.of(op.issuer), op.thread[2]
         return _has(mine.lanes[lane], op) and _relies(mine.tensor.fenced[lane], op)
 
-    def wait(self, warp: Warp, mask: int, ops: Sequence[AsyncOp]) -> None:
+    def wait(self, warp: WarpPart, mask: int, ops: Sequence[AsyncOp]) -> None:
         """Threads have waited for operations."""
         found: Clock | None = None
         for op in reversed(ops):

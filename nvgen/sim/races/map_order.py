@@ -12,32 +12,29 @@ fence.proxy.tensormap::generic; tensormap.cp_fenceproxy; Memory Consistency Mode
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.memory.regions import Region
 from nvgen.sim.races.epochs import Party, Stamps, unknown
 from nvgen.sim.races.happens_before import Clocks, lane_indices
 from nvgen.sim.races.vector_clock import Clock, join
+from nvgen.sim.threads.parts import FragmentPart, WarpPart
 from nvgen.tensor_map import SIZE
-
-if TYPE_CHECKING:
-    from nvgen.sim.threads.machine import Fragment, Warp
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Fence:
     """A proxy fence: the threads that execute it, when, and what it hands on."""
 
-    warp: Warp
+    warp: WarpPart
     mask: int
     tick: int
     handed: Clock
 
-    def is_known(self, clock: Clock, who: Fragment, local: int) -> bool:
+    def is_known(self, clock: Clock, who: FragmentPart, local: int) -> bool:
         """Whether it comes before what threads do that have this clock.
 
         `local` is the column of its warp's first lane in its CTA.
@@ -58,14 +55,14 @@ class MapOrder:
     released: list[_Fence] = field(default_factory=list)
     acquired: dict[int, list[_Fence]] = field(default_factory=dict)
 
-    def release(self, clocks: Clocks | None, fragment: Fragment) -> None:
+    def release(self, clocks: Clocks | None, fragment: FragmentPart) -> None:
         """Threads release what was written to tensor maps, so far as they know of it."""
         if clocks is not None:
             tick = clocks.now
             handed = clocks.release(fragment, fragment.mask)
             self.released.append(_Fence(fragment.warp, fragment.mask, tick, handed))
 
-    def acquire(self, clocks: Clocks | None, fragment: Fragment, address: int) -> None:
+    def acquire(self, clocks: Clocks | None, fragment: FragmentPart, address: int) -> None:
         """Threads acquire the tensor map at an address: what releases handed on that they know."""
         if clocks is None:
             return
@@ -96,7 +93,7 @@ class MapOrder:
         raise _unseen(site.what, str(site.place), released=bool(released))
 
 
-def _handed(fences: list[_Fence], clocks: Clocks, who: Fragment) -> Clock:
+def _handed(fences: list[_Fence], clocks: Clocks, who: FragmentPart) -> Clock:
     """What fences hand on to threads that come after them."""
     mine = clocks.of(who.warp).knowledge(who.mask)
     found = Clock()

@@ -18,7 +18,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import Fault
 from nvgen.sim.races.accessor import party_of, site_of
 from nvgen.sim.races.epochs import (

@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.races.epochs import ACTOR, OPERATION, TICK, Stamps, tick_of
 from nvgen.sim.races.vector_clock import LANES, NO_TICKS, Clock, Ticks, common_ops, joined_ops
 

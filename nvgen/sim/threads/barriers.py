@@ -7,14 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from nvgen.sim.faults import fault
+from nvgen.sim.races.happens_before import Clocks
 from nvgen.sim.races.vector_clock import Clock, join
-
-if TYPE_CHECKING:
-    from nvgen.sim.races.happens_before import Clocks
-    from nvgen.sim.threads.machine import Warp
+from nvgen.sim.threads.parts import WarpPart
 
 TX_LIMIT = (1 << 20) - 1
 
@@ -260,11 +257,11 @@ class ClusterBarrier:
         self.passed[key] = passed & ~mask
         return False
 
-    def late(self, rank: int, warp: Warp) -> int:
+    def late(self, rank: int, warp: WarpPart) -> int:
         """The threads of a warp that run and have not arrived, as a mask."""
         return warp.alive & ~self.arrived.get((rank, warp.number), 0)
 
-    def settle(self, warps: Iterable[tuple[int, Warp]]) -> None:
+    def settle(self, warps: Iterable[tuple[int, WarpPart]]) -> None:
         """Open the barrier if no thread of `warps` (with their ranks) is missing."""
         if not any(self.arrived.values()) or any(self.late(rank, warp) for rank, warp in warps):
             return

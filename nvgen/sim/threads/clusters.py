@@ -9,57 +9,12 @@ Space; mapa; tcgen05, CTA Pair.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-
 from intrinsics.modifiers import CtaGroup, Space
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.threads.barriers import ClusterBarrier
-from nvgen.sim.threads.pairs import Meetings
-
-if TYPE_CHECKING:
-    from nvgen.sim.threads.machine import Cta
-
-RANK_SHIFT = 24
-"""The bit of a shared address at which the rank of the CTA begins."""
-
-OFFSETS = (1 << RANK_SHIFT) - 1
+from nvgen.sim.memory.regions import OFFSETS, RANK_SHIFT
+from nvgen.sim.threads.machine import Cta
 
 _OWN = (Space.SHARED, Space.SHARED_CTA)
-
-
-@dataclass(slots=True, eq=False)
-class Cluster:
-    """CTAs by their rank, and the barrier that they have in common."""
-
-    number: int = 0
-    index: tuple[int, int, int] = (0, 0, 0)
-    ctas: list[Cta] = field(default_factory=list)
-    barrier: ClusterBarrier = field(default_factory=ClusterBarrier)
-    meetings: dict[int, Meetings] = field(default_factory=dict)  # by the rank of the even CTA
-
-    def meetings_of(self, rank: int) -> Meetings:
-        """Where the pair of a CTA meets."""
-        return self.meetings.setdefault(rank & ~1, Meetings())
-
-    def settle(self) -> None:
-        """Open the barrier if every thread that has not exited has arrived."""
-        self.barrier.settle((cta.rank, warp) for cta in self.ctas for warp in cta.warps)
-
-    def missing(self) -> str:
-        """Whose threads have not arrived at the barrier, in words."""
-        parts = []
-        for cta in self.ctas:
-            for warp in cta.warps:
-                late = self.barrier.late(cta.rank, warp)
-                if late:
-                    parts.append(f"CTA {cta.number} warp {warp.number} ({late.bit_count()})")
-        shown = ", ".join(parts[:_SHOWN])
-        return f"{shown} and {len(parts) - _SHOWN} more warps" if len(parts) > _SHOWN else shown
-
-
-_SHOWN = 6
-"""Warps that a report names."""
 
 
 def cta_of_rank(cta: Cta, rank: int, agent: str) -> Cta:

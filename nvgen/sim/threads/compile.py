@@ -54,7 +54,7 @@ from nvgen.sim.threads.machine import (
     lanes_of,
     mask_of,
 )
-from nvgen.sim.threads.warpgroups import Aligned, warpgroup_of
+from nvgen.sim.threads.warpgroups import Aligned
 
 Getter: TypeAlias = Callable[[Warp], Values]
 """Gives an operand's value in each of the 32 lanes."""
@@ -336,7 +336,7 @@ def owned_registers(mi: MachineInstr) -> tuple[Reg, ...]:
 
 def _beside_multiplies(run: Step, registers: frozenset[Reg]) -> Step:
     def owned(fragment: Fragment) -> Outcome:
-        fragment.frame.multiplies.touch(registers, fragment.warp)
+        fragment.frame.multiplies.touch(registers, fragment.warp.multiplies)
         return run(fragment)
 
     return owned
@@ -350,7 +350,7 @@ def _by_warpgroup(run: Step, here: Aligned) -> Step:
     """A step that all warps of a warpgroup execute, each when it comes to it."""
 
     def together(fragment: Fragment) -> Outcome:
-        group = warpgroup_of(fragment.warp)
+        group = fragment.warp.cta.warpgroup(fragment.warp.number)
         group.come(fragment.warp, here)
         outcome = run(fragment)
         if not isinstance(outcome, Wait):

@@ -18,8 +18,8 @@ from nvgen.sim.faults import not_simulated
 from nvgen.sim.memory.layout import LocalLayout
 from nvgen.sim.memory.local import LocalMemory
 from nvgen.sim.memory.regions import Region
-from nvgen.sim.threads.clusters import Cluster
-from nvgen.sim.threads.machine import FULL, WARP, Code, Cta, Fragment, Machine, Warp
+from nvgen.sim.threads.machine import FULL, WARP, Cluster, Code, Cta, Fragment, Machine, Warp
+from nvgen.sim.threads.run import check_limits
 
 MAX_CTAS = 1 << 16
 
@@ -90,7 +90,7 @@ def populate(
             warp.fragments.append(Fragment(warp, mask, frame))
             cta.warps.append(warp)
         machine.ctas.append(cta)
-        machine.check_limits()
+        check_limits(machine)
     _join(machine)
 
 

@@ -1,10 +1,7 @@
 """The simulated machine: CTAs, warps, and threads that run in groups.
 
 Layer: nvgen.sim.  The threads of a warp run as fragments, each a program counter with a mask of
-lanes; fragments at the same place merge.  A fragment runs a block at a time, fairly with the others
-(under a random schedule some warps are slow), until it ends, or waits: for a barrier, for the rest
-of its warp, for a value that a loop polls.  When all wait, the engine lets one asynchronous
-operation take effect; when there is none, that is a deadlock.
+lanes; fragments at the same place merge.  `nvgen.sim.threads.run` lets them run.
 """
 
 from __future__ import annotations
@@ -16,29 +13,24 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.findings import Finding, Place, SimulationError
+from intrinsics.findings import Place
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CtaGroup
-from nvgen.sim.async_ops.engine import (
-    COPIES,
-    MAP_READ,
-    AsyncOp,
-    BulkGroups,
-    CopyGroups,
-    Engine,
-    Mode,
-)
+from nvgen.sim.async_ops.engine import Engine
+from nvgen.sim.async_ops.groups import BulkGroups, CopyGroups
 from nvgen.sim.async_ops.multiplies import MultiplyGroups, RegisterUse
-from nvgen.sim.faults import fault, located, not_simulated
+from nvgen.sim.async_ops.operation import AsyncOp
+from nvgen.sim.async_ops.schedule import Mode
+from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.layout import LocalLayout
 from nvgen.sim.memory.local import LocalMemory
-from nvgen.sim.memory.regions import Bytes, Memory, Region
+from nvgen.sim.memory.regions import RANK_SHIFT, Bytes, Memory, Region
 from nvgen.sim.memory.tensor_maps import TensorMaps
 from nvgen.sim.memory.tensor_memory import TensorMemory
-from nvgen.sim.threads.barriers import CtaBarrier, MBarrier
-from nvgen.sim.threads.clusters import RANK_SHIFT, Cluster
+from nvgen.sim.threads.barriers import ClusterBarrier, CtaBarrier, MBarrier
 from nvgen.sim.threads.limits import Limits
-from nvgen.sim.threads.warpgroups import Warpgroup, left_out
+from nvgen.sim.threads.pairs import Meetings
+from nvgen.sim.threads.warpgroups import WARPS, Warpgroup
 
 WARP = 32
 FULL = (1 << WARP) - 1
@@ -113,10 +105,6 @@ class CodeBlock:
 
 
 # ---- threads ---------------------------------------------------------------------------------
-
-
-PATIENCE = 10_000
-"""How often a loop may ask in vain, with nothing else under way, before it counts as stuck."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +238,7 @@ class Warp:
     registers: list[Values] = field(init=False)
     frames: dict[tuple[str, int], Frame] = field(default_factory=dict)
     returns: dict[tuple[object, ...], Return] = field(default_factory=dict)
+    multiplies: MultiplyGroups = field(default_factory=MultiplyGroups)
     carry: Values = field(default_factory=lambda: np.zeros(WARP, np.bool_))  # the flag CC.CF
 
     def __post_init__(self) -> None:
@@ -310,6 +299,40 @@ class Warp:
 
 
 @dataclass(slots=True, eq=False)
+class Cluster:
+    """CTAs by their rank, and the barrier that they have in common."""
+
+    number: int = 0
+    index: tuple[int, int, int] = (0, 0, 0)
+    ctas: list[Cta] = field(default_factory=list)
+    barrier: ClusterBarrier = field(default_factory=ClusterBarrier)
+    meetings: dict[int, Meetings] = field(default_factory=dict)  # by the rank of the even CTA
+
+    def meetings_of(self, rank: int) -> Meetings:
+        """Where the pair of a CTA meets."""
+        return self.meetings.setdefault(rank & ~1, Meetings())
+
+    def settle(self) -> None:
+        """Open the barrier if every thread that has not exited has arrived."""
+        self.barrier.settle((cta.rank, warp) for cta in self.ctas for warp in cta.warps)
+
+    def missing(self) -> str:
+        """Whose threads have not arrived at the barrier, in words."""
+        parts = []
+        for cta in self.ctas:
+            for warp in cta.warps:
+                late = self.barrier.late(cta.rank, warp)
+                if late:
+                    parts.append(f"CTA {cta.number} warp {warp.number} ({late.bit_count()})")
+        shown = ", ".join(parts[:_SHOWN])
+        return f"{shown} and {len(parts) - _SHOWN} more warps" if len(parts) > _SHOWN else shown
+
+
+_SHOWN = 6
+"""Warps that a report names."""
+
+
+@dataclass(slots=True, eq=False)
 class Cta:
     """A thread block: its warps, memories and barriers."""
 
@@ -327,8 +350,7 @@ class Cta:
     barriers: dict[int, CtaBarrier] = field(default_factory=dict)
     bulk: dict[tuple[int, int], BulkGroups] = field(default_factory=dict)  # by warp and lane
     copies: dict[tuple[int, int], CopyGroups] = field(default_factory=dict)  # by warp and lane
-    multiplies: dict[int, MultiplyGroups] = field(default_factory=dict)  # by warp
-    warpgroups: dict[int, Warpgroup] = field(default_factory=dict)
+    warpgroups: dict[int, Warpgroup[Fragment]] = field(default_factory=dict)
 
     def barrier(self, number: int) -> CtaBarrier:
         """Barrier `number` of the CTA."""
@@ -341,6 +363,17 @@ class Cta:
                 section="barrier",
             )
         return self.barriers.setdefault(number, CtaBarrier(number))
+
+    def warpgroup(self, warp: int) -> Warpgroup[Fragment]:
+        """The warpgroup of the warp of a number.
+
+        Raises: Fault when the CTA has not all of its four warps.
+        """
+        number = warp // WARPS
+        found = self.warpgroups.get(number)
+        if found is None:
+            found = self.warpgroups[number] = Warpgroup.of(number, self.warps)
+        return found
 
     @property
     def threads_alive(self) -> int:
@@ -380,10 +413,7 @@ class Machine:
     cta_group: CtaGroup | None = None  # of the first tcgen05 instruction that has one
     ctas: list[Cta] = field(default_factory=list)
     steps: int = 0
-    nudges: int = 0  # how often patient fragments were let go on, since the version below
-    nudged_at: int = -1
     _leaders: dict[int, int] = field(default_factory=dict)
-    _paces: dict[Warp, float] = field(default_factory=dict)
 
     def changed(self) -> None:
         """Note that something a waiting thread may look at has changed."""
@@ -412,181 +442,3 @@ class Machine:
                     chosen = self.engine.dice.choice(lanes)
             self._leaders[mask] = chosen
         return chosen
-
-    # ---- running -----------------------------------------------------------------------------
-
-    def run(self) -> None:
-        """Run every thread to its end.
-
-        Raises: SimulationError.
-        """
-        while True:
-            ahead, behind = self._turn()
-            if not ahead and not behind:
-                break
-            self.check_limits()
-            before = self.memory.version
-            moved = self._go_on(ahead) or self._go_on(behind)
-            moved |= self.memory.version != before  # an operation that took effect in between
-            for cta in self.ctas:
-                for warp in cta.warps:
-                    warp.merge()
-            if not moved and not self.engine.progress() and not self._nudge():
-                self._stuck()
-        self._finish()
-
-    def _go_on(self, fragments: list[Fragment]) -> bool:
-        """Let fragments run, each to its next stop; True if one did anything."""
-        moved = False
-        for fragment in fragments:
-            if fragment.waiting and fragment.seen == self.memory.version:
-                continue
-            if self._slice(fragment):
-                moved = True
-            self.engine.perhaps()
-        return moved
-
-    def _turn(self) -> tuple[list[Fragment], list[Fragment]]:
-        """The fragments in the order of their turns, and those who wait for the others this time.
-
-        Under a random schedule some warps are slow, and fall far behind.
-        """
-        order = [f for cta in self.ctas for warp in cta.warps for f in warp.fragments]
-        match self.engine.schedule.mode:
-            case Mode.EARLY:
-                return order, []
-            case Mode.LATE:
-                return order[::-1], []
-            case Mode.RANDOM:
-                dice = self.engine.dice
-                dice.shuffle(order)
-                goes = [dice.random() < self._pace(f.warp) for f in order]
-                ahead = [f for f, now in zip(order, goes, strict=True) if now]
-                return ahead, [f for f, now in zip(order, goes, strict=True) if not now]
-
-    def _pace(self, warp: Warp) -> float:
-        """How often a warp takes its turn under a random schedule."""
-        pace = self._paces.get(warp)
-        if pace is None:
-            pace = self._paces[warp] = self.engine.dice.choice((1.0, 1.0, 0.3, 0.03))
-        return pace
-
-    def _slice(self, fragment: Fragment) -> bool:
-        """Run a fragment to the end of its block, or until it waits; True if it did anything."""
-        start = fragment.block, fragment.at
-        before = self.memory.version
-        instructions = fragment.frame.code.blocks[fragment.block].instructions
-        fragment.warp.enter(fragment.frame)
-        clocks = self.engine.clocks
-        while True:
-            if fragment.at >= len(instructions):
-                fragment.goto(fragment.block + 1)
-                self._check_end(fragment)
-                self.check_limits()
-                return True
-            instruction = instructions[fragment.at]
-            self.steps += 1
-            if clocks is not None:
-                clocks.turn(fragment, instruction)
-            try:
-                outcome = instruction.run(fragment)
-            except SimulationError as error:
-                raise self._told(error, instruction, fragment) from None
-            if outcome is None:
-                fragment.at += 1
-            elif isinstance(outcome, Wait):
-                fragment.waiting, fragment.seen = outcome.why, self.memory.version
-                fragment.patient = outcome.patient
-                return (fragment.block, fragment.at) != start or self.memory.version != before
-            else:
-                fragment.waiting = ""
-                self.check_limits()
-                return True
-            fragment.waiting = ""
-
-    def _check_end(self, fragment: Fragment) -> None:
-        code = fragment.frame.code
-        if fragment.block >= len(code.blocks):
-            raise fault(
-                "end-of-code",
-                f"control runs past the end of {code.name}",
-                hint="end the last block with ret",
-            )
-
-    def check_limits(self) -> None:
-        """Whether the run may go on.
-
-        Raises: LimitError, which says where every warp stands.
-        """
-        if self.steps <= self.limits.steps and not self.limits.is_late():
-            return
-        from nvgen.sim.threads.report import unfinished
-
-        raise unfinished(self)
-
-    def _told(
-        self, error: SimulationError, instruction: Instruction, fragment: Fragment
-    ) -> SimulationError:
-        return located(error, instruction.place, instruction.mi.opcode)
-
-    # ---- ends --------------------------------------------------------------------------------
-
-    def _nudge(self) -> bool:
-        """Let the patient fragments go on; False if there are none, or they asked often enough."""
-        if self.memory.version != self.nudged_at:
-            self.nudged_at, self.nudges = self.memory.version, 0
-        self.nudges += 1
-        patient = [
-            fragment
-            for cta in self.ctas
-            for warp in cta.warps
-            for fragment in warp.fragments
-            if fragment.waiting and fragment.patient
-        ]
-        for fragment in patient:
-            fragment.nudged, fragment.seen = True, -1
-        return bool(patient) and self.nudges <= PATIENCE
-
-    def _stuck(self) -> None:
-        from nvgen.sim.threads.report import deadlock
-
-        raise deadlock(self)
-
-    def _finish(self) -> None:
-        """All threads have exited: nothing may be under way, nothing may be kept.
-
-        Only what a bulk copy has read already may still be on its way to global memory, and small
-        copies to shared memory that nobody will read.
-        """
-        findings: list[Finding] = []
-        self.engine.finish_all(op for op in self.engine.pending if op.kind in (*COPIES, MAP_READ))
-        self.engine.finish_all(op for op in self.engine.pending if op.kind == "remote")
-        self.engine.finish_all(op for op in self.engine.pending if op.kind == "bulk" and op.ready)
-        if self.engine.pending:
-            op = self.engine.pending[0]
-            findings.append(
-                located(
-                    fault(
-                        "exit-pending",
-                        f"the kernel ends while {op} is under way",
-                        expected="a wait for its completion",
-                    ),
-                    op.place,
-                    op.name,
-                ).findings[0]
-            )
-        for cta in self.ctas:
-            for column, count in cta.tensor.allocations.items():
-                findings.append(
-                    fault(
-                        "tensor-memory-leak",
-                        "tensor memory is not deallocated at exit",
-                        got=f"{count} columns at {column} of CTA {cta.number}",
-                        expected="tcgen05.dealloc before the kernel exits",
-                        section="tcgen05.alloc",
-                        place=cta.tensor.places.get(column),
-                    ).findings[0]
-                )
-        findings += (error.findings[0] for error in left_out(self.ctas))
-        if findings:
-            raise SimulationError(findings)

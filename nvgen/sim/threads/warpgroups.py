@@ -10,18 +10,18 @@ wgmma.wait_group: .aligned.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Generic, TypeVar
 
-from nvgen.sim.async_ops.engine import AsyncOp
+from intrinsics.findings import Place
+from intrinsics.mir import MachineInstr
 from nvgen.sim.async_ops.multiplies import Registers
+from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import Fault, fault
+from nvgen.sim.threads.parts import FragmentPart, WarpPart
 
-if TYPE_CHECKING:
-    from intrinsics.findings import Place
-    from intrinsics.mir import MachineInstr
-    from nvgen.sim.threads.machine import Cta, Fragment, Warp
+FragmentT = TypeVar("FragmentT", bound=FragmentPart)
 
 WARPS = 4
 """Warps of a warpgroup."""
@@ -42,10 +42,10 @@ class Aligned:
 
 
 @dataclass(slots=True, eq=False)
-class Arrival:
+class Arrival(Generic[FragmentT]):
     """A warp that has come to a multiply, and with what of `OPERANDS`."""
 
-    fragment: Fragment
+    fragment: FragmentT
     operands: tuple[int, ...]
 
 
@@ -59,22 +59,40 @@ class Issued:
 
 
 @dataclass(slots=True, eq=False)
-class Warpgroup:
+class Warpgroup(Generic[FragmentT]):
     """Four warps that multiply together.
 
     `executed` are the instructions that some of them executed, or are at, and others did not yet;
     `dropped` how many came before; `progress` how many each warp has executed.
     """
 
-    warps: tuple[Warp, ...]
+    warps: tuple[WarpPart, ...]
     executed: deque[Aligned] = field(default_factory=deque)
     dropped: int = 0
     progress: dict[int, int] = field(default_factory=dict)  # by warp
-    here: dict[int, Arrival] = field(default_factory=dict)  # by warp
+    here: dict[int, Arrival[FragmentT]] = field(default_factory=dict)  # by warp
     passed: set[int] = field(default_factory=set)  # whose multiply was issued by the last to come
     issued: list[Issued] = field(default_factory=list)  # in order
 
-    def come(self, warp: Warp, here: Aligned) -> None:
+    @classmethod
+    def of(cls, number: int, warps: Sequence[WarpPart]) -> Warpgroup[FragmentT]:
+        """The warpgroup of a number, of all warps of a CTA.
+
+        Raises: Fault when the CTA has not all of its four warps.
+        """
+        first = number * WARPS
+        own = warps[first : first + WARPS]
+        if len(own) < WARPS or any(warp.launched != own[0].launched for warp in own):
+            raise fault(
+                "warpgroup-size",
+                "wgmma needs a whole warpgroup",
+                got=f"{sum(w.launched.bit_count() for w in own)} threads from warp {first} on",
+                expected="128 threads, which begin at a multiple of 128",
+                section="wgmma.mma_async",
+            )
+        return cls(tuple(own))
+
+    def come(self, warp: WarpPart, here: Aligned) -> None:
         """Note that a warp is at an instruction.
 
         Raises: Fault when another warp executed another one there.
@@ -85,7 +103,7 @@ class Warpgroup:
         elif self.executed[at].mi is not here.mi:
             raise _diverged(warp.number, here, self.executed[at])
 
-    def go_on(self, warp: Warp) -> None:
+    def go_on(self, warp: WarpPart) -> None:
         """Note that a warp has executed the instruction that it came to."""
         self.progress[warp.number] += 1
         if len(self.progress) == WARPS and min(self.progress.values()) > self.dropped:
@@ -107,7 +125,7 @@ class Warpgroup:
             place=self.executed[0].place,
         )
 
-    def meet(self, arrival: Arrival) -> bool:
+    def meet(self, arrival: Arrival[FragmentT]) -> bool:
         """Note that a warp has come; True when it is the last of the four.
 
         Raises: Fault when the warps do not come with the same operands.
@@ -132,7 +150,7 @@ class Warpgroup:
         """The warps that have not come yet."""
         return [warp.number for warp in self.warps if warp.number not in self.here]
 
-    def leave(self, last: Warp) -> list[Arrival]:
+    def leave(self, last: WarpPart) -> list[Arrival[FragmentT]]:
         """The four that have come, in order; all but the last one go on at their next turn."""
         arrivals = [self.here[warp.number] for warp in self.warps]
         self.here = {}
@@ -170,16 +188,7 @@ def _diverged(warp: int, here: Aligned, other: Aligned) -> Fault:
     )
 
 
-def left_out(ctas: list[Cta]) -> Iterator[Fault]:
-    """What only a part of a warpgroup has executed, once all warps have ended."""
-    for cta in ctas:
-        for group in cta.warpgroups.values():
-            found = group.left_out()
-            if found is not None:
-                yield found
-
-
-def _check_same(one: Arrival, other: Arrival) -> None:
+def _check_same(one: Arrival[FragmentT], other: Arrival[FragmentT]) -> None:
     names = f"warps {other.fragment.warp.number} and {one.fragment.warp.number}"
     for name, mine, theirs in zip(OPERANDS, one.operands, other.operands, strict=True):
         if mine != theirs:
@@ -190,26 +199,3 @@ def _check_same(one: Arrival, other: Arrival) -> None:
                 expected="the same descriptors and the same scale-d in all four warps",
                 section="wgmma.mma_async",
             )
-
-
-def warpgroup_of(warp: Warp) -> Warpgroup:
-    """The warpgroup of a warp.
-
-    Raises: Fault when the CTA has not all of its four warps.
-    """
-    cta: Cta = warp.cta
-    number = warp.number // WARPS
-    found = cta.warpgroups.get(number)
-    if found is None:
-        warps = cta.warps[number * WARPS : (number + 1) * WARPS]
-        if len(warps) < WARPS or any(w.launched != warps[0].launched for w in warps):
-            raise fault(
-                "warpgroup-size",
-                "wgmma needs a whole warpgroup",
-                got=f"{sum(w.launched.bit_count() for w in warps)} threads from warp "
-                f"{number * WARPS} on",
-                expected="128 threads, which begin at a multiple of 128",
-                section="wgmma.mma_async",
-            )
-        found = cta.warpgroups[number] = Warpgroup(tuple(warps))
-    return found

@@ -14,7 +14,7 @@ import numpy as np
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Space
-from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.memory.regions import Access, Bytes, Proxy, gather, scatter
 from nvgen.sim.races.vector_clock import Order

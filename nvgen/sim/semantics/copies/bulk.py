@@ -15,7 +15,8 @@ import numpy as np
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Space
-from nvgen.sim.async_ops.engine import AsyncOp, BulkGroups
+from nvgen.sim.async_ops.groups import BulkGroups
+from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import Fault, fault, not_simulated
 from nvgen.sim.memory.regions import Bytes, Flags
 from nvgen.sim.semantics.copies.bulk_memory import PIECE, Stretch, count_bytes

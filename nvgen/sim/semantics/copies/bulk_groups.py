@@ -6,7 +6,7 @@ Layer: nvgen.sim.semantics.  PTX ISA, cp.async.bulk.commit_group; cp.async.bulk.
 from __future__ import annotations
 
 from intrinsics.mir import Imm, MachineInstr
-from nvgen.sim.async_ops.engine import BulkGroups
+from nvgen.sim.async_ops.groups import BulkGroups
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.machine import Fragment, Outcome, Step, Warp, lane_numbers
 

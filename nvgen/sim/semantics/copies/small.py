@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from intrinsics.mir import Imm, MachineInstr
 from intrinsics.modifiers import ScalarType, Space
-from nvgen.sim.async_ops.engine import AsyncOp, CopyGroups
+from nvgen.sim.async_ops.groups import CopyGroups
+from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Proxy, gather, scatter
 from nvgen.sim.semantics.memory.accesses import find

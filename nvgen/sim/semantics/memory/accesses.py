@@ -18,6 +18,7 @@ from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.regions import (
     LOCAL_WINDOW,
     PARAM_WINDOW,
+    RANK_SHIFT,
     SHARED_WINDOW,
     Access,
     Proxy,
@@ -27,7 +28,7 @@ from nvgen.sim.memory.regions import (
     window_of,
 )
 from nvgen.sim.races.vector_clock import Order
-from nvgen.sim.threads.clusters import RANK_SHIFT, owner_of
+from nvgen.sim.threads.clusters import owner_of
 from nvgen.sim.threads.compile import Compiler, Maker, unsigned
 from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Warp
 

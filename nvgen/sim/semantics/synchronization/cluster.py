@@ -11,9 +11,9 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Sem, Space
 from nvgen.sim.async_ops.remote import deliver
 from nvgen.sim.faults import fault
-from nvgen.sim.memory.regions import SHARED_WINDOW, window_of
+from nvgen.sim.memory.regions import OFFSETS, RANK_SHIFT, SHARED_WINDOW, window_of
 from nvgen.sim.races.vector_clock import join
-from nvgen.sim.threads.clusters import OFFSETS, RANK_SHIFT, cta_of_rank
+from nvgen.sim.threads.clusters import cta_of_rank
 from nvgen.sim.threads.compile import Compiler, Maker, Setter, whole_warp
 from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step, Wait, lane_numbers
 

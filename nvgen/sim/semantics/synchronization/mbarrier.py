@@ -11,7 +11,7 @@ import numpy as np
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Sem
-from nvgen.sim.async_ops.engine import Mode
+from nvgen.sim.async_ops.schedule import Mode
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Proxy
 from nvgen.sim.races.happens_before import Clocks

@@ -18,7 +18,7 @@ import numpy as np
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CtaGroup, ScalarType, Space
 from intrinsics.row import Fact, Row
-from nvgen.sim.async_ops.engine import Mode
+from nvgen.sim.async_ops.schedule import Mode
 from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Proxy, scatter
 from nvgen.sim.semantics.memory.accesses import find

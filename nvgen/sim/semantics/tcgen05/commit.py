@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Space, ThreadSync
-from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.semantics.synchronization.mbarrier_operand import signalled, to_shared
 from nvgen.sim.semantics.tma.targets import mask_type

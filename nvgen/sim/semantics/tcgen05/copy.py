@@ -45,7 +45,7 @@ from intrinsics.layouts.packing import PIECE, decompress
 from intrinsics.layouts.shared_memory import piece_addresses
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import CopyFormat, CopyMulticast, CopyShape, ScalarType
-from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.regions import Access, Proxy, gather
 from nvgen.sim.semantics.tcgen05.order import TensorOp, earlier

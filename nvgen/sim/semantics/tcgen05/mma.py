@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor
 from intrinsics.descriptors.tensor_address import LANES, TensorAddress, ZeroColumnMask
 from intrinsics.mir import MachineInstr
-from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.collectors import Held
 from nvgen.sim.semantics.tcgen05.mma_check import (

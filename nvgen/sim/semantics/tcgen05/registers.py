@@ -23,7 +23,7 @@ from intrinsics.descriptors.tensor_address import TensorAddress
 from intrinsics.layouts.fragments import fragment_cells
 from intrinsics.mir import Imm, MachineInstr, Op
 from intrinsics.modifiers import LdStShape, ScalarType, WaitOp
-from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import fault
 from nvgen.sim.threads.compile import Compiler, Maker, uniform
 from nvgen.sim.threads.machine import Fragment, Outcome, Step, Warp, first_lane

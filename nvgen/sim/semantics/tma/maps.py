@@ -14,7 +14,7 @@ import numpy as np
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Space
 from intrinsics.tma.fields import Interleave, Wide
-from nvgen.sim.async_ops.engine import MAP_READ, AsyncOp
+from nvgen.sim.async_ops.operation import MAP_READ, AsyncOp
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.bound_maps import AnyMap, BoundMap
 from nvgen.sim.memory.map_fields import placed

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from intrinsics.mir import MachineInstr, Mem
 from intrinsics.modifiers import AtomicOp, Dim, LoadMode, ScalarType, Space, StoreMode
 from intrinsics.tma.fields import Fill
-from nvgen.sim.async_ops.engine import AsyncOp
+from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.bound_maps import AnyMap, Rows
 from nvgen.sim.memory.regions import Access, Proxy, gather, scatter

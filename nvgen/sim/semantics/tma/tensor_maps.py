@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from intrinsics.mir import MachineInstr, Mem
 from intrinsics.modifiers import MapField, ScalarType, Space
-from nvgen.sim.async_ops.engine import MAP_COPY, AsyncOp
+from nvgen.sim.async_ops.operation import MAP_COPY, AsyncOp
 from nvgen.sim.async_ops.remote import deliver
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.memory.map_fields import fields_of

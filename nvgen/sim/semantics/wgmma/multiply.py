@@ -21,14 +21,14 @@ from intrinsics.element import ElementType, Major
 from intrinsics.mir import Imm, MachineInstr, Reg
 from intrinsics.modifiers import MmaKind, Modifier, ScalarType
 from intrinsics.multiplies.wgmma import BitOperation, MatrixType, WgmmaShape
-from nvgen.sim.async_ops.engine import AsyncOp
-from nvgen.sim.async_ops.multiplies import Registers, Use, groups_of
+from nvgen.sim.async_ops.multiplies import Registers, Use
+from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import fault
 from nvgen.sim.semantics.wgmma.effect import Elements, Form, Index, Multiply, Places
 from nvgen.sim.semantics.wgmma.sparse import Metadata
 from nvgen.sim.threads.compile import Compiler, Getter, Maker, uniform
 from nvgen.sim.threads.machine import Fragment, Outcome, Step, Wait, first_lane
-from nvgen.sim.threads.warpgroups import OPERANDS, WARPS, Arrival, Issued, Warpgroup, warpgroup_of
+from nvgen.sim.threads.warpgroups import OPERANDS, WARPS, Arrival, Issued, Warpgroup
 
 T, E, K = ScalarType, ElementType, MmaKind
 
@@ -141,13 +141,13 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
-        group = warpgroup_of(warp)
+        group = warp.cta.warpgroup(warp.number)
         if warp.number in group.passed:
             group.passed.remove(warp.number)
             return None
         if warp.number not in group.here:
-            _check_fence(groups_of(warp).fenced, form.name)
-            fragment.frame.multiplies.claim(registers, warp)
+            _check_fence(warp.multiplies.fenced, form.name)
+            fragment.frame.multiplies.claim(registers, warp.multiplies)
         last = group.meet(Arrival(fragment, operands(fragment)))
         if not last:
             number = warp.number // WARPS
@@ -157,7 +157,7 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
         issue(group, fragment)
         return None
 
-    def issue(group: Warpgroup, fragment: Fragment) -> None:
+    def issue(group: Warpgroup[Fragment], fragment: Fragment) -> None:
         warp = fragment.warp
         arrivals = group.leave(warp)
         frames = tuple(arrival.fragment.frame for arrival in arrivals)
@@ -177,15 +177,16 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
             found,
         )
         effect.check_fenced()
-        commits = groups_of(warp).commits
+        commits = warp.multiplies.commits
         thread = (warp.cta.number, warp.number, first_lane(fragment.mask))
         op = AsyncOp(form.name, thread, "wgmma", effect, place, group.before(registers, commits))
         op.together = group.warps
         group.issued.append(Issued(op, registers, commits))
         for arrival in arrivals:
-            use = Use(op, arrival.fragment.frame, registers)
-            use.frame.multiplies.keep(use)
-            groups_of(arrival.fragment.warp).open.append(use)
+            owner = arrival.fragment.frame.multiplies
+            use = Use(op, owner, registers)
+            owner.keep(use)
+            arrival.fragment.warp.multiplies.open.append(use)
         warp.cta.machine.engine.issue(op)
         warp.cta.machine.changed()
 
@@ -226,7 +227,7 @@ def fence(c: Compiler, mi: MachineInstr) -> Step:
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
-        groups_of(warp).fenced = True
+        warp.multiplies.fenced = True
         fragment.frame.multiplies.fence()
         for frame in warp.frames.values():
             frame.multiplies.fence()
@@ -239,7 +240,7 @@ def commit_group(c: Compiler, mi: MachineInstr) -> Step:
     """Make a group of the multiplies since the last one."""
 
     def run(fragment: Fragment) -> Outcome:
-        groups_of(fragment.warp).commit()
+        fragment.warp.multiplies.commit()
         return None
 
     return run
@@ -253,10 +254,10 @@ def wait_group(c: Compiler, mi: MachineInstr) -> Step:
 
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
-        done = groups_of(warp).take(count)
+        done = warp.multiplies.take(count)
         warp.cta.machine.engine.wait(warp, fragment.mask, [use.op for use in done])
         for use in done:
-            use.frame.multiplies.flight.remove(use)
+            use.owner.flight.remove(use)
         return None
 
     return run

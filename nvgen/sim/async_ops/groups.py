@@ -1,0 +1,67 @@
+"""Groups of operations that are waited for together, oldest first.
+
+Layer: nvgen.sim.  PTX ISA, cp.async.bulk.commit_group; cp.async.commit_group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from nvgen.sim.async_ops.operation import AsyncOp
+
+Member = TypeVar("Member")
+
+
+@dataclass(slots=True)
+class Groups(Generic[Member]):
+    """What a thread or a warp has begun: what is in no group yet, and its groups, oldest first."""
+
+    open: list[Member] = field(default_factory=list)
+    committed: list[list[Member]] = field(default_factory=list)
+
+    def commit(self) -> None:
+        """Make a group of what was begun since the last one, even of nothing."""
+        self.committed.append(self.open)
+        self.open = []
+
+    def older(self, count: int) -> list[Member]:
+        """What is in all groups but the `count` latest."""
+        older = self.committed[: max(len(self.committed) - count, 0)]
+        return [member for group in older for member in group]
+
+
+@dataclass(slots=True)
+class BulkGroups(Groups[tuple[AsyncOp, AsyncOp]]):
+    """One thread's bulk copies that a wait_group counts: each as its read, then its write."""
+
+    def but_the_last(self, count: int, *, reads: bool) -> list[AsyncOp]:
+        """The operations of all groups but the `count` latest: the reads alone, or the writes."""
+        return [read if reads else write for read, write in self.older(count)]
+
+    def forget(self, *, reads: bool = False) -> None:
+        """Drop the oldest groups that are complete, unless they were waited for as reads only."""
+        while not reads and self.committed and all(write.done for _, write in self.committed[0]):
+            del self.committed[0]
+
+
+@dataclass(slots=True)
+class CopyGroups(Groups[AsyncOp]):
+    """One thread's small copies; `before` is what its next arrival comes after."""
+
+    before: list[AsyncOp] = field(default_factory=list)
+
+    def add(self, op: AsyncOp) -> None:
+        """Note a copy that was issued."""
+        self.open.append(op)
+        self.before.append(op)
+
+    def but_the_last(self, count: int) -> list[AsyncOp]:
+        """The operations of all groups but the `count` latest."""
+        return self.older(count)
+
+    def keep(self, count: int) -> None:
+        """Drop all groups but the `count` latest, as they have been waited for."""
+        del self.committed[: max(len(self.committed) - count, 0)]
+        if not self.committed and not self.open:
+            self.before = [op for op in self.before if not op.done]

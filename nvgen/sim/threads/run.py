@@ -1,0 +1,210 @@
+"""The run of a launch: whose turn it is, who waits, and how it ends.
+
+Layer: nvgen.sim.  A fragment runs a block at a time, fairly with the others (under a random
+schedule some warps are slow), until it ends, or waits.  When all wait, the engine lets one
+asynchronous operation take effect; when there is none, that is a deadlock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from intrinsics.findings import SimulationError
+from nvgen.sim.async_ops.engine import Engine
+from nvgen.sim.async_ops.operation import COPIES, MAP_READ
+from nvgen.sim.async_ops.schedule import Mode
+from nvgen.sim.faults import fault, located
+from nvgen.sim.threads.machine import Cta, Fragment, Machine, Wait, Warp
+from nvgen.sim.threads.report import deadlock, unfinished
+
+PATIENCE = 10_000
+"""How often a loop may ask in vain, with nothing else under way, before it counts as stuck."""
+
+
+def check_limits(machine: Machine) -> None:
+    """Whether the run may go on.
+
+    Raises: LimitError, which says where every warp stands.
+    """
+    if machine.steps > machine.limits.steps or machine.limits.is_late():
+        raise unfinished(machine)
+
+
+@dataclass(slots=True, eq=False)
+class Run:
+    """A launch that runs to its end."""
+
+    machine: Machine
+    nudges: int = 0  # how often patient fragments were let go on, since the version below
+    nudged_at: int = -1
+    _paces: dict[Warp, float] = field(default_factory=dict)
+
+    def to_end(self) -> None:
+        """Run every thread to its end.
+
+        Raises: SimulationError.
+        """
+        machine = self.machine
+        while True:
+            ahead, behind = self._turn()
+            if not ahead and not behind:
+                break
+            check_limits(machine)
+            before = machine.memory.version
+            moved = self._go_on(ahead) or self._go_on(behind)
+            moved |= machine.memory.version != before  # an operation that took effect in between
+            for cta in machine.ctas:
+                for warp in cta.warps:
+                    warp.merge()
+            if not moved and not machine.engine.progress() and not self._nudge():
+                raise deadlock(machine)
+        _finish(machine)
+
+    def _go_on(self, fragments: list[Fragment]) -> bool:
+        """Let fragments run, each to its next stop; True if one did anything."""
+        moved = False
+        for fragment in fragments:
+            if fragment.waiting and fragment.seen == self.machine.memory.version:
+                continue
+            if self._slice(fragment):
+                moved = True
+            self.machine.engine.perhaps()
+        return moved
+
+    def _turn(self) -> tuple[list[Fragment], list[Fragment]]:
+        """The fragments in the order of their turns, and those who wait for the others this time.
+
+        Under a random schedule some warps are slow, and fall far behind.
+        """
+        order = [f for cta in self.machine.ctas for warp in cta.warps for f in warp.fragments]
+        match self.machine.engine.schedule.mode:
+            case Mode.EARLY:
+                return order, []
+            case Mode.LATE:
+                return order[::-1], []
+            case Mode.RANDOM:
+                dice = self.machine.engine.dice
+                dice.shuffle(order)
+                goes = [dice.random() < self._pace(f.warp) for f in order]
+                ahead = [f for f, now in zip(order, goes, strict=True) if now]
+                return ahead, [f for f, now in zip(order, goes, strict=True) if not now]
+
+    def _pace(self, warp: Warp) -> float:
+        """How often a warp takes its turn under a random schedule."""
+        pace = self._paces.get(warp)
+        if pace is None:
+            pace = self._paces[warp] = self.machine.engine.dice.choice((1.0, 1.0, 0.3, 0.03))
+        return pace
+
+    def _slice(self, fragment: Fragment) -> bool:
+        """Run a fragment to the end of its block, or until it waits; True if it did anything."""
+        machine, memory = self.machine, self.machine.memory
+        start = fragment.block, fragment.at
+        before = memory.version
+        instructions = fragment.frame.code.blocks[fragment.block].instructions
+        fragment.warp.enter(fragment.frame)
+        clocks = machine.engine.clocks
+        while True:
+            if fragment.at >= len(instructions):
+                fragment.goto(fragment.block + 1)
+                _check_end(fragment)
+                check_limits(machine)
+                return True
+            instruction = instructions[fragment.at]
+            machine.steps += 1
+            if clocks is not None:
+                clocks.turn(fragment, instruction)
+            try:
+                outcome = instruction.run(fragment)
+            except SimulationError as error:
+                raise located(error, instruction.place, instruction.mi.opcode) from None
+            if outcome is None:
+                fragment.at += 1
+            elif isinstance(outcome, Wait):
+                fragment.waiting, fragment.seen = outcome.why, memory.version
+                fragment.patient = outcome.patient
+                return (fragment.block, fragment.at) != start or memory.version != before
+            else:
+                fragment.waiting = ""
+                check_limits(machine)
+                return True
+            fragment.waiting = ""
+
+    def _nudge(self) -> bool:
+        """Let the patient fragments go on; False if there are none, or they asked often enough."""
+        if self.machine.memory.version != self.nudged_at:
+            self.nudged_at, self.nudges = self.machine.memory.version, 0
+        self.nudges += 1
+        patient = [
+            fragment
+            for cta in self.machine.ctas
+            for warp in cta.warps
+            for fragment in warp.fragments
+            if fragment.waiting and fragment.patient
+        ]
+        for fragment in patient:
+            fragment.nudged, fragment.seen = True, -1
+        return bool(patient) and self.nudges <= PATIENCE
+
+
+def _check_end(fragment: Fragment) -> None:
+    code = fragment.frame.code
+    if fragment.block >= len(code.blocks):
+        raise fault(
+            "end-of-code",
+            f"control runs past the end of {code.name}",
+            hint="end the last block with ret",
+        )
+
+
+# ---- ends ------------------------------------------------------------------------------------
+
+
+def _finish(machine: Machine) -> None:
+    """All threads have exited: nothing may be under way, nothing may be kept.
+
+    Only what a bulk copy has read already may still be on its way to global memory, and small
+    copies to shared memory that nobody will read.
+    """
+    engine = machine.engine
+    engine.finish_all(op for op in engine.pending if op.kind in (*COPIES, MAP_READ))
+    engine.finish_all(op for op in engine.pending if op.kind == "remote")
+    engine.finish_all(op for op in engine.pending if op.kind == "bulk" and op.ready)
+    left = [*_in_flight(engine), *_allocated(machine.ctas), *_left_out(machine.ctas)]
+    if left:
+        raise SimulationError([finding for error in left for finding in error.findings[:1]])
+
+
+def _in_flight(engine: Engine) -> Iterator[SimulationError]:
+    """The first operation that nothing has waited for."""
+    for op in engine.pending[:1]:
+        error = fault(
+            "exit-pending",
+            f"the kernel ends while {op} is under way",
+            expected="a wait for its completion",
+        )
+        yield located(error, op.place, op.name)
+
+
+def _allocated(ctas: Iterable[Cta]) -> Iterator[SimulationError]:
+    """Tensor memory that is not given back."""
+    for cta in ctas:
+        for column, count in cta.tensor.allocations.items():
+            yield fault(
+                "tensor-memory-leak",
+                "tensor memory is not deallocated at exit",
+                got=f"{count} columns at {column} of CTA {cta.number}",
+                expected="tcgen05.dealloc before the kernel exits",
+                section="tcgen05.alloc",
+                place=cta.tensor.places.get(column),
+            )
+
+
+def _left_out(ctas: Iterable[Cta]) -> Iterator[SimulationError]:
+    """What only a part of a warpgroup has executed."""
+    for cta in ctas:
+        for group in cta.warpgroups.values():
+            error = group.left_out()
+            if error is not None:
+                yield error
