@@ -20,9 +20,11 @@ from enum import Enum
 from pathlib import Path
 
 import nvgen.builder
-from nvgen.builder.base import BuilderBase
+from nvgen.builder.base import BuilderBase, NumberVerb
 from nvgen.builder.calls import function_of
 from nvgen.builder.kernel import KernelBuilder
+from nvgen.builder.number_types import is_float
+from nvgen.builder.numbers import Float
 from nvgen.builder.verb import Verb
 from nvgen.builder.verb_table import CHAPTERS, others
 from nvgen.builder.verbs import Verbs
@@ -41,8 +43,8 @@ class Group:
 
 
 GROUPS = (
-    Group("The kernel and its parameters", ("kernel", "typed_numbers"), ("Kernel",)),
-    Group("Numbers", ("base", "floats"), ("Int", "Float", "F32", "Vector", "Elementwise")),
+    Group("The kernel and its parameters", ("kernel",), ("Kernel",)),
+    Group("Numbers", ("base",), ("Int", "Float", "F32", "Vector", "Elementwise")),
     Group("Addresses and memory", ("shared_memory",), ("Pointer",)),
     Group(
         "Threads, branches, loops and roles",
@@ -78,7 +80,7 @@ INNER = frozenset({
     "declare_number", "defined", "current_builder", "leave_for_function", "enter_function",
     "come_back", "multiply_into_tensor", "multiply_in_warpgroup", "multiply_in_warps", "widened",
     "place_of_warp", "free_accumulators", "like", "taken", "made", "spread", "builder",
-    "typed", "splat", "taken_apart", "Int.words", "Register.words", "Vector.words", "Pointer.words",
+    "typed", "splat", "taken_apart", "Int.words", "Float.words", "Vector.words", "Pointer.words",
     "Fragment.words", "Rows.words", "Fragment.value", "Rows.value",
 })  # fmt: skip
 """Members that are public to the builder's own parts only."""
@@ -182,13 +184,24 @@ def _is_shown(made: type) -> bool:
 def _members(made: type, prefix: str) -> Iterator[str]:
     """The public members that the class itself defines."""
     for name, member in _public(made):
-        if isinstance(member, property):
+        if isinstance(member, NumberVerb):
+            yield f"#### {prefix}{name}\n"
+            yield from _code(
+                [f"{name}(value: str) -> None", f"{name}(value: Given) -> {_kind(member)}"]
+            )
+            yield f"{_text(member)}\n"
+        elif isinstance(member, property):
             yield f"#### {prefix}{name}\n"
             yield f"{_text(member)}\n"
         elif inspect.isroutine(member):
             yield f"#### {prefix}{name}\n"
             yield from _code(_overloads(name, member))
             yield f"{_text(member)}\n"
+
+
+def _kind(member: NumberVerb[Float]) -> str:
+    """What such a verb gives."""
+    return "Float" if is_float(member.type) else "Int"
 
 
 def _public(made: type) -> Iterator[tuple[str, object]]:

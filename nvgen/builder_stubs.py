@@ -22,9 +22,9 @@ _HEAD = '''"""The verbs of instructions; `python -m nvgen.builder_stubs` writes 
 '''
 _VALUES = {
     "nvgen.builder.calls": ("IntrinsicCalls",),
-    "nvgen.builder.float_values": ("F32", "FloatLike"),
-    "nvgen.builder.registers": ("Vector", "WordLike"),
-    "nvgen.builder.values": ("Barrier", "Barriers", "Int", "IntLike", "Pointer"),
+    "nvgen.builder.numbers": ("F32", "FloatLike", "Int", "IntLike", "WordLike"),
+    "nvgen.builder.pointers": ("Barrier", "Barriers", "Pointer"),
+    "nvgen.builder.vectors": ("Vector",),
 }
 _WIDTH = 100
 

@@ -1,31 +1,97 @@
-"""What every part of the builder stands on: llvmlite's builder, Python lines, plain values.
+"""What every part of the builder stands on: llvmlite's builder, Python lines, numbers.
 
-Layer: nvgen.builder.
+Layer: nvgen.builder.  `b.f32("scale")`, before `begin`, declares a parameter; `b.f32(1.5)` is a
+constant; `b.f32(word)` is the number whose bits an integer holds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import overload
+from typing import Generic, TypeAlias, TypeVar, overload
 
 from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import Target
-from nvgen.builder.float_values import (
+from nvgen.builder.llvm_ext import BFloatType
+from nvgen.builder.map_checks import DeclaredMap
+from nvgen.builder.number_types import element_of, is_float
+from nvgen.builder.numbers import (
+    F32,
     Float,
     FloatLike,
+    Int,
+    IntLike,
     Number,
-    Register,
+    WordLike,
     as_float,
+    constant,
+    float_of,
     pair_of,
 )
-from nvgen.builder.map_checks import DeclaredMap
+from nvgen.builder.pointers import Pointer, check_pointer
+from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import PlacedBuilder, Regions
-from nvgen.builder.registers import Vector, WordLike, vector_of
-from nvgen.builder.values import Int, IntLike, Pointer, constant, described, refuse
+from nvgen.builder.vectors import Vector, vector_of
 
-_FLOATS = {ir.FloatType: ScalarType.F32, ir.DoubleType: ScalarType.F64}
+T = ScalarType
+_F32 = ir.FloatType()
+_FLOATS = {ir.FloatType: T.F32, ir.DoubleType: T.F64}
+Made = TypeVar("Made", Int, Float, F32, covariant=True)
+
+Given: TypeAlias = WordLike | float
+"""Bits, or a number that is known."""
+
+
+class NumberMaker(Generic[Made]):
+    """`b.f32` and its like, of one kernel."""
+
+    def __init__(self, builder: BuilderBase, type_: ScalarType) -> None:
+        self._builder, self._type = builder, type_
+
+    @overload
+    def __call__(self, value: str) -> None: ...
+
+    @overload
+    def __call__(self, value: Given) -> Made: ...
+
+    def __call__(self, value: str | Given) -> Number | None:
+        """A number of the type: a parameter by its name, a constant, or by its bits.
+
+        Raises: InputError for anything else, for a number beyond the type's, and for a parameter
+        that is declared behind `begin` or twice.
+        """
+        b, type_ = self._builder, self._type
+        if isinstance(value, str) and element_of(type_) is not type_:
+            raise refuse("no parameter is a pair", got=type_.value, expected="two parameters")
+        if isinstance(value, str):
+            b.declare_number(value, type_)
+            return None
+        if is_float(type_):
+            return float_of(b, as_float(b, value, type_), type_)
+        if isinstance(value, Float):
+            value = value.word
+        if not isinstance(value, Int):
+            return Int(b, constant(value, type_.bits, signed=type_.is_signed), type_.is_signed)
+        if value.bits != type_.bits:
+            raise refuse(
+                "bits of another width",
+                got=value.words,
+                expected=f"{type_.bits} bits",
+                hint="x.to(…) is the same number in another type",
+            )
+        return Int(b, value.value, type_.is_signed)
+
+
+class NumberVerb(Generic[Made]):
+    """A number of one type: its parameters, its constants, and what bits mean."""
+
+    def __init__(self, type_: ScalarType, words: str) -> None:
+        self.type = type_
+        self.__doc__ = f"{words}: a parameter by its name, a constant, or by its bits."
+
+    def __get__(self, instance: BuilderBase, owner: type) -> NumberMaker[Made]:
+        return NumberMaker(instance, self.type)
 
 
 class BuilderBase:
@@ -83,6 +149,29 @@ class BuilderBase:
             self._functions[name] = ir.Function(self.module, type_, name)
         return self._functions[name]
 
+    def declare_number(self, name: str, type_: ScalarType) -> None:
+        """A parameter that is a number of a type; `b.f32(name)` and its like come here.
+
+        Raises: InputError where parameters can no longer be declared.
+        """
+        raise refuse("no parameter here", got=name)
+
+    # ---- numbers by their type ---------------------------------------------------------------
+
+    f16 = NumberVerb[Float](T.F16, "A number in f16")
+    bf16 = NumberVerb[Float](T.BF16, "A number in bf16")
+    f32 = NumberVerb[F32](T.F32, "A number in f32")
+    f64 = NumberVerb[Float](T.F64, "A number in f64")
+    f16x2 = NumberVerb[Float](T.F16X2, "Two numbers in f16, of a Python number twice the same")
+    bf16x2 = NumberVerb[Float](T.BF16X2, "Two numbers in bf16, as f16x2")
+    f32x2 = NumberVerb[Float](T.F32X2, "Two numbers in f32, as f16x2")
+    i32 = NumberVerb[Int](T.S32, "A signed integer of 32 bits")
+    u32 = NumberVerb[Int](T.U32, "An unsigned integer of 32 bits")
+    i64 = NumberVerb[Int](T.S64, "A signed integer of 64 bits")
+    u64 = NumberVerb[Int](T.U64, "An unsigned integer of 64 bits")
+
+    # ---- integers and registers --------------------------------------------------------------
+
     def int_type(self, bits: int) -> ir.IntType:
         """LLVM's integer type."""
         return ir.IntType(bits)
@@ -96,23 +185,7 @@ class BuilderBase:
 
         Raises: InputError for fewer.
         """
-        self._check_wider(value, bits)
-        return Int(self, self.at_caller().zext(value.value, ir.IntType(bits)))
-
-    def widened(self, value: Int, bits: int) -> Int:
-        """The same number in more bits, by its sign.
-
-        Raises: InputError for fewer.
-        """
-        self._check_wider(value, bits)
-        builder = self.at_caller()
-        widen = builder.sext if value.signed else builder.zext
-        return value.like(widen(value.value, ir.IntType(bits)))
-
-    @staticmethod
-    def _check_wider(value: Int, bits: int) -> None:
-        if bits <= value.bits:
-            raise refuse("no wider integer", got=f"i{bits}", expected=f"more than i{value.bits}")
+        return value.zext(bits)
 
     def trunc(self, value: Int, bits: int) -> Int:
         """The low bits.
@@ -134,13 +207,7 @@ class BuilderBase:
     @overload
     def select(self, condition: Int, if_true: float, if_false: Float) -> Float: ...
 
-    def select(
-        self,
-        condition: Int,
-        if_true: WordLike | float,
-        if_false: WordLike | float,
-        bits: int = 32,
-    ) -> Number:
+    def select(self, condition: Int, if_true: Given, if_false: Given, bits: int = 32) -> Number:
         """One of two values of a type, by a condition; Python numbers take the other one's type.
 
         Two Python integers are unsigned, of `bits` bits.
@@ -155,7 +222,7 @@ class BuilderBase:
             )
         typed = next((v for v in (if_true, if_false) if isinstance(v, (Int, Float))), None)
         if typed is None:
-            yes, no = self.number(if_true, bits), self.number(if_false, bits)
+            yes, no = constant(if_true, bits), constant(if_false, bits)
             return Int(self, self.at_caller().select(condition.value, yes, no))
         pair = [typed.taken(one) for one in (if_true, if_false)]
         return typed.like(self.at_caller().select(condition.value, *pair))
@@ -195,7 +262,7 @@ class BuilderBase:
     @overload
     def min(self, a: Float, b: FloatLike) -> Float: ...
 
-    def min(self, a: Number, b: WordLike | float) -> Number:
+    def min(self, a: Number, b: Given) -> Number:
         """The lesser of two numbers of one type."""
         return _extreme("min", a, b)
 
@@ -205,13 +272,9 @@ class BuilderBase:
     @overload
     def max(self, a: Float, b: FloatLike) -> Float: ...
 
-    def max(self, a: Number, b: WordLike | float) -> Number:
+    def max(self, a: Number, b: Given) -> Number:
         """The greater of two numbers of one type."""
         return _extreme("max", a, b)
-
-    def number(self, value: object, bits: int = 32) -> ir.Value:
-        """A value, or a constant of `bits` bits."""
-        return value.value if isinstance(value, Int) else constant(value, bits)
 
     def raw(self, value: WordLike | Pointer | float, type_: ir.Type) -> ir.Value:
         """A value as llvmlite's, checked against the type that is wanted.
@@ -221,13 +284,13 @@ class BuilderBase:
 
         Raises: InputError when it is of another type.
         """
-        if isinstance(value, Register) and value.value.type == type_:
+        if isinstance(value, Float) and value.value.type == type_:
             return value.value
-        if isinstance(type_, (ir.FloatType, ir.DoubleType)) and not isinstance(value, Pointer):
+        if type(type_) in _FLOATS and not isinstance(value, Pointer):
             return as_float(self, value, _FLOATS[type(type_)])
-        if isinstance(value, Register) and isinstance(type_, ir.IntType):
+        if isinstance(value, Float) and isinstance(type_, ir.IntType):
             value = value.word
-        if not isinstance(value, (Int, Pointer, Register)):
+        if not isinstance(value, (Int, Pointer, Float)):
             if not isinstance(type_, ir.IntType):
                 raise refuse(
                     "a number where an address is wanted", got=str(value), expected=str(type_)
@@ -241,8 +304,70 @@ class BuilderBase:
             return self.at_caller().addrspacecast(value.value, type_)
         raise refuse("an operand of another type", got=str(value.value.type), expected=str(type_))
 
+    # ---- f32 in registers whose bits mean one ------------------------------------------------
 
-def _extreme(name: str, a: Number, b: WordLike | float) -> Number:
+    def load_f32(self, pointer: Pointer) -> F32:
+        """Load an f32."""
+        check_pointer(self, pointer)
+        return F32(self, self.at_caller().load(pointer.value, typ=_F32, align=4))
+
+    def multiply_f32(self, values: Vector, factor: Given) -> Vector:
+        """Each of the registers, which hold f32, times `factor`."""
+        if not isinstance(values, Vector) or values.type not in (None, T.F32):
+            raise refuse(
+                "no registers that hold f32",
+                got=described(values) if not isinstance(values, Vector) else str(values.type),
+                expected="a Vector of them",
+            )
+        one, floats, builder = self._f32(factor), values.f32.typed, self.at_caller()
+        product = ir.Constant(floats.type, ir.Undefined)
+        for index in range(values.count):
+            place = ir.Constant(ir.IntType(32), index)
+            element = builder.fmul(builder.extract_element(floats, place), one.value)
+            product = builder.insert_element(product, element, place)
+        return Vector(self, builder.bitcast(product, values.value.type), values.count, T.F32)
+
+    def fma_f32(self, a: Given, b: Given, c: Given) -> F32:
+        """a·b + c, rounded once, of f32 or their bits."""
+        return self._f32(self._f32(a).fma(self._f32(b), self._f32(c)))
+
+    def add_f32(self, a: Given, b: Given) -> F32:
+        """The sum of two f32, or their bits."""
+        return self._f32(self._f32(a) + self._f32(b))
+
+    def min_f32(self, a: Given, b: Given) -> F32:
+        """The lesser of two f32, or their bits; the other one where one is a NaN."""
+        return self._f32(self._f32(a).min(self._f32(b)))
+
+    def max_f32(self, a: Given, b: Given) -> F32:
+        """The greater of two f32, or their bits; the other one where one is a NaN."""
+        return self._f32(self._f32(a).max(self._f32(b)))
+
+    def _f32(self, value: object) -> F32:
+        return F32(self, as_float(self, value, T.F32))
+
+    def pack_bf16x2(self, low: Given, high: Given, *, relu: bool = False) -> Int:
+        """Two f32 rounded to bf16, in the lower and in the upper half of a register.
+
+        With `relu` negative numbers become 0, and every NaN the canonical one.
+        """
+        return self._packed_f32("ff2bf16x2", BFloatType(), low, high, relu=relu)
+
+    def pack_f16x2(self, low: Given, high: Given, *, relu: bool = False) -> Int:
+        """Two f32 rounded to f16; the rest as in `pack_bf16x2`."""
+        return self._packed_f32("ff2f16x2", ir.HalfType(), low, high, relu=relu)
+
+    def _packed_f32(
+        self, name: str, element: ir.Type, low: Given, high: Given, *, relu: bool
+    ) -> Int:
+        type_ = ir.FunctionType(ir.VectorType(element, 2), [_F32, _F32])
+        function = self.declare(f"llvm.nvvm.{name}.rn{'.relu' * relu}", type_)
+        given = [as_float(self, x, T.F32) for x in (high, low)]  # as in PTX the upper half is first
+        builder = self.at_caller()
+        return Int(self, builder.bitcast(builder.call(function, given), ir.IntType(32)))
+
+
+def _extreme(name: str, a: Number, b: Given) -> Number:
     """`a.min(b)` or `a.max(b)`; a Python number may come first.
 
     Raises: InputError for two Python numbers.

@@ -18,7 +18,7 @@ from intrinsics.element import ElementType
 from intrinsics.findings import input_error
 from isel.verifier.launch import LaunchShape
 from isel.verifier.levels import LAUNCH_LEVELS
-from nvgen.builder.values import refuse
+from nvgen.builder.refusals import refuse
 from nvgen.driver.views import is_device_array
 from nvgen.extension import PLAIN, Extension
 from nvgen.tensor_map import TensorMap, tensor_map

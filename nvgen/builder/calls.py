@@ -27,8 +27,10 @@ from isel.select.intrinsics import (
 )
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.map_checks import check_copy
-from nvgen.builder.registers import F32, Register, Vector, WordLike
-from nvgen.builder.values import Int, Pointer, refuse
+from nvgen.builder.numbers import F32, Float, Int, WordLike
+from nvgen.builder.pointers import Pointer
+from nvgen.builder.refusals import refuse
+from nvgen.builder.vectors import Vector
 from nvgen.builder.verb import Draft, Operand, Verb
 from nvgen.builder.verb_table import alike
 from nvgen.callers import place_of_caller
@@ -124,7 +126,7 @@ class IntrinsicCalls(BuilderBase):
 
     def _of_bits(self, value: WordLike, type_: ir.Type) -> ir.Value:
         """A value of a type that has the bits of an integer."""
-        if isinstance(value, Register) and value.value.type == type_:
+        if isinstance(value, Float) and value.value.type == type_:
             return value.value
         if isinstance(type_, ir.IntType):
             return self.raw(value, type_)

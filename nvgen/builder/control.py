@@ -16,12 +16,11 @@ from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
 from intrinsics.modifiers import Scope as Sync
-from nvgen.builder.base import BuilderBase
-from nvgen.builder.float_values import F32, float_constant
-from nvgen.builder.frames import Frame
-from nvgen.builder.regions import Changing
+from nvgen.builder.numbers import F32, Int, IntLike, float_constant
+from nvgen.builder.pointers import Barrier, pointer_of
+from nvgen.builder.refusals import described, refuse, whole
+from nvgen.builder.regions import Changing, Frame, Host
 from nvgen.builder.threads import ThreadNumbers
-from nvgen.builder.values import Barrier, Int, IntLike, described, pointer_of, refuse, whole
 
 
 class Scope(Enum):
@@ -41,7 +40,7 @@ class Value(Protocol):
     """What a variable may hold: a number, registers, an address."""
 
     @property
-    def builder(self) -> BuilderBase:
+    def builder(self) -> Host:
         """The kernel that it is of."""
 
     @property

@@ -6,7 +6,7 @@ Memory Layout, Matrix Descriptor Format.
 
 from __future__ import annotations
 
-from nvgen.builder.values import Int, IntLike
+from nvgen.builder.numbers import Int, IntLike
 
 
 def advanced(descriptor: Int, offset: IntLike) -> Int:
@@ -15,5 +15,5 @@ def advanced(descriptor: Int, offset: IntLike) -> Int:
     Addresses lie in the low bits in units of 16 bytes, so one addition moves them.
     """
     if isinstance(offset, Int):
-        return descriptor + offset.builder.zext(offset >> 4, 64)
+        return descriptor + (offset >> 4).zext(64)
     return descriptor + (offset >> 4) if offset else descriptor

@@ -15,11 +15,11 @@ from llvmlite import ir
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.control import ControlFlow, Value
 from nvgen.builder.device_functions import Definition, DeviceFunction, Kept, define
-from nvgen.builder.float_values import Float, Number
 from nvgen.builder.number_types import PAIR_OF, NumberType, is_float, llvm_type_of, scalar_type
+from nvgen.builder.numbers import Float, Int, Number, number_of
+from nvgen.builder.pointers import Pointer
+from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import PlacedBuilder, Regions
-from nvgen.builder.registers import register_of
-from nvgen.builder.values import Int, Pointer, described, refuse
 from nvgen.callers import calls_of_anybody
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ class DeviceCalls(ControlFlow):
             self.at_caller().extract_value(raw, i) for i in range(len(types))
         ]  # fmt: skip
         numbers = tuple(
-            register_of(self, part, type_) for part, type_ in zip(parts, types, strict=True)
+            number_of(self, part, type_) for part, type_ in zip(parts, types, strict=True)
         )
         return numbers if several else numbers[0]
 

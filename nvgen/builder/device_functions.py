@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, TypeAlias, cast
 from llvmlite import ir
 
 from nvgen.builder.control import Scope, Value
-from nvgen.builder.frames import Frame
-from nvgen.builder.regions import Changing, PlacedBuilder, Regions
-from nvgen.builder.values import described, refuse
+from nvgen.builder.refusals import described, refuse
+from nvgen.builder.regions import Changing, Frame, PlacedBuilder, Regions
 from nvgen.callers import stack
 
 if TYPE_CHECKING:

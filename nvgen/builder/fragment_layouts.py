@@ -19,7 +19,7 @@ from intrinsics.layouts.fragments_mma import fragment_a, fragment_c
 from intrinsics.layouts.fragments_wgmma import a_fragment, accumulator_fragment
 from intrinsics.modifiers import LdStShape
 from intrinsics.multiplies.mma_sync import MmaShape
-from nvgen.builder.values import Int
+from nvgen.builder.numbers import Int, constant
 
 Indices = NDArray[np.int64]
 
@@ -172,4 +172,4 @@ def scaled_bits(number: Int, steps: Sequence[int]) -> Int:
             part = part * steps[i] if steps[i] != 1 else part
             total = part if total is None else total + part
         i = last + 1
-    return number.builder.const(0) if total is None else total
+    return Int(number.builder, constant(0, 32)) if total is None else total

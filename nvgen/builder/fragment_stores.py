@@ -15,12 +15,12 @@ from intrinsics.element import Major
 from intrinsics.layouts.fragments_matrix import matrix_bytes
 from intrinsics.multiplies.matrix import MatrixShape
 from nvgen.builder.fragment_layouts import FragmentLayout, layout_of, scaled_bits
-from nvgen.builder.memory import store_number
 from nvgen.builder.number_types import u64
-from nvgen.builder.registers import Vector
-from nvgen.builder.shared_memory import check_pointer
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.pointers import Pointer, check_pointer, store_number
+from nvgen.builder.refusals import described, refuse
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
-from nvgen.builder.values import Int, IntLike, Pointer, described, refuse
+from nvgen.builder.vectors import Vector, as_words
 
 if TYPE_CHECKING:
     from nvgen.builder.fragments import Condition, Fragment
@@ -106,8 +106,6 @@ def _blocks(layout: FragmentLayout) -> Iterator[_Block]:
 
 def _store_matrices(fragment: Fragment, tile: SharedTile) -> None:
     """The matrices of each warp; lane i gives the address of line i."""
-    from nvgen.builder.fragments import as_words
-
     b, layout = fragment.builder, fragment.layout
     thread, outer = b.tid_x, (0,) * _LANE_BITS
     row = scaled_bits(thread, outer + layout.row_bits[_LANE_BITS:])

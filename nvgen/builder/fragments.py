@@ -17,15 +17,15 @@ from llvmlite import ir
 from intrinsics.element import ElementType
 from intrinsics.modifiers import ScalarType, Shuffle
 from nvgen.builder.control import condition_of
-from nvgen.builder.elementwise import Elementwise, function_of
-from nvgen.builder.float_values import Float, Number
 from nvgen.builder.fragment_layouts import FragmentLayout, operand_layout, scaled_bits, sources
 from nvgen.builder.number_types import is_float
+from nvgen.builder.numbers import Float, Int, IntLike, Number
+from nvgen.builder.pointers import Pointer
+from nvgen.builder.refusals import described, function_of, refuse
 from nvgen.builder.register_operands import RegisterTile
-from nvgen.builder.registers import Vector, vector_of
 from nvgen.builder.tensor_tiles import TensorTile
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Int, IntLike, Pointer, described, refuse
+from nvgen.builder.vectors import Elementwise, Vector, as_words, greater, joined, vector_of
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder
@@ -259,7 +259,7 @@ class Fragment(Elementwise):
         """
         numbers, function = list(self.vector), function_of(function)
         parts = [
-            _joined([x for x, s in zip(numbers, self.layout.slot_of, strict=True) if s == slot],
+            joined([x for x, s in zip(numbers, self.layout.slot_of, strict=True) if s == slot],
                     function)
             for slot in range(len(self.layout.slots))
         ]  # fmt: skip
@@ -268,7 +268,7 @@ class Fragment(Elementwise):
 
     def row_max(self, *, whole: bool = True) -> Rows:
         """The greatest element of each row; see `row_reduce`."""
-        return self.row_reduce(_greater, whole=whole)
+        return self.row_reduce(greater, whole=whole)
 
     def row_sum(self, *, whole: bool = True) -> Rows:
         """The sum of each row; see `row_reduce`."""
@@ -358,26 +358,5 @@ class Fragment(Elementwise):
         store_in_memory(self, target, pitch, where)
 
 
-def _joined(numbers: list[Number], function: Joined) -> Number:
-    """All numbers joined, as a tree."""
-    while len(numbers) > 1:
-        pairs = zip(numbers[::2], numbers[1::2], strict=False)
-        odd = numbers[-1:] if len(numbers) % 2 else []
-        numbers = [*(function(a, b) for a, b in pairs), *odd]
-    return numbers[0]
-
-
-def _greater(a: Number, b: Number) -> Number:
-    return a.max(b)  # type: ignore[arg-type]  # both are of one type
-
-
 def _sum(a: Number, b: Number) -> Number:
-    return a + b  # type: ignore[operator]  # both are of one type
-
-
-def as_words(vector: Vector) -> Vector:
-    """Numbers as registers of 32 bits."""
-    assert vector.type is not None
-    count = vector.count * vector.type.bits // _WORD
-    words = ir.VectorType(ir.IntType(_WORD), count)
-    return Vector(vector.builder, vector.builder.at_caller().bitcast(vector.value, words), count)
+    return a + b  # type: ignore[operator, arg-type]  # both are of one type

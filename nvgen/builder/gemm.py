@@ -17,13 +17,15 @@ from nvgen.builder.gemm_tensor import TensorGemm
 from nvgen.builder.gemm_tiles import check_tiles
 from nvgen.builder.gemm_warp import WarpGemm
 from nvgen.builder.gemm_warpgroup import WarpgroupGemm
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.pointers import Pointer
 from nvgen.builder.portable import PortableAccumulator
 from nvgen.builder.portable_requirements import PortableRequest, check_portable
+from nvgen.builder.refusals import refuse
 from nvgen.builder.register_operands import RegisterTile
 from nvgen.builder.register_tiles import WarpgroupTile
 from nvgen.builder.tensor_tiles import ScaleTile, TensorTile
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Int, IntLike, Pointer, refuse
 from nvgen.builder.warp_tiles import WarpTile
 
 AccumulatorTile: TypeAlias = TensorTile | WarpgroupTile | WarpTile | PortableAccumulator

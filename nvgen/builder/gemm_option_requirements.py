@@ -10,7 +10,7 @@ from intrinsics.descriptors.idesc import FP4_KINDS
 from intrinsics.modifiers import CollectorA, MmaKind
 from intrinsics.targets import Feature, named, spell, with_feature
 from nvgen.builder.gemm_request import LeftTile, Request
-from nvgen.builder.requirements import Requirement
+from nvgen.builder.refusals import Requirement
 from nvgen.builder.tiles import SharedTile
 
 _SCALING = with_feature(Feature.HAS_SCALE_INPUT_ACCUMULATOR)

@@ -10,9 +10,10 @@ from dataclasses import dataclass, fields
 
 from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
-from nvgen.builder.registers import Vector
+from nvgen.builder.numbers import IntLike
+from nvgen.builder.pointers import Pointer
 from nvgen.builder.tensor_tiles import ScaleTile
-from nvgen.builder.values import IntLike, Pointer
+from nvgen.builder.vectors import Vector
 
 LaneMask = Vector | Sequence[IntLike]
 """Lanes that are not written, 32 in a word: four words, of a CTA pair four for each CTA."""

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from nvgen.builder.descriptors import advanced
 from nvgen.builder.gemm_request import Piece, Request
 from nvgen.builder.gemm_steps import metadata_pitch, metadata_place, scale_ids, scale_place
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.pointers import Pointer
 from nvgen.builder.tensor_tiles import SparseTile, block_of
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Int, IntLike, Pointer
 
 _ADDRESS, _LEADING = 0x3FFF, 16
 """Of a descriptor, the bits of the address; the first bit of the leading dimension."""

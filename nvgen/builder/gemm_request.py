@@ -17,6 +17,7 @@ from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import Scope
 from nvgen.builder.families import Family, family_of
 from nvgen.builder.gemm_options import TensorOptions
+from nvgen.builder.numbers import Int
 from nvgen.builder.tensor_tiles import (
     OperandTile,
     SparseTile,
@@ -25,7 +26,6 @@ from nvgen.builder.tensor_tiles import (
     block_of,
 )
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Int
 
 LeftTile: TypeAlias = SharedTile | OperandTile | SparseTile
 """What A may be."""

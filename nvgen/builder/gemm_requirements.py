@@ -24,7 +24,7 @@ from nvgen.builder.control import Scope
 from nvgen.builder.families import FAMILIES
 from nvgen.builder.gemm_option_requirements import OPTION_REQUIREMENTS
 from nvgen.builder.gemm_request import LeftTile, Request, nearest
-from nvgen.builder.requirements import Requirement, unmet
+from nvgen.builder.refusals import Requirement, unmet
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 
 _TARGETS = with_feature(Feature.HAS_TMEM)

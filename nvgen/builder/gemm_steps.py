@@ -15,9 +15,9 @@ from intrinsics.element import Major
 from intrinsics.layouts.sparse import sparse_columns
 from intrinsics.modifiers import MmaKind, ScaleVec
 from nvgen.builder.gemm_request import Request
+from nvgen.builder.numbers import IntLike
 from nvgen.builder.tensor_tiles import WORD_FACTORS, ScaleTile, whole_words
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import IntLike
 
 _SFA_ID, _SFB_ID = 29, 4
 """The first bits of the scale factor ids in an instruction descriptor."""

@@ -17,11 +17,12 @@ from nvgen.builder.gemm_places import Places, crosses_spans
 from nvgen.builder.gemm_request import LeftTile, Piece, Request
 from nvgen.builder.gemm_requirements import check
 from nvgen.builder.gemm_steps import instruction_word, mask_word, scale_vector
-from nvgen.builder.registers import Vector
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.refusals import refuse
 from nvgen.builder.scale_copies import ScaleCopies
 from nvgen.builder.tensor_tiles import TensorTile
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Int, IntLike, refuse
+from nvgen.builder.vectors import Vector
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,10 +21,12 @@ from nvgen.builder.gemm_warp_requirements import (
     whole_fragments,
 )
 from nvgen.builder.mma_sync import WarpMatrixVerbs
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.pointers import Pointer
+from nvgen.builder.refusals import refuse
 from nvgen.builder.register_operands import RegisterTile
-from nvgen.builder.registers import Vector
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Int, IntLike, Pointer, refuse
+from nvgen.builder.vectors import Vector
 from nvgen.builder.warp_tiles import FRAGMENT_COLUMNS, FRAGMENT_ROWS, Sums, WarpTile
 
 _MATRIX = 8

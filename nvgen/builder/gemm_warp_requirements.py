@@ -16,10 +16,10 @@ from intrinsics.multiplies.wgmma import MatrixType
 from intrinsics.targets import TargetSet, at_least, spell
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import Scope
+from nvgen.builder.numbers import IntLike
+from nvgen.builder.refusals import Requirement, unmet
 from nvgen.builder.register_operands import RegisterTile
-from nvgen.builder.requirements import Requirement, unmet
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
-from nvgen.builder.values import IntLike
 from nvgen.builder.warp_tiles import FRAGMENT_COLUMNS, FRAGMENT_ROWS, WARP, WarpTile
 
 E, T = ElementType, ScalarType

@@ -19,11 +19,12 @@ from nvgen.builder.gemm_warpgroup_requirements import (
     WarpgroupRequest,
     check_warpgroup,
 )
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.refusals import refuse
 from nvgen.builder.register_operands import OPERAND_REGISTERS, RegisterTile
 from nvgen.builder.register_tiles import WARPGROUP_ROWS, WarpgroupTile
-from nvgen.builder.registers import Vector
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Int, IntLike, refuse
+from nvgen.builder.vectors import Vector
 from nvgen.builder.wgmma import WarpgroupVerbs
 
 _SUMS = {

@@ -17,11 +17,11 @@ from intrinsics.multiplies.wgmma import INTEGER_WIDTHS, WIDTHS, MatrixType
 from intrinsics.targets import Feature, spell, with_feature
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import Scope
+from nvgen.builder.numbers import IntLike
+from nvgen.builder.refusals import Requirement, unmet
 from nvgen.builder.register_operands import RegisterTile
 from nvgen.builder.register_tiles import WARPGROUP, WARPGROUP_ROWS, WarpgroupTile
-from nvgen.builder.requirements import Requirement, unmet
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
-from nvgen.builder.values import IntLike
 
 E, T = ElementType, ScalarType
 

@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING
 from llvmlite import ir
 
 from intrinsics.element import ElementType
-from nvgen.builder.elementwise import Elementwise
-from nvgen.builder.float_values import Number
 from nvgen.builder.fragments import Condition, Fragment, Holders, Joined, Rows
 from nvgen.builder.number_types import element_of, llvm_type_of, scalar_type
+from nvgen.builder.numbers import Int, IntLike, Number
+from nvgen.builder.pointers import Pointer
 from nvgen.builder.regions import Changing
 from nvgen.builder.register_operands import RegisterTile
-from nvgen.builder.registers import Vector
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Int, IntLike, Pointer
+from nvgen.builder.vectors import Elementwise, Vector
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder

@@ -18,8 +18,6 @@ from intrinsics.targets import parse_target
 from isel.verifier.launch import MOST_THREADS
 from nvgen.builder.built import Kernel, Parameter
 from nvgen.builder.device_calls import DeviceCalls
-from nvgen.builder.float_values import Number
-from nvgen.builder.floats import FloatOperations
 from nvgen.builder.fragments import Fragment
 from nvgen.builder.llvm_ext import (
     TENSOR_MAP_ATTRIBUTES,
@@ -29,11 +27,13 @@ from nvgen.builder.llvm_ext import (
 )
 from nvgen.builder.map_checks import DeclaredMap, check_box
 from nvgen.builder.number_types import NumberType, llvm_type_of, scalar_type
+from nvgen.builder.numbers import Int, Number, number_of
 from nvgen.builder.orders import OrderVerbs
+from nvgen.builder.pointers import Pointer
 from nvgen.builder.portable_gemm import PortableGemm
 from nvgen.builder.protocols import Protocols
+from nvgen.builder.refusals import refuse, whole
 from nvgen.builder.regions import PlacedBuilder
-from nvgen.builder.registers import register_of
 from nvgen.builder.shared_memory import SharedMemory, two
 from nvgen.builder.tensor_fragments import load_fragment
 from nvgen.builder.tensor_memory import TensorMemory, allocate
@@ -43,8 +43,6 @@ from nvgen.builder.tile_maps import box_of
 from nvgen.builder.tile_rings import TileRing
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile, Tiles, swizzle_mode
 from nvgen.builder.turns import Turns, turns
-from nvgen.builder.typed_numbers import TypedNumbers
-from nvgen.builder.values import Int, Pointer, refuse, whole
 from nvgen.callers import stack
 from nvgen.launches import dim3
 
@@ -56,11 +54,9 @@ class KernelBuilder(
     DeviceCalls,
     OrderVerbs,
     Protocols,
-    FloatOperations,
     PortableGemm,
     SharedMemory,
     TileCopies,
-    TypedNumbers,
 ):
     """Builds one kernel.
 
@@ -209,7 +205,7 @@ class KernelBuilder(
             if isinstance(type_, ir.PointerType):
                 found[parameter.name] = Pointer(self, argument, dtype=known)
             else:
-                found[parameter.name] = register_of(self, argument, known)
+                found[parameter.name] = number_of(self, argument, known)
         return found
 
     def finish(self) -> Kernel:

@@ -16,7 +16,7 @@ from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, Severity
 from intrinsics.tma.fields import element_of
 from intrinsics.tma.rules import box_findings
-from nvgen.builder.values import Pointer
+from nvgen.builder.pointers import Pointer
 from nvgen.callers import place_of_caller
 
 

@@ -19,13 +19,13 @@ from intrinsics.multiplies.wgmma import BitOperation, MatrixType
 from intrinsics.row import Fact
 from intrinsics.rows.mma_families import DENSE, KINDS, SPARSE
 from nvgen.builder.calls import find_spelling
-from nvgen.builder.registers import Vector, Word
-from nvgen.builder.values import Int, IntLike
+from nvgen.builder.numbers import Int, IntLike, Number
+from nvgen.builder.vectors import Vector
 from nvgen.builder.verb import Operand
 from nvgen.builder.verbs import Verbs
 
 T = ScalarType
-Registers: TypeAlias = Vector | Sequence[Word]
+Registers: TypeAlias = Vector | Sequence[Number]
 """The registers of one matrix in a thread; a sequence may have one."""
 
 _FAMILIES = {type_: family for family in DENSE for type_ in family.a}

@@ -14,7 +14,7 @@ from llvmlite import ir
 from intrinsics.element import ElementType
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.llvm_ext import BFloatType
-from nvgen.builder.values import refuse
+from nvgen.builder.refusals import refuse
 
 NumberType: TypeAlias = ElementType | ScalarType
 """What says of which type a number is."""

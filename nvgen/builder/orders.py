@@ -12,7 +12,9 @@ from llvmlite import ir
 from llvmlite.ir.instructions import AtomicRMW, CmpXchg
 
 from intrinsics.modifiers import AtomicOp, ScalarType, Scope, Sem
-from nvgen.builder.values import Int, IntLike, Pointer, refuse
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.pointers import Pointer
+from nvgen.builder.refusals import refuse
 from nvgen.builder.verbs import Verbs
 
 _ORDERINGS: Mapping[Sem, str] = {

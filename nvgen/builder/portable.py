@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from intrinsics.element import ElementType
 from intrinsics.targets import Feature, Target, TargetSet, at_least, with_feature
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.pointers import Pointer
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Int, IntLike, Pointer
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder

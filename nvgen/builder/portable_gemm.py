@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, assert_never, cast, overload
 
 from intrinsics.element import ElementType
 from nvgen.builder.gemm import TileOperations
+from nvgen.builder.numbers import IntLike
+from nvgen.builder.pointers import Pointer
 from nvgen.builder.portable import Multiplier, PortableAccumulator, multiplier_of
 from nvgen.builder.portable_requirements import AccumulatorRequest, check_accumulator
 from nvgen.builder.portable_tensor import TensorAccumulator
 from nvgen.builder.portable_warp import WarpAccumulator
 from nvgen.builder.portable_warpgroup import WarpgroupAccumulator
+from nvgen.builder.refusals import described, refuse
 from nvgen.builder.tile_maps import store_boxes
 from nvgen.builder.tile_stores import check_stored
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import IntLike, Pointer, described, refuse
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder

@@ -15,7 +15,7 @@ from intrinsics.targets import Target, spell
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import Scope
 from nvgen.builder.portable import PortableAccumulator, targets_for
-from nvgen.builder.requirements import Requirement, unmet
+from nvgen.builder.refusals import Requirement, unmet
 from nvgen.builder.tiles import SharedTile
 
 _SECTION = "tcgen05.mma; wgmma.mma_async; mma"

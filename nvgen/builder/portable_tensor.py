@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 from intrinsics.element import ElementType
 from intrinsics.modifiers import LdStNum, LdStShape
 from nvgen.builder.gemm_options import TensorOptions
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.pointers import Pointer
 from nvgen.builder.portable import PortableAccumulator
+from nvgen.builder.refusals import refuse
 from nvgen.builder.register_tiles import WARPGROUP
 from nvgen.builder.tile_stores import RowMajor
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Int, IntLike, Pointer, refuse
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 from intrinsics.element import ElementType
 from nvgen.builder.gemm_warp_requirements import whole_fragments
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.pointers import Pointer
 from nvgen.builder.portable import PortableAccumulator
+from nvgen.builder.refusals import refuse
 from nvgen.builder.tile_stores import RowMajor
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Int, IntLike, Pointer, refuse
 from nvgen.builder.warp_tiles import FRAGMENT_COLUMNS, FRAGMENT_ROWS, WARP
 
 if TYPE_CHECKING:

@@ -13,8 +13,10 @@ from typing import TypeAlias
 
 from intrinsics.modifiers import Scope as Sync
 from nvgen.builder.control import ControlFlow, Scope
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.pointers import Barrier, Barriers, Pointer, pointer_of
+from nvgen.builder.refusals import refuse
 from nvgen.builder.tiles import SharedScales, SharedTile, Tiles
-from nvgen.builder.values import Barrier, Barriers, Int, IntLike, Pointer, pointer_of, refuse
 
 Counted: TypeAlias = tuple[Barrier | Barriers, int]
 """One or several mbarriers, and how many arrivals a phase of each expects."""

@@ -7,8 +7,9 @@ that is built.  Output: none; a use that the definition does not reach is refuse
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeAlias
 
 from llvmlite import ir
 from llvmlite.ir.instructions import Instruction
@@ -16,9 +17,6 @@ from llvmlite.ir.instructions import Instruction
 from intrinsics.findings import InputError, input_error
 from nvgen.builder.llvm_ext import DebugLines
 from nvgen.callers import Call, Stack, calls, calls_of_anybody, place_of_caller
-
-if TYPE_CHECKING:
-    from nvgen.builder.base import BuilderBase
 
 
 @dataclass(slots=True, eq=False)
@@ -132,12 +130,25 @@ def _innermost() -> Call | None:
     return next(iter(calls_of_anybody()), None)
 
 
+class Host(Protocol):
+    """What a value asks of the kernel that it is of."""
+
+    name: str
+    regions: Regions
+
+    def at_caller(self) -> ir.IRBuilder:
+        """llvmlite's builder, set to the lines of Python that called into nvgen."""
+
+    def declare(self, name: str, type_: ir.FunctionType) -> ir.Function:
+        """The declaration of a function."""
+
+
 class Changing:
     """A value that changes as the kernel runs: what is assigned in a branch or a loop is there
     after it.  It lives as long as the branch or loop that it was made in: behind it is no use.
     """
 
-    def __init__(self, builder: BuilderBase, raw: ir.Value) -> None:
+    def __init__(self, builder: Host, raw: ir.Value) -> None:
         self.builder = builder
         self._raw = raw
         self._region = builder.regions.current
@@ -161,3 +172,51 @@ class Changing:
         if not self._region.open:
             what = f"a{'n' * (type(self).__name__[0] in 'AI')} {type(self).__name__}"
             raise out_of_reach(what, self._made, self._region)
+
+
+# ---- ways that meet ----------------------------------------------------------------------------
+
+Way: TypeAlias = tuple[ir.Block, Sequence[ir.Value]]
+"""A block that goes on behind, and what the variables are at its end."""
+
+
+@dataclass(slots=True, eq=False)
+class Frame:
+    """A branch or a loop: the block behind it, the variables before it with their values."""
+
+    after: ir.Block
+    known: list[tuple[Changing, ir.Value]]
+    is_loop: bool = False
+    is_role: bool = False
+    ways: list[Way] = field(default_factory=list)
+    branch: ir.Instruction | None = None
+    """What goes by where a branch is not taken, until `else_` takes it."""
+
+    @property
+    def values(self) -> list[ir.Value]:
+        """What the variables are at this place of the kernel."""
+        return [variable.raw for variable, _ in self.known]
+
+    def leave(self, block: ir.Block) -> None:
+        """Note a way out of it, from the end of a block."""
+        self.ways.append((block, self.values))
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nothing has been built behind it."""
+        return all(isinstance(instr, ir.PhiInstr) for instr in self.after.instructions)
+
+    def join(self, builder: ir.IRBuilder) -> None:
+        """Give each variable what it is behind; phis that are there already take the ways."""
+        there = {id(phi): phi for phi in self.after.instructions}
+        for number, (variable, _) in enumerate(self.known):
+            values = [values[number] for _, values in self.ways]
+            phi = there.get(id(variable.raw))
+            if phi is None and all(value is values[0] for value in values):
+                variable.raw = values[0]
+                continue
+            if phi is None:
+                phi = builder.phi(values[0].type)
+            blocks = (block for block, _ in self.ways)
+            phi.incomings = list(zip(values, blocks, strict=True))
+            variable.raw = phi

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from intrinsics.element import ElementType
-from nvgen.builder.base import BuilderBase
-from nvgen.builder.registers import Vector
+from nvgen.builder.regions import Host
+from nvgen.builder.vectors import Vector
 
 OPERAND_REGISTERS = 4
 """Registers of a thread that hold A for one multiply: 32 bytes of each row."""
@@ -45,6 +45,6 @@ class RegisterTile:
         return self.dtype.bits
 
     @property
-    def builder(self) -> BuilderBase:
+    def builder(self) -> Host:
         """The kernel that it is of."""
         return self.fragments[0][0].builder

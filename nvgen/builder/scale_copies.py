@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.modifiers import CopyMulticast, CopyShape, CtaGroup
+from nvgen.builder.numbers import Int
+from nvgen.builder.pointers import Pointer
+from nvgen.builder.refusals import refuse
 from nvgen.builder.tensor_tiles import ScaleTile
 from nvgen.builder.tiles import SCALE_BLOCK, SharedScales
-from nvgen.builder.values import Int, Pointer, refuse
 from nvgen.builder.verbs import Verbs
 
 _ROWS_OF_16 = SharedMemoryDescriptor(0, lbo=16, sbo=128, swizzle=Swizzle.NONE)

@@ -13,9 +13,10 @@ from llvmlite import ir
 from intrinsics.element import ElementType, Major
 from isel.verifier.launch import MOST_SHARED
 from nvgen.builder.base import BuilderBase
-from nvgen.builder.memory import load_numbers
 from nvgen.builder.number_types import NumberType, scalar_type
-from nvgen.builder.registers import Register, Vector, Word
+from nvgen.builder.numbers import Float, Int, Number
+from nvgen.builder.pointers import Barrier, Barriers, Layout, Pointer, check_pointer, load_numbers
+from nvgen.builder.refusals import refuse, whole
 from nvgen.builder.tensor_tiles import container_bits
 from nvgen.builder.tiles import (
     PLAIN_SPAN,
@@ -25,7 +26,7 @@ from nvgen.builder.tiles import (
     scale_bytes,
     swizzle_mode,
 )
-from nvgen.builder.values import Barrier, Barriers, Int, Layout, Pointer, refuse, whole
+from nvgen.builder.vectors import Vector
 from nvgen.tensor_map import SIZE
 
 STATIC_SHARED_LIMIT = 48 * 1024
@@ -214,13 +215,13 @@ class SharedMemory(BuilderBase):
         check_pointer(self, pointer)
         return load_numbers(pointer, dtype, count, align)
 
-    def store(self, value: Vector | Word, pointer: Pointer, *, align: int | None = None) -> None:
+    def store(self, value: Vector | Number, pointer: Pointer, *, align: int | None = None) -> None:
         """Store a value; `align` in bytes says how much may go at once.
 
         Raises: InputError for what is no value of the kernel, or no pointer of it.
         """
         check_pointer(self, pointer)
-        if not isinstance(value, (Int, Register, Vector)):
+        if not isinstance(value, (Int, Float, Vector)):
             raise refuse(
                 "no value of the kernel is stored",
                 got=type(value).__name__,
@@ -228,25 +229,6 @@ class SharedMemory(BuilderBase):
                 hint="b.const(0) is a number as a value of 32 bits, b.f32(0) one in f32",
             )
         self.at_caller().store(value.value, pointer.value, align=align)
-
-
-def check_pointer(builder: BuilderBase, pointer: object) -> None:
-    """Whether something is a pointer of the kernel that `builder` makes.
-
-    Raises: InputError.
-    """
-    if not isinstance(pointer, Pointer):
-        raise refuse(
-            "no pointer",
-            got=type(pointer).__name__,
-            expected="a parameter, or shared memory of the kernel",
-        )
-    if pointer.builder is not builder:
-        raise refuse(
-            "a pointer of another kernel",
-            got=f"of {pointer.builder.name}",
-            expected=f"of {builder.name}",
-        )
 
 
 def two(shape: object) -> tuple[int, int]:

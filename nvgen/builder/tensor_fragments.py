@@ -13,10 +13,11 @@ from intrinsics.element import ElementType
 from intrinsics.modifiers import LdStNum, ScalarType
 from nvgen.builder.control import Scope
 from nvgen.builder.fragment_layouts import tensor_layout
-from nvgen.builder.fragments import Fragment, Holders, as_words
-from nvgen.builder.registers import Vector, vector_of
+from nvgen.builder.fragments import Fragment, Holders
+from nvgen.builder.pointers import Pointer
+from nvgen.builder.refusals import described, refuse
 from nvgen.builder.tensor_tiles import TensorTile
-from nvgen.builder.values import Pointer, described, refuse
+from nvgen.builder.vectors import Vector, as_words, vector_of
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder

@@ -17,6 +17,8 @@ from intrinsics.modifiers import CtaGroup
 from intrinsics.rows.tcgen05 import COLUMNS as ALLOCATIONS
 from nvgen.builder.control import Scope
 from nvgen.builder.families import FAMILIES
+from nvgen.builder.numbers import Int
+from nvgen.builder.pointers import Pointer
 from nvgen.builder.tensor_tiles import (
     WORD_COLUMNS,
     OperandTile,
@@ -30,7 +32,6 @@ from nvgen.builder.tensor_tiles import (
     whole_words,
 )
 from nvgen.builder.tiles import Tiles
-from nvgen.builder.values import Int, Pointer
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from intrinsics.element import ElementType
 from intrinsics.layouts.sparse import SparseColumns
 from intrinsics.modifiers import CtaGroup
-from nvgen.builder.values import Pointer, refuse
+from nvgen.builder.pointers import Pointer
+from nvgen.builder.refusals import refuse
 
 BLOCK_ROWS = 128
 """Rows whose factors lie together: four columns of 32 lanes."""

@@ -9,7 +9,8 @@ from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType, Shuffle
 from intrinsics.row import Fact
-from nvgen.builder.values import Int, refuse
+from nvgen.builder.numbers import Int
+from nvgen.builder.refusals import refuse
 from nvgen.builder.verb import Operand
 from nvgen.builder.verbs import Verbs
 

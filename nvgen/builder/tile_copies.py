@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, cast, overload
 from intrinsics.modifiers import Space
 from intrinsics.targets import Feature, Target
 from nvgen.builder.control import ControlFlow, Scope
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.pointers import Barrier, Pointer
+from nvgen.builder.refusals import described, refuse
 from nvgen.builder.tile_maps import load_boxes
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
-from nvgen.builder.values import Barrier, Int, IntLike, Pointer, described, refuse
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder
@@ -149,11 +151,11 @@ def reads_by_async_proxy(target: Target) -> bool:
 
 
 def _offset(line: IntLike, number: Int) -> Int:
-    return number.builder.zext(number * _CHUNK + line, 64)
+    return (number * _CHUNK + line).zext(64)
 
 
 def _wide(offset: IntLike) -> IntLike:
-    return offset.builder.zext(offset, 64) if isinstance(offset, Int) else offset
+    return offset.zext(64) if isinstance(offset, Int) else offset
 
 
 def _lines(tile: SharedTile) -> int:

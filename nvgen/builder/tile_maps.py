@@ -15,8 +15,9 @@ from intrinsics.element import ElementType, Major
 from intrinsics.findings import InputError, input_error
 from nvgen.builder.control import Scope
 from nvgen.builder.map_checks import DeclaredMap
+from nvgen.builder.numbers import IntLike
+from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
-from nvgen.builder.values import Barrier, IntLike, Pointer
 from nvgen.callers import place_of_caller
 
 if TYPE_CHECKING:

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from nvgen.builder.control import Ring, Scope
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.pointers import Barrier, Barriers
+from nvgen.builder.refusals import described, refuse, whole
 from nvgen.builder.tiles import SharedTile, Tiles
-from nvgen.builder.values import Barrier, Barriers, Int, IntLike, described, refuse, whole
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from intrinsics.element import ElementType
-from nvgen.builder.registers import Vector
-from nvgen.builder.values import Int, IntLike, Pointer, refuse
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.pointers import Pointer
+from nvgen.builder.refusals import refuse
+from nvgen.builder.vectors import Vector
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder

@@ -11,6 +11,9 @@ from typing import Generic, TypeVar
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import ElementType, Major
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.pointers import Pointer, index_of
+from nvgen.builder.refusals import refuse
 from nvgen.builder.tensor_tiles import (
     BLOCK_ROWS,
     WORD_FACTORS,
@@ -18,7 +21,6 @@ from nvgen.builder.tensor_tiles import (
     check_factors,
     container_bits,
 )
-from nvgen.builder.values import Int, IntLike, Pointer, index_of, refuse
 from nvgen.tensor_map import SWIZZLES
 
 PLAIN_SPAN = 16

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from nvgen.builder.control import Scope
-from nvgen.builder.values import Int, refuse, whole
+from nvgen.builder.numbers import Int
+from nvgen.builder.refusals import refuse, whole
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder

@@ -23,8 +23,9 @@ from intrinsics.row import Axis, Fact, Facts, Kind, Row
 from intrinsics.targets import EVERY_TARGET, spell
 from isel.select.intrinsics import Argument, arguments, results
 from nvgen.builder.base import BuilderBase
-from nvgen.builder.registers import Vector, WordLike
-from nvgen.builder.values import Pointer, pointer_of
+from nvgen.builder.numbers import WordLike
+from nvgen.builder.pointers import Pointer, pointer_of
+from nvgen.builder.vectors import Vector
 
 Operand: TypeAlias = WordLike | Pointer | Vector | Sequence[WordLike] | float
 """What an operand of an instruction may be."""

@@ -46,9 +46,10 @@ from intrinsics.modifiers import (
 from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
 from intrinsics.row import Facts, Residency
 from intrinsics.rows.cluster import FenceRestrict
-from nvgen.builder.float_values import F32, Float, as_f32, as_float, float_of
-from nvgen.builder.registers import Vector
-from nvgen.builder.values import Int, Pointer, described, refuse
+from nvgen.builder.numbers import F32, Float, Int, as_float, float_of
+from nvgen.builder.pointers import Pointer
+from nvgen.builder.refusals import described, refuse
+from nvgen.builder.vectors import Vector
 from nvgen.builder.verb import Draft, Follow, Verb, verb_of_row
 from nvgen.tensor_map import SIZE
 
@@ -240,7 +241,7 @@ def _reduced(draft: Draft) -> None:
     if (draft.facts["op"], type_) == (WarpReduce.ADD, T.U32):
         draft.facts["type"] = T.S32
     if type_ is T.F32:
-        draft.operands["a"] = F32(draft.builder, as_f32(draft.builder, value))
+        draft.operands["a"] = F32(draft.builder, as_float(draft.builder, value, T.F32))
     elif not isinstance(value, Int):
         words = type_.value if isinstance(type_, ScalarType) else ""
         raise refuse("an f32 is reduced as one", got=f".{words}", expected=".f32")

@@ -52,20 +52,20 @@ from intrinsics.multiplies.wmma import (
 from nvgen.builder.calls import (
     IntrinsicCalls,
 )
-from nvgen.builder.float_values import (
+from nvgen.builder.numbers import (
     F32,
     FloatLike,
-)
-from nvgen.builder.registers import (
-    Vector,
-    WordLike,
-)
-from nvgen.builder.values import (
-    Barrier,
-    Barriers,
     Int,
     IntLike,
+    WordLike,
+)
+from nvgen.builder.pointers import (
+    Barrier,
+    Barriers,
     Pointer,
+)
+from nvgen.builder.vectors import (
+    Vector,
 )
 
 Shuffled = TypeVar("Shuffled", Int, F32)

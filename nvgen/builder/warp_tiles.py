@@ -17,7 +17,7 @@ from nvgen.builder.fragment_layouts import warp_layout
 from nvgen.builder.fragments import Fragment, Holders
 from nvgen.builder.held_fragments import HeldFragment, assign, held, kernel_of
 from nvgen.builder.regions import Changing
-from nvgen.builder.registers import Vector
+from nvgen.builder.vectors import Vector
 
 if TYPE_CHECKING:
     from nvgen.builder.kernel import KernelBuilder

@@ -18,9 +18,10 @@ from intrinsics.multiplies.wgmma import BitOperation, MatrixType, WgmmaShape, sh
 from intrinsics.row import Fact
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import ControlFlow
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.pointers import Pointer
 from nvgen.builder.regions import Changing
-from nvgen.builder.registers import Vector
-from nvgen.builder.values import Int, IntLike, Pointer
+from nvgen.builder.vectors import Vector
 from nvgen.builder.verb import Operand
 
 T = ScalarType

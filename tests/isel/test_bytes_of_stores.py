@@ -13,7 +13,7 @@ from intrinsics.findings import VerificationError
 from intrinsics.modifiers import AtomicOp, ScalarType, Scope
 from isel.verifier.function.phases import NO_BYTES
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.values import Pointer
+from nvgen.builder.pointers import Pointer
 
 LANES = 32
 

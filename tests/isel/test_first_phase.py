@@ -17,7 +17,7 @@ from isel.verifier.function.check import RULES
 from isel.verifier.function.first_phase import FIRST_PARITY
 from isel.verifier.function.mbarriers import ARRIVALS
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.values import Pointer
+from nvgen.builder.pointers import Pointer
 
 E = ElementType
 STEPS, STAGES, BYTES = 4, 2, 8 * 32 * 4

@@ -18,7 +18,8 @@ from intrinsics.findings import Finding, SimulationError, VerificationError
 from isel.verifier.function.check import verify_functions
 from isel.verifier.function.ledger import BYTES
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.values import Int, Pointer
+from nvgen.builder.numbers import Int
+from nvgen.builder.pointers import Pointer
 from nvgen.tensor_map import tensor_map
 from tests.each import each
 

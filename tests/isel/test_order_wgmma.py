@@ -20,7 +20,7 @@ from intrinsics.targets import parse_ptx
 from isel.passes.order_wgmma import order_wgmma
 from isel.verifier.function.check import verify_functions
 from nvgen import KernelBuilder
-from nvgen.builder.values import Int
+from nvgen.builder.numbers import Int
 from nvgen.compilation import compile_text
 from tests.each import each
 from tests.isel.wgmma_kernels import DESCRIPTORS, kernel

@@ -17,10 +17,11 @@ from intrinsics.element import ElementType as E
 from intrinsics.element import Major
 from intrinsics.modifiers import CtaGroup, LdStNum
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.registers import Vector
+from nvgen.builder.numbers import Int
+from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.builder.tensor_tiles import OperandTile, SparseTile
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Barrier, Int, Pointer
+from nvgen.builder.vectors import Vector
 from tests.oracle.block_scaled import numbers
 
 Bytes = npt.NDArray[np.uint8]

@@ -46,7 +46,7 @@ from nvgen import KernelBuilder
 from nvgen.builder.calls import llvm_type
 from nvgen.builder.control import Scope as Threads
 from nvgen.builder.llvm_ext import BFloatType
-from nvgen.builder.values import Int
+from nvgen.builder.numbers import Int
 from nvgen.builder.verb_table import MULTIPLIES, NAMED, others
 from tests.each import each
 

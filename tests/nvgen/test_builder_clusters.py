@@ -13,7 +13,8 @@ from intrinsics.findings import InputError, Severity, VerificationError
 from intrinsics.modifiers import Scope
 from nvgen import KernelBuilder
 from nvgen.builder.built import Kernel
-from nvgen.builder.values import Int, Pointer
+from nvgen.builder.numbers import Int
+from nvgen.builder.pointers import Pointer
 from tests.each import each
 
 Verb: TypeAlias = Callable[[KernelBuilder, dict[str, Pointer | Int]], object]

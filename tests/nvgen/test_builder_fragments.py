@@ -22,7 +22,7 @@ from nvgen.builder.fragment_layouts import (
     warpgroup_layout,
 )
 from nvgen.builder.fragments import Fragment, Holders
-from nvgen.builder.registers import Vector
+from nvgen.builder.vectors import Vector
 from nvgen.testing import Launch, assert_exact, kernel_test
 
 pytestmark = pytest.mark.filterwarnings("error::nvgen.FindingWarning")

@@ -12,7 +12,7 @@ from intrinsics.element import ElementType
 from intrinsics.findings import InputError
 from intrinsics.modifiers import Scope as Sync
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.values import Pointer
+from nvgen.builder.pointers import Pointer
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.each import each
 

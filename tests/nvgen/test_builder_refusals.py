@@ -11,7 +11,7 @@ from intrinsics.element import ElementType
 from intrinsics.findings import InputError
 from intrinsics.modifiers import AtomicOp
 from nvgen import KernelBuilder
-from nvgen.builder.values import Pointer
+from nvgen.builder.pointers import Pointer
 from tests.each import each
 
 E = ElementType

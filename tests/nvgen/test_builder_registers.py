@@ -12,8 +12,9 @@ from intrinsics.element import ElementType as E
 from intrinsics.modifiers import ScalarType as T
 from intrinsics.modifiers import Shuffle, WarpReduce
 from nvgen import InputError, KernelBuilder
-from nvgen.builder.registers import F32, Float, Vector
-from nvgen.builder.values import Int, Pointer
+from nvgen.builder.numbers import F32, Float, Int
+from nvgen.builder.pointers import Pointer
+from nvgen.builder.vectors import Vector
 from nvgen.testing import Launch, assert_exact, kernel_test
 
 THREADS = 64

@@ -14,7 +14,7 @@ from intrinsics.modifiers import LdStNum, MmaKind
 from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import KernelBuilder
 from nvgen.assembler import assemble
-from nvgen.builder.registers import Vector
+from nvgen.builder.vectors import Vector
 
 
 def builder(block: int = 128) -> KernelBuilder:

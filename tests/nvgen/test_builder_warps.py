@@ -25,7 +25,8 @@ from intrinsics.modifiers import (
 )
 from nvgen import KernelBuilder
 from nvgen.builder.built import Kernel
-from nvgen.builder.values import Barrier, Int, Pointer
+from nvgen.builder.numbers import Int
+from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.each import each
 

@@ -20,7 +20,7 @@ from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
 from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import Kernel, KernelBuilder
 from nvgen.assembler import assemble
-from nvgen.builder.registers import Vector
+from nvgen.builder.vectors import Vector
 from tests.each import each
 from tests.nvgen.gemm_programs import build, lines, mmas
 

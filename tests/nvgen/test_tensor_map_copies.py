@@ -7,7 +7,7 @@ import numpy as np
 from intrinsics.element import ElementType
 from intrinsics.modifiers import MapField
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.values import Pointer
+from nvgen.builder.pointers import Pointer
 from nvgen.tensor_map import tensor_map
 from nvgen.testing import Launch, kernel_test
 

@@ -13,8 +13,8 @@ from intrinsics.element import Major
 from intrinsics.findings import InputError
 from nvgen import KernelBuilder
 from nvgen.builder.control import Scope
+from nvgen.builder.pointers import Pointer
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Pointer
 from tests.each import each
 
 TARGET = "sm_90a"

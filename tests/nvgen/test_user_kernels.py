@@ -24,7 +24,8 @@ from intrinsics.findings import SimulationError
 from intrinsics.modifiers import CtaGroup, LdStNum, MmaKind, Scope
 from intrinsics.tma.fields import Element
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.values import Barrier, Int, Pointer
+from nvgen.builder.numbers import Int
+from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.compiled import Compiled
 from nvgen.tensor_map import Options, TensorMap, tensor_map
 from nvgen.testing import Launch, assert_exact, kernel_test

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from intrinsics.element import ElementType
 from intrinsics.modifiers import LdStNum
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.registers import Vector
+from nvgen.builder.numbers import Int
+from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.builder.tensor_tiles import TensorTile
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Barrier, Int, Pointer
+from nvgen.builder.vectors import Vector
 
 Array = NDArray[np.generic]
 Floats = NDArray[np.float32]

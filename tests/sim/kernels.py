@@ -25,9 +25,10 @@ from intrinsics.modifiers import (
     ScaleVec,
 )
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.registers import Vector
+from nvgen.builder.numbers import Int
+from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Barrier, Int, Pointer
+from nvgen.builder.vectors import Vector
 from tests.oracle.gpu import launch
 
 TARGET = "sm_100a"

@@ -26,9 +26,10 @@ from intrinsics.element import ElementType
 from intrinsics.findings import Finding, InputError, SimulationError
 from intrinsics.modifiers import LdStNum, MmaKind
 from nvgen import KernelBuilder
-from nvgen.builder.registers import Vector
+from nvgen.builder.numbers import Int
+from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.values import Barrier, Int, Pointer
+from nvgen.builder.vectors import Vector
 from nvgen.compilation import check_text
 from nvgen.compiled import Compiled
 from nvgen.parameters import Output

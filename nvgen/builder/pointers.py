@@ -1,0 +1,312 @@
+"""Addresses of a kernel, what lies there, and mbarriers.
+
+Layer: nvgen.builder.  `pointer + 4` goes by bytes; `x[i]` loads a number of the pointer's type, and
+`x[i] = y` stores one.  Several numbers go at once as far as `align` lets them, 16 bytes at most.
+PTX ISA, State Spaces; ld; st; mbarrier.
+"""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, replace
+from typing import NoReturn, SupportsIndex
+
+from llvmlite import ir
+
+from intrinsics.descriptors.smem_desc import Swizzle
+from intrinsics.findings import Finding, InputError, Severity
+from intrinsics.modifiers import ScalarType
+from nvgen.builder.number_types import element_of, llvm_type_of, scalar_type
+from nvgen.builder.numbers import Float, Int, IntLike, Number, constant, number_of
+from nvgen.builder.refusals import described, refuse, whole
+from nvgen.builder.regions import Host
+from nvgen.builder.vectors import Vector
+from nvgen.callers import place_of_caller
+
+
+@dataclass(slots=True, eq=False)
+class Layout:
+    """How a tile lies in shared memory: what it is declared with, and what its uses have said.
+
+    `room` is what it and its neighbours in a ring take, in bytes.  `matters` once something has
+    asked where its elements lie; `otherwise` is a tensor map that copies it in another swizzling,
+    in words.
+    """
+
+    swizzle: Swizzle
+    room: int
+    matters: bool = False
+    otherwise: str = ""
+
+    def ask(self) -> None:
+        """Note that where elements lie matters.
+
+        Raises: InputError when a copy puts them elsewhere.
+        """
+        self.matters = True
+        self._check()
+
+    def copy(self, name: str, swizzle: Swizzle) -> None:
+        """Note a copy through a tensor map.
+
+        Raises: InputError when it puts elements elsewhere than where they are sought.
+        """
+        if swizzle != self.swizzle:
+            self.otherwise = f"{swizzle.words} of tensor map {name}"
+            self._check()
+
+    def _check(self) -> None:
+        if self.matters and self.otherwise:
+            finding = Finding(
+                "builder/map-swizzle",
+                Severity.ERROR,
+                "a tile lies in shared memory otherwise than its tensor map copies it",
+                got=f"{self.otherwise}, {self.swizzle.words} of the tile",
+                expected="the same of both",
+                hint="b.tensor_map(…, swizzle=…) and b.shared_tile(…, swizzle=…) agree",
+                section="PTX ISA, Swizzling Modes",
+            )
+            raise InputError([finding.at(place_of_caller())])
+
+
+_TENSOR = 6
+_NARROW_SPACES = (3, _TENSOR, 7)
+"""LLVM's numbers of tensor memory, and of all memory whose addresses have 32 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """An address in one of LLVM's address spaces.
+
+    Within a tile in shared memory it keeps how the tile lies there.  One to numbers of a `dtype`
+    loads and stores them by their index: `x[i]`, `x[i] = y`; `+` goes by bytes all the same.
+    """
+
+    builder: Host
+    value: ir.Value
+    layout: Layout | None = None
+    dtype: ScalarType | None = None
+
+    @property
+    def space(self) -> int:
+        """The address space: 1 global, 3 shared, 6 tensor memory."""
+        space: int = self.value.type.addrspace
+        return space
+
+    @property
+    def words(self) -> str:
+        """What it is, in words."""
+        return f"an address in space {self.space}"
+
+    def like(self, value: ir.Value) -> Pointer:
+        """Another value of llvmlite's as such an address."""
+        return replace(self, value=value)
+
+    def taken(self, other: object) -> ir.Value:
+        """Another address in the same space as llvmlite's.
+
+        Raises: InputError for anything else.
+        """
+        if not isinstance(other, Pointer) or other.space != self.space:
+            raise refuse("another address", got=described(other), expected=self.words)
+        return other.value
+
+    def __add__(self, offset: IntLike) -> Pointer:
+        """The address `offset` bytes (in tensor memory: columns, or lanes << 16) further on.
+
+        An unsigned `Int` of 32 bits reaches 4 GiB ahead, never back; a signed one both ways.
+        """
+        bits = 32 if self.space == _TENSOR else 64
+        index = self._wide(offset).value if isinstance(offset, Int) else constant(offset, bits)
+        moved = self.builder.at_caller().gep(self.value, [index], source_etype=ir.IntType(8))
+        return replace(self, value=moved)
+
+    def of(self, dtype: object) -> Pointer:
+        """The same address, of numbers of a type.
+
+        Raises: InputError for what is no type of numbers.
+        """
+        return replace(self, dtype=scalar_type(dtype))
+
+    def at(self, index: IntLike) -> Pointer:
+        """The address of the number of that index.
+
+        Raises: InputError for a pointer without a type of numbers.
+        """
+        size = self._typed().bits // 8
+        offset = self._wide(index) if isinstance(index, Int) else index
+        return self + offset * size
+
+    def __getitem__(self, index: IntLike) -> Number:
+        return load_number(self.at(index), self._typed())
+
+    def __setitem__(self, index: IntLike, value: Number | float) -> None:
+        store_number(self.at(index), self._typed(), value)
+
+    def __iter__(self) -> NoReturn:
+        raise refuse("a pointer has no end", got="an iteration", expected="x[i]")
+
+    def _typed(self) -> ScalarType:
+        if self.dtype is None:
+            raise refuse(
+                "a pointer whose numbers have no type",
+                got="an index",
+                expected="b.pointer(name, f32), or pointer.of(f32)",
+            )
+        return self.dtype
+
+    def __sub__(self, offset: IntLike) -> Pointer:
+        """The address `offset` bytes before; see `+`."""
+        return self + -(self._wide(offset) if isinstance(offset, Int) else offset)
+
+    def _wide(self, offset: Int) -> Int:
+        """An offset as wide as an address.
+
+        Shared and tensor memory have addresses of 32 bits, in which it is the same either way.
+        """
+        is_narrow = self.space in _NARROW_SPACES
+        return offset if is_narrow or offset.bits >= 64 else offset.widened(64)
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """An mbarrier object in shared memory."""
+
+    name: str
+    pointer: Pointer
+
+
+@dataclass(frozen=True, slots=True)
+class Barriers:
+    """Several mbarrier objects, one after the other in shared memory."""
+
+    name: str
+    first: Pointer
+    count: int
+
+    @property
+    def pointer(self) -> Pointer:
+        """Where the only one is.
+
+        Raises: InputError when there are several.
+        """
+        if self.count > 1:
+            raise refuse(
+                f"{self.name} is {self.count} mbarriers",
+                got="all of them",
+                expected=f"one: {self.name}[0] to {self.name}[{self.count - 1}]",
+            )
+        return self.first
+
+    def __getitem__(self, number: IntLike) -> Barrier:
+        """One of them, by a number that the kernel may compute.
+
+        Raises: InputError for what is no number, or one that is known and too large.
+        """
+        return Barrier(self.name, self.first + index_of(number, self.count, self.name) * 8)
+
+
+def pointer_of(mbar: object) -> Pointer:
+    """Where an mbarrier is.
+
+    Raises: InputError for what is no mbarrier, and for several.
+    """
+    if not isinstance(mbar, (Barrier, Barriers)):
+        raise refuse(
+            "no mbarrier",
+            got=described(mbar),
+            expected="b.mbarrier(name), or one of b.mbarriers(name, count)",
+        )
+    return mbar.pointer
+
+
+def index_of(number: object, count: int, name: str) -> IntLike:
+    """The number of one of `count` things called `name`.
+
+    Raises: InputError for what is no number, or one that is known and too large.
+    """
+    if isinstance(number, Int):
+        return number
+    known = operator.index(number) if isinstance(number, SupportsIndex) else None
+    if known is None or not 0 <= known < count:
+        raise refuse(f"{name} has no such number", got=repr(number), expected=f"0..{count - 1}")
+    return known
+
+
+# ---- memory ------------------------------------------------------------------------------------
+
+
+def load_number(pointer: Pointer, type_: ScalarType) -> Number:
+    """One number."""
+    llvm, align = llvm_type_of(type_), type_.bits // 8
+    value = pointer.builder.at_caller().load(pointer.value, typ=llvm, align=align)
+    return number_of(pointer.builder, value, type_)
+
+
+def load_numbers(pointer: Pointer, dtype: object, count: int, align: int | None) -> Vector:
+    """`count` numbers that lie side by side.
+
+    Raises: InputError for what is no type of numbers, a count below 1 and an alignment that is no
+    power of two.
+    """
+    type_, count = scalar_type(dtype), whole(count, "number of numbers")
+    if type_ is not element_of(type_):
+        raise refuse(
+            "no such numbers", got=f"{count} of {type_.value}", expected="one or more, no pairs"
+        )
+    align = checked_align(align, type_.bits // 8)
+    llvm = ir.VectorType(llvm_type_of(type_), count)
+    value = pointer.builder.at_caller().load(pointer.value, typ=llvm, align=align)
+    return Vector(pointer.builder, value, count, type_)
+
+
+def store_number(pointer: Pointer, type_: ScalarType, value: Number | float) -> None:
+    """Store a number of `type_`, or a Python number.
+
+    Raises: InputError for a number of another type.
+    """
+    if isinstance(value, (Int, Float)):
+        same = isinstance(value, Float) or value.signed is type_.is_signed
+        if value.value.type != llvm_type_of(type_) or not same:
+            raise refuse(
+                "a number of another type is stored",
+                got=value.words,
+                expected=type_.value,
+                hint=f"x.to({type_.value})",
+            )
+        stored = value.value
+    else:
+        undefined = ir.Constant(llvm_type_of(type_), ir.Undefined)
+        stored = number_of(pointer.builder, undefined, type_).taken(value)
+    pointer.builder.at_caller().store(stored, pointer.value, align=type_.bits // 8)
+
+
+def checked_align(align: int | None, least: int) -> int:
+    """An alignment in bytes; that of one number where none is given.
+
+    Raises: InputError for what is no power of two.
+    """
+    if align is None:
+        return least
+    if not isinstance(align, int) or align < 1 or align & align - 1:
+        raise refuse("no alignment", got=repr(align), expected="a power of two, in bytes")
+    return align
+
+
+def check_pointer(builder: Host, pointer: object) -> None:
+    """Whether something is a pointer of the kernel that `builder` makes.
+
+    Raises: InputError.
+    """
+    if not isinstance(pointer, Pointer):
+        raise refuse(
+            "no pointer",
+            got=type(pointer).__name__,
+            expected="a parameter, or shared memory of the kernel",
+        )
+    if pointer.builder is not builder:
+        raise refuse(
+            "a pointer of another kernel",
+            got=f"of {pointer.builder.name}",
+            expected=f"of {builder.name}",
+        )
