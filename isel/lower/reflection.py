@@ -34,9 +34,12 @@ def with_answers(module: ir.Module, target: Target) -> ir.Module:
 
 def _answered(function: ir.Function, module: ir.Module, target: Target) -> ir.Function:
     known: _Values = {}
+    answers: dict[tuple[llvm.Value, ...], int | None] = {}
     for i in function.instructions():
         if isinstance(i, ir.Call) and i.callee_name in REFLECT and i.result is not None:
-            answer = answer_of(i, module, target)
+            if i.arguments not in answers:  # libdevice asks the same again and again
+                answers[i.arguments] = answer_of(i, module, target)
+            answer = answers[i.arguments]
             if answer is not None and isinstance(i.type, IntType):
                 known[i.result] = _number(i.type, answer)
     if not known:
@@ -58,7 +61,8 @@ def _folded(block: ir.Block, known: _Values) -> ir.Block:
         return known.get(value.name, value) if isinstance(value, llvm.Local) else value
 
     for i in block.instructions:
-        now = with_values(i, change)
+        asks = any(type(value) is llvm.Local and value.name in known for value in i.operands())
+        now = with_values(i, change) if asks else i
         value = known.get(i.result or "") or _value_of(now)
         if value is None:
             left.append(_decided(now))
