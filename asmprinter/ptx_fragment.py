@@ -27,12 +27,14 @@ class Fragment:
 
     `registers` are those that the statements were given, by name.  `kept` says why statements were
     not understood, `errors` what nobody could make sense of; both count lines from the first.
+    `written` are the registers that statements write, or may write where they are not understood.
     """
 
     function: MachineFunction
     registers: Mapping[str, Reg]
     kept: tuple[Finding, ...] = ()
     errors: tuple[Finding, ...] = ()
+    written: frozenset[Reg] = frozenset()
 
 
 def read_fragment(
@@ -62,7 +64,7 @@ class _FragmentReader(PtxReader):
         self._close()
         wrong = [f for f in self.findings if f.severity is Severity.ERROR]
         kept = [*self.kept, *(f for f in self.findings if f.severity is not Severity.ERROR)]
-        return Fragment(self.body, self.given, tuple(kept), tuple(wrong))
+        return Fragment(self.body, self.given, tuple(kept), tuple(wrong), _written(self.body))
 
     def _close(self) -> None:
         end = len(self.source) - 1
@@ -138,3 +140,12 @@ class _FragmentReader(PtxReader):
             for name in dict.fromkeys(unknown)
             if name[:1] == "%" and name.removeprefix("%") not in special_registers()
         ]
+
+
+def _written(function: MachineFunction) -> frozenset[Reg]:
+    found: set[Reg] = set()
+    for mi in function.instructions():
+        found.update(mi.defs())
+        if mi.row.id == "opaque":
+            found.update(mi.uses())
+    return frozenset(found)

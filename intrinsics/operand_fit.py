@@ -111,9 +111,12 @@ class PlainFit:
     def __init__(self, form: Form) -> None:
         places = [_PlainPlace(operand, form.facts) for operand in form.operands if operand]
         self._places = tuple(places)
+        self._distinct = [i for i, place in enumerate(places) if place.distinct]
 
     def holds(self, ops: Sequence[Op], classes: Sequence[ScalarType], space_of: SpaceOf) -> bool:
         """Whether the operands are plainly right; what is not plain is False too."""
+        if self._distinct and not self._are_distinct(ops):
+            return False
         for place, op in zip(self._places, ops, strict=True):
             shape: _Shape
             if type(op) is int:
@@ -132,7 +135,7 @@ class PlainFit:
                 shape = FloatImm, op.type
             elif type(op) is Sym:
                 shape = Sym, space_of(op.name), op.offset != 0
-            elif type(op) is tuple and not place.distinct:
+            elif type(op) is tuple:
                 shape = tuple([classes[part] if type(part) is int else None for part in op])
                 if None in shape:
                     return False
@@ -140,6 +143,18 @@ class PlainFit:
                 return False
             known = place.known.get(shape)
             if not (place.judge(shape, op, classes, space_of) if known is None else known):
+                return False
+        return True
+
+    def _are_distinct(self, ops: Sequence[Op]) -> bool:
+        """Whether no register stands twice where all must differ."""
+        seen: set[Op] = set()
+        for i in self._distinct:
+            op = ops[i]
+            registers: tuple[Op, ...] = op if type(op) is tuple else (op,)
+            count = len(seen) + len(registers)
+            seen.update(registers)
+            if len(seen) < count:
                 return False
         return True
 

@@ -9,6 +9,7 @@ numbers, line by line, so that places keep their lines.  LLVM Language Reference
 
 from __future__ import annotations
 
+import functools
 import re
 import struct
 from dataclasses import dataclass
@@ -20,9 +21,16 @@ _NUMBER = re.compile(
     r"|(?<![\w.%@$])(?:f0x(?P<bits>[0-9A-Fa-f]+)|(?P<sign>[+-])(?P<word>inf|qnan|s?nan)\b"
     r"(?:\(0x(?P<payload>[0-9A-Fa-f]+)\))?|(?P<decimal>[+-]?\d+\.\d*(?:[eE][+-]?\d+)?))"
 )
-_MAY_BE_NEWER = re.compile(r"\d\.|f0x|[+-](?:inf|qnan|s?nan)")
-_GONE = re.compile(r"(?<=[\s(])(?:nocreateundeforpoison)\s+")
-"""Attributes that only say more than LLVM 22 knows."""
+_MAY_BE_NEWER = (
+    re.compile(r"\.(?<=\d\.)(?:(?!0*+e\+00\b)|(?<=\d\d\.))"),
+    re.compile(r"f0x"),
+    re.compile(r"inf(?<=[+-]inf)"),
+    re.compile(r"nan(?<=[+-]nan|[qs]nan)"),
+)
+"""Numbers but for `1.000000e+00` and its like, which every type holds; each begins with letters
+that are searched for at once."""
+_GONE = re.compile(r"nocreateundeforpoison(?<=[\s(]nocreateundeforpoison)\s+")
+"""An attribute that only says more than LLVM 22 knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +61,29 @@ _FORMATS = {
 def in_older_words(text: str) -> str:
     """`text` with the numbers that LLVM 22 does not read spelled as it does.
 
-    Lines without a number of floating point, which are most, are passed over; not where a string
-    may go on over a line's end.
+    Lines without such a number, which are most, are passed over; not where a string may go on over
+    a line's end.
     """
-    lines = text.split("\n")
-    if any(line.count('"') % 2 for line in lines):
-        return _GONE.sub("", _respelled(text))
-    return _GONE.sub(
-        "", "\n".join([_respelled(line) if _has_number(line) else line for line in lines])
-    )
+    if any(line.count('"') % 2 for line in text.split("\n")):
+        text = _respelled(text)
+    else:
+        text = _with_lines_respelled(text)
+    return _GONE.sub("", text)
 
 
-def _has_number(line: str) -> bool:
-    """Whether a line may have a number after the type that it needs."""
-    is_typed = "float" in line or "double" in line or "half" in line  # bfloat, too
-    return is_typed and _MAY_BE_NEWER.search(line) is not None
+def _with_lines_respelled(text: str) -> str:
+    pieces: list[str] = []
+    done = 0
+    for at in sorted(found.start() for newer in _MAY_BE_NEWER for found in newer.finditer(text)):
+        if at < done:
+            continue
+        start = text.rfind("\n", done, at) + 1 or done
+        end = (text.find("\n", at) + 1 or len(text) + 1) - 1
+        line = text[start:end]
+        is_typed = "float" in line or "double" in line or "half" in line  # bfloat, too
+        pieces += text[done:start], _respelled(line) if is_typed else line
+        done = end
+    return "".join([*pieces, text[done:]])
 
 
 def _respelled(text: str) -> str:
@@ -79,11 +95,19 @@ def _respelled(text: str) -> str:
             known = _FORMATS[match["type"]]
         elif match["newline"]:
             known = None
-        elif known is not None and (bits := _bits(match, known)) is not None:
-            return _shown(bits, known)
+        elif known is not None:
+            return _spelled(match[0], known)
         return match[0]
 
     return _NUMBER.sub(spelled, text)
+
+
+@functools.lru_cache(4096)
+def _spelled(text: str, known: _Format) -> str:
+    """A number of a type, or a string or a comment, as LLVM 22 reads it."""
+    match = _NUMBER.match(text)
+    bits = None if match is None else _bits(match, known)
+    return text if bits is None else _shown(bits, known)
 
 
 def _bits(match: re.Match[str], known: _Format) -> int | None:

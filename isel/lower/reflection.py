@@ -61,14 +61,35 @@ def _folded(block: ir.Block, known: _Values) -> ir.Block:
         return known.get(value.name, value) if isinstance(value, llvm.Local) else value
 
     for i in block.instructions:
-        asks = any(type(value) is llvm.Local and value.name in known for value in i.operands())
-        now = with_values(i, change) if asks else i
+        if i.result not in known and not _may_fold(i, known):
+            left.append(i)
+            continue
+        now = with_values(i, change)
         value = known.get(i.result or "") or _value_of(now)
         if value is None:
             left.append(_decided(now))
         elif i.result is not None:
             known[i.result] = value
     return ir.Block(block.name, left)
+
+
+def _may_fold(i: ir.Instruction, known: _Values) -> bool:
+    """Whether an instruction has a known operand, or a number where it may decide something."""
+    is_first = type(i) in _FOLDED
+    for value in i.operands():
+        if type(value) is llvm.Local:
+            if value.name in known:
+                return True
+        elif is_first and type(value) is llvm.ConstInt:
+            return True
+        is_first = is_first and type(i) is ir.Phi
+    return False
+
+
+_FOLDED = {
+    *(ir.CondBranch, ir.Switch, ir.Select, ir.Freeze, ir.Phi, ir.Cast, ir.Compare, ir.BinaryOp)
+}
+"""What may be decided by its first operand, or be a number; a phi by any."""
 
 
 # ---- one instruction -------------------------------------------------------------------------

@@ -7,6 +7,7 @@ Reference, Inline Assembler Expressions; Supported Constraint Code List: NVPTX.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -54,13 +55,14 @@ class Constraint:
     indirect: bool = False
 
 
-def read_constraints(text: str) -> list[Constraint]:
+@functools.lru_cache(1024)
+def read_constraints(text: str) -> tuple[Constraint, ...]:
     """The constraints of the operands; clobbers are left out.
 
     Raises: Unselectable.
     """
     parts = text.split(",") if text else []
-    return [_constraint(part) for part in parts if not part.startswith("~")]
+    return tuple([_constraint(part) for part in parts if not part.startswith("~")])
 
 
 def _constraint(part: str) -> Constraint:

@@ -59,10 +59,8 @@ def inline_assembly(state: FunctionState, call: ir.Call) -> Fragment:
     callee = call.callee
     assert isinstance(callee, llvm.InlineAsm)
     operands = _operands(state, call, callee)
-    text = substitute(callee.text, operands.numbers, operands.memory, operands.count)
     classes = operands.classes()
-    fragment = state.assembly.fragment(_with_ties(text, operands), classes)
-    written = _written(fragment)
+    fragment = state.assembly.fragment(_text(callee.text, operands), classes)
     table: dict[Reg, Reg] = {}
     given: dict[int, Scalar] = {}
     ties: dict[int, Scalar] = {}
@@ -77,7 +75,7 @@ def inline_assembly(state: FunctionState, call: ir.Call) -> Fragment:
     for number, cls in operands.outputs:
         own = fragment.registers[f"${number}"]
         tied = ties.get(number)
-        if tied is not None and own not in written:
+        if tied is not None and own not in fragment.written:
             table[own] = state.reg(tied, cls)
             outputs.append(tied)
             continue
@@ -129,22 +127,13 @@ def _number(state: FunctionState, value: llvm.Value) -> str | None:
     return None
 
 
-def _with_ties(text: str, operands: _Operands) -> str:
-    """The text in which an input that is tied to an output is called as that one is."""
+def _text(text: str, operands: _Operands) -> str:
+    """The text in which operand n is called `$n`, and one that is tied to an output as that is."""
+    text = substitute(text, operands.numbers, operands.memory, operands.count)
     ties = {f"${n}": f"${c.tie}" for n, c, _ in operands.inputs if c.tie is not None}
     if not ties:
         return text
     return re.sub(r"\$\d+", lambda match: ties.get(match[0], match[0]), text)
-
-
-def _written(fragment: Fragment) -> set[Reg]:
-    """The registers that statements write, or may write where they are not understood."""
-    found: set[Reg] = set()
-    for mi in fragment.function.instructions():
-        found.update(mi.defs())
-        if mi.row.id == "opaque":
-            found.update(mi.uses())
-    return found
 
 
 # ---- what is passed and what comes back ------------------------------------------------------

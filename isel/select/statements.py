@@ -6,6 +6,7 @@ that a function has so far; with labels in the text, blocks of them.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -40,8 +41,7 @@ class Assembly:
         key = text, tuple(registers.items())
         found = self.known.get(key)
         if found is None:
-            named = {f"${number}": cls for number, cls in registers.items()}
-            found = self.known[key] = read_fragment(text, named, self.symbols)
+            found = self.known[key] = _read(*key, self._named_in(text))
         for error in found.errors:
             raise Unselectable(
                 "inline-asm",
@@ -53,6 +53,20 @@ class Assembly:
                 section=error.section,
             )
         return found
+
+    def _named_in(self, text: str) -> tuple[tuple[str, Space | None], ...]:
+        """The symbols that a text may name, which are few: most are another text's."""
+        words = dict.fromkeys(_WORD.findall(text))
+        return tuple([(word, self.symbols[word]) for word in words if word in self.symbols])
+
+
+@functools.lru_cache(1024)  # compilers have a few texts, which stand in all of their modules
+def _read(
+    text: str,
+    registers: tuple[tuple[int, ScalarType], ...],
+    symbols: tuple[tuple[str, Space | None], ...],
+) -> Fragment:
+    return read_fragment(text, {f"${n}": cls for n, cls in registers}, dict(symbols))
 
 
 def append(state: FunctionState, fragment: Fragment, table: dict[Reg, Reg]) -> None:

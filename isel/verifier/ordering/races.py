@@ -7,6 +7,7 @@ Proxies; tcgen05: Pipelined tcgen05 Instructions, Specialized Synchronization Op
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
@@ -95,6 +96,22 @@ class _Kept:
             return self.places >> other.first - self.first & other.places != 0
         return other.places >> self.first - other.first & self.places != 0
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether its regions are one behind the other, and alike but for their places.
+
+        So are the bytes that a warp accesses; what is missing before an access is then the same for
+        all of them, unless both are operations of tensor memory.
+        """
+        if self.access.kind in TENSOR_OPS:
+            return False
+        writes, end = self.writes, -1
+        for region in self.regions:
+            if region.first < end or region.lanes != -1 or region.writes is not writes:
+                return False
+            end = region.last
+        return True
+
 
 @dataclass(slots=True)
 class _History:
@@ -116,10 +133,10 @@ class _History:
             and old.touches(new)
         ]
 
-    def drop(self, old: _Kept, region: Region) -> None:
-        """Forget a region of an access."""
-        old.regions.remove(region)
-        self.count -= 1
+    def drop(self, old: _Kept, gone: list[Region]) -> None:
+        """Forget regions of an access."""
+        old.regions = [there for there in old.regions if not any(there is one for one in gone)]
+        self.count -= len(gone)
         if not old.regions:
             self.kept.remove(old)
 
@@ -160,11 +177,31 @@ class Finder:
     def _compare(self, history: _History, new: _Kept) -> None:
         """Find the races of an access with those before it, and drop what it overwrites of them."""
         near = history.near(new)
+        if near and new.is_plain:
+            near = [old for old in near if not self._passes(history, old, new)]
         for region in new.regions if near else ():
             for old in near:
                 for there in [there for there in old.regions if there.meets(region)]:
                     if self._settles(old.access, new.access, there, region):
-                        history.drop(old, there)
+                        history.drop(old, [there])
+
+    def _passes(self, history: _History, old: _Kept, new: _Kept) -> bool:
+        """Whether nothing is missing between two accesses; drops what the new one overwrites.
+
+        This is what `_settles` does for each two regions, at once: `new` is plain.
+        """
+        here = new.regions
+        if self._missing(old.access, new.access, old.regions[0], here[0]) is not None:
+            return False
+        if new.writes:
+            gone = []
+            for there in old.regions:
+                at = bisect.bisect_right(here, there.first, key=_first) - 1
+                if at >= 0 and here[at].exact and there.last <= here[at].last:
+                    gone.append(there)
+            if gone:
+                history.drop(old, gone)
+        return True
 
     def _settles(self, old: Access, new: Access, there: Region, region: Region) -> bool:
         """Whether what comes later need not be compared with `there`; notes a race between both."""
@@ -249,6 +286,10 @@ class Finder:
         if not generic or not new.by_proxy or old.regions[0].memory is Memory.TENSOR:
             return None
         return None if _has(new.proxied, old.done) else Missing.PROXY_FENCE
+
+
+def _first(region: Region) -> int:
+    return region.first
 
 
 def _sized(region: Region, ends: dict[int, int]) -> Region:
