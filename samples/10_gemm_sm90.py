@@ -11,6 +11,11 @@ registers, and store their part of D while the others still multiply:
      │ part of B for all CTAs  │ empty│ store of 16 rows by 64 columns for each warp  │
      └─────────────────────────┘      └───────────────────────────────────────────────┘
 
+A brings rows to a multiply and B columns; with `swap` it is the other way round and D is stored
+transposed, so that few rows of A make narrow tiles.  With `split` several CTAs of a
+cluster share a tile.  Each multiplies a part of K, sends the others their columns of its sums by
+st.async, and adds up its own columns of what comes, always in the same order.
+
 CTAs stay and walk over the tiles of D, in groups of rows whose operands L2 holds.  A warpgroup that
 is ahead stores its part while the other one has the tensor cores for itself: so much skew as the
 ring has buffers hides the stores.  TMA fills what lies beyond the edges of A and B with zeros and
@@ -42,82 +47,94 @@ In 1024³ the producer's early begin is worth 3.5 %, and launches that overlap a
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 
-from intrinsics.element import ElementType
+from intrinsics.element import ElementType, Major
 from intrinsics.findings import Finding, InputError, Severity, VerificationError
-from intrinsics.modifiers import Scope, Space
-from nvgen import Kernel, KernelBuilder
+from intrinsics.modifiers import ScalarType, Scope, Space
+from nvgen import Kernel, KernelBuilder, f32, u16
 from nvgen.tuning import Candidate
 
-ROW = 128  # bytes of a row of A or B that a step of K takes: one span of the swizzling
-WARPGROUP, ROWS = 128, 64  # threads of a warpgroup, and rows of one multiply
-STORED_ROWS, STORED_COLUMNS = 16, 64  # of D, that a warp stores at once
+if (FOLDER := str(Path(__file__).parent)) not in sys.path:
+    sys.path.append(FOLDER)
+from gemm_plan import (
+    BF16,
+    LARGE,
+    ROW,
+    ROWS,
+    WARPGROUP,
+    Config,
+    Kind,
+    candidates,
+    grid,
+    predicted,
+)
+
+STORED = 16  # rows of wgmma's, or columns of D, of which a warp holds sums
 READY = 1  # the named barrier behind which the mbarriers are there
 
 TARGET = "sm_90a"
 TARGETS = (TARGET,)
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
-    """How the work is cut: what `nvgen tune` tries.
+class Gemm:
+    """The kernel under construction.
 
-    A CTA has tiles of `m` by `n` of D, `consumers` warpgroups and a ring of `stages` buffers.
-    `cluster` CTAs, one below the other, share B.  Tiles follow one another down `group` clusters
-    before the next column begins.  A warp has `staged` buffers for what it stores.
+    `x` is the operand whose rows are wgmma's M, `y` the one whose rows are its N.
     """
 
-    m: int = 128
-    n: int = 256
-    consumers: int = 2
-    stages: int = 4
-    cluster: int = 1
-    group: int = 8
-    staged: int = 2
-
-    @property
-    def threads(self) -> int:
-        """Threads of a CTA: the consumers, and a warpgroup of which one warp is the producer."""
-        return (self.consumers + 1) * WARPGROUP
-
-    @property
-    def clusters(self) -> tuple[int, int]:
-        """Rows and columns of D that a cluster has."""
-        return self.m * self.cluster, self.n
-
-
-class Gemm:
-    """The kernel under construction."""
-
-    def __init__(self, config: Config, dtype: ElementType) -> None:
+    def __init__(self, config: Config, kind: Kind) -> None:
         """Parameters, shared memory and mbarriers."""
-        self.config, self.k = config, ROW * 8 // dtype.bits
-        self.out = ElementType.F16 if dtype is ElementType.F16 else ElementType.BF16
+        self.config, self.kind = config, kind
+        self.k = ROW * config.depth * 8 // kind.dtype.bits
         b = self.b = KernelBuilder(
-            "gemm_sm90", block=config.threads, cluster=config.cluster, dynamic_shared=True
-        )
-        self.shared_rows = config.n // config.cluster  # of B, that a CTA brings for all
-        b.tensor_map("a", dtype=dtype, box=(config.m, self.k), swizzle=128)
-        b.tensor_map("b", dtype=dtype, box=(self.shared_rows, self.k), swizzle=128)
-        box = (STORED_ROWS, STORED_COLUMNS)
-        b.tensor_map("d", dtype=self.out, box=box, swizzle=128, output=True)
+            "gemm_sm90", block=config.threads, cluster=config.ctas, dynamic_shared=True,
+            minctasm=1,
+        )  # fmt: skip
+        self.left, self.right = ("b", "a") if config.swap else ("a", "b")
+        self.shared_rows = config.n // config.cluster  # of y, that a CTA brings for all
+        self.majors = {"a": kind.a_major, "b": kind.b_major}
+        brought = {self.left: config.m, self.right: self.shared_rows}
+        for name in ("a", "b"):
+            b.tile_map(name, kind.dtype, (brought[name], self.k), **self.lies(name, brought[name]))
+        piece, span = config.piece(kind.out), config.piece(kind.out)[1] * kind.out.bits // 8
+        swizzle = span if span > 16 else 0
+        b.tile_map("d", kind.out, piece, swizzle=swizzle, output=True)
         for name in ("m", "n", "k"):
             b.integer(name)
         self.args = b.begin()
-        stages = config.stages
-        self.a_ring = b.shared_tiles("a_ring", dtype, (config.m, self.k), stages)
-        self.b_ring = b.shared_tiles("b_ring", dtype, (config.n, self.k), stages)
-        warps = config.consumers * 4
-        self.staging = b.shared_tiles("staging", self.out, box, warps * config.staged)
+        stages, warps = config.stages, config.consumers * 4
+        self.x_ring, self.y_ring = (
+            b.shared_tiles(f"{name}_ring", kind.dtype, (rows, self.k), stages,
+                           **self.lies(name, brought[name]))
+            for name, rows in ((self.left, config.m), (self.right, config.n))
+        )  # fmt: skip
+        self.staging = b.shared_tiles(
+            "staging", kind.out, piece, warps * config.staged, swizzle=swizzle
+        )
         self.full, self.empty = b.mbarriers("full", stages), b.mbarriers("empty", stages)
-        self.rank = b.cluster_ctarank if config.cluster > 1 else b.const(0)
+        self.rank = b.cluster_ctarank % config.cluster if config.cluster > 1 else b.const(0)
+        self.part = b.cluster_ctarank // config.cluster if config.split > 1 else b.const(0)
         self.scope = Scope.CLUSTER if config.cluster > 1 else Scope.CTA
+        if config.split > 1:
+            self.partials = b.shared_tile(
+                "partials", ElementType.F32, (config.split * config.m * config.slice // 4, 4),
+                swizzle=0,
+            ).pointer  # fmt: skip
+            self.sent, self.added = b.mbarrier("sent"), b.mbarrier("added")
+
+    def lies(self, name: str, rows: int) -> dict:
+        """How a tile of an operand lies in shared memory: MN-major rows make whole spans."""
+        major = self.majors[name]
+        span = math.gcd(rows * self.kind.dtype.bits // 8, ROW) if major is Major.MN else ROW
+        return {"major": major, "swizzle": span if span > 16 else 0}
 
     def finish(self) -> Kernel:
         """The two roles."""
@@ -125,17 +142,24 @@ class Gemm:
         producer = config.consumers * 4
         self.prepare(producer)
         with b.if_warpgroup(config.consumers):
-            if config.consumers == 2:
+            if config.moves_registers:
                 b.setmaxnreg_dec(24)
+            if config.cluster > 1:  # its copies go to the others
+                b.barrier_cluster_wait()
             with b.if_warp(producer), b.elect():
                 self.produce()
+            if config.ctas > config.cluster == 1:
+                b.bar_warp_sync()
+                b.barrier_cluster_wait()
         with b.if_(b.warpgroup < config.consumers):
-            if config.cluster == 1:
+            if config.ctas > 1:
+                b.barrier_cluster_wait()
+            else:
                 b.barrier_cta_sync_aligned(READY, config.consumers * WARPGROUP + 32)
-            if config.consumers == 2:  # 128·24 + 256·240 = 384·168, what a CTA begins with
+            if config.moves_registers:  # 128·24 + 256·240 = 384·168, what a CTA begins with
                 b.setmaxnreg_inc(240)
             self.consume()
-        if config.cluster > 1:  # the others still arrive at this CTA's mbarriers
+        if config.ctas > 1:  # the others still arrive at this CTA's mbarriers
             b.bar_warp_sync()
             b.barrier_cluster_arrive(relaxed=True)
             b.barrier_cluster_wait()
@@ -149,21 +173,24 @@ class Gemm:
                 for stage in range(config.stages):
                     b.mbarrier_init(self.full[stage], 1)
                     b.mbarrier_init(self.empty[stage], config.consumers * config.cluster)
+                if config.split > 1:
+                    b.mbarrier_init(self.sent, 1)
+                    b.mbarrier_init(self.added, config.slices * config.consumers * 4)
                 b.fence_mbarrier_init_release_cluster()
             b.bar_warp_sync()
-            if config.cluster == 1:
+            if config.ctas == 1:
                 b.barrier_cta_arrive_aligned(READY, config.consumers * WARPGROUP + 32)
-        if config.cluster > 1:
+        if config.ctas > 1:
             b.barrier_cluster_arrive(relaxed=True)
-            b.barrier_cluster_wait()
 
     @contextmanager
     def tiles(self) -> Iterator[tuple]:
-        """Every tile of this CTA, by its first row and column."""
+        """Every tile of this CTA, by its first row and column as wgmma sees them."""
         b, config, (rows, columns) = self.b, self.config, self.config.clusters
-        down = (self.args["m"] + (rows - 1)) // rows
-        across = (self.args["n"] + (columns - 1)) // columns
-        first, step = b.ctaid_x // config.cluster, b.nctaid_x // config.cluster
+        tall, wide = ("n", "m") if config.swap else ("m", "n")
+        down = (self.args[tall] + (rows - 1)) // rows
+        across = (self.args[wide] + (columns - 1)) // columns
+        first, step = b.ctaid_x // config.ctas, b.nctaid_x // config.ctas
         with b.range(down * across, start=first, step=step) as number:
             top = number // (across * config.group) * config.group
             inside = number % (across * config.group)
@@ -171,40 +198,53 @@ class Gemm:
             row = (top + inside % height) * config.cluster + self.rank
             yield row * config.m, inside // height * config.n
 
-    @property
-    def steps(self):
-        """Steps of K."""
-        return (self.args["k"] + (self.k - 1)) // self.k
+    def steps(self) -> tuple:
+        """The first step of K of this CTA, and the one behind its last; beyond K are zeros."""
+        deep = self.k * self.config.split
+        count = (self.args["k"] + (deep - 1)) // deep
+        return self.part * count, (self.part + 1) * count
+
+    # ---- the producer ----------------------------------------------------------------------------
 
     def produce(self) -> None:
-        """Bring the tiles of A and B, a step of K at a time; every CTA brings a part of B."""
+        """Bring the tiles of A and B, a step of K at a time; every CTA brings a part of y."""
         b, config, ring = self.b, self.config, self.b.ring(self.config.stages)
         share = self.rank * self.shared_rows
-        mask = b.const((1 << config.cluster) - 1, 16) if config.cluster > 1 else None
+        others = b.const((1 << config.cluster) - 1, 16) if config.cluster > 1 else None
+        if config.split > 1 and others is not None:
+            others = others << (self.part * config.cluster).to(u16)
+        first, end = self.steps()
         b.griddepcontrol_wait()  # where the launch did not wait for the one before it
         b.griddepcontrol_launch_dependents()
-        with self.tiles() as (row, column), b.range(self.steps) as step:
+        with self.tiles() as (row, column), b.range(end, start=first) as step:
             b.wait(self.empty[ring.stage], ring.parity ^ 1, scope=self.scope)
-            full, k = self.full[ring.stage], step * self.k
-            b.mbarrier_arrive_expect_tx(full, self.a_ring.nbytes + self.b_ring.nbytes)
-            a, part = self.a_ring[ring.stage].pointer, self.b_ring[ring.stage].pointer + share * ROW
-            b.cp_async_bulk_tensor_g2s_tile(a, full, self.args["a"], (k, row))
-            b.cp_async_bulk_tensor_g2s_tile(
-                part, full, self.args["b"], (k, column + share), cta_mask=mask
-            )
+            full, x, y = self.full[ring.stage], self.x_ring[ring.stage], self.y_ring[ring.stage]
+            b.mbarrier_arrive_expect_tx(full, self.x_ring.nbytes + self.y_ring.nbytes)
+            b.load_tile(x, self.args[self.left], self.at(self.left, row, step), full)
+            place = self.at(self.right, column + share, step)
+            part = y.part(share, self.shared_rows) if config.cluster > 1 else y
+            b.load_tile(part, self.args[self.right], place, full, cta_mask=others)
             ring.advance()
+
+    def at(self, name: str, row, step) -> tuple:
+        """Coordinates of a tile of an operand, innermost first."""
+        k = step * self.k
+        return (k, row) if self.majors[name] is Major.K else (row, k)
+
+    # ---- the consumers ---------------------------------------------------------------------------
 
     def consume(self) -> None:
         """Multiply and store; the buffer of a step is released when the next one is under way."""
         b, config, ring = self.b, self.config, self.b.ring(self.config.stages)
-        height, slots = config.m // config.consumers, b.ring(config.staged)
+        height, slots, rounds = config.m // config.consumers, b.ring(config.staged), b.ring(1)
+        first, end = self.steps()
         b.griddepcontrol_wait()
         with self.tiles() as (row, column):
             d = b.warpgroup_tile(height, config.n)
             self.multiply(d, ring, accumulate=False)
             held = b.variable(ring.stage)
             ring.advance()
-            with b.range(self.steps, start=1):
+            with b.range(end, start=first + 1):
                 self.multiply(d, ring, accumulate=True)
                 b.wgmma_wait_group(1)
                 self.release(held.value)
@@ -212,7 +252,16 @@ class Gemm:
                 ring.advance()
             b.wgmma_wait_group(0)
             self.release(held.value)
-            self.store(d, row + b.warpgroup * height, column, slots)
+            sums = [list(part.registers) for part in d.parts]
+            top = row + b.warpgroup * height
+            if config.split == 1:
+                self.store(sums, top, column, slots)
+            else:
+                self.send(sums, rounds)
+                with b.if_(self.part < config.slices):
+                    mine = self.add(len(sums), rounds)
+                    self.store(mine, top, column + self.part * config.slice, slots)
+                rounds.advance()
         with b.elect():
             b.cp_async_bulk_wait_group_read(0)
 
@@ -220,9 +269,9 @@ class Gemm:
         """Start the multiplies of one step of K."""
         b = self.b
         b.wait(self.full[ring.stage], ring.parity)
-        a = self.a_ring[ring.stage].part(b.warpgroup * d.m, d.m)
+        x = self.x_ring[ring.stage].part(b.warpgroup * d.m, d.m)
         b.wgmma_fence()
-        b.gemm_async(d, a, self.b_ring[ring.stage], accumulate=accumulate)
+        b.gemm_async(d, x, self.y_ring[ring.stage], accumulate=accumulate)
         b.wgmma_commit_group()
 
     def release(self, stage) -> None:
@@ -231,52 +280,142 @@ class Gemm:
         thread = b.tid_x % WARPGROUP
         with b.if_(thread < config.cluster):
             if config.cluster > 1:
-                theirs = b.of_cta(self.empty[stage], thread)
-                b.mbarrier_arrive_space_cluster(theirs, relaxed=True)
+                to = self.part * config.cluster + thread
+                b.mbarrier_arrive_space_cluster(b.of_cta(self.empty[stage], to), relaxed=True)
             else:
                 b.mbarrier_arrive(self.empty[stage])
 
-    def store(self, d, row, column, slots) -> None:
-        """Round D and store it, each warp 16 rows of 64 columns at a time."""
+    # ---- a tile that several CTAs share ----------------------------------------------------------
+
+    def partial(self, part, number):
+        """Where a thread's four sums of that number lie, that CTA `part` of the split has sent."""
+        config, threads = self.config, self.config.consumers * WARPGROUP
+        fours = config.m * config.slice // 4 // threads  # that a thread has of a slice
+        return self.partials + ((part * fours + number) * threads + self.b.tid_x) * 16
+
+    def send(self, sums, rounds) -> None:
+        """Send each CTA that adds up its slice of columns, four sums of a thread at a time."""
         b, config = self.b, self.config
-        warp, lane = b.warp, b.tid_x % 32
-        pack = b.pack_f16x2 if self.out is ElementType.F16 else b.pack_bf16x2
-        line, half = lane % 16, lane // 16  # where a lane's eight values lie, of 16 by 16
-        for part, sums in enumerate(d.parts):
-            values = sums.registers
-            for block in range(config.n // STORED_COLUMNS):
+        with b.if_(self.part < config.slices), b.if_thread(0):
+            b.mbarrier_arrive_expect_tx(self.sent, config.split * config.m * config.slice * 4)
+        b.wait(self.added, rounds.parity ^ 1, scope=Scope.CLUSTER)
+        blocks = config.slice // 8
+        for to in range(config.slices):
+            cta = self.rank + to * config.cluster
+            begin = b.mapa_shared_cluster(self.partial(self.part, 0), cta)
+            sent = b.of_cta(self.sent, cta)
+            for number, (part, block) in enumerate(product(range(len(sums)), range(blocks))):
+                four = sums[part][(to * blocks + block) * 4 :][:4]
+                place = begin + number * config.consumers * WARPGROUP * 16
+                b.st_async_shared_cluster(ScalarType.B32, place, [x.word for x in four], sent)
+
+    def add(self, parts: int, rounds) -> list:
+        """Add up what all CTAs of the split have sent, in their order, and tell them so."""
+        b, config = self.b, self.config
+        b.wait(self.sent, rounds.parity, scope=Scope.CLUSTER)
+        found = []
+        for part in range(parts):
+            found.append([])
+            for block in range(config.slice // 8):
+                number = part * config.slice // 8 + block
+                fours = [
+                    b.load(self.partial(cta, number), f32, 4, align=16)
+                    for cta in range(config.split)
+                ]
+                for element in range(4):
+                    total = fours[0][element]
+                    for four in fours[1:]:
+                        total = total + four[element]
+                    found[-1].append(total)
+        b.bar_warp_sync()
+        lane = b.tid_x % 32
+        with b.if_(lane < config.split):
+            cta = lane * config.cluster + self.rank
+            b.mbarrier_arrive_space_cluster(b.of_cta(self.added, cta))
+        return found
+
+    # ---- D ---------------------------------------------------------------------------------------
+
+    def store(self, sums, row, column, slots) -> None:
+        """Round sums and store them, each warp a piece of its 16 rows at a time."""
+        b, config = self.b, self.config
+        wide = config.piece(self.kind.out)[0 if config.swap else 1]
+        for part, values in enumerate(sums):
+            top = row + part * ROWS + b.warp % 4 * STORED
+            for first in range(0, config.slice, wide):
                 with b.elect():  # the last store out of this buffer has read it
                     b.cp_async_bulk_wait_group_read(config.staged - 1)
                 b.bar_warp_sync()
-                staged = self.staging[warp * config.staged + slots.stage]
-                for chunk in range(STORED_COLUMNS // 16):
-                    first = block * 32 + chunk * 8
-                    pairs = [pack(values[i], values[i + 1]) for i in range(first, first + 8, 2)]
-                    b.stmatrix(staged.chunk(line, half + 2 * chunk), b.words(pairs))
+                staged = self.staging[b.warp * config.staged + slots.stage]
+                for begin in range(first, first + wide, 16):
+                    some = values[begin // 2 : min(begin + 16, first + wide) // 2]
+                    self.put(staged, begin - first, self.finished(some, top, column + begin))
                 b.fence_proxy_async(Space.SHARED_CTA)
                 b.bar_warp_sync()
                 with b.elect():
-                    top = row + part * ROWS + warp % 4 * STORED_ROWS
-                    at = (column + block * STORED_COLUMNS, top)
-                    b.cp_async_bulk_tensor_s2g_tile(self.args["d"], at, staged.pointer)
-                    b.cp_async_bulk_commit_group()
+                    at = (top, column + first) if config.swap else (column + first, top)
+                    b.store_tile(staged, self.args["d"], at)
                 slots.advance()
 
+    def finished(self, values, row, column) -> list:
+        """What the epilogue makes of the sums of 16 rows from `row` on, by their places in D."""
+        if self.kind.epilogue is None:
+            return values
+        lane, made = self.b.tid_x % 32, []
+        for i, value in enumerate(values):
+            place = row + lane // 4 + i // 2 % 2 * 8, column + lane % 4 * 2 + i // 4 * 8 + i % 2
+            made.append(
+                self.kind.epilogue(value, *(reversed(place) if self.config.swap else place))
+            )
+        return made
 
-def build(config: Config = Config(), dtype: ElementType = ElementType.BF16) -> Kernel:
+    def put(self, staged, begin: int, values) -> None:
+        """Put sums of 16 rows and up to 16 columns from `begin` on, where a piece of D has them."""
+        b, swap = self.b, self.config.swap
+        lane = b.tid_x % 32
+        if self.kind.out is ElementType.F32:
+            self.put_f32(staged, begin, values)
+            return
+        pack = b.pack_f16x2 if self.kind.out is ElementType.F16 else b.pack_bf16x2
+        pairs = [pack(values[i], values[i + 1]) for i in range(0, len(values), 2)]
+        line, lower, right = lane % 8, lane // 8 % 2, lane // 16 if len(pairs) == 4 else 0
+        if swap:  # each matrix of 8 by 8 is transposed
+            place = staged.chunk(line + right * 8 + begin, lower)
+        else:
+            place = staged.chunk(line + lower * 8, right + begin // 8)
+        b.stmatrix(place, b.words(pairs), trans=swap)
+
+    def put_f32(self, staged, begin: int, values) -> None:
+        """The same of f32, which stmatrix does not store."""
+        b, lane = self.b, self.b.tid_x % 32
+        for i in range(0, len(values), 2):
+            row, column = lane // 4 + i // 2 % 2 * 8, lane % 4 * 2 + i // 4 * 8 + begin
+            if not self.config.swap:
+                place = staged.chunk(row, column // 4) + column % 4 * 4
+                b.store(b.vector(values[i : i + 2]), place, align=8)
+                continue
+            for j in range(2):
+                place = staged.chunk(column + j, row // 4) + row % 4 * 4
+                b.store(values[i + j], place)
+
+
+def build(config: Config = LARGE, kind: Kind = BF16) -> Kernel:
     """The kernel, as LLVM IR."""
-    return Gemm(config, dtype).finish()
+    return Gemm(config, kind).finish()
 
 
 # ---- launching ---------------------------------------------------------------------------------
 
 
-def check(n: int, k: int, dtype: ElementType) -> None:
-    """Whether TMA can walk over A, B and D: rows are multiples of 16 bytes.
+def check(m: int, n: int, k: int, kind: Kind = BF16) -> None:
+    """Whether TMA can walk over A, B and D: rows in memory are multiples of 16 bytes.
 
     Raises: InputError.
     """
-    widths = {"K": (k, 128 // dtype.bits), "N": (n, 8)}
+    unit = 128 // kind.dtype.bits
+    rows = [("K" if kind.a_major is Major.K else "M", k if kind.a_major is Major.K else m, unit)]
+    rows += [("K" if kind.b_major is Major.K else "N", k if kind.b_major is Major.K else n, unit)]
+    rows += [("N", n, 128 // kind.out.bits)]
     findings = [
         Finding(
             "gemm/stride",
@@ -287,38 +426,23 @@ def check(n: int, k: int, dtype: ElementType) -> None:
             hint="pad the rows of the matrix",
             section="PTX ISA, Tensors",
         )
-        for name, (size, unit) in widths.items()
+        for name, size, unit in dict.fromkeys(rows)
         if size % unit or size < 1
     ]
     if findings:
         raise InputError(findings)
 
 
-def choose(m: int, n: int) -> Config:
-    """A configuration that does well: what `nvgen tune` found on an H200."""
-    if -(-m // 128) * -(-n // 256) >= 100:  # enough large tiles for most of 132 multiprocessors
-        return Config()
-    if -(-m // 128) * -(-n // 128) >= 100:
-        return Config(n=128, stages=5)
-    return Config(m=64, n=128, consumers=1, stages=6)
-
-
-def grid(config: Config, m: int, n: int, multiprocessors: int = 132) -> int:
-    """How many CTAs: one for each multiprocessor, or for each tile if they are fewer."""
-    rows, columns = config.clusters
-    tiles = -(-m // rows) * -(-n // columns)
-    return min(tiles, multiprocessors // config.cluster) * config.cluster
-
-
 def operands(
-    m: int, n: int, k: int, dtype: ElementType = ElementType.BF16
+    m: int, n: int, k: int, kind: Kind = BF16
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Small integers, so that every sum is exact, and their product, rounded as the kernel does."""
     rng = np.random.default_rng(0)
-    a = rng.integers(-4, 5, (m, k)).astype(dtype.numpy)
-    b = rng.integers(-4, 5, (n, k)).astype(dtype.numpy)
-    out = ElementType.F16 if dtype is ElementType.F16 else ElementType.BF16
-    return a, b, (a.astype(np.float32) @ b.astype(np.float32).T).astype(out.numpy)
+    a = rng.integers(-4, 5, (m, k)).astype(kind.dtype.numpy)
+    b = rng.integers(-4, 5, (n, k)).astype(kind.dtype.numpy)
+    d = (a.astype(np.float32) @ b.astype(np.float32).T).astype(kind.out.numpy)
+    lies = zip((a, b), (kind.a_major, kind.b_major), strict=True)
+    return *(x if major is Major.K else np.ascontiguousarray(x.T) for x, major in lies), d
 
 
 # ---- tuning ------------------------------------------------------------------------------------
@@ -330,24 +454,20 @@ class Tuning:
     target, opt = TARGET, 3
 
     def __init__(self, m: int, n: int, k: int, dtype: ElementType) -> None:
-        check(n, k, dtype)
-        self.shape, self.dtype = (m, n, k), dtype
+        self.kind = Kind(dtype, ElementType.F16 if dtype is ElementType.F16 else ElementType.BF16)
+        check(m, n, k, self.kind)
+        self.shape = (m, n, k)
         self.name = f"gemm_sm90 {m}x{n}x{k} {dtype.value}"
         self.flops = 2.0 * m * n * k
 
     def configs(self) -> list[Config]:
-        """Tiles, stages, clusters and orders that fit into shared memory."""
-        tiles = ((64, 128, 1), (128, 64, 2), (128, 128, 2), (128, 256, 2), (256, 128, 2))
-        found = []
-        for (m, n, consumers), cluster, group in product(tiles, (1, 2), (4, 8, 16)):
-            room = 220 * 1024 - consumers * 4 * 2 * 2048
-            stages = min(room // ((m + n) * ROW), 8)
-            found.append(Config(m, n, consumers, stages, cluster, group))
-        return found
+        """The quarter of all configurations that the model thinks the fastest."""
+        found = sorted(candidates(self.kind), key=lambda c: predicted(c, *self.shape, self.kind))
+        return found[: len(found) // 4]
 
     def build(self, config: Config) -> Kernel:
         """The kernel of a configuration."""
-        return build(config, self.dtype)
+        return build(config, self.kind)
 
     def measure(self, candidate: Candidate[Config]) -> float:
         """The median of nine timings of some launches each, after a look at the result."""
@@ -356,14 +476,14 @@ class Tuning:
         m, n, k = self.shape
         torch.manual_seed(0)
         types = {ElementType.F16: torch.float16, ElementType.BF16: torch.bfloat16}
-        stored = types.get(self.dtype, torch.float8_e4m3fn)
+        stored = types.get(self.kind.dtype, torch.float8_e4m3fn)
         a, b = (torch.randn(rows, k, device="cuda").to(stored) for rows in (m, n))
-        d = torch.empty(m, n, device="cuda", dtype=types.get(self.dtype, torch.bfloat16))
+        d = torch.empty(m, n, device="cuda", dtype=types[self.kind.out])
         kernel = candidate.code.load()
         bytes_of = (lambda x: x.view(torch.uint8)) if stored.itemsize == 1 else (lambda x: x)
         arguments = candidate.kernel.arguments((bytes_of(a), bytes_of(b), d, m, n, k), {})
         config = candidate.config
-        shape = {"grid": grid(config, m, n), "cluster": config.cluster}
+        shape = {"grid": grid(config, m, n), "cluster": config.ctas}
         kernel.launch(*arguments, **shape)
         expected = a[:256].float() @ b.float().T
         error = (d[:256].float() - expected).abs().max().item()

@@ -108,14 +108,14 @@ def contestants(gemm, shape: tuple[int, int, int], name: str, config, kernels):
         found |= {"cuBLAS, fast": scaled(True), "cuBLAS, exact": scaled(False)}
     for launch in found.values():
         launch(None)
-    kernel = gemm.build(config, dtype)
+    kernel = gemm.build(config, gemm.Kind(dtype))
     if (config, name) not in kernels:
         kernels[config, name] = kernel.compile(target=gemm.TARGET, opt=3).load()
     loaded = kernels[config, name]
     seen = (lambda x: x.view(torch.uint8)) if name != "bf16" else (lambda x: x)
     arguments = kernel.arguments((seen(a), seen(b), ours, m, n, k), {})
     multiprocessors = torch.cuda.get_device_properties(0).multi_processor_count
-    shape_ = {"grid": gemm.grid(config, m, n, multiprocessors), "cluster": config.cluster}
+    shape_ = {"grid": gemm.grid(config, m, n, multiprocessors), "cluster": config.ctas}
     for label, dependent in (("nvgen", False), ("nvgen, overlapping", True)):
         found[label] = lambda stream, dependent=dependent: loaded.launch(
             *arguments, **shape_, stream=stream, dependent=dependent
@@ -158,7 +158,10 @@ def compared(gemm, shape, name: str, config, rounds: int, kernels) -> dict:
 
 def tuned(gemm, cache: str | None, shape, name: str):
     """The fastest configuration that is kept, or the one that the sample chooses."""
-    best, found = math.inf, gemm.choose(*shape[:2])
+    from intrinsics.element import ElementType
+
+    plan = sys.modules[gemm.Config.__module__]
+    best, found = math.inf, plan.choose(*shape, gemm.Kind(ElementType(name)))
     wanted = gemm.tuning(*shape, dtype=name).name
     for line in Path(cache).read_text().splitlines() if cache else ():
         trial = json.loads(line)

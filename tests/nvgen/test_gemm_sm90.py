@@ -11,7 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
-from intrinsics.element import ElementType
+from intrinsics.element import ElementType, Major
 from intrinsics.findings import InputError
 from nvgen.compiled import Compiled
 from nvgen.testing import Launch, assert_exact, kernel_test
@@ -40,9 +40,13 @@ SMALL = {
 """Configurations of one or two CTAs whose rings go round several times."""
 
 
+def kind(dtype: ElementType) -> object:
+    return sample().Kind(dtype, E.F16 if dtype is E.F16 else E.BF16)
+
+
 @functools.cache
 def compiled(name: str, dtype: ElementType, opt: int) -> Compiled:
-    kernel = sample().build(sample().Config(**SMALL[name]), dtype)
+    kernel = sample().build(sample().Config(**SMALL[name]), kind(dtype))
     made: Compiled = kernel.compile(target=TARGET, opt=opt)
     return made
 
@@ -66,10 +70,44 @@ def test_every_configuration_gives_the_product(launch: Launch, name: str) -> Non
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda t: t.value)
 def test_every_type(launch: Launch, dtype: ElementType) -> None:
     size = 128, 136, 304
-    a, b, expected = sample().operands(*size, dtype)
+    a, b, expected = sample().operands(*size, kind(dtype))
     d = np.full_like(expected, np.nan)
     made = compiled("two consumers", dtype, launch.opt)
     launch(made, a, b, d, *size, grid=1)
+    assert_exact(d, expected)
+
+
+MN, K = Major.MN, Major.K
+CUT: list[tuple[dict[str, int], tuple[int, int, int], tuple[object, ...], int]] = [
+    ({"m": 64, "n": 16, "split": 2, "swap": 1}, (16, 264, 200), (), 2),
+    ({"m": 64, "n": 24, "split": 3, "swap": 1}, (20, 72, 200), (E.BF16, E.F32), 3),
+    ({"m": 64, "n": 8, "split": 3, "swap": 1}, (5, 64, 72), (), 3),
+    ({"m": 64, "n": 40}, (70, 80, 72), (E.BF16, E.F32), 2),
+    ({"m": 128, "n": 96, "split": 2}, (72, 104, 200), (E.BF16, E.BF16, MN, MN), 2),
+    ({"m": 64, "n": 16, "swap": 1}, (16, 72, 72), (E.F16, E.F16, MN, MN), 2),
+    ({"m": 64, "n": 64, "cluster": 2}, (130, 64, 72), (E.F16, E.F16, K, MN), 2),
+    ({"m": 64, "n": 32, "swap": 1, "depth": 2}, (30, 72, 400), (E.E5M2, E.F16), 2),
+    ({"m": 64, "n": 32, "split": 2, "cluster": 2, "swap": 1}, (40, 200, 136), (), 4),
+]
+"""Configurations of one consumer, sizes, what is multiplied, and how many CTAs multiply it.
+
+Tiles of which several CTAs each multiply a part of K, one of them none; D stored transposed; odd
+widths; all types and majors.
+"""
+
+
+@pytest.mark.turns(3)
+@kernel_test(schedules=["early", "late"], targets=TARGET)
+@pytest.mark.parametrize("number", range(len(CUT)))
+def test_however_it_is_cut_the_product_is_exact(launch: Launch, number: int) -> None:
+    cut, size, given, grid = CUT[number]
+    what = sample().Kind(*given)
+    config = sample().Config(**{"consumers": 1, "stages": 2} | cut)
+    made = sample().build(config, what).compile(target=TARGET)
+    assert made.findings == []
+    a, b, expected = sample().operands(*size, what)
+    d = np.full_like(expected, np.nan)
+    launch(made, a, b, d, *size, grid=grid, cluster=config.ctas)
     assert_exact(d, expected)
 
 
@@ -96,28 +134,26 @@ def test_edges(launch: Launch, size: tuple[int, int, int]) -> None:
 )
 def test_rows_that_tma_cannot_walk_over(n: int, k: int, dtype: ElementType, got: list[str]) -> None:
     with pytest.raises(InputError) as caught:
-        sample().check(n, k, dtype)
+        sample().check(1, n, k, kind(dtype))
     assert [f.got for f in caught.value.findings] == got
     assert {f.rule for f in caught.value.findings} == {"gemm/stride"}
 
 
 def test_rows_that_tma_can_walk_over() -> None:
-    sample().check(8, 8, E.BF16)
-    sample().check(8, 16, E.E4M3)
+    sample().check(1, 8, 8, kind(E.BF16))
+    sample().check(1, 8, 16, kind(E.E4M3))
 
 
 @pytest.mark.parametrize(
     "shape", [(1, 8), (1024, 1024), (2048, 2048), (2048, 1024), (100000, 8), (16384, 16384)]
 )
 def test_a_grid_covers_every_tile_and_no_more_than_the_gpu(shape: tuple[int, int]) -> None:
-    config = sample().choose(*shape)
-    for cluster in (1, 2):
-        chosen = sample().Config(config.m, config.n, config.consumers, 2, cluster)
+    for cluster, split, swap in ((1, 1, False), (2, 1, False), (1, 4, True), (2, 3, True)):
+        chosen = sample().Config(cluster=cluster, split=split, swap=swap)
         ctas = sample().grid(chosen, *shape)
-        rows, columns = chosen.m * cluster, chosen.n
+        rows, columns = (256, 128 * cluster) if swap else (128 * cluster, 256)
         tiles = -(-shape[0] // rows) * -(-shape[1] // columns)
-        assert ctas % cluster == 0
-        assert ctas == min(tiles, 132 // cluster) * cluster
+        assert ctas == min(tiles, 132 // (cluster * split)) * cluster * split
 
 
 # ---- machine code ----------------------------------------------------------------------------
@@ -126,7 +162,7 @@ def test_a_grid_covers_every_tile_and_no_more_than_the_gpu(shape: tuple[int, int
 @functools.cache
 def best(dtype: ElementType, opt: int, cluster: int) -> Compiled:
     config = sample().Config(cluster=cluster)
-    made: Compiled = sample().build(config, dtype).compile(target=TARGET, opt=opt)
+    made: Compiled = sample().build(config, kind(dtype)).compile(target=TARGET, opt=opt)
     return made
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from intrinsics.element import ElementType
 from isel.verifier.levels import verify
 from nvgen.compiled import Compiled
 from tests.nvgen.samples import FOLDER, sample
@@ -42,9 +41,7 @@ def rules(compiled: Compiled) -> set[str]:
 
 def compiled_from(path: Path, opt: int, n: int = 256) -> Compiled:
     kernel = sample(path)
-    built: Compiled = kernel.build(kernel.Config(n=n), ElementType.BF16).compile(
-        target="sm_90a", opt=opt
-    )
+    built: Compiled = kernel.build(kernel.Config(n=n)).compile(target="sm_90a", opt=opt)
     return built
 
 
@@ -56,7 +53,7 @@ def test_one_line_breaks_a_rule(name: str, opt: int, tmp_path: Path) -> None:
     assert text.count(old) == 1
     path = tmp_path / f"gemm_{len(name)}_{opt}.py"
     path.write_text(text.replace(old, new))
-    n = 256 if "budget" in rule else 64  # where nothing uses the registers, none are asked for
+    n = 256 if "budget" in rule else 64  # a small tile moves no registers
     assert rule in rules(compiled_from(path, opt, n))
 
 

@@ -18,6 +18,9 @@ COPIES = ("copy", "copy.arrive")
 MAP_READ, MAP_COPY = "map", "map.copy"
 """Kinds: what reads a tensor map in global memory for a copy; the copy of one by a warp."""
 
+ASYNC_STORES = "st.async"
+"""Kind: what several threads of a warp store to one CTA of the cluster."""
+
 
 @dataclass(slots=True, eq=False)
 class AsyncOp:
@@ -45,7 +48,7 @@ class AsyncOp:
     @property
     def collective(self) -> bool:
         """Whether all threads of its fragment issued it, and not one of them."""
-        return self.kind in ("ld", "st", "copy", MAP_COPY)
+        return self.kind in ("ld", "st", "copy", MAP_COPY, ASYNC_STORES)
 
     @property
     def ready(self) -> bool:

@@ -11,6 +11,7 @@ from nvgen.sim.races.tensor_fences import AFTER, BEFORE
 
 _WAITS = {
     "tma": "a wait that succeeds on the mbarrier that the copy completes on",
+    "st.async": "a wait that succeeds on the mbarrier that counts what is stored",
     "mma": "tcgen05.commit behind it, and a wait that succeeds on the mbarrier of the commit",
     "wgmma": "wgmma.commit_group and wgmma.wait_group of the warpgroup that issued it, then a "
     "barrier or an mbarrier between the threads",

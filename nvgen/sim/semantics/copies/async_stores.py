@@ -1,20 +1,21 @@
 """Stores and reductions of single values that complete in the background.
 
 Layer: nvgen.sim.semantics.  One to shared memory of a cluster is an operation of the generic proxy:
-it takes effect at some moment, then counts its bytes on an mbarrier of the same CTA.  PTX ISA,
-st.async; red.async.
+it takes effect at some moment, then counts its bytes on an mbarrier of the same CTA.  What the
+threads of a warp store to one CTA at different places is one operation.  PTX ISA, st.async;
+red.async.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Space
-from nvgen.sim.async_ops.operation import AsyncOp
+from nvgen.sim.async_ops.operation import ASYNC_STORES, AsyncOp
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.memory.regions import Access, Bytes, Proxy, gather, scatter
 from nvgen.sim.races.vector_clock import Order
@@ -73,6 +74,7 @@ def _issue(
     def run(fragment: Fragment) -> Outcome:
         warp, cta = fragment.warp, fragment.warp.cta
         _in_cluster(cta, mi)
+        together: dict[tuple[int, int, int], _Values] = {}
         for lane in lane_numbers(fragment.mask):
             target, at = owner(warp, int(address(warp)[lane]), "")
             signalled, barrier = owner(warp, int(mbar(warp)[lane]), "mbarrier")
@@ -80,9 +82,19 @@ def _issue(
                 raise _elsewhere(mi, target, signalled)
             if remote and target is cta:
                 raise to_itself(mi)
-            effect = _Value(target, at, barrier, data(warp, lane), combine, name)
-            thread = (cta.number, warp.number, lane)
-            cta.machine.engine.issue(AsyncOp(name, thread, "tma", effect, place))
+            alone = lane if combine else -1
+            values = together.setdefault(
+                (target.number, barrier, alone), _Values(target, barrier, combine, name, lane)
+            )
+            if at in values.data:  # which of the two stays is not known
+                values = together[target.number, barrier, lane] = replace(
+                    values, data={}, lane=lane
+                )
+            values.data[at] = data(warp, lane)
+        for values in together.values():
+            thread = (cta.number, warp.number, values.lane)
+            kind = ASYNC_STORES if len(values.data) > 1 else "tma"
+            cta.machine.engine.issue(AsyncOp(name, thread, kind, values, place))
         cta.machine.changed()
         return None
 
@@ -111,15 +123,16 @@ def _elsewhere(mi: MachineInstr, target: Cta, signalled: Cta) -> Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class _Value:
-    """A value on its way to a CTA's shared memory, and the mbarrier there that counts it."""
+class _Values:
+    """Values on their way to a CTA's shared memory, by their places, and the mbarrier there that
+    counts them; `lane` is the first thread that issues one."""
 
     cta: Cta
-    at: int
     barrier: int
-    data: Bytes
     combine: Combine | None
     name: str
+    lane: int
+    data: dict[int, Bytes] = field(default_factory=dict)
 
     def __call__(self) -> None:
         """Write, and count.
@@ -127,9 +140,9 @@ class _Value:
         Raises: Fault when the CTA has exited, or has no mbarrier there.
         """
         check_runs(self.cta, self.name)
-        size, memory, where = self.data.size, self.cta.machine.memory, np.array([self.at])
+        memory, where, new = self.cta.machine.memory, np.array([*self.data]), [*self.data.values()]
+        size = new[0].size
         order = Order.WEAK if self.combine is None else Order.RELAXED
-        new = self.data
         for kind in (Access.WRITE,) if self.combine is None else (Access.READ, Access.WRITE):
             offsets = memory.access(
                 self.cta.shared, where, size, kind, Proxy.GENERIC, self.name, align=size,
@@ -137,10 +150,10 @@ class _Value:
             )  # fmt: skip
         if self.combine is not None:
             old = int.from_bytes(gather(self.cta.shared, offsets, size)[0].tobytes(), "little")
-            found = self.combine(old, int.from_bytes(self.data.tobytes(), "little"))
-            new = np.frombuffer(found.to_bytes(size, "little"), np.uint8)
-        scatter(self.cta.shared, offsets, new[None, :])
-        count_bytes(self.cta, self.barrier, size, self.name)
+            found = self.combine(old, int.from_bytes(new[0].tobytes(), "little"))
+            new = [np.frombuffer(found.to_bytes(size, "little"), np.uint8)]
+        scatter(self.cta.shared, offsets, np.stack(new))
+        count_bytes(self.cta, self.barrier, size * len(new), self.name)
 
 
 SEMANTICS: dict[str, Maker] = {"st.async": store, "red.async": red}
