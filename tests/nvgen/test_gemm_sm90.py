@@ -79,15 +79,15 @@ def test_every_type(launch: Launch, dtype: ElementType) -> None:
 
 MN, K = Major.MN, Major.K
 CUT: list[tuple[dict[str, int], tuple[int, int, int], tuple[object, ...], int]] = [
-    ({"m": 64, "n": 16, "split": 2, "swap": 1}, (16, 264, 200), (), 2),
-    ({"m": 64, "n": 24, "split": 3, "swap": 1}, (20, 72, 200), (E.BF16, E.F32), 3),
-    ({"m": 64, "n": 8, "split": 3, "swap": 1}, (5, 64, 72), (), 3),
+    ({"m": 64, "n": 16, "split": 2, "swap": True}, (16, 264, 200), (), 2),
+    ({"m": 64, "n": 24, "split": 3, "swap": True}, (20, 72, 200), (E.BF16, E.F32), 3),
+    ({"m": 64, "n": 8, "split": 3, "swap": True}, (5, 64, 72), (), 3),
     ({"m": 64, "n": 40}, (70, 80, 72), (E.BF16, E.F32), 2),
     ({"m": 128, "n": 96, "split": 2}, (72, 104, 200), (E.BF16, E.BF16, MN, MN), 2),
-    ({"m": 64, "n": 16, "swap": 1}, (16, 72, 72), (E.F16, E.F16, MN, MN), 2),
+    ({"m": 64, "n": 16, "swap": True}, (16, 72, 72), (E.F16, E.F16, MN, MN), 2),
     ({"m": 64, "n": 64, "cluster": 2}, (130, 64, 72), (E.F16, E.F16, K, MN), 2),
-    ({"m": 64, "n": 32, "swap": 1, "depth": 2}, (30, 72, 400), (E.E5M2, E.F16), 2),
-    ({"m": 64, "n": 32, "split": 2, "cluster": 2, "swap": 1}, (40, 200, 136), (), 4),
+    ({"m": 64, "n": 32, "swap": True, "depth": 2}, (30, 72, 400), (E.E5M2, E.F16), 2),
+    ({"m": 64, "n": 32, "split": 2, "cluster": 2, "swap": True}, (40, 200, 136), (), 4),
 ]
 """Configurations of one consumer, sizes, what is multiplied, and how many CTAs multiply it.
 
