@@ -13,7 +13,27 @@ import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from intrinsics.modifiers import CopyFormat, MmaKind, Modifier, ScalarType
+from intrinsics.modifiers import (
+    AtomicOp,
+    BoolOp,
+    Compare,
+    CopyFormat,
+    Dim,
+    FunnelMode,
+    GridControl,
+    MapField,
+    Match,
+    MmaKind,
+    Modifier,
+    PermuteMode,
+    ReduceOp,
+    ScalarType,
+    Shuffle,
+    TestOp,
+    Vote,
+    WaitOp,
+    WarpReduce,
+)
 from intrinsics.multiplies.wgmma import MatrixType
 from intrinsics.row import Fact, Facts, Guard, Row, Rule
 from intrinsics.targets import (
@@ -199,6 +219,12 @@ def section_of(row: Row, rule: Rule | None) -> str:
 _DATA = (ScalarType, MatrixType, MmaKind, CopyFormat)
 """Modifiers that say of what type the data is."""
 
+_WORK = (
+    AtomicOp, BoolOp, Compare, FunnelMode, GridControl, MapField, Match, PermuteMode, ReduceOp,
+    Shuffle, TestOp, Vote, WaitOp, WarpReduce, Dim,
+)  # fmt: skip
+"""Modifiers that say what is done with it, or how many dimensions it has."""
+
 
 @functools.cache
 def _neighbours(
@@ -206,12 +232,14 @@ def _neighbours(
 ) -> tuple[tuple[tuple[Demand, ...], tuple[Fact, ...]], ...]:
     """Forms without a broken rule that differ in one or two axes, nearest first.
 
-    The data stays what it is: a form of another data type computes something else.  Of those that
+    Data and operation stay what they are: another one computes something else.  Of those that
     demand the same of the target, only the first.
     """
     facts = dict(zip(row.fact_names, values, strict=True))
     found: dict[tuple[Demand, ...], tuple[Fact, ...]] = {}
-    free = [name for name, axis in row.axis.items() if not isinstance(axis.values[0], _DATA)]
+    free = [
+        name for name, axis in row.axis.items() if not isinstance(axis.values[0], _DATA + _WORK)
+    ]
     for count in (1, 2):
         for names in itertools.combinations(free, count):
             for change in itertools.product(*(_others(row, n, facts) for n in names)):

@@ -48,8 +48,21 @@ def immediate_wrong(message: str, printed: str, place: Place) -> list[Finding]:
             for rule in broken
         ]
     value = int(found[1])
-    names = [name for name, given in numbers.items() if value in given]
-    return [_no_number(spelling, names[0], value, found, place)] if len(names) == 1 else []
+    unknown = [
+        (name, n) for name, given in numbers.items() for n in given if _unknown(spelling, name, n)
+    ]
+    if (
+        not unknown
+    ):  # a number without a code: which argument it is can be told where it is only one
+        names = [name for name, given in numbers.items() if value in given]
+        unknown = [(names[0], value)] if len(names) == 1 else []
+    return [_no_number(spelling, name, number, found, place) for name, number in unknown]
+
+
+def _unknown(spelling: Spelling, name: str, number: int) -> bool:
+    """Whether an argument has codes, and none of them is the number."""
+    codes = _codes(spelling, name)
+    return bool(codes) and number not in codes
 
 
 def _numbers(formal: Sequence[Argument], text: str) -> dict[str, list[int]]:

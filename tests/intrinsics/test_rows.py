@@ -503,7 +503,7 @@ def test_the_first_version_of_a_form(row: Row):
 def test_the_nearest_legal_form(row: Row):
     """One modifier away if there is a legal form there, else two; else there is no hint.
 
-    Never one of another data type: that form computes something else.
+    Never one of another data type or operation: that form computes something else.
     """
     target = TARGETS["sm_100f"]
     broken = [f for f in some_facts(row, 400) if not is_legal(row, f, target)]
@@ -520,11 +520,15 @@ DATA_TYPES = {
 }
 """Axes that say of what type the data is."""
 
+OPERATIONS = {"op", "cmp", "combine", "action", "field", "dim"}
+"""Axes that say what is done with it, and `mode` for what is not copied."""
+
 
 def _legal_at(row: Row, facts: dict[str, Fact], target: Target, distance: int) -> set[str]:
     """Spellings of the legal forms that differ in so many modifiers."""
     found = set()
-    for names in itertools.combinations(row.axis.keys() - DATA_TYPES, distance):
+    kept = DATA_TYPES | OPERATIONS | ({"mode"} if not row.id.startswith("cp.") else set())
+    for names in itertools.combinations(row.axis.keys() - kept, distance):
         choices = [[v for v in values_of(row, n) if v is not facts[n]] for n in names]
         for values in itertools.product(*choices):
             changed = {**facts, **dict(zip(names, values, strict=True))}
