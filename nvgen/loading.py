@@ -154,7 +154,7 @@ def _judged(
     language = language_of(path, text)
     path = printable(path)
     if language == "llvm" and has_tiles(text):
-        llvm, place = _kernel_of_tiles(path, text)
+        llvm, place = _kernel_of_tiles(path, text, target)
         program = _from_llvm(path, llvm, target, ptx, opt, level, keep_stages, shape, extension)
         program.findings = [f.at(place) if f.place.line else f for f in program.findings]
         return program
@@ -182,10 +182,13 @@ def _judged(
         return program
 
 
-def _kernel_of_tiles(path: str, text: str) -> tuple[str, Place]:
+def _kernel_of_tiles(path: str, text: str, target: str | None) -> tuple[str, Place]:
     from nvgen.tiles import only_kernel
 
-    return only_kernel(text, path)
+    if target is None:
+        raise no_target()
+    made, place = only_kernel(text, path, parse_target(target))
+    return made.llvm, place
 
 
 def _from_records(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from asmprinter.tile_reader import read_tiles
 from intrinsics.findings import NOWHERE, Finding, Place, input_error
 from intrinsics.multiplies.tile_dot import TileDot, multiply_of
+from intrinsics.targets import parse_target
 from nvgen.compilation import check_text
 from nvgen.tiles import kernel, with_atom
 from nvgen.trace import Stage, Story, trace
@@ -26,7 +27,7 @@ def trace_tile(
     where the multiply does.
 
     Raises: InputError when there is no such multiply or it cannot be read; SelectionError when it
-    is wrong, has no atom, or the target no tcgen05.
+    is wrong, or has no atom of the target.
     """
     found = read_tiles(text, file)
     if not 0 < number <= len(found):
@@ -36,8 +37,9 @@ def trace_tile(
             expected=f"1..{len(found)}",
         )  # fmt: skip
     read = found[number - 1]
-    dot = with_atom(read)
-    llvm = kernel(dot)
+    where = parse_target(target)
+    dot = with_atom(read, where)
+    llvm = kernel(dot, where, read.place).llvm
     compiled = check_text(llvm, target=target, ptx=ptx, file=_FILE, keep_stages=True)
     story = trace(compiled, llvm, 1)
     tile = multiply_of(read.op) if isinstance(read.op, TileDot) else read.op

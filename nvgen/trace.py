@@ -23,7 +23,8 @@ from intrinsics.findings import Finding, Place, input_error
 from intrinsics.mir import Imm, Location, MachineFunction, MachineInstr, Module, Reg
 from intrinsics.modifiers import CtaGroup, MmaKind, Modifier
 from intrinsics.multiplies.mma_atom import atom_of
-from intrinsics.multiplies.tile_dot import TileDot, dot_of, multiply_of, tile_of
+from intrinsics.multiplies.register_atom import atom_of_record
+from intrinsics.multiplies.tile_dot import Atom, dot_of, multiply_of, tile_of
 from intrinsics.rows.walkthrough import SWIZZLE_CODES
 from intrinsics.walkthrough_forms import FORMS, Form
 from isel.passes.walkthrough_accumulators import MULTIPLIES
@@ -67,10 +68,7 @@ def trace(compiled: Compiled, text: str, number: int = 1) -> Story:
     """
     selected = _Snapshot.of(read_mir(compiled.stages["select"]))
     multiplies = [
-        (f, mi)
-        for f in selected.module.functions
-        for mi in f.instructions()
-        if mi.row.id in MULTIPLIES
+        (f, mi) for f in selected.module.functions for mi in f.instructions() if is_multiply(mi)
     ]
     if not 0 < number <= len(multiplies):
         count = f"the program has {len(multiplies) or 'no'} multiplies"
@@ -79,7 +77,9 @@ def trace(compiled: Compiled, text: str, number: int = 1) -> Story:
             f"no multiply {number}: {count}" if multiplies else count,
             place=Place(compiled.file),
             got=str(number) if multiplies else "",
-            expected=f"1..{len(multiplies)}" if multiplies else "a call of llvm.nvvm.tcgen05.mma",
+            expected=f"1..{len(multiplies)}"
+            if multiplies
+            else "a call of llvm.nvvm.tcgen05.mma, llvm.nvvm.wgmma.mma_async or llvm.nvvm.mma",
         )
     function, mi = multiplies[number - 1]
     location = selected.module.locations[mi.loc]
@@ -88,6 +88,11 @@ def trace(compiled: Compiled, text: str, number: int = 1) -> Story:
     story.stages = list(tracer.stages())
     story.notes = [form.finding().at(place) for form, place in tracer.forms()]
     return story
+
+
+def is_multiply(mi: MachineInstr) -> bool:
+    """Whether a record multiplies matrices: into tensor memory, or dense into registers."""
+    return mi.row.id in MULTIPLIES or atom_of_record(mi) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,11 +155,11 @@ class _Tracer:
 
     def stages(self) -> Iterator[Stage]:
         """All of them, in order."""
-        shape = self._shape()
-        if shape is None:
+        shape, atom = self._shape(), self._atom()
+        if atom is None:
             yield Stage("tile", ("the instruction descriptor is known at run time only",))
         else:
-            dot = self._dot(shape)
+            dot = dot_of(tile_of(atom), atom)
             yield Stage("tile", tuple(str(multiply_of(dot)).split("\n")))
             yield Stage("atom", tuple(str(dot).split("\n")))
         yield Stage("attributes", tuple(self._attributes(shape)))
@@ -165,16 +170,20 @@ class _Tracer:
             yield Stage("MIR after expand-walkthrough", tuple(self._records(stage)))
         yield Stage("PTX", tuple(self._ptx()), tuple(self._descriptors()))
 
-    def _dot(self, shape: InstructionDescriptor) -> TileDot:
-        """The multiply as it was before its atom became words; fast-math is not known any more."""
+    def _atom(self) -> Atom | None:
+        """What the record is of, as it was before it became words."""
+        if self.mi.row.id not in MULTIPLIES:
+            return atom_of_record(self.mi, self.compiled.target)
+        shape = self._shape()
+        if shape is None:
+            return None
         group = self.mi.facts().get("cta_group")
         pair = CtaGroup.TWO if group is CtaGroup.TWO else CtaGroup.ONE
-        atom = atom_of(shape, pair, stationary=self.mi.row.id.startswith("tcgen05.mma.ws"))
-        return dot_of(tile_of(atom), atom)
+        return atom_of(shape, pair, stationary=self.mi.row.id.startswith("tcgen05.mma.ws"))
 
     def _shape(self) -> InstructionDescriptor | None:
         """What the instruction descriptor says, where it is a number that says something."""
-        idesc, kind = self.mi["idesc"], self.mi.facts().get("kind")
+        idesc, kind = self.mi.get("idesc"), self.mi.facts().get("kind")
         if not isinstance(idesc, Imm) or not isinstance(kind, MmaKind):
             return None
         try:
@@ -252,7 +261,7 @@ class _Tracer:
                 yield Decoded(name, f"{word} = {word:#x}", _rows(ControlWord.decode(word)))
             elif name == "collector":
                 yield Decoded(name, f"{word} = {word:#x}", _rows(CollectorWord.decode(word)))
-        shape, idesc = self._shape(), self.mi["idesc"]
+        shape, idesc = self._shape(), self.mi.get("idesc")
         if shape is not None and isinstance(idesc, Imm):
             yield Decoded("idesc", f"{idesc.value & 0xFFFF_FFFF:#x}", _rows(shape))
 
@@ -264,7 +273,7 @@ class _Tracer:
                 function
                 for function in module.functions
                 for mi in function.instructions()
-                if mi.row.id in MULTIPLIES and _key(module.locations[mi.loc]) == wanted
+                if is_multiply(mi) and _key(module.locations[mi.loc]) == wanted
             ),
             None,
         )
@@ -275,7 +284,7 @@ class _Tracer:
         function = self._home(module)
         wanted = _key(self._location(self.mi))
         for mi in function.instructions() if function else ():
-            if mi.row.id in MULTIPLIES and _key(module.locations[mi.loc]) == wanted:
+            if is_multiply(mi) and _key(module.locations[mi.loc]) == wanted:
                 assert function is not None
                 return function, mi
         return None
@@ -286,6 +295,8 @@ class _Tracer:
         if found is None:
             return
         function, mi = found
+        if mi.row.id not in MULTIPLIES:
+            return  # wgmma's descriptors are other ones, and mma has none
         for slot in ("a", "b"):
             op = mi[slot]
             word = op.value if isinstance(op, Imm) else None

@@ -131,7 +131,7 @@ def parse_atom(name: str) -> MmaAtom:
     match = _NAME.fullmatch(name)
     if match is None:
         raise AtomError(f"'{name}' names no MMA atom of sm_100", PATTERN)
-    d, a, b = (_type(text) for text in match.group(4, 5, 6))
+    d, a, b = (element_type(text) for text in match.group(4, 5, 6))
     m, n, k = map(int, match.group(1, 2, 3))
     variants = match[7].split("_")[1:]
     sparse = "sp" in variants
@@ -177,12 +177,16 @@ def _check(atom: MmaAtom) -> None:
         raise AtomError(f"{problem.text}: {problem.got}", problem.expected)
 
 
-def _type(text: str) -> ElementType:
+def element_type(text: str) -> ElementType:
+    """The element type of an atom's name.
+
+    Raises: AtomError.
+    """
     try:
         return ElementType(text)
     except ValueError:
         known = ", ".join(member.value for member in ElementType)
-        raise AtomError(f"'{text}' is no element type of tcgen05.mma", known) from None
+        raise AtomError(f"'{text}' is no element type of an MMA", known) from None
 
 
 def _kind(a: ElementType, b: ElementType, d: ElementType) -> MmaKind:

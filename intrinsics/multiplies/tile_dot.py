@@ -2,8 +2,8 @@
 
 Layer: intrinsics.  The second form of an MMA (`nv_tileaa.dot`): the tiles are tensors, and three
 attributes say the atom, the precision of the inputs and what fast-math allows.  `pick_dot` takes
-the atom from the tiles' shapes and types; an object that was made otherwise is judged by
-`problems`, in the words of tile compilers.
+the atom from the tiles' shapes and types, of the machine that multiplies; an object that was made
+otherwise is judged by `problems`, in the words of tile compilers.
 
     %acc_out = nv_tileaa.dot %a_tile, %b_tile, %acc_in
              { atom            = #cute.mma_atom<sm100_umma_m64n128k16_f32_bf16_bf16>,
@@ -13,13 +13,14 @@ the atom from the tiles' shapes and types; an object that was made otherwise is 
                   -> tensor<64x128xf32>
 
 A tile may be larger than its atom: then the atom is repeated along M, N and K.  PTX ISA, Matrix
-Shape (Table 39).
+Shape (Table 39); mma; Asynchronous Warpgroup Level Matrix Instructions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from intrinsics.descriptors.idesc import (
     DENSE_K,
@@ -32,6 +33,14 @@ from intrinsics.descriptors.idesc import (
 from intrinsics.element import ElementType
 from intrinsics.modifiers import MmaKind
 from intrinsics.multiplies.mma_atom import AtomError, MmaAtom, parse_atom
+from intrinsics.multiplies.register_atom import (
+    Machine,
+    RegisterAtom,
+    depth,
+    is_register_atom,
+    parse_register_atom,
+    widths,
+)
 from intrinsics.multiplies.tile_multiply import (
     NAMES,
     Names,
@@ -41,6 +50,9 @@ from intrinsics.multiplies.tile_multiply import (
     tile_problems,
 )
 from intrinsics.row import Problem
+
+Atom: TypeAlias = MmaAtom | RegisterAtom
+"""An instruction of any machine."""
 
 _PRECISIONS: dict[ElementType, tuple[ElementType, ...]] = {
     ElementType.F32: (ElementType.TF32,),
@@ -75,12 +87,12 @@ class TileDot:
         tiles = {"a": self.a, "b": self.b, "c": self.c}
         found = [*tile_problems(tiles), *fastmath_problems(self.fastmath)]
         try:
-            atom = parse_atom(self.atom)
+            atom = parse_any(self.atom)
         except AtomError as error:
             return [*found, Problem("atom", str(error), self.atom, error.expected, "atom")]
         return [*found, *self._types(atom), *self._repeats(atom)]
 
-    def _types(self, atom: MmaAtom) -> Iterator[Problem]:
+    def _types(self, atom: Atom) -> Iterator[Problem]:
         """Whether what goes in and comes out is what the atom multiplies."""
         if atom.d is not self.c.element:
             yield Problem(
@@ -105,7 +117,7 @@ class TileDot:
             got, known, subject,
         )  # fmt: skip
 
-    def _repeats(self, atom: MmaAtom) -> Iterator[Problem]:
+    def _repeats(self, atom: Atom) -> Iterator[Problem]:
         """Whether the tile is a whole number of atoms."""
         sizes = (("M", self.a.rows, atom.m), ("N", self.b.columns, atom.n))
         for what, size, step in (*sizes, ("K", self.a.columns, atom.k)):
@@ -136,13 +148,13 @@ def precisions(element: ElementType) -> tuple[ElementType, ...]:
     return _PRECISIONS.get(element, (element,))
 
 
-def _precision(atom: MmaAtom) -> str:
+def _precision(atom: Atom) -> str:
     if atom.a is atom.b:
         return atom.a.value
     return f"{atom.a.value},{atom.b.value}"
 
 
-def dot_of(multiply: TileMultiply, atom: MmaAtom) -> TileDot:
+def dot_of(multiply: TileMultiply, atom: Atom) -> TileDot:
     """The multiply with `atom`."""
     return TileDot(
         multiply.a, multiply.b, multiply.c, atom.name, _precision(atom), multiply.fastmath,
@@ -155,20 +167,32 @@ def multiply_of(dot: TileDot) -> TileMultiply:
     return TileMultiply(dot.a, dot.b, dot.c, dot.fastmath, dot.names)
 
 
-def tile_of(atom: MmaAtom) -> TileMultiply:
+def tile_of(atom: Atom) -> TileMultiply:
     """The multiply of one atom: its tiles are of the atom's size."""
     return TileMultiply(
         Tile(atom.m, atom.k, atom.a), Tile(atom.k, atom.n, atom.b), Tile(atom.m, atom.n, atom.d)
     )
 
 
-def pick_dot(multiply: TileMultiply, *, pair: bool = False) -> TileDot:
-    """The multiply with the largest dense atom of which its tiles are whole numbers.
+def parse_any(name: str) -> Atom:
+    """The atom called `name`, of whatever machine.
 
-    `pair` asks for an atom of a CTA pair.
-
-    Raises: AtomError where tcgen05.mma has none for these types or shapes.
+    Raises: AtomError.
     """
+    return parse_register_atom(name) if is_register_atom(name) else parse_atom(name)
+
+
+def pick_dot(
+    multiply: TileMultiply, *, pair: bool = False, machine: Machine = Machine.SM100
+) -> TileDot:
+    """The multiply with the largest dense atom of a machine of which its tiles are whole numbers.
+
+    `pair` asks for an atom of a CTA pair, which tcgen05 alone has.
+
+    Raises: AtomError where the machine has none for these types or shapes.
+    """
+    if machine is not Machine.SM100:
+        return _in_registers(multiply, machine)
     a, b = (precisions(tile.element)[0] for tile in (multiply.a, multiply.b))
     kind = _kind_of(a, b)
     outputs = OUTPUT_CODES[kind].values()
@@ -181,6 +205,22 @@ def pick_dot(multiply: TileMultiply, *, pair: bool = False) -> TileDot:
     k = _largest("K", multiply.a.columns, [DENSE_K[kind]])
     atom = MmaAtom(kind, m, n, k, multiply.c.element, a, b, pair=pair)
     return dot_of(multiply, parse_atom(atom.name))
+
+
+def _in_registers(multiply: TileMultiply, machine: Machine) -> TileDot:
+    """The multiply with an atom of a warp or a warpgroup."""
+    a, b = (precisions(tile.element)[0] for tile in (multiply.a, multiply.b))
+    n = widths(machine, a)
+    if not n:
+        raise AtomError(f"{machine.value} does not multiply {a.value}", "another type")
+    atom = RegisterAtom(
+        machine,
+        _largest("M", multiply.a.rows, [64 if machine is Machine.SM90 else 16]),
+        _largest("N", multiply.b.columns, n),
+        _largest("K", multiply.a.columns, [depth(machine, a)]),
+        multiply.c.element, a, b,
+    )  # fmt: skip
+    return dot_of(multiply, parse_register_atom(atom.name))
 
 
 def _kind_of(a: ElementType, b: ElementType) -> MmaKind:

@@ -153,9 +153,29 @@ def test_a_tile_that_is_no_whole_number_of_atoms():
     assert only(dot("sm100_umma_m128n128k16_f32_bf16_bf16"), "atom-shape").got == "64"
 
 
-@pytest.mark.parametrize("name", ["sm90_wgmma_m64n128k16_f32_bf16_bf16", "m64"])
+NO_ATOMS = {
+    "m64": "names no MMA atom of sm_100",
+    "sm90_wgmma_m64n128_f32_bf16_bf16": "names no MMA atom",
+    "sm90_wgmma_m64n264k16_f32_bf16_bf16": "no target has an instruction for",
+    "sm120_mma_m16n8k32_f32_bf16_bf16": "no target has an instruction for",
+}
+
+
+@pytest.mark.parametrize("name", NO_ATOMS)
 def test_an_atom_that_is_none(name: str):
-    assert "names no MMA atom of sm_100" in only(dot(name), "atom").text
+    assert NO_ATOMS[name] in only(dot(name), "atom").text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "sm80_mma_m16n8k16_f32_bf16_bf16",
+        "sm90_wgmma_m64n128k16_f32_bf16_bf16",
+        "sm120_mma_m16n8k16_f32_bf16_bf16",
+    ],
+)
+def test_an_atom_of_another_machine_is_one(name: str):
+    assert dot(name).problems() == []
 
 
 # ---- the atom that is picked -----------------------------------------------------------------

@@ -13,10 +13,13 @@ import nvgen as nvgen_package
 from asmprinter.tile_reader import read_tiles
 from intrinsics.element import ElementType
 from intrinsics.findings import SelectionError, Verdict, verdict
-from intrinsics.multiplies.tile_dot import pick_dot
+from intrinsics.multiplies.register_atom import machine_of
+from intrinsics.multiplies.tile_dot import dot_of, parse_any, pick_dot
 from intrinsics.multiplies.tile_multiply import Tile, TileMultiply
+from intrinsics.targets import TARGETS
 from nvgen.compilation import compile_text
-from nvgen.tiles import kernel, shared_bytes, with_atom
+from nvgen.tiles import kernel, with_atom
+from tests.each import each
 from tests.nvgen.conftest import Nvgen
 
 E = ElementType
@@ -50,39 +53,131 @@ TILES = (
 )
 
 
-@pytest.mark.parametrize("schedule", ["early", "late"])
-@pytest.mark.parametrize("tile", TILES, ids=lambda tile: f"{tile.a}-{tile.b}-{tile.c}")
-def test_the_kernel_of_a_tile_gives_what_numpy_gives(tile: TileMultiply, schedule: str) -> None:
-    """Small integers: every sum is exact."""
-    dot = pick_dot(tile)
-    compiled = compile_text(kernel(dot), target="sm_100a")
+BLACKWELL = TARGETS["sm_100a"]
+
+
+def gives_what_numpy_gives(tile: TileMultiply, target: str, schedule: str, atom: str = "") -> None:
+    """With small integers, of which every sum is exact; the atom is picked, or given."""
+    machine = TARGETS[target]
+    dot = dot_of(tile, parse_any(atom)) if atom else pick_dot(tile, machine=machine_of(machine))
+    made = kernel(dot, machine)
+    compiled = compile_text(made.llvm, target=target)
     assert verdict(compiled.findings) is Verdict.CLEAN
     rng = np.random.default_rng(1)
     low = 0 if E.U8 in (tile.a.element, tile.b.element) else -2
     a = rng.integers(low, 3, (tile.a.rows, tile.a.columns)).astype(DTYPES[tile.a.element])
     b = rng.integers(low, 3, (tile.b.columns, tile.b.rows)).astype(DTYPES[tile.b.element])
     d = np.zeros((tile.c.rows, tile.c.columns), DTYPES[tile.c.element])
-    compiled.run(a, b, d, block=(128, 1, 1), smem=shared_bytes(dot), schedule=schedule)
+    compiled.run(
+        a, b, d, grid=made.ctas, cluster=made.ctas, block=made.threads, smem=made.shared,
+        schedule=schedule,
+    )  # fmt: skip
     exact = a.astype(np.float64) @ b.astype(np.float64).T
     assert np.array_equal(d.astype(np.float64), exact)
 
 
+@pytest.mark.parametrize("schedule", ["early", "late"])
+@pytest.mark.parametrize("tile", TILES, ids=lambda tile: f"{tile.a}-{tile.b}-{tile.c}")
+def test_the_kernel_of_a_tile_gives_what_numpy_gives(tile: TileMultiply, schedule: str) -> None:
+    gives_what_numpy_gives(tile, "sm_100a", schedule)
+
+
+VARIANTS = {
+    "sm100_umma_m256n64k16_f32_bf16_bf16_2cta": multiply(256, 64, 32, E.BF16, E.BF16, E.F32),
+    "sm100_umma_m128n64k16_f32_bf16_bf16_2cta": multiply(256, 128, 16, E.BF16, E.BF16, E.F32),
+    "sm100_umma_m256n32k32_s32_s8_u8_2cta": multiply(256, 32, 128, E.S8, E.U8, E.S32),
+    "sm100_umma_m32n64k16_f32_f16_f16_ws": multiply(32, 64, 64, E.F16, E.F16, E.F32),
+    "sm100_umma_m64n128k16_f32_bf16_bf16_ws": multiply(128, 128, 16, E.BF16, E.BF16, E.F32),
+    "sm100_umma_m128n64k32_f32_e4m3_e5m2_ws": multiply(128, 64, 64, E.E4M3, E.E5M2, E.F32),
+}
+"""Atoms of pairs, and weight-stationary ones, with tiles of one atom and of several."""
+
+
+@pytest.mark.parametrize("schedule", ["early", "late"])
+@each("atom", VARIANTS)
+def test_atoms_of_pairs_and_weight_stationary_ones(atom: str, schedule: str) -> None:
+    gives_what_numpy_gives(VARIANTS[atom], "sm_100a", schedule, atom)
+
+
+IN_REGISTERS = (
+    multiply(64, 128, 16, E.BF16, E.BF16, E.F32),
+    multiply(128, 64, 32, E.F16, E.F16, E.F32),
+    multiply(64, 32, 128, E.BF16, E.BF16, E.F32),  # two spans of 128 bytes
+    multiply(256, 64, 16, E.F32, E.F32, E.F32),
+    multiply(128, 16, 64, E.E4M3, E.E5M2, E.F32),
+    multiply(64, 32, 64, E.S8, E.U8, E.S32),
+)
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_89", "sm_90a", "sm_120a"])
+@each("tile", IN_REGISTERS)
+def test_atoms_whose_sums_lie_in_registers(tile: TileMultiply, target: str) -> None:
+    if target == "sm_80" and tile.a.element is E.E4M3:
+        with pytest.raises(SelectionError, match="another machine's"):
+            gives_what_numpy_gives(tile, target, "early")
+        return
+    gives_what_numpy_gives(tile, target, "late")
+
+
+PICKED = {
+    "sm_80": "sm80_mma_m16n8k16_f32_bf16_bf16",
+    "sm_90": "sm80_mma_m16n8k16_f32_bf16_bf16",
+    "sm_90a": "sm90_wgmma_m64n128k16_f32_bf16_bf16",
+    "sm_100a": "sm100_umma_m64n128k16_f32_bf16_bf16",
+    "sm_103a": "sm100_umma_m64n128k16_f32_bf16_bf16",
+    "sm_100": "sm80_mma_m16n8k16_f32_bf16_bf16",
+    "sm_120a": "sm120_mma_m16n8k16_f32_bf16_bf16",
+}
+"""The manual's instructions for 64x128x16 of bf16."""
+
+
+def test_a_target_that_does_not_multiply_such_elements() -> None:
+    (read,) = read_tiles(str(IN_REGISTERS[4]))
+    with pytest.raises(SelectionError, match="sm_80 has no sm80_mma_m16n8k32_f32_e4m3_e5m2"):
+        with_atom(read, TARGETS["sm_80"])
+
+
+@pytest.mark.parametrize("target", PICKED)
+def test_the_atom_is_the_targets(target: str) -> None:
+    (read,) = read_tiles(str(TILES[0]))
+    assert with_atom(read, TARGETS[target]).atom == PICKED[target]
+
+
 @pytest.mark.parametrize(
-    ("tile", "told"),
+    ("target", "atom", "told"),
     [
-        (multiply(256, 512, 16, E.BF16, E.BF16, E.F32), "allocated tmem out of resource: 1024"),
-        (multiply(128, 256, 1024, E.BF16, E.BF16, E.F32), "do not fit into shared memory"),
+        ("sm_100a", "sm80_mma_m16n8k16_f32_bf16_bf16", "another machine's"),
+        ("sm_90a", "sm100_umma_m64n128k16_f32_bf16_bf16", "another machine's"),
+        ("sm_100a", "sm100_umma_m128n64k32_f32_f16_f16_sp", "without metadata"),
+        ("sm_80", "sm80_mma_m16n8k8_f32_bf16_bf16", "32 bytes of K"),
+        ("sm_90a", "sm90_wgmma_m64n64k16_f16_f16_f16", "sums of f32 or s32"),
     ],
 )
-def test_a_tile_that_one_cta_has_no_room_for(tile: TileMultiply, told: str) -> None:
+def test_atoms_that_no_kernel_is_made_for(target: str, atom: str, told: str) -> None:
+    found = parse_any(atom)
+    tile = multiply(128, 128, 32, found.a, found.b, found.d)
     with pytest.raises(SelectionError, match=told):
-        kernel(pick_dot(tile))
+        kernel(dot_of(tile, found), TARGETS[target])
 
 
-def test_an_atom_that_is_not_dense() -> None:
-    tile = multiply(256, 64, 16, E.BF16, E.BF16, E.F32)
-    with pytest.raises(SelectionError, match="dense atoms of one CTA"):
-        kernel(pick_dot(tile, pair=True))
+@pytest.mark.parametrize(
+    ("tile", "target", "told"),
+    [
+        (
+            multiply(256, 512, 16, E.BF16, E.BF16, E.F32), "sm_100a",
+            "allocated tmem out of resource: 1024",
+        ),
+        (
+            multiply(128, 256, 1024, E.BF16, E.BF16, E.F32), "sm_100a",
+            "do not fit into shared memory",
+        ),
+        (multiply(256, 512, 16, E.BF16, E.BF16, E.F32), "sm_90a", "registers of a CTA"),
+    ],
+)  # fmt: skip
+def test_a_tile_that_one_cta_has_no_room_for(tile: TileMultiply, target: str, told: str) -> None:
+    machine = TARGETS[target]
+    with pytest.raises(SelectionError, match=told):
+        kernel(pick_dot(tile, machine=machine_of(machine)), machine)
 
 
 # ---- the command -----------------------------------------------------------------------------
@@ -92,9 +187,9 @@ PLAIN = TILES[0]
 
 def test_a_multiply_gets_its_atom() -> None:
     (read,) = read_tiles(str(PLAIN))
-    assert with_atom(read) == pick_dot(PLAIN)
+    assert with_atom(read, BLACKWELL) == pick_dot(PLAIN)
     (read,) = read_tiles(str(pick_dot(PLAIN)))
-    assert with_atom(read) == pick_dot(PLAIN)
+    assert with_atom(read, BLACKWELL) == pick_dot(PLAIN)
 
 
 @pytest.fixture
@@ -159,10 +254,29 @@ def test_a_dot_whose_atom_is_another_ones(nvgen: Nvgen, tmp_path: Path) -> None:
     assert "atom input precision incompatible with operand type: " in result.err
 
 
-def test_a_target_without_tensor_memory(nvgen: Nvgen, tiles: Path) -> None:
-    result = nvgen("trace", tiles, "--target", "sm_90a")
+def test_an_atom_of_another_machine(nvgen: Nvgen, tiles: Path) -> None:
+    result = nvgen("trace", tiles, "--target", "sm_90a", "--mma", "2")
     assert result.status == 1
-    assert "tcgen05.mma supported only on" in result.err
+    assert "error[nv_tileaa.dot/target]: the atom is another machine's" in result.err
+    assert "two.tile:6" in result.err
+
+
+STATEMENTS = {
+    "sm_80": "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
+    "sm_90a": "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16",
+    "sm_120a": "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
+}
+
+
+@pytest.mark.parametrize("target", STATEMENTS)
+def test_the_story_of_other_machines(nvgen: Nvgen, tiles: Path, target: str) -> None:
+    result = nvgen("trace", tiles, "--target", target, "--format", "json")
+    assert result.status == 0
+    report = json.loads(result.out)
+    stages = {stage["title"]: stage["lines"] for stage in report["stages"]}
+    assert stages["tile"] == str(PLAIN).split("\n")
+    assert any(PICKED[target] in line for line in stages["atom"])
+    assert any(STATEMENTS[target] in line for line in stages["PTX"])
 
 
 # ---- as any program --------------------------------------------------------------------------
@@ -180,9 +294,10 @@ def test_a_file_with_a_multiply_is_compiled_checked_and_run(nvgen: Nvgen, tmp_pa
     np.save(tmp_path / "a.npy", a)
     np.save(tmp_path / "b.npy", b)
     out = tmp_path / "d.npy"
+    smem = kernel(pick_dot(half), BLACKWELL).shared
     result = nvgen(
         "run", path, "--target", "sm_100a", "--kernel", "multiply", "--grid", "1", "--block", "128",
-        "--smem", str(shared_bytes(pick_dot(half))), "--arg", f"in:{tmp_path / 'a.npy'}",
+        "--smem", str(smem), "--arg", f"in:{tmp_path / 'a.npy'}",
         "--arg", f"in:{tmp_path / 'b.npy'}", "--arg", f"out:f32[64,128]:{out}",
     )  # fmt: skip
     assert result.status == 0, result.err
