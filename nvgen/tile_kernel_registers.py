@@ -20,7 +20,7 @@ from intrinsics.multiplies.tile_dot import TileDot
 from intrinsics.targets import Target
 from nvgen.builder.built import Kernel
 from nvgen.builder.kernel import KernelBuilder
-from nvgen.builder.values import Pointer
+from nvgen.builder.pointers import Pointer
 
 _SPAN = 128
 """Bytes of K in one piece of shared memory, at most."""
