@@ -15,6 +15,7 @@ from enum import Flag, auto
 from typing import TypeAlias
 
 from intrinsics.findings import input_error
+from intrinsics.limits import MOST_SHARED
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -46,6 +47,37 @@ class Feature(Flag):
     HAS_WIDE_IM2COL = auto()  # cp.async.bulk.tensor's im2col::w and im2col::w::128
     HAS_TWO_CTA_TMA = auto()  # cp.async.bulk.tensor's .cta_group
     HAS_CLUSTER_MULTICAST = auto()  # .multicast::cluster on bulk copies
+    # Beside those that back-end verifiers name: sets of targets that some instruction is for.
+    HAS_CLUSTERS = auto()  # thread block clusters, and shared memory of other CTAs
+    HAS_SETMAXNREG = auto()
+    HAS_TENSOR_MAP_WRITES = auto()  # tensormap.replace
+    HAS_NARROW_TENSOR_MAPS = auto()  # tensor maps of elements of 4 and 6 bits
+    HAS_96_BYTE_SWIZZLING = auto()  # tensormap.replace of the swizzle mode, 4
+    HAS_RELAXED_BULK_COPY = auto()  # cp.async.bulk.relaxed to .shared::cluster
+    HAS_WIDE_MULTICAST = auto()  # .multicast::cluster::32b, for clusters of up to 32 CTAs
+    HAS_EVICTING_PREFETCH = auto()  # cp.async.bulk.prefetch.L2::evict_last
+    HAS_NARROW_FLOATS = auto()  # cvt from and to types of 4 and 6 bits, and scale factors
+    HAS_NARROW_RZ = auto()  # the same, rounded towards zero
+    HAS_BYTE_MATRICES = auto()  # ldmatrix and stmatrix of bytes
+    HAS_MMA_KINDS = auto()  # mma.sync's .kind::f8f6f4
+    HAS_MMA_BLOCK_SCALE = auto()  # mma.sync's .block_scale
+    HAS_MMA_SPARSE_FP4 = auto()  # mma.sp's .kind::mxf4 and .kind::mxf4nvf4
+    HAS_PACKED_BYTES = auto()  # integer arithmetic of .u8x4 and .s8x4
+    HAS_FLOAT_REDUX = auto()  # redux.sync of .f32
+    HAS_TCGEN05_I8 = auto()  # tcgen05.mma's .kind::i8
+    HAS_TCGEN05_LD_RED = auto()  # tcgen05.ld.red
+    HAS_TCGEN05_SPCOMPRESS = auto()  # tcgen05.ld.spcompress
+    HAS_TCGEN05_EXTENSIONS = auto()  # .kind::ti16, collectors of B, tables: since PTX 9.4
+    HAS_TCGEN05_K96 = auto()  # K = 96, and absolute addresses in shared memory descriptors
+    MAY_HAVE_TCGEN05_K96 = auto()  # targets of which the manual does not say that they have not
+
+
+SUBTARGET_FEATURES = (
+    Feature.HAS_WGMMA, Feature.HAS_TMEM, Feature.HAS_ARCH_CONDITIONAL,
+    Feature.HAS_FAMILY_CONDITIONAL, Feature.HAS_SCALE_INPUT_ACCUMULATOR, Feature.HAS_WIDE_IM2COL,
+    Feature.HAS_TWO_CTA_TMA, Feature.HAS_CLUSTER_MULTICAST,
+)  # fmt: skip
+"""Those that back-end verifiers name, as `nvgen targets` lists them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +110,16 @@ class Target:
             if self.number in members:
                 return members[0]
         return self.number
+
+    @property
+    def shared_limit(self) -> int:
+        """Bytes of shared memory, static and dynamic, that a CTA can have."""
+        return _SHARED_KIB.get(self.number, MOST_SHARED // 1024) * 1024
+
+    @property
+    def llvm_processor(self) -> str:
+        """The processor that LLVM 22 optimises for: the most like one where it knows none."""
+        return f"sm_{_LLVM_RELATIVES.get(self.number, self.number)}{self.suffix}"
 
     @property
     def features(self) -> Feature:
@@ -122,24 +164,64 @@ TARGETS: dict[str, Target] = _build()
 """Every target, by name, in the order of the architectures."""
 
 
+_SHARED_KIB = {75: 64, 80: 163, 86: 99, 87: 163, 88: 163, 89: 99, 120: 99, 121: 99}
+"""KiB of shared memory that a CTA can have, where it is not what sm_90 and sm_100 have.  CUDA C++
+Programming Guide, Technical Specifications per Compute Capability."""
+
+_LLVM_RELATIVES = {107: 103}
+"""Targets that LLVM 22 does not know, and those that are most like them."""
+
+_BLACKWELL = "100af 101af 103af 107af 110af"
+_ALL_BLACKWELL = f"{_BLACKWELL} 120af 121af"
+
+_MEMBERS = {
+    Feature.HAS_WGMMA: "90a",
+    Feature.HAS_TMEM: _BLACKWELL,
+    Feature.HAS_ARCH_CONDITIONAL: "90a 100a 101a 103a 107a 110a 120a 121a",
+    Feature.HAS_FAMILY_CONDITIONAL: _ALL_BLACKWELL,
+    Feature.HAS_SCALE_INPUT_ACCUMULATOR: "100af 103af 107af",
+    Feature.HAS_TWO_CTA_TMA: _BLACKWELL,
+    Feature.HAS_SETMAXNREG: f"90a {_ALL_BLACKWELL}",
+    Feature.HAS_TENSOR_MAP_WRITES: f"90a {_ALL_BLACKWELL}",
+    Feature.HAS_NARROW_TENSOR_MAPS: _ALL_BLACKWELL,
+    Feature.HAS_96_BYTE_SWIZZLING: "103a 107a",
+    Feature.HAS_RELAXED_BULK_COPY: f"90a {_BLACKWELL}",
+    Feature.HAS_WIDE_MULTICAST: "107af",
+    Feature.HAS_EVICTING_PREFETCH: "107af",
+    Feature.HAS_NARROW_FLOATS: _ALL_BLACKWELL,
+    Feature.HAS_NARROW_RZ: "107af",
+    Feature.HAS_BYTE_MATRICES: _ALL_BLACKWELL,
+    Feature.HAS_MMA_KINDS: _ALL_BLACKWELL,
+    Feature.HAS_MMA_BLOCK_SCALE: "120af 121af",
+    Feature.HAS_MMA_SPARSE_FP4: "120a 121a",
+    Feature.HAS_PACKED_BYTES: "107af 120af 121af",
+    Feature.HAS_FLOAT_REDUX: "100af 103af 107af",
+    Feature.HAS_TCGEN05_I8: "100a 101a 110a",
+    Feature.HAS_TCGEN05_LD_RED: "101af 103af 107af 110af",
+    Feature.HAS_TCGEN05_SPCOMPRESS: "107a",
+    Feature.HAS_TCGEN05_EXTENSIONS: "107af",
+    Feature.HAS_TCGEN05_K96: "103a",
+    Feature.MAY_HAVE_TCGEN05_K96: "103af 107af",
+}
+"""The targets of each feature that some have and later ones need not have.  A new target has what
+it is written to here; rows and verifier ask for features."""
+
+_FROM = {
+    Feature.HAS_WIDE_IM2COL: 100,
+    Feature.HAS_CLUSTER_MULTICAST: 90,
+    Feature.HAS_CLUSTERS: 90,
+}
+"""The first targets of features that all later ones have."""
+
+
 @functools.cache
 def _features(target: Target) -> Feature:
-    accelerated = target.is_accelerated
-    tensor_memory = accelerated and target.number in (100, 101, 103, 107, 110)
-    families = {n for members in _FAMILIES for n in members}
-    table = {
-        Feature.HAS_WGMMA: target.name == "sm_90a",
-        Feature.HAS_TMEM: tensor_memory,
-        Feature.HAS_ARCH_CONDITIONAL: target.suffix == "a",
-        Feature.HAS_FAMILY_CONDITIONAL: accelerated and target.number in families,
-        Feature.HAS_SCALE_INPUT_ACCUMULATOR: accelerated and target.number in (100, 103, 107),
-        Feature.HAS_WIDE_IM2COL: target.number >= 100,
-        Feature.HAS_TWO_CTA_TMA: tensor_memory,
-        Feature.HAS_CLUSTER_MULTICAST: target.number >= 90,
-    }
     features = Feature.NONE
-    for feature, has in table.items():
-        if has:
+    for feature, names in _MEMBERS.items():
+        if target in named(names):
+            features |= feature
+    for feature, first in _FROM.items():
+        if target.number >= first:
             features |= feature
     return features
 
@@ -190,9 +272,11 @@ class Capability:
 EVERYWHERE = Capability()
 
 
-def since(version: str, targets: TargetSet = EVERY_TARGET) -> Capability:
-    """`targets` from PTX `version` on."""
+def since(version: str, targets: TargetSet | Feature = EVERY_TARGET) -> Capability:
+    """`targets`, or those that have a feature, from PTX `version` on."""
     major, minor = version.split(".")
+    if isinstance(targets, Feature):
+        targets = with_feature(targets)
     return Capability(targets, Ptx(int(major), int(minor)))
 
 

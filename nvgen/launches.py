@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from typing import SupportsIndex, TypeAlias
 
 from intrinsics.findings import InputError, errors, input_error
+from intrinsics.limits import MOST_THREADS
 from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Target
-from isel.verifier.launch import MOST_THREADS, LaunchShape, judge_launch, without_peers
+from isel.verifier.launch import LaunchShape, judge_launch, without_peers
 
 Dim3: TypeAlias = tuple[int, int, int]
 

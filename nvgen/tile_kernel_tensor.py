@@ -16,10 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from intrinsics.descriptors.tensor_address import COLUMNS
 from intrinsics.descriptors.words import KIND_CODES, ControlWord
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, SelectionError, Severity
+from intrinsics.limits import COLUMNS, MOST_SHARED
 from intrinsics.multiplies.mma_atom import MmaAtom
 from intrinsics.multiplies.tile_dot import TileDot
 
@@ -31,7 +31,6 @@ _ATOM_K = 32
 _SPANS = {128: 1, 64: 2, 32: 3}
 """Bytes of a span, and the walkthrough's code of the swizzle that has it."""
 
-_MOST_SHARED = 227 * 1024
 _ELEMENTS = {ElementType.F32: "float", ElementType.F16: "half", ElementType.S32: "i32"}
 
 
@@ -118,8 +117,8 @@ class _Plan:
         if taken > COLUMNS:
             text = f"allocated tmem out of resource: {taken} columns of {COLUMNS}"
             yield text, f"{taken} columns", f"{COLUMNS} columns"
-        if self.shared > _MOST_SHARED:
-            yield "the tiles do not fit into shared memory", str(self.shared), str(_MOST_SHARED)
+        if self.shared > MOST_SHARED:
+            yield "the tiles do not fit into shared memory", str(self.shared), str(MOST_SHARED)
 
     def place(self, rows: int, first: int, byte: int) -> int:
         """Where byte `byte` of K of row `first` lies, in a tile of `rows` rows."""

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-LANES = 128
-COLUMNS = 512
+from intrinsics.limits import COLUMNS, LANES
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from intrinsics.row import (
     when,
 )
 from intrinsics.rows.tcgen05 import MASK_NUMBERS, MASK_TYPE
-from intrinsics.targets import at_least, named, since
+from intrinsics.targets import Feature, at_least, since
 
 SM90 = since("8.0", at_least(90))
 """Who has bulk copies."""
@@ -87,13 +87,13 @@ LOAD = Row(
     rules=(
         when(dst_space=Space.SHARED_CTA).needs("shared-cta-version", since("8.6")),
         when(multicast=Multicast.CLUSTER_16B).needs("multicast-16b-version", since("9.4")),
-        when(multicast=Multicast.CLUSTER_32B).needs("multicast-32b-target",
-                                                    since("9.4", named("107af"))),
+        when(multicast=Multicast.CLUSTER_32B).needs(
+            "multicast-32b-target", since("9.4", Feature.HAS_WIDE_MULTICAST)),
         when(multicast=tuple(Multicast)).must(
             "multicast-space", "a multicast copy goes to .shared::cluster",
             dst_space=Space.SHARED_CLUSTER),
         when(sem=Sem.RELAXED, dst_space=Space.SHARED_CLUSTER).needs(
-            "relaxed-target", since("9.3", named("90a 100af 101af 103af 107af 110af"))),
+            "relaxed-target", since("9.3", Feature.HAS_RELAXED_BULK_COPY)),
         *_order(),
     ),
     effects=BY_TRANSACTION,
@@ -189,7 +189,8 @@ PREFETCH = Row(
     operands=(address("src", Space.GLOBAL), SIZE, POLICY),
     section="cp.async.bulk.prefetch", needs=SM90, tied=CACHE_HINT,
     rules=(
-        when(l2=L2Eviction.LAST).needs("eviction-target", since("9.4", named("107af"))),
+        when(l2=L2Eviction.LAST).needs(
+            "eviction-target", since("9.4", Feature.HAS_EVICTING_PREFETCH)),
         when(l2=L2Eviction.LAST).must("eviction", "either a priority or a policy",
                                       cache_hint=None),
     ),

@@ -17,7 +17,7 @@ from intrinsics.row import (
     value,
     when,
 )
-from intrinsics.targets import at_least, named, since
+from intrinsics.targets import Feature, at_least, since, with_feature
 
 T = ScalarType
 R = Rounding
@@ -151,9 +151,9 @@ _BYTES = (T.E4M3X2, T.E5M2X2)
 _SIXES = (T.E2M3X2, T.E3M2X2)
 _NARROW = (*_BYTES, *_SIXES, T.E2M1X2)
 _FP8 = since("8.1", at_least(89))
-_NARROW_TARGETS = named("100af 101af 103af 107af 110af 120af 121af")
+_NARROW_TARGETS = with_feature(Feature.HAS_NARROW_FLOATS)
 _FP4 = since("8.6", _NARROW_TARGETS)
-_RZ = since("9.4", named("107af"))
+_RZ = since("9.4", Feature.HAS_NARROW_RZ)
 
 _NARROWING = (
     when(rnd=R.RN, dtype=_BYTES).needs("narrow-target", _FP8),

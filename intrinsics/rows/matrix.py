@@ -27,7 +27,7 @@ from intrinsics.row import (
     vector,
     when,
 )
-from intrinsics.targets import Capability, at_least, named, since
+from intrinsics.targets import Capability, Feature, at_least, since
 
 T = ScalarType
 _M8N8, _M8N16 = MatrixShape.M8N8, MatrixShape.M8N16
@@ -36,7 +36,7 @@ _TRANS = Transposed.TRANS
 _SHARED = (Space.SHARED, Space.SHARED_CTA)
 _CTA_SPACE = when(space=Space.SHARED_CTA).needs("shared-cta-version", since("7.8"))
 _NARROW = (CopyFormat.B6X16_P32, CopyFormat.B4X16_P64)
-_BYTES: Capability = since("8.6", named("100af 101af 103af 107af 110af 120af 121af"))
+_BYTES: Capability = since("8.6", Feature.HAS_BYTE_MATRICES)
 _TOGETHER = Effect.CONVERGENT | Effect.ALIGNED
 
 _NUMS: dict[Fact, int] = {num: num.count for num in MatrixNum}

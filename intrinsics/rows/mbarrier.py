@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from intrinsics.limits import MOST_TX
 from intrinsics.modifiers import (
     Layout,
     Modifier,
@@ -32,7 +33,7 @@ from intrinsics.row import (
     value,
     when,
 )
-from intrinsics.targets import at_least, named, since
+from intrinsics.targets import Feature, at_least, since
 
 _SM80 = since("7.0", at_least(80))
 _SM90 = since("8.0", at_least(90))
@@ -48,7 +49,7 @@ _MULTICAST = {"multicast": (Multicast.CLUSTER_32B,)}
 _TIED = {"multicast": "cta_mask"}
 _EFFECTS = Effects(Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.CONVERGENT | Effect.BARRIER)
 
-COUNT = Numbers(1, 0xFFFFF)
+COUNT = Numbers(1, MOST_TX)
 """Expected arrivals of a phase: 1 to 2^20 - 1."""
 
 # fmt: off
@@ -70,7 +71,8 @@ _REMOTE = (
         state=False),
 )
 _TO_MANY = (
-    when(multicast=Multicast.CLUSTER_32B).needs("multicast-target", since("9.4", named("107af"))),
+    when(multicast=Multicast.CLUSTER_32B).needs(
+        "multicast-target", since("9.4", Feature.HAS_WIDE_MULTICAST)),
     when(multicast=Multicast.CLUSTER_32B).must(
         "multicast-space", "a multicast goes to .shared::cluster",
         space=(None, Space.SHARED_CLUSTER)),

@@ -13,7 +13,7 @@ from intrinsics.modifiers import Modifier, ScalarType, ScaleVec
 from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
 from intrinsics.multiplies.wgmma import BitOperation, MatrixType
 from intrinsics.row import By, Fact, Numbers, Rule, when
-from intrinsics.targets import EVERYWHERE, Capability, at_least, named, since
+from intrinsics.targets import EVERYWHERE, Capability, Feature, at_least, since, with_feature
 
 T, S, M = ScalarType, MmaShape, MatrixType
 _AMPERE = since("7.0", at_least(80))
@@ -103,7 +103,7 @@ DENSE = (
 
 FOUR, TWO, ONE = Numbers(0, 3), Numbers(0, 1), Numbers(0, 0)
 """The selectors among four threads, two pairs of them, and none."""
-_CONSUMER = named("120af 121af")
+_CONSUMER = with_feature(Feature.HAS_MMA_BLOCK_SCALE)
 _NEWEST = since("8.7", _CONSUMER)
 _SCALED = "multiplies with scale factors run on sm_120a/f and sm_121a/f"
 _SPARSE_TEXT = "multiplies of a sparse matrix run on sm_80 and later"
@@ -139,7 +139,7 @@ SPARSE = (*_sparse(".sp", "7.1"), *_sparse(".sp::ordered_metadata", "8.5"))
 
 _NARROW = (M.E2M1, M.E2M3, M.E3M2, M.E4M3, M.E5M2)
 _NARROWEST = (M.E2M1, M.E2M3, M.E3M2)
-_KIND = named("100af 101af 103af 107af 110af 120af 121af")
+_KIND = with_feature(Feature.HAS_MMA_KINDS)
 _KIND_RULES = (
     *_TYPES,
     when(atype=_NARROWEST).needs("narrow-target", _NEWEST),
@@ -158,7 +158,7 @@ def _kinds(sparse: str) -> Iterator[Family]:
     deep, deeper = (S.M16N8K64, S.M16N8K128) if sparse else (S.M16N8K32, S.M16N8K64)
     halves = since("8.7", _KIND)
     f16 = when(dtype=T.F16).needs("f16-target", _NEWEST if sparse else halves)
-    fours = since("8.7", named("120a 121a")) if sparse else _NEWEST
+    fours = since("8.7", Feature.HAS_MMA_SPARSE_FP4) if sparse else _NEWEST
     families = (
         Family("f8f6f4", (deep,), (T.F16, T.F32), _NARROW, 8, needs=since("8.6", _KIND),
                 needs_text="kind::f8f6f4 runs on targets of an architecture or family",

@@ -32,7 +32,7 @@ from intrinsics.row import (
     vector,
     when,
 )
-from intrinsics.targets import at_least, named, since
+from intrinsics.targets import Feature, at_least, since
 
 T = ScalarType
 
@@ -40,7 +40,7 @@ _WORDS = (T.U16, T.U32, T.U64, T.S16, T.S32, T.S64)
 _PAIRS = (T.U16X2, T.S16X2)
 _QUADS = (T.U8X4, T.S8X4)
 _BITS = (T.B16, T.B32, T.B64)
-_QUAD_TARGETS = since("9.2", named("107af 120af 121af"))
+_QUAD_TARGETS = since("9.2", Feature.HAS_PACKED_BYTES)
 
 
 # fmt: off

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from intrinsics import limits
 from intrinsics.modifiers import (
     CtaGroup,
     Exclusive,
@@ -43,15 +44,16 @@ from intrinsics.row import (
     vector,
     when,
 )
-from intrinsics.targets import Feature, named, since, with_feature
+from intrinsics.targets import Feature, since, with_feature
 
-TCGEN05 = since("8.6", with_feature(Feature.HAS_TMEM))
+TCGEN05 = since("8.6", Feature.HAS_TMEM)
 """Where the family exists."""
 
-ARCH_CONDITIONAL = named("100a 101a 103a 107a 110a")
+ARCH_CONDITIONAL = with_feature(Feature.HAS_TMEM | Feature.HAS_ARCH_CONDITIONAL)
 """Targets for what only exactly one architecture has."""
 
-SM_107 = since("9.4", named("107af"))
+EXTENDED = since("9.4", Feature.HAS_TCGEN05_EXTENSIONS)
+"""Where what PTX 9.4 adds to the family exists."""
 
 
 def conditional(op: str) -> str:
@@ -65,7 +67,7 @@ def conditional(op: str) -> str:
 CG = {"cta_group": {"cg1": CtaGroup.ONE, "cg2": CtaGroup.TWO}}
 """How LLVM's names spell .cta_group."""
 
-COLUMNS = Numbers(32, 512, multiple=32, power_of_two=True)
+COLUMNS = Numbers(limits.FEWEST_COLUMNS, limits.COLUMNS, multiple=32, power_of_two=True)
 """Columns of an allocation: a power of 2 in 32..512."""
 
 _EXCLUSIVE_COLUMNS = Numbers(high=(1 << 32) - 1, multiple=32, nonzero=True)
@@ -74,7 +76,7 @@ _NCOLS = By("exclusive", {Exclusive.EXCLUSIVE: _EXCLUSIVE_COLUMNS}, COLUMNS)
 _WARP = Effect.CONVERGENT | Effect.ALIGNED
 _ALLOCATES = Effects(_WARP | Effect.WRITES_MEMORY | Effect.BARRIER, IssueScope.WARP)
 _EXCLUSIVE = when(exclusive=Exclusive.EXCLUSIVE).needs(
-    "exclusive-version", since("9.4", with_feature(Feature.HAS_TMEM))
+    "exclusive-version", since("9.4", Feature.HAS_TMEM)
 )
 
 # fmt: off
@@ -281,8 +283,8 @@ COMMIT = Row(
     tied={"multicast": "cta_mask"},
     rules=(
         when(multicast=Multicast.CLUSTER_16B).needs("multicast-16b-version", since("9.4")),
-        when(multicast=Multicast.CLUSTER_32B).needs("multicast-32b-target", SM_107),
-        when(restrict=SyncRestrict.READ_A).needs("sync-restrict-target", SM_107),
+        when(multicast=Multicast.CLUSTER_32B).needs("multicast-32b-target", EXTENDED),
+        when(restrict=SyncRestrict.READ_A).needs("sync-restrict-target", EXTENDED),
         when(restrict=SyncRestrict.SHARED_CTA).is_wrong(
             "sync-restrict-fence", ".sync_restrict::shared::cta restricts fences, not commits",
             "ptxas takes it without saying what it would mean", ptxas_accepts=True),

@@ -44,13 +44,13 @@ from intrinsics.row import (
     vector,
     when,
 )
-from intrinsics.rows.tcgen05 import ARCH_CONDITIONAL, SM_107, TCGEN05, conditional
+from intrinsics.rows.tcgen05 import ARCH_CONDITIONAL, EXTENDED, TCGEN05, conditional
 from intrinsics.rows.tcgen05_mma_names import (
     plain_spellings,
     scaled_spellings,
     stationary_spellings,
 )
-from intrinsics.targets import Feature, named, since, with_feature
+from intrinsics.targets import Feature, since
 
 SCALED = (MmaKind.MXF8F6F4, MmaKind.MXF4, MmaKind.MXF4NVF4)
 FP4 = (MmaKind.MXF4, MmaKind.MXF4NVF4)
@@ -80,10 +80,10 @@ _USE_OR_FILL = (CollectorA.USE, CollectorA.FILL)
 # fmt: off
 _KINDS: tuple[Rule, ...] = (
     when(kind=MmaKind.I8).needs(
-        "i8-target", since("8.6", named("100a 101a 110a")),
+        "i8-target", since("8.6", Feature.HAS_TCGEN05_I8),
         "INT8 type is supported only on arch-conditional variants.",
         "kind::i8 exists on these three only; kind::f8f6f4 runs on every tcgen05 target"),
-    when(kind=MmaKind.TI16).needs("ti16-target", SM_107),
+    when(kind=MmaKind.TI16).needs("ti16-target", EXTENDED),
 )
 
 _SCALES: tuple[Rule, ...] = (
@@ -116,7 +116,7 @@ _SCALES: tuple[Rule, ...] = (
 
 _ACCUMULATOR: tuple[Rule, ...] = (
     when(scale_d=True).needs(
-        "scale-d-target", since("8.6", with_feature(Feature.HAS_SCALE_INPUT_ACCUMULATOR)),
+        "scale-d-target", since("8.6", Feature.HAS_SCALE_INPUT_ACCUMULATOR),
         "Scale input accumulator is not supported on this architecture.",
         "scale D in the epilogue instead"),
     when(scale_d=True, kind=(MmaKind.F8F6F4, *SCALED)).must(
@@ -139,11 +139,11 @@ _COLLECTOR: tuple[Rule, ...] = (
     when(ashift=AShift.ASHIFT).must(
         "ashift-collector", "Cannot use collector::a::use or colletor::a::fill with ashift",
         collector_a=absent_or(CollectorA.LASTUSE, CollectorA.DISCARD)),
-    when(collector_b=tuple(CollectorB)).needs("collector-b-target", SM_107),
+    when(collector_b=tuple(CollectorB)).needs("collector-b-target", EXTENDED),
 )
 
 _DECOMPRESS: tuple[Rule, ...] = (
-    when(decompress=Decompress.LUT_B).needs("decompress-target", SM_107),
+    when(decompress=Decompress.LUT_B).needs("decompress-target", EXTENDED),
     when(decompress=Decompress.LUT_B).must(
         "decompress-kind", "only f8f6f4 and mxf8f6f4 look the numbers of B up in a table",
         kind=(MmaKind.F8F6F4, MmaKind.MXF8F6F4)),

@@ -34,14 +34,14 @@ from intrinsics.row import (
     when,
 )
 from intrinsics.rows.tcgen05 import HALF_SPLIT
-from intrinsics.targets import named, since
+from intrinsics.targets import Feature, since, with_feature
 
 _REDUCE = (WarpReduce.MIN, WarpReduce.MAX)
 _SHAPES = (LdStShape.S32X32B, LdStShape.S16X32BX2)
 _FROM_X2 = tuple(n for n in LdStNum if n.times >= 2)
 _FROM_X4 = tuple(n for n in LdStNum if n.times >= 4)
 
-LD_RED_TARGETS = named("103af 107af 101af 110af")
+LD_RED_TARGETS = with_feature(Feature.HAS_TCGEN05_LD_RED)
 """Targets with tcgen05.ld.red: those with tensor memory, but for sm_100."""
 
 _EFFECTS = Effects(
@@ -116,7 +116,7 @@ LD_SPCOMPRESS = Row(
         tensor_address("taddr"),
     ),
     section="tcgen05.ld",
-    needs=since("9.4", named("107a")),
+    needs=since("9.4", Feature.HAS_TCGEN05_SPCOMPRESS),
     needs_text="tcgen05.ld.spcompress is not supported on this architecture",
     effects=_EFFECTS,
     llvm=(
@@ -139,7 +139,7 @@ LD_RED_SPCOMPRESS = Row(
         tensor_address("taddr"),
     ),
     section="tcgen05.ld",
-    needs=since("9.4", named("107a")),
+    needs=since("9.4", Feature.HAS_TCGEN05_SPCOMPRESS),
     needs_text="tcgen05.ld.red.spcompress is not supported on this architecture",
     effects=_EFFECTS,
     llvm=(

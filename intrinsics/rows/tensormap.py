@@ -25,11 +25,10 @@ from intrinsics.row import (
     value,
     when,
 )
-from intrinsics.targets import EVERY_TARGET, at_least, named, since
+from intrinsics.targets import Feature, at_least, since, with_feature
 
-_ACCELERATED = frozenset(t for t in EVERY_TARGET if t.is_accelerated)
-_NEEDS = since("8.3", at_least(90) & _ACCELERATED)
-_BLACKWELL = at_least(100) & _ACCELERATED
+_NEEDS = since("8.3", Feature.HAS_TENSOR_MAP_WRITES)
+_NARROW = with_feature(Feature.HAS_NARROW_TENSOR_MAPS)
 _MODIFIERS = ".tile.field{.space}.b1024.type"
 _SPACES: dict[str, Fact] = {"p:a": None, "p1:a": Space.GLOBAL, "p3:a": Space.SHARED_CTA}
 _WRITES = Effects(Effect.READS_MEMORY | Effect.WRITES_MEMORY)
@@ -44,11 +43,13 @@ _CODED = (
 _WIDE = (MapField.GLOBAL_ADDRESS, MapField.GLOBAL_STRIDE)
 _CODES: Mapping[Fact, Numbers] = {
     MapField.ELEMTYPE: Numbers(
-        0, 15, later=(NumbersFrom(13, since("8.7", _BLACKWELL), "elemtype-target"),)
+        0, 15, later=(NumbersFrom(13, since("8.7", _NARROW), "elemtype-target"),)
     ),
     MapField.INTERLEAVE_LAYOUT: Numbers(0, 2),
     MapField.SWIZZLE_MODE: Numbers(
-        0, 4, later=(NumbersFrom(4, since("8.8", named("103a 107a")), "swizzle-mode-target"),)
+        0,
+        4,
+        later=(NumbersFrom(4, since("8.8", Feature.HAS_96_BYTE_SWIZZLING), "swizzle-mode-target"),),
     ),
     MapField.FILL_MODE: Numbers(0, 1),
     MapField.SWIZZLE_ATOMICITY: Numbers(0, 3),

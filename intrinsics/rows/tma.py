@@ -38,7 +38,7 @@ from intrinsics.row import (
     when,
 )
 from intrinsics.rows.tcgen05 import MASK_NUMBERS, MASK_TYPE
-from intrinsics.targets import Feature, at_least, named, since, with_feature
+from intrinsics.targets import Feature, at_least, since
 
 SM90 = since("8.0", at_least(90))
 RANKS = tuple(Dim)[1:-1]
@@ -47,7 +47,7 @@ TILE_MODES = (LoadMode.TILE, LoadMode.GATHER4)
 IM2COL_MODES = (LoadMode.IM2COL, LoadMode.IM2COL_W, LoadMode.IM2COL_W128)
 WIDE_MODES = IM2COL_MODES[1:]
 
-WITH_PAIRS = since("8.6", with_feature(Feature.HAS_TWO_CTA_TMA))
+WITH_PAIRS = since("8.6", Feature.HAS_TWO_CTA_TMA)
 """Who has what came with the copies of CTA pairs: gathering, scattering, wide im2col anywhere."""
 
 WIDE_TEXT = "wide im2col tensor copies are not supported on this architecture"
@@ -148,10 +148,10 @@ _LOAD_RULES: tuple[Rule, ...] = (
     RANK_RULE,
     when(dst_space=Space.SHARED_CTA).needs("shared-cta-version", since("8.6")),
     when(multicast=Multicast.CLUSTER_16B).needs("multicast-16b-version", since("9.4")),
-    when(multicast=Multicast.CLUSTER_32B).needs("multicast-32b-target",
-                                                since("9.4", named("107af"))),
+    when(multicast=Multicast.CLUSTER_32B).needs(
+        "multicast-32b-target", since("9.4", Feature.HAS_WIDE_MULTICAST)),
     when(multicast=tuple(Multicast)).needs(
-        "multicast-target", since("8.0", with_feature(Feature.HAS_CLUSTER_MULTICAST)),
+        "multicast-target", since("8.0", Feature.HAS_CLUSTER_MULTICAST),
         "cluster multicast TMA requires a compatible SM target"),
     when(multicast=tuple(Multicast)).must(
         "multicast-space", "a multicast copy goes to .shared::cluster",
@@ -225,7 +225,7 @@ IM2COL_LOAD = Row(
         *_LOAD_RULES,
         IM2COL_RANK,
         when(mode=LoadMode.IM2COL_W, dst_space=Space.SHARED_CTA).needs(
-            "wide-im2col-target", since("8.6", with_feature(Feature.HAS_WIDE_IM2COL)), WIDE_TEXT),
+            "wide-im2col-target", since("8.6", Feature.HAS_WIDE_IM2COL), WIDE_TEXT),
         when(mode=LoadMode.IM2COL_W, dst_space=Space.SHARED_CLUSTER).needs(
             "wide-im2col-target", WITH_PAIRS, WIDE_TEXT,
             "to .shared::cta it exists on sm_100 and later"),

@@ -36,7 +36,7 @@ from intrinsics.row import (
     value,
     when,
 )
-from intrinsics.targets import at_least, named, since
+from intrinsics.targets import Feature, at_least, since
 
 T = ScalarType
 _TOGETHER = Effects(Effect.CONVERGENT, IssueScope.WARP)
@@ -110,7 +110,7 @@ _REDUCTIONS: tuple[tuple[str, WarpReduce, ScalarType], ...] = (
 )
 _BITWISE = (WarpReduce.AND, WarpReduce.OR, WarpReduce.XOR)
 _EXTREMES = (WarpReduce.MIN, WarpReduce.MAX)
-_FLOATING = since("8.6", named("100af 103af 107af"))
+_FLOATING = since("8.6", Feature.HAS_FLOAT_REDUX)
 _FLOAT_NAMES: dict[str, Facts] = {
     "": {}, ".abs": {"abs": Magnitude.ABS}, ".NaN": {"nan": NanResult.NAN},
     ".abs.NaN": {"abs": Magnitude.ABS, "nan": NanResult.NAN},
@@ -173,7 +173,7 @@ def _set_registers(change: str) -> Row:
     return Row(
         f"setmaxnreg.{change}", ".sync.aligned.u32", "count",
         operands=(number("count", Numbers(24, 256, multiple=8)),), section="setmaxnreg",
-        needs=since("8.0", named("90a 100af 101af 103af 107af 110af 120af 121af")),
+        needs=since("8.0", Feature.HAS_SETMAXNREG),
         effects=Effects(
             Effect.CONVERGENT | Effect.ALIGNED | Effect.BARRIER, IssueScope.WARPGROUP
         ),

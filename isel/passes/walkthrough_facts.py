@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.descriptors.smem_strides import Tile
-from intrinsics.descriptors.tensor_address import COLUMNS
 from intrinsics.findings import Finding
 from intrinsics.layouts.umma_layout import check_umma_layout
+from intrinsics.limits import COLUMNS, FEWEST_COLUMNS, STATIC_SHARED
 from intrinsics.mir import (
     Imm,
     MachineFunction,
@@ -47,12 +47,8 @@ from isel.variables import named_shared
 SLOTS = 8
 """Bytes of the expansion's mbarrier, behind which the slots of the allocations lie."""
 
-_LEAST = 32
-"""Columns of the smallest allocation.  PTX ISA, tcgen05.alloc."""
 
 _WARP = 32
-_STATIC_SHARED = 48 * 1024
-"""Bytes of shared memory that ptxas lets a kernel declare."""
 
 
 @dataclass(slots=True)
@@ -238,7 +234,7 @@ class _Gatherer:
 
     def _allocate(self, mi: MachineInstr) -> None:
         asked = _number(mi, "columns") * HARDWARE_COLUMNS
-        wanted = max(asked, self.facts.needed.get(id(mi), 0), _LEAST)
+        wanted = max(asked, self.facts.needed.get(id(mi), 0), FEWEST_COLUMNS)
         self.facts.columns[id(mi)] = 1 << (wanted - 1).bit_length()
 
     def _deallocate(self, mi: MachineInstr) -> None:
@@ -262,13 +258,13 @@ class _Gatherer:
         allocs = self._records(ALLOC)
         size = SLOTS + 4 * len(allocs)
         used = sum(v.size for v in named_shared(self.module, [self.function]))
-        if allocs and used + size > _STATIC_SHARED:
+        if allocs and used + size > STATIC_SHARED:
             self.told.error(
                 allocs[0],
                 "scratch",
                 "failed to find scratch smem to allocate tmem",
                 got=f"{used} bytes of shared memory in use",
-                expected=f"at most {_STATIC_SHARED - size}: {size} are needed here",
+                expected=f"at most {STATIC_SHARED - size}: {size} are needed here",
                 hint="dynamic shared memory (an external array of no size) has more room",
             )
 

@@ -8,12 +8,9 @@ Performance-Tuning Directives; Cluster Dimension Directives.
 from __future__ import annotations
 
 from intrinsics.mir import NOTHING_SAID, Launch
-from intrinsics.targets import Target
+from intrinsics.targets import Feature, Target
 from isel.llvm import ir
 from isel.select.diagnostics import Unselectable
-
-_CLUSTERS = 90
-"""The first targets that have clusters: what is said of them means nothing to others."""
 
 
 def launch_of(function: ir.Function, target: Target) -> Launch:
@@ -23,7 +20,9 @@ def launch_of(function: ir.Function, target: Target) -> Launch:
     """
     if not function.attributes.strings:
         return NOTHING_SAID
-    clusters = target.number >= _CLUSTERS
+    clusters = (
+        Feature.HAS_CLUSTERS in target.features
+    )  # elsewhere what is said of them means nothing
     cluster = _numbers(function, "nvvm.cluster_dim") if clusters else ()
     required = _numbers(function, "nvvm.reqntid")
     whole = clusters and "nvvm.blocksareclusters" in function.attributes

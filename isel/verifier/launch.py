@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from intrinsics.findings import Finding, Place, Severity
+from intrinsics.limits import MOST_CLUSTER, MOST_THREADS, PORTABLE_CLUSTER, STATIC_SHARED
 from intrinsics.mir import MachineFunction, Module, Variable
-from intrinsics.targets import Target
+from intrinsics.targets import Feature, Target
 from isel.variables import lay_out, named_shared
 from isel.verifier.record import place_of
 from isel.verifier.rule import VerifierRule
@@ -39,13 +40,8 @@ class LaunchShape:
 
 UNKNOWN_SHAPE = LaunchShape()
 
-MOST_THREADS = 1024
 _MOST_BLOCK = (1024, 1024, 64)
 _MOST_GRID = ((1 << 31) - 1, 65535, 65535)
-_PORTABLE, MOST_CLUSTER = 8, 16
-"""CTAs of a cluster, on every GPU that has clusters and on those that have the largest ones."""
-_CLUSTERS = 90
-"""The first target that has clusters."""
 
 _CLUSTER, _LIMITS = "Cluster Dimension Directives", "Performance-Tuning Directives"
 
@@ -72,14 +68,14 @@ CLUSTER_SIZE = VerifierRule(
     "launch/cluster-size",
     "no GPU has such a cluster",
     _CLUSTER,
-    expected=f"1 to {_PORTABLE} CTAs, on some GPUs to {MOST_CLUSTER}",
+    expected=f"1 to {PORTABLE_CLUSTER} CTAs, on some GPUs to {MOST_CLUSTER}",
 )
-NOT_PORTABLE = VerifierRule(
+NOTPORTABLE_CLUSTER = VerifierRule(
     "launch/cluster-portable",
     "not every GPU with clusters has one of this size",
     _CLUSTER,
     Severity.REVIEW,
-    expected=f"up to {_PORTABLE} CTAs",
+    expected=f"up to {PORTABLE_CLUSTER} CTAs",
     hint="the launch must allow it: cudaFuncAttributeNonPortableClusterSizeAllowed",
 )
 CLUSTER = VerifierRule("launch/cluster", "the kernel is made for another cluster", _CLUSTER)
@@ -96,7 +92,7 @@ SHARED = VerifierRule(
     "Shared State Space",
 )
 RULES = (
-    GRID_SIZE, BLOCK_SIZE, BLOCK, CLUSTER_TARGET, CLUSTER_SIZE, NOT_PORTABLE, CLUSTER,
+    GRID_SIZE, BLOCK_SIZE, BLOCK, CLUSTER_TARGET, CLUSTER_SIZE, NOTPORTABLE_CLUSTER, CLUSTER,
     CLUSTER_GRID, SHARED,
 )  # fmt: skip
 
@@ -200,14 +196,14 @@ def _cluster(kernel: MachineFunction, target: Target, shape: LaunchShape) -> Ite
         return
     count = math.prod(size)
     said = f"a cluster of {_text(size)}"
-    if target.number < _CLUSTERS:
+    if Feature.HAS_CLUSTERS not in target.features:
         if count > 1:
             yield _finding(CLUSTER_TARGET, kernel, f"{said} on {target}")
         return
     if not 1 <= count <= MOST_CLUSTER or min(size) < 1:
         yield _finding(CLUSTER_SIZE, kernel, f"{said}, of {count} CTAs")
-    elif count > _PORTABLE:
-        yield _finding(NOT_PORTABLE, kernel, f"{said}, of {count} CTAs")
+    elif count > PORTABLE_CLUSTER:
+        yield _finding(NOTPORTABLE_CLUSTER, kernel, f"{said}, of {count} CTAs")
     if own.cluster and _three(size) != _three(own.cluster):
         yield _finding(CLUSTER, kernel, said, f".reqnctapercluster {_text(own.cluster)}")
     if own.maxclusterrank and count > own.maxclusterrank:
@@ -220,25 +216,13 @@ def _cluster(kernel: MachineFunction, target: Target, shape: LaunchShape) -> Ite
 
 # ---- shared memory ---------------------------------------------------------------------------
 
-_SHARED_LIMITS = {75: 64, 80: 163, 86: 99, 87: 163, 88: 163, 89: 99, 120: 99, 121: 99}
-"""KiB of shared memory that a CTA can have, where it is not that of sm_90 and sm_100."""
 
-MOST_SHARED = 227 * 1024
-"""Bytes of it on sm_90 and sm_100, which have most."""
-
-_STATIC_LIMIT = 48
-"""KiB of it that variables can take before sm_90."""
-
-
-def shared_limit(target: Target) -> int:
-    """Bytes of shared memory, static and dynamic, that a CTA can have."""
-    limit = _SHARED_LIMITS.get(target.number)
-    return MOST_SHARED if limit is None else limit * 1024
+_REST = ", the rest as dynamic shared memory"
 
 
 def static_limit(target: Target) -> int:
     """Bytes of shared memory that the variables of a kernel can take."""
-    return _STATIC_LIMIT * 1024 if target.number < _CLUSTERS else shared_limit(target)
+    return target.shared_limit if Feature.HAS_CLUSTERS in target.features else STATIC_SHARED
 
 
 def _shared(
@@ -251,14 +235,18 @@ def _shared(
             kernel,
             f"{static} bytes of variables",
             f"at most {static_limit(target)} on {target}"
-            + (", the rest as dynamic shared memory" if target.number < _CLUSTERS else ""),
+            + (
+                ", the rest as dynamic shared memory"
+                if Feature.HAS_CLUSTERS not in target.features
+                else ""
+            ),
         )
-    elif dynamic < 0 or static + dynamic > shared_limit(target):
+    elif dynamic < 0 or static + dynamic > target.shared_limit:
         yield _finding(
             SHARED,
             kernel,
             f"{static} bytes of variables and {dynamic} dynamic ones",
-            f"at most {shared_limit(target)} in all on {target}",
+            f"at most {target.shared_limit} in all on {target}",
         )
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from intrinsics.descriptors.idesc import FP4_KINDS
 from intrinsics.modifiers import CollectorA, MmaKind
-from intrinsics.targets import Feature, named, spell, with_feature
+from intrinsics.targets import Feature, spell, with_feature
 from nvgen.builder.gemm_request import LeftTile, Request
 from nvgen.builder.refusals import Requirement
 from nvgen.builder.tiles import SharedTile
 
 _SCALING = with_feature(Feature.HAS_SCALE_INPUT_ACCUMULATOR)
-_K96_TARGETS = named("103a")
+_K96_TARGETS = with_feature(Feature.HAS_TCGEN05_K96)
 _MMA = "tcgen05.mma"
 _KEEPS = (CollectorA.FILL, CollectorA.USE)
 

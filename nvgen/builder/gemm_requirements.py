@@ -13,10 +13,10 @@ from dataclasses import replace
 from intrinsics.descriptors.idesc import OUTPUT_CODES, series
 from intrinsics.descriptors.smem_strides import Strides
 from intrinsics.descriptors.smem_strides import Tile as MatrixShape
-from intrinsics.descriptors.tensor_address import COLUMNS
 from intrinsics.element import ElementType, Major
 from intrinsics.findings import Finding, InputError, Severity
 from intrinsics.layouts.umma_layout import K_SIZE, MN_SIZE, STRIDE_FAILURE, check_umma_layout
+from intrinsics.limits import COLUMNS
 from intrinsics.multiplies.block_scale import check_block_scale
 from intrinsics.row import Problem
 from intrinsics.targets import Feature, spell, with_feature

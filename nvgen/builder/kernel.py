@@ -13,9 +13,9 @@ from contextlib import AbstractContextManager
 from llvmlite import ir
 
 from intrinsics.element import ElementType, Major
+from intrinsics.limits import MOST_CLUSTER, MOST_THREADS
 from intrinsics.modifiers import CtaGroup, ScalarType
 from intrinsics.targets import parse_target
-from isel.verifier.launch import MOST_THREADS
 from nvgen.builder.built import Kernel, Parameter
 from nvgen.builder.device_calls import DeviceCalls
 from nvgen.builder.fragments import Fragment
@@ -46,7 +46,6 @@ from nvgen.builder.turns import Turns, turns
 from nvgen.callers import stack
 from nvgen.launches import dim3
 
-_MOST_CTAS = 16
 """CTAs of a cluster that some GPUs can have."""
 
 
@@ -306,5 +305,5 @@ def _check_shape(name: str, block: tuple[int, int, int], cluster: int) -> None:
     x, y, z = block
     if min(x, y, z) < 1 or x * y * z > MOST_THREADS:
         raise refuse("no block of threads", got=str(block), expected=f"1 to {MOST_THREADS} threads")
-    if not 1 <= cluster <= _MOST_CTAS:
-        raise refuse("no cluster", got=f"{cluster} CTAs", expected=f"1 to {_MOST_CTAS} CTAs")
+    if not 1 <= cluster <= MOST_CLUSTER:
+        raise refuse("no cluster", got=f"{cluster} CTAs", expected=f"1 to {MOST_CLUSTER} CTAs")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from intrinsics.element import ElementType
+from intrinsics.limits import COLUMNS, FEWEST_COLUMNS
 from intrinsics.modifiers import LdStNum, LdStShape
 from nvgen.builder.gemm_options import TensorOptions
 from nvgen.builder.numbers import Int, IntLike
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 _ROWS = 128
 _HALF = 64
-_FEWEST, _MOST = 32, 512
 _WIDTHS = (32, 16, 8)
 
 
@@ -37,13 +37,13 @@ class TensorAccumulator(PortableAccumulator):
         x, y, z = builder.block
         self._groups = x * y * z // WARPGROUP
         tiles = max(m // _ROWS, 1)
-        columns = max(_FEWEST, 1 << (tiles * n - 1).bit_length())
+        columns = max(FEWEST_COLUMNS, 1 << (tiles * n - 1).bit_length())
         whole = m == _HALF or m % _ROWS == 0
-        if m <= 0 or n <= 0 or not whole or columns > _MOST or x * y * z % WARPGROUP:
+        if m <= 0 or n <= 0 or not whole or columns > COLUMNS or x * y * z % WARPGROUP:
             raise refuse(
                 "no such accumulator in tensor memory",
                 got=f"{m}x{n}, {x * y * z} threads",
-                expected=f"{_HALF} or a multiple of {_ROWS} rows, {_MOST} columns for every "
+                expected=f"{_HALF} or a multiple of {_ROWS} rows, {COLUMNS} columns for every "
                 f"{_ROWS} rows together, whole warpgroups",
             )
         if n % (8 * self._groups):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TypeAlias
 
+from intrinsics.limits import MOST_TX
 from intrinsics.modifiers import Scope as Sync
 from nvgen.builder.control import ControlFlow, Scope
 from nvgen.builder.numbers import Int, IntLike
@@ -24,7 +25,6 @@ Counted: TypeAlias = tuple[Barrier | Barriers, int]
 Copied: TypeAlias = SharedTile | SharedScales | Tiles[SharedTile] | Tiles[SharedScales] | Pointer
 """What copies fill: a tile, one tile of a ring, or, for a tensor map, one box of it."""
 
-MOST_BYTES = (1 << 20) - 1
 """Bytes that a phase can expect.  PTX ISA, Tracking asynchronous operations."""
 
 _FIRST_WITH_CLUSTERS = 90
@@ -99,11 +99,11 @@ class Protocols(ControlFlow):
         Raises: InputError for what is no such thing, and for more than a phase can expect.
         """
         found = ctas * sum(self._bytes_of(one) for one in copied)
-        if not 0 < found <= MOST_BYTES:
+        if not 0 < found <= MOST_TX:
             raise refuse(
                 "no number of bytes that a phase expects",
                 got=f"{found} bytes",
-                expected=f"1 to {MOST_BYTES}",
+                expected=f"1 to {MOST_TX}",
             )
         return found
 

@@ -11,7 +11,7 @@ from dataclasses import replace
 from llvmlite import ir
 
 from intrinsics.element import ElementType, Major
-from isel.verifier.launch import MOST_SHARED
+from intrinsics.limits import MOST_SHARED, STATIC_SHARED
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.number_types import NumberType, scalar_type
 from nvgen.builder.numbers import Float, Int, Number
@@ -28,9 +28,6 @@ from nvgen.builder.tiles import (
 )
 from nvgen.builder.vectors import Vector
 from nvgen.tensor_map import SIZE
-
-STATIC_SHARED_LIMIT = 48 * 1024
-"""Bytes of shared memory that ptxas lets a kernel declare; more must be dynamic."""
 
 _TILE_ALIGN = 128
 """Where a tile begins, so that tensor copies may write it, swizzled or not."""
@@ -64,11 +61,11 @@ class SharedMemory(BuilderBase):
         variable.initializer = ir.Constant(type_, ir.Undefined)
         variable.type = ir.PointerType(addrspace=3)  # opaque, as LLVM's pointers are
         self._shared += size
-        if self._shared > STATIC_SHARED_LIMIT:
+        if self._shared > STATIC_SHARED:
             raise refuse(
                 "too much static shared memory",
                 got=f"{self._shared} bytes",
-                expected=f"at most {STATIC_SHARED_LIMIT}",
+                expected=f"at most {STATIC_SHARED}",
                 hint="KernelBuilder(…, dynamic_shared=True) puts tiles into dynamic shared memory",
             )
         return Pointer(self, variable)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from intrinsics.descriptors.tensor_address import COLUMNS
 from intrinsics.element import ElementType
 from intrinsics.findings import InputError, input_error
 from intrinsics.layouts.sparse import SparseColumns, sparse_columns
+from intrinsics.limits import COLUMNS
 from intrinsics.modifiers import CtaGroup
 from intrinsics.rows.tcgen05 import COLUMNS as ALLOCATIONS
 from nvgen.builder.control import Scope

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import argparse
 
-from intrinsics.descriptors.tensor_address import COLUMNS
 from intrinsics.findings import InputError, input_error
 from intrinsics.layouts.register_elements import RegisterFragment
+from intrinsics.limits import COLUMNS
 from intrinsics.modifiers import LdStShape
 from nvgen.commands.draw_values import number
 from nvgen.commands.fragment_name import fragment_of

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from intrinsics.descriptors.idesc import DENSE_K, FP4_KINDS, INPUT_CODES, m_values, n_values, series
-from intrinsics.descriptors.tensor_address import COLUMNS
 from intrinsics.element import ElementType
 from intrinsics.findings import input_error
 from intrinsics.layouts.data_paths import DataPath, accumulator_cells, data_path, operand_cells
+from intrinsics.limits import COLUMNS
 from intrinsics.modifiers import MmaKind
 from nvgen.commands.draw_factors import draw_factors, draw_metadata
 from nvgen.commands.draw_values import choice, kind_of, number

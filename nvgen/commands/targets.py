@@ -9,7 +9,7 @@ import argparse
 import json
 import sys
 
-from intrinsics.targets import PTX_VERSIONS, TARGETS, Feature, Target
+from intrinsics.targets import PTX_VERSIONS, SUBTARGET_FEATURES, TARGETS, Target
 from nvgen.render import Printer
 
 
@@ -33,7 +33,7 @@ def _since(target: Target) -> str:
 
 
 def _features(target: Target) -> list[str]:
-    return [f.name.lower() for f in Feature if f in target.features and f.name]
+    return [f.name.lower() for f in SUBTARGET_FEATURES if f in target.features and f.name]
 
 
 def _as_json(target: Target) -> dict[str, object]:

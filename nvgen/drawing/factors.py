@@ -10,11 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from intrinsics.descriptors.tensor_address import LANES
 from intrinsics.layouts.data_paths import DataPath
 from intrinsics.layouts.metadata import metadata_cells
 from intrinsics.layouts.scale_factors import FactorCells
 from intrinsics.layouts.sparse import CHUNK_BITS, chunk
+from intrinsics.limits import LANES
 from intrinsics.modifiers import MmaKind
 from nvgen.drawing.picture import Cell, Panel, Picture, listed
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.descriptors.tensor_address import LANES
 from intrinsics.layouts.data_paths import Cells
+from intrinsics.limits import LANES
 from nvgen.drawing.picture import MOST_CELLS, Cell, Panel, Picture, plural, span_text
 
 Grid = NDArray[np.int64]

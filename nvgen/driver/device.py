@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from intrinsics.findings import InputError, input_error
+from intrinsics.limits import PORTABLE_CLUSTER, STATIC_SHARED
 from intrinsics.tma.rules import Request, findings
 from nvgen.driver.errors import driver_error
 from nvgen.driver.images import Image
@@ -26,12 +27,6 @@ if TYPE_CHECKING:
     from cuda.bindings import driver
     from cuda.core import Device, Event, Kernel, ObjectCode, Stream
     from cuda.core.graph import Graph
-
-PORTABLE_CLUSTER = 8
-"""CTAs of a cluster that every GPU with clusters can run."""
-
-UNASKED_SHARED = 48 * 1024
-"""Bytes of shared memory, static and dynamic together, that a kernel has without asking."""
 
 _SHORTEST_NAP, _LONGEST_NAP = 20e-6, 2e-3
 
@@ -110,7 +105,7 @@ class Code:
 
         limits = driver.CUfunction_attribute
         wanted = []
-        if shape.smem + self.static_shared > UNASKED_SHARED:
+        if shape.smem + self.static_shared > STATIC_SHARED:
             wanted.append((limits.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, shape.smem))
         if _product(shape.cluster) > PORTABLE_CLUSTER:
             wanted.append((limits.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1))

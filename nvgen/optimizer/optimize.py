@@ -42,7 +42,7 @@ def optimize(
     origins = attach(lines, module)
     hidden = None if level is None else shield(lines, module)
     try:
-        done = run("\n".join(lines), level or 0, target.name)
+        done = run("\n".join(lines), level or 0, target)
     except LlvmDiedError as death:
         raise InputError([_died(str(death), source.file, level or 0)]) from None
     except LlvmTimeoutError as limit:

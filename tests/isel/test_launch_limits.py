@@ -7,7 +7,7 @@ import pytest
 from asmprinter.ptx_printer import print_ptx
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.targets import PTX_VERSIONS, TARGETS
-from isel.verifier.launch import shared_limit, without_peers
+from isel.verifier.launch import without_peers
 from isel.verifier.record import lowest_ptx
 from tests.isel.function_kernels import PAIR, kernel
 from tests.oracle.ptxas_modules import report
@@ -22,7 +22,7 @@ sm_88 and sm_107 are taken to have what their nearest relatives have."""
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=str)
 def test_every_target_has_the_shared_memory_of_the_guide(target) -> None:
-    assert shared_limit(target) == KIB[target.number] * 1024
+    assert target.shared_limit == KIB[target.number] * 1024
 
 
 @pytest.mark.parametrize(("ctas", "wrong"), [(1, True), (2, False), (3, True), (4, False)])

@@ -17,7 +17,6 @@ from intrinsics.targets import TARGETS
 from isel.verifier.launch import (
     RULES,
     LaunchShape,
-    shared_limit,
     static_bytes,
     static_limit,
     verify_launch,
@@ -173,7 +172,7 @@ def test_variables_may_take_what_ptxas_lets_them(target: str) -> None:
 
 
 def test_variables_and_dynamic_memory_share_the_limit() -> None:
-    limit = shared_limit(TARGETS["sm_100a"])
+    limit = TARGETS["sm_100a"].shared_limit
     filled = _filled(1024)
     assert static_bytes(filled, filled.functions[0]) == 1024
     assert rules(filled, shape(smem=limit - 1024)) == []

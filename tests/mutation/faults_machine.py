@@ -12,8 +12,8 @@ FAULTS = (
     # ---- what targets and versions have ------------------------------------------------------
     Fault(
         "scale-d-on-sm_107", Kind.LEGALITY, "intrinsics/targets.py",
-        "accelerated and target.number in (100, 103, 107),",
-        "accelerated and target.number in (100, 103),",
+        'HAS_SCALE_INPUT_ACCUMULATOR: "100af 103af 107af"',
+        'HAS_SCALE_INPUT_ACCUMULATOR: "100af 103af"',
         "a feature without its newest target",
         "tests/intrinsics/test_targets.py",
     ),
@@ -24,8 +24,8 @@ FAULTS = (
         "tests/intrinsics/test_targets.py",
     ),
     Fault(
-        "i8-on-sm_103a", Kind.LEGALITY, _ROWS + "tcgen05_mma.py",
-        'since("8.6", named("100a 101a 110a"))', 'since("8.6", named("100a 101a 103a 110a"))',
+        "i8-on-sm_103a", Kind.LEGALITY, "intrinsics/targets.py",
+        'HAS_TCGEN05_I8: "100a 101a 110a"', 'HAS_TCGEN05_I8: "100a 101a 103a 110a"',
         "a target too many in a rule",
         "tests/isel/test_verifier.py",
     ),
@@ -77,7 +77,7 @@ FAULTS = (
     ),
     Fault(
         "alloc-512-columns", Kind.RULE, _ROWS + "tcgen05.py",
-        "COLUMNS = Numbers(32, 512,", "COLUMNS = Numbers(32, 256,",
+        "limits.FEWEST_COLUMNS, limits.COLUMNS,", "limits.FEWEST_COLUMNS, 256,",
         "half of the columns",
         _LEGALITY + ' "tcgen05.alloc"',
     ),

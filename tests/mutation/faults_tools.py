@@ -82,8 +82,8 @@ FAULTS = (
         "tests/nvgen/test_tensor_map_rules.py",
     ),
     Fault(
-        "optimiser-target", Kind.SHIELD, "nvgen/optimizer/pipeline.py",
-        '_RELATIVES = {"sm_107": "sm_103"}', "_RELATIVES: dict[str, str] = {}",
+        "optimiser-target", Kind.SHIELD, "intrinsics/targets.py",
+        "_LLVM_RELATIVES = {107: 103}", "_LLVM_RELATIVES: dict[int, int] = {}",
         "a target that LLVM does not know",
         "tests/nvgen/optimizer/test_pipeline.py",
     ),

@@ -104,7 +104,7 @@ FAULTS = (
         "tests/isel/test_launch_rules.py",
     ),
     Fault(
-        "shared-limit", Kind.RULE, "isel/verifier/launch.py",
+        "shared-limit", Kind.RULE, "intrinsics/targets.py",
         "88: 163, 89: 99,", "88: 163, 89: 100,",
         "launch level: a KiB too much on one target",
         "tests/isel/test_launch_limits.py",

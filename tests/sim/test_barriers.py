@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from intrinsics.findings import SimulationError
+from intrinsics.limits import MOST_TX
 from nvgen.sim.faults import DeadlockError, Fault
-from nvgen.sim.threads.barriers import TX_LIMIT, CtaBarrier, MBarrier
+from nvgen.sim.threads.barriers import CtaBarrier, MBarrier
 from tests.sim.ptx import SCHEDULES, findings, rule, run
 
 # ---- the model -------------------------------------------------------------------------------
@@ -170,7 +171,7 @@ def test_more_arrivals_than_are_pending(verb: str):
 
 def test_the_transaction_count_has_limits():
     """mbarrier: tx-count ranges from -(2^20 - 1) to 2^20 - 1."""
-    assert TX_LIMIT == 2**20 - 1
+    assert MOST_TX == 2**20 - 1
     for verb in ("expect", "complete"):
         barrier = MBarrier.new("b", 1)
         perform(barrier, verb, 2**20 - 1)

@@ -27,7 +27,7 @@ from intrinsics.element import ElementType
 from intrinsics.findings import Severity
 from intrinsics.known_bits import KnownBits
 from intrinsics.modifiers import MmaKind, ScaleVec
-from intrinsics.targets import Target
+from intrinsics.targets import Feature, Target
 from isel.verifier.descriptors.breach import Breach
 from isel.verifier.rule import VerifierRule
 
@@ -343,9 +343,10 @@ def _k96(word: Word) -> Iterator[Breach]:
         shape = "" if m is None else f"M={m}, "
         sparse = ", sparse" if use.sparse else ""
         yield Breach(K96, word.shown(f"K=96 with {shape}cta_group::{use.group}{sparse}"))
-    if use.target.name != "sm_103a":
-        older = use.target.number in (100, 101, 110)
-        severity = Severity.ERROR if older else Severity.REVIEW
+    features = use.target.features
+    if Feature.HAS_TCGEN05_K96 not in features:
+        may = Feature.MAY_HAVE_TCGEN05_K96 in features
+        severity = Severity.REVIEW if may else Severity.ERROR
         yield Breach(K96_TARGET, word.shown(f"K=96 on {use.target}"), severity=severity)
     if use.scale_vec in (ScaleVec.X2, ScaleVec.X4):
         yield Breach(K96_SCALES, word.shown(f"K=96 with .{use.scale_vec.value}"))

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from intrinsics.descriptors.tensor_address import COLUMNS, LANES, TensorAddress, ZeroColumnMask
+from intrinsics.descriptors.tensor_address import TensorAddress, ZeroColumnMask
 from intrinsics.findings import Severity
 from intrinsics.known_bits import KnownBits
+from intrinsics.limits import COLUMNS, LANES
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import LdStNum, LdStShape
 from intrinsics.row import Numbers

@@ -19,7 +19,7 @@ from intrinsics.findings import Severity
 from intrinsics.known_bits import KnownBits
 from intrinsics.layouts.umma_layout import STRIDE_FAILURE, check_umma_layout
 from intrinsics.modifiers import MmaKind
-from intrinsics.targets import Target
+from intrinsics.targets import Feature, Target
 from isel.verifier.descriptors.breach import Breach
 from isel.verifier.descriptors.instruction import Word
 from isel.verifier.rule import VerifierRule
@@ -143,9 +143,10 @@ def judge(descriptor: Descriptor) -> Iterator[Breach]:
         yield Breach(BASE_OFFSET, descriptor.shown(f"base offset {base}"))
     if not descriptor.is_absolute:
         return
-    if descriptor.target.name != "sm_103a":
-        older = descriptor.target.number in (100, 101, 110)
-        severity = Severity.ERROR if older else Severity.REVIEW
+    features = descriptor.target.features
+    if Feature.HAS_TCGEN05_K96 not in features:
+        may = Feature.MAY_HAVE_TCGEN05_K96 in features
+        severity = Severity.REVIEW if may else Severity.ERROR
         got = descriptor.shown(f"bit 52 on {descriptor.target}")
         yield Breach(LBO_MODE_TARGET, got, severity=severity)
     if swizzle not in (None, Swizzle.B128):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
-from intrinsics.descriptors.tensor_address import COLUMNS
 from intrinsics.findings import Severity
+from intrinsics.limits import COLUMNS
 from isel.verifier.function.allocation import Slot, freed_by_others, slot_of
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.order import before_all

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Protocol
 
 from intrinsics.findings import Finding, Place, Severity
+from intrinsics.limits import MOST_THREADS
 from intrinsics.mir import MachineFunction, Module, Text
 from isel.verifier.function import (
     accumulators,
@@ -46,7 +47,6 @@ from isel.verifier.function.callees import Callees, callee, calls
 from isel.verifier.function.flow import NOT_FOLLOWED
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis
-from isel.verifier.launch import MOST_THREADS
 from isel.verifier.ordering import rules as ordering_rules
 from isel.verifier.rule import VerifierRule
 

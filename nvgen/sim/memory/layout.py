@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from intrinsics.findings import input_error
+from intrinsics.limits import MOST_SHARED
 from intrinsics.mir import MachineFunction, Module, Variable
 from intrinsics.modifiers import Space
 from isel.variables import lay_out, round_up
-from isel.verifier.launch import MOST_SHARED
 
 
 def shared_layout(module: Module, function: MachineFunction) -> tuple[dict[str, int], int]:

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from intrinsics.descriptors.tensor_address import COLUMNS, LANES, TensorAddress
+from intrinsics.descriptors.tensor_address import TensorAddress
 from intrinsics.findings import Place
+from intrinsics.limits import COLUMNS, LANES
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.collectors import Collectors
 from nvgen.sim.races.shadow import Shadow

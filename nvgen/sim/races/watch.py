@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from intrinsics.descriptors.tensor_address import COLUMNS, LANES
 from intrinsics.findings import SimulationError
+from intrinsics.limits import COLUMNS, LANES
 from nvgen.sim.races.happens_before import Clocks
 from nvgen.sim.races.shadow import CELLS, Shadow
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from intrinsics.limits import MOST_TX
 from nvgen.sim.faults import fault
 from nvgen.sim.races.happens_before import Clocks
 from nvgen.sim.races.vector_clock import Clock, join
 from nvgen.sim.threads.parts import WarpPart
-
-TX_LIMIT = (1 << 20) - 1
 
 
 @dataclass(slots=True)
@@ -91,12 +90,12 @@ class MBarrier:
         self._settle()
 
     def _check_tx(self) -> None:
-        if abs(self.tx) > TX_LIMIT:
+        if abs(self.tx) > MOST_TX:
             raise fault(
                 "mbarrier-tx",
                 f"the transaction count of {self.name} is out of range",
                 got=str(self.tx),
-                expected=f"-{TX_LIMIT}..{TX_LIMIT}",
+                expected=f"-{MOST_TX}..{MOST_TX}",
                 section="Tracking asynchronous operations",
             )
 

@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from intrinsics.findings import input_error
+from intrinsics.limits import MOST_CLUSTER
 from intrinsics.mir import MachineFunction
-from isel.verifier.launch import MOST_CLUSTER
 from nvgen.launches import Dim3, three
 from nvgen.sim.faults import not_simulated
 from nvgen.sim.memory.layout import LocalLayout

@@ -24,7 +24,7 @@ def shielded(text: str, level: int, target: str = "sm_100a") -> str:
 
 def unshielded(text: str, level: int, target: str = "sm_100a") -> str:
     """What the same passes make of it when they see everything."""
-    return run(parse(text), level, target)
+    return run(parse(text), level, parse_target(target))
 
 
 def body(text: str) -> str:

@@ -30,7 +30,7 @@ def test_llvm_knows_every_processor_that_it_is_asked_for() -> None:
         "target = binding.Target.from_triple('nvptx64-nvidia-cuda')\n"
         "for name in json.load(sys.stdin):\n    target.create_target_machine(cpu=name)\n"
     )
-    names = json.dumps([pipeline.processor(name) for name in TARGETS])
+    names = json.dumps([target.llvm_processor for target in TARGETS.values()])
     done = subprocess.run(
         [sys.executable, "-c", code], input=names, capture_output=True, text=True, check=True
     )
@@ -61,7 +61,7 @@ def test_a_pass_that_dies_or_does_not_end_is_an_error_of_the_input(
 
 def test_text_that_llvm_does_not_read_is_a_bug_of_nvgen() -> None:
     with pytest.raises(InternalError, match="expected top-level entity"):
-        pipeline.run("no LLVM IR", 1, "sm_90a")
+        pipeline.run("no LLVM IR", 1, TARGETS["sm_90a"])
 
 
 def test_names_of_any_language_go_there_and_back() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from intrinsics.limits import MOST_TX
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Sem
 from nvgen.sim.async_ops.schedule import Mode
@@ -33,12 +34,12 @@ def init(c: Compiler, mi: MachineInstr) -> Step:
         counts = count(warp)
         for lane, _, address in where.lanes(fragment):
             expected = int(counts[lane])
-            if not 1 <= expected <= 0xFFFFF:
+            if not 1 <= expected <= MOST_TX:
                 raise fault(
                     "mbarrier-count",
-                    "an mbarrier expects 1 to 1048575 arrivals",
+                    f"an mbarrier expects 1 to {MOST_TX} arrivals",
                     got=str(expected),
-                    expected="1..1048575",
+                    expected=f"1..{MOST_TX}",
                     section="mbarrier.init",
                 )
             _touch(warp, lane, address, "mbarrier.init")

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor
-from intrinsics.descriptors.tensor_address import LANES, TensorAddress, ZeroColumnMask
+from intrinsics.descriptors.tensor_address import TensorAddress, ZeroColumnMask
+from intrinsics.limits import LANES
 from intrinsics.mir import MachineInstr
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import fault, not_simulated

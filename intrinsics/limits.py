@@ -1,0 +1,33 @@
+"""How much there is of what a kernel takes: threads, CTAs of a cluster, shared and tensor memory.
+
+Layer: intrinsics.  What differs from target to target is `Target`'s own.  PTX ISA, Tensor Memory;
+mbarrier, Contents of the mbarrier object; CUDA C++ Programming Guide, Technical Specifications per
+Compute Capability.
+"""
+
+from __future__ import annotations
+
+MOST_THREADS = 1024
+"""Threads of a CTA."""
+
+PORTABLE_CLUSTER = 8
+"""CTAs of a cluster that every GPU with clusters can run."""
+
+MOST_CLUSTER = 16
+"""CTAs of a cluster that some GPUs can run, when they are asked to."""
+
+STATIC_SHARED = 48 * 1024
+"""Bytes of shared memory that ptxas lets a kernel declare before sm_90, and that a launch may have
+without asking for more."""
+
+MOST_SHARED = 227 * 1024
+"""Bytes of shared memory that a CTA can have on sm_90 and sm_100, which have most."""
+
+LANES, COLUMNS = 128, 512
+"""Lanes and columns of the tensor memory of a multiprocessor, of 32 bits each."""
+
+FEWEST_COLUMNS = 32
+"""Columns of the smallest allocation."""
+
+MOST_TX = (1 << 20) - 1
+"""Bytes that a phase of an mbarrier may still expect; as many arrivals, too."""
