@@ -5,6 +5,7 @@ Tests marked `gpu` run their kernels on the device under test: `--device cuda` m
 
 from __future__ import annotations
 
+import gc
 import os
 
 import pytest
@@ -43,6 +44,12 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[LIVE_VARIABLE] = "1"
     if config.option.evidence_seed is not None:
         os.environ[SEED_VARIABLE] = str(config.option.evidence_seed)
+
+
+def pytest_collection_finish() -> None:
+    """Let the collector pass over what stays to the end: modules, tables, the tests themselves."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 def pytest_report_header(config: pytest.Config) -> str:

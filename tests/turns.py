@@ -6,7 +6,7 @@
     pytest --day 739000          the turns of another day (the report's head says of which day)
     pytest --live                all cases, as `make test-all` has them
 
-    examples(200)            a property of 200 drawn examples with --live, of half of them else
+    examples(200)            a property of 200 drawn examples with --live, of a third of them else
 
 In as many days as a list has turns, every case runs.  On a GPU all cases run: it is not here often.
 """
@@ -46,7 +46,7 @@ def examples(count: int) -> settings:
     """The settings of a property: repeatable, and without a clock; all its examples with --live."""
     live = not _SETTLED or _SETTLED[0].option.live
     return settings(
-        max_examples=count if live else (count + 1) // 2,
+        max_examples=count if live else (count + 2) // 3,
         derandomize=True,
         deadline=None,
         database=None,

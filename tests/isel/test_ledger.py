@@ -146,7 +146,7 @@ def test_a_right_kernel_is_clean_and_ends(name: str) -> None:
     build(plan).compile(target="sm_90a", level="all").run(source, 1, grid=plan.cluster)
 
 
-@each("name", MUTANTS)
+@each("name", MUTANTS, turns=2)
 def test_a_mutant_is_found(name: str) -> None:
     original, plan = MUTANTS[name]
     assert findings(PLANS[original]) == []

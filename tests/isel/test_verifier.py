@@ -940,7 +940,7 @@ CLOSURE = [
 """Targets, and versions of PTX in which they have more and more."""
 
 
-@each("target, version", CLOSURE, turns=5)
+@each("target, version", CLOSURE, turns=9)
 def test_no_form_that_the_target_lacks_is_emitted(target: str, version: str):
     """Selection, then the verifier, reject it; whatever gets through, ptxas takes."""
     found, _ = everything()
@@ -955,6 +955,7 @@ def test_no_form_that_the_target_lacks_is_emitted(target: str, version: str):
     assert (status, shown) == (0, []), log
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("target", ["sm_80", "sm_90a", "sm_100"])
 def test_a_target_without_tensor_memory_selects_nothing_of_tcgen05(target: str):
     found, _ = everything(simplest=True)

@@ -48,6 +48,7 @@ def check(
     assert (np.abs(o.astype(np.float64) - expected) <= bound).all()
 
 
+@pytest.mark.turns(4)
 @kernel_test(schedules="all", random=1, targets=TARGET)
 def test_two_blocks_with_a_rest(launch: Launch) -> None:
     check(launch, compiled(64, True, 0), sample().Config(64, True), (136, 136))

@@ -86,6 +86,7 @@ def test_operators_rows_and_masks(launch: Launch, name: str) -> None:
 SWIZZLES = (128, 64, 32)
 
 
+@pytest.mark.turns(2)
 @kernel_test(schedules=["early"], targets="sm_90a")
 @pytest.mark.parametrize("major", Major, ids=lambda m: m.value)
 @pytest.mark.parametrize("dtype", [bf16, f32], ids=lambda t: t.value)
@@ -119,6 +120,7 @@ def test_into_tiles(launch: Launch, name: str, dtype, major: Major) -> None:
         assert_exact(found, expected)
 
 
+@pytest.mark.turns(2)
 @kernel_test(schedules="all", targets="sm_90a")
 @pytest.mark.parametrize("dtype", HALF, ids=lambda t: t.value)
 def test_a_product_is_a_of_the_next_multiply(launch: Launch, dtype) -> None:
@@ -150,6 +152,7 @@ def test_a_product_is_a_of_the_next_multiply(launch: Launch, dtype) -> None:
     assert_exact(out, 2 * (inner @ wide[2].T) + 1)
 
 
+@pytest.mark.turns(2)
 @kernel_test(schedules=["early"], targets=["sm_80", "sm_89"], opt=[0, 3])
 @pytest.mark.parametrize("dtype", HALF, ids=lambda t: t.value)
 def test_sums_of_warps_are_a_of_their_next_multiply(launch: Launch, dtype) -> None:

@@ -50,6 +50,7 @@ def test_it_is_clean(cluster: int) -> None:
     assert findings(cluster) == []
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("cluster", [1, 2])
 @pytest.mark.parametrize("name", EDITS)
 def test_one_edit_is_found(name: str, cluster: int) -> None:

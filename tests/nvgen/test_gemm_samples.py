@@ -123,7 +123,7 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(3)
 @kernel_test(schedules="all", random=1, targets="sm_100a", opt=LEVELS)
 @pytest.mark.parametrize("name", CASES)
 def test_integers_are_exact(launch: Launch, name: str) -> None:
@@ -178,6 +178,7 @@ OUT = {
 }
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", OUT)
 def test_nothing_can_be_left_out(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some schedule shows it: a finding, a deadlock, or a wrong product."""

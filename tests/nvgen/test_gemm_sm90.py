@@ -51,7 +51,7 @@ def compiled(name: str, dtype: ElementType, opt: int) -> Compiled:
     return made
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @kernel_test(schedules="all", random=2, targets=TARGET)
 @pytest.mark.parametrize("name", SMALL)
 def test_every_configuration_gives_the_product(launch: Launch, name: str) -> None:
@@ -66,6 +66,7 @@ def test_every_configuration_gives_the_product(launch: Launch, name: str) -> Non
     assert_exact(d, expected)
 
 
+@pytest.mark.turns(2)
 @kernel_test(schedules=["late"], targets=TARGET, opt=[0, 3])
 @pytest.mark.parametrize("dtype", TYPES, ids=lambda t: t.value)
 def test_every_type(launch: Launch, dtype: ElementType) -> None:
@@ -114,6 +115,7 @@ def test_however_it_is_cut_the_product_is_exact(launch: Launch, number: int) -> 
 EDGES = [(1, 8, 8), (64, 64, 64), (65, 72, 72), (128, 8, 640), (127, 264, 8)]
 
 
+@pytest.mark.turns(2)
 @kernel_test(schedules=["early", "late"], targets=TARGET)
 @pytest.mark.parametrize("size", EDGES, ids=str)
 def test_edges(launch: Launch, size: tuple[int, int, int]) -> None:

@@ -45,6 +45,7 @@ def compiled_from(path: Path, opt: int, n: int = 256) -> Compiled:
     return built
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("name", MISTAKES)
 def test_one_line_breaks_a_rule(name: str, opt: int, tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ pytestmark = pytest.mark.filterwarnings("error::nvgen.FindingWarning")
 K, MN = Major.K, Major.MN
 
 
+@pytest.mark.turns(4)
 @kernel_test(schedules=("early", "late"), targets=ONE_OF_EACH)
 def test_halves_are_exact(launch: Launch) -> None:
     Case(n=64).run(launch)
@@ -72,14 +73,14 @@ CASES = {
 }
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(12)
 @pytest.mark.parametrize("name", CASES)
 @kernel_test(schedules="late", targets=ONE_OF_EACH)
 def test_forms_of_tiles(launch: Launch, name: str) -> None:
     CASES[name].run(launch)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("dtypes", [(E.E4M3, E.E4M3), (E.E5M2, E.E4M3)])
 @kernel_test(schedules="late", targets=FP8_TARGETS)
 def test_fp8(launch: Launch, dtypes: tuple[E, E]) -> None:
@@ -127,6 +128,7 @@ def compiled_products(target: str, opt: int) -> Compiled:
     return made
 
 
+@pytest.mark.turns(3)
 @kernel_test(schedules=("early", "late"), targets=ONE_OF_EACH, opt=(0, 3))
 def test_accumulators_are_used_again_and_side_by_side(launch: Launch) -> None:
     dice = np.random.default_rng(7)
@@ -176,7 +178,7 @@ SHOWN = {
 }
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("name", SHOWN)
 @pytest.mark.parametrize("target", TARGETS)

@@ -28,10 +28,10 @@ def _tried(name: str, ptx: str, config: pytest.Config) -> list[Mutant]:
     found = list(mutants(ptx))
     if name in ALIKE:
         found = found[ALIKE.index(name) :: len(ALIKE)]
-    return [m for m in found if has_turn(config, m.name, _SELDOM if _is_known(name, m) else 6)]
+    return [m for m in found if has_turn(config, m.name, _SELDOM if _is_known(name, m) else 9)]
 
 
-_SELDOM = 18
+_SELDOM = 36
 """Turns of mutants that nobody finds: each takes all schedules, and tells only that it is so."""
 
 
@@ -67,6 +67,7 @@ def test_samples_are_alike() -> None:
     assert all(names == first for names in others)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_samples_are_right_without_an_edit(name: str) -> None:
     """What is found of a mutant is the edit's doing."""

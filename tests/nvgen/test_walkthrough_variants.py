@@ -289,6 +289,7 @@ CASES = {
 }
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("schedule", ["early", "late", "random:1"])
 @pytest.mark.parametrize("name", CASES)
 def test_it_gives_what_numpy_gives(name: str, schedule: str) -> None:

@@ -30,7 +30,7 @@ FOLDER = Path(__file__).with_name("verdicts")
 LIVE_VARIABLE = "NVGEN_LIVE"
 SEED_VARIABLE = "NVGEN_EVIDENCE_SEED"
 
-DAYS = 1
+DAYS = 2
 """In so many days nvgen is asked about each statement where ptxas's verdict does not change."""
 
 REFUSED, LEGAL, UNKNOWN = 0, 1, -1

@@ -329,6 +329,7 @@ def test_header_opcodes_and_accesses():
     ]
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("family", llvm_intrinsics.FAMILIES)
 def test_every_change_to_an_instruction_is_noticed(family: str):
     """Operands swapped, replaced, left out; modifiers left out or added: in LLVM's own texts."""

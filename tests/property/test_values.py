@@ -54,6 +54,7 @@ def test_the_host_and_the_device_agree(area: str):
     check()
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("area", AREAS)
 def test_text_read_back_runs_the_same(area: str):
     @settings(max_examples=3)

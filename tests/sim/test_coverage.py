@@ -224,7 +224,7 @@ def todays(statements: tuple[Statement, ...]) -> Iterator[Statement]:
     """One statement of each form every day; the others of the form take turns."""
     forms: set[Form] = set()
     for statement in statements:
-        if statement.record.form not in forms or is_todays(statement.text, 3):
+        if statement.record.form not in forms or is_todays(statement.text, 6):
             forms.add(statement.record.form)
             yield statement
 

@@ -38,6 +38,7 @@ def images(case: Case) -> tuple[NDArray[np.uint8], NDArray[np.uint8], NDArray[np
     return a, image(given.b, case.b, case.kind, case.b_place), product.astype(np.float32)
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize(
     ("case", "usages"),
@@ -73,6 +74,7 @@ def test_a_buffer_that_holds_nothing_is_a_fault(
     assert found == "sim/collector-empty"
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_another_matrix_than_was_filled_is_a_fault(schedule: str):
     """Rows of A one further on: the chip may take them from the buffer, or from memory."""

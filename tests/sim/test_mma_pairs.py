@@ -72,7 +72,7 @@ def pair_name(pair: Pair) -> str:
     return f"{pair.kind.value} {pair.m}x{pair.n} {pair.a} {pair.b} {where}{sparse} {pair.lane}"
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(8)
 @pytest.mark.parametrize("pair", PAIRS, ids=pair_name)
 def test_a_pair_multiplies(pair: Pair):
     check(pair, data(pair), PairProgram(COLUMNS, SIZE, (pair.mma(),)))

@@ -58,7 +58,7 @@ def codes_of(type_: str, rng: Random, shape: tuple[int, int]) -> Codes:
     return np.where(finite, codes, np.uint32(ONE[type_]))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("where", ["shared", "tensor"])
 @pytest.mark.parametrize("type_", [*FLOATS, "s8", "u8"])
 def test_each_code_of_a(type_: str, where: str) -> None:
@@ -179,6 +179,7 @@ def test_largest_numbers(type_: str) -> None:
     passes(program)
 
 
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("type_", FLOATS)
 def test_numbers_that_cancel_leave_plus_zero(type_: str) -> None:
     """x - x is +0, whatever the signs of other zeros."""
