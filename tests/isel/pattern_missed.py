@@ -17,9 +17,6 @@ _MISSED: dict[str, dict[str, tuple[str, ...]]] = {
         "two_allocations": ("more than before",),
         "allocated_again": ("more than before",),
     },
-    "of several allocations, which is which is not always known": {
-        "allocated_again": ("the old address", "address read too soon"),
-    },
     "stores of threads are followed to an MMA of their own warp only": {
         "cp_from_threads": ("no barrier",),
         "stored_by_tma": ("no barrier",),

@@ -39,10 +39,7 @@ UNSEEN = {
 
 # fmt: on
 
-NOWHERE = frozenset({
-    "allocated_again: the old address",
-    "pair_tile: a wait in the scope of the CTA",
-})  # fmt: skip
+NOWHERE = frozenset({"pair_tile: a wait in the scope of the CTA"})
 """Those of them that the static rules do not find either, or not as what they are.
 
 `pattern_missed` has the reason on their side.  The simulator finds all the others of that table.

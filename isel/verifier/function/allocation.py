@@ -11,7 +11,6 @@ from typing import TypeAlias
 from intrinsics.findings import Severity
 from isel.verifier.function.events import TENSOR_USES, Event, Kind, tensor_operands
 from isel.verifier.function.report import Report
-from isel.verifier.function.roles import Role
 from isel.verifier.function.values import Loaded, Parameter, Symbol
 from isel.verifier.rule import VerifierRule
 
@@ -110,17 +109,6 @@ def _allocated_at_all(report: Report) -> None:
             severity=Severity.REVIEW if given else Severity.ERROR,
             got="no tcgen05.alloc in the module",
         )
-
-
-def freed_by_others(report: Report, role: Role) -> set[Slot]:
-    """The slots of allocations that warps of other roles free."""
-    return {
-        e.place.base
-        for other in report.analysis.roles
-        if other is not role
-        for e in other.events()
-        if e.kind is Kind.DEALLOC and e.place is not None and isinstance(e.place.base, Loaded)
-    }
 
 
 def _module_allocates(report: Report) -> bool:

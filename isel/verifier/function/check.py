@@ -21,23 +21,18 @@ from intrinsics.mir import MachineFunction, Module, Text
 from isel.verifier.function import (
     accumulators,
     allocation,
-    capacity,
     cluster_arrivals,
     clusters,
     collectors,
     columns,
     convergence,
     first_phase,
-    freed_elsewhere,
     handles,
     init_fence,
     ledger,
-    lifetime,
     mbarriers,
     overlaps,
     phases,
-    publication,
-    ranks,
     registers,
     scales,
     stages,
@@ -62,10 +57,10 @@ class _Chapter(Protocol):
 
 _CHAPTERS: tuple[_Chapter, ...] = (
     *(convergence, warpgroups),
-    *(allocation, lifetime, capacity, freed_elsewhere, publication, handles),
+    *(allocation, handles),
     *(collectors, columns, overlaps, scales),
     *(mbarriers, init_fence, phases, first_phase, ledger, registers, accumulators, stages),
-    *(clusters, ranks, cluster_arrivals),
+    *(clusters, cluster_arrivals),
     ordering_rules,
 )
 
@@ -140,7 +135,7 @@ def _judge_largest(report: Report) -> None:
     if not block:
         return
     bounded = Analysis(analysis.function, block, analysis.callees, graph=analysis.graph)
-    largest = Report(report.module, bounded, report.cluster, report.boxes)
+    largest = Report(report.module, bounded, report.cluster, report.boxes, bounded=True)
     pools = Report(report.module, analysis, report.cluster, report.boxes)
     registers.check(pools)  # they depend on the very number of warps, not on the largest one
     for chapter in _CHAPTERS:

@@ -8,13 +8,14 @@ PTX ISA, mbarrier.arrive; mapa.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from intrinsics.findings import Severity
-from intrinsics.mir import MachineInstr
+from intrinsics.mir import MachineInstr, Mem, Reg, Sym
 from intrinsics.modifiers import Space
 from isel.verifier.function.clusters import cluster_size
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.mbarriers import ARRIVALS
-from isel.verifier.function.ranks import remote
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis, Role
 from isel.verifier.function.values import LANES, Symbol, Where
@@ -99,7 +100,7 @@ def _threads(
         if not event.place.meets(place):
             return 0
         return event.threads.count if is_own else 0
-    target = remote(report, event.mi)
+    target = _remote(report, event.mi)
     if target is None:
         return None
     if Symbol(target.variable) != place.base:
@@ -115,3 +116,39 @@ def _to_rank(role: Role, event: Event, made: MachineInstr, number: int) -> int |
     if rank is None or event.threads.part or event.threads.one:
         return None
     return sum(rank[n] == number for n in range(LANES) if event.threads.lanes >> n & 1)
+
+
+# ---- addresses in other CTAs -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Remote:
+    """A variable of another CTA, and the record that made its address."""
+
+    variable: str
+    mapa: MachineInstr
+
+
+def _remote(report: Report, mi: MachineInstr) -> _Remote | None:
+    """What the mbarrier of a record is, where its address is one of mapa's."""
+    address = mi.get("mbar")
+    base = address.base if isinstance(address, Mem) else None
+    if mi.form.facts.get("space") is not Space.SHARED_CLUSTER or not isinstance(base, int):
+        return None
+    made = _writer(report, base)
+    if made is None or made.row.id != "mapa":
+        return None
+    named = made["a"]
+    if isinstance(named, int):
+        moved = _writer(report, named)
+        named = moved["a"] if moved is not None and moved.row.id == "mov" else named
+    if not isinstance(named, Sym):
+        return None
+    return _Remote(named.name, made)
+
+
+def _writer(report: Report, reg: Reg) -> MachineInstr | None:
+    """The only record that writes a register."""
+    if reg not in report.analysis.graph.single:
+        return None
+    return next((mi for mi in report.analysis.graph.records if reg in mi.defs()), None)

@@ -1,4 +1,4 @@
-"""Rules about CTAs that work together: pairs, cluster barriers, multicasts, peers that have exited.
+"""Rules about CTAs that work together: pairs, cluster barriers, multicasts.
 
 Layer: isel.verifier.function.  All CTAs of a cluster run the same kernel, so what one warp must do
 for its peer is asked of its own ways.  PTX ISA, tcgen05: CTA Pair, Peer CTA, Issue Granularity;
@@ -12,18 +12,15 @@ from collections.abc import Iterator
 
 from intrinsics.findings import Severity
 from intrinsics.mir import MachineFunction, MachineInstr
-from intrinsics.modifiers import Aligned, CtaGroup, Space
+from intrinsics.modifiers import Aligned, CtaGroup
 from isel.verifier.function.convergence import ALIGNED
 from isel.verifier.function.events import Event, Kind
-from isel.verifier.function.order import Order
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
-from isel.verifier.function.values import Where
 from isel.verifier.rule import VerifierRule
 
 _PAIR, _BARRIER = "tcgen05, CTA Pair", "barrier.cluster"
 _ARRIVE, _WAIT = "barrier.cluster.arrive", "barrier.cluster.wait"
-_CLUSTER_SYNC = "barrier.cluster.arrive, barrier.cluster.wait"
 
 PAIR = VerifierRule(
     "tcgen05/pair-cluster",
@@ -32,34 +29,6 @@ PAIR = VerifierRule(
     expected="a cluster of an even number of CTAs",
     hint='.reqnctapercluster 2 in PTX, "nvvm.cluster_dim"="2" in LLVM IR, or --cluster 2',
     misses=False,
-)
-PEER_RUNS = VerifierRule(
-    "tcgen05.alloc/peer",
-    "tensor memory of two CTAs is allocated before the peer CTA is known to run",
-    "tcgen05.alloc",
-    expected=f"{_CLUSTER_SYNC} before it",
-    hint="both CTAs allocate together: the one that has started waits for the other here",
-)
-PEER_FREED = VerifierRule(
-    "tcgen05.dealloc/peer",
-    "tensor memory of two CTAs is freed before the peer CTA is known to have finished with it",
-    "tcgen05.dealloc",
-    expected=f"{_CLUSTER_SYNC} between tcgen05.alloc and it",
-    hint="put the cluster barrier behind the last use in both CTAs",
-)
-PEER_EXIT = VerifierRule(
-    "tcgen05/peer-exit",
-    "the peer CTA may have exited while its shared and tensor memory are still used",
-    "tcgen05, Issue Granularity",
-    expected=f"{_CLUSTER_SYNC} before every exit",
-    hint="the MMA of a pair reads both CTAs' memory, which is gone once all threads of one exited",
-)
-REMOTE_EXIT = VerifierRule(
-    "{op}/peer-exit",
-    "the CTA that this arrives at may have exited",
-    _BARRIER,
-    expected=f"{_CLUSTER_SYNC} before every exit, or a wait for the arrival",
-    hint="shared memory of another CTA is there only as long as that CTA runs",
 )
 MASK = VerifierRule(
     "{op}/multicast-mask",
@@ -99,10 +68,7 @@ PART = VerifierRule(
     expected="barrier.cluster.arrive by every thread of the cluster that has not exited",
     hint="neither side can go on: take the cluster's barrier out of the branch",
 )
-RULES = (
-    PAIR, PEER_RUNS, PEER_FREED, PEER_EXIT, REMOTE_EXIT, MASK, RANK, TWICE, NO_ARRIVE, NO_WAIT,
-    PART,
-)  # fmt: skip
+RULES = (PAIR, MASK, RANK, TWICE, NO_ARRIVE, NO_WAIT, PART)
 
 
 def check(report: Report) -> None:
@@ -117,9 +83,6 @@ def check(report: Report) -> None:
     _part_of_the_warps(report)
     for role in report.analysis.roles:
         _in_turn(report, role)
-    _peer_runs(report)
-    _peer_has_finished(report)
-    _peer_stays(report)
 
 
 # ---- the size of the cluster -----------------------------------------------------------------
@@ -305,154 +268,3 @@ def _part_of_the_warps(report: Report) -> None:
             return passed
 
         role.walker.gather(step)
-
-
-# ---- the peer --------------------------------------------------------------------------------
-
-
-def _is_remote(event: Event) -> bool:
-    """Whether it arrives at an mbarrier of another CTA: of this one's, the name would be known."""
-    return (
-        event.kind is Kind.ARRIVE
-        and event.mi.form.facts.get("space") is Space.SHARED_CLUSTER
-        and event.place is None
-    )
-
-
-def _tells_of_the_peer(report: Report) -> bool:
-    """Whether some mbarrier may tell what threads of the other CTA have done."""
-    return any(_is_remote(e) for e in report.analysis.events(Kind.ARRIVE))
-
-
-def _peer_runs(report: Report) -> None:
-    """Who allocates for two CTAs knows that the peer has started."""
-    told = _tells_of_the_peer(report)
-    order = Order(report.analysis, lambda e: _waits(e) or (told and e.kind is Kind.DONE))
-    for role, event, known in order.unaware(lambda e: _of_pair(e, Kind.ALLOC)):
-        if not known.knows:
-            report.add(PEER_RUNS, event.index, got=f"{role}: a way here without a cluster barrier")
-
-
-def _of_pair(event: Event, *kinds: Kind) -> bool:
-    return event.kind in kinds and is_of_pair(event.mi)
-
-
-def _peer_has_finished(report: Report) -> None:
-    """Who frees the memory of two CTAs has met the peer since it was allocated."""
-    if not any(is_of_pair(e.mi) for e in report.analysis.events(Kind.ALLOC)):
-        return
-    told = _tells_of_the_peer(report)
-    early = _waits_before_allocation(report)
-    order = Order(
-        report.analysis,
-        lambda e: (_waits(e) and e.index not in early) or (told and e.kind is Kind.DONE),
-        lambda e: _of_pair(e, Kind.ALLOC),
-    )
-    for role, event, known in order.unaware(lambda e: _of_pair(e, Kind.DEALLOC)):
-        if not known.knows:
-            report.add(
-                PEER_FREED,
-                event.index,
-                got=f"{role}: a way from tcgen05.alloc without a cluster barrier",
-            )
-
-
-def _waits_before_allocation(report: Report) -> set[int]:
-    """The waits at the cluster's barrier that the warps that allocate pass before they do only."""
-    before: set[int] = set()
-    after: set[int] = set()
-
-    def step(allocated: bool, event: Event) -> bool:
-        if _waits(event):
-            (after if allocated else before).add(event.index)
-        return allocated or _of_pair(event, Kind.ALLOC)
-
-    for role in report.analysis.roles:
-        if any(_of_pair(e, Kind.ALLOC) for e in role.events()):
-            role.walker.walk(False, step)
-    return before - after
-
-
-def _peer_stays(report: Report) -> None:
-    """Some warp of each CTA stays until the other CTA has done what it does with its memory."""
-    uses = [e for e in report.analysis.events(Kind.MULTIPLY) if is_of_pair(e.mi)]
-    remote = [e for e in report.analysis.events(Kind.ARRIVE) if _is_remote(e)]
-    if _somebody_waits_for(report, remote):
-        remote = []
-    if not uses and not remote:
-        return
-    watch = _Watch(report, {e.index for e in (*uses, *remote)}, told=_tells_of_the_peer(report))
-    open_ways = [watch.open_way(role) for role in report.analysis.roles]
-    if not all(open_ways):
-        return
-    for event in uses[:1]:
-        report.add(PEER_EXIT, event.index, got=open_ways[0])
-    for event in remote:
-        report.add(REMOTE_EXIT, event.index, got=open_ways[0])
-
-
-def _somebody_waits_for(report: Report, remote: list[Event]) -> bool:
-    """Whether there is a wait on an mbarrier that may be the one that is arrived at from afar."""
-    if not remote:
-        return False
-    kinds = (Kind.ARRIVE, Kind.COMMIT)
-    near = [e.place for e in report.analysis.events(*kinds) if e.place is not None]
-    copied = [e.value("mbar") for e in report.analysis.events(Kind.COPY_IN)]
-    bases = {v.base for v in copied if v is not None}
-    return any(
-        e.place is None or not (any(e.place.meets(p) for p in near) or e.place.base in bases)
-        for e in report.analysis.events(Kind.ASK)
-    )
-
-
-_OUTSIDE, _INSIDE, _SAFE = 0, 1, 2
-"""A thread has not met the others yet; it works with them; it knows that they have finished."""
-
-
-class _Watch:
-    """Whether the warps of a CTA leave it while the other may still use its memory."""
-
-    def __init__(self, report: Report, uses: set[int], *, told: bool) -> None:
-        self.report = report
-        self.uses = uses
-        self.told = told
-        self.early = self._early()
-        self.multicast = [
-            e.place for e in report.analysis.events(Kind.COMMIT) if e.mi.get("cta_mask") is not None
-        ]
-
-    def open_way(self, role: Role) -> str:
-        """A way of a role to the end on which it is not certain that the other has finished; ""
-        when there is none, and on some way it is certain."""
-        walk = role.walker.walk(_OUTSIDE, self._step)
-        ends = dict[int, str]()
-        for point, state in walk.at_exit():
-            ends.setdefault(state, walk.way(point))
-        if _INSIDE in ends:
-            return f"{role}: {ends[_INSIDE]}"
-        return "" if _SAFE in ends else f"{role}: no cluster barrier at all"
-
-    def _step(self, state: int, event: Event) -> int:
-        if event.index in self.uses or _of_pair(event, Kind.ALLOC):
-            return _INSIDE
-        if _waits(event):
-            return _INSIDE if event.index in self.early else _SAFE
-        if event.kind is Kind.DONE and (self.told or self._is_multicast(event.place)):
-            return _SAFE
-        return state
-
-    def _is_multicast(self, place: Where | None) -> bool:
-        return any(place is None or m is None or place.meets(m) for m in self.multicast)
-
-    def _early(self) -> set[int]:
-        """The waits at the cluster's barrier that a use may follow."""
-        early: set[int] = set()
-
-        def step(passed: frozenset[int], event: Event) -> frozenset[int]:
-            if event.index in self.uses or _of_pair(event, Kind.ALLOC):
-                early.update(passed)
-            return passed | {event.index} if _waits(event) else passed
-
-        for role in self.report.analysis.roles:
-            role.walker.gather(step)
-        return early

@@ -290,20 +290,6 @@ def _read_modify_write(index: int, mi: MachineInstr, e: Evaluator, threads: Thre
     return Event(Kind.STRONG_LOAD, index, mi, threads, where(e.slot(mi, "a")))
 
 
-def sets_flag(event: Event) -> bool:
-    """Whether an event writes memory strongly, as one does to tell other threads something."""
-    if event.kind in (Kind.STRONG_LOAD, Kind.SHARED_STORE) and event.mi.row.id in _ATOMICS:
-        return True
-    strong = event.mi.form.facts.get("sem") not in _WEAK
-    return event.kind is Kind.STRONG_STORE or (event.kind is Kind.SHARED_STORE and strong)
-
-
-def reads_flag(event: Event) -> bool:
-    """Whether an event reads memory strongly, as one does to be told something."""
-    atomic = event.kind is Kind.SHARED_STORE and event.mi.row.id in _ATOMICS
-    return event.kind is Kind.STRONG_LOAD or atomic
-
-
 def _copy(index: int, mi: MachineInstr, e: Evaluator, threads: Threads) -> Event:
     """A bulk copy: to shared memory when it names a destination there, else from it."""
     if mi.get("mbar") is not None:

@@ -1,4 +1,4 @@
-"""Rules about mbarriers: initialised, published, and with a count that their arrivals reach.
+"""Rules about mbarriers: initialised, and with a count that their arrivals reach.
 
 Layer: isel.verifier.function.  PTX ISA, mbarrier.init, mbarrier.arrive, Phases.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from intrinsics.findings import Severity
 from isel.verifier.function.events import Event, Kind
-from isel.verifier.function.order import Order
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
 from isel.verifier.function.values import Symbol, Where, where
@@ -23,13 +22,6 @@ UNINITIALIZED = VerifierRule(
     "mbarrier.init",
     hint="mbarrier.init by one thread, then a barrier",
 )
-PUBLISHED = VerifierRule(
-    "mbarrier/published",
-    "an mbarrier is used before its initialisation is known",
-    "mbarrier.init",
-    expected="a barrier between mbarrier.init and the first use by another thread",
-    hint="mbarrier.init; fence.mbarrier_init.release.cluster; bar.sync",
-)
 ARRIVALS = VerifierRule(
     "mbarrier/arrivals",
     "an mbarrier waits for more arrivals than there are",
@@ -41,7 +33,7 @@ MAYBE_UNINITIALIZED = VerifierRule(
     "mbarrier.init",
     hint="mbarrier.init under no other condition than its use, then a barrier",
 )
-RULES = (UNINITIALIZED, MAYBE_UNINITIALIZED, PUBLISHED, ARRIVALS)
+RULES = (UNINITIALIZED, MAYBE_UNINITIALIZED, ARRIVALS)
 
 
 def check(report: Report) -> None:
@@ -51,8 +43,6 @@ def check(report: Report) -> None:
     if not any(e.place is None for e in inits):
         _initialised(report, uses, [e.place for e in inits if e.place is not None])
     if report.analysis.block:
-        for places in _made_together(report):
-            _published(report, places)
         for role in report.analysis.roles:
             _made_on_all_ways(report, role)
         _counts(report, inits, uses)
@@ -97,15 +87,6 @@ def _is_own(report: Report, place: Where) -> bool:
     return False
 
 
-def _made_together(report: Report) -> set[frozenset[Where]]:
-    """The mbarriers, each with those that are initialised in the same straight run."""
-    return {
-        frozenset(e.place for e in events if e.kind is Kind.INIT and e.place is not None)
-        for role in report.analysis.roles
-        for events in role.walker.events.values()
-    } - {frozenset()}
-
-
 def _made_on_all_ways(report: Report, role: Role) -> None:
     """Who initialises an mbarrier, and uses it later, has initialised it on every way."""
     repeated = report.analysis.repeated[role.warps[0]]
@@ -139,26 +120,6 @@ def _made_on_all_ways(report: Report, role: Role) -> None:
             got=f"{role} can come here with {place} as it was",
             expected="mbarrier.init on every way to it",
         )
-
-
-def _published(report: Report, places: frozenset[Where]) -> None:
-    """Who uses an mbarrier came through a barrier after its initialisation."""
-    order = Order(report.analysis, lambda e: e.kind is Kind.INIT and e.place in places)
-    for role, event, known in order.unaware(lambda e: _used(e) in places):
-        if known.knows:
-            continue
-        report.add(
-            PUBLISHED,
-            event.index,
-            got=f"{role} can come to it without a barrier after mbarrier.init of {_used(event)}",
-        )
-
-
-def _used(event: Event) -> Where | None:
-    """The mbarrier that an event uses."""
-    if event.kind is Kind.COPY_IN:
-        return signalled(event)
-    return event.place if event.kind in _USES else None
 
 
 # ---- counts ----------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ ISA, setmaxnreg; Performance-Tuning Directives.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from intrinsics.findings import Severity
@@ -16,7 +15,6 @@ from intrinsics.mir import Imm, Launch, Reg, registers_of
 from intrinsics.row import Completion
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.in_flight import COMMIT
-from isel.verifier.function.order import before_all
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Role
 from isel.verifier.function.values import LANES
@@ -79,6 +77,9 @@ ORDER = VerifierRule(
     _SECTION,
     expected="setmaxnreg.dec of the other warpgroups before that barrier",
 )
+WAITS = "registers that other warps give back"
+"""What setmaxnreg.inc waits for in a run."""
+
 RULES = (IGNORED, DIRECTION, AGAIN, BUDGET, ORDER)
 
 
@@ -89,17 +90,24 @@ def check(report: Report) -> None:
         return
     for role in report.analysis.roles:
         _synchronised(report, role)
-    asked = max((n for e in changes if _asks(e) and (n := _count(e)) is not None), default=0)
-    first = at_entry(report.analysis.function.launch, asked, _needed(report))
-    if first is None:
+    first = at_first(report)
+    if not first:
         report.add(IGNORED, min(e.index for e in changes), got="none of them")
         return
     for role in report.analysis.roles:
         _directions(report, role, first)
     if report.analysis.block:
         _budget(report, first)
-        rising = {e.index for role in report.analysis.roles for e in _rising(role, first)}
-        _in_order(report, [e for e in changes if e.index in rising])
+
+
+def at_first(report: Report) -> int:
+    """The registers that a thread of the kernel has as it starts; 0 when nothing says it."""
+    asked = [
+        count.value for mi in report.analysis.graph.records
+        if mi.row.id == _INC and isinstance(count := mi.get("count"), Imm)
+    ]  # fmt: skip
+    first = at_entry(report.analysis.function.launch, max(asked, default=0), _needed(report))
+    return _rounded(first or 0)
 
 
 def at_entry(launch: Launch, asked: int = 0, needed: int = 0) -> int | None:
@@ -152,10 +160,6 @@ def _asks(event: Event) -> bool:
     return event.mi.row.id == _INC
 
 
-def _gives(event: Event) -> bool:
-    return event.mi.row.id == _DEC
-
-
 # ---- one warpgroup ---------------------------------------------------------------------------
 
 
@@ -202,22 +206,6 @@ def _directions(report: Report, role: Role, first: int) -> None:
             got=f"{count}, where a thread has {wrong[0]}",
             expected=f"at {'least' if _asks(events[index]) else 'most'} {wrong[0]}",
         )
-
-
-def _rising(role: Role, first: int) -> Iterator[Event]:
-    """Each setmaxnreg.inc that asks for more than a thread has: any other one waits for nothing."""
-    found: dict[int, Event] = {}
-
-    def step(now: int, event: Event) -> int:
-        count = _count(event)
-        if count is None:
-            return now
-        if _asks(event) and now < count:
-            found[event.index] = event
-        return count
-
-    role.walker.walk(_rounded(first), step)
-    yield from found.values()
 
 
 # ---- the whole CTA ---------------------------------------------------------------------------
@@ -313,12 +301,3 @@ def _told(roles: list[Role], held: list[_Held]) -> str:
 
 def _rounded(count: int) -> int:
     return -(-count // _GRAIN) * _GRAIN
-
-
-def _in_order(report: Report, asking: list[Event]) -> None:
-    """Nobody gives registers back before the warps that ask have come on."""
-    if not any(_gives(e) for e in report.analysis.events(Kind.OTHER)):
-        return
-    for index in sorted(before_all(report.analysis, asking, _gives)):
-        mi = report.record(index)
-        report.add(ORDER, index, got=f"{mi.row.head}, and every setmaxnreg.dec after a barrier")

@@ -20,7 +20,8 @@ class Report:
     """What the rules found in a function.
 
     `cluster` is the size of the cluster that it is launched with, where that is known, and `boxes`
-    has the bytes of a box of each tensor map that is known, by parameter.
+    has the bytes of a box of each tensor map that is known, by parameter.  `bounded` says that the
+    block is the largest one that the kernel allows, and that it may be smaller.
     Where statements were not understood, what a rule misses may be among them: it reports a review
     instead of an error.
     """
@@ -29,6 +30,7 @@ class Report:
     analysis: Analysis
     cluster: tuple[int, ...] = ()
     boxes: Mapping[str, int] = field(default_factory=dict)
+    bounded: bool = False
     findings: dict[tuple[str, int], Finding] = field(default_factory=dict)
 
     def add(

@@ -17,12 +17,7 @@ from isel.verifier.function.events import Event, Kind, events_of
 from isel.verifier.function.flow import Graph, WarpFlow
 from isel.verifier.function.paths import Tracked, Walker
 from isel.verifier.function.values import LANES, constant
-from isel.verifier.function.waits import (
-    barriers_by_site,
-    cluster_barriers,
-    idle_at_first,
-    idle_waits,
-)
+from isel.verifier.function.waits import idle_waits
 from isel.ways import reach
 
 Block = tuple[int, int, int]
@@ -96,27 +91,10 @@ class Analysis:
         return found
 
     @cached_property
-    def barriers_by_site(self) -> set[int]:
-        """Barriers that all warps come to at the same record."""
-        return barriers_by_site(self.sites, len(self.walkers))
-
-    @cached_property
-    def meetings(self) -> dict[int, int]:
-        """For each record where all warps meet, the record that stands for the meeting."""
-        alone = {index: index for index in self.barriers_by_site}
-        return alone | cluster_barriers(self.sites, len(self.walkers))
-
-    @cached_property
     def idle_waits(self) -> list[set[int]]:
         """For each role, its waits that do not wait."""
         asked = self.events(Kind.ASK)
         return [idle_waits(asked, role.walker) for role in self.roles]
-
-    @cached_property
-    def idle_at_first(self) -> list[set[int]]:
-        """For each role, its waits that begin with the odd phase and tell of one too early."""
-        asked = self.events(Kind.ASK)
-        return [idle_at_first(asked, role.walker) for role in self.roles]
 
     @cached_property
     def repeated(self) -> list[set[int]]:

@@ -26,7 +26,8 @@ from intrinsics.mir import (
 from intrinsics.row import IssueScope
 from isel.verifier.function.flow import EXIT
 from isel.verifier.function.values import LANES
-from isel.verifier.ordering.clocks import Source
+from isel.verifier.ordering import life
+from isel.verifier.ordering.clocks import Source, ThreadClocks, zero
 from isel.verifier.ordering.events import event_of
 from isel.verifier.ordering.events.execution import Execution, nothing
 from isel.verifier.ordering.log import Log, Stuck
@@ -36,7 +37,7 @@ from isel.verifier.ordering.numbers import Number, lanes_of, lanewise, merged, m
 from isel.verifier.ordering.plain import Calculation, Plain, compute
 from isel.verifier.ordering.program import Program, Step
 from isel.verifier.ordering.strand import Strand
-from isel.verifier.ordering.windows import offset_of
+from isel.verifier.ordering.windows import in_window, offset_of
 
 ROUNDS = 3
 """How often a loop runs whose condition is not known."""
@@ -74,7 +75,9 @@ class Run:
         for rank in range(self.launch.ctas):
             for warp in range(-(-threads // LANES)):
                 count = min(threads - warp * LANES, LANES)
-                self.strands.append(Strand(rank, warp, (1 << count) - 1))
+                self.strands.append(
+                    Strand(rank, warp, (1 << count) - 1, clocks=_begun(self.launch, rank))
+                )
         self._ready.extend(reversed(self.strands) if self.late else self.strands)
         while self.budget > 0:
             while self._ready and self.budget > 0:
@@ -86,10 +89,28 @@ class Run:
                 break
         self.log.cut = self.budget <= 0
         if not self.log.cut:
-            self.log.stuck = [
-                Stuck(s.at, s.warp, s.what) for s in self.strands if s.waiting is not None
-            ]
+            self._end()
         return self.log
+
+    def _end(self) -> None:
+        """Note who waits for ever, or else what tensor memory is still held."""
+        for s in self.strands:
+            if s.waiting is not None:
+                unheard = s.mbarrier is not None and self._is_heard_elsewhere(s.mbarrier)
+                self.log.stuck.append(Stuck(s.at, s.actor, s.what, unheard))
+        if self.log.stuck:
+            return
+        for mine in self.machine.allocations.values():
+            for one in mine:
+                if one.freed is None and not one.lost:
+                    self.log.breach(life.NEVER_FREED, one.index, "a way on which nothing frees it")
+
+    def _is_heard_elsewhere(self, address: int) -> bool:
+        """Whether nothing ever arrived at an mbarrier, but at that of another CTA."""
+        mbarriers = self.machine.mbarriers
+        others = [in_window(address, rank) for rank in range(self.launch.ctas)]
+        heard = [at for at in others if at in mbarriers and mbarriers[at].heard]
+        return bool(heard) and address not in heard
 
     # ---- what waits ----------------------------------------------------------------------------
 
@@ -154,6 +175,7 @@ class Run:
     def _finish(self, strand: Strand) -> None:
         """Threads that have left count as arrived at the barriers that wait for all."""
         self.strands.remove(strand)
+        self.log.ends.setdefault(strand.rank, []).append(strand.clocks.known)
         for (rank, _), barrier in self.machine.barriers.items():
             if barrier.of_all and rank in (-1, strand.rank):
                 barrier.leave(strand.mask.bit_count() if rank < 0 else LANES)
@@ -213,9 +235,10 @@ class Run:
 
     def wait(
         self, strand: Strand, index: int, over: Callable[[], bool],
-        resume: Callable[[], bool] | None, what: str,
+        resume: Callable[[], bool] | None, what: str, mbarrier: int | None = None,
     ) -> bool:  # fmt: skip
         """Make a strand wait before a record, and do `resume` there when that is over."""
+        strand.mbarrier = mbarrier
         strand.waiting, strand.resume, strand.what, strand.at = over, resume, what, index
         return False
 
@@ -231,7 +254,7 @@ class Run:
     def absent(self, address: int) -> None:
         """Note that no mbarrier was made at an address: another rule's affair, if that is sure."""
         if self.log.guessed:
-            self.log.unknown.append(f"no mbarrier at {address:#x}")
+            self.log.cannot_follow(f"no mbarrier at {address:#x}")
 
     def name_of(self, address: int) -> str:
         """A shared address in words."""
@@ -289,7 +312,7 @@ class Run:
         unknown = any(lanes[i] is None for i in range(LANES) if strand.mask >> i & 1)
         if not unknown:
             return sum(1 << i for i in range(LANES) if lanes[i] and strand.mask >> i & 1)
-        self.log.guessed = True
+        self.log.guess()
         count = strand.branches[index] = strand.branches.get(index, 0) + 1
         back, stays = self.program.back[strand.node]
         if back != stays:
@@ -360,7 +383,7 @@ class Run:
         if event is not None:
             return event(execution)
         if mi.row.id not in self.log.unknown:
-            self.log.unknown.append(mi.row.id)
+            self.log.cannot_follow(mi.row.id)
         return nothing(execution)
 
     def _calculate(self, strand: Strand, mi: MachineInstr, what: Calculation, mask: int) -> None:
@@ -386,5 +409,12 @@ class Run:
             return strand.mask if number else 0
         lanes = lanes_of(number)
         mask = sum(1 << i for i in range(LANES) if strand.mask >> i & 1 and lanes[i] != 0)
-        self.log.guessed |= any(lanes[i] is None for i in range(LANES) if mask >> i & 1)
+        if any(lanes[i] is None for i in range(LANES) if mask >> i & 1):
+            self.log.guess()
         return mask
+
+
+def _begun(launch: Launch, rank: int) -> ThreadClocks:
+    """The clocks of a thread that begins: that its CTA runs is what others may know."""
+    clock = {("cta", rank): 1} if launch.ctas > 1 else zero()
+    return ThreadClocks(known=clock, relaxed=clock)

@@ -7,10 +7,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum, auto
+from typing import TypeAlias
 
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering.clocks import Clock, Source
-from isel.verifier.ordering.strand import place_of, warpgroup_of
+from isel.verifier.ordering.strand import named, warpgroup_of
+from isel.verifier.rule import VerifierRule
+
+Point: TypeAlias = tuple[Source, int]
+"""Something that is counted: it happened for a clock that has so much of its source."""
 
 
 class Memory(Enum):
@@ -84,17 +89,44 @@ class Access:
         return warpgroup_of(self.warp)
 
     def __str__(self) -> str:
-        rank, warp = place_of(self.warp)
-        return f"warp {warp} of CTA {rank}" if rank else f"warp {warp}"
+        return named(self.warp)
 
 
 @dataclass(slots=True)
 class Stuck:
-    """Where a thread waits that nobody will wake: the record, its warp, and for what."""
+    """Where a thread waits that nobody will wake: the record, its warp, and for what.
+
+    `unheard` says that it is an mbarrier at which nothing ever arrived, but in another CTA.
+    """
 
     index: int
-    warp: int
+    actor: int
     waits_for: str
+    unheard: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Breach:
+    """A rule that a record broke in a run, and in which words: `{line}` is the record `other`.
+
+    `doubtful` says that something had been guessed before.
+    """
+
+    rule: VerifierRule
+    index: int
+    got: str
+    other: int
+    doubtful: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """What a record did to memory of another CTA: it is over for a clock that has `done`."""
+
+    index: int
+    actor: int
+    rank: int
+    done: Point
 
 
 @dataclass(slots=True)
@@ -102,7 +134,10 @@ class Log:
     """What a run did.
 
     `stuck` are the waits of a deadlock; `guessed` says that branches were taken whose conditions
-    nobody knows, `cut` that the run was ended early.
+    nobody knows, `cut` that the run was ended early.  `certain` counts the accesses before
+    anything was guessed or unknown.  `breaches` are the rules that single records broke; `remote`
+    is what was done to other CTAs, but for copies and multiplies, and `ends` what the threads of
+    each CTA knew when they left.
     For each mbarrier and phase, `expected` has the bytes that it waits for, `copies` where copies
     of unknown size go that bring them.  `unknown` is what could not be followed, `committed` how
     many operations of each warp commits track, `arrivals` where each warp arrived, and behind how
@@ -125,6 +160,33 @@ class Log:
     tracked: dict[Source, list[tuple[int, str]]] = field(default_factory=dict)
     expected: dict[tuple[int, int], int] = field(default_factory=dict)
     copies: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+    breaches: dict[tuple[str, int], Breach] = field(default_factory=dict)
+    remote: list[Remote] = field(default_factory=list)
+    ends: dict[int, list[Clock]] = field(default_factory=dict)
+    certain: int | None = None
+
+    def guess(self) -> None:
+        """Note that the run goes a way that another might not."""
+        self.guessed = True
+        self._doubt()
+
+    def cannot_follow(self, what: str) -> None:
+        """Note something that the run does not understand."""
+        self.unknown.append(what)
+        self._doubt()
+
+    def _doubt(self) -> None:
+        if self.certain is None:
+            self.certain = len(self.accesses)
+
+    def is_doubtful(self, turn: int) -> bool:
+        """Whether what happened behind so many accesses may be due to a guess."""
+        return self.certain is not None and turn >= self.certain
+
+    def breach(self, rule: VerifierRule, index: int, got: str, other: int = -1) -> None:
+        """Note that a record breaks a rule; what it does again is not said again."""
+        found = Breach(rule, index, got, other, self.certain is not None)
+        self.breaches.setdefault((rule.id, index), found)
 
     def tracker_of(self, access: Access) -> str:
         """The mbarrier that tracks the end of an operation, by name; "" where there is none."""

@@ -13,7 +13,7 @@ from intrinsics.mir import MachineFunction, Module, Variable
 from intrinsics.modifiers import Space
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering.clocks import Counters, Source
-from isel.verifier.ordering.log import Log
+from isel.verifier.ordering.log import Log, Point
 from isel.verifier.ordering.meetings import Barrier, Flag, Mbarrier
 from isel.verifier.ordering.numbers import Number, packed
 from isel.verifier.ordering.windows import in_window
@@ -28,11 +28,13 @@ _GRID = 2
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """How a kernel is launched for a run: its block, CTAs of its cluster, and what integers are."""
+    """How a kernel is launched for a run: its block, CTAs of its cluster, what integers are, and
+    how many registers a thread has at first (0: nobody knows)."""
 
     block: tuple[int, int, int]
     cluster: tuple[int, int, int] = (1, 1, 1)
     number: int = 512
+    registers: int = 0
 
     @property
     def threads(self) -> int:
@@ -46,6 +48,26 @@ class Launch:
 
 
 @dataclass(slots=True)
+class Allocation:
+    """Columns that tcgen05.alloc gave: where their address stands, and who asked for them.
+
+    `freed` is when, by the record `freed_by`; `lost` says that something unknown was freed since,
+    `told` which warps have come to use them.
+    """
+
+    first: int
+    count: int
+    slot: int
+    index: int
+    actor: int
+    made: Point
+    freed: Point | None = None
+    freed_by: int = -1
+    lost: bool = False
+    told: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
 class Machine:
     """What all threads of a cluster share."""
 
@@ -56,7 +78,11 @@ class Machine:
     barriers: dict[tuple[int, int], Barrier] = field(default_factory=dict)
     memory: dict[int, int | None] = field(default_factory=dict)
     flags: dict[int, Flag] = field(default_factory=dict)
-    columns: dict[int, int] = field(default_factory=dict)
+    allocations: dict[int, list[Allocation]] = field(default_factory=dict)
+    asked: dict[int, int] = field(default_factory=dict)
+    allocated: dict[int, int] = field(default_factory=dict)
+    relinquished: dict[int, list[tuple[int, Point]]] = field(default_factory=dict)
+    early: dict[int, list[tuple[int, str]]] = field(default_factory=dict)
     counters: dict[int, Counters] = field(default_factory=dict)
     copies: dict[int, int] = field(default_factory=dict)
     groups: dict[Source, list[int]] = field(default_factory=dict)
@@ -64,6 +90,8 @@ class Machine:
     issued: dict[int, int] = field(default_factory=dict)
     shared: list[tuple[int, int]] = field(default_factory=list)
     left: dict[int, int] = field(default_factory=dict)
+    registers: dict[int, int] = field(default_factory=dict)
+    pool: dict[int, int] = field(default_factory=dict)
     changed: bool = False
 
     @classmethod

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from isel.verifier.ordering.clocks import NO_RELEASE, Release
+from isel.verifier.ordering.clocks import NO_RELEASE, Release, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,16 @@ class Delivery:
 class Mbarrier:
     """One mbarrier object.
 
+    It was `made` by the record `made_by`; `told` are the warps of which it was said that they do
+    not know that, `heard` says that something has arrived ever.
     `expected` arrivals complete a phase once its transactions are balanced.  Where it is not known
     how many bytes a copy brings, the transactions are balanced when all copies have been delivered.
     """
 
     expected: int
     at: int
+    made: tuple[Source, int]
+    made_by: int
     phase: int = 0
     pending: int = 0
     bytes: int = 0
@@ -41,12 +45,15 @@ class Mbarrier:
     release: Release = NO_RELEASE
     over: Release = NO_RELEASE
     outstanding: list[Delivery] = field(default_factory=list)
+    told: set[int] = field(default_factory=set)
+    heard: bool = False
 
     def __post_init__(self) -> None:
         self.pending = self.expected
 
     def arrive(self, count: int, release: Release) -> None:
         """Threads arrive."""
+        self.heard = True
         self.release = self.release.and_(release)
         self.pending -= count
         self._complete()
@@ -69,6 +76,7 @@ class Mbarrier:
         if known and (self.unknown or any(one.bytes is None for one in self.outstanding)):
             return False
         arrived, self.outstanding = self.outstanding, []
+        self.heard = True
         for one in arrived:
             self.release = self.release.and_(one.release)
             self.pending -= one.arrivals

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
+from isel.verifier.ordering.life import PEER_FREED, SLOT_PUBLISHED
 from isel.verifier.ordering.log import Log, Memory, Region
 from isel.verifier.ordering.races import TENSOR_OPS, Missing, Race
 from isel.verifier.ordering.rows import (
@@ -60,8 +61,11 @@ def _in_tensor_memory(report: Report, log: Log, race: Race) -> Name | None:
             return Name(BEFORE_SYNC, first.index if arrival is None else arrival)
         case Missing.PROXY_FENCE:
             return None
+    peers = first.rank != second.rank and missing is Missing.ORDER
     if first.kind is Kind.DEALLOC:
-        return Name(IN_USE, first.index)
+        return Name(PEER_FREED if peers else IN_USE, first.index)
+    if second.kind is Kind.DEALLOC and peers:
+        return Name(PEER_FREED, second.index)
     if first.kind in (Kind.TENSOR_LOAD, Kind.TENSOR_STORE):
         if missing is Missing.ORDER:
             return Name(IN_USE if second.kind is Kind.DEALLOC else UNORDERED, second.index)
@@ -78,7 +82,7 @@ def _in_tensor_memory(report: Report, log: Log, race: Race) -> Name | None:
 def _in_shared_memory(log: Log, race: Race) -> Name | None:
     first, second = race.first, race.second
     if "slot" in (race.one.name, race.other.name):
-        return None  # the address of an allocation: rules about its publication
+        return _of_slot(race)
     if race.missing is Missing.PROXY_FENCE:
         return Name(PROXY_FENCE, first.index)
     reads = (Kind.MULTIPLY, Kind.TENSOR_COPY, Kind.WARPGROUP_MULTIPLY)
@@ -104,6 +108,14 @@ def _in_shared_memory(log: Log, race: Race) -> Name | None:
             return Name(MODIFIED, second.index)
         case _, Kind.COPY_IN:
             return Name(SHARED_RACE, second.index, True)
+    return None
+
+
+def _of_slot(race: Race) -> Name | None:
+    """The address of an allocation, and who reads it."""
+    for access in (race.first, race.second):
+        if access.kind is Kind.SHARED_LOAD:
+            return Name(SLOT_PUBLISHED, access.index)
     return None
 
 

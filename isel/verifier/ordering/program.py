@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from intrinsics.mir import Form, MachineInstr, Mem, Not, Op, Reg, Text
-from intrinsics.modifiers import ScalarType, Sem, Space
+from intrinsics.mir import Form, Imm, MachineInstr, Mem, Not, Op, Reg, Text
+from intrinsics.modifiers import Compare, ScalarType, Sem, Space
 from intrinsics.row import Completion, Effect, Row
 from isel.verifier.function.evaluate import WAITS
 from isel.verifier.function.flow import EXIT, Graph
@@ -26,7 +26,7 @@ SHARED = (None, Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
 MEMORY = ("ld", "st", "atom", "atom.cas", "red", "ldmatrix", "stmatrix", "cp.async")
 _SYNCHRONISE = (
     *("mbarrier", "bar.", "barrier.", "fence", "membar", "tcgen05", "wgmma", "cp.async"),
-    *("cp.reduce.async.bulk", "st.async", "red.async"),
+    *("cp.reduce.async.bulk", "st.async", "red.async", "setmaxnreg"),
 )
 
 
@@ -53,8 +53,10 @@ class Program:
 
     `joins` has for each node the one where threads that part at it are together again (the end of
     the function is the number behind the last node); `back` whether a way leads back to it if
-    its branch is taken, and if not; `reads_bytes` says that single bytes of shared memory are read;
-    `results` is what its records have computed in all runs.
+    its branch is taken, and if not; `reads_bytes` says that single bytes of shared memory are read,
+    `allocates` that tensor memory is allocated;
+    `numbers` are those that decide branches on arguments; `results` is what its records have
+    computed in all runs.
     """
 
     graph: Graph
@@ -62,7 +64,9 @@ class Program:
     joins: list[int] = field(default_factory=list)
     back: list[tuple[bool, bool]] = field(default_factory=list)
     calls: bool = False
+    allocates: bool = False
     reads_bytes: bool = False
+    numbers: list[int] = field(default_factory=list)
     results: Results = field(default_factory=dict)
 
     @classmethod
@@ -77,16 +81,35 @@ class Program:
                 if event or any(reg in wanted for reg in mi.defs()):
                     steps.append(Step(index, mi, event, None if event else calculation_of(mi)))
             found.steps.append(steps)
-        found.calls = any(mi.row.id == "call" for mi in graph.records)
+        found.allocates = any(mi.row.id == "tcgen05.alloc" for mi in graph.records)
+        found.calls = graph.has_unknown_calls
         ways = [
             [len(graph.nodes) if t == EXIT else t for t in (n.taken, n.next) if t is not None]
             for n in graph.nodes
         ]
         ways.append([])
         found.joins = _joins(ways)
+        found.numbers = _deciding(graph)
         found.reads_bytes = any(map(_reads_byte, graph.records))
         found.back = [_loops(ways, n, node.taken, node.next) for n, node in enumerate(graph.nodes)]
         return found
+
+
+def _deciding(graph: Graph) -> list[int]:
+    """The numbers on either side of what arguments are compared with."""
+    arguments = {
+        mi.get("d") for mi in graph.records
+        if mi.row.id == "ld" and mi.form.facts.get("space") is Space.PARAM
+    }  # fmt: skip
+    found: list[int] = []
+    for mi in graph.records:
+        if mi.row.id != "setp.int":
+            continue
+        for one, other in ((mi.get("a"), mi.get("b")), (mi.get("b"), mi.get("a"))):
+            if one in arguments and one in graph.single and isinstance(other, Imm):
+                exact = mi.form.facts.get("cmp") in (Compare.EQ, Compare.NE)
+                found += [other.value] if exact else [other.value - 1, other.value, other.value + 1]
+    return [n for n in dict.fromkeys(found) if 0 <= n < 1 << 31]
 
 
 def _reads_byte(mi: MachineInstr) -> bool:

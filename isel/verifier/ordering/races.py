@@ -225,8 +225,10 @@ class Finder:
 
     def _missing(self, old: Access, new: Access, one: Region, other: Region) -> Missing | None:
         """What is missing between two accesses that conflict in these regions."""
-        if old.index == new.index and old.kind in (Kind.SHARED_STORE, Kind.DEALLOC):
-            return None  # the same value, stored by several warps; each CTA of a pair frees
+        if old.kind is new.kind and old.kind is Kind.DEALLOC:
+            return None  # each CTA of a pair frees
+        if old.index == new.index and old.kind is Kind.SHARED_STORE:
+            return None  # the same value, stored by several warps
         if (
             old.kind in TENSOR_OPS
             and new.kind in TENSOR_OPS

@@ -148,7 +148,7 @@ DEADLOCK = VerifierRule(
     "mbarrier, Phase of the mbarrier object",
     expected="an arrival that completes what is waited for",
 )
-RULES = (
+ORDER_RULES = (
     *(NO_COMMIT, BEFORE_COMPLETION, NOT_PIPELINED, UNORDERED, LOAD_RUNNING, STORE_RUNNING),
     *(
         BEFORE_SYNC,

@@ -10,19 +10,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from intrinsics.findings import Severity, errors
+from intrinsics.findings import Severity
+from isel.verifier.function import registers
 from isel.verifier.function.clusters import cluster_size, pair_records
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
-from isel.verifier.ordering import sums, warpgroups
+from isel.verifier.ordering import ends, life, sums, warpgroups
 from isel.verifier.ordering.execute import Run
 from isel.verifier.ordering.log import Access, Log
 from isel.verifier.ordering.machine import Launch
 from isel.verifier.ordering.names import Name, name_of, words_of
 from isel.verifier.ordering.program import Program
 from isel.verifier.ordering.races import TENSOR_OPS, Finder, Missing, Race
-from isel.verifier.ordering.rows import BEFORE_COMPLETION, BEFORE_COPY, DEADLOCK, NO_COMMIT, RULES
+from isel.verifier.ordering.rows import BEFORE_COMPLETION, BEFORE_COPY, NO_COMMIT, ORDER_RULES
 from isel.verifier.ordering.strand import place_of
+
+RULES = (*ORDER_RULES, *life.RULES)
 
 _ROUNDS = 2
 """How often a run may execute each record, for each warp, on the average."""
@@ -31,6 +34,8 @@ _MOST_CTAS = 4
 _NOT_OVER = (Missing.COMPLETION, Missing.ORDER)
 _RUNS = ((5, False), (4, True), (512, False), (0, False))
 """What integer arguments are in each run, a count of rounds or a size, and whether it is late."""
+_MORE_RUNS = 4
+"""Runs of small kernels with other arguments, which branches ask for."""
 
 
 def check(report: Report) -> None:
@@ -40,8 +45,10 @@ def check(report: Report) -> None:
     program = Program.of(report.analysis.graph)
     if program.calls or not any(s.is_event for steps in program.steps for s in steps):
         return
-    logs = [_run(report, program, number, late=late) for number, late in _RUNS]
+    logs = [_run(report, program, number, late=late) for number, late in _runs(report, program)]
     _doubts_about_threads(report, logs)
+    ends.breaches(report, logs)
+    ends.left(report, logs)
     sums.check(report, logs)
     warpgroups.check(report, logs)
     found = _races(report, logs)
@@ -55,9 +62,7 @@ def check(report: Report) -> None:
             if race.missing is not Missing.COMPLETION or race.first.index not in loose
         ],
     )
-    if not errors(list(report.findings.values())):
-        for log in logs:
-            _deadlock(report, log)
+    ends.halts(report, logs)
 
 
 def _races(report: Report, logs: list[Log]) -> list[tuple[Log, Race]]:
@@ -88,6 +93,20 @@ def _name_and_report(report: Report, races: list[tuple[Log, Race]]) -> None:
         seen |= {alike, behind}
 
 
+def _runs(report: Report, program: Program) -> list[tuple[int, bool]]:
+    """The runs of a kernel; a small one also has those that decide its branches otherwise."""
+    if _steps(report, program) * _ROUNDS > _LEAST:
+        return [*_RUNS]
+    usual = {number for number, _ in _RUNS}
+    more = [number for number in program.numbers if number not in usual]
+    return [*_RUNS, *((number, False) for number in more[:_MORE_RUNS])]
+
+
+def _steps(report: Report, program: Program) -> int:
+    """How many records all warps of a CTA have together."""
+    return sum(map(len, program.steps)) * len(report.analysis.walkers)
+
+
 def _run(report: Report, program: Program, number: int, *, late: bool) -> Log:
     function = report.analysis.function
     x, y, z = (*report.analysis.block, 1, 1)[:3]
@@ -98,18 +117,22 @@ def _run(report: Report, program: Program, number: int, *, late: bool) -> Log:
     elif cluster == (1, 1, 1) and cluster_size(function, report.cluster) is None:
         cluster = (2, 1, 1) if any(pair_records(function)) else cluster
     cx, cy, cz = cluster
-    launch = Launch((x, y, z), (cx, cy, cz), number)
-    steps = sum(map(len, program.steps)) * len(report.analysis.walkers) * launch.ctas
+    held = 0 if report.bounded else registers.at_first(report)
+    launch = Launch((x, y, z), (cx, cy, cz), number, held)
+    steps = _steps(report, program) * launch.ctas
     budget = min(max(steps * _ROUNDS, _LEAST), _MOST)
     log = Run(report.module, function, program, launch, budget, late=late).run()
     if launch.ctas < math.prod(size):
         log.unknown.append("a cluster of more CTAs")
+        log.certain = 0
     return log
 
 
 def _is_doubtful(log: Log, race: Race, name: Name) -> bool:
     """Whether a race may be one of a way that nobody takes, or of places that are not touched."""
-    return log.guessed or bool(log.unknown) or name.doubt or not race.is_certain
+    # What an address that is read too early leads to is no guess.
+    turn = (race.first if name.rule is life.SLOT_PUBLISHED else race.second).turn
+    return log.is_doubtful(turn) or name.doubt or not race.is_certain
 
 
 def _report(report: Report, log: Log, race: Race, name: Name) -> None:
@@ -151,23 +174,6 @@ def _is_one_thread(executed: set[tuple[int, int]]) -> bool:
     """Whether those of each CTA that executed a record are one thread."""
     ctas = [place_of(actor)[0] for actor, _ in executed]
     return len(ctas) == len(set(ctas)) and all(mask.bit_count() == 1 for _, mask in executed)
-
-
-# ---- deadlocks ---------------------------------------------------------------------------------
-
-
-def _deadlock(report: Report, log: Log) -> None:
-    """A run that came to a halt before its end; where it cannot be for the sake of made-up data."""
-    if log.cut or log.unknown or report.analysis.graph.has_opaque:
-        return
-    told = {s.index: s for s in log.stuck if s.index >= 0}
-    for index, stuck in told.items():
-        report.add(
-            DEADLOCK,
-            index,
-            severity=Severity.REVIEW if log.guessed else None,
-            got=f"warp {stuck.warp} waits here for {stuck.waits_for}",
-        )
 
 
 # ---- commits -------------------------------------------------------------------------------------

@@ -20,6 +20,12 @@ def place_of(actor: int) -> tuple[int, int]:
     return divmod(actor, _WARPS)
 
 
+def named(actor: int) -> str:
+    """A warp in words."""
+    rank, warp = place_of(actor)
+    return f"warp {warp} of CTA {rank}" if rank else f"warp {warp}"
+
+
 def warpgroup_of(actor: int) -> int:
     """The warpgroup of a warp, among those of the cluster."""
     return actor // 4
@@ -31,10 +37,10 @@ class Strand:
 
     `joins` are the nodes where they wait for the others that they parted from, innermost last.
     `waiting` says whether what they wait for has happened, None while they do not wait; `what` and
-    `at` name it, and the record; `resume` is done there.  `failed` says that they were sent on from
-    a wait that did not succeed.  `generation` is that of the cluster's barrier at which they
-    arrived, `branches` how often they came to a branch on unknown data, `asked` and `seen` what
-    they found at waits and strong loads before.
+    `at` name it, and the record, `mbarrier` is its address where it is one; `resume` is done there.
+    `failed` says that they were sent on from a wait that did not succeed.  `generation` is that of
+    the cluster's barrier at which they arrived, `branches` how often they came to a branch on
+    unknown data, `asked` and `seen` what they found at waits and strong loads before.
     """
 
     rank: int
@@ -49,6 +55,7 @@ class Strand:
     resume: Callable[[], bool] | None = None
     what: str = ""
     at: int = -1
+    mbarrier: int | None = None
     failed: bool = False
     generation: int = 0
     branches: dict[int, int] = field(default_factory=dict)

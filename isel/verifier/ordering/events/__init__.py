@@ -8,7 +8,15 @@ from __future__ import annotations
 import functools
 
 from intrinsics.row import Row
-from isel.verifier.ordering.events import barriers, copies, memory, tensor, warpgroups
+from isel.verifier.ordering.events import (
+    allocation,
+    barriers,
+    copies,
+    memory,
+    registers,
+    tensor,
+    warpgroups,
+)
 from isel.verifier.ordering.events.execution import Event, nothing
 
 _EVENTS: dict[str, Event] = {
@@ -16,7 +24,9 @@ _EVENTS: dict[str, Event] = {
     **barriers.EVENTS,
     **copies.EVENTS,
     **tensor.EVENTS,
+    **allocation.EVENTS,
     **warpgroups.EVENTS,
+    **registers.EVENTS,
     **dict.fromkeys(
         (
             "fence.mbarrier_init",
@@ -30,7 +40,6 @@ _EVENTS: dict[str, Event] = {
             "cp.async.bulk.prefetch",
             "cp.async.bulk.prefetch.tensor",
             "cp.async.bulk.prefetch.tensor.im2col",
-            "tcgen05.relinquish_alloc_permit",
             "st.async.release",
             "red.async.release",
         ),

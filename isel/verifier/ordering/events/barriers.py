@@ -10,8 +10,11 @@ from isel.verifier.function.evaluate import WAITS
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import regions
 from isel.verifier.ordering.events.execution import Event, Execution
+from isel.verifier.ordering.life import PUBLISHED
+from isel.verifier.ordering.log import Remote
 from isel.verifier.ordering.meetings import Barrier, Delivery, Mbarrier
 from isel.verifier.ordering.numbers import lanes_of
+from isel.verifier.ordering.windows import rank_of
 
 
 def _barrier(e: Execution) -> bool:
@@ -83,7 +86,11 @@ def _init(e: Execution) -> bool:
         if at is None or count is None:
             e.is_unknown("mbarrier.init")
         else:
-            e.machine.mbarriers[at] = Mbarrier(count, at)
+            e.counters.next("warp")
+            e.machine.mbarriers[at] = Mbarrier(count, at, e.here(), e.index)
+            for index, who in e.machine.early.pop(at, ()):
+                got = f"{who} can come to it without a barrier after {{line}}"
+                e.run.log.breach(PUBLISHED, index, got, e.index)
     return True
 
 
@@ -96,6 +103,7 @@ def _inval(e: Execution) -> bool:
 def _arrive(e: Execution) -> bool:
     count = (e.number("count") or 1) if e.mi.get("count") is not None else 1
     relaxed = e.mi.form.facts.get("sem") is Sem.RELAXED
+    _far(e)
     release = e.release(arrives=True)
     release = e.relaxed_release() if relaxed else release
     for mbarrier, threads in e.mbarriers():
@@ -107,6 +115,13 @@ def _arrive(e: Execution) -> bool:
         mbarrier.arrive(count * threads, release)
         e.machine.changed = True
     return True
+
+
+def _far(e: Execution) -> None:
+    """Note arrivals in other CTAs, which have to be there still."""
+    for rank in {rank_of(at) for at in e.named()} - {e.strand.rank}:
+        e.counters.next("warp")
+        e.run.log.remote.append(Remote(e.index, e.strand.actor, rank, e.here()))
 
 
 def _expect(e: Execution) -> bool:
@@ -169,7 +184,7 @@ def _wait_for_phase(e: Execution, mbarrier: Mbarrier, phase: int, *, has_parity:
         e.write("done", 0)
         return True
     name = f"mbarrier {e.run.name_of(address)}, parity {phase & 1}"
-    return e.wait(is_over, resume, name)
+    return e.wait(is_over, resume, name, address)
 
 
 EVENTS: dict[str, Event] = {

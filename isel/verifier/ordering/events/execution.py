@@ -15,10 +15,11 @@ from isel.verifier.function.events import Kind
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import windows
 from isel.verifier.ordering.clocks import Clock, Counters, Release, Source, joined
-from isel.verifier.ordering.log import Access, Region
+from isel.verifier.ordering.life import PUBLISHED
+from isel.verifier.ordering.log import Access, Point, Region
 from isel.verifier.ordering.meetings import Mbarrier
 from isel.verifier.ordering.numbers import Number, lanes_of, uniform
-from isel.verifier.ordering.strand import Strand
+from isel.verifier.ordering.strand import Strand, named
 
 if TYPE_CHECKING:
     from isel.verifier.ordering.execute import Run
@@ -61,8 +62,11 @@ class Execution:
 
     def is_unknown(self, what: str) -> bool:
         """Note something that the run cannot follow; the strand goes on."""
-        self.run.log.unknown.append(what)
+        self.run.log.cannot_follow(what)
         return True
+
+    def __str__(self) -> str:
+        return named(self.strand.actor)
 
     # ---- clocks --------------------------------------------------------------------------------
 
@@ -79,6 +83,15 @@ class Execution:
     def source(self, kind: str) -> Source:
         """What the clocks count of this warp."""
         return kind, self.strand.actor
+
+    def here(self) -> Point:
+        """The last access of the warp, which whoever it tells knows from then on."""
+        return self.source("warp"), self.counters.get("warp")
+
+    def knows(self, point: Point) -> bool:
+        """Whether something happened before this, for these threads."""
+        source, count = point
+        return source == self.source("warp") or self.strand.clocks.known.get(source, 0) >= count
 
     def issued(self, kind: str) -> Clock:
         """All operations of a kind that the warp has issued."""
@@ -121,12 +134,15 @@ class Execution:
             )
         )  # fmt: skip
 
-    def wait(self, over: Callable[[], bool], resume: Callable[[], bool], what: str) -> bool:
+    def wait(
+        self, over: Callable[[], bool], resume: Callable[[], bool], what: str,
+        mbarrier: int | None = None,
+    ) -> bool:  # fmt: skip
         """Make the strand wait before the record, and do `resume` there when that is over."""
-        return self.run.wait(self.strand, self.index, over, resume, what)
+        return self.run.wait(self.strand, self.index, over, resume, what, mbarrier)
 
-    def mbarriers(self) -> list[tuple[Mbarrier, int]]:
-        """The mbarriers that these threads name, with the number of threads for each."""
+    def named(self) -> dict[int, int]:
+        """The addresses of the mbarriers that these threads name, with the threads for each."""
         found: dict[int, int] = {}
         peers = self.number("cta_mask")
         for lane, at in enumerate(lanes_of(self.slot("mbar"))):
@@ -137,18 +153,27 @@ class Execution:
                 continue
             for one in windows.in_ctas(at, peers):
                 found[one] = found.get(one, 0) + 1
+        return found
+
+    def mbarriers(self) -> list[tuple[Mbarrier, int]]:
+        """The mbarriers that these threads name, with the number of threads for each."""
         here = []
-        for at, threads in found.items():
+        for at, threads in self.named().items():
             mbarrier = self.mbarrier_at(at)
             if mbarrier is not None:
                 here.append((mbarrier, threads))
         return here
 
     def mbarrier_at(self, address: int) -> Mbarrier | None:
-        """The mbarrier at an address; None where none was made."""
+        """The mbarrier at an address, which these threads know; None where none was made."""
         found = self.machine.mbarriers.get(address)
         if found is None:
+            self.machine.early.setdefault(address, []).append((self.index, str(self)))
             self.run.absent(address)
+        elif not self.knows(found.made) and self.strand.actor not in found.told:
+            found.told.add(self.strand.actor)
+            got = f"{self} can come to it without a barrier after {{line}}"
+            self.run.log.breach(PUBLISHED, self.index, got, found.made_by)
         return found
 
 

@@ -15,11 +15,11 @@ from isel.verifier.function.values import LANES
 from isel.verifier.function.widths import moved_columns
 from isel.verifier.ordering import regions
 from isel.verifier.ordering.clocks import Clock, Release, joined
+from isel.verifier.ordering.events.allocation import is_nowhere, touch
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.log import Memory, Region
 from isel.verifier.ordering.meetings import Delivery
 
-_ADDRESS = "tensor memory address"
 _COLUMN = 0xFFFF
 _LANE = 0x7F
 
@@ -30,29 +30,6 @@ def _ranks(e: Execution) -> tuple[int, ...]:
     return (rank & ~1, rank | 1) if is_of_pair(e.mi) else (rank,)
 
 
-def _allocate(e: Execution) -> bool:
-    to, count = e.number("dst"), e.number("ncols")
-    if to is None or count is None:
-        return e.is_unknown("tcgen05.alloc")
-    columns = e.machine.columns
-    first = columns.get(e.strand.rank, 0)
-    columns[e.strand.rank] = first + count
-    e.machine.memory[to] = first
-    e.log(Kind.SHARED_STORE, [regions.shared(to, 4, writes=True, name="slot")])
-    return True
-
-
-def _free(e: Execution) -> bool:
-    """Each CTA of a pair frees its own columns."""
-    first, count = e.number("taddr"), e.number("ncols")
-    if first is None or count is None:
-        return True
-    first &= _COLUMN
-    found = [Region(Memory.TENSOR, e.strand.rank, first, first + count, writes=True)]
-    e.log(Kind.DEALLOC, found)
-    return True
-
-
 def _move(kind: Kind) -> Event:
     done = "ld" if kind is Kind.TENSOR_LOAD else "st"
 
@@ -61,8 +38,10 @@ def _move(kind: Kind) -> Event:
         for reg in e.mi.defs():
             e.strand.registers.pop(reg, None)
         if address is None:
-            return e.is_unknown(_ADDRESS)
-        e.log(kind, _moved(e, address, writes=kind is Kind.TENSOR_STORE), done=done)
+            return is_nowhere(e)
+        found = _moved(e, address, writes=kind is Kind.TENSOR_STORE)
+        touch(e, found)
+        e.log(kind, found, done=done)
         return True
 
     return move
@@ -87,6 +66,7 @@ def _issue(e: Execution, kind: Kind, found: list[Region], *, accumulates: bool =
     thread, issued = e.thread, e.machine.issued
     count = issued[thread] = issued.get(thread, 0) + 1
     source = ("tc", thread)
+    touch(e, found)
     e.log(kind, found, count=count, source=source, by_proxy=True, accumulates=accumulates)
 
 
@@ -96,7 +76,7 @@ def _multiply(e: Execution) -> bool:
         if (number := e.number(name)) is not None
     }  # fmt: skip
     if "d" not in numbers:
-        return e.is_unknown(_ADDRESS)
+        return is_nowhere(e)
     in_tensor = e.mi.form.facts.get("a") is Residency.TENSOR
     described = ("b",) if in_tensor else ("a", "b")
     ranks = _ranks(e)
@@ -114,7 +94,7 @@ def _multiply(e: Execution) -> bool:
 def _copy(e: Execution) -> bool:
     address, descriptor = e.number("taddr"), e.number("s_desc")
     if address is None:
-        return e.is_unknown(_ADDRESS)
+        return is_nowhere(e)
     found = regions.columns(e.mi, e.index, Kind.TENSOR_COPY, {"taddr": address}, _ranks(e))
     if descriptor is not None and e.machine.has_variable_at(regions.start_of(descriptor)):
         found.append(regions.copied(descriptor, e.strand.rank))
@@ -125,7 +105,7 @@ def _copy(e: Execution) -> bool:
 def _shift(e: Execution) -> bool:
     address = e.number("taddr")
     if address is None:
-        return e.is_unknown(_ADDRESS)
+        return is_nowhere(e)
     _issue(e, Kind.SHIFT, regions.columns(e.mi, e.index, Kind.SHIFT, {"taddr": address}, _ranks(e)))
     return True
 
@@ -175,8 +155,6 @@ def _own(e: Execution) -> Clock:
 
 
 EVENTS: dict[str, Event] = {
-    "tcgen05.alloc": _allocate,
-    "tcgen05.dealloc": _free,
     **dict.fromkeys(
         ("tcgen05.ld", "tcgen05.ld.red", "tcgen05.ld.spcompress", "tcgen05.ld.red.spcompress"),
         _move(Kind.TENSOR_LOAD),

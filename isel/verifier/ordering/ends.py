@@ -1,0 +1,103 @@
+"""What is found at the end of a run: tensor memory that is held, CTAs that left, waits without end.
+
+Layer: isel.verifier.ordering.  Input: the logs of a kernel's runs.  Output: findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from intrinsics.findings import Severity, errors
+from isel.verifier.function import registers
+from isel.verifier.function.clusters import PAIR
+from isel.verifier.function.events import Kind
+from isel.verifier.function.report import Report
+from isel.verifier.ordering import life
+from isel.verifier.ordering.log import Log, Remote, Stuck
+from isel.verifier.ordering.rows import DEADLOCK
+from isel.verifier.ordering.strand import named
+from isel.verifier.rule import VerifierRule
+
+
+def breaches(report: Report, logs: list[Log]) -> None:
+    """Report the rules that single records broke in some run, the certain ones first."""
+    found = [breach for log in logs for breach in log.breaches.values()]
+    for breach in sorted(found, key=lambda b: b.doubtful):
+        line = report.line(breach.other) if breach.other >= 0 else ""
+        doubt = breach.doubtful and breach.rule.severity is Severity.ERROR
+        report.add(
+            breach.rule,
+            breach.index,
+            got=breach.got.format(line=line),
+            severity=Severity.REVIEW if doubt else None,
+        )
+
+
+# ---- CTAs that left ----------------------------------------------------------------------------
+
+
+def left(report: Report, logs: list[Log]) -> None:
+    """Report what is done to the memory of a CTA that may have left."""
+    for log in logs:
+        if not log.stuck and not log.cut:
+            _left(report, log)
+
+
+def _left(report: Report, log: Log) -> None:
+    told: set[int] = set()
+    for remote in _remote(log):
+        source, count = remote.done
+        ends = log.ends.get(remote.rank, ())
+        if not ends or any(known.get(source, 0) >= count for known in ends):
+            continue
+        multiplies = report.record(remote.index).row.id.startswith("tcgen05.mma")
+        if multiplies and told:
+            continue  # the first stands for all
+        told |= {remote.index} if multiplies else set()
+        rule = life.PEER_EXIT if multiplies else life.REMOTE_EXIT
+        report.add(
+            rule,
+            remote.index,
+            severity=Severity.REVIEW if log.guessed or log.unknown else None,
+            got=f"{named(remote.actor)}; no thread of CTA {remote.rank} waits for that to be over",
+        )
+
+
+def _remote(log: Log) -> Iterator[Remote]:
+    """What was done to memory of other CTAs."""
+    yield from log.remote
+    for access in log.accesses:
+        if access.kind in (Kind.MULTIPLY, Kind.COPY_IN):
+            for rank in sorted({r.rank for r in access.regions} - {access.rank}):
+                yield Remote(access.index, access.warp, rank, access.done)
+
+
+# ---- waits without end ---------------------------------------------------------------------------
+
+
+def halts(report: Report, logs: list[Log]) -> None:
+    """Report what waits for ever in runs that came to a halt.
+
+    Where it may be for the sake of made-up data it is left alone, and a halt that may be due to
+    another error is not told beside that.
+    """
+    alone = not errors(list(report.findings.values()))
+    for log in logs:
+        if log.cut or log.unknown or report.analysis.graph.has_opaque:
+            continue
+        causes = {s.index: (s, rule) for s in log.stuck if (rule := _cause(report, s))}
+        others = {s.index: (s, DEADLOCK) for s in log.stuck if s.index >= 0 and alone}
+        for index, (stuck, rule) in (causes or others).items():
+            got = f"{named(stuck.actor)} waits here for {stuck.waits_for}"
+            severity = Severity.REVIEW if log.guessed else None
+            report.add(rule, index, severity=severity, got=got)
+
+
+def _cause(report: Report, stuck: Stuck) -> VerifierRule | None:
+    """The rule that a wait breaks that nobody could end; None for one that may be a consequence."""
+    told = {rule for rule, _ in report.findings}
+    if stuck.waits_for.startswith(life.ROOM):
+        return life.CAPACITY
+    if stuck.waits_for == registers.WAITS:
+        return None if registers.BUDGET.id in told else registers.ORDER
+    return life.UNHEARD if stuck.unheard and PAIR.id not in told else None

@@ -1,0 +1,168 @@
+"""tcgen05.alloc, dealloc and relinquish_alloc_permit: what a CTA holds of tensor memory.
+
+Layer: isel.verifier.ordering.events.  Columns are never given twice in a run, so that a use of what
+was freed is known by its address.  PTX ISA, tcgen05.alloc, tcgen05.dealloc,
+tcgen05.relinquish_alloc_permit; Tensor Memory Allocation.
+"""
+
+from __future__ import annotations
+
+from intrinsics.descriptors.tensor_address import COLUMNS
+from isel.verifier.function.clusters import is_of_pair
+from isel.verifier.function.events import Kind
+from isel.verifier.ordering import life, regions
+from isel.verifier.ordering.events.execution import Event, Execution
+from isel.verifier.ordering.log import Memory, Region
+from isel.verifier.ordering.machine import Allocation
+
+_COLUMN = 0xFFFF
+
+
+def _allocate(e: Execution) -> bool:
+    to, count = e.number("dst"), e.number("ncols")
+    if to is None or count is None:
+        return e.is_unknown("tcgen05.alloc")
+    mine = e.machine.allocations.setdefault(e.strand.rank, [])
+    _judge(e, mine, to, count)
+
+    before = e.machine.allocated.get(e.strand.rank, 0)
+
+    def has_room() -> bool:
+        return _held(mine) + count <= COLUMNS
+
+    def resume() -> bool:
+        first = _place(mine, count)
+        e.log(Kind.SHARED_STORE, [regions.shared(to, 4, writes=True, name="slot")])
+        mine.append(Allocation(first, count, to, e.index, e.strand.actor, e.here()))
+        e.machine.memory[to] = first
+        e.machine.allocated[e.strand.rank] = before + 1
+        e.machine.changed = True
+        return True
+
+    def come() -> bool:
+        return _peers_come(e, before) and has_room()
+
+    if come():
+        return resume()
+    room = f"{life.ROOM}: {count}, beside {_held(mine)} that are held"
+    return e.wait(come, resume, "tcgen05.alloc of the peer CTA" if has_room() else room)
+
+
+def _peers_come(e: Execution, before: int) -> bool:
+    """Whether the peer CTA has come to its allocation, if both allocate together."""
+    asked, rank = e.machine.asked, e.strand.rank
+    if not is_of_pair(e.mi) or rank ^ 1 >= e.run.launch.ctas:
+        return True
+    asked[rank] = before + 1
+    return asked.get(rank ^ 1, 0) > before
+
+
+def _held(mine: list[Allocation]) -> int:
+    """How many columns a CTA holds."""
+    return sum(a.count for a in mine if a.freed is None)
+
+
+def _place(mine: list[Allocation], count: int) -> int:
+    """Columns that nobody had yet; when all were had, some that nobody holds."""
+    first = max((a.first + a.count for a in mine), default=0)
+    if first + count <= _COLUMN:
+        return first
+    mine[:] = [a for a in mine if a.freed is None]
+    free = sorted([0, *(a.first + a.count for a in mine)])
+    return next(
+        at for at in free if all(at + count <= a.first or a.first + a.count <= at for a in mine)
+    )
+
+
+def _judge(e: Execution, mine: list[Allocation], to: int, count: int) -> None:
+    """What the manual asks of an allocation, of those before it, and of the peer."""
+    log, knows = e.run.log, e.knows
+    for other in mine:
+        if other.slot == to and other.freed is None:
+            got = "its slot still holds the address that {line} gave"
+            log.breach(life.AGAIN, e.index, got, other.index)
+        if other.count < count and knows(other.made):
+            got = f"{count} columns, after {other.count} by {{line}}"
+            log.breach(life.GROWING, e.index, got, other.index)
+    for index, point in e.machine.relinquished.get(e.strand.rank, ()):
+        if knows(point):
+            log.breach(life.AFTER_RELINQUISH, e.index, "{line} comes before it", index)
+    peer = e.strand.rank ^ 1
+    if is_of_pair(e.mi) and peer < e.run.launch.ctas and not knows((("cta", peer), 1)):
+        log.breach(life.PEER_RUNS, e.index, f"{e}: a way here without a cluster barrier")
+
+
+def _free(e: Execution) -> bool:
+    first, count = e.number("taddr"), e.number("ncols")
+    mine = e.machine.allocations.setdefault(e.strand.rank, [])
+    if first is None or count is None:
+        if not mine and e.run.program.allocates:
+            e.run.log.breach(life.FREED_UNALLOCATED, e.index, f"{e}: nothing is allocated here yet")
+        for one in mine:
+            one.lost = True  # it may be that one
+        return True
+    lane, first = first >> 16, first & _COLUMN
+    ranks = (e.strand.rank & ~1, e.strand.rank | 1) if is_of_pair(e.mi) else (e.strand.rank,)
+    found = [Region(Memory.TENSOR, r, first, first + count, writes=True) for r in ranks]
+    e.log(Kind.DEALLOC, found)
+    _judge_free(e, mine, first, count, lane)
+    e.machine.changed = True
+    return True
+
+
+def _judge_free(e: Execution, mine: list[Allocation], first: int, count: int, lane: int) -> None:
+    log = e.run.log
+    one = next((a for a in mine if a.first <= first < a.first + a.count), None)
+    if one is None:
+        log.breach(life.FREED_UNALLOCATED, e.index, f"column {first}, where nothing is allocated")
+    elif one.freed is not None:
+        log.breach(life.FREED_TWICE, e.index, "{line} has freed it", one.freed_by)
+    elif one.first != first or lane:
+        got = f"column {first - one.first} in lane {lane} of what {{line}} gave"
+        log.breach(life.ADDRESS, e.index, got, one.index)
+        one.lost = True
+    else:
+        if one.count != count:
+            got = f"{count} columns of the {one.count} that {{line}} gave"
+            log.breach(life.COUNT, e.index, got, one.index)
+        one.freed, one.freed_by = e.here(), e.index
+
+
+def _relinquish(e: Execution) -> bool:
+    e.counters.next("warp")
+    found = e.machine.relinquished.setdefault(e.strand.rank, [])
+    found.append((e.index, e.here()))
+    return True
+
+
+def touch(e: Execution, touched: list[Region]) -> None:
+    """Columns are used: they are allocated, not freed, and their address came behind a fence."""
+    rank, actor = e.strand.rank, e.strand.actor
+    for region in touched:
+        if region.memory is not Memory.TENSOR:
+            continue
+        for one in e.machine.allocations.get(region.rank, ()):
+            if region.last <= one.first or one.first + one.count <= region.first:
+                continue
+            if one.freed is not None and e.knows(one.freed):
+                e.run.log.breach(life.FREED, e.index, f"{e}: {{line}} has freed it", one.freed_by)
+            if one.actor != actor and region.rank == rank and actor not in one.told:
+                one.told.add(actor)
+                source, count = one.made
+                if e.knows(one.made) and e.strand.clocks.fenced.get(source, 0) < count:
+                    e.run.log.breach(life.FENCE, e.index, f"{e}: a barrier, and no fence after it")
+
+
+def is_nowhere(e: Execution) -> bool:
+    """A use at an address that is not known; whether that is so since nothing is allocated."""
+    if not e.machine.allocations.get(e.strand.rank) and e.run.program.allocates:
+        e.run.log.breach(life.MAYBE_UNALLOCATED, e.index, f"{e}: nothing is allocated here yet")
+    return e.is_unknown("tensor memory address")
+
+
+EVENTS: dict[str, Event] = {
+    "tcgen05.alloc": _allocate,
+    "tcgen05.dealloc": _free,
+    "tcgen05.relinquish_alloc_permit": _relinquish,
+}
+"""By row."""

@@ -1,0 +1,34 @@
+"""setmaxnreg: registers that a warp gives back, and that another one waits for.
+
+Layer: isel.verifier.ordering.events.  PTX ISA, setmaxnreg.
+"""
+
+from __future__ import annotations
+
+from intrinsics.mir import Imm
+from isel.verifier.function.registers import WAITS
+from isel.verifier.ordering.events.execution import Event, Execution
+
+
+def _change(e: Execution) -> bool:
+    """Registers are counted for one lane of a warp; `pool` is what nobody of a CTA holds."""
+    count, first = e.mi.get("count"), e.run.launch.registers
+    if not isinstance(count, Imm) or not first:
+        return True
+    held, pool, rank = e.machine.registers, e.machine.pool, e.strand.rank
+    more = count.value - held.get(e.strand.actor, first)
+
+    def has_room() -> bool:
+        return pool.get(rank, 0) >= more
+
+    def resume() -> bool:
+        held[e.strand.actor] = count.value
+        pool[rank] = pool.get(rank, 0) - more
+        e.machine.changed = True
+        return True
+
+    return resume() if more <= 0 or has_room() else e.wait(has_room, resume, WAITS)
+
+
+EVENTS: dict[str, Event] = dict.fromkeys(("setmaxnreg.inc", "setmaxnreg.dec"), _change)
+"""By row."""

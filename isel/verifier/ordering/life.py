@@ -1,0 +1,167 @@
+"""Rules about what begins and ends in a run, and who knows of it: their rows.
+
+Layer: isel.verifier.ordering.  Tensor memory is allocated, told of, used, and freed; mbarriers are
+made before they are used; CTAs of a cluster run before they are told something, and stay until they
+have been.  PTX ISA, tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit; mbarrier.init;
+tcgen05, Issue Granularity; barrier.cluster.
+"""
+
+from __future__ import annotations
+
+from intrinsics.findings import Severity
+from intrinsics.descriptors.tensor_address import COLUMNS
+from isel.verifier.rule import VerifierRule
+
+_ALLOC, _DEALLOC = "tcgen05.alloc", "tcgen05.dealloc"
+_CLUSTER_SYNC = "barrier.cluster.arrive, barrier.cluster.wait"
+_BARRIER = "barrier.cluster"
+
+ROOM = "columns of tensor memory that are free"
+"""What an allocation waits for."""
+
+# ---- tensor memory ---------------------------------------------------------------------------
+
+MAYBE_UNALLOCATED = VerifierRule(
+    "tcgen05/unallocated",
+    "tensor memory is used, and was not allocated on every way here",
+    "Tensor Memory Allocation",
+    expected="tcgen05.alloc before the first use",
+)
+AGAIN = VerifierRule(
+    "tcgen05.alloc/again",
+    "tensor memory is allocated again before it was freed",
+    _ALLOC,
+    expected="tcgen05.dealloc first, or another slot",
+    hint="the earlier address is lost, and the columns with it",
+)
+ADDRESS = VerifierRule(
+    "tcgen05.dealloc/address",
+    "what is freed is not an address that an allocation gave",
+    _DEALLOC,
+    misses=False,
+)
+COUNT = VerifierRule(
+    "tcgen05.dealloc/count",
+    "other columns are freed than were allocated",
+    _DEALLOC,
+    misses=False,
+)
+FREED_TWICE = VerifierRule(
+    "tcgen05.dealloc/twice",
+    "tensor memory is freed twice",
+    _DEALLOC,
+    expected="one tcgen05.dealloc for each tcgen05.alloc",
+)
+FREED_UNALLOCATED = VerifierRule(
+    "tcgen05.dealloc/unallocated",
+    "tensor memory is freed before it is allocated",
+    _DEALLOC,
+    expected="one tcgen05.dealloc for each tcgen05.alloc",
+)
+FREED = VerifierRule(
+    "tcgen05/freed",
+    "tensor memory is used after it was freed",
+    _DEALLOC,
+    expected="tcgen05.dealloc after the last use",
+    misses=False,
+)
+NEVER_FREED = VerifierRule(
+    "tcgen05.alloc/never-freed",
+    "tensor memory is not freed on every way to the end",
+    _ALLOC,
+    expected="tcgen05.dealloc before the kernel exits",
+)
+AFTER_RELINQUISH = VerifierRule(
+    "tcgen05.alloc/after-relinquish",
+    "tensor memory is allocated after the permit to do so was given up",
+    "tcgen05.relinquish_alloc_permit",
+    expected="all allocations before it",
+    misses=False,
+)
+SLOT_PUBLISHED = VerifierRule(
+    "tcgen05.alloc/published",
+    "the address of tensor memory is read before it is there",
+    _ALLOC,
+    expected="a barrier between tcgen05.alloc and the load",
+    hint="tcgen05.alloc; tcgen05.fence::before_thread_sync; bar.sync; "
+    "tcgen05.fence::after_thread_sync; ld.shared",
+)
+FENCE = VerifierRule(
+    "tcgen05.alloc/fence",
+    "tensor memory of another warp's allocation is used without a fence",
+    "tcgen05.fence",
+    Severity.REVIEW,
+    expected="tcgen05.fence::after_thread_sync between the barrier and the first use",
+)
+CAPACITY = VerifierRule(
+    "tcgen05.alloc/capacity",
+    "a CTA holds more columns than its tensor memory has: the allocation never returns",
+    _ALLOC,
+    expected=f"at most {COLUMNS} columns at a time",
+    hint="tcgen05.alloc waits until the columns are free: free others first, or allocate fewer",
+    misses=False,
+)
+GROWING = VerifierRule(
+    "tcgen05.alloc/growing",
+    "an allocation is larger than an earlier one",
+    _ALLOC,
+    Severity.REVIEW,
+    expected="sizes that do not increase, in the order of execution",
+    hint="allocate the largest first: a smaller one may stand where the larger would have to",
+    misses=False,
+)
+
+# ---- mbarriers -------------------------------------------------------------------------------
+
+PUBLISHED = VerifierRule(
+    "mbarrier/published",
+    "an mbarrier is used before its initialisation is known",
+    "mbarrier.init",
+    expected="a barrier between mbarrier.init and the first use by another thread",
+    hint="mbarrier.init; fence.mbarrier_init.release.cluster; bar.sync",
+)
+UNHEARD = VerifierRule(
+    "mbarrier/peer-unheard",
+    "a CTA waits at an mbarrier of its own, and nobody arrives there: neither it nor its peers",
+    "tcgen05.commit",
+    expected="an arrival in each CTA that waits",
+    hint="an mbarrier is told in its own CTA only: a commit tells the peer with "
+    ".multicast::cluster, a thread at an address from mapa",
+)
+
+# ---- CTAs of a cluster -----------------------------------------------------------------------
+
+PEER_RUNS = VerifierRule(
+    "tcgen05.alloc/peer",
+    "tensor memory of two CTAs is allocated before the peer CTA is known to run",
+    "tcgen05.alloc",
+    expected=f"{_CLUSTER_SYNC} before it",
+    hint="both CTAs allocate together: the one that has started waits for the other here",
+)
+PEER_FREED = VerifierRule(
+    "tcgen05.dealloc/peer",
+    "tensor memory of two CTAs is freed before the peer CTA is known to have finished with it",
+    "tcgen05.dealloc",
+    expected=f"{_CLUSTER_SYNC} between tcgen05.alloc and it",
+    hint="put the cluster barrier behind the last use in both CTAs",
+)
+PEER_EXIT = VerifierRule(
+    "tcgen05/peer-exit",
+    "the peer CTA may have exited while its shared and tensor memory are still used",
+    "tcgen05, Issue Granularity",
+    expected=f"{_CLUSTER_SYNC} before every exit",
+    hint="the MMA of a pair reads both CTAs' memory, which is gone once all threads of one exited",
+)
+REMOTE_EXIT = VerifierRule(
+    "{op}/peer-exit",
+    "the CTA that this arrives at may have exited",
+    _BARRIER,
+    expected=f"{_CLUSTER_SYNC} before every exit, or a wait for the arrival",
+    hint="shared memory of another CTA is there only as long as that CTA runs",
+)
+
+RULES = (
+    MAYBE_UNALLOCATED, AGAIN, ADDRESS, COUNT, FREED_TWICE, FREED_UNALLOCATED, FREED, NEVER_FREED,
+    AFTER_RELINQUISH, SLOT_PUBLISHED, FENCE, CAPACITY, GROWING, PUBLISHED, UNHEARD, PEER_RUNS,
+    PEER_FREED, PEER_EXIT, REMOTE_EXIT,
+)  # fmt: skip
