@@ -8,8 +8,8 @@ tcgen05, Issue Granularity; barrier.cluster.
 
 from __future__ import annotations
 
-from intrinsics.descriptors.tensor_address import COLUMNS
 from intrinsics.findings import Severity
+from intrinsics.limits import COLUMNS
 from isel.verifier.rule import VerifierRule
 
 _ALLOC, _DEALLOC = "tcgen05.alloc", "tcgen05.dealloc"

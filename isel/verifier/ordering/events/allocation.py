@@ -7,7 +7,7 @@ tcgen05.relinquish_alloc_permit; Tensor Memory Allocation.
 
 from __future__ import annotations
 
-from intrinsics.descriptors.tensor_address import COLUMNS
+from intrinsics.limits import COLUMNS
 from isel.verifier.function.clusters import is_of_pair
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering import life, regions
