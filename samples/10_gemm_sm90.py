@@ -96,7 +96,7 @@ class Gemm:
         self.k = ROW * config.depth * 8 // kind.dtype.bits
         b = self.b = KernelBuilder(
             "gemm_sm90", block=config.threads, cluster=config.ctas, dynamic_shared=True,
-            minctasm=1,
+            minctasm=config.resident,
         )  # fmt: skip
         self.left, self.right = ("b", "a") if config.swap else ("a", "b")
         self.shared_rows = config.n // config.cluster  # of y, that a CTA brings for all
@@ -159,10 +159,9 @@ class Gemm:
             if config.moves_registers:  # 128·24 + 256·240 = 384·168, what a CTA begins with
                 b.setmaxnreg_inc(240)
             self.consume()
-        if config.ctas > 1:  # the others still arrive at this CTA's mbarriers
+        if config.cluster > 1:  # no arrival of the others' is still on its way to this CTA
             b.bar_warp_sync()
-            b.barrier_cluster_arrive(relaxed=True)
-            b.barrier_cluster_wait()
+            b.barrier_cluster_sync()
         return b.finish()
 
     def prepare(self, producer: int) -> None:
@@ -185,7 +184,8 @@ class Gemm:
 
     @contextmanager
     def tiles(self) -> Iterator[tuple]:
-        """Every tile of this CTA, by its first row and column as wgmma sees them."""
+        """Every tile of this CTA: its first row and column as wgmma sees them, and whether it is
+        the last one."""
         b, config, (rows, columns) = self.b, self.config, self.config.clusters
         tall, wide = ("n", "m") if config.swap else ("m", "n")
         down = (self.args[tall] + (rows - 1)) // rows
@@ -196,7 +196,7 @@ class Gemm:
             inside = number % (across * config.group)
             height = b.select(down - top < config.group, down - top, config.group)
             row = (top + inside % height) * config.cluster + self.rank
-            yield row * config.m, inside // height * config.n
+            yield row * config.m, inside // height * config.n, number + step >= down * across
 
     def steps(self) -> tuple:
         """The first step of K of this CTA, and the one behind its last; beyond K are zeros."""
@@ -216,7 +216,7 @@ class Gemm:
         first, end = self.steps()
         b.griddepcontrol_wait()  # where the launch did not wait for the one before it
         b.griddepcontrol_launch_dependents()
-        with self.tiles() as (row, column), b.range(end, start=first) as step:
+        with self.tiles() as (row, column, _), b.range(end, start=first) as step:
             b.wait(self.empty[ring.stage], ring.parity ^ 1, scope=self.scope)
             full, x, y = self.full[ring.stage], self.x_ring[ring.stage], self.y_ring[ring.stage]
             b.mbarrier_arrive_expect_tx(full, self.x_ring.nbytes + self.y_ring.nbytes)
@@ -239,7 +239,7 @@ class Gemm:
         height, slots, rounds = config.m // config.consumers, b.ring(config.staged), b.ring(1)
         first, end = self.steps()
         b.griddepcontrol_wait()
-        with self.tiles() as (row, column):
+        with self.tiles() as (row, column, is_last):
             d = b.warpgroup_tile(height, config.n)
             self.multiply(d, ring, accumulate=False)
             held = b.variable(ring.stage)
@@ -259,7 +259,7 @@ class Gemm:
             else:
                 self.send(sums, rounds)
                 with b.if_(self.part < config.slices):
-                    mine = self.add(len(sums), rounds)
+                    mine = self.add(len(sums), rounds, is_last)
                     self.store(mine, top, column + self.part * config.slice, slots)
                 rounds.advance()
         with b.elect():
@@ -296,8 +296,11 @@ class Gemm:
     def send(self, sums, rounds) -> None:
         """Send each CTA that adds up its slice of columns, four sums of a thread at a time."""
         b, config = self.b, self.config
-        with b.if_(self.part < config.slices), b.if_thread(0):
-            b.mbarrier_arrive_expect_tx(self.sent, config.split * config.m * config.slice * 4)
+        nbytes = config.split * config.m * config.slice * 4
+        with b.if_thread(0):
+            b.mbarrier_arrive_expect_tx(
+                self.sent, b.select(self.part < config.slices, b.const(nbytes), 0)
+            )
         b.wait(self.added, rounds.parity ^ 1, scope=Scope.CLUSTER)
         blocks = config.slice // 8
         for to in range(config.slices):
@@ -309,8 +312,11 @@ class Gemm:
                 place = begin + number * config.consumers * WARPGROUP * 16
                 b.st_async_shared_cluster(ScalarType.B32, place, [x.word for x in four], sent)
 
-    def add(self, parts: int, rounds) -> list:
-        """Add up what all CTAs of the split have sent, in their order, and tell them so."""
+    def add(self, parts: int, rounds, is_last) -> list:
+        """Add up what all CTAs of the split have sent, in their order, and tell them so.
+
+        Not behind the last tile, when they may have exited.
+        """
         b, config = self.b, self.config
         b.wait(self.sent, rounds.parity, scope=Scope.CLUSTER)
         found = []
@@ -329,7 +335,7 @@ class Gemm:
                     found[-1].append(total)
         b.bar_warp_sync()
         lane = b.tid_x % 32
-        with b.if_(lane < config.split):
+        with b.if_((lane < config.split) & (is_last ^ 1)):
             cta = lane * config.cluster + self.rank
             b.mbarrier_arrive_space_cluster(b.of_cta(self.added, cta))
         return found

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 ROW = 128  # bytes along K that one span of the swizzling has
 WARPGROUP, ROWS = 128, 64  # threads of a warpgroup, and rows of one multiply
-ROOM = 227 * 1024  # bytes of shared memory that a CTA may have
-SMALLER = 1024  # of these, for mbarriers and alignment
+ROOM = 228 * 1024  # bytes of shared memory of a multiprocessor
+SMALLER = 2048  # of these, for the mbarriers of a CTA, alignment, and what the system takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Config:
     `depth` spans of 128 bytes along K.  `cluster` CTAs, one below the other, share the columns'
     operand.  `split` CTAs share a tile: each multiplies a part of K, and adds up a slice of columns
     of what all send it.  Tiles follow one another down `group` clusters before the next column
-    begins.  A warp has `staged` buffers for what it stores.
+    begins.  A warp has `staged` buffers for what it stores.  A multiprocessor holds `resident` CTAs.
     """
 
     m: int = 128
@@ -65,6 +65,7 @@ class Config:
     depth: int = 1
     split: int = 1
     swap: bool = False
+    resident: int = 1
 
     @property
     def threads(self) -> int:
@@ -111,7 +112,7 @@ class Config:
 
     def most_stages(self, kind: Kind) -> int:
         """How many buffers fit."""
-        left = ROOM - self.shared_bytes(kind, 0)
+        left = ROOM // self.resident - self.shared_bytes(kind, 0)
         return left // ((self.m + self.n) * ROW * self.depth)
 
 
@@ -127,7 +128,8 @@ def tiles(config: Config, m: int, n: int) -> int:
 
 def grid(config: Config, m: int, n: int, multiprocessors: int = 132) -> int:
     """How many CTAs: one for each multiprocessor, or for each tile if they are fewer."""
-    return min(tiles(config, m, n), multiprocessors // config.ctas) * config.ctas
+    at_once = multiprocessors * config.resident // config.ctas
+    return min(tiles(config, m, n), at_once) * config.ctas
 
 
 # ---- which configuration -------------------------------------------------------------------------
