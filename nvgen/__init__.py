@@ -49,12 +49,14 @@ if TYPE_CHECKING:
         u64,
     )
     from nvgen.compiled import Compiled
+    from nvgen.driver.code_cache import CodeCache
     from nvgen.extension import place_of
     from nvgen.judgement import FindingWarning
 
 __version__ = "0.1.0"
 __all__ = [
     "AssemblerError",
+    "CodeCache",
     "Compiled",
     "DriverError",
     "Finding",
@@ -116,6 +118,7 @@ _HOMES = {
     "u16": "nvgen.builder.number_types",
     "u32": "nvgen.builder.number_types",
     "u64": "nvgen.builder.number_types",
+    "CodeCache": "nvgen.driver.code_cache",
     "Compiled": "nvgen.compiled",
     "compile": "nvgen.api",
     "Kernel": "nvgen.builder.built",

@@ -52,7 +52,8 @@ class Config:
     `depth` spans of 128 bytes along K.  `cluster` CTAs, one below the other, share the columns'
     operand.  `split` CTAs share a tile: each multiplies a part of K, and adds up a slice of columns
     of what all send it.  Tiles follow one another down `group` clusters before the next column
-    begins.  A warp has `staged` buffers for what it stores.  A multiprocessor holds `resident` CTAs.
+    begins.  A warp has `staged` buffers for what it stores.
+    `resident` CTAs share a multiprocessor.
     """
 
     m: int = 128

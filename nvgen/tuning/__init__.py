@@ -3,7 +3,8 @@
 Layer: nvgen.tuning.
 """
 
-from nvgen.tuning.candidates import Candidate, MachineCode, compile_kernel
+from nvgen.driver.kernel_code import MachineCode
+from nvgen.tuning.candidates import Candidate, compile_kernel
 from nvgen.tuning.problem import Problem
 from nvgen.tuning.results import Results, Trial
 from nvgen.tuning.tune import tune

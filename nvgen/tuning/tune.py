@@ -14,7 +14,8 @@ from typing import Generic, TypeAlias
 
 from intrinsics.findings import Finding, InputError, NvgenError, Severity
 from nvgen.builder.built import Kernel
-from nvgen.tuning.candidates import Candidate, MachineCode, Outcome, compile_kernel
+from nvgen.driver.kernel_code import MachineCode
+from nvgen.tuning.candidates import Candidate, Outcome, compile_kernel
 from nvgen.tuning.config import ConfigT, Settings, settings
 from nvgen.tuning.problem import Problem
 from nvgen.tuning.results import Results, Trial

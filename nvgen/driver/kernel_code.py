@@ -1,0 +1,63 @@
+"""One kernel as machine code, with what a launch needs to know of it: plain data that travels.
+
+Layer: nvgen.driver.  Between processes it goes by pickle, to files as `nvgen.driver.code_cache`
+writes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from intrinsics.findings import Finding
+from intrinsics.mir import Param
+from nvgen.ptxas_log import Resources
+
+if TYPE_CHECKING:
+    from nvgen.builder.built import Kernel
+    from nvgen.driver.loaded import LoadedKernel
+
+
+@dataclass(frozen=True, slots=True)
+class MachineCode:
+    """A kernel that is assembled."""
+
+    name: str
+    cubin: bytes
+    params: tuple[Param, ...]
+    block: tuple[int, int, int]
+    dynamic_shared: int
+    resources: Resources
+    warnings: tuple[Finding, ...] = ()
+
+    def load(self) -> LoadedKernel:
+        """The kernel on the GPU of this process.
+
+        Raises: InputError when there is none, DriverError.
+        """
+        from nvgen.driver.device import load, open_device
+        from nvgen.driver.images import Image
+        from nvgen.driver.loaded import LoadedKernel
+
+        code = load(open_device(), [Image("cubin", self.cubin)], self.name)
+        return LoadedKernel(self.name, self.params, self.block, self.dynamic_shared, code)
+
+
+def machine_code(kernel: Kernel, target: str | None = None, opt: int | None = None) -> MachineCode:
+    """Compile and assemble a kernel.
+
+    Raises: what `Kernel.compile` does; AssemblerError.
+    """
+    compiled = kernel.compile(target=target, opt=opt)
+    assembled = compiled.assembled()
+    function = compiled.module.function(kernel.name)
+    assert function is not None
+    return MachineCode(
+        kernel.name,
+        assembled.cubin,
+        tuple(function.params),
+        kernel.block,
+        kernel.dynamic_shared,
+        assembled.resources[kernel.name],
+        assembled.findings,
+    )

@@ -1,0 +1,126 @@
+"""Machine code on disk: found again, never stale, whole however many processes share it."""
+
+from __future__ import annotations
+
+import multiprocessing
+from pathlib import Path
+
+import pytest
+
+import nvgen
+from intrinsics.findings import AssemblerError
+from nvgen import CodeCache, Kernel, KernelBuilder
+from nvgen.driver import code_cache
+from nvgen.driver.kernel_code import MachineCode, machine_code
+
+TARGET = "sm_90a"
+
+
+def kernel(addend: int = 1) -> Kernel:
+    b = KernelBuilder("add", block=32)
+    b.pointer("x", nvgen.u32, output=True)
+    b.f16("scale"), b.i64("long")
+    x = b.begin()["x"]
+    x[b.tid_x] = b.tid_x + addend
+    return b.finish()
+
+
+@pytest.fixture
+def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the kernels that are compiled."""
+    found: list[str] = []
+
+    def noted(given: Kernel, target: str | None, opt: int | None) -> MachineCode:
+        found.append(given.name)
+        return machine_code(given, target, opt)
+
+    monkeypatch.setattr(code_cache, "machine_code", noted)
+    return found
+
+
+def test_what_is_kept_is_not_compiled_again(tmp_path: Path, compiled: list[str]) -> None:
+    cache = CodeCache(tmp_path / "new" / "folder")
+    first = cache.code(kernel(), TARGET, 3)
+    again = CodeCache(cache.folder).code(kernel(), TARGET, 3)
+    assert compiled == ["add"]
+    assert again == first == machine_code(kernel(), TARGET, 3)
+    assert [p.half for p in again.params] == [p.half for p in first.params]
+
+
+def test_another_source_target_or_version_is_another_entry(
+    tmp_path: Path, compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = CodeCache(tmp_path)
+    cache.code(kernel(), TARGET, 0)
+    cache.code(kernel(2), TARGET, 0)
+    cache.code(kernel(), "sm_80", 0)
+    cache.code(kernel(), TARGET, 3)
+    monkeypatch.setattr(code_cache, "_own_digest", lambda: "another nvgen")
+    cache.code(kernel(), TARGET, 0)
+    monkeypatch.setattr(code_cache, "_assembler_version", lambda path: "another ptxas")
+    cache.code(kernel(), TARGET, 0)
+    assert len(compiled) == len([*tmp_path.iterdir()]) == 6
+
+
+@pytest.mark.parametrize("left", [0, 10, -1])
+def test_an_entry_that_is_not_whole_is_compiled_anew(
+    tmp_path: Path, compiled: list[str], left: int
+) -> None:
+    cache = CodeCache(tmp_path)
+    made = cache.code(kernel(), TARGET, 0)
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(path.read_bytes()[:left])
+    assert cache.code(kernel(), TARGET, 0) == made
+    assert cache.code(kernel(), TARGET, 0) == made
+    assert len(compiled) == 2
+
+
+def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path, compiled: list[str]) -> None:
+    (tmp_path / "file").write_text("")
+    cache = CodeCache(tmp_path / "file")
+    assert cache.code(kernel(), TARGET, 0) == cache.code(kernel(), TARGET, 0)
+    assert len(compiled) == 2
+
+
+def test_what_cannot_be_assembled_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(given: Kernel, target: str | None, opt: int | None) -> MachineCode:
+        raise AssemblerError([])
+
+    monkeypatch.setattr(code_cache, "machine_code", refused)
+    with pytest.raises(AssemblerError):
+        CodeCache(tmp_path).code(kernel(), TARGET, 0)
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_what_was_not_used_for_longest_goes(tmp_path: Path, compiled: list[str]) -> None:
+    one = CodeCache(tmp_path).code(kernel(1), TARGET, 0)
+    size = sum(path.stat().st_size for path in tmp_path.iterdir())
+    cache = CodeCache(tmp_path, limit=size * 5 // 2)  # two entries
+    cache.code(kernel(2), TARGET, 0)
+    assert cache.code(kernel(1), TARGET, 0) == one  # used now, so that the other one goes
+    cache.code(kernel(3), TARGET, 0)
+    assert len([*tmp_path.iterdir()]) == 2
+    assert cache.code(kernel(1), TARGET, 0) == one
+    assert len(compiled) == 3
+
+
+def from_a_process(folder: str) -> bytes:
+    return CodeCache(Path(folder)).code(kernel(), TARGET, 0).cubin
+
+
+def test_processes_that_begin_at_once_leave_one_whole_entry(tmp_path: Path) -> None:
+    with multiprocessing.get_context("fork").Pool(3) as pool:
+        found = pool.map(from_a_process, [str(tmp_path)] * 6, chunksize=1)
+    assert set(found) == {machine_code(kernel(), TARGET, 0).cubin}
+    assert [path.suffix for path in tmp_path.iterdir()] == [".cubin"]
+    assert from_a_process(str(tmp_path)) == found[0]
+
+
+def test_the_folder_is_the_users(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("NVGEN_CACHE", raising=False)
+    assert CodeCache().folder == tmp_path / "nvgen"
+    monkeypatch.setenv("NVGEN_CACHE", str(tmp_path / "mine"))
+    assert CodeCache().folder == tmp_path / "mine"
