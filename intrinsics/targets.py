@@ -49,6 +49,7 @@ class Feature(Flag):
     HAS_CLUSTER_MULTICAST = auto()  # .multicast::cluster on bulk copies
     # Beside those that back-end verifiers name: sets of targets that some instruction is for.
     HAS_CLUSTERS = auto()  # thread block clusters, and shared memory of other CTAs
+    HAS_FP8 = auto()  # conversions and multiplies of e4m3 and e5m2
     HAS_SETMAXNREG = auto()
     HAS_TENSOR_MAP_WRITES = auto()  # tensormap.replace
     HAS_NARROW_TENSOR_MAPS = auto()  # tensor maps of elements of 4 and 6 bits
@@ -210,6 +211,7 @@ _FROM = {
     Feature.HAS_WIDE_IM2COL: 100,
     Feature.HAS_CLUSTER_MULTICAST: 90,
     Feature.HAS_CLUSTERS: 90,
+    Feature.HAS_FP8: 89,
 }
 """The first targets of features that all later ones have."""
 

@@ -67,7 +67,7 @@ _TYPES = (
     when(dtype=T.F16).must("accumulator-type", _SAME, ctype=T.F16),
     when(dtype=T.F32).must("accumulator-type", _SAME, ctype=T.F32),
 )
-_ADA = at_least(89)
+_ADA = with_feature(Feature.HAS_FP8)
 _BYTE_RULES = (
     *_TYPES,
     when(dtype=T.F16).needs("f16-version", since("8.7", _ADA)),

@@ -14,11 +14,14 @@ Accumulators are vectors of `float`, or of `i32`, which holds an s32 or two f16;
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from intrinsics.modifiers import Modifier, SatFinite, ScalarType
-from intrinsics.multiplies.wgmma import BitOperation, MatrixType, WgmmaShape, shapes
+from intrinsics.multiplies import wgmma_families as families
+from intrinsics.multiplies.wgmma import BitOperation, WgmmaShape, shapes
+from intrinsics.multiplies.wgmma_families import WgmmaFamily
 from intrinsics.row import (
     Access,
     By,
@@ -58,39 +61,26 @@ _ORDERS = Effects(Effect.CONVERGENT | Effect.ALIGNED | Effect.BARRIER, IssueScop
 
 # ---- families --------------------------------------------------------------------------------
 
-_FLOATS = (T.F16, T.F32)
-_HALVES = (T.F16, T.BF16)
-_BYTES = (MatrixType.E4M3, MatrixType.E5M2)
-_INTEGERS = (T.S8, T.U8)
-
 
 @dataclass(frozen=True, slots=True)
-class _Family:
-    """One syntax of the manual: the types of D, A and B, K, and the operands behind scale-d.
+class _Syntax:
+    """A family with what only its rows have.
 
-    `selectors` is how many threads of four may hold the metadata of a sparse A.
+    `words` are D, A and B in LLVM's names, `selectors` how many threads of four may hold the
+    metadata of a sparse A.
     """
 
-    name: str
-    k: int
-    d: tuple[ScalarType, ...]
-    a: tuple[Modifier, ...]
-    words: tuple[str, ...]  # D, A and B in LLVM's names
-    scaled: bool = False
-    transposed: bool = False
+    family: WgmmaFamily
+    words: tuple[str, ...]
     saturates: bool = False
     selectors: int = 1
     operations: bool = False
     rules: tuple[Rule, ...] = ()
 
-    @property
-    def integers(self) -> bool:
-        return self.d == (T.S32,)
 
-
-def _words(d: Iterable[Modifier], a: Iterable[Modifier]) -> tuple[str, ...]:
-    factors = tuple(a)
-    return tuple(f"{x.value}.{y.value}.{z.value}" for x in d for y in factors for z in factors)
+def _words(family: WgmmaFamily) -> tuple[str, ...]:
+    types = itertools.product(family.d, family.a, family.a)
+    return tuple(f"{d.value}.{a.value}.{b.value}" for d, a, b in types)
 
 
 # fmt: off
@@ -107,15 +97,13 @@ _INTEGER_RULES = tuple(
     for a, b in ((T.S8, T.U8), (T.U8, T.S8))
 )
 
-_FAMILIES = (
-    _Family("half", 16, _FLOATS, _HALVES, ("f32.f16.f16", "f16.f16.f16", "f32.bf16.bf16"),
-            scaled=True, transposed=True, selectors=2, rules=_HALF_RULES),
-    _Family("tf32", 8, (T.F32,), (T.TF32,), ("f32.tf32.tf32",), scaled=True, selectors=2),
-    _Family("fp8", 32, _FLOATS, _BYTES, _words(_FLOATS, _BYTES), scaled=True),
-    _Family("int", 32, (T.S32,), _INTEGERS, _words((T.S32,), _INTEGERS),
-            saturates=True, rules=_INTEGER_RULES),
-    _Family("b1", 256, (T.S32,), (MatrixType.B1,), ("s32.b1.b1.and.popc",),
-            operations=True),
+_SYNTAXES = (
+    _Syntax(families.HALF, ("f32.f16.f16", "f16.f16.f16", "f32.bf16.bf16"), selectors=2,
+            rules=_HALF_RULES),
+    _Syntax(families.TF32, ("f32.tf32.tf32",), selectors=2),
+    _Syntax(families.FP8, _words(families.FP8)),
+    _Syntax(families.INT, _words(families.INT), saturates=True, rules=_INTEGER_RULES),
+    _Syntax(families.B1, ("s32.b1.b1.and.popc",), operations=True),
 )
 # fmt: on
 
@@ -130,7 +118,7 @@ _OF_A = T.F16X2
 _REGISTERS: dict[Fact, ScalarType] = {T.F16: T.F16X2, T.F32: T.F32, T.S32: T.S32}
 
 
-def _accumulators(family: _Family, those: tuple[WgmmaShape, ...]) -> Operand:
+def _accumulators(family: WgmmaFamily, those: tuple[WgmmaShape, ...]) -> Operand:
     """Half of N registers for a thread: of two rows, two of eight neighbouring columns each."""
     types: dict[Fact, ScalarType] = {t: _REGISTERS[t] for t in family.d}
     quarters: dict[Fact, int] = {shape: shape.n // 4 for shape in those}
@@ -141,8 +129,9 @@ def _accumulators(family: _Family, those: tuple[WgmmaShape, ...]) -> Operand:
 
 
 def _operands(
-    family: _Family, those: tuple[WgmmaShape, ...], *, sparse: bool, held: bool
+    syntax: _Syntax, those: tuple[WgmmaShape, ...], *, sparse: bool, held: bool
 ) -> tuple[Operand, ...]:
+    family = syntax.family
     bits = T.B32 if family.integers else _OF_A
     found = [
         _accumulators(family, those),
@@ -150,7 +139,7 @@ def _operands(
         _descriptor("b"),
     ]
     if sparse:
-        selector = number("sp_sel", Numbers(0, family.selectors - 1))
+        selector = number("sp_sel", Numbers(0, syntax.selectors - 1))
         found += [register("sp_meta", T.B32), selector]
     found.append(predicate("scale_d", _FLAG, number_too=True))
     if family.scaled:
@@ -167,16 +156,16 @@ def _descriptor(name: str) -> Operand:
 # ---- LLVM's names ----------------------------------------------------------------------------
 
 
-def _spellings(family: _Family, operands: tuple[Operand, ...], *, sparse: bool) -> tuple[Llvm, ...]:
+def _spellings(syntax: _Syntax, operands: tuple[Operand, ...], *, sparse: bool) -> tuple[Llvm, ...]:
     held = next(o for o in operands if o.name == "a").count is not None
     rest = ", ".join(_argument(o, held=held) for o in operands[1:])
     head = "wgmma.mma_async.sp" if sparse else "wgmma.mma_async"
     end = ".registers" if held else ""
     found = []
-    for d in family.d:
-        table = {w: _stated(family, w) for w in family.words if w.startswith(d.value)}
+    for d in syntax.family.d:
+        table = {w: _stated(syntax.family, w) for w in syntax.words if w.startswith(d.value)}
         word = "float" if d is T.F32 else "i32"
-        for saturating in (False, True)[: 1 + family.saturates]:
+        for saturating in (False, True)[: 1 + syntax.saturates]:
             given: Facts = {"satfinite": SatFinite.SATFINITE} if saturating else {}
             found.append(
                 Llvm(
@@ -196,7 +185,7 @@ def _argument(operand: Operand, *, held: bool) -> str:
     return f"{types.get(operand.name, 'i32')}:{operand.name}"
 
 
-def _stated(family: _Family, words: str) -> Facts:
+def _stated(family: WgmmaFamily, words: str) -> Facts:
     """The types, and operations on bits, that words name."""
     choices: tuple[Modifier, ...] = (*family.d, *family.a, *BitOperation)
     named: dict[str, Fact] = {t.value: t for t in choices}
@@ -207,9 +196,10 @@ def _stated(family: _Family, words: str) -> Facts:
 # ---- the rows --------------------------------------------------------------------------------
 
 
-def _row(family: _Family, *, sparse: bool, held: bool) -> Row:
+def _row(syntax: _Syntax, *, sparse: bool, held: bool) -> Row:
+    family = syntax.family
     those = shapes(family.k * (1 + sparse), integers=family.integers)
-    operands = _operands(family, those, sparse=sparse, held=held)
+    operands = _operands(syntax, those, sparse=sparse, held=held)
     head = "wgmma.mma_async.sp" if sparse else "wgmma.mma_async"
     axes: dict[str, Iterable[Modifier]] = {
         "shape": those,
@@ -217,14 +207,14 @@ def _row(family: _Family, *, sparse: bool, held: bool) -> Row:
         "atype": family.a,
         "btype": family.a,
     }
-    if family.saturates:
+    if syntax.saturates:
         axes["satfinite"] = SatFinite
-    if family.operations:
+    if syntax.operations:
         axes |= {"op": (BitOperation.AND,), "sum": (BitOperation.POPC,)}
-    satfinite = "{.satfinite}" * family.saturates
+    satfinite = "{.satfinite}" * syntax.saturates
     return Row(
         head,
-        f".sync.aligned.shape{satfinite}.dtype.atype.btype{'.op.sum' * family.operations}",
+        f".sync.aligned.shape{satfinite}.dtype.atype.btype{'.op.sum' * syntax.operations}",
         ", ".join(o.name for o in operands),
         name=f"{head}.{family.name}{'.registers' * held}",
         axes=axes,
@@ -232,9 +222,9 @@ def _row(family: _Family, *, sparse: bool, held: bool) -> Row:
         section=head,
         needs=_SPARSE if sparse else _DENSE,
         needs_text=_ONLY_HOPPER,
-        rules=family.rules,
+        rules=syntax.rules,
         effects=_MULTIPLIES,
-        llvm=_spellings(family, operands, sparse=sparse),
+        llvm=_spellings(syntax, operands, sparse=sparse),
         opcode=f"WGMMA_MMA_ASYNC{'_SP' * sparse}_*_{'RS' if held else 'SS'}",
         late={} if sparse else {"sp": "wgmma.mma_async.sp"},
     )
@@ -242,9 +232,9 @@ def _row(family: _Family, *, sparse: bool, held: bool) -> Row:
 
 _PLACES = (False, True)
 MULTIPLIES = tuple(
-    _row(family, sparse=sparse, held=held)
+    _row(syntax, sparse=sparse, held=held)
     for sparse in (False, True)
-    for family in (_FAMILIES[:-1] if sparse else _FAMILIES)
+    for syntax in (_SYNTAXES[:-1] if sparse else _SYNTAXES)
     for held in _PLACES
 )
 """A by descriptor, then in registers, for each family; the manual has no sparse .b1."""

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 from intrinsics.element import ElementType, Major
 from intrinsics.modifiers import ScalarType
+from intrinsics.multiplies.element_names import MODIFIERS
 from intrinsics.multiplies.matrix import MatrixNum
 from nvgen.builder.control import ControlFlow, Scope
 from nvgen.builder.gemm_warp_requirements import (
-    MODIFIERS,
     WarpRequest,
     check_warps,
     whole_fragments,

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 from intrinsics.element import ElementType, Major
 from intrinsics.findings import InputError
-from intrinsics.modifiers import Modifier, ScalarType
+from intrinsics.modifiers import ScalarType
 from intrinsics.multiplies.mma_sync import MmaShape
-from intrinsics.multiplies.wgmma import MatrixType
-from intrinsics.targets import TargetSet, at_least, spell
+from intrinsics.targets import Feature, TargetSet, at_least, spell, with_feature
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import Scope
 from nvgen.builder.numbers import IntLike
@@ -44,21 +43,10 @@ FAMILIES = (
     WarpFamily((E.F16,), E.F32, at_least(80), MmaShape.M16N8K16),
     WarpFamily((E.BF16,), E.F32, at_least(80), MmaShape.M16N8K16),
     WarpFamily((E.TF32,), E.F32, at_least(80), MmaShape.M16N8K8),
-    WarpFamily((E.E4M3, E.E5M2), E.F32, at_least(89), MmaShape.M16N8K32),
+    WarpFamily((E.E4M3, E.E5M2), E.F32, with_feature(Feature.HAS_FP8), MmaShape.M16N8K32),
     WarpFamily((E.S8, E.U8), E.S32, at_least(80), MmaShape.M16N8K32),
 )
 """What may be multiplied: A and B of one family, whose types may be mixed."""
-
-MODIFIERS: dict[ElementType, Modifier] = {
-    E.F16: T.F16,
-    E.BF16: T.BF16,
-    E.TF32: T.TF32,
-    E.E4M3: MatrixType.E4M3,
-    E.E5M2: MatrixType.E5M2,
-    E.S8: T.S8,
-    E.U8: T.U8,
-}
-"""Element types as the instruction spells them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.element import ElementType, Major
 from intrinsics.modifiers import ScalarType
+from intrinsics.multiplies.element_names import MODIFIERS
 from nvgen.builder.descriptors import advanced
 from nvgen.builder.gemm_warpgroup_requirements import (
-    MODIFIERS,
     OperandOfA,
     WarpgroupRequest,
     check_warpgroup,

@@ -7,13 +7,17 @@ Asynchronous Warpgroup Level Matrix Shared Memory Layout.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from intrinsics.element import ElementType, Major
 from intrinsics.findings import InputError
-from intrinsics.modifiers import Modifier, ScalarType
-from intrinsics.multiplies.wgmma import INTEGER_WIDTHS, WIDTHS, MatrixType
+from intrinsics.modifiers import ScalarType
+from intrinsics.multiplies.element_names import ELEMENTS
+from intrinsics.multiplies.wgmma import INTEGER_WIDTHS, WIDTHS
+from intrinsics.multiplies.wgmma_families import B1, HALF
+from intrinsics.multiplies.wgmma_families import FAMILIES as FAMILIES_OF_ROWS
 from intrinsics.targets import Feature, spell, with_feature
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import Scope
@@ -47,25 +51,19 @@ class WarpgroupFamily:
         return f"{' or '.join(t.value for t in self.types)} with sums in {sums}"
 
 
-FAMILIES = (
-    WarpgroupFamily((E.F16,), (E.F32, E.F16)),
-    WarpgroupFamily((E.BF16,), (E.F32,)),
-    WarpgroupFamily((E.TF32,), (E.F32,)),
-    WarpgroupFamily((E.E4M3, E.E5M2), (E.F32, E.F16)),
-    WarpgroupFamily((E.S8, E.U8), (E.S32,)),
-)
-"""What may be multiplied: A and B of one family, whose types may be mixed."""
+def _families() -> Iterator[WarpgroupFamily]:
+    elements = {type_.value: type_ for type_ in ElementType}
+    for family in FAMILIES_OF_ROWS:
+        sums = tuple(elements[d.value] for d in reversed(family.d))
+        if family is HALF:
+            yield WarpgroupFamily((E.F16,), sums)
+            yield WarpgroupFamily((E.BF16,), (E.F32,))
+        elif family is not B1:
+            yield WarpgroupFamily(tuple(ELEMENTS[a] for a in family.a), sums)
 
-MODIFIERS: dict[ElementType, Modifier] = {
-    E.F16: T.F16,
-    E.BF16: T.BF16,
-    E.TF32: T.TF32,
-    E.E4M3: MatrixType.E4M3,
-    E.E5M2: MatrixType.E5M2,
-    E.S8: T.S8,
-    E.U8: T.U8,
-}
-"""Element types as the instruction spells them."""
+
+FAMILIES = tuple(_families())
+"""What may be multiplied: A and B of one family, whose types may be mixed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ _ABILITIES = (
     _Ability(Multiplier.TENSOR, _HALVES + _BYTES, _TENSOR),
     _Ability(Multiplier.WARPGROUP, _HALVES + _BYTES + _INTEGERS, _WARPGROUP),
     _Ability(Multiplier.WARP, _HALVES + _INTEGERS, at_least(80) - _TENSOR - _WARPGROUP),
-    _Ability(Multiplier.WARP, _BYTES, at_least(89) - _TENSOR - _WARPGROUP),
+    _Ability(Multiplier.WARP, _BYTES, with_feature(Feature.HAS_FP8) - _TENSOR - _WARPGROUP),
 )
 
 

@@ -7,14 +7,15 @@ ISA, Asynchronous Warpgroup Level Matrix Instructions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from llvmlite import ir
 
 from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.findings import InputError, input_error
 from intrinsics.modifiers import Modifier, SatFinite, ScalarType
-from intrinsics.multiplies.wgmma import BitOperation, MatrixType, WgmmaShape, shapes
+from intrinsics.multiplies.wgmma import BitOperation, WgmmaShape, shapes
+from intrinsics.multiplies.wgmma_families import FAMILY_OF, INT
 from intrinsics.row import Fact
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.control import ControlFlow
@@ -25,31 +26,6 @@ from nvgen.builder.vectors import Vector
 from nvgen.builder.verb import Operand
 
 T = ScalarType
-
-
-@dataclass(frozen=True, slots=True)
-class _Family:
-    """One syntax of the instruction: its row, K of a dense A, and what follows scale-d."""
-
-    name: str
-    k: int
-    scaled: bool = False
-    transposed: bool = False
-
-
-_HALF = _Family("half", 16, scaled=True, transposed=True)
-_FP8 = _Family("fp8", 32, scaled=True)
-_INT = _Family("int", 32)
-_FAMILIES: dict[Modifier, _Family] = {
-    T.F16: _HALF,
-    T.BF16: _HALF,
-    T.TF32: _Family("tf32", 8, scaled=True),
-    MatrixType.E4M3: _FP8,
-    MatrixType.E5M2: _FP8,
-    T.S8: _INT,
-    T.U8: _INT,
-    MatrixType.B1: _Family("b1", 256),
-}
 
 
 def _refuse(text: str, *, got: str, expected: str, hint: str = "") -> InputError:
@@ -87,7 +63,7 @@ class WarpgroupVerbs(ControlFlow):
 
         Raises: InputError when no multiply has such a D.
         """
-        widths = [shape.n for shape in shapes(_INT.k, integers=type is T.S32)]
+        widths = [shape.n for shape in shapes(INT.k, integers=type is T.S32)]
         if n not in widths or type not in (T.F32, T.F16, T.S32):
             raise _refuse(
                 "no multiply of a warpgroup has such a D",
@@ -130,9 +106,9 @@ class WarpgroupVerbs(ControlFlow):
 
         Raises: InputError for types, signs or transpositions that the instruction does not have.
         """
-        family = _FAMILIES.get(atype)
+        family = FAMILY_OF.get(atype)
         if family is None:
-            known = ", ".join(t.ptx for t in _FAMILIES)
+            known = ", ".join(t.ptx for t in FAMILY_OF)
             raise _refuse("A has no such type", got=atype.ptx, expected=known)
         sparse, held = sp_meta is not None, isinstance(a, Vector)
         signs = {"scale_a": scale_a, "scale_b": scale_b}

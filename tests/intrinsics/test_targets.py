@@ -151,6 +151,7 @@ PROBES = {
         "[smem], [%rd1, {%r1}], [mbar], %h1;"
     ),
     Feature.HAS_CLUSTERS: "barrier.cluster.arrive;",
+    Feature.HAS_FP8: "cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;",
     Feature.HAS_SETMAXNREG: "setmaxnreg.inc.sync.aligned.u32 64;",
     Feature.HAS_TENSOR_MAP_WRITES: ("tensormap.replace.tile.rank.global.b1024.b32 [%rd1], 1;"),
     Feature.HAS_NARROW_TENSOR_MAPS: (

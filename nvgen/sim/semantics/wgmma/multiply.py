@@ -20,7 +20,9 @@ from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor, problems
 from intrinsics.element import ElementType, Major
 from intrinsics.mir import Imm, MachineInstr, Reg
 from intrinsics.modifiers import MmaKind, Modifier, ScalarType
-from intrinsics.multiplies.wgmma import BitOperation, MatrixType, WgmmaShape
+from intrinsics.multiplies.element_names import ELEMENTS
+from intrinsics.multiplies.wgmma import BitOperation, WgmmaShape
+from intrinsics.multiplies.wgmma_families import FAMILIES, FAMILY_OF
 from nvgen.sim.async_ops.multiplies import Registers, Use
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import fault
@@ -32,16 +34,9 @@ from nvgen.sim.threads.warpgroups import OPERANDS, WARPS, Arrival, Issued, Warpg
 
 T, E, K = ScalarType, ElementType, MmaKind
 
-_ELEMENTS: dict[Modifier, tuple[ElementType, MmaKind, int]] = {
-    T.F16: (E.F16, K.F16, 16),
-    T.BF16: (E.BF16, K.F16, 16),
-    T.TF32: (E.TF32, K.TF32, 32),
-    MatrixType.E4M3: (E.E4M3, K.F8F6F4, 8),
-    MatrixType.E5M2: (E.E5M2, K.F8F6F4, 8),
-    T.S8: (E.S8, K.I8, 8),
-    T.U8: (E.U8, K.I8, 8),
-    MatrixType.B1: (E.U8, K.I8, 1),
-}
+_KINDS = {"half": K.F16, "tf32": K.TF32, "fp8": K.F8F6F4, "int": K.I8, "b1": K.I8}
+"""Multiplies of tcgen05.mma that multiply numbers as those of a family."""
+
 _SUMS: dict[Modifier, ElementType] = {T.F16: E.F16, T.F32: E.F32, T.S32: E.S32}
 
 
@@ -73,7 +68,10 @@ def _elements(mi: MachineInstr, name: str) -> Elements:
     type_ = mi.form.facts[f"{name}type"]
     assert isinstance(type_, Modifier)
     major = Major.MN if _number(mi, f"trans_{name}", 0) else Major.K
-    return Elements(*_ELEMENTS[type_], major, _number(mi, f"scale_{name}", 1) < 0)
+    family = FAMILY_OF[type_]
+    element = ELEMENTS.get(type_, E.U8)  # bits lie in bytes
+    negative = _number(mi, f"scale_{name}", 1) < 0
+    return Elements(element, _KINDS[family.name], 256 // family.k, major, negative)
 
 
 def _number(mi: MachineInstr, slot: str, otherwise: int) -> int:
@@ -268,7 +266,7 @@ SEMANTICS: dict[str, Maker] = {
         (
             f"wgmma.mma_async{sparse}.{family}{held}"
             for sparse in ("", ".sp")
-            for family in ("half", "tf32", "fp8", "int", "b1")
+            for family in (family.name for family in FAMILIES)
             for held in ("", ".registers")
             if (sparse, family) != (".sp", "b1")
         ),
