@@ -114,6 +114,10 @@ class ThreadClocks:
         self.acquiring = self.acquiring.and_(other.acquiring)
 
 
+HANDED = "handed"
+"""What counts how often a warp has handed on what it knows."""
+
+
 @dataclass(slots=True)
 class Counters:
     """How many accesses and operations a warp has issued, by kind."""

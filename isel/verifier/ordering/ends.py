@@ -14,7 +14,7 @@ from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
 from isel.verifier.ordering import life
 from isel.verifier.ordering.log import Log, Remote, Stuck
-from isel.verifier.ordering.rows import DEADLOCK
+from isel.verifier.ordering.rows import DEADLOCK, MISSED
 from isel.verifier.ordering.strand import named
 from isel.verifier.rule import VerifierRule
 
@@ -101,3 +101,16 @@ def _cause(report: Report, stuck: Stuck) -> VerifierRule | None:
     if stuck.waits_for == registers.WAITS:
         return None if registers.BUDGET.id in told else registers.ORDER
     return life.UNHEARD if stuck.unheard and PAIR.id not in told else None
+
+
+def missed(report: Report, logs: list[Log]) -> None:
+    """Report waits by parity that may come too late, whatever the schedule of the runs was."""
+    for log in logs:
+        doubt = log.guessed or bool(log.unknown) or report.analysis.graph.has_opaque
+        for name, waiter in log.late:
+            got = (
+                f"{named(waiter.actor)} waits here for phase {waiter.phase} of {name}; nothing "
+                f"that completes phase {waiter.phase + 1} is behind that"
+            )
+            severity = Severity.REVIEW if doubt else None
+            report.add(MISSED, waiter.index, severity=severity, got=got)

@@ -87,6 +87,8 @@ class Run:
                     self._deliver(known=True)
             if self.budget <= 0 or not (self._wake() or self._deliver() or self._retry()):
                 break
+        for at, mbarrier in self.machine.mbarriers.items():
+            self.log.late += [(self.name_of(at), waiter) for waiter in mbarrier.late]
         self.log.cut = self.budget <= 0
         if not self.log.cut:
             self._end()

@@ -11,6 +11,7 @@ from typing import TypeAlias
 
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering.clocks import Clock, Source
+from isel.verifier.ordering.meetings import Waiter
 from isel.verifier.ordering.strand import named, warpgroup_of
 from isel.verifier.rule import VerifierRule
 
@@ -144,7 +145,8 @@ class Log:
     many accesses; `met` behind how many the threads of a warp last synchronised;
     `threads` which threads of which warp executed a record, as masks; `together` what each warp
     executed, in order, of what is for a warpgroup;
-    `tracked` which mbarriers track operations and copies of a source, and how many of them.
+    `tracked` which mbarriers track operations and copies of a source, and how many of them;
+    `late` which threads may see a phase of an mbarrier too late.
     """
 
     accesses: list[Access] = field(default_factory=list)
@@ -164,6 +166,7 @@ class Log:
     remote: list[Remote] = field(default_factory=list)
     ends: dict[int, list[Clock]] = field(default_factory=dict)
     certain: int | None = None
+    late: list[tuple[str, Waiter]] = field(default_factory=list)
 
     def guess(self) -> None:
         """Note that the run goes a way that another might not."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from isel.verifier.ordering.clocks import NO_RELEASE, Release, Source
+from isel.verifier.ordering.clocks import HANDED, NO_RELEASE, Counters, Release, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,30 @@ class Delivery:
     arrivals: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Waiter:
+    """Threads that have seen a phase complete, by its parity: the record, their warp, the phase.
+
+    A clock is behind that if it has the count of `multiply`, the next one that they take part in;
+    and `handed` is how often their warp had handed on what it knows, by `counters`.
+    """
+
+    index: int
+    actor: int
+    phase: int
+    multiply: tuple[Source, int]
+    counters: Counters
+    handed: int
+
+    def may_be_behind(self, release: Release) -> bool:
+        """Whether nothing says that they saw it before what is released.
+
+        If they have handed on something since, that may be what the release came from.
+        """
+        source, count = self.multiply
+        return self.counters.get(HANDED) == self.handed and release.relaxed.get(source, 0) < count
+
+
 @dataclass(slots=True)
 class Mbarrier:
     """One mbarrier object.
@@ -30,6 +54,10 @@ class Mbarrier:
     not know that, `heard` says that something has arrived ever.
     `expected` arrivals complete a phase once its transactions are balanced.  Where it is not known
     how many bytes a copy brings, the transactions are balanced when all copies have been delivered.
+
+    `waiters` have seen the last phase complete.  Who asks by parity has to do so before the next
+    one completes, behind which the answer is that of the phase before: `late` are those for whom
+    nothing in the phases says that they did.
     """
 
     expected: int
@@ -47,6 +75,8 @@ class Mbarrier:
     outstanding: list[Delivery] = field(default_factory=list)
     told: set[int] = field(default_factory=set)
     heard: bool = False
+    waiters: list[Waiter] = field(default_factory=list)
+    late: list[Waiter] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.pending = self.expected
@@ -101,6 +131,8 @@ class Mbarrier:
     def _complete(self) -> None:
         if self.pending > 0 or not self._is_balanced():
             return
+        self.late += [one for one in self.waiters if one.may_be_behind(self.release)]
+        self.waiters = []
         self.over = self.over.and_(self.release)
         self.release = NO_RELEASE
         self.phase += 1

@@ -148,6 +148,14 @@ DEADLOCK = VerifierRule(
     "mbarrier, Phase of the mbarrier object",
     expected="an arrival that completes what is waited for",
 )
+MISSED = VerifierRule(
+    "mbarrier/phase-missed",
+    "an mbarrier may go on by two phases before all who wait by parity have seen the first",
+    "mbarrier, Phase of the mbarrier object",
+    expected="each warp that waits arrives itself, or is behind a barrier with one that does",
+    hint="a warp that comes late sees the parity that it waits for end only two phases later, or "
+    "never: let each warp of a consumer arrive, and count them in mbarrier.init",
+)
 ORDER_RULES = (
     *(NO_COMMIT, BEFORE_COMPLETION, NOT_PIPELINED, UNORDERED, LOAD_RUNNING, STORE_RUNNING),
     *(
@@ -160,5 +168,5 @@ ORDER_RULES = (
         MODIFIED,
         SOURCE_MODIFIED,
     ),
-    *(IN_USE, NOT_WRITTEN, SHARED_RACE, DEADLOCK),
+    *(IN_USE, NOT_WRITTEN, SHARED_RACE, DEADLOCK, MISSED),
 )

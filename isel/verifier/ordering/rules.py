@@ -63,6 +63,7 @@ def check(report: Report) -> None:
         ],
     )
     ends.halts(report, logs)
+    ends.missed(report, logs)
 
 
 def _races(report: Report, logs: list[Log]) -> list[tuple[Log, Race]]:

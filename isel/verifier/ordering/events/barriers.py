@@ -9,11 +9,13 @@ from intrinsics.modifiers import Sem
 from isel.verifier.function.evaluate import WAITS
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import regions
-from isel.verifier.ordering.events.execution import Event, Execution
+from isel.verifier.ordering.clocks import HANDED
+from isel.verifier.ordering.events.execution import WGMMA, Event, Execution
 from isel.verifier.ordering.life import PUBLISHED
 from isel.verifier.ordering.log import Remote
-from isel.verifier.ordering.meetings import Barrier, Delivery, Mbarrier
+from isel.verifier.ordering.meetings import Barrier, Delivery, Mbarrier, Waiter
 from isel.verifier.ordering.numbers import lanes_of
+from isel.verifier.ordering.strand import warpgroup_of
 from isel.verifier.ordering.windows import rank_of
 
 
@@ -143,7 +145,7 @@ def _expect_bytes(e: Execution, mbarrier: Mbarrier, threads: int) -> None:
 
 def _complete(e: Execution) -> bool:
     for mbarrier, threads in e.mbarriers():
-        e.run.deliver(mbarrier, Delivery(e.release(), _bytes(e, threads)))
+        e.deliver(mbarrier, Delivery(e.release(), _bytes(e, threads)))
     return True
 
 
@@ -174,6 +176,8 @@ def _wait_for_phase(e: Execution, mbarrier: Mbarrier, phase: int, *, has_parity:
             return True
         strand.failed = False
         strand.clocks.acquire(mbarrier.over, relaxed=e.mi.form.facts.get("sem") is Sem.RELAXED)
+        if has_parity:
+            mbarrier.waiters.append(_waiter(e, mbarrier))
         e.write("done", 1)
         return True
 
@@ -185,6 +189,14 @@ def _wait_for_phase(e: Execution, mbarrier: Mbarrier, phase: int, *, has_parity:
         return True
     name = f"mbarrier {e.run.name_of(address)}, parity {phase & 1}"
     return e.wait(is_over, resume, name, address)
+
+
+def _waiter(e: Execution, mbarrier: Mbarrier) -> Waiter:
+    """These threads, which see the last phase complete."""
+    counters, group = e.counters, warpgroup_of(e.strand.actor)
+    multiply = (WGMMA, group), counters.get(WGMMA) + 1
+    phase = mbarrier.phase - 1
+    return Waiter(e.index, e.strand.actor, phase, multiply, counters, counters.get(HANDED))
 
 
 EVENTS: dict[str, Event] = {

@@ -39,7 +39,7 @@ def _bulk_load(e: Execution) -> bool:
         e.log(Kind.COPY_IN, [region], count=count, source=copy, by_proxy=True)
         clock = {copy: count}
         e.run.track(copy, count, at)
-        e.run.deliver(mbarrier, Delivery(Release(known=clock, proxied=clock), size))
+        e.deliver(mbarrier, Delivery(Release(known=clock, proxied=clock), size))
     return True
 
 
@@ -66,7 +66,7 @@ def _store_async(e: Execution) -> bool:
         at = next(iter(regions.union_lanes(e.slot("mbar"), e.mask)))
         copy, count = _next_copy(e, at)
         e.log(Kind.COPY_IN, found, count=count, source=copy)
-        e.run.deliver(mbarrier, Delivery(Release({copy: count}), size))
+        e.deliver(mbarrier, Delivery(Release({copy: count}), size))
     return True
 
 
@@ -82,7 +82,7 @@ def _try_cancel(e: Execution) -> bool:
     for one in windows.in_ctas(at, everywhere):
         mbarrier = e.machine.mbarriers.get(one)
         if mbarrier is not None:
-            e.run.deliver(mbarrier, Delivery(NO_RELEASE, 16))
+            e.deliver(mbarrier, Delivery(NO_RELEASE, 16))
     return True
 
 

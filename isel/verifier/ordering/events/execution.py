@@ -14,16 +14,20 @@ from intrinsics.mir import MachineInstr
 from isel.verifier.function.events import Kind
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import windows
-from isel.verifier.ordering.clocks import Clock, Counters, Release, Source, joined
+from isel.verifier.ordering.clocks import HANDED, Clock, Counters, Release, Source, joined
 from isel.verifier.ordering.life import PUBLISHED
 from isel.verifier.ordering.log import Access, Point, Region
-from isel.verifier.ordering.meetings import Mbarrier
+from isel.verifier.ordering.meetings import Delivery, Mbarrier
 from isel.verifier.ordering.numbers import Number, lanes_of, uniform
 from isel.verifier.ordering.strand import Strand, named
 
 if TYPE_CHECKING:
     from isel.verifier.ordering.execute import Run
     from isel.verifier.ordering.machine import Machine
+
+
+WGMMA = "wgmma"
+"""What the clocks count of the multiplies of a warpgroup."""
 
 
 @dataclass(slots=True)
@@ -103,6 +107,7 @@ class Execution:
             here = len(self.run.log.accesses), self.index
             self.run.log.arrivals.setdefault(self.strand.actor, []).append(here)
         mine = self.strand.clocks
+        self.counters.next(HANDED)
         known = joined(mine.known, self.issued("warp"))
         before = joined(mine.before, mine.acquired)
         return Release(known, before, mine.proxied, joined(mine.relaxed, known))
@@ -133,6 +138,11 @@ class Execution:
                 (self.source("warp"), here), by_proxy, accumulates,
             )
         )  # fmt: skip
+
+    def deliver(self, mbarrier: Mbarrier, what: Delivery) -> None:
+        """Let an asynchronous operation bring something to an mbarrier when it completes."""
+        self.counters.next(HANDED)
+        self.run.deliver(mbarrier, what)
 
     def wait(
         self, over: Callable[[], bool], resume: Callable[[], bool], what: str,

@@ -119,7 +119,7 @@ def _commit(e: Execution) -> bool:
     release = e.release().and_(fenced).completing(clock)
     for mbarrier, threads in e.mbarriers():
         e.run.track(source, clock[source], mbarrier.at)
-        e.run.deliver(mbarrier, Delivery(release, 0, threads))
+        e.deliver(mbarrier, Delivery(release, 0, threads))
     return True
 
 

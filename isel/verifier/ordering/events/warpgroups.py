@@ -10,15 +10,13 @@ from isel.verifier.function.events import Kind
 from isel.verifier.ordering import regions
 from isel.verifier.ordering.clocks import Source, joined
 from isel.verifier.ordering.events.copies import commit_group, complete
-from isel.verifier.ordering.events.execution import Event, Execution
+from isel.verifier.ordering.events.execution import WGMMA, Event, Execution
 from isel.verifier.ordering.strand import warpgroup_of
-
-_WGMMA = "wgmma"
 
 
 def _source(e: Execution) -> Source:
     """The multiplies of a warpgroup, which its four warps issue and complete together."""
-    return _WGMMA, warpgroup_of(e.strand.actor)
+    return WGMMA, warpgroup_of(e.strand.actor)
 
 
 def multiply(e: Execution) -> bool:
@@ -29,7 +27,7 @@ def multiply(e: Execution) -> bool:
         and e.machine.has_variable_at(regions.start_of(n))
     }  # fmt: skip
     found = list(regions.warpgroup_matrices(e.mi, numbers, e.strand.rank))
-    count = e.counters.next(_WGMMA)
+    count = e.counters.next(WGMMA)
     e.log(Kind.WARPGROUP_MULTIPLY, found, count=count, source=_source(e), by_proxy=True)
     for reg in e.mi.defs():
         e.strand.registers.pop(reg, None)
@@ -39,14 +37,14 @@ def multiply(e: Execution) -> bool:
 def _wait_group(e: Execution) -> bool:
     if not e.run.gather(e.strand, e.index):
         return False
-    clocks, clock = e.strand.clocks, {_source(e): complete(e, _WGMMA)}
+    clocks, clock = e.strand.clocks, {_source(e): complete(e, WGMMA)}
     clocks.complete(clock)
     clocks.proxied = joined(clocks.proxied, clock)
     return True
 
 
 EVENTS: dict[str, Event] = {
-    "wgmma.commit_group": commit_group(_WGMMA),
+    "wgmma.commit_group": commit_group(WGMMA),
     "wgmma.wait_group": _wait_group,
 }
 """By row; `wgmma.mma_async` has a row for each type."""
