@@ -53,6 +53,35 @@ def matmul(a, b, out, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr
 
 
 @triton.jit
+def matmul_tma(a, b, out, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """The same by tensor maps that the kernel makes: of square matrices, the second transposed."""
+    left = tl.make_tensor_descriptor(a, [N, K], [K, 1], [BM, BK])
+    right = tl.make_tensor_descriptor(b, [N, K], [K, 1], [BN, BK])
+    result = tl.make_tensor_descriptor(out, [N, N], [N, 1], [BM, BN])
+    row, column = tl.program_id(0) * BM, tl.program_id(1) * BN
+    total = tl.zeros((BM, BN), tl.float32)
+    for at in range(0, K, BK):
+        total = tl.dot(left.load([row, at]), right.load([column, at]).T, total)
+    result.store([row, column], total.to(tl.float16))
+
+
+@triton.jit
+def matmul_fp8(a, b, out, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """Elements of eight bits; the second matrix is transposed, as wgmma takes those only."""
+    rows = tl.program_id(0) * BM + tl.arange(0, BM)
+    columns = tl.program_id(1) * BN + tl.arange(0, BN)
+    inner = tl.arange(0, BK)
+    left = a + rows[:, None] * K + inner[None, :]
+    right = b + inner[:, None] + columns[None, :] * K
+    total = tl.zeros((BM, BN), tl.float32)
+    for _ in range(0, K, BK):
+        total = tl.dot(tl.load(left), tl.load(right), total)
+        left += BK
+        right += BK
+    tl.store(out + rows[:, None] * N + columns[None, :], total.to(tl.float16))
+
+
+@triton.jit
 def attention(q, k, v, out, length, scale, BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr):
     d = tl.arange(0, D)
     head = tl.program_id(1) * length * D
@@ -144,12 +173,19 @@ def _matmul(torch: ModuleType) -> tuple:
     return (*(_normal(torch, 4096, 4096, half=True) / 8 for _ in range(3)), 4096, 4096)
 
 
+def _matmul_fp8(torch: ModuleType) -> tuple:
+    a, b, out, *rest = _matmul(torch)
+    return a.to(torch.float8_e4m3fn), b.to(torch.float8_e4m3fn), out, *rest
+
+
 def _attention(torch: ModuleType) -> tuple:
     return (*(_normal(torch, 64, 2048, 64, half=True) for _ in range(4)), 2048, 0.18)
 
 
-_F, _H = "*fp32", "*fp16"
-_TILE: dict[str, str | int] = {"BM": 128, "BN": 128, "BK": 64}
+_F, _H, _E = "*fp32", "*fp16", "*fp8e4nv"
+_SIZES: dict[str, str | int] = {"out": _H, "N": "i32", "K": "i32", "BM": 128, "BN": 128}
+_OF_HALVES: dict[str, str | int] = {"a": _H, "b": _H, **_SIZES, "BK": 64}
+_OF_BYTES: dict[str, str | int] = {"a": _E, "b": _E, **_SIZES, "BK": 128}
 _ROW: dict[str, str | int] = {"columns": "i32", "BLOCK": 1024}
 KERNELS = (
     Case(add, {"x": _F, "y": _F, "out": _F, "n": "i32", "BLOCK": 1024}, 4, (1 << 14,), _add),
@@ -157,9 +193,9 @@ KERNELS = (
     Case(
         layer_norm, {"x": _F, "weight": _F, "bias": _F, "out": _F, **_ROW}, 4, (8192,), _layer_norm
     ),
-    Case(
-        matmul, {"a": _H, "b": _H, "out": _H, "N": "i32", "K": "i32", **_TILE}, 8, (32, 32), _matmul
-    ),
+    Case(matmul, _OF_HALVES, 8, (32, 32), _matmul),
+    Case(matmul_tma, _OF_HALVES, 8, (32, 32), _matmul),
+    Case(matmul_fp8, _OF_BYTES, 8, (32, 32), _matmul_fp8),
     Case(
         attention,
         {"q": _H, "k": _H, "v": _H, "out": _H, "length": "i32", "scale": "fp32",

@@ -16,7 +16,7 @@ import pytest
 from tests.nvgen.samples import FOLDER
 from tests.oracle.ptxas import find_ptxas
 
-LINES = {"15_triton_backend": 5, "16_numba_backend": 12}
+LINES = {"15_triton_backend": 7, "16_numba_backend": 12}
 PACKAGE = {"15_triton_backend": "triton", "16_numba_backend": "numba_cuda"}
 IMPORTS = {
     "15_triton_backend": "import triton.compiler",
