@@ -179,7 +179,7 @@ def _with_addresses(variable: Variable, data: bytes) -> str:
     PTX ISA, Initializers: the mask operator.
     """
     known = {address.at: address for address in variable.addresses}
-    if not any(n % 8 for n in (variable.size, variable.align, *known)):
+    if not variable.has_parts_of_addresses:
         shown = [
             _address(known[at]) if at in known else str(int.from_bytes(data[at : at + 8], "little"))
             for at in range(0, variable.size, 8)

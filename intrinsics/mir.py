@@ -502,6 +502,12 @@ class Variable:
     attribute: str = ""
 
     @property
+    def has_parts_of_addresses(self) -> bool:
+        """Whether an address among its initial values is written byte by byte, by a mask."""
+        places = (self.size, self.align, *(address.at for address in self.addresses))
+        return bool(self.addresses) and any(place % 8 for place in places)
+
+    @property
     def address_space(self) -> Space:
         """The state space of its address: a parameter that a body declares is that of a call."""
         return Space.PARAM_FUNC if self.space is Space.PARAM else self.space

@@ -41,6 +41,9 @@ MOST_BYTES = 1 << 16
 """Bytes of a parameter at most.  A kernel has 32,764 for all of its own (PTX ISA, Kernel Function
 Parameters); for those of functions the manual says no number."""
 
+_MOST_ALIGNED = 128
+"""The largest alignment of a parameter or result that ptxas takes, in bytes."""
+
 
 # ---- what a parameter is ---------------------------------------------------------------------
 
@@ -56,7 +59,7 @@ def device_param(layout: Layout, name: str, type_: Type, attributes: Attributes)
         return _bytes(name, by_value, layout.size(by_value), align)
     bits = _scalar_bits(layout, type_)
     if not bits:
-        align = attributes.integer("alignstack") or layout.align(type_)
+        align = attributes.integer("alignstack") or min(layout.align(type_), _MOST_ALIGNED)
         return _bytes(name, type_, slots(layout, type_), align)
     return Param(name, BITS[bits], bits // 8, bits // 8)
 
@@ -71,7 +74,7 @@ def alignment(layout: Layout, type_: Type, attributes: Attributes) -> int:
     said = attributes.integer("alignstack")
     if attributes.type_of("byval") is not None:
         said = said or attributes.integer("align")
-    return said or layout.align(type_)
+    return said or min(layout.align(type_), _MOST_ALIGNED)
 
 
 def _scalar_bits(layout: Layout, type_: Type) -> int:

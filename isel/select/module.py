@@ -70,6 +70,7 @@ from isel.select.state import FunctionState
 from isel.select.statements import Assembly
 from isel.select.types import SPACES, Layout, layout_of
 from isel.select.walkthrough import Spellings, select_walkthrough
+from isel.select.weak_references import is_weak, refusal, uses_of_weak
 
 KERNEL = "ptx_kernel"
 RUNTIME = ("vprintf", "malloc", "free", "__assertfail", "cudaDeviceSynchronize")
@@ -89,14 +90,14 @@ _LARGEST = 1 << 40
 _LARGE = 16
 """Bytes of a variable beyond which LLVM raises its alignment, and the alignment."""
 
-_DECLARED = (Linkage.EXTERNAL, Linkage.EXTERN_WEAK, Linkage.AVAILABLE_EXTERNALLY)
+_DECLARED = (Linkage.EXTERNAL, Linkage.AVAILABLE_EXTERNALLY)
 _ONLY_HERE = (Linkage.PRIVATE, Linkage.INTERNAL, Linkage.LINKONCE_ODR)
 """Linkages of aliases that no other module needs: each has its own."""
 _WEAK = (Linkage.WEAK, Linkage.WEAK_ODR, Linkage.LINKONCE, Linkage.LINKONCE_ODR)
 _EXPORTS = {
     Linkage.EXTERNAL: Export.VISIBLE,
     Linkage.COMMON: Export.COMMON,
-    **dict.fromkeys(_WEAK, Export.WEAK),
+    **dict.fromkeys((*_WEAK, Linkage.EXTERN_WEAK), Export.WEAK),
 }
 
 
@@ -176,6 +177,7 @@ class _Selector:
         self.module_asm = self._module_asm()
         self.assembly = Assembly(self._spaces(), {})
         self.kernels = {function.name for function in kernels(module)}
+        self.weak = uses_of_weak(module)
         self.managed = _annotated(module, "managed")
         self.debug_places = DebugPlaces(module)
         self.locations: dict[tuple[tuple[int, int], DebugPlace], int] = {}
@@ -255,7 +257,7 @@ class _Selector:
 
     def _variable(self, variable: ir.GlobalVariable) -> None:
         _check_kind(variable)
-        if variable.name.startswith("llvm."):
+        if variable.name.startswith("llvm.") or self._is_unused(variable):
             return  # llvm.used and its like are the optimiser's
         space = SPACES.get(variable.address_space) or Space.GLOBAL
         # ptxas: "Module-scoped variables in .local state space are not allowed with ABI".
@@ -278,11 +280,14 @@ class _Selector:
                 got=f"{size} bytes",
                 expected=f"at most {_LARGEST} bytes",
             )
-        _check_strength(variable)
+        if is_weak(variable) and not self.weak[variable.name]:
+            raise refusal(variable)
         image = self.initializers.image(variable)
         if unkept_zeros(variable):
             self.out.notes.append(self._unkept_zeros(variable))
         external = variable.is_declaration and variable.linkage in _DECLARED
+        if is_weak(variable):
+            self.out.notes.append(self._weak_zeros(variable))
         self.out.variables.append(
             Variable(
                 self.symbols[variable.name],
@@ -291,7 +296,7 @@ class _Selector:
                 align,
                 None if image is None else bytes(image.data).ljust(1, b"\0"),
                 external,
-                export=Export.NONE if external else _EXPORTS.get(variable.linkage, Export.NONE),
+                export=Export.NONE if external else _export(variable),
                 addresses=() if image is None else tuple(image.addresses),
                 attribute=MANAGED if variable.name in self.managed else "",
             )
@@ -306,6 +311,19 @@ class _Selector:
             got="zeros",
             expected="undef",
             hint="store zeros when the kernel begins, before a barrier, where they are counted on",
+        )
+
+    def _is_unused(self, variable: ir.GlobalVariable) -> bool:
+        """Whether a variable that may be nowhere is not spoken of: clang leaves such at -O0."""
+        return is_weak(variable) and variable.name not in self.weak
+
+    def _weak_zeros(self, variable: ir.GlobalVariable) -> Finding:
+        return Finding(
+            "select/extern-weak",
+            Severity.NOTE,
+            f"@{variable.name} is zeros where no other module defines it",
+            self._place_of_global(variable.name),
+            got="extern_weak",
         )
 
     def _in_order(self, variables: list[Variable]) -> list[Variable]:
@@ -377,7 +395,8 @@ class _Selector:
                 self._guarded(functools.partial(self._external, function, name), function.name)
 
     def _external(self, function: ir.Function, name: str) -> None:
-        _check_strength(function)
+        if is_weak(function):
+            raise refusal(function)
         state = FunctionState(MachineFunction(name), self.layout, self.symbols)
         self.out.externals.append(prototype_of(function, name, state))
         if name not in RUNTIME:
@@ -480,6 +499,13 @@ class _Selector:
         )
 
 
+def _export(variable: ir.GlobalVariable) -> Export:
+    """Who else sees a variable.  PTX ISA, .common: in global memory alone; elsewhere it is weak."""
+    found = _EXPORTS.get(variable.linkage, Export.NONE)
+    is_elsewhere = variable.address_space not in (0, 1)
+    return Export.WEAK if found is Export.COMMON and is_elsewhere else found
+
+
 def _check_kind(variable: ir.GlobalVariable) -> None:
     """Refuse a variable that would have to be one for each thread, or to run code at the start.
 
@@ -541,17 +567,6 @@ def _alignment(layout: Layout, variable: ir.GlobalVariable, size: int) -> int:
     preferred = layout.preferred_align(variable.value_type)
     replaceable = variable.is_declaration or variable.linkage in (*_WEAK, Linkage.COMMON)
     return preferred if replaceable or size <= _LARGE else max(preferred, _LARGE)
-
-
-def _check_strength(symbol: ir.Symbol) -> None:
-    if symbol.linkage is Linkage.EXTERN_WEAK:
-        raise Unselectable(
-            "extern-weak",
-            f"@{symbol.name} may be nowhere: PTX has no reference that is null then",
-            got="extern_weak",
-            expected="external, or a definition",
-            hint=f"declare @{symbol.name} external where another module defines it",
-        )
 
 
 class _Body:

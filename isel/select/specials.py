@@ -54,6 +54,11 @@ def _not_constant(state: FunctionState, call: ir.Call) -> None:
     state.forward(call.result, (Imm(0),))
 
 
+def _warp_size(state: FunctionState, call: ir.Call) -> None:
+    """PTX ISA, Constants: WARP_SZ is 32 on every target."""
+    state.forward(call.result, (Imm(32),))
+
+
 def _nothing(state: FunctionState, call: ir.Call) -> None:
     """What leaves nothing to do."""
 
@@ -63,6 +68,7 @@ _TABLE: Mapping[str, Callable[[FunctionState, ir.Call], None]] = {
     "llvm.ubsantrap": _trap,
     "llvm.debugtrap": _breakpoint,
     "llvm.nvvm.exit": _exit,
+    "llvm.nvvm.read.ptx.sreg.warpsize": _warp_size,
     "llvm.readcyclecounter": _clock("clock64"),
     "llvm.readsteadycounter": _clock("globaltimer"),
     "llvm.sideeffect": _nothing,

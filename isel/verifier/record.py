@@ -384,6 +384,10 @@ def _of_launch(launch: Launch) -> Ptx | None:
     return Ptx(7, 8) if launch.cluster or launch.maxclusterrank else None
 
 
+_MASKS_SINCE = Ptx(7, 1)
+"""The PTX version that has bytes of addresses among initial values.  PTX ISA, Initializers."""
+
+
 def lowest_ptx(module: Module, target: Target) -> Ptx:
     """The lowest PTX version that `target` and the forms in `module` need.
 
@@ -392,6 +396,7 @@ def lowest_ptx(module: Module, target: Target) -> Ptx:
     verifier = RecordVerifier(target, PTX_VERSIONS[-1])
     known = _needs_of_forms(target)
     needed: set[Ptx | None] = {target.first_ptx, PTX_VERSIONS[0]}
+    needed.update(_MASKS_SINCE for variable in module.variables if variable.has_parts_of_addresses)
     for function in module.functions:
         needed.add(_of_launch(function.launch))
         open_forms = set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
 import nvgen
@@ -12,6 +13,7 @@ from intrinsics.findings import NvgenError, Severity
 from intrinsics.targets import parse_ptx, parse_target
 from isel.verifier.record import verify_records
 from tests.oracle import llvm
+from tests.oracle.ptxas_modules import report
 
 KERNEL = "define ptx_kernel void @k(ptr addrspace(1) %p) {\n  BODY\n  ret void\n}\n"
 EMPTY = {
@@ -71,7 +73,10 @@ def test_ptx_without_a_size_is_told(declaration: str, wrong: bool):
             "declare extern_weak void @maybe()",
             "%n = icmp eq ptr @maybe, null\n  store i1 %n, ptr addrspace(1) %p",
         ),
-        ("@maybe = extern_weak addrspace(1) global i32", "store i32 1, ptr addrspace(1) @maybe"),
+        (
+            "@maybe = extern_weak addrspace(1) global i32",
+            "%n = icmp eq ptr addrspace(1) @maybe, null\n  store i1 %n, ptr addrspace(1) %p",
+        ),
     ],
 )
 def test_what_may_be_nowhere_is_refused(declaration: str, body: str):
@@ -116,3 +121,68 @@ def test_managed_variables_are_what_llvm_calls_them():
 def test_what_nobody_names_may_be_nowhere():
     text = "declare extern_weak void @maybe()\n" + KERNEL.replace("BODY", "")
     assert "maybe" not in nvgen.compile(text, target="sm_90a").ptx
+
+
+ADDRESS_OF_MAYBE = "@maybe = extern_weak addrspace(1) global i64\n" + KERNEL
+
+
+def test_what_may_be_nowhere_and_is_not_used_is_left_out():
+    """clang at -O0 declares `threadIdx` so."""
+    compiled = nvgen.compile(ADDRESS_OF_MAYBE.replace("BODY", ""), target="sm_90a")
+    assert "maybe" not in compiled.ptx
+
+
+def test_what_may_be_nowhere_and_is_only_accessed_is_a_weak_variable():
+    """An access by a null pointer is undefined: zeros will do, and a definition elsewhere wins."""
+    body = "%x = load i64, ptr addrspace(1) @maybe\n  store i64 %x, ptr addrspace(1) %p"
+    compiled = nvgen.compile(ADDRESS_OF_MAYBE.replace("BODY", body), target="sm_90a")
+    assert ".weak .global .align 8 .b8 maybe[8];" in compiled.ptx
+    assert compiled.cubin()
+    x = np.ones(1, np.int64)
+    compiled.run(x, block=1, device="sim")
+    assert x[0] == 0
+
+
+def test_a_common_variable_outside_of_global_memory_is_weak():
+    """ptxas: ".common variables must be declared in .global space"; LLVM prints .weak, too."""
+    text = "@c = common addrspace(4) global i32 0\n" + KERNEL.replace(
+        "BODY", "%x = load i32, ptr addrspace(4) @c\n  store i32 %x, ptr addrspace(1) %p"
+    )
+    compiled = nvgen.compile(text, target="sm_90a")
+    assert ".weak .const .align 4 .b8 c[4];" in compiled.ptx
+    assert compiled.cubin()
+
+
+def test_bytes_of_an_address_need_ptx_7_1():
+    """ptxas: "Feature 'mask operator in initializer' requires PTX ISA .version 7.1"."""
+    text = (
+        "@x = addrspace(1) global i32 0\n"
+        "@t = addrspace(1) global <{ i8, ptr addrspace(1) }> <{ i8 1, ptr addrspace(1) @x }>\n"
+        + KERNEL.replace("BODY", "")
+    )
+    compiled = nvgen.compile(text, target="sm_80")
+    assert ".version 7.1" in compiled.ptx
+    assert compiled.cubin()
+
+
+def test_a_result_is_aligned_to_128_bytes_at_most():
+    """ptxas: "must be aligned to 1, 2, 4, 8, 16, 32, 64, or 128 bytes"."""
+    text = (
+        "declare <64 x i32> @f(<64 x i32>)\n"
+        "define <64 x i32> @g(<64 x i32> %x) {\n"
+        "  %y = call <64 x i32> @f(<64 x i32> %x)\n  ret <64 x i32> %y\n}\n"
+    )
+    compiled = nvgen.compile(text, target="sm_90a")
+    assert ".param .align 128 .b8 func_retval0[256]" in compiled.ptx
+    assert "error" not in report(compiled.ptx, "sm_90a", "-c")
+
+
+def test_the_warp_has_32_threads():
+    text = KERNEL.replace(
+        "BODY",
+        "%w = call i32 @llvm.nvvm.read.ptx.sreg.warpsize()\n  store i32 %w, ptr addrspace(1) %p",
+    )
+    text += "declare i32 @llvm.nvvm.read.ptx.sreg.warpsize()\n"
+    x = np.zeros(1, np.int32)
+    nvgen.compile(text, target="sm_90a").run(x, block=1, device="sim")
+    assert x[0] == 32
