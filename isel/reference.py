@@ -14,6 +14,7 @@ from intrinsics.legality import section_of, text_of
 from intrinsics.reference import page
 from intrinsics.reference.row_page import MADE, anchor, ptxas_says
 from intrinsics.row import Row, Rule
+from isel.select.unselected import UNSELECTED
 from isel.verifier.descriptors.check import RULES as DESCRIPTOR_RULES
 from isel.verifier.function.check import RULES
 from isel.verifier.launch import RULES as LAUNCH_RULES
@@ -24,7 +25,9 @@ FOLDER = Path(page.__file__).parent
 
 def pages() -> dict[str, str]:
     """Every page, by file name."""
-    return {**page.pages(), "rules.md": "\n".join(_rules()) + "\n"}
+    found = {**page.pages(), "rules.md": "\n".join(_rules()) + "\n"}
+    found["coverage.md"] += "\n".join(_not_selected()) + "\n"
+    return found
 
 
 def main() -> None:
@@ -32,6 +35,18 @@ def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     for name, text in pages().items():
         (FOLDER / name).write_text(text)
+
+
+def _not_selected() -> Iterator[str]:
+    yield "\n## Intrinsics of LLVM 22 without a row\n"
+    yield "Textures, surfaces (`tex`, `tld4`, `txq`, `suld`, `sust`, `suq`, `istypep`) and what no"
+    yield "other row has are printed as statements of PTX, bound to their registers, with a review:"
+    yield "nvgen judges and simulates nothing of them. All others are selected but for these.\n"
+    yield "| `llvm.nvvm.` | why not | instead |"
+    yield "|---|---|---|"
+    for one in UNSELECTED:
+        names = one.names.replace("\\.", ".").replace("|", "/")
+        yield f"| `{names}` | {one.reason} | {one.instead} |"
 
 
 def _rules() -> Iterator[str]:

@@ -124,6 +124,9 @@ def _form(
     """
     row = catalog.row(row_name)
     facts: dict[str, Fact] = {**types, **(given or {})}
+    for axis_name, type_ in types.items():
+        if type_ not in row.axis[axis_name].values:
+            raise _no_form(name, f"{row.head} has no type .{type_.value}")
     for word in modifiers:
         axis = _axis(row.axis.values(), word)
         if axis is None:
@@ -235,8 +238,6 @@ def _between_floats(floats: Floats, call: Call, name: str, short: str) -> tuple[
     two = {"b": len(call.arguments) == 2} if row == "cvt.to_scale" else {}
     chosen = _form(name, row, words, two, dtype=to, atype=source)
     ops = [_source(floats, value, source, to) for value in call.arguments]
-    if T.E2M1X2 in (to, source):
-        return _four_bits(floats, call, chosen, ops)
     return _result(floats, call, chosen, ops)
 
 
@@ -256,16 +257,6 @@ def _narrow(source: str, to: str) -> tuple[str, ScalarType, ScalarType] | None:
 def _source(floats: Floats, value: llvm.Value, kind: ScalarType, to: ScalarType) -> Scalar:
     op = _operand(floats, value, kind)
     return floats.state.reg(op, BITS[max(kind.bits, 16)]) if to is T.TF32 else op
-
-
-def _four_bits(floats: Floats, call: Call, chosen: Form, ops: Sequence[Op]) -> tuple[Scalar, ...]:
-    """Two numbers of four bits: LLVM has them in an i16, PTX in a register of eight bits."""
-    raise Unselectable(
-        "register",
-        "a register of eight bits is not selectable",
-        op=chosen.opcode,
-        got=str(call.type),
-    )
 
 
 def _words(floats: Floats, call: Call, short: str) -> tuple[Scalar, ...] | None:

@@ -42,6 +42,7 @@ from isel.select.recut import join, split
 from isel.select.specials import select_special
 from isel.select.stack import select_stack
 from isel.select.state import FunctionState, form
+from isel.select.unselected import unselected
 
 PREFIX = "llvm.nvvm."
 
@@ -134,17 +135,14 @@ def _select_by_name(
     return True
 
 
-_TEXTURES = ("tex.", "tld4.", "txq.", "suld.", "sust.", "suq.", "texsurf.")
-
-
 def _unknown(name: str) -> Unselectable:
-    if name.removeprefix(PREFIX).startswith(_TEXTURES):
+    if why := unselected(name.removeprefix(PREFIX)):
         return Unselectable(
-            "texture",
-            f"textures and surfaces are not selectable: @{name}",
+            "unknown-intrinsic",
+            f"@{name} is not selectable: {why.reason}",
             op=name,
             got=f"@{name}",
-            hint="load from and store to global memory, or copy tiles with cp.async.bulk.tensor",
+            expected=why.instead,
         )
     return forbidden(name) or Unselectable(
         "unknown-intrinsic",

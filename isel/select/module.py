@@ -57,7 +57,6 @@ from isel.select.inline_asm import inline_assembly
 from isel.select.instructions import fill_phi, select_instruction
 from isel.select.intrinsics import select_call
 from isel.select.launch import launch_of
-from isel.select.libnvvm import as_assembly
 from isel.select.machine import check_machine
 from isel.select.module_asm import (
     NOTHING,
@@ -68,9 +67,11 @@ from isel.select.module_asm import (
 from isel.select.specials import REFLECT, reflect
 from isel.select.state import FunctionState
 from isel.select.statements import Assembly
+from isel.select.textures import REFERENCES
 from isel.select.types import SPACES, Layout, layout_of
 from isel.select.walkthrough import Spellings, select_walkthrough
 from isel.select.weak_references import is_weak, refusal, uses_of_weak
+from isel.select.written import as_assembly
 
 KERNEL = "ptx_kernel"
 RUNTIME = ("vprintf", "malloc", "free", "__assertfail", "cudaDeviceSynchronize")
@@ -177,6 +178,9 @@ class _Selector:
         self.module_asm = self._module_asm()
         self.assembly = Assembly(self._spaces(), {})
         self.kernels = {function.name for function in kernels(module)}
+        self.references = {
+            name: kind for word, kind in REFERENCES.items() for name in _annotated(module, word)
+        }
         self.weak = uses_of_weak(module)
         self.managed = _annotated(module, "managed")
         self.debug_places = DebugPlaces(module)
@@ -259,6 +263,10 @@ class _Selector:
         _check_kind(variable)
         if variable.name.startswith("llvm.") or self._is_unused(variable):
             return  # llvm.used and its like are the optimiser's
+        if variable.name in self.references:
+            kind = self.references[variable.name]
+            self.out.kept.append(Kept(f".global .{kind} {self.names[variable.name]};", Where.TOP))
+            return
         space = SPACES.get(variable.address_space) or Space.GLOBAL
         # ptxas: "Module-scoped variables in .local state space are not allowed with ABI".
         if variable.address_space not in _HOMES:

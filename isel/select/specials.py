@@ -49,6 +49,13 @@ def _first(state: FunctionState, call: ir.Call) -> None:
     state.forward(call.result, state.value(call.arguments[0]))
 
 
+def _handle(state: FunctionState, call: ir.Call) -> None:
+    """The handle of a texture or surface that a global is."""
+    *_, variable = call.arguments
+    (op,) = state.value(variable)
+    state.emit(form("mov", type=T.U64), *state.define(call.result, call.type), op)
+
+
 def _not_constant(state: FunctionState, call: ir.Call) -> None:
     """What the optimiser did not find out is not constant."""
     state.forward(call.result, (Imm(0),))
@@ -77,6 +84,8 @@ _TABLE: Mapping[str, Callable[[FunctionState, ir.Call], None]] = {
     "llvm.codeview.annotation": _nothing,
 }
 _FAMILIES: Mapping[str, Callable[[FunctionState, ir.Call], None]] = {
+    "llvm.nvvm.move.": _first,
+    "llvm.nvvm.texsurf.handle": _handle,
     "llvm.expect.": _first,
     "llvm.annotation.": _first,
     "llvm.ptr.annotation.": _first,

@@ -1,6 +1,6 @@
 """References to what may be nowhere: `extern_weak`.
 
-Layer: isel.select.  Input: a module.  Output: what each weakly referenced variable is used for.  PTX
+Layer: isel.select.  Input: a module.  Output: what weakly referenced variables are used for.  PTX
 has no reference that is null where nothing defines it: `.weak` defines, and ptxas takes no name of
 a function that is nowhere.  A weak variable of zeros is the same to who only loads and stores, as
 an access by a null pointer is undefined; who asks for the address would see a difference.

@@ -129,14 +129,9 @@ REFUSED = {
     "another machine's intrinsic": Refused(
         call("llvm.x86.sse2.pause", "void", "", ""), 2, "select/unknown-intrinsic", "x86.sse2.pause"
     ),
-    "a texture": Refused(
-        call("llvm.nvvm.tex.unified.1d.v4s32.s32", "{i32, i32, i32, i32}", "i64 0, i32 %n",
-             "i64, i32"),
-        2, "select/texture", "tex.unified.1d", "global memory",
-    ),
-    "a surface": Refused(
-        call("llvm.nvvm.suld.1d.i32.trap", "i32", "i64 0, i32 %n", "i64, i32"), 2,
-        "select/texture", "suld.1d", "global memory",
+    "a shuffle without its threads": Refused(
+        call("llvm.nvvm.shfl.up.i32", "i32", "i32 %n, i32 1, i32 0", "i32, i32, i32"), 2,
+        "select/unknown-intrinsic", ".sync since sm_70",
     ),
     "a variable of a thread": Refused(
         body("", before="@t = thread_local addrspace(1) global i32 0\n"), 1, "select/thread-local",

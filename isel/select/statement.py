@@ -1,0 +1,25 @@
+"""What an intrinsic is in PTX, where it is written out as a statement.
+
+Layer: isel.select.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A text for each mode, if there are modes, and the constraints of inline assembly.
+
+    The mode is the second argument, a constant, which the text does not name.  Arguments behind the
+    last constraint are constants that the text has already.
+    """
+
+    texts: tuple[str, ...]
+    constraints: str
+
+    @property
+    def inputs(self) -> int:
+        """How many arguments the text names."""
+        return sum(part[0] not in "=~" for part in self.constraints.split(","))
