@@ -30,8 +30,9 @@ TARGET = "sm_90a"
 
 
 @contextlib.contextmanager
-def nvgen_backend() -> Iterator[None]:
-    """Compile with nvgen what Triton compiles in here."""
+def nvgen_backend() -> Iterator[list[str]]:
+    """Compile with nvgen what Triton compiles in here; gives the names of these kernels."""
+    names: list[str] = []
 
     def hook(*given):
         if not given:  # what is asked when a kernel is looked for in Triton's cache
@@ -44,17 +45,19 @@ def nvgen_backend() -> Iterator[None]:
                 llvm_ir, target=target, contract=options.enable_fp_fusion, lineinfo=True
             )
             (metadata["name"],) = (f.name for f in compiled.module.functions if f.is_kernel)
+            names.append(metadata["name"])
             return compiled.ptx
 
         stages["ptx"] = make_ptx
         return None
 
-    before = knobs.runtime.add_stages_inspection_hook
+    before = knobs.runtime.add_stages_inspection_hook, knobs.compilation.always_compile
     knobs.runtime.add_stages_inspection_hook = hook
+    knobs.compilation.always_compile = True  # Triton 3.6's cache does not know who compiled
     try:
-        yield
+        yield names
     finally:
-        knobs.runtime.add_stages_inspection_hook = before
+        knobs.runtime.add_stages_inspection_hook, knobs.compilation.always_compile = before
 
 
 def compiled(case: Case) -> triton.compiler.CompiledKernel:
@@ -70,8 +73,9 @@ def pairs() -> Iterator[Pair]:
     """Every kernel by both; what Triton says of a kernel to those who launch it is the same."""
     for case in KERNELS:
         theirs = compiled(case)
-        with nvgen_backend():
+        with nvgen_backend() as names:
             ours = compiled(case)
+        assert names == [case.kernel.__name__]
         for said in ("name", "shared", "num_warps", "global_scratch_size"):
             assert getattr(ours.metadata, said) == getattr(theirs.metadata, said), said
         name = case.kernel.__name__
@@ -89,12 +93,15 @@ def on_gpu() -> Iterator[Timed]:
     triton.set_allocator(memory)
     for case in KERNELS:
         arguments, out = case.arguments(torch)
+        case.kernel.device_caches.clear()  # of what was compiled for the launches before
         case.run(arguments)
         expected = out.clone()
         theirs = case.graph(torch, arguments)
         out.fill_(float("nan"))
-        with nvgen_backend():
+        case.kernel.device_caches.clear()
+        with nvgen_backend() as names:
             case.run(arguments)
+            assert names == [case.kernel.__name__]
             assert torch.allclose(out, expected, rtol=1e-3, atol=1e-3), case.kernel.__name__
             ours = case.graph(torch, arguments)
         yield case.kernel.__name__, ours, theirs
