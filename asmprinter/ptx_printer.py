@@ -123,7 +123,7 @@ def _path(name: str) -> str:
 
 def _sources(module: Module) -> _Sources:
     """What is said of lines; nothing where PTX said it itself."""
-    if any(location.directives for location in module.locations):
+    if module.has_directives:
         return _NO_SOURCES
     found = _Sources({}, {})
     for index, place in enumerate(module.locations):
@@ -319,7 +319,7 @@ def _print_body(
 ) -> None:
     """Append the statements of a function to `lines`, and tell the record that each shows."""
     targets = _branch_targets(function)
-    has_directives = any(location.directives for location in module.locations)
+    has_directives = module.has_directives
     for i, block in enumerate(function.blocks):
         if block.name in targets or not _stays_unsaid(function, i):
             lines.append(f"{names.labels[block.name]}:")

@@ -11,10 +11,10 @@ from __future__ import annotations
 import functools
 import itertools
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from intrinsics.findings import Finding, Severity, VerificationError
 from intrinsics.modifiers import Modifier, ScalarType, Sem, Space
@@ -590,7 +590,7 @@ class Kept:
     where: Where
 
 
-@dataclass(slots=True)
+@dataclass
 class Module:
     """Machine code for one target.
 
@@ -612,6 +612,29 @@ class Module:
     options: tuple[str, ...] = ()
     kept: list[Kept] = field(default_factory=list)
     stage: str = ""
+
+    def locate_by(self, make: Callable[[], list[Location]]) -> None:
+        """Let `make` give the locations when they are first asked for."""
+        vars(self).pop("locations", None)
+        self._make_locations: Callable[[], list[Location]] = make
+
+    @property
+    def is_located(self) -> bool:
+        """Whether the locations are there, or have to be made."""
+        return "locations" in vars(self)
+
+    if not TYPE_CHECKING:  # where `locations` is a field like others
+
+        def __getattr__(self, name: str) -> list[Location]:
+            if name != "locations" or "_make_locations" not in vars(self):
+                raise AttributeError(name)
+            self.locations = self._make_locations()
+            return self.locations
+
+    @property
+    def has_directives(self) -> bool:
+        """Whether records have directives of PTX before them: those of LLVM IR have none."""
+        return self.is_located and any(location.directives for location in self.locations)
 
     def function(self, name: str) -> MachineFunction | None:
         """The function called `name`."""

@@ -16,7 +16,8 @@ from isel.passes.dead_code import remove_dead_code
 from isel.passes.destruct_ssa import destruct_ssa
 from isel.passes.layout import lay_out
 from isel.passes.order_wgmma import order_wgmma
-from isel.select.module import NO_SOURCE, Source, select_module
+from isel.select.locations import NO_SOURCE, Source
+from isel.select.module import select_module
 
 Observer = Callable[[str, Module], None]
 

@@ -6,14 +6,19 @@ known.  Output: `Compiled`, with findings or without errors among them.
 
 from __future__ import annotations
 
+import functools
+import re
+
 from intrinsics.findings import Finding, VerificationError, errors, input_error, once
 from intrinsics.mir import Module
 from intrinsics.targets import Target, parse_ptx, parse_target
+from isel.llvm import ir
 from isel.llvm.reader import read_module
 from isel.pipeline import lower
 from isel.places import align_places
+from isel.select.locations import Source
 from isel.select.machine import check_machine
-from isel.select.module import Source
+from isel.verifier.function import concerns
 from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape, verify_launch
 from isel.verifier.levels import LAUNCH_LEVELS, LEVELS, beyond, verify
 from isel.verifier.record import check_target, lowest_ptx
@@ -21,7 +26,7 @@ from nvgen.compiled import Compiled
 from nvgen.extension import PLAIN, Extension, contracted
 from nvgen.judgement import check_certain, warn
 from nvgen.launches import Dim3, check_dynamic, dim3
-from nvgen.llvm import parse
+from nvgen.llvm import parse, promoted
 from nvgen.nesting import nesting_limit
 from nvgen.stages import Stages, stages_of
 
@@ -114,17 +119,10 @@ def check_text(
         if too_old:
             raise VerificationError(too_old)
     with nesting_limit(file):
-        printed = parse(text, file=file)
-        if extension.contract:
-            printed = contracted(printed)
-        module = read_module(printed)
-        source = Source(file, align_places(module, text, printed), text)
-        if opt or (opt is None and " = alloca " in printed):
-            check_machine(module, file, text)
-            from nvgen.optimizer.optimize import optimize
-
-            printed, module, source = optimize(printed, module, source, opt, chosen)
+        printed, module, source = _read(text, file, opt, chosen, contract=extension.contract)
         lowered = lower(module, chosen, version, source, own=extension.passes)
+        if any(map(concerns, lowered.functions)):
+            _ = lowered.locations  # rules about whole functions ask, and the module is at hand
     final = version or lowest_ptx(lowered, chosen)
     stages = Stages()
     if keep_stages:
@@ -141,6 +139,64 @@ def check_text(
         chosen, final, printed, lowered, judged, stages, file, level=level, shape=shape,
         lineinfo=extension.lineinfo,
     )  # fmt: skip
+
+
+def _read(
+    text: str, file: str, opt: int | None, target: Target, *, contract: bool
+) -> tuple[str, ir.Module, Source]:
+    """A module at a level of LLVM's optimiser: as LLVM prints it, as records, and its places.
+
+    Raises: InputError, SelectionError.
+    """
+    printed = None
+    if opt is None and _ALLOCA.search(text) is not None:
+        printed = promoted(text, target.llvm_processor, file=file)
+    if printed is not None:
+        find = functools.partial(_places_of_promoted, text, file, target)
+    else:
+        printed = parse(text, file=file)
+        find = functools.partial(_places, text, file, printed)
+    if contract:
+        printed = contracted(printed)
+    module = read_module(printed)
+    source = Source(file, None, text, None, find, functools.partial(read_module, printed))
+    if opt or (opt is None and " = alloca " in printed and find.func is _places):
+        check_machine(module, file, text)
+        from nvgen.optimizer.optimize import optimize
+
+        return optimize(printed, module, source.placed(module), opt, target)
+    return printed, module, source
+
+
+_ALLOCA = re.compile(r"=\s*+alloca\b")
+
+
+def _places(text: str, file: str, printed: str, module: ir.Module) -> Source:
+    """Where the instructions of a module stand in the user's text, of which LLVM printed it."""
+    return Source(file, align_places(module, text, printed), text)
+
+
+def _places_of_promoted(text: str, file: str, target: Target, module: ir.Module) -> Source:
+    """The same of a module whose variables of the stack were promoted at once: step by step."""
+    from nvgen.optimizer.optimize import optimize
+
+    printed = parse(text, file=file)
+    whole = read_module(printed)
+    known = Source(file, align_places(whole, text, printed), text)
+    _, same, found = optimize(printed, whole, known, None, target)
+    names = [f.name for f in module.definitions() if _are_alike(f, same.functions.get(f.name))]
+    places, debug = found.places or {}, found.debug or {}
+    return Source(
+        file, {n: places[n] for n in names if n in places}, text,
+        {n: debug[n] for n in names if n in debug},
+    )  # fmt: skip
+
+
+def _are_alike(one: ir.Function, other: ir.Function | None) -> bool:
+    """Whether two functions have the same instructions, in order."""
+    return other is not None and [i.opcode for i in one.instructions()] == [
+        i.opcode for i in other.instructions()
+    ]
 
 
 def launched(module: Module, target: Target, level: str, shape: LaunchShape) -> list[Finding]:

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 FILE = "libdevice.10.bc"
-_DECLARED = re.compile(r"^declare\b[^\n]*@__nv_", re.MULTILINE)
+_DECLARED = re.compile(r'\bdeclare\b[^\n]*@"?__nv_')
 
 
 def wants_libdevice(text: str) -> bool:
-    """Whether a module, as LLVM prints it, declares functions of libdevice."""
-    return "@__nv_" in text and _DECLARED.search(text) is not None
+    """Whether a module seems to declare functions of libdevice: LLVM knows."""
+    return "__nv_" in text and _DECLARED.search(text) is not None
 
 
 @functools.cache

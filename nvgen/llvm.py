@@ -7,6 +7,7 @@ Layer: nvgen.  LLVM's messages become findings, and so does its end: it runs in 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 from intrinsics.findings import Finding, InputError, Place, Severity, shortened
@@ -58,29 +59,55 @@ def parse(text: str, *, file: str = "", name: str = "") -> str:
 
 
 def _read(text: str, name: str) -> str:
-    """What LLVM prints of a module; one in a newer dialect is read in the words of LLVM's own.
+    """What LLVM prints of a module, with the functions of libdevice that it calls, where that is
+    at hand; one in a newer dialect is read in the words of LLVM's own.
 
-    Raises: LlvmRejectedError, LlvmDiedError, LlvmTimeoutError, NotUtf8Error.
+    Raises: LlvmRejectedError, LlvmDiedError, LlvmTimeoutError, NotUtf8Error; InputError where
+    `NVGEN_LIBDEVICE` names no library.
+    """
+    return _in_its_words(text, lambda words: LLVM.read(_LAYOUT + words, name, _library_of(text)))
+
+
+def promoted(text: str, processor: str, *, file: str = "") -> str | None:
+    """What `parse` gives, with variables of the stack in registers, in one step.
+
+    None where LLVM rejects the text or dies of it, whose reasons `parse` finds.
+
+    Raises: InputError for characters that no module has, and as `parse` of libdevice and time.
+    """
+    _check_characters(text, file)
+    library = _library_of(text)
+    try:
+        return _in_its_words(text, lambda words: LLVM.promote(_LAYOUT + words, library, processor))
+    except (LlvmRejectedError, LlvmDiedError, NotUtf8Error):
+        return None
+    except LlvmTimeoutError as limit:
+        raise timed_out(str(limit), file, "reads") from None
+
+
+def _in_its_words(text: str, ask: Callable[[str], str]) -> str:
+    """What LLVM says of a text; of one in a newer dialect in the words of LLVM's own.
+
+    Raises: what `ask` raises.
     """
     text = with_atomic_instructions(text)
     try:
-        found = LLVM.read(_LAYOUT + text, name)
+        return ask(text)
     except LlvmRejectedError:
         from nvgen.llvm_newer import in_older_words
 
         older = in_older_words(text)
         if older == text:
             raise
-        found = LLVM.read(_LAYOUT + older, name)
-    return _linked(found) if wants_libdevice(found) else found
+        return ask(older)
 
 
-def _linked(text: str) -> str:
-    """A module with the functions of libdevice that it calls, where libdevice is at hand.
+def _library_of(text: str) -> str:
+    """The path of libdevice, if a module calls it and it is at hand; else "".
 
-    Raises: InputError where `NVGEN_LIBDEVICE` names no library, and as `_read`.
+    Raises: InputError where `NVGEN_LIBDEVICE` names no library.
     """
-    library = find_libdevice()
+    library = find_libdevice() if wants_libdevice(text) else None
     if library is not None and not library.is_file():
         raise InputError(
             [
@@ -94,7 +121,7 @@ def _linked(text: str) -> str:
                 )
             ]
         )
-    return text if library is None else LLVM.link(text, str(library))
+    return "" if library is None else str(library)
 
 
 def _check_triple(text: str, file: str) -> None:

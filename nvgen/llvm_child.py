@@ -9,10 +9,11 @@ another when it ends.
 Messages come on standard input and go to standard output.  One is a line with the lengths of its
 parts in bytes, then the parts:
 
-    read NAME TEXT                  parsed, verified, printed, called NAME if that is given
-    optimize LEVEL PROCESSOR TEXT   the same, and through LLVM's pipeline before it is printed;
-                                    at level 0 only through the pass that frees stack variables
-    link LIBRARY TEXT               parsed, with what it calls of a library of bitcode, printed
+    read NAME LIBRARY TEXT          parsed, with what it calls of a library of bitcode if there is
+                                    one, verified, printed, called NAME if that is given
+    promote LIBRARY PROCESSOR TEXT  the same, and through the pass that frees stack variables
+    optimize LEVEL PROCESSOR TEXT   parsed, through LLVM's pipeline, verified, printed; at level 0
+                                    only through the pass that frees stack variables
     disassemble BITCODE             read, verified, printed
     merge TEXT TEXT …               parsed, made one module, verified, printed
     try TEXT                        whether a process survives to read TEXT: in one of its own
@@ -52,6 +53,9 @@ integers of 33 and 65 bits, tables in memory, and calls of memory functions are 
 """
 
 TRIPLE = "nvptx64-nvidia-cuda"
+_LIBRARY = "__nv_"
+"""How the names of libdevice's functions begin."""
+
 CANNOT_START = 70
 """The exit status when LLVM cannot be loaded."""
 
@@ -98,11 +102,11 @@ def answer(request: list[bytes]) -> list[bytes]:
         if kind == b"merge":
             return [b"done", _merge(fields)]
         if kind == b"read":
-            name, text = fields
-            return [b"done", _read(text, name.decode())]
-        if kind == b"link":
-            library, text = fields
-            return [b"done", _link(text, library.decode())]
+            name, library, text = fields
+            return [b"done", _read(text, name.decode(), library.decode())]
+        if kind == b"promote":
+            library, processor, text = fields
+            return [b"done", _promote(text, library.decode(), processor.decode())]
         level, processor, text = fields
         return [b"done", _optimize(text, int(level), processor.decode())]
     except (RuntimeError, OSError) as error:
@@ -111,14 +115,14 @@ def answer(request: list[bytes]) -> list[bytes]:
         return [b"encoding", b"%d" % error.object[error.start]]
 
 
-def _read(text: bytes, name: str = "") -> bytes:
-    """The text as LLVM prints it.
+def _read(text: bytes, name: str = "", library: str = "") -> bytes:
+    """The text as LLVM prints it, with those functions of a library that it calls.
 
     In a context of its own: in the shared one LLVM renames struct types that came before.  The
     module is closed before its context, whatever happens; the garbage collector would take them in
     any order.
 
-    Raises: RuntimeError, UnicodeDecodeError.
+    Raises: RuntimeError, UnicodeDecodeError, OSError.
     """
     from llvmlite import binding
 
@@ -126,38 +130,87 @@ def _read(text: bytes, name: str = "") -> bytes:
         closing(binding.create_context()) as context,
         closing(binding.parse_assembly(text.decode(), context=context)) as module,
     ):
+        if library:
+            _link_in(module, library, context)
         module.verify()
         if name:
             module.name = name
         return str(module).encode()
 
 
-def _link(text: bytes, path: str) -> bytes:
-    """The text with those functions of a library that it calls, which nobody else sees.
+def _promote(text: bytes, library: str, processor: str) -> bytes:
+    """What `_read` gives, with variables of the stack in registers.
 
     Raises: RuntimeError, UnicodeDecodeError, OSError.
     """
     from llvmlite import binding
 
+    machine = _machine(processor, 0)
     tuning = binding.create_pipeline_tuning_options(0)
     with (
         closing(binding.create_context()) as context,
         closing(binding.parse_assembly(text.decode(), context=context)) as module,
+        closing(binding.create_pass_builder(machine, tuning)) as builder,
+        closing(_passes(builder, 0)) as passes,
+    ):
+        if library:
+            _link_in(module, library, context)
+        module.verify()
+        _name_machine(module, machine)
+        passes.run(module, builder)
+        return str(module).encode()
+
+
+def _link_in(module: binding.ModuleRef, path: str, context: binding.ContextRef) -> None:
+    """Add those functions of a library that a module calls, which nobody else sees.
+
+    Raises: RuntimeError, OSError.
+    """
+    from llvmlite import binding
+
+    functions = list(module.functions)
+    wanted = frozenset(
+        f.name for f in functions if f.is_declaration and f.name.startswith(_LIBRARY)
+    )
+    if not wanted:
+        return
+    own = {f.name for f in functions if not f.is_declaration}
+    library = binding.parse_bitcode(_part_of(path, wanted), context=context)
+    library.triple, library.data_layout = module.triple, module.data_layout
+    module.link_in(library)
+    for function in module.functions:
+        if not function.is_declaration and function.name not in own:
+            function.linkage = "internal"
+
+
+@functools.lru_cache(32)
+def _part_of(path: str, wanted: frozenset[str]) -> bytes:
+    """The functions of a library, and what they call, as bitcode: most modules call a few.
+
+    Raises: RuntimeError, OSError.
+    """
+    from llvmlite import binding
+
+    tuning = binding.create_pipeline_tuning_options(0)
+    with (
+        open(path, "rb") as file,
+        closing(binding.create_context()) as context,
+        closing(binding.parse_bitcode(file.read(), context=context)) as library,
         closing(binding.create_pass_builder(_machine("sm_90", 0), tuning)) as builder,
         closing(binding.create_new_module_pass_manager()) as passes,
     ):
-        own = {f.name for f in module.functions if not f.is_declaration}
-        with open(path, "rb") as file:
-            library = binding.parse_bitcode(file.read(), context=context)
-        library.triple, library.data_layout = module.triple, module.data_layout
-        module.link_in(library)
-        for function in module.functions:
-            if not function.is_declaration and function.name not in own:
+        seen = [f.name for f in library.functions if f.linkage == binding.Linkage.external]
+        for function in library.functions:
+            if not function.is_declaration and function.name not in wanted:
                 function.linkage = "internal"
         passes.add_global_dead_code_eliminate_pass()
-        passes.run(module, builder)
-        module.verify()
-        return str(module).encode()
+        passes.run(library, builder)
+        for function in library.functions:
+            if not function.is_declaration and function.name in seen:
+                function.linkage = "external"
+        found = library.as_bitcode()
+        assert isinstance(found, bytes)
+        return found
 
 
 def _disassemble(data: bytes) -> bytes:
@@ -215,8 +268,7 @@ def _optimize(text: bytes, level: int, processor: str) -> bytes:
     ):
         if level:
             _mark_convergent(module)
-        module.triple = module.triple or TRIPLE
-        module.data_layout = _layout(module.data_layout, str(machine.target_data))
+        _name_machine(module, machine)
         passes.run(module, builder)
         module.verify()
         return str(module).encode()
@@ -251,6 +303,13 @@ def _mark_convergent(module: binding.ModuleRef) -> None:
     for function in module.functions:
         if not function.name.startswith("llvm."):
             function.add_function_attribute("convergent")
+
+
+def _name_machine(module: binding.ModuleRef, machine: binding.TargetMachine) -> None:
+    """Say what a module is for, where it does not: without, LLVM's passes know no machine."""
+    if not module.triple or module.triple.startswith("unknown"):
+        module.triple = TRIPLE
+    module.data_layout = _layout(module.data_layout, str(machine.target_data))
 
 
 def _layout(given: str, machines: str) -> str:

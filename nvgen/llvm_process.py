@@ -201,14 +201,27 @@ class Llvm:
         self._idle: list[_Child] = []
         self._all: set[_Child] = set()
 
-    def read(self, text: str, name: str = "", seconds: float | None = None) -> str:
+    def read(
+        self, text: str, name: str = "", library: str = "", seconds: float | None = None
+    ) -> str:
         """The text parsed, verified and printed; the module is called `name`, if that is given.
+
+        `library` is the path of bitcode that brings the functions of libdevice that it calls.
 
         Raises: LlvmRejectedError, NotUtf8Error, LlvmDiedError, LlvmTimeoutError.
         """
         data = text.encode()
         limit = seconds or _limit(30.0, data)
-        return self._done(self._ask((b"read", name.encode(), data), limit))
+        return self._done(self._ask((b"read", name.encode(), library.encode(), data), limit))
+
+    def promote(self, text: str, library: str, processor: str) -> str:
+        """What `read` gives, with variables of the stack in registers (LLVM's SROA).
+
+        Raises: LlvmRejectedError, NotUtf8Error, LlvmDiedError, LlvmTimeoutError.
+        """
+        data = text.encode()
+        parts = (b"promote", library.encode(), processor.encode(), data)
+        return self._done(self._ask(parts, _limit(60.0, data)))
 
     def optimize(self, text: str, level: int, processor: str, seconds: float | None = None) -> str:
         """The text through LLVM's pipeline of a level from 1 to 3, at 0 through SROA alone.
@@ -218,14 +231,6 @@ class Llvm:
         data = text.encode()
         limit = seconds or _limit(300.0, data)
         return self._done(self._ask((b"optimize", b"%d" % level, processor.encode(), data), limit))
-
-    def link(self, text: str, library: str) -> str:
-        """The text with what it calls of a library of bitcode.
-
-        Raises: LlvmRejectedError, NotUtf8Error, LlvmDiedError, LlvmTimeoutError.
-        """
-        data = text.encode()
-        return self._done(self._ask((b"link", library.encode(), data), _limit(60.0, data)))
 
     def disassemble(self, data: bytes) -> str:
         """The text of bitcode.

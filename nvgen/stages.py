@@ -13,7 +13,7 @@ from intrinsics.mir import Module
 from intrinsics.targets import Ptx, Target
 from isel.llvm.reader import read_module
 from isel.pipeline import Pass, lower
-from isel.select.module import Source
+from isel.select.locations import Source
 
 
 class Stages(Mapping[str, str]):

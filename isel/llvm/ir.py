@@ -694,7 +694,7 @@ class Function(Symbol):
         return itertools.chain.from_iterable([block.instructions for block in self.blocks])
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Module:
     """A module as LLVM printed it.
 

@@ -12,14 +12,12 @@ import functools
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from intrinsics.findings import Finding, Place, SelectionError, Severity, once
 from intrinsics.mir import (
     Block,
     Export,
     Kept,
-    Location,
     MachineFunction,
     MachineInstr,
     Module,
@@ -31,7 +29,6 @@ from intrinsics.mir import (
 from intrinsics.modifiers import Space
 from intrinsics.rows.atomic import BFLOAT_ATOMICS
 from intrinsics.targets import Ptx, Target
-from isel.debug_places import NO_DEBUG, DebugPlace, DebugPlaces
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.data_layout import TENSOR_SPACE
@@ -57,6 +54,7 @@ from isel.select.inline_asm import inline_assembly
 from isel.select.instructions import fill_phi, select_instruction
 from isel.select.intrinsics import select_call
 from isel.select.launch import launch_of
+from isel.select.locations import NO_SOURCE, Locations, Source
 from isel.select.machine import check_machine
 from isel.select.module_asm import (
     NOTHING,
@@ -102,23 +100,6 @@ _EXPORTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where things stand: the user's file and text, and (line, column) by function and ordinal.
-
-    `debug` says in the same way what the user's own debug info says; None leaves that to the debug
-    locations of the instructions.
-    """
-
-    file: str = ""
-    places: dict[str, list[tuple[int, int]]] | None = None
-    text: str = ""
-    debug: dict[str, list[DebugPlace]] | None = None
-
-
-NO_SOURCE = Source()
-
-
 def select_module(
     module: ir.Module, target: Target, ptx: Ptx | None = None, source: Source = NO_SOURCE
 ) -> Module:
@@ -162,11 +143,11 @@ def _ptx_names(module: ir.Module) -> dict[str, str]:
 
 class _Selector:
     def __init__(self, module: ir.Module, target: Target, ptx: Ptx | None, source: Source) -> None:
+        self.locations = Locations(module, source)
         module = self.module = prepared(module, target)
         self.target = target
         self.ptx = ptx
         self.source = source
-        self.line_places = source.places or {}
         self.layout = layout_of(module.data_layout)
         self.diagnostics = Diagnostics()
         self.out = Module(target, ptx, source.file)
@@ -183,10 +164,9 @@ class _Selector:
         }
         self.weak = uses_of_weak(module)
         self.managed = _annotated(module, "managed")
-        self.debug_places = DebugPlaces(module)
-        self.locations: dict[tuple[tuple[int, int], DebugPlace], int] = {}
 
     def select(self) -> Module:
+        self.out.locate_by(self.locations.all)
         for name, variable in self.module.globals.items():
             self._guarded(functools.partial(self._variable, variable), name)
         self.out.variables = self._in_order(self.out.variables)
@@ -448,33 +428,13 @@ class _Selector:
 
     # ---- places ------------------------------------------------------------------------------
 
-    def location_of(self, function: ir.Function, i: ir.Instruction) -> int:
-        """The index of an instruction's location."""
-        has_debug = i.dbg is not None or self.source.debug is not None
-        where = self._line(function, i), self._debug(function, i) if has_debug else NO_DEBUG
-        index = self.locations.get(where)
-        if index is None:
-            (line, column), (file, number, callers) = where
-            index = self.locations[where] = len(self.out.locations)
-            made = Location(self.source.file, line, column, file, number, "", callers)
-            self.out.locations.append(made)
-        return index
-
-    def _line(self, function: ir.Function, i: ir.Instruction) -> tuple[int, int]:
-        places = self.line_places.get(function.name, ())
-        return places[i.ordinal] if i.ordinal < len(places) else (i.line, 0)
-
-    def _debug(self, function: ir.Function, i: ir.Instruction) -> DebugPlace:
-        if self.source.debug is not None:
-            return self.source.debug[function.name][i.ordinal]
-        return self.debug_places.of(i)
-
     def _place_of_global(self, name: str) -> Place:
         """Where a global is defined; in text that does not show it, its first instruction."""
         function = self.module.functions.get(name)
         found = self.places.get(name)
         if found is None and function is not None:
-            found = next((self._line(function, i) for i in function.instructions()), None)
+            first = next((self.locations.of(name, i) for i in function.instructions()), None)
+            found = (first.line, first.column) if first is not None else None
         line, column = found or (0, 0)
         return Place(self.source.file, line, column, name if function else "")
 
@@ -495,7 +455,7 @@ class _Selector:
         return Place(self.source.file, line, len(found[0]) + 1)
 
     def _place_of(self, function: ir.Function, i: ir.Instruction) -> Place:
-        location = self.out.locations[self.location_of(function, i)]
+        location = self.locations.of(function.name, i)
         return Place(
             location.file,
             location.line,
@@ -591,6 +551,7 @@ class _Body:
         reachable = {block.name for block in self.order}
         state.block_names = {n: m for n, m in names.items() if n in reachable}
         state.taken_blocks = set(names.values())
+        self.first = selector.locations.add(function.name)  # the number of the first location
 
     def select(self) -> None:
         state = self.state
@@ -618,7 +579,7 @@ class _Body:
 
     def _instruction(self, i: ir.Instruction) -> None:
         state = self.state
-        state.loc = self.selector.location_of(self.function, i)
+        state.loc = self.first + i.ordinal
         try:
             if isinstance(i, ir.Call):
                 self._call(i)
@@ -685,7 +646,7 @@ class _Body:
         for i in block.instructions:
             if not isinstance(i, ir.Phi):
                 break
-            self.state.loc = self.selector.location_of(self.function, i)
+            self.state.loc = self.first + i.ordinal
             try:
                 records += fill_phi(self.state, i, self.ends)
             except Unselectable as reason:

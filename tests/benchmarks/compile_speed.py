@@ -203,7 +203,7 @@ def stages_of(text: str, repeat: int) -> dict[str, float]:
     from isel.llvm.reader import read_module
     from isel.pipeline import lower
     from isel.places import align_places
-    from isel.select.module import Source
+    from isel.select.locations import Source
     from isel.verifier.record import lowest_ptx, verify_records
     from nvgen.llvm import parse
 

@@ -22,7 +22,7 @@ from intrinsics.targets import PTX_VERSIONS, TARGETS, parse_ptx
 from isel.llvm.reader import read_module
 from isel.pipeline import lower
 from isel.places import align_places
-from isel.select.module import Source
+from isel.select.locations import Source
 from tests.each import each
 
 

@@ -244,7 +244,7 @@ def test_the_process_needs_nothing_of_nvgen_and_no_site() -> None:
     script = Path(llvm_child.__file__)
     command = python_child.bare_command(script, "llvmlite")
     assert command[1:3] == ["-I", "-S"]
-    request = llvm_child.pack([b"read", b"", ADD.encode()])
+    request = llvm_child.pack([b"read", b"", b"", ADD.encode()])
     done = subprocess.run(command, input=request, capture_output=True, check=False, timeout=60)
     assert done.stderr == b""
     assert done.returncode == 0

@@ -6,7 +6,7 @@ import re
 
 from intrinsics.targets import parse_target
 from isel.llvm.reader import read_module
-from isel.select.module import Source
+from isel.select.locations import Source
 from nvgen.llvm import parse
 from nvgen.optimizer.optimize import optimize
 from nvgen.optimizer.pipeline import run

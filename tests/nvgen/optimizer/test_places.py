@@ -11,7 +11,7 @@ from intrinsics.findings import NvgenError, VerificationError
 from intrinsics.targets import parse_target
 from isel.llvm.reader import read_module
 from isel.places import align_places
-from isel.select.module import Source
+from isel.select.locations import Source
 from nvgen.llvm import parse
 from nvgen.optimizer.optimize import optimize
 from tests.nvgen.optimizer.passes import LEVELS
