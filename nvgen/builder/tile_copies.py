@@ -14,7 +14,7 @@ from nvgen.builder.control import ControlFlow, Scope
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.builder.refusals import described, refuse
-from nvgen.builder.tile_maps import load_boxes
+from nvgen.builder.tile_maps import load_boxes, prefetch_boxes
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 
 if TYPE_CHECKING:
@@ -115,6 +115,18 @@ class TileCopies(ControlFlow):
         line, number = index // chunks, index % chunks
         read = source + _offset(line * stride, number)
         self.cp_async_cg_shared_global(tile.chunk(line, number), read)
+
+    def prefetch_tile(
+        self, tile: SharedTile, source: Pointer, coordinates: Sequence[IntLike]
+    ) -> None:
+        """Bring into L2 what `load_tile` by TMA would bring into a tile; one thread comes here.
+
+        It changes nothing that a program can see, not even in a launch that begins before the one
+        whose results it reads has ended.
+
+        Raises: InputError for several threads, or a tile that the map's boxes do not make up.
+        """
+        prefetch_boxes(cast("KernelBuilder", self), tile, source, coordinates)
 
     def load_commit(self) -> None:
         """Make a group of this thread's loads since the last one."""

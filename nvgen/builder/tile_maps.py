@@ -130,6 +130,19 @@ def load_boxes(
         )  # fmt: skip
 
 
+def prefetch_boxes(
+    b: KernelBuilder, tile: SharedTile, tmap: Pointer, coordinates: Sequence[IntLike]
+) -> None:
+    """Bring into L2 what `load_boxes` brings into shared memory, by one thread.
+
+    Raises: InputError where the map does not fit the tile, or several threads come here.
+    """
+    boxes = list(_boxes(b, tile, tmap, coordinates))
+    _by_one_thread(b)
+    for box in boxes:
+        b.cp_async_bulk_tensor_prefetch_tile(tmap, box.coordinates)
+
+
 def store_boxes(
     b: KernelBuilder, tile: SharedTile, tmap: Pointer, coordinates: Sequence[IntLike]
 ) -> None:

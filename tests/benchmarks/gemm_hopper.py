@@ -1,76 +1,103 @@
 """samples/10_gemm_sm90.py beside cuBLAS on the GPU that is here, in one process.
 
-    python tests/benchmarks/gemm_hopper.py [--json OUT] [--rounds N] [--only bf16|e4m3] [--cache F]
+    python tests/benchmarks/gemm_hopper.py [--draw 200] [--seed N] [--rounds N] [--json OUT]
+                                           [--only bf16|e4m3] [--limit SECONDS]
 
-cuBLAS is what torch.matmul and torch._scaled_mm call; of the latter the faster of its two ways to
-accumulate counts.  Inputs are random normal numbers.  Every product is compared with cuBLAS', in
-fp8 with that of its fast way, which sums as we do: in the tensor core.
+Without --draw it takes the large shapes that docs/hopper-gemm.md has a table of; with it so many
+shapes as language models have them, by a seed, which is the day's number unless it is given.
 
-Each of the rounds, at least 50, times all contestants once, in random order: a CUDA graph of as
-many launches as take about 4 ms (at least one, 40 at most) between two events.  The table has
-medians, and the median of the ratios of each round, which drifting clocks do not touch.  L2 is as
-the launch before left it, for all alike: nothing is flushed.  "overlapping" is the same kernel
-launched so that it may begin before the launch before it has ended (programmatic dependent launch);
-cuBLAS is launched as torch does it, without.
+cuBLAS is what torch.matmul and torch.addmm call through cuBLAS and cuBLASLt, and torch._scaled_mm
+with its two ways to accumulate: of all ways the fastest of each round counts.  Inputs are random
+normal numbers.  Every product is compared with cuBLAS', in fp8 with that of its fast way, which
+sums as we do: in the tensor core.
 
-Configurations are what `choose` gives, or with --cache the fastest that `nvgen tune` has kept.
+Each round times all contestants once, in random order: a CUDA graph of several launches between
+two events.  The launches take turns over as many operands as L2 does not hold, so that weights
+come from memory, as they do in a model; D is written anew.  Ratios are medians of the ratios of
+each round, which drifting clocks do not touch.  "overlapping" is the same kernel launched so that
+it may begin before the launch before it has ended (programmatic dependent launch); cuBLAS is
+launched as torch does it, without.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import importlib.util
 import json
 import math
+import os
 import random
 import statistics
 import sys
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-if str(ROOT) not in sys.path:  # run as a script: the folder of this file comes first
-    sys.path.insert(0, str(ROOT))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "samples"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # as a script: before its own folder
 
-SHAPES = (
-    (1024, 1024, 1024),
-    (2048, 2048, 2048),
-    (4096, 4096, 4096),
-    (8192, 8192, 8192),
-    (16384, 16384, 8192),
-    (8192, 8192, 1024),
-    (4096, 4096, 16384),
-)
-SOME = 4e-3 * 7e14  # floating point operations of a graph's launches
+from gemm_plan import Config, Kind, choose, grid
+
+from intrinsics.element import ElementType
+from nvgen import CodeCache
+from tests.benchmarks.gemm_shapes import Shape, drawn
+
+ROOT = Path(__file__).resolve().parents[2]
+LARGE = (
+    (1024, 1024, 1024), (2048, 2048, 2048), (4096, 4096, 4096), (8192, 8192, 8192),
+    (16384, 16384, 8192), (8192, 8192, 1024), (4096, 4096, 16384),
+)  # fmt: skip
+SOME = 4e-4  # seconds of a graph's launches, about
+RATE = 7e14  # floating point operations in a second, about
+MEMORY = 4e12  # bytes in a second, about
+UNCACHED = 200e6  # bytes of all operands together that L2 does not hold
+DECODING = 128  # rows of A up to which a product is one of decoding
+
+Launch = Callable[[object], None]
 
 
 def sample():
-    path = ROOT / "samples" / "10_gemm_sm90.py"
-    spec = importlib.util.spec_from_file_location("gemm_sm90", path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+    if "gemm_sm90" not in sys.modules:
+        path = ROOT / "samples" / "10_gemm_sm90.py"
+        spec = importlib.util.spec_from_file_location("gemm_sm90", path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+    return sys.modules["gemm_sm90"]
 
 
-def graph_of(launch: Callable[[object], None], count: int):
-    """`count` launches as one CUDA graph."""
+def kind_of(shape: Shape) -> Kind:
+    dtype = ElementType(shape.dtype)
+    return Kind(dtype, ElementType.F16 if dtype is ElementType.F16 else ElementType.BF16)
+
+
+def compiled(asked: tuple[Config, Kind]):
+    """A kernel and its machine code; in a process of a pool."""
+    config, kind = asked
+    kernel = sample().build(config, kind)
+    return asked, kernel, CodeCache().code(kernel, sample().TARGET, 3)
+
+
+def graph_of(launches: Sequence[Launch]):
+    """Launches as one CUDA graph."""
     import torch
 
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
-        launch(stream)
+        launches[0](stream)
         stream.synchronize()
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, stream=stream):
-            for _ in range(count):
+            for launch in launches:
                 launch(stream)
     return graph
 
 
 def timed(graph, count: int) -> float:
-    """Milliseconds of one launch."""
+    """Microseconds of one launch."""
     import torch
 
     first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -78,122 +105,184 @@ def timed(graph, count: int) -> float:
     graph.replay()
     last.record()
     last.synchronize()
-    return first.elapsed_time(last) / count
+    return first.elapsed_time(last) * 1e3 / count
 
 
-def contestants(gemm, shape: tuple[int, int, int], name: str, config, kernels):
-    """Launches of cuBLAS and of ours, by name, and whether our product is right."""
+def libraries(shape: Shape, a, b, d) -> dict[str, tuple[str, Launch]]:
+    """cuBLAS' ways: the library that torch is to prefer, and a launch."""
     import torch
 
-    from intrinsics.element import ElementType
-
-    m, n, k = shape
-    torch.manual_seed(0)
-    dtype = ElementType(name)
-    stored = torch.bfloat16 if name == "bf16" else torch.float8_e4m3fn
-    a, b = (torch.randn(rows, k, device="cuda").to(stored) for rows in (m, n))
-    theirs, ours = (torch.empty(m, n, device="cuda", dtype=torch.bfloat16) for _ in range(2))
+    if shape.dtype != "e4m3":
+        zero = torch.zeros((), device="cuda", dtype=d.dtype)
+        return {
+            "cuBLAS": ("cublas", lambda stream: torch.matmul(a, b.T, out=d)),
+            "cuBLASLt": ("cublaslt", lambda stream: torch.addmm(zero, a, b.T, beta=0, out=d)),
+        }
     one = torch.ones((), device="cuda")
 
-    def scaled(fast: bool) -> Callable[[object], None]:
+    def scaled(fast: bool) -> Launch:
         return lambda stream: torch._scaled_mm(
-            a, b.T, scale_a=one, scale_b=one, out_dtype=torch.bfloat16, use_fast_accum=fast,
-            out=theirs,
-        )  # fmt: skip
-
-    found = {}
-    if name == "bf16":
-        found["cuBLAS"] = lambda stream: torch.matmul(a, b.T, out=theirs)
-    else:
-        found |= {"cuBLAS, fast": scaled(True), "cuBLAS, exact": scaled(False)}
-    for launch in found.values():
-        launch(None)
-    kernel = gemm.build(config, gemm.Kind(dtype))
-    if (config, name) not in kernels:
-        kernels[config, name] = kernel.compile(target=gemm.TARGET, opt=3).load()
-    loaded = kernels[config, name]
-    seen = (lambda x: x.view(torch.uint8)) if name != "bf16" else (lambda x: x)
-    arguments = kernel.arguments((seen(a), seen(b), ours, m, n, k), {})
-    multiprocessors = torch.cuda.get_device_properties(0).multi_processor_count
-    shape_ = {"grid": gemm.grid(config, m, n, multiprocessors), "cluster": config.ctas}
-    for label, dependent in (("nvgen", False), ("nvgen, overlapping", True)):
-        found[label] = lambda stream, dependent=dependent: loaded.launch(
-            *arguments, **shape_, stream=stream, dependent=dependent
+            a, b.T, scale_a=one, scale_b=one, out_dtype=d.dtype, use_fast_accum=fast, out=d
         )
-    ours.zero_()
-    found["nvgen"](None)
-    next(iter(found.values()))(None)  # cuBLAS as it sums as fast as we do
+
+    return {"cuBLAS, fast": ("cublas", scaled(True)), "cuBLAS, exact": ("cublas", scaled(False))}
+
+
+def started(code, arguments, place: dict[str, int], dependent: bool, stream) -> None:
+    """Launch a kernel of ours."""
+    code.launch(*arguments, **place, stream=stream, dependent=dependent)
+
+
+def contestants(shape: Shape, config: Config, made) -> tuple[dict[str, object], int, float]:
+    """Graphs by name, the launches of each, and how far our products are from cuBLAS'."""
+    import torch
+
+    torch.manual_seed(0)
+    m, n, k = shape.m, shape.n, shape.k
+    kind, (kernel, code) = kind_of(shape), made
+    stored = {"bf16": torch.bfloat16, "f16": torch.float16}.get(shape.dtype, torch.float8_e4m3fn)
+    out = torch.float16 if shape.dtype == "f16" else torch.bfloat16
+    sets = max(1, min(16, math.ceil(UNCACHED / shape.moved)))
+    expected = max(shape.work / RATE, shape.moved / MEMORY) + 5e-6
+    count = sets * max(1, min(40 // sets, round(SOME / expected / sets)))
+    found: dict[str, list[Launch]] = {}
+    prefers, pairs = {}, []
+    for _ in range(sets):
+        a, b = (torch.randn(rows, k, device="cuda").to(stored) for rows in (m, n))
+        ours, theirs = (torch.full((m, n), math.nan, device="cuda", dtype=out) for _ in range(2))
+        for label, (library, launch) in libraries(shape, a, b, theirs).items():
+            found.setdefault(label, []).append(launch)
+            prefers[label] = library
+        seen = [x.view(torch.uint8) if x.element_size() == 1 else x for x in (a, b)]
+        arguments = kernel.arguments((*seen, ours, m, n, k), {})
+        processors = torch.cuda.get_device_properties(0).multi_processor_count
+        place = {"grid": grid(config, m, n, processors), "cluster": config.ctas}
+        for label, dependent in (("nvgen", False), ("nvgen, overlapping", True)):
+            found.setdefault(label, []).append(
+                functools.partial(started, code, arguments, place, dependent)
+            )
+        pairs.append((ours, theirs))
+    assert kind.out.bits == 16
+    graphs = {}
+    for label, launches in found.items():
+        torch.backends.cuda.preferred_blas_library(prefers.get(label, "cublas"))
+        graphs[label] = graph_of([*launches] * (count // sets))
+    graphs[next(iter(graphs))].replay()  # cuBLAS as it sums as fast as we do
+    graphs["nvgen, overlapping"].replay()
     torch.cuda.synchronize()
-    difference = (ours.float() - theirs.float()).abs().max() / theirs.float().abs().max()
-    return found, difference.item()
+    off = max(
+        ((x.float() - y.float()).abs().max() / y.float().abs().max()).item() for x, y in pairs
+    )
+    return graphs, count, off
 
 
-def compared(gemm, shape, name: str, config, rounds: int, kernels) -> dict:
+def compared(shape: Shape, config: Config, made, rounds: int) -> dict:
     """One row of the table."""
-    launches, difference = contestants(gemm, shape, name, config, kernels)
-    work = 2.0 * math.prod(shape)
-    count = max(1, min(40, int(SOME / work)))
-    graphs = {label: graph_of(launch, count) for label, launch in launches.items()}
+    graphs, count, off = contestants(shape, config, made)
     times: dict[str, list[float]] = {label: [] for label in graphs}
-    for number in range(rounds + 3):
+    for number in range(rounds + 2):
         order = list(graphs)
         random.shuffle(order)
         for label in order:
             took = timed(graphs[label], count)
-            if number >= 3:
+            if number >= 2:
                 times[label].append(took)
-    speed = {label: work / statistics.median(took) / 1e9 for label, took in times.items()}
-    libraries = [label for label in times if label.startswith("cuBLAS")]
-    best = [min(step) for step in zip(*(times[label] for label in libraries), strict=True)]
+    best = [min(step) for step in zip(*(t for x, t in times.items() if "BLAS" in x), strict=True)]
     ratio = {
         label: statistics.median(b / t for b, t in zip(best, took, strict=True))
         for label, took in times.items()
-        if label not in libraries
+        if "BLAS" not in label
     }
     return {
-        "shape": shape, "type": name, "config": str(config), "difference": difference,
-        "launches": count, "rounds": rounds, "tflops": speed, "ratio": ratio,
+        "shape": (shape.m, shape.n, shape.k), "type": shape.dtype, "config": str(config),
+        "off": off if not math.isnan(off) else 9.0, "launches": count, "ratio": ratio,
+        "microseconds": {label: statistics.median(took) for label, took in times.items()},
     }  # fmt: skip
 
 
-def tuned(gemm, cache: str | None, shape, name: str):
-    """The fastest configuration that is kept, or the one that the sample chooses."""
-    from intrinsics.element import ElementType
+def short(config: Config) -> str:
+    """A configuration in a word."""
+    swap, more = "t" if config.swap else "", {"k": config.split, "c": config.cluster}
+    more |= {"d": config.depth, "r": config.resident}
+    rest = "".join(f"{x}{n}" for x, n in more.items() if n > 1)
+    return f"{swap}{config.m}x{config.n}{rest}p{config.stages}"
 
-    plan = sys.modules[gemm.Config.__module__]
-    best, found = math.inf, plan.choose(*shape, gemm.Kind(ElementType(name)))
-    wanted = gemm.tuning(*shape, dtype=name).name
-    for line in Path(cache).read_text().splitlines() if cache else ():
-        trial = json.loads(line)
-        if trial["problem"] == wanted and (trial["milliseconds"] or math.inf) < best:
-            best, found = trial["milliseconds"], gemm.Config(**trial["config"])
-    return found
+
+def line(shape: Shape, config: Config, row: dict) -> str:
+    """One row in words."""
+    took = row["microseconds"]["nvgen"]
+    ratios = " ".join(f"{ratio:5.3f}" for ratio in row["ratio"].values())
+    wrong = "" if row["off"] < 0.02 else f"  WRONG by {row['off']:.2g}"
+    return (
+        f"{shape.dtype:<4} {shape.m}x{shape.n}x{shape.k:<6} {short(config):<16} {took:8.1f} us "
+        f"{shape.work / took / 1e6:5.0f} TF {shape.moved / took / 1e6:4.2f} TB/s  {ratios}{wrong}"
+    )
+
+
+def summary(name: str, rows: list[dict], label: str, memory: float) -> str:
+    """What many rows say."""
+    ratios = [row["ratio"][label] for row in rows]
+    if not ratios:
+        return f"{name}, {label}: none"
+    shares = [
+        Shape(*row["shape"], row["type"]).moved / row["microseconds"][label] / memory
+        for row in rows
+    ]
+    mean = statistics.geometric_mean(ratios)
+    return (
+        f"{name}, {label}: {len(ratios)} shapes, geometric mean {mean:.3f}, "
+        f">= 0.97 {sum(r >= 0.97 for r in ratios) / len(ratios):.0%}, least {min(ratios):.3f}, "
+        f"of the memory's bandwidth {statistics.mean(shares):.0%}"
+    )
+
+
+def bandwidth() -> float:
+    """Bytes in a microsecond that a copy of 2 GiB moves through memory, read and written."""
+    import torch
+
+    source, target = (torch.empty(1 << 30, device="cuda", dtype=torch.uint8) for _ in range(2))
+    graph = graph_of([lambda stream: target.copy_(source)] * 4)
+    return 2 * source.numel() / min(timed(graph, 4) for _ in range(5))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--json")
-    parser.add_argument("--cache")
     parser.add_argument("--only", choices=("bf16", "e4m3"))
+    parser.add_argument("--draw", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=int(time.time() // 86400))
     parser.add_argument("--rounds", type=int, default=50)
+    parser.add_argument("--limit", type=float, default=math.inf)
     given = parser.parse_args()
-    gemm, rows, kernels = sample(), [], {}
-    for name in [given.only] if given.only else ["bf16", "e4m3"]:
-        for shape in SHAPES:
-            config = tuned(gemm, given.cache, shape, name)
-            row = compared(gemm, shape, name, config, given.rounds, kernels)
-            rows.append(row)
-            speeds = "  ".join(f"{label} {speed:7.1f}" for label, speed in row["tflops"].items())
-            ratios = "  ".join(f"{ratio:.3f}" for ratio in row["ratio"].values())
-            size = "x".join(map(str, shape))
-            print(
-                f"{name} {size:<18} {speeds}  ratio {ratios}  off {row['difference']:.1e}",
-                flush=True,
-            )
-        for label in rows[-1]["ratio"]:
-            of = [row["ratio"][label] for row in rows if row["type"] == name]
-            mean, least = statistics.geometric_mean(of), min(of)
-            print(f"{name} {label}: geometric mean {mean:.3f}, least {least:.3f}")
+    began, names = time.time(), [given.only] if given.only else ["bf16", "e4m3"]
+    shapes = [Shape(*shape, name) for name in names for shape in LARGE]
+    if given.draw:
+        shapes = [s for s in drawn(given.seed, given.draw) if s.dtype == (given.only or s.dtype)]
+    configs = {s: choose(s.m, s.n, s.k, kind_of(s)) for s in shapes}
+    asked = [*dict.fromkeys((configs[s], kind_of(s)) for s in shapes)]
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        made = {what: (kernel, code) for what, kernel, code in pool.map(compiled, asked)}
+    print(f"seed {given.seed}: {len(asked)} kernels in {time.time() - began:.1f} s", flush=True)
+    import torch
+
+    loaded = {what: (kernel, code.load()) for what, (kernel, code) in made.items()}
+    memory, rows = bandwidth(), []
+    print(f"{torch.cuda.get_device_name(0)}, {memory / 1e6:.2f} TB/s", flush=True)
+    for shape in shapes:
+        if time.time() - began > given.limit:
+            print("no more time")
+            break
+        config = configs[shape]
+        row = compared(shape, config, loaded[config, kind_of(shape)], given.rounds)
+        rows.append(row)
+        print(line(shape, config, row), flush=True)
+        torch.cuda.empty_cache()
+    groups = {name: [r for r in rows if r["type"] == name] for name in ("bf16", "f16", "e4m3")}
+    groups |= {"M <= 128": [r for r in rows if r["shape"][0] <= DECODING]}
+    groups |= {"M > 128": [r for r in rows if r["shape"][0] > DECODING], "all": rows}
+    for name, of in groups.items():
+        for label in ("nvgen", "nvgen, overlapping"):
+            print(summary(name, of, label, memory))
     if given.json:
         Path(given.json).write_text(json.dumps(rows, indent=1))
 

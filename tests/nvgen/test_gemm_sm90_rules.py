@@ -27,7 +27,7 @@ MISTAKES = {
     "no commit": ("        b.wgmma_commit_group()\n", "", "wgmma.mma_async/no-commit"),
     "no fence": ("        b.wgmma_fence()\n", "", "wgmma.mma_async/fence"),
     "too many registers": (
-        "setmaxnreg_inc(240)", "setmaxnreg_inc(248)", "setmaxnreg.inc/budget",
+        "_inc(config.registers[1])", "_inc(config.registers[1] + 8)", "setmaxnreg.inc/budget",
     ),
 }  # fmt: skip
 """What stands in the sample, what instead of it, and the rule that this breaks."""

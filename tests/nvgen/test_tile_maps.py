@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -49,6 +50,27 @@ def test_there_and_back(launch: Launch, name: str) -> None:
     expected = np.zeros((lines, along), x.dtype)
     expected[1 : lines - 1] = x[1, 3:, 8 : along + 8][: lines - 2]
     assert_exact(y[0], expected)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_prefetch_has_the_boxes_of_the_copy(name: str) -> None:
+    dtype, shape, swizzle, major = FORMS[name]
+    b = KernelBuilder("k", block=32, target="sm_90a", dynamic_shared=True)
+    b.tile_map("x", dtype, shape, swizzle=swizzle, major=major)
+    args, full = b.begin(), b.mbarrier("full")
+    tile = b.shared_tile("tile", dtype, shape, swizzle=swizzle, major=major)
+    b.make_mbarriers((full, 1))
+    with b.if_warp(0), b.elect():
+        b.prefetch_tile(tile, args["x"], (8, 3))
+        b.arrive_expecting(full, tile)
+        b.load_tile(tile, args["x"], (8, 3), full)
+        b.wait(full, 0)
+    ptx = b.finish().compile().ptx
+    copies = [line for line in ptx.split("\n") if "cp.async.bulk" in line]
+    boxes = [re.findall(r"\{.*?\}", line)[0] for line in copies]
+    half = len(boxes) // 2
+    assert [".prefetch." in line for line in copies] == [True] * half + [False] * half
+    assert boxes[:half] == boxes[half:]
 
 
 @kernel_test(schedules="all", random=1, targets="sm_90a")
