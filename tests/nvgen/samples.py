@@ -30,7 +30,9 @@ SOFTMAX = FOLDER / "04_softmax.ll"
 
 @functools.cache
 def sample(path: Path) -> ModuleType:
-    """A sample; its file name is no module name."""
+    """A sample, or a copy of one; its file name is no module name."""
+    if str(FOLDER) not in sys.path:
+        sys.path.append(str(FOLDER))  # for what samples import of each other
     spec = importlib.util.spec_from_file_location(f"sample_{path.stem}", path)
     assert spec is not None
     assert spec.loader is not None
