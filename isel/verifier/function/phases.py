@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from isel.verifier.function.events import Event, Kind, first_parity, first_place
+from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.mbarriers import signalled
 from isel.verifier.function.report import Report
 from isel.verifier.function.values import Spread, Symbol, Where
@@ -18,14 +18,6 @@ from isel.verifier.rule import VerifierRule
 _SECTION = "mbarrier, Phase of the mbarrier object"
 _ARRIVALS = (Kind.ARRIVE, Kind.COMMIT)
 
-DEADLOCK = VerifierRule(
-    "mbarrier/deadlock",
-    "the first wait on an mbarrier never ends",
-    _SECTION,
-    expected="an arrival that comes before the wait, or in another thread that can come to it",
-    hint="who waits for a stage to be empty begins with parity 1: the phase before the first "
-    "counts as complete",
-)
 TOO_MANY = VerifierRule(
     "mbarrier/too-many-arrivals",
     "more threads arrive on an mbarrier than it expects",
@@ -52,77 +44,18 @@ NOT_EXPECTED = VerifierRule(
     _SECTION,
     expected="mbarrier.arrive.expect_tx with the bytes of the copies",
 )
-RULES = (DEADLOCK, TOO_MANY, ENDS_EARLY, NO_BYTES, NOT_EXPECTED)
+RULES = (TOO_MANY, ENDS_EARLY, NO_BYTES, NOT_EXPECTED)
 
 
 def check(report: Report) -> None:
     """Report the records that break a rule of this module."""
     if not report.analysis.block or not report.analysis.events(Kind.INIT):
         return
-    _deadlocks(report)
     _bytes(report)
     for init in report.analysis.events(Kind.INIT):
         if init.place is not None and init.count is not None and init.place.offset is not None:
             _too_many(report, init, init.place, init.count)
             _ends_early(report, init, init.place, init.count)
-
-
-# ---- waits that never end --------------------------------------------------------------------
-
-
-def _deadlocks(report: Report) -> None:
-    """Waits for the first phase whose arrivals all come behind such waits."""
-    places = {
-        e.index: first_place(e) or e.place
-        for e in report.analysis.events(Kind.ASK)
-        if first_parity(e) == 0
-    }
-    blocked = {index: place for index, place in places.items() if place is not None}
-    while blocked:
-        arrived, asked = _come_to(report, set(blocked))
-        still = {i: place for i, place in blocked.items() if not _is_met(place, arrived)}
-        if len(still) == len(blocked):
-            for index in sorted(asked & blocked.keys()):
-                _report_deadlock(report, index, blocked[index])
-            return
-        blocked = still
-
-
-def _is_met(place: Where, arrived: list[Where | None]) -> bool:
-    return any(where is None or where.meets(place) for where in arrived)
-
-
-def _come_to(report: Report, blocked: set[int]) -> tuple[list[Where | None], set[int]]:
-    """Where threads arrive, and which waits they come to, if some waits never end."""
-    arrived: dict[int, Where | None] = {}
-    asked: set[int] = set()
-
-    def step(goes_on: bool, event: Event) -> bool:
-        if not goes_on:
-            return False
-        if event.kind in _ARRIVALS and event.count != 0:
-            arrived[event.index] = event.place
-        elif event.kind is Kind.COPY_IN:
-            arrived[event.index] = signalled(event)
-        elif event.kind is Kind.ASK:
-            asked.add(event.index)
-        return not (event.kind is Kind.DONE and event.index in blocked)
-
-    for role in report.analysis.roles:
-        role.walker.walk(True, step)
-    return list(arrived.values()), asked
-
-
-def _report_deadlock(report: Report, index: int, place: Where) -> None:
-    arrivals = [
-        e.index
-        for e in report.analysis.events(*_ARRIVALS)
-        if e.count != 0 and (e.place is None or e.place.meets(place))
-    ]
-    if not arrivals:
-        return  # a rule of its own, about the count
-    lines = ", ".join(report.line(i) for i in sorted(set(arrivals))[:3])
-    report.add(DEADLOCK, index, got=f"{place}: nobody can come to {lines} before a wait has ended")
 
 
 # ---- counts ----------------------------------------------------------------------------------

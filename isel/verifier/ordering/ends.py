@@ -78,29 +78,36 @@ def _remote(log: Log) -> Iterator[Remote]:
 def halts(report: Report, logs: list[Log]) -> None:
     """Report what waits for ever in runs that came to a halt.
 
-    Where it may be for the sake of made-up data it is left alone, and a halt that may be due to
-    another error is not told beside that.
+    It is certain where every run halts that comes there and has something to do: else made-up
+    arguments may not fit each other.  A halt that may be due to another error is not told.
     """
     alone = not errors(list(report.findings.values()))
     for log in logs:
         if log.cut or log.unknown or report.analysis.graph.has_opaque:
             continue
-        causes = {s.index: (s, rule) for s in log.stuck if (rule := _cause(report, s))}
-        others = {s.index: (s, DEADLOCK) for s in log.stuck if s.index >= 0 and alone}
+        causes = {s.index: (s, rule) for s in log.stuck if (rule := _cause(report, log, s))}
+        others = {
+            s.index: (s, life.DEADLOCK if s.at_mbarrier else DEADLOCK)
+            for s in log.stuck if s.index >= 0 and alone
+        }  # fmt: skip
         for index, (stuck, rule) in (causes or others).items():
+            there = [run for run in logs if run.number and (run.cut or index in run.threads)]
+            runs = [log] if causes and not stuck.unheard else there
+            severity = None if all(r.stuck and not r.guessed for r in runs) else Severity.REVIEW
             got = f"{named(stuck.actor)} waits here for {stuck.waits_for}"
-            severity = Severity.REVIEW if log.guessed else None
             report.add(rule, index, severity=severity, got=got)
 
 
-def _cause(report: Report, stuck: Stuck) -> VerifierRule | None:
+def _cause(report: Report, log: Log, stuck: Stuck) -> VerifierRule | None:
     """The rule that a wait breaks that nobody could end; None for one that may be a consequence."""
     told = {rule for rule, _ in report.findings}
     if stuck.waits_for.startswith(life.ROOM):
         return life.CAPACITY
     if stuck.waits_for == registers.WAITS:
         return None if registers.BUDGET.id in told else registers.ORDER
-    return life.UNHEARD if stuck.unheard and PAIR.id not in told else None
+    others = (s for s in log.stuck if s.at_mbarrier and s.index != stuck.index)
+    follows = not all(other.unheard for other in others)
+    return life.UNHEARD if stuck.unheard and not follows and PAIR.id not in told else None
 
 
 def missed(report: Report, logs: list[Log]) -> None:

@@ -98,8 +98,9 @@ class Run:
         """Note who waits for ever, or else what tensor memory is still held."""
         for s in self.strands:
             if s.waiting is not None:
-                unheard = s.mbarrier is not None and self._is_heard_elsewhere(s.mbarrier)
-                self.log.stuck.append(Stuck(s.at, s.actor, s.what, unheard))
+                at = s.mbarrier
+                unheard = at is not None and self._is_heard_elsewhere(at)
+                self.log.stuck.append(Stuck(s.at, s.actor, s.what, at is not None, unheard))
         if self.log.stuck:
             return
         for mine in self.machine.allocations.values():

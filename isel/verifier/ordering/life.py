@@ -128,6 +128,14 @@ UNHEARD = VerifierRule(
     hint="an mbarrier is told in its own CTA only: a commit tells the peer with "
     ".multicast::cluster, a thread at an address from mapa",
 )
+DEADLOCK = VerifierRule(
+    "mbarrier/deadlock",
+    "the first wait on an mbarrier never ends",
+    "mbarrier, Phase of the mbarrier object",
+    expected="an arrival that comes before the wait, or in another thread that can come to it",
+    hint="who waits for a stage to be empty begins with parity 1: the phase before the first "
+    "counts as complete",
+)
 
 # ---- CTAs of a cluster -----------------------------------------------------------------------
 
@@ -162,6 +170,6 @@ REMOTE_EXIT = VerifierRule(
 
 RULES = (
     MAYBE_UNALLOCATED, AGAIN, ADDRESS, COUNT, FREED_TWICE, FREED_UNALLOCATED, FREED, NEVER_FREED,
-    AFTER_RELINQUISH, SLOT_PUBLISHED, FENCE, CAPACITY, GROWING, PUBLISHED, UNHEARD, PEER_RUNS,
-    PEER_FREED, PEER_EXIT, REMOTE_EXIT,
+    AFTER_RELINQUISH, SLOT_PUBLISHED, FENCE, CAPACITY, GROWING, PUBLISHED, UNHEARD, DEADLOCK,
+    PEER_RUNS, PEER_FREED, PEER_EXIT, REMOTE_EXIT,
 )  # fmt: skip

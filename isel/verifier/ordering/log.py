@@ -97,12 +97,14 @@ class Access:
 class Stuck:
     """Where a thread waits that nobody will wake: the record, its warp, and for what.
 
-    `unheard` says that it is an mbarrier at which nothing ever arrived, but in another CTA.
+    `at_mbarrier` says that it is at an mbarrier, `unheard` that nothing ever arrived at that, but
+    in another CTA.
     """
 
     index: int
     actor: int
     waits_for: str
+    at_mbarrier: bool = False
     unheard: bool = False
 
 
@@ -132,7 +134,7 @@ class Remote:
 
 @dataclass(slots=True)
 class Log:
-    """What a run did.
+    """What a run did whose integer arguments were all `number`.
 
     `stuck` are the waits of a deadlock; `guessed` says that branches were taken whose conditions
     nobody knows, `cut` that the run was ended early.  `certain` counts the accesses before
@@ -140,15 +142,17 @@ class Log:
     is what was done to other CTAs, but for copies and multiplies, and `ends` what the threads of
     each CTA knew when they left.
     For each mbarrier and phase, `expected` has the bytes that it waits for, `copies` where copies
-    of unknown size go that bring them.  `unknown` is what could not be followed, `committed` how
-    many operations of each warp commits track, `arrivals` where each warp arrived, and behind how
-    many accesses; `met` behind how many the threads of a warp last synchronised;
+    of unknown size go that bring them, `brought` how many those of known size bring.  `unknown` is
+    what could not be followed, `committed` how many operations of each warp commits track,
+    `arrivals` where each warp arrived, and behind how many accesses; `met` behind how many the
+    threads of a warp last synchronised;
     `threads` which threads of which warp executed a record, as masks; `together` what each warp
     executed, in order, of what is for a warpgroup;
     `tracked` which mbarriers track operations and copies of a source, and how many of them;
     `late` which threads may see a phase of an mbarrier too late.
     """
 
+    number: int = 0
     accesses: list[Access] = field(default_factory=list)
     stuck: list[Stuck] = field(default_factory=list)
     guessed: bool = False
@@ -162,6 +166,7 @@ class Log:
     tracked: dict[Source, list[tuple[int, str]]] = field(default_factory=dict)
     expected: dict[tuple[int, int], int] = field(default_factory=dict)
     copies: dict[tuple[int, int], list[int]] = field(default_factory=dict)
+    brought: dict[tuple[int, int], int] = field(default_factory=dict)
     breaches: dict[tuple[str, int], Breach] = field(default_factory=dict)
     remote: list[Remote] = field(default_factory=list)
     ends: dict[int, list[Clock]] = field(default_factory=dict)

@@ -73,7 +73,7 @@ class Machine:
 
     launch: Launch
     addresses: dict[str, int]
-    log: Log = field(default_factory=Log)
+    log: Log
     mbarriers: dict[int, Mbarrier] = field(default_factory=dict)
     barriers: dict[tuple[int, int], Barrier] = field(default_factory=dict)
     memory: dict[int, int | None] = field(default_factory=dict)
@@ -103,7 +103,7 @@ class Machine:
             (addresses[v.name], addresses[v.name] + (v.size or _LIMIT))
             for v in variables if v.space in _SHARED
         ]  # fmt: skip
-        return cls(launch, addresses, shared=shared)
+        return cls(launch, addresses, Log(launch.number), shared=shared)
 
     def address(self, name: str, rank: int) -> int | None:
         """The address of a variable or parameter, as the CTA of a rank sees it."""

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from intrinsics.mir import MachineInstr, Op
-from intrinsics.modifiers import Shuffle, Vote
+from intrinsics.mir import MachineInstr, Mem, Op, Sym
+from intrinsics.modifiers import Shuffle, Space, Vote
 from isel.verifier.function.evaluate import shuffle_source
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import windows
@@ -133,8 +133,15 @@ def _elect(p: Plain) -> None:
 
 
 def _load(p: Plain) -> None:
-    """Parameters and global data: every integer is the same, every pointer a place of its own."""
-    type_ = p.mi.scalar_type()
+    """Parameters and global data: every integer is the same, every pointer a place of its own.
+
+    What stands in a table of parameters is not known: its entries have to do with each other.
+    """
+    type_, address = p.mi.scalar_type(), p.mi.get("a")
+    in_table = isinstance(address, Mem) and not isinstance(address.base, Sym)
+    if in_table and p.mi.form.facts.get("space") is Space.PARAM:
+        p.write("d", None)
+        return
     number = p.run.launch.number if type_.bits <= 32 else _POINTER
     p.write("d", None if type_.kind == "f" else number & (1 << type_.bits) - 1)
 

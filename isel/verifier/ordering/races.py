@@ -308,15 +308,16 @@ def _has(clock: Clock, done: tuple[Source, int]) -> bool:
 def _sizes(log: Log) -> dict[int, int]:
     """Where copies of unknown size end, by where they begin.
 
-    All copies of a phase together bring the bytes that it expects.  One that goes on to where the
-    next begins is known if that adds up; else only its first bytes are.
+    All copies of a phase together bring the bytes that it expects, but for those of known size.
+    One that goes on to where the next begins is known if that adds up; else only its first bytes
+    are.
     """
     starts = sorted({first for found in log.copies.values() for first in found})
     following = dict(itertools.pairwise(starts))
     ends: dict[int, int] = {}
     for phase, copies in log.copies.items():
-        whole = log.expected.get(phase, 0)
-        if not whole:
+        whole = log.expected.get(phase, 0) - log.brought.get(phase, 0)
+        if whole <= 0:
             continue
         last = {c: min(following.get(c, c + whole), c + whole) for c in copies}
         if sum(last.values()) - sum(copies) == whole:

@@ -34,8 +34,11 @@ def _bulk_load(e: Execution) -> bool:
             continue
         copy, count = _next_copy(e, at)
         region = regions.shared(to, size or 0, writes=True, exact=size is not None, name="copy")
+        phase, log = (at, mbarrier.phase), e.run.log
         if size is None:
-            e.run.log.copies.setdefault((at, mbarrier.phase), []).append(region.first)
+            log.copies.setdefault(phase, []).append(region.first)
+        else:
+            log.brought[phase] = log.brought.get(phase, 0) + size
         e.log(Kind.COPY_IN, [region], count=count, source=copy, by_proxy=True)
         clock = {copy: count}
         e.run.track(copy, count, at)
