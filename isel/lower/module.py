@@ -1,8 +1,8 @@
 """A module, ready to be selected: what its functions have in common is settled.
 
 Layer: isel.lower.  Input: a module as it was read, and a target.  Output: the same module, or one
-with questions about the target answered, without names that only stand for others, and without
-exceptions, which nothing on a GPU throws.
+with questions about the target answered, without names that only stand for others, without
+addresses of blocks, and without exceptions, which nothing on a GPU throws.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import VOID
 from isel.llvm.vocabulary import Linkage, Opcode, TailKind
+from isel.lower.block_addresses import without_block_addresses
 from isel.lower.reflection import with_answers
 from isel.lower.substitution import changed, with_values, without_dead
 
@@ -23,7 +24,8 @@ _REPLACEABLE = (Linkage.WEAK, Linkage.LINKONCE)
 
 def prepared(module: ir.Module, target: Target) -> ir.Module:
     """The module without what no function can be selected with."""
-    return with_answers(_without_exceptions(_without_aliases(module)), target)
+    plain = without_block_addresses(_without_exceptions(_without_aliases(module)))
+    return with_answers(plain, target)
 
 
 # ---- names that stand for others -------------------------------------------------------------

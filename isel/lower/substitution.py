@@ -14,7 +14,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 
 Change = Callable[[llvm.Value], llvm.Value]
-"""What stands for a local or a global: itself, if nothing else does."""
+"""What stands for a local, a global or a block's address: itself, if nothing else does."""
 
 
 def with_values(i: ir.Instruction, change: Change) -> ir.Instruction:
@@ -38,7 +38,7 @@ def _part(part: object, change: Change) -> object:
 def changed(value: llvm.Value, change: Change) -> llvm.Value:
     """A value with the locals and globals in it changed."""
     match value:
-        case llvm.Local() | llvm.GlobalRef():
+        case llvm.Local() | llvm.GlobalRef() | llvm.BlockAddress():
             return change(value)
         case llvm.ConstExpr(operands=parts):
             new = tuple(changed(part, change) for part in parts)

@@ -17,10 +17,10 @@ from isel.llvm.data_layout import TENSOR_SPACE
 from isel.llvm.types import PointerType, Type
 from isel.select.atomics import access_order, check_atomic
 from isel.select.diagnostics import Unselectable
-from isel.select.odd_accesses import is_odd, load_odd, store_odd
-from isel.select.pieces import Piece, pieces
+from isel.select.odd_accesses import is_odd, load_odd, members, store_odd
+from isel.select.pieces import Piece, aligned_at, pieces
 from isel.select.recut import from_predicate, join, split, to_predicate
-from isel.select.state import FunctionState, form
+from isel.select.state import FunctionState, Values, form
 from isel.select.types import BITS, SPACES, UNSIGNED
 
 T = ScalarType
@@ -55,11 +55,26 @@ def load(state: FunctionState, i: ir.Load) -> None:
     if space is Space.GLOBAL and _is_constant(state, i):
         facts = {"nc": NonCoherent.NC}
     access = _Access("ld", space, facts)
-    if is_odd(i.type):
-        load_odd(state, i, mem, access.form)
-        return
-    results = state.define(i.result, i.type)
-    for piece in pieces(state.layout, i.type, alignment, wide=_wide(state, access)):
+    left = state.define(i.result, i.type)
+    for type_, at in members(state.layout, i.type):
+        count = state.layout.count(type_)
+        results, left = left[:count], left[count:]
+        part, aligned = _behind(mem, at), aligned_at(alignment, at)
+        if is_odd(type_):
+            load_odd(state, type_, results, part, aligned, access.form)
+        else:
+            _load_plain(state, access, type_, results, part, aligned)
+
+
+def _load_plain(
+    state: FunctionState,
+    access: _Access,
+    type_: Type,
+    results: tuple[Reg, ...],
+    mem: Mem,
+    alignment: int,
+) -> None:
+    for piece in pieces(state.layout, type_, alignment, wide=_wide(state, access)):
         there = list(results[piece.first : piece.first + piece.count])
         _load_piece(state, access, piece, there, _behind(mem, piece.at))
 
@@ -153,12 +168,27 @@ def store(state: FunctionState, i: ir.Store) -> None:
     alignment = i.alignment or state.layout.align(type_)
     if i.ordering is not None:
         check_atomic(state.layout, type_, alignment)
-    classes = state.layout.classes(type_)
-    values = state.value(i.value)
     access = _Access("st", space, {**access_order(state, i, space)})
-    if is_odd(type_):
-        store_odd(state, i, mem, access.form)
-        return
+    left = state.value(i.value)
+    for part, at in members(state.layout, type_):
+        count = state.layout.count(part)
+        values, left = left[:count], left[count:]
+        where, aligned = _behind(mem, at), aligned_at(alignment, at)
+        if is_odd(part):
+            store_odd(state, part, values, where, aligned, access.form)
+        else:
+            _store_plain(state, access, part, values, where, aligned)
+
+
+def _store_plain(
+    state: FunctionState,
+    access: _Access,
+    type_: Type,
+    values: Values,
+    mem: Mem,
+    alignment: int,
+) -> None:
+    classes = state.layout.classes(type_)
     for piece in pieces(state.layout, type_, alignment, wide=_wide(state, access)):
         there = [
             op if type(op := values[k]) is Imm and piece.is_plain else state.reg(op, classes[k])

@@ -52,6 +52,8 @@ def known(layout: Layout, value: llvm.Value) -> Known | None:
             return _converted(known(layout, value.operands[0]), value.operands[0].type, value.type)
         case llvm.ConstExpr(opcode=Opcode.ADD | Opcode.SUB as opcode, operands=(left, right)):
             return _summed(opcode, known(layout, left), known(layout, right))
+        case llvm.ConstExpr(opcode=Opcode.TRUNC, operands=(operand,)):
+            return _shortened(known(layout, operand), _bits(layout, value.type))
         case llvm.ConstExpr(opcode=opcode) if opcode in _SAME_BITS:
             (operand,) = value.operands
             found = known(layout, operand)
@@ -94,6 +96,14 @@ def _converted(found: Known | None, source: Type, target: Type) -> Known | None:
     if after == 0:
         return replace(found, generic=True) if before == own and not found.generic else None
     return replace(found, generic=False) if (before, after) == (0, own) and found.generic else None
+
+
+def _shortened(found: Known | None, bits: int) -> Known | None:
+    """The lower bits of a number; those of an address are not known before the program is linked."""
+    if found is None or found.name is not None or not bits:
+        return None
+    half = 1 << bits - 1
+    return Known(None, (found.offset + half) % (2 * half) - half)
 
 
 def _summed(opcode: Opcode, left: Known | None, right: Known | None) -> Known | None:

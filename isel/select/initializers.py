@@ -110,17 +110,12 @@ class Initializers:
     # ---- addresses ---------------------------------------------------------------------------
 
     def _address(self, image: Image, at: int, value: llvm.Value, size: int) -> None:
-        if size != _ADDRESS:
-            raise Unselectable(
-                "initializer",
-                "an address in an initialiser is a whole one",
-                got=f"{size} bytes of an address",
-                expected=f"{_ADDRESS} bytes",
-            )
         name, offset, generic = self._resolve(value)
         if name is None:
-            image.data[at : at + size] = (offset & (1 << 64) - 1).to_bytes(size, "little")
+            image.data[at : at + size] = (offset & (1 << 8 * size) - 1).to_bytes(size, "little")
             return
+        if size != _ADDRESS:
+            raise _no_whole_address(size)
         image.addresses.append(Address(at, self.symbols[name], offset, generic))
 
     def _resolve(self, value: llvm.Value) -> tuple[str | None, int, bool]:
@@ -133,7 +128,8 @@ class Initializers:
                 if name is None:
                     return name, offset, generic  # LLVM keeps the number, too
         if found is None:
-            raise _no_data(value)
+            size = self.layout.size(value.type)
+            raise _no_data(value) if size == _ADDRESS else _no_whole_address(size)
         if found.name is None:
             return None, found.offset, False
         is_variable = self._check_variable(found.name)
@@ -189,6 +185,15 @@ def _pack(image: Image, at: int, elements: tuple[llvm.Value, ...], bits: int) ->
     total = sum(number << bits * n for n, number in enumerate(numbers))
     data = total.to_bytes((bits * len(elements) + 7) // 8, "little")
     image.data[at : at + len(data)] = data
+
+
+def _no_whole_address(size: int) -> Unselectable:
+    return Unselectable(
+        "initializer",
+        "an address in an initialiser is a whole one",
+        got=f"{size} bytes of an address",
+        expected=f"{_ADDRESS} bytes",
+    )
 
 
 def _no_data(value: llvm.Value) -> Unselectable:

@@ -165,7 +165,6 @@ def fill_phi(state: FunctionState, i: ir.Phi, blocks: Mapping[str, Block]) -> li
 
 _NO_EXCEPTIONS = "PTX has no exceptions: compile without them (-fno-exceptions)"
 _INSTEAD = {
-    Opcode.INDIRECTBR: "number the blocks and use switch",
     Opcode.CALLBR: "call the intrinsic of the instruction, and branch on what it gives",
     **dict.fromkeys(
         (

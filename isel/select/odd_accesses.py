@@ -7,17 +7,16 @@ out of them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from intrinsics.mir import Form, Imm, Mem
+from intrinsics.mir import Form, Imm, Mem, Reg, Scalar
 from intrinsics.modifiers import ScalarType
-from isel.llvm import ir
-from isel.llvm.types import IntType, Type, VectorType
+from isel.llvm.types import ArrayType, IntType, StructType, Type, VectorType
 from isel.select.recut import element_widths, recut
 from isel.select.state import FunctionState
-from isel.select.types import BITS
-from isel.select.widths import elements
+from isel.select.types import BITS, Layout
 
 T = ScalarType
 
@@ -38,6 +37,32 @@ def is_odd(type_: Type) -> bool:
     if element.bits == 1:
         return isinstance(type_, VectorType)
     return element.bits not in (8, 16, 32, 64)
+
+
+def members(layout: Layout, type_: Type, at: int = 0) -> Iterator[tuple[Type, int]]:
+    """The parts of a value that move each in their own way, and the bytes at which they begin.
+
+    What holds no vector of odd elements moves as a whole.
+    """
+    if not isinstance(type_, (StructType, ArrayType)) or not _holds_odd_vector(type_):
+        yield type_, at
+    elif isinstance(type_, StructType):
+        for offset, element in zip(layout.offsets(type_), type_.elements, strict=True):
+            yield from members(layout, element, at + offset)
+    else:
+        size = layout.size(type_.element)
+        for n in range(type_.count):
+            yield from members(layout, type_.element, at + n * size)
+
+
+@functools.cache
+def _holds_odd_vector(type_: Type) -> bool:
+    match type_:
+        case StructType(elements):
+            return any(map(_holds_odd_vector, elements))
+        case ArrayType(element):
+            return _holds_odd_vector(element)
+    return isinstance(type_, VectorType) and is_odd(type_)
 
 
 def _odd_units(bits: int, alignment: int) -> list[tuple[int, int]]:
@@ -62,10 +87,16 @@ def _runs(units: list[tuple[int, int]], alignment: int) -> list[tuple[int, int, 
     return found
 
 
-def load_odd(state: FunctionState, i: ir.Load, mem: Mem, access: Access) -> None:
+def load_odd(
+    state: FunctionState,
+    type_: Type,
+    results: Sequence[Reg],
+    mem: Mem,
+    alignment: int,
+    access: Access,
+) -> None:
     """Bytes, then the value out of them."""
-    widths = element_widths(state, i.type)
-    alignment = i.alignment or 1
+    widths = element_widths(state, type_)
     units = _odd_units(sum(widths), alignment)
     moved = [state.new(BITS[max(8 * size, 16)]) for _, size in units]
     first = 0
@@ -78,17 +109,23 @@ def load_odd(state: FunctionState, i: ir.Load, mem: Mem, access: Access) -> None
         {reg: 8 for reg, (_, size) in zip(moved, units, strict=True) if size == 1}
     )
     loaded = [8 * size for _, size in units]
-    recut(state, moved, loaded, state.define(i.result, i.type), widths)
+    recut(state, moved, loaded, results, widths)
 
 
-def store_odd(state: FunctionState, i: ir.Store, mem: Mem, access: Access) -> None:
+def store_odd(
+    state: FunctionState,
+    type_: Type,
+    values: Sequence[Scalar],
+    mem: Mem,
+    alignment: int,
+    access: Access,
+) -> None:
     """Whole bytes out of the value; the bits above it are stored as zeros."""
-    widths = element_widths(state, i.value.type)
-    alignment = i.alignment or 1
+    widths = element_widths(state, type_)
     units = _odd_units(sum(widths), alignment)
     stored = [8 * size for _, size in units]
     moved = [state.new(BITS[max(8 * size, 16)]) for _, size in units]
-    ops = [op for ops in elements(state, i.value) for op in ops]
+    ops = list(values)
     spare = sum(stored) - sum(widths)
     if spare:
         ops, widths = [*ops, Imm(0)], [*widths, spare]

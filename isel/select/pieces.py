@@ -120,7 +120,7 @@ def _integer(size: int, at: int, first: int, found: list[_Atom]) -> int:
 def _next(atoms: list[_Atom], k: int, alignment: int, most: int) -> tuple[list[Piece], int]:
     """The pieces that begin with atom `k`, and how many atoms they take."""
     atom = atoms[k]
-    aligned = _aligned(alignment, atom.at)
+    aligned = aligned_at(alignment, atom.at)
     if atom.bits:
         return _bits(atom, aligned), 1
     if atom.size not in UNITS or aligned < atom.size:
@@ -130,7 +130,8 @@ def _next(atoms: list[_Atom], k: int, alignment: int, most: int) -> tuple[list[P
     return [_vector(atom, count)], count
 
 
-def _aligned(alignment: int, at: int) -> int:
+def aligned_at(alignment: int, at: int) -> int:
+    """The alignment of what begins `at` bytes behind an aligned place."""
     return min(alignment, at & -at) if at else alignment
 
 
@@ -156,7 +157,7 @@ def _parts(size: int, aligned: int) -> tuple[int, ...]:
     """Sizes that PTX moves, each aligned, that make up `size` bytes."""
     found, at = [], 0
     while at < size:
-        part = min(_aligned(aligned, at), 8, 1 << (size - at).bit_length() - 1)
+        part = min(aligned_at(aligned, at), 8, 1 << (size - at).bit_length() - 1)
         found.append(part)
         at += part
     return tuple(found)
@@ -167,7 +168,7 @@ def _bits(atom: _Atom, aligned: int) -> list[Piece]:
     found, done = [], 0
     while done < atom.bits:
         left = (atom.bits - done + 7) // 8
-        size = min(_aligned(aligned, done // 8), 4, 1 << left.bit_length() - 1)
+        size = min(aligned_at(aligned, done // 8), 4, 1 << left.bit_length() - 1)
         count = min(8 * size, atom.bits - done)
         at = atom.at + done // 8
         found.append(Piece(atom.register + done, count, at, UNITS[size], bits=True))

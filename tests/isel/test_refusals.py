@@ -62,11 +62,6 @@ REFUSED = {
     "inline assembly that is no PTX": Refused(
         body('  call void asm sideeffect "mov.b32 %r9, 1;", ""()'), 2, "select/inline-asm", "%r9",
     ),
-    "indirectbr": Refused(
-        f"{HEAD}  %p = inttoptr i32 %n to ptr\n  indirectbr ptr %p, [label %a]\n"
-        "a:\n  ret void\n}\n",
-        3, INSTRUCTIONS, "indirectbr", "switch",
-    ),
     "callbr": Refused(
         f'{HEAD}  callbr void asm sideeffect "", "!i"() to label %a [label %b]\n'
         "a:\n  ret void\nb:\n  ret void\n}\n",

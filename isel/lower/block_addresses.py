@@ -1,0 +1,108 @@
+"""Addresses of blocks, and branches to them: numbers, and switches over these.
+
+Layer: isel.lower.  Input: a module.  Output: the same module, or one in which each block whose
+address is taken has a number of its own, from 1, in the place of its address.  PTX jumps to labels
+alone; what is done with an address but branch to it and compare it, no program may count on.
+LLVM Language Reference, indirectbr; Addresses of Basic Blocks.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.llvm.types import I64, VOID
+from isel.llvm.vocabulary import Opcode
+from isel.lower.substitution import changed, with_values
+
+_Block = tuple[str, str]  # the names of a function and of a block of it
+
+
+class _Numbers(dict[_Block, int]):
+    """The numbers of blocks, given as they are asked for."""
+
+    def __missing__(self, block: _Block) -> int:
+        self[block] = len(self) + 1
+        return self[block]
+
+    def instead(self, value: llvm.Value) -> llvm.Value:
+        """The number of a block in the place of its address."""
+        if not isinstance(value, llvm.BlockAddress):
+            return value
+        number = llvm.ConstInt(I64, self[value.function, value.block])
+        return llvm.ConstExpr(Opcode.INTTOPTR, value.type, (number,))
+
+
+def without_block_addresses(module: ir.Module) -> ir.Module:
+    """The module with numbers in the place of addresses of blocks."""
+    numbers = _Numbers()
+    variables = {
+        name: variable
+        if variable.initializer is None
+        else dataclasses.replace(
+            variable, initializer=changed(variable.initializer, numbers.instead)
+        )
+        for name, variable in module.globals.items()
+    }
+    branching = [f for f in module.definitions() if any(map(_branches, f.instructions()))]
+    if not numbers and not branching:
+        return module
+    functions = {
+        name: _numbered(function, numbers) for name, function in module.functions.items()
+    }
+    for function in branching:
+        functions[function.name] = _switched(functions[function.name], numbers)
+    return dataclasses.replace(module, globals=variables, functions=functions)
+
+
+def _branches(i: ir.Instruction) -> bool:
+    """Whether an instruction branches to an address; only such functions' blocks have one."""
+    return i.opcode is Opcode.INDIRECTBR
+
+
+def _numbered(function: ir.Function, numbers: _Numbers) -> ir.Function:
+    blocks = [
+        ir.Block(block.name, [with_values(i, numbers.instead) for i in block.instructions])
+        for block in function.blocks
+    ]
+    return dataclasses.replace(function, blocks=blocks)
+
+
+def _switched(function: ir.Function, numbers: _Numbers) -> ir.Function:
+    taken = {i.result for i in function.instructions()} | {b.name for b in function.blocks}
+    blocks = [
+        ir.Block(
+            block.name,
+            [one for i in block.instructions for one in _plain(i, function.name, numbers, taken)],
+        )
+        for block in function.blocks
+    ]
+    return dataclasses.replace(function, blocks=blocks)
+
+
+def _plain(
+    i: ir.Instruction, function: str, numbers: _Numbers, taken: set[str | None]
+) -> Iterator[ir.Instruction]:
+    """A switch for an indirectbr: its last target needs no comparison, as there is no other."""
+    if not isinstance(i, ir.IndirectBr):
+        yield i
+        return
+    targets = [name for name in dict.fromkeys(i.blocks) if (function, name) in numbers]
+    if not targets:
+        yield ir.Unreachable(Opcode.UNREACHABLE, *_place(i, None), VOID)
+        return
+    number = next(name for n in range(len(taken) + 1) if (name := f"block.{n}") not in taken)
+    taken.add(number)
+    yield ir.Cast(Opcode.PTRTOINT, *_place(i, number), I64, i.address, frozenset())
+    cases = tuple((llvm.ConstInt(I64, numbers[function, t]), t) for t in targets[:-1])
+    value = llvm.Local(number, I64)
+    yield ir.Switch(Opcode.SWITCH, *_place(i, None), VOID, value, targets[-1], cases)
+
+
+def _place(
+    i: ir.Instruction, result: str | None
+) -> tuple[str | None, int, int, int | None, ir.Attachments]:
+    """What a record for `i` begins with, behind its opcode."""
+    return result, i.line, i.ordinal, i.dbg, ()
