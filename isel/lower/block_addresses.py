@@ -49,9 +49,7 @@ def without_block_addresses(module: ir.Module) -> ir.Module:
     branching = [f for f in module.definitions() if any(map(_branches, f.instructions()))]
     if not numbers and not branching:
         return module
-    functions = {
-        name: _numbered(function, numbers) for name, function in module.functions.items()
-    }
+    functions = {name: _numbered(function, numbers) for name, function in module.functions.items()}
     for function in branching:
         functions[function.name] = _switched(functions[function.name], numbers)
     return dataclasses.replace(module, globals=variables, functions=functions)
