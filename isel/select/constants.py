@@ -99,7 +99,7 @@ def _converted(found: Known | None, source: Type, target: Type) -> Known | None:
 
 
 def _shortened(found: Known | None, bits: int) -> Known | None:
-    """The lower bits of a number; those of an address are not known before the program is linked."""
+    """The lower bits of a number; those of an address are known to the linker alone."""
     if found is None or found.name is not None or not bits:
         return None
     half = 1 << bits - 1
