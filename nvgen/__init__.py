@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from intrinsics.multiplies.tile_multiply import Tile, TileMultiply
     from nvgen.api import compile
     from nvgen.builder.built import Kernel
-    from nvgen.builder.device_functions import device_function
+    from nvgen.builder.device import device_function
     from nvgen.builder.kernel import KernelBuilder
     from nvgen.builder.number_types import (
         bf16,
@@ -99,7 +99,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "device_function": "nvgen.builder.device_functions",
+    "device_function": "nvgen.builder.device",
     "f16": "nvgen.builder.number_types",
     "bf16": "nvgen.builder.number_types",
     "tf32": "nvgen.builder.number_types",

@@ -46,42 +46,32 @@ GROUPS = (
     Group("The kernel and its parameters", ("kernel",), ("Kernel",)),
     Group("Numbers", ("base",), ("Int", "Float", "F32", "Vector", "Elementwise")),
     Group("Addresses and memory", ("shared_memory",), ("Pointer",)),
-    Group(
-        "Threads, branches, loops and roles",
-        ("control", "threads"),
-        ("Variable", "Ring", "Scope"),
-    ),
-    Group(
-        "Tiles and their copies",
-        ("tile_copies",),
-        ("SharedTile", "Tiles", "SharedScales", "TileRing", "Producer", "Consumer", "Slot"),
-    ),
-    Group(
-        "Matrix multiplies of tiles",
-        ("gemm", "gemm_tensor", "gemm_warpgroup", "gemm_warp", "portable_gemm", "scale_copies"),
-        (
-            "TensorMemory", "TensorTile", "OperandTile", "SparseTile", "ScaleTile", "TensorOptions",
-            "WarpgroupTile", "WarpTile", "RegisterTile", "PortableAccumulator",
-        ),
-    ),
+    Group("Threads, branches, loops and roles", ("control", "roles"),
+          ("Variable", "Ring", "Scope", "Turns")),
+    Group("Tiles and their copies", ("tile_copies",),
+          ("SharedTile", "Tiles", "SharedScales", "TileRing", "Producer", "Consumer", "Slot")),
+    Group("Matrix multiplies of tiles", ("gemm",),
+          ("AccumulatorTile", "WarpgroupTile", "WarpTile", "RegisterTile", "PortableAccumulator",
+           "TensorMemory", "TensorTile", "OperandTile", "SparseTile", "ScaleTile",
+           "TensorOptions")),
     Group("Matrices in registers", (), ("HeldFragment", "Fragment", "Rows")),
     Group("mbarriers and clusters", ("protocols",), ("Barrier", "Barriers")),
-    Group("Functions of the device, printing, PTX", ("device_calls",), ("DeviceFunction",)),
-    Group("Instructions: multiplies of warps and warpgroups", ("mma_sync", "wgmma"),
+    Group("Functions of the device, printing, PTX", ("device",), ("DeviceFunction",)),
+    Group("Instructions: multiplies of warps and warpgroups", ("multiplies",),
           ("Accumulator", "WarpScales")),
-    Group("Instructions: fences and atomic operations", ("orders",)),
+    Group("Instructions: fences and atomic operations", ("atomics",)),
     *(Group(f"Instructions: {title}", (), (), verbs) for title, verbs in CHAPTERS.items()),
     Group("Instructions: others", (), (), tuple(others().values())),
 )  # fmt: skip
 """What there is, in the order of the page; verbs of modules that are not named come last."""
 
 INNER = frozenset({
-    "at_caller", "known_target", "declared_map", "declare", "int_type", "raw", "number", "changing",
+    "at_caller", "known_target", "declared_map", "declare", "int_type", "raw", "changing",
     "declare_number", "defined", "current_builder", "leave_for_function", "enter_function",
-    "come_back", "multiply_into_tensor", "multiply_in_warpgroup", "multiply_in_warps", "widened",
-    "place_of_warp", "free_accumulators", "like", "taken", "made", "spread", "builder",
-    "typed", "splat", "taken_apart", "Int.words", "Float.words", "Vector.words", "Pointer.words",
-    "Fragment.words", "Rows.words", "Fragment.value", "Rows.value",
+    "come_back", "free_accumulators", "perform", "multiply_for", "take_fragment", "start",
+    "like", "taken", "made", "spread", "builder", "typed", "splat", "taken_apart",
+    "Int.words", "Float.words", "Vector.words", "Pointer.words", "Fragment.words", "Rows.words",
+    "Fragment.value", "Rows.value",
 })  # fmt: skip
 """Members that are public to the builder's own parts only."""
 
@@ -144,7 +134,8 @@ def _titled() -> Iterator[tuple[str, list[type], tuple[str, ...], tuple[Verb, ..
     for group in GROUPS:
         found = [part for module in group.modules for part in by_module.pop(module, [])]
         yield group.title, found, group.objects, group.verbs
-    if rest := [part for parts in by_module.values() for part in parts]:
+    left = (part for parts in by_module.values() for part in parts)
+    if rest := [part for part in left if any(_public(part))]:
         yield "Others", rest, (), ()
 
 

@@ -31,7 +31,7 @@ from nvgen.builder.numbers import (
 )
 from nvgen.builder.pointers import Pointer, check_pointer
 from nvgen.builder.refusals import described, refuse
-from nvgen.builder.regions import PlacedBuilder, Regions
+from nvgen.builder.regions import Changing, PlacedBuilder, Regions
 from nvgen.builder.vectors import Vector, vector_of
 
 T = ScalarType
@@ -100,6 +100,9 @@ class BuilderBase:
     target: Target | None = None
     """The target that the kernel is for, where operations differ with it."""
 
+    block: tuple[int, int, int]
+    cluster: int
+
     def __init__(self, name: str) -> None:
         self.name = name
         self.module = ir.Module(name=name)
@@ -107,6 +110,8 @@ class BuilderBase:
         self._functions: dict[str, ir.Function] = {}
         self._maps: dict[str, DeclaredMap] = {}  # tensor maps among the parameters
         self.regions = Regions()
+        self.block, self.cluster = (1, 1, 1), 1
+        self._variables: list[Changing] = []
         self._ir: PlacedBuilder | None = None
 
     def at_caller(self) -> ir.IRBuilder:
@@ -148,6 +153,10 @@ class BuilderBase:
         if name not in self._functions:
             self._functions[name] = ir.Function(self.module, type_, name)
         return self._functions[name]
+
+    def changing(self, made: Changing) -> None:
+        """Let branches and loops carry a value on."""
+        self._variables.append(made)
 
     def declare_number(self, name: str, type_: ScalarType) -> None:
         """A parameter that is a number of a type; `b.f32(name)` and its like come here.

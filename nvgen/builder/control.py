@@ -1,4 +1,4 @@
-"""Control flow as context managers, and which threads execute what is inside.
+"""Control flow as context managers, and variables.
 
 Layer: nvgen.builder.  Variables are kept in SSA form: a branch or loop that assigns one ends in a
 phi.
@@ -9,28 +9,15 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from enum import Enum
 from typing import Generic, NoReturn, Protocol, Self, SupportsIndex, TypeVar, cast, overload
 
 from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
-from intrinsics.modifiers import Scope as Sync
+from nvgen.builder.multiplies import Multiplies
 from nvgen.builder.numbers import F32, Int, IntLike, float_constant
-from nvgen.builder.pointers import Barrier, pointer_of
-from nvgen.builder.refusals import described, refuse, whole
+from nvgen.builder.refusals import described, refuse
 from nvgen.builder.regions import Changing, Frame, Host
-from nvgen.builder.threads import ThreadNumbers
-
-
-class Scope(Enum):
-    """Which threads execute the code that is being built."""
-
-    CTA = "all threads of the CTA"
-    WARPGROUP = "one warpgroup"
-    WARP = "one warp"
-    THREAD = "a single thread"
-
 
 _ROLES = ("warpgroup", "warp", "thread", "elected")
 """What blocks of roles are called."""
@@ -115,45 +102,12 @@ class Variable(Changing, Generic[Held]):
         return id(self)
 
 
-class Ring:
-    """A place in a ring of buffers: the `stage`, and the `parity` of the round that it is in.
-
-    A consumer waits for the phase of `parity`; a producer, who finds every buffer free in the first
-    round, for the phase before: `parity ^ 1`.
-    """
-
-    def __init__(self, builder: ControlFlow, stages: int) -> None:
-        self.builder = builder
-        self.stages = whole(stages, "number of buffers of a ring")
-        self._stage = builder.variable(0)
-        self._parity = builder.variable(0)
-
-    @property
-    def stage(self) -> Int:
-        """The number of the buffer."""
-        return self._stage.value
-
-    @property
-    def parity(self) -> Int:
-        """0 in the first round, 1 in the second, and so on."""
-        return self._parity.value
-
-    def advance(self) -> None:
-        """Go on to the next buffer; behind the last one the next round begins."""
-        following = self.stage + 1
-        wraps = following == self.stages
-        self._stage.set(self.builder.select(wraps, 0, following))
-        self._parity.set(self.parity ^ self.builder.zext(wraps, 32))
-
-
-class ControlFlow(ThreadNumbers):
+class ControlFlow(Multiplies):
     """Branches and loops."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self.scope = Scope.CTA
         self._blocks = 0
-        self._variables: list[Changing] = []
         self._frames: list[Frame] = []
         self._closed: Frame | None = None  # a branch that `else_` may follow
 
@@ -184,10 +138,6 @@ class ControlFlow(ThreadNumbers):
             made = Variable(F32(self, float_constant(value, ScalarType.F32)))
         self._variables.append(made)
         return made
-
-    def ring(self, stages: int) -> Ring:
-        """A place in a ring of `stages` buffers, at its start."""
-        return Ring(self, stages)
 
     @contextmanager
     def if_(self, condition: Int, name: str = "if") -> Iterator[None]:
@@ -288,10 +238,6 @@ class ControlFlow(ThreadNumbers):
             variable.raw = value
         frame.join(self.at_caller())
 
-    def changing(self, made: Changing) -> None:
-        """Let branches and loops carry a value on."""
-        self._variables.append(made)
-
     def _known(self) -> list[tuple[Changing, ir.Value]]:
         """The variables that there are, with their values."""
         return [(variable, variable.raw) for variable in self._variables]
@@ -301,45 +247,6 @@ class ControlFlow(ThreadNumbers):
         for value, block in incoming:
             found.add_incoming(value, block)
         return found
-
-    @contextmanager
-    def _in_scope(self, scope: Scope, condition: Int, name: str) -> Iterator[None]:
-        before = self.scope
-        self.scope = scope
-        try:
-            with self.if_(condition, name):
-                yield
-        finally:
-            self.scope = before
-
-    @contextmanager
-    def if_warpgroup(self, number: IntLike, count: int = 1) -> Iterator[None]:
-        """What follows is executed by one warpgroup of the CTA: four warps, 128 threads.
-
-        With `count` so many do, from that one on, each for itself.
-        """
-        mine = self.tid_x >> 7
-        chosen = mine == number if count == 1 else mine - number < count
-        with self._in_scope(Scope.WARPGROUP, chosen, "warpgroup"):
-            yield
-
-    @contextmanager
-    def if_warp(self, number: IntLike) -> Iterator[None]:
-        """What follows is executed by one warp of the CTA."""
-        with self._in_scope(Scope.WARP, (self.tid_x >> 5) == number, "warp"):
-            yield
-
-    @contextmanager
-    def if_thread(self, number: IntLike) -> Iterator[None]:
-        """What follows is executed by one thread of the CTA."""
-        with self._in_scope(Scope.THREAD, self.tid_x == number, "thread"):
-            yield
-
-    @contextmanager
-    def elect(self) -> Iterator[None]:
-        """What follows is executed by one thread of the warp, whichever the hardware elects."""
-        with self._in_scope(Scope.THREAD, self.elect_sync(), "elected"):
-            yield
 
     @contextmanager
     def range(self, stop: IntLike, start: IntLike = 0, step: IntLike = 1) -> Iterator[Int]:
@@ -453,25 +360,6 @@ class ControlFlow(ThreadNumbers):
         builder.function.blocks.remove(block)
         builder.function.blocks.append(block)
         builder.position_at_end(block)
-
-    def wait(self, barrier: Barrier, phase: IntLike, *, scope: Sync = Sync.CTA) -> None:
-        """Wait until the phase of parity `phase` of an mbarrier has completed.
-
-        What other CTAs of the cluster have released with their arrivals is seen behind a wait of
-        cluster scope.
-
-        Raises: InputError for what is no mbarrier.
-        """
-        pointer_of(barrier)
-        builder = self.at_caller()
-        self._blocks += 1
-        spin = builder.append_basic_block(f"wait_{barrier.name}.{self._blocks}")
-        done = builder.append_basic_block(f"{barrier.name}_done.{self._blocks}")
-        builder.branch(spin)
-        builder.position_at_end(spin)
-        ready = self.mbarrier_try_wait_parity(barrier, phase, scope=scope)
-        self.at_caller().cbranch(ready.value, done, spin)
-        builder.position_at_end(done)
 
 
 def _value(value: object) -> object:

@@ -8,22 +8,29 @@ thread, and for each element its distance from there; every layout of a tensor c
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from intrinsics.element import ElementType
 from intrinsics.layouts.fragments import fragment_cells
 from intrinsics.layouts.fragments_mma import fragment_a, fragment_c
 from intrinsics.layouts.fragments_wgmma import a_fragment, accumulator_fragment
 from intrinsics.modifiers import LdStShape
 from intrinsics.multiplies.mma_sync import MmaShape
-from nvgen.builder.numbers import Int, constant
+from nvgen.builder.numbers import Int, IntLike, constant
+from nvgen.builder.regions import Host
+from nvgen.builder.roles import WARP, WARPGROUP
+from nvgen.builder.shared_memory import SharedMemory
+from nvgen.builder.vectors import Vector
 
 Indices = NDArray[np.int64]
 
-_LANES = 32
+WARPGROUP_ROWS = 64
+"""Rows of D, and of A, that one multiply of a warpgroup has."""
+
 _STEP = {16: MmaShape.M16N8K16, 8: MmaShape.M16N8K32, 32: MmaShape.M16N8K8}
 """The multiply of a warp that reads 32 bytes of a row of A, by the bits of an element."""
 
@@ -110,7 +117,7 @@ def layout_of(row: Indices, column: Indices, rows: int, columns: int) -> Fragmen
 @functools.cache
 def warpgroup_layout(m: int, n: int, bits: int) -> FragmentLayout:
     """D of wgmma.mma_async: `m` rows, a multiple of 64, by `n` columns."""
-    row, column = (np.asarray(t).reshape(128, -1) for t in accumulator_fragment(n, bits))
+    row, column = (np.asarray(t).reshape(WARPGROUP, -1) for t in accumulator_fragment(n, bits))
     return layout_of(row, column, 64, n).stacked(m // 64)
 
 
@@ -129,7 +136,7 @@ def warp_layout(m: int, n: int) -> FragmentLayout:
 def tensor_layout(n: int) -> FragmentLayout:
     """128 lanes of tensor memory and `n` columns, as the four warps of a warpgroup load them."""
     thread, register = np.broadcast_arrays(*fragment_cells(LdStShape.S32X32B, n))
-    warp = np.repeat(np.arange(4) * _LANES, _LANES)[:, None]
+    warp = np.repeat(np.arange(4) * WARP, WARP)[:, None]
     return layout_of(np.tile(thread, (4, 1)) + warp, np.tile(register, (4, 1)), 128, n)
 
 
@@ -139,7 +146,7 @@ def operand_layout(threads: int, bits: int) -> FragmentLayout:
 
     Elements are counted register by register, from the lowest bits of each on.
     """
-    if threads == _LANES:
+    if threads == WARP:
         row, column = np.broadcast_arrays(*fragment_a(_STEP[bits], bits))
         return layout_of(row, column, 16, 256 // bits)
     row, column = (table.reshape(threads, -1) for table in a_fragment(bits))
@@ -173,3 +180,67 @@ def scaled_bits(number: Int, steps: Sequence[int]) -> Int:
             total = part if total is None else total + part
         i = last + 1
     return Int(number.builder, constant(0, 32)) if total is None else total
+
+
+@dataclass(frozen=True, slots=True)
+class Holders:
+    """The threads that hold a matrix, and where in it this thread's share begins.
+
+    A matrix of several warps, rows × columns of them, is shared; `first` gives the first row and
+    column of a warp.
+    """
+
+    builder: SharedMemory
+    layout: FragmentLayout
+    first: Callable[[], tuple[IntLike, IntLike]] | None = None
+    across: bool = False
+    """Whether several warps hold elements of one row."""
+
+    def place(self) -> tuple[Int, Int]:
+        """The row and the column that this thread's elements are counted from."""
+        thread = self.builder.tid_x
+        row = scaled_bits(thread, self.layout.row_bits)
+        column = scaled_bits(thread, self.layout.column_bits)
+        if self.first is not None:
+            down, along = self.first()
+            row, column = row + down, column + along
+        return row, column
+
+
+# ---- A of a multiply ---------------------------------------------------------------------------
+
+OPERAND_REGISTERS = 4
+"""Registers of a thread that hold A for one multiply: 32 bytes of each row."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RegisterTile:
+    """A in registers: `fragments[i][s]` are the four for rows from i·`each` on, and step s of K.
+
+    A register holds 32 bits of a row along K, as the manual's figures of A say.  One multiply has
+    `each` rows: 64 of a warpgroup, 16 of a warp.
+    """
+
+    fragments: tuple[tuple[Vector, ...], ...]
+    dtype: ElementType
+    each: int = WARPGROUP_ROWS
+
+    @property
+    def m(self) -> int:
+        """Rows."""
+        return len(self.fragments) * self.each
+
+    @property
+    def k(self) -> int:
+        """Columns."""
+        return len(self.fragments[0]) * 256 // self.dtype.bits
+
+    @property
+    def bits(self) -> int:
+        """Bits of an element."""
+        return self.dtype.bits
+
+    @property
+    def builder(self) -> Host:
+        """The kernel that it is of."""
+        return self.fragments[0][0].builder

@@ -7,23 +7,24 @@ stmatrix; st; Shared Memory Matrix Layouts.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
-from intrinsics.element import Major
+from intrinsics.element import ElementType, Major
 from intrinsics.layouts.fragments_matrix import matrix_bytes
 from intrinsics.multiplies.matrix import MatrixShape
-from nvgen.builder.fragment_layouts import FragmentLayout, layout_of, scaled_bits
+from nvgen.builder.fragment_layouts import FragmentLayout, Holders, layout_of, scaled_bits
 from nvgen.builder.number_types import u64
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer, check_pointer, store_number
 from nvgen.builder.refusals import described, refuse
+from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 from nvgen.builder.vectors import Vector, as_words
 
-if TYPE_CHECKING:
-    from nvgen.builder.fragments import Condition, Fragment
+Condition: TypeAlias = Callable[[Int, Int], Int]
+"""A condition of a row and a column."""
 
 _MATRIX = 8
 """Rows, and elements of 16 bits in a row, of one matrix of stmatrix."""
@@ -33,14 +34,14 @@ _CHUNK = 16
 _FIRST_WITH_STMATRIX = 90
 
 
-def store_in_tile(fragment: Fragment, tile: SharedTile) -> None:
+def store_in_tile(vector: Vector, holders: Holders, tile: SharedTile) -> None:
     """Store each element where the tile has it.
 
     Raises: InputError for a tile of another shape or type, or of atoms that are not 16 bytes.
     """
-    layout, type_ = fragment.layout, fragment.vector.type
+    layout, type_ = holders.layout, vector.type
     shape = (layout.rows, layout.columns)
-    share = fragment.holders.first is not None
+    share = holders.first is not None
     fits = (tile.rows, tile.k) == shape or share
     same = type_ is not None and type_.value == tile.dtype.value and tile.bits == type_.bits
     if not fits or not same or tile.atom != PLAIN_SPAN:
@@ -49,11 +50,15 @@ def store_in_tile(fragment: Fragment, tile: SharedTile) -> None:
             got=f"{tile.rows}x{tile.k} of {tile.dtype.value}, {tile.mode.words}",
             expected=f"{shape[0]}x{shape[1]} of {type_.value if type_ else 'a known type'}",
         )
-    target = fragment.builder.target
-    if target is not None and target.number >= _FIRST_WITH_STMATRIX and _lies_as_matrices(fragment):
-        _store_matrices(fragment, tile)
+    target = holders.builder.target
+    if (
+        target is not None
+        and target.number >= _FIRST_WITH_STMATRIX
+        and _lies_as_matrices(vector, holders)
+    ):
+        _store_matrices(vector, holders, tile)
     else:
-        _store_pieces(fragment, tile)
+        _store_pieces(vector, holders, tile)
 
 
 # ---- stmatrix ----------------------------------------------------------------------------------
@@ -66,10 +71,10 @@ def _matrix_layout() -> FragmentLayout:
     return layout_of(line, byte // 2, _MATRIX, _MATRIX)
 
 
-def _lies_as_matrices(fragment: Fragment) -> bool:
+def _lies_as_matrices(vector: Vector, holders: Holders) -> bool:
     """Whether the warp's threads hold what stmatrix takes of them."""
-    layout, one = fragment.layout, _matrix_layout()
-    bits = fragment.vector.type.bits if fragment.vector.type else 0
+    layout, one = holders.layout, _matrix_layout()
+    bits = vector.type.bits if vector.type else 0
     of_lanes = layout.row_bits[:_LANE_BITS], layout.column_bits[:_LANE_BITS]
     beyond = (*layout.row_bits[_LANE_BITS:], *layout.column_bits[_LANE_BITS:])
     aligned = all(n % _MATRIX == 0 for n in (*beyond, *layout.down))
@@ -104,19 +109,19 @@ def _blocks(layout: FragmentLayout) -> Iterator[_Block]:
         yield _Block(down, along, pairs)
 
 
-def _store_matrices(fragment: Fragment, tile: SharedTile) -> None:
+def _store_matrices(vector: Vector, holders: Holders, tile: SharedTile) -> None:
     """The matrices of each warp; lane i gives the address of line i."""
-    b, layout = fragment.builder, fragment.layout
+    b, layout = holders.builder, holders.layout
     thread, outer = b.tid_x, (0,) * _LANE_BITS
     row = scaled_bits(thread, outer + layout.row_bits[_LANE_BITS:])
     column = scaled_bits(thread, outer + layout.column_bits[_LANE_BITS:])
-    if fragment.holders.first is not None:
-        down, along = fragment.holders.first()
+    if holders.first is not None:
+        down, along = holders.first()
         row, column = row + down, column + along
     line, second, third = thread % _MATRIX, thread // 8 % 2, thread // 16 % 2
     k_major = tile.major is Major.K
     for block in _blocks(layout):
-        values = as_words(fragment.vector.taken_apart(block.elements))
+        values = as_words(vector.taken_apart(block.elements))
         words = values if block.several else [values[0]]
         lower, right = (second, third) if block.several else (b.const(0), b.const(0))
         if k_major:
@@ -145,11 +150,11 @@ def _pairs(layout: FragmentLayout) -> Iterator[tuple[int, ...]]:
         e += 1 + both
 
 
-def _store_pieces(fragment: Fragment, tile: SharedTile) -> None:
+def _store_pieces(vector: Vector, holders: Holders, tile: SharedTile) -> None:
     """Two neighbours, or single elements, at a time."""
-    layout, vector = fragment.layout, fragment.vector
+    layout = holders.layout
     size = tile.bits // 8
-    row, column = fragment.holders.place()
+    row, column = holders.place()
     if tile.major is Major.K:
         for pair in _pairs(layout):
             down, along = layout.down[pair[0]], layout.along[pair[0]]
@@ -172,13 +177,13 @@ def _store(values: Vector, place: Pointer) -> None:
 
 
 def store_in_memory(
-    fragment: Fragment, target: Pointer, pitch: IntLike, where: Condition | None
+    vector: Vector, holders: Holders, target: Pointer, pitch: IntLike, where: Condition | None
 ) -> None:
     """Store each element to an array whose rows lie `pitch` elements apart.
 
     Raises: InputError for a pointer to numbers of another type.
     """
-    b, layout, vector = fragment.builder, fragment.layout, fragment.vector
+    b, layout = holders.builder, holders.layout
     check_pointer(b, target)
     type_ = vector.type
     assert type_ is not None
@@ -191,7 +196,7 @@ def store_in_memory(
             expected=target.dtype.value if target.dtype else "",
             hint="x.to(…)",
         )
-    to, places = target.of(type_), fragment.holders.place()
+    to, places = target.of(type_), holders.place()
     wide = [place.to(u64) for place in places]
     row_size = b.u64(pitch) if isinstance(pitch, int) else pitch.to(u64)
     begin = to.at(wide[0] * row_size + wide[1])
@@ -203,3 +208,51 @@ def store_in_memory(
             continue
         with b.if_(where(places[0] + down, places[1] + along)):
             store_number(place, type_, number)
+
+
+# ---- sums, converted on the way ----------------------------------------------------------------
+
+_HALVES = (ElementType.F16, ElementType.BF16)
+
+
+@dataclass(frozen=True, slots=True)
+class RowMajor:
+    """A matrix in global memory: the address of an element, the elements of a row, their type.
+
+    Rows begin at multiples of 16 bytes, the last one less than 4 GiB behind the first.
+    """
+
+    builder: SharedMemory
+    origin: Pointer
+    pitch: IntLike
+    dtype: ElementType
+
+    def store(self, sums: Vector, row: Int, column: IntLike) -> None:
+        """Store neighbouring sums of a row: two, or a multiple of eight; so is `column`."""
+        values = sums if self.dtype.bits == 32 else narrowed(self.builder, sums, self.dtype)
+        size = self.dtype.bits // 8
+        offset = row * (self.pitch * size) + column * size
+        place = self.origin + offset.zext(64)
+        self.builder.store(values, place, align=min(sums.count * size, 16))
+
+
+def check_stored(sums: ElementType, dtype: ElementType) -> None:
+    """Whether sums of one type are stored as another.
+
+    Raises: InputError.
+    """
+    possible = (sums, *_HALVES) if sums is ElementType.F32 else (sums,)
+    if dtype not in possible:
+        raise refuse(
+            f"sums in {sums.value} are not stored so",
+            got=dtype.value,
+            expected=" or ".join(t.value for t in possible),
+        )
+
+
+def narrowed(builder: SharedMemory, sums: Vector, dtype: ElementType) -> Vector | Int:
+    """Sums in f32 as pairs of f16 or bf16, rounded to nearest even, the first in the lower half."""
+    pack = builder.pack_f16x2 if dtype is ElementType.F16 else builder.pack_bf16x2
+    values = list(sums.f32)
+    words = [pack(low, high) for low, high in zip(values[::2], values[1::2], strict=True)]
+    return builder.words(words) if len(words) > 1 else words[0]

@@ -8,61 +8,39 @@ Fragments of wgmma.mma_async; Matrix Fragments for mma; tcgen05.ld; shfl.sync.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import functools
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from llvmlite import ir
 
 from intrinsics.element import ElementType
 from intrinsics.modifiers import ScalarType, Shuffle
 from nvgen.builder.control import condition_of
-from nvgen.builder.fragment_layouts import FragmentLayout, operand_layout, scaled_bits, sources
-from nvgen.builder.number_types import is_float
+from nvgen.builder.fragment_layouts import (
+    FragmentLayout,
+    Holders,
+    RegisterTile,
+    operand_layout,
+    sources,
+)
+from nvgen.builder.fragment_stores import Condition, store_in_memory, store_in_tile
+from nvgen.builder.number_types import element_of, is_float, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Float, Int, IntLike, Number
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import described, function_of, refuse
-from nvgen.builder.register_operands import RegisterTile
-from nvgen.builder.tensor_tiles import TensorTile
+from nvgen.builder.regions import Changing
+from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Elementwise, Vector, as_words, greater, joined, vector_of
-
-if TYPE_CHECKING:
-    from nvgen.builder.kernel import KernelBuilder
 
 Joined: TypeAlias = Callable[[Number, Number], Number]
 """What makes one number of two, whatever their order."""
 
-Condition: TypeAlias = Callable[[Int, Int], Int]
-"""A condition of a row and a column."""
-
 _WARP_BITS = 5
 _WORD = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Holders:
-    """The threads that hold a matrix, and where in it this thread's share begins.
-
-    A matrix of several warps, rows × columns of them, is shared; `first` gives the first row and
-    column of a warp.
-    """
-
-    builder: KernelBuilder
-    layout: FragmentLayout
-    first: Callable[[], tuple[IntLike, IntLike]] | None = None
-    across: bool = False
-    """Whether several warps hold elements of one row."""
-
-    def place(self) -> tuple[Int, Int]:
-        """The row and the column that this thread's elements are counted from."""
-        thread = self.builder.tid_x
-        row = scaled_bits(thread, self.layout.row_bits)
-        column = scaled_bits(thread, self.layout.column_bits)
-        if self.first is not None:
-            down, along = self.first()
-            row, column = row + down, column + along
-        return row, column
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +55,7 @@ class Rows(Elementwise):
     holders: Holders
 
     @property
-    def builder(self) -> KernelBuilder:
+    def builder(self) -> SharedMemory:
         """The kernel that it is of."""
         return self.holders.builder
 
@@ -164,7 +142,7 @@ class Fragment(Elementwise):
     holders: Holders
 
     @property
-    def builder(self) -> KernelBuilder:
+    def builder(self) -> SharedMemory:
         """The kernel that it is of."""
         return self.holders.builder
 
@@ -204,13 +182,16 @@ class Fragment(Elementwise):
 
         Raises: InputError for anything else.
         """
-        held = getattr(other, "fragment", other)  # an accumulator: what it holds
-        if isinstance(held, Fragment) and held.layout == self.layout:
-            return held.vector
-        if isinstance(held, Rows) and held.holders.layout.slots == self.layout.slots:
-            return held.vector.taken_apart(self.layout.slot_of)
-        got = held.words if isinstance(held, (Fragment, Rows)) else described(other)
+        if isinstance(other, Fragment) and other.layout == self.layout:
+            return other.vector
+        if isinstance(other, Rows) and other.holders.layout.slots == self.layout.slots:
+            return other.vector.taken_apart(self.layout.slot_of)
+        got = other.words if isinstance(other, (Fragment, Rows)) else described(other)
         raise refuse("another layout", got=got, expected=f"{self.words}, or rows of it")
+
+    def _operand(self, other: object) -> Vector:
+        """The other side, of an accumulator what it holds."""
+        return Elementwise._operand(self, getattr(other, "fragment", other))
 
     # ---- places ------------------------------------------------------------------------------
 
@@ -322,7 +303,7 @@ class Fragment(Elementwise):
             fragments.append(tuple(line))
         return RegisterTile(tuple(fragments), element, wanted.rows)
 
-    def as_tile(self, tile: SharedTile | TensorTile, *, first: int = 0) -> None:
+    def as_tile(self, tile: SharedTile | TakesFragment, *, first: int = 0) -> None:
         """Store the matrix into a tile of the same shape in shared memory, where its swizzling
         has it; by stmatrix where that is possible (16 bits an element, sm_90 and later).
 
@@ -335,16 +316,13 @@ class Fragment(Elementwise):
         Raises: InputError for a tile of another shape or type, or one whose elements do not lie in
         whole bytes.
         """
-        from nvgen.builder.fragment_stores import store_in_tile
-        from nvgen.builder.tensor_fragments import store_fragment
-
-        if isinstance(tile, TensorTile):
-            store_fragment(self, tile, first)
+        if isinstance(tile, TakesFragment):
+            tile.take_fragment(self, first)
             return
         if not isinstance(tile, SharedTile):
             raise refuse("no tile", got=described(tile), expected="b.shared_tile(…)")
         made = self.to(tile.dtype) if is_float(self.vector.type or ScalarType.U32) else self
-        store_in_tile(made, tile)
+        store_in_tile(made.vector, self.holders, tile)
 
     def store(self, target: Pointer, pitch: IntLike, *, where: Condition | None = None) -> None:
         """Store the matrix to memory, row by row, `pitch` elements apart; `target` is its corner.
@@ -353,10 +331,107 @@ class Fragment(Elementwise):
 
         Raises: InputError for a pointer to numbers of another type.
         """
-        from nvgen.builder.fragment_stores import store_in_memory
+        store_in_memory(self.vector, self.holders, target, pitch, where)
 
-        store_in_memory(self, target, pitch, where)
+
+@runtime_checkable
+class TakesFragment(Protocol):
+    """What a matrix may be stored in by its own instructions: an accumulator in tensor memory."""
+
+    def take_fragment(self, fragment: Fragment, first: int) -> None:
+        """Store columns, from the column `first` on, and wait until they are there."""
 
 
 def _sum(a: Number, b: Number) -> Number:
     return a + b  # type: ignore[operator, arg-type]  # both are of one type
+
+
+# ---- accumulators ------------------------------------------------------------------------------
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _held(
+    method: Callable[Concatenate[Fragment, P], R],
+) -> Callable[Concatenate[HeldFragment, P], R]:
+    """A method of the fragment that an accumulator holds."""
+
+    @functools.wraps(method)
+    def call(self: HeldFragment, /, *args: P.args, **named: P.kwargs) -> R:
+        return method(self.fragment, *args, **named)
+
+    return call
+
+
+class HeldFragment(ABC):
+    """An accumulator: the operations of the `fragment` that it holds at this place of the kernel.
+
+    Of wgmma it means something behind a wait for the multiplies that wrote it.
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def fragment(self) -> Fragment:
+        """What it holds at this place of the kernel."""
+
+    @abstractmethod
+    def set(self, value: object) -> None:
+        """Assign a matrix of the same layout and type, or one number for all elements."""
+
+    __add__, __sub__ = _held(Fragment.__add__), _held(Fragment.__sub__)
+    __mul__, __truediv__ = _held(Fragment.__mul__), _held(Fragment.__truediv__)
+    __neg__, map, to = _held(Fragment.__neg__), _held(Fragment.map), _held(Fragment.to)
+    coordinates, where = _held(Fragment.coordinates), _held(Fragment.where)
+    map_at, scale_rows = _held(Fragment.map_at), _held(Fragment.scale_rows)
+    row_reduce, rows = _held(Fragment.row_reduce), _held(Fragment.rows)
+    row_max, row_sum = _held(Fragment.row_max), _held(Fragment.row_sum)
+    as_a_operand, as_tile = _held(Fragment.as_a_operand), _held(Fragment.as_tile)
+    store = _held(Fragment.store)
+
+
+def held(
+    builder: SharedMemory, values: Sequence[ir.Value], dtype: ElementType, holders: Holders
+) -> Fragment:
+    """The parts of an accumulator, one after the other, as a matrix."""
+    type_ = element_of(scalar_type(dtype))
+    count = holders.layout.count
+    llvm = ir.VectorType(llvm_type_of(type_), count // len(values))
+    typed = [builder.at_caller().bitcast(value, llvm) for value in values]
+    return Fragment(Vector(builder, _side_by_side(builder, typed), count, type_), holders)
+
+
+def assign(parts: Sequence[Changing], value: ir.Value) -> None:
+    """Give each part of an accumulator its elements."""
+    builder, i32 = parts[0].builder, ir.IntType(32)
+    size = value.type.count // len(parts)
+    for number, part in enumerate(parts):
+        piece = value
+        if len(parts) > 1:
+            wanted = [ir.Constant(i32, number * size + i) for i in range(size)]
+            mask = ir.Constant(ir.VectorType(i32, size), wanted)
+            undefined = ir.Constant(value.type, ir.Undefined)
+            piece = builder.at_caller().shuffle_vector(value, undefined, mask)
+        part.raw = builder.at_caller().bitcast(piece, part.raw.type)
+
+
+def _side_by_side(builder: SharedMemory, values: Sequence[ir.Value]) -> ir.Value:
+    """Vectors of one type, one behind the other."""
+    if len(values) == 1:
+        return values[0]
+    i32, size = ir.IntType(32), values[0].type.count
+    at_caller = builder.at_caller()
+    if len(values) & len(values) - 1 == 0:
+        wanted = [ir.Constant(i32, i) for i in range(2 * size)]
+        mask = ir.Constant(ir.VectorType(i32, 2 * size), wanted)
+        pairs = zip(values[::2], values[1::2], strict=True)
+        return _side_by_side(builder, [at_caller.shuffle_vector(a, b, mask) for a, b in pairs])
+    whole = ir.VectorType(values[0].type.element, size * len(values))
+    found: ir.Value = ir.Constant(whole, ir.Undefined)
+    for number, value in enumerate(values):
+        for i in range(size):
+            element = at_caller.extract_element(value, ir.Constant(i32, i))
+            found = at_caller.insert_element(found, element, ir.Constant(i32, number * size + i))
+    return found

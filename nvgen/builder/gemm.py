@@ -1,39 +1,52 @@
-"""`gemm_async`: a matrix multiply of tiles, as the instructions that write where D lies.
+"""Operations on tiles: multiplies into every kind of D, rings, tensor memory, scale factors.
 
-Layer: nvgen.builder.  D in tensor memory is tcgen05.mma's (`gemm_tensor`), D in the registers of a
-warpgroup wgmma.mma_async's (`gemm_warpgroup`), D in those of warps mma.sync's (`gemm_warp`), D of
-`accumulator` the target's.  It commits nothing, that is the caller's.
+Layer: nvgen.builder.  D in tensor memory is tcgen05.mma's (`tensor_gemm`), D in the registers of a
+warpgroup wgmma.mma_async's (`warpgroup_tiles`), D in those of warps mma.sync's (`warp_tiles`), D of
+`accumulator` the target's (`portable`).  Each carries its operations: `d.multiply(a, b)`; the verbs
+here are the primitive's names.
 """
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import overload
 
 from intrinsics.descriptors.tensor_address import ZeroColumnMask
+from intrinsics.element import ElementType
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
-from nvgen.builder.gemm_options import LaneMask, TensorOptions
-from nvgen.builder.gemm_request import LeftTile
-from nvgen.builder.gemm_tensor import TensorGemm
-from nvgen.builder.gemm_tiles import check_tiles
-from nvgen.builder.gemm_warp import WarpGemm
-from nvgen.builder.gemm_warpgroup import WarpgroupGemm
+from nvgen.builder.accumulators import AccumulatorTile, check_tiles
+from nvgen.builder.fragment_layouts import RegisterTile
+from nvgen.builder.fragment_stores import check_stored
+from nvgen.builder.fragments import Fragment
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.portable import PortableAccumulator
-from nvgen.builder.portable_requirements import PortableRequest, check_portable
-from nvgen.builder.refusals import refuse
-from nvgen.builder.register_operands import RegisterTile
-from nvgen.builder.register_tiles import WarpgroupTile
-from nvgen.builder.tensor_tiles import ScaleTile, TensorTile
-from nvgen.builder.tiles import SharedTile
-from nvgen.builder.warp_tiles import WarpTile
+from nvgen.builder.portable import PortableAccumulator, accumulator
+from nvgen.builder.refusals import described, refuse
+from nvgen.builder.tensor_gemm import (
+    TensorTile,
+    checked,
+    copy_metadata,
+    copy_scales,
+    descriptor_at,
+)
+from nvgen.builder.tensor_memory import TensorMemory, allocate, tensor_pointer
+from nvgen.builder.tensor_requests import LaneMask, LeftTile, TensorOptions
+from nvgen.builder.tile_copies import TileCopies, store_boxes
+from nvgen.builder.tile_rings import TileRing
+from nvgen.builder.tiles import ScaleTile, SharedScales, SharedTile, Tiles
+from nvgen.builder.vectors import Vector
+from nvgen.builder.warp_tiles import WarpTile, warp_tile
+from nvgen.builder.warpgroup_tiles import WarpgroupTile, warpgroup_operand, warpgroup_tile
 
-AccumulatorTile: TypeAlias = TensorTile | WarpgroupTile | WarpTile | PortableAccumulator
-"""What D may be."""
 
-
-class TileOperations(TensorGemm, WarpgroupGemm, WarpGemm):
+class TileOperations(TileCopies):
     """Operations on tiles."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._accumulators: list[PortableAccumulator] = []
+
+    # ---- multiplies --------------------------------------------------------------------------
 
     def gemm_async(
         self,
@@ -88,19 +101,7 @@ class TileOperations(TensorGemm, WarpgroupGemm, WarpGemm):
             cta_group, metadata, sfa, sfb, stationary, collector, zero_mask, max_shift,
             collector_a, reuse_a, ashift, negate_a, negate_b, scale_d, lane_mask, k96,
         )  # fmt: skip
-        if isinstance(d, PortableAccumulator):
-            assert isinstance(a, SharedTile)
-            check_portable(PortableRequest(self, self.scope, d, a, b, options.given()))
-            d.multiply(a, b, accumulate, step)
-        elif isinstance(d, WarpgroupTile):
-            assert isinstance(a, (SharedTile, RegisterTile))
-            self.multiply_in_warpgroup(d, a, b, accumulate, step, options.given())
-        elif isinstance(d, WarpTile):
-            assert isinstance(a, (SharedTile, RegisterTile))
-            self.multiply_in_warps(d, a, b, accumulate, step, options.given())
-        else:
-            assert not isinstance(a, RegisterTile)
-            self.multiply_into_tensor(d, a, b, accumulate, step, options)
+        d.multiply_for(self, a, b, accumulate, step, options)
 
     def gemm(
         self,
@@ -135,3 +136,186 @@ class TileOperations(TensorGemm, WarpgroupGemm, WarpGemm):
         self.gemm_async(d, a, b, accumulate=accumulate)
         self.wgmma_commit_group()
         self.wgmma_wait_group(in_flight)
+
+    # ---- D -----------------------------------------------------------------------------------
+
+    def warp_tile(
+        self,
+        m: int,
+        n: int,
+        dtype: ElementType = ElementType.F32,
+        *,
+        warps: tuple[int, int] = (1, 1),
+    ) -> WarpTile:
+        """Zeros for D of `m` rows by `n` columns in the registers of `warps`, rows × columns.
+
+        With one warp, each that comes here has a D of its own; otherwise all warps of the CTA, or
+        of a warpgroup in its scope, share one.
+
+        Raises: InputError when a warp's share is not made of fragments of 16 by 8.
+        """
+        return warp_tile(self, m, n, dtype, warps)
+
+    def warpgroup_tile(self, m: int, n: int, dtype: ElementType = ElementType.F32) -> WarpgroupTile:
+        """Zeros for D of `m` rows, a multiple of 64, by `n` columns in a warpgroup's registers.
+
+        Raises: InputError when no multiplies have such a D.
+        """
+        return warpgroup_tile(self, m, n, dtype)
+
+    def warpgroup_operand(
+        self, fragments: Sequence[Sequence[Vector]], dtype: ElementType
+    ) -> RegisterTile:
+        """A in registers: for every 64 rows, and in them for each step of K, four registers.
+
+        Raises: InputError when some are missing.
+        """
+        return warpgroup_operand(fragments, dtype)
+
+    def accumulator(
+        self, m: int, n: int, dtype: ElementType = ElementType.F32
+    ) -> PortableAccumulator:
+        """D of the whole CTA, where the target's multiplies write it, before loops and branches.
+
+        That is tensor memory (given back by `finish`), or the registers of all warpgroups, or of
+        all warps; `dtype` is f32, or s32 for products of integers.
+
+        Raises: InputError when the target has no such accumulator, or none is known.
+        """
+        made = accumulator(self, len(self._accumulators), m, n, dtype)
+        self._accumulators.append(made)
+        return made
+
+    def free_accumulators(self) -> None:
+        """Give back what accumulators have allocated, as `finish` does; all threads come here."""
+        while self._accumulators:
+            self._accumulators.pop().free()
+
+    def gemm_commit(self, d: PortableAccumulator) -> None:
+        """Close the multiplies into `d` since the last commit, for the next wait."""
+        d.commit()
+
+    def gemm_wait(self, d: PortableAccumulator) -> None:
+        """Wait for all multiplies into `d` that are committed.
+
+        Behind it D may be stored; behind a barrier of the CTA, as `load_wait` has one, what they
+        have read may be written again.
+        """
+        d.wait()
+
+    @overload
+    def store_tile(
+        self,
+        d: PortableAccumulator,
+        target: Pointer,
+        pitch: IntLike,
+        dtype: ElementType = ElementType.F32,
+    ) -> None: ...
+
+    @overload
+    def store_tile(self, d: SharedTile, target: Pointer, pitch: Sequence[IntLike]) -> None: ...
+
+    def store_tile(
+        self,
+        d: PortableAccumulator | SharedTile,
+        target: Pointer,
+        pitch: IntLike | Sequence[IntLike],
+        dtype: ElementType = ElementType.F32,
+    ) -> None:
+        """Store a tile by TMA, or D of `accumulator` row by row.
+
+        A tile in shared memory goes through a tensor map, as `tile_map` declares it, to the
+        coordinates of its first element, innermost first; one thread comes here.  What threads have
+        written there needs `fence_proxy_async` and a barrier before; the store is a bulk group of
+        its own, for which `cp_async_bulk_wait_group` waits.  What lies beyond the array is not
+        stored.
+
+        D is stored as f32 or rounded to f16 or bf16, sums of integers as s32.  `target` is the
+        address of its first element, `pitch` the elements from one row to the next.  Rows begin at
+        multiples of 16 bytes, the last one less than 4 GiB behind the first.  Multiplies may change
+        D again behind a barrier of the CTA.
+
+        Raises: InputError for another type; by TMA for several threads, or a tile that the map's
+        boxes do not make up.
+        """
+        if isinstance(d, SharedTile):
+            if not isinstance(pitch, Sequence):
+                raise refuse(
+                    "a copy by TMA begins at coordinates",
+                    got=described(pitch),
+                    expected="as many as the array has dimensions, innermost first: (0, row)",
+                )
+            store_boxes(self, d, target, pitch)
+            return
+        if isinstance(pitch, Sequence):
+            raise refuse("a pitch is a number of elements", got=repr(pitch), expected="a number")
+        check_stored(d.dtype, dtype)
+        d.store(target, pitch, dtype)
+
+    def tile_ring(self, name: str, *tiles: Tiles[SharedTile], consumers: int = 1) -> TileRing:
+        """A ring of buffers, each with one of each of the `tiles`, for one producer and consumers.
+
+        Raises: InputError where there are not as many of each.
+        """
+        return TileRing(self, name, tiles, consumers)
+
+    # ---- tensor memory -----------------------------------------------------------------------
+
+    def tensor_memory(
+        self, name: str, columns: int, *, warp: int = 0, cta_group: CtaGroup = CtaGroup.ONE
+    ) -> TensorMemory:
+        """Columns of tensor memory, allocated by one warp; all threads of the CTA come here.
+
+        With `cta_group` 2 those of both CTAs of a pair do.  `name` is that of the slot in shared
+        memory through which the address goes.
+
+        Raises: InputError when there are not so many, or nobody can allocate them.
+        """
+        return allocate(self, name, columns, warp=warp, cta_group=cta_group)
+
+    def tensor_tile(
+        self, taddr: Int, m: int, n: int, dtype: ElementType = ElementType.F32
+    ) -> TensorTile:
+        """The accumulator tile that begins at a tensor memory address."""
+        return TensorTile(self.tensor_pointer(taddr), m, n, dtype)
+
+    def tensor_fragment(
+        self, tile: TensorTile, first: int = 0, columns: int | None = None
+    ) -> Fragment:
+        """Columns of an accumulator of 128 rows, in the registers of a warpgroup: 32 lanes a warp.
+
+        The wait for the load is made; that for the multiplies is the caller's.
+
+        Raises: InputError for another number of rows, columns that no loads bring, or a scope that
+        is no warpgroup.
+        """
+        return checked(tile).load(first, columns)
+
+    def tensor_pointer(self, taddr: Int) -> Pointer:
+        """A tensor memory address as a pointer."""
+        return tensor_pointer(self, taddr)
+
+    def descriptor(self, tile: SharedTile) -> Int:
+        """The descriptor of a tile, whose address the kernel knows."""
+        return descriptor_at(self, tile.pointer, tile.descriptor())
+
+    def copy_scales(
+        self, target: ScaleTile, source: SharedScales, *, cta_group: CtaGroup = CtaGroup.ONE
+    ) -> None:
+        """Start copies of scale factors into tensor memory, by one thread.
+
+        MMAs that this thread issues later see them; with `cta_group` 2 each CTA of the pair gets
+        what lies in its own shared memory.
+
+        Raises: InputError when the two are of different shapes or types.
+        """
+        copy_scales(self, target, source, cta_group=cta_group)
+
+    def copy_metadata(
+        self, target: Pointer, source: Pointer, *, cta_group: CtaGroup = CtaGroup.ONE
+    ) -> None:
+        """Start a copy of 128 rows of 16 bytes from shared memory into four columns.
+
+        Row r goes to lane r: four words of metadata of a sparse A.
+        """
+        copy_metadata(self, target, source, cta_group=cta_group)

@@ -8,17 +8,16 @@ instruction carries the Python line that asked for it.
 from __future__ import annotations
 
 import re
-from contextlib import AbstractContextManager
 
 from llvmlite import ir
 
 from intrinsics.element import ElementType, Major
 from intrinsics.limits import MOST_CLUSTER, MOST_THREADS
-from intrinsics.modifiers import CtaGroup, ScalarType
+from intrinsics.modifiers import ScalarType
 from intrinsics.targets import parse_target
 from nvgen.builder.built import Kernel, Parameter
-from nvgen.builder.device_calls import DeviceCalls
-from nvgen.builder.fragments import Fragment
+from nvgen.builder.device import DeviceCalls
+from nvgen.builder.gemm import TileOperations
 from nvgen.builder.llvm_ext import (
     TENSOR_MAP_ATTRIBUTES,
     DebugLines,
@@ -27,36 +26,18 @@ from nvgen.builder.llvm_ext import (
 )
 from nvgen.builder.map_checks import DeclaredMap, check_box
 from nvgen.builder.number_types import NumberType, llvm_type_of, scalar_type
-from nvgen.builder.numbers import Int, Number, number_of
-from nvgen.builder.orders import OrderVerbs
+from nvgen.builder.numbers import Number, number_of
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.portable_gemm import PortableGemm
-from nvgen.builder.protocols import Protocols
 from nvgen.builder.refusals import refuse, whole
 from nvgen.builder.regions import PlacedBuilder
-from nvgen.builder.shared_memory import SharedMemory, two
-from nvgen.builder.tensor_fragments import load_fragment
-from nvgen.builder.tensor_memory import TensorMemory, allocate
-from nvgen.builder.tensor_tiles import TensorTile, check_element
-from nvgen.builder.tile_copies import TileCopies
-from nvgen.builder.tile_maps import box_of
-from nvgen.builder.tile_rings import TileRing
-from nvgen.builder.tiles import PLAIN_SPAN, SharedTile, Tiles, swizzle_mode
-from nvgen.builder.turns import Turns, turns
+from nvgen.builder.shared_memory import two
+from nvgen.builder.tile_copies import box_of
+from nvgen.builder.tiles import PLAIN_SPAN, check_element, swizzle_mode
 from nvgen.callers import stack
 from nvgen.launches import dim3
 
-"""CTAs of a cluster that some GPUs can have."""
 
-
-class KernelBuilder(
-    DeviceCalls,
-    OrderVerbs,
-    Protocols,
-    PortableGemm,
-    SharedMemory,
-    TileCopies,
-):
+class KernelBuilder(TileOperations, DeviceCalls):
     """Builds one kernel.
 
     Parameters are declared first (`pointer`, `f32` and its like, `tensor_map`), then `begin` opens
@@ -91,7 +72,6 @@ class KernelBuilder(
         self._bounds = {k: whole(n, k) for k, n in bounds.items() if n is not None}
         self._parameters: list[tuple[Parameter, ir.Type]] = []
         self._types: dict[str, ScalarType] = {}  # of parameters, where they are said
-        self._tensor_columns = 0
 
     # ---- parameters --------------------------------------------------------------------------
 
@@ -224,65 +204,6 @@ class KernelBuilder(
         parameters = tuple(parameter for parameter, _ in self._parameters)
         made_for = self.target.name if self.target else None
         return Kernel(self.name, printed, self.block, parameters, self._dynamic_size, made_for)
-
-    # ---- tiles -------------------------------------------------------------------------------
-
-    def tile_ring(self, name: str, *tiles: Tiles[SharedTile], consumers: int = 1) -> TileRing:
-        """A ring of buffers, each with one of each of the `tiles`, for one producer and consumers.
-
-        Raises: InputError where there are not as many of each.
-        """
-        return TileRing(self, name, tiles, consumers)
-
-    def turns(
-        self, first_barrier: int | None, warpgroups: int = 2
-    ) -> AbstractContextManager[Turns]:
-        """`with b.turns(3) as turns:` the first warpgroups of the CTA take turns: `turns.mine()`.
-
-        Each has a named barrier, from that number on; with None nobody waits.
-
-        Raises: InputError outside of a role of warpgroups, and for barriers that there are not.
-        """
-        return turns(self, first_barrier, warpgroups)
-
-    # ---- tensor memory -----------------------------------------------------------------------
-
-    def tensor_memory(
-        self, name: str, columns: int, *, warp: int = 0, cta_group: CtaGroup = CtaGroup.ONE
-    ) -> TensorMemory:
-        """Columns of tensor memory, allocated by one warp; all threads of the CTA come here.
-
-        With `cta_group` 2 those of both CTAs of a pair do.  `name` is that of the slot in shared
-        memory through which the address goes.
-
-        Raises: InputError when there are not so many, or nobody can allocate them.
-        """
-        address = allocate(self, name, columns, self._tensor_columns, warp, cta_group)
-        self._tensor_columns += columns
-        return TensorMemory(self, address, columns, cta_group)
-
-    def tensor_tile(
-        self, taddr: Int, m: int, n: int, dtype: ElementType = ElementType.F32
-    ) -> TensorTile:
-        """The accumulator tile that begins at a tensor memory address."""
-        return TensorTile(self.tensor_pointer(taddr), m, n, dtype)
-
-    def tensor_fragment(
-        self, tile: TensorTile, first: int = 0, columns: int | None = None
-    ) -> Fragment:
-        """Columns of an accumulator of 128 rows, in the registers of a warpgroup: 32 lanes a warp.
-
-        The wait for the load is made; that for the multiplies is the caller's.
-
-        Raises: InputError for another number of rows, columns that no loads bring, or a scope that
-        is no warpgroup.
-        """
-        return load_fragment(self, tile, first, columns)
-
-    def tensor_pointer(self, taddr: Int) -> Pointer:
-        """A tensor memory address as a pointer."""
-        found = self.at_caller().inttoptr(taddr.value, ir.PointerType(addrspace=6))
-        return Pointer(self, found)
 
 
 def _box(box: object) -> tuple[int, ...]:

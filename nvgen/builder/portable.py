@@ -2,24 +2,36 @@
 
 Layer: nvgen.builder.  One body of a kernel multiplies by tcgen05.mma into tensor memory, by
 wgmma.mma_async into the registers of warpgroups, or by mma.sync into those of warps; what has to be
-allocated, committed, waited for and fenced is hidden here.
+allocated, committed, waited for and fenced is hidden here.  What one target's instruction requires
+of its tiles is checked beyond what all require.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import ClassVar, assert_never
 
 from intrinsics.element import ElementType
-from intrinsics.targets import Feature, Target, TargetSet, at_least, with_feature
+from intrinsics.limits import COLUMNS, FEWEST_COLUMNS
+from intrinsics.modifiers import LdStNum, LdStShape
+from intrinsics.targets import Feature, Target, TargetSet, at_least, spell, with_feature
+from nvgen.builder.accumulators import AccumulatorTile
+from nvgen.builder.base import BuilderBase
+from nvgen.builder.fragment_layouts import WARPGROUP_ROWS, RegisterTile
+from nvgen.builder.fragment_stores import RowMajor
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
+from nvgen.builder.protocols import Protocols
+from nvgen.builder.refusals import Requirement, check, refuse
+from nvgen.builder.roles import WARP, WARPGROUP, Scope
+from nvgen.builder.shared_memory import SharedMemory
+from nvgen.builder.tensor_memory import allocate
+from nvgen.builder.tensor_requests import LeftTile, TensorOptions
 from nvgen.builder.tiles import SharedTile
-
-if TYPE_CHECKING:
-    from nvgen.builder.kernel import KernelBuilder
+from nvgen.builder.warp_tiles import FRAGMENT_COLUMNS, FRAGMENT_ROWS, warp_tile, whole_fragments
+from nvgen.builder.warpgroup_tiles import warpgroup_tile
 
 E = ElementType
 
@@ -69,26 +81,152 @@ def targets_for(dtype: ElementType | None = None) -> TargetSet:
     return frozenset().union(*able)
 
 
-class PortableAccumulator(ABC):
+# ---- what it requires --------------------------------------------------------------------------
+
+_SECTION = "tcgen05.mma; wgmma.mma_async; mma"
+
+
+@dataclass(frozen=True, slots=True)
+class AccumulatorRequest:
+    """One call of `accumulator`."""
+
+    target: Target
+    scope: Scope
+    dtype: ElementType
+
+    @property
+    def factors(self) -> ElementType:
+        """A type whose products are summed so."""
+        return ElementType.S8 if self.dtype is ElementType.S32 else ElementType.F16
+
+
+OF_ACCUMULATORS: tuple[Requirement[AccumulatorRequest], ...] = (
+    Requirement(
+        "scope", "an accumulator is made by all threads of the CTA",
+        lambda r: r.scope is Scope.CTA,
+        lambda r: r.scope.value,
+        lambda r: Scope.CTA.value,
+        _SECTION,
+    ),
+    Requirement(
+        "accumulator", "sums have a type that only some instructions have",
+        lambda r: r.dtype in (ElementType.F32, ElementType.S32),
+        lambda r: r.dtype.value,
+        lambda r: "f32 or s32",
+        _SECTION,
+    ),
+    Requirement(
+        "target", "the target does not multiply tiles into such an accumulator",
+        lambda r: r.target in targets_for(r.factors),
+        lambda r: f"{r.target.name}, sums in {r.dtype.value}",
+        lambda r: spell(targets_for(r.factors)),
+        _SECTION,
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class PortableRequest:
+    """One call of `gemm_async` with an accumulator that every target has.
+
+    `others` names the options of the call that are tcgen05.mma's.
+    """
+
+    builder: BuilderBase
+    scope: Scope
+    d: PortableAccumulator
+    a: SharedTile
+    b: SharedTile
+    others: tuple[str, ...] = ()
+
+    @property
+    def sums(self) -> ElementType:
+        """The type of the sums of A's products."""
+        return ElementType.S32 if self.a.dtype.is_integer else ElementType.F32
+
+
+REQUIREMENTS: tuple[Requirement[PortableRequest], ...] = (
+    Requirement(
+        "kernel", "a tile belongs to another kernel",
+        lambda r: r.d.builder is r.builder,
+        lambda r: "D of another KernelBuilder",
+        lambda r: "tiles of the builder that multiplies them",
+        _SECTION,
+    ),
+    Requirement(
+        "scope", "tiles are multiplied by all threads of the CTA",
+        lambda r: r.scope is Scope.CTA,
+        lambda r: r.scope.value,
+        lambda r: Scope.CTA.value,
+        _SECTION,
+    ),
+    Requirement(
+        "option", "an option of tcgen05.mma that not every target has",
+        lambda r: not r.others,
+        lambda r: ", ".join(r.others),
+        lambda r: "accumulate and step",
+        _SECTION,
+    ),
+    Requirement(
+        "target", "the target does not multiply elements of this type",
+        lambda r: r.builder.known_target() in targets_for(r.a.dtype),
+        lambda r: f"{r.a.dtype.value} on {r.builder.known_target().name}",
+        lambda r: spell(targets_for(r.a.dtype)),
+        _SECTION,
+    ),
+    Requirement(
+        "accumulator", "D has a type in which these products are not summed",
+        lambda r: r.d.dtype is r.sums,
+        lambda r: r.d.dtype.value,
+        lambda r: r.sums.value,
+        _SECTION,
+    ),
+)  # fmt: skip
+
+
+# ---- the accumulators --------------------------------------------------------------------------
+
+
+class PortableAccumulator(AccumulatorTile):
     """D = A·Bᵀ of a whole CTA: `m` rows by `n` columns of `dtype`."""
 
-    def __init__(self, builder: KernelBuilder, m: int, n: int, dtype: ElementType) -> None:
-        self.builder = builder
-        self.m = m
-        self.n = n
-        self.dtype = dtype
+    instruction: ClassVar[str] = "tcgen05.mma; wgmma.mma_async; mma"
+    of_a: ClassVar[tuple[type, ...]] = (SharedTile,)
+    expected_a: ClassVar[str] = "a tile in shared memory: shared_tile(…)"
+
+    def __init__(self, builder: Protocols, m: int, n: int, dtype: ElementType) -> None:
+        self._builder = builder
+        self.m, self.n, self.dtype = m, n, dtype
+
+    @property
+    def builder(self) -> Protocols:
+        """The kernel that it is of."""
+        return self._builder
+
+    def multiply_for(
+        self,
+        b: SharedMemory,
+        left: LeftTile | RegisterTile,
+        right: SharedTile,
+        accumulate: bool | Int,
+        step: IntLike | None,
+        options: TensorOptions,
+    ) -> None:
+        """`multiply`, by all threads of the CTA."""
+        assert isinstance(left, SharedTile)
+        request = PortableRequest(b, b.scope, self, left, right, options.given())
+        check("gemm_async", REQUIREMENTS, request)
+        self.start(left, right, accumulate, step)
 
     @abstractmethod
-    def multiply(
+    def start(
         self, a: SharedTile, b: SharedTile, accumulate: bool | Int, step: IntLike | None
     ) -> None:
         """Start D = A·Bᵀ, or add to what is in D."""
 
-    @abstractmethod
     def commit(self) -> None:
         """Close what has been started, for the next wait."""
 
-    @abstractmethod
     def wait(self) -> None:
         """Wait for all that is committed: D may be read, A and B be written again."""
 
@@ -96,6 +234,216 @@ class PortableAccumulator(ABC):
     def store(self, target: Pointer, pitch: IntLike, dtype: ElementType) -> None:
         """Store D to global memory, row by row, as elements of `dtype`."""
 
-    @abstractmethod
     def free(self) -> None:
         """Give back what was allocated, when all threads are through with it."""
+
+
+_ROWS = 128
+_HALF = 64
+_WIDTHS = (32, 16, 8)
+
+
+class TensorAccumulator(PortableAccumulator):
+    """M = 64, or blocks of 128 rows, each in columns of its own."""
+
+    def __init__(self, builder: Protocols, name: str, m: int, n: int) -> None:
+        super().__init__(builder, m, n, ElementType.F32)
+        self._groups = builder.threads // WARPGROUP
+        tiles = max(m // _ROWS, 1)
+        columns = max(FEWEST_COLUMNS, 1 << (tiles * n - 1).bit_length())
+        whole = m == _HALF or m % _ROWS == 0
+        if m <= 0 or n <= 0 or not whole or columns > COLUMNS or builder.threads % WARPGROUP:
+            raise refuse(
+                "no such accumulator in tensor memory",
+                got=f"{m}x{n}, {builder.threads} threads",
+                expected=f"{_HALF} or a multiple of {_ROWS} rows, {COLUMNS} columns for every "
+                f"{_ROWS} rows together, whole warpgroups",
+            )
+        if n % (8 * self._groups):
+            raise refuse(
+                "columns that the warpgroups cannot share",
+                got=f"{n} columns, {self._groups} warpgroups",
+                expected=f"a multiple of {8 * self._groups} columns",
+            )
+        self._done = builder.mbarrier(f"{name}_multiplied")
+        with builder.if_thread(0):
+            builder.mbarrier_init(self._done, 1)
+            builder.fence_mbarrier_init_release_cluster()
+        self._memory = allocate(builder, f"{name}_columns", columns)
+        self._tile = self._memory.tile(m, n)
+        self._parity = builder.variable(0)
+
+    def start(
+        self, a: SharedTile, b: SharedTile, accumulate: bool | Int, step: IntLike | None
+    ) -> None:
+        """By one thread of warp 0."""
+        builder = self.builder
+        with builder.if_warp(0), builder.elect():
+            builder.tcgen05_fence_after_thread_sync()
+            self._tile.multiply(a, b, accumulate=accumulate, step=step)
+
+    def commit(self) -> None:
+        """Committed by the thread that multiplied: the same one is elected again."""
+        builder = self.builder
+        with builder.if_warp(0), builder.elect():
+            builder.tcgen05_commit(self._done)
+        self._parity.set(self._parity.value ^ 1)
+
+    def wait(self) -> None:
+        """For the latest phase; before the first commit that is one that counts as complete."""
+        self.builder.wait(self._done, self._parity.value ^ 1)
+        self.builder.tcgen05_fence_after_thread_sync()
+
+    def store(self, target: Pointer, pitch: IntLike, dtype: ElementType) -> None:
+        """Each warp reads the lanes of its number modulo 4, warpgroups their share of columns."""
+        builder, thread = self.builder, self.builder.tid_x
+        memory = RowMajor(builder, target, pitch, dtype)
+        share = self.n // self._groups
+        first: IntLike = builder.warpgroup * share if self._groups > 1 else 0
+        lanes = (thread >> 5 & 3) << 21
+        for number in range(max(self.m // _ROWS, 1)):
+            for place, width in _pieces(share):
+                columns = self._tile.pointer + lanes + (first + (place + number * self.n))
+                if self.m == _HALF:
+                    self._store_half(memory, columns, first + place, width)
+                    continue
+                values = builder.tcgen05_ld(columns, num=LdStNum(f"x{width}"))
+                builder.tcgen05_wait_ld()
+                memory.store(values, thread % _ROWS + number * _ROWS, first + place)
+        builder.tcgen05_fence_before_thread_sync()
+
+    def _store_half(self, memory: RowMajor, columns: Pointer, column: IntLike, width: int) -> None:
+        """Of M = 64 only sixteen lanes of a warp's 32 are written: layout F."""
+        builder, thread = self.builder, self.builder.tid_x
+        num = LdStNum(f"x{width // 8}")
+        values = builder.tcgen05_ld(columns, shape=LdStShape.S16X256B, num=num)
+        builder.tcgen05_wait_ld()
+        row = (thread >> 5 & 3) * 16 + (thread & 31) // 4
+        for pair in range(width // 4):
+            at, along = row + pair % 2 * 8, thread % 4 * 2 + pair // 2 * 8
+            memory.store(values[2 * pair : 2 * pair + 2], at, along + column)
+
+    def free(self) -> None:
+        """The columns, by warp 0."""
+        self._memory.free()
+
+
+def _pieces(columns: int) -> list[tuple[int, int]]:
+    """Columns in pieces that one load brings: (first column, how many)."""
+    found, place = [], 0
+    for width in _WIDTHS:
+        while columns - place >= width:
+            found.append((place, width))
+            place += width
+    return found
+
+
+class WarpgroupAccumulator(PortableAccumulator):
+    """Rows of each warpgroup, 64 or more."""
+
+    def __init__(self, builder: Protocols, m: int, n: int, dtype: ElementType) -> None:
+        super().__init__(builder, m, n, dtype)
+        groups = builder.threads // WARPGROUP
+        if builder.threads % WARPGROUP or m <= 0 or m % (WARPGROUP_ROWS * groups):
+            raise refuse(
+                "no such accumulator in the registers of warpgroups",
+                got=f"{m} rows, {builder.threads} threads",
+                expected=f"{WARPGROUP_ROWS} rows, or a multiple of them, for every {WARPGROUP} "
+                "threads",
+            )
+        self._rows = m // groups
+        self._first: IntLike = builder.warpgroup * self._rows if groups > 1 else 0
+        self._tile = warpgroup_tile(builder, self._rows, n, dtype)
+
+    def start(
+        self, a: SharedTile, b: SharedTile, accumulate: bool | Int, step: IntLike | None
+    ) -> None:
+        """By all warpgroups, each its rows of A."""
+        part = a if self._rows == self.m else a.part(self._first, self._rows)
+        self.builder.wgmma_fence()
+        self._tile.multiply(part, b, accumulate=accumulate, step=step)
+
+    def commit(self) -> None:
+        """A group."""
+        self.builder.wgmma_commit_group()
+
+    def wait(self) -> None:
+        """For all groups."""
+        self.builder.wgmma_wait_group(0)
+
+    def store(self, target: Pointer, pitch: IntLike, dtype: ElementType) -> None:
+        """Two neighbouring sums at a time."""
+        builder, thread = self.builder, self.builder.tid_x
+        memory = RowMajor(builder, target, pitch, dtype)
+        row = (thread >> 5 & 3) * 16 + (thread & 31) // 4 + self._first
+        column = thread % 4 * 2
+        for number, part in enumerate(self._tile.parts):
+            registers = part.registers
+            for pair in range(self.n // 4):
+                down, along = number * WARPGROUP_ROWS + pair % 2 * 8, pair // 2 * 8
+                memory.store(registers[2 * pair : 2 * pair + 2], row + down, column + along)
+
+
+class WarpAccumulator(PortableAccumulator):
+    """Shares as near to squares as there are: those read the least of A and B."""
+
+    def __init__(self, builder: Protocols, m: int, n: int, dtype: ElementType) -> None:
+        super().__init__(builder, m, n, dtype)
+        warps = _shared_by(builder.threads, m, n)
+        if warps is None:
+            raise refuse(
+                "no such accumulator in the registers of warps",
+                got=f"{m}x{n}, {builder.threads} threads",
+                expected=f"shares of {FRAGMENT_ROWS}x{FRAGMENT_COLUMNS}, or multiples of them, for "
+                f"every {WARP} threads",
+            )
+        self._tile = warp_tile(builder, m, n, dtype, warps)
+
+    def start(
+        self, a: SharedTile, b: SharedTile, accumulate: bool | Int, step: IntLike | None
+    ) -> None:
+        """By all warps, each its share."""
+        self._tile.multiply(a, b, accumulate=accumulate, step=step)
+
+    def store(self, target: Pointer, pitch: IntLike, dtype: ElementType) -> None:
+        """Two neighbouring sums at a time."""
+        builder, lane = self.builder, self.builder.tid_x & 31
+        memory = RowMajor(builder, target, pitch, dtype)
+        down, along = self._tile.place()
+        first_row, first_column = lane // 4 + down, lane % 4 * 2 + along
+        for i, parts in enumerate(self._tile.parts):
+            for j, part in enumerate(parts):
+                for half in range(2):
+                    row = first_row + (i * FRAGMENT_ROWS + half * 8)
+                    pair = part.registers[2 * half : 2 * half + 2]
+                    memory.store(pair, row, first_column + j * FRAGMENT_COLUMNS)
+
+
+def _shared_by(threads: int, m: int, n: int) -> tuple[int, int] | None:
+    """Rows and columns of warps that share D; None where they cannot."""
+    warps = threads // WARP
+    if threads % WARP:
+        return None
+    grids = [(rows, warps // rows) for rows in range(1, warps + 1) if warps % rows == 0]
+    fitting = [grid for grid in grids if whole_fragments(m, n, grid)]
+    return min(fitting, key=lambda grid: m // grid[0] + n // grid[1], default=None)
+
+
+def accumulator(
+    b: Protocols, number: int, m: int, n: int, dtype: ElementType
+) -> PortableAccumulator:
+    """D of the whole CTA, where the target's multiplies write it.
+
+    Raises: InputError when the target has no such accumulator, or none is known.
+    """
+    target = b.known_target()
+    check("gemm_async", OF_ACCUMULATORS, AccumulatorRequest(target, b.scope, dtype))
+    match multiplier_of(target):
+        case Multiplier.TENSOR:
+            return TensorAccumulator(b, f"accumulator_{number}", m, n)
+        case Multiplier.WARPGROUP:
+            return WarpgroupAccumulator(b, m, n, dtype)
+        case Multiplier.WARP:
+            return WarpAccumulator(b, m, n, dtype)
+        case other:
+            assert_never(other)

@@ -13,10 +13,11 @@ from typing import TypeAlias
 
 from intrinsics.limits import MOST_TX
 from intrinsics.modifiers import Scope as Sync
-from nvgen.builder.control import ControlFlow, Scope
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Barrier, Barriers, Pointer, pointer_of
 from nvgen.builder.refusals import refuse
+from nvgen.builder.roles import Scope
+from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import SharedScales, SharedTile, Tiles
 
 Counted: TypeAlias = tuple[Barrier | Barriers, int]
@@ -25,20 +26,15 @@ Counted: TypeAlias = tuple[Barrier | Barriers, int]
 Copied: TypeAlias = SharedTile | SharedScales | Tiles[SharedTile] | Tiles[SharedScales] | Pointer
 """What copies fill: a tile, one tile of a ring, or, for a tensor map, one box of it."""
 
-"""Bytes that a phase can expect.  PTX ISA, Tracking asynchronous operations."""
-
 _FIRST_WITH_CLUSTERS = 90
 _ODD_CTA = 1 << 24
 
 
-class Protocols(ControlFlow):
+class Protocols(SharedMemory):
     """Operations on mbarriers and clusters that are several instructions.
 
     Where the target is not known, it is one with clusters: sm_90 or later.
     """
-
-    block: tuple[int, int, int]
-    cluster: int
 
     def __init__(self, name: str) -> None:
         super().__init__(name)

@@ -12,17 +12,17 @@ from llvmlite import ir
 
 from intrinsics.element import ElementType, Major
 from intrinsics.limits import MOST_SHARED, STATIC_SHARED
-from nvgen.builder.base import BuilderBase
 from nvgen.builder.number_types import NumberType, scalar_type
 from nvgen.builder.numbers import Float, Int, Number
 from nvgen.builder.pointers import Barrier, Barriers, Layout, Pointer, check_pointer, load_numbers
 from nvgen.builder.refusals import refuse, whole
-from nvgen.builder.tensor_tiles import container_bits
+from nvgen.builder.roles import Roles
 from nvgen.builder.tiles import (
     PLAIN_SPAN,
     SharedScales,
     SharedTile,
     Tiles,
+    container_bits,
     scale_bytes,
     swizzle_mode,
 )
@@ -36,7 +36,7 @@ _DYNAMIC_ALIGN = 1024
 """Where dynamic shared memory begins: at a multiple of what any swizzling needs."""
 
 
-class SharedMemory(BuilderBase):
+class SharedMemory(Roles):
     """What lies in shared memory, and loads and stores of it."""
 
     def __init__(self, name: str) -> None:
@@ -45,6 +45,7 @@ class SharedMemory(BuilderBase):
         self._dynamic: ir.GlobalVariable | None = None
         self._dynamic_size = 0
         self._shared = 0
+        self.tensor_columns = 0
 
     def _shared_variable(self, name: str, size: int, align: int) -> Pointer:
         _check_size(name, size)

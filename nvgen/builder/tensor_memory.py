@@ -6,48 +6,47 @@ sparse A are taken together.  PTX ISA, tcgen05.alloc; Sparse Matrices.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from llvmlite import ir
 
 from intrinsics.element import ElementType
-from intrinsics.findings import InputError, input_error
+from intrinsics.findings import InputError
 from intrinsics.layouts.sparse import SparseColumns, sparse_columns
 from intrinsics.limits import COLUMNS
 from intrinsics.modifiers import CtaGroup
 from intrinsics.rows.tcgen05 import COLUMNS as ALLOCATIONS
-from nvgen.builder.control import Scope
-from nvgen.builder.families import FAMILIES
 from nvgen.builder.numbers import Int
 from nvgen.builder.pointers import Pointer
+from nvgen.builder.refusals import refuse
+from nvgen.builder.roles import WARP, Scope
+from nvgen.builder.shared_memory import SharedMemory
+from nvgen.builder.tensor_gemm import TensorTile
 from nvgen.builder.tensor_tiles import (
-    WORD_COLUMNS,
+    FAMILIES,
     OperandTile,
-    ScaleTile,
     SparseTile,
-    TensorTile,
     accumulator_columns,
+    whole_words,
+)
+from nvgen.builder.tiles import (
+    WORD_COLUMNS,
+    ScaleTile,
+    Tiles,
     container_bits,
     row_blocks,
     scale_columns,
-    whole_words,
 )
-from nvgen.builder.tiles import Tiles
 
-if TYPE_CHECKING:
-    from nvgen.builder.kernel import KernelBuilder
-
-_WARP = 32
-
-
-def _refuse(text: str, *, got: str, expected: str, hint: str = "") -> InputError:
-    return input_error("builder/tensor-memory", text, got=got, expected=expected, hint=hint)
+_refuse = functools.partial(refuse, rule="tensor-memory")
 
 
 @dataclass(slots=True)
 class TensorMemory:
     """An allocation of `columns` columns at `address`, of which the first `used` are taken."""
 
-    builder: KernelBuilder
+    builder: SharedMemory
     address: Int
     columns: int
     cta_group: CtaGroup = CtaGroup.ONE
@@ -69,7 +68,7 @@ class TensorMemory:
             )
         first = self.used
         self.used += columns
-        return self.builder.tensor_pointer(self.address + first if first else self.address)
+        return tensor_pointer(self.builder, self.address + first if first else self.address)
 
     def tile(
         self,
@@ -179,24 +178,29 @@ class TensorMemory:
         b.barrier_cta_sync_aligned()
         b.tcgen05_fence_after_thread_sync()
         with b.if_warp(warp):
-            address = b.tensor_pointer(self.address)
+            address = tensor_pointer(b, self.address)
             b.tcgen05_dealloc(address, self.columns, cta_group=self.cta_group)
             b.tcgen05_relinq_alloc_permit(cta_group=self.cta_group)
 
 
+def tensor_pointer(b: SharedMemory, taddr: Int) -> Pointer:
+    """A tensor memory address as a pointer."""
+    return Pointer(b, b.at_caller().inttoptr(taddr.value, ir.PointerType(addrspace=6)))
+
+
 def allocate(
-    builder: KernelBuilder, name: str, columns: int, before: int, warp: int, cta_group: CtaGroup
-) -> Int:
+    b: SharedMemory, name: str, columns: int, *, warp: int = 0, cta_group: CtaGroup = CtaGroup.ONE
+) -> TensorMemory:
     """Allocate by one warp, and publish the address to all threads of the CTA.
 
     With `cta_group` 2 a warp of each CTA of the pair comes here, and both get the same columns.
-    `before` columns are allocated already; `name` is that of the slot in shared memory.
+    `name` is that of the slot in shared memory.
 
     Raises: InputError when there is no such allocation.
     """
-    _check(builder, columns, before)
+    _check(b, columns, b.tensor_columns)
     try:
-        slot = builder.shared_word(name)
+        slot = b.shared_word(name)
     except InputError as full:
         finding = full.findings[0]
         raise _refuse(
@@ -205,15 +209,16 @@ def allocate(
             expected=finding.expected,
             hint=finding.hint,
         ) from None
-    with builder.if_warp(warp):
-        builder.tcgen05_alloc(slot, columns, cta_group=cta_group)
-    builder.tcgen05_fence_before_thread_sync()
-    builder.barrier_cta_sync_aligned()
-    builder.tcgen05_fence_after_thread_sync()
-    return builder.load_word(slot)
+    with b.if_warp(warp):
+        b.tcgen05_alloc(slot, columns, cta_group=cta_group)
+    b.tcgen05_fence_before_thread_sync()
+    b.barrier_cta_sync_aligned()
+    b.tcgen05_fence_after_thread_sync()
+    b.tensor_columns += columns
+    return TensorMemory(b, b.load_word(slot), columns, cta_group)
 
 
-def _check(builder: KernelBuilder, columns: int, before: int) -> None:
+def _check(builder: SharedMemory, columns: int, before: int) -> None:
     if not ALLOCATIONS.accepts(columns):
         near = ALLOCATIONS.nearest(columns)
         raise _refuse(
@@ -228,11 +233,10 @@ def _check(builder: KernelBuilder, columns: int, before: int) -> None:
             got=f"{columns} columns beside {before}",
             expected=f"{COLUMNS} columns in all",
         )
-    x, y, z = builder.block
-    if builder.scope is not Scope.CTA or x * y * z < _WARP:
+    if builder.scope is not Scope.CTA or builder.threads < WARP:
         raise _refuse(
             "failed to init tmem: a whole warp allocates it, and all threads wait for its address",
-            got=f"{builder.scope.value}, of {x * y * z}",
+            got=f"{builder.scope.value}, of {builder.threads}",
             expected="all threads of the CTA, 32 or more",
         )
 

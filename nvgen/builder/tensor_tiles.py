@@ -1,58 +1,28 @@
-"""Tiles in tensor memory: accumulators, A, sparse A with its metadata, scale factors.
+"""Matrices in tensor memory: accumulators, A, sparse A with its metadata; and what multiplies them.
 
 Layer: nvgen.builder.  A tile is an element type, a shape and the columns from a pointer on; lanes
-are given by the data path of the instruction.  PTX ISA, Data Path Layout Organization; Packing
-formats of elements; Block Scaling; Sparse Matrices.
+are given by the data path of the instruction.  A family are the element types that one kind of MMA
+multiplies.  PTX ISA, Data Path Layout Organization; Packing formats of elements; Sparse Matrices;
+Matrix Shape (Table 39).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from intrinsics.descriptors.idesc import DENSE_K, FP4_KINDS, SCALED_KINDS
 from intrinsics.element import ElementType
 from intrinsics.layouts.sparse import SparseColumns
-from intrinsics.modifiers import CtaGroup
+from intrinsics.modifiers import CtaGroup, MmaKind
+from intrinsics.multiplies.block_scale import block_scale
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.refusals import refuse
-
-BLOCK_ROWS = 128
-"""Rows whose factors lie together: four columns of 32 lanes."""
-
-WORD_FACTORS = 4
-"""Factors of a row, along K, in one 32-bit cell."""
-
-WORD_COLUMNS = 4
-"""What scale factors and metadata are aligned to: the columns that one copy of them fills."""
+from nvgen.builder.tiles import BLOCK_ROWS, WORD_COLUMNS, container_bits, row_blocks
 
 _CELL = 32
 
 
-def container_bits(dtype: ElementType, *, padded: bool) -> int:
-    """Bits that an element takes where an MMA reads it: 6 bits always take 8, 4 where `padded`.
-
-    Raises: InputError for what is no element type.
-    """
-    check_element(dtype)
-    return 8 if dtype.bits == 6 or (padded and dtype.bits == 4) else dtype.bits
-
-
-def check_element(dtype: object) -> None:
-    """Whether something is a type of elements.
-
-    Raises: InputError.
-    """
-    if not isinstance(dtype, ElementType):
-        known = ", ".join(element.name for element in ElementType)
-        raise refuse(
-            "no type of elements",
-            got=repr(dtype),
-            expected=f"ElementType: {known}",
-            hint="from intrinsics.element import ElementType",
-        )
-
-
 @dataclass(frozen=True, slots=True)
-class TensorTile:
+class AccumulatorColumns:
     """An accumulator in tensor memory: `m` rows and `n` columns of a type, from `pointer` on.
 
     Each 128 rows of a CTA are a block of `n` columns, one behind the other.  Of a CTA pair's each
@@ -125,79 +95,6 @@ class SparseTile:
         return whole_words(self.columns.values + self.columns.metadata)
 
 
-@dataclass(frozen=True, slots=True)
-class ScaleTile:
-    """Scale factors in tensor memory: for each of `rows` rows one for `size` elements of its `k`.
-
-    Four along K make a word.  Word w of row r is at lane r mod 32, in all four groups of 32 lanes,
-    and column r div 32 of the columns of w; these are four for 128 rows.
-
-    Of 2 `parts`, which B has on a pair with M = 128, the first are the factors of the even CTA's
-    rows of B, in the first two groups of lanes, and the others those of the odd CTA's, in the last
-    two; the rows are counted in each.
-    """
-
-    pointer: Pointer
-    rows: int
-    k: int
-    dtype: ElementType = ElementType.UE8M0
-    size: int = 32
-    name: str = "the scale factors"
-    parts: int = 1
-
-    @property
-    def pitch(self) -> int:
-        """Columns of one word of all rows."""
-        return _pitch(self.rows // self.parts)
-
-    @property
-    def columns(self) -> int:
-        """Columns that they all take."""
-        return scale_columns(self.rows, self.k, self.size, self.parts)
-
-    @property
-    def extent(self) -> int:
-        """Columns to the next ones of a ring."""
-        return self.columns
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes that they are, without the copies for the other groups of lanes."""
-        return self.columns * 128 * self.parts
-
-
-def scale_columns(rows: int, k: int, size: int, parts: int = 1) -> int:
-    """Columns that the factors of `rows` rows of `k` elements take, one for `size` of them.
-
-    Raises: InputError when there are none.
-    """
-    check_factors(rows, k, size, parts)
-    return -(-k // (WORD_FACTORS * size)) * _pitch(rows // parts)
-
-
-def check_factors(rows: int, k: int, size: int, parts: int = 1) -> None:
-    """Whether there are scale factors of `rows` rows of `k` elements, one for `size` of them.
-
-    Raises: InputError when there are none.
-    """
-    if min(rows, k, size) < 1:
-        raise refuse(
-            "no scale factors",
-            got=f"{rows} rows of K {k}, one for {size} elements",
-            expected="one row, one element and one of a factor at least",
-        )
-    if parts not in (1, 2) or rows % parts:
-        raise refuse(
-            "no such parts of scale factors",
-            got=f"{rows} rows in {parts}",
-            expected="one part; two equal ones of B on a pair with M = 128",
-        )
-
-
-def _pitch(rows: int) -> int:
-    return row_blocks(rows) * 4
-
-
 def whole_words(columns: int) -> int:
     """Columns, rounded up to those that copies of scale factors or metadata fill."""
     return -(-columns // WORD_COLUMNS) * WORD_COLUMNS
@@ -226,6 +123,65 @@ def block_of(row: int) -> tuple[int, int]:
     return divmod(row, BLOCK_ROWS)
 
 
-def row_blocks(m: int) -> int:
-    """How many blocks of 128 rows hold `m` rows of a CTA."""
-    return -(-m // BLOCK_ROWS)
+# ---- families ----------------------------------------------------------------------------------
+
+E = ElementType
+_NARROW = (E.E4M3, E.E5M2, E.E2M3, E.E3M2, E.E2M1)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Element types that one kind of MMA multiplies."""
+
+    kind: MmaKind
+    types: tuple[ElementType, ...]
+
+    @property
+    def k(self) -> int:
+        """K of one dense instruction; of a sparse one it is twice as much."""
+        return DENSE_K[self.kind]
+
+    @property
+    def scaled(self) -> bool:
+        """Whether A and B come with scale factors."""
+        return self.kind in SCALED_KINDS
+
+    def holds(self, dtype: ElementType, bits: int) -> bool:
+        """Whether it multiplies elements of `dtype` that take `bits` each."""
+        narrow = self.types == _NARROW
+        return dtype in self.types and bits == (8 if narrow else dtype.bits)
+
+    def __str__(self) -> str:
+        types = " or ".join(t.value for t in self.types)
+        if self.kind in FP4_KINDS:
+            types += ", two in a byte"
+        elif self.types == _NARROW:
+            types += ", 16 in 16 bytes"
+        return types + (" with scale factors" if self.scaled else "")
+
+
+FAMILIES = (
+    Family(MmaKind.F16, (E.F16, E.BF16)),
+    Family(MmaKind.TF32, (E.TF32,)),
+    Family(MmaKind.F8F6F4, _NARROW),
+    Family(MmaKind.I8, (E.S8, E.U8)),
+    Family(MmaKind.MXF8F6F4, _NARROW),
+    Family(MmaKind.MXF4, (E.E2M1,)),
+    Family(MmaKind.MXF4NVF4, (E.E2M1,)),
+)
+"""What may be multiplied: A and B of one family, whose types may be mixed."""
+
+
+def family_of(
+    a: tuple[ElementType, int], b: tuple[ElementType, int], scale_size: int = 0
+) -> Family | None:
+    """The family that multiplies A by B, each a type and the bits that an element takes.
+
+    `scale_size` is how many elements share a factor, zeros of a sparse A not counted; 0 for none.
+    """
+    able = [f for f in FAMILIES if f.holds(*a) and f.holds(*b) and f.scaled is (scale_size > 0)]
+    for family in able:
+        scaling = block_scale(family.k, scale_size)
+        if scaling is not None and family.kind in scaling.kinds:
+            return family
+    return able[0] if able else None

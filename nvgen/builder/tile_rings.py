@@ -9,19 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from nvgen.builder.control import Ring, Scope
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Barrier, Barriers
+from nvgen.builder.protocols import Counted, Protocols
 from nvgen.builder.refusals import described, refuse, whole
+from nvgen.builder.roles import WARPGROUP, Ring, Scope
 from nvgen.builder.tiles import SharedTile, Tiles
-
-if TYPE_CHECKING:
-    from nvgen.builder.kernel import KernelBuilder
-    from nvgen.builder.protocols import Counted
-
-_WARPGROUP = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +41,7 @@ class TileRing:
     """As many buffers as `tiles` are, each with its tiles, for one producer and `consumers`."""
 
     def __init__(
-        self, builder: KernelBuilder, name: str, tiles: Sequence[Tiles[SharedTile]], consumers: int
+        self, builder: Protocols, name: str, tiles: Sequence[Tiles[SharedTile]], consumers: int
     ) -> None:
         for tile in tiles:
             if not isinstance(tile, Tiles):
@@ -139,7 +133,7 @@ class Consumer:
                 with b.elect():
                     b.mbarrier_arrive(empty)
             case Scope.WARPGROUP:
-                with b.if_(b.tid_x % _WARPGROUP == 0):
+                with b.if_(b.tid_x % WARPGROUP == 0):
                     b.mbarrier_arrive(empty)
             case Scope.CTA:
                 with b.if_thread(0):

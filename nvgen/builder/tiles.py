@@ -1,4 +1,4 @@
-"""Tiles in shared memory: matrices that an MMA reads, and the scale factors of block scaling.
+"""Tiles in shared memory, and the scale factors of block scaling there and in tensor memory.
 
 Layer: nvgen.builder.  A shared tile is an element type, a shape, a major and a swizzle.  PTX ISA,
 Canonical Layouts; Packing formats of elements; Block Scaling.
@@ -14,14 +14,16 @@ from intrinsics.element import ElementType, Major
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer, index_of
 from nvgen.builder.refusals import refuse
-from nvgen.builder.tensor_tiles import (
-    BLOCK_ROWS,
-    WORD_FACTORS,
-    ScaleTile,
-    check_factors,
-    container_bits,
-)
 from nvgen.tensor_map import SWIZZLES
+
+BLOCK_ROWS = 128
+"""Rows whose factors lie together: four columns of 32 lanes."""
+
+WORD_FACTORS = 4
+"""Factors of a row, along K, in one 32-bit cell."""
+
+WORD_COLUMNS = 4
+"""What scale factors and metadata are aligned to: the columns that one copy of them fills."""
 
 PLAIN_SPAN = 16
 """Bytes that lie together without swizzling, and in most swizzlings."""
@@ -31,6 +33,30 @@ _WIDE_ATOM = 32
 
 SCALE_BLOCK = 512
 """Bytes of the factors of 128 rows, four for each, as they lie in memory."""
+
+
+def container_bits(dtype: ElementType, *, padded: bool) -> int:
+    """Bits that an element takes where an MMA reads it: 6 bits always take 8, 4 where `padded`.
+
+    Raises: InputError for what is no element type.
+    """
+    check_element(dtype)
+    return 8 if dtype.bits == 6 or (padded and dtype.bits == 4) else dtype.bits
+
+
+def check_element(dtype: object) -> None:
+    """Whether something is a type of elements.
+
+    Raises: InputError.
+    """
+    if not isinstance(dtype, ElementType):
+        known = ", ".join(element.name for element in ElementType)
+        raise refuse(
+            "no type of elements",
+            got=repr(dtype),
+            expected=f"ElementType: {known}",
+            hint="from intrinsics.element import ElementType",
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +245,84 @@ def scale_bytes(rows: int, k: int, size: int, parts: int = 1) -> int:
 
 def _blocks(rows: int, k: int, size: int) -> tuple[int, int]:
     return -(-rows // BLOCK_ROWS), -(-k // (WORD_FACTORS * size))
+
+
+@dataclass(frozen=True, slots=True)
+class ScaleTile:
+    """Scale factors in tensor memory: for each of `rows` rows one for `size` elements of its `k`.
+
+    Four along K make a word.  Word w of row r is at lane r mod 32, in all four groups of 32 lanes,
+    and column r div 32 of the columns of w; these are four for 128 rows.
+
+    Of 2 `parts`, which B has on a pair with M = 128, the first are the factors of the even CTA's
+    rows of B, in the first two groups of lanes, and the others those of the odd CTA's, in the last
+    two; the rows are counted in each.
+    """
+
+    pointer: Pointer
+    rows: int
+    k: int
+    dtype: ElementType = ElementType.UE8M0
+    size: int = 32
+    name: str = "the scale factors"
+    parts: int = 1
+
+    @property
+    def pitch(self) -> int:
+        """Columns of one word of all rows."""
+        return _pitch(self.rows // self.parts)
+
+    @property
+    def columns(self) -> int:
+        """Columns that they all take."""
+        return scale_columns(self.rows, self.k, self.size, self.parts)
+
+    @property
+    def extent(self) -> int:
+        """Columns to the next ones of a ring."""
+        return self.columns
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that they are, without the copies for the other groups of lanes."""
+        return self.columns * 128 * self.parts
+
+
+def scale_columns(rows: int, k: int, size: int, parts: int = 1) -> int:
+    """Columns that the factors of `rows` rows of `k` elements take, one for `size` of them.
+
+    Raises: InputError when there are none.
+    """
+    check_factors(rows, k, size, parts)
+    return -(-k // (WORD_FACTORS * size)) * _pitch(rows // parts)
+
+
+def check_factors(rows: int, k: int, size: int, parts: int = 1) -> None:
+    """Whether there are scale factors of `rows` rows of `k` elements, one for `size` of them.
+
+    Raises: InputError when there are none.
+    """
+    if min(rows, k, size) < 1:
+        raise refuse(
+            "no scale factors",
+            got=f"{rows} rows of K {k}, one for {size} elements",
+            expected="one row, one element and one of a factor at least",
+        )
+    if parts not in (1, 2) or rows % parts:
+        raise refuse(
+            "no such parts of scale factors",
+            got=f"{rows} rows in {parts}",
+            expected="one part; two equal ones of B on a pair with M = 128",
+        )
+
+
+def _pitch(rows: int) -> int:
+    return row_blocks(rows) * 4
+
+
+def row_blocks(m: int) -> int:
+    """How many blocks of 128 rows hold `m` rows of a CTA."""
+    return -(-m // BLOCK_ROWS)
 
 
 Tile = TypeVar("Tile", SharedTile, SharedScales, ScaleTile)

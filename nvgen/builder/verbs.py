@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from nvgen.builder.calls import IntrinsicCalls, function_of
-from nvgen.builder.verb_table import NAMED, Verb, verb_of
+from nvgen.builder.verb import Verb
+from nvgen.builder.verb_table import NAMED, verb_of
 
 
 class _Made:

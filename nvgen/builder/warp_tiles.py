@@ -1,29 +1,43 @@
-"""Tiles in the registers of warps: accumulators of mma.sync.
+"""D in the registers of warps (sm_80 and later), multiplied into by ldmatrix and mma.sync.
 
-Layer: nvgen.builder.  PTX ISA, Matrix Fragments for mma.m16n8k16 and its like.
+Layer: nvgen.builder.  A and B are read from the same swizzled tiles that the asynchronous
+multiplies read: a fragment is 32 bytes of K, two chunks of 16, of 16 rows of A or of 8 rows of B.
+PTX ISA, ldmatrix; mma; Matrix Fragments for mma.m16n8k16 and its like.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 from llvmlite import ir
 
-from intrinsics.element import ElementType
+from intrinsics.element import ElementType, Major
 from intrinsics.modifiers import ScalarType
-from nvgen.builder.base import BuilderBase
-from nvgen.builder.fragment_layouts import warp_layout
-from nvgen.builder.fragments import Fragment, Holders
-from nvgen.builder.held_fragments import HeldFragment, assign, held, kernel_of
-from nvgen.builder.regions import Changing
+from intrinsics.multiplies.element_names import MODIFIERS
+from intrinsics.multiplies.matrix import MatrixNum
+from intrinsics.multiplies.mma_sync import MmaShape
+from intrinsics.targets import Feature, at_least, with_feature
+from nvgen.builder.accumulators import AccumulatorTile, kernel_of
+from nvgen.builder.fragment_layouts import Holders, RegisterTile, warp_layout
+from nvgen.builder.fragments import Fragment, HeldFragment, assign, held
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.pointers import Pointer
+from nvgen.builder.refusals import Requirement, check, refuse
+from nvgen.builder.regions import Changing, Host
+from nvgen.builder.register_requests import (
+    RegisterFamily,
+    RegisterRequest,
+    in_registers,
+)
+from nvgen.builder.roles import WARP, Scope
+from nvgen.builder.shared_memory import SharedMemory
+from nvgen.builder.tensor_requests import LeftTile, TensorOptions
+from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Vector
 
-if TYPE_CHECKING:
-    from nvgen.builder.kernel import KernelBuilder
-
-WARP = 32
-"""Threads of a warp."""
+E = ElementType
 
 FRAGMENT_ROWS, FRAGMENT_COLUMNS = 16, 8
 """Rows and columns of D that one multiply of a warp has."""
@@ -31,11 +45,47 @@ FRAGMENT_ROWS, FRAGMENT_COLUMNS = 16, 8
 _REGISTERS = 4
 """Registers of a thread that hold such a D: two rows, two columns each."""
 
+_MATRIX = 8
+"""Rows of one matrix of ldmatrix, each a chunk of 16 bytes; elements of 16 bits in a chunk."""
+
+_STEP_CHUNKS = 2
+"""Chunks of 16 bytes along K that one multiply reads."""
+
+_STEP_LINES = 16
+"""Lines of an MN-major matrix, elements of 16 bits along K, that one multiply reads."""
+
+_SUMS = {E.F32: ScalarType.F32, E.S32: ScalarType.S32}
+_SHAPE = "Warp Level Matrix Instructions, Matrix Shape"
+
+FAMILIES = (
+    RegisterFamily((E.F16,), (E.F32,), at_least(80), MmaShape.M16N8K16),
+    RegisterFamily((E.BF16,), (E.F32,), at_least(80), MmaShape.M16N8K16),
+    RegisterFamily((E.TF32,), (E.F32,), at_least(80), MmaShape.M16N8K8),
+    RegisterFamily((E.E4M3, E.E5M2), (E.F32,), with_feature(Feature.HAS_FP8), MmaShape.M16N8K32),
+    RegisterFamily((E.S8, E.U8), (E.S32,), at_least(80), MmaShape.M16N8K32),
+)
+"""What may be multiplied: A and B of one family, whose types may be mixed."""
+
+
+def _all_warps(r: RegisterRequest) -> bool:
+    rows, columns = r.shares
+    here = {Scope.WARPGROUP: 4, Scope.WARP: 1}.get(r.scope, r.threads // WARP)
+    together = rows * columns in (1, here)
+    return r.scope is not Scope.THREAD and r.threads % WARP == 0 and together
+
+
+REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = in_registers(
+    "warp", "of warps is issued by all threads of the warps that hold D", "mma", _all_warps,
+    "the target's warps do not multiply elements of these types", (_SHAPE, "mma", "ldmatrix"),
+    lambda r: f"{r.shares[0]}x{r.shares[1]} warps",
+)  # fmt: skip
+"""Everything that a multiply of warps requires."""
+
 
 class Sums(Changing):
     """A thread's part of 16 rows and 8 columns of D: four words."""
 
-    def __init__(self, builder: BuilderBase, type: ScalarType) -> None:
+    def __init__(self, builder: Host, type: ScalarType) -> None:
         super().__init__(builder, self.zeros())
         self.type = type
 
@@ -51,7 +101,7 @@ class Sums(Changing):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WarpTile(HeldFragment):
+class WarpTile(HeldFragment, AccumulatorTile):
     """D of `m` rows by `n` columns of `dtype` in the registers of `warps`, rows × columns of them.
 
     `parts[i][j]` are rows 16·i and columns 8·j of each warp's share.  Branches and loops carry it
@@ -64,10 +114,14 @@ class WarpTile(HeldFragment):
     dtype: ElementType
     warps: tuple[int, int]
 
+    instruction: ClassVar[str] = "mma"
+    of_a: ClassVar[tuple[type, ...]] = (SharedTile, RegisterTile)
+    expected_a: ClassVar[str] = "shared_tile(…) or sums.as_a_operand()"
+
     @property
-    def builder(self) -> KernelBuilder:
+    def builder(self) -> SharedMemory:
         """The kernel that it is of."""
-        return kernel_of(self.parts[0][0])
+        return kernel_of(self.parts[0][0].builder)
 
     @property
     def share(self) -> tuple[int, int]:
@@ -78,7 +132,7 @@ class WarpTile(HeldFragment):
     def fragment(self) -> Fragment:
         """What D holds at this place of the kernel: the share of this warp."""
         values = [part.raw for row in self.parts for part in row]
-        first = (lambda: self.builder.place_of_warp(self)) if self.warps != (1, 1) else None
+        first = self.place if self.warps != (1, 1) else None
         holders = Holders(self.builder, warp_layout(*self.share), first, across=self.warps[1] > 1)
         return held(self.builder, values, self.dtype, holders)
 
@@ -88,3 +142,152 @@ class WarpTile(HeldFragment):
         Raises: InputError for anything else.
         """
         assign([part for row in self.parts for part in row], self.fragment.taken(value))
+
+    def place(self) -> tuple[IntLike, IntLike]:
+        """The first row and the first column of this warp's share."""
+        rows, columns = self.warps
+        if rows * columns == 1:
+            return 0, 0
+        warp = self.builder.tid_x >> 5
+        if self.builder.scope is Scope.WARPGROUP:
+            warp = warp % 4
+        down, along = self.share
+        return warp // columns * down, warp % columns * along
+
+    def multiply_for(
+        self,
+        b: SharedMemory,
+        left: LeftTile | RegisterTile,
+        right: SharedTile,
+        accumulate: bool | Int,
+        step: IntLike | None,
+        options: TensorOptions,
+    ) -> None:
+        """`multiply`, by all threads of the warps, which is complete then."""
+        assert isinstance(left, (SharedTile, RegisterTile))
+        request = RegisterRequest(
+            b, b.scope, b.threads, self.parts[0][0].builder, (self.m, self.n), self.dtype, left,
+            right, FAMILIES, FRAGMENT_ROWS, self.warps, step, options.given(),
+        )  # fmt: skip
+        check("gemm_async", REQUIREMENTS, request)
+        self._begin(accumulate)
+        row, column = self.place()
+        lane = b.tid_x & 31
+        of_a: _Fragments | RegisterTile = (
+            _Fragments(left, _Lane(lane % FRAGMENT_ROWS, lane // FRAGMENT_ROWS), row)
+            if isinstance(left, SharedTile)
+            else left
+        )
+        rows_of_b = lane % _MATRIX + lane // FRAGMENT_ROWS * _MATRIX
+        of_b = _Fragments(right, _Lane(rows_of_b, lane // _MATRIX % 2), column)
+        for number in range(request.steps) if step is None else (step,):
+            self._multiply_step(request, of_a, of_b, number)
+
+    def _begin(self, accumulate: bool | Int) -> None:
+        """Zeros, unless what is in D counts; a branch, so that a loop does not select."""
+        if isinstance(accumulate, Int):
+            with self.builder.if_(accumulate ^ 1, "begin"):
+                self._begin(accumulate=False)
+        elif not accumulate:
+            for part in (part for row in self.parts for part in row):
+                part.raw = Sums.zeros()
+
+    def _multiply_step(
+        self,
+        request: RegisterRequest,
+        of_a: _Fragments | RegisterTile,
+        of_b: _Fragments,
+        step: IntLike,
+    ) -> None:
+        """One step of K: fragments of A and of B once, then all their products."""
+        family, b = request.family, self.builder
+        assert family is not None
+        assert family.shape is not None
+        rows = range(len(self.parts))
+        if isinstance(of_a, RegisterTile):
+            assert isinstance(step, int)
+            lines = [of_a.fragments[i][step] for i in rows]
+        else:
+            lines = [of_a.load(b, FRAGMENT_ROWS * i, step) for i in rows]
+        columns = list(_columns(b, of_b, len(self.parts[0]), step))
+        for left, row in zip(lines, self.parts, strict=True):
+            for right, part in zip(columns, row, strict=True):
+                part.raw = b.mma_sync(
+                    left,
+                    right,
+                    part.registers,
+                    shape=family.shape,
+                    atype=MODIFIERS[request.a.dtype],
+                    btype=MODIFIERS[request.b.dtype],
+                ).value
+
+
+@dataclass(frozen=True, slots=True)
+class _Lane:
+    """What a lane reads of 16 rows of a matrix: which row, and which half of a step of K."""
+
+    row: Int
+    half: Int
+
+
+@dataclass(frozen=True, slots=True)
+class _Fragments:
+    """A lane's addresses in a tile, of a warp whose rows begin at `first`."""
+
+    tile: SharedTile
+    lane: _Lane
+    first: IntLike
+
+    def at(self, rows: int, step: IntLike) -> Pointer:
+        """The lane's 16 bytes of the 16 rows from `rows` on, in a step of K."""
+        tile, lane = self.tile, self.lane
+        if tile.major is Major.K:
+            line = lane.row + self.first
+            return tile.chunk(line, lane.half + step * _STEP_CHUNKS) + rows * tile.swizzle
+        line = lane.row % _MATRIX + lane.half * _MATRIX
+        number = (lane.row + self.first) // _MATRIX + rows // _MATRIX
+        return tile.chunk(line, number) + step * (_STEP_LINES * tile.swizzle)
+
+    def load(self, b: SharedMemory, rows: int, step: IntLike, *, both: bool = True) -> Vector:
+        """The registers of 16 rows, or of the first 8 of them."""
+        num = MatrixNum.X4 if both else MatrixNum.X2
+        return b.ldmatrix(self.at(rows, step), num, trans=self.tile.major is Major.MN)
+
+
+def _columns(b: SharedMemory, of_b: _Fragments, count: int, step: IntLike) -> Iterator[Vector]:
+    """B for each eight columns of D; sixteen come with one load, the last eight with half."""
+    for first in range(0, count, 2):
+        both = first + 1 < count
+        found = of_b.load(b, FRAGMENT_COLUMNS * first, step, both=both)
+        yield found[0:2]
+        if both:
+            yield found[2:4]
+
+
+def warp_tile(
+    b: SharedMemory, m: int, n: int, dtype: ElementType, warps: tuple[int, int]
+) -> WarpTile:
+    """Zeros for D.
+
+    Raises: InputError when a warp's share is not made of fragments of 16 by 8.
+    """
+    if not whole_fragments(m, n, warps) or dtype not in _SUMS:
+        raise refuse(
+            "no such tile in the registers of warps",
+            got=f"{m}x{n} of {dtype.value}, {warps[0]}x{warps[1]} warps",
+            expected=f"multiples of {FRAGMENT_ROWS} rows and {FRAGMENT_COLUMNS} columns for "
+            "each warp, of f32 or s32",
+        )
+    rows, columns = m // warps[0] // FRAGMENT_ROWS, n // warps[1] // FRAGMENT_COLUMNS
+    parts = tuple(tuple(Sums(b, _SUMS[dtype]) for _ in range(columns)) for _ in range(rows))
+    for part in (part for row in parts for part in row):
+        b.changing(part)
+    return WarpTile(parts, m, n, dtype, warps)
+
+
+def whole_fragments(m: int, n: int, warps: tuple[int, int]) -> bool:
+    """Whether every warp's share of D is made of fragments."""
+    rows, columns = warps
+    if min(m, n, rows, columns) < 1:
+        return False
+    return m % (rows * FRAGMENT_ROWS) == 0 and n % (columns * FRAGMENT_COLUMNS) == 0

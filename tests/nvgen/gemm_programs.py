@@ -12,8 +12,9 @@ from intrinsics.element import ElementType as E
 from intrinsics.element import Major
 from intrinsics.modifiers import CtaGroup
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.control import Scope
-from nvgen.builder.tensor_tiles import OperandTile, ScaleTile, SparseTile
+from nvgen.builder.roles import Scope
+from nvgen.builder.tensor_tiles import OperandTile, SparseTile
+from nvgen.builder.tiles import ScaleTile
 
 SFA, SFB, A = 256, 320, 384
 """Columns of what the kernels have in tensor memory; the accumulator is at 0."""

@@ -44,9 +44,9 @@ from intrinsics.row import Kind
 from isel.select.intrinsics import arguments
 from nvgen import KernelBuilder
 from nvgen.builder.calls import llvm_type
-from nvgen.builder.control import Scope as Threads
 from nvgen.builder.llvm_ext import BFloatType
 from nvgen.builder.numbers import Int
+from nvgen.builder.roles import Scope as Threads
 from nvgen.builder.verb_table import MULTIPLIES, NAMED, others
 from tests.each import each
 

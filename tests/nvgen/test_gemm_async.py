@@ -17,9 +17,9 @@ from intrinsics.findings import InputError
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup, MmaKind
 from isel.verifier.descriptors.check import verify_descriptors
 from nvgen import KernelBuilder
-from nvgen.builder.control import Scope
-from nvgen.builder.gemm_requirements import REQUIREMENTS
+from nvgen.builder.roles import Scope
 from nvgen.builder.tensor_memory import TensorMemory
+from nvgen.builder.tensor_requirements import REQUIREMENTS
 from nvgen.builder.tiles import SharedTile
 from tests.each import each
 from tests.nvgen.gemm_programs import Scaling, build, mmas

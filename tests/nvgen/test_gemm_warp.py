@@ -13,10 +13,9 @@ from intrinsics.element import Major
 from intrinsics.findings import InputError
 from intrinsics.modifiers import CtaGroup
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.control import Scope
-from nvgen.builder.gemm_warp_requirements import REQUIREMENTS
-from nvgen.builder.tile_stores import RowMajor
-from nvgen.builder.warp_tiles import WarpTile
+from nvgen.builder.fragment_stores import RowMajor
+from nvgen.builder.roles import Scope
+from nvgen.builder.warp_tiles import REQUIREMENTS, WarpTile
 from nvgen.testing import Launch, assert_exact, kernel_test
 
 K, MN = Major.K, Major.MN
@@ -69,7 +68,7 @@ def build(
 
 def store(b: KernelBuilder, d: WarpTile, memory: RowMajor) -> None:
     """As the manual's figure of C and D of m16n8: two columns of row lane / 4, and of 8 below."""
-    down, along = b.place_of_warp(d)
+    down, along = d.place()
     lane = b.tid_x & 31
     for i, row in enumerate(d.parts):
         for j, part in enumerate(row):

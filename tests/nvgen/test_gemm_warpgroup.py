@@ -12,9 +12,8 @@ from intrinsics.element import Major
 from intrinsics.findings import InputError
 from intrinsics.modifiers import CtaGroup
 from nvgen import Kernel, KernelBuilder
-from nvgen.builder.control import Scope
-from nvgen.builder.gemm_warpgroup_requirements import REQUIREMENTS
-from nvgen.builder.register_tiles import WarpgroupTile
+from nvgen.builder.roles import Scope
+from nvgen.builder.warpgroup_tiles import REQUIREMENTS, WarpgroupTile
 from tests.oracle.ptxas_modules import report
 from tests.oracle.sass import find_nvdisasm, listing
 

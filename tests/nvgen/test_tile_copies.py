@@ -12,8 +12,8 @@ from intrinsics.element import ElementType as E
 from intrinsics.element import Major
 from intrinsics.findings import InputError
 from nvgen import KernelBuilder
-from nvgen.builder.control import Scope
 from nvgen.builder.pointers import Pointer
+from nvgen.builder.roles import Scope
 from nvgen.builder.tiles import SharedTile
 from tests.each import each
 

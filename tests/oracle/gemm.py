@@ -19,7 +19,7 @@ from intrinsics.modifiers import LdStNum
 from nvgen import Kernel, KernelBuilder
 from nvgen.builder.numbers import Int
 from nvgen.builder.pointers import Barrier, Pointer
-from nvgen.builder.tensor_tiles import TensorTile
+from nvgen.builder.tensor_gemm import TensorTile
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Vector
 

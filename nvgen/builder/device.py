@@ -1,29 +1,32 @@
 """What a thread says to the host, PTX in a kernel's own words, and functions on the device.
 
-Layer: nvgen.builder.  CUDA C++ Programming Guide, Formatted Output; Assertion.  PTX ISA, call.
-LLVM Language Reference, Inline Assembler Expressions.
+    @device_function
+    def gelu(b, x):
+        return x * (1 + (x * 0.7978845608).tanh()) * 0.5
+
+Layer: nvgen.builder.  A call of a function is one of LLVM's, which its optimiser may inline; it is
+built once for the types that it gets.  CUDA C++ Programming Guide, Formatted Output; Assertion.
+PTX ISA, call.  LLVM Language Reference, Inline Assembler Expressions.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
-from nvgen.builder.control import ControlFlow, Value
-from nvgen.builder.device_functions import Definition, DeviceFunction, Kept, define
+from nvgen.builder.control import Value
 from nvgen.builder.number_types import PAIR_OF, NumberType, is_float, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Float, Int, Number, number_of
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import described, refuse
-from nvgen.builder.regions import PlacedBuilder, Regions
-from nvgen.callers import calls_of_anybody
-
-if TYPE_CHECKING:
-    from nvgen.builder.kernel import KernelBuilder
+from nvgen.builder.regions import Changing, Frame, PlacedBuilder, Regions
+from nvgen.builder.roles import Roles, Scope
+from nvgen.callers import calls_of_anybody, stack
 
 T = ScalarType
 _CONVERSION = re.compile(r"%([-+ #0]*\d*(?:\.\d+)?)(hh|h|ll|l|z)?([a-zA-Z%])")
@@ -33,7 +36,18 @@ _LETTERS = {1: "b", 16: "h", 32: "r", 64: "l"}
 _FLOAT_LETTERS = {T.F32: "f", T.F64: "d"}
 
 
-class DeviceCalls(ControlFlow):
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Where the kernel was being built when a function began."""
+
+    builder: PlacedBuilder
+    regions: Regions
+    scope: Scope
+    frames: list[Frame]
+    variables: list[Changing]
+
+
+class DeviceCalls(Roles):
     """Calls of what lies outside of the kernel."""
 
     def __init__(self, name: str) -> None:
@@ -187,8 +201,7 @@ class DeviceCalls(ControlFlow):
         """
         key = (called.name, called.body, *(value.words for value in values))
         if key not in self.functions_made:
-            kernel = cast("KernelBuilder", self)
-            self.functions_made[key] = define(kernel, called, values)
+            self.functions_made[key] = define(self, called, values)
         return self.functions_made[key]
 
     @property
@@ -255,3 +268,99 @@ def _held(type_: ScalarType) -> ir.Type:
     if type_ in _FLOAT_LETTERS or not is_float(type_):
         return llvm_type_of(type_)
     return ir.IntType(type_.bits)
+
+
+# ---- functions ---------------------------------------------------------------------------------
+
+Body: TypeAlias = "Callable[..., Value | None]"
+"""What builds a function: the builder, then the values that are passed; gives what comes back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A function of a module: LLVM's, and a value of the type that comes back."""
+
+    function: ir.Function
+    result: Value | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFunction:
+    """A function of the device; a call passes values of the kernel."""
+
+    name: str
+    body: Body
+
+    def __call__(self, *values: Value) -> Value | None:
+        """Call it: numbers, registers and addresses are passed, and one comes back.
+
+        In each kernel it is built once for the types of what is passed, in the scope of its first
+        call.
+
+        Raises: InputError for what is no value of the kernel, for nothing, and where the body uses
+        values of the kernel that are not passed.
+        """
+        for value in values:
+            if not hasattr(value, "taken"):
+                raise refuse(
+                    f"{self.name} is called with what is no value of the kernel",
+                    got=described(value),
+                    expected="numbers, registers or addresses: b.f32(1.0)",
+                )
+        if not values:
+            raise refuse(f"{self.name} is called with nothing", expected="a value of the kernel")
+        b = values[0].builder
+        assert isinstance(b, DeviceCalls)
+        defined = b.defined(self, values)
+        found = b.at_caller().call(defined.function, [value.value for value in values])
+        return None if defined.result is None else defined.result.like(found)
+
+
+def device_function(body: Body) -> DeviceFunction:
+    """A function on the device of one in Python: `body(b, x, …)` builds it.
+
+    Raises: InputError for what is no function.
+    """
+    if not callable(body):
+        raise refuse("no function", got=described(body), expected="a function of Python")
+    return DeviceFunction(body.__name__, body)
+
+
+def define(b: DeviceCalls, called: DeviceFunction, values: tuple[Value, ...]) -> Definition:
+    """Build a function for the types of some values.
+
+    Raises: InputError for what comes back and is no value.
+    """
+    number = sum(name == called.name for name, *_ in b.functions_made)
+    name = f"{called.name}.{number}" if number else called.name
+    b.at_caller()
+    outer = b.current_builder
+    types = [value.value.type for value in values]
+    function = ir.Function(b.module, ir.FunctionType(ir.VoidType(), types), f"{b.name}.{name}")
+    function.linkage = "internal"
+    function.attributes.add("convergent")  # what it calls may wait for other threads
+    kept = b.leave_for_function()
+    try:
+        entry = function.append_basic_block("entry")
+        b.enter_function(PlacedBuilder(entry, b.regions, outer.debug.beside(function), stack()))
+        result = called.body(b, *(v.like(a) for v, a in zip(values, function.args, strict=True)))
+        _close(b, function, called.name, result)
+    except BaseException:
+        del b.module.globals[function.name]  # half of it is none
+        raise
+    finally:
+        b.come_back(kept)
+    return Definition(function, result)
+
+
+def _close(b: DeviceCalls, function: ir.Function, name: str, result: Value | None) -> None:
+    if result is None:
+        b.at_caller().ret_void()
+        return
+    if not hasattr(result, "taken"):
+        raise refuse(f"{name} gives no value", got=described(result), expected="a value, or None")
+    raw = result.value
+    function.ftype = ir.FunctionType(raw.type, function.ftype.args)
+    function.type = function.ftype.as_pointer()
+    function.return_value = ir.values.ReturnValue(function, raw.type)
+    b.at_caller().ret(raw)

@@ -1,8 +1,9 @@
-"""What gemm_async requires of its matrices, as data.
+"""What a multiply into tensor memory requires of its matrices and its options, as data.
 
 Layer: nvgen.builder.  Input: one call of it.  Output: an error that names everything that does not
-hold.  PTX ISA, Matrix Shape (Table 39); Transpose and Negate operations (Table 49); Canonical
-Layouts; Block Scaling (Tables 54 and 55).
+hold.  PTX ISA, tcgen05.mma; tcgen05.mma.ws; Matrix Shape (Table 39); Zero-Column Mask Descriptor
+(Table 45); Transpose and Negate operations (Table 49); Canonical Layouts; Block Scaling (Tables 54
+and 55).
 """
 
 from __future__ import annotations
@@ -10,34 +11,207 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from intrinsics.descriptors.idesc import OUTPUT_CODES, series
+from intrinsics.descriptors.idesc import FP4_KINDS, OUTPUT_CODES, series
 from intrinsics.descriptors.smem_strides import Strides
 from intrinsics.descriptors.smem_strides import Tile as MatrixShape
 from intrinsics.element import ElementType, Major
 from intrinsics.findings import Finding, InputError, Severity
 from intrinsics.layouts.umma_layout import K_SIZE, MN_SIZE, STRIDE_FAILURE, check_umma_layout
 from intrinsics.limits import COLUMNS
+from intrinsics.modifiers import CollectorA, MmaKind
 from intrinsics.multiplies.block_scale import check_block_scale
 from intrinsics.row import Problem
 from intrinsics.targets import Feature, spell, with_feature
-from nvgen.builder.control import Scope
-from nvgen.builder.families import FAMILIES
-from nvgen.builder.gemm_option_requirements import OPTION_REQUIREMENTS
-from nvgen.builder.gemm_request import LeftTile, Request, nearest
 from nvgen.builder.refusals import Requirement, unmet
+from nvgen.builder.roles import Scope
+from nvgen.builder.tensor_requests import LeftTile, TensorRequest, nearest
+from nvgen.builder.tensor_tiles import FAMILIES
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 
-_TARGETS = with_feature(Feature.HAS_TMEM)
+_SCALING = with_feature(Feature.HAS_SCALE_INPUT_ACCUMULATOR)
+_K96_TARGETS = with_feature(Feature.HAS_TCGEN05_K96)
+_MMA = "tcgen05.mma"
+_KEEPS = (CollectorA.FILL, CollectorA.USE)
 
 
-def _sums(r: Request) -> tuple[ElementType, ...]:
+def _words(r: TensorRequest) -> int:
+    return len(list(r.options.lane_mask or ()))
+
+
+def _beside(r: TensorRequest) -> str:
+    factors = ", with scale factors" if r.options.sfa else ""
+    return (", stationary" if r.stationary else "") + factors
+
+
+def _lanes_masked(r: TensorRequest) -> bool:
+    if r.options.lane_mask is None:
+        return True
+    return not r.stationary and not r.options.sfa and _words(r) == 4 * r.group
+
+
+def _scales_d(r: TensorRequest) -> bool:
+    power = r.options.scale_d
+    if power is None:
+        return True
+    able = r.kind in (MmaKind.F16, MmaKind.TF32) and not r.stationary
+    known = r.builder.target is None or r.builder.target in _SCALING
+    return able and known and 0 <= power <= 15 and r.accumulate is not False
+
+
+def _scaled_by(r: TensorRequest) -> str:
+    ws = ", stationary" if r.stationary else ""
+    adds = ", without accumulate" if r.accumulate is False else ""
+    target = f" on {r.builder.target}" if r.builder.target else ""
+    return f"scale_d {r.options.scale_d} with {r.kind.value}{ws}{adds}{target}"
+
+
+def _shifts_a(r: TensorRequest) -> bool:
+    options = r.options
+    if not options.ashift:
+        return True
+    kept = options.reuse_a or options.collector_a in _KEEPS
+    plain = not (r.stationary or options.sfa or kept)
+    return plain and not isinstance(r.a, SharedTile) and r.rows == 128
+
+
+def _keeps_a(r: TensorRequest) -> bool:
+    options = r.options
+    if r.stationary:
+        return not options.reuse_a and options.collector_a is CollectorA.DISCARD
+    if options.reuse_a:
+        return options.collector_a is CollectorA.DISCARD
+    return options.collector_a is CollectorA.DISCARD or r.instructions == 1
+
+
+def _reads_96(tile: LeftTile) -> bool:
+    return not isinstance(tile, SharedTile) or tile.swizzle in (0, 128)
+
+
+def _k96(r: TensorRequest) -> bool:
+    if not r.options.k96:
+        return True
+    if r.builder.target is not None and r.builder.target not in _K96_TARGETS:
+        return False
+    shape = r.group == 2 and r.m == 256 and r.n <= 256 and not r.sparse
+    return r.kind in FP4_KINDS and shape and _reads_96(r.a) and _reads_96(r.b)
+
+
+# fmt: off
+OPTION_REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
+    Requirement(
+        "stationary", "a weight-stationary MMA is of one CTA, and only it has B's collectors",
+        lambda r: r.group == 1 and not r.options.sfa if r.stationary
+        else not (r.options.holds_b or r.options.masked),
+        lambda r: f"cta_group::{r.group}" + (", with scale factors" if r.options.sfa else "")
+        if r.stationary else "a collector of B, or a zero-column mask",
+        lambda r: "cta_group::1 without scale factors" if r.stationary else "stationary=True",
+        "tcgen05.mma.ws",
+        hint=lambda r: "leave out cta_group and scale factors" if r.stationary
+        else "stationary=True, or leave collector, zero_mask and max_shift out",
+    ),
+    Requirement(
+        "collector", "a collector of B keeps what one instruction reads",
+        lambda r: not r.options.holds_b or r.instructions <= 1,
+        lambda r: f"{r.instructions} instructions",
+        lambda r: "one: a call for each, with `step`",
+        "tcgen05.mma.ws",
+        hint=lambda r: "a loop over the steps, and in it gemm_async(…, step=…, collector=…)",
+    ),
+    Requirement(
+        "zero-mask", "a zero-column mask is for the columns of one instruction",
+        lambda r: r.options.zero_mask is None or len(r.column_pieces()) <= 1,
+        lambda r: f"N {r.n} in {len(r.column_pieces())} pieces",
+        lambda r: f"one of {', '.join(map(str, r.widths()))}",
+        "Zero-Column Mask Descriptor (Table 45)",
+        hint=lambda r: "a call for each piece of N, with parts of B and a mask of its own",
+    ),
+    Requirement(
+        "shift", "columns are shifted by more than the data path can",
+        lambda r: r.options.shift <= r.options.most_shifted
+        in ((0, 8, 16) if r.m == 32 else (0, 8, 16, 32)),
+        lambda r: f"a shift of {r.options.shift}, at most {r.options.most_shifted}",
+        lambda r: "0, 8, 16 or, with M = 64 and 128, 32; no less than the mask's shift",
+        "Zero-Column Mask Descriptor (Table 45)",
+        hint=lambda r: "leave max_shift out: it follows from the mask",
+    ),
+    Requirement(
+        "collector-a", "the collector of A keeps what one instruction reads",
+        _keeps_a,
+        lambda r: f"{r.options.collector_a.value}{', reuse_a' if r.options.reuse_a else ''}, "
+        f"{r.instructions} instructions{', stationary' if r.stationary else ''}",
+        lambda r: "one of both, without stationary: reuse_a for a nest, collector_a for a call of "
+        "one instruction",
+        _MMA,
+        hint=lambda r: "reuse_a=True fills, uses and gives up by itself",
+    ),
+    Requirement(
+        "ashift", "ashift moves 128 rows of A in tensor memory, which no collector keeps",
+        _shifts_a,
+        lambda r: f"{r.rows} rows in {'shared' if isinstance(r.a, SharedTile) else 'tensor'} "
+        f"memory, {r.options.collector_a.value}{', reuse_a' if r.options.reuse_a else ''}"
+        + _beside(r),
+        lambda r: "operand_tile(128, …), collector::a::lastuse or discard, neither stationary nor "
+        "scale factors",
+        _MMA,
+        hint=lambda r: "a call for each 128 rows",
+    ),
+    Requirement(
+        "negate", "kind::i8 has no negate",
+        lambda r: r.kind is not MmaKind.I8 or not (r.options.negate_a or r.options.negate_b),
+        lambda r: " and ".join(
+            name for name in ("negate_a", "negate_b") if getattr(r.options, name)
+        ),
+        lambda r: "no negate",
+        "Transpose and Negate operations (Table 49)",
+        hint=lambda r: "negate the sums in the epilogue",
+    ),
+    Requirement(
+        "scale-d", "D is scaled by 2^-n before it is added to, by kind::f16 and kind::tf32",
+        _scales_d,
+        _scaled_by,
+        lambda r: "0..15 with f16, bf16 or tf32, with accumulate, not stationary, on "
+        + spell(_SCALING),
+        _MMA,
+        hint=lambda r: "scale D in the epilogue instead",
+    ),
+    Requirement(
+        "lane-mask", "a lane mask has a bit for each lane, and no place in this MMA",
+        _lanes_masked,
+        lambda r: f"{_words(r)} words" + _beside(r),
+        lambda r: f"{4 * r.group} words with cta_group::{r.group}, neither stationary nor scale "
+        "factors",
+        _MMA,
+        hint=lambda r: "a list of words, lane 0 in bit 0 of the first",
+    ),
+    Requirement(
+        "k96", "K = 96 is of 4-bit kinds, on a dense pair with M = 256 and N up to 256",
+        _k96,
+        lambda r: f"{r.kind.value}, {r.m}x{r.n} with cta_group::{r.group}"
+        f"{', sparse' if r.sparse else ''}, swizzles "
+        + " and ".join(str(t.swizzle) for t in r.shared)
+        + (f" on {r.builder.target}" if r.builder.target else ""),
+        lambda r: "256x16..256 of e2m1 with scale factors, swizzle 0 or 128, on "
+        + spell(_K96_TARGETS),
+        hint=lambda r: "leave k96 out: K = 64 at once exists everywhere",
+    ),
+)
+# fmt: on
+"""What the options ask for."""
+
+
+# ---- matrices ----------------------------------------------------------------------------------
+
+_WITH_TENSOR_MEMORY = with_feature(Feature.HAS_TMEM)
+
+
+def _sums(r: TensorRequest) -> tuple[ElementType, ...]:
     """The types that D may have."""
     found = OUTPUT_CODES.get(r.kind, {1: ElementType.F32}).values()
     halves = ElementType.BF16 not in (r.a.dtype, r.b.dtype)
     return tuple(t for t in found if t is not ElementType.F16 or halves)
 
 
-def _columns(r: Request) -> int:
+def _columns(r: TensorRequest) -> int:
     """Columns that the accumulator has, or may have."""
     return COLUMNS if r.d.columns is None else r.d.columns
 
@@ -51,7 +225,7 @@ def _in_parts(parts: int) -> str:
     return f" in {parts} parts" if parts > 1 else ""
 
 
-def _factors(r: Request) -> str:
+def _factors(r: TensorRequest) -> str:
     return ", ".join(
         f"{name} for {tile.rows} rows{_in_parts(tile.parts)} of K {tile.k}, one for {tile.size} "
         f"{tile.dtype.value}"
@@ -61,7 +235,7 @@ def _factors(r: Request) -> str:
     )
 
 
-def _factors_fit(r: Request) -> bool:
+def _factors_fit(r: TensorRequest) -> bool:
     a, b = r.options.sfa, r.options.sfb
     if a is None or b is None:
         return a is b
@@ -70,7 +244,7 @@ def _factors_fit(r: Request) -> bool:
     return same and parts and a.k == r.k and a.rows == r.rows and b.rows == r.n
 
 
-def _in_spans(r: Request) -> bool:
+def _in_spans(r: TensorRequest) -> bool:
     """Whether the spans of every tile are whole; not asked of a K that no instruction has."""
     told = r.k % r.step != 0
     along = [told or tile.k % tile.span == 0 for tile in r.shared if tile.major is Major.K]
@@ -91,7 +265,7 @@ def _nearest(name: str, size: int, sizes: Iterable[int]) -> str:
     return f"the nearest {name}: {' or '.join(map(str, found))}" if found else ""
 
 
-def _fitting(r: Request) -> str:
+def _fitting(r: TensorRequest) -> str:
     """The widest swizzling whose spans are whole in both."""
     along = [(t.k if t.major is Major.K else t.rows) * t.bits // 8 for t in r.shared]
     fits = [span for span in (128, 64, 32, 0) if all(n % (span or PLAIN_SPAN) == 0 for n in along)]
@@ -102,7 +276,7 @@ def _major(tile: SharedTile) -> str:
     return f"{_type(tile)} {tile.major.value}-major, {tile.mode.words}"
 
 
-REQUIREMENTS: tuple[Requirement[Request], ...] = (
+REQUIREMENTS: tuple[Requirement[TensorRequest], ...] = (
     Requirement(
         "kernel", "a tile belongs to another kernel",
         lambda r: not r.strangers,
@@ -112,9 +286,9 @@ REQUIREMENTS: tuple[Requirement[Request], ...] = (
     ),
     Requirement(
         "target", "the target has no multiplies into tensor memory",
-        lambda r: r.builder.target is None or r.builder.target in _TARGETS,
+        lambda r: r.builder.target is None or r.builder.target in _WITH_TENSOR_MEMORY,
         lambda r: str(r.builder.target),
-        lambda r: spell(_TARGETS),
+        lambda r: spell(_WITH_TENSOR_MEMORY),
         "tcgen05.mma",
         hint=lambda r: "accumulator(…) is multiplied by what each target has",
     ),
@@ -213,7 +387,7 @@ _TOLD_BY = {K_SIZE: ("k", "swizzle"), MN_SIZE: ("m", "n", "swizzle")}
 """Requirements that say the same of a matrix as tile compilers do in other words."""
 
 
-def check(request: Request) -> None:
+def check(request: TensorRequest) -> None:
     """Whether a request meets every requirement.
 
     What several requirements ask for is told once, by the first of them; the words of tile
@@ -254,7 +428,7 @@ def _finding(problem: Problem, section: str) -> Finding:
     )
 
 
-def _layout_problems(r: Request) -> Iterator[Problem]:
+def _layout_problems(r: TensorRequest) -> Iterator[Problem]:
     """Whether A and B lie as an instruction reads them: as wholes, and what it takes at once."""
     for tile in r.shared if r.family is not None else ():
         halved = r.sparse and tile is r.a
@@ -268,7 +442,7 @@ def _layout_problems(r: Request) -> Iterator[Problem]:
         yield from (problem for problem in wrong if problem.rule == STRIDE_FAILURE)
 
 
-def _scale_problems(r: Request) -> list[Problem]:
+def _scale_problems(r: TensorRequest) -> list[Problem]:
     sfa, sfb = r.options.sfa, r.options.sfb
     if r.family is None or sfa is None or sfb is None:
         return []

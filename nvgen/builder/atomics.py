@@ -76,7 +76,7 @@ def _scoped(line: str, scope: str, orderings: str) -> str:
     return f'{before} syncscope("{scope}"){orderings}{behind}' if scope else line
 
 
-class OrderVerbs(Verbs):
+class Atomics(Verbs):
     """Fences and atomic operations."""
 
     def fence(self, sem: Sem, scope: Scope) -> None:

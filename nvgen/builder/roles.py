@@ -1,0 +1,272 @@
+"""Which threads execute what is being built: numbers of threads, roles, waits, turns.
+
+Layer: nvgen.builder.  PTX ISA, Special Registers; shfl.sync; elect.sync; barrier{.cta}; mbarrier.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
+
+from llvmlite import ir
+
+from intrinsics.modifiers import ScalarType, Shuffle
+from intrinsics.modifiers import Scope as Sync
+from intrinsics.row import Fact
+from nvgen.builder.control import ControlFlow
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.pointers import Barrier, pointer_of
+from nvgen.builder.refusals import refuse, whole
+from nvgen.builder.verb import Operand
+
+WARP = 32
+"""Threads of a warp."""
+
+WARPGROUP = 128
+"""Threads of a warpgroup."""
+
+_LAST_LANE = 31
+_TURNS_THREADS = 256
+"""Of the one that waits and the one that arrives."""
+
+_BARRIERS = 16
+
+
+class Scope(Enum):
+    """Which threads execute the code that is being built."""
+
+    CTA = "all threads of the CTA"
+    WARPGROUP = "one warpgroup"
+    WARP = "one warp"
+    THREAD = "a single thread"
+
+
+class Ring:
+    """A place in a ring of buffers: the `stage`, and the `parity` of the round that it is in.
+
+    A consumer waits for the phase of `parity`; a producer, who finds every buffer free in the first
+    round, for the phase before: `parity ^ 1`.
+    """
+
+    def __init__(self, builder: Roles, stages: int) -> None:
+        self.builder = builder
+        self.stages = whole(stages, "number of buffers of a ring")
+        self._stage = builder.variable(0)
+        self._parity = builder.variable(0)
+
+    @property
+    def stage(self) -> Int:
+        """The number of the buffer."""
+        return self._stage.value
+
+    @property
+    def parity(self) -> Int:
+        """0 in the first round, 1 in the second, and so on."""
+        return self._parity.value
+
+    def advance(self) -> None:
+        """Go on to the next buffer; behind the last one the next round begins."""
+        following = self.stage + 1
+        wraps = following == self.stages
+        self._stage.set(self.builder.select(wraps, 0, following))
+        self._parity.set(self.parity ^ self.builder.zext(wraps, 32))
+
+
+class Roles(ControlFlow):
+    """Numbers of threads, warps, blocks and CTAs, and code that some of them execute."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.scope = Scope.CTA
+
+    @property
+    def threads(self) -> int:
+        """How many threads the CTA has."""
+        x, y, z = self.block
+        return x * y * z
+
+    # ---- numbers -----------------------------------------------------------------------------
+
+    def sreg(self, name: str) -> Int:
+        """A special register: `b.sreg("tid.x")`."""
+        type_ = ir.FunctionType(ir.IntType(32), [])
+        function = self.declare("llvm.nvvm.read.ptx.sreg." + name, type_)
+        return Int(self, self.at_caller().call(function, [], name=name))
+
+    @property
+    def tid_x(self) -> Int:
+        """The thread's index in its block."""
+        return self.sreg("tid.x")
+
+    @property
+    def ctaid_x(self) -> Int:
+        """The block's index in the grid."""
+        return self.sreg("ctaid.x")
+
+    @property
+    def nctaid_x(self) -> Int:
+        """The number of blocks in the grid."""
+        return self.sreg("nctaid.x")
+
+    def uniform(self, value: Int) -> Int:
+        """32 bits that are the same in all lanes of the warp, as the assembler then knows too.
+
+        Raises: InputError for another width.
+        """
+        if value.bits != WARP:
+            raise refuse("a register is shuffled", got=f"i{value.bits}", expected=f"i{WARP}")
+        facts: dict[str, Fact] = {"mode": Shuffle.IDX, "type": ScalarType.B32}
+        operands: dict[str, Operand] = {"membermask": -1, "a": value, "b": 0, "c": _LAST_LANE}
+        return Int(self, self._call("shfl.sync", facts, operands))
+
+    @property
+    def warp(self) -> Int:
+        """The number of the warp in its CTA, whose threads are numbered in x."""
+        return self.uniform(self.tid_x >> 5)
+
+    @property
+    def warpgroup(self) -> Int:
+        """The number of the warpgroup in its CTA, whose threads are numbered in x."""
+        return self.uniform(self.tid_x >> 7)
+
+    @property
+    def cluster_ctarank(self) -> Int:
+        """The CTA's rank in its cluster; that of the even CTA of a pair is even."""
+        return self.sreg("cluster.ctarank")
+
+    # ---- roles -------------------------------------------------------------------------------
+
+    @contextmanager
+    def _in_scope(self, scope: Scope, condition: Int, name: str) -> Iterator[None]:
+        before = self.scope
+        self.scope = scope
+        try:
+            with self.if_(condition, name):
+                yield
+        finally:
+            self.scope = before
+
+    @contextmanager
+    def if_warpgroup(self, number: IntLike, count: int = 1) -> Iterator[None]:
+        """What follows is executed by one warpgroup of the CTA: four warps, 128 threads.
+
+        With `count` so many do, from that one on, each for itself.
+        """
+        mine = self.tid_x >> 7
+        chosen = mine == number if count == 1 else mine - number < count
+        with self._in_scope(Scope.WARPGROUP, chosen, "warpgroup"):
+            yield
+
+    @contextmanager
+    def if_warp(self, number: IntLike) -> Iterator[None]:
+        """What follows is executed by one warp of the CTA."""
+        with self._in_scope(Scope.WARP, (self.tid_x >> 5) == number, "warp"):
+            yield
+
+    @contextmanager
+    def if_thread(self, number: IntLike) -> Iterator[None]:
+        """What follows is executed by one thread of the CTA."""
+        with self._in_scope(Scope.THREAD, self.tid_x == number, "thread"):
+            yield
+
+    @contextmanager
+    def elect(self) -> Iterator[None]:
+        """What follows is executed by one thread of the warp, whichever the hardware elects."""
+        with self._in_scope(Scope.THREAD, self.elect_sync(), "elected"):
+            yield
+
+    # ---- waits and turns ---------------------------------------------------------------------
+
+    def wait(self, barrier: Barrier, phase: IntLike, *, scope: Sync = Sync.CTA) -> None:
+        """Wait until the phase of parity `phase` of an mbarrier has completed.
+
+        What other CTAs of the cluster have released with their arrivals is seen behind a wait of
+        cluster scope.
+
+        Raises: InputError for what is no mbarrier.
+        """
+        pointer_of(barrier)
+        builder = self.at_caller()
+        self._blocks += 1
+        spin = builder.append_basic_block(f"wait_{barrier.name}.{self._blocks}")
+        done = builder.append_basic_block(f"{barrier.name}_done.{self._blocks}")
+        builder.branch(spin)
+        builder.position_at_end(spin)
+        ready = self.mbarrier_try_wait_parity(barrier, phase, scope=scope)
+        self.at_caller().cbranch(ready.value, done, spin)
+        builder.position_at_end(done)
+
+    def ring(self, stages: int) -> Ring:
+        """A place in a ring of `stages` buffers, at its start."""
+        return Ring(self, stages)
+
+    @contextmanager
+    def turns(self, first_barrier: int | None, warpgroups: int = 2) -> Iterator[Turns]:
+        """`with b.turns(3) as turns:` the first warpgroups of the CTA take turns: `turns.mine()`.
+
+        Each has a named barrier, from that number on; with None nobody waits.  The first turn is
+        that of warpgroup 0; at the end nobody waits any more.
+
+        Raises: InputError outside of a role of warpgroups, and for barriers that there are not.
+        """
+        made = Turns(self, first_barrier, warpgroups)
+        if first_barrier is None:
+            yield made
+            return
+        with self.if_(self.warpgroup == warpgroups - 1):
+            made.pass_on()
+        yield made
+        with self.if_(self.warpgroup == 0):
+            made.wait()
+
+
+class Turns:
+    """The first `warpgroups` warpgroups of a CTA by turns, with named barriers from `first` on.
+
+    Without a `first` nobody waits.
+    """
+
+    def __init__(self, builder: Roles, first: int | None, warpgroups: int) -> None:
+        first = None if first is None else whole(first, "number of a barrier")
+        last = (first or 1) + whole(warpgroups, "number of warpgroups")
+        if warpgroups < 2 or not 1 < last <= _BARRIERS or (first is not None and first < 1):
+            raise refuse(
+                "no such turns",
+                got=f"{warpgroups} warpgroups, barriers from {first}",
+                expected="two or more, each with one of the barriers 1 to 15",
+            )
+        if builder.scope is not Scope.WARPGROUP:
+            raise refuse(
+                "warpgroups take turns",
+                got=builder.scope.value,
+                expected="inside `b.if_warpgroup(0, 2)`",
+            )
+        self.builder, self.first, self.warpgroups = builder, first, warpgroups
+
+    @contextmanager
+    def mine(self) -> Iterator[None]:
+        """What follows is done when it is this warpgroup's turn; the next one's comes behind it.
+
+        All of them come here equally often.
+        """
+        self.wait()
+        yield
+        self.pass_on()
+
+    def wait(self) -> None:
+        """Wait for the turn."""
+        if self.first is not None:
+            mine = self.builder.warpgroup + self.first
+            self.builder.barrier_cta_sync_aligned(mine, _TURNS_THREADS)
+
+    def pass_on(self) -> None:
+        """The turn of the next one begins."""
+        if self.first is not None:
+            self.builder.barrier_cta_arrive_aligned(self._next(), _TURNS_THREADS)
+
+    def _next(self) -> Int:
+        number = self.builder.warpgroup + 1
+        if self.warpgroups == 2:
+            return (number & 1) + (self.first or 0)
+        return number % self.warpgroups + (self.first or 0)

@@ -1,0 +1,342 @@
+"""D in tensor memory, multiplied into by tcgen05.mma; its columns in registers; scale factors.
+
+Layer: nvgen.builder.  Descriptors and the instruction descriptor are derived from tiles, and the
+nest of pieces of M, pieces of N and steps of K is unrolled.  Each warp of a warpgroup has the 32
+lanes of its number modulo 4, a thread a row.  PTX ISA, tcgen05.mma; tcgen05.cp; tcgen05.ld;
+tcgen05.st; Data Path Layout Organization (layout D); Block Scaling.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
+from intrinsics.element import ElementType
+from intrinsics.modifiers import (
+    CollectorA,
+    CopyMulticast,
+    CopyShape,
+    CtaGroup,
+    LdStNum,
+    ScalarType,
+)
+from nvgen.builder.accumulators import AccumulatorTile, kernel_of
+from nvgen.builder.fragment_layouts import Holders, RegisterTile, tensor_layout
+from nvgen.builder.fragments import Fragment
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.pointers import Pointer
+from nvgen.builder.refusals import described, refuse
+from nvgen.builder.roles import WARPGROUP, Roles, Scope
+from nvgen.builder.shared_memory import SharedMemory
+from nvgen.builder.tensor_places import (
+    Places,
+    crosses_spans,
+    instruction_word,
+    mask_word,
+    scale_vector,
+)
+from nvgen.builder.tensor_requests import LeftTile, Piece, TensorOptions, TensorRequest
+from nvgen.builder.tensor_requirements import check
+from nvgen.builder.tensor_tiles import AccumulatorColumns, OperandTile, SparseTile
+from nvgen.builder.tiles import SCALE_BLOCK, ScaleTile, SharedScales, SharedTile
+from nvgen.builder.vectors import Vector, as_words, vector_of
+
+_ROWS = 128
+_ROWS_OF_16 = SharedMemoryDescriptor(0, lbo=16, sbo=128, swizzle=Swizzle.NONE)
+"""Rows of 16 bytes, one after the other: a matrix without swizzling, one piece wide."""
+
+
+_COPIES = {
+    1: (CopyShape.S32X128B, CopyMulticast.WARPX4),
+    2: (CopyShape.S64X128B, CopyMulticast.WARPX2_01_23),
+}
+"""What copies a block of each part: to all groups of 32 lanes, or of two to two of them each."""
+
+
+def _shape(scales: ScaleTile | SharedScales) -> str:
+    parts = f", in {scales.parts} parts" if scales.parts > 1 else ""
+    rows = f"{scales.rows} rows of K {scales.k}"
+    return f"{rows}, one for {scales.size} {scales.dtype.value}{parts}"
+
+
+_NUMS = {num.times: num for num in LdStNum}
+_TYPES = {ElementType.F32: ScalarType.F32, ElementType.S32: ScalarType.S32}
+
+
+@dataclass(frozen=True, slots=True)
+class TensorTile(AccumulatorColumns, AccumulatorTile):
+    """An accumulator in tensor memory: `m` rows and `n` columns of a type, from `pointer` on.
+
+    Each 128 rows of a CTA are a block of `n` columns, one behind the other.  Of a CTA pair's each
+    CTA holds its half at the same address.  `columns` are those that it has in each CTA, where
+    that is known.
+    """
+
+    instruction: ClassVar[str] = "tcgen05.mma"
+    of_a: ClassVar[tuple[type, ...]] = (SharedTile, OperandTile, SparseTile)
+    expected_a: ClassVar[str] = "shared_tile(…), operand_tile(…) or sparse_tile(…)"
+
+    @property
+    def builder(self) -> SharedMemory:
+        """The kernel that it is of."""
+        return kernel_of(self.pointer.builder)
+
+    def multiply_for(
+        self,
+        b: SharedMemory,
+        left: LeftTile | RegisterTile,
+        right: SharedTile,
+        accumulate: bool | Int,
+        step: IntLike | None,
+        options: TensorOptions,
+    ) -> None:
+        """`multiply`, by one thread; in warp scope one of the warp is elected."""
+        assert not isinstance(left, RegisterTile)
+        found = TensorRequest(b, b.scope, self, left, right, options, accumulate, step is None)
+        check(found)
+        if isinstance(step, int) and not 0 <= step < found.steps:
+            raise refuse("no such step of K", got=str(step), expected=f"0..{found.steps - 1}")
+        if b.scope is Scope.WARP:
+            with b.elect():
+                _issue(b, found, step)
+        else:
+            _issue(b, found, step)
+
+    def load(self, first: int = 0, columns: int | None = None) -> Fragment:
+        """Columns of 128 rows, in the registers of a warpgroup: 32 lanes a warp.
+
+        The wait for the load is made; that for the multiplies is the caller's.
+
+        Raises: InputError for another number of rows, columns that no loads bring, or a scope that
+        is no warpgroup.
+        """
+        columns = self.n - first if columns is None else columns
+        self._check(first, columns)
+        b, base, numbers = self.builder, self._base(first), []
+        for at, count in _pieces(columns):
+            words = b.tcgen05_ld(base + at if at else base, num=_NUMS[count])
+            numbers.append(Vector(b, words.value, count, _TYPES[self.dtype]))
+        b.tcgen05_wait_ld()
+        several = len(numbers) > 1
+        whole = vector_of([n for part in numbers for n in part]) if several else numbers[0]
+        return Fragment(whole, Holders(b, tensor_layout(columns)))
+
+    def take_fragment(self, fragment: Fragment, first: int) -> None:
+        """Store such columns, from `first` on, and wait until they are there.
+
+        Raises: InputError for what `load` does not give.
+        """
+        b, columns = fragment.builder, fragment.layout.columns
+        self._check(first, columns)
+        fits = fragment.layout == tensor_layout(columns)
+        if not fits or fragment.vector.type is not _TYPES[self.dtype]:
+            raise refuse(
+                "no columns of an accumulator in tensor memory",
+                got=fragment.words,
+                expected="what tensor_fragment(…) gives, of the type of the tile",
+            )
+        base = self._base(first)
+        for at, count in _pieces(columns):
+            words = as_words(fragment.vector.taken_apart(range(at, at + count)))
+            b.tcgen05_st(base + at if at else base, words, num=_NUMS[count])
+        b.tcgen05_wait_st()
+
+    def _base(self, first: int) -> Pointer:
+        """Where the warp's lanes begin, at the first column."""
+        lanes = self.pointer + ((self.builder.tid_x >> 5 & 3) << 21)
+        return lanes + first if first else lanes
+
+    def _check(self, first: int, columns: int) -> None:
+        b = self.builder
+        whole = b.scope is Scope.WARPGROUP or (b.scope is Scope.CTA and b.threads == WARPGROUP)
+        fits = self.m == _ROWS and self.dtype in _TYPES
+        if not whole or not fits or not 0 <= first < first + columns <= self.n:
+            raise refuse(
+                "no columns of an accumulator for a warpgroup",
+                got=f"{columns} from {first} of {self.m}x{self.n} of {self.dtype.value}, "
+                f"{b.scope.value}",
+                expected=f"{_ROWS} rows of f32 or s32, columns that there are, by one warpgroup",
+            )
+
+
+def _pieces(columns: int) -> Iterator[tuple[int, int]]:
+    """What each load brings: the first column, and how many."""
+    at = 0
+    while at < columns:
+        count = max(n for n in _NUMS if n <= columns - at)
+        yield at, count
+        at += count
+
+
+def checked(tile: object) -> TensorTile:
+    """An accumulator in tensor memory.
+
+    Raises: InputError for what is none.
+    """
+    if not isinstance(tile, TensorTile):
+        wanted = "memory.tile"
+        raise refuse("no accumulator in tensor memory", got=described(tile), expected=wanted)
+    return tile
+
+
+# ---- the nest ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Instruction:
+    """One instruction of the nest; `opens` D, and does with A's collector what `usage` says."""
+
+    rows: Piece
+    columns: Piece
+    step: IntLike
+    opens: bool
+    usage: CollectorA
+
+
+@dataclass(frozen=True, slots=True)
+class _Multiply:
+    """What all instructions of one gemm_async have in common."""
+
+    request: TensorRequest
+    places: Places
+    lane_mask: Vector | None
+    zero_mask: int | None
+
+
+def _issue(builder: SharedMemory, request: TensorRequest, step: IntLike | None) -> None:
+    """The unrolled nest."""
+    a, options = request.a, request.options
+    mask = options.lane_mask
+    multiply = _Multiply(
+        request,
+        Places(
+            request,
+            _first(builder, request, a) if isinstance(a, SharedTile) else None,
+            _first(builder, request, request.b),
+        ),
+        mask if mask is None or isinstance(mask, Vector) else builder.words(mask),
+        mask_word(options.zero_mask) if options.zero_mask else None,
+    )
+    steps = range(request.steps) if step is None else (step,)
+    for instruction in _nest(request, steps):
+        _emit(builder, multiply, instruction)
+
+
+def _emit(builder: SharedMemory, multiply: _Multiply, i: _Instruction) -> None:
+    """One instruction."""
+    request, places, options = multiply.request, multiply.places, multiply.request.options
+    d = places.of_d(i.rows, i.columns)
+    a, b = places.of_a(i.rows, i.step), places.of_b(i.columns, i.step)
+    selector, sp_meta = places.of_metadata(i.rows, i.step)
+    word = instruction_word(request, i.rows.size, i.columns.size)
+    adds = request.accumulate
+    enable_d = (int(adds) if isinstance(adds, bool) else adds) if i.opens else 1
+    if request.stationary:
+        builder.tcgen05_mma_ws(
+            d, a, b, _joined(selector, word), enable_d, kind=request.kind,
+            collector=options.collector, zero_mask=multiply.zero_mask, sp_meta=sp_meta,
+        )  # fmt: skip
+        return
+    ids, sfa, sfb = places.of_factors(i.rows, i.columns, i.step)
+    builder.tcgen05_mma(
+        d, a, b, _joined(selector, _joined(ids, word)), enable_d, kind=request.kind,
+        cta_group=options.cta_group, collector_a=i.usage, ashift=options.ashift,
+        mask=multiply.lane_mask, scale_d=options.scale_d if i.opens else None,
+        sp_meta=sp_meta, scale_vec=scale_vector(request), sfa=sfa, sfb=sfb,
+    )  # fmt: skip
+
+
+def _first(builder: SharedMemory, request: TensorRequest, tile: SharedTile) -> Int:
+    """The descriptor of a tile, its leading dimension left out where that is an address."""
+    if not crosses_spans(request, tile):
+        return descriptor_at(builder, tile.pointer, tile.descriptor())
+    layout = replace(tile.descriptor(), lbo=0, absolute_lbo=True)
+    return descriptor_at(builder, tile.pointer, layout)
+
+
+def _joined(fields: IntLike, word: IntLike) -> IntLike:
+    return word if isinstance(fields, int) and not fields else fields | word
+
+
+def _nest(request: TensorRequest, steps: range | tuple[IntLike]) -> Iterator[_Instruction]:
+    """The instructions in their order: M, N and K from the outside, and with `reuse_a` N inmost.
+
+    Then A's collector is filled by the first piece of N, and given up by the last.
+    """
+    columns, keeps = request.column_pieces(), request.options.reuse_a
+    for rows in request.row_pieces():
+        if not keeps or len(columns) == 1:
+            usage = request.options.collector_a
+            yield from (
+                _Instruction(rows, piece, step, number == 0, usage)
+                for piece in columns
+                for number, step in enumerate(steps)
+            )
+            continue
+        for number, step in enumerate(steps):
+            for place, piece in enumerate(columns):
+                last = place == len(columns) - 1
+                usage = CollectorA.LASTUSE if last else CollectorA.USE
+                yield _Instruction(
+                    rows, piece, step, number == 0, usage if place else CollectorA.FILL
+                )
+
+
+# ---- scale factors -----------------------------------------------------------------------------
+
+
+def descriptor_at(b: Roles, pointer: Pointer, layout: SharedMemoryDescriptor) -> Int:
+    """A shared memory descriptor of `layout`, with an address that the kernel knows."""
+    address = b.at_caller().ptrtoint(pointer.value, b.int_type(32))
+    low = (Int(b, address) & 0x3FFFF) >> 4
+    return low.zext(64) | layout.encode()
+
+
+def copy_scales(
+    b: Roles, target: ScaleTile, source: SharedScales, *, cta_group: CtaGroup = CtaGroup.ONE
+) -> None:
+    """Start copies of scale factors into tensor memory, by one thread.
+
+    MMAs that this thread issues later see them; with `cta_group` 2 each CTA of the pair gets
+    what lies in its own shared memory.
+
+    Raises: InputError when the two are of different shapes or types.
+    """
+    wanted = (target.rows, target.k, target.dtype, target.size, target.parts)
+    given = (source.rows, source.k, source.dtype, source.size, source.parts)
+    if wanted != given:
+        raise refuse(
+            "scale factors of another shape",
+            got=_shape(source),
+            expected=_shape(target),
+        )
+    first = descriptor_at(b, source.pointer, _ROWS_OF_16)
+    down, along = source.blocks
+    shape, multicast = _COPIES[source.parts]
+    for row in range(down):
+        for word in range(along):
+            block, columns = row * along + word, word * target.pitch + row * 4
+            b.tcgen05_cp(
+                target.pointer + columns if columns else target.pointer,
+                first + (block * source.parts * SCALE_BLOCK >> 4) if block else first,
+                shape=shape,
+                multicast=multicast,
+                cta_group=cta_group,
+            )
+
+
+def copy_metadata(
+    b: Roles, target: Pointer, source: Pointer, *, cta_group: CtaGroup = CtaGroup.ONE
+) -> None:
+    """Start a copy of 128 rows of 16 bytes from shared memory into four columns.
+
+    Row r goes to lane r: four words of metadata of a sparse A.
+    """
+    b.tcgen05_cp(
+        target,
+        descriptor_at(b, source, _ROWS_OF_16),
+        shape=CopyShape.S128X128B,
+        cta_group=cta_group,
+    )

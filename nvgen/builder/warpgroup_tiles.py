@@ -1,0 +1,226 @@
+"""D in the registers of a warpgroup (sm_90a), multiplied into by wgmma.mma_async.
+
+Layer: nvgen.builder.  Each of the four warps holds 16 of every 64 rows.  Descriptors are derived
+from tiles and advance in units of 16 bytes; the nest of steps of K and of 64 rows is unrolled.  PTX
+ISA, Asynchronous Warpgroup Level Matrix Instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
+from intrinsics.element import ElementType, Major
+from intrinsics.modifiers import ScalarType
+from intrinsics.multiplies.element_names import ELEMENTS, MODIFIERS
+from intrinsics.multiplies.wgmma import INTEGER_WIDTHS, WIDTHS
+from intrinsics.multiplies.wgmma_families import B1, HALF
+from intrinsics.multiplies.wgmma_families import FAMILIES as FAMILIES_OF_ROWS
+from intrinsics.targets import Feature, with_feature
+from nvgen.builder.accumulators import AccumulatorTile, kernel_of
+from nvgen.builder.fragment_layouts import (
+    OPERAND_REGISTERS,
+    WARPGROUP_ROWS,
+    Holders,
+    RegisterTile,
+    warpgroup_layout,
+)
+from nvgen.builder.fragments import Fragment, HeldFragment, assign, held
+from nvgen.builder.multiplies import Accumulator
+from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.refusals import Requirement, check, refuse
+from nvgen.builder.register_requests import (
+    RegisterFamily,
+    RegisterRequest,
+    in_registers,
+)
+from nvgen.builder.roles import WARPGROUP, Scope
+from nvgen.builder.shared_memory import SharedMemory
+from nvgen.builder.tensor_places import advanced
+from nvgen.builder.tensor_requests import LeftTile, TensorOptions
+from nvgen.builder.tiles import SharedTile
+from nvgen.builder.vectors import Vector
+
+E = ElementType
+_TARGETS = with_feature(Feature.HAS_WGMMA)
+_SUMS = {E.F32: ScalarType.F32, E.F16: ScalarType.F16, E.S32: ScalarType.S32}
+_HEAD = "Asynchronous Warpgroup Level Matrix"
+_SHAPE = f"{_HEAD} Instructions, Matrix Shape"
+
+
+def _families() -> Iterator[RegisterFamily]:
+    elements = {type_.value: type_ for type_ in ElementType}
+    for family in FAMILIES_OF_ROWS:
+        sums = tuple(elements[d.value] for d in reversed(family.d))
+        if family is HALF:
+            yield RegisterFamily((E.F16,), sums, _TARGETS)
+            yield RegisterFamily((E.BF16,), (E.F32,), _TARGETS)
+        elif family is not B1:
+            yield RegisterFamily(tuple(ELEMENTS[a] for a in family.a), sums, _TARGETS)
+
+
+FAMILIES = tuple(_families())
+"""What may be multiplied: A and B of one family, whose types may be mixed."""
+
+
+def _widths(r: RegisterRequest) -> tuple[int, ...]:
+    integers = r.family is not None and r.family.sums == (E.S32,)
+    return INTEGER_WIDTHS if integers else tuple(WIDTHS)
+
+
+REQUIREMENTS: tuple[Requirement[RegisterRequest], ...] = (
+    *in_registers(
+        "warpgroup", "in registers is issued by all threads of a warpgroup", "wgmma.mma_async",
+        lambda r: r.scope is Scope.WARPGROUP
+        or (r.scope is Scope.CTA and r.threads % WARPGROUP == 0),
+        "the target has no multiplies of a warpgroup",
+        (_SHAPE, f"{_HEAD} Instructions, Matrix Data-types", f"{_HEAD} Shared Memory Layout"),
+        lambda r: "inside `b.if_warpgroup(…)`, or all threads of whole warpgroups",
+    ),
+    Requirement(
+        "m", "M is no multiple of a warpgroup's rows",
+        lambda r: r.m > 0 and r.m % WARPGROUP_ROWS == 0,
+        lambda r: str(r.m),
+        lambda r: f"a multiple of {WARPGROUP_ROWS}",
+        _SHAPE,
+    ),
+    Requirement(
+        "n", "N does not fit the tensor core",
+        lambda r: r.b.rows in _widths(r),
+        lambda r: str(r.b.rows),
+        lambda r: "8, 16, 24, and multiples of 16 from 32 to 256"
+        if _widths(r) == INTEGER_WIDTHS else "a multiple of 8 up to 256",
+        _SHAPE,
+    ),
+)  # fmt: skip
+"""Everything that a warpgroup's multiply requires."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WarpgroupTile(HeldFragment, AccumulatorTile):
+    """D of one warpgroup: `m` rows by `n` columns of `dtype`, `parts` of 64 rows each.
+
+    Branches and loops carry it on.  Its registers mean something behind a wait for the group of
+    multiplies that last wrote them.
+    """
+
+    parts: tuple[Accumulator, ...]
+    m: int
+    n: int
+    dtype: ElementType
+
+    instruction: ClassVar[str] = "wgmma.mma_async"
+    of_a: ClassVar[tuple[type, ...]] = (SharedTile, RegisterTile)
+    expected_a: ClassVar[str] = "shared_tile(…), warpgroup_operand(…) or sums.as_a_operand()"
+
+    @property
+    def builder(self) -> SharedMemory:
+        """The kernel that it is of."""
+        return kernel_of(self.parts[0].builder)
+
+    @property
+    def fragment(self) -> Fragment:
+        """What D holds at this place of the kernel."""
+        layout = warpgroup_layout(self.m, self.n, 16 if self.dtype is ElementType.F16 else 32)
+        values = [part.raw for part in self.parts]
+        return held(self.builder, values, self.dtype, Holders(self.builder, layout))
+
+    def set(self, value: object) -> None:
+        """Assign a matrix of the same layout and type, or one number for all elements.
+
+        A `wgmma_fence` goes before the next multiply.
+
+        Raises: InputError for anything else.
+        """
+        assign(self.parts, self.fragment.taken(value))
+
+    def multiply_for(
+        self,
+        b: SharedMemory,
+        left: LeftTile | RegisterTile,
+        right: SharedTile,
+        accumulate: bool | Int,
+        step: IntLike | None,
+        options: TensorOptions,
+    ) -> None:
+        """`multiply`, by all threads of the warpgroup."""
+        assert isinstance(left, (SharedTile, RegisterTile))
+        request = RegisterRequest(
+            b, b.scope, b.threads, self.parts[0].builder, (self.m, self.n), self.dtype, left, right,
+            FAMILIES, WARPGROUP_ROWS, step=step, others=options.given(),
+        )  # fmt: skip
+        check("gemm_async", REQUIREMENTS, request)
+        _multiply(b, self.parts, request, accumulate)
+
+
+def _multiply(
+    builder: SharedMemory,
+    parts: Sequence[Accumulator],
+    request: RegisterRequest,
+    accumulate: bool | Int,
+) -> None:
+    """The unrolled nest: steps of K, and in each the parts of 64 rows."""
+    a, b, step = request.a, request.b, request.step
+    begins_a = _descriptor(builder, a) if isinstance(a, SharedTile) else None
+    begins_b = _descriptor(builder, b)
+    adds: IntLike = int(accumulate) if isinstance(accumulate, bool) else accumulate
+    trans_a = int(isinstance(a, SharedTile) and a.major is Major.MN)
+    trans_b = int(b.major is Major.MN)
+    for number in range(request.steps) if step is None else (step,):
+        k = number * request.depth
+        at_b = advanced(begins_b, b.offset(k))
+        for part, accumulator in enumerate(parts):
+            at_a: Int | Vector
+            if isinstance(a, SharedTile):
+                assert begins_a is not None
+                at_a = advanced(begins_a, a.offset(k, part * WARPGROUP_ROWS))
+            else:
+                assert isinstance(number, int)
+                at_a = a.fragments[part][number]
+            builder.wgmma_mma_async(
+                accumulator, at_a, at_b, adds, atype=MODIFIERS[a.dtype],
+                btype=MODIFIERS[b.dtype], trans_a=trans_a, trans_b=trans_b,
+            )  # fmt: skip
+        adds = 1
+
+
+def _descriptor(builder: SharedMemory, tile: SharedTile) -> Int:
+    """The descriptor of a tile, whose address the kernel knows."""
+    layout = tile.descriptor()
+    return builder.wgmma_descriptor(
+        tile.pointer, WgmmaDescriptor(0, layout.lbo, layout.sbo, layout.swizzle)
+    )
+
+
+def warpgroup_tile(b: SharedMemory, m: int, n: int, dtype: ElementType) -> WarpgroupTile:
+    """Zeros for D.
+
+    Raises: InputError when no multiplies have such a D.
+    """
+    if m < WARPGROUP_ROWS or m % WARPGROUP_ROWS or dtype not in _SUMS:
+        raise refuse(
+            "no such tile in the registers of a warpgroup",
+            got=f"{m}x{n} of {dtype.value}",
+            expected=f"a multiple of {WARPGROUP_ROWS} rows of f32, f16 or s32",
+        )
+    parts = tuple(b.wgmma_accumulator(n, _SUMS[dtype]) for _ in range(m // WARPGROUP_ROWS))
+    return WarpgroupTile(parts, m, n, dtype)
+
+
+def warpgroup_operand(fragments: Sequence[Sequence[Vector]], dtype: ElementType) -> RegisterTile:
+    """A in registers.
+
+    Raises: InputError when some registers are missing.
+    """
+    found = tuple(tuple(steps) for steps in fragments)
+    counts = {len(steps) for steps in found}
+    widths = {vector.count for steps in found for vector in steps}
+    if len(counts) != 1 or widths != {OPERAND_REGISTERS}:
+        raise refuse(
+            "no A in the registers of a warpgroup",
+            got=f"{len(found)} times {sorted(counts)} steps of {sorted(widths)} registers",
+            expected="for every 64 rows as many steps of K, of four registers each",
+        )
+    return RegisterTile(found, dtype)
