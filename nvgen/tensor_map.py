@@ -7,8 +7,8 @@ cuTensorMapEncodeTiled, cuTensorMapEncodeIm2col, cuTensorMapEncodeIm2colWide; PT
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -28,6 +28,9 @@ SWIZZLES = {
     128: Swizzle.B128,
 }
 """Swizzling by its span in bytes."""
+
+SLICES = {Interleave.B16: 16, Interleave.B32: 32}
+"""Bytes of a slice of channels."""
 
 SIZE = 128
 """Bytes of an encoded tensor map."""
@@ -58,6 +61,9 @@ class TensorMap:
     of one of its elements, `dims` are elements, `strides` bytes from one element of dimension i + 1
     to the next (the innermost is packed).  `box` is as the driver takes it; of images it is the
     channels and the pixels that one copy brings.
+
+    Where channels are interleaved (N x C / 8 x H x W x 8, say), `dims` begin with W, and one
+    element of it is a slice of 16 or 32 bytes, the array's innermost dimension.
     """
 
     source: object
@@ -89,6 +95,18 @@ class TensorMap:
         )
 
     @property
+    def units(self) -> Array:
+        """The array in units of a copy: elements, or slices where channels are interleaved."""
+        if self.interleave is Interleave.NONE:
+            return self.array
+        return self.array.view(f"V{self.unit_bits // 8}")[..., 0]
+
+    @property
+    def unit_bits(self) -> int:
+        """Bits of what a coordinate counts: an element, or a slice."""
+        return SLICES.get(self.interleave, 0) * 8 or self.element.bits
+
+    @property
     def request(self) -> Request:
         """What the driver is asked for."""
         return Request(
@@ -106,18 +124,24 @@ class TensorMap:
 
     @property
     def copied(self) -> tuple[int, ...]:
-        """Elements of one copy in each dimension: a box has fewer where it strides over some."""
-        if self.im2col or not self.element_strides:
+        """Elements of one copy in each dimension: a box has fewer where it strides over some.
+
+        Of slices a copy brings one, whatever the box says: an H100 does so.
+        """
+        if self.im2col:
             return self.box
-        steps = self.element_strides
+        steps = self.element_strides or (1,) * len(self.box)
         if self.interleave is Interleave.NONE:
             steps = (1, *steps[1:])
-        return tuple(-(-n // step) for n, step in zip(self.box, steps, strict=True))
+        found = [-(-n // step) for n, step in zip(self.box, steps, strict=True)]
+        if self.interleave is not Interleave.NONE:
+            found[-2] = 1
+        return tuple(found)
 
     @property
     def row_bytes(self) -> int:
         """Bytes of the box's innermost dimension; where it is swizzled, a row begins a span."""
-        return self.copied[0] * self.element.bits // 8
+        return self.copied[0] * self.unit_bits // 8
 
     @property
     def box_bytes(self) -> int:
@@ -132,7 +156,8 @@ def tensor_map(
 
     `array` is one of numpy's, or one that lives on a GPU (DLPack or `__cuda_array_interface__`);
     `swizzle` is the span in bytes (0, 32, 64 or 128) or a mode.  Elements of 4 and 6 bits are in an
-    array of bytes; the box counts the elements.
+    array of bytes; the box counts the elements.  Of interleaved channels the box has no number for
+    the array's last dimension, which is one slice.
 
     Raises: InputError with every requirement of cuTensorMapEncodeTiled that is not met.
     """
@@ -158,6 +183,9 @@ def _made(
 ) -> TensorMap:
     form = _form_of(array)
     problems = list(_unfit(form, swizzle, options))
+    if options.interleave is not Interleave.NONE:
+        problems += _unsliced(form, SLICES[options.interleave])
+        form = replace(form, shape=form.shape[:-1], strides=form.strides[:-1])
     element = options.element or form.element or Element.U8
     mode = swizzle if isinstance(swizzle, Swizzle) else SWIZZLES.get(swizzle, Swizzle.NONE)
     dims = form.shape[::-1]
@@ -206,6 +234,16 @@ def _form_of(array: object) -> _Form:
     return _Form(view.shape, view.strides, view.item_size, element, f"{view.item_size} bytes")
 
 
+def _unsliced(form: _Form, size: int) -> Iterator[Finding]:
+    """Whether an array's last dimension is a slice, and slices lie side by side."""
+    slice_bytes = form.shape[-1] * form.item_size if form.shape else 0
+    if slice_bytes != size or (len(form.shape) > 1 and form.strides[-2] != size):
+        text = "the array's last dimension is no slice of interleaved channels"
+        hint = "N x C / 8 x H x W x 8 with elements of 2 bytes, and slices of 16"
+        got = f"{form.shape}, strides {form.strides} bytes"
+        yield finding("slice", text, got, f"{size} bytes, side by side", hint)
+
+
 def _unfit(form: _Form, swizzle: int | Swizzle, options: Options) -> list[Finding]:
     """What an array or an option has that the parameters of a tensor map cannot say."""
     found: list[Finding] = []
@@ -223,8 +261,9 @@ def _unfit(form: _Form, swizzle: int | Swizzle, options: Options) -> list[Findin
     if form.strides and form.strides[-1] != form.item_size:
         text, hint = "the innermost dimension is not packed", "copy it, or transpose the array"
         found.append(finding("packed", text, form.strides[-1], str(form.item_size), hint))
-    if options.element_strides and len(options.element_strides) != len(form.shape):
+    rank = len(form.shape) - (options.interleave is not Interleave.NONE)
+    if options.element_strides and len(options.element_strides) != rank:
         text = "element strides have another rank than the array"
-        got, expected = str(len(options.element_strides)), str(len(form.shape))
+        got, expected = str(len(options.element_strides)), str(rank)
         found.append(finding("element-stride", text, got, expected, "one for each dimension"))
     return found

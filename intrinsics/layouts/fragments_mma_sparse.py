@@ -8,7 +8,8 @@ says which:
 
     4 chunks a row     one thread: the upper row's indices in the lower half of its register, the
                        lower row's in the upper half
-    8 chunks a row     two threads: the same, of the first four chunks and of the last four
+    8 chunks a row     two threads: the same, of the first four chunks and of the last four; of
+                       bytes and of four bits one of each row, with all chunks
     16 chunks a row    all four: of the upper row and of the lower row the first eight chunks, of
                        both the last eight
 
@@ -17,9 +18,8 @@ matrix A.  The manual says how many threads, and draws the rest.  8 chunks of 16
 with TileLang (`mma_sp_layout.py`) and MLIR (its integration test of mma.sp), and are the figures of
 wgmma; 16 chunks agree with CuTe's ELayout (CUTLASS, `mma_traits_sm120_sparse.hpp`, of bytes and of
 four bits) and with TileLang, but not with TIRx-harness, which numbers them as if they were four
-times 4 chunks; 4 chunks agree with TIRx-harness alone.  How the two threads of m16n8k32 of bytes
-and of m16n8k64 of four bits share their 8 chunks is in no source known to have run on a GPU: it is
-refused.
+times 4 chunks; 4 chunks agree with TIRx-harness alone.  8 chunks of bytes and of four bits are as
+an H100 has them, asked with one index changed at a time.
 """
 
 from __future__ import annotations
@@ -57,8 +57,7 @@ def metadata_fragment(shape: MmaShape, bits: int, selector: int = 0) -> tuple[In
 
     Two arrays of 16 rows by chunks of a row.
 
-    Raises: ValueError for a selector that there is not; NotImplementedError for a layout that no
-    source tells.
+    Raises: ValueError for a selector that there is not.
     """
     allowed = selectors(shape, bits)
     if selector not in allowed:
@@ -70,9 +69,7 @@ def metadata_fragment(shape: MmaShape, bits: int, selector: int = 0) -> tuple[In
     if chunks == 16:
         thread, bit = four + lower + chunk // 8 * 2, chunk % 8 * _INDEX
     elif chunks == 8 and bits < 16:
-        raise NotImplementedError(
-            f"metadata of {shape.value} of {bits} bits: how two threads share them, no source tells"
-        )
+        thread, bit = four + selector * 2 + lower, chunk * _INDEX
     else:
         thread = four + selector * (chunks // 4) + chunk // 4
         bit = chunk % 4 * _INDEX + lower * 16

@@ -84,7 +84,7 @@ class Binding:
 
     def _tensor_map(self, param: Param, argument: TensorMap, *, written: bool = True) -> bytes:
         check_takes_map(param)
-        bound = BoundMap(argument, argument.array)
+        bound = BoundMap(argument, argument.units)
         key = self.tensor_maps.bound(len(self._maps), bound)
         self._maps.append((key, bound))
         if self.stores:
@@ -98,12 +98,13 @@ class Binding:
         """
         for key, found in self._maps:
             for array, region in self._written:
-                if is_same(array, found.array):
-                    live = region.data.view(array.dtype).reshape(array.shape)
-                    written = region.written.reshape((*array.shape, array.itemsize))
+                if is_same(array, found.map.array):
+                    units = found.array
+                    live = region.data.view(units.dtype).reshape(units.shape)
+                    written = region.written.reshape((*units.shape, units.itemsize))
                     live_map = BoundMap(found.map, live, written, region)
                     self.tensor_maps.known[key] = live_map
-                elif overlap(array, found.array):
+                elif overlap(array, found.map.array):
                     raise not_simulated("a tensor map that overlaps with another argument")
 
     def _pointer(self, param: Param, array: Array, *, written: bool) -> bytes:

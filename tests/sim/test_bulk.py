@@ -102,8 +102,33 @@ def test_each_thread_may_load_its_part(schedule: str) -> None:
     assert (shown(body, schedule)[0] == expected).all()
 
 
+NOTHING = {
+    "to shared memory": f"cp.async.bulk.shared::cta.global.{BYTES} [tile], [%a0], %r7, [bar];",
+    "to another CTA": "xor.b32 %r8, %r1, 1; mapa.shared::cluster.u32 %r9, %r2, %r8;"
+    "mapa.shared::cluster.u32 %r8, %r3, %r8;"
+    f"cp.async.bulk.shared::cluster.shared::cta.{BYTES} [%r9], [%r2], %r7, [%r8];",
+    "to global memory": "cp.async.bulk.global.shared::cta.bulk_group [%a1], [tile], %r7;",
+    "a reduction": "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%a1], [tile], %r7;",
+    "a prefetch": "cp.async.bulk.prefetch.L2.global [%a0], %r7;",
+}
+
+
 @pytest.mark.gpu
-@pytest.mark.parametrize("mask", [1, 2, 5, 11, 15])
+@pytest.mark.parametrize("schedule", SCHEDULES)
+@pytest.mark.parametrize("form", NOTHING)
+def test_no_bytes_are_nothing(form: str, schedule: str) -> None:
+    """The manual says nothing of them; on an H100 no barrier counts anything, and nothing fails."""
+    body = f"""
+    mov.u32 %r7, 0; @%p1 bra over;
+    {NOTHING[form]}
+    cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
+    mbarrier.arrive.shared::cta.b64 _, [bar];
+over: {wait()}{SYNC}"""
+    assert (shown(body, schedule, ctas=2) == FILLER).all()
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("mask", [0, 1, 2, 5, 11, 15])
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_a_multicast_goes_to_the_ctas_of_its_mask(mask: int, schedule: str) -> None:
     """From CTA 2, to the same place of each, where its mbarrier counts."""
@@ -279,12 +304,11 @@ MISTAKES = {
         f"mov.u32 %r7, 24; {LOAD} [tile], [%a0], %r7, [bar];", "bulk-alignment"),
     "a source that is not aligned": (f"{LOAD} [tile], [%a0+8], 16, [bar];", "bulk-alignment"),
     "a destination that is not aligned": (f"{LOAD} [tile+4], [%a0], 16, [bar];", "bulk-alignment"),
-    "no bytes": (f"mov.u32 %r7, 0; {LOAD} [tile], [%a0], %r7, [bar];", "not-simulated"),
     "beyond global memory": (f"{LOAD} [tile], [%a0+1008], 32, [bar];" + wait(), "out-of-bounds"),
     "beyond shared memory": (
         f"{LOAD} [tile+1008], [%a0], 64, [bar]; {expect('64')}" + wait(), "out-of-bounds"),
     "no mbarrier": (f"{LOAD} [tile], [%a0], 16, [tile+64];" + wait(), "mbarrier-uninitialized"),
-    "an mbarrier elsewhere": (f"{PEER} {LOAD} [tile], [%a0], 16, [%r9];", "not-simulated"),
+    "an mbarrier elsewhere": (f"{PEER} {LOAD} [tile], [%a0], 16, [%r9];", "bulk-mbarrier"),
     "the own CTA": (f"{SEND} [tile+64], [tile], 16, [bar];", "own-cta"),
     "a destination that is not one's own": (
         f"{PEER} {LOAD.replace('shared::cluster', 'shared::cta')} [%r8], [%a0], 16, [%r9];",

@@ -328,7 +328,7 @@ def test_a_warp_that_is_not_whole_is_refused() -> None:
         FILL + LINES + LOAD, contents(), offsets(), np.zeros(128, np.uint32),
         variables=VARIABLES, threads=16,
     )  # fmt: skip
-    assert [f.message for f in found] == ["not simulated: ldmatrix by a warp of 16 threads"]
+    assert [f.rule for f in found] == ["sim/partial-warp"]
 
 
 # ---- races -----------------------------------------------------------------------------------

@@ -7,13 +7,14 @@ metadata would mean nothing.  PTX ISA, Sparse matrix storage.
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from nvgen import NvgenError
 from tests.intrinsics.published.mma_fragments import places
-from tests.intrinsics.published.mma_sparse import METADATA, UNKNOWN
+from tests.intrinsics.published.mma_sparse import METADATA
 from tests.oracle import gpu
 from tests.oracle.exact_sums import HOPPER_EIGHT_BITS, UNITS, exact_matmul, tolerance
 from tests.oracle.test_mma_sync_names import NAMES
@@ -25,7 +26,6 @@ pytestmark = pytest.mark.turns(3)
 
 ALL = [case for case in map(Case.of, NAMES) if case.sparse]
 KNOWN = [case for case in ALL if (case.k, case.bits) in METADATA]
-REFUSED = [case for case in ALL if (case.k, case.bits) in UNKNOWN]
 FLOATS = [case for case in KNOWN if case.a not in INTEGERS and not case.kind]
 WHOLE = [case for case in KNOWN if case.a in INTEGERS]
 OWN = [
@@ -170,13 +170,6 @@ def test_kinds(case: Case) -> None:
     assert np.array_equal(found, expected.astype(np.float16) if case.d == "f16" else expected)
 
 
-@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case.name)
-def test_metadata_that_no_source_tells_are_not_simulated(case: Case) -> None:
-    a, b = np.zeros((16, case.k // 2), np.uint32), np.zeros((8, case.k), np.uint32)
-    with pytest.raises(NvgenError, match=r"not simulated: .*no source tells"):
-        case.run(a, b, np.zeros((16, 8), np.uint32))
-
-
 # ---- metadata that mean nothing --------------------------------------------------------------
 
 PLAIN, ORDERED = (
@@ -225,16 +218,33 @@ def test_indices_in_any_order_mean_what_they_say_without_ordered_metadata() -> N
     assert np.array_equal(found_of(PLAIN, found), np.full((16, 8), 8 * (1.0 * 16 + 2.0)))
 
 
-def test_what_is_not_finite_in_b_is_not_simulated() -> None:
-    """Whether zeros of A that are not stored meet it, nobody says; in A itself it is as ever."""
-    a, b = (np.ones(shape, np.float16) for shape in ((16, 16), (8, 32)))
-    extra = Extra(words_of(PLAIN, np.full((16, 8), 4), 0))
-    zero = np.zeros((16, 8), np.uint32)
-    a[3, 5] = np.inf
-    found = found_of(PLAIN, PLAIN.run(a.view(np.uint16), b.view(np.uint16), zero, extra=extra))
-    expected = np.full((16, 8), 16.0)
-    expected[3] = np.inf
-    assert np.array_equal(found, expected)
-    b[2, 7] = np.nan
-    with pytest.raises(NvgenError, match=r"not simulated: .*NaN in the B"):
-        PLAIN.run(a.view(np.uint16), b.view(np.uint16), zero, extra=extra)
+NOT_FINITE = {
+    PLAIN: (np.float16, np.inf),
+    Case.of("mma.sp.m16n8k8.row.col.tf32"): (np.float32, np.nan),
+    Case.of("mma.sp.m16n8k16.row.col.bf16"): (ml_dtypes.bfloat16, np.inf),
+    Case.of("mma.sp.m16n8k64.row.col.f32.e5m2.e5m2.f32"): (ml_dtypes.float8_e5m2, np.nan),
+}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("case", NOT_FINITE, ids=lambda case: case.name)
+@pytest.mark.parametrize("value", [1.0, 0.0])
+def test_what_a_leaves_out_does_not_meet_infinities_and_nans_of_b(case: Case, value: float) -> None:
+    """Column 2 of B has one where the odd rows of A store something, at the end of chunk 1.
+
+    What is stored meets it, also a zero: that gives a NaN.
+    """
+    number, wrong = NOT_FINITE[case]
+    half = case.chunk // 2
+    indices = np.full((16, case.k // case.chunk), 0b0100)
+    indices[1::2, 1] = 0b1110
+    a = np.full((16, case.k // 2), value, number)
+    b = np.ones((8, case.k), number)
+    b[2, 2 * case.chunk - 1] = wrong
+    bits = f"u{np.dtype(number).itemsize}"
+    given = (x.view(bits).astype(np.uint32) for x in (a, b))
+    extra = Extra(words_of(case, indices, 0))
+    found = found_of(case, case.run(*given, np.zeros((16, 8), np.uint32), extra=extra))
+    expected = np.full((16, 8), value * half * (case.k // case.chunk))
+    expected[1::2, 2] = value * wrong if value else np.nan
+    assert np.array_equal(found, expected, equal_nan=True)

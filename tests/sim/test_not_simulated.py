@@ -36,7 +36,7 @@ def refusals() -> Iterator[str]:
 
 def told() -> set[str]:
     """The findings that the tables name."""
-    unknown, known = PAGE.split("## What is left out")
+    unknown, known = PAGE.split("## Decided by a GPU")[0].split("## What is left out")
     cells = [line.split(" | ")[1] for line in unknown.splitlines() if line.startswith("| ")]
     cells += [line.split(" | ")[0] for line in known.splitlines() if line.startswith("| ")]
     return {found for cell in cells for found in re.findall(r"`([^`]+)`", cell)}

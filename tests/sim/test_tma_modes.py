@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from intrinsics.findings import DriverError, SimulationError
-from intrinsics.tma.fields import Element, Fill, Interleave, Wide
+from intrinsics.tma.fields import Element, Wide
 from intrinsics.tma.rules import Im2col
 from nvgen.tensor_map import Options, TensorMap, im2col_map, tensor_map
 from tests.sim import test_tma, test_tma_store
@@ -61,22 +61,27 @@ def pixels_of(
     steps: tuple[int, ...],
     channel: int,
 ) -> NDArray[np.generic]:
-    """Pixels x channels of a copy; everything spatial is given outermost first, `base` with N."""
-    count, *spatial, _ = array.shape
-    ends = zip(spatial, images.lower[::-1], images.upper[::-1], steps, strict=True)
-    windows = [range(low, n + high, step) for n, low, high, step in ends]
-    visited = [
-        (n, *pixel)
-        for n in range(count + 4)
-        for pixel in itertools.product(*windows)
-        if (n, *pixel) >= base
-    ]
+    """Pixels x channels of a copy; everything is given outermost first, `base` and `steps` with N.
+
+    A dimension goes on from the base by its step, and begins anew where the box begins.
+    """
+    spatial = array.shape[1:-1]
+    lows = images.lower[::-1]
+    ends = [n + high for n, high in zip(spatial, images.upper[::-1], strict=True)]
     found = np.zeros((images.pixels, images.channels), array.dtype)
-    for row, (n, *pixel) in enumerate(visited[: images.pixels]):
+    n, *pixel = base
+    for row in range(images.pixels):
         at = (n, *(p + o for p, o in zip(pixel, offsets, strict=True)))
         if all(0 <= x < size for x, size in zip(at, array.shape[:-1], strict=True)):
             values = array[at][channel : channel + images.channels]
             found[row, : len(values)] = values
+        for axis in reversed(range(len(pixel))):
+            pixel[axis] += steps[1 + axis]
+            if pixel[axis] < ends[axis]:
+                break
+            pixel[axis] = lows[axis]
+        else:
+            n += steps[0]
     return found
 
 
@@ -96,11 +101,8 @@ def im2col_copies(draw: st.DrawFn):
     span = draw(st.sampled_from([0, 32, 64]))
     channels = draw(st.sampled_from([8, 16] if span == 32 else [8, 16, 32]))
     images = Im2col(tuple(lower[::-1]), tuple(upper[::-1]), channels, draw(st.integers(1, 40)))
-    steps = [draw(st.integers(1, 2)) for _ in range(spatial)]
-    base = [
-        low + step * draw(st.integers(0, (n - 1) // step))
-        for low, n, step in zip(lower, sizes, steps, strict=True)
-    ]
+    steps = [draw(st.integers(1, 3)) for _ in range(spatial + 1)]
+    base = [low + draw(st.integers(0, n - 1)) for low, n in zip(lower, sizes, strict=True)]
     offsets = tuple(draw(st.integers(0, 3)) for _ in range(spatial))
     start = (draw(st.integers(0, shape[0])), *base)
     return shape, images, start, offsets, tuple(steps), draw(st.integers(-1, 4)) * 8, span
@@ -113,7 +115,7 @@ def test_an_im2col_copy_goes_through_the_pixels_of_its_box(copy, schedule: str):
     shape, images, start, offsets, steps, channel, span = copy
     assume(channel >= 0)
     array = image(shape)
-    map_ = im2col_map(array, images, span, Options(element_strides=(1, *steps, 1)))
+    map_ = im2col_map(array, images, span, Options(element_strides=(*steps, 1)))
     coords = (channel, *start[::-1])
     behind = ", {" + ", ".join(map(str, offsets[::-1])) + "}"
     name = f"{len(shape)}d.shared::cluster.global.im2col{COMPLETE}"
@@ -160,7 +162,7 @@ def test_what_an_im2col_copy_may_not_do():
 
     assert rule((0, 5, 0, 0)) == "sim/tma-im2col-base"  # the box ends at 4
     assert rule((0, -1, 0, 0)) == "sim/tma-im2col-base"
-    assert rule((4, 0, 0, 0)) == "sim/not-simulated"  # an innermost coordinate of 8 bytes
+    assert rule((4, 0, 0, 0)) == "sim/tma-coordinate"  # an innermost coordinate of 8 bytes
     tiles = tensor_map(array, (1, 1, 1, 32))
     assert rule((0, 0, 0, 0), tiles) == "sim/tensor-map-mode"
     tile = name.replace(".im2col", ".tile")
@@ -340,6 +342,30 @@ def test_pixels_that_are_stored(schedule: str):
     assert np.array_equal(target, expected)
 
 
+BEFORE = {
+    "a box that begins before the image": ((-1, 0), (0, 0), (0, -1, 0, 0)),
+    "a box that ends behind it": ((0, 0), (1, 1), (0, 2, 2, 0)),
+    "an image before the first": ((0, 0), (0, 0), (0, 2, 2, -1)),
+    "channels before the first": ((0, 0), (0, 0), (-8, 0, 0, 0)),
+}
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("case", BEFORE)
+def test_pixels_that_are_not_stored(case: str):
+    """The copy does not run: on a GPU an illegal instruction."""
+    lower, upper, start = BEFORE[case]
+    map_ = im2col_map(np.zeros((2, 4, 4, 16), np.uint16), Im2col(lower, upper, 16, 24))
+    statement = (
+        "cp.async.bulk.tensor.4d.global.shared::cta.im2col_no_offs.bulk_group"
+        f" [%m0, {{{', '.join(map(str, start))}}}], [tile];"
+    )
+    with pytest.raises((SimulationError, DriverError)) as caught:
+        stored(statement, map_, image((24, 16)), "early")
+    rules = {f.rule for f in caught.value.findings}
+    assert rules <= {"sim/tma-coordinate", "cuda/illegal-instruction"}
+
+
 def increments(old: NDArray[np.uint32], new: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """PTX ISA, red: .inc"""
     return np.where(old >= new, 0, old + 1).astype(np.uint32)
@@ -411,45 +437,6 @@ def test_a_reduction_that_the_machine_does_not_have(op: str, type_: type):
         stored(statement, tensor_map(old, (8, 16)), new, "early")
     expected = {"sim/tensor-reduction", "cuda/illegal-instruction"}
     assert {f.rule for f in caught.value.findings} <= expected
-
-
-def test_what_public_documents_leave_open_is_refused():
-    """NaNs, subnormals, rounding to TF32, the fill with NaNs."""
-    name = "cp.reduce.async.bulk.tensor.2d.global.shared::cta.{op}.tile.bulk_group"
-
-    def rule(op: str, old: NDArray[np.generic], value: object) -> str:
-        image_ = np.zeros(SIZE, np.uint8)
-        image_[: 8 * old.dtype.itemsize] = np.full(8, value, old.dtype).view(np.uint8)
-        body = storing(name.format(op=op) + " [%m0, {0, 0}], [tile];")
-        map_ = tensor_map(old, (1, 16))
-        found = findings(body, map_, image_, variables=test_tma_store.VARIABLES)
-        return found[0].rule if found else ""
-
-    floats = np.ones((2, 16), np.float32)
-    assert rule("add", floats, 1.0) == ""
-    assert rule("add", floats, np.nan) == "sim/not-simulated"
-    assert rule("add", floats, 1e-40) == "sim/not-simulated"
-
-    array = np.full((4, 32), 1.0 + 2**-20, np.float32)
-    load = f"2d.shared::cluster.global.tile{COMPLETE}"
-    for options, row, expected in (
-        (Options(element=Element.TF32), 0, "sim/not-simulated"),
-        (Options(element=Element.F32_FTZ), 0, ""),
-        (Options(fill=Fill.NANS), 0, ""),
-        (Options(fill=Fill.NANS), 2, "sim/not-simulated"),
-    ):
-        body = loading(load, (0, row), "", 4 * 128)
-        map_ = tensor_map(array, (4, 32), 128, options)
-        found = findings(body, map_, np.zeros(SIZE, np.uint8), variables=test_tma.VARIABLES)
-        assert (found[0].rule if found else "") == expected
-
-
-def test_interleaved_tensor_maps_are_refused():
-    array = image((4, 4, 64))
-    map_ = tensor_map(array, (1, 4, 16), options=Options(interleave=Interleave.B16))
-    body = loading(f"3d.shared::cluster.global.tile{COMPLETE}", (0, 0, 0), "", 128)
-    found = findings(body, map_, np.zeros(SIZE, np.uint8), variables=test_tma.VARIABLES)
-    assert found[0].rule == "sim/not-simulated"
 
 
 # ---- elements of 4 and 6 bits ----------------------------------------------------------------

@@ -92,8 +92,12 @@ class PlacedMap:
 
     @property
     def dtype(self) -> np.dtype[np.generic]:
-        """The type of an element, as a number without a sign."""
-        return np.dtype(f"u{self.map.item_size}")
+        """The type of an element, as a number without a sign; of a slice, as bytes."""
+        return np.dtype(f"{'u' if self._size <= 8 else 'V'}{self._size}")
+
+    @property
+    def _size(self) -> int:
+        return max(self.map.unit_bits, 8) // 8
 
     def read(self, rows: Rows, inner: slice, agent: str, *, order: Order = Order.WEAK) -> Elements:
         """Elements `inner` of rows of the tensor: rows x elements.
@@ -127,8 +131,8 @@ class PlacedMap:
     def _stretches(self, rows: Rows, inner: slice) -> tuple[NDArray[np.int64], int]:
         """Where the elements of each row begin, and their bytes."""
         strides = np.array(self.map.strides, np.int64)
-        starts = self.address + rows @ strides + inner.start * self.map.item_size
-        return starts.astype(np.int64), (inner.stop - inner.start) * self.map.item_size
+        starts = self.address + rows @ strides + inner.start * self._size
+        return starts.astype(np.int64), (inner.stop - inner.start) * self._size
 
 
 AnyMap: TypeAlias = BoundMap | PlacedMap

@@ -10,7 +10,7 @@ Space; mapa; tcgen05, CTA Pair.
 from __future__ import annotations
 
 from intrinsics.modifiers import CtaGroup, Space
-from nvgen.sim.faults import fault, not_simulated
+from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import OFFSETS, RANK_SHIFT
 from nvgen.sim.threads.machine import Cta
 
@@ -87,11 +87,10 @@ def owner_of(cta: Cta, address: int, space: Space | None, agent: str) -> tuple[C
 def members(cta: Cta, mask: int, agent: str) -> list[Cta]:
     """The CTAs of a multicast's mask, by rank.
 
-    Raises: Fault for one that the cluster does not have, or that has exited; NotSimulatedError for
-    an empty mask, of which the manual says nothing.
+    None for an empty mask: an H100 then copies nothing, and signals nothing.
+
+    Raises: Fault for one that the cluster does not have, or that has exited.
     """
-    if not mask:
-        raise not_simulated(f"{agent}: a multicast to no CTA")
     return [cta_at(cta, rank, agent) for rank in range(mask.bit_length()) if mask >> rank & 1]
 
 

@@ -36,13 +36,16 @@ METADATA: dict[tuple[int, int], Metadata] = {
     (16, 32): Metadata(Layout((QUADS, (8, 2)), ((128, 0, 1), (16, 8))), 2, 2),
     (16, 16): Metadata(Layout((FOUR_EIGHT, (16, 2)), ((0, 1), (16, 8))), 4, 1),
     (32, 16): Metadata(Layout((QUADS, (16, 2)), ((256, 0, 1), (16, 8))), 4, 2),
+    (32, 8): Metadata(Layout((QUADS, 32), ((8, 0, 1), 16)), 4, 2),
+    (64, 4): Metadata(Layout((QUADS, 64), ((8, 0, 1), 16)), 8, 2),
     (64, 8): Metadata(Layout((QUADS, 32), ((8, 512, 1), 16)), 4, 4),
     (128, 4): Metadata(Layout((QUADS, 64), ((8, 1024, 1), 16)), 8, 4),
 }
-"""Metadata by K and the bits of an element of A in a register."""
+"""Metadata by K and the bits of an element of A in a register.
 
-UNKNOWN = ((32, 8), (64, 4))
-"""K and bits of an element whose metadata no source that was tried tells."""
+K = 32 of bytes and 64 of four bits are an H100's, which was asked with one
+index changed at a time: thread by thread, nibble by nibble, which row and chunk of D it changes.
+"""
 
 SPARSE_A: dict[tuple[int, int], Layout] = {
     (64, 8): Layout((FOUR_EIGHT, (8, 2, 2)), ((128, 1), (16, 8, 512))),

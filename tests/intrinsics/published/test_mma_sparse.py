@@ -12,7 +12,7 @@ from intrinsics.layouts.fragments_mma_factors import factor_bytes, factor_fragme
 from intrinsics.layouts.fragments_mma_sparse import metadata_fragment, selectors, stored
 from intrinsics.multiplies.mma_sync import MmaShape
 from tests.intrinsics.published.mma_fragments import places
-from tests.intrinsics.published.mma_sparse import DEEP_B, METADATA, SCALES, SPARSE_A, UNKNOWN
+from tests.intrinsics.published.mma_sparse import DEEP_B, METADATA, SCALES, SPARSE_A
 
 
 @pytest.mark.parametrize(("k", "bits"), DEEP_B)
@@ -49,12 +49,6 @@ def test_metadata_are_as_published(k: int, bits: int) -> None:
             assert (column[holder, at : at + known.chunk] == elements).all()
             assert holder % 4 // known.threads == selector
         assert len(set(zip(thread.flat, bit.flat, strict=True))) == thread.size
-
-
-def test_metadata_that_no_source_tells_are_refused() -> None:
-    for k, bits in UNKNOWN:
-        with pytest.raises(NotImplementedError, match="no source tells"):
-            metadata_fragment(MmaShape(f"m16n8k{k}"), bits)
 
 
 @pytest.mark.parametrize("factors", [1, 2, 4])

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import BoolOp, Compare, Rounding, ScalarType, TestOp
 from intrinsics.row import Fact
-from nvgen.sim.faults import not_simulated
 from nvgen.sim.semantics.arithmetic import ieee
 from nvgen.sim.threads.compile import Compiler, Maker, flags, unsigned
 from nvgen.sim.threads.machine import Fragment, Outcome, Step, Values
@@ -259,13 +258,30 @@ def _multiply(kind: ScalarType, facts: Facts) -> Compute:
 
 def _fma(kind: ScalarType, facts: Facts) -> Compute:
     mode, f = _mode(facts), FORMATS[kind]
-    if facts.get("oob") is not None:
-        raise not_simulated("fma.oob")
     if mode is R.RN and kind is not T.F64:
         fused = _nearest(kind, _fused)
     else:
         fused = one_by_one(lambda a, b, c: ieee.multiply_add(a, b, c, f, mode))
+    if facts.get("oob") is not None:
+        return _out_of_bounds(fused)
     return _flushing(kind, facts, _fused, fused)
+
+
+_OUTSIDE = 0x7FF7
+"""What TMA fills elements outside of a tensor with, where they are to be NaNs; of either sign."""
+
+
+def _out_of_bounds(compute: Compute) -> Compute:
+    """A product of halves or bfloats that counts as 0, the sum too, where a factor is outside.
+
+    An H100 was asked about all factors of 16 bits.
+    """
+
+    def run(a: Bits, b: Bits, c: Bits) -> Bits:
+        outside = (a & 0x7FFF == _OUTSIDE) | (b & 0x7FFF == _OUTSIDE)
+        return np.where(outside, a.dtype.type(0), compute(a, b, c))
+
+    return run
 
 
 def _fused(a: Doubles, b: Doubles, c: Doubles) -> Doubles:

@@ -17,7 +17,7 @@ from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import ScalarType, Space
 from nvgen.sim.async_ops.groups import BulkGroups
 from nvgen.sim.async_ops.operation import AsyncOp
-from nvgen.sim.faults import Fault, fault, not_simulated
+from nvgen.sim.faults import Fault, fault
 from nvgen.sim.memory.regions import Bytes, Flags
 from nvgen.sim.semantics.copies.bulk_memory import PIECE, Stretch, count_bytes
 from nvgen.sim.semantics.tma.targets import mask_type
@@ -67,7 +67,7 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
             to = [first.cta]
             if mask is not None:
                 to = members(cta, int(mask(warp)[lane]), mi.row.head)
-            for owner in to:
+            for owner in to if given.size else ():
                 copy = Copy(given, replace(first, cta=owner), offset)
                 name = _NAME if owner is cta else f"{_NAME} to CTA {owner.number}"
                 thread = (cta.number, warp.number, lane)
@@ -132,6 +132,8 @@ def to_cluster(c: Compiler, mi: MachineInstr) -> Step:
             if first.cta is cta:
                 raise to_itself(mi)
             copy = Copy(source(warp, lane), first, signal(warp, lane, first.cta))
+            if not first.size:
+                continue
             thread = (cta.number, warp.number, lane)
             name = f"{_NAME} to CTA {first.cta.number}"
             cta.machine.engine.issue(AsyncOp(name, thread, "tma", copy, place))
@@ -159,10 +161,13 @@ def signal_maker(c: Compiler, mi: MachineInstr, space: Space) -> Callable[[Warp,
     def signal(warp: Warp, lane: int, target: Cta) -> int:
         owner, offset = owner_of(warp.cta, int(mbar(warp)[lane]), space, f"{agent} (mbarrier)")
         if owner is not target:
-            raise not_simulated(
-                f"{agent} to CTA {target.number} that completes on an mbarrier of CTA "
-                f"{owner.number}",
-                hint="let the mbarrier be in the CTA that the bytes go to",
+            raise fault(
+                "bulk-mbarrier",
+                "the copy's mbarrier is not in the CTA that it goes to",
+                got=f"an mbarrier of CTA {owner.number}, a copy to CTA {target.number}",
+                expected="an mbarrier of the same CTA",
+                hint="an H100 counts the bytes where they come, on what lies at the same offset",
+                section=mi.row.section,
             )
         return offset
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.modifiers import Space
-from nvgen.sim.faults import fault, not_simulated
+from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Addresses, Bytes, Flags, Proxy, Region, gather, scatter
 from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.semantics.memory.accesses import find
@@ -40,8 +40,9 @@ class Stretch:
     def check(self) -> None:
         """Whether a bulk operation may move it.
 
-        Raises: Fault when its size or its place is no multiple of 16; NotSimulatedError when it is
-        empty, of which the manual says nothing.
+        An empty one may be moved, and nothing comes of it (so it is on an H100).
+
+        Raises: Fault when its size or its place is no multiple of 16.
         """
         for what, number in (("size", self.size), ("address", self.at)):
             if number % PIECE:
@@ -54,8 +55,6 @@ class Stretch:
                     hint="the manual leaves open what such an operation does",
                     section="cp.async.bulk",
                 )
-        if not self.size:
-            raise not_simulated(f"{self.agent} of no bytes")
 
     @property
     def whole(self) -> Flags:
@@ -99,6 +98,8 @@ class Stretch:
     def _reach(self, starts: NDArray[np.int64], unit: int, kind: Access, order: Order) -> Parts:
         """Regions, offsets in them, and which bytes of the stretch these are, a row for each."""
         memory = self.cta.machine.memory
+        if not starts.size:
+            return
         for region, addresses, part in self._regions(self.at + starts, kind):
             offsets = memory.access(
                 region, addresses, unit, kind, Proxy.ASYNC, self.agent, order=order

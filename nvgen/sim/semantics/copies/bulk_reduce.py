@@ -37,6 +37,8 @@ def to_cluster(c: Compiler, mi: MachineInstr) -> Step:
                 raise to_itself(mi)
             offset = signal(warp, lane, first.cta)
             effect = _Reduction(source(warp, lane), first, offset, size, combine)
+            if not first.size:
+                continue
             thread = (cta.number, warp.number, lane)
             name = f"{_NAME} in CTA {first.cta.number}"
             cta.machine.engine.issue(AsyncOp(name, thread, "tma", effect, place))

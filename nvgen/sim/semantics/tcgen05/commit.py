@@ -61,6 +61,8 @@ def commit(c: Compiler, mi: MachineInstr) -> Step:
             targets = [owner]
             if mask is not None:
                 targets = members(cta, int(mask(warp)[lane]), _COMMIT)
+                if not targets:
+                    raise not_simulated(f"{_COMMIT}: a multicast to no CTA")
             tracked = tuple(op for op in engine.tracked if op.kind == "mma" and op.thread == thread)
             for target in targets:
                 name = _COMMIT if target is cta else f"{_COMMIT} to CTA {target.number}"

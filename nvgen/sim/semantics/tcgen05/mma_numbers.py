@@ -55,6 +55,16 @@ def sums(a: Numbers, b: Numbers) -> NDArray[np.float32]:
     return rounded
 
 
+def kept_sums(a: Numbers, b: Numbers, kept: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """`sums` of a sparse A, of which `kept` is what is stored: the rest meets nothing of B, not
+    even an infinity or a NaN (so it is on an H100).
+    """
+    if np.isfinite(b).all():
+        return sums(a, b)
+    rows = zip(a, kept, strict=True)
+    return np.concatenate([sums(row[None], np.where(those, b, 0.0)) for row, those in rows])
+
+
 def _product(a: Numbers, b: Numbers) -> Numbers:
     """a · bᵀ in blocks small enough for one thread: for so few numbers more of them cost time."""
     rows = max(_BLOCK // max(b.size, 1), 1)

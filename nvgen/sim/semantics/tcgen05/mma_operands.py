@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.descriptors.idesc import FP4_KINDS
-from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
+from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor
 from intrinsics.descriptors.tensor_address import TensorAddress
 from intrinsics.element import ElementType, Major
 from intrinsics.layouts.data_paths import Cells as PathCells
@@ -74,13 +74,6 @@ class Layout:
 
 @functools.lru_cache(maxsize=_KNOWN)
 def _addresses(descriptor: SharedMemoryDescriptor, rows: int, k: int, layout: Layout) -> Integers:
-    span, swizzled = descriptor.swizzle.span, descriptor.swizzle is not Swizzle.NONE
-    if layout.major is Major.K and swizzled and not descriptor.absolute_lbo:
-        size = -(-k // layout.per_piece) * PIECE
-        if descriptor.address % span + size > span:
-            raise not_simulated(
-                f"K-major rows of {size} bytes that leave the span of {descriptor.swizzle.words}"
-            )
     try:
         return piece_addresses(descriptor, rows, k, layout.per_piece, layout.major)
     except NotImplementedError as error:

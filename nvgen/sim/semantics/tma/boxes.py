@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.layouts.swizzling import swizzle
+from intrinsics.tma.fields import Interleave
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.bound_maps import AnyMap, Rows
 from nvgen.sim.semantics.tma.targets import SECTION
@@ -73,6 +74,8 @@ class Box:
         places = np.arange(len(self.rows) * length // ATOM, dtype=np.int64) * ATOM
         row, within = np.divmod(places, length)
         pitch = max(length, self.map.swizzle.span)
+        if self.map.interleave is not Interleave.NONE:
+            pitch = length  # slices lie one behind the other
         return swizzle(self.where + row * pitch + within, self.map.swizzle)
 
     def padding(self) -> NDArray[np.int64]:
@@ -92,16 +95,16 @@ class Box:
         element = self.map.element
         return elements * element.bits // 8 if element.is_packed else elements
 
-    def check(self, *, tile: bool) -> None:
+    def check(self) -> None:
         """Whether a copy may begin here.
 
         Raises: Fault.
         """
         element = self.map.element
         multiple = _PADDED_MULTIPLE if element.is_padded else 8 * ATOM // element.bits
+        if self.map.interleave is not Interleave.NONE:
+            multiple = 1
         if self.first % multiple:
-            if not tile:
-                raise not_simulated("an innermost coordinate that is no multiple of 16 bytes")
             raise fault(
                 "tma-coordinate",
                 "the copy's innermost coordinate is no multiple of 16 bytes"
@@ -207,29 +210,30 @@ def wide_rows(map_: TensorMap, at: Sequence[int], halo: int, offset: int) -> Row
 def _walk(map_: TensorMap, base: Rows, image: int, offsets: Sequence[int]) -> Rows:
     """The places of pixels, from `base` in an image on, in the dimensions of the bounding box; and
     the numbers of their images.
+
+    A dimension goes on from where it is by its stride, and behind the box's end from its beginning,
+    where the next one goes on; so it is on an H100 where the base lies between strides, and so
+    images are skipped.
     """
     images = map_.im2col
     assert images is not None
     steps = map_.element_strides or (1,) * len(map_.dims)
-    if steps[-1] != 1:
-        raise not_simulated("images that are skipped")
     lower = np.array(images.lower, np.int64)
     sizes = map_.dims[1 : 1 + len(lower)]
     upper = np.array([n - 1 + u for n, u in zip(sizes, images.upper, strict=True)])
     _check_base(base, lower, upper)
     step = np.array(steps[1 : 1 + len(lower)], np.int64)
-    if ((base - lower) % step).any():
-        raise not_simulated("a filter's base between the pixels that a stride goes through")
-    counts = (upper - lower) // step + 1
-    number = image
-    for index, count in zip(((base - lower) // step)[::-1], counts[::-1], strict=True):
-        number = number * int(count) + int(index)
-    left = number + np.arange(images.copied, dtype=np.int64)
+    left = np.arange(images.copied, dtype=np.int64)
     columns = []
-    for low, jump, count, offset in zip(lower, step, counts, offsets, strict=True):
-        left, index = np.divmod(left, count)
-        columns.append(low + index * jump + offset)
-    return np.stack([*columns, left], axis=1)
+    # Of a dimension the places are those from the base on in the first round, then all of them.
+    for start, low, high, jump, offset in zip(base, lower, upper, step, offsets, strict=True):
+        begun = (high - start) // jump + 1  # places of the first round
+        whole = (high - low) // jump + 1
+        behind = left - begun
+        index = np.where(behind < 0, start + left * jump, low + behind % whole * jump)
+        left = np.where(behind < 0, 0, 1 + behind // whole)
+        columns.append(index + offset)
+    return np.stack([*columns, image + left * steps[-1]], axis=1)
 
 
 def _check_base(base: Rows, lower: Rows, upper: Rows) -> None:

@@ -109,8 +109,8 @@ def _bound(cta: Cta, there: bytes, address: int) -> AnyMap:
 
 
 def _check_simulated(map_: TensorMap) -> None:
-    if map_.interleave is not Interleave.NONE:
-        raise not_simulated("interleaved tensor maps")
+    if map_.interleave is not Interleave.NONE and map_.im2col is not None:
+        raise not_simulated("interleaved tensor maps of images")
 
 
 # ---- maps that threads may write while a copy uses them ----------------------------------------

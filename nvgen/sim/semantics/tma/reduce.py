@@ -1,8 +1,10 @@
 """Arithmetic of tensor copies: reductions in global memory, and elements that a copy would change.
 
 Layer: nvgen.sim.semantics.  Integers wrap around; floating-point sums are rounded to the nearest.
-What public documents leave open (subnormal numbers, NaNs, signs of zeros) is refused.  PTX ISA,
-cp.reduce.async.bulk.tensor; CUDA driver API, CUtensorMapDataType.
+What public documents leave open is as an H100 does it: subnormal numbers count, but in sums of FTZ
+maps; NaNs become one NaN, but in sums of f64; -0 is less than 0; loads alone round to TF32, whether
+the map flushes or not, and the bits 0x7ff7 stand in every half of what lies outside of a tensor.
+PTX ISA, cp.reduce.async.bulk.tensor; CUDA driver API, CUtensorMapDataType.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from numpy.typing import NDArray
 
 from intrinsics.modifiers import AtomicOp
 from intrinsics.tma.fields import REDUCTIONS, Element
-from nvgen.sim.faults import fault, not_simulated
+from nvgen.sim.faults import fault
 
 Elements = NDArray[np.generic]
 
@@ -25,13 +27,14 @@ _INTEGERS = {
     Element.S64: np.int64,
 }
 _UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
-_BITWISE = (AtomicOp.AND, AtomicOp.OR, AtomicOp.XOR)
+_OUTSIDE = 0x7FF7
+_TF32_NAN = 0x7FFF_E000
 
 
 def combined(op: AtomicOp, element: Element, old: Elements, new: Elements) -> Elements:
     """What a reduction leaves of what is there and what it brings; the type of `old`.
 
-    Raises: Fault for a type that no GPU combines so, NotSimulatedError.
+    Raises: Fault for a type that no GPU combines so.
     """
     if element not in REDUCTIONS[op]:
         raise fault(
@@ -44,9 +47,7 @@ def combined(op: AtomicOp, element: Element, old: Elements, new: Elements) -> El
     kind = _INTEGERS.get(element)
     if kind is not None:
         return _integers(op, old.view(kind), new.view(kind)).view(old.dtype)
-    if element in (Element.F16, Element.BF16, Element.F32, Element.F64):
-        return (_sum if op is AtomicOp.ADD else partial(_extreme, op))(element, old, new)
-    raise not_simulated(f"tensor reductions .{op.value} of {element.name}")
+    return (_sum if op is AtomicOp.ADD else partial(_extreme, op))(element, old, new)
 
 
 def _integers(op: AtomicOp, old: Elements, new: Elements) -> Elements:
@@ -76,61 +77,80 @@ def _integers(op: AtomicOp, old: Elements, new: Elements) -> Elements:
     return found.view(old.dtype)
 
 
-_LEAST = {Element.F16: 2.0**-14, Element.BF16: 2.0**-126, Element.F32: 2.0**-126}
+def _wide(element: Element, bits: Elements) -> NDArray[np.float64]:
+    """Elements as numbers that hold them exactly."""
+    with np.errstate(invalid="ignore"):  # NaNs that signal
+        if element is Element.BF16:
+            word = bits.view(np.uint16).astype(np.uint32) << 16
+            return word.view(np.float32).astype(np.float64)
+        if element is Element.F64:
+            return bits.view(np.float64)
+        return bits.view(np.float16 if element is Element.F16 else np.float32).astype(np.float64)
 
 
-def _floats(element: Element, bits: Elements) -> NDArray[np.float64]:
-    """Elements as numbers that hold them exactly.
-
-    Raises: NotSimulatedError for NaNs and subnormals.
-    """
-    if element is Element.BF16:
-        wide = bits.view(np.uint16).astype(np.uint32) << 16
-        numbers = wide.view(np.float32).astype(np.float64)
-    elif element is Element.F16:
-        numbers = bits.view(np.float16).astype(np.float64)
-    elif element is Element.F32:
-        numbers = bits.view(np.float32).astype(np.float64)
-    else:
-        numbers = bits.view(np.float64)
-    least = _LEAST.get(element, 2.0**-1022)
-    if np.isnan(numbers).any() or ((numbers != 0) & (np.abs(numbers) < least)).any():
-        raise not_simulated("tensor reductions of NaNs and subnormal numbers")
-    return numbers
+def _narrow(element: Element, numbers: NDArray[np.float64]) -> Elements:
+    """The nearest elements, as bits; a NaN has all bits but the sign."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if element is Element.F16:
+            bits: Elements = numbers.astype(np.float16).view(np.uint16)
+        elif element is Element.BF16:
+            word = numbers.astype(np.float32).view(np.uint32)
+            bits = ((word + 0x7FFF + (word >> 16 & 1)) >> 16).astype(np.uint16)
+        else:
+            bits = numbers.astype(np.float32).view(np.uint32)
+    half = bits.dtype.itemsize == 2
+    return np.where(np.isnan(numbers), 0x7FFF if half else 0x7FFF_FFFF, bits).astype(bits.dtype)
 
 
 def _sum(element: Element, old: Elements, new: Elements) -> Elements:
-    with np.errstate(over="ignore"):
-        total = _floats(element, old) + _floats(element, new)
-        if element is Element.F16:
-            found: Elements = total.astype(np.float16).view(np.uint16)
-        elif element is Element.BF16:
-            word = total.astype(np.float32).view(np.uint32)
-            found = ((word + 0x7FFF + (word >> 16 & 1)) >> 16).astype(np.uint16)
-        else:
-            found = total.astype(np.float32) if element is Element.F32 else total
-    _floats(element, found)
-    return found.view(old.dtype)
+    if element is Element.F64:
+        return _double_sum(old, new)
+    flushes = element in (Element.F32_FTZ, Element.TF32_FTZ)
+    if flushes:
+        old, new = _flushed(old), _flushed(new)
+    with np.errstate(invalid="ignore"):
+        found = _narrow(element, _wide(element, old) + _wide(element, new))
+    return (_flushed(found) if flushes else found).view(old.dtype)
+
+
+def _double_sum(old: Elements, new: Elements) -> Elements:
+    """A NaN comes through as it is, what is brought before what is there."""
+    a, b = old.view(np.float64), new.view(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = a + b
+    bits = np.where(np.isnan(total), np.uint64(0xFFF8 << 48), total.view(np.uint64))
+    bits = np.where(np.isnan(a), a.view(np.uint64), bits)
+    return np.where(np.isnan(b), b.view(np.uint64), bits).view(old.dtype)
+
+
+def _flushed(bits: Elements) -> Elements:
+    """Zeros of the same sign in place of subnormal numbers of 32 bits."""
+    word = bits.view(np.uint32)
+    small = word & 0x7F80_0000 == 0
+    return np.where(small, word & 0x8000_0000, word).astype(np.uint32).view(bits.dtype)
 
 
 def _extreme(op: AtomicOp, element: Element, old: Elements, new: Elements) -> Elements:
-    a, b = _floats(element, old), _floats(element, new)
-    if ((a == 0) & (b == 0) & (np.signbit(a) != np.signbit(b))).any():
-        raise not_simulated("the least or greatest of two zeros with different signs")
-    first = a <= b if op is AtomicOp.MIN else a >= b
-    return np.where(first, old, new)
+    """Of two zeros the negative one is less; a number comes before a NaN."""
+    a, b = _wide(element, old), _wide(element, new)
+    first = (a < b) | ((a == b) & np.signbit(a))
+    if op is AtomicOp.MAX:
+        first = (a > b) | ((a == b) & ~np.signbit(a))
+    found = np.where(first | np.isnan(b), old, new)
+    neither = np.isnan(a) & np.isnan(b)
+    return np.where(neither, old.dtype.type(0x7FFF), found).astype(old.dtype)
 
 
-def check_kept(element: Element, elements: Elements) -> None:
-    """Whether a copy leaves elements as they are.
-
-    Raises: NotSimulatedError where it rounds to TF32 or flushes subnormals.
-    """
-    if element not in (Element.F32_FTZ, Element.TF32, Element.TF32_FTZ):
-        return
+def loaded(element: Element, elements: Elements) -> Elements:
+    """What a load makes of elements: those of TF32 are rounded to the nearest, ties to even."""
+    if element not in (Element.TF32, Element.TF32_FTZ):
+        return elements
     bits = elements.view(np.uint32)
-    flushes = element is not Element.TF32
-    if element is not Element.F32_FTZ and (bits & 0x1FFF).any():
-        raise not_simulated("numbers that a copy rounds to TF32")
-    if flushes and ((bits & 0x7F80_0000 == 0) & (bits & 0x7F_FFFF != 0)).any():
-        raise not_simulated("subnormal numbers that a copy flushes")
+    rounded = bits + 0xFFF + (bits >> 13 & 1) & np.uint32(0xFFFF_E000)
+    found = np.where(bits & 0x7FFF_FFFF > 0x7F80_0000, np.uint32(_TF32_NAN), rounded)
+    return found.astype(np.uint32).view(elements.dtype)
+
+
+def not_a_number(dtype: np.dtype[np.generic]) -> Elements:
+    """What stands for an element outside of a tensor where that is to be a NaN."""
+    return np.frombuffer(_OUTSIDE.to_bytes(2, "little") * (dtype.itemsize // 2), dtype)

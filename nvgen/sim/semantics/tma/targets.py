@@ -51,7 +51,8 @@ def signal_maker(c: Compiler, mi: MachineInstr, space: Space) -> Callable[[Warp,
                 + (", nor in its peer" if pair else ""),
                 got=f"an mbarrier of CTA {owner.number}, a copy to CTA {target.number}",
                 expected="an mbarrier of the same CTA" + (" pair" if pair else ""),
-                hint="" if pair else "with .cta_group::2 it may be in the peer CTA",
+                hint="an H100 counts the bytes where they come, on what lies at the same offset"
+                + ("" if pair else "; with .cta_group::2 it may be in the peer CTA"),
                 section=SECTION,
             )
         return Signal(offset, owner.rank, pair)

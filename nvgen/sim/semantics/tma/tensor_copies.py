@@ -22,7 +22,7 @@ from intrinsics.mir import MachineInstr, Mem
 from intrinsics.modifiers import AtomicOp, Dim, LoadMode, ScalarType, Space, StoreMode
 from intrinsics.tma.fields import Fill
 from nvgen.sim.async_ops.operation import AsyncOp
-from nvgen.sim.faults import fault, not_simulated
+from nvgen.sim.faults import Fault, fault, not_simulated
 from nvgen.sim.memory.bound_maps import AnyMap, Rows
 from nvgen.sim.memory.regions import Access, Proxy, gather, scatter
 from nvgen.sim.races.vector_clock import Order
@@ -37,7 +37,7 @@ from nvgen.sim.semantics.tma.boxes import (
     wide_rows,
 )
 from nvgen.sim.semantics.tma.maps import Kind, map_reader, tensor_map_at
-from nvgen.sim.semantics.tma.reduce import check_kept, combined
+from nvgen.sim.semantics.tma.reduce import combined, loaded, not_a_number
 from nvgen.sim.semantics.tma.targets import SECTION, signal_maker, targets_maker
 from nvgen.sim.threads.clusters import check_runs, owner_of
 from nvgen.sim.threads.compile import Compiler, Getter, Maker
@@ -130,13 +130,12 @@ def _box_maker(
     """Gives the box that a copy of one thread moves, between a tensor and the address `slot`."""
     assert isinstance(mi[slot], Mem)
     shared, rows = c.address(mi[slot]), _rows_maker(c, mi)
-    tile = mi.form.facts["mode"] in (None, LoadMode.TILE, StoreMode.TILE)
 
     def box(warp: Warp, lane: int) -> Box:
         bound, first, found = rows(warp, lane)
         owner, offset = owner_of(warp.cta, int(shared(warp)[lane]), space, SECTION)
         made = Box(owner, bound, first, found, offset)
-        made.check(tile=tile)
+        made.check()
         return made
 
     return box
@@ -179,22 +178,32 @@ def _numbers(c: Compiler, mi: MachineInstr, slot: str, type_: ScalarType) -> lis
 def _storable(box: Box, *, tile: bool) -> Box:
     """The box of a store, which begins in the tensor or behind it.
 
-    Raises: Fault when it begins before it; NotSimulatedError for padded elements.
+    Raises: Fault when it begins before it, or when images have pixels outside of them;
+    NotSimulatedError for padded elements.
     """
     if box.map.element.is_padded:
         raise not_simulated("stores of elements that are padded in shared memory")
+    images = box.map.im2col
+    if images is not None and (min(images.lower) < 0 or max(images.upper) > 0):
+        raise _not_stored(
+            "pixels are stored through a bounding box that leaves the image",
+            f"corners {images.lower} and {images.upper}, W first",
+            "a bounding box within the image",
+        )
     if box.first >= 0 and (not box.rows.size or box.rows.min() >= 0):
         return box
-    if not tile:
-        raise not_simulated("a store that begins before the tensor")
-    raise fault(
-        "tma-coordinate",
-        "a tile store begins before the tensor",
-        got=f"coordinates {(box.first, *map(int, box.rows[0]))}, innermost first",
-        expected="no negative coordinate",
-        hint="an H200 ends the kernel with an illegal instruction",
-        section=SECTION,
+    raise _not_stored(
+        f"{'a tile' if tile else 'an image'} store begins before the tensor",
+        f"coordinates {(box.first, *map(int, box.rows[0]))}, innermost first",
+        "no negative coordinate",
     )
+
+
+def _not_stored(text: str, got: str, expected: str) -> Fault:
+    return fault(
+        "tma-coordinate", text, got=got, expected=expected,
+        hint="an H100 ends the kernel with an illegal instruction", section=SECTION,
+    )  # fmt: skip
 
 
 # ---- what copies do --------------------------------------------------------------------------
@@ -228,17 +237,16 @@ class _Load:
         cta.machine.changed()
 
     def _elements(self) -> NDArray[np.generic]:
-        """The box, with zeros outside of the tensor."""
+        """The box, with zeros or NaNs outside of the tensor."""
         bound, inside = self.box.bound, self.box.inside()
         found = np.zeros((len(self.box.rows), self.box.width), bound.dtype)
-        if inside.count < found.size and self.box.map.fill is Fill.NANS:
-            raise not_simulated("NaNs for elements outside of a tensor")
+        if self.box.map.fill is Fill.NANS:
+            found[:] = not_a_number(bound.dtype)
         if not inside.count:
             return found
         there = bound.read(inside.rows, inside.elements, _LOAD)
-        check_kept(self.box.map.element, there)
         numbers, elements = inside.in_box
-        found[numbers, elements] = there
+        found[numbers, elements] = loaded(self.box.map.element, there)
         return found
 
 
@@ -269,7 +277,6 @@ class _Store:
         shape = (len(self.box.rows), self.box.width)
         numbers, within = inside.in_box
         elements = self.data.view(bound.dtype).reshape(shape)[numbers, within]
-        check_kept(self.box.map.element, elements)
         if self.op is not None:
             there = bound.read(inside.rows, inside.elements, self.name, order=order)
             elements = combined(self.op, self.box.map.element, there, elements)

@@ -19,7 +19,7 @@ from intrinsics.layouts.packing import widened
 from intrinsics.mir import MachineInstr, Op
 from intrinsics.modifiers import CopyFormat, ScalarType, Space
 from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
-from nvgen.sim.faults import fault, not_simulated
+from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Proxy, gather, scatter, window_of
 from nvgen.sim.semantics.memory.accesses import find
 from nvgen.sim.threads.compile import Compiler, Maker
@@ -170,14 +170,18 @@ class _Place:
 
 
 def _whole(fragment: Fragment, head: str) -> None:
-    """Refuse what part of a warp does.
+    """Whether a whole warp executes it.
 
-    Raises: NotSimulatedError.
+    Raises: Fault.
     """
     if fragment.mask != _ALL:
-        raise not_simulated(
-            f"{head} by a warp of {fragment.mask.bit_count()} threads",
-            hint="give the block a multiple of 32 threads",
+        raise fault(
+            "partial-warp",
+            f"{head} by a warp of fewer than 32 threads",
+            got=f"lanes {fragment.mask:#010x}",
+            expected="32 threads, each with its part of the matrices",
+            hint="an H100 moves other bytes then: launch blocks of a multiple of 32 threads",
+            section=head,
         )
 
 

@@ -18,10 +18,9 @@ from intrinsics.layouts.fragments_mma_sparse import stored
 from intrinsics.mir import MachineInstr
 from intrinsics.modifiers import Modifier, ScalarType, ScaleVec
 from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
-from nvgen.sim.faults import not_simulated
 from nvgen.sim.semantics.warp import mma_sync_quarters
 from nvgen.sim.semantics.warp.mma_sync_factors import factors
-from nvgen.sim.semantics.warp.mma_sync_numbers import Factors, multiplier, numbers
+from nvgen.sim.semantics.warp.mma_sync_numbers import Factors, Kept, multiplier
 from nvgen.sim.semantics.warp.mma_sync_registers import (
     Bits,
     bits_of,
@@ -80,7 +79,8 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
         return mma_sync_quarters.multiply(c, mi)
     assert (facts["alayout"], facts["blayout"]) == (MmaLayout.ROW, MmaLayout.COL)
     family = _FAMILIES[mi.row.id.rpartition(".")[2]]
-    a, b = _a(c, mi, family), _b(c, mi, family)
+    a, (b, _) = _a(c, mi, family), _held(c, mi, "b", family, shape)
+    kept = _kept(c, mi, family) if "sp_meta" in mi.row.operand else None
     scales = _scales(c, mi, family)
     summed = mi.row.operand["c"].type_under(facts)
     old = elements(c, mi["c"], summed, 16 if facts["ctype"] is T.F16 else summed.bits)
@@ -92,7 +92,8 @@ def multiply(c: Compiler, mi: MachineInstr) -> Step:
         if fragment.mask != FULL:
             raise too_few(mi, fragment)
         before = matrices(old(warp), at, (shape.m, shape.n))
-        d = compute(a(warp), b(warp), before, scales(fragment) if scales else None)
+        given = scales(fragment) if scales else None
+        d = compute(a(warp), b(warp), before, given, kept=kept(warp) if kept else None)
         write(fragment, d[at])
         return None
 
@@ -106,27 +107,23 @@ def _a(c: Compiler, mi: MachineInstr, family: _Family) -> Codes:
     if "sp_meta" not in mi.row.operand:
         return _held(c, mi, "a", family, shape)[0]
     read, bits = _held(c, mi, "a", family, stored(shape))
-    ordered = family.ordered or mi.row.head.endswith(_ORDERED)
-    expand = expander(c, mi, bits, ordered=ordered)
+    expand = expander(c, mi, bits, ordered=_is_ordered(mi, family))
     return lambda warp: expand(warp, read(warp))
 
 
-def _b(c: Compiler, mi: MachineInstr, family: _Family) -> Codes:
-    """B transposed, N by K."""
-    shape, type_ = mi.form.facts["shape"], mi.form.facts["btype"]
+def _is_ordered(mi: MachineInstr, family: _Family) -> bool:
+    return family.ordered or mi.row.head.endswith(_ORDERED)
+
+
+def _kept(c: Compiler, mi: MachineInstr, family: _Family) -> Callable[[Warp], Kept]:
+    """Which elements of a sparse A are stored."""
+    shape, type_ = mi.form.facts["shape"], mi.form.facts["atype"]
     assert isinstance(shape, MmaShape)
     assert isinstance(type_, Modifier)
-    read, _ = _held(c, mi, "b", family, shape)
-    if "sp_meta" not in mi.row.operand:
-        return read
-
-    def read_finite(warp: Warp) -> Bits:
-        codes = read(warp)
-        if not np.isfinite(numbers(codes, type_)).all():
-            raise not_simulated(f"{mi.row.head}: infinity or NaN in the B of a sparse multiply")
-        return codes
-
-    return read_finite
+    bits = bits_of(type_, packed=family.packed)
+    expand = expander(c, mi, bits, ordered=_is_ordered(mi, family))
+    ones = np.ones((shape.m, shape.k // 2), np.uint8)
+    return lambda warp: expand(warp, ones) != 0
 
 
 def _held(

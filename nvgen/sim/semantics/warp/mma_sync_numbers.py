@@ -16,8 +16,7 @@ last bits may differ where sums are not exact.  PTX ISA, mma.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +31,7 @@ from nvgen.sim.semantics.tcgen05.mma_numbers import (
     accumulate,
     accumulate_integers,
     integer_sums,
+    kept_sums,
     sums,
 )
 from nvgen.sim.semantics.warp.mma_sync_registers import FOURS, Bits
@@ -41,8 +41,24 @@ Numbers: TypeAlias = NDArray[np.float64] | NDArray[np.int64]
 Factors: TypeAlias = NDArray[np.float64]
 """What each element is multiplied by: rows by elements."""
 
-Multiply: TypeAlias = Callable[[Bits, Bits, Bits, "tuple[Factors, Factors] | None"], Bits]
-"""D of A (m, k), B (n, k) and C (m, n), all of them bits, and factors of A and B."""
+Kept: TypeAlias = NDArray[np.bool_]
+"""Which elements of a sparse A are stored: rows by elements."""
+
+
+class Multiply(Protocol):
+    """D of A (m, k), B (n, k) and C (m, n), all of them bits, and factors of A and B."""
+
+    def __call__(
+        self,
+        a: Bits,
+        b: Bits,
+        c: Bits,
+        factors: tuple[Factors, Factors] | None,
+        /,
+        kept: Kept | None = None,
+    ) -> Bits:
+        """D, as bits."""
+        ...  # pragma: no cover
 
 
 def multiplier(facts: Facts) -> Multiply:
@@ -77,11 +93,12 @@ def _rounded(
     b: Bits,
     c: Bits,
     factors: tuple[Factors, Factors] | None,
+    kept: Kept | None = None,
 ) -> Bits:
     left, right = numbers(a, atype).astype(np.float64), numbers(b, btype).astype(np.float64)
     if factors is not None:
         left, right = left * factors[0], right * factors[1]
-    total = sums(left, right)
+    total = sums(left, right) if kept is None else kept_sums(left, right, kept)
     wide = c.astype(np.uint32)
     if ctype is T.F16:
         wide = c.astype(np.uint16).view(np.float16).astype(np.float32).view(np.uint32)
@@ -97,6 +114,7 @@ def _whole(
     b: Bits,
     c: Bits,
     _: object,
+    kept: Kept | None = None,
     *,
     saturate: bool,
 ) -> Bits:
@@ -104,7 +122,9 @@ def _whole(
     return accumulate_integers(total, c.astype(np.uint32), saturate=saturate)
 
 
-def _counted(op: BitOperation, a: Bits, b: Bits, c: Bits, _: object) -> Bits:
+def _counted(
+    op: BitOperation, a: Bits, b: Bits, c: Bits, _: object, kept: Kept | None = None
+) -> Bits:
     one, other = a[:, None, :] != 0, b[None, :, :] != 0
     both = one & other if op is BitOperation.AND else one ^ other
     return accumulate_integers(
@@ -112,7 +132,7 @@ def _counted(op: BitOperation, a: Bits, b: Bits, c: Bits, _: object) -> Bits:
     )
 
 
-def _fused(a: Bits, b: Bits, c: Bits, _: object) -> Bits:
+def _fused(a: Bits, b: Bits, c: Bits, _: object, kept: Kept | None = None) -> Bits:
     found = c.astype(np.uint64)
     for i, j in np.ndindex(found.shape):
         total = int(found[i, j])

@@ -19,7 +19,7 @@ from intrinsics.layouts.sparse import ASCENDING_INDICES, HALF_INDICES
 from intrinsics.mir import Imm, MachineInstr
 from intrinsics.modifiers import ScalarType
 from intrinsics.multiplies.mma_sync import MmaShape
-from nvgen.sim.faults import fault, not_simulated
+from nvgen.sim.faults import fault
 from nvgen.sim.semantics.warp.mma_sync_registers import Bits
 from nvgen.sim.threads.compile import Compiler
 from nvgen.sim.threads.machine import Warp
@@ -31,17 +31,11 @@ _DIFFERENT = tuple(i | j << 2 for i in range(4) for j in range(4) if i != j)
 
 
 def expander(c: Compiler, mi: MachineInstr, bits: int, *, ordered: bool) -> Expand:
-    """What makes the whole of the sparse A of a record, whose elements have `bits` in a register.
-
-    Raises: NotSimulatedError for a layout of metadata that is not known.
-    """
+    """What makes the whole of the sparse A of a record, of elements of `bits` in a register."""
     shape, selector = mi.form.facts["shape"], mi["sp_sel"]
     assert isinstance(shape, MmaShape)
     assert isinstance(selector, Imm)
-    try:
-        thread, place = metadata_fragment(shape, bits, selector.value)
-    except NotImplementedError as error:
-        raise not_simulated(str(error)) from None
+    thread, place = metadata_fragment(shape, bits, selector.value)
     held = c.get(mi["sp_meta"], ScalarType.B32)
     size = chunk_size(bits)
     allowed = HALF_INDICES if size == 2 else ASCENDING_INDICES if ordered else _DIFFERENT

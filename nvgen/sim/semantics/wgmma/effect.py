@@ -23,13 +23,13 @@ from intrinsics.layouts.fragments_wgmma import ROWS, a_fragment, accumulator_fra
 from intrinsics.layouts.packing import PIECE, unpack_cells
 from intrinsics.mir import Reg
 from intrinsics.modifiers import MmaKind
-from nvgen.sim.faults import not_simulated
 from nvgen.sim.semantics.tcgen05.mma_numbers import (
     Cells,
     Numbers,
     accumulate,
     accumulate_integers,
     integer_sums,
+    kept_sums,
     sums,
 )
 from nvgen.sim.semantics.tcgen05.mma_operands import (
@@ -141,13 +141,14 @@ class Multiply:
         Raises: Fault; NotSimulatedError.
         """
         form = self.form
-        a, b = self._a(), self._b()
+        (a, kept), b = self._a(), self._b()
         old = self._old() if self.accumulate else None
         if form.d is ElementType.S32:
             total = integer_sums(a, b)
             cells = accumulate_integers(total, old, saturate=form.saturate)
         else:
-            cells = accumulate(sums(a, b), old, form.d, 0)
+            found = sums(a, b) if kept is None else kept_sums(a, b, kept)
+            cells = accumulate(found, old, form.d, 0)
         self._write(cells)
         self.cta.machine.changed()
 
@@ -167,8 +168,8 @@ class Multiply:
 
     # ---- A and B -----------------------------------------------------------------------------
 
-    def _a(self) -> Numbers:
-        """A, 64 × K."""
+    def _a(self) -> tuple[Numbers, NDArray[np.bool_] | None]:
+        """A, 64 × K, and of a sparse one which elements are stored."""
         form, elements = self.form, self.form.a
         agent = f"{form.name} (A)"
         if isinstance(self.a, SharedMemoryDescriptor):
@@ -177,9 +178,10 @@ class Multiply:
         else:
             words = self._read(self.a)[_a_order()].reshape(ROWS, _A_WORDS)
             codes = unpack_cells(words, elements.type_, elements.kind)
-        if self.metadata is not None:
-            codes = expand(codes, self.metadata, agent)
-        return _numbers(codes, elements)
+        if self.metadata is None:
+            return _numbers(codes, elements), None
+        kept = expand(np.ones_like(codes), self.metadata, agent) != 0
+        return _numbers(expand(codes, self.metadata, agent), elements), kept
 
     def _b(self) -> Numbers:
         """B transposed, N × K."""
@@ -187,10 +189,7 @@ class Multiply:
         agent = f"{form.name} (B)"
         every = np.ones(form.n, np.bool_)
         codes = shared_matrix(self.cta, self.b, every, form.columns, elements.layout, agent)
-        found = _numbers(codes, elements)
-        if self.metadata is not None and not np.isfinite(found).all():
-            raise not_simulated(f"{form.name}: infinity or NaN in the B of a sparse multiply")
-        return found
+        return _numbers(codes, elements)
 
     # ---- registers ---------------------------------------------------------------------------
 
