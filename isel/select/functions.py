@@ -7,7 +7,6 @@ Directives; Linking Directives.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from intrinsics.mir import Linkage, Param, Prototype
@@ -27,6 +26,7 @@ from isel.select.abi import (
     slots,
     store_value,
 )
+from isel.select.assembly import WORD
 from isel.select.calls import result_param
 from isel.select.diagnostics import Unselectable
 from isel.select.parameters import copy_of_param, know_pointer, struct_by_value
@@ -47,9 +47,6 @@ _INTEGERS = {1: T.U8, 2: T.U16, 4: T.U32, 8: T.U64}
 """The types of integers that a kernel takes, by their bytes."""
 
 _FLOATS = {32: T.F32, 64: T.F64}
-
-_WORD = re.compile(r"[A-Za-z_$%][\w$]*")
-"""What may be a name in assembly."""
 
 
 def linkage_of(function: ir.Function) -> Linkage:
@@ -74,7 +71,7 @@ def needed(module: ir.Module, kernels: set[str]) -> list[ir.Function]:
     if len(local) in (0, len(defined)):
         return defined
     work = [f.name for f in defined if f.name not in local]
-    work += _WORD.findall("\n".join(module.module_asm))
+    work += WORD.findall("\n".join(module.module_asm))
     for alias in module.aliases.values():
         work += _names(alias.target)
     for variable in module.globals.values():
@@ -91,7 +88,7 @@ def needed(module: ir.Module, kernels: set[str]) -> list[ir.Function]:
             for operand in i.operands():
                 work += _names(operand)
             if isinstance(i, ir.Call) and isinstance(i.callee, llvm.InlineAsm):
-                work += _WORD.findall(i.callee.text)
+                work += WORD.findall(i.callee.text)
     return [f for f in defined if f.name in seen]
 
 

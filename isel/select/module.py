@@ -38,6 +38,7 @@ from isel.llvm.vocabulary import Linkage
 from isel.lower.function import lower
 from isel.lower.module import prepared
 from isel.places import places_of_globals
+from isel.select.assembly import Assembly
 from isel.select.calls import call_function
 from isel.select.diagnostics import Diagnostics, Unselectable
 from isel.select.float_casts import flushes_subnormals
@@ -64,7 +65,6 @@ from isel.select.module_asm import (
 )
 from isel.select.specials import REFLECT, reflect
 from isel.select.state import FunctionState
-from isel.select.statements import Assembly
 from isel.select.textures import REFERENCES
 from isel.select.types import SPACES, Layout, layout_of
 from isel.select.walkthrough import Spellings, select_walkthrough
@@ -350,7 +350,9 @@ class _Selector:
 
     def _function(self, function: ir.Function) -> None:
         out = MachineFunction(self.names[function.name], linkage=linkage_of(function))
-        state = FunctionState(out, self.layout, self.symbols, self.target, self.ptx, self.assembly)
+        state = FunctionState(
+            out, self.layout, self.symbols, self.target, self.ptx, self.assembly, select_instruction
+        )
         function = lower(function, self.layout, bfloats=state.can(BFLOAT_ATOMICS))
         state.flushes = flushes_subnormals(function)
         state.start(Block("entry"))

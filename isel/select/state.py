@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -34,13 +34,14 @@ from intrinsics.modifiers import ScalarType, Space
 from intrinsics.row import Fact
 from intrinsics.rows.memory import WIDE_ACCESS
 from intrinsics.targets import Capability, Ptx, Target
+from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.attributes import NO_ATTRIBUTES
 from isel.llvm.data_layout import TENSOR_SPACE
 from isel.llvm.types import PointerType, Type
+from isel.select.assembly import Assembly
 from isel.select.constants import as_instruction, known
 from isel.select.diagnostics import Unselectable
-from isel.select.statements import Assembly
 from isel.select.types import (
     SPACES,
     Layout,
@@ -48,6 +49,9 @@ from isel.select.types import (
 )
 
 Values: TypeAlias = tuple[Scalar, ...]
+
+Select: TypeAlias = Callable[["FunctionState", ir.Instruction], None]
+"""Selects an instruction with the state of its function."""
 
 
 @functools.cache
@@ -77,8 +81,10 @@ class FunctionState:
         target: Target | None = None,
         ptx: Ptx | None = None,
         assembly: Assembly | None = None,
+        select: Select | None = None,
     ) -> None:
         self.out = out
+        self.select = select  # what selects the instructions that constant expressions are
         self.assembly = assembly or Assembly({}, {})
         self.target = target
         self.ptx = ptx
@@ -289,11 +295,10 @@ class FunctionState:
             if not found.generic or found.space == 0:
                 return (here,)
             return (self.convert_address(here, PointerType(found.space), PointerType(0)),)
-        from isel.select.instructions import select_instruction  # which selects with this state
-
+        assert self.select is not None, "an interface has no constant expressions"
         name = f"{value.opcode.value} of constants"  # no instruction of LLVM has such a name
         before = self.values.pop(name, None)
-        select_instruction(self, as_instruction(value, name))
+        self.select(self, as_instruction(value, name))
         result = self.values.pop(name)
         self.addresses.pop(name, None)
         if before is not None:

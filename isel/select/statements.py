@@ -1,72 +1,23 @@
-"""Statements of PTX in the midst of selection: read once, copied wherever they are wanted.
+"""Statements of PTX in the midst of selection: copied wherever they are wanted.
 
-Layer: isel.select.  Input: text, and the registers that it is given.  Output: records behind those
-that a function has so far; with labels in the text, blocks of them.
+Layer: isel.select.  Input: statements that were read, and the registers that they are given.
+Output: records behind those that a function has so far; with labels among them, blocks of them.
 """
 
 from __future__ import annotations
 
-import functools
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
-from asmprinter.ptx_fragment import Fragment, read_fragment
+from asmprinter.ptx_fragment import Fragment
 from intrinsics.mir import UNNAMED, Block, Label, MachineInstr, Mem, Op, Reg, Scalar, Sym, Text
-from intrinsics.modifiers import ScalarType, Space
-from isel.select.diagnostics import Unselectable
+from intrinsics.modifiers import ScalarType
+from isel.select.assembly import WORD
+from isel.select.state import FunctionState
 from isel.select.types import BITS
-
-if TYPE_CHECKING:
-    from isel.select.state import FunctionState
 
 T = ScalarType
 _UNTYPED = {1: T.PRED, 8: T.B8, **BITS, 128: T.B128}
-_WORD = re.compile(r"[A-Za-z_$%][\w$]*")
-
-
-@dataclass(frozen=True, slots=True)
-class Assembly:
-    """Texts that were read already, by what the statements are and may name."""
-
-    symbols: Mapping[str, Space | None]
-    known: dict[tuple[str, tuple[tuple[int, ScalarType], ...]], Fragment]
-
-    def fragment(self, text: str, registers: Mapping[int, ScalarType]) -> Fragment:
-        """The statements of a text.
-
-        Raises: Unselectable for what is no PTX.
-        """
-        key = text, tuple(registers.items())
-        found = self.known.get(key)
-        if found is None:
-            found = self.known[key] = _read(*key, self._named_in(text))
-        for error in found.errors:
-            raise Unselectable(
-                "inline-asm",
-                f"the inline assembly is no PTX: {error.message}",
-                op=error.op or "asm",
-                got=error.got,
-                expected=error.expected,
-                hint=error.hint or f"line {error.place.line} of the text",
-                section=error.section,
-            )
-        return found
-
-    def _named_in(self, text: str) -> tuple[tuple[str, Space | None], ...]:
-        """The symbols that a text may name, which are few: most are another text's."""
-        words = dict.fromkeys(_WORD.findall(text))
-        return tuple([(word, self.symbols[word]) for word in words if word in self.symbols])
-
-
-@functools.lru_cache(1024)  # compilers have a few texts, which stand in all of their modules
-def _read(
-    text: str,
-    registers: tuple[tuple[int, ScalarType], ...],
-    symbols: tuple[tuple[str, Space | None], ...],
-) -> Fragment:
-    return read_fragment(text, {f"${n}": cls for n, cls in registers}, dict(symbols))
 
 
 def append(state: FunctionState, fragment: Fragment, table: dict[Reg, Reg]) -> None:
@@ -108,7 +59,7 @@ def _named(op: Op, names: Mapping[str, str]) -> Op:
         case Mem(Sym(name), offset):
             return Mem(Sym(names.get(name, name)), offset)
         case Text(text):
-            return Text(_WORD.sub(lambda word: names.get(word[0], word[0]), text))
+            return Text(WORD.sub(lambda word: names.get(word[0], word[0]), text))
         case tuple():
             return tuple(part if type(part) is int else _scalar(part, names) for part in op)
     return op
