@@ -28,7 +28,6 @@ from isel.llvm.types import PTR, VOID, FunctionType, OpaqueType, StructType, Typ
 from isel.llvm.values import GlobalRef, Null, Value
 from isel.llvm.vocabulary import (
     C_CALLING_CONVENTION,
-    ClauseKind,
     Flag,
     FloatPredicate,
     IntPredicate,
@@ -353,7 +352,7 @@ class Bundle:
 
 @dataclass(slots=True)
 class CallBase(Instruction):
-    """What `call`, `invoke` and `callbr` share; `type` is what the callee returns.
+    """What `call` and `invoke` share; `type` is what the callee returns.
 
     `argument_attributes` holds an entry for the arguments that have attributes only.  `vararg_type`
     is the callee's type when it takes a variable number of arguments.
@@ -404,18 +403,6 @@ class Invoke(CallBase):
     def targets(self) -> tuple[str, ...]:
         """Where it returns to, and where an exception goes."""
         return self.normal, self.unwind
-
-
-@dataclass(slots=True)
-class CallBr(CallBase):
-    """`callbr … to label %default [label %indirect, …]`."""
-
-    default: str
-    indirect: tuple[str, ...]
-
-    def targets(self) -> tuple[str, ...]:
-        """The fall-through block and the labels given to the assembly."""
-        return self.default, *self.indirect
 
 
 @dataclass(slots=True)
@@ -496,99 +483,19 @@ class Unreachable(Instruction):
 
 
 @dataclass(slots=True)
-class Resume(Instruction):
-    """`resume T value`."""
+class Unsupported(Instruction):
+    """What PTX has nothing for, and nobody asks more of: callbr, and what handles exceptions."""
 
-    value: Value
-
-    def operands(self) -> tuple[Value, ...]:
-        """The exception."""
-        return (self.value,)
-
-
-@dataclass(slots=True)
-class LandingPad(Instruction):
-    """`landingpad T cleanup catch U value filter [N x U] values`."""
-
-    cleanup: bool
-    clauses: tuple[tuple[ClauseKind, Value], ...]
+    values: tuple[Value, ...]
+    blocks: tuple[str, ...]
 
     def operands(self) -> tuple[Value, ...]:
-        """The clauses' values."""
-        return tuple(value for _, value in self.clauses)
-
-
-@dataclass(slots=True)
-class CatchSwitch(Instruction):
-    """`catchswitch within parent [label %handler, …] unwind label %unwind`, or `to caller`."""
-
-    parent: Value
-    handlers: tuple[str, ...]
-    unwind: str | None
-
-    def operands(self) -> tuple[Value, ...]:
-        """The parent pad."""
-        return (self.parent,)
+        """The values, in LLVM's order."""
+        return self.values
 
     def targets(self) -> tuple[str, ...]:
-        """Where it unwinds to, if not to the caller, then the handlers."""
-        return self.handlers if self.unwind is None else (self.unwind, *self.handlers)
-
-
-@dataclass(slots=True)
-class CatchPad(Instruction):
-    """`catchpad within parent [arguments]`."""
-
-    parent: Value
-    arguments: tuple[Value, ...]
-
-    def operands(self) -> tuple[Value, ...]:
-        """The arguments, then the parent pad."""
-        return *self.arguments, self.parent
-
-
-@dataclass(slots=True)
-class CleanupPad(Instruction):
-    """`cleanuppad within parent [arguments]`."""
-
-    parent: Value
-    arguments: tuple[Value, ...]
-
-    def operands(self) -> tuple[Value, ...]:
-        """The arguments, then the parent pad."""
-        return *self.arguments, self.parent
-
-
-@dataclass(slots=True)
-class CatchRet(Instruction):
-    """`catchret from pad to label %target`."""
-
-    pad: Value
-    target: str
-
-    def operands(self) -> tuple[Value, ...]:
-        """The pad."""
-        return (self.pad,)
-
-    def targets(self) -> tuple[str, ...]:
-        """The one target."""
-        return (self.target,)
-
-
-@dataclass(slots=True)
-class CleanupRet(Instruction):
-    """`cleanupret from pad unwind label %unwind`, or `unwind to caller`."""
-
-    pad: Value
-    unwind: str | None
-
-    def operands(self) -> tuple[Value, ...]:
-        """The pad."""
-        return (self.pad,)
-
-    def targets(self) -> tuple[str, ...]:
-        """Where it unwinds to, if not to the caller."""
-        return () if self.unwind is None else (self.unwind,)
+        """The blocks it may go to."""
+        return self.blocks
 
 
 @dataclass(slots=True)

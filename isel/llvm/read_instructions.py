@@ -20,13 +20,7 @@ from isel.llvm.ir import (
     Branch,
     Bundle,
     Call,
-    CallBr,
     Cast,
-    CatchPad,
-    CatchRet,
-    CatchSwitch,
-    CleanupPad,
-    CleanupRet,
     Common,
     Compare,
     CompareExchange,
@@ -41,10 +35,8 @@ from isel.llvm.ir import (
     InsertValue,
     Instruction,
     Invoke,
-    LandingPad,
     Load,
     Phi,
-    Resume,
     Return,
     Select,
     ShuffleVector,
@@ -52,6 +44,7 @@ from isel.llvm.ir import (
     Switch,
     UnaryOp,
     Unreachable,
+    Unsupported,
     VAArg,
 )
 from isel.llvm.lexer import Cursor, UnreadableError
@@ -84,7 +77,6 @@ from isel.llvm.vocabulary import (
     C_CALLING_CONVENTION,
     CALLING_CONVENTIONS,
     CAST_OPCODES,
-    ClauseKind,
     Flag,
     FloatPredicate,
     IntPredicate,
@@ -163,12 +155,13 @@ def _blocks(cursor: Cursor) -> tuple[str, ...]:
     return tuple(blocks)
 
 
-def _unwind(cursor: Cursor) -> str | None:
+def _unwind(cursor: Cursor) -> tuple[str, ...]:
+    """The block that an exception goes to, if it does not go to the caller."""
     cursor.expect("unwind")
     if cursor.accept("to"):
         cursor.expect("caller")
-        return None
-    return _block(cursor)
+        return ()
+    return (_block(cursor),)
 
 
 def _typed(cursor: Cursor, scope: Scope) -> Value:
@@ -587,10 +580,11 @@ def _invoke(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
 
 
 def _callbr(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
-    _, fields = _call_fields(cursor, scope, at)
+    flags, fields = _call_fields(cursor, scope, at)
+    call = Call(*fields, TailKind.NONE, flags)
     cursor.expect("to")
     default = _block(cursor)
-    return CallBr(*fields, default, _blocks(cursor))
+    return Unsupported(*at, call.type, call.operands(), (default, *_blocks(cursor)))
 
 
 # Control flow.
@@ -643,25 +637,23 @@ def _unreachable(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
 
 
 def _resume(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
-    value = _typed(cursor, scope)
-    return Resume(*at, VOID, value)
+    return Unsupported(*at, VOID, (_typed(cursor, scope),), ())
 
 
 def _landingpad(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
     type = read_type(cursor, scope)
-    cleanup = cursor.accept("cleanup")
-    clauses: list[tuple[ClauseKind, Value]] = []
+    cursor.accept("cleanup")
+    clauses: list[Value] = []
     while cursor.peek() in ("catch", "filter"):
-        kind = ClauseKind(cursor.next())
-        clauses.append((kind, _typed(cursor, scope)))
-    return LandingPad(*at, type, cleanup, tuple(clauses))
+        cursor.next()
+        clauses.append(_typed(cursor, scope))
+    return Unsupported(*at, type, tuple(clauses), ())
 
 
 def _catchswitch(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
     parent = _parent(cursor, scope)
     handlers = _blocks(cursor)
-    unwind = _unwind(cursor)
-    return CatchSwitch(*at, TOKEN, parent, handlers, unwind)
+    return Unsupported(*at, TOKEN, (parent,), (*_unwind(cursor), *handlers))
 
 
 def _parent(cursor: Cursor, scope: Scope) -> Value:
@@ -669,41 +661,29 @@ def _parent(cursor: Cursor, scope: Scope) -> Value:
     return read_value(cursor, scope, TOKEN)
 
 
-def _pad_arguments(cursor: Cursor, scope: Scope) -> tuple[Value, ...]:
+def _pad(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
+    """`catchpad` or `cleanuppad within parent [arguments]`."""
+    parent = _parent(cursor, scope)
     cursor.expect("[")
     arguments: list[Value] = []
     while not cursor.accept("]"):
         if arguments:
             cursor.expect(",")
         arguments.append(_typed(cursor, scope))
-    return tuple(arguments)
-
-
-def _catchpad(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
-    parent = _parent(cursor, scope)
-    arguments = _pad_arguments(cursor, scope)
-    return CatchPad(*at, TOKEN, parent, arguments)
-
-
-def _cleanuppad(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
-    parent = _parent(cursor, scope)
-    arguments = _pad_arguments(cursor, scope)
-    return CleanupPad(*at, TOKEN, parent, arguments)
+    return Unsupported(*at, TOKEN, (*arguments, parent), ())
 
 
 def _catchret(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
     cursor.expect("from")
     pad = read_value(cursor, scope, TOKEN)
     cursor.expect("to")
-    target = _block(cursor)
-    return CatchRet(*at, VOID, pad, target)
+    return Unsupported(*at, VOID, (pad,), (_block(cursor),))
 
 
 def _cleanupret(cursor: Cursor, scope: Scope, at: Common) -> Instruction:
     cursor.expect("from")
     pad = read_value(cursor, scope, TOKEN)
-    unwind = _unwind(cursor)
-    return CleanupRet(*at, VOID, pad, unwind)
+    return Unsupported(*at, VOID, (pad,), _unwind(cursor))
 
 
 _READERS: dict[Opcode, Callable[[Cursor, Scope, Common], Instruction]] = {
@@ -739,8 +719,8 @@ _READERS: dict[Opcode, Callable[[Cursor, Scope, Common], Instruction]] = {
     Opcode.RESUME: _resume,
     Opcode.LANDINGPAD: _landingpad,
     Opcode.CATCHSWITCH: _catchswitch,
-    Opcode.CATCHPAD: _catchpad,
-    Opcode.CLEANUPPAD: _cleanuppad,
+    Opcode.CATCHPAD: _pad,
+    Opcode.CLEANUPPAD: _pad,
     Opcode.CATCHRET: _catchret,
     Opcode.CLEANUPRET: _cleanupret,
 }

@@ -228,13 +228,6 @@ class AsmFlag(Word):
     UNWIND = "unwind"
 
 
-class ClauseKind(Word):
-    """What a clause of `landingpad` does."""
-
-    CATCH = "catch"
-    FILTER = "filter"
-
-
 class Linkage(Word):
     """How a symbol is linked; EXTERNAL is printed as nothing on definitions."""
 

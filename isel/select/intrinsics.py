@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from intrinsics import catalog
@@ -59,6 +60,17 @@ IGNORED = (
 """Intrinsics that leave nothing to do."""
 
 
+_WITHOUT_ROWS: tuple[Callable[[FunctionState, Call, str], bool], ...] = (
+    select_generic,
+    select_stack,
+    select_special,
+    select_nvvm_integer,
+    select_float_intrinsic,
+    select_float_nvvm,
+)
+"""What selects intrinsics that no row spells, asked in turn: each says whether it was its own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Argument:
     """One argument of a pattern: `type:operand`, `type#axis`, `type?operand` or `type=number`."""
@@ -101,15 +113,10 @@ def select_call(
     """
     if name.startswith(PREFIX) and _select_by_name(state, call, name, target, ptx):
         return
-    if name.startswith(IGNORED) or select_generic(state, call, name):
+    if name.startswith(IGNORED):
         return
-    if select_stack(state, call, name):
-        return
-    if select_special(state, call, name) or select_nvvm_integer(state, call, name):
-        return
-    if select_float_intrinsic(state, call, name) or select_float_nvvm(state, call, name):
-        return
-    raise _unknown(name)
+    if not any(select(state, call, name) for select in _WITHOUT_ROWS):
+        raise _unknown(name)
 
 
 def _select_by_name(
