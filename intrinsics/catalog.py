@@ -22,6 +22,7 @@ _CHAPTERS = (
     *("memory", "stack", "atomic", "caches", "policies"),
     *("copies", "bulk", "bulk_reduce", "async_stores", "matrix"),
     *("scalar", "integers", "floats", "float_conversions", "control", "calls", "warp", "cluster"),
+    "launch_control",
 )
 
 
@@ -109,8 +110,8 @@ def head_words() -> frozenset[str]:
 # Instructions that PTX has beside those of the rows: a program that uses one is not wrong, nvgen
 # only does not know it.  PTX ISA, Instruction Set.
 _OTHERS = """
-    abs activemask addc applypriority atom bfe bfi bfind bmsk brev brkpt brx call
-    clusterlaunchcontrol clz cnot copysign cos cp createpolicy discard div dp2a dp4a ex2 fma fns
+    abs activemask addc atom bfe bfi bfind bmsk brev brkpt brx call
+    clz cnot copysign cos cp createpolicy div dp2a dp4a ex2 fma fns
     getctarank griddepcontrol isspacep istypep ldmatrix ldu lg2 lop3 mad24 madc mapa match max
     membar min mma movmatrix mul24 multimem nanosleep neg pmevent popc prefetch prefetchu prmt rcp
     red redux rem rsqrt sad set setmaxnreg shf shfl sin slct sqrt st stmatrix
@@ -127,7 +128,7 @@ def other_instructions() -> frozenset[str]:
 
 
 # Longer names that begin with a row's head and are instructions of their own.
-OTHER_HEADS = ("st.bulk",)
+OTHER_HEADS: tuple[str, ...] = ()
 
 
 # ---- opcodes ---------------------------------------------------------------------------------

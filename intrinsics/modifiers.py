@@ -776,6 +776,27 @@ class PrefetchSize(Modifier):
     B256 = "L2::256B"
 
 
+class LineLevel(Modifier):
+    """Which cache a line is discarded from, or gets another priority in."""
+
+    L2 = "L2"
+    L2_NORMAL = "L2::evict_normal"
+
+
+class LaunchMulticast(Modifier):
+    """Whether every CTA of the cluster hears that a launch is given up."""
+
+    ALL = "multicast::cluster::all"
+
+
+class ClusterDimension(Modifier):
+    """The coordinate of a CTA that is asked for."""
+
+    X = "::x"
+    Y = "::y"
+    Z = "::z"
+
+
 class CacheLevel(Modifier):
     """Where a prefetch brings a line to."""
 

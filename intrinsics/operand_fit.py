@@ -405,6 +405,8 @@ class _Place:
         if self.operand.bare and op.offset:
             yield self._problem(f"{self.operand.name} is an address without an offset", op)
         if isinstance(op.base, Sym):
+            if self.operand.held:
+                yield self._problem(f"{self.operand.name} is an address in a register", op)
             yield from self._space(op.base.name)
             return
         cls = self.classes[op.base]

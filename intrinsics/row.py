@@ -214,6 +214,7 @@ class Operand:
     within: Space | None = None  # the space of a symbol where the address is generic
     stored: bool = False  # an address that is written
     bare: bool = False  # an address without an offset
+    held: bool = False  # an address in a register, never a symbol
     vector_numbers: VectorNumbers = VectorNumbers.NONE
     each: tuple[Numbers | By[Numbers], ...] = ()  # what elements take where they are literals
     limit: str = ""  # the operand that holds the largest number that may stand here
@@ -320,6 +321,7 @@ def address(
     within: Space | None = None,
     stored: bool = False,
     bare: bool = False,
+    held: bool = False,
 ) -> Operand:
     """An address in a state space (or the generic one), in a register or a symbol."""
     return Operand(
@@ -331,6 +333,7 @@ def address(
         within=within,
         stored=stored,
         bare=bare,
+        held=held,
     )
 
 

@@ -5,20 +5,25 @@ PTX ISA, Data Movement and Conversion Instructions: prefetch, prefetchu; isspace
 
 from __future__ import annotations
 
-from intrinsics.modifiers import CacheLevel, MembarLevel, ScalarType, Space
+from intrinsics.modifiers import CacheLevel, LineLevel, MembarLevel, ScalarType, Space
 from intrinsics.row import (
     Effect,
     Effects,
     Fact,
     Llvm,
+    Numbers,
     Row,
     absent_or,
     address,
+    number,
     predicate_result,
     register,
     when,
 )
 from intrinsics.targets import at_least, since
+
+_LINE = 128
+"""Bytes of a line."""
 
 _TOUCHES = Effects(Effect.READS_MEMORY | Effect.WRITES_MEMORY)
 _EVICTIONS: tuple[Fact, ...] = (CacheLevel.L2_NORMAL, CacheLevel.L2_LAST)
@@ -86,4 +91,28 @@ ISSPACEP = Row(
 )
 # fmt: on
 
-ROWS = (MEMBAR, PREFETCH, PREFETCH_TENSORMAP, PREFETCHU, ISSPACEP)
+
+# fmt: off
+def _line(head: str, level: LineLevel, effects: Effects, name: str) -> Row:
+    """An instruction about the 128 bytes of a line."""
+    spaces = (("", None, "p"), (".global", Space.GLOBAL, "p1"))
+    return Row(
+        head, "{.space}.level", "[a], size", axes={"space": (Space.GLOBAL,), "level": (level,)},
+        operands=(
+            address("a", "space", within=Space.GLOBAL), number("size", Numbers(_LINE, _LINE)),
+        ),
+        section=head, effects=effects, needs=since("7.4", at_least(80)),
+        llvm=tuple(
+            Llvm(f"{head}{space}.{name}", f"{pointer}:a, i64:size",
+                 given={"space": fact, "level": level})
+            for space, fact, pointer in spaces
+        ),
+    )
+# fmt: on
+
+
+DISCARD = _line("discard", LineLevel.L2, Effects(Effect.WRITES_MEMORY), "L2")
+"""What was written to the line need not reach memory: nobody knows what it holds from here on."""
+APPLYPRIORITY = _line("applypriority", LineLevel.L2_NORMAL, _TOUCHES, "L2.evict.normal")
+
+ROWS = (MEMBAR, PREFETCH, PREFETCH_TENSORMAP, PREFETCHU, ISSPACEP, DISCARD, APPLYPRIORITY)

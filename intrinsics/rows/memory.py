@@ -27,13 +27,17 @@ from intrinsics.row import (
     Effects,
     Fact,
     Kind,
+    Llvm,
+    Numbers,
     Operand,
     Row,
     Rule,
     VectorNumbers,
     absent_or,
     address,
+    number,
     per,
+    register,
     result,
     value,
     vector,
@@ -218,4 +222,40 @@ CVTA_TO = Row(
 )
 # fmt: on
 
-ROWS = (LD, ST, CVTA, CVTA_TO)
+_BULK = Numbers(0, 0xFFFF_FFF8, multiple=8)
+
+
+# fmt: off
+def _bulk(name: str, size: Operand, version: str, llvm: tuple[Llvm, ...]) -> Row:
+    return Row(
+        "st.bulk", "{.sem}{.space}", "[a], size, initval", name=name,
+        axes={"sem": (Sem.WEAK,), "space": (Space.SHARED_CTA,)},
+        operands=(
+            address("a", "space", wide=True, within=Space.SHARED, stored=True, held=True),
+            size,
+            number("initval", Numbers(0, 0)),
+        ),
+        section="st.bulk", needs=since(version, at_least(100)),
+        effects=Effects(Effect.WRITES_MEMORY), llvm=llvm,
+    )
+# fmt: on
+
+
+ST_BULK = _bulk(
+    "st.bulk",
+    value("size", ScalarType.U64, _BULK, symbols=False),
+    "8.6",
+    (
+        Llvm("st.bulk", "p:a, i64:size, i64:initval"),
+        Llvm(
+            "st.bulk.shared.cta",
+            "p3:a, i64:size, i64:initval",
+            given={"space": Space.SHARED_CTA},
+        ),
+    ),
+)
+"""Zeros, whose bytes are counted in 64 bits."""
+ST_BULK_32 = _bulk("st.bulk.size32", register("size", ScalarType.U32), "9.0", ())
+"""The same, counted in 32."""
+
+ROWS = (LD, ST, ST_BULK, ST_BULK_32, CVTA, CVTA_TO)

@@ -443,7 +443,11 @@ def _operand(
     value = values[0]
     match operand.kind:
         case Kind.ADDRESS:
-            return Mem(state.scalar_reg(value)) if operand.bare else state.address(value)
+            return (
+                Mem(state.scalar_reg(value))
+                if operand.bare or operand.held
+                else state.address(value)
+            )
         case Kind.TENSOR_ADDRESS:
             return _tensor_address(state, value)
         case Kind.MATRIX:

@@ -42,28 +42,10 @@ _CONVERSIONS = {
     "to.fp16.f32": Statement(("cvt.rn.f16.f32 $0, $1;",), "=h,f"),
     "to.fp16.f64": Statement(("cvt.rn.f16.f64 $0, $1;",), "=h,d"),
 }
-_CANCEL = "clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes"
 _QUERY = "clusterlaunchcontrol.query_cancel"
-_ACCESS = "l,~{memory}"
 _OWN = {
     "fshl.clamp.i32": Statement(("shf.l.clamp.b32 $0, $2, $1, $3;",), "=r,r,r,r"),
     "fshr.clamp.i32": Statement(("shf.r.clamp.b32 $0, $2, $1, $3;",), "=r,r,r,r"),
-    "applypriority.L2.evict.normal": Statement(
-        ("applypriority.L2::evict_normal [$0], 128;",), _ACCESS
-    ),
-    "applypriority.global.L2.evict.normal": Statement(
-        ("applypriority.global.L2::evict_normal [$0], 128;",), _ACCESS
-    ),
-    "discard.L2": Statement(("discard.L2 [$0], 128;",), _ACCESS),
-    "discard.global.L2": Statement(("discard.global.L2 [$0], 128;",), _ACCESS),
-    "st.bulk": Statement(("st.bulk [$0], $1, 0;",), "l,l,~{memory}"),
-    "st.bulk.shared.cta": Statement(("st.bulk.shared::cta [$0], $1, 0;",), "l,l,~{memory}"),
-    "clusterlaunchcontrol.try_cancel.async.shared": Statement(
-        (f"{_CANCEL}.b128 [$0], [$1];",), "l,l,~{memory}"
-    ),
-    "clusterlaunchcontrol.try_cancel.async.multicast.shared": Statement(
-        (f"{_CANCEL}.multicast::cluster::all.b128 [$0], [$1];",), "l,l,~{memory}"
-    ),
     "clusterlaunchcontrol.query_cancel.is_canceled": Statement(
         (f"{_QUERY}.is_canceled.pred.b128 $0, $1;",), "=b,q"
     ),

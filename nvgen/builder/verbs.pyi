@@ -1457,6 +1457,12 @@ class Verbs(IntrinsicCalls):
         PTX ISA, Warp-level Matrix Multiply-and-Accumulate Instruction: wmma.mma.
         """
 
+    def st_bulk(self, a: Pointer, size: WordLike, initval: int) -> None:
+        """The instruction st.bulk.
+
+        PTX ISA, st.bulk.  sm_100 and later, PTX 8.6.
+        """
+
     def membar(self, *, level: MembarLevel) -> None:
         """The instruction membar.
 
@@ -1479,6 +1485,18 @@ class Verbs(IntrinsicCalls):
         """The instruction isspacep.
 
         PTX ISA, isspacep.
+        """
+
+    def discard(self, a: Pointer, size: int) -> None:
+        """The instruction discard.
+
+        PTX ISA, discard.  sm_80 and later, PTX 7.4.
+        """
+
+    def applypriority(self, a: Pointer, size: int) -> None:
+        """The instruction applypriority.
+
+        PTX ISA, applypriority.  sm_80 and later, PTX 7.4.
         """
 
     def mul_hi(self, a: WordLike, b: WordLike, *, type: ScalarType) -> Int:
@@ -1554,4 +1572,16 @@ class Verbs(IntrinsicCalls):
         """The instruction pmevent.mask.
 
         PTX ISA, pmevent.
+        """
+
+    def clusterlaunchcontrol_try_cancel_async(
+        self,
+        a: Pointer,
+        mbar: Barrier | Barriers,
+        *,
+        multicast: bool = False,
+    ) -> None:
+        """The instruction clusterlaunchcontrol.try_cancel.async.
+
+        PTX ISA, clusterlaunchcontrol.try_cancel.  sm_100 and later, PTX 8.6.
         """

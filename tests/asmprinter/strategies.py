@@ -431,10 +431,7 @@ def targets() -> st.SearchStrategy[Target]:
     return st.sampled_from([TARGETS[name] for name in REPRESENTATIVES])
 
 
-UNKNOWN_TO_NVGEN = (
-    "discard.global.L2 [16], 128",
-    "applypriority.global.L2::evict_normal [16], 128",
-)
+UNKNOWN_TO_NVGEN = ("brkpt",)
 """Instructions of PTX that no row describes; they are kept as text."""
 
 _PARAM_TYPES = tuple(

@@ -152,13 +152,13 @@ def test_constant_expressions(expression: str, value: int):
 
 
 def test_what_ptx_has_and_nvgen_does_not_is_kept_as_it_stands():
-    reading = read(kernel("discard.global.L2 [%rd1], 128    ;"))
+    reading = read(kernel("istypep.texref %p1, %rd1    ;"))
     (finding,) = reading.findings
     assert finding.rule == "ptx/not-modelled"
     assert (finding.severity, finding.incomplete) == (Severity.REVIEW, True)
     assert finding.place.line == 7
     (mi, _) = reading.module.functions[0].instructions()
-    assert mi.ops[0] == Text("discard.global.L2 [%[0]], 128")
+    assert mi.ops[0] == Text("istypep.texref %[0], %[1]")
 
 
 def test_registers_of_kept_statements_stay_declared():

@@ -9,6 +9,7 @@ from tests.oracle import (
     cluster_forms,
     copy_forms,
     float_forms,
+    launch_forms,
     legality_forms,
     matrix_forms,
     policy_forms,
@@ -21,6 +22,7 @@ from tests.oracle import (
 FAMILIES: dict[str, Callable[[], list[str]]] = (
     legality_forms.FAMILIES
     | float_forms.FAMILIES
+    | launch_forms.FAMILIES
     | cluster_forms.FAMILIES
     | copy_forms.FAMILIES
     | matrix_forms.FAMILIES

@@ -31,6 +31,22 @@ class Deliberate(NamedTuple):
 
 DELIBERATE: tuple[Deliberate, ...] = (
     Deliberate(
+        r"discard\.L2 \[(smem|mbar\+8)\], 128;",
+        "a line of shared memory, which no cache below it has",
+    ),
+    Deliberate(
+        r"st\.bulk(\.weak)? \[smem\], (64|%rd2|%r2), 0;",
+        "a symbol of shared memory as a generic address, which names another place",
+    ),
+    Deliberate(
+        r"st\.bulk\S* \[%rd1\], (%s1|smem\+4), 0;",
+        "a size that is a symbol, or has 32 bits before PTX 9.0",
+    ),
+    Deliberate(
+        r"clusterlaunchcontrol\.query_cancel\S* (%hx1, %q1|%r1, \{%rd1, %rd2\});",
+        "halves as a coordinate, and a response in two registers",
+    ),
+    Deliberate(
         r"tcgen05\.mma\S* .*, (2|7|-1|0x20U|WARP_SZ|1\+2|4294967296)(, (%rd7|\d+))?;",
         "a number other than 0 and 1 as enable-input-d, of which ptxas takes any for true",
     ),

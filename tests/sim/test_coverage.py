@@ -34,6 +34,7 @@ from tests.oracle import (
     cluster_forms,
     copy_forms,
     float_forms,
+    launch_forms,
     legality_forms,
     matrix_forms,
     mma_kind_product,
@@ -72,6 +73,7 @@ FAMILIES = {
     **(cluster_forms.FAMILIES | copy_forms.FAMILIES),
     **(matrix_forms.FAMILIES | tensor_forms.FAMILIES | bulk_forms.FAMILIES | wmma_forms.FAMILIES),
     **(tensor_map_forms.FAMILIES | policy_forms.FAMILIES | stack_forms.FAMILIES),
+    **launch_forms.FAMILIES,
     "wgmma": wgmma,
     "mma": mma_sync_product.forms,
     "sparse mma": mma_sp_product.forms,
@@ -145,6 +147,9 @@ IGNORED = {
     "count of setmaxnreg.dec": "a warp's registers are not counted",
     "action": "there is one grid",
     "restrict": _ORDER,
+    "initval": "it is always zero",
+    "size of applypriority": _CACHE,
+    "space of applypriority": _CACHE,
     **{
         f"type of cp.async.bulk.{way}": "what is copied at once: all of it is"
         for way in ("load", "load.ignore_oob", "to_cluster", "store")
@@ -306,7 +311,7 @@ def test_every_other_row_is_simulated_in_some_form():
 
 def test_a_statement_that_was_not_understood_says_which():
     head = ".version 9.0\n.target sm_100a\n.address_size 64\n.entry k()\n"
-    text = head + "{\n\tdiscard.global.L2 [16], 128;\n\tret;\n}"
+    text = head + "{\n\tbrkpt;\n\tret;\n}"
     reading = read_ptx(text)
     with pytest.raises(NotSimulatedError) as caught:
         simulate(
@@ -318,7 +323,7 @@ def test_a_statement_that_was_not_understood_says_which():
             schedule=parse_schedule("early"),
         )
     (finding,) = caught.value.findings
-    assert "discard.global.L2" in finding.message
+    assert "brkpt" in finding.message
     assert finding.place.line == 6
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from intrinsics.mir import Form, Imm, MachineInstr, Mem, Not, Op, Reg, Text
+from intrinsics.mir import Form, Imm, MachineInstr, Mem, Not, Op, Reg
 from intrinsics.modifiers import Compare, ScalarType, Sem, Space
 from intrinsics.row import Completion, Effect, Row
 from isel.verifier.function.evaluate import WAITS
@@ -125,9 +125,6 @@ def is_event(mi: MachineInstr) -> bool:
         return (
             space in SHARED or sem not in (None, Sem.WEAK) or mi.row.id.startswith(("atom", "red"))
         )
-    if mi.row.id == "opaque":
-        text = mi.ops[0]
-        return isinstance(text, Text) and text.text.startswith("clusterlaunchcontrol.try_cancel")
     return _synchronises(mi.row)
 
 

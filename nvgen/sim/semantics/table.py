@@ -8,8 +8,14 @@ from __future__ import annotations
 from nvgen.sim.semantics.arithmetic import float_conversions, floats, integers, scalar
 from nvgen.sim.semantics.control import branches, calls, stack
 from nvgen.sim.semantics.copies import async_stores, bulk, bulk_groups, bulk_reduce, small
-from nvgen.sim.semantics.memory import accesses, atomic, caches
-from nvgen.sim.semantics.synchronization import cluster, mbarrier, mbarrier_arrive, sync
+from nvgen.sim.semantics.memory import accesses, atomic, bulk_store, caches
+from nvgen.sim.semantics.synchronization import (
+    cluster,
+    launch_control,
+    mbarrier,
+    mbarrier_arrive,
+    sync,
+)
 from nvgen.sim.semantics.tcgen05 import alloc, commit, copy, mma, reduce, registers
 from nvgen.sim.semantics.tma import tensor_copies, tensor_maps
 from nvgen.sim.semantics.warp import matrix, mma_sync, shuffles, wmma
@@ -19,8 +25,8 @@ from nvgen.sim.threads.compile import Maker
 CHAPTERS = (
     *(branches, stack),
     *(scalar, integers, floats, float_conversions),
-    *(accesses, atomic, caches),
-    *(sync, cluster, mbarrier, mbarrier_arrive),
+    *(accesses, bulk_store, atomic, caches),
+    *(sync, cluster, mbarrier, mbarrier_arrive, launch_control),
     *(small, bulk, bulk_groups, bulk_reduce, async_stores),
     *(tensor_copies, tensor_maps),
     *(shuffles, matrix, mma_sync, wmma),

@@ -6,13 +6,12 @@ clusterlaunchcontrol.try_cancel.
 
 from __future__ import annotations
 
-from intrinsics.mir import Imm, Text
+from intrinsics.mir import Imm
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering import regions, windows
-from isel.verifier.ordering.clocks import NO_RELEASE, Release, Source, joined
+from isel.verifier.ordering.clocks import Release, Source, joined
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.meetings import Delivery
-from isel.verifier.ordering.numbers import uniform
 
 _LEAST = 16
 """Bytes of the smallest bulk copy, where its size is not known."""
@@ -75,14 +74,11 @@ def _store_async(e: Execution) -> bool:
 
 def _try_cancel(e: Execution) -> bool:
     """clusterlaunchcontrol.try_cancel brings 16 bytes to an mbarrier, perhaps of every CTA."""
-    text, registers = e.mi.get("text"), e.mi.get("registers")
-    if not isinstance(text, Text) or not isinstance(registers, tuple):
-        return True
-    at = uniform(e.run.value(e.strand, registers[-1]), e.mask)
+    at = e.number("mbar")
     if at is None:
         return e.is_unknown("mbarrier address")
-    everywhere = (1 << e.run.launch.ctas) - 1 if "multicast::cluster::all" in text.text else None
-    for one in windows.in_ctas(at, everywhere):
+    whole = e.mi.form.facts["multicast"] is not None
+    for one in windows.in_ctas(at, (1 << e.run.launch.ctas) - 1 if whole else None):
         mbarrier = e.machine.mbarriers.get(one)
         if mbarrier is not None:
             e.deliver(mbarrier, Delivery(NO_RELEASE, 16))
@@ -183,6 +179,6 @@ EVENTS: dict[str, Event] = {
     "cp.async.wait_all": _wait_all,
     "cp.async.mbarrier.arrive": _copies_arrive,
     **dict.fromkeys(("st.async", "red.async"), _store_async),
-    "opaque": _try_cancel,
+    "clusterlaunchcontrol.try_cancel.async": _try_cancel,
 }
 """By row."""

@@ -1,18 +1,19 @@
-"""Prefetches and cache policies, which change nothing, and questions about generic addresses.
+"""Caches: prefetches and policies, which change nothing, lines that are discarded, isspacep.
 
 Layer: nvgen.sim.semantics.  The bits of a cache policy are not documented, and no result of a
 kernel may depend on them: here all of them are 0.  PTX ISA, prefetch, prefetchu; createpolicy;
-isspacep.
+discard; applypriority; isspacep.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from intrinsics.mir import MachineInstr, Mem
+from intrinsics.mir import Imm, MachineInstr, Mem
 from intrinsics.modifiers import ScalarType, Space
 from nvgen.sim.faults import not_simulated
-from nvgen.sim.memory.regions import window_of
+from nvgen.sim.memory.regions import Access, Proxy, window_of
+from nvgen.sim.semantics.memory.accesses import find
 from nvgen.sim.threads.compile import Compiler, Maker
 from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step
 
@@ -31,6 +32,29 @@ def prefetch(c: Compiler, mi: MachineInstr) -> Step:
     c.address(mi["a"])
 
     def run(fragment: Fragment) -> Outcome:
+        return None
+
+    return run
+
+
+def discard(c: Compiler, mi: MachineInstr) -> Step:
+    """Lines of global memory hold nothing from here on that a read may see."""
+    address, size = c.address(mi["a"]), mi["size"]
+    space = mi.form.facts["space"]
+    assert isinstance(size, Imm)
+    assert space is None or isinstance(space, Space)
+
+    def run(fragment: Fragment) -> Outcome:
+        warp = fragment.warp
+        agent = f"{mi.row.head} of warp {warp.number}"
+        chosen = address(warp)[fragment.lanes]
+        lanes = np.flatnonzero(fragment.lanes)
+        for region, where, part in find(warp.cta, chosen, space, agent, Access.WRITE):
+            offsets = warp.cta.machine.memory.access(
+                region, where, size.value, Access.WRITE, Proxy.GENERIC, agent, align=size.value,
+                lanes=lanes[part],
+            )  # fmt: skip
+            region.written[offsets[..., None] + np.arange(size.value)] = False
         return None
 
     return run
@@ -78,6 +102,8 @@ SEMANTICS: dict[str, Maker] = {
     "prefetch": prefetch,
     "prefetch.tensormap": prefetch,
     "prefetchu": prefetch,
+    "applypriority": prefetch,
+    "discard": discard,
     "isspacep": in_window,
     **dict.fromkeys(("createpolicy.fractional", "createpolicy.range", "createpolicy.cvt"), policy),
 }

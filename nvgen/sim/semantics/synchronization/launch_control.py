@@ -1,0 +1,75 @@
+"""Launches of other CTAs, given up: here all CTAs of a grid run, so that every request fails.
+
+Layer: nvgen.sim.semantics.  The answer, 16 bytes that are not documented, is zeros: nothing was
+given up.  It is written through the async proxy at some moment, and counted on an mbarrier.  PTX
+ISA, clusterlaunchcontrol.try_cancel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from intrinsics.mir import MachineInstr
+from intrinsics.modifiers import Space
+from nvgen.sim.async_ops.operation import AsyncOp
+from nvgen.sim.memory.regions import Access, Proxy, scatter
+from nvgen.sim.semantics.copies.bulk_memory import count_bytes
+from nvgen.sim.semantics.synchronization.mbarrier_operand import to_shared
+from nvgen.sim.threads.clusters import check_runs, owner_of
+from nvgen.sim.threads.compile import Compiler, Maker
+from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
+
+_ANSWER = np.zeros((1, 16), np.uint8)
+
+
+def try_cancel(c: Compiler, mi: MachineInstr) -> Step:
+    """Ask that a launch is given up; the answer is for the own CTA, or for all of the cluster."""
+    space, name, place = mi.form.facts["space"], mi.row.head, c.place(mi)
+    assert space is None or isinstance(space, Space)
+    address, mbar = c.address(mi["a"]), c.address(mi["mbar"])
+    everywhere = mi.form.facts["multicast"] is not None
+
+    def offset(warp: Warp, given: int) -> int:
+        return owner_of(warp.cta, to_shared(given, space), Space.SHARED_CTA, name)[1]
+
+    def run(fragment: Fragment) -> Outcome:
+        warp, cta = fragment.warp, fragment.warp.cta
+        for lane in lane_numbers(fragment.mask):
+            to = offset(warp, int(address(warp)[lane])), offset(warp, int(mbar(warp)[lane]))
+            for target in cta.cluster.ctas if everywhere else (cta,):
+                answer = _Answer(target, *to, name)
+                thread = (cta.number, warp.number, lane)
+                cta.machine.engine.issue(AsyncOp(name, thread, "tma", answer, place))
+        cta.machine.changed()
+        return None
+
+    return run
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """An answer on its way to a CTA's shared memory, and the mbarrier there that counts it."""
+
+    cta: Cta
+    at: int
+    barrier: int
+    name: str
+
+    def __call__(self) -> None:
+        """Write, and count.
+
+        Raises: Fault when the CTA has exited, or has no mbarrier there.
+        """
+        check_runs(self.cta, self.name)
+        size = _ANSWER.size
+        offsets = self.cta.machine.memory.access(
+            self.cta.shared, np.array([self.at]), size, Access.WRITE, Proxy.ASYNC, self.name,
+            align=size,
+        )  # fmt: skip
+        scatter(self.cta.shared, offsets, _ANSWER)
+        count_bytes(self.cta, self.barrier, size, self.name)
+
+
+SEMANTICS: dict[str, Maker] = {"clusterlaunchcontrol.try_cancel.async": try_cancel}

@@ -1,0 +1,94 @@
+"""PTX statements about caches, bulk stores, other CTAs' launches and memory of several GPUs.
+
+As in :mod:`tests.oracle.legality_forms`: nothing here says which statement is legal, ptxas does.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+from tests.oracle.legality_forms import SOME, joined, shuffle, spoil, statement, unique
+
+_SIZES = ("128", "64", "0", "256", "-128", "%r1", "128U", "64+64", "4294967424", "1.0")
+
+
+def cache_lines() -> list[str]:
+    """discard and applypriority: full product of head x space x level x size; perturbations."""
+    out = []
+    levels = (".L2", ".L1", ".L2::evict_normal", ".L2::evict_last", "")
+    for head, space, level in itertools.product(
+        ("discard", "applypriority"), ("", ".global", ".shared", ".local", ".const"), levels
+    ):
+        op = f"{head}{space}{level}"
+        out += [statement(op, "[%rd1]", size) for size in _SIZES]
+    for op in ("discard.global.L2", "discard.L2", "applypriority.global.L2::evict_normal"):
+        out += spoil(op, ("[%rd1]", "128"))
+    out += spoil("applypriority.L2::evict_normal", ("[gmem]", "128"), SOME)
+    out += shuffle("discard", [".global", ".L2"], "[%rd1]", "128")
+    out += shuffle("applypriority", [".global", ".L2::evict_normal"], "[%rd1]", "128")
+    return unique(out)
+
+
+def bulk_zeros() -> list[str]:
+    """st.bulk: full product of order x space x address x size x value; perturbations."""
+    out = [
+        statement(f"st.bulk{order}{space}", address, size, value)
+        for order, space, address, size, value in itertools.product(
+            ("", ".weak", ".relaxed"),
+            ("", ".shared::cta", ".shared", ".shared::cluster", ".global"),
+            ("[%rd1]", "[smem]", "[%r1]"), ("64", "%rd2", "%r2", "7"), ("0", "1", "%r3"),
+        )
+    ]  # fmt: skip
+    out += [
+        f"st.bulk.shared::cta [smem], {size}, 0;" for size in ("0", "8", "-8", "1.0", "16777216")
+    ]
+    out += spoil("st.bulk.weak.shared::cta", ("[%rd1]", "64", "0"))
+    out += spoil("st.bulk", ("[%rd1]", "%rd2", "0"), SOME)
+    out += shuffle("st.bulk", [".weak", ".shared::cta"], "[%rd1]", "64", "0")
+    return unique(out)
+
+
+def launch_control() -> list[str]:
+    """clusterlaunchcontrol: modifiers and operands in full products; perturbations."""
+    head = "clusterlaunchcontrol.try_cancel.async"
+    done = ".mbarrier::complete_tx::bytes"
+    out = [
+        statement(f"{head}{space}{how}{cast}{type_}", *operands)
+        for space, how, cast, type_, operands in itertools.product(
+            ("", ".shared::cta", ".shared", ".shared::cluster", ".global"),
+            (done, "", ".bulk_group"),
+            ("", ".multicast::cluster::all", ".multicast::cluster"), (".b128", ".b64", ""),
+            (("[%r1]", "[%r2]"), ("[%rd1]", "[%rd2]"), ("[smem]", "[mbar]")),
+        )
+    ]  # fmt: skip
+    out += spoil(f"{head}.shared::cta{done}.b128", ("[%r1]", "[mbar]"))
+    out += shuffle(
+        "clusterlaunchcontrol.try_cancel", [".async", ".shared::cta", done, ".b128"],
+        "[%r1]", "[%r2]",
+    )  # fmt: skip
+    query = "clusterlaunchcontrol.query_cancel"
+    firsts = joined(
+        (".get_first_ctaid",), ("::x", "::y", "::z", "::w", "", ".v4"), (".b32", ".b64", "")
+    )
+    for what in (".is_canceled.pred", ".is_canceled", ".is_canceled.b32", *firsts):
+        for result in (
+            "%p1",
+            "%r1",
+            "%rd1",
+            "{%r1, %r2, %r3, %r4}",
+            "{%r1, %r2, %r3, _}",
+            "{_, %r2, _, _}",
+        ):
+            out += [f"{query}{what}{type_} {result}, %q1;" for type_ in (".b128", ".b64", "")]
+    out += spoil(f"{query}.is_canceled.pred.b128", ("%p1", "%q1"))
+    out += spoil(f"{query}.get_first_ctaid::x.b32.b128", ("%r1", "%q1"))
+    out += spoil(f"{query}.get_first_ctaid.v4.b32.b128", ("{%r1, %r2, %r3, _}", "%q1"), SOME)
+    return unique(out)
+
+
+FAMILIES: dict[str, Callable[[], list[str]]] = {
+    "cache lines": cache_lines,
+    "bulk zeros": bulk_zeros,
+    "launch control": launch_control,
+}
