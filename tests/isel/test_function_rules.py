@@ -200,7 +200,8 @@ def test_what_holds_for_every_thread_is_checked_without_the_block():
 def test_where_something_was_not_understood_what_is_missing_is_for_review():
     """What arrives may be what was not understood."""
     mistake = MISTAKES["no commit"]
-    text = mistake.broken().replace("ISSUED:", "brkpt;\nISSUED:")
+    unknown = "multimem.st.relaxed.sys.global.u32 [%rd1], 1;\n"
+    text = mistake.broken().replace("ISSUED:", unknown + "ISSUED:")
     found = verify_functions(read_ptx(text).module)
     (missing,) = (f for f in found if f.rule == mistake.rule)
     assert missing.severity is Severity.REVIEW

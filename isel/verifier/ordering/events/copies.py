@@ -9,7 +9,7 @@ from __future__ import annotations
 from intrinsics.mir import Imm
 from isel.verifier.function.events import Kind
 from isel.verifier.ordering import regions, windows
-from isel.verifier.ordering.clocks import Release, Source, joined
+from isel.verifier.ordering.clocks import NO_RELEASE, Release, Source, joined
 from isel.verifier.ordering.events.execution import Event, Execution
 from isel.verifier.ordering.meetings import Delivery
 
