@@ -44,8 +44,9 @@ def compile(
     one to judge them for.
 
     `ptx` is the PTX version (default: the lowest that target and program need).  `opt` is the level
-    of LLVM's optimiser: 0 compiles as written; None (the default) as written but for variables of
-    the stack, which become registers (LLVM's SROA, with which its own code generator begins too);
+    of LLVM's optimiser: 0 compiles as written; None (the default) does so too, but modules with
+    variables of the stack, as no optimiser leaves them, get them in registers (LLVM's SROA) and are
+    made simpler (InstCombine and SimplifyCFG, where no call is asynchronous or a tensor core's);
     1 to 3 are LLVM's pipelines, and tensor-core calls are shielded from them.  `bound_waits` is a
     limit in seconds to each wait for an mbarrier on a GPU; see `Compiled.with_bounded_waits`.
 

@@ -28,6 +28,7 @@ from nvgen.judgement import check_certain, warn
 from nvgen.launches import Dim3, check_dynamic, dim3
 from nvgen.llvm import parse, promoted
 from nvgen.nesting import nesting_limit
+from nvgen.optimizer.pipeline import default_level
 from nvgen.stages import Stages, stages_of
 
 
@@ -150,7 +151,7 @@ def _read(
     """
     printed = None
     if opt is None and _ALLOCA.search(text) is not None:
-        printed = promoted(text, target.llvm_processor, file=file)
+        printed = promoted(text, default_level(text), target.llvm_processor, file=file)
     if printed is not None:
         find = functools.partial(_places_of_promoted, text, file, target)
     else:
@@ -183,7 +184,7 @@ def _places_of_promoted(text: str, file: str, target: Target, module: ir.Module)
     printed = parse(text, file=file)
     whole = read_module(printed)
     known = Source(file, align_places(whole, text, printed), text)
-    _, same, found = optimize(printed, whole, known, None, target)
+    _, same, found = optimize(printed, whole, known, default_level(text), target)
     names = [f.name for f in module.definitions() if _are_alike(f, same.functions.get(f.name))]
     places, debug = found.places or {}, found.debug or {}
     return Source(

@@ -68,7 +68,7 @@ def _read(text: str, name: str) -> str:
     return _in_its_words(text, lambda words: LLVM.read(_LAYOUT + words, name, _library_of(text)))
 
 
-def promoted(text: str, processor: str, *, file: str = "") -> str | None:
+def promoted(text: str, level: int, processor: str, *, file: str = "") -> str | None:
     """What `parse` gives, with variables of the stack in registers, in one step.
 
     None where LLVM rejects the text or dies of it, whose reasons `parse` finds.
@@ -78,7 +78,9 @@ def promoted(text: str, processor: str, *, file: str = "") -> str | None:
     _check_characters(text, file)
     library = _library_of(text)
     try:
-        return _in_its_words(text, lambda words: LLVM.promote(_LAYOUT + words, library, processor))
+        return _in_its_words(
+            text, lambda words: LLVM.promote(_LAYOUT + words, level, library, processor)
+        )
     except (LlvmRejectedError, LlvmDiedError, NotUtf8Error):
         return None
     except LlvmTimeoutError as limit:

@@ -11,9 +11,10 @@ parts in bytes, then the parts:
 
     read NAME LIBRARY TEXT          parsed, with what it calls of a library of bitcode if there is
                                     one, verified, printed, called NAME if that is given
-    promote LIBRARY PROCESSOR TEXT  the same, and through the pass that frees stack variables
-    optimize LEVEL PROCESSOR TEXT   parsed, through LLVM's pipeline, verified, printed; at level 0
-                                    only through the pass that frees stack variables
+    promote LEVEL LIBRARY PROCESSOR TEXT
+                                    the same, and through the passes of one of the levels below 1
+    optimize LEVEL PROCESSOR TEXT   parsed, through LLVM's passes, verified, printed; levels 1 to 3
+                                    are LLVM's own, for the others see PROMOTED and SIMPLIFIED
     disassemble BITCODE             read, verified, printed
     merge TEXT TEXT …               parsed, made one module, verified, printed
     try TEXT                        whether a process survives to read TEXT: in one of its own
@@ -53,6 +54,12 @@ integers of 33 and 65 bits, tables in memory, and calls of memory functions are 
 """
 
 TRIPLE = "nvptx64-nvidia-cuda"
+PROMOTED = 0
+"""The level of scalar replacement of aggregates alone: variables of the stack become registers."""
+
+SIMPLIFIED = -1
+"""The same, and what is made simpler by it: LLVM's InstCombine and SimplifyCFG."""
+
 _LIBRARY = "__nv_"
 """How the names of libdevice's functions begin."""
 
@@ -105,8 +112,9 @@ def answer(request: list[bytes]) -> list[bytes]:
             name, library, text = fields
             return [b"done", _read(text, name.decode(), library.decode())]
         if kind == b"promote":
-            library, processor, text = fields
-            return [b"done", _promote(text, library.decode(), processor.decode())]
+            level, library, processor, text = fields
+            done = _promote(text, int(level), library.decode(), processor.decode())
+            return [b"done", done]
         level, processor, text = fields
         return [b"done", _optimize(text, int(level), processor.decode())]
     except (RuntimeError, OSError) as error:
@@ -138,7 +146,7 @@ def _read(text: bytes, name: str = "", library: str = "") -> bytes:
         return str(module).encode()
 
 
-def _promote(text: bytes, library: str, processor: str) -> bytes:
+def _promote(text: bytes, level: int, library: str, processor: str) -> bytes:
     """What `_read` gives, with variables of the stack in registers.
 
     Raises: RuntimeError, UnicodeDecodeError, OSError.
@@ -151,11 +159,13 @@ def _promote(text: bytes, library: str, processor: str) -> bytes:
         closing(binding.create_context()) as context,
         closing(binding.parse_assembly(text.decode(), context=context)) as module,
         closing(binding.create_pass_builder(machine, tuning)) as builder,
-        closing(_passes(builder, 0)) as passes,
+        closing(_passes(builder, level)) as passes,
     ):
         if library:
             _link_in(module, library, context)
         module.verify()
+        if level == SIMPLIFIED:
+            _mark_convergent(module)
         _name_machine(module, machine)
         passes.run(module, builder)
         return str(module).encode()
@@ -256,8 +266,8 @@ def _optimize(text: bytes, level: int, processor: str) -> bytes:
     """
     from llvmlite import binding
 
-    machine = _machine(processor, level)
-    tuning = binding.create_pipeline_tuning_options(level)
+    machine = _machine(processor, max(level, 0))
+    tuning = binding.create_pipeline_tuning_options(max(level, 0))
     tuning.loop_vectorization = False
     tuning.slp_vectorization = False
     with (
@@ -266,7 +276,7 @@ def _optimize(text: bytes, level: int, processor: str) -> bytes:
         closing(binding.create_pass_builder(machine, tuning)) as builder,
         closing(_passes(builder, level)) as passes,
     ):
-        if level:
+        if level != PROMOTED:
             _mark_convergent(module)
         _name_machine(module, machine)
         passes.run(module, builder)
@@ -275,13 +285,16 @@ def _optimize(text: bytes, level: int, processor: str) -> bytes:
 
 
 def _passes(builder: binding.PassBuilder, level: int) -> binding.ModulePassManager:
-    """LLVM's pipeline of a level; at 0 scalar replacement of aggregates alone."""
+    """LLVM's pipeline of a level from 1 to 3, or the passes of one below."""
     from llvmlite import binding
 
-    if level:
+    if level > 0:
         return builder.getModulePassManager()
     passes = binding.create_new_module_pass_manager()
     passes.add_sroa_pass()
+    if level == SIMPLIFIED:
+        passes.add_instruction_combine_pass()
+        passes.add_simplify_cfg_pass()
     return passes
 
 

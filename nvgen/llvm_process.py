@@ -214,17 +214,17 @@ class Llvm:
         limit = seconds or _limit(30.0, data)
         return self._done(self._ask((b"read", name.encode(), library.encode(), data), limit))
 
-    def promote(self, text: str, library: str, processor: str) -> str:
-        """What `read` gives, with variables of the stack in registers (LLVM's SROA).
+    def promote(self, text: str, level: int, library: str, processor: str) -> str:
+        """What `read` gives, with variables of the stack in registers: PROMOTED or SIMPLIFIED.
 
         Raises: LlvmRejectedError, NotUtf8Error, LlvmDiedError, LlvmTimeoutError.
         """
         data = text.encode()
-        parts = (b"promote", library.encode(), processor.encode(), data)
+        parts = (b"promote", b"%d" % level, library.encode(), processor.encode(), data)
         return self._done(self._ask(parts, _limit(60.0, data)))
 
     def optimize(self, text: str, level: int, processor: str, seconds: float | None = None) -> str:
-        """The text through LLVM's pipeline of a level from 1 to 3, at 0 through SROA alone.
+        """The text through LLVM's pipeline of a level from 1 to 3, PROMOTED or SIMPLIFIED.
 
         Raises: LlvmRejectedError, NotUtf8Error, LlvmDiedError, LlvmTimeoutError.
         """

@@ -20,7 +20,7 @@ from isel.select.specials import REFLECT, answer_of
 from nvgen.llvm_crash import timed_out
 from nvgen.llvm_process import LlvmDiedError, LlvmTimeoutError
 from nvgen.optimizer.origins import Origins, attach, detach
-from nvgen.optimizer.pipeline import run
+from nvgen.optimizer.pipeline import default_level, run
 from nvgen.optimizer.shield import shield
 
 _WITHOUT = "-O0 compiles without LLVM's passes"
@@ -29,22 +29,23 @@ _WITHOUT = "-O0 compiles without LLVM's passes"
 def optimize(
     text: str, module: ir.Module, source: Source, level: int | None, target: Target
 ) -> tuple[str, ir.Module, Source]:
-    """Optimise `text`, which reads as `module`, at level 1, 2 or 3.
+    """Optimise `text`, which reads as `module`, at level 1, 2 or 3, or at one of those below.
 
-    None is the default level: variables of the stack become registers (scalar replacement of
-    aggregates, as LLVM's own code generator begins), and nothing else moves, so that no call needs
-    a shield.
+    None is the default level (`nvgen.optimizer.pipeline.default_level`), at which no call needs a
+    shield.
 
     Raises: InputError when LLVM's optimiser dies of the module, or does not end.
     """
     lines = ["" if _says_nothing(line) else line for line in text.split("\n")]
     _answer(lines, module, target)
     origins = attach(lines, module)
-    hidden = None if level is None else shield(lines, module)
+    if level is None:
+        level = default_level(text)
+    hidden = shield(lines, module) if level > 0 else None
     try:
-        done = run("\n".join(lines), level or 0, target)
+        done = run("\n".join(lines), level, target)
     except LlvmDiedError as death:
-        raise InputError([_died(str(death), source.file, level or 0)]) from None
+        raise InputError([_died(str(death), source.file, level)]) from None
     except LlvmTimeoutError as limit:
         raise timed_out(str(limit), source.file, "optimises", _WITHOUT) from None
     restored = done if hidden is None else hidden.restore(done)
@@ -79,7 +80,7 @@ def _died(words: str, file: str, level: int) -> Finding:
         Severity.ERROR,
         "LLVM aborts when it optimises this module",
         Place(file),
-        got=f"-O{level}: {words}",
+        got=f"-O{level}: {words}" if level > 0 else words,
         expected="a module that LLVM's passes survive",
         hint=_WITHOUT,
     )

@@ -6,13 +6,40 @@ LLVM knows.  The passes run in a process of their own (`nvgen.llvm_process`).
 
 from __future__ import annotations
 
+import re
+
 from intrinsics.findings import InternalError
 from intrinsics.targets import Target
+from nvgen.llvm_child import PROMOTED, SIMPLIFIED
 from nvgen.llvm_process import LLVM, LlvmRejectedError, NotUtf8Error
+
+_INTRINSIC = re.compile(r"llvm\.nvvm\.[\w.]+")
+_ORDINARY = re.compile(
+    r"""llvm\.nvvm\.(?:
+      reflect | is_explicit_cluster | read\.ptx\.sreg\.[\w.]+
+    | barrier0(?:\.\w+)? | bar\.(?:sync|warp\.sync) | barrier\.(?:sync|n|cta)[\w.]* | membar\.\w+
+    | (?:shfl|vote|match|redux|activemask)[\w.]* | ld[gu]\.global[\w.]* | atomic\.[\w.]+
+    | (?:add|mul|mul24|mulhi|fma|div|sqrt|rsqrt|rcp|ex2|lg2|sin|cos|abs|fabs|fmin|fmax|ceil|floor
+        |round|trunc|saturate|sad|prmt|bitcast|lohi|\w+2\w+)[\w.]*
+    )""",
+    re.VERBOSE,
+)
+"""Intrinsics that are to LLVM what they are: not asynchronous, and of one thread or convergent."""
+
+
+def default_level(text: str) -> int:
+    """The level for modules with variables of the stack where the user names none.
+
+    LLVM's own code generator begins with SROA too.  What it leaves of address arithmetic is made
+    simpler, but for modules with calls that LLVM takes for what they are not (see
+    `nvgen.optimizer.shield`).
+    """
+    names = set(_INTRINSIC.findall(text))
+    return SIMPLIFIED if all(map(_ORDINARY.fullmatch, names)) else PROMOTED
 
 
 def run(text: str, level: int, target: Target) -> str:
-    """Optimise a module for `target` at level 1, 2 or 3; at 0 free it of stack variables.
+    """Optimise a module for `target` at level 1, 2 or 3, or at one of those below.
 
     Raises: LlvmDiedError, LlvmTimeoutError; InternalError when LLVM rejects the text, which it has
     read before.

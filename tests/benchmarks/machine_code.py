@@ -109,7 +109,11 @@ def pairs_of(folders: Sequence[str], target: str) -> list[Pair]:
         except nvgen.NvgenError as error:
             print(f"skipped {file.stem}: {error.findings[0].message}", file=sys.stderr)
             continue
-        (outcome,) = llvm.compile_all([text], wanted, LLVM_PTX, opt=3)
+        try:
+            (outcome,) = llvm.compile_all([text], wanted, LLVM_PTX, opt=3)
+        except llvm.LlvmRejectedError as error:
+            print(f"skipped {file.stem}: {error}", file=sys.stderr)
+            continue
         if outcome.refusal:
             print(f"skipped {file.stem}: LLVM: {outcome.refusal[:80]}", file=sys.stderr)
             continue
