@@ -377,7 +377,8 @@ spin:
     for text in ("CTA 0", "warp 0", "lanes 0-31", "b, parity 1"):
         assert text in finding.message
     assert finding.got == "b phase 1 (parity 1): 2 of 3 arrivals, 32 of 96 expected bytes"
-    assert finding.expected == "1 more arrival and 64 bytes that were expected and did not come"
+    lacks = "1 more arrival and 64 bytes that were expected and did not come"
+    assert finding.expected == f"{lacks}; no thread that is left can signal it"
     assert finding.op.startswith("MBARRIER_TRY_WAIT_PARITY")
 
 

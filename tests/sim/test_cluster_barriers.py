@@ -262,7 +262,7 @@ def test_an_arrival_that_is_missing_is_named(schedule: str):
     assert {f.rule for f in found} == {"sim/deadlock"}
     waits = [f for f in found if "bar, parity 0" in f.message]
     assert waits
-    assert all(f.expected == "1 more arrival" for f in waits)
+    assert all(f.expected.startswith("1 more arrival") for f in waits)
 
 
 @pytest.mark.gpu

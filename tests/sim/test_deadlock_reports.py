@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from intrinsics.findings import Finding
 from nvgen import KernelBuilder
 from nvgen.render import finding_lines
 from nvgen.sim.faults import DeadlockError
+from tests.sim.ptx import findings
 
 
 def report(grid: int, expected: int, *, arrivals: int = 1) -> DeadlockError:
@@ -28,7 +30,8 @@ def report(grid: int, expected: int, *, arrivals: int = 1) -> DeadlockError:
 def test_who_waits_for_an_mbarrier_comes_first() -> None:
     first, second = report(1, 64).findings
     assert "warp 1, lanes 0-31 wait for come, parity 0" in first.message
-    assert first.expected == "64 bytes that were expected and did not come"
+    lacks = "64 bytes that were expected and did not come"
+    assert first.expected == f"{lacks}; no thread that is left can signal it"
     assert first.hint.startswith("expect the bytes of the copies")
     assert "warp 0, lanes 0-31 wait for barrier 0" in second.message
 
@@ -65,6 +68,76 @@ def test_one_table_has_all_barriers_and_the_one_to_blame_first() -> None:
     assert second.got == "empty phase 0 (parity 0): 0 of 1 arrivals, 0 of 0 expected bytes"
 
 
+NAMES = ("last", "late", "there", "back")
+
+
+def circle() -> list[Finding]:
+    """Warps 1 and 2 wait for each other, warp 0 for what warp 1 would do after that, and warp 3
+    for what warp 0 would do.
+    """
+    variables = "\n".join(f".shared .align 8 .b64 {name};" for name in NAMES)
+    made = "\n".join(f"mbarrier.init.shared::cta.b64 [{name}], 1;" for name in NAMES)
+    body = f"""
+    shr.u32 %r1, %tx, 5;
+    setp.ne.u32 %p1, %tx, 0;
+    @%p1 bra made;
+    {made}
+made:
+    bar.sync 0;
+"""
+    for warp, (wanted, *then) in enumerate(
+        [("late", "last"), ("there", "back", "late"), ("back", "there"), ("last",)]
+    ):
+        arrivals = "\n".join(f"mbarrier.arrive.shared::cta.b64 _, [{name}];" for name in then)
+        body += f"""
+    setp.ne.u32 %p2, %r1, {warp};
+    @%p2 bra over{warp};
+spin{warp}:
+    mbarrier.try_wait.parity.shared::cta.b64 %p3, [{wanted}], 0;
+    @!%p3 bra spin{warp};
+    setp.ne.u32 %p4, %lane, 0;
+    @%p4 bra over{warp};
+    {arrivals}
+over{warp}:
+"""
+    return findings(body, variables=variables, threads=128)
+
+
+def test_those_in_a_circle_come_before_those_that_hang_on_it() -> None:
+    found = circle()
+    names = [finding.got.split("\n")[0].split()[0] for finding in found]
+    assert set(names[:2]) == {"there", "back"}
+    assert names[2:] == ["late", "last"]
+    first, second = names[:2]
+    warp = {"there": 2, "back": 1}[first]
+    assert found[0].expected == (
+        f"1 more arrival; who could signal it waits: CTA 0, warp {warp}, lanes 0-31 for {second}, "
+        "parity 0"
+    )
+
+
+def test_who_has_arrived_already_arrives_no_more() -> None:
+    """Two arrivals are expected; one thread arrives and exits, and another one waits."""
+    body = """
+    setp.ne.u32 %p1, %tx, 0;
+    @%p1 bra made;
+    mbarrier.init.shared::cta.b64 [done], 2;
+made:
+    bar.sync 0;
+    setp.lt.u32 %p2, %tx, 32;
+    @%p2 bra spin;
+    setp.ne.u32 %p3, %tx, 32;
+    @%p3 bra over;
+    mbarrier.arrive.shared::cta.b64 _, [done];
+    bra over;
+spin:
+    mbarrier.try_wait.parity.shared::cta.b64 %p4, [done], 0;
+    @!%p4 bra spin;
+over:"""
+    (first,) = findings(body, variables=".shared .align 8 .b64 done;", threads=64)
+    assert first.expected == "1 more arrival; no thread that is left can signal it"
+
+
 def test_the_table_is_shown_line_by_line() -> None:
     first = rings(expected=64).findings[0]
     shown = ["".join(piece for piece, _ in line) for line in finding_lines(first)]
@@ -76,7 +149,7 @@ def test_the_table_is_shown_line_by_line() -> None:
 
 def test_missing_arrivals_are_about_the_count() -> None:
     (first, _) = report(1, 0, arrivals=3).findings
-    assert first.expected == "2 more arrivals"
+    assert first.expected == "2 more arrivals; no thread that is left can signal it"
     assert first.hint.startswith("mbarrier.init counts")
 
 

@@ -5,11 +5,12 @@ Layer: nvgen.sim.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from intrinsics.findings import Finding, Place, Severity
 from nvgen.sim.faults import DeadlockError, LimitError
+from nvgen.sim.threads.suppliers import Suppliers
 
 if TYPE_CHECKING:
     from nvgen.sim.threads.barriers import MBarrier
@@ -18,16 +19,22 @@ if TYPE_CHECKING:
 
 def deadlock(machine: Machine) -> DeadlockError:
     """A finding for each group of threads that waits, those for mbarriers first: others mostly wait
-    for them.  The first one waits for the mbarrier that most likely holds up the rest, and has a
-    table of all of them.  Of very many findings the last one says how many more there are.
+    for them.  The first one waits for an mbarrier on which the rest hangs, says why nobody signals
+    it, and has a table of all of them.  Of very many findings the last one says how many more there
+    are.
     """
     fragments = [f for cta in machine.ctas for warp in cta.warps for f in warp.fragments]
-    barriers = _by_blame(machine, fragments)
+    blame = _Blame.of(machine, fragments)
+    barriers = blame.sorted(_named(machine, fragments))
     rank = {id(barrier): number for number, (_, barrier) in enumerate(barriers)}
     fragments.sort(key=lambda f: len(rank) if f.polled is None else rank[id(f.polled.barrier)])
     findings = [_finding(fragment) for fragment in fragments[:_SHOWN]]
     if findings and barriers:
         findings[0] = replace(findings[0], got=_table(barriers))
+        polled = fragments[0].polled
+        if polled is not None:
+            why = f"{findings[0].expected}; {blame.reason(polled.barrier)}"
+            findings[0] = replace(findings[0], expected=why)
     more = len(fragments) - len(findings)
     if more > 0:
         text = f"deadlock: {more} more groups of threads wait"
@@ -35,15 +42,8 @@ def deadlock(machine: Machine) -> DeadlockError:
     return DeadlockError(findings)
 
 
-def _by_blame(machine: Machine, fragments: list[Fragment]) -> list[tuple[str, MBarrier]]:
-    """All mbarriers with their names, the one first that most likely holds up the rest.
-
-    Of those that threads wait for, one whose bytes do not come is to blame before one that lacks
-    arrivals, which may come from who waits for the first; then one that is phases behind others,
-    and then the one for which the first of the threads wait.
-    """
-    polled = [f.polled.barrier for f in fragments if f.polled is not None]
-    waited = {id(barrier): number for number, barrier in reversed(list(enumerate(polled)))}
+def _named(machine: Machine, fragments: list[Fragment]) -> list[tuple[str, MBarrier]]:
+    """All mbarriers, also those that threads wait for and that are none any more."""
     several = len(machine.ctas) > 1
     found = [
         (f"CTA {cta.number} {barrier.name}" if several else barrier.name, barrier)
@@ -51,14 +51,73 @@ def _by_blame(machine: Machine, fragments: list[Fragment]) -> list[tuple[str, MB
         for barrier in cta.mbarriers.values()
     ]
     known = {id(barrier) for _, barrier in found}
-    found += [(one.name, one) for one in {id(b): b for b in polled if id(b) not in known}.values()]
+    polled = [f.polled.barrier for f in fragments if f.polled is not None]
+    return found + [(b.name, b) for b in {id(b): b for b in polled if id(b) not in known}.values()]
 
-    def blame(item: tuple[str, MBarrier]) -> tuple[bool, bool, int, int]:
-        barrier = item[1]
-        place = waited.get(id(barrier))
-        return place is None, barrier.tx == 0, barrier.phase, place or 0
 
-    return sorted(found, key=blame)
+@dataclass(slots=True)
+class _Blame:
+    """The mbarriers that threads wait for, and who could signal each of them.
+
+    One hangs on another if all who could signal it wait, and some of them for the other one.
+    """
+
+    waited: dict[int, MBarrier]
+    suppliers: dict[int, list[Fragment]]
+
+    @classmethod
+    def of(cls, machine: Machine, fragments: list[Fragment]) -> _Blame:
+        """What there is to say of threads that wait."""
+        waited = {id(f.polled.barrier): f.polled.barrier for f in fragments if f.polled is not None}
+        those = Suppliers(machine, fragments)
+        return cls(waited, {key: those.of(barrier) for key, barrier in waited.items()})
+
+    def sorted(self, barriers: list[tuple[str, MBarrier]]) -> list[tuple[str, MBarrier]]:
+        """Those first on which others hang and that hang on no other; idle ones last.
+
+        That is one that nobody is left to signal, or one of a circle.  Among them the one that most
+        others hang on is first, then one whose bytes do not come, then one that is phases behind.
+        """
+        hangs = {key: self._hangs_on(key) for key in self.waited}
+        order = {key: number for number, key in enumerate(self.waited)}
+
+        def place(item: tuple[str, MBarrier]) -> tuple[bool, bool, bool, int, bool, int, int]:
+            key, barrier = id(item[1]), item[1]
+            if key not in self.waited:
+                return True, True, True, 0, True, 0, 0
+            on = hangs[key]
+            circle = all(key in hangs[other] for other in on)
+            others = sum(key in later for other, later in hangs.items() if other != key)
+            return (
+                False, bool(self.suppliers[key]), not circle, -others, barrier.tx == 0,
+                barrier.phase, order[key],
+            )  # fmt: skip
+
+        return sorted(barriers, key=place)
+
+    def _hangs_on(self, key: int) -> set[int]:
+        """The mbarriers that one hangs on, over others, too."""
+        found: set[int] = set()
+        work = [key]
+        while work:
+            for one in self._next(work.pop()):
+                if one not in found:
+                    found.add(one)
+                    work.append(one)
+        return found
+
+    def _next(self, key: int) -> set[int]:
+        those = self.suppliers[key]
+        return {id(f.polled.barrier) for f in those if f.polled is not None} - {key}
+
+    def reason(self, barrier: MBarrier) -> str:
+        """Why nobody signals an mbarrier."""
+        those = self.suppliers[id(barrier)]
+        if not those:
+            return "no thread that is left can signal it"
+        who = those[0]
+        rest = f", and {len(those) - 1} more groups of threads wait" if len(those) > 1 else ""
+        return f"who could signal it waits: {_who(who)} for {who.waiting or 'a change'}{rest}"
 
 
 def _table(barriers: list[tuple[str, MBarrier]]) -> str:

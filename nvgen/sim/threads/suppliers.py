@@ -1,0 +1,272 @@
+"""Who could still signal an mbarrier, when all threads wait: whom a deadlock hangs on.
+
+Layer: nvgen.sim.  Input: threads that wait, each at a place of its code.  A thread may signal an
+mbarrier if from its place, or from where it returns to, its code comes to a record that signals
+one at such an address.  Branches of which a thread's own numbers decide (roles of warps, elected by
+their number) are taken as they will be; what memory or others decide may go either way.  Addresses
+are followed through moves and sums to the variable that they begin at; one that is not followed may
+be any.  What is said is certain where nobody is left: threads that have exited signal no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from intrinsics.mir import Imm, Label, MachineInstr, Mem, Not, Reg, Special, Sym
+from intrinsics.modifiers import Space
+from intrinsics.row import Completion, Effect
+
+if TYPE_CHECKING:
+    from nvgen.sim.threads.barriers import MBarrier
+    from nvgen.sim.threads.machine import Code, Cta, Fragment, Frame, Instruction, Machine, Return
+
+_ARRIVALS = (
+    "mbarrier.arrive", "mbarrier.arrive_drop", "mbarrier.arrive.expect_tx",
+    "mbarrier.arrive_drop.expect_tx", "cp.async.mbarrier.arrive", "tcgen05.commit",
+)  # fmt: skip
+_EXPECTS = ("mbarrier.expect_tx", "mbarrier.arrive.expect_tx", "mbarrier.arrive_drop.expect_tx")
+_COMPLETES = "mbarrier.complete_tx"
+
+_KEEPS_OFFSET = ("mov", "cvt", "cvta", "mapa")
+_FOLLOWED = 64
+"""Records that an address is followed through."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a signal goes: bytes from a variable's beginning on, all of them where `exact`."""
+
+    variable: str
+    offset: int
+    exact: bool
+
+
+_Signal = tuple[MachineInstr, list[_Place]]
+"""A record that signals an mbarrier, and where; nowhere where that is not known."""
+
+
+_IMPURE = (
+    Effect.READS_MEMORY | Effect.WRITES_MEMORY | Effect.CONVERGENT | Effect.ASYNC_PROXY
+    | Effect.TERMINATOR | Effect.BARRIER | Effect.CARRY
+)  # fmt: skip
+_CLOCKS = ("clock", "globaltimer")
+_PARAMETERS = tuple(space for space in Space if space.value.startswith("param"))
+
+
+@dataclass(slots=True)
+class _Signals:
+    """What the records of a function signal, and which of them threads may come to."""
+
+    code: Code
+    position: dict[str, int]
+    makers: dict[Reg, list[Instruction]]
+    calls: bool
+    fixed: dict[Reg, bool] = field(default_factory=dict)  # whether one value is all it ever has
+
+    @classmethod
+    def of(cls, code: Code) -> _Signals:
+        makers: dict[Reg, list[Instruction]] = {}
+        those = [one for block in code.blocks for one in block.instructions]
+        for one in those:
+            for register in one.mi.defs():
+                makers.setdefault(register, []).append(one)
+        position = {block.name: number for number, block in enumerate(code.blocks)}
+        return cls(code, position, makers, any(one.mi.row.head == "call" for one in those))
+
+    def of_thread(self, fragment: Fragment, frame: Frame, block: int, at: int) -> list[_Signal]:
+        """The signals that threads may come to from a place."""
+        found: list[_Signal] = []
+        seen, work = set[int](), [(block, at)]
+        while work:
+            number, first = work.pop()
+            targets, falls = set[int](), True
+            local: dict[Reg, Instruction] = {}  # what has written a register last, in this block
+            for one in self.code.blocks[number].instructions[first:]:
+                local |= dict.fromkeys(one.mi.defs(), one)
+                if "mbar" in one.mi.row.operand:
+                    found.append((one.mi, self.places(one.mi)))
+                if not one.mi.form.is_terminator:
+                    continue
+                taken = self._taken(fragment, frame, one.mi, local)
+                if taken is not False:
+                    targets |= {self.position[op.name] for op in one.mi.ops if type(op) is Label}
+                if taken:
+                    falls = False
+                    break
+            if falls and number + 1 < len(self.code.blocks):
+                targets.add(number + 1)
+            work += [(target, 0) for target in targets - seen]
+            seen |= targets
+        return found
+
+    def _taken(
+        self, fragment: Fragment, frame: Frame, mi: MachineInstr, local: dict[Reg, Instruction]
+    ) -> bool | None:
+        """Whether all threads take a branch, or none; None where that is not known."""
+        if mi.guard is None:
+            return True
+        negated = isinstance(mi.guard, Not)
+        register = mi.guard.reg if isinstance(mi.guard, Not) else mi.guard
+        made = local.get(register)
+        if made is None and not self._is_fixed(register):
+            return None
+        made = made or self.makers[register][0]
+        if not _is_pure(made.mi) or not all(self._is_fixed(use) for use in made.mi.uses()):
+            return None
+        fragment.warp.enter(frame)
+        done: set[Reg] = set()
+        for use in made.mi.uses():
+            self._compute(fragment, use, done)
+        made.run(fragment)
+        values = frame.values[register][fragment.lanes].astype(bool) ^ negated
+        return bool(values[0]) if (values == values[0]).all() else None
+
+    def _is_fixed(self, register: Reg) -> bool:
+        """Whether a register has one value, which a thread's numbers and parameters decide."""
+        known = self.fixed.get(register)
+        if known is not None:
+            return known
+        self.fixed[register] = False  # while it is looked at: a circle has many values
+        made = self.makers.get(register, [])
+        found = len(made) == 1 and _is_pure(made[0].mi)
+        self.fixed[register] = found and all(self._is_fixed(use) for use in made[0].mi.uses())
+        return self.fixed[register]
+
+    def _compute(self, fragment: Fragment, register: Reg, done: set[Reg]) -> None:
+        """Compute a fixed register: the run is over, and its registers serve nothing else."""
+        if register in done:
+            return
+        done.add(register)
+        (one,) = self.makers[register]
+        for use in one.mi.uses():
+            self._compute(fragment, use, done)
+        one.run(fragment)
+
+    def places(self, mi: MachineInstr) -> list[_Place]:
+        """Where a record signals; empty where that is not known."""
+        op = mi["mbar"]
+        if not isinstance(op, Mem):
+            return []
+        if isinstance(op.base, Sym):
+            return [_Place(op.base.name, op.base.offset + op.offset, exact=True)]
+        return self._followed(op.base, op.offset)
+
+    def _followed(self, register: Reg, offset: int) -> list[_Place]:
+        found, seen = [], set[Reg]()
+        work: list[tuple[Reg, int, bool]] = [(register, offset, True)]
+        while work and len(seen) < _FOLLOWED:
+            reg, plus, exact = work.pop()
+            made = self.makers.get(reg, [])
+            if reg in seen or not made:
+                continue
+            seen.add(reg)
+            for mi in (one.mi for one in made):
+                exact_here = exact and len(made) == 1
+                numbers = sum(op.value for op in mi.ops if isinstance(op, Imm))
+                keeps = mi.row.id.startswith(_KEEPS_OFFSET)
+                if mi.row.id.startswith("add"):
+                    plus_here = plus + numbers
+                    exact_here = exact_here and len(list(mi.uses())) == 1
+                else:
+                    plus_here, exact_here = plus, exact_here and keeps
+                found += [
+                    _Place(op.name, op.offset + plus_here, exact_here)
+                    for op in mi.ops
+                    if isinstance(op, Sym)
+                ]
+                if not mi.row.head.startswith(("ld", "atom")):
+                    work += [(use, plus_here, exact_here) for use in mi.uses()]
+        return found
+
+
+class Suppliers:
+    """Who could still signal which mbarrier."""
+
+    def __init__(self, machine: Machine, fragments: list[Fragment]) -> None:
+        self._machine = machine
+        self._fragments = fragments
+        self._known: dict[int, _Signals] = {}
+        self._those: dict[int, list[_Signal] | None] = {}
+        self._where = {
+            id(barrier): (cta, offset)
+            for cta in machine.ctas
+            for offset, barrier in cta.mbarriers.items()
+        }
+
+    def of(self, barrier: MBarrier) -> list[Fragment]:
+        """The threads that could bring what a barrier lacks, were they not waiting."""
+        where = self._where.get(id(barrier))
+        if where is None:
+            return list(self._fragments)
+        return [f for f in self._fragments if self._may(f, barrier, *where)]
+
+    def _may(self, fragment: Fragment, barrier: MBarrier, cta: Cta, offset: int) -> bool:
+        if fragment.warp.cta.cluster is not cta.cluster:
+            return False
+        those = self._of(fragment)
+        if those is None:
+            return True
+        return any(_brings(mi, barrier) and self._reaches(at, offset) for mi, at in those)
+
+    def _of(self, fragment: Fragment) -> list[_Signal] | None:
+        """What threads may signal; None where they call functions, which are not looked at."""
+        if id(fragment) not in self._those:
+            found: list[_Signal] | None = []
+            for frame, block, at in _places(fragment):
+                signals = self._signals(frame.code)
+                if signals.calls or found is None:
+                    found = None
+                else:
+                    found += signals.of_thread(fragment, frame, block, at)
+            self._those[id(fragment)] = found
+        return self._those[id(fragment)]
+
+    def _signals(self, code: Code) -> _Signals:
+        found = self._known.get(id(code))
+        if found is None:
+            found = self._known[id(code)] = _Signals.of(code)
+        return found
+
+    def _reaches(self, places: list[_Place], offset: int) -> bool:
+        if not places:
+            return True
+        for place in places:
+            begin = self._machine.symbols.get(place.variable)
+            if begin is None:
+                return True
+            at = begin + place.offset
+            if at == offset or (not place.exact and at <= offset):
+                return True
+        return False
+
+
+def _places(fragment: Fragment) -> Iterator[tuple[Frame, int, int]]:
+    """Where threads are, and where they return to."""
+    yield fragment.frame, fragment.block, fragment.at
+    back: Return | None = fragment.back
+    while back is not None:
+        yield back.frame, back.block, back.at
+        back = back.outer
+
+
+def _is_pure(mi: MachineInstr) -> bool:
+    """Whether a record computes the same whenever it is executed."""
+    if mi.guard is not None:
+        return False
+    if any(isinstance(op, Special) and op.name.startswith(_CLOCKS) for op in mi.ops):
+        return False
+    if mi.row.id == "ld" and mi.form.facts["space"] in _PARAMETERS:
+        return True
+    return not mi.row.effects.effect & _IMPURE
+
+
+def _brings(mi: MachineInstr, barrier: MBarrier) -> bool:
+    """Whether a record signals what the barrier lacks."""
+    brings_bytes = mi.row.effects.completion is Completion.TRANSACTION or mi.row.id == _COMPLETES
+    return (
+        (barrier.pending > 0 and mi.row.id in _ARRIVALS)
+        or (barrier.tx > 0 and brings_bytes)
+        or (barrier.tx < 0 and mi.row.id in _EXPECTS)
+    )
