@@ -408,9 +408,9 @@ second:
     by_lanes = {f.message.split(" wait for ")[0].split(", ", 2)[2]: f for f in found}
     assert set(by_lanes) == {"lane 0", "lane 1", "lanes 2-31"}
     assert "b, parity 0" in by_lanes["lane 0"].message
-    assert by_lanes["lane 0"].expected == "1 more arrival"
+    assert by_lanes["lane 0"].expected.startswith("1 more arrival")
     assert "c, parity 0" in by_lanes["lane 1"].message
-    assert by_lanes["lane 1"].expected == "2 more arrivals"
+    assert by_lanes["lane 1"].expected.startswith("2 more arrivals")
     assert "0x00000003" in by_lanes["lanes 2-31"].message, "who is elsewhere"
 
 
