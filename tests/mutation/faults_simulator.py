@@ -11,7 +11,7 @@ FAULTS = (
     # ---- fences and clocks -------------------------------------------------------------------
     Fault(
         "fence-acquires", Kind.ORDER, "nvgen/sim/races/happens_before.py",
-        "            mine.learn(lanes, mine.seen[(lanes & -lanes).bit_length() - 1])\n",
+        "            mine.acquire(lanes, mine.seen[(lanes & -lanes).bit_length() - 1])\n",
         "            pass\n",
         "a fence behind a relaxed read learns nothing",
         "tests/sim/test_races.py",
@@ -25,7 +25,7 @@ FAULTS = (
     ),
     Fault(
         "cluster-barrier-edge", Kind.ORDER, _SEMANTICS + "synchronization/cluster.py",
-        "            clocks.learn(warp, fragment.mask, cluster.barrier.known)\n",
+        "            clocks.acquire(warp, fragment.mask, cluster.barrier.released)\n",
         "            pass\n",
         "the barrier of a cluster orders nothing",
         "tests/sim/test_cluster_barriers.py",
@@ -44,7 +44,7 @@ FAULTS = (
     ),
     Fault(
         "cta-has-begun", Kind.ORDER, "nvgen/sim/races/shadow.py",
-        "            self._check_begun(party, agent)\n", "            pass\n",
+        "            self._check_begun(accessor, agent)\n", "            pass\n",
         "the memory of a CTA that may not run yet",
         "tests/sim/test_cluster_start.py",
     ),

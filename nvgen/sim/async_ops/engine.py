@@ -34,7 +34,7 @@ class Engine:
     """The operations under way."""
 
     schedule: Schedule
-    pending: list[AsyncOp] = field(default_factory=list)
+    in_flight: list[AsyncOp] = field(default_factory=list)
     issued: int = 0
     clocks: Clocks | None = None  # where races are looked for
     followed: list[AsyncOp] = field(default_factory=list)  # done, and perhaps not waited for
@@ -53,7 +53,7 @@ class Engine:
         if self.clocks is not None:
             self.clocks.begin(op)
         op.after = tuple(other for other in op.after if not other.done)
-        self.pending.append(op)
+        self.in_flight.append(op)
         if self.schedule.mode is Mode.EARLY and op.number not in self.schedule.delayed:
             self.finish(op)
 
@@ -67,7 +67,7 @@ class Engine:
         for other in op.after:
             self.finish(other)
         op.done = True
-        self.pending.remove(op)
+        self.in_flight.remove(op)
         self.act(op)
 
     def act(self, op: AsyncOp) -> None:
@@ -76,9 +76,9 @@ class Engine:
         Raises: SimulationError at the operation's place.
         """
         clocks = self.clocks
-        who = clocks.who if clocks is not None else None
+        before = clocks.actor if clocks is not None else None
         if clocks is not None:
-            clocks.who = op
+            clocks.actor = op
             self._follow(op)
         try:
             op.effect()
@@ -86,21 +86,21 @@ class Engine:
             raise located(error, op.place, str(op)) from None
         finally:
             if clocks is not None:
-                clocks.who = who
+                clocks.actor = before
 
     def _follow(self, op: AsyncOp) -> None:
         """Remember an operation for those that come behind it, though it is done."""
         self.followed.append(op)
         if len(self.followed) >= self.review_at:
             assert self.clocks is not None
-            self.followed = [o for o in self.followed if not self.clocks.is_known(o)]
+            self.followed = [o for o in self.followed if not self.clocks.is_observed(o)]
             del self.followed[:-MOST_FOLLOWED]
             self.review_at = 2 * len(self.followed) + 64
 
     @property
     def tracked(self) -> list[AsyncOp]:
         """Operations that another may come behind: those under way, and those done of late."""
-        return self.followed + self.pending if self.followed else self.pending
+        return self.followed + self.in_flight if self.followed else self.in_flight
 
     def finish_all(self, ops: Iterable[AsyncOp]) -> None:
         """Let several operations take effect, in the schedule's order."""
@@ -110,26 +110,26 @@ class Engine:
             waiting = [op for op in waiting if not op.done]
 
     def wait(self, warp: WarpPart, mask: int, ops: Sequence[AsyncOp]) -> None:
-        """Let several operations take effect, as threads wait for them and know of them then."""
+        """Let several operations take effect before what follows in threads that wait for them."""
         self.finish_all(ops)
         if self.clocks is not None and ops:
             self.clocks.wait(warp, mask, ops)
 
     def progress(self) -> bool:
         """Let one operation take effect because nothing else can go on; False if there is none."""
-        if not self.pending:
+        if not self.in_flight:
             return False
-        self.finish(self._choose(self.pending))
+        self.finish(self._choose(self.in_flight))
         return True
 
     def perhaps(self) -> None:
         """Under a random schedule, maybe let one operation take effect now."""
         if (
             self.schedule.mode is Mode.RANDOM
-            and self.pending
+            and self.in_flight
             and self.dice.random() < self.eagerness
         ):
-            self.finish(self._choose(self.pending))
+            self.finish(self._choose(self.in_flight))
 
     def _choose(self, ops: list[AsyncOp]) -> AsyncOp:
         ready = [op for op in ops if op.ready] or ops

@@ -1,4 +1,4 @@
-"""One asynchronous operation: what it is, who issued it, and what it comes after.
+"""One asynchronous operation: what it is, its issuer, and what it comes after.
 
 Layer: nvgen.sim.
 """
@@ -24,7 +24,7 @@ ASYNC_STORES = "st.async"
 
 @dataclass(slots=True, eq=False)
 class AsyncOp:
-    """An operation under way: what it is, who issued it, what it waits for, what it does."""
+    """An operation in flight: what it is, its issuer, what it waits for, what it does."""
 
     name: str
     thread: tuple[int, int, int]  # CTA, warp, lane
@@ -40,8 +40,8 @@ class AsyncOp:
     issued: int = 0  # the tick of its issue
     issuer: WarpPart | None = None
     together: tuple[WarpPart, ...] = ()  # the warps that issue it, where these are several
-    knows: Clock | None = None  # what comes before it
-    complete: Clock | None = None  # what comes before whoever waits for it
+    before: Clock | None = None  # what happens before it
+    completion: Clock | None = None  # what happens before that which waits for it
     relies: Ticks | None = None  # one on tensor memory: what it relies on there, itself among it
     unfenced: dict[tuple[int, int], str] = field(default_factory=dict)  # see `tensor_knowledge`
 

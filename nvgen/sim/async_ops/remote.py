@@ -2,7 +2,7 @@
 
 Layer: nvgen.sim.  An arrival at another CTA's mbarrier takes effect some time after its issue: at
 the latest when a thread of the issuing CTA fences, meets others at a barrier, or arrives with
-release semantics, so that nobody who was told of it can find it missing.  PTX ISA, Memory
+release semantics, so that no thread that synchronises with it can find it missing.  PTX ISA, Memory
 Consistency Model; mbarrier.arrive.
 """
 
@@ -44,5 +44,5 @@ def deliver(cta: Cta) -> None:
 
 
 def _under_way(cta: Cta) -> list[AsyncOp]:
-    pending = cta.machine.engine.pending
+    pending = cta.machine.engine.in_flight
     return [op for op in pending if op.kind == KIND and op.thread[0] == cta.number]

@@ -1,4 +1,4 @@
-"""Schedules: who decides when asynchronous operations take effect, and which threads are slow.
+"""Schedules: when asynchronous operations take effect, and which threads are slow.
 
 Layer: nvgen.sim.
 """

@@ -46,7 +46,7 @@ class Fields:
 
 @dataclass(slots=True)
 class TensorMaps:
-    """The tensor maps of a launch by their bytes, and who has handed on what of them."""
+    """The tensor maps of a launch by their bytes, and their proxy fences."""
 
     known: dict[bytes, BoundMap | Fields] = field(default_factory=dict)
     order: MapOrder = field(default_factory=MapOrder)

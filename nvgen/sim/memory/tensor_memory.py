@@ -1,4 +1,4 @@
-"""Tensor memory of one CTA: cells, allocation, and who may touch them.
+"""Tensor memory of one CTA: cells, allocations, and accesses to them.
 
 Layer: nvgen.sim.  128 lanes by 512 columns of 32-bit cells.  PTX ISA, Tensor Memory; Tensor Memory
 Allocation and Management Instructions.
@@ -50,7 +50,7 @@ class TensorMemory:
     last: int = COLUMNS  # columns of the latest allocation
     collectors: Collectors = field(default_factory=Collectors)
     shadow: Shadow | None = None  # where races are looked for
-    freed: Clock | None = None  # what those know who gave columns back
+    freed: Clock | None = None  # what happens before deallocations
 
     def allocate(
         self, columns: int, *others: TensorMemory, from_top: bool, exclusive: bool = False
@@ -192,7 +192,7 @@ class TensorMemory:
             self.shadow.touch(lanes * COLUMNS + columns, 1, agent, writes=writes)
 
     def given_back(self, address: int, columns: int, agent: str) -> None:
-        """Note that whoever runs gave columns back, as a write to all of their cells.
+        """Note a deallocation by the current actor, as a write to all cells of the columns.
 
         Raises: Fault when that races with a use of them.
         """
@@ -200,12 +200,12 @@ class TensorMemory:
         if self.shadow is not None and start + columns <= COLUMNS:
             cells = np.arange(start, start + columns)
             self._touch(np.arange(LANES)[:, None], cells[None, :], agent, writes=True)
-            self.freed = join(self.freed, self.shadow.clocks.given())
+            self.freed = join(self.freed, self.shadow.clocks.release_of_actor())
 
     def taken(self, by: FragmentPart) -> None:
-        """Note that threads made an allocation: what those did who gave back is over."""
+        """Note an allocation: earlier deallocations happen before it."""
         if self.shadow is not None:
-            self.shadow.clocks.learn(by.warp, by.mask, self.freed)
+            self.shadow.clocks.acquire(by.warp, by.mask, self.freed)
 
     def _forget(self, start: int, columns: int) -> None:
         """Forget what was done to columns, which are others' now."""

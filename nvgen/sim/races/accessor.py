@@ -1,4 +1,4 @@
-"""Who makes an access: the threads or the operation whose turn it is.
+"""The accessor of memory: the threads or the operation whose turn it is, with their clocks.
 
 Layer: nvgen.sim.
 """
@@ -12,48 +12,48 @@ from numpy.typing import NDArray
 
 from intrinsics.findings import Place
 from nvgen.sim.async_ops.operation import AsyncOp
-from nvgen.sim.races.epochs import TICK, Party, Site, Stamps, stamp
+from nvgen.sim.races.epochs import TICK, Accessor, Epochs, Site, epoch
 from nvgen.sim.races.happens_before import Clocks, WarpClocks, lane_indices
 from nvgen.sim.races.vector_clock import GROUP, NOTHING, Clock
 
 
-def party_of(
+def accessor_of(
     clocks: Clocks, elements: int, lanes: NDArray[np.intp] | None, *, same: bool
-) -> Party | None:
-    """Who makes an access of `elements` parts: one for each of `lanes`, or of its threads.
+) -> Accessor | None:
+    """The accessor of `elements` parts: one for each of `lanes`, or of its threads.
 
     `same` says that all parts are the same bytes.
     """
-    who = clocks.who
-    if who is None:
+    actor = clocks.actor
+    if actor is None:
         return None
-    if isinstance(who, AsyncOp):
-        mark = np.array([[stamp(who.column, who.tick, operation=True)]], np.int64)
-        parts = ((who.knows or NOTHING, None),)
-        return Party(mark, -1, parts, who.thread[0], relies=who.relies)
-    mine = clocks.of(who.warp)
+    if isinstance(actor, AsyncOp):
+        mark = np.array([[epoch(actor.column, actor.tick, operation=True)]], np.int64)
+        parts = ((actor.before or NOTHING, None),)
+        return Accessor(mark, -1, parts, actor.thread[0], relies=actor.relies)
+    mine = clocks.of(actor.warp)
     group = mine.base + GROUP
-    mask = who.mask
+    mask = actor.mask
     if lanes is None and elements != mask.bit_count():
-        whole = mask == who.warp.launched
-        actor = group if whole else mine.base + (mask & -mask).bit_length() - 1
-        mark = np.array([[stamp(actor, clocks.now)]], np.int64)
-        known = mine.knowledge(mask)
-        return Party(mark, group, ((known, None),), mine.cta, who.warp.number)
-    if same and elements > 1 and mask == who.warp.launched:
-        columns: Stamps = np.array([[group]], np.int64)
+        whole = mask == actor.warp.launched
+        column = group if whole else mine.base + (mask & -mask).bit_length() - 1
+        mark = np.array([[epoch(column, clocks.now)]], np.int64)
+        known = mine.joined(mask)
+        return Accessor(mark, group, ((known, None),), mine.cta, actor.warp.number)
+    if same and elements > 1 and mask == actor.warp.launched:
+        columns: Epochs = np.array([[group]], np.int64)
     elif lanes is None:
         columns = _columns(mine.base, mask)
     else:
         columns = (mine.base + lanes.astype(np.int64))[:, None]
     known_by = _parts(mine, mask, lanes)
-    return Party(columns | (clocks.now << TICK), group, known_by, mine.cta, who.warp.number)
+    return Accessor(columns | (clocks.now << TICK), group, known_by, mine.cta, actor.warp.number)
 
 
 @functools.lru_cache(maxsize=1 << 12)
-def _columns(base: int, mask: int) -> Stamps:
+def _columns(base: int, mask: int) -> Epochs:
     """The columns of the lanes of a mask, as a column."""
-    found: Stamps = (base + lane_indices(mask).astype(np.int64))[:, None]
+    found: Epochs = (base + lane_indices(mask).astype(np.int64))[:, None]
     found.setflags(write=False)
     return found
 
@@ -74,12 +74,12 @@ def _parts(
 
 def site_of(clocks: Clocks, agent: str) -> int:
     """The number of the site of the access that is made."""
-    who, at = clocks.who, clocks.at
-    if isinstance(who, AsyncOp):
-        number = clocks.sites.numbers.get((-who.number, agent))
+    actor, at = clocks.actor, clocks.at
+    if isinstance(actor, AsyncOp):
+        number = clocks.sites.numbers.get((-actor.number, agent))
         if number is None:
-            what = str(who) if _is_one(agent, who.name) else f"{agent}, {who}"
-            number = clocks.sites.add((-who.number, agent), Site(what, who.place, who.kind))
+            what = str(actor) if _is_one(agent, actor.name) else f"{agent}, {actor}"
+            number = clocks.sites.add((-actor.number, agent), Site(what, actor.place, actor.kind))
         return number
     number = clocks.sites.numbers.get((id(at), agent))
     if number is None:

@@ -29,10 +29,10 @@ class Columns:
     count: int = 0
 
     def take(self, op: AsyncOp, known: Ticks, relied: Ticks) -> int:
-        """A column for an operation, whose issuer knows and relies on so much.
+        """A column for an operation; `known` and `relied` are those of its issuer.
 
-        It is one whose last operation it knows: who knows the next knows the last too.  One on
-        tensor memory relies on it as well: who relies on the next relies on the last.
+        It is one whose last operation happens before the new one, so that a clock that has the new
+        one has the last, too.  One on tensor memory relies on the last one as well.
         """
         column = self._free(op, known, relied)
         self.ticks[column] = op.tick

@@ -1,4 +1,4 @@
-"""Stamps: who made an access, and when, in one number; and which of them a clock knows.
+"""Epochs: the actor and the tick of an access, in one number; which are ordered before a clock.
 
 Layer: nvgen.sim.
 """
@@ -13,30 +13,30 @@ from numpy.typing import NDArray
 from intrinsics.findings import Place
 from nvgen.sim.races.vector_clock import Clock, Ticks
 
-Stamps = NDArray[np.int64]
+Epochs = NDArray[np.int64]
 
 TICK = 31
 _STRONG = 1 << 30
 OPERATION = 1 << 62
 ACTOR = _STRONG - 1
-"""The bits of a stamp that name who made an access: a thread's column, or an operation's."""
+"""The bits of an epoch that name the actor: a column of a thread, or of an operation."""
 
 
-def stamp(actor: int, tick: int, *, operation: bool = False) -> int:
-    """Who, and when, in one number; 0 is nobody."""
+def epoch(actor: int, tick: int, *, operation: bool = False) -> int:
+    """Actor and tick in one number; 0 is no access."""
     return (OPERATION if operation else 0) | tick << TICK | actor
 
 
 @dataclass(frozen=True, slots=True)
-class Party:
-    """Who makes an access: stamps that broadcast over its elements, and what they know.
+class Accessor:
+    """The accessor of memory: epochs that broadcast over its elements, and their clocks.
 
-    `parts` are the elements that have one clock each (None: all).  `group` is the stamp's actor
+    `parts` are the elements that have one clock each (None: all).  `group` is the epoch's actor
     that stands for the whole warp, -1 for an operation.  `relies` is what an operation on tensor
     memory relies on there.
     """
 
-    stamps: Stamps
+    epochs: Epochs
     group: int
     parts: tuple[tuple[Clock, NDArray[np.intp] | None], ...]
     cta: int
@@ -67,23 +67,23 @@ class Sites:
         return number
 
 
-def strong_mark(stamps: Stamps, *, strong: bool) -> Stamps:
-    """Stamps of accesses that do not race with each other, if they are strong."""
-    return stamps | _STRONG if strong else stamps
+def strong_mark(epochs: Epochs, *, strong: bool) -> Epochs:
+    """Epochs of accesses that do not race with each other, if they are strong."""
+    return epochs | _STRONG if strong else epochs
 
 
-def tick_of(stamp: int) -> int:
-    """When the access of a stamp was made."""
-    return stamp >> TICK & 0x7FFFFFFF
+def tick_of(epoch: int) -> int:
+    """When the access of a epoch was made."""
+    return epoch >> TICK & 0x7FFFFFFF
 
 
 def below(floor: int) -> int:
-    """A number that the stamps of all threads up to a tick are less than."""
+    """A number that the epochs of all threads up to a tick are less than."""
     return (floor + 1) << TICK
 
 
-def unknown(prior: Stamps, party: Party, stride: int, *, strong: bool) -> NDArray[np.bool_]:
-    """Which of the accesses whose stamps these are nothing orders before a party's access.
+def unordered(prior: Epochs, accessor: Accessor, stride: int, *, strong: bool) -> NDArray[np.bool_]:
+    """Which of the accesses whose epochs these are nothing orders before a accessor's access.
 
     `prior` has a row for each part of the access; a CTA has `stride` columns.
     """
@@ -91,23 +91,23 @@ def unknown(prior: Stamps, party: Party, stride: int, *, strong: bool) -> NDArra
     found: NDArray[np.bool_] = prior != 0
     if strong:
         found &= (prior & _STRONG) == 0
-    if party.group >= 0:
-        own = (actors == (party.stamps & ACTOR)) | (actors == party.group)
+    if accessor.group >= 0:
+        own = (actors == (accessor.epochs & ACTOR)) | (actors == accessor.group)
         found &= ~(own & (prior < OPERATION))
     else:
-        found &= prior != party.stamps
+        found &= prior != accessor.epochs
     if not found.any():
         return found
-    for clock, rows in party.parts:
+    for clock, rows in accessor.parts:
         if rows is None:
-            found &= ~_knows(clock, prior, actors, stride)
+            found &= ~_is_ordered(clock, prior, actors, stride)
         else:
-            found[rows] &= ~_knows(clock, prior[rows], actors[rows], stride)
+            found[rows] &= ~_is_ordered(clock, prior[rows], actors[rows], stride)
     return found
 
 
-def _knows(clock: Clock, prior: Stamps, actors: Stamps, stride: int) -> NDArray[np.bool_]:
-    """Which stamps a clock knows."""
+def _is_ordered(clock: Clock, prior: Epochs, actors: Epochs, stride: int) -> NDArray[np.bool_]:
+    """Which epochs happen before a clock."""
     ticks = prior >> TICK & 0x7FFFFFFF
     ops = prior >= OPERATION
     known = np.zeros(prior.shape, np.bool_)

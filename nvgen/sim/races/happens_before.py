@@ -1,7 +1,7 @@
-"""What the threads and the operations of a launch know of each other, as it runs.
+"""The happens-before order of a launch, as it runs: vector clocks of threads and operations.
 
-Layer: nvgen.sim.  `Clocks` is told of every turn, of every operation that is issued and of all that
-orders; it keeps the clock of every thread, once for all threads of a warp that know the same.
+Layer: nvgen.sim.  `Clocks` sees every instruction, every operation that is issued and all that
+synchronises; it keeps the clock of every thread, once for all threads of a warp that share one.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def lane_indices(mask: int) -> NDArray[np.intp]:
 
 @dataclass(slots=True, eq=False)
 class WarpClocks:
-    """What the threads of a warp know.
+    """The clocks of the threads of a warp.
 
     `seen` is what relaxed reads have seen and no fence has made known; `released` is what the
-    latest fence of a thread hands on with its next relaxed write.  `multiplied` are the warpgroup's
+    latest fence of a thread releases with its next relaxed write.  `multiplied` are the warpgroup's
     multiplies that the warp has waited for, and the operations that these came after: they have
     read what those wrote, and nothing is left that an arrival would have to release.
     """
@@ -67,7 +67,7 @@ class WarpClocks:
     cta: int
     base: int  # the column of lane 0, counted over the launch
     local: int  # and in its CTA
-    blank: Ticks  # the row of who knows nothing of the CTA's threads
+    blank: Ticks  # the row of a clock that none of the CTA's threads happens before
     lanes: list[Clock] = field(default_factory=lambda: [NOTHING] * LANES)
     alike: bool = True  # all threads share one clock
     seen: list[Clock | None] = field(default_factory=lambda: [None] * LANES)
@@ -75,8 +75,8 @@ class WarpClocks:
     multiplied: Clock = NOTHING
     tensor: TensorKnowledge = field(default_factory=TensorKnowledge)
 
-    def knowledge(self, mask: int) -> Clock:
-        """What the threads of a mask know together."""
+    def joined(self, mask: int) -> Clock:
+        """The join of the clocks of the threads of a mask."""
         if self.alike:
             return self.lanes[0]
         found: Clock = NOTHING
@@ -85,7 +85,7 @@ class WarpClocks:
         return found
 
     def common(self, mask: int) -> Clock:
-        """What each of the threads of a mask knows."""
+        """The meet of the clocks of the threads of a mask."""
         if self.alike:
             return self.lanes[0]
         first, *others = {id(c): c for c in self.some(mask)}.values()
@@ -97,8 +97,8 @@ class WarpClocks:
         """The clocks of the threads of a mask, in order."""
         return [self.lanes[lane] for lane in range(LANES) if mask >> lane & 1]
 
-    def learn(self, mask: int, clock: Clock | None) -> None:
-        """Let the threads of a mask know what a clock knows."""
+    def acquire(self, mask: int, clock: Clock | None) -> None:
+        """Join a clock to those of the threads of a mask."""
         if clock is None or clock is NOTHING:
             return
         running = self.warp.launched
@@ -115,7 +115,7 @@ class WarpClocks:
         self._compare()
 
     def adopt(self, mask: int, clock: Clock) -> None:
-        """Let the threads of a mask know what a clock knows, which is all that they knew before."""
+        """Give the threads of a mask a clock that is later than theirs."""
         running = self.warp.launched
         if mask & running == running:
             self.lanes, self.alike = [clock] * LANES, True
@@ -137,16 +137,16 @@ class WarpClocks:
 
 @dataclass(slots=True, eq=False)
 class Clocks:
-    """The clocks of a launch, and who runs.
+    """The clocks of a launch, and its current actor.
 
-    `who` is the fragment or operation whose turn it is; `at` the instruction of the fragment.
+    `actor` is the fragment or operation whose turn it is; `at` the instruction of the fragment.
     """
 
     warps_each: int  # of a CTA
     now: int = BEGIN + 1
-    who: FragmentPart | AsyncOp | None = None
+    actor: FragmentPart | AsyncOp | None = None
     at: InstructionPart | None = None
-    handed: Clock | None = None  # what the fragment hands on at this instruction, once computed
+    released: Clock | None = None  # of the fragment at this instruction, once computed
     sites: Sites = field(default_factory=Sites)
     _warps: dict[WarpPart, WarpClocks] = field(default_factory=dict)
     _columns: Columns = field(default_factory=Columns)
@@ -171,21 +171,21 @@ class Clocks:
 
     def turn(self, fragment: FragmentPart, instruction: InstructionPart) -> None:
         """A fragment executes an instruction."""
-        self.who, self.at, self.handed = fragment, instruction, None
+        self.actor, self.at, self.released = fragment, instruction, None
 
     def narrowed(self, fragment: FragmentPart) -> None:
         """Only some of its threads do: those whose guard holds."""
-        self.who, self.handed = fragment, None
+        self.actor, self.released = fragment, None
 
-    # ---- handing on ------------------------------------------------------------------------------
+    # ---- releases -------------------------------------------------------------------------------
 
     def release(self, fragment: FragmentPart, mask: int, *, each: bool = False) -> Clock:
-        """What threads of a fragment know and have done; what they do next is later.
+        """The clock that threads of a fragment release; what they do next is in a later epoch.
 
-        They know it together, or `each` of them does.
+        It is the join of theirs, or with `each` the meet.
         """
         mine = self.of(fragment.warp)
-        known = mine.common(mask) if each else mine.knowledge(mask)
+        known = mine.common(mask) if each else mine.joined(mask)
         found = known.rows.get(mine.cta, mine.blank)
         row: Ticks = np.maximum(found, np.int32(known.floor(mine.cta)))
         own = row[mine.local : mine.local + WIDE]
@@ -198,7 +198,7 @@ class Clocks:
         return Clock(known.floors, {**known.rows, mine.cta: row}, known.ops, tensor)
 
     def _blank(self, warp: WarpPart) -> Ticks:
-        """What somebody knows of the threads of a warp's CTA who knows nothing of them."""
+        """The row of a warp's CTA in a clock that none of its threads happens before."""
         found = self._blanks.get(warp.cta.number)
         if found is None:
             found = np.full(self.stride, NEVER_RUNS, np.int32)
@@ -208,55 +208,55 @@ class Clocks:
             self._blanks[warp.cta.number] = grouped(found)
         return found
 
-    def given(self) -> Clock | None:
-        """What whoever runs hands on: a fragment's threads, or an operation by its completion."""
-        if self.who is None:
+    def release_of_actor(self) -> Clock | None:
+        """The clock that the current actor releases: by its threads, or by its completion."""
+        if self.actor is None:
             return None
-        if isinstance(self.who, AsyncOp):
-            return self.who.complete
-        if self.handed is None:
-            self.handed = self.release(self.who, self.who.mask)
-        return self.handed
+        if isinstance(self.actor, AsyncOp):
+            return self.actor.completion
+        if self.released is None:
+            self.released = self.release(self.actor, self.actor.mask)
+        return self.released
 
-    def offered(self, relaxed: int) -> Clock | None:
-        """What whoever runs hands on by an arrival, which is a relaxed one of lane `relaxed`.
+    def release_of_arrival(self, relaxed: int) -> Clock | None:
+        """The clock that the current actor releases by an arrival.
 
-        It is not where that is -1: who arrives releases.
+        `relaxed` is the lane of a relaxed arrival, -1 for one that releases.
         """
-        if relaxed < 0 or self.who is None or isinstance(self.who, AsyncOp):
-            return self.given()
-        mine = self.of(self.who.warp)
+        if relaxed < 0 or self.actor is None or isinstance(self.actor, AsyncOp):
+            return self.release_of_actor()
+        mine = self.of(self.actor.warp)
         if mine.multiplied is NOTHING:
             return mine.released[relaxed]
         return join(mine.released[relaxed], mine.multiplied)
 
     def fenced_by(self, fragment: FragmentPart) -> Clock:
-        """What threads hand on that arrive somewhere without a release: what they have fenced.
+        """The clock of threads that arrive without a release: what they have fenced.
 
-        That they run is known without it.
+        That they have begun happens before in any case.
         """
         mine = self.of(fragment.warp)
-        handed, runs = mine.released, Clock({mine.cta: BEGIN})
-        found = {id(handed[lane]): handed[lane] for lane in lane_indices(fragment.mask).tolist()}
+        release, runs = mine.released, Clock({mine.cta: BEGIN})
+        found = {id(release[lane]): release[lane] for lane in lane_indices(fragment.mask).tolist()}
         return functools.reduce(join, found.values(), runs)
 
-    def learn(self, warp: WarpPart, mask: int, clock: Clock | None) -> None:
-        """Let threads know what a clock knows."""
-        self.of(warp).learn(mask, clock)
+    def acquire(self, warp: WarpPart, mask: int, clock: Clock | None) -> None:
+        """Let threads acquire a clock."""
+        self.of(warp).acquire(mask, clock)
 
     def adopt(self, warp: WarpPart, mask: int, clock: Clock | None) -> None:
-        """Let threads know what a clock knows, which they have given all that they know."""
+        """Let threads acquire a clock to which they have released theirs."""
         if clock is not None:
             self.of(warp).adopt(mask, clock)
 
     def meet(self, fragment: FragmentPart) -> None:
-        """The threads of a fragment know all that each of them knows and has done.
+        """The threads of a fragment synchronise with each other.
 
         What one has seen by a relaxed read counts for each of them behind its next fence.
         """
-        handed = self.release(fragment, fragment.mask)
+        release = self.release(fragment, fragment.mask)
         mine = self.of(fragment.warp)
-        mine.adopt(fragment.mask, handed)
+        mine.adopt(fragment.mask, release)
         seen: Clock | None = None
         for lane in lane_indices(fragment.mask).tolist():
             if mine.seen[lane] is not None:
@@ -266,7 +266,7 @@ class Clocks:
                 mine.seen[lane] = seen
 
     def flat(self, clock: Clock | None, cta: int) -> Clock:
-        """A clock that knows all threads of a CTA up to this tick, as all of them stand still."""
+        """A clock with all threads of a CTA up to this tick, at which all of them stand still."""
         known = clock or NOTHING
         floors = {**known.floors, cta: self.now}
         self.now += 1
@@ -292,29 +292,31 @@ class Clocks:
         mine.tensor.fence_after(lane_indices(fragment.mask).tolist(), mine.lanes)
 
     def _acquire(self, fragment: FragmentPart) -> None:
-        """What threads have seen by relaxed reads, they know."""
+        """Threads acquire what they have seen by relaxed reads."""
         mine = self.of(fragment.warp)
         alike: dict[int, int] = {}  # lanes by what they have seen
         for lane in lane_indices(fragment.mask).tolist():
             if mine.seen[lane] is not None:
                 alike[id(mine.seen[lane])] = alike.get(id(mine.seen[lane]), 0) | 1 << lane
         for lanes in alike.values():
-            mine.learn(lanes, mine.seen[(lanes & -lanes).bit_length() - 1])
+            mine.acquire(lanes, mine.seen[(lanes & -lanes).bit_length() - 1])
         for lane in lane_indices(fragment.mask).tolist():
             mine.seen[lane] = None
 
     def _release(self, fragment: FragmentPart) -> None:
-        """What threads know and have done, their next relaxed writes hand on."""
+        """The next relaxed writes of threads release their clocks."""
         mine = self.of(fragment.warp)
-        handed = self.release(fragment, fragment.mask)
+        release = self.release(fragment, fragment.mask)
         for lane in lane_indices(fragment.mask).tolist():
-            mine.released[lane] = handed
+            mine.released[lane] = release
 
-    def saw(self, fragment: FragmentPart, lanes: int, clock: Clock, *, acquires: bool) -> None:
-        """Threads have read what somebody released."""
+    def observe_release(
+        self, fragment: FragmentPart, lanes: int, clock: Clock, *, acquires: bool
+    ) -> None:
+        """Threads have read a released value: an acquire, or one behind their next fence."""
         mine = self.of(fragment.warp)
         if acquires:
-            mine.learn(lanes, clock)
+            mine.acquire(lanes, clock)
             return
         joined: dict[int, Clock] = {}
         for lane in lane_indices(lanes).tolist():
@@ -323,45 +325,49 @@ class Clocks:
                 joined[id(old)] = join(old, clock)
             mine.seen[lane] = joined[id(old)]
 
-    def published(self, fragment: FragmentPart, lane: int, *, releases: bool) -> Clock | None:
-        """What a thread hands on by an ordered write."""
+    def release_of_write(
+        self, fragment: FragmentPart, lane: int, *, releases: bool
+    ) -> Clock | None:
+        """The clock that a thread releases by an ordered write."""
         if releases:
-            return self.given()
+            return self.release_of_actor()
         return self.of(fragment.warp).released[lane]
 
     # ---- operations ------------------------------------------------------------------------------
 
     def begin(self, op: AsyncOp) -> None:
-        """Give an operation what its issuers know, and what it comes after."""
-        if self.who is None:
+        """Give an operation its clock: that of its issuers, and what it comes after."""
+        if self.actor is None:
             return
-        if isinstance(self.who, AsyncOp):
-            known = self.who.complete or NOTHING
+        if isinstance(self.actor, AsyncOp):
+            known = self.actor.completion or NOTHING
             op.issuer = None
         elif op.together:
-            op.issuer = self.who.warp
+            op.issuer = self.actor.warp
             known = self._shared(op.together)
             self.now += 1
         elif op.collective:
-            op.issuer = self.who.warp
-            known = self.release(self.who, self.who.mask, each=True)
+            op.issuer = self.actor.warp
+            known = self.release(self.actor, self.actor.mask, each=True)
         else:
-            op.issuer = self.who.warp
-            known = self.release(self.who, 1 << op.thread[2])
+            op.issuer = self.actor.warp
+            known = self.release(self.actor, 1 << op.thread[2])
         op.issued = self.now - 1
         relied = relies = self._relied(op)
         for other in reversed(op.after):  # also those that are done
             if _has(known, other) and _relies(relies, other):
                 continue
             if self._comes_behind(op, other, known, relies):
-                known = join(known, other.complete)
+                known = join(known, other.completion)
                 if op.kind == "mma" and other.relies is not None:
                     relies = joined_ops(relies, other.relies)
-        op.knows, op.tick = known, self.now
+        op.before, op.tick = known, self.now
         self.now += 1
         op.column = self._columns.take(op, known.ops, relied)
         ticks = marked(known.ops, op.column, op.tick)
-        op.complete = Clock(known.floors, known.rows, ticks, self._told(op, known.tensor, relies))
+        op.completion = Clock(
+            known.floors, known.rows, ticks, self._released_columns(op, known.tensor, relies)
+        )
 
     def _relied(self, op: AsyncOp) -> Ticks:
         """What an operation may rely on in tensor memory, for those that issue it."""
@@ -373,15 +379,15 @@ class Clocks:
         """The lanes that issue an operation, in their turn."""
         if not op.collective:
             return [op.thread[2]]
-        assert not isinstance(self.who, AsyncOp | None)
-        lanes: list[int] = lane_indices(self.who.mask).tolist()
+        assert not isinstance(self.actor, AsyncOp | None)
+        lanes: list[int] = lane_indices(self.actor.mask).tolist()
         return lanes
 
     def _comes_behind(self, op: AsyncOp, other: AsyncOp, known: Clock, relies: Ticks) -> bool:
         """Whether an operation is issued behind another one that it takes effect after."""
         if op.issuer is None or other.issuer is None or op.together == other.together != ():
             return True
-        if not _knows_issue(known, other, self.stride):
+        if not _has_issue(known, other, self.stride):
             return False
         if op.kind != "mma" or op.thread == other.thread:
             return True
@@ -391,8 +397,8 @@ class Clocks:
         op.unfenced[other.column, other.tick] = AFTER if heard else BEFORE
         return False
 
-    def _told(self, op: AsyncOp, heard: Ticks, relies: Ticks) -> Ticks:
-        """What the completion of an operation lets others rely on."""
+    def _released_columns(self, op: AsyncOp, heard: Ticks, relies: Ticks) -> Ticks:
+        """What of tensor memory the completion of an operation releases."""
         if op.issuer is None:
             return heard
         mine, lanes = self.of(op.issuer).tensor, self._issuers(op)
@@ -405,12 +411,12 @@ class Clocks:
         return heard if op.kind in MOVES else joined_ops(heard, op.relies)
 
     def _shared(self, warps: tuple[WarpPart, ...]) -> Clock:
-        """What all threads of several warps know; what only one has done is not among it."""
+        """The meet of the clocks of several warps; what only one has done is not in it."""
         clocks = [self.of(warp).common(warp.launched) for warp in warps]
         return functools.reduce(common, {id(clock): clock for clock in clocks}.values())
 
-    def is_known(self, op: AsyncOp) -> bool:
-        """Whether the thread that issued an operation knows that it is complete."""
+    def is_observed(self, op: AsyncOp) -> bool:
+        """Whether an operation's completion happens before its issuer's next instruction."""
         if op.issuer is None:
             return True
         mine, lane = self.of(op.issuer), op.thread[2]
@@ -422,16 +428,16 @@ class Clocks:
         for op in reversed(ops):
             if found is not None and _has(found, op):
                 continue
-            found = join(found, op.complete)
+            found = join(found, op.completion)
             if op.together:
                 mine = self.of(warp)
                 mine.multiplied = join(mine.multiplied, Clock(ops=found.ops))
-        self.learn(warp, mask, found)
+        self.acquire(warp, mask, found)
         self.of(warp).tensor.waited(lane_indices(mask).tolist(), ops)
 
 
 def _has(clock: Clock, op: AsyncOp) -> bool:
-    """Whether a clock knows that an operation is complete."""
+    """Whether an operation's completion is in a clock."""
     return clock.ops.size > op.column and int(clock.ops[op.column]) >= op.tick
 
 
@@ -440,8 +446,8 @@ def _relies(relied: Ticks, op: AsyncOp) -> bool:
     return op.relies is None or level(relied, op.column) >= complete(op.tick)
 
 
-def _knows_issue(clock: Clock, op: AsyncOp, stride: int) -> bool:
-    """Whether who has this clock comes behind the issue of an operation."""
+def _has_issue(clock: Clock, op: AsyncOp, stride: int) -> bool:
+    """Whether the issue of an operation is in a clock."""
     cta, warp, lane = op.thread
     if clock.floor(cta) >= op.issued:
         return True

@@ -2,8 +2,8 @@
 
 Layer: nvgen.sim.  Copies read tensor maps through a proxy of its own.  What threads (or other
 copies) have written to one is seen there behind a proxy release that comes after the writes, and an
-acquire of these 128 bytes that comes after the release and before the copy.  Who comes after whom
-is known where races are looked for; where they are not, this is not looked at either.
+acquire of these 128 bytes that comes after the release and before the copy.  The
+order is there where races are looked for; where they are not, this is not looked at either.
 
 What is not looked at: scopes (every one counts as wide enough).  PTX ISA, membar / fence:
 fence.proxy.tensormap::generic; tensormap.cp_fenceproxy; Memory Consistency Model: Proxies.
@@ -18,7 +18,7 @@ import numpy as np
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import Fault, fault
 from nvgen.sim.memory.regions import Region
-from nvgen.sim.races.epochs import Party, Stamps, unknown
+from nvgen.sim.races.epochs import Accessor, Epochs, unordered
 from nvgen.sim.races.happens_before import Clocks, lane_indices
 from nvgen.sim.races.vector_clock import Clock, join
 from nvgen.sim.threads.parts import FragmentPart, WarpPart
@@ -27,19 +27,19 @@ from nvgen.tensor_map import SIZE
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Fence:
-    """A proxy fence: the threads that execute it, when, and what it hands on."""
+    """A proxy fence: the threads that execute it, its tick, and the clock that it releases."""
 
     warp: WarpPart
     mask: int
     tick: int
-    handed: Clock
+    release: Clock
 
-    def is_known(self, clock: Clock, who: FragmentPart, local: int) -> bool:
+    def is_known(self, clock: Clock, actor: FragmentPart, local: int) -> bool:
         """Whether it comes before what threads do that have this clock.
 
         `local` is the column of its warp's first lane in its CTA.
         """
-        if who.warp is self.warp and who.mask & self.mask:
+        if actor.warp is self.warp and actor.mask & self.mask:
             return True
         cta = self.warp.cta.number
         if clock.floor(cta) >= self.tick:
@@ -56,61 +56,61 @@ class MapOrder:
     acquired: dict[int, list[_Fence]] = field(default_factory=dict)
 
     def release(self, clocks: Clocks | None, fragment: FragmentPart) -> None:
-        """Threads release what was written to tensor maps, so far as they know of it."""
+        """Threads release the writes to tensor maps that happen before this fence."""
         if clocks is not None:
             tick = clocks.now
-            handed = clocks.release(fragment, fragment.mask)
-            self.released.append(_Fence(fragment.warp, fragment.mask, tick, handed))
+            release = clocks.release(fragment, fragment.mask)
+            self.released.append(_Fence(fragment.warp, fragment.mask, tick, release))
 
     def acquire(self, clocks: Clocks | None, fragment: FragmentPart, address: int) -> None:
-        """Threads acquire the tensor map at an address: what releases handed on that they know."""
+        """Threads acquire the tensor map at an address from the releases that happen before."""
         if clocks is None:
             return
-        handed = _handed(self.released, clocks, fragment)
+        release = _releases_before(self.released, clocks, fragment)
         tick = clocks.now
         clocks.release(fragment, fragment.mask)
-        fence = _Fence(fragment.warp, fragment.mask, tick, handed)
+        fence = _Fence(fragment.warp, fragment.mask, tick, release)
         self.acquired.setdefault(address, []).append(fence)
 
     def check(self, clocks: Clocks | None, region: Region, address: int) -> None:
         """Whether the threads that run may use the tensor map at an address of global memory.
 
-        Raises: Fault when it was written in this launch, and not handed on to them.
+        Raises: Fault when it was written in this launch, and not release on to them.
         """
-        who = None if clocks is None else clocks.who
-        if clocks is None or region.shadow is None or who is None or isinstance(who, AsyncOp):
+        actor = None if clocks is None else clocks.actor
+        if clocks is None or region.shadow is None or actor is None or isinstance(actor, AsyncOp):
             return
         offset = address - region.base
-        stamps = region.shadow.writes.at(slice(offset, offset + SIZE))
-        written = np.unique(stamps[stamps != 0])
+        epochs = region.shadow.writes.at(slice(offset, offset + SIZE))
+        written = np.unique(epochs[epochs != 0])
         if not written.size:
             return
-        acquired = _handed(self.acquired.get(address, []), clocks, who)
-        if _knows_all(acquired, written, clocks):
+        acquired = _releases_before(self.acquired.get(address, []), clocks, actor)
+        if _all_ordered(acquired, written, clocks):
             return
-        released = [f for f in self.released if _knows_all(f.handed, written, clocks)]
-        site = clocks.sites.all[int(region.shadow.writes.sites[offset + _last(stamps)])]
+        released = [f for f in self.released if _all_ordered(f.release, written, clocks)]
+        site = clocks.sites.all[int(region.shadow.writes.sites[offset + _last(epochs)])]
         raise _unseen(site.what, str(site.place), released=bool(released))
 
 
-def _handed(fences: list[_Fence], clocks: Clocks, who: FragmentPart) -> Clock:
-    """What fences hand on to threads that come after them."""
-    mine = clocks.of(who.warp).knowledge(who.mask)
+def _releases_before(fences: list[_Fence], clocks: Clocks, actor: FragmentPart) -> Clock:
+    """The join of what fences release that happen before the current threads."""
+    mine = clocks.of(actor.warp).joined(actor.mask)
     found = Clock()
     for fence in fences:
-        if fence.is_known(mine, who, clocks.of(fence.warp).local):
-            found = join(found, fence.handed)
+        if fence.is_known(mine, actor, clocks.of(fence.warp).local):
+            found = join(found, fence.release)
     return found
 
 
-def _knows_all(clock: Clock, stamps: Stamps, clocks: Clocks) -> bool:
-    nobody = Party(np.zeros((1, 1), np.int64), -1, ((clock, None),), -1)
-    return not unknown(stamps[:, None], nobody, clocks.stride, strong=False).any()
+def _all_ordered(clock: Clock, epochs: Epochs, clocks: Clocks) -> bool:
+    none = Accessor(np.zeros((1, 1), np.int64), -1, ((clock, None),), -1)
+    return not unordered(epochs[:, None], none, clocks.stride, strong=False).any()
 
 
-def _last(stamps: Stamps) -> int:
+def _last(epochs: Epochs) -> int:
     """The byte that was written last."""
-    return int(np.argmax(stamps))
+    return int(np.argmax(epochs))
 
 
 def _unseen(what: str, place: str, *, released: bool) -> Fault:

@@ -1,6 +1,6 @@
 """What was done to each byte of a memory: the last write, and the last reads.
 
-Layer: nvgen.sim.  A byte of shared or global memory (a cell of tensor memory) remembers the stamp
+Layer: nvgen.sim.  A byte of shared or global memory (a cell of tensor memory) remembers the epoch
 and the site of its last write and of two reads, by different threads or operations.  An access that
 none of the clocks orders behind one of these, where one of the two writes, is a race: it is found
 under every schedule, whichever of the two happens first.
@@ -20,17 +20,17 @@ from numpy.typing import NDArray
 
 from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.faults import Fault
-from nvgen.sim.races.accessor import party_of, site_of
+from nvgen.sim.races.accessor import accessor_of, site_of
 from nvgen.sim.races.epochs import (
     ACTOR,
     OPERATION,
-    Party,
+    Accessor,
+    Epochs,
     Site,
-    Stamps,
     below,
     strong_mark,
     tick_of,
-    unknown,
+    unordered,
 )
 from nvgen.sim.races.happens_before import Clocks
 from nvgen.sim.races.report import race, unstarted
@@ -53,9 +53,9 @@ Change = tuple[Bytes, Bytes]
 
 @dataclass(slots=True, eq=False)
 class _Kept:
-    """The latest accesses of one sort: who and when, and from which site."""
+    """The latest accesses of one sort: epochs, and sites in the program."""
 
-    stamps: Stamps
+    epochs: Epochs
     sites: Sites
 
     @classmethod
@@ -63,36 +63,36 @@ class _Kept:
         """Nothing done to `size` bytes."""
         return cls(np.zeros(size, np.int64), np.zeros(size, np.int32))
 
-    def at(self, index: Index) -> Stamps:
-        """The stamps of some bytes, in as many rows as the index has."""
+    def at(self, index: Index) -> Epochs:
+        """The epochs of some bytes, in as many rows as the index has."""
         if isinstance(index, tuple):
-            return _table(self.stamps, index[0])[index[1]]
-        return self.stamps[index]
+            return _table(self.epochs, index[0])[index[1]]
+        return self.epochs[index]
 
-    def put(self, index: Index, marks: Stamps, site: int, rows: int) -> None:
+    def put(self, index: Index, marks: Epochs, site: int, rows: int) -> None:
         """Note what is done to some bytes."""
         if isinstance(index, slice):
-            self.stamps[index].reshape(rows, -1)[:] = marks
+            self.epochs[index].reshape(rows, -1)[:] = marks
             self.sites[index] = site
         elif isinstance(index, tuple):
-            _table(self.stamps, index[0])[index[1]] = marks
+            _table(self.epochs, index[0])[index[1]] = marks
             _table(self.sites, index[0])[index[1]] = site
         else:
-            self.stamps[index] = marks
+            self.epochs[index] = marks
             self.sites[index] = site
 
     def clear(self, index: slice | NDArray[np.int64]) -> None:
         """Forget what was done to some bytes."""
-        self.stamps[index] = 0
+        self.epochs[index] = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Act:
-    """An access: its bytes in so many parts, who makes it, and how."""
+    """An access: its bytes in so many parts, its accessor, and how it is ordered."""
 
     index: Index
     rows: int
-    party: Party
+    accessor: Accessor
     agent: str
     writes: bool
     strong: bool
@@ -104,7 +104,7 @@ class _Conflict:
 
     kept: _Kept
     verb: str
-    prior: Stamps
+    prior: Epochs
     found: NDArray[np.bool_]
 
     @property
@@ -113,14 +113,14 @@ class _Conflict:
         return int(np.flatnonzero(self.found)[0])
 
     @property
-    def stamp(self) -> int:
-        """Who made the earlier access to it, and when."""
+    def epoch(self) -> int:
+        """The epoch of the earlier access to it."""
         return int(self.prior.reshape(-1)[self.at])
 
     @property
     def tick(self) -> int:
-        """When that was; of several races the one with the latest access is told."""
-        return tick_of(self.stamp)
+        """When that was; of several races the one with the latest access is reported."""
+        return tick_of(self.epoch)
 
 
 @dataclass(slots=True, eq=False)
@@ -128,7 +128,7 @@ class Shadow:
     """The accesses to one memory.
 
     `home` is the CTA whose threads alone reach it, -1 if others do too.  `owner` is the CTA whose
-    shared memory it is, which others reach only when they know that it runs; -1 for other memory.
+    shared memory it is, which others reach only behind its begin; -1 for other memory.
     """
 
     clocks: Clocks
@@ -168,7 +168,7 @@ class Shadow:
         lanes: NDArray[np.intp] | None = None,
         change: Change | None = None,
     ) -> None:
-        """Note accesses of `size` bytes at `offsets`, made by whoever runs.
+        """Note accesses of `size` bytes at `offsets`, made by the current actor.
 
         `lanes` are the threads that make them, one each.  `change` tells which bytes a
         write leaves as they are.
@@ -180,12 +180,12 @@ class Shadow:
         if not flat.size:
             return
         same = flat.size > 1 and flat[0] == flat[-1] and bool((flat == flat[0]).all())
-        party = party_of(self.clocks, flat.size, lanes, same=same)
-        if party is None:
+        accessor = accessor_of(self.clocks, flat.size, lanes, same=same)
+        if accessor is None:
             return
-        if party.cta != self.owner >= 0:
-            self._check_begun(party, agent)
-        act = _Act(*_index(flat, size), party, agent, writes, order is not Order.WEAK)
+        if accessor.cta != self.owner >= 0:
+            self._check_begun(accessor, agent)
+        act = _Act(*_index(flat, size), accessor, agent, writes, order is not Order.WEAK)
         conflicts = [self._check(self.writes, "wrote", act, change)]
         if writes:
             conflicts.append(self._check(self.reads, "reads", act))
@@ -197,13 +197,13 @@ class Shadow:
         else:
             self._keep_read(act)
 
-    def _check_begun(self, party: Party, agent: str) -> None:
-        """Whether who reaches the memory of another CTA knows that it runs.
+    def _check_begun(self, accessor: Accessor, agent: str) -> None:
+        """Whether the begin of another CTA happens before an access to its memory.
 
         Raises: Fault.
         """
-        if not all(clock.has_begun(self.owner) for clock, _ in party.parts):
-            raise unstarted(agent, f"{self.name}, by CTA {party.cta}")
+        if not all(clock.has_begun(self.owner) for clock, _ in accessor.parts):
+            raise unstarted(agent, f"{self.name}, by CTA {accessor.cta}")
 
     def _check(
         self, kept: _Kept, verb: str, act: _Act, change: Change | None = None
@@ -211,28 +211,30 @@ class Shadow:
         """Earlier accesses that race with this one."""
         prior = kept.at(act.index)
         latest = int(prior.max())
-        if not latest or latest < self._floor(act.party):
+        if not latest or latest < self._floor(act.accessor):
             return None
         prior = prior.reshape(act.rows, -1)
-        found = self._unknown(prior, act, strong=act.strong)
+        found = self._unordered(prior, act, strong=act.strong)
         if not found.any():
             return None
-        if change is not None and act.writes and act.party.group >= 0:
+        if change is not None and act.writes and act.accessor.group >= 0:
             before, after = change
             found &= before[_numbers(act.index)].reshape(after.shape) != after
         return _Conflict(kept, verb, prior, found) if found.any() else None
 
-    def _unknown(self, prior: Stamps, act: _Act, *, strong: bool) -> NDArray[np.bool_]:
+    def _unordered(self, prior: Epochs, act: _Act, *, strong: bool) -> NDArray[np.bool_]:
         """Which of the earlier accesses nothing orders before this one: most bytes are alike."""
         few = prior
-        together = len(act.party.stamps) == 1 and all(rows is None for _, rows in act.party.parts)
+        together = len(act.accessor.epochs) == 1 and all(
+            rows is None for _, rows in act.accessor.parts
+        )
         if together and bool((prior == prior[0, 0]).all()):
             few = prior[:1, :1]
         elif prior.shape[1] > 1 and bool((prior == prior[:, :1]).all()):
             few = prior[:, :1]
-        found = unknown(few, act.party, self.clocks.stride, strong=strong)
-        if act.party.relies is not None and self.unit == CELLS:
-            found |= unfenced(few, act.party.relies)
+        found = unordered(few, act.accessor, self.clocks.stride, strong=strong)
+        if act.accessor.relies is not None and self.unit == CELLS:
+            found |= unfenced(few, act.accessor.relies)
         if not found.any():
             return found
         return np.broadcast_to(found, prior.shape).copy()
@@ -244,32 +246,32 @@ class Shadow:
         return race(
             first,
             conflict.verb,
-            self._missing(first, conflict.stamp, act.party),
+            self._missing(first, conflict.epoch, act.accessor),
             act.agent,
             writes=act.writes,
             what=f"{count} {self.unit} of {self.name}, {self._where(which)}",
         )
 
-    def _floor(self, party: Party) -> int:
-        """What stamps of threads are less than that are known to everybody of the party."""
-        if self.home != party.cta:
+    def _floor(self, accessor: Accessor) -> int:
+        """What epochs of threads are less than that are known to everybody of the accessor."""
+        if self.home != accessor.cta:
             return 0
-        return below(min(clock.floor(self.home) for clock, _ in party.parts))
+        return below(min(clock.floor(self.home) for clock, _ in accessor.parts))
 
     def _keep(self, kept: _Kept, act: _Act) -> None:
-        marks = strong_mark(act.party.stamps, strong=act.strong)
+        marks = strong_mark(act.accessor.epochs, strong=act.strong)
         kept.put(act.index, marks, site_of(self.clocks, act.agent), act.rows)
 
     def _keep_read(self, act: _Act) -> None:
         """Note a read; the last one is kept beside it, if nothing orders the two."""
         old = self.reads.at(act.index)
         latest = int(old.max())
-        if latest and not latest < self._floor(act.party):
+        if latest and not latest < self._floor(act.accessor):
             there = old.reshape(act.rows, -1)
-            left = self._unknown(there, act, strong=False)
+            left = self._unordered(there, act, strong=False)
             if left.any():
                 where = _numbers(act.index).reshape(there.shape)[left]
-                self.others.stamps[where] = there[left]
+                self.others.epochs[where] = there[left]
                 self.others.sites[where] = self.reads.sites[where]
         self._keep(self.reads, act)
 
@@ -282,40 +284,40 @@ class Shadow:
 
     def observe(self, offsets: NDArray[np.int64], lanes: NDArray[np.intp], order: Order) -> None:
         """Threads read what others may have released here."""
-        who = self.clocks.who
-        if not self.released or who is None or isinstance(who, AsyncOp):
+        actor = self.clocks.actor
+        if not self.released or actor is None or isinstance(actor, AsyncOp):
             return
         for lane, offset in zip(lanes.tolist(), offsets.reshape(-1).tolist(), strict=True):
             clock = self.released.get(offset)
             if clock is not None:
-                self.clocks.saw(who, 1 << lane, clock, acquires=order.acquires)
+                self.clocks.observe_release(actor, 1 << lane, clock, acquires=order.acquires)
 
     def publish(self, offsets: NDArray[np.int64], lanes: NDArray[np.intp], order: Order) -> None:
         """Threads write what others may acquire."""
-        who = self.clocks.who
-        if who is None or isinstance(who, AsyncOp):
+        actor = self.clocks.actor
+        if actor is None or isinstance(actor, AsyncOp):
             return
         for lane, offset in zip(lanes.tolist(), offsets.reshape(-1).tolist(), strict=True):
-            clock = self.clocks.published(who, lane, releases=order.releases)
+            clock = self.clocks.release_of_write(actor, lane, releases=order.releases)
             if clock is not None:
                 self.released[offset] = join(self.released.get(offset), clock)
 
     # ---- words -----------------------------------------------------------------------------------
 
-    def _missing(self, site: Site, stamp: int, party: Party) -> str:
+    def _missing(self, site: Site, epoch: int, accessor: Accessor) -> str:
         """What is missing after an earlier access: the wait for an operation of a kind, a
         fence behind it, or an order of threads, which are of one warp, of one CTA, or of two.
         """
-        who = self.clocks.who
-        if stamp >= OPERATION:
-            fence = missing_fence(who, stamp) if isinstance(who, AsyncOp) else ""
+        actor = self.clocks.actor
+        if epoch >= OPERATION:
+            fence = missing_fence(actor, epoch) if isinstance(actor, AsyncOp) else ""
             return fence or site.kind
-        if isinstance(who, AsyncOp) and tick_of(stamp) > who.tick:
-            return who.kind  # the thread came behind its issue
-        cta, local = divmod(stamp & ACTOR, self.clocks.stride)
-        if cta != party.cta:
+        if isinstance(actor, AsyncOp) and tick_of(epoch) > actor.tick:
+            return actor.kind  # the thread came behind its issue
+        cta, local = divmod(epoch & ACTOR, self.clocks.stride)
+        if cta != accessor.cta:
             return "CTA"
-        return "warp" if local // WIDE == party.warp else "thread"
+        return "warp" if local // WIDE == accessor.warp else "thread"
 
     def _where(self, offset: int) -> str:
         if self.unit == CELLS:

@@ -3,7 +3,7 @@
 Layer: nvgen.sim.  An asynchronous tcgen05 operation may be moved before the wait or the barrier
 that it stands behind, unless tcgen05.fence::after_thread_sync stands between the two; and one that
 comes before an arrival may be moved behind it, unless ::before_thread_sync does.  So every thread
-has, beside what it knows to be complete, what its next tcgen05 operations may rely on:
+has, beside what is complete before it, what its next tcgen05 operations may rely on:
 
     fenced   what they may rely on now
     heard    what was said where the thread waited, for the next fence::after_thread_sync to make
@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nvgen.sim.async_ops.operation import AsyncOp
-from nvgen.sim.races.epochs import ACTOR, OPERATION, TICK, Stamps, tick_of
+from nvgen.sim.races.epochs import ACTOR, OPERATION, TICK, Epochs, tick_of
 from nvgen.sim.races.vector_clock import LANES, NO_TICKS, Clock, Ticks, common_ops, joined_ops
 
 MOVES = ("ld", "st")
@@ -78,8 +78,8 @@ def padded(ticks: Ticks, size: int) -> Ticks:
     return found
 
 
-def unfenced(prior: Stamps, relied: Ticks) -> NDArray[np.bool_]:
-    """Which stamps are of operations whose completion may not be relied on."""
+def unfenced(prior: Epochs, relied: Ticks) -> NDArray[np.bool_]:
+    """Which epochs are of operations whose completion may not be relied on."""
     operations = prior >= OPERATION
     columns = np.where(operations, prior & ACTOR, 0)
     inside = columns < relied.size
@@ -89,15 +89,15 @@ def unfenced(prior: Stamps, relied: Ticks) -> NDArray[np.bool_]:
     return found
 
 
-def missing_fence(op: AsyncOp, stamp: int) -> str:
-    """The fence that is missing between the operation of a stamp, and one that comes behind it.
+def missing_fence(op: AsyncOp, epoch: int) -> str:
+    """The fence that is missing between the operation of a epoch, and one that comes behind it.
 
     "" where more than a fence is missing.
     """
-    column, tick = stamp & ACTOR, tick_of(stamp)
+    column, tick = epoch & ACTOR, tick_of(epoch)
     if (column, tick) in op.unfenced:
         return op.unfenced[column, tick]
-    known = op.knows
+    known = op.before
     if op.relies is None or known is None or level(known.ops, column) < tick:
         return ""
     return AFTER if level(known.tensor, column) >= complete(tick) else BEFORE
@@ -116,7 +116,7 @@ class TensorKnowledge:
     own: list[Ticks] = field(default_factory=_nothing)  # operations that each has issued
 
     def fence_after(self, lanes: Iterable[int], clocks: Sequence[Clock]) -> None:
-        """What threads have heard is what they rely on; `clocks` are those of all lanes."""
+        """What threads have acquired is what they rely on; `clocks` are those of all lanes."""
         joined = _Joins()
         for lane in lanes:
             self.fenced[lane] = joined(self.fenced[lane], clocks[lane].tensor)
@@ -134,13 +134,13 @@ class TensorKnowledge:
         done = NO_TICKS
         for op in moves:
             done = marked(done, op.column, complete(op.tick))
-        joined, told = _Joins(), {}
+        joined, finished = _Joins(), {}
         for lane in lanes:
             self.fenced[lane] = joined(self.fenced[lane], done)
             old = self.before[lane]
-            if id(old) not in told:
-                told[id(old)] = old, _finished(old, moves)
-            self.before[lane] = told[id(old)][1]
+            if id(old) not in finished:
+                finished[id(old)] = old, _finished(old, moves)
+            self.before[lane] = finished[id(old)][1]
 
     def said(self, lanes: Iterable[int]) -> Ticks:
         """What threads together let others rely on."""
@@ -175,7 +175,7 @@ def _finished(before: Ticks, moves: Iterable[AsyncOp]) -> Ticks:
 
 
 class _Joins:
-    """Joins of columns, each made once, so that threads that know the same share one."""
+    """Joins of columns, each made once, so that threads with equal columns share them."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[int, int], tuple[Ticks, Ticks, Ticks]] = {}

@@ -1,9 +1,9 @@
-"""Who knows of whom: the clocks of threads and of asynchronous operations.
+"""Vector clocks of threads and of asynchronous operations.
 
-Layer: nvgen.sim.  Time is counted in ticks, one for the whole launch, and moves on when somebody
-hands on what it knows.  A `Clock` says, for every thread and operation, up to which tick its
-accesses are ordered before what comes next.  Clocks are values: to learn is to replace one by its
-join with another, so that the threads of a warp that know the same share one.
+Layer: nvgen.sim.  Time is counted in ticks, one for the whole launch, and moves on at each release.
+A `Clock` says, for every thread and operation, up to which tick its accesses happen before what
+comes next.  Clocks are values: to acquire is to replace one by its join with another, so that the
+threads of a warp that have acquired the same share one.
 
 Orders that are followed: program order of a thread; bar and barrier, all forms; bar.warp.sync;
 mbarriers, from an arrival (or a completion of bytes, or a commit) to a look that succeeds; an
@@ -12,16 +12,16 @@ issue of that; tcgen05.wait; bulk wait groups; wgmma.wait_group; tcgen05.dealloc
 alloc; releases and acquires, also as a fence with a relaxed, volatile or atomic access, or with a
 relaxed arrival or wait on an mbarrier.  Of these fences tcgen05.fence::before_thread_sync is one
 that releases, ::after_thread_sync one that acquires.  Behind wgmma.wait_group a relaxed arrival,
-too, hands on that the multiplies have read what they read.
+too, releases the reads of the multiplies.
 
-That an operation on tensor memory is known to be complete is not enough for another one: see
-`tensor_knowledge`.
+That an operation on tensor memory is complete is not enough for another one: see
+`tensor_fences`.
 
 An mbarrier object is memory: mbarrier.init and mbarrier.inval write its eight bytes, and all other
-uses, those by copies and commits too, read them as strong accesses do.  Behind a relaxed
-barrier.cluster.arrive is known only what its threads have fenced, fence.mbarrier_init being a fence
-like the others; and that the threads run, without which nobody may reach the shared memory of
-their CTA from another one.
+uses, those by copies and commits too, read them as strong accesses do.  A relaxed
+barrier.cluster.arrive releases only what its threads have fenced, fence.mbarrier_init being a fence
+like the others; and the begin of the threads, which happens before any access from another CTA to
+the shared memory of theirs.
 
 The use of a value that tcgen05.ld brings orders no accesses to memory (Register dependencies, same
 thread).  What is not looked at gives no finding: scopes (every one counts as wide enough), .relaxed
@@ -51,7 +51,7 @@ WIDE = LANES + 1
 """Columns of a warp."""
 
 BEGIN = 1
-"""The tick at which every thread begins: who knows one of a CTA knows that the CTA runs."""
+"""The tick at which every thread begins: a clock that has one of a CTA is behind its begin."""
 
 NEVER_RUNS = np.iinfo(np.int32).max
 """The tick up to which a lane is known that was not launched."""
@@ -73,7 +73,7 @@ class Order(Enum):
 
     @property
     def releases(self) -> bool:
-        """Whether what came before has happened for who reads it."""
+        """Whether what came before happens before what reads it."""
         return self in (Order.RELEASE, Order.BOTH)
 
 
@@ -82,12 +82,12 @@ NO_TICKS: Ticks = np.zeros(0, np.int32)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clock:
-    """Up to which tick every thread and operation is known.
+    """Up to which tick every thread and operation happens before.
 
-    A thread is known up to the floor of its CTA, or its own tick in the CTA's row if that is later;
+    That is for a thread the floor of its CTA, or its own tick in the CTA's row if that is later;
     an operation up to the tick in its column.  `tensor` is what of the operations on tensor memory
     a tcgen05.fence::after_thread_sync lets the next ones rely on, in the ticks of
-    `tensor_knowledge`.
+    `tensor_fences`.
     """
 
     floors: Mapping[int, int] = field(default_factory=dict)
@@ -96,11 +96,11 @@ class Clock:
     tensor: Ticks = field(default_factory=lambda: NO_TICKS)
 
     def floor(self, cta: int) -> int:
-        """The tick up to which all threads of a CTA are known."""
+        """The tick up to which all threads of a CTA happen before."""
         return self.floors.get(cta, 0)
 
     def has_begun(self, cta: int) -> bool:
-        """Whether some thread of a CTA is known to have run."""
+        """Whether the begin of some thread of a CTA happens before."""
         row = self.rows.get(cta)
         return self.floor(cta) >= BEGIN or (row is not None and _latest(row) >= BEGIN)
 
@@ -109,7 +109,7 @@ NOTHING = Clock()
 
 
 def join(a: Clock | None, b: Clock | None) -> Clock:
-    """What two clocks know together."""
+    """The join of two clocks."""
     if a is b or b is None or b is NOTHING:
         return a or NOTHING
     if a is None or a is NOTHING:
@@ -128,7 +128,7 @@ def join(a: Clock | None, b: Clock | None) -> Clock:
 
 
 def common(a: Clock, b: Clock) -> Clock:
-    """What each of two clocks knows."""
+    """The meet of two clocks."""
     floors = {cta: min(floor, b.floor(cta)) for cta, floor in a.floors.items() if cta in b.floors}
     rows: dict[int, Ticks] = {}
     for cta in {*a.rows, *b.rows}:
@@ -168,7 +168,7 @@ def grouped(row: Ticks) -> Ticks:
 
 
 def joined_ops(a: Ticks, b: Ticks) -> Ticks:
-    """What two columns of operations know together."""
+    """The join of two rows of operations."""
     if a is b or not b.size:
         return a
     if a.size < b.size:
@@ -179,7 +179,7 @@ def joined_ops(a: Ticks, b: Ticks) -> Ticks:
 
 
 def common_ops(a: Ticks, b: Ticks) -> Ticks:
-    """What each of two columns of operations knows."""
+    """The meet of two rows of operations."""
     if a is b:
         return a
     size = min(a.size, b.size)

@@ -52,7 +52,7 @@ def explained(machine: Machine, error: SimulationError) -> SimulationError:
     clocks = machine.engine.clocks
     if clocks is None or error.findings[0].rule not in _EARLY_SIGNS:
         return error
-    for op in [*machine.engine.pending]:
+    for op in [*machine.engine.in_flight]:
         try:
             machine.engine.finish(op)
         except SimulationError as other:

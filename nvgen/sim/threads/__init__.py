@@ -1,4 +1,4 @@
-"""The threads of a launch: who runs, in which order, and what they wait for together.
+"""The threads of a launch: the order in which they run, and what they wait for together.
 
 Here belongs what makes or moves threads: the machine with its CTAs, warps and fragments, the grid
 that is filled with them, records as closures, barriers of all kinds, clusters, pairs and

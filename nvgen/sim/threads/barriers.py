@@ -34,18 +34,18 @@ class MBarrier:
     bytes_arrived: int = 0
     looked: dict[int, int] = field(default_factory=dict)  # warp -> lanes that saw it in this phase
     clocks: Clocks | None = None  # where races are looked for
-    coming: Clock | None = None  # what those know who have arrived in this phase
-    known: Clock | None = None  # what those know who see that the last one is complete
+    gathered: Clock | None = None  # the join of the releases of this phase
+    released: Clock | None = None  # and of the phases that are complete
 
     @classmethod
     def new(cls, name: str, count: int, clocks: Clocks | None = None) -> MBarrier:
         """An object that expects `count` arrivals a phase."""
         return cls(name, count, count, next_expected=count, clocks=clocks)
 
-    def _hear(self, relaxed: int = -1) -> None:
-        """Let who waits for this phase know what who arrives hands on."""
+    def _gather(self, relaxed: int = -1) -> None:
+        """Join what the current actor releases to what this phase will release."""
         if self.clocks is not None:
-            self.coming = join(self.coming, self.clocks.offered(relaxed))
+            self.gathered = join(self.gathered, self.clocks.release_of_arrival(relaxed))
 
     def arrive(self, count: int, relaxed: int = -1) -> None:
         """`count` arrivals; `relaxed` is the lane of the thread whose arrival does not release.
@@ -60,7 +60,7 @@ class MBarrier:
                 expected=f"at most {self.pending}",
                 section="mbarrier.arrive",
             )
-        self._hear(relaxed)
+        self._gather(relaxed)
         self.pending -= count
         self._settle()
 
@@ -83,7 +83,7 @@ class MBarrier:
 
     def complete(self, size: int) -> None:
         """`size` bytes have come."""
-        self._hear()
+        self._gather()
         self.tx -= size
         self.bytes_arrived += size
         self._check_tx()
@@ -102,7 +102,7 @@ class MBarrier:
     def _settle(self) -> None:
         if self.pending == 0 and self.tx == 0:
             self.phase += 1
-            self.known, self.coming = join(self.known, self.coming), None
+            self.released, self.gathered = join(self.released, self.gathered), None
             self.expected = self.pending = self.next_expected
             self.bytes_expected = self.bytes_arrived = 0
             self.looked.clear()
@@ -142,8 +142,8 @@ class CtaBarrier:
     reduced: list[bool] = field(default_factory=list)
     result: list[bool] = field(default_factory=list)
     inside: dict[tuple[int, int], int] = field(default_factory=dict)
-    coming: Clock | None = None  # what those know who have come this time
-    known: Clock | None = None  # and what those know whom it lets go
+    gathered: Clock | None = None  # the join of the clocks of those who have come this time
+    released: Clock | None = None  # and of the last time it opened
     whole: bool = False  # every thread of the CTA waited
 
     def join(self, warp: int, mask: int) -> int:
@@ -189,7 +189,7 @@ class CtaBarrier:
         if self.arrived and self.arrived >= (self.needed or alive):
             self.arrived = 0
             self.generation += 1
-            self.known, self.coming, self.whole = self.coming, None, self.needed is None
+            self.released, self.gathered, self.whole = self.gathered, None, self.needed is None
             self.result, self.reduced = self.reduced, []
 
 
@@ -204,8 +204,8 @@ class ClusterBarrier:
     arrived: dict[tuple[int, int], int] = field(default_factory=dict)
     passed: dict[tuple[int, int], int] = field(default_factory=dict)
     relaxed: dict[tuple[int, int], bool] = field(default_factory=dict)  # how a warp arrived last
-    coming: Clock | None = None  # what those know who have arrived in this phase
-    known: Clock | None = None  # what those know who see that the last one is complete
+    gathered: Clock | None = None  # the join of the releases of this phase
+    released: Clock | None = None  # and of the phases that are complete
 
     def arrive(self, rank: int, warp: int, mask: int, *, relaxed: bool) -> None:
         """The threads of `mask` arrive.
@@ -267,4 +267,4 @@ class ClusterBarrier:
         for key, mask in self.arrived.items():
             self.passed[key] = self.passed.get(key, 0) | mask
         self.arrived.clear()
-        self.known, self.coming = join(self.known, self.coming), None
+        self.released, self.gathered = join(self.released, self.gathered), None

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 class Meeting:
     """One operation of a pair: the warp and the operands of each CTA that has come, by rank.
 
-    `answer` is what the operation gave, once it is done; `told` are the ranks whose coming has been
-    noted, `gone` those that have the answer.
+    `answer` is what the operation gave, once it is done; `announced` are the ranks whose coming has
+    been noted, `gone` those that have the answer.
     """
 
     warps: dict[int, int] = field(default_factory=dict)
     operands: dict[int, tuple[int, ...]] = field(default_factory=dict)
     answer: int | None = None
-    told: set[int] = field(default_factory=set)
+    announced: set[int] = field(default_factory=set)
     gone: set[int] = field(default_factory=set)
 
 

@@ -154,7 +154,7 @@ def unfinished(machine: Machine) -> LimitError:
         f"the kernel did not end in {allowed}",
         _instruction(found[0][0]).place if found else Place(),
         op=_instruction(found[0][0]).mi.opcode if found else "",
-        got=f"{machine.steps} steps, {len(engine.pending)} asynchronous operations under way",
+        got=f"{machine.steps} steps, {len(engine.in_flight)} asynchronous operations under way",
         expected="an end",
         hint="look for a loop that does not end; timeout=… (--timeout) and max_steps=… "
         "(--max-steps) allow more",
@@ -167,7 +167,7 @@ def unfinished(machine: Machine) -> LimitError:
 
 
 def _standing(rule: str, group: list[Fragment]) -> Finding:
-    """Where some groups of threads are; of many the first ones have their names told."""
+    """Where some groups of threads are; of many the first ones are named."""
     names = [_who(fragment) for fragment in group[:_NAMED]]
     more = len(group) - len(names)
     who = "; ".join(names) + (f"; and {more} more groups of threads" if more else "")

@@ -1,4 +1,4 @@
-"""The run of a launch: whose turn it is, who waits, and how it ends.
+"""The run of a launch: turns of fragments, waits, and how it ends.
 
 Layer: nvgen.sim.  A fragment runs a block at a time, fairly with the others (under a random
 schedule some warps are slow), until it ends, or waits.  When all wait, the engine lets one
@@ -73,7 +73,7 @@ class Run:
         return moved
 
     def _turn(self) -> tuple[list[Fragment], list[Fragment]]:
-        """The fragments in the order of their turns, and those who wait for the others this time.
+        """The fragments in the order of their turns, and those that wait for the others this time.
 
         Under a random schedule some warps are slow, and fall far behind.
         """
@@ -168,9 +168,9 @@ def _finish(machine: Machine) -> None:
     copies to shared memory that nobody will read.
     """
     engine = machine.engine
-    engine.finish_all(op for op in engine.pending if op.kind in (*COPIES, MAP_READ))
-    engine.finish_all(op for op in engine.pending if op.kind == "remote")
-    engine.finish_all(op for op in engine.pending if op.kind == "bulk" and op.ready)
+    engine.finish_all(op for op in engine.in_flight if op.kind in (*COPIES, MAP_READ))
+    engine.finish_all(op for op in engine.in_flight if op.kind == "remote")
+    engine.finish_all(op for op in engine.in_flight if op.kind == "bulk" and op.ready)
     left = [*_in_flight(engine), *_allocated(machine.ctas), *_left_out(machine.ctas)]
     if left:
         raise SimulationError([finding for error in left for finding in error.findings[:1]])
@@ -178,7 +178,7 @@ def _finish(machine: Machine) -> None:
 
 def _in_flight(engine: Engine) -> Iterator[SimulationError]:
     """The first operation that nothing has waited for."""
-    for op in engine.pending[:1]:
+    for op in engine.in_flight[:1]:
         error = fault(
             "exit-pending",
             f"the kernel ends while {op} is under way",

@@ -83,7 +83,7 @@ class Stretch:
         self.write(np.array(found, unit).view(np.uint8), self.whole, Order.RELAXED)
 
     def spoil(self, chosen: Flags) -> None:
-        """Write bytes of which nobody knows the value: who reads them makes a mistake."""
+        """Write bytes of undefined value: to read them is a mistake."""
         starts = np.flatnonzero(chosen)
         for region, offsets, _ in self._reach(starts, 1, Access.WRITE, Order.WEAK):
             region.data[offsets] = 0xCD

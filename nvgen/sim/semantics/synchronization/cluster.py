@@ -31,8 +31,8 @@ def arrive(c: Compiler, mi: MachineInstr) -> Step:
         barrier, clocks = cta.cluster.barrier, cta.machine.engine.clocks
         barrier.arrive(cta.rank, warp.number, fragment.mask, relaxed=relaxed)
         if clocks is not None:
-            handed = clocks.fenced_by(fragment) if relaxed else clocks.given()
-            barrier.coming = join(barrier.coming, handed)
+            release = clocks.fenced_by(fragment) if relaxed else clocks.release_of_actor()
+            barrier.gathered = join(barrier.gathered, release)
         cta.cluster.settle()
         cta.machine.changed()
         return None
@@ -53,7 +53,7 @@ def wait(c: Compiler, mi: MachineInstr) -> Step:
             )
         clocks = warp.cta.machine.engine.clocks
         if clocks is not None:
-            clocks.learn(warp, fragment.mask, cluster.barrier.known)
+            clocks.acquire(warp, fragment.mask, cluster.barrier.released)
         return None
 
     return _aligned(run, mi)

@@ -52,7 +52,7 @@ def init(c: Compiler, mi: MachineInstr) -> Step:
 
 
 def _touch(warp: Warp, lane: int, address: int, agent: str) -> None:
-    """A thread writes the object's eight bytes: bounds, alignment, and who else uses them."""
+    """A thread writes the object's eight bytes: bounds, alignment, and races."""
     warp.cta.machine.memory.access(
         warp.cta.shared,
         np.array([address], np.int64),
@@ -109,7 +109,7 @@ def _wait(*, parity: bool) -> Maker:
                 sees = _may_see(warp, lanes, found) if passed else 0
                 done |= sees
                 if sees and found.clocks is not None:
-                    _learn(found.clocks, fragment, sees, found.known, acquires=acquires)
+                    _acquire(found.clocks, fragment, sees, found.released, acquires=acquires)
                 if sees != lanes:
                     phase = f"parity {asked}" if parity else f"phase {asked}"
                     fragment.polled = Polled(found, phase, mi.opcode, place)
@@ -121,15 +121,15 @@ def _wait(*, parity: bool) -> Maker:
     return make
 
 
-def _learn(
+def _acquire(
     clocks: Clocks, fragment: Fragment, lanes: int, known: Clock | None, *, acquires: bool
 ) -> None:
     """Threads see that a phase is complete; behind a relaxed wait a fence makes it count."""
     if known is not None:
         if acquires:
-            clocks.learn(fragment.warp, lanes, known)
+            clocks.acquire(fragment.warp, lanes, known)
         else:
-            clocks.saw(fragment, lanes, known, acquires=False)
+            clocks.observe_release(fragment, lanes, known, acquires=False)
 
 
 def _may_see(warp: Warp, lanes: int, found: MBarrier) -> int:

@@ -131,7 +131,7 @@ class MBarrierOperand:
 def use_object(
     cta: Cta, offsets: NDArray[np.int64], agent: str, lanes: NDArray[np.intp] | None = None
 ) -> None:
-    """Note that whoever runs uses the objects at some offsets of a CTA's shared memory.
+    """Note that the current actor uses the objects at some offsets of a CTA's shared memory.
 
     Uses are strong: they do not race with each other, but with mbarrier.init, mbarrier.inval and
     plain stores.  `lanes` are the threads, where these are not all threads of the fragment.

@@ -86,7 +86,7 @@ def barrier(c: Compiler, mi: MachineInstr) -> Step:
                 reduce.contribute(fragment, lanes_of(came), state.reduced)
             deliver(cta)
             if clocks is not None:
-                state.coming = join(state.coming, clocks.release(fragment, came))
+                state.gathered = join(state.gathered, clocks.release(fragment, came))
             state.arrive(came.bit_count(), _threads(fragment, count), cta.threads_alive)
             cta.machine.changed()
         if waits and state.holds(fragment.warp.number, mask):
@@ -95,8 +95,8 @@ def barrier(c: Compiler, mi: MachineInstr) -> Step:
         state.leave(fragment.warp.number, mask)
         if clocks is not None and waits:
             if state.whole:
-                state.known, state.whole = clocks.flat(state.known, cta.number), False
-            clocks.adopt(fragment.warp, mask, state.known)
+                state.released, state.whole = clocks.flat(state.released, cta.number), False
+            clocks.adopt(fragment.warp, mask, state.released)
         if reduce is not None:
             reduce.deliver(fragment, state.result)
         return None

@@ -117,7 +117,7 @@ def dealloc(c: Compiler, mi: MachineInstr) -> Step:
 def _release(ctas: Ctas, operands: tuple[int, ...]) -> int:
     start, columns, exclusive = operands
     numbers = [cta.number for cta in ctas]
-    for op in ctas[0].machine.engine.pending:
+    for op in ctas[0].machine.engine.in_flight:
         if op.thread[0] in numbers and op.kind in ("mma", "ld", "st"):
             raise fault(
                 "dealloc-busy",
@@ -172,8 +172,8 @@ def _together(
     meeting = meetings.join(head, cta.rank, fragment.warp.number, operands)
     if meeting.answer is None:
         ctas = participants(cta, group, head)
-        if cta.rank not in meeting.told:
-            meeting.told.add(cta.rank)
+        if cta.rank not in meeting.announced:
+            meeting.announced.add(cta.rank)
             comes()
         if peer.rank not in meeting.operands:
             return Wait(f"a warp of the peer, CTA {peer.number}, at {head}.cta_group::2")

@@ -2,7 +2,7 @@
 
 Layer: nvgen.sim.semantics.  tensormap.replace reads and writes all 128 bytes, as the threads that
 execute it.  tensormap.cp_fenceproxy is a copy by a warp, and a proxy release.  A proxy release and
-a proxy acquire count as fences, too: together they make what they hand on known as these do.  PTX
+a proxy acquire count as fences, too: together they synchronise as these do.  PTX
 ISA, tensormap.replace; tensormap.cp_fenceproxy; membar / fence.
 """
 
@@ -202,7 +202,7 @@ def _alike(address: Getter, fragment: Fragment) -> dict[int, int]:
 
 
 def _release(fragment: Fragment) -> None:
-    """A proxy release, which the fence behind it hands on."""
+    """A proxy release, ordered by the fence behind it."""
     machine = fragment.warp.cta.machine
     machine.tensor_maps.order.release(machine.engine.clocks, fragment)
     _fence(fragment)
