@@ -303,6 +303,22 @@ class Fragment(Elementwise):
             fragments.append(tuple(line))
         return RegisterTile(tuple(fragments), element, wanted.rows)
 
+    def as_rows_of(self, whole: Fragment) -> Fragment:
+        """What a warp has computed by itself as its rows of a matrix that a warpgroup holds.
+
+        Its elements lie in a multiply of a warp as in the warp's rows of wgmma's.
+
+        Raises: InputError where a thread does not hold the same elements of them.
+        """
+        mine, theirs = self.layout, whole.layout
+        lanes = len(mine.row_bits)
+        same = (mine.row_bits, mine.column_bits, mine.down, mine.along) == (
+            theirs.row_bits[:lanes], theirs.column_bits[:lanes], theirs.down, theirs.along
+        )  # fmt: skip
+        if not same or self.vector.type is not whole.vector.type:
+            raise refuse("no rows of that matrix", got=self.words, expected=whole.words)
+        return whole.made(self.vector)
+
     def as_tile(self, tile: SharedTile | TakesFragment, *, first: int = 0) -> None:
         """Store the matrix into a tile of the same shape in shared memory, where its swizzling
         has it; by stmatrix where that is possible (16 bits an element, sm_90 and later).

@@ -252,12 +252,22 @@ class TileOperations(TileCopies):
         check_stored(d.dtype, dtype)
         d.store(target, pitch, dtype)
 
-    def tile_ring(self, name: str, *tiles: Tiles[SharedTile], consumers: int = 1) -> TileRing:
+    def tile_ring(
+        self,
+        name: str,
+        *tiles: Tiles[SharedTile],
+        consumers: int = 1,
+        warps: int = 1,
+        notes: bool = False,
+    ) -> TileRing:
         """A ring of buffers, each with one of each of the `tiles`, for one producer and consumers.
+
+        Of each consumer one thread says that it is through with a buffer; with `warps=4` one of
+        each warp of a warpgroup.  With `notes` a number of 32 bits travels with each buffer.
 
         Raises: InputError where there are not as many of each.
         """
-        return TileRing(self, name, tiles, consumers)
+        return TileRing(self, name, tiles, consumers, warps, notes=notes)
 
     # ---- tensor memory -----------------------------------------------------------------------
 

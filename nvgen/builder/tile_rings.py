@@ -10,21 +10,28 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from nvgen.builder.number_types import u32
 from nvgen.builder.numbers import Int, IntLike
-from nvgen.builder.pointers import Barrier, Barriers
+from nvgen.builder.pointers import Barrier, Barriers, Pointer
 from nvgen.builder.protocols import Counted, Protocols
 from nvgen.builder.refusals import described, refuse, whole
 from nvgen.builder.roles import WARPGROUP, Ring, Scope
 from nvgen.builder.tiles import SharedTile, Tiles
 
+_WARPS = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One buffer of a ring at work: its number, its tiles, and the mbarrier of its copies."""
+    """One buffer of a ring at work: its number, its tiles, and the mbarrier of its copies.
+
+    `notes` are the numbers that travel with the ring's buffers.
+    """
 
     stage: Int
     tiles: tuple[SharedTile, ...]
     full: Barrier
+    notes: Pointer | None = None
 
     @property
     def tile(self) -> SharedTile:
@@ -36,12 +43,36 @@ class Slot:
             raise refuse("a buffer of several tiles", got=str(len(self.tiles)), expected="tiles[i]")
         return self.tiles[0]
 
+    @property
+    def note(self) -> Int:
+        """The number that came with the tiles.
+
+        Raises: InputError where the ring has no notes.
+        """
+        if self.notes is None:
+            raise refuse("a ring without notes", expected="b.tile_ring(…, notes=True)")
+        found = self.notes[self.stage]
+        assert isinstance(found, Int)
+        return found
+
 
 class TileRing:
-    """As many buffers as `tiles` are, each with its tiles, for one producer and `consumers`."""
+    """As many buffers as `tiles` are, each with its tiles, for one producer and `consumers`.
+
+    Of a consumer `warps` warps arrive when they are through with a buffer: one, or, of a
+    warpgroup, all four, which need not come by together then.  With `notes` a number of 32 bits
+    travels with each buffer.
+    """
 
     def __init__(
-        self, builder: Protocols, name: str, tiles: Sequence[Tiles[SharedTile]], consumers: int
+        self,
+        builder: Protocols,
+        name: str,
+        tiles: Sequence[Tiles[SharedTile]],
+        consumers: int,
+        warps: int = 1,
+        *,
+        notes: bool = False,
     ) -> None:
         for tile in tiles:
             if not isinstance(tile, Tiles):
@@ -60,13 +91,17 @@ class TileRing:
         (self.stages,) = counts
         self.builder, self.tiles = builder, tuple(tiles)
         self.consumers = whole(consumers, "number of consumers")
+        self.warps = whole(warps, "number of warps")
+        if warps not in (1, _WARPS):
+            raise refuse("so many warps of a consumer", got=str(warps), expected=f"1 or {_WARPS}")
+        self.notes = builder.shared_array(f"{name}_notes", u32, self.stages) if notes else None
         self.full: Barriers = builder.mbarriers(f"{name}_full", self.stages)
         self.empty: Barriers = builder.mbarriers(f"{name}_empty", self.stages)
 
     @property
     def mbarriers(self) -> tuple[Counted, ...]:
         """What `make_mbarriers` takes: `b.make_mbarriers(*ring.mbarriers)`."""
-        return (self.full, 1), (self.empty, self.consumers)
+        return (self.full, 1), (self.empty, self.consumers * self.warps)
 
     def producer(self) -> Producer:
         """The end that fills, at the first buffer."""
@@ -79,7 +114,8 @@ class TileRing:
     def slot(self, stage: IntLike) -> Slot:
         """A buffer by its number, which the kernel may compute."""
         number = stage if isinstance(stage, Int) else self.builder.const(stage)
-        return Slot(number, tuple(tile[number] for tile in self.tiles), self.full[number])
+        tiles = tuple(tile[number] for tile in self.tiles)
+        return Slot(number, tiles, self.full[number], self.notes)
 
 
 class Producer:
@@ -90,17 +126,37 @@ class Producer:
         self._place: Ring = ring.builder.ring(ring.stages)
 
     @contextmanager
-    def fill(self) -> Iterator[Slot]:
+    def fill(self, note: IntLike | None = None) -> Iterator[Slot]:
         """The next buffer, when all consumers are through with it; copies that fill it follow.
 
-        The bytes of all its tiles are expected on `slot.full`.
+        The bytes of all its tiles are expected on `slot.full`.  `note` comes with them.
+
+        Raises: InputError for a note in a ring without, and without one in a ring of notes.
         """
+        slot = self._next(note)
+        self.ring.builder.arrive_expecting(slot.full, *self.ring.tiles)
+        yield slot
+        self._place.advance()
+
+    def send(self, note: IntLike) -> None:
+        """Hand on a number in the next buffer, without tiles: that nothing more comes, say.
+
+        Raises: InputError where the ring has no notes.
+        """
+        self.ring.builder.mbarrier_arrive(self._next(note).full)
+        self._place.advance()
+
+    def _next(self, note: IntLike | None) -> Slot:
+        """The next buffer, when it is free, with its note."""
         b, ring, place = self.ring.builder, self.ring, self._place
+        if (note is None) != (ring.notes is None):
+            got = "a note" if ring.notes is None else "none"
+            raise refuse("notes come with all buffers of a ring or with none", got=got)
         b.wait(ring.empty[place.stage], place.parity ^ 1)
         slot = ring.slot(place.stage)
-        b.arrive_expecting(slot.full, *ring.tiles)
-        yield slot
-        place.advance()
+        if ring.notes is not None and note is not None:
+            ring.notes[place.stage] = note
+        return slot
 
 
 class Consumer:
@@ -119,17 +175,17 @@ class Consumer:
         return slot
 
     def release(self, slot: Slot | IntLike) -> None:
-        """Give a buffer back: one thread of the consumer arrives.
+        """Give a buffer back: one thread of the consumer arrives, or of each of its warps.
 
-        What read it is complete: multiplies behind a wait for them, and what other warps of the
-        consumer have read behind a barrier.
+        What read it is complete: multiplies behind a wait for them, and what other threads have
+        read for whom this one arrives, behind a barrier.
         """
         b = self.ring.builder
         empty = self.ring.empty[slot.stage if isinstance(slot, Slot) else slot]
         match b.scope:
             case Scope.THREAD:
                 b.mbarrier_arrive(empty)
-            case Scope.WARP:
+            case Scope.WARP | Scope.WARPGROUP if b.scope is Scope.WARP or self.ring.warps > 1:
                 with b.elect():
                     b.mbarrier_arrive(empty)
             case Scope.WARPGROUP:

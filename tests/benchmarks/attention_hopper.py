@@ -1,10 +1,11 @@
-"""Sample 14 beside cuDNN's attention on a Hopper GPU: TFLOP/s, their ratio, the difference.
+"""Sample 14 beside cuDNN's attention on a Hopper GPU: TFLOP/s, their ratio, what both are off by.
 
-    python tests/benchmarks/attention_hopper.py [--lengths 1024,4096] [--opt 3]
+    python tests/benchmarks/attention_hopper.py [--lengths 1024,4096] [--dims 64,128] [--opt 3]
 
 One process, torch's scaled_dot_product_attention with its cuDNN backend, bf16, random normal Q, K
 and V of 16384 rows altogether.  Each time is the median of nine CUDA graphs of ten launches, the
-contestants by turns.  Half of the operations are counted where the future is masked.
+contestants by turns in random order.  Half of the operations are counted where the future is
+masked.  `--accuracy` compares both with f64 instead, on inputs of several kinds.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from __future__ import annotations
 import argparse
 import functools
 import importlib.util
+import math
+import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,6 +34,7 @@ SAMPLE = ROOT / "samples" / "14_attention_sm90.py"
 ROWS, WIDTH, ROUNDS, LAUNCHES = 16384, 2048, 9, 10
 
 
+@functools.cache
 def sample() -> ModuleType:
     """The sample as a module; its file name is no module name."""
     spec = importlib.util.spec_from_file_location("attention_sm90", SAMPLE)
@@ -63,45 +67,128 @@ def milliseconds(graph: torch.cuda.CUDAGraph) -> float:
     return float(begin.elapsed_time(end)) / LAUNCHES
 
 
-def compare(attention: ModuleType, d: int, length: int, opt: int | None, *, causal: bool) -> str:
-    """A line of the table."""
-    kernel = attention.build(attention.Config(d, causal))
+@functools.cache
+def loaded(config: object, opt: int | None) -> tuple:
+    """A kernel, and the same on the GPU."""
+    kernel = sample().build(config)
+    return kernel, kernel.compile(opt=opt).load()
+
+
+def prepared(q, k, v, o, causal: bool, opt: int | None) -> Callable[..., None]:
+    """The launch of the kernel for these tensors; with `launches` it gives milliseconds."""
+    heads, length, d = q.shape
+    config = sample().choose(d, length, causal=causal)
+    kernel, code = loaded(config, opt)
+    counter = torch.zeros(1, dtype=torch.int32, device="cuda").view(torch.uint32)
+    numbers = sample().numbers(config, heads, heads // len(k), length, k.shape[1])
+    arguments = kernel.arguments((q, k, v, o, counter, *numbers), {})
+    processors = torch.cuda.get_device_properties(q.device).multi_processor_count
+    grid = sample().grid(config, heads, length, processors)
+
+    def launch(launches: int = 0):
+        if launches:
+            return code.time(*arguments, grid=grid, launches=launches)
+        return code.launch(*arguments, grid=grid)
+
+    return launch
+
+
+def theirs(q, k, v, causal: bool) -> Callable[[], torch.Tensor]:
+    """cuDNN's way for these tensors, to be called within `cudnn()`."""
+    batch = [x.unsqueeze(0) for x in (q, k, v)]
+    return functools.partial(scaled_dot_product_attention, *batch, is_causal=causal)
+
+
+def cudnn():
+    """Where scaled_dot_product_attention is cuDNN's."""
+    return sdpa_kernel(SDPBackend.CUDNN_ATTENTION)
+
+
+def truth(q, k, v, causal: bool) -> torch.Tensor:
+    """In f64."""
+    s = q.double() @ k.double().transpose(1, 2) * q.shape[2] ** -0.5
+    if causal:
+        future = torch.ones(s.shape[1:], device="cuda", dtype=torch.bool).triu(1)
+        s.masked_fill_(future, -math.inf)
+    return torch.softmax(s, 2) @ v.double()
+
+
+def compare(d: int, length: int, opt: int | None, *, causal: bool) -> tuple[str, float]:
+    """A line of the table, and the ratio in it."""
     heads = ROWS // length * WIDTH // d
     torch.manual_seed(0)
     q, k, v = torch.randn(3, heads, length, d, device="cuda", dtype=torch.bfloat16)
-    o, loaded = torch.empty_like(q), kernel.compile(opt=opt).load()
-    arguments = kernel.arguments((q, k, v, o, length, length, d**-0.5), {})
-    grid = attention.grid(heads, length)
-    loaded.launch(*arguments, grid=grid)
-    batch = [x.unsqueeze(0) for x in (q, k, v)]
-    call = functools.partial(scaled_dot_product_attention, *batch, is_causal=causal)
-    with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
-        theirs, graph = call()[0], graph_of(call)
+    o = torch.full_like(q, math.nan)
+    mine, call = prepared(q, k, v, o, causal, opt), theirs(q, k, v, causal)
+    mine()
+    with cudnn():
+        expected, graph = call()[0], graph_of(call)
     torch.cuda.synchronize()
-    apart = (o.float() - theirs.float()).abs().max().item()
-    times: list[tuple[float, float]] = [
-        (loaded.time(*arguments, grid=grid, launches=LAUNCHES), milliseconds(graph))
-        for _ in range(ROUNDS)
-    ]
-    ours, cudnn = (median(column) for column in zip(*times, strict=True))
+    apart = (o.float() - expected.float()).abs().max().item()
+    contestants = [lambda: mine(LAUNCHES), lambda: milliseconds(graph)]
+    times: list[list[float]] = [[], []]
+    for _ in range(ROUNDS):
+        for which in random.sample(range(2), 2):
+            times[which].append(contestants[which]())
+    ours, cudnns = map(median, times)
     flops = 4 * heads * length * length * d / (2 if causal else 1) / 1e9
-    return (
-        f"{d:<4} {causal!s:7} {length:<6} {flops / ours:7.0f} {flops / cudnn:7.0f} "
-        f"{cudnn / ours:7.3f}  {apart:.4f}"
-    )
+    ratio = cudnns / ours
+    line = f"{d:<4} {causal!s:7} {length:<6} {flops / ours:7.0f} {flops / cudnns:7.0f} {ratio:7.3f}"
+    return f"{line}  {apart:.4f}", ratio
+
+
+def kinds(d: int, length: int) -> Iterator[tuple[str, list[torch.Tensor]]]:
+    """Inputs: as layers have them, and such as are hard to sum."""
+    torch.manual_seed(1)
+    normal = torch.randn(3, 2, length, d, device="cuda")
+    outliers = normal.clone()
+    outliers[:2, :, :, ::16] *= 8  # channels that are large, as models have them
+    sink = normal.clone()
+    sink[1, :, 0] *= 12  # the first key draws all
+    large, huge, flat = normal.clone(), normal.clone(), normal.clone()
+    large[0] *= 30
+    huge[1, :, length // 3] *= 1000
+    flat[0] = 0
+    named = {"normal": normal, "channels": outliers, "sink": sink, "large": large,
+             "one huge key": huge, "all alike": flat}  # fmt: skip
+    yield from ((name, list(x.to(torch.bfloat16))) for name, x in named.items())
+
+
+def accuracy(dims: list[int]) -> None:
+    """The root of the mean square and the maximum of what both are off by."""
+    print("d    causal  input          nvgen: rms  maximum     cuDNN: rms  maximum")
+    for d, causal in product(dims, (False, True)):
+        for name, (q, k, v) in kinds(d, 1000):
+            o, call = torch.full_like(q, math.nan), theirs(q, k, v, causal)
+            prepared(q, k, v, o, causal, None)()
+            with cudnn():
+                other = call()[0]
+            right = truth(q, k, v, causal)
+            off = [(x.double() - right).abs() for x in (o, other)]
+            said = "   ".join(f"{x.square().mean().sqrt():10.2e} {x.max():8.2e}" for x in off)
+            print(f"{d:<4} {causal!s:7} {name:13} {said}")
 
 
 def main() -> None:
     """The table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--lengths", default="1024,2048,4096,8192,16384")
+    parser.add_argument("--lengths", default="1024,4096,16384")
+    parser.add_argument("--dims", default="64,128")
     parser.add_argument("--opt", type=int)
+    parser.add_argument("--accuracy", action="store_true")
     given = parser.parse_args()
-    attention = sample()
+    dims = [int(d) for d in given.dims.split(",")]
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, CUDA {torch.version.cuda}")
+    if given.accuracy:
+        accuracy(dims)
+        return
     print("d    causal  length   nvgen   cuDNN   ratio  difference")
-    lengths = map(int, given.lengths.split(","))
-    for d, causal, length in product((64, 128), (False, True), lengths):
-        print(compare(attention, d, length, given.opt, causal=causal))
+    ratios = []
+    for d, causal, length in product(dims, (False, True), map(int, given.lengths.split(","))):
+        line, ratio = compare(d, length, given.opt, causal=causal)
+        ratios.append(ratio)
+        print(line, flush=True)
+    print(f"geometric mean {geometric_mean(ratios):.3f}, least {min(ratios):.3f}")
 
 
 if __name__ == "__main__":

@@ -24,9 +24,8 @@ def ring(*, each_warp: bool, multiplies: bool = False) -> Kernel:
     b.tile_map("x", bf16, (64, 64))
     b.u32("steps")
     args = b.begin()
-    tiles = b.tile_ring(
-        "ring", b.shared_tiles("tiles", bf16, (64, 64), 2), consumers=4 if each_warp else 1
-    )
+    buffers = b.shared_tiles("tiles", bf16, (64, 64), 2)
+    tiles = b.tile_ring("ring", buffers, warps=4 if each_warp else 1)
     b.make_mbarriers(*tiles.mbarriers)
     with b.if_warpgroup(1), b.if_warp(4), b.elect():
         producer = tiles.producer()
@@ -38,11 +37,7 @@ def ring(*, each_warp: bool, multiplies: bool = False) -> Kernel:
             slot = consumer.take()
             if multiplies:
                 b.gemm(sums, slot.tile, slot.tile)
-            if each_warp:
-                with b.elect():
-                    b.mbarrier_arrive(tiles.empty[slot.stage])
-            else:
-                consumer.release(slot)
+            consumer.release(slot)
     return b.finish()
 
 

@@ -21,7 +21,6 @@ from isel.passes.uniformity import Divergence, divergence
 from isel.verifier.function.flow import WarpFlow
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis
-from isel.verifier.function.values import Value
 from isel.verifier.function.warpgroups import WARPGROUP
 from isel.verifier.ordering.log import Log
 from isel.verifier.ordering.strand import place_of, warpgroup_of
@@ -146,19 +145,15 @@ def _from_table(mi: MachineInstr) -> Iterator[Reg]:
 
 
 def _settled(analysis: Analysis) -> set[Reg]:
-    """Registers that hold one known number in all threads of each warpgroup."""
+    """Registers that hold one known number in all threads of each warpgroup that writes them."""
     groups: dict[int, list[WarpFlow]] = {}
     for walker in analysis.walkers:
         groups.setdefault(walker.flow.warp.number // _WARPGROUP, []).append(walker.flow)
-    known = [_settled_in(flows) for flows in groups.values()]
-    return set.intersection(*known) if known else set()
+    written: set[Reg] = set().union(*(walker.flow.values for walker in analysis.walkers))
+    return {reg for reg in written if all(_is_one(reg, flows) for flows in groups.values())}
 
 
-def _settled_in(flows: list[WarpFlow]) -> set[Reg]:
-    written: set[Reg] = set().union(*(flow.values for flow in flows))
-    return {reg for reg in written if _is_one([f.values[reg] for f in flows if reg in f.values])}
-
-
-def _is_one(values: list[Value]) -> bool:
-    numbers = {value.number for value in values}
-    return len(numbers) == 1 and isinstance(numbers.pop(), int)
+def _is_one(reg: Reg, flows: list[WarpFlow]) -> bool:
+    """Whether a register holds one known number in these warps, or nothing in any of them."""
+    numbers = {flow.values[reg].number for flow in flows if reg in flow.values}
+    return not numbers or (len(numbers) == 1 and isinstance(numbers.pop(), int))

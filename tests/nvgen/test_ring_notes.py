@@ -1,0 +1,98 @@
+"""Numbers that travel with the buffers of a ring, and a warp's rows of what a warpgroup holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from intrinsics.findings import InputError
+from nvgen import KernelBuilder, bf16, u32
+from nvgen.builder.built import Kernel
+from nvgen.testing import Launch, kernel_test
+
+TARGET = "sm_90a"
+END = 1000
+
+
+def notes() -> Kernel:
+    """A producer sends squares with tiles, and then a number that says that there are no more."""
+    b = KernelBuilder("notes", block=160, dynamic_shared=True, target=TARGET)
+    b.tile_map("x", bf16, (64, 64))
+    b.u32("steps")
+    b.pointer("seen", u32, output=True)
+    args = b.begin()
+    ring = b.tile_ring("ring", b.shared_tiles("tiles", bf16, (64, 64), 2), warps=4, notes=True)
+    b.make_mbarriers(*ring.mbarriers)
+    with b.if_warp(4), b.elect():
+        producer = ring.producer()
+        with b.range(args["steps"]) as step, producer.fill(note=step * step) as slot:
+            b.load_tile(slot.tile, args["x"], (0, 0), slot.full)
+        producer.send(END)
+    with b.if_warpgroup(0):
+        consumer = ring.consumer()
+        slot = consumer.take()
+        place, note, count = b.variable(slot.stage), b.variable(slot.note), b.variable(0)
+        with b.while_(lambda: note.value < END):
+            args["seen"][b.tid_x * 8 + count.value] = note.value
+            count.set(count.value + 1)
+            b.bar_warp_sync()
+            consumer.release(place.value)
+            slot = consumer.take()
+            place.set(slot.stage), note.set(slot.note)
+    return b.finish()
+
+
+@pytest.mark.filterwarnings("error::nvgen.FindingWarning")
+@kernel_test(schedules="all", random=2, targets=TARGET)
+def test_every_thread_sees_the_notes_of_all_buffers(launch: Launch) -> None:
+    seen = np.zeros((128, 8), np.uint32)
+    launch(notes().compile(opt=launch.opt), np.zeros((64, 64), bf16.numpy), 6, seen, grid=1)
+    assert (seen == [0, 1, 4, 9, 16, 25, 0, 0]).all()
+
+
+def test_notes_come_with_all_buffers_or_none() -> None:
+    b = KernelBuilder("k", block=32, dynamic_shared=True, target=TARGET)
+    b.begin()
+    tiles = b.shared_tiles("tiles", bf16, (64, 64), 2)
+    plain, noted = b.tile_ring("plain", tiles), b.tile_ring("noted", tiles, notes=True)
+    with b.if_warp(0), b.elect():
+        with pytest.raises(InputError, match="with none"), plain.producer().fill(note=3):
+            pass
+        with pytest.raises(InputError, match="with none"), noted.producer().fill():
+            pass
+        with pytest.raises(InputError, match="without notes"):
+            plain.consumer().take().note  # noqa: B018
+    with pytest.raises(InputError, match="so many warps"):
+        b.tile_ring("three", tiles, warps=3)
+
+
+def test_a_warp_computes_rows_of_what_a_warpgroup_holds() -> None:
+    """Each warp adds its 16 rows, multiplied by mma.sync, to those that wgmma made: 2·A·Bᵀ."""
+    b = KernelBuilder("rows", block=128, dynamic_shared=True, target=TARGET)
+    b.tile_map("x", bf16, (64, 64))
+    b.tile_map("y", bf16, (32, 64))
+    b.pointer("d", u32, output=True)
+    args = b.begin()
+    x, y = b.shared_tile("x_tile", bf16, (64, 64)), b.shared_tile("y_tile", bf16, (32, 64))
+    full = b.mbarrier("full")
+    b.make_mbarriers((full, 1))
+    with b.if_thread(0):
+        b.arrive_expecting(full, x, y)
+        b.load_tile(x, args["x"], (0, 0), full)
+        b.load_tile(y, args["y"], (0, 0), full)
+    b.wait(full, 0)
+    with b.if_warpgroup(0):
+        sums = b.warpgroup_tile(64, 32)
+        b.gemm(sums, x, y)
+        mine = b.warp_tile(16, 32)
+        b.gemm_async(mine, x.part(b.warp * 16, 16), y)
+        both = sums + mine.fragment.as_rows_of(sums.fragment)
+        both.map(lambda number: number.to(u32)).store(args["d"], 32)
+        with pytest.raises(InputError, match="no rows of that matrix"):
+            b.warp_tile(16, 16).fragment.as_rows_of(sums.fragment)
+    kernel = b.finish()
+    rng = np.random.default_rng(0)
+    a, c = (rng.integers(0, 5, (n, 64)).astype(bf16.numpy) for n in (64, 32))
+    d = np.zeros((64, 32), np.uint32)
+    kernel.compile().run(a, c, d, grid=1, device="sim", schedule="late")
+    assert (d == 2 * a.astype(np.float32) @ c.astype(np.float32).T).all()
