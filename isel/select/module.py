@@ -35,6 +35,7 @@ from isel.llvm.data_layout import TENSOR_SPACE
 from isel.llvm.metadata import TupleNode, read_node
 from isel.llvm.types import ArrayType
 from isel.llvm.vocabulary import Linkage
+from isel.lower.address_spaces import GLOBAL, inferred, with_spaces
 from isel.lower.function import lower
 from isel.lower.module import prepared
 from isel.places import places_of_globals
@@ -354,10 +355,14 @@ class _Selector:
             out, self.layout, self.symbols, self.target, self.ptx, self.assembly, select_instruction
         )
         function = lower(function, self.layout, bfloats=state.can(BFLOAT_ATOMICS))
+        is_kernel = function.name in self.kernels
+        spaces = inferred(function, self.layout, is_kernel=is_kernel)
+        function = with_spaces(function, self.layout, spaces)
+        state.in_global = {name for name, space in spaces.items() if space == GLOBAL}
         state.flushes = flushes_subnormals(function)
         state.start(Block("entry"))
         try:
-            if function.name in self.kernels:
+            if is_kernel:
                 out.launch = launch_of(function, self.target)
                 kernel_interface(function, state)
             else:

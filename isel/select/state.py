@@ -94,6 +94,7 @@ class FunctionState:
         self.values: dict[str, Values] = {}
         self.addresses: dict[str, Mem] = {}
         self.known: dict[str, tuple[Space, Mem]] = {}  # where generic pointers really point
+        self.in_global: set[str] = set()  # the generic pointers to global memory
         self.parts: dict[Reg, tuple[tuple[int, ...], list[Reg]]] = {}  # a value -> its loaded parts
         self.unwritten: set[str] = set()  # pointers to what nobody writes
         self.block_names: dict[str, str] = {}  # LLVM name -> MIR name, reachable blocks only
@@ -374,6 +375,8 @@ class FunctionState:
         if type(pointer) is llvm.ConstExpr and pointer.type.address_space == 0:
             return self._generic_place(pointer)
         space, mem = SPACES[pointer.type.address_space], self.address(pointer)
+        if type(pointer) is llvm.Local and pointer.name in self.in_global:
+            return Space.GLOBAL, mem
         if space is None and isinstance(mem.base, Sym):
             return Space.GLOBAL, mem  # where variables of no other space are
         return space, mem

@@ -699,7 +699,7 @@ def test_a_phi_of_converted_addresses():
     """The conversion of an address stands where control comes from, before the branch."""
     text = """
     @a = internal addrspace(3) global i32 poison
-    @b = internal addrspace(3) global i32 poison
+    @b = internal addrspace(1) global i32 poison
     define ptx_kernel void @k(i32 %x) {
     entry:
       %c = icmp eq i32 %x, 0
@@ -710,7 +710,7 @@ def test_a_phi_of_converted_addresses():
       br label %join
     join:
       %p = phi ptr [ addrspacecast (ptr addrspace(3) @a to ptr), %left ],
-                   [ addrspacecast (ptr addrspace(3) @b to ptr), %right ]
+                   [ addrspacecast (ptr addrspace(1) @b to ptr), %right ]
       store i32 0, ptr %p
       br label %end
     end:

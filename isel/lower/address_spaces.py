@@ -1,0 +1,204 @@
+"""Generic pointers whose address space is known: accesses go there, not through the generic one.
+
+Layer: isel.lower.  Input: a function.  Output: which of its generic pointers point to which address
+space, and the function whose loads, stores and atomics of shared, constant and local memory have
+pointers of that space.  What leads to such a pointer (steps, phis, selections) is computed in that
+space too; the generic address is left to whoever else wants it.  Addresses of global memory are the
+same in both.  PTX ISA, Generic Addressing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TypeAlias
+
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.llvm.types import I64, IntType, PointerType
+from isel.llvm.vocabulary import Opcode
+from isel.select.constants import known
+from isel.select.types import Layout
+
+Spaces: TypeAlias = dict[str, int]
+"""The address spaces that generic pointers point to, by name."""
+
+GLOBAL = 1
+_OWN = (3, 4, 5, 7)
+"""The address spaces whose addresses are other numbers than the generic ones."""
+
+_ANY = -1
+"""The space of what is not known yet, or never written."""
+
+_GENERIC = PointerType(0)
+_Access = (ir.Load, ir.Store, ir.AtomicRMW, ir.CompareExchange)
+_Address = ir.GetElementPtr | ir.Phi | ir.Select | ir.Freeze | ir.Cast
+_ADDRESSES = (ir.GetElementPtr, ir.Phi, ir.Select, ir.Freeze, ir.Cast)
+
+
+def inferred(function: ir.Function, layout: Layout, *, is_kernel: bool) -> Spaces:
+    """Which address spaces generic pointers point to; those that may point to several are left out.
+
+    The pointers that a kernel takes point to global memory.
+    """
+    found: Spaces = {}
+    made: dict[str, _Address] = {}
+    for i in function.instructions():
+        if i.type is _GENERIC and isinstance(i, _ADDRESSES) and i.result is not None:
+            made[i.result] = i
+            found[i.result] = _ANY
+    if not made:
+        return {}
+    if is_kernel:
+        for param in function.params:
+            if param.type is _GENERIC and param.attributes.type_of("byval") is None:
+                found[param.name] = GLOBAL
+    changed = True
+    while changed:
+        changed = False
+        for name, i in made.items():
+            space = found[name]
+            for value in _sources(i):
+                other = _space_of(value, found, layout)
+                if space != other and other != _ANY:
+                    space = other if space == _ANY else 0
+            if space != found[name]:
+                found[name], changed = space, True
+    return {name: space for name, space in found.items() if space > 0}
+
+
+def _sources(i: _Address) -> tuple[llvm.Value, ...]:
+    """The pointers that an address comes from."""
+    match i:
+        case ir.GetElementPtr(base=base):
+            return (base,)
+        case ir.Select(if_true=yes, if_false=no):
+            return yes, no
+        case ir.Cast() if i.opcode is Opcode.INTTOPTR:
+            return (llvm.Null(_GENERIC),)  # anywhere
+    return i.operands()
+
+
+def _space_of(value: llvm.Value, found: Spaces, layout: Layout) -> int:
+    """The address space that a pointer points to, 0 where that is not known."""
+    if isinstance(value.type, PointerType) and value.type.address_space:
+        return value.type.address_space
+    match value:
+        case llvm.Local(name):
+            return found.get(name, 0)
+        case llvm.Undef() | llvm.Poison():
+            return _ANY
+    place = known(layout, value)
+    if place is None or place.name is None or not place.generic:
+        return 0
+    return place.space or GLOBAL
+
+
+def with_spaces(function: ir.Function, layout: Layout, spaces: Spaces) -> ir.Function:
+    """The function whose accesses of memory that is not global have pointers of their space."""
+    own = {name: space for name, space in spaces.items() if space in _OWN}
+    wanted = [
+        i.pointer.name
+        for i in function.instructions()
+        if isinstance(i, _Access) and isinstance(i.pointer, llvm.Local) and i.pointer.name in own
+    ]
+    if not wanted:
+        return function
+    return _Rewriter(function, layout, own).rewritten(wanted)
+
+
+class _Rewriter:
+    def __init__(self, function: ir.Function, layout: Layout, spaces: Spaces) -> None:
+        self.function = function
+        self.layout = layout
+        self.spaces = spaces
+        self.made = {i.result: i for i in function.instructions() if i.result in spaces}
+        self.names: dict[str, str] = {}
+        self.taken = {i.result for i in function.instructions()}
+        self.taken |= {param.name for param in function.params}
+
+    def rewritten(self, wanted: list[str]) -> ir.Function:
+        """The function with pointers of their spaces for the names that are wanted."""
+        copies: dict[str, ir.Instruction] = {}
+        work = list(wanted)
+        while work:
+            name = work.pop()
+            if name not in copies and (copy := self._copy(name)) is not None:
+                copies[name] = copy
+                work += [
+                    value.name
+                    for value in _sources_of(self.made[name])
+                    if isinstance(value, llvm.Local) and value.name in self.spaces
+                ]
+        blocks = [
+            ir.Block(block.name, [one for i in block.instructions for one in self._both(i, copies)])
+            for block in self.function.blocks
+        ]
+        return dataclasses.replace(self.function, blocks=blocks)
+
+    def _both(
+        self, i: ir.Instruction, copies: dict[str, ir.Instruction]
+    ) -> tuple[ir.Instruction, ...]:
+        """An instruction, an access to its own space; and the copy of an address behind it."""
+        if isinstance(i, _Access):
+            pointer = i.pointer
+            if isinstance(pointer, llvm.Local) and pointer.name in self.spaces:
+                return (dataclasses.replace(i, pointer=self._moved(pointer, pointer.name)),)
+            return (i,)
+        copy = copies.get(i.result) if i.result is not None else None
+        return (i,) if copy is None else (i, copy)
+
+    def _copy(self, name: str) -> ir.Instruction | None:
+        """The address in its own space; none for one that was converted from there."""
+        i = self.made[name]
+        space = PointerType(self.spaces[name])
+        result = self._name(name)
+        match i:
+            case ir.GetElementPtr(base=base):
+                base = self._moved(base, name)
+                return dataclasses.replace(i, result=result, type=space, base=base)
+            case ir.Phi(incoming=incoming):
+                pairs = tuple((self._moved(value, name), block) for value, block in incoming)
+                return dataclasses.replace(i, result=result, type=space, incoming=pairs)
+            case ir.Select(if_true=yes, if_false=no):
+                yes, no = self._moved(yes, name), self._moved(no, name)
+                return dataclasses.replace(i, result=result, type=space, if_true=yes, if_false=no)
+            case ir.Freeze(operand=operand):
+                moved = self._moved(operand, name)
+                return dataclasses.replace(i, result=result, type=space, operand=moved)
+        return None
+
+    def _moved(self, value: llvm.Value, user: str) -> llvm.Value:
+        """A pointer that `user` comes from, or is, in the space of `user`."""
+        space = PointerType(self.spaces[user])
+        if isinstance(value, llvm.Local) and value.name in self.spaces:
+            made = self.made[value.name]
+            if isinstance(made, ir.Cast):
+                return self._moved(made.operand, user)
+            return llvm.Local(self._name(value.name), space)
+        if value.type is space:
+            return value
+        if isinstance(value, (llvm.Undef, llvm.Poison)):
+            return llvm.Poison(space)
+        place = known(self.layout, value)
+        assert place is not None
+        assert place.name is not None
+        base = llvm.GlobalRef(place.name, space)
+        if not place.offset:
+            return base
+        step = llvm.ConstInt(I64, place.offset & ((1 << 64) - 1))
+        return llvm.ConstExpr(
+            Opcode.GETELEMENTPTR, space, (base, step), element_type=IntType(8)
+        )  # fmt: skip
+
+    def _name(self, name: str) -> str:
+        if name not in self.names:
+            new = f"{name}.as{self.spaces[name]}"
+            while new in self.taken:
+                new += "_"
+            self.taken.add(new)
+            self.names[name] = new
+        return self.names[name]
+
+
+def _sources_of(i: ir.Instruction) -> tuple[llvm.Value, ...]:
+    return _sources(i) if isinstance(i, _ADDRESSES) else ()

@@ -1,0 +1,116 @@
+"""Generic pointers whose address space is known: the accesses, and what the simulator does."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import nvgen
+
+HEAD = """
+@tile = internal addrspace(3) global [64 x i32] undef, align 16
+@other = internal addrspace(3) global [64 x i32] undef, align 16
+@table = internal addrspace(4) constant [4 x i32] [i32 3, i32 5, i32 7, i32 11]
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare void @llvm.nvvm.barrier0()
+"""
+
+STEPS = """
+define ptx_kernel void @k(ptr %x) {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %i = zext i32 %t to i64
+  %a = getelementptr [64 x i32], ptr addrspacecast (ptr addrspace(3) @tile to ptr), i64 0, i64 %i
+  %p = getelementptr i32, ptr %x, i64 %i
+  %v = load i32, ptr %p
+  store i32 %v, ptr %a
+  call void @llvm.nvvm.barrier0()
+  %j = xor i64 %i, 1
+  %b = getelementptr [64 x i32], ptr addrspacecast (ptr addrspace(3) @tile to ptr), i64 0, i64 %j
+  %w = load i32, ptr %b
+  store i32 %w, ptr %p
+  ret void
+}
+"""
+
+LOOP = """
+define ptx_kernel void @k(ptr %x) {
+entry:
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %i = zext i32 %t to i64
+  %q = getelementptr i32, ptr %x, i64 %i
+  %v = load i32, ptr %q
+  %one = addrspacecast ptr addrspace(3) @tile to ptr
+  %two = getelementptr i8, ptr addrspacecast (ptr addrspace(3) @other to ptr), i64 0
+  %even = trunc i32 %t to i1
+  %base = select i1 %even, ptr %one, ptr %two
+  %a = getelementptr i32, ptr %base, i64 %i
+  store i32 %v, ptr %a
+  %start = getelementptr i32, ptr %base, i64 %i
+  br label %loop
+loop:
+  %p = phi ptr [ %start, %entry ], [ %same, %loop ]
+  %g = phi ptr [ %q, %entry ], [ %next, %loop ]
+  %n = phi i32 [ 0, %entry ], [ %m, %loop ]
+  %w = load i32, ptr %p
+  %c = and i32 %n, 3
+  %d = zext i32 %c to i64
+  %e = getelementptr i32, ptr addrspacecast (ptr addrspace(4) @table to ptr), i64 %d
+  %f = load i32, ptr %e
+  %s = add i32 %w, %f
+  store i32 %s, ptr %p
+  store i32 %s, ptr %g
+  %same = freeze ptr %p
+  %next = getelementptr i32, ptr %g, i64 32
+  %m = add i32 %n, 1
+  %more = icmp ult i32 %m, 4
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}
+"""
+
+EITHER = """
+define ptx_kernel void @k(ptr %x, i1 %c) {
+  %p = select i1 %c, ptr %x, ptr addrspacecast (ptr addrspace(3) @tile to ptr)
+  store i32 1, ptr %p
+  %y = load ptr, ptr %x
+  store i32 2, ptr %y
+  %z = inttoptr i64 64 to ptr
+  store i32 3, ptr %z
+  ret void
+}
+"""
+
+
+def accesses(text: str) -> list[str]:
+    ptx = nvgen.compile(HEAD + text, target="sm_90a").ptx
+    return re.findall(r"\b((?:ld|st)(?:\.(?!param)\w+)*)\.(?:b|u|s)(?:8|32|64) ", ptx)
+
+
+def test_steps_through_a_converted_variable_are_taken_in_its_space() -> None:
+    assert set(accesses(STEPS)) == {"ld.global", "st.global", "ld.shared", "st.shared"}
+    x = np.arange(64, dtype=np.int32)
+    nvgen.compile(HEAD + STEPS, target="sm_90a").run(x, block=64, device="sim")
+    assert (x == np.arange(64) ^ 1).all()
+
+
+def test_selections_and_phis_of_one_space_are_of_that_space() -> None:
+    found = accesses(LOOP)
+    assert set(found) == {"ld.global", "st.global", "ld.shared", "st.shared", "ld.const"}
+    x = np.concatenate([np.arange(32), np.zeros(96)]).astype(np.int32)
+    nvgen.compile(HEAD + LOOP, target="sm_90a").run(x, block=32, device="sim")
+    sums = np.arange(32) + np.cumsum([3, 5, 7, 11])[:, None]
+    assert (x == sums.reshape(-1)).all()
+
+
+def test_what_may_point_anywhere_stays_generic() -> None:
+    assert accesses(EITHER) == ["st", "ld.global", "st", "st"]
+
+
+@pytest.mark.parametrize("level", [0, 3])
+def test_a_device_function_knows_nothing_of_its_pointers(level: int) -> None:
+    text = "define void @f(ptr %p) {\n  store i32 1, ptr %p\n  ret void\n}\n"
+    ptx = nvgen.compile(HEAD + text, target="sm_90a", opt=level).ptx
+    assert re.search(r"\bst\.b32 \[", ptx)
