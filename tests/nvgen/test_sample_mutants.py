@@ -20,7 +20,11 @@ ALIKE = ("mxfp8", "nvfp4", "sparse")
 
 # These take longer; clocks find races under every schedule, and "late" ends what must be waited for
 # last of all.
-SCHEDULES = dict.fromkeys((*ALIKE, "warps", "pair", "stationary", "hopper", "cluster"), ("late",))
+SCHEDULES = dict.fromkeys(
+    (*ALIKE, "warps", "pair", "stationary", "hopper", "cluster", "attention"), ("late",)
+)
+OFTEN = {"attention": 12}
+"""In how many turns each mutant is tried, where that is not 6."""
 
 
 def _tried(name: str, ptx: str, config: pytest.Config) -> list[Mutant]:
@@ -32,7 +36,6 @@ def _tried(name: str, ptx: str, config: pytest.Config) -> list[Mutant]:
 
 
 _SELDOM = 36
-"""Turns of mutants that nobody finds: each takes all schedules, and tells only that it is so."""
 
 
 def _is_known(name: str, mutant: Mutant) -> bool:
