@@ -1,35 +1,32 @@
 """A tile multiply on tcgen05: LLVM IR in the walkthrough's spelling that computes one tile.
 
-Layer: nvgen.  Input: a tile multiply with an atom of one CTA or of a pair, weight-stationary or
-not.  Output: the text of a kernel with 128 threads for each CTA:
+Layer: nvgen.  Input: a tile multiply with an atom.  Output: the text of a kernel with 128 threads
+for each CTA, one or a pair:
 
-    @multiply(a, b, d)      D = A · B, where C is zero
+    @multiply(a, b, d)              D = A · B, where C is zero
+    @multiply(a, b, e, d)           A is sparse: what is stored of it, and its metadata
+    @multiply(a, b, sfa, sfb, d)    block-scaled: A and B have scale factors
 
-In global memory A lies as [m][k], B as [n][k] and D as [m][n], elements of fewer than 8 bits in a
-byte each.  Shared memory is dynamic: A, then B, each in pieces of K as wide as the swizzle (128
-bytes, or the whole row where that is less).  Of a pair each CTA has half of the rows of every atom,
-of A and of B.
+In global memory A lies as [m][k] (of a sparse one [m][k / 2]), B as [n][k] and D as [m][n].
+Elements of fewer than 8 bits have a byte each, but for mxf4 and mxf4nvf4.  Metadata and factors are
+images of tensor memory, one for each step of K of each atom's rows, as [rows][steps][CTAs]: of
+metadata 128 lanes of 16 bytes, of factors 32 lanes of 16 bytes, which stand for 128 rows; those of
+B are the same in both CTAs of a pair.  Shared memory is dynamic: A, then B, each in pieces of K as
+wide as the swizzle (128 bytes, or the whole row where that is less), then the images.  Of a pair
+each CTA has half of the rows of every atom, of A and of B.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from intrinsics.descriptors.words import KIND_CODES, ControlWord
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, SelectionError, Severity
-from intrinsics.limits import COLUMNS, MOST_SHARED
+from intrinsics.modifiers import MmaKind
 from intrinsics.multiplies.mma_atom import MmaAtom
 from intrinsics.multiplies.tile_dot import TileDot
-
-THREADS = 128
-
-_ATOM_K = 32
-"""Bytes of K that one dense multiply takes."""
-
-_SPANS = {128: 1, 64: 2, 32: 3}
-"""Bytes of a span, and the walkthrough's code of the swizzle that has it."""
+from nvgen.tile_kernel_plan import SPANS, THREADS, Images, Matrix, Plan
 
 _ELEMENTS = {ElementType.F32: "float", ElementType.F16: "half", ElementType.S32: "i32"}
 
@@ -37,10 +34,10 @@ _ELEMENTS = {ElementType.F32: "float", ElementType.F16: "half", ElementType.S32:
 def tensor_kernel(name: str, dot: TileDot, atom: MmaAtom) -> tuple[str, int]:
     """The kernel of `dot`, and the bytes of dynamic shared memory that it needs.
 
-    Raises: SelectionError for an atom with metadata or scale factors, and for a tile that does not
-    fit into the memories of a CTA.
+    Raises: SelectionError for a block-scaled atom of few rows or many columns, and for a tile that
+    does not fit into the memories of a CTA.
     """
-    plan = _Plan(name, dot, atom)
+    plan = Plan(name, dot, atom)
     for text, got, expected in plan.problems():
         finding = Finding(
             "nv_tileaa.dot/kernel", Severity.ERROR, text, op=dot.op, got=got, expected=expected
@@ -49,126 +46,61 @@ def tensor_kernel(name: str, dot: TileDot, atom: MmaAtom) -> tuple[str, int]:
     return "\n".join(_lines(plan)) + "\n", plan.shared
 
 
-# ---- what goes where -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Plan:
-    """The sizes of a kernel: tiles in elements, rows of K in bytes, for one CTA."""
-
-    name: str
-    dot: TileDot
-    atom: MmaAtom
-
-    @property
-    def ctas(self) -> int:
-        return 2 if self.atom.pair else 1
-
-    @property
-    def row(self) -> int:
-        return self.dot.a.columns * max(self.atom.a.bits, 8) // 8
-
-    @property
-    def m(self) -> int:
-        return self.dot.a.rows // self.ctas
-
-    @property
-    def n(self) -> int:
-        return self.dot.b.columns // self.ctas
-
-    @property
-    def rows(self) -> int:
-        """Rows of A and D of one atom."""
-        return self.atom.m // self.ctas
-
-    @property
-    def span(self) -> int:
-        """Bytes of K in one piece of shared memory."""
-        return next(span for span in _SPANS if self.row >= span)
-
-    @property
-    def shared(self) -> int:
-        return (self.m + self.n) * self.row
-
-    @property
-    def parts(self) -> list[tuple[int, int]]:
-        """The accumulators: the first row and column of each in D, of both CTAs together."""
-        m, n = self.dot.a.rows, self.dot.b.columns
-        return [(i, j) for i in range(0, m, self.atom.m) for j in range(0, n, self.atom.n)]
-
-    @property
-    def sharing(self) -> int:
-        """How many threads have a row of D: see PTX ISA, Data Path Layout Organization."""
-        if self.atom.stationary:
-            return THREADS // self.rows
-        return 2 if self.atom.pair and self.rows == 64 else 1
-
-    @property
-    def values(self) -> int:
-        """Elements of D that a thread has of one accumulator."""
-        return self.atom.n // self.sharing
-
-    def problems(self) -> Iterator[tuple[str, str, str]]:
-        """What does not fit, what there is, and what would fit."""
-        if self.atom.sparse or self.atom.scale is not None:
-            text = "a kernel is made for atoms without metadata and scale factors"
-            yield text, self.dot.atom, "no suffix, _ws or _2cta"
-        taken = len(self.parts) * (1 << (max(self.values, 32) - 1).bit_length())
-        if taken > COLUMNS:
-            text = f"allocated tmem out of resource: {taken} columns of {COLUMNS}"
-            yield text, f"{taken} columns", f"{COLUMNS} columns"
-        if self.shared > MOST_SHARED:
-            yield "the tiles do not fit into shared memory", str(self.shared), str(MOST_SHARED)
-
-    def place(self, rows: int, first: int, byte: int) -> int:
-        """Where byte `byte` of K of row `first` lies, in a tile of `rows` rows."""
-        return byte // self.span * rows * self.span + first * self.span + byte % self.span
-
-
 # ---- the kernel ------------------------------------------------------------------------------
 
 _ENCODE = "call i64 @llvm.nvvm.tcgen05.mma_smem_desc.encode(ptr addrspace(3)"
 
 
-def _lines(plan: _Plan) -> Iterator[str]:
-    atom = plan.atom
+def _lines(plan: Plan) -> Iterator[str]:
     load, vector = _load(plan)
+    given = ["a", "b", *(one.name for one in plan.images), "d"]
+    parameters = ", ".join(f"ptr addrspace(1) %{name}" for name in given)
     yield "@tiles = external addrspace(3) global [0 x i8], align 1024"
-    yield f"define ptx_kernel void @{plan.name}(ptr addrspace(1) %a, ptr addrspace(1) %b, " + (
-        "ptr addrspace(1) %d) #0 {"
-    )
+    yield f"define ptx_kernel void @{plan.name}({parameters}) #0 {{"
     yield "entry:"
     yield "  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()"
     yield "  %rank = " + (_RANK if plan.atom.pair else "add i32 0, 0")
-    for h in range(len(plan.parts)):
-        yield f"  %h{h} = call i32 @llvm.nvvm.tcgen05.alloc.shared(i32 {-(-plan.values // 4)})"
-    yield f"  %btile = getelementptr i8, ptr addrspace(3) @tiles, i32 {plan.m * plan.row}"
+    for name, columns in plan.handles:
+        yield f"  {name} = call i32 @llvm.nvvm.tcgen05.alloc.shared(i32 {columns})"
     yield "  br label %a.head"
-    yield from _staged(plan, "a", "@tiles", atom.m, "entry", "b.head")
-    yield from _staged(plan, "b", "%btile", atom.n, "a.head", "ready")
+    yield from _loops(plan)
     yield "ready:"
     yield "  call void @llvm.nvvm.fence.proxy.async.shared_cta()"
     yield from _MEET[plan.ctas]
+    for images in plan.images:
+        yield from _copied(images)
     yield from _multiplies(plan)
     yield f"  call void @llvm.nvvm.tcgen05.wait.cta_group__{plan.ctas}()"
     for h in range(len(plan.parts)):
         yield f"  %acc{h} = call {vector} {load}(i32 %h{h})"
     yield from _stored(plan, vector)
-    for h in range(len(plan.parts)):
-        yield f"  call void @llvm.nvvm.tcgen05.dealloc(i32 %h{h}, i32 {-(-plan.values // 4)})"
+    for name, columns in plan.handles:
+        yield f"  call void @llvm.nvvm.tcgen05.dealloc(i32 {name}, i32 {columns})"
     yield "  call void @llvm.nvvm.tcgen05.relinquish_alloc_permit()"
     yield "  ret void"
     yield "}"
     yield from _DECLARATIONS
     yield f"declare {vector} {load}(i32)"
-    yield f"declare void {_multiply(plan)}(i32, i64, i64, i32, i32, i1)"
+    handles = "i32, " * len(plan.images)
+    yield f"declare void {_multiply(plan)}(i32, i64, i64, {handles}i32, i32, i1)"
     yield f"declare void @llvm.nvvm.tcgen05.wait.cta_group__{plan.ctas}()"
     cluster = ' "nvvm.cluster_dim"="2,1,1"' if plan.atom.pair else ""
     yield f'attributes #0 = {{ "nvvm.reqntid"="{THREADS}"{cluster} }}'
-    yield f'!0 = !{{!"{atom.name}", !"K", !"K"}}'
+    yield f'!0 = !{{!"{plan.atom.name}", !"K", !"K"}}'
 
 
-def _load(plan: _Plan) -> tuple[str, str]:
+def _loops(plan: Plan) -> Iterator[str]:
+    """A loop for each array that is brought to shared memory."""
+    names = ["a", "b", *(one.name for one in plan.images)]
+    before = ["entry", *(f"{name}.head" for name in names)]
+    after = [*(f"{name}.head" for name in names[1:]), "ready"]
+    for matrix, begin, end in zip((plan.a, plan.b), before, after, strict=False):
+        yield from _staged(plan, matrix, begin, end)
+    for images, begin, end in zip(plan.images, before[2:], after[2:], strict=False):
+        yield from _brought(plan, images, begin, end)
+
+
+def _load(plan: Plan) -> tuple[str, str]:
     """The load of an accumulator, and its type."""
     element = _ELEMENTS[plan.atom.d]
     bits = 16 if element == "half" else 32
@@ -176,31 +108,23 @@ def _load(plan: _Plan) -> tuple[str, str]:
     return name, f"<{plan.values} x {element}>"
 
 
-def _multiply(plan: _Plan) -> str:
+def _multiply(plan: Plan) -> str:
     """The name of the multiply."""
-    variant = "ws." * plan.atom.stationary
+    atom = plan.atom
+    variant = "ws." * atom.stationary + "sp." * atom.sparse
+    variant += "block_scale." * (atom.scale is not None)
     return f"@llvm.nvvm.tcgen05.mma.{variant}cta_group__{plan.ctas}"
 
 
-def _staged(
-    plan: _Plan, name: str, target: str, size: int, before: str, after: str
-) -> Iterator[str]:
-    """A loop that copies a tile by its 16-byte pieces, and exchanges those as the swizzle says.
-
-    An atom has `size` rows of the tile, of which the CTA has its part.
-    """
-    pieces, span = plan.row // 16, plan.span
-    rows, own = (plan.m if name == "a" else plan.n), size // plan.ctas
-    yield f"{name}.head:"
-    yield f"  %{name}.i = phi i32 [ %tid, %{before} ], [ %{name}.next, %{name}.copy ]"
-    yield f"  %{name}.more = icmp ult i32 %{name}.i, {rows * pieces}"
-    yield f"  br i1 %{name}.more, label %{name}.copy, label %{after}"
-    yield f"{name}.copy:"
+def _staged(plan: Plan, matrix: Matrix, before: str, after: str) -> Iterator[str]:
+    """A loop that copies a matrix by its 16-byte pieces, and exchanges those by the swizzle."""
+    name, pieces, span, own = matrix.name, matrix.row // 16, matrix.span, matrix.own
+    yield from _head(name, matrix.rows * pieces, before, after)
     yield f"  %{name}.row = udiv i32 %{name}.i, {pieces}"
     yield f"  %{name}.piece = urem i32 %{name}.i, {pieces}"
     yield f"  %{name}.span = udiv i32 %{name}.piece, {span // 16}"
     yield f"  %{name}.in = urem i32 %{name}.piece, {span // 16}"
-    yield f"  %{name}.s = mul i32 %{name}.span, {rows * span}"
+    yield f"  %{name}.s = mul i32 %{name}.span, {matrix.rows * span}"
     yield f"  %{name}.r = mul i32 %{name}.row, {span}"
     yield f"  %{name}.p = mul i32 %{name}.in, 16"
     yield f"  %{name}.sr = add i32 %{name}.s, %{name}.r"
@@ -208,50 +132,97 @@ def _staged(
     yield f"  %{name}.high = lshr i32 %{name}.srp, 7"
     yield f"  %{name}.few = and i32 %{name}.high, {span // 16 - 1}"
     yield f"  %{name}.x = shl i32 %{name}.few, 4"
-    yield f"  %{name}.at = xor i32 %{name}.srp, %{name}.x"
+    yield f"  %{name}.swizzled = xor i32 %{name}.srp, %{name}.x"
+    yield f"  %{name}.at = add i32 %{name}.swizzled, {matrix.base}"
     yield f"  %{name}.atom = udiv i32 %{name}.row, {own}"
     yield f"  %{name}.others = add i32 %{name}.atom, %rank"
     yield f"  %{name}.more.rows = mul i32 %{name}.others, {own if plan.ctas == 2 else 0}"
     yield f"  %{name}.more.pieces = mul i32 %{name}.more.rows, {pieces}"
     yield f"  %{name}.source = add i32 %{name}.i, %{name}.more.pieces"
+    yield from _tail(name)
+
+
+def _brought(plan: Plan, images: Images, before: str, after: str) -> Iterator[str]:
+    """A loop that copies images, those of the CTA where each has its own."""
+    name, pieces = images.name, images.size // 16
+    yield from _head(name, images.count * pieces, before, after)
+    yield f"  %{name}.image = udiv i32 %{name}.i, {pieces}"
+    yield f"  %{name}.others = add i32 %{name}.image, %rank"
+    own = plan.ctas == 2 and images.each
+    yield f"  %{name}.more.pieces = mul i32 %{name}.others, {pieces if own else 0}"
+    yield f"  %{name}.source = add i32 %{name}.i, %{name}.more.pieces"
+    yield f"  %{name}.bytes = mul i32 %{name}.i, 16"
+    yield f"  %{name}.at = add i32 %{name}.bytes, {images.base}"
+    yield from _tail(name)
+
+
+def _head(name: str, count: int, before: str, after: str) -> Iterator[str]:
+    yield f"{name}.head:"
+    yield f"  %{name}.i = phi i32 [ %tid, %{before} ], [ %{name}.next, %{name}.copy ]"
+    yield f"  %{name}.more = icmp ult i32 %{name}.i, {count}"
+    yield f"  br i1 %{name}.more, label %{name}.copy, label %{after}"
+    yield f"{name}.copy:"
+
+
+def _tail(name: str) -> Iterator[str]:
     yield f"  %{name}.from = getelementptr <4 x i32>, ptr addrspace(1) %{name}, i32 %{name}.source"
-    yield f"  %{name}.to = getelementptr i8, ptr addrspace(3) {target}, i32 %{name}.at"
+    yield f"  %{name}.to = getelementptr i8, ptr addrspace(3) @tiles, i32 %{name}.at"
     yield f"  %{name}.data = load <4 x i32>, ptr addrspace(1) %{name}.from, align 16"
     yield f"  store <4 x i32> %{name}.data, ptr addrspace(3) %{name}.to, align 16"
     yield f"  %{name}.next = add i32 %{name}.i, {THREADS}"
     yield f"  br label %{name}.head"
 
 
-def _multiplies(plan: _Plan) -> Iterator[str]:
+def _copied(images: Images) -> Iterator[str]:
+    """Copies to tensor memory, which the multiplies behind them wait for."""
+    for number in range(images.count):
+        at, desc = f"%{images.name}.at{number}", f"%{images.name}.d{number}"
+        offset = images.base + number * images.size
+        yield f"  {at} = getelementptr i8, ptr addrspace(3) @tiles, i32 {offset}"
+        yield f"  {desc} = {_ENCODE} {at}, i32 128, i32 128, i32 0, i32 0)"
+        handle = f"%{images.name}.h{number}"
+        yield (
+            f"  call void @llvm.nvvm.tcgen05.cp.smem.tmem(i32 {handle}, i64 {desc}, {images.copy})"
+        )
+
+
+def _multiplies(plan: Plan) -> Iterator[str]:
     """One for each atom of the tile, K outermost."""
-    kind = next(code for code, kind in KIND_CODES.items() if kind is plan.atom.kind)
-    ctrl = ControlWord(cta_group=plan.ctas, mma_kind=kind).encode()
-    collector = 0 if plan.atom.stationary else 1
-    for byte in range(0, plan.row, _ATOM_K):
-        for name, rows, step in (("a", plan.m, plan.rows), ("b", plan.n, plan.atom.n // plan.ctas)):
-            for first in range(0, rows, step):
-                yield from _encoded(plan, name, rows, first, byte)
+    atom = plan.atom
+    ctrl = ControlWord(
+        cta_group=plan.ctas,
+        block_scale=atom.scale is not None,
+        scale_vec_size=2 if atom.kind is MmaKind.MXF4NVF4 else 0,
+        mma_kind=next(code for code, kind in KIND_CODES.items() if kind is atom.kind),
+    ).encode()
+    collector = 0 if atom.stationary else 1
+    for step in range(plan.steps):
+        for matrix in (plan.a, plan.b):
+            for first in range(0, matrix.rows, matrix.own):
+                yield from _encoded(matrix, first, step)
         for h, (i, j) in enumerate(plan.parts):
-            enable = "true" if byte else "false"
-            a, b = i // plan.ctas, j // plan.ctas
+            row, column = i // atom.m, j // atom.n
+            numbers = {one.name: row * plan.steps + step for one in plan.images}
+            numbers["sfb"] = column * plan.steps + step
+            more = "".join(f"i32 %{one.name}.h{numbers[one.name]}, " for one in plan.images)
             yield (
-                f"  call void {_multiply(plan)}(i32 %h{h}, i64 %a.{a}.{byte}, "
-                f"i64 %b.{b}.{byte}, i32 {ctrl}, i32 {collector}, i1 {enable}), !nvgen.atom !0"
+                f"  call void {_multiply(plan)}(i32 %h{h}, i64 %a.{row * plan.a.own}.{step}, "
+                f"i64 %b.{column * plan.b.own}.{step}, {more}i32 {ctrl}, i32 {collector}, "
+                f"i1 {'true' if step else 'false'}), !nvgen.atom !0"
             )
 
 
-def _encoded(plan: _Plan, name: str, rows: int, first: int, byte: int) -> Iterator[str]:
-    tile = "@tiles" if name == "a" else "%btile"
-    at = f"%{name}.at.{first}.{byte}"
-    offset = plan.place(rows, first, byte)
-    yield f"  {at} = getelementptr i8, ptr addrspace(3) {tile}, i32 {offset}"
+def _encoded(matrix: Matrix, first: int, step: int) -> Iterator[str]:
+    at = f"%{matrix.name}.at.{first}.{step}"
+    offset = matrix.place(first, step * matrix.step)
+    yield f"  {at} = getelementptr i8, ptr addrspace(3) @tiles, i32 {offset}"
     yield (
-        f"  %{name}.{first}.{byte} = {_ENCODE} {at}, i32 {8 * plan.span}, i32 16, i32 0, "
-        f"i32 {_SPANS[plan.span]})"
+        f"  %{matrix.name}.{first}.{step} = {_ENCODE} {at}, i32 {8 * matrix.span}, i32 16, i32 0, "
+        f"i32 {SPANS[matrix.span]})"
     )
 
 
-def _stored(plan: _Plan, vector: str) -> Iterator[str]:
+def _stored(plan: Plan, vector: str) -> Iterator[str]:
     """Each thread stores what it has of each accumulator: a row, or a part of it."""
     element = _ELEMENTS[plan.atom.d]
     if plan.rows == 64 and plan.sharing == 1:  # sixteen threads of each warp have a row
@@ -300,6 +271,7 @@ _DECLARATIONS = (
     "declare i32 @llvm.nvvm.read.ptx.sreg.cluster.ctarank()",
     "declare void @llvm.nvvm.barrier.cluster.arrive.aligned()",
     "declare void @llvm.nvvm.barrier.cluster.wait.aligned()",
+    "declare void @llvm.nvvm.tcgen05.cp.smem.tmem(i32, i64, i32, i32, i32)",
     "declare void @llvm.nvvm.tcgen05.dealloc(i32, i32)",
     "declare void @llvm.nvvm.tcgen05.relinquish_alloc_permit()",
 )

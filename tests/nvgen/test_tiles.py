@@ -13,14 +13,21 @@ import nvgen as nvgen_package
 from asmprinter.tile_reader import read_tiles
 from intrinsics.element import ElementType
 from intrinsics.findings import SelectionError, Verdict, verdict
+from intrinsics.layouts.data_paths import data_path
+from intrinsics.layouts.metadata import metadata_cells
+from intrinsics.layouts.sparse import compress
+from intrinsics.modifiers import MmaKind
+from intrinsics.multiplies.mma_atom import MmaAtom
 from intrinsics.multiplies.register_atom import machine_of
 from intrinsics.multiplies.tile_dot import dot_of, parse_any, pick_dot
 from intrinsics.multiplies.tile_multiply import Tile, TileMultiply
 from intrinsics.targets import TARGETS
 from nvgen.compilation import compile_text
-from nvgen.tiles import kernel, with_atom
+from nvgen.compiled import Compiled
+from nvgen.tiles import TileKernel, kernel, with_atom
 from tests.each import each
 from tests.nvgen.conftest import Nvgen
+from tests.nvgen.test_walkthrough_variants import as_bytes, exact, factor_image, numbers
 
 E = ElementType
 DTYPES: dict[E, object] = {
@@ -32,6 +39,7 @@ DTYPES: dict[E, object] = {
     E.S8: np.int8,
     E.U8: np.uint8,
     E.S32: np.int32,
+    E.E2M1: ml_dtypes.float4_e2m1fn,
 }
 
 
@@ -56,24 +64,38 @@ TILES = (
 BLACKWELL = TARGETS["sm_100a"]
 
 
-def gives_what_numpy_gives(tile: TileMultiply, target: str, schedule: str, atom: str = "") -> None:
-    """With small integers, of which every sum is exact; the atom is picked, or given."""
+def kernel_of(tile: TileMultiply, target: str, atom: str = "") -> tuple[TileKernel, Compiled]:
+    """The kernel of a tile, with the atom that is picked or given; nothing is wrong with it."""
     machine = TARGETS[target]
     dot = dot_of(tile, parse_any(atom)) if atom else pick_dot(tile, machine=machine_of(machine))
+    assert dot.problems() == []
     made = kernel(dot, machine)
     compiled = compile_text(made.llvm, target=target)
     assert verdict(compiled.findings) is Verdict.CLEAN
+    return made, compiled
+
+
+def product(
+    tile: TileMultiply, made: TileKernel, compiled: Compiled, schedule: str, *given: np.ndarray
+) -> np.ndarray:
+    """D of a run, in numbers that hold it exactly."""
+    d = np.zeros((tile.c.rows, tile.c.columns), DTYPES[tile.c.element])
+    compiled.run(
+        *given, d, grid=made.ctas, cluster=made.ctas, block=made.threads, smem=made.shared,
+        schedule=schedule,
+    )  # fmt: skip
+    return d.astype(np.float64)
+
+
+def gives_what_numpy_gives(tile: TileMultiply, target: str, schedule: str, atom: str = "") -> None:
+    """With small integers, of which every sum is exact; the atom is picked, or given."""
+    made, compiled = kernel_of(tile, target, atom)
     rng = np.random.default_rng(1)
     low = 0 if E.U8 in (tile.a.element, tile.b.element) else -2
     a = rng.integers(low, 3, (tile.a.rows, tile.a.columns)).astype(DTYPES[tile.a.element])
     b = rng.integers(low, 3, (tile.b.columns, tile.b.rows)).astype(DTYPES[tile.b.element])
-    d = np.zeros((tile.c.rows, tile.c.columns), DTYPES[tile.c.element])
-    compiled.run(
-        a, b, d, grid=made.ctas, cluster=made.ctas, block=made.threads, smem=made.shared,
-        schedule=schedule,
-    )  # fmt: skip
     exact = a.astype(np.float64) @ b.astype(np.float64).T
-    assert np.array_equal(d.astype(np.float64), exact)
+    assert np.array_equal(product(tile, made, compiled, schedule, a, b), exact)
 
 
 @pytest.mark.parametrize("schedule", ["early", "late"])
@@ -93,10 +115,89 @@ VARIANTS = {
 """Atoms of pairs, and weight-stationary ones, with tiles of one atom and of several."""
 
 
-@pytest.mark.parametrize("schedule", ["early", "late"])
 @each("atom", VARIANTS)
-def test_atoms_of_pairs_and_weight_stationary_ones(atom: str, schedule: str) -> None:
-    gives_what_numpy_gives(VARIANTS[atom], "sm_100a", schedule, atom)
+def test_atoms_of_pairs_and_weight_stationary_ones(atom: str) -> None:
+    gives_what_numpy_gives(VARIANTS[atom], "sm_100a", "late", atom)
+
+
+SPARSE = {
+    "sm100_umma_m128n64k32_f32_f16_f16_sp": multiply(128, 64, 64, E.F16, E.F16, E.F32),
+    "sm100_umma_m256n64k32_f32_f16_f16_sp_2cta": multiply(256, 64, 64, E.F16, E.F16, E.F32),
+    "sm100_umma_m128n64k32_f32_f16_f16_sp_ws": multiply(128, 64, 32, E.F16, E.F16, E.F32),
+    "sm100_umma_m64n64k64_f32_e4m3_e4m3_sp": multiply(128, 64, 64, E.E4M3, E.E4M3, E.F32),
+}
+
+
+@each("name", SPARSE)
+def test_atoms_with_a_sparse_a(name: str) -> None:
+    """Of each four elements of A two are zero, and are not stored."""
+    tile = SPARSE[name]
+    made, compiled = kernel_of(tile, "sm_100a", name)
+    a, stored, metadata = sparse_matrix(name, tile.a.rows, tile.a.columns)
+    b = numbers((tile.b.columns, tile.b.rows), DTYPES[tile.b.element], 2)
+    found = product(tile, made, compiled, "late", stored, b, metadata)
+    assert np.array_equal(found, exact(a, b))
+
+
+def sparse_matrix(name: str, m: int, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A, what is stored of it, and its metadata as tensor memory has them."""
+    atom = parse_any(name)
+    assert isinstance(atom, MmaAtom)
+    dtype, rng = np.dtype(DTYPES[atom.a]), np.random.default_rng(4)
+    kept = np.sort(rng.permuted(np.tile(np.arange(4), (m, k // 4, 1)), axis=-1)[..., :2], axis=-1)
+    mask = np.zeros((m, k // 4, 4), bool)
+    np.put_along_axis(mask, kept, values=True, axis=-1)
+    a = np.where(mask.reshape(m, k), rng.integers(1, 3, (m, k)), 0).astype(dtype)
+    stored, index = compress(a.view(f"u{dtype.itemsize}"), atom.kind)
+    group = 2 if atom.pair else 1
+    path = data_path(atom.m, group=group, ws=atom.stationary, sparse=True)
+    cells = metadata_cells(path, atom.m, atom.kind, atom.k)[0]
+    words = np.zeros((m // atom.m, k // atom.k, group, 128, 4), np.uint32)
+    for i, step in np.ndindex(*words.shape[:2]):
+        part = np.split(index[i * atom.m : (i + 1) * atom.m], k // atom.k, axis=1)[step]
+        places = (cells.rank, cells.lane, cells.column, cells.bit, part)
+        rank, lane, column, bit, value = np.broadcast_arrays(*places)
+        moved = value.astype(np.uint32) << bit.astype(np.uint32)
+        np.bitwise_or.at(words, (i, step, rank, lane, column), moved)
+    return a, np.ascontiguousarray(stored), words
+
+
+SCALED = {
+    "sm100_umma_m128n64k32_f32_e4m3_e4m3_bs": multiply(128, 128, 64, E.E4M3, E.E4M3, E.F32),
+    "sm100_umma_m256n64k32_f32_e4m3_e4m3_bs_2cta": multiply(256, 64, 64, E.E4M3, E.E4M3, E.F32),
+    "sm100_umma_m128n128k64_f32_e2m1_e2m1_bs": multiply(128, 128, 128, E.E2M1, E.E2M1, E.F32),
+    "sm100_umma_m128n32k64_f32_e2m1_e2m1_bs16": multiply(128, 32, 128, E.E2M1, E.E2M1, E.F32),
+}
+FACTORS = {MmaKind.MXF8F6F4: 1, MmaKind.MXF4: 2, MmaKind.MXF4NVF4: 4}
+"""Factors of a row in one step of K."""
+
+
+@each("name", SCALED)
+def test_block_scaled_atoms(name: str) -> None:
+    """Factors are powers of two: all sums are exact."""
+    tile, atom = SCALED[name], parse_any(name)
+    assert isinstance(atom, MmaAtom)
+    made, compiled = kernel_of(tile, "sm_100a", name)
+    rng, k = np.random.default_rng(3), tile.a.columns
+    count = k // atom.k * FACTORS[atom.kind]
+    scale = ml_dtypes.float8_e4m3fn if atom.scale is E.UE4M3 else ml_dtypes.float8_e8m0fnu
+    given, wide, images = [], [], []
+    for rows, each_ in ((tile.a.rows, atom.m // made.ctas), (tile.b.columns, atom.n)):
+        matrix = numbers((rows, k), DTYPES[atom.a], rows)
+        factors = (2.0 ** rng.integers(-1, 2, (rows, count))).astype(scale)
+        given.append(as_bytes(matrix).copy())
+        repeated = np.repeat(factors.astype(np.float64), k // count, axis=1)
+        wide.append(matrix.astype(np.float64) * repeated)
+        images.append(factor_images(factors.view(np.uint8), each_, k // atom.k))
+    a = images[0].reshape(-1, made.ctas, *images[0].shape[1:]).swapaxes(1, 2)
+    found = product(tile, made, compiled, "late", *given, a.copy(), images[1])
+    assert np.array_equal(found, wide[0] @ wide[1].T)
+
+
+def factor_images(codes: np.ndarray, rows: int, steps: int) -> np.ndarray:
+    """Images of the factors of so many rows each: rows by steps by 32 lanes by 16 bytes."""
+    parts = [np.split(part, steps, axis=1) for part in np.split(codes, len(codes) // rows)]
+    return np.array([[factor_image(step) for step in part] for part in parts])
 
 
 IN_REGISTERS = (
@@ -109,13 +210,9 @@ IN_REGISTERS = (
 )
 
 
-@pytest.mark.parametrize("target", ["sm_80", "sm_89", "sm_90a", "sm_120a"])
+@pytest.mark.parametrize("target", ["sm_89", "sm_90a", "sm_120a"])
 @each("tile", IN_REGISTERS)
 def test_atoms_whose_sums_lie_in_registers(tile: TileMultiply, target: str) -> None:
-    if target == "sm_80" and tile.a.element is E.E4M3:
-        with pytest.raises(SelectionError, match="another machine's"):
-            gives_what_numpy_gives(tile, target, "early")
-        return
     gives_what_numpy_gives(tile, target, "late")
 
 
@@ -148,14 +245,14 @@ def test_the_atom_is_the_targets(target: str) -> None:
     [
         ("sm_100a", "sm80_mma_m16n8k16_f32_bf16_bf16", "another machine's"),
         ("sm_90a", "sm100_umma_m64n128k16_f32_bf16_bf16", "another machine's"),
-        ("sm_100a", "sm100_umma_m128n64k32_f32_f16_f16_sp", "without metadata"),
+        ("sm_100a", "sm100_umma_m128n256k32_f32_e4m3_e4m3_bs", "128 columns at most"),
         ("sm_80", "sm80_mma_m16n8k8_f32_bf16_bf16", "32 bytes of K"),
         ("sm_90a", "sm90_wgmma_m64n64k16_f16_f16_f16", "sums of f32 or s32"),
     ],
 )
 def test_atoms_that_no_kernel_is_made_for(target: str, atom: str, told: str) -> None:
     found = parse_any(atom)
-    tile = multiply(128, 128, 32, found.a, found.b, found.d)
+    tile = multiply(128, max(found.n, 128), 32, found.a, found.b, found.d)
     with pytest.raises(SelectionError, match=told):
         kernel(dot_of(tile, found), TARGETS[target])
 

@@ -1,0 +1,166 @@
+"""What a tile multiply on tcgen05 has where: matrices, images of tensor memory, accumulators.
+
+Layer: nvgen.  Input: a tile multiply with its atom.  Output: the sizes and places of its kernel,
+which `nvgen.tile_kernel_tensor` writes down.  PTX ISA, tcgen05, Data Path Layout Organization.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from intrinsics.descriptors.idesc import FP4_KINDS
+from intrinsics.element import ElementType
+from intrinsics.limits import COLUMNS, MOST_SHARED
+from intrinsics.multiplies.mma_atom import MmaAtom
+from intrinsics.multiplies.tile_dot import TileDot
+
+THREADS = 128
+
+SPANS = {128: 1, 64: 2, 32: 3}
+"""Bytes of a span, and the walkthrough's code of the swizzle that has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """A or B in the shared memory of a CTA: rows of bytes, `own` of them for an atom.
+
+    A step of K has `step` bytes; the matrix begins `base` bytes behind the tiles' beginning.
+    """
+
+    name: str
+    rows: int
+    own: int
+    row: int
+    step: int
+    base: int
+
+    @property
+    def span(self) -> int:
+        """Bytes of K in one piece."""
+        return next(span for span in SPANS if self.row >= span)
+
+    @property
+    def size(self) -> int:
+        """Bytes of the matrix."""
+        return self.rows * self.row
+
+    def place(self, first: int, byte: int) -> int:
+        """Where byte `byte` of K of row `first` lies."""
+        piece, within = divmod(byte, self.span)
+        return self.base + piece * self.rows * self.span + first * self.span + within
+
+
+@dataclass(frozen=True, slots=True)
+class Images:
+    """Images of tensor memory, `count` of `size` bytes, and how they are copied there.
+
+    `each` says that the CTAs of a pair have their own.
+    """
+
+    name: str
+    count: int
+    size: int
+    copy: str
+    base: int
+    each: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The sizes of a kernel, for one CTA."""
+
+    name: str
+    dot: TileDot
+    atom: MmaAtom
+
+    @property
+    def ctas(self) -> int:
+        """CTAs that multiply together."""
+        return 2 if self.atom.pair else 1
+
+    @property
+    def rows(self) -> int:
+        """Rows of A and D of one atom."""
+        return self.atom.m // self.ctas
+
+    @property
+    def steps(self) -> int:
+        """Atoms along K."""
+        return self.dot.a.columns // self.atom.k
+
+    @property
+    def a(self) -> Matrix:
+        """A, or what is stored of it."""
+        return self._matrix("a", self.dot.a.rows, self.rows, self.atom.a, 0)
+
+    @property
+    def b(self) -> Matrix:
+        """B, a row for each column."""
+        n = self.dot.b.columns
+        return self._matrix("b", n, self.atom.n // self.ctas, self.atom.b, self.a.size)
+
+    def _matrix(self, name: str, rows: int, own: int, type_: ElementType, base: int) -> Matrix:
+        bits = type_.bits if self.atom.kind in FP4_KINDS else max(type_.bits, 8)
+        step = self.atom.k * bits // 8 // (2 if self.atom.sparse and name == "a" else 1)
+        return Matrix(name, rows // self.ctas, own, step * self.steps, step, base)
+
+    @property
+    def images(self) -> list[Images]:
+        """What is copied to tensor memory."""
+        base = self.a.size + self.b.size
+        along_m = self.dot.a.rows // self.atom.m * self.steps
+        along_n = self.dot.b.columns // self.atom.n * self.steps
+        found = []
+        if self.atom.sparse:
+            found.append(Images("e", along_m, 16 * 128, "i32 2, i32 0, i32 0", base))
+        if self.atom.scale is not None:
+            size, copy = 16 * 32, "i32 4, i32 3, i32 0"
+            found.append(Images("sfa", along_m, size, copy, base))
+            base += along_m * size
+            found.append(Images("sfb", along_n, size, copy, base, each=False))
+        return found
+
+    @property
+    def shared(self) -> int:
+        """Bytes of dynamic shared memory."""
+        return self.a.size + self.b.size + sum(one.count * one.size for one in self.images)
+
+    @property
+    def parts(self) -> list[tuple[int, int]]:
+        """The accumulators: the first row and column of each in D, of both CTAs together."""
+        m, n = self.dot.a.rows, self.dot.b.columns
+        return [(i, j) for i in range(0, m, self.atom.m) for j in range(0, n, self.atom.n)]
+
+    @property
+    def sharing(self) -> int:
+        """How many threads have a row of D: see PTX ISA, Data Path Layout Organization."""
+        if self.atom.stationary:
+            return THREADS // self.rows
+        return 2 if self.atom.pair and self.rows == 64 else 1
+
+    @property
+    def values(self) -> int:
+        """Elements of D that a thread has of one accumulator."""
+        return self.atom.n // self.sharing
+
+    @property
+    def handles(self) -> list[tuple[str, int]]:
+        """What is allocated: names, and the walkthrough's columns of 2 KiB."""
+        own = [(f"%h{number}", -(-self.values // 4)) for number in range(len(self.parts))]
+        return own + [(f"%{i.name}.h{n}", 8) for i in self.images for n in range(i.count)]
+
+    def problems(self) -> Iterator[tuple[str, str, str]]:
+        """What does not fit, what there is, and what would fit."""
+        atom = self.atom
+        if atom.scale is not None and (self.rows != 128 or atom.n > 128):
+            text = (
+                "a kernel is made for block-scaled atoms of 128 rows a CTA, and 128 columns at most"
+            )
+            yield text, f"m{atom.m}n{atom.n}", f"m{128 * self.ctas}, n128 or less"
+        taken = sum(max(32, 1 << (4 * columns - 1).bit_length()) for _, columns in self.handles)
+        if taken > COLUMNS:
+            text = f"allocated tmem out of resource: {taken} columns of {COLUMNS}"
+            yield text, f"{taken} columns", f"{COLUMNS} columns"
+        if self.shared > MOST_SHARED:
+            yield "the tiles do not fit into shared memory", str(self.shared), str(MOST_SHARED)
