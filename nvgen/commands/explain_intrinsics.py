@@ -14,17 +14,26 @@ from intrinsics.special import special_registers
 from intrinsics.targets import Capability, spell
 from isel.select.diagnostics import nearest
 from isel.select.intrinsics import PREFIX
+from isel.select.unselected import unselected
+from isel.select.written import statement_of
 from nvgen.commands.explain_question import Fields, Question
 from nvgen.llvm_signatures import signature, signatures
 
 
 def intrinsic(question: Question) -> Fields:
-    """What an intrinsic is.
+    """What an intrinsic is; of one without a row the PTX that it is, or why it is not selected.
 
-    Raises: ValueError for one that nvgen does not select to a row, with the nearest names.
+    Raises: ValueError for one that nvgen knows nothing of, with the nearest names.
     """
     name = question.text
+    short = name.removeprefix(PREFIX)
+    if why := unselected(short):
+        return [("", "not selected", why.reason), ("", "instead", why.instead or "nothing")]
     declared = signature(name)
+    statement = statement_of(name)
+    if statement is not None and not declared:
+        shown = [("", "statement", text) for text in statement.texts]
+        return [*shown, ("", "constraints", statement.constraints)]
     if not declared:
         near = nearest(name, signatures())
         raise ValueError("nvgen has no row for this intrinsic" + (f"; {near}" if near else ""))

@@ -93,3 +93,9 @@ def test_the_command_lists_all_signatures(nvgen: Nvgen) -> None:
     rows = json.loads(nvgen("explain", "--signatures", "json").out)
     assert {row["name"]: row["declare"] for row in rows} == declared
     assert all(row["targets"] and row["ptx"] for row in rows)
+
+
+def test_the_command_says_what_an_intrinsic_without_a_row_is(nvgen: Nvgen) -> None:
+    shown = nvgen("explain", "llvm.nvvm.tex.unified.2d.v4f32.f32").out
+    assert "tex.2d.v4.f32.f32 {$0, $1, $2, $3}, [$4, {$5, $6}];" in shown
+    assert "since sm_70" in nvgen("explain", "llvm.nvvm.shfl.up.i32").out
