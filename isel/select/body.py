@@ -1,0 +1,142 @@
+"""The blocks of a function: each instruction to records, dominators first, then the phis.
+
+Layer: isel.select.  Input: a function that is ready to be selected, and its state.  Output: the
+blocks of its machine function.  Blocks are selected with dominators first, so that a value's
+registers are known before its uses.
+"""
+
+from __future__ import annotations
+
+from intrinsics.mir import Block, MachineInstr
+from isel.llvm import ir
+from isel.llvm import values as llvm
+from isel.lower.substitution import in_flow_order
+from isel.select.calls import call_function
+from isel.select.context import ModuleContext
+from isel.select.diagnostics import Unselectable
+from isel.select.inline_asm import inline_assembly
+from isel.select.instructions import fill_phi, select_instruction
+from isel.select.intrinsics import select_call
+from isel.select.names import block_names
+from isel.select.specials import REFLECT, reflect
+from isel.select.state import FunctionState
+from isel.select.walkthrough import Spellings, select_walkthrough
+from isel.select.written import as_assembly
+
+
+class Body:
+    """The blocks of one function."""
+
+    def __init__(self, context: ModuleContext, function: ir.Function, state: FunctionState) -> None:
+        self.context = context
+        self.function = function
+        self.state = state
+        self.order = in_flow_order(function.blocks)
+        self.runs: dict[str, list[Block]] = {}
+        self.spellings = Spellings()
+        names = block_names([b.name for b in function.blocks])
+        reachable = {block.name for block in self.order}
+        state.block_names = {n: m for n, m in names.items() if n in reachable}
+        state.taken_blocks = set(names.values())
+        self.first = context.locations.add(function.name)  # the number of the first location
+
+    def select(self) -> None:
+        """All of them, into the machine function."""
+        state = self.state
+        prologue = state.block.instrs
+        for block in self.order:
+            out = Block(state.block_names[block.name])
+            state.start(out)
+            self.runs[block.name] = state.run
+            state.block_name = block.name
+            if block is self.order[0]:
+                out.instrs.extend(prologue)
+            for i in block.instructions:
+                self._instruction(i)
+            if len(state.run) > 1:
+                state.last_blocks[block.name] = state.block.name
+            if block is self.order[0]:
+                state.keep()
+        self.ends = {name: run[-1] for name, run in self.runs.items()}
+        for block in self.order:
+            self._phis(block)
+        for reason, call in self.spellings.problems():
+            self._report(reason, call)
+        in_order = [self.runs.get(block.name, []) for block in self.function.blocks]
+        state.out.blocks = [block for run in in_order for block in run]
+
+    def _instruction(self, i: ir.Instruction) -> None:
+        state = self.state
+        state.loc = self.first + i.ordinal
+        try:
+            if isinstance(i, ir.Call):
+                self._call(i)
+            else:
+                select_instruction(state, i)
+        except Unselectable as reason:
+            self._report(reason, i)
+
+    def _call(self, call: ir.Call) -> None:
+        name = call.callee_name
+        if isinstance(call.callee, llvm.InlineAsm):
+            self._assembly(call)
+            return
+        if name is None:
+            call_function(self.state, call, None)
+            return
+        if (written := as_assembly(call, name)) is not None:
+            self._assembly(written)
+            return
+        context = self.context
+        if self.spellings.see(name, call):
+            notes = select_walkthrough(
+                self.state, call, name, context.module, context.target, context.ptx
+            )
+            place = context.place_of(self.function, call)
+            context.out.notes += [note.at(place) for note in notes]
+        elif name in REFLECT:
+            reflect(self.state, call, context.module, context.target)
+        elif name.startswith("llvm."):
+            select_call(self.state, call, name, context.target, context.ptx)
+        else:
+            self._function_call(call, name)
+
+    def _assembly(self, call: ir.Call) -> None:
+        context = self.context
+        fragment = inline_assembly(self.state, call)
+        if fragment.kept:
+            place = context.place_of(self.function, call)
+            context.out.notes += [finding.at(place) for finding in fragment.kept]
+
+    def _function_call(self, call: ir.Call, name: str) -> None:
+        if name in self.context.kernels:
+            raise Unselectable(
+                "kernel-call",
+                f"the kernel @{name} is called: a kernel is launched, not called",
+                op="call",
+                got=f"@{name}",
+                expected="a function that is no ptx_kernel",
+            )
+        call_function(self.state, call, self.context.module.functions.get(name))
+
+    def _report(self, reason: Unselectable, i: ir.Instruction) -> None:
+        """Tell why `i` was not selected, and give its result registers, so that all goes on."""
+        self.context.diagnostics.report(reason, self.context.place_of(self.function, i))
+        if i.result is None or i.result in self.state.values:
+            return
+        try:
+            self.state.define(i.result, i.type)
+        except Unselectable:
+            self.state.forward(i.result, ())
+
+    def _phis(self, block: ir.Block) -> None:
+        records: list[MachineInstr] = []
+        for i in block.instructions:
+            if not isinstance(i, ir.Phi):
+                break
+            self.state.loc = self.first + i.ordinal
+            try:
+                records += fill_phi(self.state, i, self.ends)
+            except Unselectable as reason:
+                self._report(reason, i)
+        self.runs[block.name][0].instrs[:0] = records

@@ -1,0 +1,93 @@
+"""What the parts of a module's selection have in common: the module, and where things stand.
+
+Layer: isel.select.  Input: a module of LLVM IR that is ready to be selected.  Output: the machine
+module as far as it is made, with findings and notes at their places.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+
+from intrinsics.findings import Place
+from intrinsics.mir import Module
+from intrinsics.targets import Ptx, Target
+from isel.llvm import ir
+from isel.places import places_of_globals
+from isel.select.diagnostics import Diagnostics, Unselectable
+from isel.select.locations import Locations, Source
+from isel.select.names import kernels, ptx_names
+from isel.select.types import layout_of
+
+
+class ModuleContext:
+    """A module that is being selected."""
+
+    def __init__(
+        self,
+        module: ir.Module,
+        target: Target,
+        ptx: Ptx | None,
+        source: Source,
+        locations: Locations,
+    ) -> None:
+        self.module = module
+        self.target = target
+        self.ptx = ptx
+        self.source = source
+        self.locations = locations
+        self.layout = layout_of(module.data_layout)
+        self.diagnostics = Diagnostics()
+        self.out = Module(target, ptx, source.file)
+        self.names = ptx_names(module)
+        self.symbols = {name: n for name, n in self.names.items() if name not in module.aliases}
+        self.kernels = {function.name for function in kernels(module)}
+
+    def guarded(self, action: Callable[[], None], name: str = "") -> None:
+        """Do something about the global `name`, or about the whole module."""
+        try:
+            action()
+        except Unselectable as reason:
+            self.diagnostics.report(reason, self.place_of_global(name))
+
+    # ---- places ------------------------------------------------------------------------------
+
+    def place_of_global(self, name: str) -> Place:
+        """Where a global is defined; in text that does not show it, its first instruction."""
+        function = self.module.functions.get(name)
+        found = self.places.get(name)
+        if found is None and function is not None:
+            first = next((self.locations.of(name, i) for i in function.instructions()), None)
+            found = (first.line, first.column) if first is not None else None
+        line, column = found or (0, 0)
+        return Place(self.source.file, line, column, name if function else "")
+
+    @functools.cached_property
+    def places(self) -> dict[str, tuple[int, int]]:
+        """Where the user's text defines functions and variables."""
+        return places_of_globals(self.source.text)
+
+    def place_of_line(self, beginning: str, number: int) -> Place:
+        """The line, of those that begin so (a regular expression), with a number from 0, or the
+        last one; in text that has none, no line.
+        """
+        lines = [*re.finditer(rf"^[ \t]*+(?={beginning})", self.source.text, re.MULTILINE)]
+        if not lines:
+            return Place(self.source.file)
+        found = lines[min(number, len(lines) - 1)]
+        line = self.source.text.count("\n", 0, found.start()) + 1
+        return Place(self.source.file, line, len(found[0]) + 1)
+
+    def place_of(self, function: ir.Function, i: ir.Instruction) -> Place:
+        """Where an instruction stands."""
+        location = self.locations.of(function.name, i)
+        return Place(
+            location.file,
+            location.line,
+            location.column,
+            function.name,
+            location.python_file,
+            location.python_line,
+            location.callers,
+        )
