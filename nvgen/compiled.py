@@ -21,10 +21,12 @@ from nvgen.assembler import Assembled, assemble_module
 from nvgen.launches import (
     DEVICES,
     Dim3,
+    Grid,
     boxes_of,
     check_launch,
     check_shape,
     dim3,
+    grid_of,
     kernel_of,
     three,
 )
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from nvgen.driver.loaded import LoadedKernel
     from nvgen.launches import Statistics
     from nvgen.parameters import Output
+    from nvgen.sass import Sass
     from nvgen.sim.binding import Argument
 
 GPU_SECONDS = 60.0
@@ -57,7 +60,7 @@ class BuiltKernel(Protocol):
         """
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Compiled:
     """A compiled module.
 
@@ -80,6 +83,7 @@ class Compiled:
     bounded: Bounded | None = None
     lineinfo: bool = False
     _advice: list[Finding] | None = None
+    _loaded: LoadedKernel | None = None
 
     @property
     def findings(self) -> list[Finding]:
@@ -125,6 +129,17 @@ class Compiled:
         """
         return self.assembled().resources[self._only_kernel()]
 
+    @property
+    def sass(self) -> Sass:
+        """The machine code of the only kernel, as nvdisasm lists it: `print(compiled.sass)` counts
+        instructions by kind for each loop and role, `compiled.sass.text` is the listing.
+
+        Raises: AssemblerError, also where nvdisasm is missing; InputError for several kernels.
+        """
+        from nvgen.sass import disassemble
+
+        return disassemble(self.cubin())[self._only_kernel()]
+
     def with_bounded_waits(self, seconds: float = 1.0) -> Compiled:
         """The same, with a limit to every wait for an mbarrier on a GPU.
 
@@ -140,7 +155,7 @@ class Compiled:
     def run(
         self,
         *args: object,
-        grid: Dim3 | int = 1,
+        grid: Grid = 1,
         block: Dim3 | int | None = None,
         cluster: Dim3 | int = 1,
         smem: int | None = None,
@@ -154,14 +169,16 @@ class Compiled:
     ) -> Statistics:
         """Launch the kernel on a device; arrays that it writes are changed in place.
 
-        `smem` is the size of dynamic shared memory in bytes: what the kernel is known to need, if
-        nothing is said.  `device` is "sim" (the CPU simulator) or "cuda" (the first GPU).
-        `schedule` is the simulator's: "early", "late" or "random:SEED"; with `races` it also ends
-        where two accesses meet that nothing orders, whatever the schedule.  `timeout` are
-        seconds after which the run is ended: 60 on a GPU, if nothing is said; numpy arrays travel
-        to a process of its own for that, arrays of the GPU (DLPack, `__cuda_array_interface__`) are
-        used where they are.  `max_steps` limits the instructions that groups of threads carry out
-        on the simulator: 20 million, if neither it nor a timeout is given.
+        `grid` may be a function of the arguments: `lambda x, y, n: -(-n // 128)`, which gets them
+        as they are given.  `smem` is the size of dynamic shared memory in bytes: what the kernel is
+        known to need, if nothing is said.  `device` is "sim" (the CPU simulator) or "cuda" (the
+        first GPU).  `schedule` is the simulator's: "early", "late" or "random:SEED"; with `races`
+        it also ends where two accesses meet that nothing orders, whatever the schedule.  `timeout`
+        are seconds after which the run is ended: 60 on a GPU, if nothing is said; numpy arrays
+        travel to a process of its own for that, arrays of the GPU (DLPack,
+        `__cuda_array_interface__`) are used where they are.  `max_steps` limits the instructions
+        that groups of threads carry out on the simulator: 20 million, if neither it nor a timeout
+        is given.
 
         What was compiled at level "launch" or "all" is judged again for this shape and the tensor
         maps that are given.
@@ -181,7 +198,7 @@ class Compiled:
         name = kernel or self._only_kernel()
         function = kernel_of(self.module, name)
         chosen = dim3(block if block is not None else self._block(name), "block")
-        sizes = dim3(grid), chosen, dim3(cluster, "cluster")
+        sizes = grid_of(grid, args, named), chosen, dim3(cluster, "cluster")
         check_shape(function, sizes[0], chosen)
         dynamic = self._dynamic_shared() if smem is None else smem
         shape = LaunchShape(*sizes, dynamic)
@@ -215,6 +232,56 @@ class Compiled:
             timeout=timeout,
             max_steps=max_steps,
         )
+
+    def __call__(
+        self,
+        *args: object,
+        grid: Grid = 1,
+        block: Dim3 | int | None = None,
+        cluster: Dim3 | int = 1,
+        smem: int | None = None,
+        stream: object = None,
+        **named: object,
+    ) -> None:
+        """Launch the only kernel on the GPU, without waiting: `compiled(a, b, c, grid=…)`.
+
+        Arrays of the GPU (torch, CuPy, JAX: DLPack or `__cuda_array_interface__`) are used where
+        they are, and tensor maps are made of them; the kernel is loaded once.  numpy arrays travel
+        there and back, which `run(device="cuda")` does.
+
+        Raises: InputError for arguments or a shape that do not fit, or where there is no GPU,
+        AssemblerError, DriverError.
+        """
+        from nvgen.driver.launch import on_device
+
+        sizes = grid_of(grid, args, named)
+        arguments = self.kernel.arguments(args, dict(named)) if self.kernel else [*args]
+        if not on_device(arguments):
+            self.run(
+                *args,
+                grid=sizes,
+                block=block,
+                cluster=cluster,
+                smem=smem,
+                device="cuda",
+                **named,  # type: ignore[arg-type]  # names of parameters
+            )
+            return
+        if self._loaded is None:
+            self._loaded = self.load()
+        self._loaded.launch(
+            *arguments, grid=sizes, block=block, cluster=cluster, smem=smem, stream=stream
+        )
+
+    def _repr_html_(self) -> str:
+        """The stages of the module, folded, for notebooks."""
+        from nvgen.notebook import stages_as_html
+
+        return stages_as_html(self)
+
+    def __repr__(self) -> str:
+        names = ", ".join(f.name for f in self.module.functions if f.is_kernel) or "no kernel"
+        return f"<Compiled {names} for {self.target}, PTX {self.ptx_version}>"
 
     def _judge(self, shape: LaunchShape) -> None:
         judged = verify(self.module, self.target, self.ptx_version, self.level, shape)

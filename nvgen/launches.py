@@ -6,7 +6,7 @@ Layer: nvgen.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import SupportsIndex, TypeAlias
 
@@ -17,6 +17,9 @@ from intrinsics.targets import Target
 from isel.verifier.launch import LaunchShape, judge_launch, without_peers
 
 Dim3: TypeAlias = tuple[int, int, int]
+
+Grid: TypeAlias = Dim3 | int | Callable[..., Dim3 | int]
+"""A grid, or a function of the arguments that gives it."""
 
 DEVICES = ("sim", "cuda")
 """What kernels run on: the CPU simulator, and the first GPU."""
@@ -46,6 +49,14 @@ def dim3(size: object, what: str = "grid") -> Dim3:
         got=repr(size),
         expected="a whole number, or a tuple of one to three",
     )
+
+
+def grid_of(grid: Grid, args: Sequence[object], named: Mapping[str, object]) -> Dim3:
+    """A grid, where it is a function what that makes of the arguments.
+
+    Raises: InputError for no size of a grid.
+    """
+    return dim3(grid(*args, **named) if callable(grid) else grid)
 
 
 def three(sizes: Sequence[int]) -> Dim3:

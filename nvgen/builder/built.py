@@ -57,6 +57,11 @@ class Kernel:
     dynamic_shared: int = 0  # bytes that a launch must give it
     target: str | None = None  # what it was built for, where that was said
 
+    def __repr__(self) -> str:
+        names = ", ".join(parameter.name for parameter in self.parameters)
+        target = f" for {self.target}" if self.target else ""
+        return f"<Kernel {self.name}({names}){target}, block {self.block}>"
+
     def compile(
         self,
         *,

@@ -63,6 +63,9 @@ class Variable(Changing, Generic[Held]):
         """What it is at this place of the kernel."""
         return self._first.like(self.raw)
 
+    def __repr__(self) -> str:
+        return f"<a variable: {self._first.words} of {self.builder.name}>"
+
     def set(self, value: Held | float) -> None:
         """Assign a value of the same type and width, or a Python number.
 

@@ -34,6 +34,8 @@ WARPGROUP_ROWS = 64
 _STEP = {16: MmaShape.M16N8K16, 8: MmaShape.M16N8K32, 32: MmaShape.M16N8K8}
 """The multiply of a warp that reads 32 bytes of a row of A, by the bits of an element."""
 
+_SHOWN = 8
+
 
 @dataclass(frozen=True, slots=True)
 class FragmentLayout:
@@ -75,6 +77,15 @@ class FragmentLayout:
     def sharing(self) -> tuple[int, ...]:
         """The bits of a thread's number in which threads differ that hold elements of one row."""
         return tuple(1 << i for i, row in enumerate(self.row_bits) if row == 0)
+
+    def __str__(self) -> str:
+        """The shape, and where the first elements of the first thread lie."""
+        places = list(zip(self.down, self.along, strict=True))
+        first = " ".join(f"({row}, {column})" for row, column in places[:_SHOWN])
+        return (
+            f"{self.rows}x{self.columns}, {self.threads} threads with {self.count} elements each; "
+            f"thread 0 has (row, column) {first}{' …' * (self.count > _SHOWN)}"
+        )
 
     def stacked(self, times: int) -> FragmentLayout:
         """The same layout `times` one below the other, each thread's elements in turn."""
@@ -224,6 +235,10 @@ class RegisterTile:
     fragments: tuple[tuple[Vector, ...], ...]
     dtype: ElementType
     each: int = WARPGROUP_ROWS
+
+    def __repr__(self) -> str:
+        fragments = f"{len(self.fragments)} times {len(self.fragments[0])} fragments"
+        return f"<A in registers: {self.m}x{self.k} of {self.dtype.value}, {fragments}>"
 
     @property
     def m(self) -> int:

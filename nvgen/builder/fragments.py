@@ -69,6 +69,9 @@ class Rows(Elementwise):
         """What it is, in words."""
         return f"rows: {self.vector.words}"
 
+    def __repr__(self) -> str:
+        return f"<{self.words}; layout {self.holders.layout}>"
+
     def like(self, value: ir.Value) -> Rows:
         """Other values of llvmlite's as such numbers."""
         return replace(self, vector=self.vector.like(value))
@@ -160,6 +163,10 @@ class Fragment(Elementwise):
     def words(self) -> str:
         """What it is, in words."""
         return f"{self.layout.rows}x{self.layout.columns}, {self.vector.words}"
+
+    def __repr__(self) -> str:
+        held = self.vector.type.value if self.vector.type else "registers"
+        return f"<matrix of {held}; layout {self.layout}>"
 
     def like(self, value: ir.Value) -> Fragment:
         """Other values of llvmlite's as such a matrix."""

@@ -73,6 +73,11 @@ class KernelBuilder(TileOperations, DeviceCalls):
         self._parameters: list[tuple[Parameter, ir.Type]] = []
         self._types: dict[str, ScalarType] = {}  # of parameters, where they are said
 
+    def __repr__(self) -> str:
+        target = f" for {self.target}" if self.target else ""
+        ctas = f", clusters of {self.cluster}" if self.cluster > 1 else ""
+        return f"<KernelBuilder {self.name}{target}: {self.threads} threads{ctas}>"
+
     # ---- parameters --------------------------------------------------------------------------
 
     def pointer(self, name: str, dtype: NumberType | None = None, *, output: bool = False) -> None:

@@ -119,6 +119,9 @@ class Int:
         """Its type: i32, u64; i1 of a condition, which has no sign."""
         return f"{'i' if self.signed or self.bits == 1 else 'u'}{self.bits}"
 
+    def __repr__(self) -> str:
+        return f"<{self.words} of {self.builder.name}>"
+
     def like(self, value: ir.Value) -> Int:
         """Another value of llvmlite's as a number of this type."""
         return Int(self.builder, value, self.signed)
@@ -342,6 +345,9 @@ class Float:
         """Its bits as an unsigned integer."""
         bits = ir.IntType(self.bits)
         return Int(self.builder, self.builder.at_caller().bitcast(self.value, bits))
+
+    def __repr__(self) -> str:
+        return f"<{self.words} of {self.builder.name}>"
 
     def like(self, value: ir.Value) -> Float:
         """Another value of llvmlite's as a number of this type."""

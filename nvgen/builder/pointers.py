@@ -98,6 +98,10 @@ class Pointer:
         """What it is, in words."""
         return f"an address in space {self.space}"
 
+    def __repr__(self) -> str:
+        of = f" of {self.dtype.value}" if self.dtype else ""
+        return f"<{self.words}{of}, of {self.builder.name}>"
+
     def like(self, value: ir.Value) -> Pointer:
         """Another value of llvmlite's as such an address."""
         return replace(self, value=value)
@@ -175,6 +179,9 @@ class Barrier:
     name: str
     pointer: Pointer
 
+    def __repr__(self) -> str:
+        return f"<mbarrier {self.name}>"
+
 
 @dataclass(frozen=True, slots=True)
 class Barriers:
@@ -183,6 +190,9 @@ class Barriers:
     name: str
     first: Pointer
     count: int
+
+    def __repr__(self) -> str:
+        return f"<{self.count} mbarriers {self.name}>"
 
     @property
     def pointer(self) -> Pointer:

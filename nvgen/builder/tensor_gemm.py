@@ -78,6 +78,10 @@ class TensorTile(AccumulatorColumns, AccumulatorTile):
     of_a: ClassVar[tuple[type, ...]] = (SharedTile, OperandTile, SparseTile)
     expected_a: ClassVar[str] = "shared_tile(…), operand_tile(…) or sparse_tile(…)"
 
+    def __repr__(self) -> str:
+        words = f"{self.m}x{self.n} of {self.dtype.value}"
+        return f"<D in tensor memory: {words}, {self.columns or 'unknown'} columns in each CTA>"
+
     @property
     def builder(self) -> SharedMemory:
         """The kernel that it is of."""

@@ -98,6 +98,10 @@ class TileRing:
         self.full: Barriers = builder.mbarriers(f"{name}_full", self.stages)
         self.empty: Barriers = builder.mbarriers(f"{name}_empty", self.stages)
 
+    def __repr__(self) -> str:
+        tiles = ", ".join(repr(tile.first) for tile in self.tiles)
+        return f"<ring of {self.stages} buffers for {self.consumers} consumers, each {tiles}>"
+
     @property
     def mbarriers(self) -> tuple[Counted, ...]:
         """What `make_mbarriers` takes: `b.make_mbarriers(*ring.mbarriers)`."""

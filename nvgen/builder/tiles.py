@@ -118,6 +118,10 @@ class SharedTile:
         """Elements in one span."""
         return self.width * 8 // self.bits
 
+    def __repr__(self) -> str:
+        shape = f"{self.rows}x{self.k} of {self.dtype.value}, {self.major.value}-major"
+        return f"<tile {self.name}: {shape}, {self.mode.words}, {self.nbytes} bytes>"
+
     def offset(self, k: IntLike, row: int = 0) -> IntLike:
         """Byte offset of the element (row, k), before swizzling.
 
@@ -334,6 +338,9 @@ class Tiles(Generic[Tile]):
 
     first: Tile
     count: int
+
+    def __repr__(self) -> str:
+        return f"<{self.count} times {self.first!r}>"
 
     @property
     def nbytes(self) -> int:

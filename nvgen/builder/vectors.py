@@ -231,6 +231,9 @@ class Vector(Elementwise):
         """The same registers, each of which holds an f32."""
         return Vector(self.builder, self.value, self.count, ScalarType.F32)
 
+    def __repr__(self) -> str:
+        return f"<{self.words} of {self.builder.name}>"
+
     def like(self, value: ir.Value) -> Vector:
         """Another value of llvmlite's as registers of this type."""
         return Vector(self.builder, value, self.count, self.type)

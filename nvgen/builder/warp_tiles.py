@@ -128,6 +128,11 @@ class WarpTile(HeldFragment, AccumulatorTile):
         """Rows and columns of one warp."""
         return self.m // self.warps[0], self.n // self.warps[1]
 
+    def __repr__(self) -> str:
+        rows, columns = self.warps
+        words = f"{self.m}x{self.n} of {self.dtype.value}, {rows}x{columns} warps"
+        return f"<D of warps: {words}; layout of one {warp_layout(*self.share)}>"
+
     @property
     def fragment(self) -> Fragment:
         """What D holds at this place of the kernel: the share of this warp."""

@@ -23,6 +23,7 @@ from nvgen.builder.accumulators import AccumulatorTile, kernel_of
 from nvgen.builder.fragment_layouts import (
     OPERAND_REGISTERS,
     WARPGROUP_ROWS,
+    FragmentLayout,
     Holders,
     RegisterTile,
     warpgroup_layout,
@@ -121,11 +122,18 @@ class WarpgroupTile(HeldFragment, AccumulatorTile):
         return kernel_of(self.parts[0].builder)
 
     @property
+    def layout(self) -> FragmentLayout:
+        """Which elements a thread has."""
+        return warpgroup_layout(self.m, self.n, 16 if self.dtype is ElementType.F16 else 32)
+
+    def __repr__(self) -> str:
+        return f"<D of a warpgroup: {self.dtype.value}; layout {self.layout}>"
+
+    @property
     def fragment(self) -> Fragment:
         """What D holds at this place of the kernel."""
-        layout = warpgroup_layout(self.m, self.n, 16 if self.dtype is ElementType.F16 else 32)
         values = [part.raw for part in self.parts]
-        return held(self.builder, values, self.dtype, Holders(self.builder, layout))
+        return held(self.builder, values, self.dtype, Holders(self.builder, self.layout))
 
     def set(self, value: object) -> None:
         """Assign a matrix of the same layout and type, or one number for all elements.

@@ -1,0 +1,213 @@
+"""Machine code as nvdisasm lists it: instructions by kind, for each kernel, loop and role.
+
+Layer: nvgen.  Input: a cubin.  Output: the listing, and what stands in it.  A loop is natural: what
+reaches a branch back without its target, which every way to the branch comes by.  A role is what
+follows a USETMAXREG up to the next one, as the assembler has placed it.  CUDA Binary Utilities,
+nvdisasm; Instruction Set Reference.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from intrinsics.findings import AssemblerError, Finding, Severity
+
+_TEXT = re.compile(r"^\.text\.([\w$]+):", re.MULTILINE)
+_LINE = re.compile(
+    r"^(?P<label>\.L\w+):|/\*[0-9a-f]{4,}\*/\s+(?P<guard>@!?U?P\w+\s+)?(?P<name>[A-Z][\w.]*)"
+    r"(?P<rest>[^;]*);",
+    re.MULTILINE,
+)
+_TARGET = re.compile(r"`\((\.L\w+)\)")
+_REGISTER = re.compile(r"\bR(\d+)\b")
+_IMMEDIATE = re.compile(r"0x([0-9a-f]+)")
+_ENDS = ("USETMAXREG",)
+_MOVES = ("MOV", "UMOV", "IMAD.MOV", "R2UR")
+_MOST_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction: its mnemonic with modifiers, the rest of its text, where it branches to,
+    and whether the next one may follow.
+    """
+
+    mnemonic: str
+    text: str
+    target: str = ""
+    goes_on: bool = True
+
+    @property
+    def kind(self) -> str:
+        """The mnemonic without its modifiers."""
+        return self.mnemonic.partition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some of a kernel's instructions: a loop, a role, all of them."""
+
+    name: str
+    instructions: tuple[Instruction, ...]
+
+    @property
+    def kinds(self) -> Counter[str]:
+        """How often each kind stands there; NOPs, which fill the end up, are left out."""
+        return Counter(i.kind for i in self.instructions if i.kind != "NOP")
+
+    @property
+    def registers(self) -> int:
+        """Registers that the instructions name: the highest one's number and one."""
+        numbers = (int(n) for i in self.instructions for n in _REGISTER.findall(i.text))
+        return 1 + max(numbers, default=-1)
+
+    @property
+    def spills(self) -> int:
+        """Loads and stores of local memory."""
+        return self.kinds["LDL"] + self.kinds["STL"]
+
+    @property
+    def moves(self) -> int:
+        """Instructions that only move a register."""
+        return sum(i.mnemonic.startswith(_MOVES) for i in self.instructions)
+
+    def __str__(self) -> str:
+        found = self.kinds
+        shown = ", ".join(f"{n} {kind}" for kind, n in found.most_common(_MOST_SHOWN))
+        more = f" and {len(found) - _MOST_SHOWN} other kinds" if len(found) > _MOST_SHOWN else ""
+        return (
+            f"{self.name}: {found.total()} instructions ({shown}{more}); "
+            f"{self.registers} registers, {self.moves} moves, {self.spills} spills"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Sass:
+    """A kernel's machine code: the listing `text`, and its parts."""
+
+    name: str
+    text: str
+
+    @property
+    def whole(self) -> Part:
+        """All of it."""
+        return Part(self.name, tuple(i for i, _ in _read(self.text)))
+
+    @property
+    def loops(self) -> tuple[Part, ...]:
+        """Its loops, in the order of their first instructions; inner ones come behind."""
+        read = list(_read(self.text))
+        places = {label: at for at, (_, labels) in enumerate(read) for label in labels}
+        every = [instruction for instruction, _ in read]
+        found = _natural_loops([_following(i, at, places, every) for at, i in enumerate(every)])
+        return tuple(
+            Part(f"loop {number}", tuple(every[at] for at in sorted(loop)))
+            for number, loop in enumerate(found)
+        )
+
+    @property
+    def roles(self) -> tuple[Part, ...]:
+        """What follows each USETMAXREG, with the registers that it asks for in its name."""
+        every = self.whole.instructions
+        starts = [at for at, i in enumerate(every) if i.kind in _ENDS]
+        ends = [*starts[1:], len(every)]
+        return tuple(
+            Part(f"role of {_asked(every[first])} registers", every[first:last])
+            for first, last in zip(starts, ends, strict=False)
+        )
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, (self.whole, *self.loops, *self.roles)))
+
+
+def _following(
+    instruction: Instruction, at: int, places: dict[str, int], every: list[Instruction]
+) -> list[int]:
+    """The places of what may follow an instruction."""
+    found = [places[instruction.target]] if instruction.target in places else []
+    return found + [at + 1] * (instruction.goes_on and at + 1 < len(every))
+
+
+def _natural_loops(following: list[list[int]]) -> list[set[int]]:
+    """The instructions of each natural loop, by the first of them; longer ones come first."""
+    before: list[list[int]] = [[] for _ in following]
+    for at, others in enumerate(following):
+        for other in others:
+            before[other].append(at)
+    loops: dict[int, set[int]] = {}
+    for at, others in enumerate(following):
+        for head in (other for other in others if other < at):
+            body = _reaching(before, at, head)
+            if 0 not in body or head == 0:  # else a way leads into it that the head is not on
+                loops.setdefault(head, {head}).update(body)
+    return sorted(loops.values(), key=lambda loop: (min(loop), -len(loop)))
+
+
+def _reaching(before: list[list[int]], at: int, head: int) -> set[int]:
+    """What reaches an instruction without its loop's head."""
+    found, left = {head}, [at]
+    while left:
+        place = left.pop()
+        if place not in found:
+            found.add(place)
+            left += before[place]
+    return found - {head}
+
+
+def _asked(instruction: Instruction) -> str:
+    found = _IMMEDIATE.search(instruction.text)
+    return str(int(found[1], 16)) if found else "?"
+
+
+def _read(text: str) -> Iterator[tuple[Instruction, tuple[str, ...]]]:
+    """Each instruction with the labels right before it."""
+    labels: list[str] = []
+    for line in _LINE.finditer(text):
+        if line["label"]:
+            labels.append(line["label"])
+            continue
+        target = _TARGET.search(line["rest"])
+        name, is_bare = line["name"], line["guard"] is None
+        ends = is_bare and name.partition(".")[0] in ("BRA", "EXIT", "RET", "BRX", "JMP")
+        made = Instruction(name, line["rest"].strip(), target[1] if target else "", not ends)
+        yield made, tuple(labels)
+        labels.clear()
+
+
+def find_nvdisasm() -> str | None:
+    """The path of nvdisasm, or None: of the PyPI package nvidia-cuda-nvdisasm, or on the PATH."""
+    spec = importlib.util.find_spec("nvidia")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        for path in sorted(Path(folder).glob("cu*/bin/nvdisasm"), reverse=True):
+            return str(path)
+    return shutil.which("nvdisasm")
+
+
+def disassemble(cubin: bytes) -> dict[str, Sass]:
+    """The machine code of each kernel and function of a cubin.
+
+    Raises: AssemblerError when nvdisasm is missing, or does not read the cubin.
+    """
+    tool = find_nvdisasm()
+    if tool is None:
+        raise _failed("nvdisasm was not found", "pip install nvidia-cuda-nvdisasm")
+    with tempfile.TemporaryDirectory(prefix="nvgen-") as folder:
+        path = Path(folder) / "kernel.cubin"
+        path.write_bytes(cubin)
+        ran = subprocess.run([tool, "-c", str(path)], capture_output=True, text=True, check=False)
+    if ran.returncode:
+        raise _failed(f"nvdisasm failed: {ran.stderr.strip()}", "")
+    parts = _TEXT.split(ran.stdout)
+    return {name: Sass(name, text) for name, text in zip(parts[1::2], parts[2::2], strict=True)}
+
+
+def _failed(message: str, hint: str) -> AssemblerError:
+    return AssemblerError([Finding("nvdisasm/failed", Severity.ERROR, message, hint=hint)])

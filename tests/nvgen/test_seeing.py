@@ -1,0 +1,158 @@
+"""What is shown of kernels: machine code by loops and roles, objects in words, stages as HTML."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from nvgen import Kernel, KernelBuilder, bf16, f32, i32
+from nvgen.compiled import Compiled
+from nvgen.sass import Sass, find_nvdisasm
+from tests.each import each
+from tests.oracle.sass import listing
+
+# ---- machine code --------------------------------------------------------------------------------
+
+LOOPS = """
+.L_x_9:
+        /*0000*/                   MOV R1, R2 ;
+.L_x_0:
+        /*0010*/                   IADD3 R3, R3, 0x1, RZ ;
+        /*0020*/               @P0 BRA `(.L_x_3) ;
+.L_x_1:
+        /*0030*/                   LDL R40, [R1] ;
+        /*0040*/              @!P1 BRA `(.L_x_1) ;
+.L_x_2:
+        /*0050*/               @P2 BRA `(.L_x_0) ;
+        /*0060*/                   USETMAXREG.DEALLOC.CTAPOOL 0x28 ;
+        /*0070*/                   EXIT ;
+.L_x_3:
+        /*0080*/                   FADD R7, R7, R8 ;
+        /*0090*/                   BRA `(.L_x_2) ;
+.L_x_4:
+        /*00a0*/                   BRA `(.L_x_4) ;
+        /*00b0*/                   NOP;
+"""
+"""An outer loop with a part that lies behind it, an inner one, a role, and the end's trap."""
+
+
+def test_loops_are_natural_and_hold_what_lies_elsewhere() -> None:
+    """FADD, behind EXIT, is a part of the outer loop; the inner one is LDL and its branch."""
+    shown = Sass("k", LOOPS)
+    assert [part.kinds for part in shown.loops] == [
+        Counter(IADD3=1, BRA=4, LDL=1, FADD=1),
+        Counter(LDL=1, BRA=1),
+    ]
+    assert (shown.loops[1].registers, shown.loops[1].spills) == (41, 1)
+    assert [part.name for part in shown.roles] == ["role of 40 registers"]
+    assert shown.whole.kinds == Counter(MOV=1, IADD3=1, BRA=5, LDL=1, USETMAXREG=1, EXIT=1, FADD=1)
+    assert shown.whole.moves == 1
+
+
+def counted() -> Kernel:
+    b = KernelBuilder("counted", block=32, target="sm_90a")
+    b.pointer("x", f32, output=True)
+    b.u32("n")
+    args = b.begin()
+    total = b.variable(0.0)
+    with b.range(args["n"]) as i:
+        total.set(total.value + i.to(f32) * 0.5)
+    args["x"][b.tid_x] = total.value
+    return b.finish()
+
+
+@pytest.mark.skipif(find_nvdisasm() is None, reason="nvdisasm is not installed")
+def test_machine_code_is_counted_as_the_oracle_counts_it() -> None:
+    compiled = counted().compile()
+    expected = Counter(kind for kind in listing(compiled.cubin()).kinds if kind != "NOP")
+    assert compiled.sass.whole.kinds == expected
+    assert compiled.sass.loops
+    assert str(compiled.sass).startswith(f"counted: {expected.total()} instructions")
+
+
+# ---- launches ------------------------------------------------------------------------------------
+
+
+def blocks() -> Kernel:
+    b = KernelBuilder("blocks", block=32, target="sm_90a")
+    b.pointer("x", i32, output=True)
+    b.u32("n")
+    args = b.begin()
+    args["x"][b.ctaid_x] = b.nctaid_x.to(i32)
+    return b.finish()
+
+
+def test_a_grid_is_a_function_of_the_arguments() -> None:
+    x = np.zeros(4, np.int32)
+    compiled = blocks().compile()
+    compiled.run(x, 7, grid=lambda x, n: -(-n // 2))
+    assert x.tolist() == [4] * 4
+    compiled.run(x=x, n=6, grid=lambda x, n: (n // 2, 1, 1))
+    assert x.tolist() == [3, 3, 3, 4]
+
+
+def test_a_call_is_a_launch_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """numpy's arrays travel there and back, as `run` does it."""
+    asked: list[tuple[object, ...]] = []
+
+    def run(self: Compiled, *args: object, **options: object) -> None:
+        asked.append((len(args), options["grid"], options["device"]))
+
+    compiled = blocks().compile()
+    monkeypatch.setattr(Compiled, "run", run)
+    compiled(np.zeros(4, np.int32), 8, grid=lambda x, n: n // 2)
+    assert asked == [(2, (4, 1, 1), "cuda")]
+
+
+# ---- objects -------------------------------------------------------------------------------------
+
+
+def shown() -> dict[str, str]:
+    """What objects of a kernel print."""
+    b = KernelBuilder("shown", block=128, target="sm_90a")
+    b.pointer("x", bf16)
+    args = b.begin()
+    tiles = b.shared_tiles("tiles", bf16, (64, 64), 2)
+    d = b.warpgroup_tile(64, 16)
+    found = {
+        "number": b.tid_x, "address": args["x"], "tile": tiles.first,
+        "ring": b.tile_ring("r", tiles), "sums": d, "rows": d.row_max(), "variable": b.variable(1), "builder": b,
+    }  # fmt: skip
+    return {name: str(value) for name, value in found.items()} | {"kernel": str(b.finish())}
+
+
+TILE = "<tile tiles: 64x64 of bf16, K-major, 128-byte swizzling, 8192 bytes>"
+LAYOUT = (
+    "64x16, 128 threads with 8 elements each; thread 0 has (row, column) "
+    "(0, 0) (0, 1) (8, 0) (8, 1) (0, 8) (0, 9) (8, 8) (8, 9)"
+)
+"""PTX ISA, Register Fragments of wgmma.mma_async: rows 0 and 8, columns 2·(lane mod 4) and on."""
+
+WORDS = {
+    "number": "<u32 of shown>",
+    "address": "<an address in space 1 of bf16, of shown>",
+    "tile": TILE,
+    "ring": f"<ring of 2 buffers for 1 consumers, each {TILE}>",
+    "sums": f"<D of a warpgroup: f32; layout {LAYOUT}>",
+    "rows": f"<rows: 2 of f32; layout {LAYOUT}>",
+    "variable": "<a variable: u32 of shown>",
+    "builder": "<KernelBuilder shown for sm_90a: 128 threads>",
+    "kernel": "<Kernel shown(x) for sm_90a, block (128, 1, 1)>",
+}
+
+
+@each("name", WORDS)
+def test_an_object_prints_its_layout(name: str) -> None:
+    assert shown()[name] == WORDS[name]
+
+
+def test_notebooks_show_the_stages() -> None:
+    compiled = blocks().compile()
+    page = compiled._repr_html_()
+    assert repr(compiled) == "<Compiled blocks for sm_90a, PTX 8.0>"
+    for name in ("LLVM IR", *(f"MIR after {stage}" for stage in compiled.stages), "MIR", "PTX"):
+        assert f"<summary>{name}: " in page
+    assert "st.global" in page
+    assert "<%" not in page.replace("<p>", "")  # text is escaped
