@@ -10,6 +10,8 @@
 # Nothing is imported here: `python -m nvgen` still has the working directory on its path.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from intrinsics.descriptors.tensor_address import ZeroColumnMask
+    from intrinsics.element import ElementType, Major
     from intrinsics.findings import (
         AssemblerError,
         DriverError,
@@ -22,12 +24,47 @@ if TYPE_CHECKING:
         SimulationError,
         VerificationError,
     )
+    from intrinsics.modifiers import (
+        AtomicOp,
+        CacheLevel,
+        CacheOp,
+        CachePriority,
+        CollectorA,
+        CollectorB,
+        CollectorWs,
+        CopyFormat,
+        CopyMulticast,
+        CopyShape,
+        CtaGroup,
+        LdStNum,
+        LdStShape,
+        LoadMode,
+        MapField,
+        MmaKind,
+        Multicast,
+        PrefetchSize,
+        ReduceOp,
+        ScalarType,
+        ScaleVec,
+        Scope,
+        Sem,
+        Shuffle,
+        Space,
+        SyncRestrict,
+        Vote,
+        WarpReduce,
+    )
+    from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
+    from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
     from intrinsics.multiplies.tile_dot import TileDot, pick_dot
     from intrinsics.multiplies.tile_multiply import Tile, TileMultiply
+    from intrinsics.multiplies.wgmma import BitOperation, MatrixType
     from nvgen.api import compile
     from nvgen.builder.built import Kernel
     from nvgen.builder.device import device_function
+    from nvgen.builder.fragments import Fragment
     from nvgen.builder.kernel import KernelBuilder
+    from nvgen.builder.multiplies import WarpScales
     from nvgen.builder.number_types import (
         bf16,
         bf16x2,
@@ -48,31 +85,88 @@ if TYPE_CHECKING:
         u32,
         u64,
     )
+    from nvgen.builder.numbers import Float, Int
+    from nvgen.builder.pointers import Barrier, Pointer
+    from nvgen.builder.tensor_gemm import TensorTile
+    from nvgen.builder.tiles import SharedTile
+    from nvgen.builder.vectors import Vector
+    from nvgen.builder.warp_tiles import WarpTile
+    from nvgen.builder.warpgroup_tiles import WarpgroupTile
     from nvgen.compiled import Compiled
     from nvgen.driver.code_cache import CodeCache
     from nvgen.extension import place_of
     from nvgen.judgement import FindingWarning
+    from nvgen.tensor_map import TensorMap
 
 __version__ = "0.1.0"
 __all__ = [
     "AssemblerError",
+    "AtomicOp",
+    "Barrier",
+    "BitOperation",
+    "CacheLevel",
+    "CacheOp",
+    "CachePriority",
     "CodeCache",
+    "CollectorA",
+    "CollectorB",
+    "CollectorWs",
     "Compiled",
+    "CopyFormat",
+    "CopyMulticast",
+    "CopyShape",
+    "CtaGroup",
     "DriverError",
+    "ElementType",
     "Finding",
     "FindingWarning",
+    "Float",
+    "Fragment",
     "InputError",
+    "Int",
     "Kernel",
     "KernelBuilder",
+    "LdStNum",
+    "LdStShape",
+    "LoadMode",
+    "Major",
+    "MapField",
+    "MatrixNum",
+    "MatrixShape",
+    "MatrixType",
+    "MmaKind",
+    "MmaLayout",
+    "MmaShape",
+    "Multicast",
     "NvgenError",
     "Place",
+    "Pointer",
+    "PrefetchSize",
+    "ReduceOp",
+    "ScalarType",
+    "ScaleVec",
+    "Scope",
     "SelectionError",
+    "Sem",
     "Severity",
+    "SharedTile",
+    "Shuffle",
     "SimulationError",
+    "Space",
+    "SyncRestrict",
+    "TensorMap",
+    "TensorTile",
     "Tile",
     "TileDot",
     "TileMultiply",
+    "Vector",
     "VerificationError",
+    "Vote",
+    "WarpReduce",
+    "WarpScales",
+    "WarpTile",
+    "WarpgroupTile",
+    "ZeroColumnMask",
     "__version__",
     "bf16",
     "bf16x2",
@@ -98,48 +192,47 @@ __all__ = [
     "u64",
 ]
 
-_HOMES = {
-    "device_function": "nvgen.builder.device",
-    "f16": "nvgen.builder.number_types",
-    "bf16": "nvgen.builder.number_types",
-    "tf32": "nvgen.builder.number_types",
-    "f32": "nvgen.builder.number_types",
-    "f64": "nvgen.builder.number_types",
-    "f16x2": "nvgen.builder.number_types",
-    "bf16x2": "nvgen.builder.number_types",
-    "f32x2": "nvgen.builder.number_types",
-    "e4m3": "nvgen.builder.number_types",
-    "e5m2": "nvgen.builder.number_types",
-    "i8": "nvgen.builder.number_types",
-    "i16": "nvgen.builder.number_types",
-    "i32": "nvgen.builder.number_types",
-    "i64": "nvgen.builder.number_types",
-    "u8": "nvgen.builder.number_types",
-    "u16": "nvgen.builder.number_types",
-    "u32": "nvgen.builder.number_types",
-    "u64": "nvgen.builder.number_types",
-    "CodeCache": "nvgen.driver.code_cache",
-    "Compiled": "nvgen.compiled",
-    "compile": "nvgen.api",
-    "Kernel": "nvgen.builder.built",
-    "KernelBuilder": "nvgen.builder.kernel",
-    "FindingWarning": "nvgen.judgement",
-    "Tile": "intrinsics.multiplies.tile_multiply",
-    "TileDot": "intrinsics.multiplies.tile_dot",
-    "TileMultiply": "intrinsics.multiplies.tile_multiply",
-    "pick_dot": "intrinsics.multiplies.tile_dot",
-    "AssemblerError": "intrinsics.findings",
-    "DriverError": "intrinsics.findings",
-    "Finding": "intrinsics.findings",
-    "InputError": "intrinsics.findings",
-    "NvgenError": "intrinsics.findings",
-    "Place": "intrinsics.findings",
-    "Severity": "intrinsics.findings",
-    "place_of": "nvgen.extension",
-    "SelectionError": "intrinsics.findings",
-    "SimulationError": "intrinsics.findings",
-    "VerificationError": "intrinsics.findings",
+_MODULES = {
+    "intrinsics.descriptors.tensor_address": "ZeroColumnMask",
+    "intrinsics.element": "ElementType Major",
+    "intrinsics.findings": (
+        "AssemblerError DriverError Finding InputError NvgenError Place SelectionError "
+        "Severity SimulationError VerificationError"
+    ),
+    "intrinsics.modifiers": (
+        "AtomicOp CacheLevel CacheOp CachePriority CollectorA CollectorB CollectorWs "
+        "CopyFormat CopyMulticast CopyShape CtaGroup LdStNum LdStShape LoadMode MapField "
+        "MmaKind Multicast PrefetchSize ReduceOp ScalarType ScaleVec Scope Sem Shuffle Space "
+        "SyncRestrict Vote WarpReduce"
+    ),
+    "intrinsics.multiplies.matrix": "MatrixNum MatrixShape",
+    "intrinsics.multiplies.mma_sync": "MmaLayout MmaShape",
+    "intrinsics.multiplies.tile_dot": "TileDot pick_dot",
+    "intrinsics.multiplies.tile_multiply": "Tile TileMultiply",
+    "intrinsics.multiplies.wgmma": "BitOperation MatrixType",
+    "nvgen.api": "compile",
+    "nvgen.builder.built": "Kernel",
+    "nvgen.builder.device": "device_function",
+    "nvgen.builder.fragments": "Fragment",
+    "nvgen.builder.kernel": "KernelBuilder",
+    "nvgen.builder.multiplies": "WarpScales",
+    "nvgen.builder.number_types": (
+        "bf16 bf16x2 e4m3 e5m2 f16 f16x2 f32 f32x2 f64 i16 i32 i64 i8 tf32 u16 u32 u64 u8"
+    ),
+    "nvgen.builder.numbers": "Float Int",
+    "nvgen.builder.pointers": "Barrier Pointer",
+    "nvgen.builder.tensor_gemm": "TensorTile",
+    "nvgen.builder.tiles": "SharedTile",
+    "nvgen.builder.vectors": "Vector",
+    "nvgen.builder.warp_tiles": "WarpTile",
+    "nvgen.builder.warpgroup_tiles": "WarpgroupTile",
+    "nvgen.compiled": "Compiled",
+    "nvgen.driver.code_cache": "CodeCache",
+    "nvgen.extension": "place_of",
+    "nvgen.judgement": "FindingWarning",
+    "nvgen.tensor_map": "TensorMap",
 }
+_HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> object:

@@ -277,7 +277,10 @@ class Compiled:
         """The stages of the module, folded, for notebooks."""
         from nvgen.notebook import stages_as_html
 
-        return stages_as_html(self)
+        stages = {"LLVM IR": self.llvm}
+        stages |= {f"MIR after {name}": text for name, text in self.stages.items()}
+        stages |= {"MIR": self.mir, "PTX": self.ptx}
+        return stages_as_html(repr(self), self.findings, stages)
 
     def __repr__(self) -> str:
         names = ", ".join(f.name for f in self.module.functions if f.is_kernel) or "no kernel"

@@ -5,24 +5,18 @@ Layer: nvgen.  Input: what compiling gave.  Output: one block for each stage, an
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from html import escape
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from nvgen.compiled import Compiled
 
 _MOST_LINES = 500
 
 
-def stages_as_html(compiled: Compiled) -> str:
-    """LLVM IR, the MIR after each pass, the final MIR, PTX: each can be opened."""
-    stages = {"LLVM IR": compiled.llvm}
-    stages |= {f"MIR after {name}": text for name, text in compiled.stages.items()}
-    stages |= {"MIR": compiled.mir, "PTX": compiled.ptx}
-    found = "".join(f"<li>{escape(str(finding))}</li>" for finding in compiled.findings)
-    findings = f"<ul>{found}</ul>" if found else "<p>no findings</p>"
-    return f"<p>{escape(repr(compiled))}</p>{findings}" + "".join(
-        f"<details><summary>{escape(name)}: {text.count(chr(10))} lines</summary>"
+def stages_as_html(title: str, findings: Iterable[object], stages: Mapping[str, str]) -> str:
+    """The findings, and the text of each stage, which can be opened."""
+    found = "".join(f"<li>{escape(str(finding))}</li>" for finding in findings)
+    listed = f"<ul>{found}</ul>" if found else "<p>no findings</p>"
+    return f"<p>{escape(title)}</p>{listed}" + "".join(
+        f"<details><summary>{escape(name)}: {len(text.splitlines())} lines</summary>"
         f"<pre>{escape(_begin(text))}</pre></details>"
         for name, text in stages.items()
     )

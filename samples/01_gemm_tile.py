@@ -15,9 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from intrinsics.element import ElementType
-from intrinsics.modifiers import LdStNum
-from nvgen import Kernel, KernelBuilder
+from nvgen import ElementType, Kernel, KernelBuilder, LdStNum
 
 M, N, K = 128, 128, 64
 COLUMNS = 128  # of tensor memory: one for each column of the accumulator

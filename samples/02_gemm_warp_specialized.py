@@ -39,9 +39,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from intrinsics.element import ElementType
-from intrinsics.modifiers import LdStNum, Space
-from nvgen import Kernel, KernelBuilder
+from nvgen import ElementType, Kernel, KernelBuilder, LdStNum, Space
 
 TILE_M, TILE_N, TILE_K = 128, 128, 64
 STAGES = 4  # buffers of A and B

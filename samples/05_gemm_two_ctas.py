@@ -25,9 +25,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from intrinsics.element import ElementType
-from intrinsics.modifiers import CtaGroup, LdStNum
-from nvgen import Kernel, KernelBuilder
+from nvgen import CtaGroup, ElementType, Kernel, KernelBuilder, LdStNum
 
 TILE, HALF, TILE_K = 256, 128, 64  # rows and columns of D of the pair, of one CTA; K of a step
 STAGES = 4

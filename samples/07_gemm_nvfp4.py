@@ -23,9 +23,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 
-from intrinsics.element import ElementType
-from intrinsics.modifiers import LdStNum
-from nvgen import Kernel, KernelBuilder
+from nvgen import ElementType, Kernel, KernelBuilder, LdStNum
 
 TILE, TILE_K = 128, 256
 BLOCK = 16  # elements that share a factor

@@ -18,9 +18,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from intrinsics.element import ElementType
-from intrinsics.modifiers import LdStNum
-from nvgen import Kernel, KernelBuilder
+from nvgen import ElementType, Kernel, KernelBuilder, LdStNum
 
 TILE, TILE_K = 128, 128  # K counts the zeros
 KEPT = TILE_K // 2

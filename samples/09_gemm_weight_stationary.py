@@ -27,10 +27,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from intrinsics.descriptors.tensor_address import ZeroColumnMask
-from intrinsics.element import ElementType
-from intrinsics.modifiers import CollectorWs, LdStNum
-from nvgen import Kernel, KernelBuilder
+from nvgen import CollectorWs, ElementType, Kernel, KernelBuilder, LdStNum, ZeroColumnMask
 
 FILTERS, CHANNELS, WIDTH, ROWS = 64, 64, 16, 8
 PIXELS = ROWS * WIDTH  # of a CTA: N

@@ -56,10 +56,21 @@ from pathlib import Path
 
 import numpy as np
 
-from intrinsics.element import ElementType, Major
-from intrinsics.findings import Finding, InputError, Severity, VerificationError
-from intrinsics.modifiers import ScalarType, Scope, Space
-from nvgen import Kernel, KernelBuilder, f32, u16
+from nvgen import (
+    ElementType,
+    Finding,
+    InputError,
+    Kernel,
+    KernelBuilder,
+    Major,
+    ScalarType,
+    Scope,
+    Severity,
+    Space,
+    VerificationError,
+    f32,
+    u16,
+)
 from nvgen.tuning import Candidate
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:

@@ -26,8 +26,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from intrinsics.element import ElementType
-from nvgen import Kernel, KernelBuilder
+from nvgen import ElementType, Kernel, KernelBuilder
 
 TILE_M, TILE_N = 128, 128
 STEP_BYTES = 128  # of a row of A or B: one span of the swizzling

@@ -19,9 +19,7 @@ import operator
 
 import numpy as np
 
-from intrinsics.element import ElementType
-from intrinsics.modifiers import Shuffle
-from nvgen import Kernel, KernelBuilder, bf16, f32, u64
+from nvgen import ElementType, Kernel, KernelBuilder, Shuffle, bf16, f32, u64
 
 THREADS = 256
 TARGETS = ("sm_80", "sm_90a")

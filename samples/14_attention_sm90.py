@@ -33,9 +33,7 @@ from pathlib import Path
 
 import numpy as np
 
-from intrinsics.element import Major
-from intrinsics.modifiers import AtomicOp, ScalarType, Space, Vote
-from nvgen import Kernel, KernelBuilder, i32, u32
+from nvgen import AtomicOp, Kernel, KernelBuilder, Major, ScalarType, Space, Vote, i32, u32
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)

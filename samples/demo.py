@@ -15,8 +15,7 @@ from types import ModuleType
 
 import numpy as np
 
-from intrinsics.findings import NvgenError
-from nvgen import Compiled
+from nvgen import Compiled, NvgenError
 from nvgen.assembler import assemble, find_ptxas
 from nvgen.render import Line, Printer, print_findings
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from intrinsics.element import ElementType, Major
+from nvgen import ElementType, Major
 
 if TYPE_CHECKING:
     from nvgen.builder.float_values import F32

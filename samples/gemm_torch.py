@@ -18,8 +18,7 @@ from pathlib import Path
 
 import torch
 
-from intrinsics.element import ElementType, Major
-from nvgen import CodeCache
+from nvgen import CodeCache, ElementType, Major
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)

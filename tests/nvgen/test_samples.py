@@ -31,6 +31,17 @@ from tests.nvgen.samples import (
 pytestmark = pytest.mark.filterwarnings("error::nvgen.FindingWarning")
 
 
+def test_samples_of_the_builder_import_nothing_of_ours_but_nvgen() -> None:
+    wrong = [
+        (path.stem, line)
+        for path in FILES
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.match(r"(from|import) (intrinsics|asmprinter|isel|nvgen\.)", line)
+        and "nvgen.tuning" not in line
+    ]
+    assert not wrong
+
+
 @pytest.mark.turns(2)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_sample_runs_and_compares_itself_with_numpy(path: Path, capsys) -> None:
