@@ -118,7 +118,8 @@ def shown() -> dict[str, str]:
     d = b.warpgroup_tile(64, 16)
     found = {
         "number": b.tid_x, "address": args["x"], "tile": tiles.first,
-        "ring": b.tile_ring("r", tiles), "sums": d, "rows": d.row_max(), "variable": b.variable(1), "builder": b,
+        "ring": b.tile_ring("r", tiles), "sums": d,
+        "rows": d.row_max(), "variable": b.variable(1), "builder": b,
     }  # fmt: skip
     return {name: str(value) for name, value in found.items()} | {"kernel": str(b.finish())}
 
