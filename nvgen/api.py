@@ -35,6 +35,7 @@ def compile(
     rules: Sequence[Rule] = (),
     contract: bool = False,
     lineinfo: bool = False,
+    cuda_atomics: bool = False,
     keep_stages: bool = True,
 ) -> Compiled:
     """Compile a module of LLVM IR (its text, bitcode, an llvmlite module, or a built kernel) for
@@ -64,8 +65,10 @@ def compile(
     selection made them, before nvgen's own passes; `rules` judge the final records and give
     findings, of which errors are raised.  `contract` lets sums and products of floating point
     become one fma where no flag of theirs says so (Triton's and libNVVM's default).  `lineinfo`
-    writes `.file` and `.loc` into the PTX, for profilers and debuggers.  Without `keep_stages`
-    there are no `Compiled.stages`, nor what they are made of.  `docs/extending.md` shows these.
+    writes `.file` and `.loc` into the PTX, for profilers and debuggers.  `cuda_atomics` makes
+    sequentially consistent atomicrmw what CUDA's atomicAdd is: relaxed, of the device (clang writes
+    the one for the other).  Without `keep_stages` there are no `Compiled.stages`, nor what they are
+    made of.  `docs/extending.md` shows these.
 
     May be called from several threads at once, and from a process that was forked.  LLVM runs in a
     process of its own, which is started by the first call and kept until this process ends.
@@ -75,7 +78,9 @@ def compile(
     a pass or a rule of the caller's raises.
     """
     shape = shape_of(grid, block, cluster, smem)
-    extension = extension_of(passes, rules, contract=contract, lineinfo=lineinfo)
+    extension = extension_of(
+        passes, rules, contract=contract, lineinfo=lineinfo, cuda_atomics=cuda_atomics
+    )
     compiled = _compile(
         module_or_text, target, ptx, opt, level, shape, extension, keep_stages=keep_stages
     )

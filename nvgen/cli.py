@@ -294,6 +294,9 @@ def _extension(parser: argparse.ArgumentParser, *, compiles: bool) -> None:
         "--contract", action="store_true", help="any sum and product may become one fma"
     )
     parser.add_argument(
+        "--cuda-atomics", action="store_true", help="seq_cst atomicrmw is CUDA's atomicAdd: relaxed"
+    )
+    parser.add_argument(
         "--lineinfo", action="store_true", help="write the lines of the source into the PTX"
     )
 

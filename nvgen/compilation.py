@@ -23,7 +23,7 @@ from isel.verifier.launch import UNKNOWN_SHAPE, LaunchShape, verify_launch
 from isel.verifier.levels import LAUNCH_LEVELS, LEVELS, beyond, verify
 from isel.verifier.record import check_target, lowest_ptx
 from nvgen.compiled import Compiled
-from nvgen.extension import PLAIN, Extension, contracted
+from nvgen.extension import PLAIN, Extension
 from nvgen.judgement import check_certain, warn
 from nvgen.launches import Dim3, check_dynamic, dim3
 from nvgen.llvm import parse, promoted
@@ -120,7 +120,7 @@ def check_text(
         if too_old:
             raise VerificationError(too_old)
     with nesting_limit(file):
-        printed, module, source = _read(text, file, opt, chosen, contract=extension.contract)
+        printed, module, source = _read(text, file, opt, chosen, extension)
         lowered = lower(module, chosen, version, source, own=extension.passes)
         if any(map(concerns, lowered.functions)):
             _ = lowered.locations  # rules about whole functions ask, and the module is at hand
@@ -143,7 +143,7 @@ def check_text(
 
 
 def _read(
-    text: str, file: str, opt: int | None, target: Target, *, contract: bool
+    text: str, file: str, opt: int | None, target: Target, extension: Extension
 ) -> tuple[str, ir.Module, Source]:
     """A module at a level of LLVM's optimiser: as LLVM prints it, as records, and its places.
 
@@ -157,8 +157,7 @@ def _read(
     else:
         printed = parse(text, file=file)
         find = functools.partial(_places, text, file, printed)
-    if contract:
-        printed = contracted(printed)
+    printed = extension.rewritten(printed)
     module = read_module(printed)
     source = Source(file, None, text, None, find, functools.partial(read_module, printed))
     if opt or (opt is None and " = alloca " in printed and find.func is _places):

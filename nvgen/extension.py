@@ -21,14 +21,22 @@ Rule = Callable[[Module], Iterable[Finding]]
 @dataclass(frozen=True, slots=True)
 class Extension:
     """`passes` change the records that selection made, before nvgen's own passes; `rules` judge the
-    final ones.  `contract` lets sums and products become one fma where no flag says so, and
-    `lineinfo` says in the PTX which line each instruction comes from.
+    final ones.  `contract` lets sums and products become one fma where no flag says so, `lineinfo`
+    says in the PTX which line each instruction comes from, and `cuda_atomics` takes sequentially
+    consistent read-modify-writes for CUDA's atomic functions.
     """
 
     passes: tuple[Pass, ...] = ()
     rules: tuple[Rule, ...] = ()
     contract: bool = False
     lineinfo: bool = False
+    cuda_atomics: bool = False
+
+    def rewritten(self, text: str) -> str:
+        """A module, as LLVM prints it, with what the options allow."""
+        if self.contract:
+            text = contracted(text)
+        return with_cuda_atomics(text) if self.cuda_atomics else text
 
     def judge(self, module: Module) -> list[Finding]:
         """What the rules find.
@@ -54,7 +62,12 @@ PLAIN = Extension()
 
 
 def extension_of(
-    passes: Sequence[Pass], rules: Sequence[Rule], *, contract: bool, lineinfo: bool
+    passes: Sequence[Pass],
+    rules: Sequence[Rule],
+    *,
+    contract: bool,
+    lineinfo: bool,
+    cuda_atomics: bool,
 ) -> Extension:
     """What was asked for.
 
@@ -69,7 +82,7 @@ def extension_of(
                     got=type(one).__name__,
                     expected=f"{name}=[function of a module of machine records, …]",
                 )
-    return Extension(tuple(passes), tuple(rules), contract, lineinfo)
+    return Extension(tuple(passes), tuple(rules), contract, lineinfo, cuda_atomics)
 
 
 def place_of(module: Module, record: MachineInstr, function: MachineFunction) -> Place:
@@ -93,3 +106,24 @@ def contracted(text: str) -> str:
     LLVM Language Reference, Fast-Math Flags; `-ffp-contract=fast`, libNVVM's `-fma=1`.
     """
     return _UNFUSED.sub(r"\1 contract ", text)
+
+
+_ORDERED = re.compile(
+    r"""^(?P<head>\s+(?:%\S+[ ]=[ ])?atomicrmw[ ][^\n]*?[^\s"])
+    (?P<scope>[ ]syncscope\("[^"\n]*"\))?[ ]seq_cst(?=,|$)""",
+    re.MULTILINE | re.VERBOSE,
+)
+
+
+def with_cuda_atomics(text: str) -> str:
+    """A module, as LLVM prints it, whose sequentially consistent atomicrmw are CUDA's atomic
+    functions: relaxed, and of the device where no scope is said.
+
+    CUDA C++ Programming Guide, Atomic Functions.  LLVM's own back end for PTX writes them so.
+    """
+
+    def relaxed(found: re.Match[str]) -> str:
+        scope = found["scope"] or ' syncscope("device")'
+        return f"{found['head']}{scope} monotonic"
+
+    return _ORDERED.sub(relaxed, text)

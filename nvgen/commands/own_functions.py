@@ -33,6 +33,7 @@ def extension_from(arguments: argparse.Namespace) -> Extension:
         tuple(_rule(name) for name in arguments.rule),
         bool(getattr(arguments, "contract", False)),
         bool(getattr(arguments, "lineinfo", False)),
+        bool(getattr(arguments, "cuda_atomics", False)),
     )
 
 

@@ -137,3 +137,29 @@ def test_threads_compile_at_once() -> None:
             range(8),
         )
         assert [text == expected for text in made] == [bool(n % 2) for n in range(8)]
+
+
+ATOMICS = """
+define ptx_kernel void @k(ptr addrspace(1) %p, ptr addrspace(3) %q) {
+  %a = atomicrmw add ptr addrspace(1) %p, i32 1 seq_cst, align 4
+  %b = atomicrmw add ptr addrspace(3) %q, i32 1 syncscope("block") seq_cst, align 4
+  %c = atomicrmw add ptr addrspace(1) %p, i32 1 syncscope("device") acq_rel, align 4
+  ret void
+}
+"""
+
+
+@pytest.mark.parametrize("opt", [None, 3])
+def test_cudas_atomics_are_relaxed_and_of_the_device(opt: int | None) -> None:
+    """CUDA C++ Programming Guide, Atomic Functions; what says acquire or release means it."""
+    ordered = nvgen.compile(ATOMICS, target="sm_90a", opt=opt).ptx
+    assert re.findall(r"(?:fence|atom)[.\w:]*", ordered) == [
+        "fence.sc.sys", "atom.acquire.sys.global.add.u32",
+        "fence.sc.cta", "atom.acquire.cta.shared.add.u32",
+        "atom.acq_rel.gpu.global.add.u32",
+    ]  # fmt: skip
+    relaxed = nvgen.compile(ATOMICS, target="sm_90a", opt=opt, cuda_atomics=True).ptx
+    assert re.findall(r"(?:fence|atom)[.\w:]*", relaxed) == [
+        "atom.relaxed.gpu.global.add.u32", "atom.relaxed.cta.shared.add.u32",
+        "atom.acq_rel.gpu.global.add.u32",
+    ]  # fmt: skip
