@@ -100,63 +100,88 @@ class Gemm:
     `x` is the operand whose rows are wgmma's M, `y` the one whose rows are its N.
     """
 
+    ranks = {"a": 2, "b": 2, "d": 2}  # noqa: RUF012
+    more_bytes = 0  # of a step, that come beside x and y
+    copies = 1  # of its sums, that a thread holds
+    loads = False  # whether warps load from a buffer, beside the multiplies of all four
+
     def __init__(self, config: Config, kind: Kind) -> None:
         """Parameters, shared memory and mbarriers."""
         self.config, self.kind = config, kind
         self.k = ROW * config.depth * 8 // kind.dtype.bits
-        b = self.b = KernelBuilder(
+        self.b = KernelBuilder(
             "gemm_sm90", block=config.threads, cluster=config.ctas, dynamic_shared=True,
             minctasm=config.resident,
         )  # fmt: skip
         self.left, self.right = ("b", "a") if config.swap else ("a", "b")
-        self.shared_rows = config.n // config.cluster  # of y, that a CTA brings for all
         self.majors = {"a": kind.a_major, "b": kind.b_major}
-        brought = {self.left: config.m, self.right: self.shared_rows}
-        for name in ("a", "b"):
-            b.tile_map(name, kind.dtype, (brought[name], self.k), **self.lies(name, brought[name]))
-        piece, span = config.piece(kind.out), config.piece(kind.out)[1] * kind.out.bits // 8
-        swizzle = span if span > 16 else 0
-        b.tile_map("d", kind.out, piece, swizzle=swizzle, output=True)
-        for name in ("m", "n", "k"):
-            b.integer(name)
-        self.args = b.begin()
-        stages, warps = config.stages, config.consumers * 4
-        self.x_ring, self.y_ring = (
-            b.shared_tiles(f"{name}_ring", kind.dtype, (rows, self.k), stages,
-                           **self.lies(name, brought[name]))
-            for name, rows in ((self.left, config.m), (self.right, config.n))
-        )  # fmt: skip
-        self.staging = b.shared_tiles(
-            "staging", kind.out, piece, warps * config.staged, swizzle=swizzle
-        )
-        self.full, self.empty = b.mbarriers("full", stages), b.mbarriers("empty", stages)
+        self.shared_rows = config.n // config.cluster  # of y, that a CTA brings for all
+        self.rows = {self.left: config.m, self.right: self.shared_rows}  # of a copy
+        self.piece = config.piece(kind.out)
+        self.readers = config.consumers * (4 if self.loads else 1)  # that release a buffer
+        self.declare()
+        self.args = self.b.begin()
+        self.allocate()
+        self.scope = Scope.CLUSTER if config.cluster > 1 else Scope.CTA
+        rank, zero = self.b.cluster_ctarank, self.b.const(0)
+        self.rank = rank % config.cluster if config.cluster > 1 else zero
+        self.part = rank // config.cluster if config.split > 1 else zero
         (rows, columns), wide = config.clusters, "m" if config.swap else "n"
         self.down = (self.args["n" if config.swap else "m"] + (rows - 1)) // rows
         self.across = (self.args[wide] + (columns - 1)) // columns
-        self.rank = b.cluster_ctarank % config.cluster if config.cluster > 1 else b.const(0)
-        self.part = b.cluster_ctarank // config.cluster if config.split > 1 else b.const(0)
-        self.scope = Scope.CLUSTER if config.cluster > 1 else Scope.CTA
+
+    def declare(self) -> None:
+        """Parameters: the matrices, what the epilogue reads, and the sizes."""
+        b, kind = self.b, self.kind
+        for name in ("a", "b"):
+            shape = self.rows[name], self.k
+            b.tile_map(name, kind.dtype, shape, **self.lies(name), rank=self.ranks[name])
+        b.tile_map(
+            "d", kind.out, self.piece, swizzle=self.span_of_d, rank=self.ranks["d"], output=True
+        )
+        for name, dtype in kind.reads:
+            b.pointer(name, dtype)
+        for name in ("m", "n", "k"):
+            b.integer(name)
+
+    def allocate(self) -> None:
+        """Shared memory: the ring, what is stored, and what CTAs send each other."""
+        b, config, kind = self.b, self.config, self.kind
+        stages, warps = config.stages, config.consumers * 4
+        self.x_ring, self.y_ring = (
+            b.shared_tiles(f"{name}_ring", kind.dtype, (rows, self.k), stages, **self.lies(name))
+            for name, rows in ((self.left, config.m), (self.right, config.n))
+        )
+        self.staging = b.shared_tiles(
+            "staging", kind.out, self.piece, warps * config.staged, swizzle=self.span_of_d
+        )
+        self.full, self.empty = b.mbarriers("full", stages), b.mbarriers("empty", stages)
         if config.split > 1:
-            self.partials = b.shared_tile(
-                "partials", ElementType.F32, (config.split * config.m * config.slice // 4, 4),
-                swizzle=0,
-            ).pointer  # fmt: skip
+            shape = config.split * config.m * config.slice // 4, 4
+            self.partials = b.shared_tile("partials", ElementType.F32, shape, swizzle=0).pointer
             self.sent, self.added = b.mbarrier("sent"), b.mbarrier("added")
 
-    def lies(self, name: str, rows: int) -> dict:
+    @property
+    def span_of_d(self) -> int:
+        """The swizzling of a piece of D: as wide as its rows."""
+        span = self.piece[1] * self.kind.out.bits // 8
+        return span if span > 16 else 0
+
+    def lies(self, name: str) -> dict:
         """How a tile of an operand lies in shared memory: MN-major rows make whole spans."""
-        major = self.majors[name]
-        span = math.gcd(rows * self.kind.dtype.bits // 8, ROW) if major is Major.MN else ROW
+        major, span = self.majors[name], ROW
+        if major is Major.MN:
+            span = math.gcd(self.rows[name] * self.kind.dtype.bits // 8, ROW)
         return {"major": major, "swizzle": span if span > 16 else 0}
 
     def finish(self) -> Kernel:
         """The two roles."""
         b, config = self.b, self.config
-        producer = config.consumers * 4
+        producer, registers = config.consumers * 4, config.registers(self.copies)
         self.prepare(producer)
         with b.if_warpgroup(config.consumers):
-            if config.registers:
-                b.setmaxnreg_dec(config.registers[0])
+            if registers:
+                b.setmaxnreg_dec(registers[0])
             if config.cluster > 1:  # its copies go to the others
                 b.barrier_cluster_wait()
             with b.if_warp(producer), b.elect():
@@ -169,8 +194,8 @@ class Gemm:
                 b.barrier_cluster_wait()
             else:
                 b.barrier_cta_sync_aligned(READY, config.consumers * WARPGROUP + 32)
-            if config.registers:
-                b.setmaxnreg_inc(config.registers[1])
+            if registers:
+                b.setmaxnreg_inc(registers[1])
             self.consume()
         if config.cluster > 1:  # no arrival of the others' is still on its way to this CTA
             b.bar_warp_sync()
@@ -184,7 +209,7 @@ class Gemm:
             with b.elect():
                 for stage in range(config.stages):
                     b.mbarrier_init(self.full[stage], 1)
-                    b.mbarrier_init(self.empty[stage], config.consumers * config.cluster)
+                    b.mbarrier_init(self.empty[stage], self.readers * config.cluster)
                 if config.split > 1:
                     b.mbarrier_init(self.sent, 1)
                     b.mbarrier_init(self.added, config.slices * config.consumers * 4)
@@ -236,11 +261,17 @@ class Gemm:
         with self.tiles() as (row, column, _), b.range(end, start=first) as step:
             b.wait(self.empty[ring.stage], ring.parity ^ 1, scope=self.scope)
             full, x, y = self.full[ring.stage], self.x_ring[ring.stage], self.y_ring[ring.stage]
-            b.mbarrier_arrive_expect_tx(full, self.x_ring.nbytes + self.y_ring.nbytes)
+            b.mbarrier_arrive_expect_tx(
+                full, self.more_bytes + self.x_ring.nbytes + self.y_ring.nbytes
+            )
             b.load_tile(x, self.args[self.left], self.at(self.left, row, step), full)
             place = self.at(self.right, column + share, step)
             b.load_tile(self.brought(y), self.args[self.right], place, full, cta_mask=others)
+            self.bring_more(ring.stage, row, column, step)
             ring.advance()
+
+    def bring_more(self, stage, row, column, step) -> None:
+        """Bring what else a step needs."""
 
     def brought(self, y):
         """The part of y that this CTA brings for all that share it."""
@@ -272,25 +303,12 @@ class Gemm:
     # ---- the consumers ---------------------------------------------------------------------------
 
     def consume(self) -> None:
-        """Multiply and store; the buffer of a step is released when the next one is under way."""
+        """Multiply and store."""
         b, config, ring = self.b, self.config, self.b.ring(self.config.stages)
         height, slots, rounds = config.m // config.consumers, b.ring(config.staged), b.ring(1)
-        first, end = self.steps()
         b.griddepcontrol_wait()
         with self.tiles() as (row, column, is_last):
-            d = b.warpgroup_tile(height, config.n)
-            self.multiply(d, ring, accumulate=False)
-            held = b.variable(ring.stage)
-            ring.advance()
-            with b.range(end, start=first + 1):
-                self.multiply(d, ring, accumulate=True)
-                b.wgmma_wait_group(1)
-                self.release(held.value)
-                held.set(ring.stage)
-                ring.advance()
-            b.wgmma_wait_group(0)
-            self.release(held.value)
-            sums = [list(part.registers) for part in d.parts]
+            sums = self.sums_of(row, column, height, ring)
             top = row + b.warpgroup * height
             if config.split == 1:
                 self.store(sums, top, column, slots)
@@ -302,6 +320,26 @@ class Gemm:
                 rounds.advance()
         with b.elect():
             b.cp_async_bulk_wait_group_read(0)
+
+    def sums_of(self, row, column, height: int, ring) -> list:
+        """The sums of a warpgroup's part of a tile: for every 64 rows a thread's registers.
+
+        The buffer of a step is released when the next one is under way.
+        """
+        b, (first, end) = self.b, self.steps()
+        d = b.warpgroup_tile(height, self.config.n)
+        self.multiply(d, ring, accumulate=False)
+        held = b.variable(ring.stage)
+        ring.advance()
+        with b.range(end, start=first + 1):
+            self.multiply(d, ring, accumulate=True)
+            b.wgmma_wait_group(1)
+            self.release(held.value)
+            held.set(ring.stage)
+            ring.advance()
+        b.wgmma_wait_group(0)
+        self.release(held.value)
+        return [list(part.registers) for part in d.parts]
 
     def multiply(self, d, ring, *, accumulate: bool) -> None:
         """Start the multiplies of one step of K."""
@@ -315,11 +353,14 @@ class Gemm:
     def release(self, stage) -> None:
         """Tell each producer that writes this buffer that it has been read."""
         b, config = self.b, self.config
-        thread = b.tid_x % WARPGROUP
+        if self.loads:
+            b.bar_warp_sync()
+        thread = b.tid_x % (32 if self.loads else WARPGROUP)
         with b.if_(thread < config.cluster):
             if config.cluster > 1:
                 to = self.part * config.cluster + thread
-                b.mbarrier_arrive_space_cluster(b.of_cta(self.empty[stage], to), relaxed=True)
+                mbarrier = b.of_cta(self.empty[stage], to)
+                b.mbarrier_arrive_space_cluster(mbarrier, relaxed=not self.loads)
             else:
                 b.mbarrier_arrive(self.empty[stage])
 
@@ -383,7 +424,7 @@ class Gemm:
     def store(self, sums, row, column, slots) -> None:
         """Round sums and store them, each warp a piece of its 16 rows at a time."""
         b, config = self.b, self.config
-        wide = config.piece(self.kind.out)[0 if config.swap else 1]
+        wide = self.piece[0 if config.swap else 1]
         for part, values in enumerate(sums):
             top = row + part * ROWS + b.warp % 4 * STORED
             for first in range(0, config.slice, wide):
@@ -398,19 +439,23 @@ class Gemm:
                 b.bar_warp_sync()
                 with b.elect():
                     at = (top, column + first) if config.swap else (column + first, top)
-                    b.store_tile(staged, self.args["d"], at)
+                    b.store_tile(staged, self.args["d"], self.at_d(*at))
                 slots.advance()
+
+    def at_d(self, column, row) -> tuple:
+        """Coordinates of a piece of D, innermost first."""
+        return column, row
 
     def finished(self, values, row, column) -> list:
         """What the epilogue makes of the sums of 16 rows from `row` on, by their places in D."""
         if self.kind.epilogue is None:
             return values
-        lane, made = self.b.tid_x % 32, []
+        lane, args, made = self.b.tid_x % 32, self.args, []
         for i, value in enumerate(values):
-            place = row + lane // 4 + i // 2 % 2 * 8, column + lane % 4 * 2 + i // 4 * 8 + i % 2
-            made.append(
-                self.kind.epilogue(value, *(reversed(place) if self.config.swap else place))
-            )
+            at = row + lane // 4 + i // 2 % 2 * 8, column + lane % 4 * 2 + i // 4 * 8 + i % 2
+            down, along = reversed(at) if self.config.swap else at
+            inside = down.min(args["m"] - 1), along.min(args["n"] - 1)  # beyond, nothing is stored
+            made.append(self.kind.epilogue(args, value, *inside))
         return made
 
     def put(self, staged, begin: int, values) -> None:

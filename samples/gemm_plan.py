@@ -19,8 +19,9 @@ import numpy as np
 from nvgen import ElementType, Major
 
 if TYPE_CHECKING:
-    from nvgen.builder.float_values import F32
-    from nvgen.builder.values import Int
+    from nvgen.builder.number_types import NumberType
+    from nvgen.builder.numbers import F32, Float, Int, Number
+    from nvgen.builder.pointers import Pointer
 
 ROW = 128  # bytes along K that one span of the swizzling has
 WARPGROUP, ROWS = 128, 64  # threads of a warpgroup, and rows of one multiply
@@ -33,14 +34,16 @@ class Kind:
     """What is multiplied: the types of A and B and of D, and which way A and B lie in memory.
 
     K-major, an array of A is M × K, MN-major it is K × M; the same of B with N.  `epilogue` makes
-    of a sum, its row and its column in D what is stored there.
+    of the kernel's parameters, a sum, its row and its column in D what is stored there; `reads` are
+    further parameters, pointers by their names and types, which come behind D.
     """
 
     dtype: ElementType = ElementType.BF16
     out: ElementType = ElementType.BF16
     a_major: Major = Major.K
     b_major: Major = Major.K
-    epilogue: Callable[[F32, Int, Int], F32] | None = None
+    epilogue: Callable[[dict[str, Pointer | Number], F32, Int, Int], Float] | None = None
+    reads: tuple[tuple[str, NumberType], ...] = ()
 
 
 BF16 = Kind()
@@ -77,11 +80,10 @@ class Config:
         """Threads of a CTA: the consumers, and a warpgroup of which one warp is the producer."""
         return (self.consumers + 1) * WARPGROUP
 
-    @property
-    def registers(self) -> tuple[int, int] | None:
+    def registers(self, copies: int = 1) -> tuple[int, int] | None:
         """What a thread of the producer keeps and one of the consumers gets of 65,536 registers,
-        where the sums need more than all threads can have alike."""
-        sums = self.m * self.n // (self.consumers * WARPGROUP)
+        where `copies` of the sums need more than all threads can have alike."""
+        sums = copies * self.m * self.n // (self.consumers * WARPGROUP)
         if self.consumers == 2:  # 128·24 + 256·240 = 384·168, what a CTA begins with
             return (24, 240) if sums > 96 else None
         return (32, 160) if self.consumers == 3 and sums > 64 else None  # 512·128

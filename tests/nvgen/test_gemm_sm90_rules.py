@@ -27,7 +27,7 @@ MISTAKES = {
     "no commit": ("        b.wgmma_commit_group()\n", "", "wgmma.mma_async/no-commit"),
     "no fence": ("        b.wgmma_fence()\n", "", "wgmma.mma_async/fence"),
     "too many registers": (
-        "_inc(config.registers[1])", "_inc(config.registers[1] + 8)", "setmaxnreg.inc/budget",
+        "setmaxnreg_inc(registers[1])", "setmaxnreg_inc(registers[1] + 8)", "setmaxnreg.inc/budget",
     ),
 }  # fmt: skip
 """What stands in the sample, what instead of it, and the rule that this breaks."""

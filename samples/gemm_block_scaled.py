@@ -1,0 +1,144 @@
+"""Block-scaled fp8 for Hopper, as DeepSeek has it: each 1×128 of A and 128×128 of B has a scale.
+
+    D = Σ of blocks of K:  scale_a[block, row] · scale_b[column / 128, block] · (A_block·B_blockᵀ)
+
+The tensor cores sum a block of 128 products; registers add it to the sums of all blocks, times its
+scales, in f32.  While one warpgroup does so the other one multiplies.  Scales of A are an array of
+K/128 × M, so that TMA brings those of a step beside its rows; those of B are N/128 × K/128.
+
+The rest is sample 10: its tiles, its split K, D transposed for few rows of A.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from intrinsics.element import ElementType
+from nvgen import Kernel, f32
+
+if (FOLDER := str(Path(__file__).parent)) not in sys.path:
+    sys.path.append(FOLDER)
+from gemm_plan import H100, ROWS, WARPGROUP, Config, Kind, Machine, candidates
+
+gemm = importlib.import_module("10_gemm_sm90")
+
+BLOCK = 128  # elements along K, and rows of B, that share a scale
+FP8 = Kind(ElementType.E4M3, reads=(("scale_b", f32),))
+
+
+class BlockScaledGemm(gemm.Gemm):
+    """The kernel under construction."""
+
+    copies, loads = 2, True
+
+    def declare(self) -> None:
+        """The scales of A stand behind the sizes."""
+        super().declare()
+        self.scaled = self.config.n if self.config.swap else self.config.m  # rows of A in a tile
+        self.more_bytes = self.scaled * 4
+        self.b.tensor_map("scale_a", dtype=ElementType.F32, box=(1, self.scaled))
+
+    def allocate(self) -> None:
+        """Room for the scales of each step."""
+        super().allocate()
+        shape = self.scaled // 4, 4
+        self.scales = self.b.shared_tiles(
+            "scales", ElementType.F32, shape, self.config.stages, swizzle=0
+        )
+
+    def bring_more(self, stage, row, column, step) -> None:
+        """The scales of the rows of A."""
+        at = (column if self.config.swap else row), step
+        target, full = self.scales[stage].pointer, self.full[stage]
+        self.b.cp_async_bulk_tensor_g2s_tile(target, full, self.args["scale_a"], at)
+
+    def sums_of(self, row, column, height: int, ring) -> list:
+        """Add up blocks: each is multiplied anew, and joins the sums times its scales."""
+        b, (first, end) = self.b, self.steps()
+        blocks = (self.args["k"] + (BLOCK - 1)) // BLOCK
+        begin = (row if self.config.swap else column) // BLOCK * blocks
+        d = b.warpgroup_tile(height, self.config.n)
+        zeros = b.vector([b.f32(0.0)] * (self.config.n // 2))
+        sums = [b.variable(zeros) for _ in d.parts]
+        with b.range(end, start=first) as step:
+            scale = self.args["scale_b"][begin + step.min(blocks - 1)]
+            self.multiply(d, ring, accumulate=False)
+            scales = self.scales_of(height, ring.stage, scale)
+            b.wgmma_wait_group(0)
+            self.release(ring.stage)
+            for part, total, factors in zip(d.parts, sums, scales, strict=True):
+                values = zip(part.registers, factors, total.value, strict=True)
+                total.set(b.vector([x.fma(factor, y) for x, factor, y in values]))
+            ring.advance()
+        return [list(total.value) for total in sums]
+
+    def scales_of(self, height: int, stage, scale) -> list:
+        """For every 64 rows of a warpgroup the scale of each of a thread's registers."""
+        b, n, lane = self.b, self.config.n, self.b.tid_x % 32
+        held = self.scales[stage].pointer.of(f32)
+        if self.config.swap:
+            pairs = [b.load(held.at(lane % 4 * 2 + c), f32, 2, align=8) for c in range(0, n, 8)]
+            factors = [[x * scale for x in pair] for pair in pairs]
+            return [[factors[i // 4][i % 2] for i in range(n // 2)]] * (height // ROWS)
+        found = []
+        for part in range(height // ROWS):
+            row = b.warpgroup * height + part * ROWS + b.warp % 4 * 16 + lane // 4
+            both = [held[row] * scale, held[row + 8] * scale]
+            found.append([both[i // 2 % 2] for i in range(n // 2)])
+        return found
+
+
+def build(config: Config, kind: Kind = FP8) -> Kernel:
+    """The kernel, as LLVM IR; its arguments are A, B, D, scale_b, M, N, K and scale_a."""
+    return BlockScaledGemm(config, kind).finish()
+
+
+def choose(m: int, n: int, k: int, kind: Kind = FP8, machine: Machine = H100) -> Config:
+    """Of the configurations whose sums fit twice into registers the one that is thought fastest.
+
+    A tile has rows of B of one scale only, and scales of A in whole lines of TMA.
+    """
+    table = candidates(kind)
+    order = table.times(m, n, k, machine).argsort()
+    found = (table.configs[i] for i in order)
+    return next(replace(c, stages=c.stages - 1) for c in found if is_possible(c))
+
+
+def is_possible(c: Config) -> bool:
+    """Whether such a tile has one scale of B for a step, and registers for its sums twice."""
+    of_b, of_a = (c.m, c.n) if c.swap else (c.n, c.m)
+    fits = c.m * c.n // (c.consumers * WARPGROUP) <= 64 and c.depth == 1 and c.stages > 3
+    return fits and BLOCK % of_b == 0 and of_a % 32 == 0 and c.consumers < 3
+
+
+def operands(m: int, n: int, k: int) -> tuple[np.ndarray, ...]:
+    """Small integers and powers of two, so that every sum is exact, and D rounded to bf16."""
+    rng, blocks = np.random.default_rng(0), -(-k // BLOCK)
+    a, b = (rng.integers(-4, 5, (rows, k)).astype(np.float32) for rows in (m, n))
+    scale_a = np.exp2(rng.integers(-2, 3, (blocks, -(-m // 4) * 4))).astype(np.float32)
+    scale_b = np.exp2(rng.integers(-2, 3, (-(-n // BLOCK), blocks))).astype(np.float32)
+    rows = np.repeat(scale_a.T[:m], BLOCK, 1)[:, :k]
+    columns = np.repeat(np.repeat(scale_b, BLOCK, 0), BLOCK, 1)[:n, :k]
+    d = (a * rows) @ (b * columns).T
+    dtype = ElementType.E4M3.numpy
+    return a.astype(dtype), b.astype(dtype), scale_a, scale_b, d.astype(ElementType.BF16.numpy)
+
+
+def main() -> None:
+    """Run 72×136×400 on the simulator and compare with numpy."""
+    m, n, k = 72, 136, 400
+    a, b, scale_a, scale_b, expected = operands(m, n, k)
+    d = np.zeros_like(expected)
+    kernel = build(Config(m=64, n=64, consumers=1, stages=2))
+    kernel.compile(target=gemm.TARGET).run(a, b, d, scale_b, m, n, k, scale_a, grid=2, device="sim")
+    assert np.array_equal(d, expected), "the product differs from numpy"
+    print(f"block-scaled D, {m}x{n}x{k}: equal to numpy in all {d.size} elements")
+
+
+if __name__ == "__main__":
+    main()

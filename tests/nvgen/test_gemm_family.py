@@ -1,0 +1,87 @@
+"""What is built on the Hopper GEMM: block-scaled, grouped and masked products, and epilogues.
+
+numpy gives the expected products.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from intrinsics.element import ElementType
+from nvgen import Kernel, f32
+from nvgen.testing import Launch, assert_exact, kernel_test
+from tests.nvgen.samples import named
+
+TARGET = "sm_90a"
+SCALED = [
+    ({"m": 64, "n": 64}, (72, 136, 400), 2),
+    ({"m": 64, "n": 32, "split": 2, "swap": True}, (40, 200, 384), 2),
+    ({"m": 64, "n": 64, "cluster": 2}, (130, 136, 144), 2),
+]
+"""Configurations of one consumer, sizes, and how many CTAs multiply."""
+
+
+def built(kernel: Kernel):
+    made = kernel.compile(target=TARGET)
+    assert made.findings == []
+    return made
+
+
+@pytest.mark.turns(2)
+@kernel_test(schedules=["early", "late"], targets=TARGET)
+@pytest.mark.parametrize("number", range(len(SCALED)))
+def test_scales_of_blocks(launch: Launch, number: int) -> None:
+    """Of A's rows in columns of D too, of a block that K ends in, of a part of K."""
+    sample, (cut, (m, n, k), grid) = named("gemm_block_scaled"), SCALED[number]
+    config = sample.Config(**{"consumers": 1, "stages": 2} | cut)
+    a, b, scale_a, scale_b, expected = sample.operands(m, n, k)
+    d = np.full_like(expected, np.nan)
+    made = built(sample.build(config))
+    launch(made, a, b, d, scale_b, m, n, k, scale_a, grid=grid, cluster=config.ctas)
+    assert_exact(d, expected)
+
+
+@kernel_test(schedules=["early", "late"], targets=TARGET)
+def test_blocks_of_experts(launch: Launch) -> None:
+    """In any order; rows of none are left as they are."""
+    sample, experts = named("gemm_grouped"), np.array([2, -1, 0], np.int32)
+    config = sample.Config(m=64, n=64, consumers=1, stages=2)
+    a, b, expected = sample.operands(experts, 72, 136, 3)
+    d = np.zeros_like(expected)
+    launch(built(sample.build(config)), a, b, d, len(a), 72, 136, experts, grid=2)
+    assert_exact(d, expected)
+
+
+@kernel_test(schedules=["late"], targets=TARGET)
+def test_rows_that_count(launch: Launch) -> None:
+    sample, counts = named("gemm_grouped"), np.array([70, 0, 130], np.int32)
+    config = sample.Config(m=64, n=64, consumers=1, stages=2)
+    rng, dtype = np.random.default_rng(0), ElementType.BF16.numpy
+    a, b = (rng.integers(-4, 5, (3, rows, 136)).astype(dtype) for rows in (130, 72))
+    expected = (a.astype(np.float32) @ b.astype(np.float32).transpose(0, 2, 1)).astype(dtype)
+    d = np.zeros_like(expected)
+    launch(built(sample.build(config, masked=True)), a, b, d, 130, 72, 136, counts, 3, grid=3)
+    for expert, count in enumerate(counts):
+        assert_exact(d[expert, :count], expected[expert, :count])
+    assert not d[1].any()
+
+
+def bias_and_relu(args, value, row, column):
+    return (value + args["bias"][column] + args["rest"][row * args["n"] + column]).max(0.0)
+
+
+@kernel_test(schedules=["late"], targets=TARGET)
+@pytest.mark.parametrize("swap", [False, True])
+def test_an_epilogue_knows_its_place_in_d(launch: Launch, swap: bool) -> None:
+    """At the edges too, where what lies beyond is not read."""
+    sample, (m, n, k) = named("10_gemm_sm90"), (70, 72, 72)
+    kind = sample.Kind(epilogue=bias_and_relu, reads=(("bias", f32), ("rest", f32)))
+    config = sample.Config(m=64, n=32, consumers=1, stages=2, swap=swap)
+    rng = np.random.default_rng(1)
+    bias, rest = (rng.integers(-9, 9, shape).astype(np.float32) for shape in (n, (m, n)))
+    a, b, _ = sample.operands(m, n, k)
+    sums = a.astype(np.float32) @ b.astype(np.float32).T + bias + rest
+    d = np.full((m, n), np.nan, a.dtype)
+    launch(built(sample.build(config, kind)), a, b, d, bias, rest, m, n, k, grid=2)
+    assert_exact(d, np.maximum(sums, 0).astype(a.dtype))
