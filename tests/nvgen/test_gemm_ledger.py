@@ -17,10 +17,10 @@ SOURCE = FOLDER / "10_gemm_sm90.py"
 
 EDITS: dict[str, tuple[str, str, str]] = {
     "bytes of A only": (
-        "self.x_ring.nbytes + self.y_ring.nbytes)", "self.x_ring.nbytes)", "mbarrier/bytes"),
+        "self.x_ring.nbytes + self.y_ring.nbytes", "self.x_ring.nbytes", "mbarrier/bytes"),
     "bytes of B twice": (
-        "self.x_ring.nbytes + self.y_ring.nbytes)",
-        "self.x_ring.nbytes + 2 * self.y_ring.nbytes)", "mbarrier/bytes"),
+        "self.x_ring.nbytes + self.y_ring.nbytes",
+        "self.x_ring.nbytes + 2 * self.y_ring.nbytes", "mbarrier/bytes"),
     "a consumer that does not wait at first": (
         "b.wait(self.full[ring.stage], ring.parity)",
         "b.wait(self.full[ring.stage], ring.parity ^ 1)", "mbarrier/first-parity"),
