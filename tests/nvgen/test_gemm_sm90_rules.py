@@ -17,12 +17,12 @@ MISTAKES = {
         "b.wgmma_wait_group(1)", "b.wgmma_wait_group(2)", "wgmma.mma_async/stage-released",
     ),
     "released before the wait": (
-        "                b.wgmma_wait_group(1)\n                self.release(held.value)\n",
-        "                self.release(held.value)\n                b.wgmma_wait_group(1)\n",
+        "            b.wgmma_wait_group(1)\n            self.release(held.value)\n",
+        "            self.release(held.value)\n            b.wgmma_wait_group(1)\n",
         "wgmma.mma_async/stage-released",
     ),
     "no last wait": (
-        "            b.wgmma_wait_group(0)\n", "", "wgmma.mma_async/in-flight",
+        "        b.wgmma_wait_group(0)\n", "", "wgmma.mma_async/in-flight",
     ),
     "no commit": ("        b.wgmma_commit_group()\n", "", "wgmma.mma_async/no-commit"),
     "no fence": ("        b.wgmma_fence()\n", "", "wgmma.mma_async/fence"),
