@@ -19,7 +19,8 @@ and for rows behind the end, which TMA fills with zeros.  The wait for the next 
 keeps ptxas from moving the wait for the multiplies before the exponents.
 
 Arrays are heads × length × d; Q and O have `ratio` times as many heads as K and V, and the lengths
-may differ.  docs/attention.md has figures, `tests/benchmarks/attention_hopper.py` the method.
+may differ.  With a window a row sees no more than so many keys, the last one its own.
+docs/attention.md has figures, `tests/benchmarks/attention_hopper.py` the method.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Attention:
         b.tile_map("v", dtype, (d, block), rank=3, major=Major.MN)
         b.tile_map("o", dtype, (ROWS, d), rank=3, output=True)
         b.pointer("counter", u32)
-        for name in ("heads", "ratio", "length", "keys", "section"):
+        for name in ("heads", "ratio", "length", "keys", "section", "window"):
             b.u32(name)
         b.f32("scale")
         a = self.args = b.begin()
@@ -105,6 +106,11 @@ class Attention:
         count = ((self.args["keys"] + (block - 1)) // block).max(1)
         return count.min((row + (rows + block - 1)) // block) if self.config.causal else count
 
+    def unseen(self, row):
+        """How many of the first blocks lie before the window of all rows from `row` on."""
+        window = self.args["window"]
+        return ((row + 1).max(window) - window) // self.config.block if self.config.window else 0
+
     @contextmanager
     def items(self) -> Iterator[tuple]:
         """All items of this CTA, as the producer hands them on: the buffer of Q, head, row."""
@@ -130,7 +136,7 @@ class Attention:
             taken = b.atom(AtomicOp.INC, ScalarType.U32, args["counter"], self.total - 1)
             number.set(b.nctaid_x + taken)
             blocks = self.blocks(row, config.rows)
-            with b.range(blocks) as index:
+            with b.range(blocks - self.unseen(row)) as index:
                 at = 0, (blocks - 1 - index) * config.block, head // args["ratio"]
                 for end, tmap in ((keys, "k"), (values, "v")):
                     with end.fill() as slot:
@@ -166,8 +172,8 @@ class Attention:
                 with b.range(self.blocks(row, config.rows) - blocks):  # others need those
                     self.keys.release(self.keys.take()), self.values.release(self.values.take())
             self.begin(q, row + first, (blocks - 1) * config.block)
-            with b.range(blocks - 1):
-                self.go_on(q)
+            with b.range(blocks - self.unseen(row), start=1) as index:
+                self.go_on(q, row + first, (blocks - 1 - index) * config.block)
             self.multiply_values()
             b.wgmma_wait_group(0)
             self.values.release(self.held.value)
@@ -188,6 +194,7 @@ class Attention:
         if self.config.causal:
             last = lambda r: ((r + row).min(end - 1) - column).to(i32)  # noqa: E731
             s.set(s.where(lambda r, c: c.to(i32) <= last(r), -math.inf))
+            self.mask_window(s, row, column)
         else:
             with b.if_(column + self.config.block > end):
                 s.set(s.where(lambda _, c: c < end - column, -math.inf))
@@ -197,7 +204,14 @@ class Attention:
         self.held.set(self.values.take().stage)
         self.o.set(0.0)
 
-    def go_on(self, q) -> None:
+    def mask_window(self, s, row, column) -> None:
+        """Leave what the window of a row has, where a block has more for some rows."""
+        window = self.args["window"]
+        if self.config.window:
+            with self.b.if_(column + window < row + ROWS):
+                s.set(s.where(lambda r, c: c + column + window > r + row, -math.inf))
+
+    def go_on(self, q, row, column) -> None:
         """Another block: Q·K, then P·V of the block before, beside which this one's P is made."""
         b, s = self.b, self.s
         slot = self.keys.take()
@@ -206,6 +220,7 @@ class Attention:
         b.wgmma_commit_group()
         self.multiply_values(fence=False)
         b.wgmma_wait_group(1)
+        self.mask_window(s, row, column)
         s.set(self.powers(s.fragment, self.m.value))
         part = b.variable(s.row_sum(whole=False))
         following = self.values.take()  # a loop, which ptxas moves no code across
@@ -215,18 +230,20 @@ class Attention:
         upper, lower = part.value.vector
         limit = self.config.limit
         with b.if_(b.vote_sync(Vote.ALL, (upper <= limit) & (lower <= limit)) ^ 1):
-            self.again(q, slot.tile, part)
+            self.again(q, slot.tile, part, row, column)
         self.keys.release(slot)
         self.p.set(s.to(self.config.dtype))
         self.sums.set(self.sums.value + part.value)
 
-    def again(self, q, k, part) -> None:
+    def again(self, q, k, part, row, column) -> None:
         """A block of scores far above m, by the warp alone: its rows of S anew, and another m."""
         b = self.b
         t = b.warp_tile(16, self.config.block)
         b.gemm_async(t, q.part(b.warp % 4 * 16, 16), k)
         b.bar_warp_sync()  # all lanes have read K; one of them gives it back
-        scores = t.fragment.as_rows_of(self.s.fragment)
+        self.s.set(t.fragment.as_rows_of(self.s.fragment))
+        self.mask_window(self.s, row, column)
+        scores = self.s.fragment
         greatest = self.m.value.max(scores.row_max() * self.scale)
         shrink = (self.m.value - finite(greatest)).ex2(ftz=True)
         self.s.set(self.powers(scores, finite(greatest)))

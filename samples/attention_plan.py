@@ -27,6 +27,7 @@ class Config:
     block: int = 128  # rows of K and V that go by at once
     stages: int = 2  # buffers for each of K and V
     queries: int = 2  # buffers for Q, and for O
+    window: bool = False  # of causal attention: whether keys that are far back are masked, too
 
     @property
     def rows(self) -> int:
@@ -63,13 +64,17 @@ def section(config: Config, heads: int, keys: int) -> int:
     return max(1, min(heads, L2 // (keys * config.d * 2 * 2)))
 
 
-def attention(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float, *, causal: bool):
+def attention(
+    q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float, *, causal: bool, window: int = 0
+):
     """What numpy gives, in f64."""
     ratio = len(q) // len(k)
     q, k, v = (x.astype(np.float64) for x in (q, k.repeat(ratio, 0), v.repeat(ratio, 0)))
     s = q @ k.transpose(0, 2, 1) * scale
     if causal:
         s = np.where(np.tri(*s.shape[1:], dtype=bool), s, -np.inf)
+    if window:
+        s = np.where(np.tri(*s.shape[1:], -window, dtype=bool), -np.inf, s)
     p = np.exp(s - s.max(2, keepdims=True))
     return p @ v / p.sum(2, keepdims=True)
 
@@ -83,6 +88,9 @@ def operands(
     return [rng.standard_normal(shape).astype(config.dtype.numpy) for shape in shapes]
 
 
-def numbers(config: Config, heads: int, ratio: int, length: int, keys: int) -> tuple:
+def numbers(
+    config: Config, heads: int, ratio: int, length: int, keys: int, window: int = 0
+) -> tuple:
     """What a launch takes behind the counter."""
-    return heads, ratio, length, keys, section(config, heads, keys), config.d**-0.5
+    each = section(config, heads, keys)
+    return heads, ratio, length, keys, each, window, config.d**-0.5

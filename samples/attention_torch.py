@@ -73,7 +73,8 @@ def attention(
     items = of(q.get_device(), stream.cuda_stream)
     arrays = (x.view(-1, x.size(2), d) for x in (q, k, v, o))
     each = section(config, batch * heads, keys)
-    numbers = batch * heads, ratio, length, keys, each, d**-0.5 if scale is None else scale
+    scale = d**-0.5 if scale is None else scale
+    numbers = batch * heads, ratio, length, keys, each, 0, scale
     processors = torch.cuda.get_device_properties(q.device).multi_processor_count
     code.launch(
         *kernel.arguments((*arrays, items, *numbers), {}),

@@ -43,17 +43,18 @@ def small(causal: bool, **others: object) -> object:
 
 def run(
     launch: Launch, config, lengths: tuple[int, int], heads: int = 1, ratio: int = 1,
-    ctas: int = 2, huge: float = 1.0,
+    ctas: int = 2, huge: float = 1.0, window: int = 0,
 ) -> None:  # fmt: skip
     """P and O are rounded once each, to 8 bits or more; sums are of f32."""
     q, k, v = sample().operands(heads, *lengths, config, ratio)
     q[:, ::2] *= 8  # every other row with a peak
     k[:, lengths[1] // 5] *= huge
     o, counter = np.full_like(q, np.nan), np.zeros(1, np.uint32)
-    numbers = sample().numbers(config, heads, ratio, *lengths)
+    numbers = sample().numbers(config, heads, ratio, *lengths, window)
     grid = sample().grid(config, heads, lengths[0], ctas)
     launch(compiled(config, launch.opt), q, k, v, o, counter, *numbers, grid=grid)
-    expected = sample().attention(q, k, v, config.d**-0.5, causal=config.causal)
+    masks = {"causal": config.causal, "window": window}
+    expected = sample().attention(q, k, v, config.d**-0.5, **masks)
     bound = np.abs(v.astype(np.float64)).max() * (2.0**-8 + 2.0**-8) + 1e-5
     assert (np.abs(o.astype(np.float64) - expected) <= bound).all()
     assert counter[0] == 0
@@ -69,6 +70,12 @@ def test_items_of_two_heads(launch: Launch) -> None:
 def test_a_score_far_above_those_of_the_first_block(launch: Launch) -> None:
     """The warp multiplies that block again, and scales what it has."""
     run(launch, small(False), (130, 300), huge=60.0)
+
+
+@kernel_test(schedules=["late"], targets=TARGET)
+def test_a_window(launch: Launch) -> None:
+    """The last block that a row sees is cut, and those before it are not brought."""
+    run(launch, small(True, window=True), (200, 200), huge=40.0, window=70)
 
 
 CASES = {
