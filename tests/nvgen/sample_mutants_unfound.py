@@ -75,7 +75,6 @@ _SAME_SHAPE = (
     "no wgmma.fence"
 )
 _LAST_USE = "nothing in the kernel uses the numbers in shared memory behind it"
-_ONE_MORE = "the older of two groups has one multiply more: what waits for it waits longer"
 _ELECT = (
     "elect.sync, with which it changes places, orders nothing: the store still stands behind it"
 )
@@ -147,11 +146,6 @@ UNFOUND = (
     Unfound(_each("drop|later", "wgmma.fence", "2"), _HOPPER, _SAME_SHAPE),
     Unfound(_each("later", "fence.proxy.async", "1"), _HOPPER, _PROXY),
     Unfound(_each("later", "bar.warp.sync", "3"), _HOPPER, _ELECT),
-    # softmax, layer norm, attention
+    # softmax, layer norm
     Unfound(_each("drop|earlier", "bar.sync", "[48]"), ("softmax", "layer norm"), _LAST_USE),
-    Unfound(_each("drop", "fence.mbarrier_init", "1"), ("attention",), UNCLEAR),
-    Unfound(_each("later", _INIT, "9"), ("attention",), UNCLEAR),
-    Unfound(_each("later", _EXPECT, "[1-3]"), ("attention",), _SIGNED),
-    Unfound(_each("later", "wgmma.commit_group", "2"), ("attention",), _ONE_MORE),
-    Unfound(_each("later", "fence.proxy.async", "1"), ("attention",), _PROXY_OUT),
 )

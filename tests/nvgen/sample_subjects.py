@@ -139,23 +139,6 @@ def _rows(file: str, within: float, *last: float) -> Callable[[str], Subject]:
     return make
 
 
-def _attention(name: str) -> Subject:
-    """Two blocks of keys behind each other, causal, with a rest; P and O are rounded once each."""
-    sample = named("14_attention_sm90")
-    config, n = sample.Config(64, True), 136
-    kernel: Kernel = sample.build(config)
-    q, k, v = sample.operands(1, n, n, config)
-    scale = config.d**-0.5
-    expected = sample.attention(q, k, v, scale, causal=True).astype(q.dtype)
-
-    def arguments(output: Array) -> list[object]:
-        return kernel.arguments([q, k, v, output, n, n, scale], {})
-
-    within = float(np.abs(v.astype(np.float64)).max()) * 3 * 2.0**-8
-    compiled = kernel.compile()
-    return Subject(name, compiled, arguments, expected, sample.grid(1, n), within=within)
-
-
 def _walkthrough(name: str) -> Subject:
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-4, 5, (n, 64)).astype(ml_dtypes.bfloat16) for n in (64, 128))
@@ -181,5 +164,4 @@ SUBJECTS: dict[str, Callable[[str], Subject]] = {
     "cluster": _hopper(2),
     "softmax": _rows("12_softmax", 2**-18),
     "layer norm": _rows("13_layer_norm", 2**-15, 1e-5),
-    "attention": _attention,
 }

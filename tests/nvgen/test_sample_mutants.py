@@ -20,11 +20,7 @@ ALIKE = ("mxfp8", "nvfp4", "sparse")
 
 # These take longer; clocks find races under every schedule, and "late" ends what must be waited for
 # last of all.
-SCHEDULES = dict.fromkeys(
-    (*ALIKE, "warps", "pair", "stationary", "hopper", "cluster", "attention"), ("late",)
-)
-OFTEN = {"attention": 12}
-"""In how many turns each mutant is tried, where that is not 6."""
+SCHEDULES = dict.fromkeys((*ALIKE, "warps", "pair", "stationary", "hopper", "cluster"), ("late",))
 
 
 def _tried(name: str, ptx: str, config: pytest.Config) -> list[Mutant]:
