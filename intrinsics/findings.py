@@ -6,7 +6,9 @@ and nothing ends the process.  Rendering for people and for machines is nvgen's 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -103,6 +105,23 @@ class Finding:
         """The same finding, standing at `place`."""
         return replace(self, place=place)
 
+    def renamed(self, names: Mapping[str, str]) -> Finding:
+        """The same finding, which calls things by other names; whole words are replaced."""
+        if not names:
+            return self
+        pattern = re.compile(r"\b(" + "|".join(map(re.escape, names)) + r")\b")
+
+        def told(text: str) -> str:
+            return pattern.sub(lambda found: names[found[1]], text)
+
+        return replace(
+            self,
+            message=told(self.message),
+            got=told(self.got),
+            expected=told(self.expected),
+            hint=told(self.hint),
+        )
+
     def __str__(self) -> str:
         lines = [f"{self.severity.value}[{self.rule}]: {shortened(self.message)}"]
         if self.place != NOWHERE:
@@ -167,6 +186,16 @@ class NvgenError(Exception):
     def __reduce__(self) -> tuple[type[NvgenError], tuple[tuple[Finding, ...]]]:
         """An error goes to another process by its findings, from which its text is made."""
         return type(self), (self.findings,)
+
+
+@contextmanager
+def by_names(names: Mapping[str, str]) -> Iterator[None]:
+    """What goes wrong inside calls things by other names; see `Finding.renamed`."""
+    try:
+        yield
+    except NvgenError as error:
+        NvgenError.__init__(error, [finding.renamed(names) for finding in error.findings])
+        raise
 
 
 class InputError(NvgenError):

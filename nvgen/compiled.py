@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from asmprinter.mir_printer import print_mir
 from asmprinter.ptx_printer import print_ptx
-from intrinsics.findings import Finding, VerificationError, errors, input_error
+from intrinsics.findings import Finding, VerificationError, by_names, errors, input_error
 from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Ptx, Target
 from isel.passes.bound_waits import BOUND_WAITS, Bounded, bound_waits
@@ -53,6 +53,10 @@ class BuiltKernel(Protocol):
     def dynamic_shared(self) -> int:
         """Bytes of dynamic shared memory that a launch must give it."""
 
+    @property
+    def names(self) -> dict[str, str]:
+        """What the parameters of machine records are called."""
+
     def arguments(self, arrays: Sequence[object], named: dict[str, object]) -> list[object]:
         """Launch arguments from positional arrays and named ones.
 
@@ -90,7 +94,12 @@ class Compiled:
         """What the verifier says: at the level asked for, and as warnings what it sees beyond."""
         if self._advice is None:
             self._advice = advice(self.module, self.level, self.shape)
-        return [*self.judged, *(self.bounded.findings if self.bounded else ()), *self._advice]
+        found = [*self.judged, *(self.bounded.findings if self.bounded else ()), *self._advice]
+        return [finding.renamed(self._names) for finding in found] if self._names else found
+
+    @property
+    def _names(self) -> dict[str, str]:
+        return self.kernel.names if self.kernel else {}
 
     @property
     def final(self) -> Module:
@@ -195,43 +204,44 @@ class Compiled:
                 got=", ".join(f"{name}=…" for name in named),
                 expected="arguments by position, and options that `run` has",
             )
-        name = kernel or self._only_kernel()
-        function = kernel_of(self.module, name)
-        chosen = dim3(block if block is not None else self._block(name), "block")
-        sizes = grid_of(grid, args, named), chosen, dim3(cluster, "cluster")
-        check_shape(function, sizes[0], chosen)
-        dynamic = self._dynamic_shared() if smem is None else smem
-        shape = LaunchShape(*sizes, dynamic)
-        check_launch(self.module, function, self.target, shape, self.file)
-        arguments = self.kernel.arguments(args, dict(named)) if self.kernel else [*args]
-        from nvgen.map_launch import check_maps
+        with by_names(self._names):
+            name = kernel or self._only_kernel()
+            function = kernel_of(self.module, name)
+            chosen = dim3(block if block is not None else self._block(name), "block")
+            sizes = grid_of(grid, args, named), chosen, dim3(cluster, "cluster")
+            check_shape(function, sizes[0], chosen)
+            dynamic = self._dynamic_shared() if smem is None else smem
+            shape = LaunchShape(*sizes, dynamic)
+            check_launch(self.module, function, self.target, shape, self.file)
+            arguments = self.kernel.arguments(args, dict(named)) if self.kernel else [*args]
+            from nvgen.map_launch import check_maps
 
-        check_maps(self.module, function, self.target, arguments)
-        if self.level in LAUNCH_LEVELS:
-            said = shape.cluster == (1, 1, 1) and function.launch.cluster
-            meant = replace(shape, boxes=boxes_of(function, arguments))
-            self._judge(replace(meant, cluster=()) if said else meant)
-        if device == "cuda":
-            from nvgen.driver.jobs import Shape
+            check_maps(self.module, function, self.target, arguments)
+            if self.level in LAUNCH_LEVELS:
+                said = shape.cluster == (1, 1, 1) and function.launch.cluster
+                meant = replace(shape, boxes=boxes_of(function, arguments))
+                self._judge(replace(meant, cluster=()) if said else meant)
+            if device == "cuda":
+                from nvgen.driver.jobs import Shape
 
-            seconds = GPU_SECONDS if timeout is None else timeout
-            return self._on_gpu(function, arguments, Shape(*sizes, dynamic), seconds)
-        from nvgen.sim.async_ops.schedule import parse_schedule
-        from nvgen.sim.launch import simulate
+                seconds = GPU_SECONDS if timeout is None else timeout
+                return self._on_gpu(function, arguments, Shape(*sizes, dynamic), seconds)
+            from nvgen.sim.async_ops.schedule import parse_schedule
+            from nvgen.sim.launch import simulate
 
-        return simulate(
-            self.module,
-            name,
-            _arguments(arguments),
-            grid=sizes[0],
-            block=chosen,
-            cluster=sizes[2],
-            smem=dynamic,
-            schedule=parse_schedule(schedule),
-            races=races,
-            timeout=timeout,
-            max_steps=max_steps,
-        )
+            return simulate(
+                self.module,
+                name,
+                _arguments(arguments),
+                grid=sizes[0],
+                block=chosen,
+                cluster=sizes[2],
+                smem=dynamic,
+                schedule=parse_schedule(schedule),
+                races=races,
+                timeout=timeout,
+                max_steps=max_steps,
+            )
 
     def __call__(
         self,
@@ -269,9 +279,10 @@ class Compiled:
             return
         if self._loaded is None:
             self._loaded = self.load()
-        self._loaded.launch(
-            *arguments, grid=sizes, block=block, cluster=cluster, smem=smem, stream=stream
-        )
+        with by_names(self._names):
+            self._loaded.launch(
+                *arguments, grid=sizes, block=block, cluster=cluster, smem=smem, stream=stream
+            )
 
     def _repr_html_(self) -> str:
         """The stages of the module, folded, for notebooks."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.element import ElementType
-from intrinsics.findings import input_error
+from intrinsics.findings import by_names, input_error
 from isel.verifier.launch import LaunchShape
 from isel.verifier.levels import LAUNCH_LEVELS
 from nvgen.builder.refusals import refuse
@@ -109,19 +109,26 @@ class Kernel:
             raise refuse("a kernel is compiled for a target", expected="compile(target=…)")
         is_asked = level in LAUNCH_LEVELS and shape.smem is None
         dynamic = self.dynamic_shared if is_asked else shape.smem
-        compiled = compile_text(
-            self.llvm,
-            target=chosen,
-            ptx=ptx,
-            opt=opt,
-            level=level,
-            file=f"{self.name}.ll",
-            keep_stages=keep_stages,
-            shape=replace(shape, smem=dynamic, boxes=self.boxes()),
-            extension=extension,
-        )
+        with by_names(self.names):
+            compiled = compile_text(
+                self.llvm,
+                target=chosen,
+                ptx=ptx,
+                opt=opt,
+                level=level,
+                file=f"{self.name}.ll",
+                keep_stages=keep_stages,
+                shape=replace(shape, smem=dynamic, boxes=self.boxes()),
+                extension=extension,
+            )
         compiled.kernel = self
         return compiled
+
+    @property
+    def names(self) -> dict[str, str]:
+        """What the parameters of machine records are called."""
+        named = enumerate(parameter.name for parameter in self.parameters)
+        return {f"{self.name}_param_{number}": name for number, name in named}
 
     def boxes(self) -> tuple[tuple[str, int], ...]:
         """The bytes of a box of each tensor map, by the parameter's name in machine records."""

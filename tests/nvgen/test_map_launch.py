@@ -41,7 +41,7 @@ def refused(compiled: Compiled, *arguments: object) -> Finding:
 def test_a_reduction_of_a_type_that_no_gpu_combines_so() -> None:
     found = refused(reducing(AtomicOp.INC), np.zeros((64, 32), np.int32))
     assert found.rule == "tensor-map/reduction"
-    assert found.got == ".inc of S32, tensor map k_param_0"
+    assert found.got == ".inc of S32, tensor map sums"
     assert found.expected == "U32"
     assert found.place.python_line
     assert found.section == "PTX ISA, cp.reduce.async.bulk.tensor"
@@ -50,7 +50,7 @@ def test_a_reduction_of_a_type_that_no_gpu_combines_so() -> None:
 def test_the_map_decides_about_the_type_and_not_the_kernel() -> None:
     array = np.zeros((64, 32), np.int64)
     map_ = tensor_map(array, (8, 16), 128)
-    assert refused(reducing(AtomicOp.XOR), map_).got == ".xor of S64, tensor map k_param_0"
+    assert refused(reducing(AtomicOp.XOR), map_).got == ".xor of S64, tensor map sums"
 
 
 def test_swizzling_that_the_target_does_not_have() -> None:

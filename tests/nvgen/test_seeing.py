@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from nvgen import Kernel, KernelBuilder, bf16, f32, i32
+from nvgen import InputError, Kernel, KernelBuilder, SimulationError, bf16, f32, i32
 from nvgen.compiled import Compiled
 from nvgen.sass import Sass, find_nvdisasm
 from tests.each import each
@@ -91,6 +91,15 @@ def test_a_grid_is_a_function_of_the_arguments() -> None:
     assert x.tolist() == [4] * 4
     compiled.run(x=x, n=6, grid=lambda x, n: (n // 2, 1, 1))
     assert x.tolist() == [3, 3, 3, 4]
+
+
+def test_parameters_keep_their_names_in_messages() -> None:
+    compiled = blocks().compile()
+    x = np.zeros(2, np.int32)
+    with pytest.raises(InputError, match="an argument does not fit n\n"):
+        compiled.run(x, 1.5)
+    with pytest.raises(SimulationError, match="writes outside of x\n"):
+        compiled.run(x, 1, grid=3)
 
 
 def test_a_call_is_a_launch_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
