@@ -11,7 +11,8 @@ import itertools
 import numpy as np
 import pytest
 
-from intrinsics.findings import Finding
+from intrinsics.findings import Finding, SimulationError
+from nvgen import KernelBuilder
 from nvgen.sim.faults import Fault
 from tests.sim.ptx import SCHEDULES, findings, run
 from tests.sim.test_cluster import JOIN, NUMBER, SHARED, SYNC, first_thread
@@ -308,3 +309,24 @@ def test_halves_of_a_warp_may_not_arrive_with_different_semantics(schedule: str)
     with pytest.raises(Fault) as caught:
         run(body, found, schedule=schedule, grid=(2, 1, 1), cluster=(2, 1, 1))
     assert caught.value.findings[0].rule == "sim/cluster-barrier-mixed"
+
+
+@pytest.mark.parametrize("relaxed", [True, False])
+def test_an_arrival_is_on_its_way_behind_a_relaxed_barrier_of_the_cluster(relaxed: bool) -> None:
+    """The CTA that it goes to exits meanwhile: such a launch fails on an H100, some times."""
+    b = KernelBuilder("k", block=32, cluster=2, target="sm_90a")
+    b.begin()
+    there = b.mbarrier("there")
+    b.make_mbarriers((there, 1))
+    with b.if_thread(0):
+        b.mbarrier_arrive_space_cluster(b.of_cta(there, b.cluster_ctarank ^ 1), relaxed=True)
+    b.bar_warp_sync()
+    b.barrier_cluster_arrive(relaxed=relaxed)
+    b.barrier_cluster_wait()
+    kernel = b.finish().compile()
+    if not relaxed:
+        kernel.run(grid=2, cluster=2, schedule="late")
+        return
+    with pytest.raises(SimulationError) as caught:
+        kernel.run(grid=2, cluster=2, schedule="late")
+    assert [f.rule for f in caught.value.findings] == ["sim/exited-cta"]

@@ -1,9 +1,11 @@
 """What threads do to the shared memory of other CTAs and do not wait for.
 
 Layer: nvgen.sim.  An arrival at another CTA's mbarrier takes effect some time after its issue: at
-the latest when a thread of the issuing CTA fences, meets others at a barrier, or arrives with
-release semantics, so that no thread that synchronises with it can find it missing.  PTX ISA, Memory
-Consistency Model; mbarrier.arrive.
+the latest when a thread of the issuing CTA fences, meets others of the CTA at a barrier, or arrives
+with release semantics, so that no thread that synchronises with it can find it missing.  Behind a
+barrier of the cluster with relaxed arrivals it may still be on its way: on an H100 the CTA that it
+goes to exited meanwhile, and the launch failed.  PTX ISA, Memory Consistency Model;
+mbarrier.arrive.
 """
 
 from __future__ import annotations

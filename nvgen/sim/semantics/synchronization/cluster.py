@@ -27,7 +27,8 @@ def arrive(c: Compiler, mi: MachineInstr) -> Step:
     def run(fragment: Fragment) -> Outcome:
         warp = fragment.warp
         cta = warp.cta
-        deliver(cta)
+        if not relaxed:
+            deliver(cta)
         barrier, clocks = cta.cluster.barrier, cta.machine.engine.clocks
         barrier.arrive(cta.rank, warp.number, fragment.mask, relaxed=relaxed)
         if clocks is not None:

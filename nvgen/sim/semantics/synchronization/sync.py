@@ -134,7 +134,6 @@ def warp_sync(c: Compiler, mi: MachineInstr) -> Step:
     members = c.get(mi["membermask"], ScalarType.B32)
 
     def run(fragment: Fragment) -> Outcome:
-        deliver(fragment.warp.cta)
         mask = uniform(members(fragment.warp), fragment, "a member mask")
         waiting = gathered(fragment, mask, mi)
         clocks = fragment.warp.cta.machine.engine.clocks
