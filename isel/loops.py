@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from intrinsics.mir import inverted
-from isel.ways import reach
+from isel.control_flow import reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ def innermost_loops(after: Sequence[Sequence[int]]) -> dict[int, Loop]:
 
 
 def _cycles(after: Sequence[Sequence[int]], inside: frozenset[int]) -> list[frozenset[int]]:
-    """The strongly connected parts of the graph within `inside` that have a way round."""
+    """The strongly connected parts of the graph within `inside` that have a cycle."""
     within = [
         [j for j in after[i] if j in inside] if i in inside else [] for i in range(len(after))
     ]

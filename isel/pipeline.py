@@ -12,9 +12,9 @@ from intrinsics.collector import paused_collector
 from intrinsics.mir import MachineFunction, Module, renumber
 from intrinsics.targets import Ptx, Target
 from isel.llvm import ir
+from isel.passes.block_placement import place_blocks
 from isel.passes.dead_code import remove_dead_code
 from isel.passes.destruct_ssa import destruct_ssa
-from isel.passes.layout import lay_out
 from isel.passes.order_wgmma import order_wgmma
 from isel.select.locations import NO_SOURCE, Source
 from isel.select.module import select_module
@@ -52,7 +52,7 @@ MODULE_PASSES: dict[str, Pass] = {
     "destruct-ssa": _each(destruct_ssa),
     "order-wgmma": _each(order_wgmma),
     "expand-walkthrough": _expand_walkthrough,
-    "layout": _each(lay_out),
+    "layout": _each(place_blocks),
     "renumber": _each(renumber),
 }
 """What follows selection, in order."""

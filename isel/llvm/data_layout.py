@@ -115,6 +115,6 @@ def _check_sized(spec: str, kind: str, bits: int, align: int) -> None:
 def _check_word(spec: str) -> None:
     if spec == "E":
         raise ForeignLayoutError("the machine is little-endian", spec, "e")
-    told = _ELSEWHERE.get(spec[0])
-    if told is not None and spec[1:] != "0":
-        raise ForeignLayoutError(told, spec, f"no {spec}")
+    reason = _ELSEWHERE.get(spec[0])
+    if reason is not None and spec[1:] != "0":
+        raise ForeignLayoutError(reason, spec, f"no {spec}")

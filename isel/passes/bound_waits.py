@@ -31,7 +31,7 @@ from isel.verifier.record import place_of
 from isel.wait_bounds import MOST_SECONDS, WaitBounds, WaitSite
 
 BOUND_WAITS = "bound-waits"
-"""The name of the stage, for those who look at it."""
+"""The name of the stage, as stages show it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 Layer: isel.passes.  Input and output: a function before it leaves SSA form.  Everything that has
 an effect is kept, and everything that feeds it.  Inline assembly may write a register more than
-once: who writes one that another record writes is kept too.
+once: a writer of one that another record writes is kept too.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def destruct_ssa(function: MachineFunction) -> None:
         return
     after = successors(function)
     before = inverted(after)
-    moves = _isolate(function, before, [len(ways) > 1 for ways in after])
+    moves = _isolate(function, before, [len(successors) > 1 for successors in after])
     _coalesce(function, moves + _place_moves(function) + ties, before)
 
 
@@ -96,7 +96,7 @@ def _isolate(
 ) -> list[tuple[Reg, Reg]]:
     """Let each PHI that comes from a fork write a register that only its block's beginning reads.
 
-    Its moves happen on the other ways of the fork too, where the PHI's last result may be needed
+    Its moves happen on the other paths of the fork too, where the PHI's last result may be needed
     still.  Coalescing takes the register away again where it is not.  Returns the two registers of
     each move.
     """
@@ -265,7 +265,7 @@ def _ends_in(ops: tuple[Op, ...], places: tuple[int, ...], ends: set[Reg]) -> se
 
 @dataclass(slots=True)
 class _Run:
-    """Moves one after the other: who has got which value, as long as none overwrites another."""
+    """Moves one after the other: the value of each register, while none overwrites another."""
 
     given: dict[Reg | Imm, set[Reg]] = field(default_factory=dict)
     written: set[Reg] = field(default_factory=set)

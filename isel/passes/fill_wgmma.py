@@ -4,7 +4,7 @@ Layer: isel.passes.  Input and output: a function without PHI records.  In LLVM 
 operand of the multiply, so the moves that bring them into its registers stand where the multiply
 does: behind its fence, with what was written between the two.  A multiply whose scale-d is false
 does not read what is there, so it needs none; other numbers are moved there before the nearest
-fence that every way to them passes.  PTX ISA, wgmma.fence; wgmma.mma_async (scale-d).
+fence that every path to them passes.  PTX ISA, wgmma.fence; wgmma.mma_async (scale-d).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from intrinsics.mir import (
     successors,
 )
 from intrinsics.row import Completion
-from isel.ways import dominators, reach
+from isel.control_flow import dominators, reach
 
 FENCE = "wgmma.fence"
 
@@ -79,7 +79,7 @@ def _repeated_numbers(function: MachineFunction, filled: set[Reg]) -> Iterator[s
     """For each block the indices of the moves of numbers that are in their registers already."""
     after = successors(function)
     before = inverted(after)
-    ends: list[_Numbers | None] = [None for _ in after]  # None until a way to the block is known
+    ends: list[_Numbers | None] = [None for _ in after]  # None until a path to the block is known
     changed = True
     while changed:
         changed = False
@@ -104,14 +104,14 @@ def _repeated_numbers(function: MachineFunction, filled: set[Reg]) -> Iterator[s
 def _at_entry(
     i: int, before: Sequence[Sequence[int]], ends: Sequence[_Numbers | None]
 ) -> _Numbers | None:
-    """The numbers that registers hold where a block begins, on every way there that is known."""
+    """The numbers that registers hold where a block begins, on every path there that is known."""
     if i == 0:
         return {}
-    ways = [numbers for way in before[i] if (numbers := ends[way]) is not None]
-    if not ways:
+    incoming = [numbers for block in before[i] if (numbers := ends[block]) is not None]
+    if not incoming:
         return None
-    first, *others = ways
-    return {reg: n for reg, n in first.items() if all(way.get(reg) == n for way in others)}
+    first, *others = incoming
+    return {reg: n for reg, n in first.items() if all(other.get(reg) == n for other in others)}
 
 
 def _note(mi: MachineInstr, known: _Numbers, filled: set[Reg]) -> None:
@@ -171,7 +171,7 @@ def _live_at_entry(
 
 @dataclass(frozen=True, slots=True)
 class _Flow:
-    """The ways between blocks, and the registers of accumulators that each touches.
+    """The edges between blocks, and the registers of accumulators that each touches.
 
     `mentioned` are the registers in each record of each block.
     """
@@ -215,7 +215,7 @@ def _hoist_from(function: MachineFunction, at: int, filled: set[Reg]) -> None:
 
 
 def _is_asked(flow: _Flow, at: int, start: int, reg: Reg) -> bool:
-    """Whether a multiply reads a register behind a record, with no fence on the way."""
+    """Whether a multiply reads a register behind a record, with no fence on the path."""
     seen: set[int] = set()
     pending = [(at, start)]
     while pending:
@@ -235,7 +235,7 @@ def _is_asked(flow: _Flow, at: int, start: int, reg: Reg) -> bool:
 
 
 def _fence_before(flow: _Flow, at: int, i: int, reg: Reg) -> tuple[int, MachineInstr] | None:
-    """The nearest fence on every way to a record, and its block; None where a number that is moved
+    """The nearest fence on every path to a record, and its block; None where a number that is moved
     there would not be the same at the record, or would overwrite what is needed.
     """
     target: int | None = at
@@ -264,13 +264,13 @@ def _live_before(flow: _Flow, at: int, record: MachineInstr) -> set[Reg]:
 
 
 def _dominator(flow: _Flow, at: int) -> int | None:
-    """The nearest other block that every way to a block passes."""
+    """The nearest other block that every path to a block passes."""
     others = [i for i in range(len(flow.blocks)) if i != at and flow.over[at] >> i & 1]
     return max(others, key=lambda i: flow.over[i].bit_count(), default=None)
 
 
 def _stays(flow: _Flow, begin: int, end: int, reg: Reg) -> bool:
-    """Whether every way to `end` comes from `begin` anew, and no block between has the register."""
+    """Whether all paths to `end` pass `begin` again, and no block between has the register."""
     if end in reach(flow.after, flow.after[end], {begin}):
         return False
     between = reach(flow.after, flow.after[begin], {begin, end})

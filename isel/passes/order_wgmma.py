@@ -6,10 +6,10 @@ does, behind the fence that has to order them.  Pure records between a fence and
 before the fence as far as nothing that stays keeps them: neither a multiply's registers nor a value
 that they read or replace.  PTX ISA, wgmma.fence.
 
-Where LLVM asks before a loop whether it has any turn, both ways begin with the same zeros, and the
-way around the loop comes to the wait behind it.  ptxas takes the zeros on that way for some that
-are written while multiplies run, and lets no multiply overlap another (C7515): numbers that both
-ways of a branch move into the same accumulator are moved there before the branch.
+Where LLVM asks before a loop whether it has any turn, both successors begin with the same zeros,
+and the path around the loop comes to the wait behind it.  ptxas takes the zeros on that path for
+some that are written while multiplies run, and lets no multiply overlap another (C7515): numbers
+that both successors of a branch move into the same accumulator are moved there before the branch.
 
 Numbers that other records keep behind the fence are `fill_wgmma`'s.
 """
@@ -100,14 +100,14 @@ def _before_branches(function: MachineFunction, filled: set[Reg]) -> None:
     after = successors(function)
     before = inverted(after)
     for i in reversed(range(len(function.blocks))):
-        ways = set(after[i])
-        if len(ways) == 2 and all(before[way] == [i] for way in ways):
-            one, other = (function.blocks[way] for way in ways)
+        following = set(after[i])
+        if len(following) == 2 and all(before[n] == [i] for n in following):
+            one, other = (function.blocks[n] for n in following)
             _hoist(function.blocks[i], one, other, filled)
 
 
 def _hoist(block: Block, one: Block, other: Block, filled: set[Reg]) -> None:
-    """Move the numbers that both ways begin with to the end of the block that branches."""
+    """Move the numbers that both successors begin with to the end of the block that branches."""
     found, theirs = _numbers(one, filled), _numbers(other, filled)
     ends = [at for at, mi in enumerate(block.instrs) if mi.form.is_terminator]
     asked = {reg for at in ends for reg in block.instrs[at].uses()}
@@ -116,8 +116,8 @@ def _hoist(block: Block, one: Block, other: Block, filled: set[Reg]) -> None:
     if not ends or len(moved) != len(common):
         return
     block.instrs[ends[0] : ends[0]] = moved
-    for way in (one, other):
-        way.instrs = [mi for mi in way.instrs if mi.row.id != "mov" or mi.ops[0] not in common]
+    for block in (one, other):
+        block.instrs = [mi for mi in block.instrs if mi.row.id != "mov" or mi.ops[0] not in common]
 
 
 def _numbers(block: Block, filled: set[Reg]) -> dict[Reg, Imm | FloatImm]:

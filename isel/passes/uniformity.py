@@ -4,8 +4,8 @@ Layer: isel.passes.  Input: a function, in SSA form or not.  Output: its diverge
 the branch to blame.  A register is divergent when what it holds may differ from thread to thread:
 it comes from %tid and its like, from the thread's own memory, from an instruction with an effect,
 from another divergent register, or is written in a divergent block.  A branch on a divergent
-register makes everything up to the place where its ways meet again divergent; threads that left the
-kernel never meet the others again.  What all threads read from one address of shared or global
+register makes everything up to the block where its paths join again divergent; threads that left
+the kernel never meet the others again.  What all threads read from one address of shared or global
 memory is taken to be the same for all of them.
 """
 
@@ -26,7 +26,7 @@ from intrinsics.mir import (
     successors,
 )
 from intrinsics.modifiers import Space
-from isel.ways import post_dominators, reach
+from isel.control_flow import post_dominators, reach
 
 _SAME_FOR_ALL = (
     *("ctaid", "nctaid", "ntid", "clusterid", "nclusterid", "cluster_", "is_explicit_cluster"),
@@ -122,10 +122,10 @@ def _names(op: Op, names: frozenset[str]) -> bool:
 
 
 def _meeting_points(function: MachineFunction) -> list[int]:
-    """For each block, the first that every way from it comes through; the exit is one past all."""
-    ways = _ways(function)
-    later = post_dominators(ways)
-    return [_nearest(later, i) for i in range(len(ways) - 1)]
+    """For each block, its nearest post-dominator; the exit is one past all."""
+    successors = _successors(function)
+    later = post_dominators(successors)
+    return [_nearest(later, i) for i in range(len(successors) - 1)]
 
 
 def _nearest(later: list[int], i: int) -> int:
@@ -134,7 +134,7 @@ def _nearest(later: list[int], i: int) -> int:
     return next((j for j in range(len(later)) if behind >> j & 1 and later[j] == behind), -1)
 
 
-def _ways(function: MachineFunction) -> list[list[int]]:
+def _successors(function: MachineFunction) -> list[list[int]]:
     """Successors, with the exit as a block of its own behind the last."""
     end = len(function.blocks)
     found = []

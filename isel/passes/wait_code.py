@@ -190,8 +190,8 @@ class WaitCode:
         for i, (name, _) in enumerate(site.variables):
             self._store(here, entry.ENTRY + 8 * i, self._new(B64, "mov", Sym(name), type=B64))
         self._emit("fence", sem=Sem.SC, scope=Scope.SYS)
-        told = self._new(B32, "mov", Imm(self.first + number + 1), type=B32)
-        self._store(here, entry.SITE, told)
+        number_of_site = self._new(B32, "mov", Imm(self.first + number + 1), type=B32)
+        self._store(here, entry.SITE, number_of_site)
         self._emit("fence", sem=Sem.SC, scope=Scope.SYS)
 
     def _address(self, mi: MachineInstr) -> Reg:

@@ -54,28 +54,28 @@ def _waiting(
     """`loop`, if what `mi` gives decides whether it is left."""
     if loop is None:
         return None
-    told = _told(function, loop, mi)
+    derived = _derived(function, loop, mi)
     for i in loop.blocks:
         ends = function.blocks[i].terminators()
-        decides = any(_guard(end) in told for end in ends)
+        decides = any(_guard(end) in derived for end in ends)
         if decides and any(j not in loop.blocks for j in after[i]):
             return loop
     return None
 
 
-def _told(function: MachineFunction, loop: Loop, mi: MachineInstr) -> set[Reg]:
+def _derived(function: MachineFunction, loop: Loop, mi: MachineInstr) -> set[Reg]:
     """The registers that depend, within a loop, on what a record gives."""
-    told = set(mi.defs())
+    derived = set(mi.defs())
     grown = True
     while grown:
         grown = False
         for i in loop.blocks:
             for other in function.blocks[i].instrs:
-                if other is not mi and other.form.is_pure and not told.isdisjoint(other.uses()):
-                    written = set(other.defs()) - told
-                    told |= written
+                if other is not mi and other.form.is_pure and not derived.isdisjoint(other.uses()):
+                    written = set(other.defs()) - derived
+                    derived |= written
                     grown |= bool(written)
-    return told
+    return derived
 
 
 def _guard(mi: MachineInstr) -> Reg | None:

@@ -38,7 +38,7 @@ from isel.passes.walkthrough_flow import (
     DEALLOC,
     ENCODE,
     LD,
-    Told,
+    Diagnostics,
     check_flow,
     check_group,
 )
@@ -74,8 +74,8 @@ class _Gatherer:
     def __init__(self, module: Module, function: MachineFunction) -> None:
         self.module = module
         self.function = function
-        self.told = Told(module, function)
-        self.facts = Facts(findings=self.told.findings, warnings=self.told.warnings)
+        self.diagnostics = Diagnostics(module, function)
+        self.facts = Facts(findings=self.diagnostics.findings, warnings=self.diagnostics.warnings)
         self.makers: dict[Reg, list[MachineInstr]] = {}
         for mi in function.instructions():
             for reg in mi.defs():
@@ -83,9 +83,9 @@ class _Gatherer:
 
     def run(self) -> Facts:
         self._check_operands()
-        self.facts.pair = check_group(self.told, self.function)
+        self.facts.pair = check_group(self.diagnostics, self.function)
         self._check_threads()
-        check_flow(self.told, self.function)
+        check_flow(self.diagnostics, self.function)
         for mi in self._records(*MULTIPLIES):
             self._multiply(mi)
         for mi in self._records(CP):
@@ -111,7 +111,7 @@ class _Gatherer:
             if not mi.row.pseudo:
                 continue
             for problem in operand_problems(mi.form, mi.form.facts, mi.ops, classes, _no_symbol):
-                self.told.error(
+                self.diagnostics.error(
                     mi, problem.rule, problem.text, got=problem.got, expected=problem.expected,
                     hint=problem.hint, subject=problem.subject,
                 )  # fmt: skip
@@ -124,7 +124,7 @@ class _Gatherer:
             threads *= size
         loads, allocs = self._records(LD), self._records(ALLOC)
         if sizes and threads < _WARP and allocs:
-            self.told.error(
+            self.diagnostics.error(
                 allocs[0],
                 "init",
                 "failed to init tmem: a whole warp allocates it",
@@ -132,7 +132,7 @@ class _Gatherer:
                 expected="32 threads or more",
             )
         if sizes and threads < 128 and loads:
-            self.told.error(
+            self.diagnostics.error(
                 loads[0],
                 "threads",
                 "four warps are needed to read the rows of the accumulator",
@@ -171,7 +171,7 @@ class _Gatherer:
         found = [origin for origin in origins if origin.row.id == ALLOC]
         if not found or len(found) < len(origins):
             other = next((o.opcode for o in origins if o.row.id != ALLOC), "no allocation")
-            self.told.error(
+            self.diagnostics.error(
                 mi,
                 "handle",
                 "the handle is not what an allocation of this function gave",
@@ -209,7 +209,7 @@ class _Gatherer:
         for alloc in self._allocations(mi, mi["handle"]):
             held |= self.facts.held.get(id(alloc), set())
         for problem in load_problems(mi, held):
-            self.told.error(
+            self.diagnostics.error(
                 mi, problem.rule, problem.text, got=problem.got, expected=problem.expected
             )
         self.facts.loads[id(mi)] = next(iter(held), read_by(mi))
@@ -217,12 +217,12 @@ class _Gatherer:
     def _check_size(
         self, mi: MachineInstr, slot: str, tile: Tile, encode: MachineInstr, *, sparse: bool
     ) -> None:
-        """Whether the tile is one of whole atoms; wrong strides are put right, and told."""
+        """Whether the tile is one of whole atoms; wrong strides are put right, and diagnostics."""
         code = _number(encode, "swizzle")
         if code not in SWIZZLE_CODES:
-            return  # told with the operands
+            return  # reported with the operands
         for problem in check_umma_layout(tile, Swizzle(SWIZZLE_CODES[code]), sparse=sparse):
-            self.told.error(
+            self.diagnostics.error(
                 mi,
                 "layout",
                 problem.text,
@@ -241,13 +241,13 @@ class _Gatherer:
         for alloc in self._allocations(mi, mi["handle"]):
             got, expected = _number(mi, "columns"), _number(alloc, "columns")
             if got != expected:
-                self.told.error(
+                self.diagnostics.error(
                     mi, "dealloc-columns", "another number of columns than was allocated",
                     got=str(got), expected=str(expected), subject="columns",
                 )  # fmt: skip
             known = self.facts.columns.setdefault(id(mi), self.facts.columns[id(alloc)])
             if known != self.facts.columns[id(alloc)]:
-                self.told.error(
+                self.diagnostics.error(
                     mi, "dealloc-columns", "the handle may come from allocations of several sizes",
                     got=f"{known} and {self.facts.columns[id(alloc)]} columns",
                     expected="a dealloc for each",
@@ -259,7 +259,7 @@ class _Gatherer:
         size = SLOTS + 4 * len(allocs)
         used = sum(v.size for v in named_shared(self.module, [self.function]))
         if allocs and used + size > STATIC_SHARED:
-            self.told.error(
+            self.diagnostics.error(
                 allocs[0],
                 "scratch",
                 "failed to find scratch smem to allocate tmem",
@@ -272,7 +272,7 @@ class _Gatherer:
         allocs = self._records(ALLOC)
         total = sum(self.facts.columns[id(mi)] for mi in allocs)
         if total > COLUMNS and not self._records(DEALLOC) and not self.facts.findings:
-            self.told.error(
+            self.diagnostics.error(
                 allocs[-1],
                 "room",
                 f"allocated tmem out of resource: {total} columns of {COLUMNS}",

@@ -30,8 +30,8 @@ ISSUED = (*MULTIPLIES, CP)
 """What one thread issues, and what ends with the next wait."""
 
 
-class Told:
-    """What is told of a function."""
+class Diagnostics:
+    """The findings of a function, with their places."""
 
     def __init__(self, module: Module, function: MachineFunction) -> None:
         self.module = module
@@ -59,23 +59,23 @@ class Told:
         self.findings.append(finding.at(place))
 
 
-def check_group(told: Told, function: MachineFunction) -> bool:
+def check_group(diagnostics: Diagnostics, function: MachineFunction) -> bool:
     """Whether a function works for a CTA pair; for one CTA beside it is an error."""
-    return _Flow(told, function).check_group()
+    return _Flow(diagnostics, function).check_group()
 
 
-def check_flow(told: Told, function: MachineFunction) -> None:
+def check_flow(diagnostics: Diagnostics, function: MachineFunction) -> None:
     """The threads come together, with the same operands, and wait for what they read."""
-    flow = _Flow(told, function)
+    flow = _Flow(diagnostics, function)
     flow.check_flow()
     flow.check_waits()
     flow.check_first()
 
 
 class _Flow:
-    def __init__(self, told: Told, function: MachineFunction) -> None:
-        self.told = told
-        self.module = told.module
+    def __init__(self, diagnostics: Diagnostics, function: MachineFunction) -> None:
+        self.diagnostics = diagnostics
+        self.module = diagnostics.module
         self.function = function
 
     def _records(self, *rows: str) -> list[MachineInstr]:
@@ -87,7 +87,7 @@ class _Flow:
         pair = any(group_of(mi) == 2 for mi in grouped)
         other = next((mi for mi in grouped if group_of(mi) == 1), None)
         if pair and other is not None:
-            self.told.error(
+            self.diagnostics.error(
                 other, "cta-group", "a function works for one CTA or for a pair, not for both",
                 got="cta_group::1 beside cta_group::2", expected="one of the two throughout",
                 section="tcgen05.mma",
@@ -107,14 +107,14 @@ class _Flow:
                 else:
                     self._check_operands_agree(mi, found.registers)
                 if mi.row.id == ALLOC and i in after[i]:
-                    self.told.error(
+                    self.diagnostics.error(
                         mi, "alloc-loop", "tensor memory is allocated in a loop",
                         expected="an allocation ahead of the loop", got="an allocation every time",
                     )  # fmt: skip
 
     def _say_divergent(self, mi: MachineInstr, branch: MachineInstr) -> None:
         location = self.module.locations[branch.loc]
-        self.told.error(
+        self.diagnostics.error(
             mi,
             "divergent",
             f"{mi.opcode} is for the whole CTA, but threads may take different ways to it",
@@ -131,7 +131,7 @@ class _Flow:
             if not isinstance(reg, int) or reg not in divergent or reg in mi.defs():
                 continue
             location = self.module.locations[divergent[reg].loc]
-            self.told.error(
+            self.diagnostics.error(
                 mi,
                 "thread-operand",
                 f"{mi.opcode} is for the whole CTA, but its operand {slot} may differ between "
@@ -143,10 +143,10 @@ class _Flow:
             )
 
     def check_waits(self) -> None:
-        """No way leads from a multiply to a reader of its result without a wait."""
+        """No path leads from a multiply to a reader of its result without a wait."""
         multiplies = self._records(*MULTIPLIES)
         if multiplies and not self._records(WAIT):
-            self.told.error(
+            self.diagnostics.error(
                 multiplies[-1], "wait", "nothing waits for the multiply: its result is never read",
                 got="no wait", section="tcgen05.commit",
                 expected="llvm.nvvm.tcgen05.wait.cta_group__1 (or 2) behind it",
@@ -157,7 +157,7 @@ class _Flow:
             under_way = inherited
             for mi in block.instrs:
                 if mi.row.id in (LD, DEALLOC) and under_way:
-                    self.told.error(
+                    self.diagnostics.error(
                         mi,
                         "wait",
                         f"{mi.opcode} while a multiply or a copy may be under way",
@@ -168,7 +168,7 @@ class _Flow:
                 under_way = (under_way or mi.row.id in ISSUED) and mi.row.id != WAIT
 
     def _pending_in(self) -> list[bool]:
-        """For each block, whether a multiply may be under way at its begin."""
+        """For each block, whether a multiply may be in flight at its begin."""
         after = successors(self.function)
         found = [False] * len(after)
         work = list(range(len(after)))
@@ -200,7 +200,7 @@ class _Flow:
             subject="enable_d",
         )
         place = place_of(self.module.locations[multiplies[0].loc], self.function.name)
-        self.told.warnings.append(finding.at(place))
+        self.diagnostics.warnings.append(finding.at(place))
 
 
 def _told_source(mi: MachineInstr, location: Location) -> str:

@@ -1,4 +1,4 @@
-"""What a function of LLVM IR is to PTX: its parameters, its result, who sees it.
+"""What a function of LLVM IR is to PTX: its parameters, its result, its linkage.
 
 Layer: isel.select.  Input: a function and the state that it will be selected with.  Output: the
 interface of the machine function, and the records that begin it.  PTX ISA, Kernel and Function

@@ -17,12 +17,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from isel.control_flow import dominators, reach
 from isel.llvm import ir
 from isel.llvm.types import Type
 from isel.llvm.values import Local
 from isel.select.intrinsics import PREFIX
 from isel.select.specials import WAITED
-from isel.ways import dominators, reach
 
 _MULTIPLY = PREFIX + "wgmma.mma_async."
 _WAIT = PREFIX + "wgmma.wait_group."

@@ -40,9 +40,9 @@ from intrinsics.modifiers import Compare, ScalarType, Space
 from intrinsics.row import Fact
 from intrinsics.targets import TARGETS
 from isel.llvm.reader import read_module
+from isel.passes.block_placement import place_blocks
 from isel.passes.dead_code import remove_dead_code
 from isel.passes.destruct_ssa import destruct_ssa
-from isel.passes.layout import lay_out
 from isel.pipeline import MODULE_PASSES, PASSES, lower
 from tests.each import each
 from tests.turns import examples
@@ -485,7 +485,7 @@ def test_accumulators_stay_in_place_around_a_loop(count: int):
     destruct_ssa(b.function)
     assert moves(b.function) == 0
     assert run(b.function) == [k + 3 for k in range(count)]
-    lay_out(b.function)
+    place_blocks(b.function)
     assert [block.name for block in b.function.blocks] == ["entry", "loop", "end"]
     assert run(b.function) == [k + 3 for k in range(count)]
 
@@ -637,7 +637,7 @@ def test_renumbering_keeps_the_meaning_and_counts_from_zero(drawn: Drawn):
 
 
 def laid_out(function: MachineFunction) -> list[str]:
-    lay_out(function)
+    place_blocks(function)
     return [block.name for block in function.blocks]
 
 
@@ -668,7 +668,7 @@ def test_a_condition_is_turned_round_to_fall_through():
     b.store(near, x)
     b.ret(near)
     b.ret(far)
-    lay_out(b.function)
+    place_blocks(b.function)
     (branch,) = [mi for mi in b.function.instructions() if mi.row.id == "bra"]
     assert branch.guard == Not(c)
     assert branch.ops == (Label("far"),)
@@ -689,7 +689,7 @@ def test_a_block_that_branches_to_itself_stays():
     entry, loop = b.block("entry"), b.block("loop")
     b.branch(entry, "loop")
     b.branch(loop, "loop")
-    lay_out(b.function)
+    place_blocks(b.function)
     assert all(successors(b.function))
 
 

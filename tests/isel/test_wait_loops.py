@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.mir import MachineFunction
+from isel.control_flow import reach
 from isel.loops import innermost_loops
 from isel.passes.wait_loops import looks
-from isel.ways import reach
 from tests.each import each
 
 TRY = "mbarrier.try_wait.parity.shared::cta.b64 {}, [bar], 0;"

@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TypeAlias
 
+from isel.control_flow import post_dominators, reach
 from isel.verifier.function.events import Event, Kind
 from isel.verifier.function.flow import EXIT, Assumed, Edge, Lanes, Leader
 from isel.verifier.function.independence import Independence
 from isel.verifier.function.paths import Tracked, Walker
-from isel.ways import post_dominators, reach
 
 Effect: TypeAlias = Callable[[Event], bool | None]
 """Whether a buffer holds something after an event; None where that does not change."""

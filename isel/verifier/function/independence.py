@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from intrinsics.mir import MachineInstr, Reg, Special
+from isel.control_flow import reach
 from isel.verifier.function.evaluate import PARAMS
 from isel.verifier.function.flow import Assumed
 from isel.verifier.function.paths import Walker
-from isel.ways import reach
 
 _MEMORY = "what memory and other threads give"
 _CHANGING = "a register that several records write"

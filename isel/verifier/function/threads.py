@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from isel.control_flow import post_dominators, reach
 from isel.verifier.function.flow import Assumed, Edge, Lanes, Leader, WarpFlow
 from isel.verifier.function.values import Spread
-from isel.ways import post_dominators, reach
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ stands behind the other in a straight run of the same loop, and whether every tu
 
 from __future__ import annotations
 
+from isel.control_flow import dominators, post_dominators, reach
 from isel.loops import Loop, innermost_loops
 from isel.verifier.function.flow import EXIT, Lanes, Leader, WarpFlow
-from isel.ways import dominators, post_dominators, reach
 
 
 def ways_of(flow: WarpFlow, lanes: int) -> list[list[int]]:

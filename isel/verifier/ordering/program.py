@@ -14,11 +14,11 @@ from typing import TypeAlias
 from intrinsics.mir import Form, Imm, MachineInstr, Mem, Not, Op, Reg
 from intrinsics.modifiers import Compare, ScalarType, Sem, Space
 from intrinsics.row import Completion, Effect, Row
+from isel.control_flow import post_dominators, reach
 from isel.verifier.function.evaluate import WAITS
 from isel.verifier.function.flow import EXIT, Graph
 from isel.verifier.ordering.numbers import Number
 from isel.verifier.ordering.plain import Calculation, calculation_of
-from isel.ways import post_dominators, reach
 
 SHARED = (None, Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
 """State spaces whose addresses may be in shared memory."""

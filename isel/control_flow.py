@@ -1,4 +1,4 @@
-"""Ways through a graph that is given by each node's successors.
+"""Paths of a graph, and its dominators: it is given by each node's successors.
 
 Layer: isel.  Nodes are numbers; a node without successors is an end.
 """
@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Sequence
 def reach(
     after: Sequence[Iterable[int]], starts: Iterable[int], stops: Container[int] = ()
 ) -> set[int]:
-    """The nodes that ways from `starts` come to, these among them, up to the first of `stops`."""
+    """The nodes that paths from `starts` come to, these among them, up to the first of `stops`."""
     found: set[int] = set()
     pending = list(starts)
     while pending:
@@ -23,9 +23,9 @@ def reach(
 
 
 def post_dominators(after: Sequence[Sequence[int]]) -> list[int]:
-    """For each node, as bits, the nodes that every way from it to an end passes; it is one of them.
+    """The post-dominators of each node, as bits: every path to an end passes them; itself is one.
 
-    From where no way leads to an end, these are all nodes.
+    From where no path leads to an end, these are all nodes.
     """
     everything = (1 << len(after)) - 1
     later = [everything if following else 1 << i for i, following in enumerate(after)]
@@ -45,9 +45,9 @@ def post_dominators(after: Sequence[Sequence[int]]) -> list[int]:
 
 
 def dominators(after: Sequence[Iterable[int]]) -> list[int]:
-    """For each node, as bits, the nodes that every way from node 0 to it passes; it is one of them.
+    """The dominators of each node, as bits: every path from node 0 passes them; itself is one.
 
-    Where no way leads, these are all nodes.
+    Where no path leads, these are all nodes.
     """
     everything = (1 << len(after)) - 1
     before: list[list[int]] = [[] for _ in after]

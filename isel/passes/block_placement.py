@@ -15,10 +15,10 @@ from intrinsics.mir import (
     inverted,
     successors,
 )
-from isel.ways import reach
+from isel.control_flow import reach
 
 
-def lay_out(function: MachineFunction) -> None:
+def place_blocks(function: MachineFunction) -> None:
     """Thread jumps, drop unreachable blocks, join chains, and let blocks fall through."""
     _thread_jumps(function)
     _join_chains(function)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from isel.ways import dominators, post_dominators, reach
+from isel.control_flow import dominators, post_dominators, reach
 
 DIAMOND = [[1, 2], [3], [3], [4], []]  # 0 parts, 3 joins, 4 ends
 LOOP = [[1], [2, 3], [1], []]  # 1 and 2 go round
