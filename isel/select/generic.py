@@ -26,7 +26,7 @@ from isel.select.recut import permute
 from isel.select.reductions import select_reduction
 from isel.select.state import FunctionState, Values, form
 from isel.select.types import BITS, SIGNED, UNSIGNED
-from isel.select.widths import LIMB, elements
+from isel.select.widths import LIMB, elements, zeros_from
 
 T = ScalarType
 _NAME = re.compile(r"llvm\.([a-z.]+)\.(?:v\d+)?i(\d+)(?:\.(?:v\d+)?i\d+)?")
@@ -101,7 +101,12 @@ def _extreme(row: str, *, signed: bool) -> Callable[[Work], Values]:
     types = SIGNED if signed else UNSIGNED
 
     def select(work: Work) -> Values:
-        return (work.emit(row, types[work.bits], *work.pair(signed=signed)),)
+        pair = work.pair(signed=signed)
+        result = work.emit(row, types[work.bits], *pair)
+        if not signed:
+            zeros = [zeros_from(work.state, op, work.bits) for op in pair]
+            work.state.zero_above[result] = min(zeros) if row == "min" else max(zeros)
+        return (result,)
 
     return select
 

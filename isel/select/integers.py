@@ -6,6 +6,8 @@ other widths lie in registers.  An i1 is a predicate, and arithmetic with it is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from intrinsics.mir import Imm, Reg, Scalar
 from intrinsics.modifiers import Compare as Cmp
 from intrinsics.modifiers import ScalarType
@@ -18,7 +20,7 @@ from isel.select.division import divide_by_number
 from isel.select.packed import logic_by_words
 from isel.select.state import FunctionState, Sum, Values, form
 from isel.select.types import BITS, SIGNED, UNSIGNED, container
-from isel.select.widths import LIMB, elements, extend, in_elements, shift_amount
+from isel.select.widths import LIMB, elements, extend, in_elements, shift_amount, zeros_from
 
 T = ScalarType
 
@@ -61,6 +63,13 @@ _LOGIC = {
     Opcode.MUL: "and",
 }
 """Arithmetic of single bits."""
+
+_ZEROS: dict[Opcode, Callable[[tuple[int, int]], int]] = {
+    Opcode.AND: min,
+    Opcode.OR: max,
+    Opcode.XOR: max,
+}
+"""From which bit on a result has zeros, from where on both operands have them."""
 
 _COMPARISONS: dict[IntPredicate, tuple[Cmp, dict[int, ScalarType]]] = {
     IntPredicate.EQ: (Cmp.EQ, BITS),
@@ -188,6 +197,9 @@ def _arithmetic(
     if opcode is Opcode.LSHR and isinstance(rhs, Imm):
         above = state.zero_above.get(lhs, width)
         state.zero_above[result] = max(above - rhs.value, 0)
+    elif opcode in _ZEROS:
+        known = zeros_from(state, lhs, bits), zeros_from(state, rhs, bits)
+        state.zero_above[result] = _ZEROS[opcode](known)
 
 
 def _multiply_wide(state: FunctionState, bits: int, result: Reg, lhs: Reg, rhs: Scalar) -> bool:

@@ -16,7 +16,7 @@ from isel.llvm.types import Type, VectorType
 from isel.select.recut import to_predicate
 from isel.select.state import FunctionState, Values, form
 from isel.select.types import BITS
-from isel.select.widths import elements, extended, register_bits
+from isel.select.widths import elements, extended, register_bits, zeros_from
 
 T = ScalarType
 
@@ -41,6 +41,7 @@ def choose(state: FunctionState, result: Reg, condition: Reg, yes: Scalar, no: S
         return
     chosen = [op if isinstance(op, Imm) else state.reg(op, cls) for op in (yes, no)]
     state.emit(form("selp", type=cls), result, *chosen, condition)
+    state.zero_above[result] = max(zeros_from(state, op, cls.bits) for op in chosen)
 
 
 def _choose_predicate(state: FunctionState, result: Reg, c: Reg, yes: Scalar, no: Scalar) -> None:

@@ -95,6 +95,13 @@ def extend(state: FunctionState, op: Scalar, width: int, *, signed: bool, bits: 
     return found
 
 
+def zeros_from(state: FunctionState, op: Scalar, bits: int) -> int:
+    """From which bit on an operand of `bits` bits is known to hold zeros."""
+    if isinstance(op, Imm):
+        return op.value.bit_length() if op.value >= 0 else bits
+    return state.zero_above.get(op, bits) if type(op) is int else bits
+
+
 def _number(value: int, width: int, *, signed: bool) -> int:
     value &= (1 << width) - 1
     return value - (1 << width) if signed and value >> (width - 1) else value
