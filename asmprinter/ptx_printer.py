@@ -7,6 +7,7 @@ record stands on which line.  PTX ISA, Directives; Instruction Statements.
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -93,7 +94,7 @@ def print_ptx(module: Module, ptx: Ptx, *, lineinfo: bool = False) -> Printed:
     if lines[-1]:
         lines.append("")
     records: dict[int, MachineInstr] = {}
-    sources = _sources(module) if lineinfo else _NO_SOURCES
+    sources = _sources(module, ptx) if lineinfo else _NO_SOURCES
     lines += [f'.file {number} "{_path(name)}"' for name, number in sources.files.items()]
     symbols = {v.name for v in module.variables} | {f.name for f in module.functions}
     for function in module.functions:
@@ -101,19 +102,50 @@ def print_ptx(module: Module, ptx: Ptx, *, lineinfo: bool = False) -> Printed:
         lines += _head(function, symbols, names)
         _print_body(function, module, names, lines, records, sources)
         lines += ["}", ""]
-    lines += _kept(module, Where.BOTTOM)
+    lines += [*sources.section(), *_kept(module, Where.BOTTOM)]
     return Printed("\n".join(lines), records)
 
 
 @dataclass(frozen=True, slots=True)
 class _Sources:
-    """The numbers of the files that records come from, and the `.loc` of each location."""
+    """The numbers of the files that records come from, and the `.loc` of each location: of a line
+    that others called theirs, too, the outermost first.
+    """
 
     files: dict[str, int]
-    places: dict[int, str]
+    places: dict[int, tuple[str, ...]]
+    helpers: dict[str, str]
+    """The labels of files with functions that others call."""
+
+    def number(self, file: str) -> int:
+        """The number of a file."""
+        return self.files.setdefault(file, len(self.files) + 1)
+
+    def called(self, file: str, line: int, callers: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+        """The `.loc` of a line, of those that called it, and how it was called."""
+        chain = [*callers[::-1], (file, line)]
+        found = [f"\t.loc {self.number(chain[0][0])} {chain[0][1]} 0"]
+        for (outer, at), (inner, here) in itertools.pairwise(chain):
+            label = self.helpers.setdefault(inner, f"$L__info_string{len(self.helpers)}")
+            said = f"function_name {label}, inlined_at {self.number(outer)} {at} 0"
+            found.append(f"\t.loc {self.number(inner)} {here} 0, {said}")
+        return tuple(found)
+
+    def section(self) -> Iterator[str]:
+        """The names that `function_name` refers to: those of the files, without folders."""
+        if not self.helpers:
+            return
+        yield from ("\t.section .debug_str", "\t{")
+        for file, label in self.helpers.items():
+            name = _path(file).rpartition("/")[2].encode()
+            yield f"{label}:"
+            yield "\t.b8 " + ", ".join(map(str, (*name, 0)))
+        yield "\t}"
 
 
-_NO_SOURCES = _Sources({}, {})
+_NO_SOURCES = _Sources({}, {}, {})
+_INLINED = Ptx(7, 2)
+"""The first version whose `.loc` says where a function was inlined."""
 
 
 def _path(name: str) -> str:
@@ -121,18 +153,21 @@ def _path(name: str) -> str:
     return re.sub(r'["\x00-\x1f\x7f]', "_", name).replace("\\", "/")
 
 
-def _sources(module: Module) -> _Sources:
+def _sources(module: Module, ptx: Ptx) -> _Sources:
     """What is said of lines; nothing where PTX said it itself."""
     if module.has_directives:
         return _NO_SOURCES
-    found = _Sources({}, {})
+    found = _Sources({}, {}, {})
     for index, place in enumerate(module.locations):
+        if place.python_file and place.python_line and place.callers and ptx >= _INLINED:
+            line = place.python_line
+            found.places[index] = found.called(place.python_file, line, place.callers)
+            continue
         file, line, column = place.python_file, place.python_line, 0
         if not file:
             file, line, column = place.file, place.line, place.column
         if file and line:
-            number = found.files.setdefault(file, len(found.files) + 1)
-            found.places[index] = f"\t.loc {number} {line} {column}"
+            found.places[index] = (f"\t.loc {found.number(file)} {line} {column}",)
     return found
 
 
@@ -323,11 +358,11 @@ def _print_body(
     for i, block in enumerate(function.blocks):
         if block.name in targets or not _stays_unsaid(function, i):
             lines.append(f"{names.labels[block.name]}:")
-        said = ""
+        said: tuple[str, ...] = ()
         for mi in block.instrs:
             if mi.loc in sources.places and sources.places[mi.loc] != said:
                 said = sources.places[mi.loc]
-                lines.append(said)
+                lines += said
             if has_directives and (above := _above(mi, module)):
                 lines += above.split("\n")
             lines.append("\t" + _statement(mi, names))

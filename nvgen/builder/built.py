@@ -74,8 +74,12 @@ class Kernel:
         block: Dim3 | int | None = None,
         cluster: Dim3 | int | None = None,
         smem: int | None = None,
+        lineinfo: bool = False,
     ) -> Compiled:
         """Compile for a target, by default the one that it was built for; see `nvgen.compile`.
+
+        With `lineinfo` machine code knows its lines of Python, those of helpers as inlined where
+        they were called: ncu and cuda-gdb show them.
 
         `smem` is what its tiles in dynamic shared memory take, if nothing is said.
 
@@ -84,7 +88,10 @@ class Kernel:
         from nvgen.compilation import shape_of
 
         shape = shape_of(grid, block, cluster, smem)
-        compiled = self.compile_for(shape, target=target, ptx=ptx, opt=opt, level=level)
+        extension = Extension(lineinfo=True) if lineinfo else PLAIN
+        compiled = self.compile_for(
+            shape, target=target, ptx=ptx, opt=opt, level=level, extension=extension
+        )
         return compiled if bound_waits is None else compiled.with_bounded_waits(bound_waits)
 
     def compile_for(

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
+import subprocess
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from nvgen import InputError, Kernel, KernelBuilder, SimulationError, bf16, f32, i32
+from asmprinter.ptx_reader import read_ptx
+from nvgen import Float, InputError, Kernel, KernelBuilder, SimulationError, bf16, f32, i32
 from nvgen.compiled import Compiled
 from nvgen.sass import Sass, find_nvdisasm
 from tests.each import each
@@ -70,6 +74,28 @@ def test_machine_code_is_counted_as_the_oracle_counts_it() -> None:
     assert compiled.sass.whole.kinds == expected
     assert compiled.sass.loops
     assert str(compiled.sass).startswith(f"counted: {expected.total()} instructions")
+
+
+def twice(x: Float) -> Float:
+    return x * 2.0
+
+
+@pytest.mark.skipif(find_nvdisasm() is None, reason="nvdisasm is not installed")
+def test_machine_code_knows_the_lines_of_helpers_and_of_their_callers(tmp_path: Path) -> None:
+    """nvdisasm reads what ptxas has kept of `.loc … inlined_at`."""
+    b = KernelBuilder("k", block=32, target="sm_90a")
+    b.pointer("x", f32, output=True)
+    x = b.begin()["x"]
+    x[b.tid_x] = twice(x[0])
+    called = inspect.currentframe().f_lineno - 1
+    compiled = b.finish().compile(lineinfo=True)
+    inner = twice.__code__.co_firstlineno + 1
+    path = tmp_path / "k.cubin"
+    path.write_bytes(compiled.cubin())
+    tool = [find_nvdisasm(), "-gi", "-c", str(path)]
+    said = subprocess.run(tool, capture_output=True, text=True, check=True).stdout
+    assert f'line {inner} inlined at "{__file__}", line {called}' in said
+    assert read_ptx(compiled.ptx).module.functions  # it is read back
 
 
 # ---- launches ------------------------------------------------------------------------------------
