@@ -66,12 +66,15 @@ def attention(
     keys, ratio = k.size(2), heads // k.size(1)
     q, k, v = (x.contiguous() for x in (q, k, v))
     o = torch.empty_like(q)
+    if length == 1 and not causal:  # a step of decoding: heads that share K are rows of one
+        heads, length, ratio = heads // ratio, ratio, 1
     config = choose(d, length, causal=causal, dtype=ELEMENTS[q.dtype])
     kernel, code = loaded(config, q.get_device())
     stream = torch.cuda.current_stream()
     of = zero if torch.cuda.is_current_stream_capturing() else counter
     items = of(q.get_device(), stream.cuda_stream)
-    arrays = (x.view(-1, x.size(2), d) for x in (q, k, v, o))
+    rows = (length, keys, keys, length)
+    arrays = (x.view(-1, n, d) for x, n in zip((q, k, v, o), rows, strict=True))
     each = section(config, batch * heads, keys)
     scale = d**-0.5 if scale is None else scale
     numbers = batch * heads, ratio, length, keys, each, 0, scale
@@ -120,6 +123,12 @@ def main() -> None:
     theirs = functools.partial(scaled_dot_product_attention, is_causal=True)
     close(attention(q, k, v, True), theirs(q, k, v))
     close(attention(q, k[:, :2], v[:, :2], True), theirs(q, k[:, :2], v[:, :2], enable_gqa=True))
+
+    one = q[:, :, :1].contiguous()  # decoding
+    close(
+        attention(one, k[:, :2], v[:, :2]),
+        theirs(one, k[:, :2], v[:, :2], is_causal=False, enable_gqa=True),
+    )
 
     mine, other = ([x.clone().requires_grad_() for x in (q, k, v)] for _ in range(2))
     attention(*mine, True).square().sum().backward()
