@@ -31,6 +31,26 @@ def _as(values: Values, type_: ScalarType) -> Integers:
     return found
 
 
+_ELEMENTS = {T.U16X2: T.U16, T.S16X2: T.S16, T.U8X4: T.U8, T.S8X4: T.S8}
+"""The types of what a register holds several of."""
+
+
+def _elements(values: Values, type_: ScalarType) -> Integers:
+    """The integers of untyped lanes, those of the first lane first."""
+    one = _ELEMENTS.get(type_)
+    if one is None:
+        return _as(values, type_)
+    words = np.ascontiguousarray(values.astype(np.uint32, copy=False))
+    return _as(words.view(unsigned(one.bits)), one)
+
+
+def _clipped(values: Integers, dtype: np.dtype[np.integer]) -> Integers:
+    """Integers of a type: those that it does not have become its least or greatest."""
+    info = np.iinfo(dtype)
+    found: Integers = np.clip(values, info.min, info.max).astype(dtype)
+    return found
+
+
 def _packed(type_: ScalarType) -> bool:
     return "x" in type_.value
 
@@ -51,20 +71,18 @@ def _binary(compute: Callable[[Integers, Integers], Integers]) -> Maker:
     def make(c: Compiler, mi: MachineInstr) -> Step:
         type_ = mi.scalar_type()
         saturates = mi.form.facts.get("sat") is not None
-        if _packed(type_) or (saturates and type_ is not T.S32):
-            raise not_simulated(mi.opcode)
         a, b = _inputs(c, mi, "a", "b")
         write = _result(c, mi)
 
         def run(fragment: Fragment) -> Outcome:
             warp = fragment.warp
+            x, y = _elements(a(warp), type_), _elements(b(warp), type_)
             if saturates:
-                x, y = (_as(get(warp), type_).astype(np.int64) for get in (a, b))
-                write(fragment, _saturated(compute(x, y), type_).view(np.uint32))
-                return None
-            with np.errstate(over="ignore"):
-                value = compute(_as(a(warp), type_), _as(b(warp), type_))
-            write(fragment, value.view(unsigned(type_.bits)))
+                found = _clipped(compute(x.astype(np.int64), y.astype(np.int64)), x.dtype)
+            else:
+                with np.errstate(over="ignore"):
+                    found = compute(x, y)
+            write(fragment, found.view(unsigned(type_.bits)))
             return None
 
         return run
