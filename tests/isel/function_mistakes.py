@@ -86,10 +86,6 @@ MISTAKES = {
     "another named barrier": Mistake(
         "tcgen05.alloc/published", k.NAMED_BARRIERS, "    bar.sync 1, 160;", "    bar.sync 4, 128;",
         "ld.shared.b32 %r3"),
-    "no fence behind the allocation": Mistake(
-        "tcgen05.alloc/fence", k.A_IN_TENSOR_MEMORY, "    $after;", "", "$store [%r6]"),
-    "no fence behind another warp's allocation": Mistake(
-        "tcgen05.alloc/fence", k.LOAD_THEN_MMA, "    $after;", "", "$store [%r5]"),
     "allocated by all warps": Mistake(
         "tcgen05.alloc/warps", k.TILE, "    @%p1 bra ALLOCATED;", "", _ALLOC),
     "allocated by two warps": Mistake(

@@ -25,7 +25,6 @@ JUDGED: dict[str, tuple[dict[str, int], str]] = {
     "triton_matmul_sm100a": (
         dict.fromkeys(
             (
-                "tcgen05.alloc/fence",
                 "tcgen05/fence-before",
                 "tcgen05/fence-after",
                 "tcgen05.ld/before-fence",

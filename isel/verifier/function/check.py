@@ -141,6 +141,7 @@ def _judge_largest(report: Report) -> None:
     for chapter in _CHAPTERS:
         if chapter is not registers:
             chapter.check(largest)
+    registers.synchronised(largest)
     kept = {
         key: finding
         for key, finding in report.findings.items()

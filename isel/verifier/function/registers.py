@@ -88,8 +88,7 @@ def check(report: Report) -> None:
     changes = [e for role in report.analysis.roles for e in role.events() if _count(e) is not None]
     if not changes:
         return
-    for role in report.analysis.roles:
-        _synchronised(report, role)
+    synchronised(report)
     first = at_first(report)
     if not first:
         report.add(IGNORED, min(e.index for e in changes), got="none of them")
@@ -164,6 +163,12 @@ def _asks(event: Event) -> bool:
 
 
 _SYNCS = (Kind.BARRIER, Kind.DONE)
+
+
+def synchronised(report: Report) -> None:
+    """Report two changes of a warp without a barrier between, where the block is known."""
+    for role in report.analysis.roles if report.analysis.block else ():
+        _synchronised(report, role)
 
 
 def _synchronised(report: Report, role: Role) -> None:

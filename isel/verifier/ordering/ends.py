@@ -79,7 +79,8 @@ def halts(report: Report, logs: list[Log]) -> None:
     """Report what waits for ever in runs that came to a halt.
 
     It is certain where every run halts that comes there and has something to do: else made-up
-    arguments may not fit each other.  A halt that may be due to another error is not told.
+    arguments, or what global memory is taken to hold, may not fit each other.  A halt that may be
+    due to another error is not told.
     """
     alone = not errors(list(report.findings.values()))
     for log in logs:
@@ -93,7 +94,8 @@ def halts(report: Report, logs: list[Log]) -> None:
         for index, (stuck, rule) in (causes or others).items():
             there = [run for run in logs if run.number and (run.cut or index in run.threads)]
             runs = [log] if causes and not stuck.unheard else there
-            severity = None if all(r.stuck and not r.guessed for r in runs) else Severity.REVIEW
+            certain = all(run.stuck and not (run.guessed or run.made_up) for run in runs)
+            severity = None if certain else Severity.REVIEW
             got = f"{named(stuck.actor)} waits here for {stuck.waits_for}"
             report.add(rule, index, severity=severity, got=got)
 

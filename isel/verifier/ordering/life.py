@@ -86,13 +86,6 @@ SLOT_PUBLISHED = VerifierRule(
     hint="tcgen05.alloc; tcgen05.fence::before_thread_sync; bar.sync; "
     "tcgen05.fence::after_thread_sync; ld.shared",
 )
-FENCE = VerifierRule(
-    "tcgen05.alloc/fence",
-    "tensor memory of another warp's allocation is used without a fence",
-    "tcgen05.fence",
-    Severity.REVIEW,
-    expected="tcgen05.fence::after_thread_sync between the barrier and the first use",
-)
 CAPACITY = VerifierRule(
     "tcgen05.alloc/capacity",
     "a CTA holds more columns than its tensor memory has: the allocation never returns",
@@ -170,6 +163,6 @@ REMOTE_EXIT = VerifierRule(
 
 RULES = (
     MAYBE_UNALLOCATED, AGAIN, ADDRESS, COUNT, FREED_TWICE, FREED_UNALLOCATED, FREED, NEVER_FREED,
-    AFTER_RELINQUISH, SLOT_PUBLISHED, FENCE, CAPACITY, GROWING, PUBLISHED, UNHEARD, DEADLOCK,
+    AFTER_RELINQUISH, SLOT_PUBLISHED, CAPACITY, GROWING, PUBLISHED, UNHEARD, DEADLOCK,
     PEER_RUNS, PEER_FREED, PEER_EXIT, REMOTE_EXIT,
 )  # fmt: skip

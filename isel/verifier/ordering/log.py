@@ -137,10 +137,10 @@ class Log:
     """What a run did whose integer arguments were all `number`.
 
     `stuck` are the waits of a deadlock; `guessed` says that branches were taken whose conditions
-    nobody knows, `cut` that the run was ended early.  `certain` counts the accesses before
-    anything was guessed or unknown.  `breaches` are the rules that single records broke; `remote`
-    is what was done to other CTAs, but for copies and multiplies, and `ends` what the threads of
-    each CTA knew when they left.
+    nobody knows, `made_up` that what memory holds had a part in it, `cut` that the run was ended
+    early.  `certain` counts the accesses before anything was guessed or unknown.  `breaches` are
+    the rules that single records broke; `remote` is what was done to other CTAs, but for copies and
+    multiplies, and `ends` what the threads of each CTA knew when they left.
     For each mbarrier and phase, `expected` has the bytes that it waits for, `copies` where copies
     of unknown size go that bring them, `brought` how many those of known size bring.  `unknown` is
     what could not be followed, `committed` how many operations of each warp commits track,
@@ -156,6 +156,7 @@ class Log:
     accesses: list[Access] = field(default_factory=list)
     stuck: list[Stuck] = field(default_factory=list)
     guessed: bool = False
+    made_up: bool = False
     cut: bool = False
     unknown: list[str] = field(default_factory=list)
     committed: dict[Source, int] = field(default_factory=dict)

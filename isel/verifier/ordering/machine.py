@@ -51,8 +51,7 @@ class Launch:
 class Allocation:
     """Columns that tcgen05.alloc gave: where their address stands, and who asked for them.
 
-    `freed` is when, by the record `freed_by`; `lost` says that something unknown was freed since,
-    `told` which warps have come to use them.
+    `freed` is when, by the record `freed_by`; `lost` says that something unknown was freed since.
     """
 
     first: int
@@ -64,7 +63,6 @@ class Allocation:
     freed: Point | None = None
     freed_by: int = -1
     lost: bool = False
-    told: set[int] = field(default_factory=set)
 
 
 @dataclass(slots=True)

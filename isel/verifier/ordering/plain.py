@@ -142,6 +142,7 @@ def _load(p: Plain) -> None:
     if in_table and p.mi.form.facts.get("space") is Space.PARAM:
         p.write("d", None)
         return
+    p.run.log.made_up |= p.mi.form.facts.get("space") is not Space.PARAM
     number = p.run.launch.number if type_.bits <= 32 else _POINTER
     p.write("d", None if type_.kind == "f" else number & (1 << type_.bits) - 1)
 

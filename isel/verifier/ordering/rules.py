@@ -15,6 +15,7 @@ from isel.verifier.function import registers
 from isel.verifier.function.clusters import cluster_size, pair_records
 from isel.verifier.function.events import Kind
 from isel.verifier.function.report import Report
+from isel.verifier.function.values import LANES
 from isel.verifier.ordering import ends, life, sums, warpgroups
 from isel.verifier.ordering.execute import Run
 from isel.verifier.ordering.log import Access, Log
@@ -160,14 +161,24 @@ def _expected(log: Log, race: Race, name: Name) -> str:
 
 
 def _doubts_about_threads(report: Report, logs: list[Log]) -> None:
-    """Take back reviews about how many threads issue what one thread did in every run."""
-    if any(log.guessed or log.unknown for log in logs):
-        return
+    """Take back reviews about who executes what one thread, or whole warps, did in every run, and
+    about arrivals that nobody waited for in vain."""
+    guessed = any(log.guessed or log.made_up or log.unknown for log in logs)
+    in_vain = any(log.stuck or log.cut for log in logs)
     for rule, index in list(report.findings):
-        if not rule.endswith("/threads") or report.findings[rule, index].severity is Severity.ERROR:
+        if report.findings[rule, index].severity is not Severity.REVIEW:
             continue
         runs = [log.threads[index] for log in logs if index in log.threads]
-        if runs and all(_is_one_thread(run) for run in runs):
+        match rule.rpartition("/")[2]:
+            case "threads":
+                settled = bool(runs) and all(map(_is_one_thread, runs))
+            case "aligned":
+                settled = bool(runs) and not guessed and all(map(_are_whole_warps, runs))
+            case "arrivals":
+                settled = not guessed and not in_vain
+            case _:
+                settled = False
+        if settled:
             del report.findings[rule, index]
 
 
@@ -175,6 +186,11 @@ def _is_one_thread(executed: set[tuple[int, int]]) -> bool:
     """Whether those of each CTA that executed a record are one thread."""
     ctas = [place_of(actor)[0] for actor, _ in executed]
     return len(ctas) == len(set(ctas)) and all(mask.bit_count() == 1 for _, mask in executed)
+
+
+def _are_whole_warps(executed: set[tuple[int, int]]) -> bool:
+    """Whether all threads of a warp executed a record, or none."""
+    return all(mask == (1 << LANES) - 1 for _, mask in executed)
 
 
 # ---- commits -------------------------------------------------------------------------------------

@@ -136,8 +136,7 @@ def _relinquish(e: Execution) -> bool:
 
 
 def touch(e: Execution, touched: list[Region]) -> None:
-    """Columns are used: they are allocated, not freed, and their address came behind a fence."""
-    rank, actor = e.strand.rank, e.strand.actor
+    """Columns are used, which nobody is known to have freed."""
     for region in touched:
         if region.memory is not Memory.TENSOR:
             continue
@@ -146,11 +145,6 @@ def touch(e: Execution, touched: list[Region]) -> None:
                 continue
             if one.freed is not None and e.knows(one.freed):
                 e.run.log.breach(life.FREED, e.index, f"{e}: {{line}} has freed it", one.freed_by)
-            if one.actor != actor and region.rank == rank and actor not in one.told:
-                one.told.add(actor)
-                source, count = one.made
-                if e.knows(one.made) and e.strand.clocks.fenced.get(source, 0) < count:
-                    e.run.log.breach(life.FENCE, e.index, f"{e}: a barrier, and no fence after it")
 
 
 def is_nowhere(e: Execution) -> bool:
