@@ -12,7 +12,7 @@ shape first asks for it, and is kept on disk for all processes (`nvgen.CodeCache
 from __future__ import annotations
 
 import functools
-import importlib.util
+import importlib
 import sys
 from pathlib import Path
 
@@ -35,11 +35,8 @@ ELEMENTS = {
 
 @functools.cache
 def sample():
-    """The sample with the kernel, whose file name is no module name."""
-    spec = importlib.util.spec_from_file_location("gemm_sm90", Path(FOLDER, "10_gemm_sm90.py"))
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    """The sample with the kernel, whose file name is no name for `import`."""
+    return importlib.import_module("10_gemm_sm90")
 
 
 @functools.cache
@@ -83,7 +80,7 @@ def gemm(a: torch.Tensor, b: torch.Tensor, out: torch.dtype | None = None) -> to
     processors = torch.cuda.get_device_properties(a.device).multi_processor_count
     code.launch(
         *kernel.arguments((a, b, d, m, n, k), {}), grid=grid(config, m, n, processors),
-        cluster=config.ctas, stream=torch.cuda.current_stream(),
+        cluster=config.ctas, stream=torch.cuda.current_stream(), dependent=True,
     )  # fmt: skip
     return d
 

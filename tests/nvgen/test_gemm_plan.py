@@ -1,0 +1,61 @@
+"""Which tiles the Hopper GEMM chooses: such as fit, for every shape that TMA can walk over."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from intrinsics.element import ElementType
+from tests.benchmarks.gemm_shapes import drawn
+from tests.nvgen.samples import named
+
+E = ElementType
+SHARED, RESERVED = 228 * 1024, 1024  # bytes of a multiprocessor, and of these for each CTA (sm_90)
+STATIC = 1024  # for mbarriers
+
+
+def kinds(sample) -> list:
+    return [sample.Kind(E.BF16), sample.Kind(E.E4M3), sample.Kind(E.BF16, E.F32)]
+
+
+@pytest.mark.parametrize("number", range(3))
+def test_what_is_chosen_fits(number: int) -> None:
+    sample = named("10_gemm_sm90")
+    kind, table = kinds(sample)[number], sample.candidates(kinds(sample)[number])
+    for config in random.Random(number).sample(table.configs, 6):
+        kernel = sample.build(config, kind)
+        each = kernel.dynamic_shared + STATIC + RESERVED
+        assert each * config.resident <= SHARED, config
+        assert config.threads * config.resident <= 1024
+
+
+def test_every_shape_has_a_configuration_that_works() -> None:
+    """Each CTA of a split has a step of K, and narrow tiles take all columns at once."""
+    sample = named("10_gemm_sm90")
+    from gemm_plan import choose, tiles
+
+    shapes = [(s.m, s.n, s.k) for s in drawn(3, 60)] + [(1, 8, 8), (100000, 8, 8), (5, 4096, 40)]
+    for m, n, k in shapes:
+        kind = sample.Kind()
+        config = choose(m, n, k, kind)
+        assert -(-k // (64 * config.depth)) >= config.split
+        rows = -(-(n if config.swap else m) // (config.m * config.cluster))
+        assert config.n >= 64 or tiles(config, m, n) == rows
+
+
+def test_few_rows_are_columns_of_multiplies() -> None:
+    """A single row of A takes one tile of eight columns, and K is split where tiles are few."""
+    named("10_gemm_sm90")
+    from gemm_plan import choose
+
+    one, few = choose(1, 28672, 4096), choose(1, 1024, 8192)
+    assert (one.swap, one.n, one.split) == (True, 8, 1)
+    assert few.split > 1
+
+
+def test_the_time_grows_with_the_work() -> None:
+    sample = named("10_gemm_sm90")
+    table = sample.candidates(sample.Kind())
+    least = [table.times(m, 4096, 4096).min() for m in (1, 128, 1024, 4096, 16384)]
+    assert least == sorted(least)
