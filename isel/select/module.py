@@ -99,18 +99,18 @@ class _Selector:
             context.guarded(functools.partial(self._alias, alias), alias.name)
         context.guarded(self._assemble)
         out, diagnostics = context.out, context.diagnostics
-        empty = not out.kept and not out.functions and not out.variables
-        if empty and not diagnostics.findings:
-            diagnostics.report(
-                Unselectable(
-                    "no-kernel",
-                    "the module defines no kernel, no function and no variable",
-                    expected="define ptx_kernel void @…",
-                ),
-                Place(context.source.file),
-            )
         if diagnostics.findings:
             raise SelectionError(once(diagnostics.findings))
+        if not out.kept and not out.functions and not out.variables:
+            out.notes.append(
+                Finding(
+                    "select/no-kernel",
+                    Severity.WARNING,
+                    "the module defines no kernel, no function and no variable",
+                    Place(context.source.file),
+                    expected="define ptx_kernel void @…",
+                )
+            )
         return out
 
     # ---- module-level assembly ---------------------------------------------------------------

@@ -108,7 +108,6 @@ PROGRAMS = {
                "  store volatile i32 1, ptr null\n  ret void\n}"),
         S, 1, "select/kernel-call", 2, 3, ("a kernel is launched, not called",),
     ),
-    "no kernel": Bad("; nothing\n", S, 1, "select/no-kernel", says=("define ptx_kernel void",)),
     "wide integer": Bad(
         kernel("  %x = add i100000 1, 2"), S, 1, "select/type", 2, 3, ("got: i100000", "integers")
     ),
