@@ -13,7 +13,7 @@ from asmprinter import mir_names
 from asmprinter.mir_names import escaped, quoted, register_names, register_range
 from asmprinter.ptx_printer import Printed, float_literal
 from intrinsics.descriptors.idesc import InstructionDescriptor
-from intrinsics.descriptors.words import CollectorWord, ControlWord
+from intrinsics.descriptors.packed_fields import CollectorWord, ControlWord
 from intrinsics.mir import (
     FloatImm,
     Form,

@@ -137,7 +137,7 @@ class RecordReader:
 
     def _check_words(self, form: Form, placed: Mapping[str, Op]) -> None:
         """Packed words are numbers: what they hold is not known before the kernel runs, else."""
-        for slot in form.row.words.slots(form.facts) if form.row.words else ():
+        for slot in form.row.packed_fields.slots(form.facts) if form.row.packed_fields else ():
             if not isinstance(placed[slot], Imm):
                 message = f"{slot} is a packed word of {form.opcode}, and no number"
                 raise BadTextError(message, self.opcode, f"{slot}: imm:…")

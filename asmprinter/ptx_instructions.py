@@ -194,13 +194,13 @@ class InstructionReader(Reporter):
         facts = {**best.facts, **operand_facts(best.row, placed)}
         row = best.row
         unbrace(row, facts, placed)
-        words = row.words.pack(facts) if row.words else {}
+        words = row.packed_fields.pack(facts) if row.packed_fields else {}
         form = form_of(row, **facts)
-        packed, _ = row.words.unpack(words, form.facts) if row.words else ({}, ())
-        if row.words and any(
+        packed, _ = row.packed_fields.unpack(words, form.facts) if row.packed_fields else ({}, ())
+        if row.packed_fields and any(
             fact is not None and packed.get(axis) is not fact
             for axis, fact in best.facts.items()
-            if axis in row.words.axes
+            if axis in row.packed_fields.axes
         ):
             self._report_broken(row, facts, start)
             return
@@ -219,7 +219,7 @@ class InstructionReader(Reporter):
         assert self.function is not None
         row = candidate.row
         placed = place(row, candidate.facts, operands)
-        if placed is None or row.words is not None:
+        if placed is None or row.packed_fields is not None:
             return math.inf
         facts = {**candidate.facts, **operand_facts(row, placed)}
         unbrace(row, facts, placed)

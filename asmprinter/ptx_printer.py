@@ -583,13 +583,13 @@ def _pattern(form: Form) -> _Pattern | None:
     """The pattern of a form; None for what is no instruction of its own."""
     if form.row.pseudo or form.row.id in ("opaque", "call"):
         return None
-    name = form.row.spell(form.facts) if form.row.words is None else ""
+    name = form.row.spell(form.facts) if form.row.packed_fields is None else ""
     places = _template(form)
     operands = ", ".join(_wrapped(place) for place in places)
     slots = tuple(i for place in places for i in place.slots if i >= 0)
     text = f"{name} {operands};" if places else f"{name};"
     is_all = slots == tuple(range(len(form.slots)))
-    return _Pattern(text, None if is_all else slots, form.row.words is not None)
+    return _Pattern(text, None if is_all else slots, form.row.packed_fields is not None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,14 +148,14 @@ def form_fact_names(row: Row) -> tuple[str, ...]:
 
 @functools.cache
 def _form_fact_names(row: Row) -> tuple[str, ...]:
-    in_words = row.words.axes if row.words else frozenset()
+    in_words = row.packed_fields.axes if row.packed_fields else frozenset()
     return tuple(name for name in row.fact_names if name not in in_words)
 
 
 @functools.cache
 def _intern(row: Row, values: tuple[Fact, ...]) -> Form:
     facts = dict(zip(form_fact_names(row), values, strict=True))
-    words = row.words.slots(facts) if row.words else ()
+    words = row.packed_fields.slots(facts) if row.packed_fields else ()
     slots = tuple(
         s
         for s in row.slot_names
@@ -253,10 +253,10 @@ class MachineInstr:
 
     def facts(self) -> dict[str, Fact]:
         """Everything that the row's rules may ask of this record, packed words included."""
-        words = self.form.row.words
+        words = self.form.row.packed_fields
         if words is None:
             return self.form.facts
-        found, _ = words.unpack(self.words(), self.form.facts)
+        found, _ = words.unpack(self.packed_fields(), self.form.facts)
         return {**self.form.facts, **found}
 
     def scalar_type(self, axis: str = "type") -> ScalarType:
@@ -265,12 +265,12 @@ class MachineInstr:
         assert isinstance(found, ScalarType)
         return found
 
-    def words(self) -> dict[str, int]:
+    def packed_fields(self) -> dict[str, int]:
         """The packed words of the record, by slot.
 
         Raises: VerificationError where a word is no number: then nobody knows what the record is.
         """
-        words = self.form.row.words
+        words = self.form.row.packed_fields
         slots = words.slots(self.form.facts) if words else ()
         found = {slot: self.get(slot) for slot in slots}
         unknown = [slot for slot, op in found.items() if not isinstance(op, Imm)]

@@ -655,7 +655,7 @@ class Llvm:
     own: bool = False
 
 
-class Words(Protocol):
+class PackedFields(Protocol):
     """Axes that a record keeps in packed words beside its operands."""
 
     def slots(self, facts: Facts) -> tuple[str, ...]:
@@ -714,7 +714,7 @@ class Row:
     rules: tuple[Rule, ...] = ()
     effects: Effects = PURE
     llvm: tuple[Llvm, ...] = ()
-    words: Words | None = None
+    packed_fields: PackedFields | None = None
     slots: str = ""
     opcode: str = ""
     tied: Mapping[str, str] = field(default_factory=dict)
@@ -777,7 +777,7 @@ class Row:
     @cached_property
     def opcode_axes(self) -> tuple[str, ...]:
         """Axes that the opcode spells."""
-        in_words = self.words.axes if self.words else frozenset()
+        in_words = self.packed_fields.axes if self.packed_fields else frozenset()
         return tuple(name for name in self.axis if name not in in_words)
 
     @cached_property

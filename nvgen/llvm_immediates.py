@@ -104,7 +104,7 @@ def _facts(spelling: Spelling, numbers: Mapping[str, list[int]]) -> dict[str, Fa
 def _codes(spelling: Spelling, name: str) -> Mapping[int, Fact]:
     """The numbers that LLVM has for an axis, in this intrinsic or in another one of its family."""
     own = spelling.pattern.codes.get(name, {})
-    return {**EVERY_CODE.get(name, {}), **own} if spelling.row.words is not None else own
+    return {**EVERY_CODE.get(name, {}), **own} if spelling.row.packed_fields is not None else own
 
 
 def _no_number(

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from intrinsics.descriptors.words import KIND_CODES, ControlWord
+from intrinsics.descriptors.packed_fields import KIND_CODES, ControlWord
 from intrinsics.element import ElementType
 from intrinsics.findings import Finding, SelectionError, Severity
 from intrinsics.modifiers import MmaKind

@@ -16,9 +16,9 @@ from asmprinter.mir_reader import read_mir
 from asmprinter.ptx_printer import print_ptx
 from intrinsics import catalog
 from intrinsics.descriptors.idesc import InstructionDescriptor
+from intrinsics.descriptors.packed_fields import CollectorWord, ControlWord
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.descriptors.smem_desc import problems as descriptor_problems
-from intrinsics.descriptors.words import CollectorWord, ControlWord
 from intrinsics.findings import Finding, Place, input_error
 from intrinsics.mir import Imm, Location, MachineFunction, MachineInstr, Module, Reg
 from intrinsics.modifiers import CtaGroup, MmaKind, Modifier
@@ -215,7 +215,7 @@ class _Tracer:
     def _written(self) -> Iterator[Decoded]:
         """The words as the call has them: the walkthrough's, or LLVM's immediates."""
         if self.pseudo:
-            words = self.mi.words()
+            words = self.mi.packed_fields()
             yield Decoded(f"ctrl {words['ctrl']}", str(ControlWord.decode(words["ctrl"])))
             collector = words["collector"]
             yield Decoded(f"collector {collector}", str(CollectorWord.decode(collector)))
@@ -255,7 +255,7 @@ class _Tracer:
 
     def _packed(self) -> Iterator[Decoded]:
         """The words of the record, and its instruction descriptor."""
-        words = self.mi.words()
+        words = self.mi.packed_fields()
         for name, word in words.items():
             if name == "ctrl":
                 yield Decoded(name, f"{word} = {word:#x}", _rows(ControlWord.decode(word)))

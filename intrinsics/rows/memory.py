@@ -226,9 +226,11 @@ _BULK = Numbers(0, 0xFFFF_FFF8, multiple=8)
 
 
 # fmt: off
-def _bulk(name: str, size: Operand, version: str, llvm: tuple[Llvm, ...]) -> Row:
+def _bulk(
+    name: str, opcode: str, size: Operand, version: str, llvm: tuple[Llvm, ...] = ()
+) -> Row:
     return Row(
-        "st.bulk", "{.sem}{.space}", "[a], size, initval", name=name,
+        "st.bulk", "{.sem}{.space}", "[a], size, initval", name=name, opcode=opcode,
         axes={"sem": (Sem.WEAK,), "space": (Space.SHARED_CTA,)},
         operands=(
             address("a", "space", wide=True, within=Space.SHARED, stored=True, held=True),
@@ -243,6 +245,7 @@ def _bulk(name: str, size: Operand, version: str, llvm: tuple[Llvm, ...]) -> Row
 
 ST_BULK = _bulk(
     "st.bulk",
+    "ST_BULK_*",
     value("size", ScalarType.U64, _BULK, symbols=False),
     "8.6",
     (
@@ -255,7 +258,7 @@ ST_BULK = _bulk(
     ),
 )
 """Zeros, whose bytes are counted in 64 bits."""
-ST_BULK_32 = _bulk("st.bulk.size32", register("size", ScalarType.U32), "9.0", ())
+ST_BULK_32 = _bulk("st.bulk.size32", "ST_BULK_*_SIZE32", register("size", ScalarType.U32), "9.0")
 """The same, counted in 32."""
 
 ROWS = (LD, ST, ST_BULK, ST_BULK_32, CVTA, CVTA_TO)

@@ -10,7 +10,7 @@ disagrees.
 
 from __future__ import annotations
 
-from intrinsics.descriptors.words import MmaWords
+from intrinsics.descriptors.packed_fields import MmaFields
 from intrinsics.modifiers import (
     AShift,
     BlockScale,
@@ -246,7 +246,7 @@ MMA = Row(
     tied={"block_scale": "sfa", "decompress": "lut"},
     effects=_EFFECTS,
     llvm=(*plain_spellings(sparse=False), *scaled_spellings(sparse=False)),
-    words=MmaWords(), opcode="TCGEN05_MMA_*_DENSE", numbers=_numbers("CTA", "_DENSE"),
+    packed_fields=MmaFields(), opcode="TCGEN05_MMA_*_DENSE", numbers=_numbers("CTA", "_DENSE"),
     slots="d a b lut idesc sfa sfb mask ctrl collector scale_spelling enable_d scale_d",
     late={"sp": "tcgen05.mma.sp"},
     unsimulated=("decompress", "collector_b"),
@@ -262,7 +262,7 @@ MMA_SP = Row(
     tied={"block_scale": "sfa"},
     effects=_EFFECTS,
     llvm=(*plain_spellings(sparse=True), *scaled_spellings(sparse=True)),
-    words=MmaWords(), opcode="TCGEN05_MMA_*_SPARSE", numbers=_numbers("CTA", "_SPARSE"),
+    packed_fields=MmaFields(), opcode="TCGEN05_MMA_*_SPARSE", numbers=_numbers("CTA", "_SPARSE"),
     slots="d a b sp_meta idesc sfa sfb mask ctrl collector scale_spelling enable_d scale_d",
     unsimulated=("ashift", "collector_b"),
 )
@@ -276,7 +276,7 @@ MMA_WS = Row(
     rules=(*_KINDS, *_STATIONARY),
     effects=_EFFECTS,
     llvm=tuple(stationary_spellings(sparse=False)),
-    words=MmaWords(weight_stationary=True), opcode="TCGEN05_MMA_WS_DENSE",
+    packed_fields=MmaFields(weight_stationary=True), opcode="TCGEN05_MMA_WS_DENSE",
     numbers=_numbers("WS", "_DENSE"),
     slots="d a b idesc ctrl collector enable_d zero_mask",
     late={"sp": "tcgen05.mma.ws.sp"},
@@ -291,7 +291,7 @@ MMA_WS_SP = Row(
     rules=(*_KINDS, *_STATIONARY),
     effects=_EFFECTS,
     llvm=tuple(stationary_spellings(sparse=True)),
-    words=MmaWords(weight_stationary=True), opcode="TCGEN05_MMA_WS_SPARSE",
+    packed_fields=MmaFields(weight_stationary=True), opcode="TCGEN05_MMA_WS_SPARSE",
     numbers=_numbers("WS", "_SPARSE"),
     slots="d a b sp_meta idesc ctrl collector enable_d zero_mask",
 )

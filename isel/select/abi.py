@@ -26,7 +26,7 @@ from isel.llvm.types import (
     VectorType,
 )
 from isel.select.diagnostics import Unselectable
-from isel.select.recut import from_predicate, to_predicate
+from isel.select.repack import from_predicate, to_predicate
 from isel.select.state import FunctionState, form
 from isel.select.types import BITS, Layout
 from isel.select.widths import extended

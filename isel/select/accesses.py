@@ -15,11 +15,11 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.data_layout import TENSOR_SPACE
 from isel.llvm.types import PointerType, Type
+from isel.select.access_splitting import Piece, aligned_at, pieces
 from isel.select.atomics import access_order, check_atomic
 from isel.select.diagnostics import Unselectable
-from isel.select.odd_accesses import is_odd, load_odd, members, store_odd
-from isel.select.pieces import Piece, aligned_at, pieces
-from isel.select.recut import from_predicate, join, split, to_predicate
+from isel.select.legalised_accesses import is_illegal, load_illegal, members, store_illegal
+from isel.select.repack import from_predicate, join, split, to_predicate
 from isel.select.state import FunctionState, Values, form
 from isel.select.types import BITS, SPACES, UNSIGNED
 
@@ -60,8 +60,8 @@ def load(state: FunctionState, i: ir.Load) -> None:
         count = state.layout.count(type_)
         results, left = left[:count], left[count:]
         part, aligned = _behind(mem, at), aligned_at(alignment, at)
-        if is_odd(type_):
-            load_odd(state, type_, results, part, aligned, access.form)
+        if is_illegal(type_):
+            load_illegal(state, type_, results, part, aligned, access.form)
         else:
             _load_plain(state, access, type_, results, part, aligned)
 
@@ -174,8 +174,8 @@ def store(state: FunctionState, i: ir.Store) -> None:
         count = state.layout.count(part)
         values, left = left[:count], left[count:]
         where, aligned = _behind(mem, at), aligned_at(alignment, at)
-        if is_odd(part):
-            store_odd(state, part, values, where, aligned, access.form)
+        if is_illegal(part):
+            store_illegal(state, part, values, where, aligned, access.form)
         else:
             _store_plain(state, access, part, values, where, aligned)
 

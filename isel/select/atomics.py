@@ -22,7 +22,7 @@ from isel.llvm.vocabulary import RMWOperation as Rmw
 from isel.select.diagnostics import Unselectable, not_yet
 from isel.select.integers import compare_element
 from isel.select.orders import SINGLE_THREAD, scope_of, semantics_of
-from isel.select.recut import join, split
+from isel.select.repack import join, split
 from isel.select.state import FunctionState, form
 from isel.select.types import BITS, SIGNED, UNSIGNED, Layout
 

@@ -12,7 +12,7 @@ from isel.llvm import ir
 from isel.llvm.types import IntType, PointerType
 from isel.llvm.vocabulary import Opcode
 from isel.select.diagnostics import not_yet
-from isel.select.recut import element_widths, from_predicate, recut, to_predicate
+from isel.select.repack import element_widths, from_predicate, repack, to_predicate
 from isel.select.state import FunctionState, Values, form
 from isel.select.types import BITS, SIGNED, UNSIGNED, container
 from isel.select.widths import (
@@ -165,4 +165,4 @@ def _bit_cast(state: FunctionState, i: ir.Cast) -> None:
     if source == target:
         state.forward(i.result, values)
         return
-    recut(state, values, source, state.define(i.result, i.type), target)
+    repack(state, values, source, state.define(i.result, i.type), target)

@@ -14,7 +14,7 @@ from isel.llvm import ir
 from isel.llvm.types import IntType, Type, VectorType
 from isel.llvm.vocabulary import Opcode
 from isel.select.floats import Floats, kind_of
-from isel.select.recut import to_predicate
+from isel.select.repack import to_predicate
 from isel.select.state import FunctionState, form
 from isel.select.types import BITS, SIGNED, UNSIGNED
 from isel.select.widths import extend, register_bits

@@ -22,8 +22,8 @@ from isel.select.element import Work
 from isel.select.generic_wide import WIDE
 from isel.select.integers import binary_element
 from isel.select.overflow import OVERFLOWS, SATURATES
-from isel.select.recut import permute
 from isel.select.reductions import select_reduction
+from isel.select.repack import permute
 from isel.select.state import FunctionState, Values, form
 from isel.select.types import BITS, SIGNED, UNSIGNED
 from isel.select.widths import LIMB, elements, zeros_from

@@ -14,7 +14,7 @@ from isel.llvm.vocabulary import Opcode
 from isel.select import wide
 from isel.select.diagnostics import not_yet
 from isel.select.element import Work
-from isel.select.recut import permute
+from isel.select.repack import permute
 from isel.select.state import Values, form
 from isel.select.widths import LIMB, extend
 

@@ -21,7 +21,7 @@ from isel.llvm import values as llvm
 from isel.llvm.types import VOID, IntType, StructType, Type
 from isel.select.asm_text import Constraint, read_constraints, substitute
 from isel.select.diagnostics import Unselectable
-from isel.select.recut import element_widths, from_predicate, recut
+from isel.select.repack import element_widths, from_predicate, repack
 from isel.select.state import FunctionState, Values, form
 from isel.select.statements import append
 from isel.select.types import BITS, UNSIGNED, container
@@ -162,7 +162,7 @@ def _passed(state: FunctionState, value: llvm.Value, cls: ScalarType) -> Scalar:
     else:
         rest = cls.bits - sum(widths)
         more = ([Imm(0)], [rest]) if rest else ([], [])
-        recut(state, [*ops, *more[0]], [*widths, *more[1]], [result], [cls.bits])
+        repack(state, [*ops, *more[0]], [*widths, *more[1]], [result], [cls.bits])
     return result
 
 
@@ -170,7 +170,7 @@ def _limbs(state: FunctionState, ops: Values, widths: Sequence[int]) -> tuple[Sc
     if [*widths] == [64, 64]:
         return tuple(state.reg(op, T.B64) for op in ops)
     limbs = state.new(T.B64), state.new(T.B64)
-    recut(state, ops, widths, limbs, [64, 64])
+    repack(state, ops, widths, limbs, [64, 64])
     return limbs
 
 
@@ -205,14 +205,14 @@ def _come_back(state: FunctionState, value: Scalar, cls: ScalarType, type_: Type
     if cls is T.B128:
         limbs = state.new(T.B64), state.new(T.B64)
         state.emit(form("mov.unpack2", type=cls), limbs, state.reg(value, cls))
-        recut(state, limbs, [64, 64], results, widths)
+        repack(state, limbs, [64, 64], results, widths)
     elif len(widths) == 1 and widths != [1]:
         narrow = form("cvt.int", dtype=UNSIGNED[classes[0].bits], atype=UNSIGNED[cls.bits])
         state.emit(narrow, results[0], state.reg(value, cls))
     else:
         rest = cls.bits - sum(widths)
         more = [state.new(BITS[max(16, 1 << (rest - 1).bit_length())])] if rest else []
-        recut(state, [value], [cls.bits], [*results, *more], [*widths, *([rest] if rest else [])])
+        repack(state, [value], [cls.bits], [*results, *more], [*widths, *([rest] if rest else [])])
     return results
 
 

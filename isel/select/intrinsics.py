@@ -39,7 +39,7 @@ from isel.select.float_intrinsics import select_float_intrinsic
 from isel.select.float_nvvm import select_float_nvvm
 from isel.select.generic import select_generic
 from isel.select.nvvm_integers import select_nvvm_integer
-from isel.select.recut import join, split
+from isel.select.repack import join, split
 from isel.select.specials import select_special
 from isel.select.stack import select_stack
 from isel.select.state import FunctionState, form
@@ -272,7 +272,7 @@ def select_row(state: FunctionState, call: Call, name: str, spelling: Spelling) 
         if facts.get(axis) is None and facts.get(operand):
             facts[axis] = row.axis[axis].values[0]
     chosen = form_of(row, **facts)
-    words = row.words.pack(facts) if row.words else {}
+    words = row.packed_fields.pack(facts) if row.packed_fields else {}
     ops: dict[str, Op] = {slot: Imm(word) for slot, word in words.items()}
     for operand_name, values in operands.items():
         if row.operand[operand_name].access is Access.UPDATE:

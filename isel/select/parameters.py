@@ -14,7 +14,7 @@ from intrinsics.modifiers import ScalarType, Space
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import PointerType
-from isel.select.pieces import UNITS
+from isel.select.access_splitting import UNITS
 from isel.select.state import FunctionState, form
 from isel.select.types import BITS
 

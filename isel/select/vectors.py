@@ -13,7 +13,7 @@ from intrinsics.modifiers import ScalarType
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import Type, VectorType
-from isel.select.recut import to_predicate
+from isel.select.repack import to_predicate
 from isel.select.state import FunctionState, Values, form
 from isel.select.types import BITS
 from isel.select.widths import elements, extended, register_bits, zeros_from

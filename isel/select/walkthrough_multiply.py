@@ -12,7 +12,12 @@ gives; notes.
 from __future__ import annotations
 
 from intrinsics.catalog import Spelling
-from intrinsics.descriptors.words import KIND_CODES, SCALE_VEC_CODES, CollectorWord, ControlWord
+from intrinsics.descriptors.packed_fields import (
+    KIND_CODES,
+    SCALE_VEC_CODES,
+    CollectorWord,
+    ControlWord,
+)
 from intrinsics.element import Major
 from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Imm, Mem, Op, form_of

@@ -70,7 +70,7 @@ class _PlainFits(dict[Form, PlainFit | None]):
         return found
 
     def _of(self, form: Form) -> PlainFit | None:
-        if form.row.pseudo or form.row.words is not None:
+        if form.row.pseudo or form.row.packed_fields is not None:
             return None
         judgement = _known_form(form).judgement
         if judgement.broken or judgement.missing(self._target, self._ptx):
@@ -106,13 +106,13 @@ class RecordVerifier:
 
     def known(self, mi: MachineInstr) -> _Known:
         """Facts, packed words and rules of a record."""
-        if mi.row.words is None:
+        if mi.row.packed_fields is None:
             return _known_form(mi.form)
-        words = mi.words()
+        words = mi.packed_fields()
         key = mi.form, tuple(words.items())
         found = self._known.get(key)
         if found is None:
-            unpacked, problems = mi.row.words.unpack(words, mi.form.facts)
+            unpacked, problems = mi.row.packed_fields.unpack(words, mi.form.facts)
             facts = {**mi.form.facts, **unpacked}
             found = self._known[key] = _Known(facts, problems, judge(mi.row, facts))
         return found
@@ -419,7 +419,7 @@ def _needs_of_record(mi: MachineInstr, verifier: RecordVerifier) -> Iterator[Ptx
     for op in mi.ops:
         if type(op) is Special and op.name in special_registers():
             yield special_registers()[op.name].needs.first_ptx(target)
-    if mi.row.words is not None:
+    if mi.row.packed_fields is not None:
         yield verifier.known(mi).judgement.newest_need(target)
     for _, later in later_numbers(mi.form, mi.ops):
         yield later.needs.first_ptx(target)
@@ -435,7 +435,7 @@ class _NeedsOfForms(dict[Form, tuple[Ptx | None, bool]]):
         self._target = target
 
     def __missing__(self, form: Form) -> tuple[Ptx | None, bool]:
-        if form.row.words is not None:
+        if form.row.packed_fields is not None:
             need, is_open = None, True
         else:
             need = _known_form(form).judgement.newest_need(self._target)

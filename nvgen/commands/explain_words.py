@@ -13,11 +13,11 @@ from intrinsics.descriptors.idesc import (
     reserved_bits,
     series,
 )
+from intrinsics.descriptors.packed_fields import CollectorWord, ControlWord
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, problems
 from intrinsics.descriptors.tensor_address import TensorAddress, ZeroColumnMask
 from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.descriptors.wgmma_desc import problems as wgmma_problems
-from intrinsics.descriptors.words import CollectorWord, ControlWord
 from intrinsics.findings import Severity, input_error
 from intrinsics.known_bits import exactly
 from intrinsics.modifiers import MmaKind

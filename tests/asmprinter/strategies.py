@@ -367,7 +367,7 @@ def draw_record(
         reg = scene.register(draw, [ScalarType.PRED])
         guard = Not(reg) if draw(st.booleans()) else reg
     form = form_of(row, **facts)
-    words = row.words.pack(facts) if row.words else {}
+    words = row.packed_fields.pack(facts) if row.packed_fields else {}
     scene.writes = Effect.WRITES_MEMORY in row.effects.effect
     ops = [
         Imm(words[slot]) if operand is None else draw_operand(draw, scene, operand, facts)

@@ -356,9 +356,9 @@ def test_one_bad_statement_never_hides_another(drawn: Drawn, rubbish: str, data:
     usual, found = read_ptx(text), read_ptx(with_it)
     assert len(found.findings) > len(usual.findings)
     for old, new in zip(usual.module.functions, found.module.functions, strict=True):
-        assert [(mi.form, mi.words()) for mi in new.instructions() if mi.row.id != "opaque"] == [
-            (mi.form, mi.words()) for mi in old.instructions() if mi.row.id != "opaque"
-        ]
+        assert [
+            (mi.form, mi.packed_fields()) for mi in new.instructions() if mi.row.id != "opaque"
+        ] == [(mi.form, mi.packed_fields()) for mi in old.instructions() if mi.row.id != "opaque"]
 
 
 @examples(60)

@@ -120,7 +120,7 @@ def test_the_records(example: Module):
     assert loop[3].ops == ((names.index("w"), names.index("y")), pointer)
     assert once[0].ops == (Text("nanosleep.u32 100"),)
     assert once[1]["d"] == Mem(tid)
-    assert once[1].words() == {"ctrl": 193, "collector": 1}
+    assert once[1].packed_fields() == {"ctrl": 193, "collector": 1}
     assert once[1]["enable_d"] == Not(first)
     assert once[2].guard == Not(first)
 

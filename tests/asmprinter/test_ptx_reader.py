@@ -77,8 +77,8 @@ def back_and_forth(text: str) -> str:
     printed = print_ptx(module, module.ptx).text
     again = read(printed).module
     for old, new in zip(module.functions, again.functions, strict=True):
-        shown = [(mi.form, mi.words()) for mi in old.instructions()]
-        assert [(mi.form, mi.words()) for mi in new.instructions()] == shown
+        shown = [(mi.form, mi.packed_fields()) for mi in old.instructions()]
+        assert [(mi.form, mi.packed_fields()) for mi in new.instructions()] == shown
     return printed
 
 

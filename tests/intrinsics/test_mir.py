@@ -75,7 +75,7 @@ def test_packed_words_are_facts_too():
     slots = {"d": Mem(0), "a": 1, "b": 2, "idesc": 3, "ctrl": Imm(0x41), "collector": Imm(1)}
     form = form_of(catalog.row("tcgen05.mma"), cta_group=_one())
     mi = MachineInstr(form, tuple(slots.get(name, 4) for name in form.slots))  # type: ignore[misc]
-    assert mi.words() == {"ctrl": 0x41, "collector": 1}
+    assert mi.packed_fields() == {"ctrl": 0x41, "collector": 1}
     assert mi.facts()["kind"] is MmaKind.I8
 
 

@@ -139,12 +139,12 @@ def test_slots_are_operands_and_words(row: Row):
     operands = {operand.name for operand in row.operands}
     words = set(row.slot_names) - operands
     assert operands <= set(row.slot_names)
-    if row.words is None:
+    if row.packed_fields is None:
         assert not words
     else:
         opcode = [{name: row.axis[name].facts[-1] for name in row.opcode_axes}]
         opcode += [dict.fromkeys(row.opcode_axes)]
-        assert words == {slot for facts in opcode for slot in row.words.slots(facts)}
+        assert words == {slot for facts in opcode for slot in row.packed_fields.slots(facts)}
     assert len(set(row.slot_names)) == len(row.slot_names)
 
 
@@ -649,8 +649,8 @@ def test_a_spelled_name_reads_as_it_is_written(row: Row):
     """Heads and modifiers are lower case words, and a row's name begins with its head."""
     for form in itertools.islice(forms(row), 20):
         facts = dict(form.facts)
-        if row.words is not None:
-            facts.update({name: row.axis[name].facts[-1] for name in row.words.axes})
+        if row.packed_fields is not None:
+            facts.update({name: row.axis[name].facts[-1] for name in row.packed_fields.axes})
         spelled = row.spell(facts)
         assert spelled.startswith(row.head)
         for item in row.items:

@@ -171,7 +171,7 @@ def module_of(row: Row, facts: Mapping[str, Fact], target: Target, ptx: Ptx) -> 
     """A module with one kernel, which has one record with these facts."""
     function = MachineFunction("k")
     form = form_of(row, **facts)
-    words = row.words.pack(facts) if row.words else {}
+    words = row.packed_fields.pack(facts) if row.packed_fields else {}
     ops = [
         Imm(words[slot]) if operand is None else _plain(function, operand, facts)
         for slot, operand in zip(form.slots, form.operands, strict=True)

@@ -188,16 +188,16 @@ FAULTS = (
     ),
     # ---- words and numbers -------------------------------------------------------------------
     Fault(
-        "kind-codes", Kind.OPCODE, "intrinsics/descriptors/words.py",
+        "kind-codes", Kind.OPCODE, "intrinsics/descriptors/packed_fields.py",
         "    3: MmaKind.F16,\n    4: MmaKind.TF32,", "    3: MmaKind.TF32,\n    4: MmaKind.F16,",
         "two codes of the control word exchanged",
-        "tests/intrinsics/test_words.py",
+        "tests/intrinsics/test_packed_fields.py",
     ),
     Fault(
-        "collector-buffer", Kind.OPCODE, "intrinsics/descriptors/words.py",
+        "collector-buffer", Kind.OPCODE, "intrinsics/descriptors/packed_fields.py",
         "| self.buffer << 4", "| self.buffer << 5",
         "a field of the collector word one bit too high",
-        "tests/intrinsics/test_words.py",
+        "tests/intrinsics/test_packed_fields.py",
     ),
     Fault(
         "opcode-number", Kind.OPCODE, _ROWS + "tcgen05_mma.py",

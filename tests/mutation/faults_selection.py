@@ -46,7 +46,7 @@ FAULTS = (
         "tests/oracle/test_float_values.py -k \"bfloat or trunc\"",
     ),
     Fault(
-        "access-alignment", Kind.ALIGNMENT, "isel/select/pieces.py",
+        "access-alignment", Kind.ALIGNMENT, "isel/select/access_splitting.py",
         "aligned = _aligned(alignment, atom.at)", "aligned = _aligned(16, atom.at)",
         "a vector access where the address has a smaller alignment",
         "tests/isel/test_selection.py",

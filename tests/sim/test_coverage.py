@@ -387,7 +387,7 @@ def overlooked(where: Family, statement: Statement) -> set[str]:
         for name, fact in statement.record.facts().items()
         if fact and not (name in axes and fixed(axes[name]))
     }
-    operands = set(record.form.slots) - set(statement.record.words())
+    operands = set(record.form.slots) - set(statement.record.packed_fields())
     return (stated | operands) - record.asked - set(record.row.unsimulated)
 
 

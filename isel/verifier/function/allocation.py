@@ -79,7 +79,7 @@ def _one_group(report: Report) -> None:
     first: tuple[int, object] | None = None
     for index, mi in enumerate(report.analysis.graph.records):
         group = mi.form.facts.get("cta_group")
-        if mi.row.words is not None:
+        if mi.row.packed_fields is not None:
             group = mi.facts().get("cta_group")
         if group is None or not mi.row.head.startswith("tcgen05."):
             continue

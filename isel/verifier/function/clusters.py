@@ -95,7 +95,7 @@ def pair_records(function: MachineFunction) -> Iterator[MachineInstr]:
 
 def is_of_pair(mi: MachineInstr) -> bool:
     """Whether a record has `.cta_group::2`."""
-    facts = mi.form.facts if mi.row.words is None else mi.facts()
+    facts = mi.form.facts if mi.row.packed_fields is None else mi.facts()
     return facts.get("cta_group") is CtaGroup.TWO
 
 

@@ -34,14 +34,14 @@ def shape_of(event: Event) -> Shape | None:
     word = _number(event.value("idesc"))
     if word is None:
         return None
-    return _shape(event.mi.form, tuple(event.mi.words().items()), word)
+    return _shape(event.mi.form, tuple(event.mi.packed_fields().items()), word)
 
 
 @functools.lru_cache(maxsize=256)
 def _shape(form: Form, words: tuple[tuple[str, int], ...], word: int) -> Shape | None:
     facts = form.facts
-    if form.row.words is not None:
-        facts = {**facts, **form.row.words.unpack(dict(words), facts)[0]}
+    if form.row.packed_fields is not None:
+        facts = {**facts, **form.row.packed_fields.unpack(dict(words), facts)[0]}
     kind = facts.get("kind")
     if not isinstance(kind, MmaKind):
         return None

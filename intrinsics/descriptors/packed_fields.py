@@ -183,7 +183,7 @@ _B_BY_OP = {op: CollectorB(f"collector::b::{name}") for op, name in enumerate(OP
 
 
 @dataclass(frozen=True, slots=True)
-class MmaWords:
+class MmaFields:
     """How the axes of the tcgen05.mma rows live in the packed words."""
 
     weight_stationary: bool = False

@@ -29,7 +29,7 @@ def element_widths(state: FunctionState, type_: Type) -> list[int]:
     return limb_widths(bits) * (type_.count if isinstance(type_, VectorType) else 1)
 
 
-def recut(
+def repack(
     state: FunctionState,
     ops: Sequence[Scalar],
     widths: Sequence[int],

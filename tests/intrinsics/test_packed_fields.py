@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from intrinsics import catalog
-from intrinsics.descriptors.words import (
+from intrinsics.descriptors.packed_fields import (
     KIND_CODES,
     SCALE_VEC_CODES,
     SPELLING_CODES,
     CollectorWord,
     ControlWord,
-    MmaWords,
+    MmaFields,
 )
 from intrinsics.mir import form_fact_names
 from intrinsics.modifiers import (
@@ -167,8 +167,8 @@ def test_collector_words_in_words(word: int, text: str):
 
 # ---- packing ---------------------------------------------------------------------------------
 
-DENSE = MmaWords()
-STATIONARY = MmaWords(weight_stationary=True)
+DENSE = MmaFields()
+STATIONARY = MmaFields(weight_stationary=True)
 
 
 def dense(**facts: Fact) -> dict[str, Fact]:
@@ -248,10 +248,10 @@ def test_the_words_of_every_weight_stationary_form():
 def test_no_axis_is_both_in_the_opcode_and_in_a_word():
     for name in ("tcgen05.mma", "tcgen05.mma.sp", "tcgen05.mma.ws", "tcgen05.mma.ws.sp"):
         row = catalog.row(name)
-        assert row.words is not None
-        assert row.words.axes <= set(row.axis)
-        assert not row.words.axes & set(row.opcode_axes)
-        assert not row.words.axes & set(form_fact_names(row))
+        assert row.packed_fields is not None
+        assert row.packed_fields.axes <= set(row.axis)
+        assert not row.packed_fields.axes & set(row.opcode_axes)
+        assert not row.packed_fields.axes & set(form_fact_names(row))
 
 
 # ---- contradictions --------------------------------------------------------------------------

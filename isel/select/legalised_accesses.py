@@ -14,7 +14,7 @@ from typing import TypeAlias
 from intrinsics.mir import Form, Imm, Mem, Reg, Scalar
 from intrinsics.modifiers import ScalarType
 from isel.llvm.types import ArrayType, IntType, StructType, Type, VectorType
-from isel.select.recut import element_widths, recut
+from isel.select.repack import element_widths, repack
 from isel.select.state import FunctionState
 from isel.select.types import BITS, Layout
 
@@ -26,7 +26,7 @@ Access: TypeAlias = Callable[[ScalarType, int], Form]
 _UNITS = {1: T.B8, 2: T.B16, 4: T.B32, 8: T.B64}
 
 
-def is_odd(type_: Type) -> bool:
+def is_illegal(type_: Type) -> bool:
     """Whether the bits of a value lie in memory in other pieces than in registers.
 
     A vector of such elements has no gaps between them.
@@ -62,7 +62,7 @@ def _holds_odd_vector(type_: Type) -> bool:
             return any(map(_holds_odd_vector, elements))
         case ArrayType(element):
             return _holds_odd_vector(element)
-    return isinstance(type_, VectorType) and is_odd(type_)
+    return isinstance(type_, VectorType) and is_illegal(type_)
 
 
 def _odd_units(bits: int, alignment: int) -> list[tuple[int, int]]:
@@ -87,7 +87,7 @@ def _runs(units: list[tuple[int, int]], alignment: int) -> list[tuple[int, int, 
     return found
 
 
-def load_odd(
+def load_illegal(
     state: FunctionState,
     type_: Type,
     results: Sequence[Reg],
@@ -109,10 +109,10 @@ def load_odd(
         {reg: 8 for reg, (_, size) in zip(moved, units, strict=True) if size == 1}
     )
     loaded = [8 * size for _, size in units]
-    recut(state, moved, loaded, results, widths)
+    repack(state, moved, loaded, results, widths)
 
 
-def store_odd(
+def store_illegal(
     state: FunctionState,
     type_: Type,
     values: Sequence[Scalar],
@@ -129,7 +129,7 @@ def store_odd(
     spare = sum(stored) - sum(widths)
     if spare:
         ops, widths = [*ops, Imm(0)], [*widths, spare]
-    recut(state, ops, widths, moved, stored)
+    repack(state, ops, widths, moved, stored)
     first = 0
     for at, size, count in _runs(units, alignment):
         where = Mem(mem.base, mem.offset + at)
