@@ -47,7 +47,7 @@ FAULTS = (
     ),
     Fault(
         "access-alignment", Kind.ALIGNMENT, "isel/select/access_splitting.py",
-        "aligned = _aligned(alignment, atom.at)", "aligned = _aligned(16, atom.at)",
+        "aligned = aligned_at(alignment, atom.at)", "aligned = aligned_at(16, atom.at)",
         "a vector access where the address has a smaller alignment",
         "tests/isel/test_selection.py",
     ),

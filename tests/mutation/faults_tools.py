@@ -9,28 +9,27 @@ _BUILDER = "nvgen/builder/"
 # fmt: off
 FAULTS = (
     Fault(
-        "builder-shift", Kind.COMPARE, _BUILDER + "values.py",
-        'return self._of_sign("ashr", "lshr", other)',
-        'return self._of_sign("ashr", "ashr", other)',
+        "builder-shift", Kind.COMPARE, _BUILDER + "numbers.py",
+        '__rrshift__ = _ints("ashr", "lshr"),', '__rrshift__ = _ints("ashr", "ashr"),',
         "x >> n keeps a sign that unsigned integers do not have",
         "tests/nvgen/test_builder_operators.py",
     ),
     Fault(
-        "builder-less", Kind.COMPARE, _BUILDER + "values.py",
-        'return self._compare("<=", other)', 'return self._compare("<", other)',
+        "builder-less", Kind.COMPARE, _BUILDER + "numbers.py",
+        'map(_int_order, ("<", "<=", ">", ">="))', 'map(_int_order, ("<", "<", ">", ">="))',
         "x <= y as x < y",
         "tests/nvgen/test_builder_operators.py",
     ),
     Fault(
-        "even-cta-bit", Kind.CLUSTER, _BUILDER + "clusters.py",
+        "even-cta-bit", Kind.CLUSTER, _BUILDER + "protocols.py",
         "_ODD_CTA = 1 << 24", "_ODD_CTA = 1 << 25",
         "the pair of CTAs 1 and 3",
         "tests/nvgen/test_builder_operators.py",
     ),
     Fault(
-        "remote-scope", Kind.ORDER, _BUILDER + "clusters.py",
-        'return {"sem": sem, "scope": Scope.CLUSTER, "space": _CLUSTER}',
-        'return {"sem": Sem.RELAXED, "scope": Scope.CLUSTER, "space": _CLUSTER}',
+        "remote-scope", Kind.ORDER, _BUILDER + "verb_table.py",
+        '_REMOTE: Facts = {"scope": Scope.CLUSTER, "space": _CLUSTER}',
+        '_REMOTE: Facts = {"scope": Scope.CTA, "space": _CLUSTER}',
         "arrivals at other CTAs release nothing",
         "tests/nvgen/test_builder_clusters.py",
     ),

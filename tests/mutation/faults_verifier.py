@@ -47,8 +47,8 @@ FAULTS = (
         "tests/isel/test_function_rules.py",
     ),
     Fault(
-        "peer-stays", Kind.RULE, _FUNCTION + "clusters.py",
-        "    _peer_stays(report)\n\n", "\n",
+        "peer-stays", Kind.RULE, "isel/verifier/ordering/ends.py",
+        "            _left(report, log)\n", "            pass\n",
         "function level: a peer that exits too early",
         "tests/isel/test_cluster_rules.py",
     ),
@@ -66,8 +66,8 @@ FAULTS = (
         "tests/isel/test_wgmma_rules.py",
     ),
     Fault(
-        "first-phase", Kind.BARRIER, _FUNCTION + "phases.py",
-        "if first_parity(e) == 0", "if first_parity(e) == 1",
+        "first-phase", Kind.BARRIER, _FUNCTION + "first_phase.py",
+        "if first_parity(ask) != 1 or", "if first_parity(ask) != 0 or",
         "function level: the parity of the first wait",
         "tests/isel/test_first_phase.py tests/isel/test_function_sync.py",
     ),
