@@ -102,10 +102,8 @@ def slots(layout: Layout, type_: Type) -> int:
             return max(layout.size(type_), count * layout.size(element))
         case ArrayType(element, count):
             return _stride(layout, element) * count
-        case StructType(elements):
-            places = _places(layout, type_)
-            ends = (at + slots(layout, e) for at, e in zip(places, elements, strict=True))
-            return max(layout.size(type_), *ends, 0)
+        case StructType():
+            return max(layout.size(type_), _fields(layout, type_)[1])
     return layout.size(type_)
 
 
@@ -114,15 +112,15 @@ def _stride(layout: Layout, element: Type) -> int:
     return -(-slots(layout, element) // layout.align(element)) * layout.align(element)
 
 
-def _places(layout: Layout, type_: StructType) -> list[int]:
-    """Where fields begin: as in memory, but behind the slots of the field before."""
+def _fields(layout: Layout, type_: StructType) -> tuple[list[int], int]:
+    """Where fields begin, as in memory but behind the slots of the field before, and their end."""
     found: list[int] = []
     end = 0
     for offset, element in zip(layout.offsets(type_), type_.elements, strict=True):
         align = 1 if type_.packed else layout.align(element)
         found.append(max(offset, -(-end // align) * align))
         end = found[-1] + slots(layout, element)
-    return found
+    return found, end
 
 
 def check_size(type_: Type, size: int) -> None:
@@ -170,7 +168,7 @@ def pieces(layout: Layout, type_: Type, at: int = 0) -> Iterator[Piece]:
         return  # however many elements of no size it has
     match type_:
         case StructType(elements):
-            for offset, element in zip(_places(layout, type_), elements, strict=True):
+            for offset, element in zip(_fields(layout, type_)[0], elements, strict=True):
                 yield from pieces(layout, element, at + offset)
         case ArrayType(element, count):
             for number in range(count):

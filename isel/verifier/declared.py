@@ -77,10 +77,21 @@ def _odd_names(module: Module, file: str) -> Iterator[Finding]:
 
 
 def _names_of_two(module: Module, file: str) -> Iterator[Finding]:
-    """Variables of functions that hide what the module calls by the same name."""
+    """Functions that are defined here and elsewhere, and variables of functions that hide them."""
+    defined = {function.name for function in module.functions}
+    for declared in module.externals:
+        if declared.name in defined:
+            yield Finding(
+                "mir/name-twice",
+                Severity.ERROR,
+                "a function that the module defines is declared as another module's",
+                Place(file, function=declared.name),
+                got=f"declare @{declared.name}",
+                expected="a definition alone",
+                section="PTX ISA, Linking Directives: .extern",
+            )
     known = {variable.name for variable in module.variables}
-    known |= {function.name for function in module.functions}
-    known |= {declared.name for declared in module.externals}
+    known |= defined | {declared.name for declared in module.externals}
     for function in module.functions:
         for variable in function.variables:
             if variable.name in known:
