@@ -21,6 +21,7 @@ from nvgen.builder.fragments import Fragment
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.portable import PortableAccumulator, accumulator
+from nvgen.builder.protocols import TileRing
 from nvgen.builder.refusals import described, refuse
 from nvgen.builder.tensor_gemm import (
     TensorTile,
@@ -32,7 +33,6 @@ from nvgen.builder.tensor_gemm import (
 from nvgen.builder.tensor_memory import TensorMemory, allocate, tensor_pointer
 from nvgen.builder.tensor_requests import LaneMask, LeftTile, TensorOptions
 from nvgen.builder.tile_copies import TileCopies, store_boxes
-from nvgen.builder.tile_rings import TileRing
 from nvgen.builder.tiles import ScaleTile, SharedScales, SharedTile, Tiles
 from nvgen.builder.vectors import Vector
 from nvgen.builder.warp_tiles import WarpTile, warp_tile

@@ -19,18 +19,19 @@ from intrinsics.multiplies.element_names import MODIFIERS
 from intrinsics.multiplies.matrix import MatrixNum
 from intrinsics.multiplies.mma_sync import MmaShape
 from intrinsics.targets import Feature, at_least, with_feature
-from nvgen.builder.accumulators import AccumulatorTile, kernel_of
+from nvgen.builder.accumulators import (
+    AccumulatorTile,
+    RegisterFamily,
+    RegisterRequest,
+    in_registers,
+    kernel_of,
+)
 from nvgen.builder.fragment_layouts import Holders, RegisterTile, warp_layout
 from nvgen.builder.fragments import Fragment, HeldFragment, assign, held
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.refusals import Requirement, check, refuse
 from nvgen.builder.regions import Changing, Host
-from nvgen.builder.register_requests import (
-    RegisterFamily,
-    RegisterRequest,
-    in_registers,
-)
 from nvgen.builder.roles import WARP, Scope
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_requests import LeftTile, TensorOptions

@@ -19,7 +19,13 @@ from intrinsics.multiplies.wgmma import INTEGER_WIDTHS, WIDTHS
 from intrinsics.multiplies.wgmma_families import B1, HALF
 from intrinsics.multiplies.wgmma_families import FAMILIES as FAMILIES_OF_ROWS
 from intrinsics.targets import Feature, with_feature
-from nvgen.builder.accumulators import AccumulatorTile, kernel_of
+from nvgen.builder.accumulators import (
+    AccumulatorTile,
+    RegisterFamily,
+    RegisterRequest,
+    in_registers,
+    kernel_of,
+)
 from nvgen.builder.fragment_layouts import (
     OPERAND_REGISTERS,
     WARPGROUP_ROWS,
@@ -32,11 +38,6 @@ from nvgen.builder.fragments import Fragment, HeldFragment, assign, held
 from nvgen.builder.multiplies import Accumulator
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.refusals import Requirement, check, refuse
-from nvgen.builder.register_requests import (
-    RegisterFamily,
-    RegisterRequest,
-    in_registers,
-)
 from nvgen.builder.roles import WARPGROUP, Scope
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_places import advanced
