@@ -3,8 +3,8 @@
 Layer: nvgen.builder.  mbarriers are made, announced and given back; a phase expects the bytes that
 copies bring; the CTAs of a cluster meet, where there are several; a CTA finds the other one of its
 pair.  Each buffer of a ring has two mbarriers: `full`, on which the copies that fill it are
-counted, and `empty`, at which each user arrives when it is through.  PTX ISA, mbarrier; barrier.cluster;
-membar / fence: fence.mbarrier_init.
+counted, and `empty`, at which each user arrives when it is through.  PTX ISA, mbarrier;
+barrier.cluster; membar / fence: fence.mbarrier_init.
 """
 
 from __future__ import annotations
