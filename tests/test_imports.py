@@ -1,8 +1,7 @@
 """No module imports itself by way of others: packages have no circles of imports.
 
 Imports for types alone and imports inside of functions count as well: they, too, say who knows of
-whom.  A circle that still stands is listed with the package that it lies in; one that is listed and
-is gone is a mistake, so that the list only shrinks.
+whom.
 """
 
 from __future__ import annotations
@@ -15,9 +14,6 @@ from tests.each import each
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("intrinsics", "asmprinter", "isel", "nvgen")
-
-STANDING = ("isel.verifier.ordering",)
-"""Packages in which circles still stand."""
 
 
 def modules() -> dict[str, Path]:
@@ -79,19 +75,9 @@ def own_circles() -> list[set[str]]:
     return circles({name: set(imports(path, known)) - {name} for name, path in known.items()})
 
 
-def is_of(circle: set[str], package: str) -> bool:
-    return all(module == package or module.startswith(f"{package}.") for module in circle)
-
-
-def test_no_circle_stands_outside_of_the_packages_that_are_listed() -> None:
-    wrong = [c for c in own_circles() if not any(is_of(c, package) for package in STANDING)]
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    wrong = own_circles()
     assert not wrong, "\n".join(" <-> ".join(sorted(circle)) for circle in wrong)
-
-
-def test_what_is_listed_has_circles_still() -> None:
-    found = own_circles()
-    gone = [p for p in STANDING if not any(is_of(circle, p) for circle in found)]
-    assert not gone, f"take {', '.join(gone)} off the list"
 
 
 @each(

@@ -8,66 +8,34 @@ few rounds, and other branches go both ways in turn; such a run is `guessed`.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
-
-from intrinsics.mir import (
-    Imm,
-    MachineFunction,
-    MachineInstr,
-    Mem,
-    Module,
-    Not,
-    Op,
-    Reg,
-    Special,
-    Sym,
-)
+from intrinsics.mir import MachineInstr, Not, Reg
 from intrinsics.row import IssueScope
 from isel.verifier.function.flow import EXIT
 from isel.verifier.function.values import LANES
 from isel.verifier.ordering import life
-from isel.verifier.ordering.clocks import Source, ThreadClocks, zero
+from isel.verifier.ordering.calculations import Calculation
+from isel.verifier.ordering.clocks import ThreadClocks, zero
 from isel.verifier.ordering.events import event_of
 from isel.verifier.ordering.events.execution import Execution, nothing
 from isel.verifier.ordering.log import Log, Stuck
-from isel.verifier.ordering.machine import Launch, Machine, special
-from isel.verifier.ordering.meetings import Delivery, Mbarrier
-from isel.verifier.ordering.numbers import Number, lanes_of, lanewise, merged, moved
-from isel.verifier.ordering.plain import Calculation, Plain, compute
-from isel.verifier.ordering.program import Program, Step
+from isel.verifier.ordering.machine import Launch
+from isel.verifier.ordering.numbers import lanes_of
+from isel.verifier.ordering.plain import Plain, compute
+from isel.verifier.ordering.program import Step
+from isel.verifier.ordering.scene import Scene
 from isel.verifier.ordering.strand import Strand
-from isel.verifier.ordering.windows import in_window, offset_of
+from isel.verifier.ordering.windows import in_window
 
 ROUNDS = 3
 """How often a loop runs whose condition is not known."""
 
 
-class Run:
+class Run(Scene):
     """One run of a cluster; `budget` is how many records it may execute.
 
     Warps take turns, an event of each.  Asynchronous operations complete at once; in a `late` run
     when nothing else can happen, the last warps go first, and each wait fails once before it waits.
     """
-
-    def __init__(
-        self, module: Module, function: MachineFunction, program: Program, launch: Launch,
-        budget: int, *, late: bool = False,
-    ) -> None:  # fmt: skip
-        self.program = program
-        self.launch = launch
-        self.machine = Machine.of(module, function, launch)
-        self.budget = budget
-        self.late = late
-        self.end = len(program.steps)
-        self.strands: list[Strand] = []
-        self._specials: dict[tuple[str, int, int], Number] = {}
-        self._ready: deque[Strand] = deque()
-
-    @property
-    def log(self) -> Log:
-        """What happened."""
-        return self.machine.log
 
     def run(self) -> Log:
         """Execute all warps to their ends, to a deadlock, or until the budget is spent."""
@@ -78,10 +46,10 @@ class Run:
                 self.strands.append(
                     Strand(rank, warp, (1 << count) - 1, clocks=_begun(self.launch, rank))
                 )
-        self._ready.extend(reversed(self.strands) if self.late else self.strands)
+        self.ready.extend(reversed(self.strands) if self.late else self.strands)
         while self.budget > 0:
-            while self._ready and self.budget > 0:
-                self._advance(self._ready.popleft())
+            while self.ready and self.budget > 0:
+                self._advance(self.ready.popleft())
                 if not self.late and self.machine.changed:
                     self.machine.changed = False
                     self._deliver(known=True)
@@ -125,7 +93,7 @@ class Run:
                 strand.failed = False
         for strand in woken:
             strand.waiting = None
-        self._ready.extend(reversed(woken) if self.late else woken)
+        self.ready.extend(reversed(woken) if self.late else woken)
         return bool(woken)
 
     def _deliver(self, *, known: bool = False) -> bool:
@@ -146,7 +114,7 @@ class Run:
         for strand in found:
             strand.failed = strand.what != "join"
             strand.waiting = None
-        self._ready.extend(found)
+        self.ready.extend(found)
         return bool(found)
 
     # ---- one strand ----------------------------------------------------------------------------
@@ -168,7 +136,7 @@ class Run:
                     return
                 strand.step += 1
                 if step.is_event:
-                    self._ready.append(strand)
+                    self.ready.append(strand)
                     return
                 if self.budget <= 0:
                     return
@@ -186,87 +154,23 @@ class Run:
         self.machine.left[strand.rank] = self.machine.left.get(strand.rank, 0) + LANES
         self.machine.left[-1] = self.machine.left.get(-1, 0) + strand.mask.bit_count()
 
-    def _others(self, strand: Strand) -> list[Strand]:
-        return [
-            s for s in self.strands
-            if s is not strand and s.rank == strand.rank and s.warp == strand.warp
-        ]  # fmt: skip
-
     def _join(self, strand: Strand) -> bool:
         """Wait for the threads that parted; whether the strand goes on, with those that came."""
-        for other in self._together(strand):
-            self._take_in(strand, other)
+        for other in self.together(strand):
+            self.take_in(strand, other)
         if self._missing(strand):
             return self.wait(strand, -1, lambda: not self._missing(strand), None, "join")
         strand.joins.pop()
         return True
 
-    def _together(self, strand: Strand) -> list[Strand]:
-        """Other threads of the warp at the same place."""
-        here = strand.node, strand.step, strand.joins
-        return [s for s in self._others(strand) if (s.node, s.step, s.joins) == here]
-
-    def _take_in(self, strand: Strand, other: Strand) -> None:
-        strand.unite(other)
-        self.strands.remove(other)
-        if other in self._ready:
-            self._ready.remove(other)
-
     def _missing(self, strand: Strand) -> list[Strand]:
         """Threads that parted from these and may still come to the same join."""
         depth = len(strand.joins)
-        together = self._together(strand)
+        together = self.together(strand)
         return [
-            s for s in self._others(strand)
+            s for s in self.others(strand)
             if s.joins[:depth] == strand.joins and s not in together
         ]  # fmt: skip
-
-    def gather(self, strand: Strand, index: int) -> bool:
-        """Wait at a record for all threads of the warp; whether the strand goes on with them."""
-        for other in self._others(strand):
-            if (other.node, other.step) == (strand.node, strand.step):
-                self._take_in(strand, other)
-        if not self._others(strand) or strand.failed:
-            strand.failed = False
-            return True
-
-        def all_here() -> bool:
-            place = strand.node, strand.step
-            return all((s.node, s.step) == place for s in self._others(strand))
-
-        return self.wait(strand, index, all_here, None, "the other threads of its warp")
-
-    def wait(
-        self, strand: Strand, index: int, over: Callable[[], bool],
-        resume: Callable[[], bool] | None, what: str, mbarrier: int | None = None,
-    ) -> bool:  # fmt: skip
-        """Make a strand wait before a record, and do `resume` there when that is over."""
-        strand.mbarrier = mbarrier
-        strand.waiting, strand.resume, strand.what, strand.at = over, resume, what, index
-        return False
-
-    def deliver(self, mbarrier: Mbarrier, what: Delivery) -> None:
-        """Let an asynchronous operation bring something to an mbarrier when it completes."""
-        mbarrier.outstanding.append(what)
-        self.machine.changed = True
-
-    def track(self, source: Source, count: int, address: int) -> None:
-        """Note the mbarrier that tracks the first `count` operations of a source."""
-        self.log.tracked.setdefault(source, []).append((count, self.name_of(address)))
-
-    def absent(self, address: int) -> None:
-        """Note that no mbarrier was made at an address: another rule's affair, if that is sure."""
-        if self.log.guessed:
-            self.log.cannot_follow(f"no mbarrier at {address:#x}")
-
-    def name_of(self, address: int) -> str:
-        """A shared address in words."""
-        offset = offset_of(address)
-        best = max(
-            ((at, name) for name, at in self.machine.addresses.items() if at <= offset),
-            default=(0, ""),
-        )
-        return f"{best[1]}+{offset - best[0]}" if offset != best[0] else best[1]
 
     # ---- branches ------------------------------------------------------------------------------
 
@@ -303,7 +207,7 @@ class Run:
         self._go(strand, target)
         self._go(other, following)
         self.strands.append(other)
-        self._ready.extend((strand, other))
+        self.ready.extend((strand, other))
 
     def _taken(self, strand: Strand, branch: MachineInstr, index: int) -> int:
         """The threads that take a branch."""
@@ -326,40 +230,6 @@ class Run:
         return strand.mask if count % 2 == self.late else 0
 
     # ---- records -------------------------------------------------------------------------------
-
-    def value(self, strand: Strand, op: Op | None) -> Number:
-        """The value of an operand in a strand."""
-        if type(op) is int:
-            return strand.registers.get(op)
-        match op:
-            case Imm(number):
-                return number
-            case Not(reg):
-                return lanewise(lambda x: x ^ 1, strand.registers.get(reg))
-            case Mem(base, offset):
-                return moved(self.value(strand, base), offset)
-            case Sym(name, offset):
-                found = self.machine.address(name, strand.rank)
-                return None if found is None else found + offset
-            case Special(name):
-                key = name, strand.rank, strand.warp
-                if key not in self._specials:
-                    self._specials[key] = special(name, self.launch, strand.rank, strand.warp)
-                return self._specials[key]
-        return None
-
-    def slot(self, strand: Strand, mi: MachineInstr, name: str) -> Number:
-        """The value of an operand by name."""
-        return self.value(strand, mi.get(name))
-
-    def write(self, strand: Strand, op: Op | None, number: Number, mask: int) -> None:
-        """Give a register a value in the lanes of a mask."""
-        if type(op) is int:
-            old = strand.registers.get(op)
-            strand.registers[op] = number if mask == strand.mask else merged(old, number, mask)
-        elif isinstance(op, tuple):
-            for one in op:
-                self.write(strand, one, number, mask)
 
     def _execute(self, strand: Strand, step: Step) -> bool:
         """Execute a record; False where the strand waits before it."""

@@ -6,32 +6,16 @@ of the registers that it writes; data that nobody knows gives unknown numbers.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
 
-from intrinsics.mir import MachineInstr, Mem, Op, Sym
+from intrinsics.mir import MachineInstr, Mem, Sym
 from intrinsics.modifiers import Shuffle, Space, Vote
 from isel.verifier.function.evaluate import shuffle_source
 from isel.verifier.function.values import LANES
-from isel.verifier.ordering import windows
-from isel.verifier.ordering.numbers import (
-    PURE,
-    Number,
-    Operation,
-    compared,
-    conjunction,
-    disjunction,
-    lanes_of,
-    lanewise,
-    packed,
-    selected,
-)
+from isel.verifier.ordering.numbers import Number, lanes_of, lanewise, packed
+from isel.verifier.ordering.scene import Scene
 from isel.verifier.ordering.strand import Strand
-
-if TYPE_CHECKING:
-    from isel.verifier.ordering.execute import Run
 
 _POINTER = 1 << 40
 """Every pointer in memory: a place far from shared memory."""
@@ -41,7 +25,7 @@ _POINTER = 1 << 40
 class Plain:
     """A record, and the threads that execute it: those of a strand in the lanes of a mask."""
 
-    run: Run
+    run: Scene
     strand: Strand
     mi: MachineInstr
     mask: int
@@ -63,64 +47,6 @@ def compute(p: Plain) -> None:
     else:
         for reg in p.mi.defs():
             p.run.write(p.strand, reg, None, p.mask)
-
-
-# ---- calculations ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Calculation:
-    """A record whose results depend on the values of its `sources` and on nothing else.
-
-    `run` gives the value of each of its `targets`; the same for all records of a form.
-    """
-
-    sources: tuple[Op | None, ...]
-    targets: tuple[Op | None, ...]
-    run: Callable[..., tuple[Number, ...]]
-
-
-def calculation_of(mi: MachineInstr) -> Calculation | None:
-    """What a record calculates, if that is all it does."""
-    found = _CALCULATIONS.get(mi.row.id)
-    if found is None:
-        return None
-    sources, targets, make = found
-    return Calculation(tuple(map(mi.get, sources)), tuple(map(mi.get, targets)), make(mi))
-
-
-def _arithmetic(
-    mi: MachineInstr, make: Callable[[MachineInstr], Operation | None], *numbers: Number
-) -> Number:
-    if mi.row.id in ("and", "or") and mi.scalar_type().bits == 1:
-        return (conjunction if mi.row.id == "and" else disjunction)(*numbers)
-    operation = make(mi)
-    if operation is None or mi.form.facts.get("sat") is not None:
-        return None
-    return lanewise(operation, *numbers)
-
-
-_Make: TypeAlias = Callable[[MachineInstr], Callable[..., tuple[Number, ...]]]
-
-
-def _alone(run: Callable[..., Number]) -> _Make:
-    """What gives one number, whatever the form."""
-    return lambda _: lambda *numbers: (run(*numbers),)
-
-
-def _pure(make: Callable[[MachineInstr], Operation | None]) -> _Make:
-    return lambda mi: lambda *numbers: (_arithmetic(mi, make, *numbers),)
-
-
-_CALCULATIONS: dict[str, tuple[Sequence[str], Sequence[str], _Make]] = {
-    **{row: (operands, "d", _pure(make)) for row, (operands, make) in PURE.items()},
-    **dict.fromkeys(("mov", "cvta", "cvta.to"), ("a", "d", _alone(lambda a: a))),
-    "setp.int": ("abc", "pq", lambda mi: functools.partial(compared, mi)),
-    "selp": ("abc", "d", _alone(selected)),
-    "mapa": ("ab", "d", _alone(functools.partial(lanewise, windows.in_window))),
-    "getctarank": ("a", "d", _alone(functools.partial(lanewise, windows.rank_of))),
-}
-"""By row: the operands read, those written, and what is computed."""
 
 
 # ---- others ------------------------------------------------------------------------------------

@@ -17,8 +17,8 @@ from intrinsics.row import Completion, Effect, Row
 from isel.control_flow import post_dominators, reach
 from isel.verifier.function.evaluate import WAITS
 from isel.verifier.function.flow import EXIT, Graph
+from isel.verifier.ordering.calculations import Calculation, calculation_of
 from isel.verifier.ordering.numbers import Number
-from isel.verifier.ordering.plain import Calculation, calculation_of
 
 SHARED = (None, Space.SHARED, Space.SHARED_CTA, Space.SHARED_CLUSTER)
 """State spaces whose addresses may be in shared memory."""

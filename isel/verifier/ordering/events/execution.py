@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from intrinsics.mir import MachineInstr
 from isel.verifier.function.events import Kind
@@ -17,14 +17,11 @@ from isel.verifier.ordering import windows
 from isel.verifier.ordering.clocks import HANDED, Clock, Counters, Release, Source, joined
 from isel.verifier.ordering.life import PUBLISHED
 from isel.verifier.ordering.log import Access, Point, Region
+from isel.verifier.ordering.machine import Machine
 from isel.verifier.ordering.meetings import Delivery, Mbarrier
 from isel.verifier.ordering.numbers import Number, lanes_of, uniform
+from isel.verifier.ordering.scene import Scene
 from isel.verifier.ordering.strand import Strand, named
-
-if TYPE_CHECKING:
-    from isel.verifier.ordering.execute import Run
-    from isel.verifier.ordering.machine import Machine
-
 
 WGMMA = "wgmma"
 """What the clocks count of the multiplies of a warpgroup."""
@@ -34,7 +31,7 @@ WGMMA = "wgmma"
 class Execution:
     """A record, and the threads that execute it: those of a strand in the lanes of a mask."""
 
-    run: Run
+    run: Scene
     strand: Strand
     mi: MachineInstr
     index: int

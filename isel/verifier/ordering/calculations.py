@@ -1,0 +1,79 @@
+"""Records whose results depend on the values of their operands and on nothing else.
+
+Layer: isel.verifier.ordering.  Input: a record.  Output: what it calculates.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from intrinsics.mir import MachineInstr, Op
+from isel.verifier.ordering import windows
+from isel.verifier.ordering.numbers import (
+    PURE,
+    Number,
+    Operation,
+    compared,
+    conjunction,
+    disjunction,
+    lanewise,
+    selected,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Calculation:
+    """A record whose results depend on the values of its `sources` and on nothing else.
+
+    `run` gives the value of each of its `targets`; the same for all records of a form.
+    """
+
+    sources: tuple[Op | None, ...]
+    targets: tuple[Op | None, ...]
+    run: Callable[..., tuple[Number, ...]]
+
+
+def calculation_of(mi: MachineInstr) -> Calculation | None:
+    """What a record calculates, if that is all it does."""
+    found = _CALCULATIONS.get(mi.row.id)
+    if found is None:
+        return None
+    sources, targets, make = found
+    return Calculation(tuple(map(mi.get, sources)), tuple(map(mi.get, targets)), make(mi))
+
+
+def _arithmetic(
+    mi: MachineInstr, make: Callable[[MachineInstr], Operation | None], *numbers: Number
+) -> Number:
+    if mi.row.id in ("and", "or") and mi.scalar_type().bits == 1:
+        return (conjunction if mi.row.id == "and" else disjunction)(*numbers)
+    operation = make(mi)
+    if operation is None or mi.form.facts.get("sat") is not None:
+        return None
+    return lanewise(operation, *numbers)
+
+
+_Make: TypeAlias = Callable[[MachineInstr], Callable[..., tuple[Number, ...]]]
+
+
+def _alone(run: Callable[..., Number]) -> _Make:
+    """What gives one number, whatever the form."""
+    return lambda _: lambda *numbers: (run(*numbers),)
+
+
+def _pure(make: Callable[[MachineInstr], Operation | None]) -> _Make:
+    return lambda mi: lambda *numbers: (_arithmetic(mi, make, *numbers),)
+
+
+_CALCULATIONS: dict[str, tuple[Sequence[str], Sequence[str], _Make]] = {
+    **{row: (operands, "d", _pure(make)) for row, (operands, make) in PURE.items()},
+    **dict.fromkeys(("mov", "cvta", "cvta.to"), ("a", "d", _alone(lambda a: a))),
+    "setp.int": ("abc", "pq", lambda mi: functools.partial(compared, mi)),
+    "selp": ("abc", "d", _alone(selected)),
+    "mapa": ("ab", "d", _alone(functools.partial(lanewise, windows.in_window))),
+    "getctarank": ("a", "d", _alone(functools.partial(lanewise, windows.rank_of))),
+}
+"""By row: the operands read, those written, and what is computed."""

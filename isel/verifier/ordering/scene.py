@@ -1,0 +1,149 @@
+"""What the events of a run may ask of it: operands, other threads, waits, and deliveries.
+
+Layer: isel.verifier.ordering.  `execute` drives it; events and plain records act on it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from intrinsics.mir import Imm, MachineFunction, MachineInstr, Mem, Module, Not, Op, Special, Sym
+from isel.verifier.ordering.clocks import Source
+from isel.verifier.ordering.log import Log
+from isel.verifier.ordering.machine import Launch, Machine, special
+from isel.verifier.ordering.meetings import Delivery, Mbarrier
+from isel.verifier.ordering.numbers import Number, lanewise, merged, moved
+from isel.verifier.ordering.program import Program
+from isel.verifier.ordering.strand import Strand
+from isel.verifier.ordering.windows import offset_of
+
+
+class Scene:
+    """A cluster in the middle of a run: its machine, and its strands; `ready` are those that go on.
+
+    `budget` is how many records may be executed; in a `late` run things happen as late as they can.
+    """
+
+    def __init__(
+        self, module: Module, function: MachineFunction, program: Program, launch: Launch,
+        budget: int, *, late: bool = False,
+    ) -> None:  # fmt: skip
+        self.program = program
+        self.launch = launch
+        self.machine = Machine.of(module, function, launch)
+        self.budget = budget
+        self.late = late
+        self.end = len(program.steps)
+        self.strands: list[Strand] = []
+        self.ready: deque[Strand] = deque()
+        self._specials: dict[tuple[str, int, int], Number] = {}
+
+    @property
+    def log(self) -> Log:
+        """What happened."""
+        return self.machine.log
+
+    # ---- operands ------------------------------------------------------------------------------
+
+    def value(self, strand: Strand, op: Op | None) -> Number:
+        """The value of an operand in a strand."""
+        if type(op) is int:
+            return strand.registers.get(op)
+        match op:
+            case Imm(number):
+                return number
+            case Not(reg):
+                return lanewise(lambda x: x ^ 1, strand.registers.get(reg))
+            case Mem(base, offset):
+                return moved(self.value(strand, base), offset)
+            case Sym(name, offset):
+                found = self.machine.address(name, strand.rank)
+                return None if found is None else found + offset
+            case Special(name):
+                key = name, strand.rank, strand.warp
+                if key not in self._specials:
+                    self._specials[key] = special(name, self.launch, strand.rank, strand.warp)
+                return self._specials[key]
+        return None
+
+    def slot(self, strand: Strand, mi: MachineInstr, name: str) -> Number:
+        """The value of an operand by name."""
+        return self.value(strand, mi.get(name))
+
+    def write(self, strand: Strand, op: Op | None, number: Number, mask: int) -> None:
+        """Give a register a value in the lanes of a mask."""
+        if type(op) is int:
+            old = strand.registers.get(op)
+            strand.registers[op] = number if mask == strand.mask else merged(old, number, mask)
+        elif isinstance(op, tuple):
+            for one in op:
+                self.write(strand, one, number, mask)
+
+    # ---- threads -------------------------------------------------------------------------------
+
+    def others(self, strand: Strand) -> list[Strand]:
+        """Other threads of the warp."""
+        return [
+            s for s in self.strands
+            if s is not strand and s.rank == strand.rank and s.warp == strand.warp
+        ]  # fmt: skip
+
+    def together(self, strand: Strand) -> list[Strand]:
+        """Other threads of the warp at the same place."""
+        here = strand.node, strand.step, strand.joins
+        return [s for s in self.others(strand) if (s.node, s.step, s.joins) == here]
+
+    def take_in(self, strand: Strand, other: Strand) -> None:
+        """Let threads that are at the same place go on together."""
+        strand.unite(other)
+        self.strands.remove(other)
+        if other in self.ready:
+            self.ready.remove(other)
+
+    def gather(self, strand: Strand, index: int) -> bool:
+        """Wait at a record for all threads of the warp; whether the strand goes on with them."""
+        for other in self.others(strand):
+            if (other.node, other.step) == (strand.node, strand.step):
+                self.take_in(strand, other)
+        if not self.others(strand) or strand.failed:
+            strand.failed = False
+            return True
+
+        def all_here() -> bool:
+            place = strand.node, strand.step
+            return all((s.node, s.step) == place for s in self.others(strand))
+
+        return self.wait(strand, index, all_here, None, "the other threads of its warp")
+
+    def wait(
+        self, strand: Strand, index: int, over: Callable[[], bool],
+        resume: Callable[[], bool] | None, what: str, mbarrier: int | None = None,
+    ) -> bool:  # fmt: skip
+        """Make a strand wait before a record, and do `resume` there when that is over."""
+        strand.mbarrier = mbarrier
+        strand.waiting, strand.resume, strand.what, strand.at = over, resume, what, index
+        return False
+
+    def deliver(self, mbarrier: Mbarrier, what: Delivery) -> None:
+        """Let an asynchronous operation bring something to an mbarrier when it completes."""
+        mbarrier.outstanding.append(what)
+        self.machine.changed = True
+
+    def track(self, source: Source, count: int, address: int) -> None:
+        """Note the mbarrier that tracks the first `count` operations of a source."""
+        self.log.tracked.setdefault(source, []).append((count, self.name_of(address)))
+
+    def absent(self, address: int) -> None:
+        """Note that no mbarrier was made at an address: another rule's affair, if that is sure."""
+        if self.log.guessed:
+            self.log.cannot_follow(f"no mbarrier at {address:#x}")
+
+    def name_of(self, address: int) -> str:
+        """A shared address in words."""
+        offset = offset_of(address)
+        best = max(
+            ((at, name) for name, at in self.machine.addresses.items() if at <= offset),
+            default=(0, ""),
+        )
+        return f"{best[1]}+{offset - best[0]}" if offset != best[0] else best[1]
