@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 FILE = "libdevice.10.bc"
-_DECLARED = re.compile(r'\bdeclare\b[^\n]*@"?__nv_')
+_DECLARED = re.compile(r'declare\b[^\n]*@"?__nv_')
 
 
 def wants_libdevice(text: str) -> bool:

@@ -115,9 +115,12 @@ class _Kept:
 
 @dataclass(slots=True)
 class _History:
-    """The last accesses of one memory, which have `count` regions together."""
+    """The last accesses of one memory, which have `count` regions together; `writing` are those of
+    them that write.
+    """
 
     kept: list[_Kept] = field(default_factory=list)
+    writing: list[_Kept] = field(default_factory=list)
     count: int = 0
 
     def near(self, new: _Kept) -> list[_Kept]:
@@ -125,10 +128,9 @@ class _History:
         first, last, writes, access = new.first, new.last, new.writes, new.access
         return [
             old
-            for old in self.kept
+            for old in (self.kept if writes else self.writing)
             if old.first <= last
             and first <= old.last
-            and (writes or old.writes)
             and old.access is not access
             and old.touches(new)
         ]
@@ -139,10 +141,14 @@ class _History:
         self.count -= len(gone)
         if not old.regions:
             self.kept.remove(old)
+            if old.writes:
+                self.writing.remove(old)
 
     def add(self, new: _Kept) -> None:
         """Keep a new access, and no more regions than are kept."""
         self.kept.append(new)
+        if new.writes:
+            self.writing.append(new)
         self.count += len(new.regions)
         while self.count > _KEPT:
             oldest = self.kept[0].regions
@@ -150,7 +156,9 @@ class _History:
             del oldest[:gone]
             self.count -= gone
             if not oldest:
-                del self.kept[0]
+                whole = self.kept.pop(0)
+                if whole.writes:
+                    self.writing.remove(whole)
 
 
 class Finder:
