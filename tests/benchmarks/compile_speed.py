@@ -43,17 +43,19 @@ and nothing else.
 lines, next to that of an interpreter that only imports llvmlite's binding; each runs once before,
 so that Python has the modules' bytecode.  Nothing is asserted.
 
-On 24 November 2026, two cores of a virtual machine that did other things too, Python 3.11, LLVM 22:
+On 24 November 2026, two cores of a virtual machine that did other things too, Python 3.11, LLVM 22;
+"before" is a commit of that morning:
 
-    small kernels                      1.0 to 1.1 ms, LLVM -O0 0.6 ms: ratio 1.6 to 1.8, before 2.1
-    59 real modules, 91 to 5,827 lines  geometric mean of the ratios 2.30, a commit before 2.98
-      16 that are judged as a whole     3.8 to 11.2, mean 7.0; before 6.6 to 27.2, mean 15.3
-      43 others                         0.15 to 3.3, mean 1.5; before 0.15 to 4.0, mean 1.6
-    straight line of 3,006, 35,006 and 350,006 lines: 13, 14 and 20 µs a line, 30, 68 and 453 MiB
-    many blocks, 3,756, 43,756 and 437,506 lines: 16, 23 and 29 µs a line, 33, 102 and 811 MiB
+    small kernels                     1.9 times LLVM -O0 (median of 25 pairs of turns), before 2.2
+    86 modules, 129 to 4,727 lines    geometric mean of the ratios 1.73, before 2.66
+      12 that are judged as a whole   3.9 to 17.7, mean 6.8; before 8.2
+      74 others                       0.6 to 3.2, mean 1.39; before 2.21
+    straight line of 3,006, 35,006 and 350,006 lines: 14, 15, 16 µs a line, 2, 29, 256 MiB more
+    many blocks, 3,756, 43,756 and 437,506 lines: 20, 23, 25 µs a line, 5, 65, 604 MiB more
 
-The real modules were those of the tree and 53 made by Triton 3.9 (11 kernels for sm_80 to sm_120a)
-and clang 19 (seven files of C at -O0 and -O3).
+The real modules were made by Triton 3.9 (16 kernels for sm_80, sm_90a and sm_100a), numba-cuda 0.30
+(15 kernels) and clang 19 (eight files of C++ at -O0, -O1 and -O3); growth is of `nvgen.compile`
+whole, without the time of LLVM's process.
 
 """
 

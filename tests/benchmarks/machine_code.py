@@ -117,8 +117,11 @@ def pairs_of(folders: Sequence[str], target: str) -> list[Pair]:
         if outcome.refusal:
             print(f"skipped {file.stem}: LLVM: {outcome.refusal[:80]}", file=sys.stderr)
             continue
-        ours = assemble(nvgen.compile(text, target=wanted).ptx, wanted, unrolls=True)
-        found.append(Pair(file.stem, ours, assemble(outcome.ptx, wanted, unrolls=True)))
+        try:
+            ours = assemble(nvgen.compile(text, target=wanted).ptx, wanted, unrolls=True)
+            found.append(Pair(file.stem, ours, assemble(outcome.ptx, wanted, unrolls=True)))
+        except subprocess.CalledProcessError as refused:
+            print(f"skipped {file.stem}: ptxas: {refused.stderr[:80]}", file=sys.stderr)
     return found
 
 
