@@ -254,8 +254,6 @@ class Gemm:
         if config.split > 1 and others is not None:
             others = others << (self.part * config.cluster).to(u16)
         first, end = self.steps()
-        if config.ahead:
-            self.look_ahead(first)
         b.griddepcontrol_wait()  # where the launch did not wait for the one before it
         b.griddepcontrol_launch_dependents()
         with self.tiles() as (row, column, _), b.range(end, start=first) as step:
@@ -277,23 +275,6 @@ class Gemm:
         """The part of y that this CTA brings for all that share it."""
         rows = self.shared_rows
         return y.part(self.rank * rows, rows) if self.config.cluster > 1 else y
-
-    def look_ahead(self, first) -> None:
-        """Bring what the ring first takes of B into L2, whatever the launch before still does.
-
-        That is no access of the memory model: whoever wrote B last is seen all the same.
-        """
-        b, swap = self.b, self.config.swap
-        for name in ("a", "b"):
-            b.prefetch_tensormap(self.args[name])
-        row, column = self.place(b.ctaid_x // self.config.ctas)
-        tile, begin = (
-            (self.x_ring.first, row)
-            if swap
-            else (self.brought(self.y_ring.first), column + self.rank * self.shared_rows)
-        )
-        for step in range(self.config.ahead):
-            b.prefetch_tile(tile, self.args["b"], self.at("b", begin, first + step))
 
     def at(self, name: str, row, step) -> tuple:
         """Coordinates of a tile of an operand, innermost first."""

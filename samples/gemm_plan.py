@@ -58,8 +58,7 @@ class Config:
     operand.  `split` CTAs share a tile: each multiplies a part of K, and adds up a slice of columns
     of what all send it.  Tiles follow one another down `group` clusters before the next column
     begins.  A warp has `staged` buffers for what it stores.
-    `resident` CTAs share a multiprocessor.  So many steps of B come into L2 `ahead`, before the
-    launch that this one depends on has ended.
+    `resident` CTAs share a multiprocessor.
     """
 
     m: int = 128
@@ -73,7 +72,6 @@ class Config:
     split: int = 1
     swap: bool = False
     resident: int = 1
-    ahead: int = 0
 
     @property
     def threads(self) -> int:
@@ -152,7 +150,7 @@ class Machine:
 
     Fitted to 2,800 timings of 150 products on an H100 (24 November 2026): of 98 products of which
     several configurations were timed, what the model chooses took 1 % longer than the fastest in
-    the mean, and 8 % at most.
+    the mean, and 11 % at most.
     """
 
     at_once: tuple[int, ...] = (0, 132, 66, 39, 30, 22, 17, 15, 15)  # clusters of so many CTAs
