@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """One erratum: who says what about which subject, what holds, and what shows it."""
+    """One erratum: its source and subject, what it says, what holds, and what shows it."""
 
     subject: str
     source: str

@@ -67,7 +67,7 @@ def copy_of_param(state: FunctionState, result: str, name: str, size: int, align
     _generic(state, result, copy, Space.LOCAL)
 
 
-# ---- who writes ------------------------------------------------------------------------------
+# ---- writers ---------------------------------------------------------------------------------
 
 
 def _may_be_written(function: ir.Function, name: str) -> bool:

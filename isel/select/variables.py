@@ -1,4 +1,4 @@
-"""Variables of a module: where they live, how they are aligned, who sees them, what they hold.
+"""Variables of a module: their state space, alignment, linkage and initial value.
 
 Layer: isel.select.  Input: globals of LLVM IR.  Output: machine variables, in the order that PTX
 wants.  PTX ISA, State Spaces; Variables; Linking Directives.

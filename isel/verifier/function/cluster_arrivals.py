@@ -28,7 +28,7 @@ _ARRIVALS = (Kind.ARRIVE, Kind.COMMIT)
 
 
 def check(report: Report) -> None:
-    """Run the rule."""
+    """Report mbarriers that count another number of arrivals than the cluster's CTAs make."""
     analysis = report.analysis
     if not analysis.block or not analysis.function.is_kernel:
         return

@@ -1,8 +1,8 @@
-"""The rule that who waits for what copies bring begins with the first phase.
+"""The rule that a wait for what copies bring begins with the first phase.
 
 Layer: isel.verifier.function.  An mbarrier behaves as if a phase had just been completed when it is
-made, so that a wait for the odd parity succeeds at once.  That is right for who waits until a
-buffer may be filled, and wrong for who waits until it is full: what copies signal.
+made, so that a wait for the odd parity succeeds at once.  That is right for a wait until a
+buffer may be filled, and wrong for a wait until it is full: what copies signal.
 PTX ISA, mbarrier: Phase of the mbarrier object; mbarrier.try_wait: .parity.
 """
 
@@ -26,7 +26,7 @@ RULES = (FIRST_PARITY,)
 
 
 def check(report: Report) -> None:
-    """Run the rule."""
+    """Report waits for what copies bring that begin with parity 1."""
     if not report.analysis.block or not report.analysis.events(Kind.INIT):
         return
     asks = report.analysis.events(Kind.ASK)

@@ -75,7 +75,7 @@ class _Unit:
 
 
 def check(report: Report) -> None:
-    """Run the rule."""
+    """Report mbarriers that expect other bytes than copies bring."""
     analysis = report.analysis
     records = analysis.graph.records
     if not analysis.block or not any(mi.row.id in _EXPECTS for mi in records):

@@ -24,7 +24,7 @@ RULES = (WARPGROUP,)
 
 
 def check(report: Report) -> None:
-    """Run the rule."""
+    """Report wgmma and setmaxnreg that a part of a warpgroup may pass by."""
     if not report.analysis.block:
         return
     for index, found in report.analysis.sites.items():
