@@ -12,10 +12,11 @@ import re
 from intrinsics.findings import Finding, VerificationError, errors, input_error, once
 from intrinsics.mir import Module
 from intrinsics.targets import Target, parse_ptx, parse_target
+from isel.debug_places import NO_DEBUG
 from isel.llvm import ir
 from isel.llvm.reader import read_module
 from isel.pipeline import lower
-from isel.places import align_places
+from isel.places import align_places, places_of_globals
 from isel.select.locations import Source
 from isel.select.machine import check_machine
 from isel.verifier.function import concerns
@@ -184,12 +185,15 @@ def _places_of_promoted(text: str, file: str, target: Target, module: ir.Module)
     whole = read_module(printed)
     known = Source(file, align_places(whole, text, printed), text)
     _, same, found = optimize(printed, whole, known, default_level(text), target)
-    names = [f.name for f in module.definitions() if _are_alike(f, same.functions.get(f.name))]
     places, debug = found.places or {}, found.debug or {}
-    return Source(
-        file, {n: places[n] for n in names if n in places}, text,
-        {n: debug[n] for n in names if n in debug},
-    )  # fmt: skip
+    starts = places_of_globals(text)
+    for function in module.definitions():
+        if not _are_alike(function, same.functions.get(function.name)):
+            # What cannot be told stands where its function does.
+            count = len(list(function.instructions()))
+            places[function.name] = [starts.get(function.name, (0, 0))] * count
+            debug[function.name] = [NO_DEBUG] * count
+    return Source(file, places, text, debug)
 
 
 def _are_alike(one: ir.Function, other: ir.Function | None) -> bool:
