@@ -16,12 +16,14 @@ from intrinsics.mir import (
     Block,
     Kept,
     MachineFunction,
+    MachineInstr,
     Module,
     Prototype,
     Sym,
     Variable,
     Where,
 )
+from intrinsics.mir import Linkage as FunctionLinkage
 from intrinsics.modifiers import Space
 from intrinsics.rows.atomic import BFLOAT_ATOMICS
 from intrinsics.targets import Ptx, Target
@@ -54,7 +56,7 @@ from isel.select.module_asm import (
     add_assembly,
     read_module_assembly,
 )
-from isel.select.state import FunctionState
+from isel.select.state import FunctionState, form
 from isel.select.types import SPACES
 from isel.select.variables import WEAK, Variables, alignment_of
 from isel.select.weak_references import is_weak, refusal
@@ -66,6 +68,9 @@ RUNTIME = ("vprintf", "malloc", "free", "__assertfail", "cudaDeviceSynchronize")
 _LINK_LIBDEVICE = (
     "it is libdevice's: link CUDA's libdevice.10.bc to the module as LLVM IR, and internalize it"
 )
+_ENDS = ("__cxa_pure_virtual", "__cxa_deleted_virtual")
+"""What stands in tables of virtual functions where there is none.  Itanium C++ ABI, 2.5.3."""
+
 _ONLY_HERE = (Linkage.PRIVATE, Linkage.INTERNAL, Linkage.LINKONCE_ODR)
 """Linkages of aliases that no other module needs: each has its own."""
 
@@ -210,6 +215,9 @@ class _Selector:
     def _external(self, function: ir.Function, name: str) -> None:
         if is_weak(function):
             raise refusal(function)
+        if name in _ENDS:
+            self.context.out.functions.append(_end(name))
+            return
         state = self._interface(name)
         self.context.out.externals.append(prototype_of(function, name, state))
         if name not in RUNTIME:
@@ -251,6 +259,16 @@ class _Selector:
         self.context.out.externals.append(prototype_of(function, name, state))
         text = f".alias {name}, {self.context.names[target]};"
         self.context.out.kept.append(Kept(text, Where.BOTTOM))
+
+
+def _end(name: str) -> MachineFunction:
+    """A function that ends the program, if no other module has a better one.
+
+    ptxas takes no address of a function that is nowhere.
+    """
+    records = [MachineInstr(form(row), (), None) for row in ("trap", "exit")]
+    block = Block("entry", records)
+    return MachineFunction(name, is_kernel=False, linkage=FunctionLinkage.WEAK, blocks=[block])
 
 
 def _check_alias(alias: ir.Alias, function: ir.Function | None, *, is_kernel: bool) -> None:

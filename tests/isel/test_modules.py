@@ -9,6 +9,7 @@ import pytest
 import nvgen
 from intrinsics.findings import SelectionError, Severity
 from tests.oracle import llvm
+from tests.oracle.ptxas_modules import report
 from tests.oracle.side_by_side import PTX, TARGET, compare, refusals, values
 
 KERNEL = """
@@ -182,3 +183,16 @@ def test_what_ptx_has_not_is_told(declared: str, rule: str):
     with pytest.raises(SelectionError) as error:
         nvgen.compile(text, target=TARGET)
     assert [f.rule for f in error.value.findings] == [rule]
+
+
+def test_a_table_with_a_pure_virtual_function_is_assembled():
+    """ptxas: "Cannot take address of function '__cxa_pure_virtual'" where nothing defines it."""
+    text = (
+        "declare void @__cxa_pure_virtual()\n"
+        "@table = addrspace(1) global [2 x ptr] [ptr @__cxa_pure_virtual, ptr @f]\n" + F
+    )
+    compiled = nvgen.compile(text, target=TARGET)
+    assert ".weak .func __cxa_pure_virtual" in compiled.ptx
+    assert not re.search("error|fatal", report(compiled.ptx, TARGET))
+    others = nvgen.compile(text.replace("__cxa_pure_virtual", "elsewhere"), target=TARGET)
+    assert "Cannot take address" in report(others.ptx, TARGET)
