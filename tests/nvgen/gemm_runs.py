@@ -268,6 +268,8 @@ def kernel(form: Form) -> Kernel:
         place = tmem.metadata(form.k, form.types[0], form.rows[0])
         more["metadata"] = place
         _fill(b, form, _words(form, place), args["words"], -(-form.k // 128) * 4)
+    if form.pair:
+        b.barrier_cluster_sync()
     if form.masked:
         masks = [sum(1 << lane % 32 for lane in form.masked if lane // 32 == i) for i in range(4)]
         more["lane_mask"] = masks * form.ctas
