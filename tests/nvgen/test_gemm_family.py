@@ -12,6 +12,7 @@ from intrinsics.element import ElementType
 from nvgen import Kernel, f32
 from nvgen.testing import Launch, assert_exact, kernel_test
 from tests.nvgen.samples import named
+from tests.oracle.gpu import on_gpu
 
 TARGET = "sm_90a"
 SCALED = [
@@ -85,3 +86,11 @@ def test_an_epilogue_knows_its_place_in_d(launch: Launch, swap: bool) -> None:
     d = np.full((m, n), np.nan, a.dtype)
     launch(built(sample.build(config, kind)), a, b, d, bias, rest, m, n, k, grid=2)
     assert_exact(d, np.maximum(sums, 0).astype(a.dtype))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not on_gpu(), reason="needs a GPU: --device cuda")
+def test_the_operator_of_torch() -> None:
+    """Forward, backward, torch.compile and a CUDA graph, beside torch's own products."""
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    named("gemm_torch").main()
