@@ -77,8 +77,11 @@ class Strand:
 
     def unite(self, other: Strand) -> None:
         """Take in threads that are at the same place."""
+        mine = self.registers
         for reg, number in other.registers.items():
-            self.registers[reg] = merged(self.registers.get(reg), number, other.mask)
+            had = mine.get(reg)
+            if had is not number:  # most have not changed since the threads parted
+                mine[reg] = merged(had, number, other.mask)
         self.mask |= other.mask
         self.clocks.unite(other.clocks)
         self.generation = max(self.generation, other.generation)

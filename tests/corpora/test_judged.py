@@ -1,0 +1,37 @@
+"""The table of what was judged has each rule once, and a corpus at hand is as it says."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from intrinsics.findings import Severity
+from tests.corpora.judged import JUDGED
+from tests.corpora.precision import differences, said_of
+
+FOLDER = os.environ.get("NVGEN_CORPUS", "")
+
+
+def test_a_rule_is_judged_once_and_with_a_reason() -> None:
+    counts = Counter((j.severity, j.rule) for j in JUDGED)
+    assert set(counts.values()) == {1}
+    assert {j.severity for j in JUDGED} <= {s.value for s in Severity}
+    assert all(j.why and 0 < j.modules <= j.findings for j in JUDGED)
+
+
+def test_what_differs_is_told() -> None:
+    said = {(j.severity, j.rule): (j.modules, j.findings) for j in JUDGED}
+    assert differences(said) == []
+    del said["error", "tcgen05.alloc/peer"]
+    assert differences({**said, ("error", "new/rule"): (1, 2)}) == [
+        "error new/rule: 2 in 1 modules, judged: nothing",
+        "error tcgen05.alloc/peer: nothing, judged: 2 in 1 modules",
+    ]
+
+
+@pytest.mark.skipif(not FOLDER, reason="NVGEN_CORPUS names no folder that real_ptx.py made")
+def test_the_corpus_is_as_judged() -> None:
+    assert differences(said_of(Path(FOLDER))) == []
