@@ -1,4 +1,6 @@
-"""A warp that may see the phase of an mbarrier too late: on an H200 an attention kernel hung so.
+"""A warp that may see the phase of an mbarrier too late.
+
+On an H200 an attention kernel hung; this is the likely cause, reconstructed.
 
 A warpgroup goes through a ring of two buffers; its first warp alone tells the producer that one
 is free.  Another warp that is two buffers behind waits for a parity that has come and gone.  Only a
