@@ -20,7 +20,8 @@ keeps ptxas from moving the wait for the multiplies before the exponents.
 
 Arrays are heads × length × d; Q and O have `ratio` times as many heads as K and V, and the lengths
 may differ.  With a window a row sees no more than so many keys, the last one its own.
-docs/attention.md has figures, `tests/benchmarks/attention_hopper.py` the method.
+It has run on an H100: docs/attention.md has figures, `tests/benchmarks/attention_hopper.py` the
+method.
 """
 
 from __future__ import annotations

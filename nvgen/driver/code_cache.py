@@ -16,6 +16,7 @@ import json
 import os
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -143,6 +144,7 @@ def _write(path: Path, code: MachineCode) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(json.dumps(facts).encode() + b"\n" + code.cubin)
+        _mark(Path(temporary))
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
@@ -179,8 +181,17 @@ def _read(path: Path) -> MachineCode | None:
     except (OSError, ValueError, KeyError, TypeError, IndexError):
         return None
     with contextlib.suppress(OSError):
-        os.utime(path)
+        _mark(path)
     return found
+
+
+def _mark(path: Path) -> None:
+    """Let an entry be the last one used: the file system's own clock ticks in milliseconds.
+
+    Raises: OSError.
+    """
+    now = time.time_ns()
+    os.utime(path, ns=(now, now))
 
 
 def _names(param: Param) -> Iterator[str | int | bool | None]:

@@ -157,6 +157,10 @@ WITHOUT_INTRINSICS = {
     "cvt.from_scale", "cvt.to_scale", "lop3.bool", "mbarrier.check_layout",
     "tcgen05.ld.red", "tcgen05.ld.spcompress", "tcgen05.ld.red.spcompress",
     "st.async.release", "red.async.release", "alloca", "stacksave", "stackrestore",
+    "st.bulk.size32",
+    "clusterlaunchcontrol.query_cancel.is_canceled",
+    "clusterlaunchcontrol.query_cancel.get_first_ctaid",
+    "clusterlaunchcontrol.query_cancel.get_first_ctaid.dimension",
 }  # fmt: skip
 """Instructions that no llvm.nvvm intrinsic is for, or none with results that can be told here."""
 

@@ -737,6 +737,8 @@ class Call:
             yield type_, "1"
         elif name == "size":  # bytes of a tensor map
             yield type_, "128"
+        elif name == "initval":  # of st.bulk, which stores zeros alone
+            yield type_, "0"
         elif type_.startswith("v"):
             yield ("i32", "%i") if self._registers(name) == 1 else (
                 f"<{self._registers(name)} x {type_[2:]}>", "zeroinitializer",

@@ -50,7 +50,6 @@ def test_a_name_and_options_are_the_same(
         (("mma.m16n8k17.d.f32",), "fragment", "mma.m16n8k17.d.f32"),
         (("mma.m16n8k128.a.e2m1",), "fragment", "mma.m16n8k128.a.e2m1"),
         (("mma.sp.m16n8k4.a.tf32",), "fragment", "mma.sp.m16n8k4.a.tf32"),
-        (("mma.sp.m16n8k32.metadata.s8",), "fragment", "mma.sp.m16n8k32.metadata.s8"),
         (("mma.sp.m16n8k32.metadata.f16.2",), "fragment", "mma.sp.m16n8k32.metadata.f16.2"),
         (("mma.m16n8k32.sfa.2x",), "fragment", "mma.m16n8k32.sfa.2x"),
         (("mma.m16n8k64.sfa.2x.1.0",), "fragment", "mma.m16n8k64.sfa.2x.1.0"),

@@ -417,8 +417,3 @@ REFUSALS = (
     ),
 )
 """Disagreements about which target and version has an instruction, settled by ptxas."""
-
-INTRINSICS_NOT_YET: dict[str, str] = {
-    r"read\.ptx\.sreg\.warpsize": "a constant, WARP_SZ in PTX, and no special register",
-}
-"""Intrinsics of the families that nvgen does not select, by name, with what is missing."""

@@ -34,12 +34,10 @@ from intrinsics.findings import SelectionError, VerificationError
 from tests.oracle import llvm, llvm_forms, llvm_intrinsics, llvm_sass, llvm_scalar, ptxas
 from tests.oracle.llvm_deviations import (
     INTRINSICS,
-    INTRINSICS_NOT_YET,
     REFUSALS,
     SCALAR,
     Deviation,
     Refusal,
-    matches,
 )
 from tests.turns import has_turn
 
@@ -129,15 +127,7 @@ def deviation_of(label: str, rows: tuple[Deviation, ...]) -> Deviation | None:
     return found[0] if found else None
 
 
-def is_listed(label: str, patterns: dict[str, str]) -> bool:
-    return any(matches(pattern, label) for pattern in patterns)
-
-
 # --- intrinsics ----------------------------------------------------------------------------------
-
-
-def supported(family: str) -> list[str]:
-    return [n for n in llvm_intrinsics.names(family) if not is_listed(n, INTRINSICS_NOT_YET)]
 
 
 def test_the_families_hold_all_of_llvms_names():
@@ -159,7 +149,7 @@ def test_every_call_has_llvms_text(family: str, pytestconfig: pytest.Config):
 
     The plain call of each intrinsic is compared every day, the others take turns.
     """
-    chosen = {name: str(llvm_intrinsics.plain(name)) for name in supported(family)}
+    chosen = {name: str(llvm_intrinsics.plain(name)) for name in llvm_intrinsics.names(family)}
     cases = [
         case
         for case in llvm_intrinsics.cases(family)
@@ -190,7 +180,7 @@ def test_the_same_calls_exist_elsewhere(target: str, ptx: str):
     cases = [
         case
         for family in llvm_intrinsics.FAMILIES
-        for name in supported(family)
+        for name in llvm_intrinsics.names(family)
         for case in llvm_intrinsics.probes(name)
     ]
     wrong = []
@@ -239,19 +229,6 @@ def test_ptxas_settles_who_refuses_rightly(row: Refusal):
         assert bool(complaints) == (row.by == "nvgen"), complaints
 
 
-@pytest.mark.parametrize("pattern", INTRINSICS_NOT_YET)
-def test_an_intrinsic_is_listed_as_missing_only_while_it_is(pattern: str):
-    """LLVM selects every intrinsic of the entry, nvgen none, and says that it knows none."""
-    every = [n for family in llvm_intrinsics.FAMILIES for n in llvm_intrinsics.names(family)]
-    missing = [name for name in every if matches(pattern, name)]
-    assert missing, "the entry names nothing"
-    cases = [llvm_intrinsics.plain(name) for name in missing]
-    for texts in both(missing, [case.module() for case in cases]):
-        assert texts.theirs.ptx, texts
-        assert not texts.ours, f"nvgen selects {texts.label}: take it from the list"
-        assert "unknown-intrinsic" in texts.refusal, texts.refusal
-
-
 _COMPILE_EACH = """
 import json, sys
 import nvgen
@@ -271,7 +248,7 @@ def test_a_wrong_immediate_is_an_exception():
     beside = [
         llvm_intrinsics.Case(name, {**llvm_intrinsics.plain(name).numbers, place: number})
         for family in llvm_intrinsics.FAMILIES
-        for name in supported(family)
+        for name in llvm_intrinsics.names(family)
         for place, legal in llvm_intrinsics.immediates(name).items()
         if llvm_intrinsics.is_bounded(name, place)
         for number in (min(legal) - 1, max(legal) + 1)

@@ -43,13 +43,6 @@ def _sign_of_a_factor(program: Program, words: Words) -> Words:
 
 
 REFUSED = {
-    "a sparse B whose rows are longer than their span": Refused(
-        "in 32-byte swizzling the canonical layout would put their halves over each other",
-        "f16-shared-sp",
-        lambda p: not p.shape.b_mn and p.layouts[1].startswith("B128 K"),
-        lambda _, w: replace(w, b=_swizzled(w.b, 6)),
-        "not simulated: K-major rows of 64 bytes that leave the span of 32-byte swizzling",
-    ),
     "K-major, 32-byte atoms": Refused(
         "Table 52 has it, Table 53 has no atom of it, and no public source uses it",
         "tf32-shared",
