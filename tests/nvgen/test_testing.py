@@ -351,7 +351,7 @@ def test_all_kinds_of_programs(project: pytest.Pytester) -> None:
     TEXT = Path("add.ll").read_text()
     PROGRAMS = {
         "text": TEXT,
-        "module": binding.parse_assembly(TEXT, context=binding.create_context()),
+        "module": binding.parse_assembly(TEXT),
         "compiled": nvgen.compile(TEXT, target="sm_90a"),
         "ll": Path("add.ll"), "ptx": Path("add.ptx"), "mir": Path("add.mir"),
     }
