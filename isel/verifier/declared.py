@@ -93,12 +93,13 @@ def _names_of_two(module: Module, file: str) -> Iterator[Finding]:
     known = {variable.name for variable in module.variables}
     known |= defined | {declared.name for declared in module.externals}
     for function in module.functions:
+        own = {param.name for param in (*function.params, *function.results)}
         for variable in function.variables:
-            if variable.name in known:
+            if variable.name in known | own:
                 yield Finding(
                     "mir/name-twice",
                     Severity.ERROR,
-                    "a variable of the function has the name of a function or variable outside",
+                    "a variable of the function has the name of a parameter, function or variable",
                     Place(file, function=function.name),
                     got=f"@{variable.name}",
                     expected="a name that nothing else of the module has",

@@ -90,6 +90,7 @@ def test_an_epilogue_knows_its_place_in_d(launch: Launch, swap: bool) -> None:
 
 @pytest.mark.gpu
 @pytest.mark.skipif(not on_gpu(), reason="needs a GPU: --device cuda")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # torch.compile's own
 def test_the_operator_of_torch() -> None:
     """Forward, backward, torch.compile and a CUDA graph, beside torch's own products."""
     pytest.importorskip("torch", reason="PyTorch is not installed")
