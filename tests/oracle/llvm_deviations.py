@@ -48,6 +48,19 @@ class Deviation:
 
 INTRINSICS = (
     Deviation(
+        name="the size of a warp",
+        cases=r"read\.ptx\.sreg\.warpsize\(\)",
+        example="read.ptx.sreg.warpsize()",
+        llvm=("st.global.b32 [p0:b64], WARP_SZ", "ret"),
+        nvgen=("st.global.b32 [p0:b64], 32", "ret"),
+        why=(
+            "PTX ISA, Predefined Constants: WARP_SZ is the number of threads in a warp, 32 on "
+            "every target, and a number is folded into what it is computed with."
+        ),
+        rewrite=(r"WARP_SZ", "32"),
+        same_sass=True,
+    ),
+    Deviation(
         name="commit to a generic address",
         cases=r"tcgen05\.commit(\.mc)?\.cg[12]\(.*",
         example="tcgen05.commit.cg1(_)",
