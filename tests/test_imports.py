@@ -1,7 +1,7 @@
 """No module imports itself by way of others: packages have no circles of imports.
 
-Imports for types alone and imports inside of functions count as well: they, too, say who knows of
-whom.
+Imports for types alone and imports inside of functions count as well: they, too, are
+dependencies.
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ class Verb:
 
     @cached_property
     def doc(self) -> str:
-        """The docstring: what it does, the manual's section, who has it."""
+        """The docstring: what the verb does, the manual's section, the targets that have it."""
         row = self.choices[0].row
         about = self.about or f"The instruction {row.head}."
         has = ""

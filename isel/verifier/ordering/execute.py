@@ -63,7 +63,7 @@ class Run(Scene):
         return self.log
 
     def _end(self) -> None:
-        """Note who waits for ever, or else what tensor memory is still held."""
+        """Record the waits that never end, or else the tensor memory that is still allocated."""
         for s in self.strands:
             if s.waiting is not None:
                 at = s.mbarrier

@@ -1,4 +1,4 @@
-"""Rules about what begins and ends in a run, and who knows of it: their rows.
+"""Rows of the rules about lifetimes in a run: what begins, ends, and is ordered with its uses.
 
 Layer: isel.verifier.ordering.  Tensor memory is allocated, told of, used, and freed; mbarriers are
 made before they are used; CTAs of a cluster run before they are told something, and stay until they

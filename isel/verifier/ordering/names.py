@@ -112,7 +112,7 @@ def _in_shared_memory(log: Log, race: Race) -> Name | None:
 
 
 def _of_slot(race: Race) -> Name | None:
-    """The address of an allocation, and who reads it."""
+    """The address of an allocation, and the load that reads it."""
     for access in (race.first, race.second):
         if access.kind is Kind.SHARED_LOAD:
             return Name(SLOT_PUBLISHED, access.index)
