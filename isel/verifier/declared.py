@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from asmprinter.ptx_printer import Printed, print_ptx
 from asmprinter.ptx_reader import read_ptx
 from intrinsics.findings import Finding, Place, Severity, errors
-from intrinsics.mir import Module
+from intrinsics.mir import MachineFunction, Module
 from intrinsics.targets import Ptx
 from isel.verifier.record import place_of
 
@@ -77,34 +77,43 @@ def _odd_names(module: Module, file: str) -> Iterator[Finding]:
 
 
 def _names_of_two(module: Module, file: str) -> Iterator[Finding]:
-    """Functions that are defined here and elsewhere, and variables of functions that hide them."""
-    defined = {function.name for function in module.functions}
+    """Functions that are declared twice or here and elsewhere, and what hides something else."""
+    known = {function.name for function in module.functions}
     for declared in module.externals:
-        if declared.name in defined:
-            yield Finding(
-                "mir/name-twice",
-                Severity.ERROR,
-                "a function that the module defines is declared as another module's",
-                Place(file, function=declared.name),
-                got=f"declare @{declared.name}",
-                expected="a definition alone",
-                section="PTX ISA, Linking Directives: .extern",
-            )
-    known = {variable.name for variable in module.variables}
-    known |= defined | {declared.name for declared in module.externals}
+        if declared.name in known:
+            yield _twice(
+                "the module has a function of the name that it declares",
+                Place(file, function=declared.name), f"declare @{declared.name}",
+                "a definition alone, or one declaration",
+            )  # fmt: skip
+        known.add(declared.name)
+    known |= {variable.name for variable in module.variables}
     for function in module.functions:
-        own = {param.name for param in (*function.params, *function.results)}
+        own: set[str] = set()
+        for param in (*function.params, *function.results):
+            if param.name in own:
+                yield _own_twice("a parameter", function, param.name, file)
+            own.add(param.name)
         for variable in function.variables:
             if variable.name in known | own:
-                yield Finding(
-                    "mir/name-twice",
-                    Severity.ERROR,
-                    "a variable of the function has the name of a parameter, function or variable",
-                    Place(file, function=function.name),
-                    got=f"@{variable.name}",
-                    expected="a name that nothing else of the module has",
-                    section="PTX ISA, Identifiers",
-                )
+                yield _own_twice("a variable", function, variable.name, file)
+            own.add(variable.name)
+
+
+def _own_twice(what: str, function: MachineFunction, name: str, file: str) -> Finding:
+    return _twice(
+        f"{what} of the function has the name of something else",
+        Place(file, function=function.name), f"@{name}",
+        "a name that nothing else of the module has",
+    )  # fmt: skip
+
+
+def _twice(message: str, place: Place, got: str, expected: str) -> Finding:
+    """A name that two things have."""
+    return Finding(
+        "mir/name-twice", Severity.ERROR, message, place, got=got, expected=expected,
+        section="PTX ISA, Identifiers",
+    )  # fmt: skip
 
 
 def _names(module: Module) -> Iterator[tuple[str, str]]:

@@ -123,14 +123,18 @@ class Execution:
         done: str = "warp", count: int | None = None, by_proxy: bool = False,
         source: Source | None = None, accumulates: bool = False,
     ) -> None:  # fmt: skip
-        """Log an access: complete when the clock of its `source` has its `count`."""
+        """Log an access: complete when the clock of its `source` has its `count`.
+
+        Pieces of no bytes, and those in front of the memory, which spoilt operands give, are none.
+        """
         counters, mine = self.counters, self.strand.clocks
         here = counters.next("warp")
         number = count if count is not None else here if done == "warp" else counters.next(done)
         self.run.log.accesses.append(
             Access(
                 self.index, kind, self.strand.rank, self.strand.actor, len(self.run.log.accesses),
-                found, (source or self.source(done), number), mine.known, mine.fenced,
+                [piece for piece in found if 0 <= piece.first < piece.last],
+                (source or self.source(done), number), mine.known, mine.fenced,
                 mine.proxied, mine.acquired, joined(mine.relaxed, mine.known),
                 (self.source("warp"), here), by_proxy, accumulates,
             )
