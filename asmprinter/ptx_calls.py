@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from asmprinter.ptx_source import NAME
-from asmprinter.ptx_tokens import OperandError
+from asmprinter.ptx_tokens import OperandError, UndeclaredError
 from intrinsics.mir import Op, Scalar, Sym
 
 _CALL = re.compile(
@@ -49,5 +49,5 @@ def parse_call(text: str, resolve: Callable[[str], Op | None]) -> dict[str, Op] 
 def _named(name: str, resolve: Callable[[str], Op | None]) -> Scalar:
     found = None if name == "_" else resolve(name)
     if found is None or isinstance(found, tuple):
-        raise OperandError(f"'{name}' is not declared")
+        raise UndeclaredError(name)
     return found

@@ -20,6 +20,9 @@ from intrinsics.mir import MachineFunction, Reg
 from intrinsics.modifiers import ScalarType, Space
 from intrinsics.special import special_registers
 
+_NO_STATEMENT = frozenset({"ptx/operands", "ptx/guard"})
+"""Rules about what an assembler that knows more instructions would refuse as well."""
+
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
@@ -106,8 +109,14 @@ class _FragmentReader(PtxReader):
     def _keep_written(
         self, text: str, start: int, why: Finding, error: BadStatementError | None
     ) -> None:
-        """Keep a statement, and say why; one whose names are nowhere cannot be kept."""
+        """Keep a statement, and say why; one that no instruction could be cannot be kept.
+
+        Such are operands that are none or too many, and names that are nowhere.
+        """
         parts = split_instruction(text)
+        if why.rule in _NO_STATEMENT:
+            self.report(why, start)
+            return
         if parts is None or (unknown := self._unknown(parts.guard + parts.operands)):
             if error is None:
                 self.report(why, start)
@@ -115,7 +124,7 @@ class _FragmentReader(PtxReader):
             if parts is not None and unknown:
                 names = " and ".join(f"'{name}'" for name in unknown)
                 raise BadStatementError(
-                    "ptx/operands", f"{names} is not declared", op=parts.name, got=text.strip()
+                    "ptx/undeclared", f"{names} is not declared", op=parts.name, got=text.strip()
                 )
             raise error
         self.keep_statement(parts.name, parts.operands, parts.guard, start)

@@ -113,7 +113,7 @@ class InstructionReader(Reporter):
             if reading.candidates[0].problems:
                 self._report_problems(reading.candidates[0], start)
             shown = " ".join(rest.split())
-            raise BadStatementError("ptx/operands", str(error), op=name, got=shown) from None
+            raise BadStatementError(error.rule, str(error), op=name, got=shown) from None
         if name == "mov.pred" and any(isinstance(op, Not) for op in operands):
             self._keep(name, rest, written, "a negated predicate here", start)
             return
@@ -133,7 +133,7 @@ class InstructionReader(Reporter):
             given = parse_call(rest, names.resolve)
         except OperandError as error:
             shown = " ".join(rest.split())
-            raise BadStatementError("ptx/operands", str(error), op="call", got=shown) from None
+            raise BadStatementError(error.rule, str(error), op="call", got=shown) from None
         if given is None:
             name = candidate.row.spell(candidate.facts)
             self._keep(name, rest, written, "this kind of call", start)

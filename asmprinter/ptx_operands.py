@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from asmprinter.ptx_tokens import OperandError, Tokens, read_float
+from asmprinter.ptx_tokens import OperandError, Tokens, UndeclaredError, read_float
 from intrinsics.mir import (
     SINK,
     Imm,
@@ -174,7 +174,7 @@ class _Parser(Tokens):
         special = _special(name)
         if special in special_registers():
             return Special(special)
-        raise OperandError(f"'{name}' is not declared")
+        raise UndeclaredError(name)
 
 
 def _special(name: str) -> str:

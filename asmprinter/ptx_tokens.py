@@ -31,6 +31,17 @@ _TOKEN = re.compile(
 class OperandError(Exception):
     """The operand text is not PTX; the message says where."""
 
+    rule = "ptx/operands"
+
+
+class UndeclaredError(OperandError):
+    """The operand text names what nothing declares."""
+
+    rule = "ptx/undeclared"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"'{name}' is not declared")
+
 
 def tokenize(text: str) -> list[tuple[str, str]]:
     """Split operand text into (kind, text) tokens.

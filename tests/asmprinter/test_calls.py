@@ -153,7 +153,7 @@ def test_mir_comes_back():
 
 def test_what_a_call_gets_wrong_is_said():
     for bad, rule in (
-        ("call.uni nosuch, (param0);", "ptx/operands"),
+        ("call.uni nosuch, (param0);", "ptx/undeclared"),
         ("call.uni (retval0) there, (param0);", "ptx/operands"),
         ("call.uni (retval0), there, (%rd1);", "ptx/not-modelled"),
         ("call.uni %rd1, (param0);", "ptx/not-modelled"),

@@ -192,7 +192,7 @@ def test_registers_are_named_singly_and_in_ranges():
 @pytest.mark.parametrize("name", ["%r9", "%r09", "%r", "%q1"])
 def test_registers_outside_their_range_are_not_declared(name: str):
     (finding,) = read_ptx(kernel(f"mov.b32 {name}, 0;")).findings
-    assert finding.rule == "ptx/operands"
+    assert finding.rule == "ptx/undeclared"
     assert name in finding.message
 
 
@@ -431,7 +431,7 @@ def test_vector_registers():
         ("  add.u33 %r1, %r2, %r3;", "ptx/types", 3),
         ("add.u32 %r1, %r2;", "ptx/operands", 1),
         ("add.u32 %r1, %r2, ;", "ptx/operands", 1),
-        ("add.u32 %r1, %r2, %x9;", "ptx/operands", 1),
+        ("add.u32 %r1, %r2, %x9;", "ptx/undeclared", 1),
         ("add.u32 %r1, %r2, {%r3;", "ptx/operands", 1),
         ("@%r1 ret;", "ptx/guard", 1),
         ("@%p99 ret;", "ptx/guard", 1),

@@ -65,7 +65,7 @@ def test_a_parameter_that_the_kernel_does_not_have():
 
 def test_a_call_whose_variables_are_not_there():
     spoilt = KERNEL.replace("params={@call0_param0}", "params={@call1_param0}")
-    assert rules(spoilt) == [("ptx/operands", 21)]
+    assert rules(spoilt) == [("ptx/undeclared", 21)]
 
 
 PTX = """\

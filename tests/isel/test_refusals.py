@@ -62,6 +62,14 @@ REFUSED = {
     "inline assembly that is no PTX": Refused(
         body('  call void asm sideeffect "mov.b32 %r9, 1;", ""()'), 2, "select/inline-asm", "%r9",
     ),
+    "a comma that is missing in inline assembly": Refused(
+        body('  %a = call i32 asm "selp.b32 $0, 1, 2 $1;", "=r,b"(i1 true)'),
+        2, "select/inline-asm", "expected ','", "line 1",
+    ),
+    "an operand too many in inline assembly": Refused(
+        body('  %a = call i32 asm "add.u32 $0, $1, $1, $1;", "=r,r"(i32 %n)'),
+        2, "select/inline-asm", "operands do not fit add",
+    ),
     "callbr": Refused(
         f'{HEAD}  callbr void asm sideeffect "", "!i"() to label %a [label %b]\n'
         "a:\n  ret void\nb:\n  ret void\n}\n",
