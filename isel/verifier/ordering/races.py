@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 
@@ -59,6 +60,8 @@ _ASYNC_TENSOR = (*TENSOR_OPS, Kind.TENSOR_LOAD, Kind.TENSOR_STORE)
 _KEPT = 16_384
 """Regions of one memory that a new access is compared with: a race with older ones is not found."""
 
+_ENOUGH = 64
+"""Races of a pair of records behind which its accesses are not compared any more."""
 
 _GRAIN = 16
 """Bytes or columns that a bit of `_Kept.places` stands for."""
@@ -169,6 +172,7 @@ class Finder:
         self.records = records
         self.found: dict[tuple[int, int, Missing], Race] = {}
         self._consumed: set[int] = set()
+        self._raced: Counter[tuple[int, int]] = Counter()
 
     def races(self) -> list[Race]:
         """Every race, once for a pair of records."""
@@ -184,7 +188,8 @@ class Finder:
 
     def _compare(self, history: _History, new: _Kept) -> None:
         """Find the races of an access with those before it, and drop what it overwrites of them."""
-        near = history.near(new)
+        raced, index = self._raced, new.access.index
+        near = [old for old in history.near(new) if raced[old.access.index, index] < _ENOUGH]
         if near and new.is_plain:
             near = [old for old in near if not self._passes(history, old, new)]
         for region in new.regions if near else ():
@@ -222,6 +227,7 @@ class Finder:
         return region.writes and region.exact and region.covers(there)
 
     def _add(self, old: Access, new: Access, one: Region, other: Region, missing: Missing) -> None:
+        self._raced[old.index, new.index] += 1
         key = old.index, new.index, missing
         if key not in self.found or (one.exact and other.exact and not self.found[key].is_certain):
             refills = (

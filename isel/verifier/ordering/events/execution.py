@@ -125,7 +125,8 @@ class Execution:
     ) -> None:  # fmt: skip
         """Log an access: complete when the clock of its `source` has its `count`.
 
-        Pieces of no bytes, and those in front of the memory, which spoilt operands give, are none.
+        Pieces that end in front of their beginning, or begin in front of the memory, are none: spoilt
+        operands give them.
         """
         counters, mine = self.counters, self.strand.clocks
         here = counters.next("warp")
@@ -133,7 +134,7 @@ class Execution:
         self.run.log.accesses.append(
             Access(
                 self.index, kind, self.strand.rank, self.strand.actor, len(self.run.log.accesses),
-                [piece for piece in found if 0 <= piece.first < piece.last],
+                [piece for piece in found if 0 <= piece.first <= piece.last],
                 (source or self.source(done), number), mine.known, mine.fenced,
                 mine.proxied, mine.acquired, joined(mine.relaxed, mine.known),
                 (self.source("warp"), here), by_proxy, accumulates,
