@@ -125,8 +125,8 @@ class Execution:
     ) -> None:  # fmt: skip
         """Log an access: complete when the clock of its `source` has its `count`.
 
-        Pieces that end in front of their beginning, or begin in front of the memory, are none: spoilt
-        operands give them.
+        Pieces that end in front of their beginning, or begin in front of the memory, are none:
+        spoilt operands give them.
         """
         counters, mine = self.counters, self.strand.clocks
         here = counters.next("warp")
