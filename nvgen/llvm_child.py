@@ -26,8 +26,8 @@ from __future__ import annotations
 
 import functools
 import os
-import queue
 import re
+import select
 import signal
 import sys
 import threading
@@ -35,7 +35,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, BinaryIO
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from llvmlite import binding
 
@@ -87,12 +87,21 @@ def split(lengths: bytes, joined: bytes) -> list[bytes]:
     return parts
 
 
-def _listen(source: BinaryIO, requests: queue.SimpleQueue[list[bytes]]) -> None:
-    """Take messages; when nobody can send any more, end, whatever LLVM is doing."""
-    while line := source.readline():
-        joined = source.read(sum(map(int, line.split())))
-        requests.put(split(line, joined))
+def _watch(source: int) -> None:
+    """End the process when nobody can send any more, whatever LLVM is doing.
+
+    Data does not wake this thread, which would cost as much as a small module.
+    """
+    poller = select.poll()
+    poller.register(source, 0)  # that the other end is closed is always told
+    poller.poll()
     os._exit(0)
+
+
+def _requests(source: BinaryIO) -> Iterator[list[bytes]]:
+    """Messages, until there are no more."""
+    while line := source.readline():
+        yield split(line, source.read(sum(map(int, line.split()))))
 
 
 # ---- answers ---------------------------------------------------------------------------------
@@ -368,8 +377,8 @@ def main() -> None:
     sys.path.append(sys.argv[1])
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever prints does not print into an answer
-    requests: queue.SimpleQueue[list[bytes]] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(sys.stdin.buffer, requests), daemon=True).start()
+    if hasattr(select, "poll"):  # not on Windows
+        threading.Thread(target=_watch, args=(0,), daemon=True).start()
     _limit()
     try:
         from llvmlite import binding
@@ -379,8 +388,8 @@ def main() -> None:
     except Exception as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
         os._exit(CANNOT_START)
-    while True:
-        answers.write(pack(answer(requests.get())))
+    for request in _requests(sys.stdin.buffer):
+        answers.write(pack(answer(request)))
         answers.flush()
 
 
