@@ -304,16 +304,18 @@ def operand_facts(row: Row, placed: dict[str, Op]) -> dict[str, Fact]:
 
 
 def unbrace(row: Row, facts: dict[str, Fact], placed: dict[str, Op]) -> None:
-    """Take the braces from a vector of one where memory holds one value.
+    """Take the braces from a vector of one where there is one value.
 
-    ptxas takes `ld.b32 {%r1}, [%rd1]` for `ld.b32 %r1, [%rd1]`, but not so with atom and red.
+    ptxas takes `ld.b32 {%r1}, [%rd1]` for `ld.b32 %r1, [%rd1]`, but not so with atom and red; and
+    scale factors of mma in braces, as CUTLASS writes them.
     """
-    if row.head not in ("ld", "st"):
+    if row.head not in ("ld", "st") and not row.head.startswith("mma"):
         return
     for name, op in placed.items():
         if not isinstance(op, tuple) or len(op) != 1:
             continue
         operand = row.operand[name]
         count = operand.count.of(facts) if operand.count is not None else 1
-        if operand.kind is Kind.VECTOR and not count:
+        of_memory = row.head in ("ld", "st") and operand.kind is Kind.VECTOR and not count
+        if of_memory or name in ("sfa", "sfb"):
             placed[name] = op[0]

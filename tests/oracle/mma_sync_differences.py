@@ -40,22 +40,28 @@ DELIBERATE: tuple[Deliberate, ...] = (
 )
 """What differs in `tests.oracle.mma_sync_product`."""
 
-KINDS: tuple[Deliberate, ...] = tuple(
-    entry
-    for head in ("mma", "mma.sp::ordered_metadata")
-    for entry in (
-        Deliberate(r"\{%r9\}", f"{head}/operands", "braces around metadata or scale factors"),
-        Deliberate(
-            r"\{(1\.0, %h1|%h1, 1\.0)\}",
-            f"{head}/operands",
-            "a floating-point number as the number of a byte or a thread, beside a register",
-        ),
-        Deliberate(
-            rf"^{head}\.sync\S*kind::f8f6f4\S* .*\{{%p0, %p1(, %p2, %p3)?\}}",
-            f"{head}/operands",
-            "predicates as a matrix of narrow elements",
-        ),
-    )
+KINDS: tuple[Deliberate, ...] = (
+    Deliberate(
+        r"kind::\S* .*\{%r9\}, 0",
+        "mma.sp::ordered_metadata/operands",
+        "braces around metadata: ptxas takes them with kinds alone",
+    ),
+    *(
+        entry
+        for head in ("mma", "mma.sp::ordered_metadata")
+        for entry in (
+            Deliberate(
+                r"\{(1\.0, %h1|%h1, 1\.0)\}",
+                f"{head}/operands",
+                "a floating-point number as the number of a byte or a thread, beside a register",
+            ),
+            Deliberate(
+                rf"^{head}\.sync\S*kind::f8f6f4\S* .*\{{%p0, %p1(, %p2, %p3)?\}}",
+                f"{head}/operands",
+                "predicates as a matrix of narrow elements",
+            ),
+        )
+    ),
 )
 """What differs in `tests.oracle.mma_kind_product`."""
 
