@@ -487,7 +487,10 @@ class _Place:
             yield Problem("operands", text, self._shown(op), f"{{…}} of {count}")
             return
         if len(op) != count:
-            text = f"{operand.name} has {len(op)} registers"
+            parts = "element" if len(op) == 1 else "elements"
+            text = f"{operand.name} has {len(op)} {parts}"
+            if deciding := operand.count.modifiers(self.facts):
+                text += f", and {deciding} takes {count}"
             yield Problem("vector-size", text, str(len(op)), str(count))
         registers = [part for part in op if type(part) is int]
         for part in op:

@@ -101,6 +101,12 @@ class Count:
             product *= table.get(facts.get(axis), 1)
         return product
 
+    def modifiers(self, facts: Facts) -> str:
+        """The modifiers that decide it under `facts`, as PTX spells them: ".16x64b.x4"."""
+        fixed = tuple((axis, table) for axis, table in self.fixed if facts.get(axis) in table)
+        known = (facts[axis] for axis, table in fixed or self.factors if facts.get(axis) in table)
+        return "".join(fact.ptx for fact in known if isinstance(fact, Modifier))
+
 
 @dataclass(frozen=True, slots=True)
 class NumbersFrom:

@@ -642,6 +642,19 @@ def test_operands_that_do_not_fit(statement: str, rule: str):
     assert _judge_in_module([statement], "sm_100a")[1] != []
 
 
+@each("statement, text", [
+    ("tcgen05.ld.sync.aligned.16x128b.x4.b32 {%r1, %r2}, [%r4];", "and .16x128b.x4 takes 8"),
+    ("cp.async.bulk.prefetch.tensor.3d.L2.global.tile [%rd1, {%r1}];", "coords has 1 element, "),
+    ("cp.async.bulk.prefetch.tensor.2d.L2.global.tile::gather4 [%rd1, {%r1, %r2}];",
+     "coords has 2 elements, and .tile::gather4 takes 5"),
+])  # fmt: skip
+def test_a_vector_of_the_wrong_length_says_which_modifiers_decide(statement: str, text: str):
+    """A tensor copy's rank says how many coordinates it has."""
+    (found,) = [f for f in verdicts(statement) if f.rule.endswith("/vector-size")]
+    assert text in found.message
+    assert found.got != found.expected
+
+
 def test_each_record_is_judged_alone_and_at_its_place():
     findings = verdicts("bar.sync 16;\nbar.sync 1;\nadd.s32 %r1, %r2, %rd1; bar.sync 17;")
     assert [(f.place.line, f.place.column, f.rule) for f in findings] == [
