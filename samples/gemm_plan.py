@@ -176,6 +176,12 @@ class Machine:
 H100 = Machine()
 H200 = Machine(memory=3.9e6)  # the same chip with faster memory: this number is not fitted
 
+
+def machine_of(name: str) -> Machine:
+    """What the model knows of a GPU with this name; of an unknown one that it is an H100."""
+    return H200 if "H200" in name else H100
+
+
 OVERLAP = {1: 0.77, 2: 1.0, 3: 1.0}  # of the multiplies of so many warpgroups with all else
 AFTER = {1: 1.0, 2: 1.0, 3: 0.65}  # of what comes behind their last multiply
 

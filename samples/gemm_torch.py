@@ -22,7 +22,7 @@ from nvgen import CodeCache, ElementType, Major
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
-from gemm_plan import Config, Kind, choose, grid
+from gemm_plan import Config, Kind, choose, grid, machine_of
 
 ELEMENTS = {
     torch.bfloat16: ElementType.BF16,
@@ -74,7 +74,7 @@ def gemm(a: torch.Tensor, b: torch.Tensor, out: torch.dtype | None = None) -> to
     (a, a_major), (b, b_major) = flat(a), flat(b)
     kind = Kind(ELEMENTS[a.dtype], ELEMENTS[d.dtype], a_major, b_major)
     sample().check(m, n, k, kind)
-    config = choose(m, n, k, kind)
+    config = choose(m, n, k, kind, machine_of(torch.cuda.get_device_name(a.device)))
     kernel, code = loaded(config, kind, a.get_device())
     a, b = (x.view(torch.uint8) if x.element_size() == 1 else x for x in (a, b))
     processors = torch.cuda.get_device_properties(a.device).multi_processor_count

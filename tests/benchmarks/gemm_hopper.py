@@ -38,7 +38,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "samples"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # as a script: before its own folder
 
-from gemm_plan import Config, Kind, choose, grid
+from gemm_plan import Config, Kind, choose, grid, machine_of
 
 from intrinsics.element import ElementType
 from nvgen import CodeCache
@@ -71,6 +71,13 @@ def sample():
 def kind_of(shape: Shape) -> Kind:
     dtype = ElementType(shape.dtype)
     return Kind(dtype, ElementType.F16 if dtype is ElementType.F16 else ElementType.BF16)
+
+
+def gpu() -> str:
+    """The name of the GPU; in a process of a pool, since this one forks."""
+    import torch
+
+    return torch.cuda.get_device_name(0)
 
 
 def compiled(asked: tuple[Config, Kind]):
@@ -258,9 +265,10 @@ def main() -> None:
     shapes = [Shape(*shape, name) for name in names for shape in LARGE]
     if given.draw:
         shapes = [s for s in drawn(given.seed, given.draw) if s.dtype == (given.only or s.dtype)]
-    configs = {s: choose(s.m, s.n, s.k, kind_of(s)) for s in shapes}
-    asked = [*dict.fromkeys((configs[s], kind_of(s)) for s in shapes)]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
+        machine = machine_of(pool.submit(gpu).result())
+        configs = {s: choose(s.m, s.n, s.k, kind_of(s), machine) for s in shapes}
+        asked = [*dict.fromkeys((configs[s], kind_of(s)) for s in shapes)]
         made = {what: (kernel, code) for what, kernel, code in pool.map(compiled, asked)}
     print(f"seed {given.seed}: {len(asked)} kernels in {time.time() - began:.1f} s", flush=True)
     import torch

@@ -54,6 +54,17 @@ def test_few_rows_are_columns_of_multiplies() -> None:
     assert few.split > 1
 
 
+def test_the_gpu_decides() -> None:
+    """The H200 has more bandwidth, so that what cost nothing on an H100 counts on it."""
+    named("10_gemm_sm90")
+    from gemm_plan import H100, H200, choose, machine_of
+
+    assert machine_of("NVIDIA H200") is H200
+    assert machine_of("NVIDIA H100 80GB HBM3") is machine_of("another") is H100
+    shape = 131, 36864, 7168  # 192 columns would be padded by 61
+    assert choose(*shape, machine=H200).n < 192
+
+
 def test_the_time_grows_with_the_work() -> None:
     sample = named("10_gemm_sm90")
     table = sample.candidates(sample.Kind())
