@@ -68,7 +68,7 @@ GROUPS = (
 INNER = frozenset({
     "at_caller", "known_target", "declared_map", "declare", "int_type", "raw", "changing",
     "declare_number", "defined", "current_builder", "leave_for_function", "enter_function",
-    "come_back", "free_accumulators", "perform", "multiply_for", "take_fragment", "start",
+    "come_back", "free_accumulators", "perform", "take_fragment", "start", "start_on_target",
     "like", "taken", "made", "spread", "builder", "typed", "splat", "taken_apart",
     "Int.words", "Float.words", "Vector.words", "Pointer.words", "Fragment.words", "Rows.words",
     "Fragment.value", "Rows.value",
@@ -141,7 +141,7 @@ def _titled() -> Iterator[tuple[str, list[type], tuple[str, ...], tuple[Verb, ..
 
 def _verb(verb: Verb) -> Iterator[str]:
     yield f"#### b.{verb.name}\n"
-    yield from _code([f"{verb.name}{_signature(function_of(verb))}"])
+    yield from _code([f"{verb.name}{_signature(function_of(verb), bound=True)}"])
     yield verb.doc.replace(".  ", ". ") + "\n"
 
 
@@ -186,7 +186,8 @@ def _members(made: type, prefix: str) -> Iterator[str]:
             yield f"{_text(member)}\n"
         elif inspect.isroutine(member):
             yield f"#### {prefix}{name}\n"
-            yield from _code(_overloads(name, member))
+            bound = not isinstance(vars(made)[name], staticmethod)
+            yield from _code(_overloads(name, member, bound=bound))
             yield f"{_text(member)}\n"
 
 
@@ -209,24 +210,24 @@ def is_public(made: type, name: str) -> bool:
     return not name.startswith("_") and not {name, f"{made.__name__}.{name}"} & INNER
 
 
-def _overloads(name: str, member: object) -> list[str]:
+def _overloads(name: str, member: object, *, bound: bool) -> list[str]:
     """The ways to call it."""
     assert callable(member)
     inner = inspect.unwrap(member)
     ways = typing.get_overloads(inner) if isinstance(inner, types.FunctionType) else []
-    return [f"{name}{_signature(way)}" for way in (ways or [inner])]
+    return [f"{name}{_signature(way, bound=bound)}" for way in (ways or [inner])]
 
 
-def _signature(member: object) -> str:
-    """The parameters, without `self`, and the result."""
+def _signature(member: object, *, bound: bool = False) -> str:
+    """The parameters, of a method without the object itself, and the result."""
     assert callable(member)
     found = inspect.signature(member)
     given, is_named = [], False
-    for one in found.parameters.values():
+    for one in [*found.parameters.values()][bound:]:
         if one.kind is one.KEYWORD_ONLY and not is_named:
             given.append("*")
         is_named = is_named or one.kind in (one.KEYWORD_ONLY, one.VAR_POSITIONAL)
-        given += [] if one.name == "self" else [_parameter(one)]
+        given.append(_parameter(one))
     is_said = found.return_annotation not in (None, "None", inspect.Signature.empty)
     return f"({', '.join(given)})" + (f" -> {found.return_annotation}" if is_said else "")
 

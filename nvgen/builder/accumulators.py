@@ -9,7 +9,7 @@ Instructions: Matrix Shape, Matrix Data-types.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
@@ -32,6 +32,22 @@ USUAL = TensorOptions()
 """Options of which nothing is said."""
 
 
+@dataclass(frozen=True, slots=True)
+class Multiply:
+    """One call of `multiply`, by a kernel that may be another one than the tiles'."""
+
+    builder: SharedMemory
+    a: LeftTile | RegisterTile
+    b: SharedTile
+    accumulate: bool | Int = False
+    step: IntLike | None = None
+    options: TensorOptions = USUAL
+
+    def steps(self, count: int) -> Sequence[IntLike]:
+        """The steps of K that are multiplied, of `count`."""
+        return range(count) if self.step is None else (self.step,)
+
+
 class AccumulatorTile(ABC):
     """D = A·Bᵀ, `m` rows by `n` columns of `dtype`."""
 
@@ -51,16 +67,8 @@ class AccumulatorTile(ABC):
         """The kernel that it is of."""
 
     @abstractmethod
-    def multiply_for(
-        self,
-        b: SharedMemory,
-        left: LeftTile | RegisterTile,
-        right: SharedTile,
-        accumulate: bool | Int,
-        step: IntLike | None,
-        options: TensorOptions,
-    ) -> None:
-        """`multiply`, as a kernel asks for it that may be another one than the tile's."""
+    def start(self, asked: Multiply) -> None:
+        """`multiply`, when A and B are such tiles."""
 
     def multiply(
         self,
@@ -78,7 +86,7 @@ class AccumulatorTile(ABC):
         Raises: InputError when a requirement is not met.
         """
         check_tiles(self, a, b)
-        self.multiply_for(self.builder, a, b, accumulate, step, options)
+        self.start(Multiply(self.builder, a, b, accumulate, step, options))
 
 
 def kernel_of(host: Host) -> SharedMemory:
@@ -207,6 +215,22 @@ class RegisterRequest:
         a = self.a.pointer.builder if isinstance(self.a, SharedTile) else self.a.builder
         owners = {"D": self.owner, "A": a, "B": self.b.pointer.builder}
         return [name for name, owner in owners.items() if owner is not self.builder]
+
+
+def requested(
+    d: AccumulatorTile,
+    asked: Multiply,
+    families: tuple[RegisterFamily, ...],
+    rows: int,
+    shares: tuple[int, int] = (1, 1),
+) -> RegisterRequest:
+    """A multiply into the registers of `d`."""
+    b, a = asked.builder, asked.a
+    assert isinstance(a, OperandOfA)
+    return RegisterRequest(
+        b, b.scope, b.threads, d.builder, (d.m, d.n), d.dtype, a, asked.b, families, rows, shares,
+        asked.step, asked.options.given(),
+    )  # fmt: skip
 
 
 def _swizzled(r: RegisterRequest, tile: SharedTile) -> bool:

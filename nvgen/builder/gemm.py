@@ -14,7 +14,8 @@ from typing import overload
 from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import ElementType
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
-from nvgen.builder.accumulators import AccumulatorTile, check_tiles
+from nvgen.builder import tensor_gemm, warp_tiles, warpgroup_tiles
+from nvgen.builder.accumulators import AccumulatorTile, Multiply, check_tiles
 from nvgen.builder.fragment_layouts import RegisterTile
 from nvgen.builder.fragment_stores import check_stored
 from nvgen.builder.fragments import Fragment
@@ -23,20 +24,12 @@ from nvgen.builder.pointers import Pointer
 from nvgen.builder.portable import PortableAccumulator, accumulator
 from nvgen.builder.protocols import TileRing
 from nvgen.builder.refusals import described, refuse
-from nvgen.builder.tensor_gemm import (
-    TensorTile,
-    checked,
-    copy_metadata,
-    copy_scales,
-    descriptor_at,
-)
-from nvgen.builder.tensor_memory import TensorMemory, allocate, tensor_pointer
+from nvgen.builder.tensor_gemm import TensorTile, checked
+from nvgen.builder.tensor_memory import allocate, pointer_at
 from nvgen.builder.tensor_requests import LaneMask, LeftTile, TensorOptions
 from nvgen.builder.tile_copies import TileCopies, store_boxes
-from nvgen.builder.tiles import ScaleTile, SharedScales, SharedTile, Tiles
-from nvgen.builder.vectors import Vector
-from nvgen.builder.warp_tiles import WarpTile, warp_tile
-from nvgen.builder.warpgroup_tiles import WarpgroupTile, warpgroup_operand, warpgroup_tile
+from nvgen.builder.tiles import ScaleTile, SharedTile, Tiles
+from nvgen.builder.warpgroup_tiles import WarpgroupTile
 
 
 class TileOperations(TileCopies):
@@ -101,7 +94,7 @@ class TileOperations(TileCopies):
             cta_group, metadata, sfa, sfb, stationary, collector, zero_mask, max_shift,
             collector_a, reuse_a, ashift, negate_a, negate_b, scale_d, lane_mask, k96,
         )  # fmt: skip
-        d.multiply_for(self, a, b, accumulate, step, options)
+        d.start(Multiply(self, a, b, accumulate, step, options))
 
     def gemm(
         self,
@@ -139,38 +132,9 @@ class TileOperations(TileCopies):
 
     # ---- D -----------------------------------------------------------------------------------
 
-    def warp_tile(
-        self,
-        m: int,
-        n: int,
-        dtype: ElementType = ElementType.F32,
-        *,
-        warps: tuple[int, int] = (1, 1),
-    ) -> WarpTile:
-        """Zeros for D of `m` rows by `n` columns in the registers of `warps`, rows × columns.
-
-        With one warp, each that comes here has a D of its own; otherwise all warps of the CTA, or
-        of a warpgroup in its scope, share one.
-
-        Raises: InputError when a warp's share is not made of fragments of 16 by 8.
-        """
-        return warp_tile(self, m, n, dtype, warps)
-
-    def warpgroup_tile(self, m: int, n: int, dtype: ElementType = ElementType.F32) -> WarpgroupTile:
-        """Zeros for D of `m` rows, a multiple of 64, by `n` columns in a warpgroup's registers.
-
-        Raises: InputError when no multiplies have such a D.
-        """
-        return warpgroup_tile(self, m, n, dtype)
-
-    def warpgroup_operand(
-        self, fragments: Sequence[Sequence[Vector]], dtype: ElementType
-    ) -> RegisterTile:
-        """A in registers: for every 64 rows, and in them for each step of K, four registers.
-
-        Raises: InputError when some are missing.
-        """
-        return warpgroup_operand(fragments, dtype)
+    warp_tile = warp_tiles.warp_tile
+    warpgroup_tile = warpgroup_tiles.warpgroup_tile
+    warpgroup_operand = staticmethod(warpgroup_tiles.warpgroup_operand)
 
     def accumulator(
         self, m: int, n: int, dtype: ElementType = ElementType.F32
@@ -271,17 +235,7 @@ class TileOperations(TileCopies):
 
     # ---- tensor memory -----------------------------------------------------------------------
 
-    def tensor_memory(
-        self, name: str, columns: int, *, warp: int = 0, cta_group: CtaGroup = CtaGroup.ONE
-    ) -> TensorMemory:
-        """Columns of tensor memory, allocated by one warp; all threads of the CTA come here.
-
-        With `cta_group` 2 those of both CTAs of a pair do.  `name` is that of the slot in shared
-        memory through which the address goes.
-
-        Raises: InputError when there are not so many, or nobody can allocate them.
-        """
-        return allocate(self, name, columns, warp=warp, cta_group=cta_group)
+    tensor_memory, tensor_pointer = allocate, pointer_at
 
     def tensor_tile(
         self, taddr: Int, m: int, n: int, dtype: ElementType = ElementType.F32
@@ -301,31 +255,5 @@ class TileOperations(TileCopies):
         """
         return checked(tile).load(first, columns)
 
-    def tensor_pointer(self, taddr: Int) -> Pointer:
-        """A tensor memory address as a pointer."""
-        return tensor_pointer(self, taddr)
-
-    def descriptor(self, tile: SharedTile) -> Int:
-        """The descriptor of a tile, whose address the kernel knows."""
-        return descriptor_at(self, tile.pointer, tile.descriptor())
-
-    def copy_scales(
-        self, target: ScaleTile, source: SharedScales, *, cta_group: CtaGroup = CtaGroup.ONE
-    ) -> None:
-        """Start copies of scale factors into tensor memory, by one thread.
-
-        MMAs that this thread issues later see them; with `cta_group` 2 each CTA of the pair gets
-        what lies in its own shared memory.
-
-        Raises: InputError when the two are of different shapes or types.
-        """
-        copy_scales(self, target, source, cta_group=cta_group)
-
-    def copy_metadata(
-        self, target: Pointer, source: Pointer, *, cta_group: CtaGroup = CtaGroup.ONE
-    ) -> None:
-        """Start a copy of 128 rows of 16 bytes from shared memory into four columns.
-
-        Row r goes to lane r: four words of metadata of a sparse A.
-        """
-        copy_metadata(self, target, source, cta_group=cta_group)
+    descriptor, copy_scales = tensor_gemm.descriptor, tensor_gemm.copy_scales
+    copy_metadata = tensor_gemm.copy_metadata

@@ -286,7 +286,7 @@ def constant(given: object, bits: int, *, signed: bool = False) -> ir.Constant:
             expected=f"i{bits}, or a whole number",
             hint=_instead(given),
         )
-    value = operator.index(given)
+    value = int(operator.index(given))
     if not -(1 << max(bits - 1, 1)) <= value < 1 << bits - (signed and bits > 1):
         raise refuse(f"{value} does not fit into {bits} bits", got=str(value), expected=f"i{bits}")
     return ir.Constant(ir.IntType(bits), value)

@@ -17,18 +17,16 @@ from intrinsics.element import ElementType
 from intrinsics.limits import COLUMNS, FEWEST_COLUMNS
 from intrinsics.modifiers import LdStNum, LdStShape
 from intrinsics.targets import Feature, Target, TargetSet, at_least, spell, with_feature
-from nvgen.builder.accumulators import AccumulatorTile
+from nvgen.builder.accumulators import AccumulatorTile, Multiply
 from nvgen.builder.base import BuilderBase
-from nvgen.builder.fragment_layouts import WARPGROUP_ROWS, RegisterTile
+from nvgen.builder.fragment_layouts import WARPGROUP_ROWS
 from nvgen.builder.fragment_stores import RowMajor
-from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.numbers import IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.protocols import Protocols
 from nvgen.builder.refusals import Requirement, check, refuse
 from nvgen.builder.roles import WARP, WARPGROUP, Scope
-from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_memory import allocate
-from nvgen.builder.tensor_requests import LeftTile, TensorOptions
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.warp_tiles import FRAGMENT_COLUMNS, FRAGMENT_ROWS, warp_tile, whole_fragments
 from nvgen.builder.warpgroup_tiles import warpgroup_tile
@@ -203,26 +201,17 @@ class PortableAccumulator(AccumulatorTile):
         """The kernel that it is of."""
         return self._builder
 
-    def multiply_for(
-        self,
-        b: SharedMemory,
-        left: LeftTile | RegisterTile,
-        right: SharedTile,
-        accumulate: bool | Int,
-        step: IntLike | None,
-        options: TensorOptions,
-    ) -> None:
-        """`multiply`, by all threads of the CTA."""
-        assert isinstance(left, SharedTile)
-        request = PortableRequest(b, b.scope, self, left, right, options.given())
+    def start(self, asked: Multiply) -> None:
+        """By all threads of the CTA."""
+        b, a = asked.builder, asked.a
+        assert isinstance(a, SharedTile)
+        request = PortableRequest(b, b.scope, self, a, asked.b, asked.options.given())
         check("gemm_async", REQUIREMENTS, request)
-        self.start(left, right, accumulate, step)
+        self.start_on_target(a, asked)
 
     @abstractmethod
-    def start(
-        self, a: SharedTile, b: SharedTile, accumulate: bool | Int, step: IntLike | None
-    ) -> None:
-        """Start D = A·Bᵀ, or add to what is in D."""
+    def start_on_target(self, a: SharedTile, asked: Multiply) -> None:
+        """Start D = A·Bᵀ, or add to what is in D, as the target does."""
 
     def commit(self) -> None:
         """Close what has been started, for the next wait."""
@@ -273,14 +262,12 @@ class TensorAccumulator(PortableAccumulator):
         self._tile = self._memory.tile(m, n)
         self._parity = builder.variable(0)
 
-    def start(
-        self, a: SharedTile, b: SharedTile, accumulate: bool | Int, step: IntLike | None
-    ) -> None:
+    def start_on_target(self, a: SharedTile, asked: Multiply) -> None:
         """By one thread of warp 0."""
         builder = self.builder
         with builder.if_warp(0), builder.elect():
             builder.tcgen05_fence_after_thread_sync()
-            self._tile.multiply(a, b, accumulate=accumulate, step=step)
+            self._tile.multiply(a, asked.b, accumulate=asked.accumulate, step=asked.step)
 
     def commit(self) -> None:
         """Committed by the thread that multiplied: the same one is elected again."""
@@ -355,13 +342,11 @@ class WarpgroupAccumulator(PortableAccumulator):
         self._first: IntLike = builder.warpgroup * self._rows if groups > 1 else 0
         self._tile = warpgroup_tile(builder, self._rows, n, dtype)
 
-    def start(
-        self, a: SharedTile, b: SharedTile, accumulate: bool | Int, step: IntLike | None
-    ) -> None:
+    def start_on_target(self, a: SharedTile, asked: Multiply) -> None:
         """By all warpgroups, each its rows of A."""
         part = a if self._rows == self.m else a.part(self._first, self._rows)
         self.builder.wgmma_fence()
-        self._tile.multiply(part, b, accumulate=accumulate, step=step)
+        self._tile.multiply(part, asked.b, accumulate=asked.accumulate, step=asked.step)
 
     def commit(self) -> None:
         """A group."""
@@ -397,13 +382,11 @@ class WarpAccumulator(PortableAccumulator):
                 expected=f"shares of {FRAGMENT_ROWS}x{FRAGMENT_COLUMNS}, or multiples of them, for "
                 f"every {WARP} threads",
             )
-        self._tile = warp_tile(builder, m, n, dtype, warps)
+        self._tile = warp_tile(builder, m, n, dtype, warps=warps)
 
-    def start(
-        self, a: SharedTile, b: SharedTile, accumulate: bool | Int, step: IntLike | None
-    ) -> None:
+    def start_on_target(self, a: SharedTile, asked: Multiply) -> None:
         """By all warps, each its share."""
-        self._tile.multiply(a, b, accumulate=accumulate, step=step)
+        self._tile.multiply(a, asked.b, accumulate=asked.accumulate, step=asked.step)
 
     def store(self, target: Pointer, pitch: IntLike, dtype: ElementType) -> None:
         """Two neighbouring sums at a time."""

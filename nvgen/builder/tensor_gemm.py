@@ -22,7 +22,7 @@ from intrinsics.modifiers import (
     LdStNum,
     ScalarType,
 )
-from nvgen.builder.accumulators import AccumulatorTile, kernel_of
+from nvgen.builder.accumulators import AccumulatorTile, Multiply, kernel_of
 from nvgen.builder.fragment_layouts import Holders, RegisterTile, tensor_layout
 from nvgen.builder.fragments import Fragment
 from nvgen.builder.numbers import Int, IntLike
@@ -37,7 +37,7 @@ from nvgen.builder.tensor_places import (
     mask_word,
     scale_vector,
 )
-from nvgen.builder.tensor_requests import LeftTile, Piece, TensorOptions, TensorRequest
+from nvgen.builder.tensor_requests import Piece, TensorRequest
 from nvgen.builder.tensor_requirements import check
 from nvgen.builder.tensor_tiles import AccumulatorColumns, OperandTile, SparseTile
 from nvgen.builder.tiles import SCALE_BLOCK, ScaleTile, SharedScales, SharedTile
@@ -87,18 +87,13 @@ class TensorTile(AccumulatorColumns, AccumulatorTile):
         """The kernel that it is of."""
         return kernel_of(self.pointer.builder)
 
-    def multiply_for(
-        self,
-        b: SharedMemory,
-        left: LeftTile | RegisterTile,
-        right: SharedTile,
-        accumulate: bool | Int,
-        step: IntLike | None,
-        options: TensorOptions,
-    ) -> None:
-        """`multiply`, by one thread; in warp scope one of the warp is elected."""
-        assert not isinstance(left, RegisterTile)
-        found = TensorRequest(b, b.scope, self, left, right, options, accumulate, step is None)
+    def start(self, asked: Multiply) -> None:
+        """By one thread; in warp scope one of the warp is elected."""
+        b, a, step = asked.builder, asked.a, asked.step
+        assert not isinstance(a, RegisterTile)
+        found = TensorRequest(
+            b, b.scope, self, a, asked.b, asked.options, asked.accumulate, step is None
+        )
         check(found)
         if isinstance(step, int) and not 0 <= step < found.steps:
             raise refuse("no such step of K", got=str(step), expected=f"0..{found.steps - 1}")
@@ -255,9 +250,14 @@ def _emit(builder: SharedMemory, multiply: _Multiply, i: _Instruction) -> None:
 def _first(builder: SharedMemory, request: TensorRequest, tile: SharedTile) -> Int:
     """The descriptor of a tile, its leading dimension left out where that is an address."""
     if not crosses_spans(request, tile):
-        return descriptor_at(builder, tile.pointer, tile.descriptor())
+        return descriptor(builder, tile)
     layout = replace(tile.descriptor(), lbo=0, absolute_lbo=True)
     return descriptor_at(builder, tile.pointer, layout)
+
+
+def descriptor(b: Roles, tile: SharedTile) -> Int:
+    """The descriptor of a tile, whose address the kernel knows."""
+    return descriptor_at(b, tile.pointer, tile.descriptor())
 
 
 def _joined(fields: IntLike, word: IntLike) -> IntLike:

@@ -68,7 +68,7 @@ class TensorMemory:
             )
         first = self.used
         self.used += columns
-        return tensor_pointer(self.builder, self.address + first if first else self.address)
+        return pointer_at(self.builder, self.address + first if first else self.address)
 
     def tile(
         self,
@@ -178,12 +178,12 @@ class TensorMemory:
         b.barrier_cta_sync_aligned()
         b.tcgen05_fence_after_thread_sync()
         with b.if_warp(warp):
-            address = tensor_pointer(b, self.address)
+            address = pointer_at(b, self.address)
             b.tcgen05_dealloc(address, self.columns, cta_group=self.cta_group)
             b.tcgen05_relinq_alloc_permit(cta_group=self.cta_group)
 
 
-def tensor_pointer(b: SharedMemory, taddr: Int) -> Pointer:
+def pointer_at(b: SharedMemory, taddr: Int) -> Pointer:
     """A tensor memory address as a pointer."""
     return Pointer(b, b.at_caller().inttoptr(taddr.value, ir.PointerType(addrspace=6)))
 
@@ -191,12 +191,12 @@ def tensor_pointer(b: SharedMemory, taddr: Int) -> Pointer:
 def allocate(
     b: SharedMemory, name: str, columns: int, *, warp: int = 0, cta_group: CtaGroup = CtaGroup.ONE
 ) -> TensorMemory:
-    """Allocate by one warp, and publish the address to all threads of the CTA.
+    """Columns of tensor memory, allocated by one warp; all threads of the CTA come here.
 
-    With `cta_group` 2 a warp of each CTA of the pair comes here, and both get the same columns.
-    `name` is that of the slot in shared memory.
+    With `cta_group` 2 those of both CTAs of a pair do.  `name` is that of the slot in shared
+    memory through which the address goes.
 
-    Raises: InputError when there is no such allocation.
+    Raises: InputError when there are not so many, or nobody can allocate them.
     """
     _check(b, columns, b.tensor_columns)
     try:

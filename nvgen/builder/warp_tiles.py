@@ -21,10 +21,12 @@ from intrinsics.multiplies.mma_sync import MmaShape
 from intrinsics.targets import Feature, at_least, with_feature
 from nvgen.builder.accumulators import (
     AccumulatorTile,
+    Multiply,
     RegisterFamily,
     RegisterRequest,
     in_registers,
     kernel_of,
+    requested,
 )
 from nvgen.builder.fragment_layouts import Holders, RegisterTile, warp_layout
 from nvgen.builder.fragments import Fragment, HeldFragment, assign, held
@@ -34,7 +36,6 @@ from nvgen.builder.refusals import Requirement, check, refuse
 from nvgen.builder.regions import Changing, Host
 from nvgen.builder.roles import WARP, Scope
 from nvgen.builder.shared_memory import SharedMemory
-from nvgen.builder.tensor_requests import LeftTile, TensorOptions
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Vector
 
@@ -160,23 +161,12 @@ class WarpTile(HeldFragment, AccumulatorTile):
         down, along = self.share
         return warp // columns * down, warp % columns * along
 
-    def multiply_for(
-        self,
-        b: SharedMemory,
-        left: LeftTile | RegisterTile,
-        right: SharedTile,
-        accumulate: bool | Int,
-        step: IntLike | None,
-        options: TensorOptions,
-    ) -> None:
-        """`multiply`, by all threads of the warps, which is complete then."""
-        assert isinstance(left, (SharedTile, RegisterTile))
-        request = RegisterRequest(
-            b, b.scope, b.threads, self.parts[0][0].builder, (self.m, self.n), self.dtype, left,
-            right, FAMILIES, FRAGMENT_ROWS, self.warps, step, options.given(),
-        )  # fmt: skip
+    def start(self, asked: Multiply) -> None:
+        """By all threads of the warps; it is complete then."""
+        b, request = asked.builder, requested(self, asked, FAMILIES, FRAGMENT_ROWS, self.warps)
         check("gemm_async", REQUIREMENTS, request)
-        self._begin(accumulate)
+        left = request.a
+        self._begin(asked.accumulate)
         row, column = self.place()
         lane = b.tid_x & 31
         of_a: _Fragments | RegisterTile = (
@@ -185,8 +175,8 @@ class WarpTile(HeldFragment, AccumulatorTile):
             else left
         )
         rows_of_b = lane % _MATRIX + lane // FRAGMENT_ROWS * _MATRIX
-        of_b = _Fragments(right, _Lane(rows_of_b, lane // _MATRIX % 2), column)
-        for number in range(request.steps) if step is None else (step,):
+        of_b = _Fragments(request.b, _Lane(rows_of_b, lane // _MATRIX % 2), column)
+        for number in asked.steps(request.steps):
             self._multiply_step(request, of_a, of_b, number)
 
     def _begin(self, accumulate: bool | Int) -> None:
@@ -271,9 +261,17 @@ def _columns(b: SharedMemory, of_b: _Fragments, count: int, step: IntLike) -> It
 
 
 def warp_tile(
-    b: SharedMemory, m: int, n: int, dtype: ElementType, warps: tuple[int, int]
+    b: SharedMemory,
+    m: int,
+    n: int,
+    dtype: ElementType = ElementType.F32,
+    *,
+    warps: tuple[int, int] = (1, 1),
 ) -> WarpTile:
-    """Zeros for D.
+    """Zeros for D of `m` rows by `n` columns in the registers of `warps`, rows × columns.
+
+    With one warp, each that comes here has a D of its own; otherwise all warps of the CTA, or of a
+    warpgroup in its scope, share one.
 
     Raises: InputError when a warp's share is not made of fragments of 16 by 8.
     """

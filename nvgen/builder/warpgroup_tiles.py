@@ -21,10 +21,12 @@ from intrinsics.multiplies.wgmma_families import FAMILIES as FAMILIES_OF_ROWS
 from intrinsics.targets import Feature, with_feature
 from nvgen.builder.accumulators import (
     AccumulatorTile,
+    Multiply,
     RegisterFamily,
     RegisterRequest,
     in_registers,
     kernel_of,
+    requested,
 )
 from nvgen.builder.fragment_layouts import (
     OPERAND_REGISTERS,
@@ -36,12 +38,11 @@ from nvgen.builder.fragment_layouts import (
 )
 from nvgen.builder.fragments import Fragment, HeldFragment, assign, held
 from nvgen.builder.multiplies import Accumulator
-from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.numbers import Int
 from nvgen.builder.refusals import Requirement, check, refuse
 from nvgen.builder.roles import WARPGROUP, Scope
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_places import advanced
-from nvgen.builder.tensor_requests import LeftTile, TensorOptions
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Vector
 
@@ -145,54 +146,31 @@ class WarpgroupTile(HeldFragment, AccumulatorTile):
         """
         assign(self.parts, self.fragment.taken(value))
 
-    def multiply_for(
-        self,
-        b: SharedMemory,
-        left: LeftTile | RegisterTile,
-        right: SharedTile,
-        accumulate: bool | Int,
-        step: IntLike | None,
-        options: TensorOptions,
-    ) -> None:
-        """`multiply`, by all threads of the warpgroup."""
-        assert isinstance(left, (SharedTile, RegisterTile))
-        request = RegisterRequest(
-            b, b.scope, b.threads, self.parts[0].builder, (self.m, self.n), self.dtype, left, right,
-            FAMILIES, WARPGROUP_ROWS, step=step, others=options.given(),
-        )  # fmt: skip
+    def start(self, asked: Multiply) -> None:
+        """By all threads of the warpgroup: steps of K, and in each the parts of 64 rows."""
+        request = requested(self, asked, FAMILIES, WARPGROUP_ROWS)
         check("gemm_async", REQUIREMENTS, request)
-        _multiply(b, self.parts, request, accumulate)
-
-
-def _multiply(
-    builder: SharedMemory,
-    parts: Sequence[Accumulator],
-    request: RegisterRequest,
-    accumulate: bool | Int,
-) -> None:
-    """The unrolled nest: steps of K, and in each the parts of 64 rows."""
-    a, b, step = request.a, request.b, request.step
-    begins_a = _descriptor(builder, a) if isinstance(a, SharedTile) else None
-    begins_b = _descriptor(builder, b)
-    adds: IntLike = int(accumulate) if isinstance(accumulate, bool) else accumulate
-    trans_a = int(isinstance(a, SharedTile) and a.major is Major.MN)
-    trans_b = int(b.major is Major.MN)
-    for number in range(request.steps) if step is None else (step,):
-        k = number * request.depth
-        at_b = advanced(begins_b, b.offset(k))
-        for part, accumulator in enumerate(parts):
-            at_a: Int | Vector
-            if isinstance(a, SharedTile):
-                assert begins_a is not None
-                at_a = advanced(begins_a, a.offset(k, part * WARPGROUP_ROWS))
-            else:
-                assert isinstance(number, int)
-                at_a = a.fragments[part][number]
-            builder.wgmma_mma_async(
-                accumulator, at_a, at_b, adds, atype=MODIFIERS[a.dtype],
-                btype=MODIFIERS[b.dtype], trans_a=trans_a, trans_b=trans_b,
-            )  # fmt: skip
-        adds = 1
+        builder, a, b, adds = asked.builder, request.a, request.b, asked.accumulate
+        begins_a = _descriptor(builder, a) if isinstance(a, SharedTile) else None
+        begins_b = _descriptor(builder, b)
+        trans_a = int(isinstance(a, SharedTile) and a.major is Major.MN)
+        trans_b = int(b.major is Major.MN)
+        for number in asked.steps(request.steps):
+            k = number * request.depth
+            at_b = advanced(begins_b, b.offset(k))
+            for part, accumulator in enumerate(self.parts):
+                at_a: Int | Vector
+                if isinstance(a, SharedTile):
+                    assert begins_a is not None
+                    at_a = advanced(begins_a, a.offset(k, part * WARPGROUP_ROWS))
+                else:
+                    assert isinstance(number, int)
+                    at_a = a.fragments[part][number]
+                builder.wgmma_mma_async(
+                    accumulator, at_a, at_b, adds, atype=MODIFIERS[a.dtype],
+                    btype=MODIFIERS[b.dtype], trans_a=trans_a, trans_b=trans_b,
+                )  # fmt: skip
+            adds = True
 
 
 def _descriptor(builder: SharedMemory, tile: SharedTile) -> Int:
@@ -203,8 +181,10 @@ def _descriptor(builder: SharedMemory, tile: SharedTile) -> Int:
     )
 
 
-def warpgroup_tile(b: SharedMemory, m: int, n: int, dtype: ElementType) -> WarpgroupTile:
-    """Zeros for D.
+def warpgroup_tile(
+    b: SharedMemory, m: int, n: int, dtype: ElementType = ElementType.F32
+) -> WarpgroupTile:
+    """Zeros for D of `m` rows, a multiple of 64, by `n` columns in a warpgroup's registers.
 
     Raises: InputError when no multiplies have such a D.
     """
@@ -219,9 +199,9 @@ def warpgroup_tile(b: SharedMemory, m: int, n: int, dtype: ElementType) -> Warpg
 
 
 def warpgroup_operand(fragments: Sequence[Sequence[Vector]], dtype: ElementType) -> RegisterTile:
-    """A in registers.
+    """A in registers: for every 64 rows, and in them for each step of K, four registers.
 
-    Raises: InputError when some registers are missing.
+    Raises: InputError when some are missing.
     """
     found = tuple(tuple(steps) for steps in fragments)
     counts = {len(steps) for steps in found}
