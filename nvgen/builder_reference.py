@@ -71,7 +71,7 @@ INNER = frozenset({
     "come_back", "free_accumulators", "perform", "take_fragment", "start", "start_on_target",
     "like", "taken", "made", "spread", "builder", "typed", "splat", "taken_apart",
     "Int.words", "Float.words", "Vector.words", "Pointer.words", "Fragment.words", "Rows.words",
-    "Fragment.value", "Rows.value",
+    "OfThreads.value", "OfThreads.words", "OfThreads.builder",
 })  # fmt: skip
 """Members that are public to the builder's own parts only."""
 

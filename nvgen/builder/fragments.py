@@ -12,7 +12,7 @@ import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Concatenate, ParamSpec, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 from llvmlite import ir
 
@@ -44,12 +44,8 @@ _WORD = 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows(Elementwise):
-    """A number for each row of a matrix that a thread has elements of.
-
-    All threads that share a row hold the same number, but for what `row_reduce(…, whole=False)`
-    gives, which is a thread's part until `whole` joins them.
-    """
+class OfThreads(Elementwise):
+    """Numbers that several threads hold, as a layout says."""
 
     vector: Vector = field()
     holders: Holders
@@ -61,8 +57,38 @@ class Rows(Elementwise):
 
     @property
     def value(self) -> ir.Value:
-        """The numbers as llvmlite's."""
+        """A thread's numbers as llvmlite's."""
         return self.vector.value
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What it is, in words."""
+
+    def like(self, value: ir.Value) -> Self:
+        """Other values of llvmlite's as such numbers."""
+        return replace(self, vector=self.vector.like(value))
+
+    def taken(self, other: object) -> ir.Value:
+        """Numbers of the same layout and type, or one number for all, as llvmlite's.
+
+        Raises: InputError for anything else.
+        """
+        found = self._operand(other).typed
+        return self.builder.at_caller().bitcast(found, self.vector.value.type)
+
+    def made(self, vector: Vector) -> Self:
+        """Other numbers in the same layout."""
+        return replace(self, vector=vector)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows(OfThreads):
+    """A number for each row of a matrix that a thread has elements of.
+
+    All threads that share a row hold the same number, but for what `row_reduce(…, whole=False)`
+    gives, which is a thread's part until `whole` joins them.
+    """
 
     @property
     def words(self) -> str:
@@ -71,22 +97,6 @@ class Rows(Elementwise):
 
     def __repr__(self) -> str:
         return f"<{self.words}; layout {self.holders.layout}>"
-
-    def like(self, value: ir.Value) -> Rows:
-        """Other values of llvmlite's as such numbers."""
-        return replace(self, vector=self.vector.like(value))
-
-    def taken(self, other: object) -> ir.Value:
-        """Numbers of the same rows, or one for all of them, as llvmlite's.
-
-        Raises: InputError for anything else.
-        """
-        found = self._operand(other).typed
-        return self.builder.at_caller().bitcast(found, self.vector.value.type)
-
-    def made(self, vector: Vector) -> Rows:
-        """Other numbers of the same rows."""
-        return replace(self, vector=vector)
 
     def spread(self, other: Elementwise) -> Vector:
         """Numbers of the same rows.
@@ -134,30 +144,17 @@ class Rows(Elementwise):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Fragment(Elementwise):
+class Fragment(OfThreads):
     """A matrix in registers; operators go element by element.
 
     The other side of an operator is a fragment of the same layout, `Rows` of it, whose numbers are
     spread along the rows, or one number for all.
     """
 
-    vector: Vector = field()
-    holders: Holders
-
-    @property
-    def builder(self) -> SharedMemory:
-        """The kernel that it is of."""
-        return self.holders.builder
-
     @property
     def layout(self) -> FragmentLayout:
         """Which elements a thread has."""
         return self.holders.layout
-
-    @property
-    def value(self) -> ir.Value:
-        """The elements of a thread as llvmlite's."""
-        return self.vector.value
 
     @property
     def words(self) -> str:
@@ -167,22 +164,6 @@ class Fragment(Elementwise):
     def __repr__(self) -> str:
         held = self.vector.type.value if self.vector.type else "registers"
         return f"<matrix of {held}; layout {self.layout}>"
-
-    def like(self, value: ir.Value) -> Fragment:
-        """Other values of llvmlite's as such a matrix."""
-        return replace(self, vector=self.vector.like(value))
-
-    def taken(self, other: object) -> ir.Value:
-        """A matrix of the same layout and type, or one number for all elements, as llvmlite's.
-
-        Raises: InputError for anything else.
-        """
-        found = self._operand(other).typed
-        return self.builder.at_caller().bitcast(found, self.vector.value.type)
-
-    def made(self, vector: Vector) -> Fragment:
-        """Other elements in the same layout."""
-        return replace(self, vector=vector)
 
     def spread(self, other: Elementwise) -> Vector:
         """A matrix of the same layout, or the numbers of its rows along them.
