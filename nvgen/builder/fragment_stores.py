@@ -13,8 +13,9 @@ from typing import TypeAlias
 
 from intrinsics.element import ElementType, Major
 from intrinsics.layouts.fragments_matrix import matrix_bytes
+from intrinsics.layouts.register_layout import FragmentLayout, layout_of
 from intrinsics.multiplies.matrix import MatrixShape
-from nvgen.builder.fragment_layouts import FragmentLayout, Holders, layout_of, scaled_bits
+from nvgen.builder.fragment_layouts import Holders, scaled_bits
 from nvgen.builder.number_types import u64
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer, check_pointer, store_number

@@ -17,15 +17,10 @@ from typing import Concatenate, ParamSpec, Protocol, Self, TypeAlias, TypeVar, r
 from llvmlite import ir
 
 from intrinsics.element import ElementType
+from intrinsics.layouts.register_layout import FragmentLayout, operand_layout, sources
 from intrinsics.modifiers import ScalarType, Shuffle
 from nvgen.builder.control import condition_of
-from nvgen.builder.fragment_layouts import (
-    FragmentLayout,
-    Holders,
-    RegisterTile,
-    operand_layout,
-    sources,
-)
+from nvgen.builder.fragment_layouts import Holders, RegisterTile
 from nvgen.builder.fragment_stores import Condition, store_in_memory, store_in_tile
 from nvgen.builder.number_types import element_of, is_float, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Float, Int, IntLike, Number

@@ -14,12 +14,12 @@ from enum import Enum
 from typing import ClassVar, assert_never
 
 from intrinsics.element import ElementType
+from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
 from intrinsics.limits import COLUMNS, FEWEST_COLUMNS
 from intrinsics.modifiers import LdStNum, LdStShape
 from intrinsics.targets import Feature, Target, TargetSet, at_least, spell, with_feature
 from nvgen.builder.accumulators import AccumulatorTile, Multiply
 from nvgen.builder.base import BuilderBase
-from nvgen.builder.fragment_layouts import WARPGROUP_ROWS
 from nvgen.builder.fragment_stores import RowMajor
 from nvgen.builder.numbers import IntLike
 from nvgen.builder.pointers import Pointer

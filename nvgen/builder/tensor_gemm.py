@@ -14,6 +14,7 @@ from typing import ClassVar
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import ElementType
+from intrinsics.layouts.register_layout import tensor_layout
 from intrinsics.modifiers import (
     CollectorA,
     CopyMulticast,
@@ -22,8 +23,9 @@ from intrinsics.modifiers import (
     LdStNum,
     ScalarType,
 )
+from intrinsics.multiplies.tensor_shapes import Piece
 from nvgen.builder.accumulators import AccumulatorTile, Multiply, kernel_of
-from nvgen.builder.fragment_layouts import Holders, RegisterTile, tensor_layout
+from nvgen.builder.fragment_layouts import Holders, RegisterTile
 from nvgen.builder.fragments import Fragment
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
@@ -37,9 +39,13 @@ from nvgen.builder.tensor_places import (
     mask_word,
     scale_vector,
 )
-from nvgen.builder.tensor_requests import Piece, TensorRequest
+from nvgen.builder.tensor_requests import (
+    AccumulatorColumns,
+    OperandTile,
+    SparseTile,
+    TensorRequest,
+)
 from nvgen.builder.tensor_requirements import check
-from nvgen.builder.tensor_tiles import AccumulatorColumns, OperandTile, SparseTile
 from nvgen.builder.tiles import SCALE_BLOCK, ScaleTile, SharedScales, SharedTile
 from nvgen.builder.vectors import Vector, as_words, vector_of
 

@@ -16,6 +16,7 @@ from intrinsics.findings import InputError
 from intrinsics.layouts.sparse import SparseColumns, sparse_columns
 from intrinsics.limits import COLUMNS
 from intrinsics.modifiers import CtaGroup
+from intrinsics.multiplies.tensor_shapes import FAMILIES, accumulator_columns, row_blocks
 from intrinsics.rows.tcgen05 import COLUMNS as ALLOCATIONS
 from nvgen.builder.numbers import Int
 from nvgen.builder.pointers import Pointer
@@ -23,19 +24,12 @@ from nvgen.builder.refusals import refuse
 from nvgen.builder.roles import WARP, Scope
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tensor_gemm import TensorTile
-from nvgen.builder.tensor_tiles import (
-    FAMILIES,
-    OperandTile,
-    SparseTile,
-    accumulator_columns,
-    whole_words,
-)
+from nvgen.builder.tensor_requests import OperandTile, SparseTile, whole_words
 from nvgen.builder.tiles import (
     WORD_COLUMNS,
     ScaleTile,
     Tiles,
     container_bits,
-    row_blocks,
     scale_columns,
 )
 

@@ -15,10 +15,10 @@ from intrinsics.descriptors.tensor_address import ZeroColumnMask
 from intrinsics.element import Major
 from intrinsics.layouts.sparse import sparse_columns
 from intrinsics.modifiers import MmaKind, ScaleVec
+from intrinsics.multiplies.tensor_shapes import Piece, block_of
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
-from nvgen.builder.tensor_requests import Piece, TensorRequest
-from nvgen.builder.tensor_tiles import SparseTile, block_of, whole_words
+from nvgen.builder.tensor_requests import SparseTile, TensorRequest, whole_words
 from nvgen.builder.tiles import WORD_FACTORS, ScaleTile, SharedTile
 
 _SFA_ID, _SFB_ID = 29, 4

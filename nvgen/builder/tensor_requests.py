@@ -1,34 +1,118 @@
-"""One multiply of tiles into tensor memory: its matrices, its options, and what follows from them.
+"""Matrices in tensor memory, and one multiply into it: its options, and what follows from them.
 
-Layer: nvgen.builder.  PTX ISA, tcgen05.mma; tcgen05.mma.ws; Instruction descriptor; Matrix Shape
-(Table 39); Table 50 (N of an 8-bit B that is transposed); Data Path Layout Organization.
+Layer: nvgen.builder.  A tile is an element type, a shape and the columns from a pointer on; lanes
+are given by the data path of the instruction.  PTX ISA, tcgen05.mma; tcgen05.mma.ws; Instruction
+descriptor; Matrix Shape (Table 39); Table 50 (N of an 8-bit B that is transposed); Data Path Layout Organization.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import TypeAlias
 
 from intrinsics.descriptors.idesc import FP4_KINDS, m_values, n_values
 from intrinsics.descriptors.tensor_address import ZeroColumnMask
-from intrinsics.element import Major
+from intrinsics.element import ElementType, Major
+from intrinsics.layouts.sparse import SparseColumns
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup, MmaKind
+from intrinsics.multiplies.tensor_shapes import (
+    Family,
+    Piece,
+    accumulator_columns,
+    block_of,
+    family_of,
+    pieces,
+    row_blocks,
+)
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.roles import Scope
-from nvgen.builder.tensor_tiles import (
-    AccumulatorColumns,
-    Family,
-    OperandTile,
-    SparseTile,
-    accumulator_columns,
-    block_of,
-    family_of,
-)
-from nvgen.builder.tiles import ScaleTile, SharedTile
+from nvgen.builder.tiles import WORD_COLUMNS, ScaleTile, SharedTile, container_bits
 from nvgen.builder.vectors import Vector
+
+_CELL = 32
+
+
+@dataclass(frozen=True, slots=True)
+class AccumulatorColumns:
+    """An accumulator in tensor memory: `m` rows and `n` columns of a type, from `pointer` on.
+
+    Each 128 rows of a CTA are a block of `n` columns, one behind the other.  Of a CTA pair's each
+    CTA holds its half at the same address.  `columns` are those that it has in each CTA, where
+    that is known.
+    """
+
+    pointer: Pointer
+    m: int
+    n: int
+    dtype: ElementType = ElementType.F32
+    columns: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OperandTile:
+    """A in tensor memory: `m` rows of one CTA by `k` elements, packed into cells along K.
+
+    Each 128 rows are a block of `pitch` columns, one behind the other.
+    A `padded` tile keeps a 4-bit element in a byte; 6-bit elements always lie so.  Where the data
+    path has M = 32 or 64, or half of a pair's 128, the tensor core may read A from several groups
+    of lanes: whoever writes it writes them all.
+    """
+
+    pointer: Pointer
+    m: int
+    k: int
+    dtype: ElementType
+    padded: bool = False
+
+    @property
+    def bits(self) -> int:
+        """Bits that an element takes in tensor memory."""
+        return container_bits(self.dtype, padded=self.padded)
+
+    @property
+    def pitch(self) -> int:
+        """Columns of all k of a row."""
+        return self.k * self.bits // _CELL
+
+    @property
+    def columns(self) -> int:
+        """Columns that it takes."""
+        return self.pitch * row_blocks(self.m)
+
+
+@dataclass(frozen=True, slots=True)
+class SparseTile:
+    """A sparse A in tensor memory: `m` rows of `k` elements, of which the half at `values` is
+    stored, and its metadata; both are taken from one allocation and lie at the same lanes.
+
+    Each 128 rows are a block of `pitch` columns, values and then metadata.
+    """
+
+    values: Pointer
+    metadata: Pointer
+    m: int
+    k: int
+    dtype: ElementType
+    columns: SparseColumns
+
+    @property
+    def bits(self) -> int:
+        """Bits that an element takes in tensor memory."""
+        return self.columns.values * _CELL * 2 // self.k
+
+    @property
+    def pitch(self) -> int:
+        """Columns of a block: whole copies of metadata."""
+        return whole_words(self.columns.values + self.columns.metadata)
+
+
+def whole_words(columns: int) -> int:
+    """Columns, rounded up to those that copies of scale factors or metadata fill."""
+    return -(-columns // WORD_COLUMNS) * WORD_COLUMNS
+
 
 LaneMask = Vector | Sequence[IntLike]
 """Lanes that are not written, 32 in a word: four words, of a CTA pair four for each CTA."""
@@ -138,37 +222,6 @@ LeftTile: TypeAlias = SharedTile | OperandTile | SparseTile
 """What A may be."""
 
 _K96 = 96
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Rows or columns of D that one instruction computes; of a pair those of both CTAs count."""
-
-    first: int
-    size: int
-
-
-def pieces(whole: int, sizes: Iterable[int]) -> list[Piece]:
-    """Pieces of some sizes, the largest first, that make up `whole`; none where they do not."""
-    known, found, first = sorted(sizes), [], 0
-    while first < whole:
-        size = max((size for size in known if size <= whole - first), default=0)
-        if not size:
-            return []
-        found.append(Piece(first, size))
-        first += size
-    return found
-
-
-def nearest(whole: int, sizes: Iterable[int]) -> list[int]:
-    """The largest number below `whole` and the smallest above it that pieces make up."""
-    known = sorted(sizes)
-    least = known[0] if known else 0
-    if not least:
-        return []
-    below = (n for n in range(whole - 1, 0, -1) if pieces(n, known))
-    above = (n for n in range(max(whole + 1, least), whole + known[-1] + 1) if pieces(n, known))
-    return [n for n in (next(below, 0), next(above, 0)) if n]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,12 +20,12 @@ from intrinsics.layouts.umma_layout import K_SIZE, MN_SIZE, STRIDE_FAILURE, chec
 from intrinsics.limits import COLUMNS
 from intrinsics.modifiers import CollectorA, MmaKind
 from intrinsics.multiplies.block_scale import check_block_scale
+from intrinsics.multiplies.tensor_shapes import FAMILIES, nearest
 from intrinsics.row import Problem
 from intrinsics.targets import Feature, spell, with_feature
 from nvgen.builder.refusals import Requirement, unmet
 from nvgen.builder.roles import Scope
-from nvgen.builder.tensor_requests import LeftTile, TensorRequest, nearest
-from nvgen.builder.tensor_tiles import FAMILIES
+from nvgen.builder.tensor_requests import LeftTile, TensorRequest
 from nvgen.builder.tiles import PLAIN_SPAN, SharedTile
 
 _SCALING = with_feature(Feature.HAS_SCALE_INPUT_ACCUMULATOR)

@@ -11,13 +11,11 @@ from typing import Generic, TypeVar
 
 from intrinsics.descriptors.smem_desc import SharedMemoryDescriptor, Swizzle
 from intrinsics.element import ElementType, Major
+from intrinsics.multiplies.tensor_shapes import row_blocks
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer, index_of
 from nvgen.builder.refusals import refuse
 from nvgen.tensor_map import SWIZZLES
-
-BLOCK_ROWS = 128
-"""Rows whose factors lie together: four columns of 32 lanes."""
 
 WORD_FACTORS = 4
 """Factors of a row, along K, in one 32-bit cell."""
@@ -248,7 +246,7 @@ def scale_bytes(rows: int, k: int, size: int, parts: int = 1) -> int:
 
 
 def _blocks(rows: int, k: int, size: int) -> tuple[int, int]:
-    return -(-rows // BLOCK_ROWS), -(-k // (WORD_FACTORS * size))
+    return row_blocks(rows), -(-k // (WORD_FACTORS * size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,11 +320,6 @@ def check_factors(rows: int, k: int, size: int, parts: int = 1) -> None:
 
 def _pitch(rows: int) -> int:
     return row_blocks(rows) * 4
-
-
-def row_blocks(m: int) -> int:
-    """How many blocks of 128 rows hold `m` rows of a CTA."""
-    return -(-m // BLOCK_ROWS)
 
 
 Tile = TypeVar("Tile", SharedTile, SharedScales, ScaleTile)

@@ -14,6 +14,7 @@ from typing import ClassVar
 from llvmlite import ir
 
 from intrinsics.element import ElementType, Major
+from intrinsics.layouts.register_layout import warp_layout
 from intrinsics.modifiers import ScalarType
 from intrinsics.multiplies.element_names import MODIFIERS
 from intrinsics.multiplies.matrix import MatrixNum
@@ -28,7 +29,7 @@ from nvgen.builder.accumulators import (
     kernel_of,
     requested,
 )
-from nvgen.builder.fragment_layouts import Holders, RegisterTile, warp_layout
+from nvgen.builder.fragment_layouts import Holders, RegisterTile
 from nvgen.builder.fragments import Fragment, HeldFragment, assign, held
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Pointer

@@ -13,6 +13,9 @@ from typing import ClassVar
 
 from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.element import ElementType, Major
+from intrinsics.layouts.fragments_wgmma import A_REGISTERS
+from intrinsics.layouts.fragments_wgmma import ROWS as WARPGROUP_ROWS
+from intrinsics.layouts.register_layout import FragmentLayout, warpgroup_layout
 from intrinsics.modifiers import ScalarType
 from intrinsics.multiplies.element_names import ELEMENTS, MODIFIERS
 from intrinsics.multiplies.wgmma import INTEGER_WIDTHS, WIDTHS
@@ -28,14 +31,7 @@ from nvgen.builder.accumulators import (
     kernel_of,
     requested,
 )
-from nvgen.builder.fragment_layouts import (
-    OPERAND_REGISTERS,
-    WARPGROUP_ROWS,
-    FragmentLayout,
-    Holders,
-    RegisterTile,
-    warpgroup_layout,
-)
+from nvgen.builder.fragment_layouts import Holders, RegisterTile
 from nvgen.builder.fragments import Fragment, HeldFragment, assign, held
 from nvgen.builder.multiplies import Accumulator
 from nvgen.builder.numbers import Int
@@ -206,7 +202,7 @@ def warpgroup_operand(fragments: Sequence[Sequence[Vector]], dtype: ElementType)
     found = tuple(tuple(steps) for steps in fragments)
     counts = {len(steps) for steps in found}
     widths = {vector.count for steps in found for vector in steps}
-    if len(counts) != 1 or widths != {OPERAND_REGISTERS}:
+    if len(counts) != 1 or widths != {A_REGISTERS}:
         raise refuse(
             "no A in the registers of a warpgroup",
             got=f"{len(found)} times {sorted(counts)} steps of {sorted(widths)} registers",
