@@ -14,9 +14,9 @@ from intrinsics.catalog import Spelling
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.legality import describe, expected, got, judge, section_of, subject_of, text_of
 from intrinsics.modifiers import Modifier
+from intrinsics.patterns import PREFIX, Argument, arguments
 from intrinsics.row import Fact
 from intrinsics.rows.tcgen05_mma_names import EVERY_CODE
-from isel.select.intrinsics import PREFIX, Argument, arguments
 
 _MESSAGE = re.compile(r"immarg value (-?\d+) out of range \[(-?\d+), (-?\d+)\)")
 _CALL = re.compile(r'@"?(llvm\.nvvm\.[\w.]+)"?\((.*)\)')

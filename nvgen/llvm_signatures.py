@@ -12,8 +12,8 @@ import re
 from intrinsics import catalog
 from intrinsics.catalog import Spelling
 from intrinsics.findings import Finding, Place, Severity
+from intrinsics.patterns import PAIRS, PREFIX, Argument, arguments, results
 from intrinsics.special import special_registers
-from isel.select.intrinsics import PAIRS, PREFIX, Argument, arguments, results
 
 _INCORRECT = "Intrinsic has incorrect"
 

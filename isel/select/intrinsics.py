@@ -8,9 +8,8 @@ that says whether an operand counts.  LLVM's immediates are converted, never tak
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from intrinsics import catalog
 from intrinsics.catalog import Spelling
@@ -18,6 +17,7 @@ from intrinsics.legality import expected, judge, section_of, text_of
 from intrinsics.mir import FloatImm, Imm, Mem, Op, Reg, Special, form_of
 from intrinsics.modifiers import ScalarType
 from intrinsics.multiplies.mma_name import multiply_of
+from intrinsics.patterns import PAIRS, PREFIX, Argument, arguments, element_type, results
 from intrinsics.row import (
     Access,
     Fact,
@@ -45,8 +45,6 @@ from isel.select.stack import select_stack
 from isel.select.state import FunctionState, form
 from isel.select.unselected import unselected
 
-PREFIX = "llvm.nvvm."
-
 IGNORED = (
     "llvm.dbg.",
     "llvm.lifetime.",
@@ -69,34 +67,6 @@ _WITHOUT_ROWS: tuple[Callable[[FunctionState, Call, str], bool], ...] = (
     select_float_nvvm,
 )
 """What selects intrinsics that no row spells, asked in turn: each says whether it was its own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Argument:
-    """One argument of a pattern: `type:operand`, `type#axis`, `type?operand` or `type=number`."""
-
-    type: str
-    sign: str
-    name: str
-    scale: tuple[str, int] = ("", 1)  # "/" or "%" by a number: a part of an axis's code
-
-
-@functools.cache
-def arguments(text: str) -> tuple[Argument, ...]:
-    """The arguments that a pattern lists."""
-    found = []
-    for part in filter(None, (p.strip() for p in text.split(","))):
-        match = re.fullmatch(r"([\w*]+)([:#?=])(\w+)(?:([/%])(\d+))?", part)
-        assert match is not None, part
-        scale = (match[4], int(match[5])) if match[4] else ("", 1)
-        found.append(Argument(match[1], match[2], match[3], scale))
-    return tuple(found)
-
-
-@functools.cache
-def results(text: str) -> tuple[Argument, ...]:
-    """The results that a pattern lists, in order."""
-    return arguments(text.strip("{}"))
 
 
 @functools.cache
@@ -307,11 +277,6 @@ def _words_of_pairs(
     return found
 
 
-def element_type(text: str) -> str:
-    """The type of one of the values that `n*T` lists."""
-    return text.removeprefix("n*")
-
-
 def lengths(spelling: Spelling) -> tuple[int, ...]:
     """How many arguments of a call each formal argument is; 0 for as many as are left."""
     found = []
@@ -364,10 +329,6 @@ def group(
             ),
         )
     return grouped
-
-
-PAIRS = {"v2f16": "<2 x half>"}
-"""Vectors that one register holds: LLVM's type."""
 
 
 def _matches(text: str, type_: Type) -> bool:

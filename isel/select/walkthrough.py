@@ -14,12 +14,13 @@ from dataclasses import replace
 from intrinsics import catalog
 from intrinsics.catalog import Spelling
 from intrinsics.findings import Finding
+from intrinsics.patterns import PREFIX
 from intrinsics.rows.walkthrough import LD, VALUES_OF_LD, LoadShape, LoadValues
 from intrinsics.targets import Ptx, Target
 from isel.llvm import ir
 from isel.llvm.types import VectorType
 from isel.select.diagnostics import Unselectable
-from isel.select.intrinsics import PREFIX, check_available, forbidden, select_row
+from isel.select.intrinsics import check_available, forbidden, select_row
 from isel.select.state import FunctionState
 from isel.select.walkthrough_multiply import select_multiply
 

@@ -23,13 +23,14 @@ from intrinsics.findings import Finding, Severity
 from intrinsics.mir import Imm, Mem, Op, form_of
 from intrinsics.modifiers import CtaGroup, MmaKind
 from intrinsics.multiplies.mma_atom import PATTERN, VARIANTS, AtomError, MmaAtom, parse_atom
+from intrinsics.patterns import arguments
 from intrinsics.row import Residency
 from isel.llvm import ir
 from isel.llvm.metadata import TupleNode, read_node
 from isel.llvm.values import MetadataString
 from isel.llvm.values import Value as LlvmValue
 from isel.select.diagnostics import Unselectable
-from isel.select.intrinsics import arguments, group, lengths
+from isel.select.intrinsics import group, lengths
 from isel.select.state import FunctionState
 
 ATOM = "nvgen.atom"

@@ -11,20 +11,20 @@ from typing import TypeAlias
 
 from llvmlite import ir
 
-from intrinsics import catalog
 from intrinsics.catalog import Spelling
-from intrinsics.findings import Finding, InputError, Severity
-from intrinsics.legality import describe, expected, got, judge, section_of
-from intrinsics.modifiers import LoadMode, Space, StoreMode
-from intrinsics.row import Code, Fact, Row
-from isel.select.intrinsics import (
+from intrinsics.findings import InputError
+from intrinsics.legality import describe
+from intrinsics.modifiers import LoadMode, StoreMode
+from intrinsics.patterns import (
     PAIRS,
     PREFIX,
     Argument,
     arguments,
     element_type,
+    find_spelling,
     results,
 )
+from intrinsics.row import Code, Fact
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.map_checks import check_copy
 from nvgen.builder.numbers import F32, Float, Int, WordLike
@@ -72,7 +72,7 @@ class IntrinsicCalls(BuilderBase):
         wanted = {name: fact for name, fact in facts.items() if fact is not None}
         if facts.get("mode") in (LoadMode.TILE, StoreMode.TILE):
             check_copy(self._maps, operands)
-        return find_spelling(row_id, wanted, operands)
+        return spelled(row_id, wanted, operands)
 
     def _spelled(
         self, spelling: Spelling, facts: Mapping[str, Fact], operands: Mapping[str, Operand]
@@ -213,6 +213,18 @@ def function_of(verb: Verb) -> Callable[..., object]:
 # ---- spellings ---------------------------------------------------------------------------------
 
 
+def spelled(row_id: str, wanted: Mapping[str, Fact], operands: Mapping[str, Operand]) -> Spelling:
+    """LLVM's intrinsic for a row with facts and operands.
+
+    Raises: InputError when LLVM has none, at the line of Python that asks.
+    """
+    spaces = {n: given.space for n, given in operands.items() if isinstance(given, Pointer)}
+    try:
+        return find_spelling(row_id, wanted, operands, spaces)
+    except InputError as error:
+        raise InputError([found.at(place_of_caller()) for found in error.findings]) from None
+
+
 def _check_length(spelling: Spelling, name: str, operand: Vector | Sequence[WordLike]) -> None:
     """Whether a list has as many values as the instruction takes.
 
@@ -247,109 +259,3 @@ def _code(table: Code, fact: Fact, axis: str) -> int:
             return code
     choices = ", ".join(sorted(describe(f) for f in table.values()))
     raise refuse(f"LLVM has no {axis} {describe(fact)}", got=describe(fact), expected=choices)
-
-
-def find_spelling(
-    row_id: str, wanted: Mapping[str, Fact], operands: Mapping[str, Operand]
-) -> Spelling:
-    """LLVM's intrinsic for a row with facts and operands.
-
-    A state space that `wanted` does not have is that of the pointers.
-
-    Raises: InputError when LLVM has none, with the words of the rule that forbids the form, if one
-    does.
-    """
-    row = catalog.row(row_id)
-    fitting = [s for s in catalog.spellings_of(row) if _fits(s, wanted, operands)]
-    fitting.sort(key=lambda spelling: _casts(spelling, operands))
-    for spelling in fitting:
-        if _has_codes(spelling, wanted):
-            return spelling
-    _check_rules(row, wanted, operands)
-    if fitting:
-        return fitting[0]
-    shown = row.spell(wanted)
-    names = ", ".join(s.name for s in catalog.spellings_of(row)[:6])
-    finding = Finding(
-        "builder/no-intrinsic",
-        Severity.ERROR,
-        f"LLVM has no intrinsic for {shown} with {', '.join(operands) or 'no operand'}",
-        op=shown,
-        expected=f"one of {names} …",
-        section=f"PTX ISA, {row.section}",
-    )
-    raise InputError([finding])
-
-
-def _casts(spelling: Spelling, operands: Mapping[str, Operand]) -> int:
-    """How many pointers are in another address space than the intrinsic's."""
-    formal = ((a.type, operands.get(a.name)) for a in arguments(spelling.pattern.args))
-    pointers = ((text, given) for text, given in formal if isinstance(given, Pointer))
-    return sum(text != f"p{given.space or ''}" for text, given in pointers)
-
-
-def _check_rules(row: Row, wanted: Mapping[str, Fact], operands: Mapping[str, Operand]) -> None:
-    """Whether a form that LLVM has no intrinsic for is one at all.
-
-    Raises: InputError with the rules that it breaks.
-    """
-    facts: dict[str, Fact] = dict.fromkeys(row.fact_names)
-    facts |= {name: name in operands for name in row.optional}
-    facts |= wanted
-    broken = [rule for rule in judge(row, facts).broken if rule.text]
-    if broken:
-        raise InputError(
-            [
-                Finding(
-                    f"{row.head}/{rule.id}",
-                    Severity.ERROR,
-                    rule.text,
-                    place_of_caller(),
-                    op=row.spell(facts),
-                    got=got(rule, facts),
-                    expected=expected(rule),
-                    hint=rule.hint,
-                    section=f"PTX ISA, {section_of(row, rule)}",
-                )
-                for rule in broken
-            ]
-        )
-
-
-def _fits(spelling: Spelling, wanted: Mapping[str, Fact], operands: Mapping[str, Operand]) -> bool:
-    formal = arguments(spelling.pattern.args)
-    immediates = {a.name for a in formal if a.sign == "#"}
-    flagged = {a.name for a in formal if a.sign == "?"}
-    required = {a.name for a in formal if a.sign == ":"} - flagged
-    given = set(operands) - set(spelling.pattern.numbers)
-    if any(operands.get(n) != number for n, number in spelling.pattern.numbers.items()):
-        return False
-    if not required <= given <= required | flagged:
-        return False
-    stated = {n: f for n, f in spelling.facts.items() if f is not None and n not in given}
-    by_pointer = any(isinstance(operand, Pointer) for operand in operands.values())
-    for name, fact in stated.items():
-        said = wanted.get(name)
-        is_tied = spelling.row.tied.get(name) in given
-        is_open = said is None and (is_tied or (by_pointer and isinstance(fact, Space)))
-        if name != "state" and said is not fact and not is_open:
-            return False
-    return all(
-        name in stated or name in immediates or _implied(spelling, name, fact)
-        for name, fact in wanted.items()
-    )
-
-
-def _has_codes(spelling: Spelling, wanted: Mapping[str, Fact]) -> bool:
-    """Whether the numbers that the intrinsic takes can say all that is wanted."""
-    return all(
-        any(known is wanted.get(a.name) for known in spelling.pattern.codes[a.name].values())
-        for a in arguments(spelling.pattern.args)
-        if a.sign == "#"
-    )
-
-
-def _implied(spelling: Spelling, name: str, fact: Fact) -> bool:
-    if spelling.facts.get(name) is fact or name in spelling.row.tied:
-        return True
-    return fact is True and name in {result.name for result in results(spelling.pattern.result)}

@@ -23,7 +23,7 @@ from intrinsics.multiplies.wgmma_families import FAMILY_OF, INT
 from intrinsics.row import Fact
 from intrinsics.rows.mma_families import DENSE, KINDS, SPARSE
 from nvgen.builder.atomics import Atomics
-from nvgen.builder.calls import find_spelling
+from nvgen.builder.calls import spelled
 from nvgen.builder.numbers import Int, IntLike, Number
 from nvgen.builder.pointers import Pointer
 from nvgen.builder.regions import Changing, Host
@@ -256,7 +256,7 @@ class Multiplies(Atomics):
 
         Raises: InputError.
         """
-        spelling = find_spelling(row, {n: f for n, f in facts.items() if f is not None}, operands)
+        spelling = spelled(row, {n: f for n, f in facts.items() if f is not None}, operands)
         for name in "abc":
             given = operands[name]
             count = spelling.row.operand[name].count

@@ -2,7 +2,7 @@
 
 Layer: nvgen.builder.  A tile is an element type, a shape and the columns from a pointer on; lanes
 are given by the data path of the instruction.  PTX ISA, tcgen05.mma; tcgen05.mma.ws; Instruction
-descriptor; Matrix Shape (Table 39); Table 50 (N of an 8-bit B that is transposed); Data Path Layout Organization.
+descriptor; Matrix Shape (Table 39); Table 50 (N of an 8-bit B that is transposed).
 """
 
 from __future__ import annotations

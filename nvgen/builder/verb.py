@@ -19,9 +19,9 @@ from typing import TypeAlias
 from intrinsics import catalog
 from intrinsics.catalog import Spelling
 from intrinsics.modifiers import CtaGroup, Modifier, Scope
+from intrinsics.patterns import Argument, arguments, results
 from intrinsics.row import Axis, Fact, Facts, Kind, Row
 from intrinsics.targets import EVERY_TARGET, spell
-from isel.select.intrinsics import Argument, arguments, results
 from nvgen.builder.base import BuilderBase
 from nvgen.builder.numbers import WordLike
 from nvgen.builder.pointers import Pointer, pointer_of

@@ -10,10 +10,10 @@ import json
 import sys
 
 from intrinsics import catalog
+from intrinsics.patterns import PREFIX
 from intrinsics.special import special_registers
 from intrinsics.targets import Capability, spell
 from isel.select.diagnostics import nearest
-from isel.select.intrinsics import PREFIX
 from isel.select.unselected import unselected
 from isel.select.written import statement_of
 from nvgen.commands.explain_question import Fields, Question

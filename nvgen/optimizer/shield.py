@@ -24,10 +24,10 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
+from intrinsics.patterns import PREFIX
 from isel.llvm import ir
 from isel.llvm.types import METADATA, TOKEN
 from isel.llvm.vocabulary import C_CALLING_CONVENTION, Linkage
-from isel.select.intrinsics import PREFIX
 from isel.select.names import kernels
 from isel.select.types import SHARED_SPACE
 from nvgen.optimizer.waits import Handed, shown, through_waits

@@ -17,11 +17,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from intrinsics.patterns import PREFIX
 from isel.control_flow import dominators, reach
 from isel.llvm import ir
 from isel.llvm.types import Type
 from isel.llvm.values import Local
-from isel.select.intrinsics import PREFIX
 from isel.select.specials import WAITED
 
 _MULTIPLY = PREFIX + "wgmma.mma_async."

@@ -40,8 +40,8 @@ from intrinsics.modifiers import (
     WarpReduce,
 )
 from intrinsics.multiplies.matrix import MatrixNum, MatrixShape
+from intrinsics.patterns import arguments
 from intrinsics.row import Kind
-from isel.select.intrinsics import arguments
 from nvgen import KernelBuilder
 from nvgen.builder.calls import llvm_type
 from nvgen.builder.llvm_ext import BFloatType
