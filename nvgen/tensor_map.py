@@ -7,6 +7,7 @@ cuTensorMapEncodeTiled, cuTensorMapEncodeIm2col, cuTensorMapEncodeIm2colWide; PT
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -205,10 +206,14 @@ def _made(
         options.fill,
         images,
     )
-    problems += findings(made.request)
+    problems += _problems(made.request)
     if problems:
         raise InputError(problems)
     return made
+
+
+_problems = functools.lru_cache(maxsize=4096)(findings)
+"""Requirements are asked for once for each shape, strides and element type."""
 
 
 @dataclass(frozen=True, slots=True)

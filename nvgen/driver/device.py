@@ -213,12 +213,17 @@ def parameter(value: Value, addresses: Sequence[int]) -> np.ndarray:
             return np.frombuffer(number.to_bytes(size, "little"), np.uint8).copy()
         case MapOf():
             found = np.zeros(value.size, np.uint8)
-            words = _encoded_map(replace(value.request, address=addresses[value.memory]))
+            words = encoded_map(replace(value.request, address=addresses[value.memory]))
             found[: words.size] = words
             return found
 
 
-def _encoded_map(request: Request) -> np.ndarray:
+@functools.lru_cache(maxsize=4096)
+def encoded_map(request: Request) -> np.ndarray:
+    """The bytes of a tensor map: made once for each address, shape, strides and element type.
+
+    Raises: InputError or DriverError where there is no such map.
+    """
     major, minor = open_device().compute_capability
     here = 10 * int(major) + int(minor)
     wrong = findings(replace(request, capability=here))  # as where the memory begins

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from intrinsics.tma.rules import Element, Im2col, Request
-from nvgen.driver import maps
+from nvgen.driver import device, maps
+from nvgen.driver.jobs import MapOf
 from nvgen.tensor_map import tensor_map
 
 
@@ -59,3 +60,30 @@ def test_the_lower_corner_stands_before_the_upper_one(monkeypatch: pytest.Monkey
         monkeypatch, request
     )
     assert (rank, address, lower, upper, channels, pixels) == (3, 256, [-1], [-2], 64, 96)
+
+
+def test_a_map_is_made_once_for_each_address_and_shape(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+
+    def answer(request: Request) -> tuple[str, SimpleNamespace]:
+        calls.append((request.address, request.dims, request.element))
+        return "success", SimpleNamespace(opaque=[request.address] * 16)
+
+    driver = SimpleNamespace(CUresult=SimpleNamespace(CUDA_SUCCESS="success"))
+    monkeypatch.setitem(sys.modules, "cuda", SimpleNamespace())
+    monkeypatch.setitem(sys.modules, "cuda.bindings", SimpleNamespace(driver=driver))
+    monkeypatch.setattr(device, "encode", answer)
+    monkeypatch.setattr(device, "open_device", lambda: SimpleNamespace(compute_capability=(9, 0)))
+    device.encoded_map.cache_clear()
+    halves, shorter = np.zeros((64, 128), np.float16), np.zeros((32, 128), np.float16)
+    wanted = [(halves, 4096), (halves, 8192), (shorter, 4096), (halves.view(np.uint16), 4096)]
+    for array, address in wanted * 3:
+        value = MapOf(0, tensor_map(array, (16, 64), swizzle=128).request)
+        assert device.parameter(value, [address]).view(np.uint64)[0] == address
+    device.encoded_map.cache_clear()
+    assert calls == [
+        (4096, (128, 64), Element.F16),
+        (8192, (128, 64), Element.F16),
+        (4096, (128, 32), Element.F16),
+        (4096, (128, 64), Element.U16),
+    ]
