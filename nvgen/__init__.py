@@ -60,12 +60,14 @@ if TYPE_CHECKING:
     from intrinsics.multiplies.tile_multiply import Tile, TileMultiply
     from intrinsics.multiplies.wgmma import BitOperation, MatrixType
     from nvgen.api import compile
+    from nvgen.assembler import assemble, find_ptxas
     from nvgen.builder.built import Kernel
     from nvgen.builder.device import device_function
     from nvgen.builder.fragments import Fragment
     from nvgen.builder.kernel import KernelBuilder
     from nvgen.builder.multiplies import WarpScales
     from nvgen.builder.number_types import (
+        NumberType,
         bf16,
         bf16x2,
         e4m3,
@@ -85,7 +87,7 @@ if TYPE_CHECKING:
         u32,
         u64,
     )
-    from nvgen.builder.numbers import Float, Int
+    from nvgen.builder.numbers import F32, Float, Int, IntLike, Number
     from nvgen.builder.pointers import Barrier, Pointer
     from nvgen.builder.tensor_gemm import TensorTile
     from nvgen.builder.tiles import SharedTile
@@ -96,10 +98,13 @@ if TYPE_CHECKING:
     from nvgen.driver.code_cache import CodeCache
     from nvgen.extension import place_of
     from nvgen.judgement import FindingWarning
+    from nvgen.render import print_findings
     from nvgen.tensor_map import TensorMap
+    from nvgen.tuning import Candidate
 
 __version__ = "0.1.0"
 __all__ = [
+    "F32",
     "AssemblerError",
     "AtomicOp",
     "Barrier",
@@ -107,6 +112,7 @@ __all__ = [
     "CacheLevel",
     "CacheOp",
     "CachePriority",
+    "Candidate",
     "CodeCache",
     "CollectorA",
     "CollectorB",
@@ -124,6 +130,7 @@ __all__ = [
     "Fragment",
     "InputError",
     "Int",
+    "IntLike",
     "Kernel",
     "KernelBuilder",
     "LdStNum",
@@ -138,6 +145,8 @@ __all__ = [
     "MmaLayout",
     "MmaShape",
     "Multicast",
+    "Number",
+    "NumberType",
     "NvgenError",
     "Place",
     "Pointer",
@@ -168,6 +177,7 @@ __all__ = [
     "WarpgroupTile",
     "ZeroColumnMask",
     "__version__",
+    "assemble",
     "bf16",
     "bf16x2",
     "compile",
@@ -179,12 +189,14 @@ __all__ = [
     "f32",
     "f32x2",
     "f64",
+    "find_ptxas",
     "i8",
     "i16",
     "i32",
     "i64",
     "pick_dot",
     "place_of",
+    "print_findings",
     "tf32",
     "u8",
     "u16",
@@ -211,15 +223,17 @@ _MODULES = {
     "intrinsics.multiplies.tile_multiply": "Tile TileMultiply",
     "intrinsics.multiplies.wgmma": "BitOperation MatrixType",
     "nvgen.api": "compile",
+    "nvgen.assembler": "assemble find_ptxas",
     "nvgen.builder.built": "Kernel",
     "nvgen.builder.device": "device_function",
     "nvgen.builder.fragments": "Fragment",
     "nvgen.builder.kernel": "KernelBuilder",
     "nvgen.builder.multiplies": "WarpScales",
     "nvgen.builder.number_types": (
-        "bf16 bf16x2 e4m3 e5m2 f16 f16x2 f32 f32x2 f64 i16 i32 i64 i8 tf32 u16 u32 u64 u8"
+        "NumberType bf16 bf16x2 e4m3 e5m2 f16 f16x2 f32 f32x2 f64 "
+        "i16 i32 i64 i8 tf32 u16 u32 u64 u8"
     ),
-    "nvgen.builder.numbers": "Float Int",
+    "nvgen.builder.numbers": "F32 Float Int IntLike Number",
     "nvgen.builder.pointers": "Barrier Pointer",
     "nvgen.builder.tensor_gemm": "TensorTile",
     "nvgen.builder.tiles": "SharedTile",
@@ -230,7 +244,9 @@ _MODULES = {
     "nvgen.driver.code_cache": "CodeCache",
     "nvgen.extension": "place_of",
     "nvgen.judgement": "FindingWarning",
+    "nvgen.render": "print_findings",
     "nvgen.tensor_map": "TensorMap",
+    "nvgen.tuning": "Candidate",
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}
 

@@ -19,8 +19,9 @@ from pathlib import Path
 from asmprinter.ptx_printer import Printed, print_ptx
 from intrinsics.findings import AssemblerError, Finding, Place, Severity
 from intrinsics.mir import Module
-from intrinsics.targets import Ptx, Target
+from intrinsics.targets import Ptx, Target, parse_target
 from isel.verifier.record import place_of
+from nvgen.machine_code import instructions
 from nvgen.ptxas_log import Resources, remarks, resources
 
 
@@ -32,6 +33,11 @@ class Assembled:
     log: str
     resources: dict[str, Resources] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def instructions(self) -> dict[str, int]:
+        """The machine instructions of each kernel and function, but for the NOPs at their ends."""
+        return instructions(self.cubin)
 
 
 @functools.cache
@@ -52,12 +58,15 @@ def _failed(message: str, *, hint: str = "", got: str = "") -> AssemblerError:
     return AssemblerError([Finding("ptxas/failed", Severity.ERROR, message, got=got, hint=hint)])
 
 
-def assemble(ptx: str, target: Target, arch: str = "", *, lineinfo: bool = False) -> Assembled:
-    """Assemble PTX for `target`, or for the later architecture `arch`; with the lines that its
-    `.loc` say, if `lineinfo`.
+def assemble(
+    ptx: str, target: Target | str, arch: str = "", *, lineinfo: bool = False
+) -> Assembled:
+    """Assemble PTX for `target` ("sm_90a"), or for the later architecture `arch`; with the lines
+    that its `.loc` say, if `lineinfo`.
 
     Raises: AssemblerError when ptxas is missing, or with a finding for each of its errors.
     """
+    target = parse_target(target) if isinstance(target, str) else target
     ptxas = find_ptxas()
     if ptxas is None or not ptxas.exists():
         raise _failed(

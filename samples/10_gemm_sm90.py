@@ -57,6 +57,7 @@ from pathlib import Path
 import numpy as np
 
 from nvgen import (
+    Candidate,
     ElementType,
     Finding,
     InputError,
@@ -71,7 +72,6 @@ from nvgen import (
     f32,
     u16,
 )
-from nvgen.tuning import Candidate
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)

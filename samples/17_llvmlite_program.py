@@ -16,7 +16,6 @@ import numpy as np
 from llvmlite import binding, ir
 
 import nvgen
-from nvgen.assembler import find_ptxas
 
 sys.path.append(str(Path(__file__).parent))
 from side_by_side import code
@@ -71,7 +70,7 @@ def main() -> None:
     compiled.run(np.float32(3), x, y, out, 300, grid=3, block=128, device="sim")
     assert np.array_equal(out, 3 * x + y), "the result differs from numpy's"
     print("out = a * x + y: equal to numpy on the simulator")
-    if find_ptxas() is not None:
+    if nvgen.find_ptxas() is not None:
         ours, theirs = code(compiled.ptx, TARGET), code(by_llvm(module), TARGET)
         print(f"instructions, registers, bytes spilled: nvgen {ours}, LLVM {theirs}")
 

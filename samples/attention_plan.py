@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from intrinsics.element import ElementType
-from nvgen import bf16, f16
+from nvgen import ElementType, bf16, f16
 
 ROWS = 64  # of Q, that a warpgroup has
 L2 = 24 << 20  # bytes of K and V that stay in L2 beside all else

@@ -20,8 +20,7 @@ from pathlib import Path
 import torch
 from torch.nn.functional import scaled_dot_product_attention
 
-from intrinsics.element import ElementType
-from nvgen import CodeCache
+from nvgen import CodeCache, ElementType
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)

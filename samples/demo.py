@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import sys
 import time
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
+from rich.console import Console
+from rich.text import Text
 
-from nvgen import Compiled, NvgenError
-from nvgen.assembler import assemble, find_ptxas
-from nvgen.render import Line, Printer, print_findings
+from nvgen import Compiled, NvgenError, assemble, find_ptxas, print_findings
 
 SCHEDULES = ("early", "late", "random:1", "random:2")
 
@@ -41,9 +40,9 @@ def gemm_tile() -> ModuleType:
     return module
 
 
-def coloured(text: str) -> Line:
+def coloured(text: str) -> Text:
     """A line of code with its comments, tensor-core operations and names told apart."""
-    return [(m[0], _STYLES[m.lastgroup or "other"]) for m in _WORDS.finditer(text)]
+    return Text.assemble(*((m[0], _STYLES[m.lastgroup or "other"]) for m in _WORDS.finditer(text)))
 
 
 def body(text: str, begin: str) -> list[str]:
@@ -54,29 +53,29 @@ def body(text: str, begin: str) -> list[str]:
     return [re.sub(r",? !(dbg !)?\d+(?= ;|$| \{)", "", line) for line in lines[first : last + 1]]
 
 
-def show(printer: Printer, title: str, lines: list[str]) -> None:
+def show(console: Console, title: str, lines: list[str]) -> None:
     """Print one stage."""
-    printer.text(f"\n── {title} " + "─" * max(0, 96 - len(title)), "bold blue")
+    console.print(f"\n── {title} " + "─" * max(0, 96 - len(title)), style="bold blue", markup=False)
     for line in lines:
-        printer.line(coloured(line))
+        console.print(coloured(line))
 
 
-def assemble_all(printer: Printer, sample: ModuleType) -> None:
+def assemble_all(console: Console, sample: ModuleType) -> None:
     """Put the PTX of every target that the sample claims through the real ptxas."""
-    printer.text(f"\n── ptxas ({find_ptxas()}) ──", "bold blue")
+    console.print(f"\n── ptxas ({find_ptxas()}) ──", style="bold blue", markup=False)
     for target in sample.TARGETS:
         compiled = sample.build().compile(target=target)
         done = assemble(compiled.ptx, compiled.target)
         used = re.search(r"Used (\d+) registers.*", done.log)
-        printer.text(
+        console.print(
             f"{target:<8} PTX {compiled.ptx_version}: {len(done.cubin)} bytes of cubin; "
             f"{used[0] if used else 'accepted'}"
         )
 
 
-def simulate_all(printer: Printer, sample: ModuleType, compiled: Compiled) -> bool:
+def simulate_all(console: Console, sample: ModuleType, compiled: Compiled) -> bool:
     """Run the tile under every schedule and compare with numpy."""
-    printer.text("\n── CPU simulator, compared with numpy ──", "bold blue")
+    console.print("\n── CPU simulator, compared with numpy ──", style="bold blue", markup=False)
     a, b, expected = sample.operands()
     right = True
     for schedule in SCHEDULES:
@@ -86,33 +85,33 @@ def simulate_all(printer: Printer, sample: ModuleType, compiled: Compiled) -> bo
         seconds = time.perf_counter() - begin
         equal = np.array_equal(d, expected)
         right = right and equal
-        printer.line(
-            [
+        console.print(
+            Text.assemble(
                 (f"{schedule:<9} {done.steps} steps, {done.operations} asynchronous operations, "
                  f"{seconds:.2f} s: D = A·Bᵀ, {'x'.join(map(str, d.shape))}, ", ""),
                 ("equal to numpy in every element" if equal else "DIFFERS FROM NUMPY",
                  "bold green" if equal else "bold red"),
-            ]
+            )
         )  # fmt: skip
     return right
 
 
 def main() -> int:
     """Show every stage; 0 if all of them agree."""
-    printer = Printer(sys.stdout)
+    console = Console(highlight=False, soft_wrap=True)
     sample = gemm_tile()
     try:
         kernel = sample.build()
         compiled = kernel.compile(target="sm_100a")
-        show(printer, "LLVM IR", body(compiled.llvm, "define "))
-        show(printer, "MIR: machine records", body(compiled.mir, "kernel @"))
-        show(printer, f"PTX {compiled.ptx_version}, sm_100a", body(compiled.ptx, ".entry"))
-        assemble_all(printer, sample)
-        right = simulate_all(printer, sample, compiled)
+        show(console, "LLVM IR", body(compiled.llvm, "define "))
+        show(console, "MIR: machine records", body(compiled.mir, "kernel @"))
+        show(console, f"PTX {compiled.ptx_version}, sm_100a", body(compiled.ptx, ".entry"))
+        assemble_all(console, sample)
+        right = simulate_all(console, sample, compiled)
     except NvgenError as error:
         print_findings(error.findings)
         return 1
-    printer.text("\nThe tile has run on the CPU only: never yet on a real Blackwell GPU.")
+    console.print("\nThe tile has run on the CPU only: never yet on a real Blackwell GPU.")
     return 0 if right else 1
 
 

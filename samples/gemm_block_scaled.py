@@ -18,8 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from intrinsics.element import ElementType
-from nvgen import Kernel, f32
+from nvgen import ElementType, Kernel, f32
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)

@@ -19,9 +19,7 @@ import numpy as np
 from nvgen import ElementType, Major
 
 if TYPE_CHECKING:
-    from nvgen.builder.number_types import NumberType
-    from nvgen.builder.numbers import F32, Float, Int, Number
-    from nvgen.builder.pointers import Pointer
+    from nvgen import F32, Float, Int, Number, NumberType, Pointer
 
 ROW = 128  # bytes along K that one span of the swizzling has
 WARPGROUP, ROWS = 128, 64  # threads of a warpgroup, and rows of one multiply

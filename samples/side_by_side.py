@@ -11,9 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import geometric_mean, median
 
-from intrinsics.targets import parse_target
-from nvgen.assembler import assemble
-from nvgen.machine_code import instructions
+from nvgen import assemble
 
 
 @dataclass(frozen=True)
@@ -41,10 +39,10 @@ class Pair:
 
 def code(ptx: str, target: str) -> Code:
     """What ptxas makes of a module with one kernel."""
-    done = assemble(ptx, parse_target(target))
+    done = assemble(ptx, target)
     (kernel,) = done.resources.values()
     spilled = kernel.spill_stores + kernel.spill_loads
-    return Code(sum(instructions(done.cubin).values()), kernel.registers, spilled)
+    return Code(sum(done.instructions.values()), kernel.registers, spilled)
 
 
 def table(pairs: Iterator[Pair], other: str) -> list[Pair]:
