@@ -5,6 +5,7 @@ Layer: nvgen.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Protocol
@@ -141,13 +142,22 @@ class Compiled:
     @property
     def sass(self) -> Sass:
         """The machine code of the only kernel, as nvdisasm lists it: `print(compiled.sass)` counts
-        instructions by kind for each loop and role, `compiled.sass.text` is the listing.
+        instructions by kind for each loop and role, multiplies beside those of the PTX, and says
+        what a launch reserves; `compiled.sass.text` is the listing.
 
         Raises: AssemblerError, also where nvdisasm is missing; InputError for several kernels.
         """
         from nvgen.sass import disassemble
 
-        return disassemble(self.cubin())[self._only_kernel()]
+        kernel, done = self._only_kernel(), self.assembled()
+        found = disassemble(done.cubin)[kernel]
+        asked = sum(
+            "mma" in re.split("[._]", mi.row.head)
+            for function in self.module.functions
+            for mi in function.instructions()
+            if function.name == kernel
+        )
+        return replace(found, asked=asked, resources=done.resources[kernel])
 
     def with_bounded_waits(self, seconds: float = 1.0) -> Compiled:
         """The same, with a limit to every wait for an mbarrier on a GPU.

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from intrinsics.findings import AssemblerError, Finding, Severity
+from nvgen.ptxas_log import Resources
 
 _TEXT = re.compile(r"^\.text\.([\w$]+):", re.MULTILINE)
 _LINE = re.compile(
@@ -79,6 +80,11 @@ class Part:
         """Instructions that only move a register."""
         return sum(i.mnemonic.startswith(_MOVES) for i in self.instructions)
 
+    @property
+    def multiplies(self) -> int:
+        """Instructions of the tensor cores: HMMA, HGMMA, UTCHMMA and their like."""
+        return sum(n for kind, n in self.kinds.items() if kind.endswith("MMA"))
+
     def __str__(self) -> str:
         found = self.kinds
         shown = ", ".join(f"{n} {kind}" for kind, n in found.most_common(_MOST_SHOWN))
@@ -91,10 +97,16 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Sass:
-    """A kernel's machine code: the listing `text`, and its parts."""
+    """A kernel's machine code: the listing `text`, and its parts.
+
+    `asked` is how many multiplies of matrices the PTX has, where that is known: as many
+    instructions of the tensor cores their shapes need.  `resources` are what ptxas says it takes.
+    """
 
     name: str
     text: str
+    asked: int | None = None
+    resources: Resources | None = None
 
     @property
     def whole(self) -> Part:
@@ -125,7 +137,16 @@ class Sass:
         )
 
     def __str__(self) -> str:
-        return "\n".join(map(str, (self.whole, *self.loops, *self.roles)))
+        return "\n".join([*map(str, (self.whole, *self.loops, *self.roles)), *self._beside()])
+
+    def _beside(self) -> Iterator[str]:
+        """What stands in no instruction."""
+        found = self.whole.multiplies
+        if found or self.asked:
+            asked = "" if self.asked is None else f", {self.asked} in the PTX"
+            yield f"multiplies: {found}{asked}"
+        if self.resources is not None:
+            yield f"launch: {str(self.resources).partition(': ')[2]}"
 
 
 def _following(

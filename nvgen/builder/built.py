@@ -18,6 +18,7 @@ from intrinsics.element import ElementType
 from intrinsics.findings import by_names, input_error
 from isel.verifier.launch import LaunchShape
 from isel.verifier.levels import LAUNCH_LEVELS
+from nvgen.builder.map_checks import MapKind
 from nvgen.builder.refusals import refuse
 from nvgen.driver.views import is_device_array
 from nvgen.extension import PLAIN, Extension
@@ -37,6 +38,7 @@ class Parameter:
     box: tuple[int, ...] = ()
     swizzle: Swizzle = Swizzle.NONE
     is_output: bool = False
+    kind: MapKind = MapKind.TILES
 
     @property
     def box_bytes(self) -> int:
@@ -181,9 +183,31 @@ def _on_host(parameter: Parameter, value: object) -> object:
     return Output(found) if is_array else found
 
 
+def _check_images(parameter: Parameter, given: TensorMap | None) -> None:
+    """Whether what is given for a map of images is one, whose copies make the kernel's tiles.
+
+    Raises: InputError.
+    """
+    pixels, channels = parameter.box[-2:] if len(parameter.box) > 1 else (0, 0)
+    wanted = ((channels, pixels), parameter.swizzle)
+    if parameter.kind is MapKind.IMAGES and (
+        given is None or given.im2col is None or (given.box, given.swizzle) != wanted
+    ):
+        got = f"{given.box[::-1]}, {given.swizzle.words}" if given else "no map of images"
+        raise input_error(
+            "run/argument",
+            f"'{parameter.name}' is a tensor map of images, which copies bring pixel by pixel",
+            got=got,
+            expected=f"{pixels} pixels, {channels} channels, {parameter.swizzle.words}",
+            hint="im2col_map(array, Im2col(lower, upper, channels, pixels), swizzle)",
+        )
+
+
 def _tensor_map(parameter: Parameter, value: object) -> TensorMap:
     if isinstance(value, TensorMap):
+        _check_images(parameter, value)
         return value
+    _check_images(parameter, None)
     if is_device_array(value):
         return tensor_map(value, parameter.box, parameter.swizzle)
     if not isinstance(value, np.ndarray):

@@ -27,7 +27,7 @@ from nvgen.builder.refusals import described, refuse
 from nvgen.builder.tensor_gemm import TensorTile, checked
 from nvgen.builder.tensor_memory import allocate, pointer_at
 from nvgen.builder.tensor_requests import LaneMask, LeftTile, TensorOptions
-from nvgen.builder.tile_copies import TileCopies, store_boxes
+from nvgen.builder.tile_copies import Coordinates, TileCopies, copies
 from nvgen.builder.tiles import ScaleTile, SharedTile, Tiles
 from nvgen.builder.warpgroup_tiles import WarpgroupTile
 
@@ -177,13 +177,13 @@ class TileOperations(TileCopies):
     ) -> None: ...
 
     @overload
-    def store_tile(self, d: SharedTile, target: Pointer, pitch: Sequence[IntLike]) -> None: ...
+    def store_tile(self, d: SharedTile, target: Pointer, pitch: Coordinates) -> None: ...
 
     def store_tile(
         self,
         d: PortableAccumulator | SharedTile,
         target: Pointer,
-        pitch: IntLike | Sequence[IntLike],
+        pitch: IntLike | Coordinates,
         dtype: ElementType = ElementType.F32,
     ) -> None:
         """Store a tile by TMA, or D of `accumulator` row by row.
@@ -209,7 +209,7 @@ class TileOperations(TileCopies):
                     got=described(pitch),
                     expected="as many as the array has dimensions, innermost first: (0, row)",
                 )
-            store_boxes(self, d, target, pitch)
+            copies(self, d, target, pitch).store()
             return
         if isinstance(pitch, Sequence):
             raise refuse("a pitch is a number of elements", got=repr(pitch), expected="a number")

@@ -15,6 +15,7 @@ from intrinsics.element import ElementType, Major
 from intrinsics.limits import MOST_CLUSTER, MOST_THREADS
 from intrinsics.modifiers import ScalarType
 from intrinsics.targets import parse_target
+from intrinsics.tma.rules import MOST_PIXELS
 from nvgen.builder.built import Kernel, Parameter
 from nvgen.builder.device import DeviceCalls
 from nvgen.builder.gemm import TileOperations
@@ -24,7 +25,7 @@ from nvgen.builder.llvm_ext import (
     TextAttributes,
     make_kernel,
 )
-from nvgen.builder.map_checks import DeclaredMap, check_box
+from nvgen.builder.map_checks import DeclaredMap, MapKind, check_box
 from nvgen.builder.number_types import NumberType, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Number, number_of
 from nvgen.builder.pointers import Pointer
@@ -122,9 +123,12 @@ class KernelBuilder(TileOperations, DeviceCalls):
         """
         mode = swizzle_mode(swizzle, atom)
         check_element(dtype)
-        made = Parameter(name, dtype, _box(box), mode, output)
-        check_box(dtype, made.box, mode)
-        self._maps[name] = DeclaredMap(len(made.box), mode, made.box_bytes, made.box, dtype)
+        check_box(dtype, _box(box), mode)
+        self._map(Parameter(name, dtype, _box(box), mode, output), dtype, MapKind.TILES)
+
+    def _map(self, made: Parameter, dtype: ElementType, kind: MapKind) -> None:
+        name, box = made.name, made.box
+        self._maps[name] = DeclaredMap(len(box), made.swizzle, made.box_bytes, box, dtype, kind)
         if made.box_bytes:
             self._box_bytes[name] = made.box_bytes
         self._parameter(made, ir.PointerType())
@@ -151,6 +155,55 @@ class KernelBuilder(TileOperations, DeviceCalls):
         check_element(dtype)
         box = box_of(dtype, two(shape), swizzle, major, whole(rank, "rank"))
         self.tensor_map(name, dtype=dtype, box=box, swizzle=swizzle, output=output)
+
+    def image_map(
+        self,
+        name: str,
+        dtype: ElementType,
+        shape: tuple[int, int],
+        *,
+        swizzle: int = 128,
+        rank: int = 4,
+        output: bool = False,
+    ) -> None:
+        """A tensor map of images, N x H x W x C with `rank` 4, for tiles of (pixels, channels).
+
+        A tile's rows are the pixels that a filter looks at, at one of its places, from one base to
+        the next (im2col).  A launch gives `im2col_map(array, Im2col(lower, upper, channels,
+        pixels), swizzle)`: as many pixels as the tile has rows, as many channels as a span.
+
+        Raises: InputError where no copies make such a tile.
+        """
+        check_element(dtype)
+        pixels, channels = two(shape)
+        span = box_of(dtype, (8, channels), swizzle, Major.K, whole(rank, "rank"))[-1]
+        if pixels > MOST_PIXELS or rank < 3:
+            got = f"{pixels} pixels, rank {rank}"
+            raise refuse("no copy of images", got=got, expected=f"{MOST_PIXELS} at most, 3 to 5")
+        box, mode = (*(1,) * (rank - 2), pixels, span), swizzle_mode(swizzle)
+        self._map(Parameter(name, dtype, box, mode, output, MapKind.IMAGES), dtype, MapKind.IMAGES)
+
+    def row_map(
+        self,
+        name: str,
+        dtype: ElementType,
+        k: int,
+        *,
+        swizzle: int = 128,
+        output: bool = False,
+    ) -> None:
+        """A tensor map of a matrix, for tiles of `k` columns and rows from anywhere (sm_100).
+
+        `load_tile` gathers, and `store_tile` scatters, the rows whose numbers they get.
+
+        Raises: InputError where no copies make such a tile.
+        """
+        check_element(dtype)
+        span = box_of(dtype, (8, whole(k, "number of columns")), swizzle, Major.K, 2)[-1]
+        if not swizzle:
+            raise refuse("four rows of 16 bytes are no copy", got="swizzle=0", expected="32 to 128")
+        made = Parameter(name, dtype, (1, span), swizzle_mode(swizzle), output)
+        self._map(made, dtype, MapKind.ROWS)
 
     def _parameter(self, parameter: Parameter, type_: ir.Type) -> None:
         if self._ir is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
@@ -20,12 +21,20 @@ from nvgen.builder.pointers import Pointer
 from nvgen.callers import place_of_caller
 
 
+class MapKind(Enum):
+    """What one copy through a tensor map brings."""
+
+    TILES = "boxes"
+    IMAGES = "pixels of images"
+    ROWS = "four rows from anywhere"
+
+
 @dataclass(frozen=True, slots=True)
 class DeclaredMap:
     """What the kernel's parameter says of a tensor map: its dimensions, its swizzling.
 
     `box_bytes` are those of a box; 0 where elements take a part of a byte.  `box` is as the
-    parameter has it, outermost first.
+    parameter has it, outermost first; of images it is the pixels and channels of a copy.
     """
 
     rank: int
@@ -33,6 +42,7 @@ class DeclaredMap:
     box_bytes: int = 0
     box: tuple[int, ...] = ()
     dtype: ElementType | None = None
+    kind: MapKind = MapKind.TILES
 
 
 def check_box(dtype: ElementType, box: tuple[int, ...], swizzle: Swizzle) -> None:

@@ -16,6 +16,7 @@ from llvmlite import ir
 
 from intrinsics.descriptors.wgmma_desc import WgmmaDescriptor
 from intrinsics.findings import InputError, input_error
+from intrinsics.layouts.register_layout import warpgroup_layout
 from intrinsics.modifiers import MmaKind, Modifier, SatFinite, ScalarType, ScaleVec
 from intrinsics.multiplies.mma_sync import MmaLayout, MmaShape
 from intrinsics.multiplies.wgmma import BitOperation, MatrixType, WgmmaShape, shapes
@@ -141,6 +142,10 @@ class Accumulator(Changing):
         super().__init__(builder, raw)
         self.n = n
         self.type = type
+
+    def __repr__(self) -> str:
+        layout = warpgroup_layout(64, self.n, 16 if self.type is ScalarType.F16 else 32)
+        return f"<D of one multiply of a warpgroup: {self.type.value}; layout {layout}>"
 
     @property
     def registers(self) -> Vector:

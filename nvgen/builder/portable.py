@@ -26,10 +26,17 @@ from nvgen.builder.pointers import Pointer
 from nvgen.builder.protocols import Protocols
 from nvgen.builder.refusals import Requirement, check, refuse
 from nvgen.builder.roles import WARP, WARPGROUP, Scope
+from nvgen.builder.tensor_gemm import TensorTile
 from nvgen.builder.tensor_memory import allocate
 from nvgen.builder.tiles import SharedTile
-from nvgen.builder.warp_tiles import FRAGMENT_COLUMNS, FRAGMENT_ROWS, warp_tile, whole_fragments
-from nvgen.builder.warpgroup_tiles import warpgroup_tile
+from nvgen.builder.warp_tiles import (
+    FRAGMENT_COLUMNS,
+    FRAGMENT_ROWS,
+    WarpTile,
+    warp_tile,
+    whole_fragments,
+)
+from nvgen.builder.warpgroup_tiles import WarpgroupTile, warpgroup_tile
 
 E = ElementType
 
@@ -192,9 +199,15 @@ class PortableAccumulator(AccumulatorTile):
     of_a: ClassVar[tuple[type, ...]] = (SharedTile,)
     expected_a: ClassVar[str] = "a tile in shared memory: shared_tile(…)"
 
+    tile: AccumulatorTile
+    """What the target's multiplies write."""
+
     def __init__(self, builder: Protocols, m: int, n: int, dtype: ElementType) -> None:
         self._builder = builder
         self.m, self.n, self.dtype = m, n, dtype
+
+    def __repr__(self) -> str:
+        return f"<D of the CTA: {self.m}x{self.n} of {self.dtype.value}; {self.tile}>"
 
     @property
     def builder(self) -> Protocols:
@@ -235,6 +248,8 @@ _WIDTHS = (32, 16, 8)
 class TensorAccumulator(PortableAccumulator):
     """M = 64, or blocks of 128 rows, each in columns of its own."""
 
+    tile: TensorTile
+
     def __init__(self, builder: Protocols, name: str, m: int, n: int) -> None:
         super().__init__(builder, m, n, ElementType.F32)
         self._groups = builder.threads // WARPGROUP
@@ -259,7 +274,7 @@ class TensorAccumulator(PortableAccumulator):
             builder.mbarrier_init(self._done, 1)
             builder.fence_mbarrier_init_release_cluster()
         self._memory = allocate(builder, f"{name}_columns", columns)
-        self._tile = self._memory.tile(m, n)
+        self.tile = self._memory.tile(m, n)
         self._parity = builder.variable(0)
 
     def start_on_target(self, a: SharedTile, asked: Multiply) -> None:
@@ -267,7 +282,7 @@ class TensorAccumulator(PortableAccumulator):
         builder = self.builder
         with builder.if_warp(0), builder.elect():
             builder.tcgen05_fence_after_thread_sync()
-            self._tile.multiply(a, asked.b, accumulate=asked.accumulate, step=asked.step)
+            self.tile.multiply(a, asked.b, accumulate=asked.accumulate, step=asked.step)
 
     def commit(self) -> None:
         """Committed by the thread that multiplied: the same one is elected again."""
@@ -290,7 +305,7 @@ class TensorAccumulator(PortableAccumulator):
         lanes = (thread >> 5 & 3) << 21
         for number in range(max(self.m // _ROWS, 1)):
             for place, width in _pieces(share):
-                columns = self._tile.pointer + lanes + (first + (place + number * self.n))
+                columns = self.tile.pointer + lanes + (first + (place + number * self.n))
                 if self.m == _HALF:
                     self._store_half(memory, columns, first + place, width)
                     continue
@@ -328,6 +343,8 @@ def _pieces(columns: int) -> list[tuple[int, int]]:
 class WarpgroupAccumulator(PortableAccumulator):
     """Rows of each warpgroup, 64 or more."""
 
+    tile: WarpgroupTile
+
     def __init__(self, builder: Protocols, m: int, n: int, dtype: ElementType) -> None:
         super().__init__(builder, m, n, dtype)
         groups = builder.threads // WARPGROUP
@@ -340,13 +357,13 @@ class WarpgroupAccumulator(PortableAccumulator):
             )
         self._rows = m // groups
         self._first: IntLike = builder.warpgroup * self._rows if groups > 1 else 0
-        self._tile = warpgroup_tile(builder, self._rows, n, dtype)
+        self.tile = warpgroup_tile(builder, self._rows, n, dtype)
 
     def start_on_target(self, a: SharedTile, asked: Multiply) -> None:
         """By all warpgroups, each its rows of A."""
         part = a if self._rows == self.m else a.part(self._first, self._rows)
         self.builder.wgmma_fence()
-        self._tile.multiply(part, asked.b, accumulate=asked.accumulate, step=asked.step)
+        self.tile.multiply(part, asked.b, accumulate=asked.accumulate, step=asked.step)
 
     def commit(self) -> None:
         """A group."""
@@ -362,7 +379,7 @@ class WarpgroupAccumulator(PortableAccumulator):
         memory = RowMajor(builder, target, pitch, dtype)
         row = (thread >> 5 & 3) * 16 + (thread & 31) // 4 + self._first
         column = thread % 4 * 2
-        for number, part in enumerate(self._tile.parts):
+        for number, part in enumerate(self.tile.parts):
             registers = part.registers
             for pair in range(self.n // 4):
                 down, along = number * WARPGROUP_ROWS + pair % 2 * 8, pair // 2 * 8
@@ -371,6 +388,8 @@ class WarpgroupAccumulator(PortableAccumulator):
 
 class WarpAccumulator(PortableAccumulator):
     """Shares as near to squares as there are: those read the least of A and B."""
+
+    tile: WarpTile
 
     def __init__(self, builder: Protocols, m: int, n: int, dtype: ElementType) -> None:
         super().__init__(builder, m, n, dtype)
@@ -382,19 +401,19 @@ class WarpAccumulator(PortableAccumulator):
                 expected=f"shares of {FRAGMENT_ROWS}x{FRAGMENT_COLUMNS}, or multiples of them, for "
                 f"every {WARP} threads",
             )
-        self._tile = warp_tile(builder, m, n, dtype, warps=warps)
+        self.tile = warp_tile(builder, m, n, dtype, warps=warps)
 
     def start_on_target(self, a: SharedTile, asked: Multiply) -> None:
         """By all warps, each its share."""
-        self._tile.multiply(a, asked.b, accumulate=asked.accumulate, step=asked.step)
+        self.tile.multiply(a, asked.b, accumulate=asked.accumulate, step=asked.step)
 
     def store(self, target: Pointer, pitch: IntLike, dtype: ElementType) -> None:
         """Two neighbouring sums at a time."""
         builder, lane = self.builder, self.builder.tid_x & 31
         memory = RowMajor(builder, target, pitch, dtype)
-        down, along = self._tile.place()
+        down, along = self.tile.place()
         first_row, first_column = lane // 4 + down, lane % 4 * 2 + along
-        for i, parts in enumerate(self._tile.parts):
+        for i, parts in enumerate(self.tile.parts):
             for j, part in enumerate(parts):
                 for half in range(2):
                     row = first_row + (i * FRAGMENT_ROWS + half * 8)

@@ -268,6 +268,9 @@ class Slot:
     full: Barrier
     notes: Pointer | None = None
 
+    def __repr__(self) -> str:
+        return f"<buffer of a ring, {self.full}: {', '.join(map(repr, self.tiles))}>"
+
     @property
     def tile(self) -> SharedTile:
         """The only tile.
@@ -364,6 +367,9 @@ class Producer:
         self.ring = ring
         self._place: Ring = ring.builder.ring(ring.stages)
 
+    def __repr__(self) -> str:
+        return f"<producer of {self.ring}>"
+
     @contextmanager
     def fill(self, note: IntLike | None = None) -> Iterator[Slot]:
         """The next buffer, when all consumers are through with it; copies that fill it follow.
@@ -404,6 +410,9 @@ class Consumer:
     def __init__(self, ring: TileRing) -> None:
         self.ring = ring
         self._place: Ring = ring.builder.ring(ring.stages)
+
+    def __repr__(self) -> str:
+        return f"<consumer of {self.ring}>"
 
     def take(self) -> Slot:
         """The next buffer, when it is full."""

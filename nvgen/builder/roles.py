@@ -55,6 +55,9 @@ class Ring:
         self._stage = builder.variable(0)
         self._parity = builder.variable(0)
 
+    def __repr__(self) -> str:
+        return f"<a place in a ring of {self.stages} buffers, of {self.builder.name}>"
+
     @property
     def stage(self) -> Int:
         """The number of the buffer."""
@@ -243,6 +246,9 @@ class Turns:
                 expected="inside `b.if_warpgroup(0, 2)`",
             )
         self.builder, self.first, self.warpgroups = builder, first, warpgroups
+
+    def __repr__(self) -> str:
+        return f"<turns of {self.warpgroups} warpgroups, barriers from {self.first}>"
 
     @contextmanager
     def mine(self) -> Iterator[None]:

@@ -46,6 +46,9 @@ class TensorMemory:
     cta_group: CtaGroup = CtaGroup.ONE
     used: int = 0
 
+    def __repr__(self) -> str:
+        return f"<tensor memory: {self.used} of {self.columns} columns taken>"
+
     def take(self, columns: int, align: int = 1) -> Pointer:
         """The next columns, the first of them a multiple of `align`.
 

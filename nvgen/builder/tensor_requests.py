@@ -67,6 +67,10 @@ class OperandTile:
     dtype: ElementType
     padded: bool = False
 
+    def __repr__(self) -> str:
+        lies = f"{self.pitch} columns for each 128 rows, row r in lane r mod 128"
+        return f"<A in tensor memory: {self.m}x{self.k} of {self.dtype.value}, {lies}>"
+
     @property
     def bits(self) -> int:
         """Bits that an element takes in tensor memory."""
@@ -97,6 +101,10 @@ class SparseTile:
     k: int
     dtype: ElementType
     columns: SparseColumns
+
+    def __repr__(self) -> str:
+        lies = f"{self.columns.values} columns of values and {self.columns.metadata} of metadata"
+        return f"<sparse A in tensor memory: {self.m}x{self.k} of {self.dtype.value}, {lies}>"
 
     @property
     def bits(self) -> int:

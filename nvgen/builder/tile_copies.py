@@ -8,14 +8,14 @@ Swizzling Modes; cp.async; Async proxy.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import TypeAlias, overload
 
 from intrinsics.element import ElementType, Major
 from intrinsics.modifiers import Space
 from intrinsics.targets import Feature, Target
-from nvgen.builder.map_checks import DeclaredMap
+from nvgen.builder.map_checks import DeclaredMap, MapKind
 from nvgen.builder.numbers import Int, IntLike
 from nvgen.builder.pointers import Barrier, Pointer
 from nvgen.builder.protocols import Protocols
@@ -59,104 +59,81 @@ def box_of(
     return (1,) * (rank - 2) + (height, span)
 
 
+Coordinates: TypeAlias = Sequence[IntLike | Sequence[IntLike]]
+"""Where a tile begins, innermost dimension first; for rows from anywhere (column, rows)."""
+
+_LOAD, _PREFETCH, _STORE = range(3)
+_VERBS = {
+    MapKind.TILES: ("g2s_tile", "prefetch_tile", "s2g_tile"),
+    MapKind.IMAGES: ("g2s_im2col", "prefetch_im2col", "s2g_im2col"),
+    MapKind.ROWS: ("g2s_tile_gather4", "prefetch_tile_gather4", "s2g_tile_scatter4"),
+}
+"""The verbs that load, prefetch and store, behind `cp_async_bulk_tensor_`."""
+
+_ROWS = 4
+"""Rows that one copy brings from anywhere."""
+
+
 @dataclass(frozen=True, slots=True)
-class _Box:
-    """One copy: where its part of the tile lies, and its coordinates."""
+class Copies:
+    """The copies by TMA that make a tile: where the part of each lies, and its coordinates.
 
-    pointer: Pointer
-    coordinates: tuple[IntLike, ...]
-
-
-def _boxes(
-    b: Protocols, tile: SharedTile, tmap: Pointer, coordinates: Sequence[IntLike]
-) -> Iterator[_Box]:
-    """The copies that make a tile.
-
-    Raises: InputError where the boxes of the map do not make it.
+    `verbs` load, prefetch and store; `offsets` are those within a filter, of images.
     """
-    known = b.declared_map(tmap)
-    along, lines = (tile.k, tile.rows) if tile.major is Major.K else (tile.rows, tile.k)
-    _check(tile, tmap.value.name, known, along, lines, len(coordinates))
-    height, width = known.box[-2], known.box[-1]
-    first, line, *rest = coordinates
-    for span in range(along // width):
-        for top in range(0, lines, height):
-            away = (span * tile.lines + top) * tile.width
-            place = tile.pointer + away if away else tile.pointer
-            column = first + span * width if span else first
-            yield _Box(place, (column, line + top if top else line, *rest))
+
+    builder: Protocols
+    tmap: Pointer
+    verbs: tuple[str, ...]
+    parts: tuple[tuple[Pointer, tuple[object, ...]], ...]
+    offsets: tuple[object, ...] = ()
+
+    def load(
+        self, barrier: Barrier, cta_mask: IntLike | None, cache_policy: IntLike | None
+    ) -> None:
+        """Bring the tile; its bytes are counted on `barrier`."""
+        for part, place in self.parts:
+            self._verb(_LOAD)(
+                part, barrier, self.tmap, *place, *self.offsets, cta_mask=cta_mask,
+                cache_policy=cache_policy,
+            )  # fmt: skip
+
+    def prefetch(self) -> None:
+        """Bring into L2 what `load` brings into shared memory."""
+        for _, place in self.parts:
+            self._verb(_PREFETCH)(self.tmap, *place, *self.offsets)
+
+    def store(self) -> None:
+        """Store the tile, as a bulk group of its own."""
+        for part, place in self.parts:
+            self._verb(_STORE)(self.tmap, *place, part)
+        self.builder.cp_async_bulk_commit_group()
+
+    def _verb(self, number: int) -> Callable[..., object]:
+        verb: Callable[..., object] = getattr(
+            self.builder, f"cp_async_bulk_tensor_{self.verbs[number]}"
+        )
+        return verb
 
 
-def _check(
-    tile: SharedTile, name: str, known: DeclaredMap, along: int, lines: int, count: int
-) -> None:
-    box, rank = known.box, known.rank
-    fits = rank >= 2 and box[-1] == tile.span and lines % box[-2] == 0 and set(box[:-2]) <= {1}
-    whole = fits and along % box[-1] == 0 and (lines == box[-2] or box[-2] % _PERIOD == 0)
-    same = known.dtype is tile.dtype and known.swizzle is tile.mode and tile.bits % 8 == 0
-    if whole and same and count == rank:
-        return
-    wanted = f"a box of {tile.span} elements of {tile.dtype.value} by what divides {lines} lines"
-    raise refuse(
-        f"boxes of {name} do not make tile {tile.name}",
-        rule="tile-copy",
-        got=f"box {'x'.join(map(str, box))} of {known.dtype.value if known.dtype else '?'}, "
-        f"{known.swizzle.words}, {count} coordinates",
-        expected=f"{wanted}, {tile.mode.words}, {rank} coordinates, innermost first",
-        hint="b.tile_map(name, dtype, (rows, K), …) has the box that a tile needs",
-    )
-
-
-def load_boxes(
+def copies(
     b: Protocols,
     tile: SharedTile,
     tmap: Pointer,
-    coordinates: Sequence[IntLike],
-    barrier: Barrier,
-    cta_mask: IntLike | None,
-    cache_policy: IntLike | None,
-) -> None:
-    """Bring a tile, by one thread; its bytes are counted on `barrier`.
+    coordinates: Coordinates,
+    offsets: Sequence[IntLike] | None = None,
+) -> Copies:
+    """The copies that make a tile, by one thread.
 
-    Raises: InputError where the map does not fit the tile, or several threads come here.
+    Raises: InputError where those of the map do not make it, or several threads come here.
     """
-    boxes = list(_boxes(b, tile, tmap, coordinates))
-    _by_one_thread(b)
-    for box in boxes:
-        b.cp_async_bulk_tensor_g2s_tile(
-            box.pointer, barrier, tmap, box.coordinates, cta_mask=cta_mask,
-            cache_policy=cache_policy,
-        )  # fmt: skip
-
-
-def prefetch_boxes(
-    b: Protocols, tile: SharedTile, tmap: Pointer, coordinates: Sequence[IntLike]
-) -> None:
-    """Bring into L2 what `load_boxes` brings into shared memory, by one thread.
-
-    Raises: InputError where the map does not fit the tile, or several threads come here.
-    """
-    boxes = list(_boxes(b, tile, tmap, coordinates))
-    _by_one_thread(b)
-    for box in boxes:
-        b.cp_async_bulk_tensor_prefetch_tile(tmap, box.coordinates)
-
-
-def store_boxes(
-    b: Protocols, tile: SharedTile, tmap: Pointer, coordinates: Sequence[IntLike]
-) -> None:
-    """Store a tile, by one thread, as a bulk group of its own.
-
-    Raises: InputError where the map does not fit the tile, or several threads come here.
-    """
-    boxes = list(_boxes(b, tile, tmap, coordinates))
-    _by_one_thread(b)
-    for box in boxes:
-        b.cp_async_bulk_tensor_s2g_tile(tmap, box.coordinates, box.pointer)
-    b.cp_async_bulk_commit_group()
-
-
-def _by_one_thread(b: Protocols) -> None:
+    known, name = b.declared_map(tmap), tmap.value.name
+    along, lines = (tile.k, tile.rows) if tile.major is Major.K else (tile.rows, tile.k)
+    from_anywhere = known.kind is MapKind.ROWS
+    _check(tile, name, known, along, lines, len(coordinates))
+    if from_anywhere:
+        parts = _of_rows(tile, name, coordinates)
+    else:
+        parts = _of_boxes(tile, known.box, along, lines, [_number(n) for n in coordinates])
     if b.scope is not Scope.THREAD:
         raise refuse(
             "a copy by TMA is issued by one thread",
@@ -164,6 +141,86 @@ def _by_one_thread(b: Protocols) -> None:
             got=b.scope.value,
             expected="inside `b.elect()` of one warp, or `b.if_thread(…)`",
         )
+    given = _offsets(name, known, offsets)
+    return Copies(b, tmap, _VERBS[known.kind], tuple(parts), given)
+
+
+def _of_boxes(
+    tile: SharedTile, box: tuple[int, ...], along: int, lines: int, coordinates: list[IntLike]
+) -> Iterator[tuple[Pointer, tuple[object, ...]]]:
+    """Boxes of neighbours, or pixels of images, which the hardware counts on by itself."""
+    height, width = box[-2], box[-1]
+    first, line, *rest = coordinates
+    for span in range(along // width):
+        for top in range(0, lines, height):
+            away = (span * tile.lines + top) * tile.width
+            place = tile.pointer + away if away else tile.pointer
+            column = first + span * width if span else first
+            yield place, ((column, line + top if top else line, *rest),)
+
+
+def _of_rows(
+    tile: SharedTile, name: str, coordinates: Coordinates
+) -> Iterator[tuple[Pointer, tuple[object, ...]]]:
+    """Four rows at a time."""
+    first, rows = coordinates
+    if not isinstance(rows, Sequence) or len(rows) != tile.rows or tile.rows % _ROWS:
+        raise refuse(
+            f"{name} brings rows from anywhere, four at once",
+            rule="tile-copy",
+            got=f"{len(rows)} rows" if isinstance(rows, Sequence) else described(rows),
+            expected=f"(column, rows): the {tile.rows} rows of tile {tile.name}, a multiple of 4",
+        )
+    column = _number(first)
+    for span in range(tile.k // tile.span):
+        for top in range(0, tile.rows, _ROWS):
+            away = (span * tile.lines + top) * tile.width
+            place = tile.pointer + away if away else tile.pointer
+            begin = column + span * tile.span if span else column
+            yield place, (begin, tuple(rows[top : top + _ROWS]))
+
+
+def _number(coordinate: object) -> IntLike:
+    if not isinstance(coordinate, (int, Int)):
+        raise refuse("no coordinate", got=described(coordinate), expected="a whole number")
+    return coordinate
+
+
+def _offsets(
+    name: str, known: DeclaredMap, offsets: Sequence[IntLike] | None
+) -> tuple[object, ...]:
+    """Those within a filter, of which images want one for each of their inner dimensions."""
+    wanted = known.rank - 2 if known.kind is MapKind.IMAGES else None
+    if (None if offsets is None else len(offsets)) != wanted:
+        raise refuse(
+            "offsets within a filter are for images: one for each inner dimension",
+            rule="tile-copy",
+            got="none" if offsets is None else f"{len(offsets)} offsets",
+            expected=f"{'none' if wanted is None else wanted} for {name}, W first",
+        )
+    return () if offsets is None else (tuple(offsets),)
+
+
+def _check(
+    tile: SharedTile, name: str, known: DeclaredMap, along: int, lines: int, count: int
+) -> None:
+    box, rank = known.box, known.rank
+    height = lines if known.kind is MapKind.ROWS else box[-2] if rank > 1 else 0
+    fits = height and box[-1] == tile.span and lines % height == 0 and set(box[:-2]) <= {1}
+    whole = fits and along % box[-1] == 0 and (lines == height or height % _PERIOD == 0)
+    same = known.dtype is tile.dtype and known.swizzle is tile.mode and tile.bits % 8 == 0
+    plain = known.kind is MapKind.TILES or (tile.major is Major.K and lines == height)
+    if whole and same and plain and count == rank:
+        return
+    wanted = f"a box of {tile.span} elements of {tile.dtype.value} by what divides {lines} lines"
+    raise refuse(
+        f"{known.kind.value} of {name} do not make tile {tile.name}",
+        rule="tile-copy",
+        got=f"box {'x'.join(map(str, box))} of {known.dtype.value if known.dtype else '?'}, "
+        f"{known.swizzle.words}, {count} coordinates",
+        expected=f"{wanted}, {tile.mode.words}, {rank} coordinates, innermost first",
+        hint="b.tile_map(name, dtype, (rows, K), …) has the box that a tile needs",
+    )
 
 
 # ---- the verbs ---------------------------------------------------------------------------------
@@ -180,9 +237,10 @@ class TileCopies(Protocols):
         self,
         tile: SharedTile,
         source: Pointer,
-        pitch: Sequence[IntLike],
+        pitch: Coordinates,
         barrier: Barrier,
         *,
+        offsets: Sequence[IntLike] | None = None,
         cta_mask: IntLike | None = None,
         cache_policy: IntLike | None = None,
     ) -> None: ...
@@ -191,9 +249,10 @@ class TileCopies(Protocols):
         self,
         tile: SharedTile,
         source: Pointer,
-        pitch: IntLike | Sequence[IntLike],
+        pitch: IntLike | Coordinates,
         barrier: Barrier | None = None,
         *,
+        offsets: Sequence[IntLike] | None = None,
         cta_mask: IntLike | None = None,
         cache_policy: IntLike | None = None,
     ) -> None:
@@ -204,6 +263,10 @@ class TileCopies(Protocols):
         beyond the array is zeros.  The bytes are counted on `barrier`, which expects `tile.nbytes`
         (`arrive_expecting`).  With `cta_mask` the tile goes to these CTAs of the cluster, and is
         counted on the mbarrier of each.
+
+        Of an `image_map` the coordinates are those of the first pixel, and `offsets` say where in
+        the filter (W first) it is looked at (im2col); of a `row_map` they are `(column, rows)`,
+        the numbers of as many rows as the tile has, from anywhere (gather, from sm_100 on).
 
         By all threads, `source` is the address of its first element, `pitch` the elements from one
         row to the next, of an MN-major tile from one k to the next.  Lines lie at multiples of 16
@@ -216,7 +279,7 @@ class TileCopies(Protocols):
         if isinstance(pitch, Sequence):
             if barrier is None:
                 raise refuse("a copy by TMA is counted on an mbarrier", expected="barrier=…")
-            load_boxes(self, tile, source, pitch, barrier, cta_mask, cache_policy)
+            copies(self, tile, source, pitch, offsets).load(barrier, cta_mask, cache_policy)
             return
         if barrier is not None:
             raise refuse(
@@ -254,7 +317,12 @@ class TileCopies(Protocols):
         self.cp_async_cg_shared_global(tile.chunk(line, number), read)
 
     def prefetch_tile(
-        self, tile: SharedTile, source: Pointer, coordinates: Sequence[IntLike]
+        self,
+        tile: SharedTile,
+        source: Pointer,
+        coordinates: Coordinates,
+        *,
+        offsets: Sequence[IntLike] | None = None,
     ) -> None:
         """Bring into L2 what `load_tile` by TMA would bring into a tile; one thread comes here.
 
@@ -263,7 +331,7 @@ class TileCopies(Protocols):
 
         Raises: InputError for several threads, or a tile that the map's boxes do not make up.
         """
-        prefetch_boxes(self, tile, source, coordinates)
+        copies(self, tile, source, coordinates, offsets).prefetch()
 
     def load_commit(self) -> None:
         """Make a group of this thread's loads since the last one."""

@@ -219,6 +219,12 @@ class SharedScales:
     size: int
     parts: int = 1
 
+    def __repr__(self) -> str:
+        down, along = self.blocks
+        lies = f"{down}x{along} blocks of 128 rows by {WORD_FACTORS}, {self.nbytes} bytes"
+        of = f"one {self.dtype.value} for {self.size} elements"
+        return f"<scale factors {self.name} of {self.rows}x{self.k}, {of}: {lies}>"
+
     @property
     def blocks(self) -> tuple[int, int]:
         """How many blocks of a part along the rows and along K; the last ones may be padding."""
@@ -268,6 +274,11 @@ class ScaleTile:
     size: int = 32
     name: str = "the scale factors"
     parts: int = 1
+
+    def __repr__(self) -> str:
+        lies = f"{self.columns} columns of tensor memory, row r in lane r mod 32"
+        of = f"one {self.dtype.value} for {self.size} elements"
+        return f"<scale factors of {self.rows}x{self.k}, {of}: {lies}>"
 
     @property
     def pitch(self) -> int:

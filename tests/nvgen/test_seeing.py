@@ -76,6 +76,28 @@ def test_machine_code_is_counted_as_the_oracle_counts_it() -> None:
     assert str(compiled.sass).startswith(f"counted: {expected.total()} instructions")
 
 
+def multiplied() -> Kernel:
+    """One step of 64 x 16 x 64 in bf16: four multiplies of K = 16."""
+    b = KernelBuilder("multiplied", block=128, target="sm_90a")
+    b.pointer("y", f32, output=True)
+    args = b.begin()
+    tiles = [b.shared_tile(name, bf16, (rows, 64)) for name, rows in (("a", 64), ("b", 16))]
+    d = b.warpgroup_tile(64, 16)
+    b.gemm(d, *tiles)
+    d.store(args["y"], 16)
+    return b.finish()
+
+
+@pytest.mark.skipif(find_nvdisasm() is None, reason="nvdisasm is not installed")
+def test_multiplies_stand_beside_those_that_the_shapes_need() -> None:
+    sass = multiplied().compile().sass
+    assert sass.whole.multiplies == sass.whole.kinds["HGMMA"] == sass.asked == 64 // 16
+    *_, multiplies, launch = str(sass).splitlines()
+    assert multiplies == "multiplies: 4, 4 in the PTX"
+    assert "0 bytes spilled" in launch
+    assert "barriers" in launch
+
+
 def twice(x: Float) -> Float:
     return x * 2.0
 
@@ -154,7 +176,9 @@ def shown() -> dict[str, str]:
     found = {
         "number": b.tid_x, "address": args["x"], "tile": tiles.first,
         "ring": b.tile_ring("r", tiles), "sums": d,
-        "rows": d.row_max(), "variable": b.variable(1), "builder": b,
+        "rows": d.row_max(), "variable": b.variable(1), "builder": b, "part": d.parts[0],
+        "consumer": b.tile_ring("s", tiles).consumer(), "turn": b.ring(3),
+        "whole": b.accumulator(64, 16),
     }  # fmt: skip
     return {name: str(value) for name, value in found.items()} | {"kernel": str(b.finish())}
 
@@ -174,6 +198,10 @@ WORDS = {
     "sums": f"<D of a warpgroup: f32; layout {LAYOUT}>",
     "rows": f"<rows: 2 of f32; layout {LAYOUT}>",
     "variable": "<a variable: u32 of shown>",
+    "part": f"<D of one multiply of a warpgroup: f32; layout {LAYOUT}>",
+    "consumer": f"<consumer of <ring of 2 buffers for 1 consumers, each {TILE}>>",
+    "turn": "<a place in a ring of 3 buffers, of shown>",
+    "whole": f"<D of the CTA: 64x16 of f32; <D of a warpgroup: f32; layout {LAYOUT}>>",
     "builder": "<KernelBuilder shown for sm_90a: 128 threads>",
     "kernel": "<Kernel shown(x) for sm_90a, block (128, 1, 1)>",
 }
