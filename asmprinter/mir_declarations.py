@@ -289,7 +289,10 @@ def _param(tokens: Tokens) -> Param:
         pointee = None if tokens.take_if("word", GENERIC) else _space(tokens)
         pointee_align = tokens.integer()
     constant = tokens.take_if("word", "constant")
-    return Param(name, cls, size, align, pointee, is_pointer, pointee_align, constant)
+    called = tokens.string() if tokens.take_if("word", "called") else ""
+    return Param(
+        name, cls, size, align, pointee, is_pointer, pointee_align, constant, called=called
+    )
 
 
 def _launch(tokens: Tokens, function: MachineFunction) -> None:

@@ -102,7 +102,8 @@ def _param(param: Param, word: str = "param") -> str:
     if param.is_pointer:
         space = param.pointee.value if param.pointee else "generic"
         text += f" ptr {space} {param.pointee_align}"
-    return text + (" constant" if param.constant else "")
+    text += " constant" if param.constant else ""
+    return text + (f' called "{param.called}"' if param.called else "")
 
 
 def _location(location: Location) -> str:

@@ -21,7 +21,7 @@ The grammar, line by line; `;` begins a comment, blank lines do not count:
                                                 ; up to the `{` lines may end anywhere
     prototype = symbol "(" [param { "," param }] ")" ["noreturn"] { "attribute" STRING }
     param     = ("param" | "result") symbol ":" CLASS "size" INT "align" INT
-                ["ptr" ("generic" | SPACE) INT] ["constant"]
+                ["ptr" ("generic" | SPACE) INT] ["constant"] ["called" STRING]
     launch    = ("reqntid" | "maxntid" | "cluster") INT [INT [INT]]
               | ("maxnreg" | "minctasm" | "maxclusterrank") INT
               | "blocksareclusters" | "implicitcluster"

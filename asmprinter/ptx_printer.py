@@ -319,13 +319,20 @@ def _launch(launch: Launch) -> Iterator[str]:
         yield f".maxnreg {launch.maxnreg}"
 
 
+def _listed(params: Sequence[Param]) -> Iterator[str]:
+    """Parameters, a line each, with their names in the source."""
+    for left, param in zip(range(len(params), 0, -1), params, strict=True):
+        called = f"  // {param.called}" if param.called.isidentifier() else ""
+        yield _param(param) + "," * (left > 1) + called
+
+
 def _head(function: MachineFunction, symbols: set[str], names: _Names) -> Iterator[str]:
     """The lines of a function before its first statement."""
     before = [f" {text}" for text in function.attributes if text.startswith(_BEFORE_NAME)]
     kind = ".entry" if function.is_kernel else ".func"
     kind += "".join(before) + _results(function.results)
-    params = ",\n".join("\t" + _param(p) for p in function.params)
-    head = f"{_linkage(function)}{kind} {function.name}(" + (f"\n{params}\n)" if params else ")")
+    params = "".join(f"\n\t{line}" for line in _listed(function.params))
+    head = f"{_linkage(function)}{kind} {function.name}(" + (f"{params}\n)" if params else ")")
     yield from head.split("\n")
     yield from _launch(function.launch)
     if function.noreturn:

@@ -404,7 +404,8 @@ class Param:
 
     `size` is in bytes; a struct passed by value has type B8.  `pointee` is the state space of a
     pointer (None: not a pointer), `constant` marks a grid constant.  `half` is F16 or BF16 where 16
-    bits are known to be one of them, which no text of PTX or MIR says.
+    bits are known to be one of them, which no text of PTX or MIR says.  `called` is its name in the
+    source, which PTX has in a comment.
     """
 
     name: str
@@ -416,6 +417,7 @@ class Param:
     pointee_align: int = 1
     constant: bool = False
     half: ScalarType | None = field(default=None, compare=False)
+    called: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

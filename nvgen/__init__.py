@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from intrinsics.multiplies.tile_dot import TileDot, pick_dot
     from intrinsics.multiplies.tile_multiply import Tile, TileMultiply
     from intrinsics.multiplies.wgmma import BitOperation, MatrixType
+    from intrinsics.tma.rules import Im2col
     from nvgen.api import compile
     from nvgen.assembler import assemble, find_ptxas
     from nvgen.builder.built import Kernel
@@ -99,7 +100,7 @@ if TYPE_CHECKING:
     from nvgen.extension import place_of
     from nvgen.judgement import FindingWarning
     from nvgen.render import print_findings
-    from nvgen.tensor_map import TensorMap
+    from nvgen.tensor_map import TensorMap, im2col_map
     from nvgen.tuning import Candidate
 
 __version__ = "0.1.0"
@@ -128,6 +129,7 @@ __all__ = [
     "FindingWarning",
     "Float",
     "Fragment",
+    "Im2col",
     "InputError",
     "Int",
     "IntLike",
@@ -194,6 +196,7 @@ __all__ = [
     "i16",
     "i32",
     "i64",
+    "im2col_map",
     "pick_dot",
     "place_of",
     "print_findings",
@@ -222,6 +225,7 @@ _MODULES = {
     "intrinsics.multiplies.tile_dot": "TileDot pick_dot",
     "intrinsics.multiplies.tile_multiply": "Tile TileMultiply",
     "intrinsics.multiplies.wgmma": "BitOperation MatrixType",
+    "intrinsics.tma.rules": "Im2col",
     "nvgen.api": "compile",
     "nvgen.assembler": "assemble find_ptxas",
     "nvgen.builder.built": "Kernel",
@@ -245,7 +249,7 @@ _MODULES = {
     "nvgen.extension": "place_of",
     "nvgen.judgement": "FindingWarning",
     "nvgen.render": "print_findings",
-    "nvgen.tensor_map": "TensorMap",
+    "nvgen.tensor_map": "TensorMap im2col_map",
     "nvgen.tuning": "Candidate",
 }
 _HOMES = {name: module for module, names in _MODULES.items() for name in names.split()}

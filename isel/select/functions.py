@@ -8,6 +8,7 @@ Directives; Linking Directives.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from intrinsics.mir import Linkage, Param, Prototype
 from intrinsics.modifiers import ScalarType
@@ -173,7 +174,7 @@ def kernel_interface(function: ir.Function, state: FunctionState) -> None:
         if not is_passed(state.layout, param.type, param.attributes):
             continue
         name = f"{state.out.name}_param_{len(state.out.params)}"
-        lowered = _kernel_param(state.layout, name, param)
+        lowered = replace(_kernel_param(state.layout, name, param), called=_called(param.name))
         state.out.params.append(lowered)
         if param.attributes.type_of("byval") is not None:
             struct_by_value(state, function, param, lowered)
@@ -182,6 +183,11 @@ def kernel_interface(function: ir.Function, state: FunctionState) -> None:
         load_value(state, lowered, param.type, results)
         if lowered.is_pointer:
             know_pointer(state, param, results[0])
+
+
+def _called(name: str) -> str:
+    """A parameter's name in the source; numbers are LLVM's, and others stay out of comments."""
+    return name if name.isidentifier() else ""
 
 
 def _kernel_param(layout: Layout, name: str, param: ir.Param) -> Param:

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 from intrinsics.element import Major
-from nvgen import InputError, KernelBuilder, bf16, f16, f32, i32
-from nvgen.builder.fragment_layouts import (
-    Holders,
+from intrinsics.layouts.register_layout import (
     operand_layout,
     sources,
     tensor_layout,
     warp_layout,
     warpgroup_layout,
 )
+from nvgen import InputError, KernelBuilder, bf16, f16, f32, i32
+from nvgen.builder.fragment_layouts import Holders
 from nvgen.builder.fragments import Fragment
 from nvgen.builder.vectors import Vector
 from nvgen.testing import Launch, assert_exact, kernel_test

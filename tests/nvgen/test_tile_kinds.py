@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from intrinsics.findings import InputError
-from intrinsics.tma.rules import Im2col
-from nvgen import Kernel, KernelBuilder, bf16, f32, u32
-from nvgen.tensor_map import im2col_map
+from nvgen import Im2col, Kernel, KernelBuilder, bf16, f32, im2col_map, u32
 from nvgen.testing import Launch, kernel_test
 from tests.each import each
 
