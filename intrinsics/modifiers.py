@@ -67,6 +67,8 @@ class ScalarType(Modifier):
     S16X2 = "s16x2"
     U8X4 = "u8x4"
     S8X4 = "s8x4"
+    E4M3 = "e4m3"
+    E5M2 = "e5m2"
     E4M3X2 = "e4m3x2"
     E5M2X2 = "e5m2x2"
     E2M3X2 = "e2m3x2"
@@ -97,7 +99,7 @@ class ScalarType(Modifier):
 
 def _width(name: str) -> int:
     if re.match(r"u?e\d", name):
-        return 8 if name == "e2m1x2" else 16  # formats of 6 bits are padded to 8
+        return 8 if name == "e2m1x2" or "x" not in name else 16  # 6 bits are padded to 8
     match = re.fullmatch(r"[a-z]+(\d+)(?:x(\d))?", name)
     assert match is not None
     return int(match[1]) * int(match[2] or 1)

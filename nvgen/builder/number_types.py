@@ -39,6 +39,8 @@ u32: Final = ScalarType.U32
 u64: Final = ScalarType.U64
 
 FloatType: TypeAlias = Literal[
+    ElementType.E4M3,
+    ElementType.E5M2,
     ElementType.F16,
     ElementType.BF16,
     ElementType.F32,
@@ -76,7 +78,10 @@ PAIR_OF = {element: pair for pair, element in _PAIRS.items()}
 """The type of two numbers side by side, by theirs."""
 
 _INTEGERS = tuple(ScalarType(f"{sign}{bits}") for bits in (8, 16, 32, 64) for sign in "su")
-_FLOATS = (ScalarType.F16, ScalarType.BF16, ScalarType.F32, ScalarType.F64)
+STORED = (ScalarType.E4M3, ScalarType.E5M2)
+"""Numbers that memory and multiplies have, and that a thread computes with in another type."""
+
+_FLOATS = (ScalarType.F16, ScalarType.BF16, ScalarType.F32, ScalarType.F64, *STORED)
 
 
 def scalar_type(dtype: object) -> ScalarType:
@@ -92,7 +97,7 @@ def scalar_type(dtype: object) -> ScalarType:
     raise refuse(
         "no type of numbers",
         got=str(dtype.value) if isinstance(dtype, NumberType) else repr(dtype),
-        expected="i8 to i64, u8 to u64, f16, bf16, f32, f64, f16x2, bf16x2 or f32x2",
+        expected="i8 to i64, u8 to u64, e4m3, e5m2, f16, bf16, f32, f64, f16x2, bf16x2 or f32x2",
         hint="from nvgen import f32, bf16, i32, …",
     )
 

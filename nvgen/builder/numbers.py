@@ -17,9 +17,11 @@ from typing import NoReturn, SupportsFloat, SupportsIndex, TypeAlias, overload
 
 from llvmlite import ir
 
+from intrinsics.element import ElementType
 from intrinsics.modifiers import ScalarType
 from nvgen.builder.number_types import (
     PAIR_OF,
+    STORED,
     FloatType,
     IntType,
     element_of,
@@ -32,7 +34,13 @@ from nvgen.builder.regions import Host
 
 T = ScalarType
 _PAIRS = tuple(PAIR_OF.values())
-_LARGEST = {T.F16: 65504.0, T.BF16: 3.3895313892515355e38, T.F32: 3.4028234663852886e38}
+_LARGEST = {
+    T.E4M3: 448.0,
+    T.E5M2: 57344.0,
+    T.F16: 65504.0,
+    T.BF16: 3.3895313892515355e38,
+    T.F32: 3.4028234663852886e38,
+}
 
 _APPROXIMATE: dict[str, dict[ScalarType, str]] = {
     "ex2": {T.F32: "ex2.approx.f", T.F16: "ex2.approx.f16", T.F16X2: "ex2.approx.f16x2",
@@ -299,7 +307,7 @@ def _floats(name: str, *, swapped: bool = False) -> Callable[[Float, FloatLike],
     """An operator of floats: LLVM's instruction."""
 
     def operate(self: Float, other: FloatLike) -> Float:
-        pair = (self.value, self.taken(other))
+        pair = (self._computed().value, self.taken(other))
         operation = getattr(self.builder.at_caller(), name)
         return self.like(operation(*(pair[::-1] if swapped else pair)))
 
@@ -308,7 +316,7 @@ def _floats(name: str, *, swapped: bool = False) -> Callable[[Float, FloatLike],
 
 def _float_order(predicate: str) -> Callable[[Float, object], Int]:
     def compare(self: Float, other: object) -> Int:
-        if self.type in _PAIRS:
+        if self._computed().type in _PAIRS:
             raise refuse("a pair has no order", got=self.words, expected="one of it: pair[0]")
         given, builder = self.taken(other), self.builder.at_caller()
         operation = builder.fcmp_unordered if predicate == "!=" else builder.fcmp_ordered
@@ -324,6 +332,7 @@ class Float:
     Pairs (f16x2, bf16x2 and, from sm_100 on in one instruction, f32x2) are computed side by side.
     A Python number takes the type of the other side, in a pair for both.  Comparisons give
     conditions, false where one is a NaN but for `!=`.  Two types are never mixed: `x.to(f32)`.
+    e4m3 and e5m2 are loaded, stored and converted; one computes with them in another type.
     """
 
     builder: Host
@@ -385,7 +394,8 @@ class Float:
         """The same number in another type.
 
         To a narrower float it is rounded to nearest even, to an integer towards zero; what no
-        integer of the type is has no meaning.
+        integer of the type is has no meaning.  To e4m3 and e5m2 (sm_89) what is beyond the largest
+        number becomes that; two numbers of a vector are converted with one instruction.
 
         Raises: InputError for what is no type of numbers, and of a pair for what is none.
         """
@@ -395,6 +405,13 @@ class Float:
             return self
         if (type_ in _PAIRS) is not (self.type in _PAIRS):
             raise _no_conversion(self.words, type_)
+        if type_ in STORED:
+            one = self.to(T.F32)
+            word = narrow_word(one, ir.Constant(one.value.type, 0.0), type_)
+            return Float(self.builder, builder.trunc(word, llvm), type_)
+        if self.type in STORED:
+            word = builder.zext(self.value, ir.IntType(16))
+            return wide_pair(self.builder, word, self.type)[0].to(type_)
         if not is_float(type_):
             convert = builder.fptosi if type_.is_signed else builder.fptoui
             return Int(self.builder, convert(self.value, llvm), type_.is_signed)
@@ -415,7 +432,14 @@ class Float:
     __ne__ = _float_order("!=")  # type: ignore[assignment]  # this one, too
 
     def __neg__(self) -> Float:
-        return self.like(self.builder.at_caller().fneg(self.value))
+        return self.like(self.builder.at_caller().fneg(self._computed().value))
+
+    def _computed(self) -> Float:
+        """Itself, where PTX computes with such numbers."""
+        if self.type in STORED:
+            hint = "x.to(f32), and back"
+            raise refuse("no arithmetic of 8 bits", got=self.words, expected="f32", hint=hint)
+        return self
 
     def _no_integer(self, *_: object) -> NoReturn:
         raise refuse(
@@ -527,7 +551,7 @@ class Float:
         return found
 
     def _called(self, name: str, *others: FloatLike) -> Float:
-        given = [self.value, *(self.taken(other) for other in others)]
+        given = [self._computed().value, *(self.taken(other) for other in others)]
         return self.like(called(self.builder, f"llvm.{name}.{_SUFFIXES[self.type]}", *given))
 
 
@@ -625,11 +649,36 @@ def float_constant(given: SupportsFloat, type_: ScalarType) -> ir.Constant:
         most = f"±{_LARGEST[element]:.5g}"
         if element is not T.F32 or _overflows(number):
             raise refuse(f"the number is beyond {element.value}'s", got=str(given), expected=most)
+    if element in STORED:
+        return ir.Constant(ir.IntType(8), _bits_of(number, element))
     code = {T.F32: "<f", T.F16: "<e"}.get(element)
     if code:
         (number,) = struct.unpack(code, struct.pack(code, number))
     one = ir.Constant(llvm_type_of(element), number)
     return one if element is type_ else ir.Constant(llvm_type_of(type_), [one, one])
+
+
+def _bits_of(number: float, type_: ScalarType) -> int:
+    """The bits of the nearest number of 8 bits."""
+    import numpy as np
+
+    given = np.array([number]).astype(ElementType(type_.value).numpy)
+    return int(given.view(np.uint8)[0])
+
+
+def narrow_word(low: Float, high: ir.Value, type_: ScalarType) -> ir.Value:
+    """Two f32, rounded to a type of 8 bits, in 16 bits."""
+    f32 = low.value.type
+    made = ir.FunctionType(ir.IntType(16), [f32, f32])
+    function = low.builder.declare(f"llvm.nvvm.ff.to.{type_.value}x2.rn", made)
+    return low.builder.at_caller().call(function, [high, low.value])
+
+
+def wide_pair(host: Host, word: ir.Value, type_: ScalarType) -> Float:
+    """Two numbers of 8 bits as f16, which has them all."""
+    made = ir.FunctionType(llvm_type_of(T.F16X2), [word.type])
+    function = host.declare(f"llvm.nvvm.{type_.value}x2.to.f16x2.rn", made)
+    return Float(host, host.at_caller().call(function, [word]), T.F16X2)
 
 
 def _overflows(number: float) -> bool:

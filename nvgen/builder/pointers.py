@@ -16,7 +16,7 @@ from llvmlite import ir
 from intrinsics.descriptors.smem_desc import Swizzle
 from intrinsics.findings import Finding, InputError, Severity
 from intrinsics.modifiers import ScalarType
-from nvgen.builder.number_types import element_of, llvm_type_of, scalar_type
+from nvgen.builder.number_types import element_of, is_float, llvm_type_of, scalar_type
 from nvgen.builder.numbers import Float, Int, IntLike, Number, constant, number_of
 from nvgen.builder.refusals import described, refuse, whole
 from nvgen.builder.regions import Host
@@ -276,7 +276,10 @@ def store_number(pointer: Pointer, type_: ScalarType, value: Number | float) -> 
     Raises: InputError for a number of another type.
     """
     if isinstance(value, (Int, Float)):
-        same = isinstance(value, Float) or value.signed is type_.is_signed
+        if isinstance(value, Float):
+            same = value.type is type_
+        else:
+            same = not is_float(type_) and value.signed is type_.is_signed
         if value.value.type != llvm_type_of(type_) or not same:
             raise refuse(
                 "a number of another type is stored",

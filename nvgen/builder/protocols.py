@@ -9,26 +9,31 @@ barrier.cluster; membar / fence: fence.mbarrier_init.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from intrinsics.limits import MOST_TX
 from intrinsics.modifiers import Scope as Sync
+from intrinsics.modifiers import Shuffle
 from nvgen.builder.number_types import u32
-from nvgen.builder.numbers import Int, IntLike
+from nvgen.builder.numbers import F32, Int, IntLike, type_of
 from nvgen.builder.pointers import Barrier, Barriers, Pointer, pointer_of
-from nvgen.builder.refusals import described, refuse, whole
-from nvgen.builder.roles import WARPGROUP, Ring, Scope
+from nvgen.builder.refusals import described, function_of, refuse, whole
+from nvgen.builder.roles import WARP, WARPGROUP, Ring, Scope
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import SharedScales, SharedTile, Tiles
+from nvgen.builder.vectors import joined
 
 Counted: TypeAlias = tuple[Barrier | Barriers, int]
 """One or several mbarriers, and how many arrivals a phase of each expects."""
 
 Copied: TypeAlias = SharedTile | SharedScales | Tiles[SharedTile] | Tiles[SharedScales] | Pointer
 """What copies fill: a tile, one tile of a ring, or, for a tensor map, one box of it."""
+
+Summed = TypeVar("Summed", Int, F32)
+"""A number that threads reduce."""
 
 _FIRST_WITH_CLUSTERS = 90
 _ODD_CTA = 1 << 24
@@ -43,6 +48,7 @@ class Protocols(SharedMemory):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._box_bytes: dict[str, int] = {}  # of a box of each tensor map
+        self._reductions = 0  # that have slots of their own
 
     # ---- mbarriers ---------------------------------------------------------------------------
 
@@ -200,6 +206,51 @@ class Protocols(SharedMemory):
         if scope not in (None, Sync.CTA, Sync.CLUSTER):
             raise refuse("no scope of threads that meet", got=scope.value, expected="CTA, CLUSTER")
         return scope is not Sync.CTA and self.cluster > 1 and self._has_clusters()
+
+    # ---- reductions --------------------------------------------------------------------------
+
+    def warp_reduce(self, number: Summed, function: Callable[[Summed, Summed], Summed]) -> Summed:
+        """What `function` makes of the numbers of a warp's 32 threads, as all of them get it.
+
+        Numbers have 32 bits, and `function` asks for no order: `operator.add`, `lambda x, y:
+        x.max(y)`.  All threads of the warp come here.
+
+        Raises: InputError for numbers of another width.
+        """
+        made = function_of(function)
+        for bit in (16, 8, 4, 2, 1):
+            other = self.shfl_sync(Shuffle.BFLY, number, bit)
+            number = made(number, number.like(other.value))
+        return number
+
+    def cta_reduce(
+        self,
+        number: Summed,
+        function: Callable[[Summed, Summed], Summed],
+        slots: Pointer | None = None,
+    ) -> Summed:
+        """What `function` makes of the numbers of all threads of the CTA, as all of them get it.
+
+        The warps meet in `slots`, shared memory for a number of each, by default of its own; behind
+        the reduction others may use it.  See `warp_reduce`.
+
+        Raises: InputError where not all threads come by, or they fill no warps.
+        """
+        self._whole_cta("cta_reduce")
+        warps, rest = divmod(self.threads, WARP)
+        if rest:
+            expected = f"a multiple of {WARP} threads"
+            raise refuse("no whole warps", got=str(self.threads), expected=expected)
+        number, type_ = self.warp_reduce(number, function), type_of(number)
+        if slots is None:
+            self._reductions += 1
+            slots = self.shared_array(f"reduced.{self._reductions}", type_, warps)
+        with self.if_(self.tid_x % WARP == 0):
+            slots.of(type_)[self.tid_x // WARP] = number
+        self.barrier_cta_sync_aligned()
+        found = list(self.load(slots, type_, warps, align=min(4 * (warps & -warps), 16)))
+        self.barrier_cta_sync_aligned()
+        return joined([number.like(one.value) for one in found], function)
 
     # ---- threads and targets -----------------------------------------------------------------
 

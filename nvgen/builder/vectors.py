@@ -11,14 +11,14 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Concatenate, ParamSpec, Self, SupportsIndex, TypeAlias, TypeVar, overload
 
 from llvmlite import ir
 
 from intrinsics.modifiers import ScalarType
-from nvgen.builder.number_types import llvm_type_of, scalar_type
-from nvgen.builder.numbers import Float, Int, Number, number_of, type_of
+from nvgen.builder.number_types import STORED, llvm_type_of, scalar_type
+from nvgen.builder.numbers import Float, Int, Number, narrow_word, number_of, type_of, wide_pair
 from nvgen.builder.refusals import described, function_of, refuse
 from nvgen.builder.regions import Host
 
@@ -34,6 +34,7 @@ _OPERATORS: dict[str, Callable[[Number, Number], Number]] = {
 }
 P = ParamSpec("P")
 E = TypeVar("E", bound="Elementwise")
+N = TypeVar("N", bound=Number)
 
 
 def mask_of(wanted: Sequence[int]) -> ir.Constant:
@@ -116,6 +117,10 @@ class Elementwise(ABC):
         mine, type_ = self.vector, scalar_type(dtype)
         if mine.type is type_:
             return self
+        if mine.type in STORED and mine.count % 2 == 0:
+            return self.made(_widened(mine)).to(type_)
+        if type_ in STORED and mine.count % 2 == 0:
+            return self.made(_narrowed(self.to(T.F32).vector, type_))
         if mine.type not in _SCALARS or type_ not in _SCALARS:
             return self.map(lambda number: number.to(type_))
         assert mine.type is not None
@@ -354,7 +359,31 @@ class Vector(Elementwise):
         return Vector(self.builder, found, len(wanted), self.type)
 
 
-def joined(numbers: list[Number], function: Callable[[Number, Number], Number]) -> Number:
+def _narrowed(vector: Vector, type_: ScalarType) -> Vector:
+    """f32 rounded to numbers of 8 bits, two with each instruction."""
+    numbers = [number for number in vector if isinstance(number, Float)]
+    pairs = zip(numbers[::2], numbers[1::2], strict=True)
+    words = [Int(low.builder, narrow_word(low, high.value, type_)) for low, high in pairs]
+    return replace(vector, value=_rejoined(vector_of(words), vector.count), type=type_)
+
+
+def _widened(vector: Vector) -> Vector:
+    """Numbers of 8 bits as f16, two with each instruction."""
+    assert vector.type is not None
+    host, count = vector.builder, vector.count // 2
+    words = host.at_caller().bitcast(vector.value, ir.VectorType(ir.IntType(16), count))
+    pairs = [wide_pair(host, word.value, vector.type) for word in Vector(host, words, count)]
+    return vector_of([pair[i] for pair in pairs for i in (0, 1)])
+
+
+def _rejoined(words: Vector, count: int) -> ir.Value:
+    """Words of 16 bits as numbers of 8: in registers of 32 bits where they fill these."""
+    i8 = ir.VectorType(ir.IntType(8), count)
+    whole = ir.VectorType(_I32, count // 4) if count % 4 == 0 else i8
+    return words.builder.at_caller().bitcast(words.value, whole)
+
+
+def joined(numbers: list[N], function: Callable[[N, N], N]) -> N:
     """What `function` makes of all numbers, as a tree."""
     while len(numbers) > 1:
         pairs = zip(numbers[::2], numbers[1::2], strict=False)

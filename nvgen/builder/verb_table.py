@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from llvmlite import ir
 
@@ -294,6 +295,8 @@ def alike(found: object, given: object) -> object:
     """What an instruction gives, of the type of one of its arguments."""
     if isinstance(found, tuple):
         return (alike(found[0], given), *found[1:])
+    if isinstance(given, Pointer) and isinstance(found, Pointer):
+        return replace(found, dtype=given.dtype)
     if isinstance(given, Int) and isinstance(found, Float):
         return found.word
     if isinstance(given, Int) and isinstance(found, Int):
@@ -511,7 +514,7 @@ CHAPTERS: Mapping[str, tuple[Verb, ...]] = {
              "Wait until every thread of the cluster has arrived at its barrier, or has exited."),
         Verb("mapa_shared_cluster(address: a, rank: b)", "mapa",
              "What is at `address` in the shared memory of CTA `rank` of the cluster.",
-             {"space": _CLUSTER}),
+             {"space": _CLUSTER}, like="address"),
         Verb("getctarank_shared_cluster(address: a)", "getctarank",
              "The rank of the CTA whose shared memory `address` is in.", {"space": _CLUSTER}),
         Verb("fence_acquire_sync_restrict", "fence.sync_restrict",
