@@ -86,7 +86,7 @@ def _method(verb: Verb) -> Iterator[str]:
 
 
 def _parameter(verb: Verb, one: Parameter) -> str:
-    type_ = "Shuffled" if one.name == verb.like else one.type
+    type_ = "Shuffled" if one.name == verb.like and one.type != "Pointer" else one.type
     if one.default is one.python().empty:
         return f"{one.name}: {type_}"
     return f"{one.name}: {type_} = {shown(one.default)}"

@@ -669,7 +669,7 @@ class Verbs(IntrinsicCalls):
         PTX ISA, barrier.cluster.  sm_90 and later, PTX 7.8.
         """
 
-    def mapa_shared_cluster(self, address: Shuffled, rank: WordLike) -> Pointer:
+    def mapa_shared_cluster(self, address: Pointer, rank: WordLike) -> Pointer:
         """What is at `address` in the shared memory of CTA `rank` of the cluster.
 
         PTX ISA, mapa.  sm_90 and later, PTX 7.8.
