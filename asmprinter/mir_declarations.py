@@ -221,6 +221,8 @@ def location(tokens: Tokens) -> Location:
         caller = tokens.string()
         tokens.take("mark", ":")
         found.callers += ((caller, tokens.integer()),)
+        found.called += (tokens.string() if tokens.take_if("word", "as") else "",)
+    found.called = found.called if any(found.called) else ()
     if tokens.take_if("word", "behind"):
         found.directives = tokens.string()
     return found

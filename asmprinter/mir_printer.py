@@ -110,7 +110,9 @@ def _location(location: Location) -> str:
     text = f"{quoted(location.file)}:{location.line}:{location.column}"
     if location.python_file or location.python_line:
         text += f" from {quoted(location.python_file)}:{location.python_line}"
-    text += "".join(f" called {quoted(file)}:{line}" for file, line in location.callers)
+    for number, (file, line) in enumerate(location.callers):
+        name = location.called[number] if number < len(location.called) else ""
+        text += f" called {quoted(file)}:{line}" + (f" as {quoted(name)}" if name else "")
     return text + (f" behind {quoted(location.directives)}" if location.directives else "")
 
 

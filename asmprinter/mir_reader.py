@@ -45,7 +45,7 @@ The grammar, line by line; `;` begins a comment, blank lines do not count:
     symbol    = "@"NAME
     label     = "bb."(["%"]PLAIN | STRING)
     location  = "!"INT "=" STRING ":" INT ":" INT ["from" STRING ":" INT]
-                {"called" STRING ":" INT} ["behind" STRING]
+                {"called" STRING ":" INT ["as" STRING]} ["behind" STRING]
                                                 ; from !1 on, each once
 
     NAME      = PLAIN | STRING

@@ -23,6 +23,7 @@ from intrinsics.mir import (
     Imm,
     Label,
     Launch,
+    Location,
     MachineFunction,
     MachineInstr,
     Mem,
@@ -115,31 +116,32 @@ class _Sources:
     files: dict[str, int]
     places: dict[int, tuple[str, ...]]
     helpers: dict[str, str]
-    """The labels of files with functions that others call."""
+    """The labels of the names of functions that others call."""
 
     def number(self, file: str) -> int:
         """The number of a file."""
         return self.files.setdefault(file, len(self.files) + 1)
 
-    def called(self, file: str, line: int, callers: Sequence[tuple[str, int]]) -> tuple[str, ...]:
+    def called(self, place: Location) -> tuple[str, ...]:
         """The `.loc` of a line, of those that called it, and how it was called."""
-        chain = [*callers[::-1], (file, line)]
+        chain = [*place.callers[::-1], (place.python_file, place.python_line)]
+        names = reversed(place.called or [""] * len(place.callers))
         found = [f"\t.loc {self.number(chain[0][0])} {chain[0][1]} 0"]
         for (outer, at), (inner, here) in itertools.pairwise(chain):
-            label = self.helpers.setdefault(inner, f"$L__info_string{len(self.helpers)}")
+            called = next(names) or _path(inner).rpartition("/")[2]
+            label = self.helpers.setdefault(called, f"$L__info_string{len(self.helpers)}")
             said = f"function_name {label}, inlined_at {self.number(outer)} {at} 0"
             found.append(f"\t.loc {self.number(inner)} {here} 0, {said}")
         return tuple(found)
 
     def section(self) -> Iterator[str]:
-        """The names that `function_name` refers to: those of the files, without folders."""
+        """The names that `function_name` refers to; where none is known, the file's."""
         if not self.helpers:
             return
         yield from ("\t.section .debug_str", "\t{")
-        for file, label in self.helpers.items():
-            name = _path(file).rpartition("/")[2].encode()
+        for name, label in self.helpers.items():
             yield f"{label}:"
-            yield "\t.b8 " + ", ".join(map(str, (*name, 0)))
+            yield "\t.b8 " + ", ".join(map(str, (*name.encode().replace(b"\0", b""), 0)))
         yield "\t}"
 
 
@@ -160,8 +162,7 @@ def _sources(module: Module, ptx: Ptx) -> _Sources:
     found = _Sources({}, {}, {})
     for index, place in enumerate(module.locations):
         if place.python_file and place.python_line and place.callers and ptx >= _INLINED:
-            line = place.python_line
-            found.places[index] = found.called(place.python_file, line, place.callers)
+            found.places[index] = found.called(place)
             continue
         file, line, column = place.python_file, place.python_line, 0
         if not file:

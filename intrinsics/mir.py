@@ -564,7 +564,8 @@ class Location:
     """Where a record comes from; lines count from 1, 0 says unknown.
 
     `directives` are those of PTX that stood before the record and are about it: `.loc`, `.pragma`.
-    `callers` are the files and lines that called the function which has the line of Python.
+    `callers` are the files and lines that called the function which has the line of Python, and
+    `called` the names of what each called, where they are known.
     """
 
     file: str = ""
@@ -574,6 +575,7 @@ class Location:
     python_line: int = 0
     directives: str = ""
     callers: tuple[tuple[str, int], ...] = ()
+    called: tuple[str, ...] = ()
 
 
 class Where(Enum):

@@ -22,10 +22,12 @@ from isel.llvm.metadata import (
     read_node,
 )
 
-DebugPlace: TypeAlias = tuple[str, int, tuple[tuple[str, int], ...]]
-"""A file and a line that debug info names, and those from which their function was called."""
+DebugPlace: TypeAlias = tuple[str, int, tuple[tuple[str, int], ...], tuple[str, ...]]
+"""A file and a line that debug info names, those from which their function was called, and the
+names of what was called there.
+"""
 
-NO_DEBUG: DebugPlace = ("", 0, ())
+NO_DEBUG: DebugPlace = ("", 0, (), ())
 
 
 class DebugPlaces:
@@ -58,11 +60,12 @@ class DebugPlaces:
 
     def _place(self, dbg_id: int) -> DebugPlace:
         found = self.resolve(dbg_id)
-        return NO_DEBUG if found is None else (*found[:2], self._callers(dbg_id))
+        return NO_DEBUG if found is None else (*found[:2], *self._callers(dbg_id))
 
-    def _callers(self, dbg_id: int) -> tuple[tuple[str, int], ...]:
-        """The files and lines that code was inlined at, the innermost first."""
+    def _callers(self, dbg_id: int) -> tuple[tuple[tuple[str, int], ...], tuple[str, ...]]:
+        """The files and lines that code was inlined at, the innermost first, and its functions."""
         found: list[tuple[str, int]] = []
+        names: list[str] = []
         seen: set[int] = set()
         node = self._node(dbg_id)
         while isinstance(node, DILocation) and node.inlined_at not in (None, *seen):
@@ -72,8 +75,23 @@ class DebugPlaces:
             if resolved is None:
                 break
             found.append(resolved[:2])
+            names.append(self._function_of(node.scope))
             node = self._node(node.inlined_at)
-        return tuple(found)
+        return tuple(found), tuple(names) if any(names) else ()
+
+    def _function_of(self, scope: int | None) -> str:
+        """The name of the function that a scope is in."""
+        seen: set[int] = set()
+        while scope is not None and scope not in seen:
+            seen.add(scope)
+            match self._node(scope):
+                case DISubprogram(name=name):
+                    return name
+                case DILexicalBlock(scope=outer):
+                    scope = outer
+                case _:
+                    scope = None
+        return ""
 
     def _file_of(self, scope: int | None) -> str | None:
         """The path of the file of the innermost scope that names one."""

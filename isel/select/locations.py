@@ -99,8 +99,9 @@ class _Places:
         places = (source.places or {}).get(function, ())
         line, column = places[i.ordinal] if i.ordinal < len(places) else (i.line, 0)
         if source.debug is None:
-            file, number, callers = self._debug_places.of(i)
+            place = self._debug_places.of(i)
         else:
             known = source.debug.get(function, ())
-            file, number, callers = known[i.ordinal] if i.ordinal < len(known) else NO_DEBUG
-        return Location(source.file, line, column, file, number, "", callers)
+            place = known[i.ordinal] if i.ordinal < len(known) else NO_DEBUG
+        file, number, callers, called = place
+        return Location(source.file, line, column, file, number, "", callers, called)

@@ -269,7 +269,7 @@ REFUSED: dict[str, tuple[Callable[[KernelBuilder], object], str]] = {
     "a pair of two types": (lambda b: b.pair(b.f16(1.0), b.f32(1.0)), "no pair"),
     "f64's ex2": (lambda b: b.f64(1.0).ex2(), "no ex2 of f64"),
     "no type": (lambda b: b.tid_x.to("f32"), "no type of numbers"),
-    "an element's type": (lambda b: b.f32(1.0).to(nvgen.e4m3), "no type of numbers"),
+    "an element's type": (lambda b: b.f32(1.0).to(nvgen.tf32), "no type of numbers"),
     "an index of an untyped pointer": (lambda b: b.shared_word("w")[0], "no type"),
     "another type into memory": (
         lambda b: b.shared_word("w").of(f32).__setitem__(0, b.tid_x),

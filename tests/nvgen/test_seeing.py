@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from asmprinter.mir_printer import print_mir
+from asmprinter.mir_reader import read_mir
 from asmprinter.ptx_reader import read_ptx
 from nvgen import Float, InputError, Kernel, KernelBuilder, SimulationError, bf16, f32, i32
 from nvgen.compiled import Compiled
@@ -118,6 +120,9 @@ def test_machine_code_knows_the_lines_of_helpers_and_of_their_callers(tmp_path: 
     said = subprocess.run(tool, capture_output=True, text=True, check=True).stdout
     assert f'line {inner} inlined at "{__file__}", line {called}' in said
     assert read_ptx(compiled.ptx).module.functions  # it is read back
+    assert ".b8 " + ", ".join(map(str, b"twice\0")) in compiled.ptx  # what function_name refers to
+    assert f'called "{__file__}":{called} as "twice"' in compiled.mir
+    assert print_mir(read_mir(compiled.mir)).text == compiled.mir
 
 
 # ---- launches ------------------------------------------------------------------------------------

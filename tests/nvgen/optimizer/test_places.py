@@ -9,6 +9,7 @@ import pytest
 import nvgen
 from intrinsics.findings import NvgenError, VerificationError
 from intrinsics.targets import parse_target
+from isel.debug_places import NO_DEBUG
 from isel.llvm.reader import read_module
 from isel.places import align_places
 from isel.select.locations import Source
@@ -136,7 +137,7 @@ def test_the_optimised_text_says_nothing_of_places() -> None:
     done, _, found = optimize(printed, module, source, 2, parse_target("sm_100a"))
     assert "!" not in done
     assert found.debug is not None
-    assert set(found.debug["gemm_tile"]) == {("", 0, ())}
+    assert set(found.debug["gemm_tile"]) == {NO_DEBUG}
 
 
 LOOP = """define ptx_kernel void @k(ptr addrspace(1) %x, i32 %n) !dbg !5 {
