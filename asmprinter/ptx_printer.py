@@ -363,11 +363,16 @@ def _print_body(
     """Append the statements of a function to `lines`, and tell the record that each shows."""
     targets = _branch_targets(function)
     has_directives = module.has_directives
+    is_plain = not has_directives and not sources.places
     for i, block in enumerate(function.blocks):
         if block.name in targets or not _stays_unsaid(function, i):
             lines.append(f"{names.labels[block.name]}:")
         said: tuple[str, ...] = ()
         for mi in block.instrs:
+            if is_plain:
+                lines.append("\t" + _statement(mi, names))
+                records[len(lines)] = mi
+                continue
             if mi.loc in sources.places and sources.places[mi.loc] != said:
                 said = sources.places[mi.loc]
                 lines += said

@@ -262,4 +262,6 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'nvgen' has no attribute {name!r}")
     import importlib
 
-    return getattr(importlib.import_module(home), name)
+    found: object = getattr(importlib.import_module(home), name)
+    globals()[name] = found  # so that nobody asks for it again
+    return found

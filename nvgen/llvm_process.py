@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import atexit
 import os
+import queue
 import re
 import select
 import signal
 import subprocess
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -63,6 +63,7 @@ class _Child:
     requests: IO[bytes]
     answers: IO[bytes]
     words: IO[bytes]
+    poller: select.poll | None
     said: bytes = field(default=b"")
 
     @classmethod
@@ -77,7 +78,12 @@ class _Child:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        return cls(process, process.stdin, process.stdout, process.stderr)
+        poller = None
+        if hasattr(select, "poll"):  # not on Windows
+            poller = select.poll()
+            poller.register(process.stdout, select.POLLIN)
+            poller.register(process.stderr, select.POLLIN)
+        return cls(process, process.stdin, process.stdout, process.stderr, poller)
 
     def ask(self, parts: tuple[bytes, ...], seconds: float) -> list[bytes]:
         """The answer to a question; the process is of no use any more after an error.
@@ -109,26 +115,24 @@ class _Child:
 
         Raises: EOFError when nothing more does, LlvmTimeoutError when nothing does in time.
         """
-        if hasattr(select, "poll"):  # not on Windows
-            self._wait(seconds)
+        if self.poller is not None:
+            self._wait(self.poller, seconds)
         data = os.read(self.answers.fileno(), _PIECE)
         if not data:
             raise EOFError
         return data
 
-    def _wait(self, seconds: float) -> None:
+    def _wait(self, poller: select.poll, seconds: float) -> None:
         """Wait for an answer, and keep what LLVM says meanwhile.
 
         Seconds are counted one by one, so that those do not count in which both were stopped.
         """
-        poller = select.poll()
-        poller.register(self.answers, select.POLLIN)
-        poller.register(self.words, select.POLLIN)
+        answers = self.answers.fileno()
         waited = 0.0
         while True:
             step = min(1.0, seconds)
             ready = [file for file, _ in poller.poll(step * 1000)]
-            if self.answers.fileno() in ready:
+            if answers in ready:
                 return
             if ready and not self._hear():
                 poller.unregister(self.words)
@@ -179,6 +183,14 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+def _tokens(count: int) -> queue.SimpleQueue[None]:
+    """As many tokens as there may be processes: a semaphore's work at a tenth of its time."""
+    found: queue.SimpleQueue[None] = queue.SimpleQueue()
+    for _ in range(count):
+        found.put(None)
+    return found
+
+
 def last_words(said: str) -> str:
     """What LLVM says in its standard error about its end; "" when it says nothing."""
     marked = [line for line in said.splitlines() if "Assertion" in line or "LLVM ERROR" in line]
@@ -197,7 +209,7 @@ class Llvm:
         self._begin()
 
     def _begin(self) -> None:
-        self._free = threading.BoundedSemaphore(self._most)
+        self._free = _tokens(self._most)
         self._idle: list[_Child] = []
         self._all: set[_Child] = set()
 
@@ -290,7 +302,8 @@ class Llvm:
             raise LlvmDiedError(str(error)) from None
 
     def _ask_once(self, parts: tuple[bytes, ...], seconds: float) -> list[bytes]:
-        with self._free:
+        token = self._free.get()
+        try:
             child = self._take()
             try:
                 answer = child.ask(parts, seconds)
@@ -299,6 +312,8 @@ class Llvm:
                 raise
             self._idle.append(child)
             return answer
+        finally:
+            self._free.put(token)
 
     def _take(self) -> _Child:
         try:

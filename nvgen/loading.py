@@ -100,12 +100,25 @@ class Program:
         )
 
 
+_VERSION = re.compile(r"[ \t]*\.version\b")
+
+
+def _says_version(text: str) -> bool:
+    """Whether a line of a text begins as PTX does; numba's metadata has the word in the middle."""
+    at = text.find(".version")
+    while at >= 0:
+        if _VERSION.match(text, text.rfind("\n", 0, at) + 1) is not None:
+            return True
+        at = text.find(".version", at + 1)
+    return False
+
+
 def language_of(path: str, text: str) -> str:
     """The language of a file, by its name, else by how it begins."""
     known = LANGUAGES.get(Path(path).suffix) if path else None
     if known is not None:
         return known
-    if ".version" in text and re.search(r"^[ \t]*\.version\b", text, re.MULTILINE):
+    if _says_version(text):
         return "ptx"
     return "mir" if text.startswith("target sm_") or "\ntarget sm_" in text else "llvm"
 

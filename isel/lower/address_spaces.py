@@ -52,13 +52,14 @@ def inferred(function: ir.Function, layout: Layout, *, is_kernel: bool) -> Space
         for param in function.params:
             if param.type is _GENERIC and param.attributes.type_of("byval") is None:
                 found[param.name] = GLOBAL
+    sources = {name: _origins(i, layout) for name, i in made.items()}
     changed = True
     while changed:
         changed = False
-        for name, i in made.items():
+        for name, origins in sources.items():
             space = found[name]
-            for value in _sources(i):
-                other = _space_of(value, found, layout)
+            for origin in origins:
+                other = found.get(origin, 0) if type(origin) is str else origin
                 if space != other and other != _ANY:
                     space = other if space == _ANY else 0
             if space != found[name]:
@@ -78,13 +79,23 @@ def _sources(i: _Address) -> tuple[llvm.Value, ...]:
     return i.operands()
 
 
-def _space_of(value: llvm.Value, found: Spaces, layout: Layout) -> int:
+def _origins(i: _Address, layout: Layout) -> list[str | int]:
+    """What an address comes from: generic pointers by name, of all else the address space."""
+    return [
+        value.name
+        if type(value) is llvm.Local and value.type is _GENERIC
+        else _space_of(value, layout)
+        for value in _sources(i)
+    ]
+
+
+def _space_of(value: llvm.Value, layout: Layout) -> int:
     """The address space that a pointer points to, 0 where that is not known."""
     if isinstance(value.type, PointerType) and value.type.address_space:
         return value.type.address_space
     match value:
-        case llvm.Local(name):
-            return found.get(name, 0)
+        case llvm.Local():
+            return 0
         case llvm.Undef() | llvm.Poison():
             return _ANY
     place = known(layout, value)
@@ -96,6 +107,8 @@ def _space_of(value: llvm.Value, found: Spaces, layout: Layout) -> int:
 def with_spaces(function: ir.Function, layout: Layout, spaces: Spaces) -> ir.Function:
     """The function whose accesses of memory that is not global have pointers of their space."""
     own = {name: space for name, space in spaces.items() if space in _OWN}
+    if not own:
+        return function
     wanted = [
         i.pointer.name
         for i in function.instructions()

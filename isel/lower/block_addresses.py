@@ -46,7 +46,7 @@ def without_block_addresses(module: ir.Module) -> ir.Module:
         )
         for name, variable in module.globals.items()
     }
-    branching = [f for f in module.definitions() if any(map(_branches, f.instructions()))]
+    branching = [f for f in module.definitions() if any(map(_branches, f.blocks))]
     if not numbers and not branching:
         return module
     functions = {name: _numbered(function, numbers) for name, function in module.functions.items()}
@@ -55,9 +55,9 @@ def without_block_addresses(module: ir.Module) -> ir.Module:
     return dataclasses.replace(module, globals=variables, functions=functions)
 
 
-def _branches(i: ir.Instruction) -> bool:
-    """Whether an instruction branches to an address; only such functions' blocks have one."""
-    return i.opcode is Opcode.INDIRECTBR
+def _branches(block: ir.Block) -> bool:
+    """Whether a block ends in a branch to an address; only such functions' blocks have one."""
+    return block.instructions[-1].opcode is Opcode.INDIRECTBR
 
 
 def _numbered(function: ir.Function, numbers: _Numbers) -> ir.Function:

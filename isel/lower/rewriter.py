@@ -48,6 +48,7 @@ class Rewriter:
         self.taken = {i.result for i in function.instructions() if i.result is not None}
         self.taken |= {block.name for block in function.blocks}
         self.taken |= {param.name for param in function.params}
+        self.counts: dict[str, int] = {}  # by hint: below, all numbers are taken
         self.blocks: list[ir.Block] = []
         self.tails: dict[str, str] = {}
         self.phis = {id(i) for i in function.instructions() if isinstance(i, ir.Phi)}
@@ -88,11 +89,12 @@ class Rewriter:
 
     def name(self, hint: str) -> str:
         """A name that nothing has."""
-        count = 0
-        while f"{hint}.{count}" in self.taken:
+        count = self.counts.get(hint, 0)
+        while (found := f"{hint}.{count}") in self.taken:
             count += 1
-        self.taken.add(f"{hint}.{count}")
-        return f"{hint}.{count}"
+        self.taken.add(found)
+        self.counts[hint] = count + 1
+        return found
 
     # ---- instructions ------------------------------------------------------------------------
 

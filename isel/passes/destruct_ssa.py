@@ -23,6 +23,8 @@ from intrinsics.mir import (
     Label,
     MachineFunction,
     MachineInstr,
+    Mem,
+    Not,
     Op,
     Reg,
     Scalar,
@@ -219,6 +221,8 @@ def _coalesce(
         names[chosen] = names[chosen] or names[reg]
     joined = set(table)
     for block, part in zip(function.blocks, parts, strict=True):
+        if not part.touches:
+            continue
         for touch in part.touches:
             if not (joined.isdisjoint(touch.written) and joined.isdisjoint(touch.used)):
                 touch.mi.map_registers(table)
@@ -230,14 +234,14 @@ def _part(block: Block, ends: set[Reg]) -> _Part:
     part = _Part()
     run = _Run()
     for mi in block.instrs:
+        if not _concerns(mi, ends):
+            continue
         form, ops = mi.form, mi.ops
         written, used = _ends_in(ops, form.defs, ends), _ends_in(ops, form.uses, ends)
         if form.updates:
             written |= _ends_in(ops, form.updates, ends)
         if mi.guard is not None:
             used |= ends.intersection(registers_of(mi.guard))
-        if not written and not used:
-            continue
         if is_multiply(mi):
             used = ends.intersection(read_by(mi))
         same = run.add(mi) if form.row.id == _MOV else set()
@@ -248,6 +252,21 @@ def _part(block: Block, ends: set[Reg]) -> _Part:
         if mi.guard is None:
             part.written |= written
     return part
+
+
+def _concerns(mi: MachineInstr, ends: set[Reg]) -> bool:
+    """Whether one of `ends` stands in a record: in few."""
+    for op in mi.ops:
+        if type(op) is int:
+            if op in ends:
+                return True
+        elif type(op) in _HOLDERS and not ends.isdisjoint(registers_of(op)):
+            return True
+    return mi.guard is not None and not ends.isdisjoint(registers_of(mi.guard))
+
+
+_HOLDERS = frozenset((tuple, Mem, Not))
+"""The operands that registers stand in, beside registers themselves."""
 
 
 def _ends_in(ops: tuple[Op, ...], places: tuple[int, ...], ends: set[Reg]) -> set[Reg]:
@@ -360,6 +379,8 @@ def _interference(
     """
     conflicts: dict[Reg, set[Reg]] = defaultdict(set)
     for part, at_end in zip(parts, _live_sets(parts, before), strict=True):
+        if not part.touches:
+            continue
         live: dict[Reg, set[Reg]] = defaultdict(set)
         for reg in at_end:
             live[kin[reg]].add(reg)

@@ -52,11 +52,6 @@ def kind_of(type_: Type, what: str) -> ScalarType:
     return kind
 
 
-def is_float(type_: Type) -> bool:
-    """Whether a value, or a vector's element, is a floating-point number."""
-    return isinstance(type_.scalar, FloatType)
-
-
 class Floats:
     """What selects floating-point records for one instruction; each step gives its register."""
 
@@ -345,6 +340,7 @@ def _reciprocal(op: Scalar, kind: ScalarType, *, exact: bool) -> Imm | None:
 
 # ---- instructions ----------------------------------------------------------------------------
 
+FLOAT_OPERATIONS = (Opcode.FADD, Opcode.FSUB, Opcode.FMUL, Opcode.FDIV, Opcode.FREM)
 _HEADS = {Opcode.FADD: "add", Opcode.FSUB: "sub", Opcode.FMUL: "mul"}
 
 
@@ -467,8 +463,10 @@ _COMPARISONS = {
 }
 
 
-def float_compare(state: FunctionState, i: ir.Compare, predicate: FloatPredicate) -> None:
+def float_compare(state: FunctionState, i: ir.Compare) -> None:
     """fcmp of scalars and, element by element, of vectors."""
+    predicate = i.predicate
+    assert isinstance(predicate, FloatPredicate)
     kind = kind_of(i.lhs.type, "fcmp")
     floats = Floats(state, i.flags)
     lhs, rhs = state.value(i.lhs), state.value(i.rhs)

@@ -14,14 +14,14 @@ from intrinsics.modifiers import ScalarType
 from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import ArrayType, IntType, StructType, Type
-from isel.llvm.vocabulary import FloatPredicate, IntPredicate, Opcode
+from isel.llvm.vocabulary import BINARY_OPCODES, CAST_OPCODES, IntPredicate, Opcode
 from isel.select.accesses import check_space, load, store
 from isel.select.atomics import compare_exchange, fence, read_modify_write
 from isel.select.casts import cast
 from isel.select.diagnostics import not_yet
 from isel.select.element_ptr import get_element_ptr
 from isel.select.float_casts import FLOAT_CASTS, float_cast
-from isel.select.floats import float_binary, float_compare, float_negate, is_float
+from isel.select.floats import FLOAT_OPERATIONS, float_binary, float_compare, float_negate
 from isel.select.functions import return_value
 from isel.select.integers import binary, compare, compare_element
 from isel.select.stack import alloca
@@ -87,6 +87,11 @@ def cond_branch(state: FunctionState, i: ir.CondBranch) -> None:
         guard = state.reg(op, T.PRED)
         state.emit(form("bra"), state.label(i.if_true), guard=guard)
     state.emit(form("bra"), state.label(i.if_false))
+
+
+def any_branch(state: FunctionState, i: ir.Branch | ir.CondBranch) -> None:
+    """A branch of either kind, which have one opcode."""
+    cond_branch(state, i) if isinstance(i, ir.CondBranch) else branch(state, i)
 
 
 def switch(state: FunctionState, i: ir.Switch) -> None:
@@ -177,24 +182,6 @@ _INSTEAD = {
 """What to write instead of an instruction that PTX has nothing for."""
 
 
-def float_or_integer_binary(state: FunctionState, i: ir.BinaryOp) -> None:
-    """Arithmetic of two operands."""
-    float_binary(state, i) if is_float(i.type) else binary(state, i)
-
-
-def float_or_integer_cast(state: FunctionState, i: ir.Cast) -> None:
-    """A conversion."""
-    float_cast(state, i) if i.opcode in FLOAT_CASTS else cast(state, i)
-
-
-def float_or_integer_compare(state: FunctionState, i: ir.Compare) -> None:
-    """A comparison."""
-    if isinstance(i.predicate, FloatPredicate):
-        float_compare(state, i, i.predicate)
-    else:
-        compare(state, i)
-
-
 def atomic(state: FunctionState, i: ir.AtomicRMW) -> None:
     """An atomicrmw."""
     check_space(i.pointer.type, "atomicrmw")
@@ -207,33 +194,35 @@ def compare_and_swap(state: FunctionState, i: ir.CompareExchange) -> None:
     compare_exchange(state, i)
 
 
-_SELECTORS: dict[type[ir.Instruction], Callable[..., None]] = {
-    ir.BinaryOp: float_or_integer_binary,
-    ir.UnaryOp: float_negate,
-    ir.GetElementPtr: get_element_ptr,
-    ir.ExtractElement: extract_element,
-    ir.ExtractValue: extract_value,
-    ir.InsertElement: insert_element,
-    ir.InsertValue: insert_value,
-    ir.ShuffleVector: shuffle,
-    ir.Cast: float_or_integer_cast,
-    ir.Compare: float_or_integer_compare,
-    ir.Select: select,
-    ir.Freeze: freeze,
-    ir.Load: load,
-    ir.Store: store,
-    ir.Alloca: alloca,
-    ir.AtomicRMW: atomic,
-    ir.CompareExchange: compare_and_swap,
-    ir.Fence: fence,
-    ir.Phi: phi,
-    ir.Branch: branch,
-    ir.CondBranch: cond_branch,
-    ir.Switch: switch,
-    ir.Return: ret,
-    ir.Unreachable: unreachable,
+_SELECTORS: dict[Opcode, Callable[..., None]] = {
+    **dict.fromkeys(BINARY_OPCODES, binary),
+    **dict.fromkeys(FLOAT_OPERATIONS, float_binary),
+    Opcode.FNEG: float_negate,
+    **dict.fromkeys(CAST_OPCODES, cast),
+    **dict.fromkeys(FLOAT_CASTS, float_cast),
+    Opcode.ICMP: compare,
+    Opcode.FCMP: float_compare,
+    Opcode.GETELEMENTPTR: get_element_ptr,
+    Opcode.EXTRACTELEMENT: extract_element,
+    Opcode.EXTRACTVALUE: extract_value,
+    Opcode.INSERTELEMENT: insert_element,
+    Opcode.INSERTVALUE: insert_value,
+    Opcode.SHUFFLEVECTOR: shuffle,
+    Opcode.SELECT: select,
+    Opcode.FREEZE: freeze,
+    Opcode.LOAD: load,
+    Opcode.STORE: store,
+    Opcode.ALLOCA: alloca,
+    Opcode.ATOMICRMW: atomic,
+    Opcode.CMPXCHG: compare_and_swap,
+    Opcode.FENCE: fence,
+    Opcode.PHI: phi,
+    Opcode.BR: any_branch,
+    Opcode.SWITCH: switch,
+    Opcode.RET: ret,
+    Opcode.UNREACHABLE: unreachable,
 }
-"""What selects the instructions of each class, but for calls."""
+"""What selects the instructions of each opcode, but for calls."""
 
 
 def select_instruction(state: FunctionState, i: ir.Instruction) -> None:
@@ -241,7 +230,7 @@ def select_instruction(state: FunctionState, i: ir.Instruction) -> None:
 
     Raises: Unselectable when the table has no entry for it.
     """
-    selector = _SELECTORS.get(type(i))
+    selector = _SELECTORS.get(i.opcode)
     if selector is None:
         raise not_yet(i.opcode.value, _INSTEAD.get(i.opcode, ""))
     selector(state, i)

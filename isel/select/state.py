@@ -10,8 +10,7 @@ import functools
 import itertools
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from intrinsics import catalog
 from intrinsics.mir import (
@@ -60,8 +59,7 @@ def form(row: str, **facts: Fact) -> Form:
     return form_of(catalog.row(row), **facts)
 
 
-@dataclass(frozen=True, slots=True)
-class Sum:
+class Sum(NamedTuple):
     """`base` + `number`; whether it is still so of both extended by sign, or with zeros."""
 
     base: Reg
@@ -321,11 +319,12 @@ class FunctionState:
         """A register that holds `op`."""
         if type(op) is int:
             return op
-        moved = self._moved.get((op, cls)) or self._symbols.get((op, cls))
+        wanted = op, cls
+        moved = self._moved.get(wanted) or self._symbols.get(wanted)
         if moved is None:
             moved = self.new(cls)
             self.emit(form("mov", type=cls), moved, op)
-            self._moved[op, cls] = moved
+            self._moved[wanted] = moved
         return moved
 
     def scalar(self, value: llvm.Value) -> Scalar:

@@ -9,6 +9,7 @@ Reference, Half Precision Floating-Point Intrinsics; User Guide for NVPTX Back-e
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator
 from dataclasses import replace
@@ -86,6 +87,7 @@ _BY_NAME = {
 }
 
 
+@functools.lru_cache(1 << 12)
 def statement_of(name: str) -> Statement | None:
     """The statements of PTX that an intrinsic is; None for one that is none of these."""
     return _BY_NAME.get(name) or texture_statement(name.removeprefix("llvm.nvvm."))

@@ -345,13 +345,18 @@ def verify_records(
     """
     found = [*check_target(target, ptx), *_check_sizes(module)]
     verifier = RecordVerifier(target, ptx, hints=hints)
+    plain_fits = _plain_fits(target, ptx)
     for function in module.functions:
         spaces = symbol_spaces(module, function)
         classes = function.regs.classes
+        space_of = spaces.get
         for mi in function.instructions():
-            if verifier.is_plain(mi, classes, spaces.get) or mi.row.id == "opaque":
+            fit = plain_fits[mi.form]
+            if fit is not None and fit.holds(mi.ops, classes, space_of):
+                continue  # plainly right, as most are
+            if mi.row.id == "opaque":
                 continue
-            for finding in verifier.findings(mi, classes, spaces.get):
+            for finding in verifier.findings(mi, classes, space_of):
                 location = module.locations[mi.loc]
                 found.append(_named(finding, function).at(place_of(location, function.name)))
     return found
