@@ -83,7 +83,6 @@ _COMMENT = re.compile(r"/\*.*?\*/ ")
 _NO_ARGUMENT_ATTRIBUTES: Mapping[int, Attributes] = {}
 _BRACKETS = {"{": "}", "[": "]", "<": ">"}
 _ONE = ConstInt(I32, 1)
-_TAILS = {"tail": TailKind.TAIL, "musttail": TailKind.MUSTTAIL, "notail": TailKind.NOTAIL}
 
 _Key = TypeVar("_Key")
 _Made = TypeVar("_Made")
@@ -164,38 +163,23 @@ class LineReader:
             word, _, body = rest.partition(" ")
         else:
             word, _, body = line[2:].partition(" ")
-        tail = _TAILS.get(word)
-        if tail is not None:
-            word, _, body = body.partition(" ")
-        try:
-            record = self._read_body(word, result, body, number, ordinal)
-        except (UnreadableError, LookupError, ValueError):
-            return None
-        if tail is not None and isinstance(record, Call):
-            record.tail = tail
-        return record
-
-    def _read_body(
-        self, word: str, result: str | None, body: str, number: int, ordinal: int
-    ) -> Instruction:
-        opcode, handler = _HANDLERS[word]
-        start = 0
-        if '"' in body:
-            if opcode is Opcode.CALL and " asm " in body:
-                handler = LineReader._call_asm
-                start = body.rindex('"')
-            elif '"' in _QUOTED_NAME.sub("", body):
-                raise UnreadableError("a quoted name that a cut may go through")
-        elif "/" in body:
-            body = _COMMENT.sub("", body)
         dbg: int | None = None
         metadata: Attachments = ()
-        # Long types make the search for one character first worth its while.
-        end = body.find(", !", start) if "!" in body else -1
-        if end >= 0:
-            dbg, metadata = self._attachments[body[end + 2 :]]
-            body = body[:end]
-        return handler(self, (opcode, result, number, ordinal, dbg, metadata), body)
+        try:
+            opcode, handler = _HANDLERS[word]
+            start = 0
+            if '"' in body:
+                start = _after_quotes(opcode, body)
+            elif "/" in body:
+                body = _COMMENT.sub("", body)
+            # Long types make the search for one character first worth its while.
+            end = body.find(", !", start) if "!" in body else -1
+            if end >= 0:
+                dbg, metadata = self._attachments[body[end + 2 :]]
+                body = body[:end]
+            return handler(self, (opcode, result, number, ordinal, dbg, metadata), body)
+        except (UnreadableError, LookupError, ValueError):
+            return None
 
     # Pieces.
 
@@ -357,21 +341,39 @@ class LineReader:
 
     # Calls.
 
-    def _call(self, at: Common, body: str) -> Instruction:
+    def _call(self, at: Common, body: str) -> Call:
+        if '"' in body and " asm " in body:
+            return self._call_asm(at, body)
         name = body.index(" @")
         opening = body.index("(", name)
         head = self._call_heads[body[:name]]
         callee = self._callee(body[name + 2 : opening], head.callee_type)
         return self._finish_call(at, head, callee, body[opening:])
 
-    def _call_asm(self, at: Common, body: str) -> Instruction:
+    def _tail_call(self, at: Common, body: str) -> Call:
+        return self._marked_call(at, body, TailKind.TAIL)
+
+    def _must_tail_call(self, at: Common, body: str) -> Call:
+        return self._marked_call(at, body, TailKind.MUSTTAIL)
+
+    def _no_tail_call(self, at: Common, body: str) -> Call:
+        return self._marked_call(at, body, TailKind.NOTAIL)
+
+    def _marked_call(self, at: Common, body: str, tail: TailKind) -> Call:
+        if body[:5] != "call ":
+            raise UnreadableError("expected a call")
+        call = self._call(at, body[5:])
+        call.tail = tail
+        return call
+
+    def _call_asm(self, at: Common, body: str) -> Call:
         before, text, comma, constraints, rest = body.split('"')
         if comma != ", ":
             raise UnreadableError("no plain call of inline assembly")
         head, callee = self._asm[before, text, constraints]
         return self._finish_call(at, head, callee, rest)
 
-    def _finish_call(self, at: Common, head: CallHead, callee: Value, rest: str) -> Instruction:
+    def _finish_call(self, at: Common, head: CallHead, callee: Value, rest: str) -> Call:
         """A call, from the parenthesis before its arguments on."""
         closing = rest.rindex(")")
         if rest[0] != "(":
@@ -487,8 +489,25 @@ _READERS: dict[Opcode, _Handler] = {
     Opcode.BR: LineReader._br,
     Opcode.UNREACHABLE: LineReader._unreachable,
 }
-_HANDLERS = {opcode.value: (opcode, handler) for opcode, handler in _READERS.items()}
+_HANDLERS = {
+    **{opcode.value: (opcode, handler) for opcode, handler in _READERS.items()},
+    "tail": (Opcode.CALL, LineReader._tail_call),
+    "musttail": (Opcode.CALL, LineReader._must_tail_call),
+    "notail": (Opcode.CALL, LineReader._no_tail_call),
+}
 """What reads the instructions that begin with a word."""
+
+
+def _after_quotes(opcode: Opcode, body: str) -> int:
+    """Where attachments may begin in a line with quotation marks.
+
+    Raises: UnreadableError for a name that a cut may go through.
+    """
+    if opcode is Opcode.CALL and " asm " in body:
+        return body.rindex('"')
+    if '"' in _QUOTED_NAME.sub("", body):
+        raise UnreadableError("a quoted name that a cut may go through")
+    return 0
 
 
 def _type_of(text: str, scope: Scope) -> Type:

@@ -6,6 +6,9 @@ Input: one top-level statement and the module's scope.  Output: its record.
 
 from __future__ import annotations
 
+import functools
+from dataclasses import replace
+
 from isel.llvm.ir import Alias, Attachments, Function, GlobalVariable, Param, Symbol
 from isel.llvm.lexer import Cursor, UnreadableError
 from isel.llvm.read_attributes import read_attributes
@@ -42,6 +45,26 @@ def read_global(text: str, scope: Scope, line: int) -> GlobalVariable | Alias:
 
 def read_function_header(text: str, scope: Scope, line: int) -> Function:
     """`declare …`, or `define … {` up to the brace."""
+    head, _, group = text.rpartition(" #")
+    is_plain = text[:8] == "declare " and group.isdecimal() and _OF_A_MODULE.isdisjoint(head)
+    if not is_plain or int(group) not in scope.groups:
+        return _read_header(text, scope, line)
+    known = _declaration(head)
+    attributes = known.attributes.merged(scope.groups[int(group)])
+    return replace(known, line=line, params=[*known.params], blocks=[], attributes=attributes)
+
+
+_OF_A_MODULE = frozenset('%"!#')
+"""What stands in declarations that mean something else in another module."""
+
+
+@functools.lru_cache(1 << 12)
+def _declaration(text: str) -> Function:
+    """One that means the same in every module; most are of LLVM's intrinsics."""
+    return _read_header(text, Scope(), 0)
+
+
+def _read_header(text: str, scope: Scope, line: int) -> Function:
     cursor = Cursor(text)
     defined = cursor.next() == "define"
     attachments = _read_attachments(cursor)

@@ -11,11 +11,13 @@ shapes, and what that refuses to `read_instructions`, which knows all.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 
 from intrinsics.collector import paused_collector
 from intrinsics.findings import InternalError
+from isel.llvm.attributes import Attributes
 from isel.llvm.ir import Alias, Block, Function, Instruction, Module
 from isel.llvm.lexer import Cursor, UnreadableError, name_of
 from isel.llvm.read_attributes import read_attributes
@@ -144,14 +146,10 @@ class _ModuleReader:
     def _read_groups(self) -> None:
         """The attribute groups, which LLVM prints last and everything refers to."""
         for line in self._lines_beginning("attributes #"):
-            cursor = Cursor(line)
-            cursor.expect("attributes")
-            number = int(cursor.next()[1:])
-            cursor.expect("=")
-            cursor.expect("{")
-            self._module.attribute_groups[number] = read_attributes(cursor, self._scope)
-            cursor.expect("}")
-            cursor.expect_end()
+            head, _, text = line.partition(" = ")
+            number = int(head.removeprefix("attributes #"))
+            found = _read_group(text, self._scope) if "%" in text else _plain_group(text)
+            self._module.attribute_groups[number] = found
         self._scope.groups = self._module.attribute_groups
 
     def _lines_beginning(self, prefix: str) -> Iterator[str]:
@@ -251,6 +249,21 @@ class _ModuleReader:
             self._next += 1
             in_switch = in_switch and not parts[-1].startswith("  ]")
         return "\n".join(parts)
+
+
+def _read_group(text: str, scope: Scope) -> Attributes:
+    cursor = Cursor(text)
+    cursor.expect("{")
+    found = read_attributes(cursor, scope)
+    cursor.expect("}")
+    cursor.expect_end()
+    return found
+
+
+@functools.lru_cache(1 << 10)
+def _plain_group(text: str) -> Attributes:
+    """A group that names none of the module's types means the same in all modules."""
+    return _read_group(text, Scope())
 
 
 def _entry_number(function: Function) -> str:
