@@ -59,7 +59,7 @@ def inferred(function: ir.Function, layout: Layout, *, is_kernel: bool) -> Space
         for name, origins in sources.items():
             space = found[name]
             for origin in origins:
-                other = found.get(origin, 0) if type(origin) is str else origin
+                other = found.get(origin, 0) if isinstance(origin, str) else origin
                 if space != other and other != _ANY:
                     space = other if space == _ANY else 0
             if space != found[name]:

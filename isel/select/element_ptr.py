@@ -25,10 +25,10 @@ _FARTHEST = 1 << 23
 
 
 class Step(NamedTuple):  # which hashes faster than a dataclass: it is a key again and again
-    """`size` times an index of `width` bits, which is extended by its sign or with zeros."""
+    """`size` times an index (`operand`) of `width` bits, extended by its sign or with zeros."""
 
     size: int
-    index: Scalar
+    operand: Scalar
     width: int
     signed: bool = True
 
@@ -70,7 +70,7 @@ def _split(state: FunctionState, size: int, value: llvm.Value, bits: int) -> tup
 
 def _without_number(state: FunctionState, step: Step, bits: int) -> tuple[Step, int]:
     """`base + number` without the number, if extending the sum is adding the extended parts."""
-    found = state.sums.get(step.index) if type(step.index) is int else None
+    found = state.sums.get(step.operand) if type(step.operand) is int else None
     if found is None:
         return step, 0
     number = found.number if step.signed else found.number % (1 << step.width)
@@ -204,7 +204,7 @@ def _step(state: FunctionState, base: Reg, step: Step, bits: int) -> Reg:
     if found is not None:
         return found
     index_bits = container(step.width)
-    extended = extend(state, step.index, step.width, signed=step.signed)
+    extended = extend(state, step.operand, step.width, signed=step.signed)
     step_of = Step(step.size, state.reg(extended, BITS[index_bits]), index_bits, step.signed)
     product = step_of, bits
     scaled = state.scaled.get(product) or state.kept.get(product)
@@ -217,7 +217,7 @@ def _step(state: FunctionState, base: Reg, step: Step, bits: int) -> Reg:
 
 def _scaled(state: FunctionState, step: Step, bits: int) -> Reg:
     """size * index, in pointer width; of half a register in one instruction."""
-    size, reg = step.size, step.index
+    size, reg = step.size, step.operand
     assert type(reg) is int
     half, signed = (reg, step.signed) if step.width != 64 else state.halves.get(reg, (reg, True))
     if bits == 64 and 1 < size < 1 << 31 and state.out.regs.classes[half].bits == 32:
