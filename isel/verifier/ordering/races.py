@@ -63,16 +63,19 @@ _KEPT = 16_384
 _ENOUGH = 64
 """Races of a pair of records behind which its accesses are not compared any more."""
 
+_MOST_RACES = 65_536
+"""Pairs of pieces of a run that race, behind which it is not looked for more."""
+
 _GRAIN = 16
 """Bytes or columns that a bit of `_Kept.places` stands for."""
 
 
 @dataclass(slots=True, eq=False)
 class _Kept:
-    """An access and its regions of one memory that later ones are compared with.
+    """An access and its regions of one memory that later ones are compared with, by their places.
 
     `first` and `last` are the hull of all that it had at first, in grains; `places` has a bit for
-    each grain that it touches, counted from the first.
+    each grain that it touches, counted from the first.  `longest` is the length of its longest.
     """
 
     access: Access
@@ -81,17 +84,39 @@ class _Kept:
     last: int
     places: int
     writes: bool
+    longest: int
 
     @classmethod
     def of(cls, access: Access, regions: list[Region]) -> _Kept:
         """The regions of a new access."""
-        first = min(region.first for region in regions) // _GRAIN
+        regions.sort(key=_first)
+        longest = max(region.last - region.first for region in regions)
+        first = regions[0].first // _GRAIN
         last = max(region.last for region in regions) // _GRAIN
         places = 0
         for region in regions:
             begin, end = region.first // _GRAIN - first, region.last // _GRAIN - first
             places |= (2 << end) - (1 << begin)
-        return cls(access, regions, first, last, places, any(r.writes for r in regions))
+        return cls(access, regions, first, last, places, any(r.writes for r in regions), longest)
+
+    def meeting(self, region: Region) -> list[Region]:
+        """Its regions that conflict with one of another access."""
+        begin = bisect.bisect_right(self.regions, region.first - self.longest, key=_first)
+        end = bisect.bisect_left(self.regions, region.last, begin, key=_first)
+        return [there for there in self.regions[begin:end] if there.meets(region)]
+
+    def repeats(self, old: _Kept) -> bool:
+        """Whether whatever is behind this is behind an older one, which touches the same.
+
+        Both are of one record, and what completes them counts on.
+        """
+        mine, other = self.access, old.access
+        return (
+            mine.warp == other.warp
+            and mine.done[0] == other.done[0]
+            and mine.done[1] >= other.done[1]
+            and self.regions == old.regions
+        )
 
     def touches(self, other: _Kept) -> bool:
         """Whether both, whose hulls meet, may have a place in common."""
@@ -118,12 +143,13 @@ class _Kept:
 
 @dataclass(slots=True)
 class _History:
-    """The last accesses of one memory, which have `count` regions together; `writing` are those of
-    them that write.
+    """The last accesses of one memory, in order, which have `count` regions together; `writing` are
+    those of them that write, `latest` the last of each record, warp and place.
     """
 
-    kept: list[_Kept] = field(default_factory=list)
-    writing: list[_Kept] = field(default_factory=list)
+    kept: dict[int, _Kept] = field(default_factory=dict)
+    writing: dict[int, _Kept] = field(default_factory=dict)
+    latest: dict[tuple[int, int, int, int], _Kept] = field(default_factory=dict)
     count: int = 0
 
     def near(self, new: _Kept) -> list[_Kept]:
@@ -131,7 +157,7 @@ class _History:
         first, last, writes, access = new.first, new.last, new.writes, new.access
         return [
             old
-            for old in (self.kept if writes else self.writing)
+            for old in (self.kept if writes else self.writing).values()
             if old.first <= last
             and first <= old.last
             and old.access is not access
@@ -143,25 +169,30 @@ class _History:
         old.regions = [there for there in old.regions if not any(there is one for one in gone)]
         self.count -= len(gone)
         if not old.regions:
-            self.kept.remove(old)
-            if old.writes:
-                self.writing.remove(old)
+            self._forget(old)
 
     def add(self, new: _Kept) -> None:
-        """Keep a new access, and no more regions than are kept."""
-        self.kept.append(new)
+        """Keep a new access, in the place of one that it repeats, and as many regions as are kept."""
+        key = new.access.index, new.access.warp, new.first, new.last
+        old = self.latest.get(key)
+        if old is not None and id(old) in self.kept and new.repeats(old):
+            self.count -= len(old.regions)
+            self._forget(old)
+        self.latest[key] = self.kept[id(new)] = new
         if new.writes:
-            self.writing.append(new)
+            self.writing[id(new)] = new
         self.count += len(new.regions)
         while self.count > _KEPT:
-            oldest = self.kept[0].regions
-            gone = min(len(oldest), self.count - _KEPT)
-            del oldest[:gone]
+            oldest = next(iter(self.kept.values()))
+            gone = min(len(oldest.regions), self.count - _KEPT)
+            del oldest.regions[:gone]
             self.count -= gone
-            if not oldest:
-                whole = self.kept.pop(0)
-                if whole.writes:
-                    self.writing.remove(whole)
+            if not oldest.regions:
+                self._forget(oldest)
+
+    def _forget(self, old: _Kept) -> None:
+        del self.kept[id(old)]
+        self.writing.pop(id(old), None)
 
 
 class Finder:
@@ -173,6 +204,7 @@ class Finder:
         self.found: dict[tuple[int, int, Missing], Race] = {}
         self._consumed: set[int] = set()
         self._raced: Counter[tuple[int, int]] = Counter()
+        self._left = _MOST_RACES
 
     def races(self) -> list[Race]:
         """Every race, once for a pair of records."""
@@ -183,6 +215,8 @@ class Finder:
             for key, regions in itertools.groupby(sized, lambda r: (r.memory, r.rank)):
                 history, new = live.setdefault(key, _History()), _Kept.of(access, list(regions))
                 self._compare(history, new)
+                if not self._left:
+                    return list(self.found.values())
                 history.add(new)
         return list(self.found.values())
 
@@ -192,11 +226,12 @@ class Finder:
         near = [old for old in history.near(new) if raced[old.access.index, index] < _ENOUGH]
         if near and new.is_plain:
             near = [old for old in near if not self._passes(history, old, new)]
-        for region in new.regions if near else ():
-            for old in near:
-                for there in [there for there in old.regions if there.meets(region)]:
-                    if self._settles(old.access, new.access, there, region):
-                        history.drop(old, [there])
+        for region, old in itertools.product(new.regions, near):
+            if raced[old.access.index, index] >= _ENOUGH:
+                continue
+            for there in old.meeting(region):
+                if self._settles(old.access, new.access, there, region):
+                    history.drop(old, [there])
 
     def _passes(self, history: _History, old: _Kept, new: _Kept) -> bool:
         """Whether nothing is missing between two accesses; drops what the new one overwrites.
@@ -228,6 +263,7 @@ class Finder:
 
     def _add(self, old: Access, new: Access, one: Region, other: Region, missing: Missing) -> None:
         self._raced[old.index, new.index] += 1
+        self._left = max(self._left - 1, 0)
         key = old.index, new.index, missing
         if key not in self.found or (one.exact and other.exact and not self.found[key].is_certain):
             refills = (
