@@ -172,7 +172,7 @@ class _History:
             self._forget(old)
 
     def add(self, new: _Kept) -> None:
-        """Keep a new access, in the place of one that it repeats, and as many regions as are kept."""
+        """Keep a new access, in the place of one that it repeats, and no more than `_KEPT`."""
         key = new.access.index, new.access.warp, new.first, new.last
         old = self.latest.get(key)
         if old is not None and id(old) in self.kept and new.repeats(old):
