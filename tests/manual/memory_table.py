@@ -160,8 +160,11 @@ def _committed(first: Operation, second: Operation, link: str) -> Iterator[Way]:
     theirs = ("wait.relaxed done 0", "after")
     yield Way("committed", ("commit done",), theirs, Verdict.RIGHT, where)
     yield Way("committed, no fence", ("commit done",), theirs[:1], Verdict.UNFENCED, where)
-    if not executes_in_order(first, second):
-        yield Way("not complete", ("before", tell), (hear, "after"), Verdict.WRONG, where)
+    if executes_in_order(first, second):
+        return
+    yield Way("not complete", ("before", tell), (hear, "after"), Verdict.WRONG, where)
+    foreign = (hear, "after", "commit done", "wait.relaxed done 0", "after")
+    yield Way("another's commit", ("before", tell), foreign, Verdict.WRONG, "9.7.16.12.1")
 
 
 # ---- kernels ----------------------------------------------------------------------------------

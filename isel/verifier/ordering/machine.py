@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from intrinsics.mir import MachineFunction, Module, Variable
 from intrinsics.modifiers import Space
 from isel.verifier.function.values import LANES
-from isel.verifier.ordering.clocks import Counters, Source
+from isel.verifier.ordering.clocks import Clock, Counters, Source
 from isel.verifier.ordering.log import Log, Point
 from isel.verifier.ordering.meetings import Barrier, Flag, Mbarrier
 from isel.verifier.ordering.numbers import Number, packed
@@ -86,6 +86,7 @@ class Machine:
     groups: dict[Source, list[int]] = field(default_factory=dict)
     asks: set[int] = field(default_factory=set)
     issued: dict[int, int] = field(default_factory=dict)
+    ahead: dict[int, Clock] = field(default_factory=dict)
     shared: list[tuple[int, int]] = field(default_factory=list)
     left: dict[int, int] = field(default_factory=dict)
     registers: dict[int, int] = field(default_factory=dict)

@@ -66,6 +66,8 @@ def _issue(e: Execution, kind: Kind, found: list[Region], *, accumulates: bool =
     thread, issued = e.thread, e.machine.issued
     count = issued[thread] = issued.get(thread, 0) + 1
     source = ("tc", thread)
+    ahead = {("tc", s[1]): n for s, n in e.strand.clocks.fenced.items() if s[0] == "issued"}
+    e.machine.ahead[thread] = joined(e.machine.ahead.get(thread, {}), ahead)
     touch(e, found)
     e.log(kind, found, count=count, source=source, by_proxy=True, accumulates=accumulates)
 
@@ -112,8 +114,8 @@ def _shift(e: Execution) -> bool:
 
 def _commit(e: Execution) -> bool:
     source, clocks = ("tc", e.thread), e.strand.clocks
-    pipelined = {("tc", s[1]): n for s, n in clocks.fenced.items() if s[0] == "issued"}
-    clock = {**pipelined, source: e.machine.issued.get(e.thread, 0)}
+    ahead = e.machine.ahead.get(e.thread, {})  # what its own operations are pipelined behind
+    clock = {**ahead, source: e.machine.issued.get(e.thread, 0)}
     e.run.log.committed = dict(joined(e.run.log.committed, clock))
     fenced = Release(fenced=clocks.known)
     release = e.release().and_(fenced).completing(clock)
