@@ -315,15 +315,17 @@ class Finder:
     def _pipelined(self, old: Access, new: Access, one: Region, other: Region) -> bool:
         """Whether two operations run in order as far as these regions are concerned.
 
-        That an MMA overwrites what one before it reads is left alone: the manual's pairs do not
-        cover it, and attention kernels live by it.
+        That an MMA overwrites what one of the same thread before it reads is left to
+        `function.overlaps`: the manual's pairs do not cover it, and attention kernels live by it.
         """
         facts = self.records[new.index].form.facts
         if facts.get("cta_group") != self.records[old.index].form.facts.get("cta_group"):
             return False
         match old.kind, new.kind:
             case Kind.MULTIPLY, Kind.MULTIPLY:
-                return not one.writes or (other.writes and one == other)
+                if not one.writes:
+                    return old.done[0] == new.done[0]
+                return other.writes and one == other
             case ((Kind.TENSOR_COPY | Kind.SHIFT), Kind.MULTIPLY):
                 return True
             case ((Kind.MULTIPLY | Kind.SHIFT), Kind.SHIFT):
