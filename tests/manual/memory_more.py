@@ -103,6 +103,8 @@ def _stored(reader: str) -> Iterator[Row]:
     yield "two: fenced by the reader", f"{_STORE}\narrive full", heard, RIGHT
     yield "two: no proxy fence", f"{_STORE}\narrive full", f"wait full 0\n{reader}", WRONG
     yield "two: not told", fenced, reader, WRONG
+    late = f"{_STORE}\narrive full\nproxy_fence"
+    yield "two: the fence behind the arrival", late, f"wait full 0\n{reader}", WRONG
 
 
 def _copied(reader: str) -> Iterator[Row]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from intrinsics.modifiers import Space
-from nvgen.sim.faults import fault
+from nvgen.sim.faults import Fault, fault
 from nvgen.sim.races.shadow import Shadow
 from nvgen.sim.races.vector_clock import Order
 
@@ -177,6 +177,10 @@ class Memory:
             self.version += 1
         if region.unfenced is not None:
             _cross_proxies(region.unfenced, offsets, size, kind, proxy, agent)
+            if kind is Access.READ and proxy is Proxy.ASYNC and region.shadow is not None:
+                late = region.shadow.unseen(offsets, size)
+                if late:
+                    raise _unfenced(agent, f"{late} bytes, whose fence nothing orders before this")
         return offsets
 
     def check_fenced(self, region: Region, addresses: Addresses, size: int, agent: str) -> None:
@@ -264,8 +268,8 @@ def _cross_proxies(
 ) -> None:
     """Note what threads write; the async proxy reads it only after a proxy fence.
 
-    Any fence of the CTA counts for all that was written before it: whether the threads met in
-    between is not looked at.
+    Any fence of the CTA counts here for all that was written before it; whether the threads met in
+    between is the shadow's question.
     """
     if kind is Access.WRITE:
         unfenced[offsets[..., None] + np.arange(size)] = proxy is Proxy.GENERIC
@@ -275,14 +279,19 @@ def _cross_proxies(
     stale = parts_of(unfenced, offsets, size)
     if stale.any():
         index = offsets[..., None] + np.arange(size)
-        raise fault(
-            "proxy-fence",
-            f"{agent} reads what threads wrote, with no proxy fence in between",
-            got=f"{int(stale.sum())} bytes, the first at offset {int(index[stale][0])}",
-            expected="fence.proxy.async between the stores and the copy",
-            hint="the threads that wrote execute fence.proxy.async, then they meet at a barrier",
-            section="Memory Consistency Model, Proxies",
-        )
+        first = int(index[stale][0])
+        raise _unfenced(agent, f"{int(stale.sum())} bytes, the first at offset {first}")
+
+
+def _unfenced(agent: str, got: str) -> Fault:
+    return fault(
+        "proxy-fence",
+        f"{agent} reads what threads wrote, with no proxy fence in between",
+        got=got,
+        expected="fence.proxy.async between the stores and the copy",
+        hint="the threads that wrote execute fence.proxy.async, then they meet at a barrier",
+        section="Memory Consistency Model, Proxies",
+    )
 
 
 def gather(region: Region, offsets: NDArray[np.int64], size: int) -> Bytes:

@@ -106,6 +106,14 @@ def unordered(prior: Epochs, accessor: Accessor, stride: int, *, strong: bool) -
     return found
 
 
+def unseen(prior: Epochs, clock: Clock | None, stride: int) -> NDArray[np.bool_]:
+    """Which of the writes whose epochs these are were threads', and are not in a clock."""
+    found: NDArray[np.bool_] = (prior != 0) & (prior < OPERATION)
+    if clock is not None and found.any():
+        found &= ~_is_ordered(clock, prior, prior & ACTOR, stride)
+    return found
+
+
 def _is_ordered(clock: Clock, prior: Epochs, actors: Epochs, stride: int) -> NDArray[np.bool_]:
     """Which epochs happen before a clock."""
     ticks = prior >> TICK & 0x7FFFFFFF

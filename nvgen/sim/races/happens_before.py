@@ -195,7 +195,8 @@ class Clocks:
         lanes = lane_indices(mask).tolist()
         said = mine.tensor.common(lanes) if each else mine.tensor.said(lanes)
         tensor = joined_ops(known.tensor, said)
-        return Clock(known.floors, {**known.rows, mine.cta: row}, known.ops, tensor)
+        rows = {**known.rows, mine.cta: row}
+        return Clock(known.floors, rows, known.ops, tensor, known.proxied)
 
     def _blank(self, warp: WarpPart) -> Ticks:
         """The row of a warp's CTA in a clock that none of its threads happens before."""
@@ -271,7 +272,7 @@ class Clocks:
         floors = {**known.floors, cta: self.now}
         self.now += 1
         rows = {number: row for number, row in known.rows.items() if number != cta}
-        return Clock(floors, rows, known.ops, known.tensor)
+        return Clock(floors, rows, known.ops, known.tensor, known.proxied)
 
     # ---- fences ----------------------------------------------------------------------------------
 
@@ -290,6 +291,13 @@ class Clocks:
         self._acquire(fragment)
         mine = self.of(fragment.warp)
         mine.tensor.fence_after(lane_indices(fragment.mask).tolist(), mine.lanes)
+
+    def fence_proxies(self, fragment: FragmentPart) -> None:
+        """fence.proxy.async: what threads did, and know of, the async proxy sees behind them."""
+        mine = self.of(fragment.warp)
+        release = self.release(fragment, fragment.mask)
+        seen = join(release.proxied, Clock(release.floors, release.rows))
+        mine.acquire(fragment.mask, Clock(proxied=seen))
 
     def _acquire(self, fragment: FragmentPart) -> None:
         """Threads acquire what they have seen by relaxed reads."""
@@ -366,7 +374,11 @@ class Clocks:
         op.column = self._columns.take(op, known.ops, relied)
         ticks = marked(known.ops, op.column, op.tick)
         op.completion = Clock(
-            known.floors, known.rows, ticks, self._released_columns(op, known.tensor, relies)
+            known.floors,
+            known.rows,
+            ticks,
+            self._released_columns(op, known.tensor, relies),
+            known.proxied,
         )
 
     def _relied(self, op: AsyncOp) -> Ticks:

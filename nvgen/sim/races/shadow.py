@@ -31,11 +31,12 @@ from nvgen.sim.races.epochs import (
     strong_mark,
     tick_of,
     unordered,
+    unseen,
 )
 from nvgen.sim.races.happens_before import Clocks
 from nvgen.sim.races.report import race, unstarted
 from nvgen.sim.races.tensor_fences import missing_fence, unfenced
-from nvgen.sim.races.vector_clock import WIDE, Clock, Order, join
+from nvgen.sim.races.vector_clock import NOTHING, WIDE, Clock, Order, join
 
 CELLS = "cells"
 """What tensor memory consists of."""
@@ -274,6 +275,18 @@ class Shadow:
                 self.others.epochs[where] = there[left]
                 self.others.sites[where] = self.reads.sites[where]
         self._keep(self.reads, act)
+
+    def unseen(self, offsets: NDArray[np.int64], size: int) -> int:
+        """How many of the bytes that an operation reads through the async proxy, threads wrote with
+        no fence.proxy.async between that and its issue.
+        """
+        actor = self.clocks.actor
+        flat = offsets.reshape(-1)
+        if not isinstance(actor, AsyncOp) or not flat.size:
+            return 0
+        prior = self.writes.at(_index(flat, size)[0])
+        fenced = (actor.before or NOTHING).proxied
+        return int(unseen(prior, fenced, self.clocks.stride).sum())
 
     def clear(self, index: slice | NDArray[np.int64]) -> None:
         """Forget what was done to some bytes: they are others' now."""

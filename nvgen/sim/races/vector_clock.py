@@ -24,9 +24,9 @@ like the others; and the begin of the threads, which happens before any access f
 the shared memory of theirs.
 
 The use of a value that tcgen05.ld brings orders no accesses to memory (Register dependencies, same
-thread).  What is not looked at gives no finding: scopes (every one counts as wide enough), .relaxed
-on an mbarrier of another CTA (it orders here as well), and fence.proxy (each counts as given, but
-that of tensor maps).  Shuffles and votes order nothing.
+thread).  What is not looked at gives no finding: scopes (every one counts as wide enough), and
+.relaxed on an mbarrier of another CTA (it orders here as well).  Of the proxies, fence.proxy.async
+is followed for shared memory, and what tensor maps need.  Shuffles and votes order nothing.
 
 PTX ISA, Memory Consistency Model: Causality order; Memory Consistency Model for 5th generation of
 TensorCore operations.
@@ -87,13 +87,15 @@ class Clock:
     That is for a thread the floor of its CTA, or its own tick in the CTA's row if that is later;
     an operation up to the tick in its column.  `tensor` is what of the operations on tensor memory
     a tcgen05.fence::after_thread_sync lets the next ones rely on, in the ticks of
-    `tensor_fences`.
+    `tensor_fences`.  `proxied` is what of the threads' accesses fence.proxy.async lets the async
+    proxy see, where there was one.
     """
 
     floors: Mapping[int, int] = field(default_factory=dict)
     rows: Mapping[int, Ticks] = field(default_factory=dict)
     ops: Ticks = field(default_factory=lambda: NO_TICKS)
     tensor: Ticks = field(default_factory=lambda: NO_TICKS)
+    proxied: Clock | None = None
 
     def floor(self, cta: int) -> int:
         """The tick up to which all threads of a CTA happen before."""
@@ -124,7 +126,8 @@ def join(a: Clock | None, b: Clock | None) -> Clock:
         row = _joined_row(a.rows.get(cta), b.rows.get(cta))
         if floors.get(cta, 0) < _latest(row):
             rows[cta] = row
-    return Clock(floors, rows, joined_ops(a.ops, b.ops), joined_ops(a.tensor, b.tensor))
+    proxied = a.proxied if b.proxied is None else join(a.proxied, b.proxied)
+    return Clock(floors, rows, joined_ops(a.ops, b.ops), joined_ops(a.tensor, b.tensor), proxied)
 
 
 def common(a: Clock, b: Clock) -> Clock:
@@ -134,7 +137,10 @@ def common(a: Clock, b: Clock) -> Clock:
     for cta in {*a.rows, *b.rows}:
         ones, others = _levels(a, cta, b.rows.get(cta)), _levels(b, cta, a.rows.get(cta))
         rows[cta] = grouped(np.minimum(ones, others))
-    return Clock(floors, rows, common_ops(a.ops, b.ops), common_ops(a.tensor, b.tensor))
+    proxied = None
+    if a.proxied is not None and b.proxied is not None:
+        proxied = a.proxied if a.proxied is b.proxied else common(a.proxied, b.proxied)
+    return Clock(floors, rows, common_ops(a.ops, b.ops), common_ops(a.tensor, b.tensor), proxied)
 
 
 def _levels(clock: Clock, cta: int, other: Ticks | None) -> Ticks:

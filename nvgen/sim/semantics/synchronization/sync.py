@@ -43,6 +43,9 @@ def fence_proxy_async(c: Compiler, mi: MachineInstr) -> Step:
         deliver(cta)
         for fenced in (cta,) if own else cta.cluster.ctas:
             fenced.shared.fence()
+        clocks = cta.machine.engine.clocks
+        if clocks is not None:
+            clocks.fence_proxies(fragment)
         return None
 
     return run
