@@ -16,12 +16,10 @@ still there, takes the greatest score so far for m, and scales what it has.
 
 Blocks of keys come from the last one on, so that only the first has a mask: for what is causal,
 and for rows behind the end, which TMA fills with zeros.  The wait for the next block of V, a loop,
-keeps ptxas from moving the wait for the multiplies before the exponents.
+keeps ptxas from moving the wait for the multiplies before the exponents.  Arrays are heads × length
+× d; Q and O have `ratio` times as many heads as K and V, and the lengths may differ.
 
-Arrays are heads × length × d; Q and O have `ratio` times as many heads as K and V, and the lengths
-may differ.  With a window a row sees no more than so many keys, the last one its own.
-It has run on an H100: docs/attention.md has figures, `tests/benchmarks/attention_hopper.py` the
-method.
+It has run on an H100: docs/attention.md has figures and method.
 """
 
 from __future__ import annotations
@@ -29,65 +27,84 @@ from __future__ import annotations
 import math
 import operator
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import numpy as np
 
-from nvgen import AtomicOp, Kernel, KernelBuilder, Major, ScalarType, Space, Vote, i32, u32
+from nvgen import Kernel, KernelBuilder, Major, Space, Vote, i32, u32
 
 if (FOLDER := str(Path(__file__).parent)) not in sys.path:
     sys.path.append(FOLDER)
 from attention_plan import PLAIN, ROWS, Config, attention, choose, grid, numbers, operands
 
-REGISTERS = {2: (24, 240), 3: (32, 160)}  # of the other roles, and of warpgroups that multiply
 TARGET, TARGETS = "sm_90a", ("sm_90a",)
 
 
 class Attention:
     """The kernel under construction."""
 
+    rank, numbers = 3, ("heads", "ratio", "length", "keys", "section")
+    registers = {2: (24, 240), 3: (32, 160)}  # noqa: RUF012  # of other roles, of multiplying ones
+
     def __init__(self, config: Config) -> None:
-        self.config, rows = config, config.rows
-        d, dtype, block, stages = config.d, config.dtype, config.block, config.stages
-        threads = (config.warpgroups + 1) * 128
+        self.config, threads = config, (config.warpgroups + 1) * 128
         b = self.b = KernelBuilder(
             "attention_sm90", block=threads, dynamic_shared=True, target=TARGET, minctasm=1
         )
-        b.tile_map("q", dtype, (rows, d), rank=3)
-        b.tile_map("k", dtype, (block, d), rank=3)
-        b.tile_map("v", dtype, (d, block), rank=3, major=Major.MN)
-        b.tile_map("o", dtype, (ROWS, d), rank=3, output=True)
+        self.declare()
+        self.args = b.begin()
+        self.allocate()
+
+    def declare(self) -> None:
+        """The parameters."""
+        b, d, dtype, block = self.b, self.config.d, self.config.dtype, self.config.block
+        b.tile_map("q", dtype, (self.config.rows, d), rank=self.rank)
+        b.tile_map("k", dtype, (block, d), rank=self.rank)
+        b.tile_map("v", dtype, (d, block), rank=self.rank, major=Major.MN)
+        b.tile_map("o", dtype, (ROWS, d), rank=self.rank, output=True)
         b.pointer("counter", u32)
-        for name in ("heads", "ratio", "length", "keys", "section", "window"):
+        for name in self.numbers:
             b.u32(name)
         b.f32("scale")
-        a = self.args = b.begin()
-        self.q = b.tile_ring(
-            "q", b.shared_tiles("q_tiles", dtype, (rows, d), config.queries), notes=True
-        )
-        k_tiles = b.shared_tiles("k_tiles", dtype, (block, d), stages)
-        v_tiles = b.shared_tiles("v_tiles", dtype, (d, block), stages, major=Major.MN)
+
+    def allocate(self) -> None:
+        """Rings of tiles, and mbarriers that tell of O."""
+        b, config, d, dtype = self.b, self.config, self.config.d, self.config.dtype
+        shapes, lines = ((config.rows, d), (config.block, d)), {"swizzle": config.swizzle}
+        q_tiles = b.shared_tiles("q_tiles", dtype, shapes[0], config.queries, **lines)
+        k_tiles = b.shared_tiles("k_tiles", dtype, shapes[1], config.stages, **lines)
+        self.q = b.tile_ring("q", q_tiles, notes=True)
         self.k = b.tile_ring("k", k_tiles, consumers=config.warpgroups, warps=4)
-        self.v = b.tile_ring("v", v_tiles, consumers=config.warpgroups, warps=4)
+        self.rings, self.o_tiles = [self.q, self.k], q_tiles  # O lies where Q was
+        self.allocate_values()
         self.o_full = b.mbarriers("o_full", config.queries)
-        written = self.o_full, config.warpgroups * 4
-        b.make_mbarriers(*self.q.mbarriers, *self.k.mbarriers, *self.v.mbarriers, written)
-        self.across = (a["length"] + (rows - 1)) // rows
-        self.total = a["heads"] * self.across
+        counted = [pair for ring in self.rings for pair in ring.mbarriers]
+        b.make_mbarriers(*counted, (self.o_full, config.warpgroups * 4))
+
+    def allocate_values(self) -> None:
+        """The ring that V is brought to, which is that it is multiplied from."""
+        b, config, shape = self.b, self.config, (self.config.d, self.config.block)
+        tiles = b.shared_tiles("v_tiles", config.dtype, shape, config.stages, major=Major.MN)
+        self.v = self.brought = b.tile_ring("v", tiles, consumers=config.warpgroups, warps=4)
+        self.rings.append(self.v)
 
     def finish(self) -> Kernel:
         """The three roles."""
         b, count = self.b, self.config.warpgroups
+        few, many = self.registers[count]
+        self.length, self.end, self.shift = self.args["length"], self.args["keys"], 0
+        self.across = (self.length + (self.config.rows - 1)) // self.config.rows
+        self.total = self.args["heads"] * self.across
         with b.if_warpgroup(count):
-            b.setmaxnreg_dec(REGISTERS[count][0])
+            b.setmaxnreg_dec(few)
             with b.if_warp(count * 4), b.elect():
                 self.produce()
             with b.if_warp(count * 4 + 1), b.elect():
                 self.store()
+            self.help()
         with b.if_warpgroup(0, count):
-            b.setmaxnreg_inc(REGISTERS[count][1])
+            b.setmaxnreg_inc(many)
             self.consume()
         return b.finish()
 
@@ -104,55 +121,42 @@ class Attention:
     def blocks(self, row, rows: int):
         """How many blocks of keys some rows see, from `row` on."""
         block = self.config.block
-        count = ((self.args["keys"] + (block - 1)) // block).max(1)
+        count = ((self.end + (block - 1)) // block).max(1)
         return count.min((row + (rows + block - 1)) // block) if self.config.causal else count
 
-    def unseen(self, row):
-        """How many of the first blocks lie before the window of all rows from `row` on."""
-        window = self.args["window"]
-        return ((row + 1).max(window) - window) // self.config.block if self.config.window else 0
-
-    @contextmanager
-    def items(self) -> Iterator[tuple]:
-        """All items of this CTA, as the producer hands them on: the buffer of Q, head, row."""
-        b, queries = self.b, self.q.consumer()
-        slot = queries.take()
-        stage, number = b.variable(slot.stage), b.variable(slot.note)
-        with b.while_(lambda: number.value < self.total):
-            yield self.q.slot(stage.value), *self.item(number.value)
-            slot = queries.take()
-            stage.set(slot.stage), number.set(slot.note)
+    def unseen(self, row) -> int:
+        """How many of the first blocks no row sees from `row` on."""
+        return 0
 
     # ---- roles -------------------------------------------------------------------------------
 
     def produce(self) -> None:
         """Take items; bring Q, and blocks of K and V, the last ones first."""
         b, args, config = self.b, self.args, self.config
-        queries, keys, values = self.q.producer(), self.k.producer(), self.v.producer()
-        number = b.variable(b.ctaid_x)
-        with b.while_(lambda: number.value < self.total):
-            head, row = self.item(number.value)
-            with queries.fill(note=number.value) as slot:
-                b.load_tile(slot.tile, args["q"], (0, row, head), slot.full)
-            taken = b.atom(AtomicOp.INC, ScalarType.U32, args["counter"], self.total - 1)
-            number.set(b.nctaid_x + taken)
-            blocks = self.blocks(row, config.rows)
-            with b.range(blocks - self.unseen(row)) as index:
-                at = 0, (blocks - 1 - index) * config.block, head // args["ratio"]
-                for end, tmap in ((keys, "k"), (values, "v")):
-                    with end.fill() as slot:
-                        b.load_tile(slot.tile, args[tmap], at, slot.full)
-        queries.send(number.value)  # nothing more comes
+        queries, keys, values = self.q.producer(), self.k.producer(), self.brought.producer()
+        with b.items(args["counter"], self.total) as number:
+            head, row = self.item(number)
+            with self.when_there(row):
+                with queries.fill(note=number) as slot:
+                    b.load_tile(slot.tile, args["q"], self.at(row, head), slot.full)
+                blocks = self.blocks(row, config.rows)
+                with b.range(blocks - self.unseen(row)) as index:
+                    at = self.at_keys((blocks - 1 - index) * config.block, head // args["ratio"])
+                    for end, tmap in ((keys, "k"), (values, "v")):
+                        with end.fill() as slot:
+                            b.load_tile(slot.tile, args[tmap], at, slot.full)
+        queries.send(self.total)  # nothing more comes
 
     def store(self) -> None:
-        """Store O, which lies where Q was, and give the buffer back."""
-        b = self.b
-        place = b.ring(self.config.queries)
-        with self.items() as (slot, head, row):
+        """Store O, and give its buffer, which is Q's, back."""
+        b, place = self.b, self.b.ring(self.config.queries)
+        with self.q.consumer().until(self.total) as slot:
+            head, row = self.item(slot.note)
             b.wait(self.o_full[place.stage], place.parity)
             for first in range(0, self.config.rows, ROWS):
-                part = slot.tile.part(first, ROWS)
-                b.store_tile(part, self.args["o"], (0, row + first, head))
+                part = self.o_tiles[slot.stage].part(first, ROWS)
+                with self.when_whole(row + first):
+                    b.store_tile(part, self.args["o"], self.at(row + first, head))
             b.cp_async_bulk_wait_group_read(0)
             b.mbarrier_arrive(self.q.empty[slot.stage])
             place.advance()
@@ -161,15 +165,16 @@ class Attention:
         """Multiply 64 rows of each item."""
         b, config, first = self.b, self.config, self.b.warpgroup * ROWS
         self.keys, self.values = self.k.consumer(), self.v.consumer()
-        self.scale = self.args["scale"] * math.log2(math.e)  # powers of 2 in place of e's
         s, o = b.warpgroup_tile(ROWS, config.block), b.warpgroup_tile(ROWS, config.d)
         self.s, self.o, self.held = s, o, b.variable(0)
         self.m, self.sums = b.variable(s.rows(0.0)), b.variable(s.rows(0.0))
-        self.p = b.variable(s.to(config.dtype))
-        with self.items() as (slot, _, row):
+        self.p = b.variable(self.packed(s.fragment))
+        with self.q.consumer().until(self.total) as slot:
+            head, row = self.item(slot.note)
+            self.take_scales(head)
             q, blocks = slot.tile.part(first, ROWS), self.blocks(row + first, ROWS)
             if config.rows % config.block or (config.causal and config.rows != config.block):
-                blocks = b.select(row + first < self.args["length"], blocks, 1)
+                blocks = b.select(row + first < self.length, blocks, 1 + self.unseen(row))
                 with b.range(self.blocks(row, config.rows) - blocks):  # others need those
                     self.keys.release(self.keys.take()), self.values.release(self.values.take())
             self.begin(q, row + first, (blocks - 1) * config.block)
@@ -178,7 +183,7 @@ class Attention:
             self.multiply_values()
             b.wgmma_wait_group(0)
             self.values.release(self.held.value)
-            o.scale_rows(self.sums.value.whole(operator.add).rcp(approx=True)).as_tile(q)
+            self.write(o.scale_rows(self.factor()), slot.stage, row + first, head)
             b.fence_proxy_async(Space.SHARED_CTA)
             b.bar_warp_sync()
             with b.elect():
@@ -188,42 +193,32 @@ class Attention:
 
     def begin(self, q, row, column) -> None:
         """The first block of an item: the greatest score of each row is looked for."""
-        b, s = self.b, self.s
+        b, s, end = self.b, self.s, self.end
         with self.keys.use() as slot:
             b.gemm(s, q, slot.tile)
-        end = self.args["keys"]
         if self.config.causal:
-            last = lambda r: ((r + row).min(end - 1) - column).to(i32)  # noqa: E731
-            s.set(s.where(lambda r, c: c.to(i32) <= last(r), -math.inf))
-            self.mask_window(s, row, column)
+            last = lambda r: ((r + row).to(i32) + self.shift).min(end.to(i32) - 1)  # noqa: E731
+            s.set(s.where(lambda r, c: (c + column).to(i32) <= last(r), -math.inf))
         else:
             with b.if_(column + self.config.block > end):
                 s.set(s.where(lambda _, c: c < end - column, -math.inf))
-        self.m.set(s.row_max() * self.scale)
-        s.set(self.powers(s.fragment, finite(self.m.value)))
-        self.sums.set(s.row_sum(whole=False)), self.p.set(s.to(self.config.dtype))
+        self.mask(row, column)
+        self.m.set(self.near(s.row_max()))
+        p, sums = self.powers(finite(self.m.value))
+        self.p.set(p), self.sums.set(sums), self.o.set(0.0)
         self.held.set(self.values.take().stage)
-        self.o.set(0.0)
-
-    def mask_window(self, s, row, column) -> None:
-        """Leave what the window of a row has, where a block has more for some rows."""
-        window = self.args["window"]
-        if self.config.window:
-            with self.b.if_(column + window < row + ROWS):
-                s.set(s.where(lambda r, c: c + column + window > r + row, -math.inf))
 
     def go_on(self, q, row, column) -> None:
         """Another block: Q·K, then P·V of the block before, beside which this one's P is made."""
-        b, s = self.b, self.s
+        b = self.b
         slot = self.keys.take()
         b.wgmma_fence()
-        b.gemm_async(s, q, slot.tile)
+        b.gemm_async(self.s, q, slot.tile)
         b.wgmma_commit_group()
         self.multiply_values(fence=False)
         b.wgmma_wait_group(1)
-        self.mask_window(s, row, column)
-        s.set(self.powers(s.fragment, self.m.value))
-        part = b.variable(s.row_sum(whole=False))
+        self.mask(row, column)
+        p, part = map(b.variable, self.powers(self.m.value))
         following = self.values.take()  # a loop, which ptxas moves no code across
         b.wgmma_wait_group(0)
         self.values.release(self.held.value)
@@ -231,37 +226,87 @@ class Attention:
         upper, lower = part.value.vector
         limit = self.config.limit
         with b.if_(b.vote_sync(Vote.ALL, (upper <= limit) & (lower <= limit)) ^ 1):
-            self.again(q, slot.tile, part, row, column)
+            self.again(q, slot.tile, p, part, row, column)
         self.keys.release(slot)
-        self.p.set(s.to(self.config.dtype))
-        self.sums.set(self.sums.value + part.value)
+        self.p.set(p.value), self.sums.set(self.sums.value + part.value)
 
-    def again(self, q, k, part, row, column) -> None:
+    def again(self, q, k, p, part, row, column) -> None:
         """A block of scores far above m, by the warp alone: its rows of S anew, and another m."""
-        b = self.b
-        t = b.warp_tile(16, self.config.block)
+        b, t = self.b, self.b.warp_tile(16, self.config.block)
         b.gemm_async(t, q.part(b.warp % 4 * 16, 16), k)
         b.bar_warp_sync()  # all lanes have read K; one of them gives it back
         self.s.set(t.fragment.as_rows_of(self.s.fragment))
-        self.mask_window(self.s, row, column)
-        scores = self.s.fragment
-        greatest = self.m.value.max(scores.row_max() * self.scale)
+        self.mask(row, column)
+        greatest = self.m.value.max(self.near(self.s.row_max()))
         shrink = (self.m.value - finite(greatest)).ex2(ftz=True)
-        self.s.set(self.powers(scores, finite(greatest)))
-        part.set(self.s.row_sum(whole=False)), self.m.set(greatest)
+        numbers, sums = self.powers(finite(greatest))
+        p.set(numbers), part.set(sums), self.m.set(greatest)
         self.sums.set(self.sums.value * shrink), self.o.set(self.o.scale_rows(shrink))
 
-    def powers(self, scores, m):
-        """2^(scores·scale - m)."""
-        return scores.fma(self.scale, -m).ex2(ftz=True)
+    def powers(self, m):
+        """P = 2^(S·scale - m) as it is multiplied, and this thread's part of its sums."""
+        p = self.s.fragment.fma(self.scale, -m).ex2(ftz=True)
+        packed = self.packed(p)
+        if self.config.exact:
+            return packed, packed.row_sum_by_mma()
+        return packed, p.row_sum(whole=False)
 
     def multiply_values(self, *, fence: bool = True) -> None:
         """Start O += P·V of the block whose V is held."""
         b, v = self.b, self.v.slot(self.held.value).tile
         if fence:
             b.wgmma_fence()
-        b.gemm_async(self.o, self.p.value.as_a_operand(), v, accumulate=True)
+        b.gemm_async(self.o, self.operand(self.p.value), v, accumulate=True)
         b.wgmma_commit_group()
+
+    # ---- what others have otherwise ----------------------------------------------------------
+
+    def at(self, row, head) -> tuple:
+        """The coordinates of rows of Q and O."""
+        return 0, row, head
+
+    def at_keys(self, row, head) -> tuple:
+        """Those of rows of K and V."""
+        return 0, row, head
+
+    def when_there(self, row) -> AbstractContextManager:
+        """Where there is an item."""
+        return nullcontext()
+
+    def when_whole(self, row) -> AbstractContextManager:
+        """Where TMA may store rows; it leaves those out that lie behind the end."""
+        return nullcontext()
+
+    def write(self, o, stage, row, head) -> None:
+        """Leave O where it is stored from."""
+        o.as_tile(self.o_tiles[stage].part(self.b.warpgroup * ROWS, ROWS))
+
+    def help(self) -> None:
+        """Roles of more warps."""
+
+    def take_scales(self, head) -> None:
+        """What scores of a head are multiplied by: powers are of 2 in place of e."""
+        self.scale = self.args["scale"] * math.log2(math.e)
+
+    def mask(self, row, column) -> None:
+        """All that a row sees of a block is masked when an item begins."""
+
+    def near(self, greatest):
+        """m for the greatest score of a row."""
+        return greatest * self.scale
+
+    def packed(self, p):
+        """P in registers, rounded; `operand` makes A of it."""
+        return p.to(self.config.dtype)
+
+    def operand(self, packed):
+        """A of a multiply."""
+        return packed.as_a_operand()
+
+    def factor(self):
+        """What rows of O are multiplied by in the end."""
+        sums = self.sums.value
+        return (sums if self.config.exact else sums.whole(operator.add)).rcp(approx=True)
 
 
 def finite(m):
@@ -281,10 +326,8 @@ def main() -> None:
         config = choose(64, n, causal=causal)
         q, k, v = operands(2, n, n, config)
         o, counter = np.zeros_like(q), np.zeros(1, np.uint32)
-        numbers_ = numbers(config, 2, 1, n, n)
-        build(config).compile().run(
-            q, k, v, o, counter, *numbers_, grid=grid(config, 2, n, 3), device="sim"
-        )
+        arguments = q, k, v, o, counter, *numbers(config, 2, 1, n, n)
+        build(config).compile().run(*arguments, grid=grid(config, 2, n, 3), device="sim")
         expected = attention(q, k, v, config.d**-0.5, causal=causal)
         apart = np.abs(o.astype(np.float64) - expected).max()
         assert apart < np.abs(v.astype(np.float32)).max() / 256, "the result differs from numpy"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nvgen import ElementType, bf16, f16
+from nvgen import ElementType, bf16, e4m3, f16
 
 ROWS = 64  # of Q, that a warpgroup has
 L2 = 24 << 20  # bytes of K and V that stay in L2 beside all else
@@ -26,6 +26,7 @@ class Config:
     block: int = 128  # rows of K and V that go by at once
     stages: int = 2  # buffers for each of K and V
     queries: int = 2  # buffers for Q, and for O
+    exact: bool = False  # whether the sums are of P as it is multiplied, rounded
     window: bool = False  # of causal attention: whether keys that are far back are masked, too
 
     @property
@@ -34,9 +35,14 @@ class Config:
         return self.warpgroups * ROWS
 
     @property
+    def swizzle(self) -> int:
+        """Bytes of a row that are swizzled."""
+        return min(128, self.d * self.dtype.bits // 8)
+
+    @property
     def limit(self) -> float:
         """What the sum of a thread's P in one block may be: far from the end of the type."""
-        return 2.0**14 if self.dtype is f16 else 2.0**24
+        return {f16: 2.0**14, e4m3: 448.0}.get(self.dtype, 2.0**24)
 
 
 PLAIN = Config()
@@ -64,16 +70,17 @@ def section(config: Config, heads: int, keys: int) -> int:
 
 
 def attention(
-    q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float, *, causal: bool, window: int = 0
-):
-    """What numpy gives, in f64."""
+    q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float, *, causal: bool, window: int = 0,
+    shift: int = 0,
+):  # fmt: skip
+    """What numpy gives, in f64; row i sees keys up to i + `shift`, `window` of them if not 0."""
     ratio = len(q) // len(k)
     q, k, v = (x.astype(np.float64) for x in (q, k.repeat(ratio, 0), v.repeat(ratio, 0)))
     s = q @ k.transpose(0, 2, 1) * scale
     if causal:
-        s = np.where(np.tri(*s.shape[1:], dtype=bool), s, -np.inf)
+        s = np.where(np.tri(*s.shape[1:], shift, dtype=bool), s, -np.inf)
     if window:
-        s = np.where(np.tri(*s.shape[1:], -window, dtype=bool), -np.inf, s)
+        s = np.where(np.tri(*s.shape[1:], shift - window, dtype=bool), -np.inf, s)
     p = np.exp(s - s.max(2, keepdims=True))
     return p @ v / p.sum(2, keepdims=True)
 
@@ -87,9 +94,7 @@ def operands(
     return [rng.standard_normal(shape).astype(config.dtype.numpy) for shape in shapes]
 
 
-def numbers(
-    config: Config, heads: int, ratio: int, length: int, keys: int, window: int = 0
-) -> tuple:
+def numbers(config: Config, heads: int, ratio: int, length: int, keys: int) -> tuple:
     """What a launch takes behind the counter."""
     each = section(config, heads, keys)
-    return heads, ratio, length, keys, each, window, config.d**-0.5
+    return heads, ratio, length, keys, each, config.d**-0.5

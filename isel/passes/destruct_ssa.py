@@ -5,14 +5,14 @@ function without them.  A PHI's moves stand at the end of each block that it com
 between a block with several successors and one with several predecessors gets a block of its own
 first.  Moves at one place happen at the same time, so they are put in an order that reads before
 it overwrites.  Registers that a move connects and that are never needed at the same time become
-one (coalescing).
+one (coalescing); those that a multiply of a warpgroup reads are needed up to the wait for it.
 """
 
 from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from intrinsics import catalog
@@ -35,6 +35,7 @@ from intrinsics.mir import (
 )
 from intrinsics.modifiers import ScalarType
 from isel.passes.fill_wgmma import is_multiply, read_by
+from isel.passes.wgmma_reads import read_until
 
 _PHI = "phi"
 _MOV = "mov"
@@ -209,7 +210,8 @@ def _coalesce(
 ) -> None:
     """Make one register of the two ends of a move wherever they are never live together."""
     ends = {reg for pair in moves for reg in pair}
-    parts = [_part(block, ends) for block in function.blocks]
+    waits = read_until(function, before)
+    parts = [_part(block, ends, waits) for block in function.blocks]
     kin = _kin(moves)
     union = _Classes(ends, _interference(parts, before, kin))
     classes, names = function.regs.classes, function.regs.names
@@ -230,11 +232,11 @@ def _coalesce(
             block.instrs = [mi for mi in block.instrs if id(mi) not in gone]
 
 
-def _part(block: Block, ends: set[Reg]) -> _Part:
+def _part(block: Block, ends: set[Reg], waits: Mapping[int, set[Reg]]) -> _Part:
     part = _Part()
     run = _Run()
     for mi in block.instrs:
-        if not _concerns(mi, ends):
+        if not _concerns(mi, ends) and id(mi) not in waits:
             continue
         form, ops = mi.form, mi.ops
         written, used = _ends_in(ops, form.defs, ends), _ends_in(ops, form.uses, ends)
@@ -242,6 +244,8 @@ def _part(block: Block, ends: set[Reg]) -> _Part:
             written |= _ends_in(ops, form.updates, ends)
         if mi.guard is not None:
             used |= ends.intersection(registers_of(mi.guard))
+        if id(mi) in waits:
+            used |= ends & waits[id(mi)]
         if is_multiply(mi):
             used = ends.intersection(read_by(mi))
         same = run.add(mi) if form.row.id == _MOV else set()

@@ -16,6 +16,7 @@ from intrinsics.element import ElementType
 from intrinsics.modifiers import CollectorA, CollectorWs, CtaGroup
 from nvgen.builder import tensor_gemm, warp_tiles, warpgroup_tiles
 from nvgen.builder.accumulators import AccumulatorTile, Multiply, check_tiles
+from nvgen.builder.byte_operands import transpose
 from nvgen.builder.fragment_layouts import RegisterTile
 from nvgen.builder.fragment_stores import check_stored
 from nvgen.builder.fragments import Fragment
@@ -130,6 +131,20 @@ class TileOperations(TileCopies):
         self.wgmma_commit_group()
         self.wgmma_wait_group(in_flight)
 
+    def transpose_bytes(
+        self, source: SharedTile, target: SharedTile, *, index: IntLike = 0, warps: int = 1
+    ) -> None:
+        """Store a tile of K × N bytes as one of N × K, which a multiply of fp8 takes for its B.
+
+        K is then in the order in which `as_bytes` has A: of 16 columns, number 8j + 2q + e (j and e
+        below 2, q below 4) is at place 4q + 2j + e.  So many `warps` share the work, each with its
+        `index`; all their threads come here.  A `fence_proxy_async` and an arrival follow.  From
+        sm_90 on.
+
+        Raises: InputError for tiles of other types and shapes, or that warps do not share evenly.
+        """
+        transpose(self, source, target, index, warps)
+
     # ---- D -----------------------------------------------------------------------------------
 
     warp_tile = warp_tiles.warp_tile
@@ -223,15 +238,17 @@ class TileOperations(TileCopies):
         consumers: int = 1,
         warps: int = 1,
         notes: bool = False,
+        writers: int = 0,
     ) -> TileRing:
         """A ring of buffers, each with one of each of the `tiles`, for one producer and consumers.
 
         Of each consumer one thread says that it is through with a buffer; with `warps=4` one of
         each warp of a warpgroup.  With `notes` a number of 32 bits travels with each buffer.
+        With `writers` so many warps fill a buffer (`producer.write()`), in place of copies.
 
         Raises: InputError where there are not as many of each.
         """
-        return TileRing(self, name, tiles, consumers, warps, notes=notes)
+        return TileRing(self, name, tiles, consumers, warps, notes=notes, writers=writers)
 
     # ---- tensor memory -----------------------------------------------------------------------
 

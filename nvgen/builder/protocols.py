@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
 from intrinsics.limits import MOST_TX
 from intrinsics.modifiers import Scope as Sync
-from intrinsics.modifiers import Shuffle
+from intrinsics.modifiers import Shuffle, Space
 from nvgen.builder.number_types import u32
 from nvgen.builder.numbers import F32, Int, IntLike, type_of
 from nvgen.builder.pointers import Barrier, Barriers, Pointer, pointer_of
@@ -318,6 +318,8 @@ class Slot:
     tiles: tuple[SharedTile, ...]
     full: Barrier
     notes: Pointer | None = None
+    known: Int | None = None
+    """The number that came with the tiles, where it has been read."""
 
     def __repr__(self) -> str:
         return f"<buffer of a ring, {self.full}: {', '.join(map(repr, self.tiles))}>"
@@ -338,6 +340,8 @@ class Slot:
 
         Raises: InputError where the ring has no notes.
         """
+        if self.known is not None:
+            return self.known
         if self.notes is None:
             raise refuse("a ring without notes", expected="b.tile_ring(…, notes=True)")
         found = self.notes[self.stage]
@@ -350,7 +354,7 @@ class TileRing:
 
     Of a consumer `warps` warps arrive when they are through with a buffer: one, or, of a
     warpgroup, all four, which need not come by together then.  With `notes` a number of 32 bits
-    travels with each buffer.
+    travels with each buffer.  With `writers` so many warps fill a buffer, in place of copies.
     """
 
     def __init__(
@@ -362,6 +366,7 @@ class TileRing:
         warps: int = 1,
         *,
         notes: bool = False,
+        writers: int = 0,
     ) -> None:
         for tile in tiles:
             if not isinstance(tile, Tiles):
@@ -383,6 +388,7 @@ class TileRing:
         self.warps = whole(warps, "number of warps")
         if warps not in (1, _WARPS):
             raise refuse("so many warps of a consumer", got=str(warps), expected=f"1 or {_WARPS}")
+        self.writers = writers
         self.notes = builder.shared_array(f"{name}_notes", u32, self.stages) if notes else None
         self.full: Barriers = builder.mbarriers(f"{name}_full", self.stages)
         self.empty: Barriers = builder.mbarriers(f"{name}_empty", self.stages)
@@ -394,7 +400,7 @@ class TileRing:
     @property
     def mbarriers(self) -> tuple[Counted, ...]:
         """What `make_mbarriers` takes: `b.make_mbarriers(*ring.mbarriers)`."""
-        return (self.full, 1), (self.empty, self.consumers * self.warps)
+        return (self.full, self.writers or 1), (self.empty, self.consumers * self.warps)
 
     def producer(self) -> Producer:
         """The end that fills, at the first buffer."""
@@ -433,6 +439,25 @@ class Producer:
         self.ring.builder.arrive_expecting(slot.full, *self.ring.tiles)
         yield slot
         self._place.advance()
+
+    @contextmanager
+    def write(self) -> Iterator[Slot]:
+        """The next buffer, when it is free, of a ring with `writers`: warps, each of which stores
+        its part in what follows.  Behind it consumers see it, and their multiplies do.
+
+        Raises: InputError where no warp comes here, or copies fill the ring.
+        """
+        b, ring, place = self.ring.builder, self.ring, self._place
+        if not ring.writers or b.scope is not Scope.WARP:
+            expected = "one warp, and b.tile_ring(…, writers=…)"
+            raise refuse("nothing to write", got=b.scope.value, expected=expected)
+        b.wait(ring.empty[place.stage], place.parity ^ 1)
+        yield ring.slot(place.stage)
+        b.fence_proxy_async(Space.SHARED_CTA)
+        b.bar_warp_sync()
+        with b.elect():
+            b.mbarrier_arrive(ring.full[place.stage])
+        place.advance()
 
     def send(self, note: IntLike) -> None:
         """Hand on a number in the next buffer, without tiles: that nothing more comes, say.
@@ -500,3 +525,19 @@ class Consumer:
         slot = self.take()
         yield slot
         self.release(slot)
+
+    @contextmanager
+    def until(self, end: IntLike) -> Iterator[Slot]:
+        """A loop over buffers as long as their notes are below `end`, which a producer `send`s.
+
+        What stands in the loop gives its buffer back.
+
+        Raises: InputError where the ring has no notes.
+        """
+        b, slot = self.ring.builder, self.take()
+        stage, note = b.variable(slot.stage), b.variable(slot.note)
+        with b.while_(lambda: note.value < end):
+            yield replace(self.ring.slot(stage.value), known=note.value)
+            slot = self.take()
+            stage.set(slot.stage)
+            note.set(slot.note)

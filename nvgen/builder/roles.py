@@ -11,12 +11,12 @@ from enum import Enum
 
 from llvmlite import ir
 
-from intrinsics.modifiers import ScalarType, Shuffle
+from intrinsics.modifiers import AtomicOp, ScalarType, Shuffle
 from intrinsics.modifiers import Scope as Sync
 from intrinsics.row import Fact
 from nvgen.builder.control import ControlFlow
 from nvgen.builder.numbers import Int, IntLike
-from nvgen.builder.pointers import Barrier, pointer_of
+from nvgen.builder.pointers import Barrier, Pointer, pointer_of
 from nvgen.builder.refusals import refuse, whole
 from nvgen.builder.verb import Operand
 
@@ -199,6 +199,27 @@ class Roles(ControlFlow):
         ready = self.mbarrier_try_wait_parity(barrier, phase, scope=scope)
         self.at_caller().cbranch(ready.value, done, spin)
         builder.position_at_end(done)
+
+    @contextmanager
+    def items(self, counter: Pointer, total: IntLike) -> Iterator[Int]:
+        """A loop over numbers below `total`, which CTAs that stay share: whoever comes takes one.
+
+        The first is the CTA's own index, the others come from `counter`, a word in global memory
+        that is zero before a launch of at most `total` CTAs, and zero again behind it.  The next
+        number is asked for at the beginning of a turn.  One thread of each CTA comes here.
+
+        Raises: InputError for several threads.
+        """
+        if self.scope is not Scope.THREAD:
+            expected = "inside `b.elect()` of one warp, or `b.if_thread(…)`"
+            raise refuse("one thread takes items", got=self.scope.value, expected=expected)
+        number = self.variable(self.ctaid_x)
+        with self.while_(lambda: number.value < total):
+            last = total - 1 if isinstance(total, Int) else self.const(total - 1)
+            taken = self.atom(AtomicOp.INC, ScalarType.U32, counter, last)
+            following = self.nctaid_x + taken
+            yield number.value
+            number.set(following)
 
     def ring(self, stages: int) -> Ring:
         """A place in a ring of `stages` buffers, at its start."""

@@ -80,7 +80,7 @@ class SharedTile:
     major: Major = Major.K
     padded: bool = False
     whole: int = 0
-    """Rows of the tile that this one is a part of; 0 for a tile of its own."""
+    """Lines of the tile that this one is a part of; 0 for a tile of its own."""
     atom: int = 16
 
     @property
@@ -126,7 +126,7 @@ class SharedTile:
         `k` may be computed by the kernel; `row` begins a span where the tile is MN-major.
         """
         if self.major is Major.MN:
-            return k * self.width + row // self.span * self.k * self.width
+            return k * self.width + row // self.span * self.lines * self.width
         block = k // self.span * (self.lines * self.width)
         return block + k % self.span * self.bits // 8 + row * self.width
 
@@ -151,9 +151,25 @@ class SharedTile:
                 got=f"{known} to {known + rows}",
                 expected=f"at most {self.rows}",
             )
-        away = first if self.major is Major.K else first // self.span * self.k
-        whole = self.whole or self.rows
-        return replace(self, pointer=self.pointer + away * self.width, rows=rows, whole=whole)
+        away = first if self.major is Major.K else first // self.span * self.lines
+        return replace(self, pointer=self.pointer + away * self.width, rows=rows, whole=self.lines)
+
+    def part_of_k(self, first: IntLike, k: int) -> SharedTile:
+        """K from `first` to `first + k` of all rows, where they lie; `first` may be computed.
+
+        Raises: InputError when there is no such K, or it is not made of whole spans (K-major), or
+        of whole eights (MN-major), after which the swizzling begins anew.
+        """
+        step = self.span if self.major is Major.K else 8
+        known = first if isinstance(first, int) else 0
+        if known % step or k % step or k < 1 or known < 0 or known + k > self.k:
+            raise refuse(
+                f"tile {self.name} has no such part of K",
+                got=f"{known} to {known + k}, {self.major.value}-major",
+                expected=f"multiples of {step}, {self.k} at most",
+            )
+        away = first // self.span * self.lines if self.major is Major.K else first
+        return replace(self, pointer=self.pointer + away * self.width, k=k, whole=self.lines)
 
     def _ask(self) -> None:
         """Where elements lie matters from here on."""
@@ -163,7 +179,7 @@ class SharedTile:
     @property
     def lines(self) -> int:
         """Lines of a block in memory: rows, or the k of an MN-major tile."""
-        return (self.whole or self.rows) if self.major is Major.K else self.k
+        return self.whole or (self.rows if self.major is Major.K else self.k)
 
     @property
     def line_bytes(self) -> int:
@@ -194,7 +210,7 @@ class SharedTile:
             plain = self.lines * self.width
             lbo, sbo = (16 if self.swizzle else plain), group
         else:
-            spans = self.k * self.width
+            spans = self.lines * self.width
             lbo, sbo = (spans, group) if self.swizzle else (group, spans)
         return SharedMemoryDescriptor(address, lbo=lbo, sbo=sbo, swizzle=mode)
 

@@ -43,18 +43,17 @@ def small(causal: bool, **others: object) -> object:
 
 def run(
     launch: Launch, config, lengths: tuple[int, int], heads: int = 1, ratio: int = 1,
-    ctas: int = 2, huge: float = 1.0, window: int = 0,
+    ctas: int = 2, huge: float = 1.0,
 ) -> None:  # fmt: skip
     """P and O are rounded once each, to 8 bits or more; sums are of f32."""
     q, k, v = sample().operands(heads, *lengths, config, ratio)
     q[:, ::2] *= 8  # every other row with a peak
     k[:, lengths[1] // 5] *= huge
     o, counter = np.full_like(q, np.nan), np.zeros(1, np.uint32)
-    numbers = sample().numbers(config, heads, ratio, *lengths, window)
+    numbers = sample().numbers(config, heads, ratio, *lengths)
     grid = sample().grid(config, heads, lengths[0], ctas)
     launch(compiled(config, launch.opt), q, k, v, o, counter, *numbers, grid=grid)
-    masks = {"causal": config.causal, "window": window}
-    expected = sample().attention(q, k, v, config.d**-0.5, **masks)
+    expected = sample().attention(q, k, v, config.d**-0.5, causal=config.causal)
     bound = np.abs(v.astype(np.float64)).max() * (2.0**-8 + 2.0**-8) + 1e-5
     assert (np.abs(o.astype(np.float64) - expected) <= bound).all()
     assert counter[0] == 0
@@ -73,9 +72,9 @@ def test_a_score_far_above_those_of_the_first_block(launch: Launch) -> None:
 
 
 @kernel_test(schedules=["late"], targets=TARGET)
-def test_a_window(launch: Launch) -> None:
-    """The last block that a row sees is cut, and those before it are not brought."""
-    run(launch, small(True, window=True), (200, 200), huge=40.0, window=70)
+def test_sums_of_what_is_rounded(launch: Launch) -> None:
+    """By mma.sync, of blocks with a score far above the first one's too."""
+    run(launch, small(True, exact=True), (130, 130), huge=60.0)
 
 
 CASES = {
@@ -119,11 +118,12 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "no fence before the last multiply": (
         "        if fence:\n            b.wgmma_fence()\n", "", "rule"),
     "a wait that each warp decides for itself": (
-        "        t = b.warp_tile(", "        b.wgmma_wait_group(0)\n        t = b.warp_tile(",
+        "        b.bar_warp_sync()  # all", "        b.wgmma_wait_group(0)\n"
+        "        b.bar_warp_sync()  # all",
         "rule"),
     "one warp arrives for all, and each reads K": (
-        "consumers=config.warpgroups, warps=4)\n        self.v",
-        "consumers=config.warpgroups)\n        self.v", "run"),
+        "k_tiles, consumers=config.warpgroups, warps=4)",
+        "k_tiles, consumers=config.warpgroups)", "run"),
     "K given back before the warp reads it again": (
         "        self.keys.release(slot)\n        self.p", "        self.p", "run"),
     "lanes have not read K yet": (
@@ -140,7 +140,7 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "the wrong phase of O": ("place.parity)\n            for", "place.parity ^ 1)\n            for",
         "run"),
     "nobody says that nothing comes": (
-        "        queries.send(number.value)  # nothing more comes\n", "", "run"),
+        "        queries.send(self.total)  # nothing more comes\n", "", "run"),
 }  # fmt: skip
 
 

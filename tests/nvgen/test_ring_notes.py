@@ -50,6 +50,49 @@ def test_every_thread_sees_the_notes_of_all_buffers(launch: Launch) -> None:
     assert (seen == [0, 1, 4, 9, 16, 25, 0, 0]).all()
 
 
+@pytest.mark.filterwarnings("error::nvgen.FindingWarning")
+@kernel_test(schedules=["early", "late"], targets=TARGET)
+def test_ctas_share_items(launch: Launch) -> None:
+    """Each number is taken once, by whatever CTA, and the counter is zero for the next launch."""
+    b = KernelBuilder("share", block=160, dynamic_shared=True, target=TARGET)
+    b.tile_map("x", bf16, (64, 64))
+    b.pointer("counter", u32)
+    b.pointer("seen", u32, output=True)
+    b.u32("total")
+    args = b.begin()
+    ring = b.tile_ring("ring", b.shared_tiles("tiles", bf16, (64, 64), 2), warps=4, notes=True)
+    b.make_mbarriers(*ring.mbarriers)
+    with b.if_warp(4), b.elect():
+        producer = ring.producer()
+        items = b.items(args["counter"], args["total"])
+        with items as number, producer.fill(note=number) as slot:
+            b.load_tile(slot.tile, args["x"], (0, 0), slot.full)
+        producer.send(args["total"])
+    with b.if_warpgroup(0):
+        consumer = ring.consumer()
+        with consumer.until(args["total"]) as slot:
+            args["seen"][slot.note * 128 + b.tid_x] = slot.note + 1
+            b.bar_warp_sync()
+            consumer.release(slot)
+    kernel, counter = b.finish().compile(opt=launch.opt), np.zeros(1, np.uint32)
+    for total, ctas in ((7, 3), (2, 2)):
+        seen = np.zeros((total, 128), np.uint32)
+        launch(kernel, np.zeros((64, 64), bf16.numpy), counter, seen, total, grid=ctas)
+        assert (seen == np.arange(1, total + 1)[:, None]).all()
+        assert counter[0] == 0
+
+
+def test_one_thread_takes_items_and_one_warp_writes() -> None:
+    b = KernelBuilder("k", block=32, dynamic_shared=True, target=TARGET)
+    b.pointer("counter", u32)
+    args = b.begin()
+    ring = b.tile_ring("ring", b.shared_tiles("tiles", bf16, (64, 64), 2))
+    with pytest.raises(InputError, match="one thread takes items"), b.items(args["counter"], 3):
+        pass
+    with pytest.raises(InputError, match="nothing to write"), ring.producer().write():
+        pass
+
+
 def test_notes_come_with_all_buffers_or_none() -> None:
     b = KernelBuilder("k", block=32, dynamic_shared=True, target=TARGET)
     b.begin()

@@ -52,6 +52,48 @@ def test_there_and_back(launch: Launch, name: str) -> None:
     assert_exact(y[0], expected)
 
 
+@kernel_test(schedules=["early", "late"], targets="sm_90a")
+@pytest.mark.parametrize("major", [K, MN])
+def test_parts_of_k_come_from_anywhere(launch: Launch, major: Major) -> None:
+    """Lines of MN-major tiles, spans of K-major ones; D = A·Bᵀ has all of K in the new order."""
+    b = KernelBuilder("k", block=128, target=launch.target, dynamic_shared=True)
+    shape = (64, 64) if major is K else (64, 16)
+    b.tile_map("x", f16, shape, major=major)
+    b.tile_map("y", f16, (64, 128))
+    b.pointer("d", f32, output=True)
+    args = b.begin()
+    parts = range(0, 128, shape[1])
+    x = b.shared_tile("x_tile", f16, (64, 128), major=major)
+    y, full = b.shared_tile("y_tile", f16, (64, 128)), b.mbarrier("full")
+    b.make_mbarriers((full, 1))
+    with b.if_warp(0), b.elect():
+        b.arrive_expecting(full, x, y)
+        for first in parts:  # the last part comes first
+            at = (parts[-1] - first, 0) if major is K else (0, parts[-1] - first)
+            b.load_tile(x.part_of_k(first, shape[1]), args["x"], at, full)
+        b.load_tile(y, args["y"], (0, 0), full)
+    b.wait(full, 0)
+    d = b.warpgroup_tile(64, 64)
+    b.gemm(d, y, x)
+    d.store(args["d"], 64)
+    rng = np.random.default_rng(1)
+    wide, other = rng.integers(-4, 5, (2, 64, 128)).astype(np.float32)
+    found = np.zeros((64, 64), np.float32)
+    given = (wide if major is K else np.ascontiguousarray(wide.T)).astype(np.float16)
+    launch(b.finish(), given, other.astype(np.float16), found)
+    turned = np.concatenate([wide[:, first : first + shape[1]] for first in parts[::-1]], 1)
+    assert_exact(found, other @ turned.T)
+
+
+def test_parts_of_k_are_whole() -> None:
+    b = KernelBuilder("k", block=32, target="sm_90a", dynamic_shared=True)
+    b.begin()
+    tile = b.shared_tile("x", f16, (64, 128))
+    for first, k in ((0, 32), (64, 128), (-64, 64)):
+        with pytest.raises(InputError, match="no such part of K"):
+            tile.part_of_k(first, k)
+
+
 @pytest.mark.parametrize("name", FORMS)
 def test_a_prefetch_has_the_boxes_of_the_copy(name: str) -> None:
     dtype, shape, swizzle, major = FORMS[name]

@@ -1,0 +1,112 @@
+"""fp8 operands of a second multiply: sums as its A in registers, and B transposed.
+
+Layer: nvgen.builder.  A multiply of bytes takes K-major matrices only, and of its sums a thread
+holds other columns than it has to give of A.  K may be summed in any order that A and B share: of
+16 columns, number 8j + 2q + e (j and e below 2, q below 4) is A's at place 4q + 2j + e, where the
+thread has it, and `transpose_bytes` puts B's there.  PTX ISA, Register Fragments of
+wgmma.mma_async; ldmatrix; stmatrix; prmt; cvt.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from llvmlite import ir
+
+from intrinsics.element import ElementType, Major
+from intrinsics.layouts.register_layout import FragmentLayout, warp_layout, warpgroup_layout
+from intrinsics.modifiers import ScalarType
+from intrinsics.multiplies.matrix import MatrixNum
+from nvgen.builder.numbers import Int, IntLike, Number
+from nvgen.builder.refusals import refuse
+from nvgen.builder.roles import WARP
+from nvgen.builder.shared_memory import SharedMemory
+from nvgen.builder.tiles import SharedTile
+from nvgen.builder.vectors import Vector
+
+if TYPE_CHECKING:
+    from nvgen.builder.fragments import Fragment
+
+_STEP = 32
+"""Columns of A in one multiply."""
+
+_GROUP = 16
+"""Columns that change places among themselves; bytes of a line of a matrix."""
+
+_WORDS = ((0, 4), (2, 6), (8, 12), (10, 14))
+"""Where the two pairs of columns of each register of A begin, among the 16 sums of a step: those of
+eight columns are a pair of one row and a pair of the row eight further down."""
+
+_WAYS = (0x6420, 0x7531)
+"""For prmt: the even bytes of two registers, and the odd ones."""
+
+_TYPES = (ElementType.E4M3, ElementType.E5M2)
+
+
+def packed_bytes(fragment: Fragment, dtype: ElementType) -> Vector:
+    """Sums rounded to fp8: the registers of A, four for each 32 columns.
+
+    Raises: InputError for other sums and types, and columns that are no multiple of 32.
+    """
+    layout, b = fragment.layout, fragment.builder
+    known = fragment.vector.type is ScalarType.F32 and _is_of_a_multiply(layout)
+    if not known or dtype not in _TYPES or layout.columns % _STEP:
+        raise refuse(
+            "no bytes of A",
+            got=f"{fragment.words} to {dtype.value}",
+            expected="sums of one multiply's rows in f32, multiples of 32 columns; e4m3 or e5m2",
+        )
+    sums = list(fragment.vector)
+    steps = range(0, len(sums), len(_WORDS) * 4)
+    return b.words([_word(b, sums, step, pair, dtype) for step in steps for pair in _WORDS])
+
+
+def _is_of_a_multiply(layout: FragmentLayout) -> bool:
+    """Whether the matrix is what one multiply of a warp or a warpgroup leaves."""
+    if layout.threads == WARP:
+        return layout == warp_layout(16, layout.columns)
+    return layout == warpgroup_layout(64, layout.columns, 32)
+
+
+def _word(
+    b: SharedMemory, sums: list[Number], step: int, pair: tuple[int, int], dtype: ElementType
+) -> Int:
+    """Two pairs of neighbours as a register, the first one in its low bytes."""
+    f32, i16, i32 = ir.FloatType(), ir.IntType(16), ir.IntType(32)
+    function = b.declare(f"llvm.nvvm.ff.to.{dtype.value}x2.rn", ir.FunctionType(i16, [f32, f32]))
+    word: ir.Value = ir.Constant(ir.VectorType(i16, 2), ir.Undefined)
+    for half, at in enumerate(pair):
+        low, high = (sums[step + at + i].value for i in range(2))
+        found = b.at_caller().call(function, [high, low])
+        word = b.at_caller().insert_element(word, found, ir.Constant(i32, half))
+    return Int(b, b.at_caller().bitcast(word, i32))
+
+
+def transpose(
+    b: SharedMemory, source: SharedTile, target: SharedTile, index: IntLike, warps: int
+) -> None:
+    """Store a tile of K × N bytes as one of N × K; see `transpose_bytes`.
+
+    Raises: InputError for tiles of other types and shapes, or that warps do not share evenly.
+    """
+    groups = source.rows // _GROUP
+    bytes_ = source.bits == target.bits == source.dtype.bits == 8 and source.dtype is target.dtype
+    shapes = (source.rows, source.k) == (target.k, target.rows)
+    majors = source.major is target.major is Major.K
+    even = groups * _GROUP == source.rows and groups % warps == 0 and source.k % _STEP == 0
+    if not (bytes_ and shapes and majors and even):
+        raise refuse(
+            "no such transposed tile of bytes",
+            got=f"{source!r} to {target!r} by {warps} warps",
+            expected=f"K-major tiles of one type of 8 bits, N a multiple of {_STEP}, K one of "
+            f"{_GROUP * warps}",
+        )
+    lane = b.tid_x & 31
+    row = (lane & 7) * 2 + (lane >> 3 & 1) + (lane >> 4) * _GROUP
+    for column in range(0, source.k, _STEP):
+        read = source.chunk(lane & 15, (lane >> 4) + column // _GROUP)
+        for turn in range(groups // warps):
+            group = index + turn * warps
+            held = b.ldmatrix(read + group * (_GROUP * source.width), MatrixNum.X4, trans=True)
+            words = [b.prmt(held[i], held[i + 1], way) for i in (0, 2) for way in _WAYS]
+            b.stmatrix(target.chunk(row, group) + column * target.width, words)

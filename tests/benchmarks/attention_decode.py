@@ -1,0 +1,117 @@
+"""Decoding over paged keys beside torch's attention on a Hopper GPU: microseconds, TB/s, the ratio.
+
+    python tests/benchmarks/attention_decode.py [--page 64]
+
+One process, bf16, 32 heads of Q over 8 of K, d = 128.  Torch has no pages: its backends get the
+same keys side by side, all sequences of one length, and the fastest of cuDNN's, FlashAttention's
+and its own counts.  Each time is the median of nine CUDA graphs of ten launches, the contestants by
+turns in random order; K and V of a launch exceed L2 where a line says so, else they may stay there.
+The result is compared with f64 first, by the root of the mean square, as torch's is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from statistics import geometric_mean, median
+
+ROOT = Path(__file__).resolve().parents[2]
+for folder in (ROOT, ROOT / "samples"):
+    if str(folder) not in sys.path:
+        sys.path.insert(0, str(folder))
+
+import torch  # noqa: E402
+from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
+from torch.nn.functional import scaled_dot_product_attention  # noqa: E402
+
+from tests.benchmarks.attention_hopper import graph_of, milliseconds  # noqa: E402
+
+decode = importlib.import_module("attention_decode_torch")
+HEADS, OWN, D, ROUNDS = 32, 8, 128, 9
+SHAPES = [
+    (1, 1024),
+    (1, 8192),
+    (1, 65536),
+    (8, 1024),
+    (8, 8192),
+    (32, 2048),
+    (64, 4096),
+    (128, 1024),
+]
+BACKENDS = {
+    "cuDNN": SDPBackend.CUDNN_ATTENTION,
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "own": SDPBackend.EFFICIENT_ATTENTION,
+}
+
+
+def side_by_side(q, k, v, table):
+    """What torch takes: batch × heads × length × d."""
+    keys, values = (x[table.long()].flatten(1, 2).transpose(1, 2).contiguous() for x in (k, v))
+    return q.transpose(1, 2).contiguous(), keys, values
+
+
+def graph_by(backend: SDPBackend, given) -> torch.cuda.CUDAGraph | None:
+    """Torch's launches; None where a backend does not take them."""
+    with sdpa_kernel(backend):
+        try:
+            return graph_of(lambda: scaled_dot_product_attention(*given, enable_gqa=True))
+        except RuntimeError:
+            return None
+
+
+def rms(found: torch.Tensor, truth: torch.Tensor) -> float:
+    """How far apart."""
+    return (found.double() - truth).square().mean().sqrt().item()
+
+
+def medians(graphs: dict[str, torch.cuda.CUDAGraph]) -> dict[str, float]:
+    """Milliseconds of each, by turns."""
+    times: dict[str, list[float]] = {name: [] for name in graphs}
+    for _ in range(ROUNDS):
+        for name in random.sample(list(graphs), len(graphs)):
+            times[name].append(milliseconds(graphs[name]))
+    return {name: median(found) for name, found in times.items()}
+
+
+def compare(count: int, length: int, page: int) -> float:
+    """A line of the table; its ratio."""
+    given = decode.example(count, HEADS, OWN, D, page, [length] * count)
+    call: Callable[[], torch.Tensor] = lambda: decode.attention_decode(*given, length)  # noqa: E731
+    truth = decode.plain(*given)
+    mine = rms(call(), truth)
+    assert mine < 2e-3, f"off by {mine}"
+    beside = side_by_side(*given[:4])
+    theirs = rms(scaled_dot_product_attention(*beside, enable_gqa=True).transpose(1, 2), truth)
+    graphs = {"nvgen": graph_of(call)}
+    found = {name: graph_by(backend, beside) for name, backend in BACKENDS.items()}
+    graphs |= {name: graph for name, graph in found.items() if graph is not None}
+    times = medians(graphs)
+    ours = times.pop("nvgen")
+    name = min(times, key=times.__getitem__)
+    size = count * length * OWN * D * 4
+    rest = f"{'yes' if size > 100e6 else 'no':>8}  {mine:.1e} {theirs:.1e}"
+    print(
+        f"{count:<5} {length:<7} {ours * 1e3:8.1f} {times[name] * 1e3:8.1f} {name:6} "
+        f"{times[name] / ours:7.2f} {size / ours / 1e9:6.2f} {rest}", flush=True,
+    )  # fmt: skip
+    return times[name] / ours
+
+
+def main() -> None:
+    """All shapes."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--page", type=int, default=64)
+    page = parser.parse_args().page
+    print(torch.cuda.get_device_name(), f"torch {torch.__version__}, pages of {page}")
+    print("count length      nvgen    torch          ratio   TB/s  exceeds L2  off by", flush=True)
+    found = [compare(count, length, page) for count, length in SHAPES]
+    print(f"geometric mean {geometric_mean(found):.3f}, least {min(found):.3f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
