@@ -247,8 +247,13 @@ def that_cannot_stand_for(wanted: ScalarType, *, widened: bool) -> list[str]:
     return wrong
 
 
-OTHER_MEANING = ("cp.async", "cp.async.ignore_src")
-"""With a predicate in the place of a size, or a size in that of a predicate, each is the other."""
+_COPIES = ("cp.async", "cp.async.ignore_src")
+OTHER_MEANING = {
+    "src_size": _COPIES,
+    "ignore_src": _COPIES,
+    "size": ("st.bulk", "st.bulk.size32"),
+}
+"""Operands in whose place a predicate, or a register of another width, makes another row of it."""
 
 
 @examples(300)
@@ -268,7 +273,7 @@ def test_a_register_of_the_wrong_class(drawn: Record, data: st.DataObject):
     wanted = operand.type_under(drawn.facts)
     names = register_names(drawn.function)
     wrong = that_cannot_stand_for(wanted, widened=operand.widened)
-    if drawn.row.id in OTHER_MEANING and operand.name in ("src_size", "ignore_src"):
+    if drawn.row.id in OTHER_MEANING.get(operand.name, ()):
         wrong = [name for name in wrong if not name.startswith(("%p", "%r"))]
     names.append(data.draw(st.sampled_from(wrong)))
     ops = (*record.ops[:place], len(names) - 1, *record.ops[place + 1 :])
