@@ -304,6 +304,7 @@ def _passes(builder: binding.PassBuilder, level: int) -> binding.ModulePassManag
     if level == SIMPLIFIED:
         passes.add_instruction_combine_pass()
         passes.add_simplify_cfg_pass()
+        passes.add_sroa_pass()  # of variables whose addresses stood in others
     return passes
 
 

@@ -15,6 +15,7 @@ from isel.lower import (
     intrinsics,
     masked,
     remainders,
+    switches,
     varargs,
     vector_moves,
 )
@@ -60,4 +61,4 @@ def lower(function: ir.Function, layout: Layout, *, bfloats: bool) -> ir.Functio
 
     while any(map(choose, _candidates(function))):
         function = Rewriter(function).run(choose)
-    return function
+    return switches.with_searches(function)

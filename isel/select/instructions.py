@@ -28,7 +28,7 @@ from isel.select.stack import alloca
 from isel.select.state import FunctionState, Values, form
 from isel.select.types import BITS
 from isel.select.vectors import extract_element, insert_element, select, shuffle
-from isel.select.widths import LIMB, elements, extended, register_bits
+from isel.select.widths import LIMB, elements, extend, extended, register_bits
 
 T = ScalarType
 
@@ -100,10 +100,11 @@ def switch(state: FunctionState, i: ir.Switch) -> None:
         _switch_by_element(state, i, i.condition.type.bits)
         return
     bits = register_bits(i.condition.type, "switch")
-    value = state.reg(extended(state, i.condition, signed=True), BITS[bits])
+    width = i.condition.type.bits if isinstance(i.condition.type, IntType) else bits
+    value = state.reg(extended(state, i.condition, signed=False), BITS[bits])
     for case, target in i.cases:
-        hit = state.new(T.PRED)
-        wanted = Imm(state.number(case, "a case of switch"))
+        hit, number = state.new(T.PRED), Imm(state.number(case, "a case of switch"))
+        wanted = extend(state, number, width, signed=False)
         state.emit(form("setp.int", p=True, cmp=Cmp.EQ, type=BITS[bits]), hit, value, wanted)
         state.emit(form("bra"), state.label(target), guard=hit)
     state.emit(form("bra"), state.label(i.default))

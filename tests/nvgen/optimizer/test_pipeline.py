@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 import nvgen
@@ -148,3 +149,37 @@ def test_a_switch_does_not_become_a_table(level: int) -> None:
     )
     assert "@switch.table" not in shielded(text, level)
     nvgen.compile(text, target="sm_90a", opt=level)
+
+
+def test_variables_whose_addresses_stood_in_others_get_registers() -> None:
+    """numba keeps its ranges so: a struct with the counter's address is copied as a whole."""
+    text = """
+define ptx_kernel void @k(ptr addrspace(1) %out, i64 %n) {
+entry:
+  %left = alloca i64
+  %range = alloca { ptr, i64 }
+  %copy = alloca { ptr, i64 }
+  store i64 %n, ptr %left
+  store ptr %left, ptr %range
+  %whole = load { ptr, i64 }, ptr %range
+  store { ptr, i64 } %whole, ptr %copy
+  br label %loop
+loop:
+  %sum = phi i64 [ 0, %entry ], [ %more, %loop ]
+  %counter = load ptr, ptr %copy
+  %now = load i64, ptr %counter
+  %next = sub i64 %now, 1
+  store i64 %next, ptr %counter
+  %more = add i64 %sum, %now
+  %goes = icmp sgt i64 %next, 0
+  br i1 %goes, label %loop, label %end
+end:
+  store i64 %more, ptr addrspace(1) %out
+  ret void
+}
+"""
+    compiled = nvgen.compile(text, target="sm_90a")
+    assert ".local" not in compiled.ptx
+    out = np.zeros(1, np.int64)
+    compiled.run(out, 10, block=1)
+    assert out[0] == sum(range(11))
