@@ -10,6 +10,7 @@ two bodies are judged at the level of functions.
 
 A `Held` is a sentence about what several statements do together.  Its mistake is one edit of a
 right kernel in `tests.isel.function_mistakes` or `function_sync_mistakes`, where both are judged.
+A `Told` is one whose mistakes are mutants of `tests.isel.test_canonical_patterns`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from nvgen.loading import load
 from tests.isel import function_mistakes, function_sync_mistakes
 from tests.isel.descriptor_words import found_in
 from tests.isel.tensor_kernels import issuing, said
+from tests.isel.test_canonical_patterns import ALL
 from tests.oracle import ptxas
 from tests.oracle.verdict_file import Pair
 
@@ -78,6 +80,15 @@ class Held:
     sentence: str
     rule: str
     mistakes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A sentence about a kernel, its section, and the mutants of right kernels that show it."""
+
+    sentence: str
+    section: str
+    mutants: tuple[str, ...]
 
 
 @functools.cache
@@ -137,3 +148,9 @@ def is_issued(issued: Issued) -> None:
 def is_held(held: Held) -> None:
     """Check that the mistakes of a sentence are there, and break its rule."""
     assert {_KERNELS[name].rule for name in held.mistakes} == {held.rule}
+
+
+def is_told(told: Told) -> None:
+    """Check that the mutants of a sentence are there, and are of its section."""
+    sections = {ALL[name].section.partition(",")[0] for name in told.mutants}
+    assert sections == {told.section}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.each import each
-from tests.manual.rows import Held, Row, holds, is_held
+from tests.manual.rows import Held, Row, Told, holds, is_held, is_told
 
 _ALLOC = "tcgen05.alloc.cta_group::{}.sync.aligned{}.b32 [{}], {};"
 _ONE = _ALLOC.format(1, ".shared::cta", "smem", "{}")
@@ -76,6 +76,15 @@ HELD = (
          ("no barrier before freeing", "no named barrier before freeing")),
 )  # fmt: skip
 
+TOLD = (
+    Told("the number of columns does not increase from one allocation to the next", "9.7.16.7.1",
+         ("two_allocations: more than before", "allocated_again: more than before")),
+    Told("alloc blocks until as many columns are free", "9.7.16.7.1",
+         ("two_allocations: more than there are",)),
+    Told("what is used lies in what was allocated", "9.7.16.7.1",
+         ("mma_mma: an accumulator behind the end", "cp_ld: a copy behind the end")),
+)  # fmt: skip
+
 
 @each("row", ROWS, ids=lambda row: row.sentence)
 def test_a_sentence_about_a_statement(row: Row) -> None:
@@ -85,3 +94,8 @@ def test_a_sentence_about_a_statement(row: Row) -> None:
 @each("held", HELD, ids=lambda held: held.sentence)
 def test_a_sentence_about_a_kernel(held: Held) -> None:
     is_held(held)
+
+
+@each("told", TOLD, ids=lambda told: told.sentence)
+def test_a_sentence_about_allocations(told: Told) -> None:
+    is_told(told)

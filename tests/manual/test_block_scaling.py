@@ -1,4 +1,7 @@
-"""9.7.16.10.7, Block Scaling: tables 54 and 55, ids of scale factors."""
+"""9.7.16.10.7, Block Scaling: tables 54 and 55, ids of scale factors.
+
+That factors lie in all four quarters of the lanes is held by `tests/isel/test_function_scales.py`.
+"""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.each import each
-from tests.manual.rows import Held, is_held
+from tests.manual.rows import Held, Told, is_held, is_told
 
 HELD = (
     Held("table 46: one thread issues a multiply", "tcgen05.mma/threads",
@@ -17,7 +17,27 @@ HELD = (
          ("all warps load lanes 0 to 31", "quarters of the second warpgroup")),
 )  # fmt: skip
 
+TOLD = (
+    Told("9.7.16.5.2: one thread of a pair issues", "9.7.16.5.2",
+         ("pair_mma_mma: both CTAs issue",)),
+    Told("table 46: the peer is active when a CTA issues for both", "9.7.16.5.2",
+         ("pair_mma_mma: the peer is not known to be there",)),
+    Told("table 46: and has not exited", "9.7.16.5.2",
+         ("pair_mma_mma: the odd CTA leaves at once",
+          "pair_no_readers: the odd CTA does not stay")),
+    Told("table 46: a warp of each CTA allocates for a pair", "9.7.16.7.1",
+         ("pair_mma_mma: the odd CTA does not allocate",)),
+    Told("table 46: and a warp of each frees", "9.7.16.7.1",
+         ("pair_mma_mma: the odd CTA does not free",
+          "pair_freed_last: the odd CTA leaves before it frees")),
+)  # fmt: skip
+
 
 @each("held", HELD, ids=lambda held: held.sentence)
 def test_a_sentence_about_a_kernel(held: Held) -> None:
     is_held(held)
+
+
+@each("told", TOLD, ids=lambda told: told.sentence)
+def test_a_sentence_about_pairs(told: Told) -> None:
+    is_told(told)

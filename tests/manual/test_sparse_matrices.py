@@ -1,4 +1,7 @@
-"""9.7.16.10.8, Sparse Matrices: the selector, metadata and their place."""
+"""9.7.16.10.8, Sparse Matrices: the selector, metadata and their place.
+
+The indices that mean something are held by `tests/isel/test_function_scales.py`.
+"""
 
 from __future__ import annotations
 
