@@ -55,7 +55,7 @@ TRY_CANCEL = Row(
 
 IS_CANCELED = Row(
     f"{_QUERY}.is_canceled", ".pred.b128", "p, response",
-    operands=(predicate_result("p"), _RESPONSE), section=_QUERY, needs=_NEEDS, simulated=False,
+    operands=(predicate_result("p"), _RESPONSE), section=_QUERY, needs=_NEEDS,
 )
 
 FIRST_CTAID = Row(
@@ -63,14 +63,17 @@ FIRST_CTAID = Row(
     name=f"{_QUERY}.get_first_ctaid.dimension",
     opcode="CLUSTERLAUNCHCONTROL_QUERY_CANCEL_GET_FIRST_CTAID_*",
     axes={"dimension": ClusterDimension},
-    operands=(result("d", T.B32), _RESPONSE), section=_QUERY, needs=_NEEDS, simulated=False,
+    operands=(result("d", T.B32), _RESPONSE), section=_QUERY, needs=_NEEDS,
 )
 
 FIRST_CTAIDS = Row(
     f"{_QUERY}.get_first_ctaid", ".vec.b32.b128", "d, response", axes={"vec": (Vec.V4,)},
     operands=(vector("d", T.B32, per(vec={Vec.V4: 4}), Access.WRITE, sink=True), _RESPONSE),
-    section=_QUERY, needs=_NEEDS, simulated=False,
+    section=_QUERY, needs=_NEEDS,
 )
 # fmt: on
 
-ROWS = (TRY_CANCEL, IS_CANCELED, FIRST_CTAID, FIRST_CTAIDS)
+QUERIES = (IS_CANCELED, FIRST_CTAID, FIRST_CTAIDS)
+"""What an answer says."""
+
+ROWS = (TRY_CANCEL, *QUERIES)

@@ -142,3 +142,52 @@ def test_its_bytes_are_counted() -> None:
     (found,) = findings(body, Output(np.zeros(1, np.uint64)), variables=VARIABLES, threads=1)
     assert found.rule == "sim/deadlock"
     assert found.expected.startswith("8 bytes that were expected and did not come")
+
+
+ASKED = """
+    ld.shared.b128 %answer, [answer];
+    clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p3, %answer;
+    selp.u64 %rd1, 1, 0, %p3;
+"""
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_an_answer_says_that_nothing_was_given_up(schedule: str) -> None:
+    out = np.full(1, 9, np.uint64)
+    body = ".reg .b128 %answer;" + REQUEST.replace("BYTES", "16").replace("ALL", "")
+    body = body.replace(
+        "ld.shared.v2.u64 {%rd1, %rd2}, [answer];\n    or.b64 %rd1, %rd1, %rd2;", ASKED
+    )
+    assert "is_canceled" in body
+    run(body, Output(out), variables=VARIABLES, threads=1, schedule=schedule)
+    assert (out == 0).all()
+
+
+def test_what_is_no_answer_is_not_asked() -> None:
+    body = ".reg .b128 %answer; st.shared.v2.u64 [answer], {1, 0};" + ASKED
+    (found,) = findings(body, variables=VARIABLES, threads=1)
+    assert found.rule == "sim/launch-answer"
+
+
+def test_128_bits_are_moved_as_they_are() -> None:
+    """In parts of 64 and of 32 bits, through a register, shared memory, and under a guard."""
+    given = np.arange(1, 65, dtype=np.uint64) * np.uint64(0x0123456789ABCDEF)
+    out = np.zeros(64, np.uint64)
+    body = """
+    .reg .b128 %q<3>;
+    shl.b32 %r1, %tx, 4; cvt.u64.u32 %rd1, %r1;
+    add.u64 %rd2, %a0, %rd1; add.u64 %rd3, %a1, %rd1;
+    mov.u32 %r2, slots; add.u32 %r2, %r2, %r1;
+    ld.global.b128 %q0, [%rd2];
+    mov.b128 {%rd1, %rd2}, %q0;
+    mov.b128 %q1, {%rd2, %rd1};
+    st.shared.b128 [%r2], %q1;
+    ld.shared.b128 %q2, [%r2];
+    setp.lt.u32 %p1, %tx, 16;
+    @%p1 mov.b128 %q2, %q0;
+    st.global.b128 [%rd3], %q2;
+    """
+    run(body, given, Output(out), variables=".shared .align 16 .b8 slots[512];")
+    expected = given.reshape(32, 2).copy()
+    expected[16:] = expected[16:, ::-1]
+    assert np.array_equal(out.reshape(32, 2), expected)

@@ -66,6 +66,8 @@ Maker: TypeAlias = Callable[["Compiler", MachineInstr], Step]
 """Makes the closure of a record."""
 
 _UNSIGNED = {1: np.bool_, 8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
+LONG = np.dtype([("low", np.uint64), ("high", np.uint64)])
+"""128 bits, which are moved, loaded, stored and taken apart, not computed with."""
 
 
 def unsigned(bits: int) -> type[np.generic]:
@@ -76,6 +78,17 @@ def unsigned(bits: int) -> type[np.generic]:
     if bits not in _UNSIGNED:
         raise not_simulated(f"a {bits}-bit register")
     return _UNSIGNED[bits]
+
+
+def held(bits: int) -> np.dtype[np.generic]:
+    """The numpy type of a register, `LONG` for 128 bits."""
+    return LONG if bits == LONG.itemsize * 8 else np.dtype(unsigned(bits))
+
+
+def words_of(values: Values) -> tuple[Values, Values]:
+    """The lower and the upper 64 bits of registers of 128."""
+    words = np.ascontiguousarray(values).view(np.uint64).reshape(-1, 2)
+    return words[:, 0], words[:, 1]
 
 
 @dataclass
@@ -133,16 +146,16 @@ class Compiler:
         return local_layout(self.function.variables)
 
     def registers(self) -> Registers:
-        """Fresh registers for one warp; one that no numpy type holds is there, but never used."""
+        """Fresh registers for one warp."""
         classes = self.function.regs.classes
-        types = [np.dtype(_UNSIGNED.get(cls.bits, np.void)) for cls in classes]
+        types = [held(cls.bits) for cls in classes]
         ends = list(itertools.accumulate(WARP * type_.itemsize for type_ in types))
         memory = np.zeros(ends[-1] if ends else 0, np.uint8)
         starts = [0, *ends]
         return Registers(
             memory,
             [
-                memory[start:end].view(type_) if type_.itemsize else np.zeros(WARP, type_)
+                memory[start:end].view(type_)
                 for start, end, type_ in zip(starts, ends, types, strict=False)
             ],
         )
@@ -246,6 +259,12 @@ class Compiler:
                 raise not_simulated(f"%{op.name} here")
         raise not_simulated(f"an operand of kind {type(op).__name__}")
 
+    def get_whole(self, op: Op, type_: ScalarType) -> Getter:
+        """As `get`, of registers of 128 bits too."""
+        if type(op) is int:
+            return lambda warp: warp.registers[op]
+        return self.get(op, type_)
+
     def _start(self, name: str) -> Callable[[Warp], int]:
         """The address of a symbol, which for the function's local variables is the frame's."""
         place = self.local.offsets.get(name)
@@ -264,7 +283,12 @@ class Compiler:
 
     def set(self, reg: Reg) -> Setter:
         """Write register `reg`."""
-        dtype = unsigned(self.function.regs.classes[reg].bits)
+        unsigned(self.function.regs.classes[reg].bits)  # refuses what cannot be held
+        return self.set_whole(reg)
+
+    def set_whole(self, reg: Reg) -> Setter:
+        """As `set`, registers of 128 bits too."""
+        dtype = held(self.function.regs.classes[reg].bits)
 
         def write(fragment: Fragment, values: Values) -> None:
             target = fragment.frame.values[reg]

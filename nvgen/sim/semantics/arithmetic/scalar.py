@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 from intrinsics.mir import MachineInstr, Special
 from intrinsics.modifiers import BoolOp, Compare, FunnelMode, ScalarType
 from nvgen.sim.faults import fault, not_simulated
-from nvgen.sim.threads.compile import Compiler, Getter, Maker, Setter, flags, unsigned
+from nvgen.sim.threads.compile import (
+    LONG,
+    Compiler,
+    Getter,
+    Maker,
+    Setter,
+    flags,
+    unsigned,
+    words_of,
+)
 from nvgen.sim.threads.machine import WARP, Fragment, Outcome, Step, Values, Warp
 
 T = ScalarType
@@ -453,10 +462,12 @@ def _saturated(values: Integers, type_: ScalarType) -> Integers:
 
 def mov(c: Compiler, mi: MachineInstr) -> Step:
     """A register, a number, an address or a special register."""
-    source = mi["a"]
+    source, reg = mi["a"], mi["d"]
+    assert type(reg) is int
     type_ = mi.scalar_type()
-    write = _result(c, mi)
-    value = special(source.name) if isinstance(source, Special) else c.get(source, type_)
+    long = type_.bits > 64
+    write, get = (c.set_whole(reg), c.get_whole) if long else (c.set(reg), c.get)
+    value = special(source.name) if isinstance(source, Special) else get(source, type_)
 
     def run(fragment: Fragment) -> Outcome:
         write(fragment, value(fragment.warp))
@@ -547,19 +558,20 @@ _LANE_MASKS: dict[str, Values] = {
 
 def pack(c: Compiler, mi: MachineInstr) -> Step:
     """Parts put together into one register, the first in the lowest bits."""
-    parts = mi["a"]
+    parts, reg = mi["a"], mi["d"]
     assert isinstance(parts, tuple)
-    type_ = mi.scalar_type()
-    width = type_.bits // len(parts)
+    assert type(reg) is int
+    width = mi.scalar_type().bits // len(parts)
     getters = [c.get(part, ScalarType(f"b{width}")) for part in parts]
-    write = _result(c, mi)
-    _no_long(type_)
+    count = max(mi.scalar_type().bits // 64, 1)
+    write = c.set_whole(reg) if count > 1 else c.set(reg)
 
     def run(fragment: Fragment) -> Outcome:
-        value: Integers = np.zeros(WARP, np.uint64)
+        words: list[Integers] = [np.zeros(WARP, np.uint64) for _ in range(count)]
         for i, get in enumerate(getters):
-            value |= get(fragment.warp).astype(np.uint64) << np.uint64(i * width)
-        write(fragment, value)
+            word, at = divmod(i * width, 64)
+            words[word] |= get(fragment.warp).astype(np.uint64) << np.uint64(at)
+        write(fragment, words[0] if len(words) == 1 else long_of(*words))
         return None
 
     return run
@@ -571,23 +583,25 @@ def unpack(c: Compiler, mi: MachineInstr) -> Step:
     assert isinstance(parts, tuple)
     type_ = mi.scalar_type()
     width = type_.bits // len(parts)
-    a = c.get(mi["a"], type_)
+    a = c.get_whole(mi["a"], type_) if type_.bits > 64 else c.get(mi["a"], type_)
     writers = [c.set(part) if type(part) is int else None for part in parts]
-    _no_long(type_)
+    mask = np.uint64((1 << width) - 1)
 
     def run(fragment: Fragment) -> Outcome:
-        value = a(fragment.warp).astype(np.uint64)
+        value = a(fragment.warp)
+        words = words_of(value) if type_.bits > 64 else (value,)
         for i, write in enumerate(writers):
+            word, at = divmod(i * width, 64)
             if write is not None:
-                write(fragment, value >> np.uint64(i * width) & np.uint64((1 << width) - 1))
+                write(fragment, words[word].astype(np.uint64) >> np.uint64(at) & mask)
         return None
 
     return run
 
 
-def _no_long(type_: ScalarType) -> None:
-    if type_.bits > 64:
-        raise not_simulated("a 128-bit register")
+def long_of(low: Integers, high: Integers) -> Values:
+    """128 bits of two words."""
+    return np.ascontiguousarray(np.stack((low, high), axis=1)).view(LONG)[:, 0]
 
 
 SEMANTICS: dict[str, Maker] = {

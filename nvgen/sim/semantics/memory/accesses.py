@@ -29,7 +29,7 @@ from nvgen.sim.memory.regions import (
 )
 from nvgen.sim.races.vector_clock import Order
 from nvgen.sim.threads.clusters import owner_of
-from nvgen.sim.threads.compile import Compiler, Maker, unsigned
+from nvgen.sim.threads.compile import Compiler, Maker, held, unsigned
 from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Warp
 
 Addresses = NDArray[np.int64]
@@ -173,9 +173,8 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
     result = mi["d"]
     targets = result if isinstance(result, tuple) else (result,)
     size = type_.bits // 8
-    if size > 8:
-        raise not_simulated("a 128-bit register")
-    writers = [(c.set(r), _width(c, r)) if type(r) is int else None for r in targets]
+    setter = c.set_whole if size > 8 else c.set
+    writers = [(setter(r), _width(c, r)) if type(r) is int else None for r in targets]
     order = order_of(mi)
 
     def run(fragment: Fragment) -> Outcome:
@@ -205,10 +204,8 @@ def load(c: Compiler, mi: MachineInstr) -> Step:
             if writer is None:
                 continue
             write, width = writer
-            raw = np.ascontiguousarray(data[:, i * size : (i + 1) * size]).view(
-                unsigned(type_.bits)
-            )
-            values = np.zeros(32, unsigned(width))
+            raw = np.ascontiguousarray(data[:, i * size : (i + 1) * size]).view(held(type_.bits))
+            values = np.zeros(32, held(width))
             values[fragment.lanes] = extended(raw[:, 0], type_, width)
             write(fragment, values)
         return None
@@ -225,7 +222,7 @@ def extended(raw: NDArray[np.generic], type_: ScalarType, width: int) -> NDArray
     if type_.is_signed:
         signed = {8: np.int8, 16: np.int16, 32: np.int32, 64: np.int64}
         return raw.view(signed[type_.bits]).astype(signed[width]).view(unsigned(width))
-    return raw.astype(unsigned(width))
+    return raw.astype(held(width))
 
 
 def store(c: Compiler, mi: MachineInstr) -> Step:
@@ -236,9 +233,8 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
     value = mi["b"]
     sources = value if isinstance(value, tuple) else (value,)
     size = type_.bits // 8
-    if size > 8:
-        raise not_simulated("a 128-bit register")
-    getters = [c.get(source, type_) for source in sources]
+    getter = c.get_whole if size > 8 else c.get
+    getters = [getter(source, type_) for source in sources]
     order = order_of(mi)
 
     def run(fragment: Fragment) -> Outcome:
@@ -248,7 +244,7 @@ def store(c: Compiler, mi: MachineInstr) -> Step:
         agent = _agent(warp, mi)
         chosen = address(warp)[fragment.lanes]
         total = size * len(getters)
-        parts = [get(warp)[fragment.lanes].astype(unsigned(type_.bits)) for get in getters]
+        parts = [get(warp)[fragment.lanes].astype(held(type_.bits)) for get in getters]
         data = np.ascontiguousarray(np.stack(parts, axis=1)).view(np.uint8)
         owners = Owners.of(fragment, total)
         for region, where, part in find(warp.cta, chosen, space, agent, Access.WRITE, owners):

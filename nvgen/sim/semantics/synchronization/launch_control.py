@@ -2,7 +2,7 @@
 
 Layer: nvgen.sim.semantics.  The answer, 16 bytes that are not documented, is zeros: nothing was
 given up.  It is written through the async proxy at some moment, and counted on an mbarrier.  PTX
-ISA, clusterlaunchcontrol.try_cancel.
+ISA, clusterlaunchcontrol.try_cancel; clusterlaunchcontrol.query_cancel.
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from intrinsics.mir import MachineInstr
-from intrinsics.modifiers import Space
+from intrinsics.modifiers import ScalarType, Space
+from intrinsics.rows.launch_control import IS_CANCELED, QUERIES
 from nvgen.sim.async_ops.operation import AsyncOp
+from nvgen.sim.faults import fault
 from nvgen.sim.memory.regions import Access, Proxy, scatter
 from nvgen.sim.semantics.copies.bulk_memory import count_bytes
 from nvgen.sim.semantics.synchronization.mbarrier_operand import to_shared
 from nvgen.sim.threads.clusters import check_runs, owner_of
-from nvgen.sim.threads.compile import Compiler, Maker
-from nvgen.sim.threads.machine import Cta, Fragment, Outcome, Step, Warp, lane_numbers
+from nvgen.sim.threads.compile import Compiler, Maker, words_of
+from nvgen.sim.threads.machine import WARP, Cta, Fragment, Outcome, Step, Warp, lane_numbers
 
 _ANSWER = np.zeros((1, 16), np.uint8)
 
@@ -72,4 +74,32 @@ class _Answer:
         count_bytes(self.cta, self.barrier, size, self.name)
 
 
-SEMANTICS: dict[str, Maker] = {"clusterlaunchcontrol.try_cancel.async": try_cancel}
+def query(c: Compiler, mi: MachineInstr) -> Step:
+    """Whether an answer says that a launch was given up: none does; and whose it was.
+
+    PTX ISA, clusterlaunchcontrol.query_cancel: without one the place is not defined; here it is 0.
+    """
+    answer = c.get_whole(mi["response"], ScalarType.B128)
+    found = mi["p"] if mi.row is IS_CANCELED else mi["d"]
+    results = found if isinstance(found, tuple) else (found,)
+    writers = [c.set(reg) for reg in results if type(reg) is int]
+
+    def run(fragment: Fragment) -> Outcome:
+        low, high = words_of(answer(fragment.warp)[fragment.lanes])
+        if low.any() or high.any():
+            raise fault(
+                "launch-answer", "this is no answer of clusterlaunchcontrol.try_cancel",
+                got="bytes that are not zero", expected="the 16 bytes that it has written",
+                section="clusterlaunchcontrol.query_cancel",
+            )  # fmt: skip
+        for write in writers:
+            write(fragment, np.zeros(WARP, np.uint64))
+        return None
+
+    return run
+
+
+SEMANTICS: dict[str, Maker] = {
+    "clusterlaunchcontrol.try_cancel.async": try_cancel,
+    **dict.fromkeys((row.id for row in QUERIES), query),
+}
