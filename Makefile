@@ -7,6 +7,8 @@ READY := $(VENV)/.ready
 MINUTES ?= 5
 SEED ?= $(shell date +%j%H%M)
 FOUND ?= found
+# a worker has a whole file: what one of its tests has compiled, read or asked, the others share
+SHARED := -n auto --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all evidence lint types unit gpu-test mutation bench fuzz docs clean
@@ -31,13 +33,13 @@ types: $(READY) ## the type checker
 	$(BIN)/mypy
 
 unit: $(READY) ## the tests, on all cores
-	$(BIN)/python -m pytest -n auto --dist loadgroup
+	$(BIN)/python -m pytest $(SHARED)
 
 test-all: lint types ## as test, with all of what that draws by the day or reads from a record
-	$(BIN)/python -m pytest -n auto --dist loadgroup --live
+	$(BIN)/python -m pytest $(SHARED) --live
 
 gpu-test: $(READY) ## the tests that also run on a GPU, on the GPU that is here
-	$(BIN)/python -m pytest -n auto --dist loadgroup -m "gpu or nvgen_kernel_test" --device cuda -rs
+	$(BIN)/python -m pytest -n auto --dist load -m "gpu or nvgen_kernel_test" --device cuda -rs
 
 mutation: $(READY) ## seed faults one at a time, and say which tests find them
 	$(BIN)/python -m tests.mutation.run --jobs 2

@@ -23,6 +23,22 @@ settings.load_profile("nvgen")
 GPU_TARGET = TARGETS["sm_90a"]
 """What the tests that are marked `gpu` are compiled for."""
 
+LONG = (
+    "sim/test_coverage.py",
+    "nvgen/test_attention_sm90.py",
+    "nvgen/test_attention_family.py",
+    "nvgen/test_portable_gemm.py",
+    "oracle/test_ptx_text.py",
+    "nvgen/test_samples.py",
+    "nvgen/test_gemm_sm90.py",
+    "oracle/test_legality.py",
+    "nvgen/test_testing.py",
+    "oracle/test_scalar_values.py",
+    "oracle/test_gemm_values.py",
+    "nvgen/test_walkthrough_atoms.py",
+)
+"""Files of 20 CPU seconds and more, which come first: a worker has a whole file at a time."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -37,7 +53,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "gpu: its kernels run on a GPU as they do on the simulator")
-    config.addinivalue_line("markers", "xdist_group(name): tests that share what one has found out")
     turns.configure(config)
     os.environ[DEVICE_VARIABLE] = config.option.nvgen_device or "sim"
     if config.option.live:
@@ -59,6 +74,7 @@ def pytest_report_header(config: pytest.Config) -> str:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out whose turn it is not; skip what cannot run on the GPU that is here, and say why."""
     turns.leave_out(config, items)
+    items.sort(key=lambda item: not item.path.as_posix().endswith(LONG))
     why = obstacle(os.environ[DEVICE_VARIABLE], GPU_TARGET)
     if not why:
         return

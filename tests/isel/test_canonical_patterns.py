@@ -32,8 +32,6 @@ from tests.isel.pattern_edits import Doubt, Mutant
 from tests.isel.pattern_missed import FALSE_ALARMS, MISSED
 from tests.isel.pattern_ptx import Kernel
 
-pytestmark = pytest.mark.xdist_group("canonical patterns")  # kernels are judged once
-
 CLEAN = {
     name.lower(): kernel
     for module in (canonical_patterns, canonical_compositions, canonical_idioms, canonical_rings)

@@ -30,8 +30,6 @@ from tests.each import each
 from tests.isel.gate_records import Gate, gates, judgement, module_of, shown, shut
 from tests.isel.test_verifier import Call, text_of
 
-pytestmark = pytest.mark.xdist_group("gates")  # what shows a gate is looked for once
-
 NAMED_ONLY = ("st:param-version:space=param::entry|param::func",)
 """What only a name may stand for: the parameters of a call, which belong to calls' own tests."""
 

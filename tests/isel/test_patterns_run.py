@@ -21,8 +21,6 @@ from tests.isel.pattern_unseen import NOWHERE, UNSEEN
 from tests.isel.test_canonical_patterns import ALL, CLEAN, FIRST, OTHERS, TURNS
 from tests.turns import has_turn
 
-pytestmark = pytest.mark.xdist_group("patterns run")  # a mutant runs once
-
 SCHEDULES = ("early", "late", "random:0")
 
 SHOWN_BY = {"nothing_to_do: not freed without steps": ("early", 0)}

@@ -41,8 +41,6 @@ from tests.each import each
 from tests.oracle import llvm_intrinsics, mma_sync_signatures, ptxas, wmma_signatures
 from tests.oracle.tensor_forms import IMPOSSIBLE
 
-pytestmark = pytest.mark.xdist_group("verifier")  # every intrinsic is selected once a target
-
 NEWEST = str(PTX_VERSIONS[-1])
 
 

@@ -66,8 +66,6 @@ def wgmma() -> list[str]:
     ]
 
 
-pytestmark = pytest.mark.xdist_group("coverage")  # each statement is run once
-
 FAMILIES = {
     **(legality_forms.FAMILIES | float_forms.FAMILIES),
     **(cluster_forms.FAMILIES | copy_forms.FAMILIES),
