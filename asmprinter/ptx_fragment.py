@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from asmprinter.ptx_instructions import split_instruction
+from asmprinter.ptx_instructions import check_kept, split_instruction
 from asmprinter.ptx_reader import PtxReader
 from asmprinter.ptx_report import BadStatementError
 from asmprinter.ptx_scopes import Names
@@ -111,7 +111,7 @@ class _FragmentReader(PtxReader):
     ) -> None:
         """Keep a statement, and say why; one that no instruction could be cannot be kept.
 
-        Such are operands that are none or too many, and names that are nowhere.
+        Such are operands that are none or too many, names that are nowhere, and missing commas.
         """
         parts = split_instruction(text)
         if why.rule in _NO_STATEMENT:
@@ -127,6 +127,7 @@ class _FragmentReader(PtxReader):
                     "ptx/undeclared", f"{names} is not declared", op=parts.name, got=text.strip()
                 )
             raise error
+        check_kept(parts.name, parts.operands)
         self.keep_statement(parts.name, parts.operands, parts.guard, start)
         self.kept.append(
             Finding(

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from asmprinter.opcode_reader import Candidate, read_opcode
 from asmprinter.ptx_calls import parse_call
+from asmprinter.ptx_kept import check_statement
 from asmprinter.ptx_operands import (
     Syntax,
     lacks_coordinates,
@@ -120,7 +121,11 @@ class InstructionReader(Reporter):
         self._record(reading.candidates, operands, guard, start)
 
     def _keep(self, name: str, rest: str, guard: str, what: str, start: int) -> None:
-        """Keep an instruction that PTX has, and say why."""
+        """Keep an instruction that PTX has, and say why.
+
+        Raises: BadStatementError for what is none in any version of PTX.
+        """
+        check_kept(name, rest)
         self.keep_statement(name, rest, guard, start)
         self.not_understood("ptx/not-modelled", what, start, op=name)
 
@@ -277,6 +282,18 @@ class InstructionReader(Reporter):
                 ),
                 start,
             )
+
+
+def check_kept(name: str, operands: str) -> None:
+    """Whether an instruction that nobody here reads could be one.
+
+    Raises: BadStatementError.
+    """
+    try:
+        check_statement(name, operands)
+    except OperandError as wrong:
+        shown = " ".join(f"{name} {operands}".split())
+        raise BadStatementError(wrong.rule, str(wrong), op=name, got=shown) from None
 
 
 def _check_coordinates(best: Candidate, operands: list[Syntax]) -> None:

@@ -70,6 +70,15 @@ REFUSED = {
         body('  %a = call i32 asm "add.u32 $0, $1, $1, $1;", "=r,r"(i32 %n)'),
         2, "select/inline-asm", "operands do not fit add",
     ),
+    "a comma that is missing in an instruction that nobody knows": Refused(
+        body('  %a = call i32 asm "frob.b32 $0, 1 $1;", "=r,r"(i32 %n)'),
+        2, "select/inline-asm", "expected ',', got '$1'", "line 1",
+    ),
+    "a bracket that is open in an instruction that is not modelled": Refused(
+        body('  %a = call i32 asm '
+             '"tex.1d.v4.s32.s32 {$0,_,_,_}, [$1, {$2};", "=r,l,r"(i64 1, i32 1)'),
+        2, "select/inline-asm", "expected ']'", "line 1",
+    ),
     "callbr": Refused(
         f'{HEAD}  callbr void asm sideeffect "", "!i"() to label %a [label %b]\n'
         "a:\n  ret void\nb:\n  ret void\n}\n",
