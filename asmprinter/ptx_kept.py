@@ -1,7 +1,7 @@
 """Whether a statement that no row describes could be one of PTX at all.
 
-Layer: asmprinter.  Input: the name and the operands of an instruction, as text.  Output:
-nothing, or an `OperandError`: commas between operands, brackets that match, numbers that are some.  What an
+Layer: asmprinter.  Input: the name and the operands of an instruction, as text.  Output: nothing,
+or an `OperandError`: commas between operands, brackets that match, numbers that are some.  What an
 instruction makes of its operands is not asked.  PTX ISA, Instruction Statements; Operands.
 """
 
@@ -11,33 +11,8 @@ from asmprinter.ptx_tokens import OperandError, Tokens
 
 _CLOSING = {"[": "]", "{": "}", "(": ")"}
 _BEFORE = frozenset("-+~!")
-_BETWEEN = frozenset(
-    ("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>")
-    + ("<", ">", "<=", ">=", "==", "!=", "&&", "||", "?", ":")
-)
-    [
-        "+",
-        "-",
-        "*",
-        "/",
-        "%",
-        "&",
-        "|",
-        "^",
-        "<<",
-        ">>",
-        "<",
-        ">",
-        "<=",
-        ">=",
-        "==",
-        "!=",
-        "&&",
-        "||",
-        "?",
-        ":",
-    ]
-)
+_SIGNS = "+ - * / % & | ^ << >> < > <= >= == != && || ? :"
+_BETWEEN = frozenset(_SIGNS.split())
 
 
 def check_statement(name: str, operands: str) -> None:
