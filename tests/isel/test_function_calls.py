@@ -100,16 +100,47 @@ def test_a_mistake_beside_a_quiet_call_is_an_error():
     assert (finding.rule, finding.severity) == ("tcgen05.alloc/never-freed", Severity.ERROR)
 
 
-def test_what_a_called_function_may_do_is_no_error():
-    """It frees what the kernel does not: nobody looks into it, and that is said."""
+def test_a_kernel_is_judged_with_what_it_calls():
     text = with_function(TILE.replace(DEALLOC, "    " + call("free", "%r3", result=False)), FREES)
+    assert said(text) == []
+    (finding,) = said(text.replace("%r1, 128", "%r1, 64"))
+    assert (finding.rule, finding.severity) == ("tcgen05.dealloc/count", Severity.ERROR)
+    assert finding.place.function == "k"
+
+
+def test_a_function_that_others_may_call_is_judged_by_itself_too():
+    text = with_function(
+        TILE.replace(DEALLOC, "    " + call("free", "%r3", result=False)), ".visible" + FREES[1:]
+    )
+    found = said(text)
+    assert {f.place.function for f in found} == {"free"}
+    assert "verify/device-function" in {f.rule for f in found}
+
+
+def test_functions_in_functions_and_their_results_are_followed():
+    """The address goes through two functions, one of which frees; each is called twice."""
+    same = OUTER.replace("outer", "free_it").replace("twice", "free_and_give")
+    gives = FREES.replace("func free(", "func (.param .b32 result) free_and_give(").replace(
+        "    ret;", "    st.param.b32 [result], %r1;\n    ret;"
+    )
+    text = with_function(TILE.replace(DEALLOC, "    " + call("free_it", "%r3")), gives + same)
+    assert said(text) == []
+    again = call("free_it", "%r3")
+    wrong = with_function(TILE.replace(DEALLOC, f"    {again}\n    {again}"), gives + same)
+    assert any(f.severity is Severity.ERROR for f in said(wrong))
+
+
+def test_what_calls_itself_is_said_not_to_be_followed():
+    """Nobody looks into it, so that what is missing may be there."""
+    inner = call("free", "%r1", result=False)
+    looping = FREES.replace("    tcgen05", f"    {inner}\n    tcgen05")
+    text = with_function(TILE.replace(DEALLOC, "    " + call("free", "%r3", result=False)), looping)
     found = said(text)
     assert not [f for f in found if f.severity is Severity.ERROR]
     assert [f.place.function for f in found if f.rule == "verify/calls" and f.incomplete]
-    assert any(f.rule == "verify/device-function" and f.place.function == "free" for f in found)
 
 
-def test_a_kernel_that_synchronises_in_a_function_only_is_not_called_clean():
+def test_a_kernel_that_synchronises_in_a_function_only_is_judged():
     text = f"""
 .version 9.0
 .target sm_100a
@@ -127,7 +158,8 @@ def test_a_kernel_that_synchronises_in_a_function_only_is_not_called_clean():
 }}
 """
     found = said(text)
-    assert any(f.incomplete and f.place.function == "k" for f in found)
+    told = {f.rule for f in found if f.severity is Severity.ERROR and f.place.function == "k"}
+    assert told == {"tcgen05.dealloc/warps", "tcgen05.dealloc/unallocated"}
 
 
 def test_calls_by_pointer_and_of_other_modules_are_unknown():

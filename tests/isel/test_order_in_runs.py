@@ -198,6 +198,9 @@ RIGHT = {
     "what is no sum yet is not read": HALF + ADD + WAIT + LOAD,
     "a sum that the caller may have begun": (
         IF_ASKED + MULTIPLY.replace("134742032, 0", "134742032, %p14") + WAIT + LOAD),
+    "a commit behind a multiply of its own thread": (
+        PRODUCT + FENCED + "    @%p3" + ADD[ADD.index(" tcgen05.mma"):].replace(
+            "    tcgen05", "    @%p3 tcgen05").replace("ADDED:\n", "") + WAIT + LOAD),
     "a barrier for a part of the threads that was one for all before": (
         "    setp.ge.u32 %p9, %w, 2;\n    @%p9 bra MEET;\n    bar.sync 0, 64;\n"
         "    bar.sync 0, 64;\nMEET:\n    bar.sync 1;\n"),
@@ -236,6 +239,10 @@ WRONG: dict[str, tuple[str, tuple[str, Severity]]] = {
     "a sum without a beginning": (ADD + WAIT + LOAD, ("tcgen05.mma/not-written", _R)),
     "a sum whose beginning is stored behind it": (
         ADD + WAIT + ZERO + LOAD, ("tcgen05.mma/not-written", _R)),
+    "a commit by a thread that has issued nothing": (
+        PRODUCT + FENCED + MULTIPLY[MULTIPLY.index("    tcgen05.commit"):].replace(
+            "    tcgen05", "    @%p3 tcgen05").replace("ISSUED:\n", "") + WAIT + LOAD,
+        ("tcgen05.mma/no-commit", _E)),
     "a named barrier for more threads than come": ("    bar.sync 1, 160;\n", ("sync/deadlock", _E)),
 }  # fmt: skip
 
@@ -288,3 +295,21 @@ def test_without_the_block_nothing_is_executed(number: str) -> None:
     text = text.replace("134742032, 0", f"134742032, {number}")
     found = verify_functions(read_ptx(text, "k.ptx").module)
     assert [f for f in found if f.severity is _E] == []
+
+
+def test_where_runs_end_early_and_what_stands_behind_is_said() -> None:
+    """Each of 128 threads counts to a million before the load: no run comes so far."""
+    waits = """\
+    mov.u32 %r7, 0;
+COUNT:
+    ld.shared.b32 %r8, [slot];
+    add.u32 %r7, %r7, 1;
+    setp.lt.u32 %p13, %r7, 1000000;
+    @%p13 bra COUNT;
+"""
+    module = read_ptx(FRAME.replace("$body\n", waits + MULTIPLY + WAIT + LOAD), "k.ptx").module
+    (found,) = [f for f in verify_functions(module) if f.rule == "verify/budget"]
+    assert found.incomplete
+    assert found.op == "tcgen05.mma"
+    begun = read_ptx(FRAME.replace("$body\n", MULTIPLY + WAIT + LOAD), "k.ptx").module
+    assert not [f for f in verify_functions(begun) if f.rule == "verify/budget"]

@@ -17,7 +17,7 @@ from typing import Protocol
 
 from intrinsics.findings import Finding, Place, Severity
 from intrinsics.limits import MOST_THREADS
-from intrinsics.mir import MachineFunction, Module, Text
+from intrinsics.mir import Linkage, MachineFunction, Module, Text
 from isel.verifier.function import (
     accumulators,
     allocation,
@@ -40,6 +40,7 @@ from isel.verifier.function import (
 )
 from isel.verifier.function.callees import Callees, callee, calls
 from isel.verifier.function.flow import NOT_FOLLOWED
+from isel.verifier.function.inlining import inlined
 from isel.verifier.function.report import Report
 from isel.verifier.function.roles import Analysis
 from isel.verifier.ordering import rules as ordering_rules
@@ -88,7 +89,11 @@ def verify_functions(
     """
     found: list[Finding] = []
     callees = Callees.of(module)
-    for function in module.functions:
+    whole = [inlined(module, f, callees) for f in module.functions]
+    inside = frozenset().union(*(names for _, names in whole))
+    for function, _ in whole:
+        if function.name in inside and function.linkage is Linkage.INTERNAL:
+            continue  # judged in the kernels that call it
         if function.name in callees.concerned:
             size = _block_of(function, block)
             report = Report(module, Analysis(function, size, callees), cluster, boxes)

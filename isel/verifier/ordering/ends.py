@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from intrinsics.findings import Severity, errors
+from intrinsics.findings import Finding, Severity, errors
 from isel.verifier.function import registers
 from isel.verifier.function.clusters import PAIR
 from isel.verifier.function.events import Kind
@@ -16,6 +16,7 @@ from isel.verifier.ordering import life
 from isel.verifier.ordering.log import Log, Remote, Stuck
 from isel.verifier.ordering.rows import DEADLOCK, MISSED
 from isel.verifier.ordering.strand import named
+from isel.verifier.record import place_of
 from isel.verifier.rule import VerifierRule
 
 
@@ -123,3 +124,26 @@ def missed(report: Report, logs: list[Log]) -> None:
             )
             severity = Severity.REVIEW if doubt else None
             report.add(MISSED, waiter.index, severity=severity, got=got)
+
+
+# ---- runs that were cut short --------------------------------------------------------------------
+
+
+def unreached(report: Report, logs: list[Log], events: list[int]) -> None:
+    """Say where runs that were all ended early did not come to: nothing is judged there."""
+    if not all(log.cut for log in logs if log.number):
+        return
+    missing = [index for index in events if not any(index in log.threads for log in logs)]
+    if missing:
+        first = report.record(min(missing))
+        place = place_of(report.module.locations[first.loc], report.analysis.function.name)
+        report.findings["verify/budget", min(missing)] = Finding(
+            "verify/budget",
+            Severity.NOTE,
+            "the kernel was executed for so long, and has not come here: what is missing in what "
+            "follows was not looked for",
+            place,
+            op=first.row.head,
+            got=f"{len(missing)} of {len(events)} records that access memory or synchronise",
+            incomplete=True,
+        )

@@ -67,7 +67,11 @@ class Allocation:
 
 @dataclass(slots=True)
 class Machine:
-    """What all threads of a cluster share."""
+    """What all threads of a cluster share.
+
+    `issued` counts the operations of each thread that a commit tracks; `ahead` are those of others
+    that fences put in front of them.
+    """
 
     launch: Launch
     addresses: dict[str, int]

@@ -65,6 +65,7 @@ def check(report: Report) -> None:
     )
     ends.halts(report, logs)
     ends.missed(report, logs)
+    ends.unreached(report, logs, [s.index for steps in program.steps for s in steps if s.is_event])
 
 
 def _races(report: Report, logs: list[Log]) -> list[tuple[Log, Race]]:
