@@ -6,7 +6,6 @@ ones elsewhere; what was given stays as it is.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from collections.abc import Callable
 
@@ -21,9 +20,21 @@ def with_values(i: ir.Instruction, change: Change) -> ir.Instruction:
     """An instruction with its operands changed, and what constants among them speak of."""
     if all(changed(value, change) is value for value in i.operands()):
         return i
-    found = copy.copy(i)
-    for part in dataclasses.fields(i):
-        setattr(found, part.name, _part(getattr(i, part.name), change))
+    found = object.__new__(type(i))
+    for name in _fields(i):
+        setattr(found, name, _part(getattr(i, name), change))
+    return found
+
+
+_FIELDS: dict[type[ir.Instruction], tuple[str, ...]] = {}
+"""The names of the fields, by class: what `_fields` has asked for."""
+
+
+def _fields(i: ir.Instruction) -> tuple[str, ...]:
+    """The names of the fields of an instruction."""
+    found = _FIELDS.get(type(i))
+    if found is None:
+        found = _FIELDS[type(i)] = tuple(field.name for field in dataclasses.fields(i))
     return found
 
 
@@ -37,8 +48,13 @@ def _part(part: object, change: Change) -> object:
 
 def changed(value: llvm.Value, change: Change) -> llvm.Value:
     """A value with the locals and globals in it changed."""
+    kind = type(value)
+    if kind is llvm.Local:  # as most are
+        return change(value)
+    if kind is llvm.ConstInt:
+        return value
     match value:
-        case llvm.Local() | llvm.GlobalRef() | llvm.BlockAddress():
+        case llvm.GlobalRef() | llvm.BlockAddress():
             return change(value)
         case llvm.ConstExpr(operands=parts):
             new = tuple(changed(part, change) for part in parts)

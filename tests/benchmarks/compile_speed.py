@@ -43,13 +43,21 @@ and nothing else.
 lines, next to that of an interpreter that only imports llvmlite's binding; each runs once before,
 so that Python has the modules' bytecode.  Nothing is asserted.
 
-On 24 November 2026, two cores of a virtual machine that did other things too, Python 3.11, LLVM 22;
-"before" is a commit of that morning:
+On 24 November 2026, two cores of a virtual machine that did much else (ten processes wanted them),
+Python 3.11, LLVM 22:
 
-    small kernels                     1.9 times LLVM -O0 (median of 25 pairs of turns), before 2.2
-    86 modules, 129 to 4,727 lines    geometric mean of the ratios 1.73, before 2.66
-      12 that are judged as a whole   3.9 to 17.7, mean 6.8; before 8.2
-      74 others                       0.6 to 3.2, mean 1.39; before 2.21
+    small kernels                     1.8 to 2.0 times LLVM -O0: the medians of two runs of 150
+                                      turns of five compiles each, in turn with five of LLVM's; by
+                                      the least of each, which other work disturbs least, 1.70, 1.77
+                                      (a commit of that morning, in turn with these: 1.76, 1.81)
+    86 modules, 129 to 4,727 lines    geometric mean of the ratios 1.76
+      12 that are judged as a whole   4.1 to 18.7, mean 7.3
+      74 others                       0.6 to 3.5, mean 1.40
+
+Of 18 of the 74, compiled in turn by that commit and these (the processor's time of the user's process alone,
+the least of nine): 0.89 times the earlier one's time.  That morning, less loaded, all were measured
+otherwise: 1.73 in the mean of the 86.
+
     straight line of 3,006, 35,006 and 350,006 lines: 14, 15, 16 µs a line, 2, 29, 256 MiB more
     many blocks, 3,756, 43,756 and 437,506 lines: 20, 23, 25 µs a line, 5, 65, 604 MiB more
 
