@@ -54,9 +54,9 @@ Python 3.11, LLVM 22:
       12 that are judged as a whole   4.1 to 18.7, mean 7.3
       74 others                       0.6 to 3.5, mean 1.40
 
-Of 18 of the 74, compiled in turn by that commit and these (the processor's time of the user's process alone,
-the least of nine): 0.89 times the earlier one's time.  That morning, less loaded, all were measured
-otherwise: 1.73 in the mean of the 86.
+Of 18 of the 74, compiled in turn by that commit and by these (the processor's time of the user's
+process alone, the least of nine): 0.89 times the earlier one's time.  The morning's whole table,
+from a machine with less to do, said 1.73, 6.8 and 1.39.
 
     straight line of 3,006, 35,006 and 350,006 lines: 14, 15, 16 µs a line, 2, 29, 256 MiB more
     many blocks, 3,756, 43,756 and 437,506 lines: 20, 23, 25 µs a line, 5, 65, 604 MiB more
