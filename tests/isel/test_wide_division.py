@@ -14,11 +14,12 @@ def operands(bits: int) -> list[tuple[int, int]]:
     """Numbers of every size, the ends of the range and small divisors among them."""
     draw = np.random.default_rng(bits)
     found = []
-    for _ in range(THREADS - 4):
+    for _ in range(THREADS - 7):
         a, b = (int.from_bytes(draw.bytes(32), "little") for _ in range(2))
         found.append((a >> int(draw.integers(0, 255)), (b >> int(draw.integers(0, 255))) | 1))
     last = (1 << bits) - 1
     found += [(last, 1), (last, last), (1 << bits - 1, 3), (last >> 1, 1 << bits - 1)]
+    found += [(0, 5), (3, last), ((1 << 64) - 1, 1 << 64)]
     return [(a & last, (b & last) or 1) for a, b in found]
 
 
@@ -53,3 +54,20 @@ define ptx_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %out) {{
     nvgen.compile(text, target="sm_90a").run(given.copy(), out, block=THREADS)
     found = [int.from_bytes(out[32 * n : 32 * n + 32].tobytes(), "little") for n in range(THREADS)]
     assert found == [expected(opcode, a, b, bits) for a, b in pairs]
+
+
+def test_a_division_by_zero_ends():
+    """Its value is nobody's; the thread goes on."""
+    text = """
+define ptx_kernel void @k(ptr addrspace(1) %x, ptr addrspace(1) %out) {
+  %a = load i128, ptr addrspace(1) %x
+  %q = udiv i128 %a, 0
+  %b = load i128, ptr addrspace(1) %out
+  %r = urem i128 %a, %b
+  store i32 1, ptr addrspace(1) %out
+  ret void
+}
+"""
+    out = np.zeros(4, np.uint32)
+    nvgen.compile(text, target="sm_90a").run(np.full(4, 2**32 - 1, np.uint32), out, block=1)
+    assert out[0] == 1
