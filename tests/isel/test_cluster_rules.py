@@ -338,3 +338,37 @@ def test_without_the_block_only_the_size_of_the_cluster_is_judged() -> None:
         "tcgen05/pair-cluster"
     }
     assert not [f for f in said(text) if f.rule.endswith(("/peer", "-exit", "-arrive", "-wait"))]
+
+
+EIGHT = """
+.version 8.6
+.target sm_90a
+.address_size 64
+.shared .align 8 .b64 bar;
+.visible .entry k(.param .u64 out) .reqntid 64 .reqnctapercluster 8, 1, 1
+{
+    .reg .pred %p<4>;
+    .reg .b32 %r<10>;
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, %cluster_ctarank;
+    setp.eq.u32 %p1, %r1, 0;
+    @%p1 mbarrier.init.shared.b64 [bar], 1;
+    @%p1 fence.mbarrier_init.release.cluster;
+$sync
+    setp.eq.and.u32 %p2, %r2, 0, %p1;
+    mov.u32 %r3, bar;
+    mapa.shared::cluster.u32 %r4, %r3, 5;
+    @%p2 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r4];
+$sync
+    ret;
+}
+""".replace("$sync\n", SYNC)
+
+
+def test_each_cta_of_eight_is_followed() -> None:
+    """CTA 0 arrives at the mbarrier of CTA 5, which may have left where nothing waits for that."""
+    assert verify_functions(read_ptx(EIGHT, "k.ptx").module) == []
+    head, _, tail = EIGHT.rpartition(SYNC)
+    (found,) = verify_functions(read_ptx(head + tail, "k.ptx").module)
+    assert (found.rule, found.severity) == ("mbarrier.arrive/peer-exit", Severity.ERROR)
+    assert "CTA 5" in found.got

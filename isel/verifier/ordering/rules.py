@@ -31,7 +31,7 @@ RULES = (*ORDER_RULES, *life.RULES)
 _ROUNDS = 2
 """How often a run may execute each record, for each warp, on the average."""
 _LEAST, _MOST = 6_000, 30_000
-_MOST_CTAS = 4
+_MOST_CTAS = 8
 _NOT_OVER = (Missing.COMPLETION, Missing.ORDER)
 _RUNS = ((5, False), (4, True), (512, False), (0, False))
 """What integer arguments are in each run, a count of rounds or a size, and whether it is late."""
