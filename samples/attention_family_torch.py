@@ -144,7 +144,7 @@ def shape_of_fp8(q, k, v, q_scale, k_scale, v_scale, causal=False):
 
 def quantised(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Heads × length × d in e4m3, and the scale of each head."""
-    scale = x.abs().amax((1, 2)).float() / 448
+    scale = x.abs().amax((1, 2)).float().clamp(min=1e-20) / 448
     return (x / scale[:, None, None]).to(torch.float8_e4m3fn), scale
 
 

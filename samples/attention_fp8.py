@@ -10,7 +10,7 @@ rows of V are summed in the order in which threads have P.
 P of fp8 ends at 448: m is chosen so that the greatest score of an item's first block has P = 8, and
 a sum of more than 448 in a thread makes a block anew, with another m.  The rest is sample 14.
 
-It has run on an H100: docs/attention.md.
+It has run on an H200: docs/attention.md.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def build(config: Config) -> Kernel:
 
 def quantised(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Heads × length × d in e4m3, and the scale of each head."""
-    scale = np.abs(x).max((1, 2)) / 448
+    scale = np.maximum(np.abs(x).max((1, 2)), 1e-20) / 448
     return (x / scale[:, None, None]).astype(e4m3.numpy), scale.astype(np.float32)
 
 

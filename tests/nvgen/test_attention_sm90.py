@@ -7,9 +7,9 @@ planted in the sample are found by a rule, or by the simulator in a run of two i
 from __future__ import annotations
 
 import functools
+import importlib
 import sys
 import warnings
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -20,10 +20,11 @@ from nvgen import f16
 from nvgen.api import Compiled
 from nvgen.testing import Launch, kernel_test
 from tests.each import each
-from tests.nvgen.samples import named
+from tests.nvgen.samples import FOLDER, named
 
 pytestmark = pytest.mark.filterwarnings("error::nvgen.FindingWarning")
 TARGET = "sm_90a"
+PARTS = ("attention_blocks", "14_attention_sm90")
 
 
 def sample() -> ModuleType:
@@ -145,20 +146,35 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
 
 
 def planted(name: str) -> ModuleType:
-    """The sample with a mistake in it."""
+    """The sample with a mistake in it, or in the module of its blocks."""
     old, new, _ = MISTAKES[name]
-    text = named("14_attention_sm90").__file__
-    assert text is not None
-    right = Path(text).read_text()
-    assert right.count(old) >= 1, name
+    texts = {path.stem: path.read_text() for path in (FOLDER / f"{x}.py" for x in PARTS)}
+    (where,) = (stem for stem, text in texts.items() if old in text)
+    wrong = texts[where]
     if name.startswith("K given back"):
         check = "        upper, lower = part"
-        right = right.replace(check, "        self.keys.release(slot)\n" + check)
-    module = ModuleType("attention_with_a_mistake")
-    module.__file__ = text
-    sys.modules[module.__name__] = module  # dataclasses look their module up
-    exec(compile(right.replace(old, new), text, "exec"), module.__dict__)
+        wrong = wrong.replace(check, "        self.keys.release(slot)\n" + check)
+    texts[where] = wrong.replace(old, new)
+    blocks, sample_ = (executed(stem, texts[stem]) for stem in PARTS)
+    assert sample_.Attention.__bases__ == (blocks.Blocks,)
+    return sample_
+
+
+def executed(stem: str, text: str) -> ModuleType:
+    """A module of this text, which others import by its name while the sample's is made."""
+    module = ModuleType(stem)
+    module.__file__ = str(FOLDER / f"{stem}.py")
+    sys.modules[stem] = module
+    exec(compile(text, module.__file__, "exec"), module.__dict__)
     return module
+
+
+@pytest.fixture(autouse=True)
+def _own_modules(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What other tests import is as it was."""
+    sample()
+    for stem in PARTS:
+        monkeypatch.setitem(sys.modules, stem, importlib.import_module(stem))
 
 
 def careless(module: ModuleType) -> Compiled:

@@ -76,3 +76,27 @@ def test_tiles_that_are_not_transposed() -> None:
         b.warpgroup_tile(64, 128).as_bytes(bf16)
     with pytest.raises(InputError, match="no bytes of A"):
         b.warpgroup_tile(64, 16).as_bytes(e4m3)
+
+
+def test_the_next_a_is_made_beside_the_multiply() -> None:
+    """Its registers are not those that the multiply still reads."""
+    b = KernelBuilder("beside", block=128, dynamic_shared=True, target=TARGET)
+    b.u32("steps")
+    b.pointer("d", f32, output=True)
+    args = b.begin()
+    tile = b.shared_tile("tile", e4m3, (SIZE, SIZE))
+    s, d = b.warpgroup_tile(64, SIZE), b.warpgroup_tile(64, SIZE)
+    s.set(1.0)
+    p = b.variable(s.as_bytes(e4m3))
+    with b.range(args["steps"]) as step:
+        fragments = [p.value[i : i + 4] for i in range(0, p.value.count, 4)]
+        b.wgmma_fence()
+        b.gemm_async(d, b.warpgroup_operand([fragments], e4m3), tile, accumulate=True)
+        b.wgmma_commit_group()
+        s.set(s.fragment + step.to(f32))
+        following = s.as_bytes(e4m3)
+        b.wgmma_wait_group(0)
+        p.set(following)
+    d.store(args["d"], SIZE)
+    found = b.finish().compile(level="all").findings
+    assert not [f for f in found if f.rule == "wgmma.mma_async/in-flight"]
