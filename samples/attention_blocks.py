@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 from attention_plan import ROWS
 
-from nvgen import Vote, i32
+from nvgen import Vote, f32, i32
 
 
 class Blocks:
@@ -84,9 +84,7 @@ class Blocks:
         """P = 2^(S·scale - m) as it is multiplied, and this thread's part of its sums."""
         p = self.s.fragment.fma(self.scale, -m).ex2(ftz=True)
         packed = self.packed(p)
-        if self.config.exact:
-            return packed, packed.row_sum_by_mma()
-        return packed, p.row_sum(whole=False)
+        return packed, (packed.to(f32) if self.config.exact else p).row_sum(whole=False)
 
     def multiply_values(self, *, fence: bool = True) -> None:
         """Start O += P·V of the block whose V is held."""
@@ -115,8 +113,7 @@ class Blocks:
 
     def factor(self):
         """What rows of O are multiplied by in the end."""
-        sums = self.sums.value
-        return (sums if self.config.exact else sums.whole(operator.add)).rcp(approx=True)
+        return self.sums.value.whole(operator.add).rcp(approx=True)
 
     def at(self, row, head) -> tuple:
         """The coordinates of rows of Q and O."""

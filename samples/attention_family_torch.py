@@ -16,6 +16,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -69,7 +70,7 @@ def attention_packed(
     q, k, v = (x.contiguous() for x in (q, k, v))
     heads, d = q.shape[1:]
     config = choose(d, longest, causal=causal, dtype=ELEMENTS[q.dtype])
-    config = packed.replace(config, window=window > 0)
+    config = replace(config, window=window > 0)
     o, count = torch.empty_like(q), len(begins) - 1
     arrays = [x.view(len(x), -1) for x in (q, k, v, o)]
     said = packed.numbers(config, heads, heads // k.shape[1], [longest] * count, [most])

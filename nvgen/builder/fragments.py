@@ -19,8 +19,6 @@ from llvmlite import ir
 from intrinsics.element import ElementType
 from intrinsics.layouts.register_layout import FragmentLayout, operand_layout, sources
 from intrinsics.modifiers import ScalarType, Shuffle
-from intrinsics.multiplies.element_names import MODIFIERS
-from intrinsics.multiplies.mma_sync import MmaShape
 from nvgen.builder.byte_operands import packed_bytes
 from nvgen.builder.control import condition_of
 from nvgen.builder.fragment_layouts import Holders, RegisterTile
@@ -36,10 +34,6 @@ from nvgen.builder.vectors import Elementwise, Vector, as_words, greater, joined
 
 Joined: TypeAlias = Callable[[Number, Number], Number]
 """What makes one number of two, whatever their order."""
-
-_I32 = ir.IntType(32)
-_ONES = {ElementType.F16: 0x3C003C00, ElementType.BF16: 0x3F803F80}
-"""Two ones in a register."""
 
 _WARP_BITS = 5
 _WORD = 32
@@ -245,28 +239,6 @@ class Fragment(OfThreads):
         """The sum of each row; see `row_reduce`."""
         return self.row_reduce(_sum, whole=whole)
 
-    def row_sum_by_mma(self) -> Rows:
-        """The sum of each row of a matrix of f16 or bf16, in f32, whole: mma.sync's with ones.
-
-        It takes an instruction for 16 columns, where `row_sum` takes one for a number and two
-        shuffles, and sums what is rounded.  All threads of each warp come here.
-
-        Raises: InputError for other types, and where `as_a_operand` does.
-        """
-        b, a = self.builder, self.as_a_operand()
-        ones = b.words([b.const(_ONES[a.dtype])] * 2)
-        sums: list[Number] = []
-        for fragments in a.fragments:
-            chains = [Vector(b, ir.Constant(ir.VectorType(_I32, 4), None), 4, ScalarType.F32)] * 2
-            for step, registers in enumerate(fragments):
-                chains[step % 2] = b.mma_sync(
-                    registers, ones, chains[step % 2], shape=MmaShape.M16N8K16,
-                    atype=MODIFIERS[a.dtype],
-                )  # fmt: skip
-            both = [chain.f32 for chain in chains]
-            sums += [_sum(both[0][i], both[1][i]) for i in (0, 2)]
-        return Rows(vector_of(sums), self.holders)
-
     def rows(self, function: Callable[[Int], Number] | float) -> Rows:
         """A number for each row: what `function` makes of the row's number, or the same for all.
 
@@ -426,7 +398,6 @@ class HeldFragment(ABC):
     map_at, scale_rows = _held(Fragment.map_at), _held(Fragment.scale_rows)
     row_reduce, rows = _held(Fragment.row_reduce), _held(Fragment.rows)
     row_max, row_sum = _held(Fragment.row_max), _held(Fragment.row_sum)
-    row_sum_by_mma = _held(Fragment.row_sum_by_mma)
     as_a_operand, as_tile = _held(Fragment.as_a_operand), _held(Fragment.as_tile)
     as_bytes = _held(Fragment.as_bytes)
     store = _held(Fragment.store)

@@ -74,7 +74,7 @@ def test_a_score_far_above_those_of_the_first_block(launch: Launch) -> None:
 
 @kernel_test(schedules=["late"], targets=TARGET)
 def test_sums_of_what_is_rounded(launch: Launch) -> None:
-    """By mma.sync, of blocks with a score far above the first one's too."""
+    """Of blocks with a score far above the first one's too."""
     run(launch, small(True, exact=True), (130, 130), huge=60.0)
 
 
