@@ -9,8 +9,6 @@ wgmma.mma_async; ldmatrix; stmatrix; prmt; cvt.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from llvmlite import ir
 
 from intrinsics.element import ElementType, Major
@@ -23,9 +21,6 @@ from nvgen.builder.roles import WARP
 from nvgen.builder.shared_memory import SharedMemory
 from nvgen.builder.tiles import SharedTile
 from nvgen.builder.vectors import Vector
-
-if TYPE_CHECKING:
-    from nvgen.builder.fragments import Fragment
 
 _STEP = 32
 """Columns of A in one multiply."""
@@ -43,20 +38,21 @@ _WAYS = (0x6420, 0x7531)
 _TYPES = (ElementType.E4M3, ElementType.E5M2)
 
 
-def packed_bytes(fragment: Fragment, dtype: ElementType) -> Vector:
-    """Sums rounded to fp8: the registers of A, four for each 32 columns.
+def packed_bytes(
+    b: SharedMemory, vector: Vector, layout: FragmentLayout, dtype: ElementType, what: str
+) -> Vector:
+    """Sums (`what` in words) rounded to fp8: the registers of A, four for each 32 columns.
 
     Raises: InputError for other sums and types, and columns that are no multiple of 32.
     """
-    layout, b = fragment.layout, fragment.builder
-    known = fragment.vector.type is ScalarType.F32 and _is_of_a_multiply(layout)
+    known = vector.type is ScalarType.F32 and _is_of_a_multiply(layout)
     if not known or dtype not in _TYPES or layout.columns % _STEP:
         raise refuse(
             "no bytes of A",
-            got=f"{fragment.words} to {dtype.value}",
+            got=f"{what} to {dtype.value}",
             expected="sums of one multiply's rows in f32, multiples of 32 columns; e4m3 or e5m2",
         )
-    sums = list(fragment.vector)
+    sums = list(vector)
     steps = range(0, len(sums), len(_WORDS) * 4)
     return b.words([_word(b, sums, step, pair, dtype) for step in steps for pair in _WORDS])
 

@@ -295,7 +295,7 @@ class Fragment(OfThreads):
 
         Raises: InputError for other sums and types, and columns that are no multiple of 32.
         """
-        return packed_bytes(self, dtype)
+        return packed_bytes(self.builder, self.vector, self.layout, dtype, self.words)
 
     def as_rows_of(self, whole: Fragment) -> Fragment:
         """What a warp has computed by itself as its rows of a matrix that a warpgroup holds.
