@@ -58,7 +58,7 @@ from isel.select.module_asm import (
 )
 from isel.select.state import FunctionState, form
 from isel.select.types import SPACES
-from isel.select.variables import WEAK, Variables, alignment_of
+from isel.select.variables import LISTS, WEAK, Variables, alignment_of
 from isel.select.weak_references import is_weak, refusal
 
 KERNEL = "ptx_kernel"
@@ -142,7 +142,7 @@ class _Selector:
         """The variables that are defined here, as another module would declare them."""
         for name, variable in self.context.module.globals.items():
             space = SPACES.get(variable.address_space) or Space.GLOBAL
-            if not variable.is_declaration and not name.startswith("llvm."):
+            if not variable.is_declaration and name not in LISTS:
                 with contextlib.suppress(Unselectable):
                     size = self.context.layout.size(variable.value_type)
                     align = alignment_of(self.context.layout, variable, size)

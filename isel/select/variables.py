@@ -27,6 +27,10 @@ MANAGED = ".attribute(.managed)"
 """What is said of a variable that the host sees, too.  PTX ISA, .attribute."""
 
 _CONSTRUCTORS = ("llvm.global_ctors", "llvm.global_dtors")
+LISTS = frozenset({"llvm.used", "llvm.compiler.used", "llvm.global.annotations", *_CONSTRUCTORS})
+"""Variables that are lists for LLVM and the linker, and no memory.  LLVM Language Reference,
+Intrinsic Global Variables."""
+
 _HOMES = (0, 1, 3, 4)
 """Where module-scoped variables live: generic, which is global; global, shared, const."""
 
@@ -66,8 +70,8 @@ class Variables:
 
     def _variable(self, variable: ir.GlobalVariable) -> None:
         _check_kind(variable)
-        if variable.name.startswith("llvm.") or self._is_unused(variable):
-            return  # llvm.used and its like are the optimiser's
+        if variable.name in LISTS or self._is_unused(variable):
+            return
         if variable.name in self.references:
             kind = self.references[variable.name]
             text = f".global .{kind} {self.context.names[variable.name]};"
