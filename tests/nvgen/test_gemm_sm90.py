@@ -97,7 +97,7 @@ widths; all types and majors.
 """
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @kernel_test(schedules=["early", "late"], targets=TARGET)
 @pytest.mark.parametrize("number", range(len(CUT)))
 def test_however_it_is_cut_the_product_is_exact(launch: Launch, number: int) -> None:

@@ -178,7 +178,7 @@ SHOWN = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(6)
 @pytest.mark.parametrize("opt", [0, 3])
 @pytest.mark.parametrize("name", SHOWN)
 @pytest.mark.parametrize("target", TARGETS)

@@ -458,11 +458,11 @@ def test_expected_failures_are_expected(project: pytest.Pytester) -> None:
 
 def test_workers_of_xdist_agree(project: pytest.Pytester) -> None:
     write(project, RACE.format(wait=False))
-    options = ("-n2", "-rs", "-p", "no:cacheprovider")
-    result = project.runpytest_subprocess(*options, EARLY_AND_LATE)
+    options = ("-rs", "-p", "no:cacheprovider")
+    result = project.runpytest_subprocess("-n2", *options, EARLY_AND_LATE)
     result.assert_outcomes(passed=1, failed=1)
     assert replayed(project, result) == ["test_it.py::test_copy --schedule late"]
-    result = project.runpytest_subprocess(*options, "--device", "cuda")
+    result = project.runpytest_subprocess("-n1", *options, "--device", "cuda")
     result.assert_outcomes(skipped=1)
 
 

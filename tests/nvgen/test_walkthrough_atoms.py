@@ -70,6 +70,7 @@ KINDS = (
 )
 
 
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("schedule", ["early", "late", "random:1"])
 @pytest.mark.parametrize("atom", KINDS, ids=lambda atom: atom.name)
 def test_the_other_kinds_over_four_steps_of_k(atom: Atom, schedule: str) -> None:

@@ -205,6 +205,7 @@ KINDS = {
 """Atom, control word, numpy's type of A, and K of four steps."""
 
 
+@pytest.mark.turns(3)
 @each_schedule
 @pytest.mark.parametrize("name", KINDS)
 def test_other_types_with_both_matrices_k_major(name: str, schedule: str) -> None:
