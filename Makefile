@@ -10,6 +10,10 @@ FOUND ?= found
 # a worker has a whole file: what one of its tests has compiled, read or asked, the others share
 SHARED := -n auto --dist loadfile --no-loadscope-reorder
 
+# compiled modules are kept, whatever the caller's environment says, and not among the sources
+unexport PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX := $(CURDIR)/$(VENV)/pycache
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all evidence lint types unit gpu-test mutation bench fuzz docs clean
 
