@@ -62,4 +62,4 @@ def _write(file: Path, text: str) -> None:
 
 def environment(tree: Path) -> dict[str, str]:
     """The variables under which Python imports the tree and no other one."""
-    return {**os.environ, "PYTHONPATH": str(tree)}
+    return {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
