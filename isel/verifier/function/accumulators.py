@@ -160,6 +160,7 @@ class _Thread:
         self.cells = cells
         self.kept = kept
         self.early: dict[int, tuple[int, str]] = {}
+        self.seen: set[tuple[int, InFlight[int]]] = set()
         self.walker = Walker.of(role.walker.flow, self._events(role.walker.flow), {})
 
     def check(self) -> None:
@@ -204,10 +205,12 @@ class _Thread:
 
     def _touch(self, state: _State, event: Event) -> _State:
         registers = {*event.mi.defs(), *event.mi.uses()}
-        for index in state.running:
-            multiply = self.cells.multiplies[index]
-            if registers & (multiply.d | multiply.a):
-                self._touched(state, event.index, index, "a register of")
+        if (here := (event.index, state.running)) not in self.seen:
+            self.seen.add(here)
+            for index in state.running:
+                multiply = self.cells.multiplies[index]
+                if registers & (multiply.d | multiply.a):
+                    self._touched(state, event.index, index, "a register of")
         known = {cell for cell, _ in state.touched}
         more = ((cell, event.index) for cell in self.cells.touched(registers) - known)
         return replace(state, touched=state.touched.union(more))
@@ -238,6 +241,8 @@ class _Thread:
             )
 
     def _touched(self, state: _State, index: int, multiply: int, what: str) -> None:
+        if multiply in self.early and self.early[multiply][0] < index:
+            return
         issued = multiply in state.running.issued
         which = "is in no group yet" if issued else "may still run"
         found = index, f"{what} {self.report.line(multiply)}, which {which}"

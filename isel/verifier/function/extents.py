@@ -84,7 +84,7 @@ def _at(
     base, lane, column = place
     if name in SCALES:
         lane &= 0x3FFF  # programs keep the scale factor's id in the upper two bits
-    shifted = lanes << max(lane, 0) & ALL_LANES if lanes != ALL_LANES else lanes
+    shifted = lanes << min(max(lane, 0), 128) & ALL_LANES if lanes != ALL_LANES else lanes
     return [Region(name, base, lane, shifted, column, count, writes)]
 
 

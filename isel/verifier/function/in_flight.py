@@ -19,6 +19,9 @@ FENCE, COMMIT, WAIT = "wgmma.fence", "wgmma.commit_group", "wgmma.wait_group"
 ORDERING = (FENCE, COMMIT, WAIT)
 """Rows of what orders multiplies."""
 
+_TOLD_APART = 16
+"""Groups beyond which the oldest are one: a wait that leaves more waits for none, as kernels go."""
+
 T = TypeVar("T", bound=Hashable)
 U = TypeVar("U", bound=Hashable)
 
@@ -68,5 +71,6 @@ def left_by(wait: MachineInstr) -> int:
 
 
 def most_left(graph: Graph) -> int:
-    """The most groups that a wait of a function leaves."""
-    return max((left_by(mi) for mi in graph.records if mi.row.id == WAIT), default=0)
+    """The most groups that a wait of a function leaves, which are told apart: not very many."""
+    left = (left_by(mi) for mi in graph.records if mi.row.id == WAIT)
+    return min(max(left, default=0), _TOLD_APART)
