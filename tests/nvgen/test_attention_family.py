@@ -29,7 +29,7 @@ PAGES = {
 }  # fmt: skip
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @kernel_test(schedules=["late", "random:1"], targets=TARGET)
 @pytest.mark.parametrize("case", PAGES)
 def test_pages(launch: Launch, case: str) -> None:
@@ -67,7 +67,7 @@ PACKED = {
 }
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @kernel_test(schedules=["late"], targets=TARGET)
 @pytest.mark.parametrize("case", PACKED)
 def test_sequences_side_by_side(launch: Launch, case: str) -> None:
@@ -90,7 +90,7 @@ def test_sequences_side_by_side(launch: Launch, case: str) -> None:
 FP8 = [(128, True, (140, 140), 1, 1.0), (64, False, (130, 300), 2, 6.0)]
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @kernel_test(schedules=["late"], targets=TARGET)
 @pytest.mark.parametrize("number", range(len(FP8)))
 def test_fp8(launch: Launch, number: int) -> None:

@@ -96,7 +96,7 @@ def test_sizes_and_types(launch: Launch, case: str) -> None:
     run(launch, config, lengths, ratio, ratio, huge=60.0 if "huge" in case else 1.0)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("d", "length"), [(64, 1024), (64, 4096), (128, 4096), (256, 4096)])
 def test_multiplies_overlap(d: int, length: int) -> None:
     """ptxas finds nothing to say of them: no multiply waits for another (C7510 and its kin)."""
@@ -184,7 +184,7 @@ def careless(module: ModuleType) -> Compiled:
     return made
 
 
-@each("name", MISTAKES, turns=4)
+@each("name", MISTAKES, turns=8)
 def test_a_planted_mistake_is_found(name: str) -> None:
     module, by = planted(name), MISTAKES[name][2]
     config, made = module.Config(64, causal=False, block=64), careless(module)

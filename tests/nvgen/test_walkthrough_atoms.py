@@ -35,7 +35,7 @@ SIZES = [Atom(m, n, d, a, a) for m in (64, 128) for n in range(8, 257, 8)
          for d, a in (("f32", "bf16"), ("f16", "f16"))]  # fmt: skip
 
 
-@each("atom", SIZES, ids=lambda atom: atom.name, parts=4, turns=4)
+@each("atom", SIZES, ids=lambda atom: atom.name, parts=4, turns=6)
 def test_all_n_of_both_m_with_results_of_32_and_of_16_bits(atom: Atom) -> None:
     run(atom, steps=1)
 
@@ -44,7 +44,7 @@ PAIRS = [Atom(m, n, d, a, a, pair=True) for m in (128, 256) for n in range(32, 2
          for d, a in (("f32", "bf16"), ("f16", "f16"))]  # fmt: skip
 
 
-@each("atom", PAIRS, ids=lambda atom: atom.name, parts=4, turns=4)
+@each("atom", PAIRS, ids=lambda atom: atom.name, parts=4, turns=6)
 def test_pairs_with_m_of_128_and_256(atom: Atom) -> None:
     run(atom, steps=1)
 
@@ -53,7 +53,7 @@ STATIONARY = [Atom(m, n, d, a, a, ws=True) for m in (32, 64, 128) for n in (64, 
               for d, a in (("f32", "bf16"), ("f16", "f16"))]  # fmt: skip
 
 
-@each("atom", STATIONARY, ids=lambda atom: atom.name, parts=2)
+@each("atom", STATIONARY, ids=lambda atom: atom.name, parts=2, turns=3)
 def test_weight_stationary_multiplies(atom: Atom) -> None:
     run(atom, steps=1)
 
