@@ -61,7 +61,7 @@ def test_how_keys_are_cut() -> None:
 
 
 PACKED = {
-    "causal, a window": (True, True, (70, 3, 130), (70, 90, 200), 100, 2),
+    "causal, a window": (True, True, (3, 130), (90, 200), 100, 2),
     "causal, rows that see no key": (True, False, (130,), (70,), 0, 1),
     "all keys": (False, False, (65, 1), (130, 64), 0, 1),
 }
