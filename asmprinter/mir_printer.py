@@ -103,7 +103,7 @@ def _param(param: Param, word: str = "param") -> str:
         space = param.pointee.value if param.pointee else "generic"
         text += f" ptr {space} {param.pointee_align}"
     text += " constant" if param.constant else ""
-    return text + (f' called "{param.called}"' if param.called else "")
+    return text + (f" called {quoted(param.called)}" if param.called else "")
 
 
 def _location(location: Location) -> str:

@@ -707,3 +707,12 @@ def test_what_a_variable_begins_with_fits_it(initial: str, says: str):
         read_mir(text)
     (finding,) = caught.value.findings
     assert (finding.place.line, finding.message) == (2, says)
+
+
+def test_what_a_parameter_is_called_is_a_string():
+    """The text is the grammar's, by hand; names of the source may have any characters."""
+    text = 'kernel @k(param @p: u32 size 4 align 4 called "a \\"b\\"") {\nbb.entry:\n  RET\n}\n'
+    module = read_mir("target sm_90a\n" + text)
+    assert [p.called for p in module.functions[0].params] == ['a "b"']
+    printed = print_mir(module).text
+    assert print_mir(read_mir(printed)).text == printed
