@@ -108,7 +108,7 @@ def _stored(reader: str) -> Iterator[Row]:
 
 
 def _copied(reader: str) -> Iterator[Row]:
-    """TMA brings it; who waits for the bytes may read them through either proxy."""
+    """TMA writes the tile; a wait for its mbarrier orders reads by either proxy behind that."""
     copy = _COPY.format("full")
     yield "one: waited for", copy, f"wait full 0\n{reader}", RIGHT
     yield "one: not waited for", copy, reader, WRONG

@@ -17,12 +17,14 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from intrinsics.findings import Severity
 from isel.verifier.descriptors.check import verify_descriptors
 from nvgen.loading import load
+from tests.each import Test, each
 from tests.isel import function_mistakes, function_sync_mistakes
 from tests.isel.descriptor_words import found_in
 from tests.isel.tensor_kernels import issuing, said
@@ -31,6 +33,17 @@ from tests.oracle import ptxas
 from tests.oracle.verdict_file import Pair
 
 _KERNELS = function_mistakes.MISTAKES | function_sync_mistakes.MISTAKES
+
+
+class Sentence(Protocol):
+    """What the manual says, in words of ours."""
+
+    @property
+    def sentence(self) -> str:
+        """The words, by which a case is called."""
+
+
+Said = TypeVar("Said", bound=Sentence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +142,7 @@ def _both(
     return _said(texts, pair)[place], None if accepted is None else accepted[place]
 
 
-def holds(rows: Sequence[Row], row: Row) -> None:
+def _holds(rows: Sequence[Row], row: Row) -> None:
     """Check a row of a file."""
     rules, accepted = _both(rows, row, row.clean_at, row.clean)
     assert rules == set(), row.clean
@@ -139,18 +152,49 @@ def holds(rows: Sequence[Row], row: Row) -> None:
     assert accepted in (not row.refused, None), row.mistake
 
 
-def is_issued(issued: Issued) -> None:
+def _is_issued(issued: Issued) -> None:
     """Check that the one body is clean, and the other breaks the rule."""
     assert said(issuing(issued.clean)) == []
     assert issued.rule in {f.rule for f in said(issuing(issued.mistake))}
 
 
-def is_held(held: Held) -> None:
+def _is_held(held: Held) -> None:
     """Check that the mistakes of a sentence are there, and break its rule."""
     assert {_KERNELS[name].rule for name in held.mistakes} == {held.rule}
 
 
-def is_told(told: Told) -> None:
+def _is_told(told: Told) -> None:
     """Check that the mutants of a sentence are there, and are of its section."""
     sections = {ALL[name].section.partition(",")[0] for name in told.mutants}
     assert sections == {told.section}
+
+
+# ---- the tests of a file -------------------------------------------------------------------------
+
+
+def statements(rows: Sequence[Row]) -> Test:
+    """A test of sentences about statements, all of a file."""
+    return _test(rows, functools.partial(_holds, rows))
+
+
+def issues(issued: Sequence[Issued]) -> Test:
+    """A test of sentences about what a thread issues."""
+    return _test(issued, _is_issued)
+
+
+def kernels(held: Sequence[Held]) -> Test:
+    """A test of sentences about kernels."""
+    return _test(held, _is_held)
+
+
+def mutants(told: Sequence[Told]) -> Test:
+    """A test of sentences about kernels whose mutants are judged elsewhere."""
+    return _test(told, _is_told)
+
+
+def _test(sentences: Sequence[Said], check: Callable[[Said], None]) -> Test:
+    @each("said", sentences, ids=lambda said: said.sentence)
+    def test(said: Said) -> None:
+        check(said)
+
+    return test

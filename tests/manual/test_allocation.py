@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.each import each
-from tests.manual.rows import Held, Row, Told, holds, is_held, is_told
+from tests.manual.rows import Held, Row, Told, kernels, mutants, statements
 
 _ALLOC = "tcgen05.alloc.cta_group::{}.sync.aligned{}.b32 [{}], {};"
 _ONE = _ALLOC.format(1, ".shared::cta", "smem", "{}")
@@ -85,17 +84,6 @@ TOLD = (
          ("mma_mma: an accumulator behind the end", "cp_ld: a copy behind the end")),
 )  # fmt: skip
 
-
-@each("row", ROWS, ids=lambda row: row.sentence)
-def test_a_sentence_about_a_statement(row: Row) -> None:
-    holds(ROWS, row)
-
-
-@each("held", HELD, ids=lambda held: held.sentence)
-def test_a_sentence_about_a_kernel(held: Held) -> None:
-    is_held(held)
-
-
-@each("told", TOLD, ids=lambda told: told.sentence)
-def test_a_sentence_about_allocations(told: Told) -> None:
-    is_told(told)
+test_a_sentence_about_a_statement = statements(ROWS)
+test_a_sentence_about_a_kernel = kernels(HELD)
+test_a_sentence_about_allocations = mutants(TOLD)

@@ -5,9 +5,8 @@ That factors lie in all four quarters of the lanes is held by `tests/isel/test_f
 
 from __future__ import annotations
 
-from tests.each import each
 from tests.isel.descriptor_words import mma, scaled
-from tests.manual.rows import Row, holds
+from tests.manual.rows import Row, statements
 
 _SCALES = ", [%r2], [%r3]"
 
@@ -79,7 +78,4 @@ ROWS = (
         "tcgen05.mma/block-version", refused=True, ptx="8.7", elsewhere="sm_100a 8.8"),
 )  # fmt: skip
 
-
-@each("row", ROWS, ids=lambda row: row.sentence)
-def test_a_sentence_about_a_statement(row: Row) -> None:
-    holds(ROWS, row)
+test_a_sentence_about_a_statement = statements(ROWS)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.each import each
-from tests.manual.rows import Held, Row, holds, is_held
+from tests.manual.rows import Held, Row, kernels, statements
 
 _COMMIT = "tcgen05.commit.cta_group::1.mbarrier::arrive::one{}.b64 [{}]{};"
 _CAST = ".shared::cluster.multicast::cluster"
@@ -52,12 +51,5 @@ HELD = (
          ("not initialised", "not initialised on one way")),
 )  # fmt: skip
 
-
-@each("row", ROWS, ids=lambda row: row.sentence)
-def test_a_sentence_about_a_statement(row: Row) -> None:
-    holds(ROWS, row)
-
-
-@each("held", HELD, ids=lambda held: held.sentence)
-def test_a_sentence_about_a_kernel(held: Held) -> None:
-    is_held(held)
+test_a_sentence_about_a_statement = statements(ROWS)
+test_a_sentence_about_a_kernel = kernels(HELD)

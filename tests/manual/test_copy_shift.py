@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tests.each import each
 from tests.isel.descriptor_words import smem
-from tests.manual.rows import Held, Issued, Row, holds, is_held, is_issued
+from tests.manual.rows import Held, Issued, Row, issues, kernels, statements
 
 _CP = "tcgen05.cp.cta_group::1.{} [%r9], {};"
 _SHIFT = "tcgen05.shift.cta_group::1{} [%r9];"
@@ -70,17 +69,6 @@ HELD = (
          ("copied while it is read",)),
 )  # fmt: skip
 
-
-@each("row", ROWS, ids=lambda row: row.sentence)
-def test_a_sentence_about_a_statement(row: Row) -> None:
-    holds(ROWS, row)
-
-
-@each("held", HELD, ids=lambda held: held.sentence)
-def test_a_sentence_about_a_kernel(held: Held) -> None:
-    is_held(held)
-
-
-@each("issued", ISSUED, ids=lambda issued: issued.sentence)
-def test_a_sentence_about_what_a_thread_issues(issued: Issued) -> None:
-    is_issued(issued)
+test_a_sentence_about_a_statement = statements(ROWS)
+test_a_sentence_about_a_kernel = kernels(HELD)
+test_a_sentence_about_what_a_thread_issues = issues(ISSUED)

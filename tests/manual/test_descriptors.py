@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tests.each import each
 from tests.isel.descriptor_words import mma, plain, scaled, smem
-from tests.manual.rows import Row, holds
+from tests.manual.rows import Row, statements
 
 _SCALES = ", [%r2], [%r3]"
 
@@ -112,7 +111,4 @@ ROWS = (
         "tcgen05.mma.ws/zero-mask-reserved"),
 )  # fmt: skip
 
-
-@each("row", ROWS, ids=lambda row: row.sentence)
-def test_a_sentence_about_a_statement(row: Row) -> None:
-    holds(ROWS, row)
+test_a_sentence_about_a_statement = statements(ROWS)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.each import each
-from tests.manual.rows import Held, Told, is_held, is_told
+from tests.manual.rows import Held, Told, kernels, mutants
 
 HELD = (
     Held("table 46: one thread issues a multiply", "tcgen05.mma/threads",
@@ -32,12 +31,5 @@ TOLD = (
           "pair_freed_last: the odd CTA leaves before it frees")),
 )  # fmt: skip
 
-
-@each("held", HELD, ids=lambda held: held.sentence)
-def test_a_sentence_about_a_kernel(held: Held) -> None:
-    is_held(held)
-
-
-@each("told", TOLD, ids=lambda told: told.sentence)
-def test_a_sentence_about_pairs(told: Told) -> None:
-    is_told(told)
+test_a_sentence_about_a_kernel = kernels(HELD)
+test_a_sentence_about_pairs = mutants(TOLD)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.each import each
-from tests.manual.rows import Held, Row, holds, is_held
+from tests.manual.rows import Held, Row, kernels, statements
 
 
 def _list(count: int) -> str:
@@ -126,12 +125,5 @@ HELD = (
           "A is stored and not waited for")),
 )  # fmt: skip
 
-
-@each("row", ROWS, ids=lambda row: row.sentence)
-def test_a_sentence_about_a_statement(row: Row) -> None:
-    holds(ROWS, row)
-
-
-@each("held", HELD, ids=lambda held: held.sentence)
-def test_a_sentence_about_a_kernel(held: Held) -> None:
-    is_held(held)
+test_a_sentence_about_a_statement = statements(ROWS)
+test_a_sentence_about_a_kernel = kernels(HELD)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tests.each import each
 from tests.isel.descriptor_words import mma, plain, scaled, smem
-from tests.manual.rows import Issued, Row, holds, is_issued
+from tests.manual.rows import Issued, Row, issues, statements
 
 _ATOMS = smem(swizzle=1)
 _SCALES = ", [%r2], [%r3]"
@@ -87,12 +86,5 @@ ISSUED = (
            _issue(128, "%r3+384", n=256), "tcgen05.mma/beyond-allocation"),
 )  # fmt: skip
 
-
-@each("row", ROWS, ids=lambda row: row.sentence)
-def test_a_sentence_about_a_statement(row: Row) -> None:
-    holds(ROWS, row)
-
-
-@each("issued", ISSUED, ids=lambda issued: issued.sentence)
-def test_a_sentence_about_what_a_thread_issues(issued: Issued) -> None:
-    is_issued(issued)
+test_a_sentence_about_a_statement = statements(ROWS)
+test_a_sentence_about_what_a_thread_issues = issues(ISSUED)

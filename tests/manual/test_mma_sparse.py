@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tests.each import each
 from tests.isel.descriptor_words import mma, plain
-from tests.manual.rows import Row, holds
+from tests.manual.rows import Row, statements
 
 _SCALES = ", [%r2], [%r3]"
 _MASK = {4: ", {%r10, %r11, %r12, %r13}", 8: f", {{{', '.join(f'%r{n}' for n in range(10, 18))}}}"}
@@ -61,7 +60,4 @@ ROWS = (
         "tcgen05.mma.sp/scale-d-target", refused=True, target="sm_110a", elsewhere="sm_103f"),
 )  # fmt: skip
 
-
-@each("row", ROWS, ids=lambda row: row.sentence)
-def test_a_sentence_about_a_statement(row: Row) -> None:
-    holds(ROWS, row)
+test_a_sentence_about_a_statement = statements(ROWS)

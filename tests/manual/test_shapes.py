@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tests.each import each
 from tests.isel.descriptor_words import mma, plain, scaled
-from tests.manual.rows import Row, holds
+from tests.manual.rows import Row, statements
 
 _TWO = ".cta_group::2.kind::{}"
 _WS = ".ws.cta_group::1.kind::{}"
@@ -92,7 +91,4 @@ ROWS = (
         "tcgen05.shift.cta_group::1.down.31x256b [%r9];", _UNKNOWN, refused=True),
 )  # fmt: skip
 
-
-@each("row", ROWS, ids=lambda row: row.sentence)
-def test_a_sentence_about_a_statement(row: Row) -> None:
-    holds(ROWS, row)
+test_a_sentence_about_a_statement = statements(ROWS)

@@ -5,9 +5,8 @@ The indices that mean something are held by `tests/isel/test_function_scales.py`
 
 from __future__ import annotations
 
-from tests.each import each
 from tests.isel.descriptor_words import mma, plain
-from tests.manual.rows import Issued, Row, holds, is_issued
+from tests.manual.rows import Issued, Row, issues, statements
 
 
 def _sp(kind: str, **fields: int) -> str:
@@ -48,12 +47,5 @@ ISSUED = (
            "tcgen05.mma.sp/overlap"),
 )  # fmt: skip
 
-
-@each("row", ROWS, ids=lambda row: row.sentence)
-def test_a_sentence_about_a_statement(row: Row) -> None:
-    holds(ROWS, row)
-
-
-@each("issued", ISSUED, ids=lambda issued: issued.sentence)
-def test_a_sentence_about_what_a_thread_issues(issued: Issued) -> None:
-    is_issued(issued)
+test_a_sentence_about_a_statement = statements(ROWS)
+test_a_sentence_about_what_a_thread_issues = issues(ISSUED)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tests.each import each
 from tests.isel.descriptor_words import mma, plain, smem
-from tests.manual.rows import Row, holds
+from tests.manual.rows import Row, statements
 
 _FAR = smem(absolute=1, lbo=0x8000)
 
@@ -33,7 +32,4 @@ ROWS = (
         "tcgen05.mma/smem-desc-layout"),
 )  # fmt: skip
 
-
-@each("row", ROWS, ids=lambda row: row.sentence)
-def test_a_sentence_about_a_statement(row: Row) -> None:
-    holds(ROWS, row)
+test_a_sentence_about_a_statement = statements(ROWS)

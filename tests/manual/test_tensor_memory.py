@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.each import each
-from tests.manual.rows import Held, Row, holds, is_held
+from tests.manual.rows import Held, Row, kernels, statements
 
 _ALLOC = "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [smem], {};"
 _IN_TILE = _ALLOC.format("%r2").replace("smem", "tile")
@@ -35,12 +34,5 @@ HELD = (
          ("never freed", "freed if a parameter says so", "one of two not freed")),
 )  # fmt: skip
 
-
-@each("row", ROWS, ids=lambda row: row.sentence)
-def test_a_sentence_about_a_statement(row: Row) -> None:
-    holds(ROWS, row)
-
-
-@each("held", HELD, ids=lambda held: held.sentence)
-def test_a_sentence_about_a_kernel(held: Held) -> None:
-    is_held(held)
+test_a_sentence_about_a_statement = statements(ROWS)
+test_a_sentence_about_a_kernel = kernels(HELD)
