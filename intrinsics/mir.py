@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
@@ -306,6 +306,21 @@ class MachineInstr:
             self.guard = Not(table.get(self.guard.reg, self.guard.reg))
         elif self.guard is not None:
             self.guard = table.get(self.guard, self.guard)
+
+    def map_labels(self, table: Mapping[str, str]) -> None:
+        """Give every label the name that `table` has for it."""
+        self.ops = tuple(
+            [
+                tuple([_labelled(part, table) for part in op])
+                if isinstance(op, tuple)
+                else _labelled(op, table)
+                for op in self.ops
+            ]
+        )
+
+
+def _labelled(op: Scalar, table: Mapping[str, str]) -> Scalar:
+    return Label(table.get(op.name, op.name)) if isinstance(op, Label) else op
 
 
 def _unknown_word(form: Form, slot: str) -> Finding:

@@ -40,15 +40,31 @@ Replacement = Callable[["Rewriter"], None]
 """Emits what stands for an instruction."""
 
 
+class FreshNames:
+    """Names that nothing in a function has."""
+
+    def __init__(self, function: ir.Function) -> None:
+        self._taken = {i.result for i in function.instructions() if i.result is not None}
+        self._taken |= {block.name for block in function.blocks}
+        self._taken |= {param.name for param in function.params}
+        self._counts: dict[str, int] = {}  # by hint: below, all numbers are taken
+
+    def new(self, hint: str) -> str:
+        """Another one, which begins with `hint`."""
+        count = self._counts.get(hint, 0)
+        while (found := f"{hint}.{count}") in self._taken:
+            count += 1
+        self._taken.add(found)
+        self._counts[hint] = count + 1
+        return found
+
+
 class Rewriter:
     """Emits instructions in the place of one."""
 
     def __init__(self, function: ir.Function) -> None:
         self.function = function
-        self.taken = {i.result for i in function.instructions() if i.result is not None}
-        self.taken |= {block.name for block in function.blocks}
-        self.taken |= {param.name for param in function.params}
-        self.counts: dict[str, int] = {}  # by hint: below, all numbers are taken
+        self.names = FreshNames(function)
         self.blocks: list[ir.Block] = []
         self.tails: dict[str, str] = {}
         self.phis = {id(i) for i in function.instructions() if isinstance(i, ir.Phi)}
@@ -89,12 +105,7 @@ class Rewriter:
 
     def name(self, hint: str) -> str:
         """A name that nothing has."""
-        count = self.counts.get(hint, 0)
-        while (found := f"{hint}.{count}") in self.taken:
-            count += 1
-        self.taken.add(found)
-        self.counts[hint] = count + 1
-        return found
+        return self.names.new(hint)
 
     # ---- instructions ------------------------------------------------------------------------
 

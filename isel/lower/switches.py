@@ -17,6 +17,7 @@ from isel.llvm import ir
 from isel.llvm import values as llvm
 from isel.llvm.types import I1, VOID, IntType
 from isel.llvm.vocabulary import Flag, IntPredicate, Opcode
+from isel.lower.rewriter import FreshNames
 
 FEW = 4
 """Cases that are compared in a chain."""
@@ -50,9 +51,7 @@ class _Search:
     """Splits blocks, and remembers into which, by the names of those they came from."""
 
     def __init__(self, function: ir.Function) -> None:
-        self.taken = {i.result for i in function.instructions()}
-        self.taken |= {block.name for block in function.blocks}
-        self.taken |= {param.name for param in function.params}
+        self.names = FreshNames(function)
         self.ways: dict[str, list[ir.Block]] = {}
 
     def split(self, block: ir.Block) -> list[ir.Block]:
@@ -77,7 +76,7 @@ class _Search:
         self, i: ir.Switch, predicate: IntPredicate, bound: llvm.Value, made: list[ir.Block]
     ) -> None:
         """Go to the default with what is beyond all cases, and open a block for the others."""
-        inside = self._name("inside")
+        inside = self.names.new("inside")
         self._compare(i, predicate, bound, made[-1], i.default, inside)
         made.append(ir.Block(inside, []))
 
@@ -94,7 +93,7 @@ class _Search:
             )
             return
         middle = len(cases) // 2
-        lower, upper = self._name("lower"), self._name("upper")
+        lower, upper = self.names.new("lower"), self.names.new("upper")
         self._compare(i, IntPredicate.ULT, cases[middle][0], made[-1], lower, upper)
         for name, half in ((lower, cases[:middle]), (upper, cases[middle:])):
             made.append(ir.Block(name, []))
@@ -111,16 +110,11 @@ class _Search:
     ) -> None:
         """End a block with a branch on how the switch's number compares with another."""
         at = (i.line, i.ordinal, i.dbg, ())
-        name, none = self._name("compares"), frozenset[Flag]()
+        name, none = self.names.new("compares"), frozenset[Flag]()
         block.instructions += [
             ir.Compare(Opcode.ICMP, name, *at, I1, predicate, i.condition, number, none),
             ir.CondBranch(Opcode.BR, None, *at, VOID, llvm.Local(name, I1), if_true, if_false),
         ]
-
-    def _name(self, word: str) -> str:
-        name = next(n for k in range(len(self.taken) + 1) if (n := f"{word}.{k}") not in self.taken)
-        self.taken.add(name)
-        return name
 
     def with_phis(self, block: ir.Block) -> ir.Block:
         """The block, whose phis know the blocks that values come from now."""

@@ -218,7 +218,8 @@ class _Inlining:
             guard.map_registers(self.registers)
             yield MachineInstr(jump, (Label(self.after),), guard.guard, mi.loc)
             return
-        new = MachineInstr(mi.form, tuple(self._op(op) for op in mi.ops), mi.guard, mi.loc)
+        new = MachineInstr(mi.form, mi.ops, mi.guard, mi.loc)
+        new.map_labels(self.labels)
         new.map_registers(self.registers)
         if mi.row.id == "ld" and _variable(mi) in {p.name for p in self.callee.params}:
             yield from self._taken(new)
@@ -233,11 +234,6 @@ class _Inlining:
         text = f"what @{self.callee.name} takes or gives is not passed in registers"
         expected = "numbers, pointers and vectors, of the types that the function has"
         return _error(self.module, self.caller, self.call, text, expected)
-
-    def _op(self, op: Op) -> Op:
-        if isinstance(op, tuple):
-            return tuple(Label(self.labels[o.name]) if isinstance(o, Label) else o for o in op)
-        return Label(self.labels[op.name]) if isinstance(op, Label) else op
 
     def _taken(self, mi: MachineInstr) -> Iterator[MachineInstr]:
         """A parameter into the callee's registers."""

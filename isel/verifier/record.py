@@ -92,17 +92,6 @@ class RecordVerifier:
         self.ptx = ptx
         self.hints = hints
         self._known: dict[tuple[Form, tuple[tuple[str, int], ...]], _Known] = {}
-        self._plain = _plain_fits(target, ptx)
-
-    def is_plain(
-        self,
-        mi: MachineInstr,
-        classes: list[ScalarType],
-        space_of: Callable[[str], Space | None],
-    ) -> bool:
-        """Whether a record is plainly right, as most are: a short cut to `findings`' nothing."""
-        fit = self._plain[mi.form]
-        return fit is not None and fit.holds(mi.ops, classes, space_of)
 
     def known(self, mi: MachineInstr) -> _Known:
         """Facts, packed words and rules of a record."""

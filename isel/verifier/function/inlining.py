@@ -17,11 +17,9 @@ from intrinsics.mir import (
     MachineInstr,
     Mem,
     Module,
-    Not,
     Op,
     Reg,
     RegisterTable,
-    Scalar,
     Sym,
     Variable,
     form_of,
@@ -75,12 +73,22 @@ class _Body:
     """
 
     function: MachineFunction
-    base: int
     prefix: str
     end: str
     params: dict[str, str]
     path: tuple[str, ...]
+    registers: dict[Reg, Reg] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
     passed: set[str] = field(default_factory=set)
+
+    def renamed(self, mi: MachineInstr) -> MachineInstr:
+        """A record with the kernel's registers and labels."""
+        if not self.end:  # it is the kernel's own
+            return mi
+        found = MachineInstr(mi.form, mi.ops, mi.guard, mi.loc)
+        found.map_registers(self.registers)
+        found.map_labels(self.labels)
+        return found
 
 
 @dataclass(slots=True)
@@ -104,7 +112,7 @@ class _Inlining:
         """The kernel with all of it inside."""
         self.regs = RegisterTable([*self.kernel.regs.classes], [*self.kernel.regs.names])
         self.variables = [*self.kernel.variables]
-        self._take_in(_Body(self.kernel, 0, "", "", {}, (self.kernel.name,)))
+        self._take_in(_Body(self.kernel, "", "", {}, (self.kernel.name,)))
         return replace(self.kernel, regs=self.regs, blocks=self.blocks, variables=self.variables)
 
     def _take_in(self, body: _Body) -> None:
@@ -138,9 +146,11 @@ class _Inlining:
         prefix = f"{target.name}.{self.calls}."
         names = [p.name for p in (*target.results, *target.params)]
         params = dict(zip(names, (body.prefix + one for one in _given(mi)), strict=False))
-        inner = _Body(
-            target, len(self.regs), prefix, f"{prefix}end", params, (*body.path, target.name)
-        )
+        first = len(self.regs)
+        registers = {reg: first + reg for reg in range(len(target.regs))}
+        labels = {block.name: prefix + block.name for block in target.blocks}
+        path = *body.path, target.name
+        inner = _Body(target, prefix, f"{prefix}end", params, path, registers, labels)
         self.regs.classes += target.regs.classes
         self.regs.names += target.regs.names
         self.variables += [v for v in target.variables if v.space not in _PARAMS]
@@ -148,32 +158,21 @@ class _Inlining:
         self.blocks.append(Block(inner.end))
 
     def _translated(self, body: _Body, mi: MachineInstr) -> list[MachineInstr]:
-        """A record with the kernel's registers and labels."""
+        """A record as the kernel has it: returns are branches, accesses to parameters moves."""
+        new, place = body.renamed(mi), _parameter(body, mi)
         if mi.row.id == "ret" and body.end:
-            return [MachineInstr(_GO, (Label(body.end),), _guard(body, mi.guard), mi.loc)]
-        moved = self._moved(body, mi)
-        if moved is not None:
-            return moved
-        if not body.end:
-            return [mi]
-        ops = tuple([_renamed(body, op) for op in mi.ops])
-        return [MachineInstr(mi.form, ops, _guard(body, mi.guard), mi.loc)]
+            return [MachineInstr(_GO, (Label(body.end),), new.guard, mi.loc)]
+        return [new] if place is None else self._moves(new, *place)
 
-    def _moved(self, body: _Body, mi: MachineInstr) -> list[MachineInstr] | None:
-        """Accesses to parameters as moves of registers; None for another record."""
-        found = _parameter(body, mi)
-        if found is None:
-            return None
-        name, offset = found
+    def _moves(self, mi: MachineInstr, name: str, offset: int) -> list[MachineInstr]:
+        """An access to a parameter as moves of registers."""
         type_ = mi.scalar_type()
         data = mi["d"] if mi.row.id == "ld" else mi["b"]
-        parts = data if isinstance(data, tuple) else (data,)
         form, moves = form_of(catalog.row("mov"), type=_TYPES[type_.bits]), []
-        for at, part in enumerate(parts):
+        for at, part in enumerate(data if isinstance(data, tuple) else (data,)):
             slot = self._slot(name, offset + at * type_.bits // 8, _TYPES[type_.bits])
-            mine = _renamed(body, part) if body.end else part
-            ops = (mine, slot) if mi.row.id == "ld" else (slot, mine)
-            moves.append(MachineInstr(form, ops, _guard(body, mi.guard), mi.loc))
+            ops = (part, slot) if mi.row.id == "ld" else (slot, part)
+            moves.append(MachineInstr(form, ops, mi.guard, mi.loc))
         return moves
 
     def _slot(self, name: str, offset: int, type_: ScalarType) -> Reg:
@@ -216,27 +215,3 @@ def _takes_address(function: MachineFunction) -> bool:
 def _name(op: Op) -> str:
     base = op.base if isinstance(op, Mem) else op
     return base.name if isinstance(base, Sym) else ""
-
-
-def _renamed(body: _Body, op: Op) -> Op:
-    """An operand with the kernel's registers and labels."""
-    return tuple([_scalar(body, one) for one in op]) if isinstance(op, tuple) else _scalar(body, op)
-
-
-def _scalar(body: _Body, op: Scalar) -> Scalar:
-    match op:
-        case int():
-            return op + body.base
-        case Not(reg):
-            return Not(reg + body.base)
-        case Mem(base, offset) if isinstance(base, int):
-            return Mem(base + body.base, offset)
-        case Label(name):
-            return Label(body.prefix + name)
-    return op
-
-
-def _guard(body: _Body, guard: Reg | Not | None) -> Reg | Not | None:
-    if guard is None:
-        return None
-    return Not(guard.reg + body.base) if isinstance(guard, Not) else guard + body.base
