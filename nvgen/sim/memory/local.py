@@ -129,6 +129,20 @@ class LocalMemory:
         self._rows[lanes, at : at + size] = 0
 
 
+def check_passed(size: int) -> None:
+    """Raise a Fault where the parameters of a function and of its calls need `size` bytes, more
+    than any thread has."""
+    if size > LIMIT:
+        raise fault(
+            "local-memory",
+            "a thread cannot hold the parameters of this function and of its calls",
+            got=f"{size} bytes",
+            expected=f"at most {LIMIT}",
+            hint="pass a pointer to what is so large",
+            section="Parameter State Space",
+        )
+
+
 def first_places(layout: LocalLayout) -> dict[str, int]:
     """The addresses of variables that find their place before any others."""
     at = LocalMemory(1).place(layout)

@@ -23,7 +23,7 @@ from nvgen.sim.async_ops.operation import AsyncOp
 from nvgen.sim.async_ops.schedule import Mode
 from nvgen.sim.faults import fault, not_simulated
 from nvgen.sim.memory.layout import LocalLayout
-from nvgen.sim.memory.local import LocalMemory
+from nvgen.sim.memory.local import LocalMemory, check_passed
 from nvgen.sim.memory.regions import RANK_SHIFT, Bytes, Memory, Region
 from nvgen.sim.memory.tensor_maps import TensorMaps
 from nvgen.sim.memory.tensor_memory import TensorMemory
@@ -137,9 +137,10 @@ class Code:
     def frame(self, depth: int, local: LocalMemory) -> Frame:
         """Registers, parameters and local variables for one warp.
 
-        Raises: Fault when the local variables find no place any more.
+        Raises: Fault when parameters or local variables find no place.
         """
         found = self.registers()
+        check_passed(sum(self.sizes.values()))
         passed = {name: np.full((WARP, size), 0xCD, np.uint8) for name, size in self.sizes.items()}
         return Frame(self, depth, found.memory, found.values, passed, local.place(self.local))
 
